@@ -1,0 +1,1 @@
+//! Applications of the papers Warpweft merges, each with an independent oracle.

@@ -1,0 +1,3 @@
+//! The `warpweft` command.
+
+fn main() {}

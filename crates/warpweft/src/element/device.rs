@@ -1,0 +1,177 @@
+//! Types and functions that exist in both worlds, and how the translator learns types.
+
+use std::marker::PhantomData;
+
+use super::Unit;
+
+/// A type with one layout in Rust and on the device: scalars, arrays and tuples of them, and what
+/// `#[derive(Device)]` or `#[derive(Fields)]` is put on.
+pub trait DeviceType: Copy + 'static {
+    /// The C++ name of the type; its definition is added to `unit` on first use.
+    fn cuda(unit: &mut Unit) -> String;
+    /// A C++ expression for this value, exact to the bit.
+    fn cuda_value(&self, unit: &mut Unit) -> String;
+}
+
+/// A function that `#[device]` was put on: a type of the function's own name implements this.
+///
+/// Rust keeps types and values in two namespaces, so `use other_crate::ring` brings both, and a
+/// call `ring(x)` in a translated body finds the translation wherever the function lives.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't be called from device code",
+    note = "put `#[device]` on the function, or write the expression here"
+)]
+pub trait DeviceFn {
+    /// The C++ name of this instance; it and all it calls are added to `unit` on first use.
+    fn cuda(unit: &mut Unit) -> String;
+}
+
+/// A type for rustc to infer: how the translator learns what the source does not spell.
+///
+/// Macros see tokens, not types, yet a literal `0.25` must become what rustc infers beside `f32`,
+/// not a `double`. So the macro emits a second copy of the body that is type-checked and never
+/// run, in which a literal is `slot.is(0.25)`; rustc unifies the slot's type with its use, and
+/// [`Slot::cuda`] names it when the device text is put together.
+#[derive(Debug)]
+pub struct Slot<T>(PhantomData<T>);
+
+impl<T> Default for Slot<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Slot<T> {
+    /// A slot whose type is still open.
+    pub const fn new() -> Self {
+        Self(PhantomData)
+    }
+    /// Unifies the slot's type with that of `value`.
+    pub fn is(&self, value: T) -> T {
+        value
+    }
+    /// Unifies the slot's type with that of a range's ends.
+    pub fn range<R: std::ops::RangeBounds<T>>(&self, range: R) -> R {
+        range
+    }
+}
+
+impl<T: DeviceType> Slot<T> {
+    /// The C++ name of the inferred type.
+    pub fn cuda(&self, unit: &mut Unit) -> String {
+        T::cuda(unit)
+    }
+}
+
+impl<F: DeviceFn> Slot<F> {
+    /// The C++ name of the inferred function instance.
+    pub fn cuda_fn(&self, unit: &mut Unit) -> String {
+        F::cuda(unit)
+    }
+}
+
+macro_rules! integers {
+    ($($t:ty => $name:literal),*) => {$(
+        impl DeviceType for $t {
+            fn cuda(_: &mut Unit) -> String { concat!("ww::", $name).into() }
+            fn cuda_value(&self, _: &mut Unit) -> String {
+                // Through the unsigned pattern: C++ has no literal for the lowest signed value.
+                format!(concat!("(ww::", $name, ")({:#x}ull)"), *self as u64)
+            }
+        }
+    )*};
+}
+integers!(i8 => "i8", i16 => "i16", i32 => "i32", i64 => "i64", u8 => "u8", u16 => "u16", u32 => "u32",
+    u64 => "u64", isize => "isize", usize => "usize");
+
+impl DeviceType for bool {
+    fn cuda(_: &mut Unit) -> String {
+        "bool".into()
+    }
+    fn cuda_value(&self, _: &mut Unit) -> String {
+        self.to_string()
+    }
+}
+
+/// A finite value is spelled in hexadecimal, which C++17 reads back exactly.
+fn hex_float(value: f64, suffix: &str, bits: String) -> String {
+    if !value.is_finite() {
+        return bits;
+    }
+    let raw = value.to_bits();
+    let sign = if raw >> 63 == 1 { "-" } else { "" };
+    let (exponent, fraction) = ((raw >> 52 & 0x7ff) as i64, raw & ((1 << 52) - 1));
+    match (exponent, fraction) {
+        (0, 0) => format!("({sign}0x0p+0{suffix})"),
+        (0, _) => format!("({sign}0x0.{fraction:013x}p-1022{suffix})"),
+        _ => format!("({sign}0x1.{fraction:013x}p{:+}{suffix})", exponent - 1023),
+    }
+}
+
+impl DeviceType for f32 {
+    fn cuda(_: &mut Unit) -> String {
+        "ww::f32".into()
+    }
+    fn cuda_value(&self, _: &mut Unit) -> String {
+        hex_float(f64::from(*self), "f", format!("ww::f32_bits({:#010x}u)", self.to_bits()))
+    }
+}
+
+impl DeviceType for f64 {
+    fn cuda(_: &mut Unit) -> String {
+        "ww::f64".into()
+    }
+    fn cuda_value(&self, _: &mut Unit) -> String {
+        hex_float(*self, "", format!("ww::f64_bits({:#018x}ull)", self.to_bits()))
+    }
+}
+
+impl DeviceType for () {
+    fn cuda(_: &mut Unit) -> String {
+        "ww::unit".into()
+    }
+    fn cuda_value(&self, _: &mut Unit) -> String {
+        "ww::unit{}".into()
+    }
+}
+
+impl<T: DeviceType, const N: usize> DeviceType for [T; N] {
+    fn cuda(unit: &mut Unit) -> String {
+        format!("ww::array<{}, {N}>", T::cuda(unit))
+    }
+    fn cuda_value(&self, unit: &mut Unit) -> String {
+        let items: Vec<_> = self.iter().map(|item| item.cuda_value(unit)).collect();
+        format!("{}{{{{{}}}}}", Self::cuda(unit), items.join(", "))
+    }
+}
+
+macro_rules! tuples {
+    ($($name:ident => ($($t:ident . $i:tt),+)),*) => {$(
+        impl<$($t: DeviceType),+> DeviceType for ($($t,)+) {
+            fn cuda(unit: &mut Unit) -> String {
+                let members = [$($t::cuda(unit)),+];
+                format!(concat!("ww::", stringify!($name), "<{}>"), members.join(", "))
+            }
+            fn cuda_value(&self, unit: &mut Unit) -> String {
+                let members = [$(self.$i.cuda_value(unit)),+];
+                format!("{}{{{}}}", Self::cuda(unit), members.join(", "))
+            }
+        }
+    )*};
+}
+tuples!(tuple1 => (A.0), tuple2 => (A.0, B.1), tuple3 => (A.0, B.1, C.2), tuple4 => (A.0, B.1, C.2, D.3));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn float_literals_keep_every_bit() {
+        let mut unit = Unit::new();
+        assert_eq!(0.25f32.cuda_value(&mut unit), "(0x1.0000000000000p-2f)");
+        assert_eq!((-0.0f64).cuda_value(&mut unit), "(-0x0p+0)");
+        assert_eq!(f64::from_bits(1).cuda_value(&mut unit), "(0x0.0000000000001p-1022)");
+        assert_eq!(f32::NAN.cuda_value(&mut unit), "ww::f32_bits(0x7fc00000u)");
+        assert_eq!(i32::MIN.cuda_value(&mut unit), "(ww::i32)(0xffffffff80000000ull)");
+    }
+}

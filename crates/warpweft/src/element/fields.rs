@@ -1,0 +1,89 @@
+//! What a cell holds: one scalar, or a struct of scalars stored field by field.
+
+use super::{Bounds, CellPtr, DeviceType, Scalar, ScalarKind, ScalarNear};
+
+/// The largest number of fields of one cell.
+pub const MAX_FIELDS: usize = 16;
+
+/// One field of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldInfo {
+    /// Its name; the empty string for the one field of a scalar.
+    pub name: &'static str,
+    /// Its scalar.
+    pub kind: ScalarKind,
+}
+
+/// What one cell of a volume holds. Scalars implement it; `#[derive(Fields)]` does for structs.
+///
+/// Volumes store it as a struct of arrays: one array a field, all with the same extents.
+///
+/// # Safety
+/// `FIELDS` must list the members in order, and `near`, `load` and `store` must touch exactly the
+/// member they name, with its own type.
+pub unsafe trait Fields: DeviceType + Send + Sync {
+    /// The fields in order, at least one and at most [`MAX_FIELDS`].
+    const FIELDS: &'static [FieldInfo];
+
+    /// A cell in which every field holds `value`, converted as `as` does.
+    fn splat(value: f64) -> Self;
+
+    /// The neighbourhood of a cell: one [`ScalarNear`] a field.
+    type Near<'a, B: Bounds<D>, const D: usize>: Copy;
+
+    /// The neighbourhood of the cell at `at`.
+    ///
+    /// # Safety
+    /// As for [`ScalarNear::new`], for every field.
+    unsafe fn near<'a, B: Bounds<D>, const D: usize>(at: &CellPtr<B, D>) -> Self::Near<'a, B, D>;
+
+    /// The cell at element `index` of the field arrays.
+    ///
+    /// # Safety
+    /// `base[f]` must point to a live array of field `f`'s scalar that holds element `index`.
+    unsafe fn load(base: &[*const u8; MAX_FIELDS], index: isize) -> Self;
+
+    /// Writes the fields whose bit is set in `mask` to element `index` of the field arrays.
+    ///
+    /// # Safety
+    /// As for [`Fields::load`], and no other thread may read or write those elements.
+    unsafe fn store(self, base: &[*mut u8; MAX_FIELDS], index: isize, mask: u32);
+
+    /// Field number `field` as `f64`, as `as` converts; 0 when there is no such field.
+    fn to_f64(&self, field: usize) -> f64;
+}
+
+// SAFETY: one field, which is the scalar itself.
+unsafe impl<T: Scalar> Fields for T {
+    const FIELDS: &'static [FieldInfo] = &[FieldInfo { name: "", kind: T::KIND }];
+
+    fn splat(value: f64) -> Self {
+        T::from_f64(value)
+    }
+
+    type Near<'a, B: Bounds<D>, const D: usize> = ScalarNear<'a, T, B, D>;
+
+    #[inline(always)]
+    unsafe fn near<'a, B: Bounds<D>, const D: usize>(at: &CellPtr<B, D>) -> Self::Near<'a, B, D> {
+        // SAFETY: passed on to the caller.
+        unsafe { ScalarNear::new(at, 0) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(base: &[*const u8; MAX_FIELDS], index: isize) -> Self {
+        // SAFETY: passed on to the caller.
+        unsafe { *base[0].cast::<T>().offset(index) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, base: &[*mut u8; MAX_FIELDS], index: isize, mask: u32) {
+        if mask & 1 != 0 {
+            // SAFETY: passed on to the caller.
+            unsafe { *base[0].cast::<T>().offset(index) = self };
+        }
+    }
+
+    fn to_f64(&self, field: usize) -> f64 {
+        if field == 0 { Scalar::to_f64(*self) } else { 0.0 }
+    }
+}

@@ -1,0 +1,17 @@
+//! What an element function is: scalars, fields, neighbourhoods and their CUDA text.
+//!
+//! Everything here is known without a machine: nothing allocates device memory, starts threads or
+//! knows a pattern. The attribute macros generate implementations of the traits of this room, and
+//! rustc itself supplies the types: see [`Slot`].
+
+mod device;
+mod fields;
+mod near;
+mod scalar;
+mod unit;
+
+pub use device::{DeviceFn, DeviceType, Slot};
+pub use fields::{FieldInfo, Fields, MAX_FIELDS};
+pub use near::{Bounds, CellPtr, Checked, Near, ScalarNear, Unchecked};
+pub use scalar::{Real, Scalar, ScalarKind};
+pub use unit::{Site, Unit};

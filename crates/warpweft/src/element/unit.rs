@@ -1,0 +1,78 @@
+//! The CUDA translation unit that element functions write themselves into.
+
+use std::collections::HashMap;
+
+/// A place in the user's Rust source that a device-side fault can name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// Source file, as `file!()` gives it.
+    pub file: &'static str,
+    /// Line, from 1.
+    pub line: u32,
+    /// What went wrong there, e.g. "attempt to divide by zero".
+    pub what: &'static str,
+}
+
+/// The definitions of one translation unit, each written once, in order of dependence.
+#[derive(Clone, Debug, Default)]
+pub struct Unit {
+    definitions: Vec<String>,
+    names: HashMap<String, String>,
+    taken: HashMap<String, usize>,
+    sites: Vec<Site>,
+}
+
+impl Unit {
+    /// An empty unit.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The C++ name of the entity identified by `key`, defining it by `build` on first use.
+    ///
+    /// `key` must differ between entities (crate path plus type arguments); `name` is what one
+    /// would like it to be called and gets a number when another entity has it already.
+    pub fn define(
+        &mut self,
+        key: &str,
+        name: &str,
+        build: impl FnOnce(&mut Unit, &str) -> String,
+    ) -> String {
+        if let Some(known) = self.names.get(key) {
+            return known.clone();
+        }
+        let clean: String =
+            name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let uses = self.taken.entry(clean.clone()).or_insert(0);
+        *uses += 1;
+        let name = if *uses == 1 { clean } else { format!("{clean}_{uses}") };
+        self.names.insert(key.into(), name.clone());
+        let text = build(self, &name);
+        self.definitions.push(text);
+        name
+    }
+
+    /// Registers a place that may fault; the number goes into `ww::fail(number)`, from 1.
+    pub fn site(&mut self, site: Site) -> u32 {
+        let found = self.sites.iter().position(|known| *known == site).unwrap_or_else(|| {
+            self.sites.push(site);
+            self.sites.len() - 1
+        });
+        found as u32 + 1
+    }
+
+    /// The place behind a fault word read back from the device, if it is one of this unit's.
+    pub fn site_of(&self, fault: u32) -> Option<&Site> {
+        self.sites.get((fault as usize).checked_sub(1)?)
+    }
+
+    /// The device prelude followed by every definition.
+    pub fn source(&self) -> String {
+        let mut text = String::from(include_str!("prelude.cuh"));
+        for definition in &self.definitions {
+            text.push_str(definition);
+            text.push('\n');
+        }
+        text
+    }
+}

@@ -1,0 +1,89 @@
+//! What can go wrong, by stage, with the values and the remedy.
+
+use std::path::PathBuf;
+
+/// The result of everything that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong. Every message names the stage, the values and what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The problem as stated can't be solved; found before anything runs.
+    #[error("{what}; {remedy}")]
+    Spec {
+        /// What is wrong, with the value.
+        what: String,
+        /// What to write instead.
+        remedy: String,
+    },
+    /// Not enough memory for the plan.
+    #[error("{whose} memory: {needed} bytes needed, {available} available; {remedy}")]
+    Memory {
+        /// "host" or the device's name.
+        whose: String,
+        /// Bytes the plan needs.
+        needed: u64,
+        /// Bytes there are.
+        available: u64,
+        /// What would fit.
+        remedy: String,
+    },
+    /// An element function faulted (division by zero, index out of bounds).
+    #[error("the element function failed at {place}: {what}; guard the operation there")]
+    Element {
+        /// Source file and line, or the device.
+        place: String,
+        /// What happened.
+        what: String,
+    },
+    /// A GPU, or the software that drives it, failed or is not there.
+    #[error("{stage} on {device}: {what}; {remedy}")]
+    Device {
+        /// What was being done.
+        stage: String,
+        /// Which device.
+        device: String,
+        /// What the driver said.
+        what: String,
+        /// What may help.
+        remedy: String,
+    },
+    /// The compiler of device code refused a kernel.
+    #[error("compiling {kernel} for the device failed:\n{log}")]
+    Compile {
+        /// Which kernel.
+        kernel: String,
+        /// The compiler's log.
+        log: String,
+    },
+    /// A file could not be read or written.
+    #[error("{path}: {what}; {remedy}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        what: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// The run was asked to stop; what was complete by then is kept.
+    #[error("interrupted after {done} of {total} steps")]
+    Interrupted {
+        /// Steps finished.
+        done: u64,
+        /// Steps asked for.
+        total: u64,
+    },
+}
+
+impl Error {
+    /// A problem with what was asked for.
+    pub fn spec(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Spec { what: what.into(), remedy: remedy.into() }
+    }
+    /// A problem with a file.
+    pub fn file(path: impl Into<PathBuf>, what: impl ToString, remedy: impl Into<String>) -> Self {
+        Self::File { path: path.into(), what: what.to_string(), remedy: remedy.into() }
+    }
+}

@@ -1,0 +1,15 @@
+//! One Rust function for one element, run on every core, GPU and node.
+//!
+//! A user writes the function that updates *one element*; Warpweft runs it over a whole domain in
+//! one of its patterns and tunes itself. See [`prelude`] for the names a program needs.
+
+extern crate self as warpweft;
+
+pub mod element;
+pub mod error;
+pub mod grid;
+pub mod prelude;
+pub mod report;
+pub mod stencil;
+
+pub use error::{Error, Result};

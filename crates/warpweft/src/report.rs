@@ -1,0 +1,43 @@
+//! What happened: the same form for every pattern.
+
+use serde::Serialize;
+
+/// A number with its unit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Quantity {
+    /// The number.
+    pub value: f64,
+    /// Its unit, e.g. "cells/s".
+    pub unit: &'static str,
+}
+
+/// What a run did and how close it came to what the machine allows.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The pattern: "stencil", "wavefront", "farm" or "channels".
+    pub pattern: &'static str,
+    /// The devices that worked, e.g. "2 cores of AMD EPYC" or "NVIDIA H200 (0)".
+    pub devices: Vec<String>,
+    /// Wall-clock seconds of the work itself, set-up excluded.
+    pub seconds: f64,
+    /// Wall-clock seconds of set-up: compiling, copying in and out.
+    pub setup_seconds: f64,
+    /// Work over `seconds`.
+    pub rate: Quantity,
+    /// Bytes the work must move through memory at least.
+    pub bytes: u64,
+    /// The rate the machine's measured limit allows, if it was measured.
+    pub bound: Option<Quantity>,
+    /// `rate` over `bound`.
+    pub fraction: Option<f64>,
+    /// Seconds the model predicted, if it is calibrated.
+    pub predicted_seconds: Option<f64>,
+    /// The tunables used, as the pattern prints them.
+    pub policy: serde_json::Value,
+    /// Units of progress done: steps of a stencil.
+    pub done: u64,
+    /// Whether the run was asked to stop before it was through.
+    pub interrupted: bool,
+    /// The last residual, for runs that check one.
+    pub residual: Option<f64>,
+}

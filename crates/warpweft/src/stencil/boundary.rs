@@ -1,0 +1,95 @@
+//! What a neighbour outside the volume holds.
+
+use serde::{Deserialize, Serialize};
+
+/// What cells beyond one face of the volume hold.
+///
+/// With `n` cells along the axis, `u[-k]` is the `k`-th cell before the first one (`k` ≥ 1).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Boundary {
+    /// `u[-k] = u[n - k]`: the volume repeats. Both faces of an axis must be periodic.
+    Periodic,
+    /// `u[-k]` is this value (converted to each field's scalar), always.
+    Dirichlet(f64),
+    /// Zero flux through the face: `u[-k] = u[k - 1]`.
+    Neumann,
+    /// Mirrored in the first cell's centre: `u[-k] = u[k]`.
+    Mirror,
+}
+
+/// The low or the high end of an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Face {
+    /// Towards index 0.
+    Low,
+    /// Towards the last index.
+    High,
+}
+
+/// One boundary a face: `[axis][0]` low, `[axis][1]` high.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Boundaries<const D: usize>(pub [[Boundary; 2]; D]);
+
+/// Where the value of a cell outside the volume comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Source {
+    /// The cell with this index along the axis.
+    Cell(usize),
+    /// No cell: this value.
+    Value(f64),
+}
+
+impl<const D: usize> Boundaries<D> {
+    /// The same boundary on every face.
+    pub fn all(boundary: Boundary) -> Self {
+        Self([[boundary; 2]; D])
+    }
+
+    /// Where index `at` of `axis` (extent `n`, possibly outside `0..n`) takes its value from.
+    ///
+    /// Exact for ghost cells at most `n` deep (`n - 1` for a mirror), which [`super::Stencil`]
+    /// checks. An axis is resolved on its own; a corner's source is found axis by axis, slowest
+    /// first, and the first axis that yields a value decides.
+    pub fn source(&self, axis: usize, at: isize, n: usize) -> Source {
+        let last = n as isize - 1;
+        let (face, depth) = match at {
+            _ if at < 0 => (0, -at),
+            _ if at > last => (1, at - last),
+            _ => return Source::Cell(at as usize),
+        };
+        // Index of the source counted inwards from the face.
+        let inward = match self.0[axis][face] {
+            Boundary::Dirichlet(value) => return Source::Value(value),
+            Boundary::Periodic => last - (depth - 1),
+            Boundary::Neumann => depth - 1,
+            Boundary::Mirror => depth,
+        };
+        Source::Cell(if face == 0 { inward } else { last - inward } as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ghosts_take_their_values_from_where_numpy_pad_does() {
+        // numpy.pad([0, 1, 2, 3], 2, mode) with wrap, symmetric and reflect.
+        let cases = [
+            (Boundary::Periodic, [2, 3, 0, 1]),
+            (Boundary::Neumann, [1, 0, 3, 2]),
+            (Boundary::Mirror, [2, 1, 2, 1]),
+        ];
+        for (boundary, expect) in cases {
+            let faces = Boundaries::<1>::all(boundary);
+            let found = [-2, -1, 4, 5].map(|at| faces.source(0, at, 4));
+            assert_eq!(found, expect.map(Source::Cell), "{boundary:?}");
+        }
+        assert_eq!(
+            Boundaries::<1>::all(Boundary::Dirichlet(7.0)).source(0, -1, 4),
+            Source::Value(7.0)
+        );
+    }
+}

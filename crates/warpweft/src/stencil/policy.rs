@@ -1,0 +1,61 @@
+//! Every tunable of a stencil run. Changes time, never results.
+
+use serde::{Deserialize, Serialize};
+
+/// How a stencil runs on one kind of device.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "executor", rename_all = "lowercase")]
+pub enum Policy {
+    /// On the cores.
+    Cpu(CpuPolicy),
+    /// On one NVIDIA GPU.
+    Cuda(CudaPolicy),
+}
+
+/// How the cores share and traverse a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CpuPolicy {
+    /// Worker threads.
+    pub threads: usize,
+    /// Steps a sweep advances while its tiles are in cache; 1 is no temporal blocking.
+    pub temporal_depth: usize,
+    /// Rows of a tile.
+    pub tile_rows: usize,
+    /// Planes a wave advances.
+    pub slab_planes: usize,
+    /// Cells of a tile along the contiguous axis.
+    pub tile_cells: usize,
+    /// Planes computed together in registers: 1, 2 or 4.
+    pub jam: usize,
+}
+
+/// Which kernel skeleton sweeps, and its shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CudaPolicy {
+    /// The skeleton.
+    pub kernel: CudaKernel,
+    /// Cells a thread computes along x (contiguous), y and z.
+    pub cells: [u32; 3],
+    /// Warps a block.
+    pub warps: u32,
+    /// Blocks an SM that the register allocation must leave room for.
+    pub min_blocks: u32,
+    /// Planes a block marches through before another takes over; 0 for skeletons that do not march.
+    pub chunk: u32,
+    /// Planes requested ahead of use.
+    pub prefetch: u32,
+    /// Whether the compiler may contract multiply and add into one rounding.
+    pub contraction: bool,
+}
+
+/// A skeleton of the stencil kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CudaKernel {
+    /// Each thread a block of cells in registers, neighbours through vector loads and L1.
+    Direct,
+    /// Marching along the slowest axis, own columns in a register queue.
+    March,
+    /// Marching with planes copied ahead into shared memory by the copy engine.
+    Planes,
+}

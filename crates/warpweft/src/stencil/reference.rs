@@ -1,0 +1,102 @@
+//! The obviously right sequential loop: the oracle of every executor.
+
+use super::boundary::Source;
+use super::residual::Residual;
+use super::spec::Stencil;
+use crate::element::Fields;
+use crate::error::Result;
+use crate::grid::Volume;
+
+/// Applies `steps` steps of `stencil` to `volume` cell by cell; returns the steps done, fewer than
+/// `steps` when [`Stencil::until`] was met.
+///
+/// Complexity: O(steps × cells × taps), one thread, two copies of a padded volume.
+///
+/// # Errors
+/// As [`Stencil::check`].
+pub fn reference<S: Fields, const D: usize>(
+    stencil: &Stencil<S, D>,
+    volume: &mut Volume<S, D>,
+    steps: u64,
+) -> Result<u64> {
+    let extents = volume.extents();
+    stencil.check(extents)?;
+    let radius = stencil.radius();
+    for step in 1..=steps {
+        let before = stencil.until.map(|_| volume.clone());
+        for stage in &stencil.stages {
+            let padded = pad(stencil, volume, radius)?;
+            for index in 0..volume.len() {
+                let at = unravel(index, extents);
+                let inside = std::array::from_fn(|d| at[d] + radius[d][0]);
+                let mut next = volume.get(at).unwrap_or_else(|| unreachable!("at is inside"));
+                stage.cell(padded.near(inside), &mut next);
+                volume.set(at, next);
+            }
+        }
+        if let (Some(until), Some(before)) = (stencil.until, before)
+            && step % until.every == 0
+            && residual(stencil, until.residual, &before, volume) <= until.tolerance
+        {
+            return Ok(step);
+        }
+    }
+    Ok(steps)
+}
+
+/// The volume with ghost cells around it, every one looked up through the boundaries.
+fn pad<S: Fields, const D: usize>(
+    stencil: &Stencil<S, D>,
+    volume: &Volume<S, D>,
+    radius: [[usize; 2]; D],
+) -> Result<Volume<S, D>> {
+    let extents = volume.extents();
+    let padded = std::array::from_fn(|d| extents[d] + radius[d][0] + radius[d][1]);
+    Volume::try_from_fn(padded, |at| {
+        let mut from = [0; D];
+        for d in 0..D {
+            let index = at[d] as isize - radius[d][0] as isize;
+            match stencil.boundaries.source(d, index, extents[d]) {
+                Source::Cell(cell) => from[d] = cell,
+                Source::Value(value) => return S::splat(value),
+            }
+        }
+        volume.get(from).unwrap_or_else(|| unreachable!("sources are inside"))
+    })
+}
+
+fn unravel<const D: usize>(mut index: usize, extents: [usize; D]) -> [usize; D] {
+    let mut at = [0; D];
+    for d in (0..D).rev() {
+        at[d] = index % extents[d];
+        index /= extents[d];
+    }
+    at
+}
+
+/// A residual between two volumes, in the order of [`super::residual`].
+fn residual<S: Fields, const D: usize>(
+    stencil: &Stencil<S, D>,
+    kind: Residual,
+    before: &Volume<S, D>,
+    after: &Volume<S, D>,
+) -> f64 {
+    let mut total = 0.0;
+    for field in stencil.written_fields() {
+        let mut values: Vec<f64> = (0..before.len())
+            .map(|index| {
+                let at = unravel(index, before.extents());
+                let value = |volume: &Volume<S, D>| {
+                    volume.get(at).map_or(f64::NAN, |cell| cell.to_f64(field))
+                };
+                kind.of_change(value(before), value(after))
+            })
+            .collect();
+        // Axis by axis, innermost first: each pass replaces a line of cells by its total.
+        for &n in before.extents().iter().rev() {
+            values = values.chunks_exact(n).map(|line| kind.total(line.iter().copied())).collect();
+        }
+        total = kind.combine(total, values[0]);
+    }
+    total
+}

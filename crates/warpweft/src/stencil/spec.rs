@@ -1,0 +1,123 @@
+//! What must be computed: stages, boundaries, when to stop.
+
+use super::boundary::{Boundaries, Boundary, Face};
+use super::residual::Residual;
+use super::stage::{StageList, Stages};
+use crate::element::Fields;
+use crate::error::{Error, Result};
+
+/// A number of time steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Steps(pub u64);
+
+/// Stop early once a residual is at or below a tolerance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Until {
+    /// What is compared.
+    pub residual: Residual,
+    /// The tolerance.
+    pub tolerance: f64,
+    /// Steps between two checks, at least 1.
+    pub every: u64,
+}
+
+/// A stencil computation: what to compute, not how.
+#[derive(Clone)]
+pub struct Stencil<S: Fields, const D: usize> {
+    pub(crate) stages: StageList<S, D>,
+    pub(crate) boundaries: Boundaries<D>,
+    pub(crate) until: Option<Until>,
+}
+
+impl<S: Fields, const D: usize> Stencil<S, D> {
+    /// One element function a step. Boundaries are Dirichlet 0 until told otherwise.
+    pub fn of(element: impl Stages<D, State = S>) -> Self {
+        Self::sequence(element)
+    }
+
+    /// Several element functions a step, in order; each sees what the one before wrote.
+    pub fn sequence(stages: impl Stages<D, State = S>) -> Self {
+        let boundaries = Boundaries::all(Boundary::Dirichlet(0.0));
+        Self { stages: stages.list(), boundaries, until: None }
+    }
+
+    /// The same boundary on every face.
+    pub fn boundary(mut self, boundary: Boundary) -> Self {
+        self.boundaries = Boundaries::all(boundary);
+        self
+    }
+
+    /// The boundary of one face. Out-of-range axes are reported by [`Stencil::check`].
+    pub fn face(mut self, axis: usize, face: Face, boundary: Boundary) -> Self {
+        if let Some(faces) = self.boundaries.0.get_mut(axis) {
+            faces[face as usize] = boundary;
+        }
+        self
+    }
+
+    /// Stop early once the change of a step is small: `residual` ≤ `tolerance`, checked every step.
+    pub fn until(mut self, residual: Residual, tolerance: f64) -> Self {
+        self.until = Some(Until { residual, tolerance, every: 1 });
+        self
+    }
+
+    /// How far the stages read, per axis: `[below, above]`, the widest of all stages.
+    pub fn radius(&self) -> [[usize; 2]; D] {
+        let mut widest = [[0; 2]; D];
+        for stage in &self.stages {
+            let radius = stage.radius();
+            for d in 0..D {
+                widest[d] = [widest[d][0].max(radius[d][0]), widest[d][1].max(radius[d][1])];
+            }
+        }
+        widest
+    }
+
+    /// The fields that a step assigns, ascending.
+    pub fn written_fields(&self) -> Vec<usize> {
+        let mut fields: Vec<_> =
+            self.stages.iter().flat_map(|stage| stage.writes()).copied().collect();
+        fields.sort_unstable();
+        fields.dedup();
+        fields
+    }
+
+    /// Whether the computation is well posed on `extents`.
+    ///
+    /// # Errors
+    /// One periodic face beside another kind; a footprint wider than the volume; a NaN tolerance.
+    pub fn check(&self, extents: [usize; D]) -> Result<()> {
+        for (axis, faces) in self.boundaries.0.iter().enumerate() {
+            if (faces[0] == Boundary::Periodic) != (faces[1] == Boundary::Periodic) {
+                return Err(Error::spec(
+                    format!("axis {axis} is periodic on one face and {faces:?} in all"),
+                    "make both faces of the axis periodic, or neither",
+                ));
+            }
+        }
+        for (axis, (radius, &n)) in self.radius().iter().zip(&extents).enumerate() {
+            for (side, &r) in radius.iter().enumerate() {
+                let deepest = match self.boundaries.0[axis][side] {
+                    Boundary::Mirror => n - 1,
+                    Boundary::Periodic | Boundary::Neumann => n,
+                    Boundary::Dirichlet(_) => usize::MAX,
+                };
+                if r > deepest {
+                    return Err(Error::spec(
+                        format!("the footprint reads {r} cells beyond axis {axis}, which has {n}"),
+                        format!("make that extent at least {}", r + n - deepest),
+                    ));
+                }
+            }
+        }
+        if let Some(until) = self.until
+            && (until.tolerance.is_nan() || until.every == 0)
+        {
+            return Err(Error::spec(
+                format!("tolerance {} checked every {} steps", until.tolerance, until.every),
+                "give a number and check every 1 or more steps",
+            ));
+        }
+        Ok(())
+    }
+}

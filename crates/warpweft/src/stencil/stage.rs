@@ -1,0 +1,103 @@
+//! One stage of a step, with the type of its element function erased.
+
+use std::sync::Arc;
+
+use super::element::{StencilElement, Tap};
+use crate::element::{Fields, Near, Unit};
+
+/// An element function behind a pointer: everything after the spec works on these, so plans and
+/// executors are compiled once and only the innermost loops once per element.
+pub trait Stage<S: Fields, const D: usize>: Send + Sync {
+    /// The function's name.
+    fn name(&self) -> &'static str;
+    /// Every read.
+    fn taps(&self) -> &'static [Tap<D>];
+    /// The fields assigned, ascending.
+    fn writes(&self) -> &'static [usize];
+    /// The function as the user wrote it.
+    fn cell(&self, now: Near<'_, S, D>, next: &mut S);
+    /// Defines the C++ functor and returns its name.
+    fn cuda(&self, unit: &mut Unit) -> String;
+    /// The parameters, laid out as the functor's data members; their address is a kernel argument.
+    fn parameters(&self) -> *const std::ffi::c_void;
+    /// Size in bytes behind [`Stage::parameters`] (0 for none).
+    fn parameters_size(&self) -> usize;
+
+    /// How far the stage reads, per axis: `[below, above]`, both ≥ 0.
+    fn radius(&self) -> [[usize; 2]; D] {
+        let mut radius = [[0; 2]; D];
+        for tap in self.taps() {
+            for d in 0..D {
+                radius[d][0] = radius[d][0].max(-tap.offset[d].min(0) as usize);
+                radius[d][1] = radius[d][1].max(tap.offset[d].max(0) as usize);
+            }
+        }
+        radius
+    }
+}
+
+impl<E: StencilElement<D>, const D: usize> Stage<E::State, D> for E {
+    fn name(&self) -> &'static str {
+        E::NAME
+    }
+    fn taps(&self) -> &'static [Tap<D>] {
+        E::TAPS
+    }
+    fn writes(&self) -> &'static [usize] {
+        E::WRITES
+    }
+    fn cell(&self, now: Near<'_, E::State, D>, next: &mut E::State) {
+        StencilElement::cell(self, now, next);
+    }
+    fn cuda(&self, unit: &mut Unit) -> String {
+        E::cuda(unit)
+    }
+    fn parameters(&self) -> *const std::ffi::c_void {
+        (&raw const *self).cast()
+    }
+    fn parameters_size(&self) -> usize {
+        size_of::<E>()
+    }
+}
+
+/// The stages of one step, in order.
+pub type StageList<S, const D: usize> = Vec<Arc<dyn Stage<S, D>>>;
+
+/// One element function or a tuple of them: what [`super::Stencil::sequence`] takes.
+pub trait Stages<const D: usize> {
+    /// What a cell holds, the same for all.
+    type State: Fields;
+    /// The stages in order.
+    fn list(self) -> StageList<Self::State, D>;
+}
+
+impl<E: StencilElement<D>, const D: usize> Stages<D> for E {
+    type State = E::State;
+    fn list(self) -> StageList<E::State, D> {
+        vec![Arc::new(self)]
+    }
+}
+
+macro_rules! sequences {
+    ($(($first:ident . $i:tt $(, $more:ident . $j:tt)*)),*) => {$(
+        impl<S, $first, $($more,)* const D: usize> Stages<D> for ($first, $($more,)*)
+        where
+            S: Fields,
+            $first: StencilElement<D, State = S>,
+            $($more: StencilElement<D, State = S>,)*
+        {
+            type State = S;
+            fn list(self) -> StageList<S, D> {
+                vec![Arc::new(self.$i) $(, Arc::new(self.$j))*]
+            }
+        }
+    )*};
+}
+sequences!(
+    (A.0),
+    (A.0, B.1),
+    (A.0, B.1, C.2),
+    (A.0, B.1, C.2, E.3),
+    (A.0, B.1, C.2, E.3, F.4),
+    (A.0, B.1, C.2, E.3, F.4, G.5)
+);
