@@ -1,3 +1,51 @@
-//! Project chores.
+//! Project chores: `cargo xtask test|gpu-test|tidy|bench`. Not shipped with the library.
 
-fn main() {}
+mod bench;
+mod cargo;
+mod gpu_test;
+mod nvrtc;
+mod tally;
+mod test;
+mod tidy;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask <command>
+
+  test                 format, lints, tidy, every test and doc test; ends with the totals
+  gpu-test             the tests and the conformance suite on this machine's GPUs
+  gpu-test --pack DIR  put them into DIR to run with DIR/run on a GPU machine without a toolchain
+  tidy                 the architecture's invariants
+  bench [ARGS]         `warpweft bench stencil` in a release build";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let root = root();
+    let outcome = match words.as_slice() {
+        ["test"] => test::run(&root),
+        ["gpu-test"] => gpu_test::run(&root),
+        ["gpu-test", "--pack", to] => gpu_test::pack(&root, to.as_ref()),
+        ["tidy"] => tidy::run(&root),
+        ["bench", more @ ..] => bench::run(&root, more),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The repository's root, wherever in it the command was given.
+fn root() -> PathBuf {
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from);
+    here.parent().map_or_else(|| PathBuf::from("."), PathBuf::from)
+}

@@ -1,0 +1,42 @@
+//! `cargo xtask test`: everything that a change must pass, on a machine with or without a GPU.
+
+use std::path::Path;
+
+use crate::cargo::{cargo, check, tests};
+use crate::tally::Tally;
+use crate::{nvrtc, tidy};
+
+/// Runs every check and test; the last line printed is the total.
+pub fn run(root: &Path) -> Result<bool, String> {
+    let mut total = Tally::default();
+    total += Tally::one(check("format", cargo(root).args(["fmt", "--all", "--check"]))?);
+    println!("== tidy");
+    total += Tally::one(tidy::run(root)?);
+    total += Tally::one(check(
+        "lints",
+        cargo(root).args([
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--quiet",
+            "--",
+            "-D",
+            "warnings",
+        ]),
+    )?);
+    println!("== NVRTC");
+    nvrtc::provide(root);
+    total += tests(
+        "tests",
+        cargo(root).args([
+            "test",
+            "--workspace",
+            "--no-fail-fast",
+            "--quiet",
+            "--",
+            "--show-output",
+        ]),
+    )?;
+    println!("{total}");
+    Ok(total.failed == 0)
+}

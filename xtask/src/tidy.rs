@@ -1,0 +1,138 @@
+//! `cargo xtask tidy`: the architecture's invariants, each a pure function over one file's text.
+//!
+//! What the compiler and clippy check is not repeated here. The data are in [`rules`], reading
+//! Rust well enough to ignore comments and strings in [`source`].
+
+mod rules;
+mod source;
+
+use std::path::Path;
+use std::process::Command;
+
+use source::Source;
+
+/// Files longer than this are named: they are likely two ideas.
+const LONG: usize = 450;
+
+/// Checks every file of the working tree that git does not ignore; returns whether all hold.
+pub fn run(root: &Path) -> Result<bool, String> {
+    let mut found = Vec::new();
+    let mut long = Vec::new();
+    let files = files(root)?;
+    for path in &files {
+        // Files deleted but not yet committed, and binary files, have no text to check.
+        let Ok(text) = std::fs::read_to_string(root.join(path)) else { continue };
+        found.extend(check(path, &text));
+        let lines = text.lines().count();
+        if path.ends_with(".rs") && lines > LONG {
+            long.push(format!("{path}: {lines} lines; is it two ideas?"));
+        }
+    }
+    found.extend(rules::stale_unsafe_files(&files));
+    for warning in &long {
+        println!("warning: {warning}");
+    }
+    for violation in &found {
+        println!("tidy: {violation}");
+    }
+    println!("{} files, {} violations, {} long files", files.len(), found.len(), long.len());
+    Ok(found.is_empty())
+}
+
+/// Every violation in one file.
+fn check(path: &str, text: &str) -> Vec<String> {
+    let mut found = rules::places(path, text);
+    if path.ends_with(".rs") && !rules::is_test_case(path) {
+        let source = Source::read(text);
+        found.extend(rules::header(path, text));
+        found.extend(rules::imports(path, &source));
+        found.extend(rules::prints(path, &source));
+        found.extend(rules::unsafety(path, &source));
+    }
+    found
+}
+
+/// Paths of tracked and of new, not ignored files.
+fn files(root: &Path) -> Result<Vec<String>, String> {
+    let output = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root)
+        .output()
+        .map_err(|error| format!("listing files needs git: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("git ls-files: {}", String::from_utf8_lossy(&output.stderr).trim()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_string).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Asserts that `text` at `path` has exactly the violations that contain `expect`, in order.
+    fn violations(path: &str, text: &str, expect: &[&str]) {
+        let found = check(path, text);
+        assert_eq!(found.len(), expect.len(), "{found:?}");
+        for (found, expect) in found.iter().zip(expect) {
+            assert!(found.contains(expect), "{found:?} should contain {expect:?}");
+        }
+    }
+
+    #[test]
+    fn patterns_do_not_know_one_another() {
+        let path = "crates/warpweft/src/stencil/cpu.rs";
+        violations(path, "//! A.\nuse crate::farm::Farm;\n", &["stencil may not use farm"]);
+        violations(path, "//! A.\nuse crate::{cpu, wavefront::Keep};\n", &["use wavefront"]);
+        violations(path, "//! A.\nuse super::super::channels;\n", &["may not use channels"]);
+        violations(path, "//! A.\nuse crate::cpu::Pool;\n// crate::farm is another\n", &[]);
+    }
+
+    #[test]
+    fn mechanisms_do_not_know_patterns() {
+        for room in ["cpu", "cuda", "cluster", "tune", "machine", "element", "grid"] {
+            let path = format!("crates/warpweft/src/{room}/mod.rs");
+            let text = "//! A.\nfn f() { crate::stencil::reference(); }\n";
+            violations(&path, text, &["may not use stencil"]);
+        }
+        let text = "//! See `crate::stencil::Sweep`.\n/// [`crate::stencil::Sweep`]\nfn f() {}\n";
+        violations("crates/warpweft/src/cpu/pool.rs", text, &[]);
+    }
+
+    #[test]
+    fn only_the_command_prints() {
+        let text = "//! A.\nfn f() { println!(\"x\"); }\n#[cfg(test)]\nmod tests { fn g() { dbg!(1); } }\n";
+        violations("crates/warpweft-apps/src/heat.rs", text, &[":2: println!"]);
+        violations("crates/warpweft-cli/src/report.rs", text, &[]);
+        violations("crates/warpweft/src/report.rs", "//! A.\nconst A: &str = \"print!()\";\n", &[]);
+    }
+
+    #[test]
+    fn unsafe_code_stands_in_named_files_and_says_why_it_is_safe() {
+        let bare = "//! A.\nfn f() { unsafe { g() } }\n";
+        violations("crates/warpweft/src/grid/extent.rs", bare, &["unsafe-files.txt"]);
+        let named = "crates/warpweft/src/grid/volume.rs";
+        violations(named, bare, &["SAFETY"]);
+        let reason =
+            "//! A.\n// SAFETY: g has no requirements.\n#[inline]\nunsafe impl A for B {}\n";
+        violations(named, reason, &[]);
+        let spread = "//! A.\nfn f() {\n    // SAFETY: as above.\n    let a = g(1)\n        .map(|_| unsafe { h() });\n}\n";
+        violations(named, spread, &[]);
+        let stale =
+            "//! A.\nfn f() {\n    // SAFETY: of another one.\n    g();\n    unsafe { h() };\n}\n";
+        violations(named, stale, &["SAFETY"]);
+        violations(named, "//! A.\nunsafe fn f() {}\nfn g(f: unsafe fn()) {}\n", &[]);
+    }
+
+    #[test]
+    fn modules_say_what_they_are() {
+        violations("crates/warpweft/src/grid/mod.rs", "mod volume;\n", &["//!"]);
+        violations("crates/warpweft-macros/tests/ui/bad.rs", "fn main() {}\n", &[]);
+    }
+
+    #[test]
+    fn no_file_names_a_machine() {
+        let home = ["/ho", "me/ann/x"].concat();
+        violations("README.md", &format!("see {home}\n"), &[":1: names a place"]);
+        violations("README.md", "see https://example.org/home/ann\n", &[]);
+    }
+}

@@ -1,0 +1,176 @@
+//! The invariants as data, and the functions that look for their violation.
+
+use super::source::Source;
+
+/// Patterns: rooms that may not use one another.
+const PATTERNS: [&str; 4] = ["stencil", "wavefront", "farm", "channels"];
+
+/// Rooms below the patterns, which may not use them.
+const BELOW: [&str; 7] = ["element", "machine", "grid", "cpu", "cuda", "cluster", "tune"];
+
+/// Sources that leave speaking to the user to the command.
+const SILENT: [&str; 3] =
+    ["crates/warpweft/src/", "crates/warpweft-macros/src/", "crates/warpweft-apps/src/"];
+
+/// Macros that speak.
+const SPEAKING: [&str; 5] = ["println!", "eprintln!", "print!", "eprint!", "dbg!"];
+
+/// The files that may hold unsafe code.
+const UNSAFE_FILES: &str = include_str!("../../unsafe-files.txt");
+
+/// Directories that are one person's or one machine's. Spelled in halves: this file is checked too.
+const PLACES: [[&str; 2]; 4] = [["/ho", "me/"], ["/ro", "ot/"], ["/wo", "rk/"], ["/Us", "ers/"]];
+
+/// Cases that a test compiles: their text is the test.
+pub fn is_test_case(path: &str) -> bool {
+    path.contains("/tests/ui/")
+}
+
+/// A module opens by saying what it is.
+pub fn header(path: &str, text: &str) -> Option<String> {
+    (!text.starts_with("//!"))
+        .then(|| format!("{path}:1: open with `//!`: what the module is and is not"))
+}
+
+/// Patterns don't use one another, and nothing below them uses them.
+pub fn imports(path: &str, source: &Source) -> Vec<String> {
+    let Some(room) = path
+        .strip_prefix("crates/warpweft/src/")
+        .map(|inner| inner.split('/').next().unwrap_or(inner).trim_end_matches(".rs"))
+        .filter(|room| PATTERNS.contains(room) || BELOW.contains(room))
+    else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (number, code) in source.code() {
+        for pattern in PATTERNS.into_iter().filter(|pattern| *pattern != room) {
+            if paths_from_the_root(code).any(|name| name == pattern) {
+                found.push(format!("{path}:{number}: {room} may not use {pattern}"));
+            }
+        }
+    }
+    found
+}
+
+/// The first names of paths that start at the crate's root, groups `crate::{a, b}` included.
+fn paths_from_the_root(code: &str) -> impl Iterator<Item = &str> {
+    ["crate::", "warpweft::", "super::super::"].into_iter().flat_map(move |start| {
+        code.match_indices(start).flat_map(move |(at, _)| {
+            let after = &code[at + start.len()..];
+            let group = after.strip_prefix('{');
+            let names = group.unwrap_or(after).split(',').take(if group.is_some() {
+                usize::MAX
+            } else {
+                1
+            });
+            names.map(|name| {
+                let name = name.trim();
+                let end =
+                    name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len());
+                &name[..end]
+            })
+        })
+    })
+}
+
+/// Nothing below the command prints.
+pub fn prints(path: &str, source: &Source) -> Vec<String> {
+    if !SILENT.iter().any(|silent| path.starts_with(silent)) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for (number, code) in source.code() {
+        let word = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        for speaking in SPEAKING {
+            if code.match_indices(speaking).any(|(at, _)| word(at)) {
+                found.push(format!(
+                    "{path}:{number}: {speaking} below the command; return it instead"
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// Unsafe code stands in files named for it, each use under its reason.
+pub fn unsafety(path: &str, source: &Source) -> Vec<String> {
+    let mut found = Vec::new();
+    // Tests may be unsafe anywhere, but not without a reason.
+    let mut named = !path.contains("/src/") || unsafe_files().any(|file| names(file, path));
+    for (number, code) in source.code() {
+        if !code.contains("unsafe {") && !code.contains("unsafe impl") {
+            continue;
+        }
+        if !named {
+            found.push(format!(
+                "{path}:{number}: unsafe; if it must be, name the file in xtask/unsafe-files.txt"
+            ));
+            named = true;
+        } else if !has_reason(source, number - 1) {
+            found.push(format!("{path}:{number}: unsafe without a `// SAFETY:` line above"));
+        }
+    }
+    found
+}
+
+/// Whether the statement around line `index` (from 0) has a SAFETY comment on it or just above.
+fn has_reason(source: &Source, index: usize) -> bool {
+    if source.lines[index].comment.contains("SAFETY:") {
+        return true;
+    }
+    let mut in_comment = false;
+    for line in source.lines[..index].iter().rev() {
+        let code = line.code.trim();
+        if code.is_empty() && !line.comment.is_empty() {
+            in_comment = true;
+            if line.comment.contains("SAFETY:") {
+                return true;
+            }
+        } else if in_comment
+            || code.is_empty()
+            || (code.ends_with([';', '{', '}']) && !code.starts_with("#["))
+        {
+            return false;
+        }
+    }
+    false
+}
+
+fn unsafe_files() -> impl Iterator<Item = &'static str> {
+    UNSAFE_FILES
+        .lines()
+        .filter_map(|line| line.split('#').next())
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+}
+
+/// Whether an entry of the list is about the file at `path`.
+fn names(entry: &str, path: &str) -> bool {
+    entry == path || (entry.ends_with('/') && path.starts_with(entry))
+}
+
+/// Entries of the list whose file is gone.
+pub fn stale_unsafe_files(files: &[String]) -> Vec<String> {
+    unsafe_files()
+        .filter(|entry| !entry.ends_with('/'))
+        .filter(|entry| !files.iter().any(|path| names(entry, path)))
+        .map(|file| format!("xtask/unsafe-files.txt: {file} is not there any more"))
+        .collect()
+}
+
+/// No file names a place on somebody's machine.
+pub fn places(path: &str, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        for place in PLACES.map(|halves| halves.concat()) {
+            // Inside an address or a longer path it is something else.
+            let is_root = |at: usize| {
+                !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-/~".contains(c))
+            };
+            if line.match_indices(&place).any(|(at, _)| is_root(at)) {
+                found.push(format!("{path}:{}: names a place on one machine: {place}", index + 1));
+            }
+        }
+    }
+    found
+}
