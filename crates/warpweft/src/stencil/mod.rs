@@ -1,8 +1,11 @@
 //! Iterated neighbourhood updates.
 
 mod boundary;
+pub mod distribute;
 mod element;
 mod executor;
+mod halo;
+mod partition;
 mod plan;
 mod policy;
 mod reference;
@@ -13,6 +16,8 @@ mod stage;
 pub use boundary::{Boundaries, Boundary, Face, Source};
 pub use element::{StencilElement, Tap};
 pub use executor::SweepExecutor;
+pub use halo::{Footprint, Margin, Reach, Span, footprints};
+pub use partition::Partition;
 pub use plan::{Region, Sweep, sweeps};
 pub use policy::{CpuPolicy, CudaKernel, CudaPolicy, Policy};
 pub use reference::reference;

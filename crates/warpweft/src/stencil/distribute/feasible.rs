@@ -1,0 +1,85 @@
+//! How many steps a partition can take between two swaps.
+
+use super::super::boundary::{Boundaries, Boundary};
+use super::super::halo::{Footprint, Reach};
+use super::super::partition::Partition;
+use crate::error::{Error, Result};
+
+/// The largest depth R whose ghost zones fit into the neighbours along every cut axis, at most
+/// `limit`; 0 when not even one step fits, and `limit` when nothing is cut.
+pub fn deepest_feasible<const D: usize>(
+    partition: &Partition<D>,
+    boundaries: &Boundaries<D>,
+    stages: &[Footprint<D>],
+    fields: usize,
+    limit: usize,
+) -> usize {
+    // Zones deepen with R, so the feasible depths are 1..=r: bisect.
+    let (mut fits, mut too_deep) = (0, limit + 1);
+    while too_deep - fits > 1 {
+        let depth = fits + (too_deep - fits) / 2;
+        match misfit(partition, boundaries, stages, &Reach::new(stages, fields, depth)) {
+            None => fits = depth,
+            Some(_) => too_deep = depth,
+        }
+    }
+    fits
+}
+
+/// Whether `depth` steps between swaps are possible.
+///
+/// # Errors
+/// Depth 0; parts smaller than their neighbours' ghost zones, with the largest feasible R.
+pub fn check_depth<const D: usize>(
+    partition: &Partition<D>,
+    boundaries: &Boundaries<D>,
+    stages: &[Footprint<D>],
+    fields: usize,
+    depth: usize,
+) -> Result<()> {
+    if depth == 0 {
+        return Err(Error::spec("0 steps between swaps", "swap after 1 or more steps"));
+    }
+    let Some((axis, needed)) =
+        misfit(partition, boundaries, stages, &Reach::new(stages, fields, depth))
+    else {
+        return Ok(());
+    };
+    let best = deepest_feasible(partition, boundaries, stages, fields, depth);
+    let remedy = match best {
+        0 => "use fewer parts along that axis".to_string(),
+        _ => format!("the largest feasible R is {best}; or use fewer parts along that axis"),
+    };
+    Err(Error::spec(
+        format!(
+            "{} parts along axis {axis} of extent {} leave one with {} cells, but R = {depth} \
+             steps between swaps need {needed}",
+            partition.parts_per_axis()[axis],
+            partition.extents()[axis],
+            partition.smallest(axis),
+        ),
+        remedy,
+    ))
+}
+
+/// A cut axis along which parts are too small, and how large they must be.
+fn misfit<const D: usize>(
+    partition: &Partition<D>,
+    boundaries: &Boundaries<D>,
+    stages: &[Footprint<D>],
+    reach: &Reach<D>,
+) -> Option<(usize, usize)> {
+    let deepest = reach.deepest();
+    (0..D).filter(|&axis| partition.is_cut(axis)).find_map(|axis| {
+        let mut needed = deepest[axis][0].max(deepest[axis][1]);
+        for side in [0, 1] {
+            // A part at the volume's face looks its boundary ghosts up among its own cells; a
+            // mirror skips the first of them.
+            if boundaries.0[axis][side] == Boundary::Mirror {
+                let reads = stages.iter().flat_map(|stage| &stage.reads);
+                needed = needed.max(1 + reads.map(|(_, r)| r[axis][side]).max().unwrap_or(0));
+            }
+        }
+        (partition.smallest(axis) < needed).then_some((axis, needed))
+    })
+}

@@ -1,0 +1,15 @@
+//! A stencil over many devices, ranks and nodes: who computes what, and what travels between.
+//!
+//! Everything here but the run itself is a pure function. Executors of one device know nothing of
+//! it, and how bytes move is [`crate::cluster`]'s business.
+
+mod feasible;
+mod orient;
+mod swap;
+
+pub use feasible::{check_depth, deepest_feasible};
+pub use orient::{fewest_dependences, slab_axis};
+pub use swap::{Message, Piece, swap_messages};
+
+#[cfg(test)]
+mod validity;

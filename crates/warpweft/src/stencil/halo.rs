@@ -1,0 +1,196 @@
+//! How deep ghost zones must be, and what is computed in them: dependence, traced backwards.
+//!
+//! A swap is followed by `depth` steps (R in B2R) without communication. Each step makes the
+//! outermost cells of the ghost zone stale, so the zone starts R·δ deep and the region computed
+//! shrinks by δ a step (B2R §3.2; PARTANS figure 5). For a sequence of stages over several fields
+//! δ is not one number: the trace below follows each field through the stages, so that a field
+//! that is read close by needs a thinner zone than one read far away.
+
+use super::plan::Region;
+use super::stage::StageList;
+use crate::element::Fields;
+
+/// Cells beyond a box per axis: `[below, above]`.
+pub type Margin<const D: usize> = [[usize; 2]; D];
+
+/// A box of cells `[low, high)` per axis in a part's own frame, where indices may be negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span<const D: usize> {
+    /// First index, per axis.
+    pub low: [isize; D],
+    /// One past the last index, per axis.
+    pub high: [isize; D],
+}
+
+impl<const D: usize> Span<D> {
+    /// Number of cells; 0 when an axis is empty.
+    pub fn cells(&self) -> usize {
+        (0..D).map(|d| (self.high[d] - self.low[d]).max(0) as usize).product()
+    }
+
+    /// Whether `at` is inside.
+    pub fn contains(&self, at: [isize; D]) -> bool {
+        (0..D).all(|d| self.low[d] <= at[d] && at[d] < self.high[d])
+    }
+
+    /// The box moved by `shift`.
+    pub fn shifted(&self, shift: [isize; D]) -> Self {
+        Self {
+            low: std::array::from_fn(|d| self.low[d] + shift[d]),
+            high: std::array::from_fn(|d| self.high[d] + shift[d]),
+        }
+    }
+
+    /// The cells, slowest axis first.
+    pub fn iter(&self) -> impl Iterator<Item = [isize; D]> + use<D> {
+        let span = *self;
+        let mut next = (span.cells() > 0).then_some(span.low);
+        std::iter::from_fn(move || {
+            let at = next?;
+            let mut following = at;
+            next = (0..D)
+                .rev()
+                .any(|d| {
+                    following[d] += 1;
+                    if following[d] == span.high[d] {
+                        following[d] = span.low[d];
+                        return false;
+                    }
+                    true
+                })
+                .then_some(following);
+            Some(at)
+        })
+    }
+}
+
+impl<const D: usize> From<Region<D>> for Span<D> {
+    fn from(region: Region<D>) -> Self {
+        Self { low: region.low.map(|n| n as isize), high: region.high.map(|n| n as isize) }
+    }
+}
+
+/// What one stage reads and writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Footprint<const D: usize> {
+    /// Per field read, how far: the box around its taps.
+    pub reads: Vec<(usize, Margin<D>)>,
+    /// The fields written.
+    pub writes: Vec<usize>,
+}
+
+/// The footprints of a spec's stages, in order.
+pub fn footprints<S: Fields, const D: usize>(stages: &StageList<S, D>) -> Vec<Footprint<D>> {
+    let of_stage = |stage: &std::sync::Arc<dyn super::stage::Stage<S, D>>| {
+        let mut reads: Vec<(usize, Margin<D>)> = Vec::new();
+        for tap in stage.taps() {
+            let known = reads.iter().position(|(field, _)| *field == tap.field);
+            let index = known.unwrap_or_else(|| {
+                reads.push((tap.field, [[0; 2]; D]));
+                reads.len() - 1
+            });
+            let margin = &mut reads[index].1;
+            for d in 0..D {
+                margin[d][0] = margin[d][0].max(-tap.offset[d].min(0) as usize);
+                margin[d][1] = margin[d][1].max(tap.offset[d].max(0) as usize);
+            }
+        }
+        Footprint { reads, writes: stage.writes().to_vec() }
+    };
+    stages.iter().map(of_stage).collect()
+}
+
+/// What `depth` steps without communication need and compute beyond a part's own cells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reach<const D: usize> {
+    /// Steps between two swaps.
+    pub depth: usize,
+    /// `[step][stage]`: how far beyond its own cells a part computes that stage. Shrinks from step
+    /// to step and is zero in the last stage of the last step.
+    pub compute: Vec<Vec<Margin<D>>>,
+    /// Per field, how deep its ghost zone must be right after a swap.
+    pub ghosts: Vec<Margin<D>>,
+}
+
+impl<const D: usize> Reach<D> {
+    /// Traces `depth` steps of `stages` over `fields` fields backwards.
+    pub fn new(stages: &[Footprint<D>], fields: usize, depth: usize) -> Self {
+        let mut needed = vec![[[0; 2]; D]; fields];
+        let mut compute = Vec::with_capacity(depth);
+        for _ in 0..depth {
+            let mut step = Vec::with_capacity(stages.len());
+            for stage in stages.iter().rev() {
+                let mut margin = [[0; 2]; D];
+                for &field in &stage.writes {
+                    widen(&mut margin, &needed[field]);
+                }
+                // A stage may keep a cell's present value, so what it writes must be valid before.
+                for &field in &stage.writes {
+                    widen(&mut needed[field], &margin);
+                }
+                for (field, read) in &stage.reads {
+                    let far = std::array::from_fn(|d| {
+                        [margin[d][0] + read[d][0], margin[d][1] + read[d][1]]
+                    });
+                    widen(&mut needed[*field], &far);
+                }
+                step.push(margin);
+            }
+            step.reverse();
+            compute.push(step);
+        }
+        compute.reverse();
+        Self { depth, compute, ghosts: needed }
+    }
+
+    /// The deepest ghost zone of any field: what a layout has to leave room for.
+    pub fn deepest(&self) -> Margin<D> {
+        let mut deepest = [[0; 2]; D];
+        for ghost in &self.ghosts {
+            widen(&mut deepest, ghost);
+        }
+        deepest
+    }
+}
+
+/// `to` grown to include `other`.
+pub(super) fn widen<const D: usize>(to: &mut Margin<D>, other: &Margin<D>) {
+    for d in 0..D {
+        to[d] = [to[d][0].max(other[d][0]), to[d][1].max(other[d][1])];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn star(radius: usize) -> Footprint<2> {
+        Footprint { reads: vec![(0, [[radius; 2]; 2])], writes: vec![0] }
+    }
+
+    #[test]
+    fn one_stage_of_radius_delta_needs_r_delta_and_shrinks_by_delta_a_step() {
+        let reach = Reach::new(&[star(2)], 1, 3);
+        assert_eq!(reach.ghosts, [[[6; 2]; 2]]);
+        let computed: Vec<_> = reach.compute.iter().map(|step| step[0][0][0]).collect();
+        assert_eq!(computed, [4, 2, 0]);
+    }
+
+    #[test]
+    fn stages_add_up_and_coefficients_that_are_read_in_place_stay_thin() {
+        // Staggered: v from s one cell above and rho in place; s from v one cell below.
+        let velocity = Footprint { reads: vec![(1, [[0, 1]]), (2, [[0, 0]])], writes: vec![0] };
+        let stress = Footprint { reads: vec![(0, [[1, 0]])], writes: vec![1] };
+        let reach = Reach::new(&[velocity, stress], 3, 2);
+        assert_eq!(reach.compute, [[[[2, 1]], [[1, 1]]], [[[1, 0]], [[0, 0]]]]);
+        assert_eq!(reach.ghosts, [[[2, 1]], [[2, 2]], [[2, 1]]]);
+        assert_eq!(reach.deepest(), [[2, 2]]);
+    }
+
+    #[test]
+    fn a_span_lists_its_cells_in_row_major_order() {
+        let span = Span { low: [-1, 2], high: [1, 4] };
+        assert_eq!(span.iter().collect::<Vec<_>>(), [[-1, 2], [-1, 3], [0, 2], [0, 3]]);
+        assert_eq!(Span { low: [0, 2], high: [3, 2] }.iter().count(), 0);
+    }
+}
