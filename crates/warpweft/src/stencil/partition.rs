@@ -143,7 +143,7 @@ impl<const D: usize> Partition<D> {
     }
 
     /// Whether the axis repeats.
-    pub(super) fn is_periodic(&self, axis: usize) -> bool {
+    pub fn is_periodic(&self, axis: usize) -> bool {
         self.periodic[axis]
     }
 }

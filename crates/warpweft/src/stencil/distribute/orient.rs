@@ -90,21 +90,17 @@ fn best_grid<const D: usize>(
     stages: &[Footprint<D>],
     fields: &[FieldInfo],
 ) -> Result<[usize; D]> {
-    let mut best: Option<((u64, usize, [usize; D]), [usize; D])> = None;
-    for grid in grids {
-        let Ok(partition) = Partition::grid(extents, grid, boundaries) else { continue };
+    let cost = |grid: [usize; D]| {
+        let partition = Partition::grid(extents, grid, boundaries).ok()?;
         if deepest_feasible(&partition, boundaries, stages, fields.len(), 1) == 0 {
-            continue;
+            return None;
         }
         let cut = grid.iter().filter(|&&n| n > 1).count();
-        let mut slow_first = grid;
-        slow_first.reverse();
-        let cost = (ghost_bytes(&partition, stages, fields), cut, slow_first);
-        if best.is_none_or(|(known, _)| cost < known) {
-            best = Some((cost, grid));
-        }
-    }
-    best.map(|(_, grid)| grid).ok_or_else(|| {
+        let mut fast_axes_first = grid;
+        fast_axes_first.reverse();
+        Some(((ghost_bytes(&partition, stages, fields), cut, fast_axes_first), grid))
+    };
+    grids.into_iter().filter_map(cost).min().map(|(_, grid)| grid).ok_or_else(|| {
         Error::spec(
             format!("extents {extents:?} can't be cut into {parts} parts that hold a ghost zone"),
             "use fewer parts or a larger volume",
