@@ -1,0 +1,10 @@
+//! Volumes in files: one module a format. What is read or written never depends on a pattern.
+
+mod colours;
+pub mod npy;
+pub mod png;
+pub mod vti;
+mod whole;
+
+pub use colours::{Colours, Picture};
+pub use whole::{check_writable, write_whole};

@@ -1,0 +1,101 @@
+//! PNG pictures: grey values in, colours out.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use super::{Picture, write_whole};
+use crate::error::{Error, Result};
+use crate::grid::Volume;
+
+/// The grey values, 0 to 255, of the picture at `path`, rows from the top.
+///
+/// Colours become grey by Rec. 601 luma, as common tools do; transparency is ignored, 16 bits are
+/// cut to 8.
+///
+/// # Errors
+/// The file can't be read, is not PNG, or is damaged.
+pub fn read(path: &Path) -> Result<Volume<u8, 2>> {
+    let bad = |error: png::DecodingError| {
+        let remedy = match &error {
+            png::DecodingError::IoError(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                "check the path"
+            }
+            _ => "give a whole PNG file",
+        };
+        Error::file(path, error, remedy)
+    };
+    let file = File::open(path).map_err(|error| Error::file(path, error, "check the path"))?;
+    let mut decoder = png::Decoder::new(BufReader::new(file));
+    decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::STRIP_16);
+    let mut reader = decoder.read_info().map_err(bad)?;
+    let mut bytes = Vec::new();
+    // A damaged header may ask for any amount.
+    reader
+        .output_buffer_size()
+        .filter(|&size| bytes.try_reserve_exact(size).is_ok())
+        .map(|size| bytes.resize(size, 0))
+        .ok_or_else(|| Error::file(path, "is larger than memory", "cut it down"))?;
+    let frame = reader.next_frame(&mut bytes).map_err(bad)?;
+    let samples = frame.color_type.samples();
+    let (width, height) = (frame.width as usize, frame.height as usize);
+    Volume::try_from_fn([height, width], |[y, x]| {
+        let pixel = &bytes[y * frame.line_size + x * samples..][..samples];
+        match *pixel {
+            [r, g, b, ..] => {
+                let luma = 299 * u32::from(r) + 587 * u32::from(g) + 114 * u32::from(b);
+                ((luma + 500) / 1000) as u8
+            }
+            [grey, ..] => grey,
+            [] => 0,
+        }
+    })
+}
+
+/// Writes `picture` to the file at `path`.
+///
+/// # Errors
+/// The file can't be written.
+pub fn write(path: &Path, picture: &Picture) -> Result<()> {
+    write_whole(path, |to| {
+        let mut encoder = png::Encoder::new(to, picture.width as u32, picture.height as u32);
+        encoder.set_color(png::ColorType::Rgb);
+        encoder.set_depth(png::BitDepth::Eight);
+        let mut writer = encoder.write_header()?;
+        writer.write_image_data(picture.pixels.as_flattened())?;
+        writer.finish()?;
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_comes_back_as_its_luma() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.png");
+        let pixels =
+            vec![[0, 0, 0], [255, 255, 255], [255, 0, 0], [0, 255, 0], [0, 0, 255], [9; 3]];
+        write(&path, &Picture { width: 3, height: 2, pixels }).unwrap();
+        let grey = read(&path).unwrap();
+        assert_eq!(grey.extents(), [2, 3]);
+        assert_eq!(grey.as_slice(), [0, 255, 76, 150, 29, 9]);
+    }
+
+    #[test]
+    fn damaged_files_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.png");
+        write(&path, &Picture::filled(40, 30, [1, 2, 3])).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        for bytes in [&whole[..whole.len() / 2], &whole[..4], b"not a picture", b""] {
+            std::fs::write(&path, bytes).unwrap();
+            let refusal = read(&path).unwrap_err().to_string();
+            assert!(refusal.contains("a.png") && refusal.contains("whole PNG"), "{refusal}");
+        }
+        std::fs::remove_file(&path).unwrap();
+        assert!(read(&path).unwrap_err().to_string().contains("check the path"));
+    }
+}
