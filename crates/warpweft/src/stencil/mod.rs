@@ -4,6 +4,7 @@ mod boundary;
 pub mod distribute;
 mod element;
 mod executor;
+pub mod ghost_model;
 mod halo;
 mod partition;
 mod plan;

@@ -1,0 +1,79 @@
+//! Cells of a subdomain and its ghost zones: the geometry in equations (2), (3), (5) and (6).
+
+use super::super::halo::{Margin, Reach};
+use super::super::partition::Partition;
+
+/// A part as the model sees it: B = (B_z, B_y, B_x), slowest axis first, and δ a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Subdomain<const D: usize> {
+    /// Own cells along each axis.
+    pub extents: [usize; D],
+    /// Cells that a step reads beyond the part, per axis `[below, above]`; zero along uncut axes.
+    pub delta: Margin<D>,
+    /// Bytes of a cell that travel in a swap.
+    pub cell_bytes: f64,
+}
+
+impl<const D: usize> Subdomain<D> {
+    /// The largest part of a partition, with neighbours on both sides of every cut axis: the one
+    /// that the others wait for. `one_step` is the reach of one step.
+    pub fn largest(partition: &Partition<D>, one_step: &Reach<D>, cell_bytes: f64) -> Self {
+        let (extents, grid) = (partition.extents(), partition.parts_per_axis());
+        let mut delta = one_step.deepest();
+        for d in 0..D {
+            if !partition.is_cut(d) {
+                delta[d] = [0; 2];
+            }
+        }
+        Self { extents: std::array::from_fn(|d| extents[d].div_ceil(grid[d])), delta, cell_bytes }
+    }
+
+    /// ΠB.
+    pub fn cells(&self) -> f64 {
+        self.grown(0, 0)
+    }
+
+    /// Equation (2)'s sum, Σ_{i=1..R} Π(B + 2(R−i)δ): the region shrinks by δ a step.
+    pub fn shrinking_cells(&self, depth: usize) -> f64 {
+        (0..depth).map(|left| self.grown(left, 0)).sum()
+    }
+
+    /// Equation (3)'s R·Π(B + 2Rδ): the whole zone every step.
+    pub fn whole_cells(&self, depth: usize) -> f64 {
+        depth as f64 * self.grown(depth, 0)
+    }
+
+    /// Equation (5)'s Π(B + 2Rδ) − ΠB, in bytes: the ghost zone.
+    pub fn halo_bytes(&self, depth: usize) -> f64 {
+        (self.grown(depth, 0) - self.cells()) * self.cell_bytes
+    }
+
+    /// Equation (6)'s Π(B + 2Rδ) + B_z·(B_y + 2Rδ)(B_x + 2Rδ): all to the device, and back all but
+    /// the stale planes at the ends of the slowest axis.
+    pub fn staged_cells(&self, depth: usize) -> f64 {
+        self.grown(depth, 0) + self.grown(depth, 1) * self.extents[0] as f64
+    }
+
+    /// Cells that can be computed while halos fly: those that no neighbour waits for in R steps.
+    ///
+    /// At the end of a swap's steps the outermost Rδ own cells must be ready; the steps before
+    /// must have computed δ more each. What is inside of that is the core.
+    pub fn core_cells(&self, depth: usize) -> f64 {
+        let at = |left: usize| {
+            (0..self.extents.len())
+                .map(|d| {
+                    let rim = (depth + left) * (self.delta[d][0] + self.delta[d][1]);
+                    self.extents[d].saturating_sub(rim) as f64
+                })
+                .product::<f64>()
+        };
+        (0..depth).map(at).sum()
+    }
+
+    /// Π(B + steps·(δ below + δ above)) over the axes from `first`.
+    fn grown(&self, steps: usize, first: usize) -> f64 {
+        (first..D)
+            .map(|d| (self.extents[d] + steps * (self.delta[d][0] + self.delta[d][1])) as f64)
+            .product()
+    }
+}
