@@ -5,6 +5,7 @@
 
 extern crate self as warpweft;
 
+pub mod cuda;
 pub mod element;
 pub mod error;
 pub mod grid;

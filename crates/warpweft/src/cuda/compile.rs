@@ -1,0 +1,199 @@
+//! CUDA C++ to machine code for one architecture, from the cache where it can be.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Instant, UNIX_EPOCH};
+
+use super::cache::{Cache, Key};
+use super::nvrtc::{Input, Nvrtc, library};
+use crate::error::{Error, Result};
+
+/// What every source may include by these names.
+const HEADERS: [(&str, &str); 2] =
+    [("sync.cuh", include_str!("sync.cuh")), ("watchdog.cuh", include_str!("watchdog.cuh"))];
+
+/// How to compile.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Whether `a * b + c` may become one fused operation, which rustc never does. Off, results
+    /// equal the CPU's bit by bit.
+    pub contract: bool,
+    /// Macros and their values.
+    pub defines: Vec<(String, String)>,
+    /// The most registers a thread may use; `None` leaves it to the kernel's launch bounds.
+    pub max_registers: Option<u32>,
+    /// Names and texts of what the source may include, beside `sync.cuh` and `watchdog.cuh`.
+    pub headers: Vec<(String, String)>,
+    /// Whether profilers can tell source lines.
+    pub line_info: bool,
+}
+
+/// A kernel to compile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// What messages call it.
+    pub name: String,
+    /// CUDA C++.
+    pub source: String,
+    /// The architecture, e.g. "sm_90".
+    pub arch: String,
+    /// How to compile it.
+    pub options: Options,
+}
+
+/// Machine code for one architecture, and how it came about.
+#[derive(Clone)]
+pub struct Cubin {
+    image: Vec<u8>,
+    name: String,
+    /// Whether it came from the cache.
+    pub cached: bool,
+    /// Seconds it took, loading the compiler included.
+    pub seconds: f64,
+    /// The compiler's warnings; empty when it came from the cache.
+    pub log: String,
+    /// What the user should be told, e.g. that the cache can't be written; each once a process.
+    pub notes: Vec<String>,
+}
+
+impl Cubin {
+    /// The machine code, an ELF image.
+    pub fn image(&self) -> &[u8] {
+        &self.image
+    }
+
+    /// What messages call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl fmt::Debug for Cubin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let origin = if self.cached { "cached" } else { "compiled" };
+        write!(f, "{} ({origin}, {} bytes, {:.4} s)", self.name, self.image.len(), self.seconds)
+    }
+}
+
+/// Whether there is a compiler; no GPU is needed for one.
+///
+/// # Errors
+/// [`Error::Device`] that says how to get it.
+pub fn compiler() -> Result<String> {
+    let (major, minor) = Nvrtc::get()?.version;
+    let at = library()?.map(|path| format!(" at {}", path.display())).unwrap_or_default();
+    Ok(format!("NVRTC {major}.{minor}{at}"))
+}
+
+/// Compiles `source` for `arch`, or takes it from the user's cache. Needs no GPU.
+///
+/// # Errors
+/// [`Error::Compile`] with the compiler's log; [`Error::Device`] when there is no compiler.
+pub fn compile(source: &str, name: &str, arch: &str, options: &Options) -> Result<Cubin> {
+    compile_in(Cache::user(), source, name, arch, options)
+}
+
+/// As [`compile`], with a cache of the caller's choice.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_in(
+    cache: &Cache,
+    source: &str,
+    name: &str,
+    arch: &str,
+    options: &Options,
+) -> Result<Cubin> {
+    let start = Instant::now();
+    let flags = flags(arch, options);
+    let mut headers: Vec<(String, String)> =
+        HEADERS.iter().map(|&(name, text)| (name.into(), text.into())).collect();
+    headers.extend(options.headers.iter().cloned());
+    let identity = identity()?;
+    let named = headers.iter().flat_map(|(name, text)| [name.as_str(), text.as_str()]);
+    let parts = [source, identity.as_str()].into_iter();
+    let key = Key::of(parts.chain(flags.iter().map(String::as_str)).chain(named));
+
+    let mut notes = Vec::new();
+    if let Some(image) = cache.get(&key, &mut notes) {
+        let (name, seconds) = (name.into(), start.elapsed().as_secs_f64());
+        return Ok(Cubin { image, name, cached: true, seconds, log: String::new(), notes });
+    }
+    let input = Input { name, source, headers: &headers, options: &flags };
+    let (image, log) = Nvrtc::get()?.compile(&input)?;
+    if !image.starts_with(b"\x7fELF") {
+        let log = "the compiler's output is no ELF image; reinstall it".into();
+        return Err(Error::Compile { kernel: name.into(), log });
+    }
+    cache.put(&key, &image, &mut notes);
+    let seconds = start.elapsed().as_secs_f64();
+    Ok(Cubin { image, name: name.into(), cached: false, seconds, log, notes })
+}
+
+/// Compiles all requests on up to `threads` threads; results in their order.
+///
+/// # Errors
+/// Each as [`compile`].
+pub fn compile_all(cache: &Cache, requests: &[Request], threads: usize) -> Vec<Result<Cubin>> {
+    let next = AtomicUsize::new(0);
+    let results: Vec<Mutex<Option<Result<Cubin>>>> =
+        requests.iter().map(|_| Mutex::new(None)).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..threads.clamp(1, requests.len().max(1)) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(request) = requests.get(index) else { break };
+                    let Request { name, source, arch, options } = request;
+                    let result = compile_in(cache, source, name, arch, options);
+                    *results[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+                }
+            });
+        }
+    });
+    let taken = results.into_iter().zip(requests).map(|(result, request)| {
+        let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
+        result.unwrap_or_else(|| {
+            let log = "the compiling thread ended early".into();
+            Err(Error::Compile { kernel: request.name.clone(), log })
+        })
+    });
+    taken.collect()
+}
+
+fn flags(arch: &str, options: &Options) -> Vec<String> {
+    let mut flags = vec![
+        format!("--gpu-architecture={arch}"),
+        "--std=c++17".into(),
+        "--device-as-default-execution-space".into(),
+        format!("--fmad={}", options.contract),
+    ];
+    flags.extend(options.max_registers.map(|limit| format!("--maxrregcount={limit}")));
+    flags.extend(options.line_info.then(|| "--generate-line-info".into()));
+    flags.extend(
+        options.defines.iter().map(|(name, value)| format!("--define-macro={name}={value}")),
+    );
+    flags
+}
+
+/// What tells one compiler from another.
+///
+/// The file's path, size and time where there is a file: loading the library to ask for its
+/// version takes 4.5 ms, as much as all the rest of a hit may take.
+fn identity() -> Result<String> {
+    let by_file = |path: &Path| {
+        let path = path.canonicalize().ok()?;
+        let meta = path.metadata().ok()?;
+        let time = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+        Some(format!("{} {} {}", path.display(), meta.len(), time.as_nanos()))
+    };
+    match library()?.as_deref().and_then(by_file) {
+        Some(identity) => Ok(identity),
+        None => {
+            let (major, minor) = Nvrtc::get()?.version;
+            Ok(format!("NVRTC {major}.{minor}"))
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! One GPU: its context, its attributes, its peers. Not: what there is to run on (`machine/`).
+
+use std::collections::HashMap;
+use std::ffi::CStr;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use cudarc::driver::sys;
+use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUresult};
+
+use super::driver::{available, check};
+use crate::error::{Error, Result};
+
+/// One GPU, by its primary context: retained once a process, kept until the process ends.
+#[derive(Clone, Copy)]
+pub struct Device {
+    context: &'static Context,
+}
+
+struct Context {
+    ordinal: usize,
+    handle: sys::CUdevice,
+    raw: sys::CUcontext,
+    label: String,
+    name: String,
+}
+
+// SAFETY: a context may be made current by any thread; the driver locks inside.
+unsafe impl Send for Context {}
+// SAFETY: as above; nothing here changes after `open`.
+unsafe impl Sync for Context {}
+
+impl Device {
+    /// How many devices the driver shows to this process.
+    ///
+    /// # Errors
+    /// As [`available`].
+    pub fn count() -> Result<usize> {
+        available()?;
+        let mut count = 0;
+        // SAFETY: writes one integer.
+        let code = unsafe { sys::cuDeviceGetCount(&mut count) };
+        check(code, "counting devices", "this machine")?;
+        Ok(count as usize)
+    }
+
+    /// The device with this number, from 0; opening it again costs nothing.
+    ///
+    /// # Errors
+    /// No driver, no such device, or the driver can't make a context on it.
+    pub fn open(ordinal: usize) -> Result<Self> {
+        static OPEN: Mutex<Option<HashMap<usize, &'static Context>>> = Mutex::new(None);
+        let count = Self::count()?;
+        if ordinal >= count {
+            return Err(Error::Device {
+                stage: "opening".into(),
+                device: format!("GPU {ordinal}"),
+                what: format!("this machine shows {count} GPUs, numbered from 0"),
+                remedy: "name one of them, or set CUDA_VISIBLE_DEVICES".into(),
+            });
+        }
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = open.get_or_insert_default();
+        let context = match open.get(&ordinal) {
+            Some(context) => context,
+            None => {
+                let context: &'static Context = Box::leak(Box::new(Context::retain(ordinal)?));
+                open.entry(ordinal).or_insert(context)
+            }
+        };
+        Ok(Self { context })
+    }
+
+    /// Its number, from 0.
+    pub fn ordinal(&self) -> usize {
+        self.context.ordinal
+    }
+
+    /// Its name, e.g. "NVIDIA H200".
+    pub fn name(&self) -> &str {
+        &self.context.name
+    }
+
+    /// Its name and number, e.g. "NVIDIA H200 (0)": how errors and reports call it.
+    pub fn label(&self) -> &str {
+        &self.context.label
+    }
+
+    /// Its compute capability, e.g. `(9, 0)`.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn capability(&self) -> Result<(u32, u32)> {
+        let major = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        Ok((major as u32, minor as u32))
+    }
+
+    /// What the compiler calls its architecture, e.g. "sm_90".
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn arch(&self) -> Result<String> {
+        let (major, minor) = self.capability()?;
+        Ok(format!("sm_{major}{minor}"))
+    }
+
+    /// Number of streaming multiprocessors.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn sms(&self) -> Result<u32> {
+        Ok(self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32)
+    }
+
+    /// Free and total bytes of its memory.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn memory(&self) -> Result<(u64, u64)> {
+        self.bind()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: writes two sizes, for the current context.
+        self.check(unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) }, "asking for memory")?;
+        Ok((free as u64, total as u64))
+    }
+
+    /// Waits until everything launched on the device by this process is done.
+    ///
+    /// # Errors
+    /// The first error of the work waited for.
+    pub fn synchronize(&self) -> Result<()> {
+        self.bind()?;
+        // SAFETY: waits for the current context.
+        self.check(unsafe { sys::cuCtxSynchronize() }, "waiting")
+    }
+
+    /// Whether kernels on this device can address memory of `other` directly.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn can_access(&self, other: &Device) -> Result<bool> {
+        let mut can = 0;
+        // SAFETY: writes one integer; both handles are the driver's own.
+        let code = unsafe {
+            sys::cuDeviceCanAccessPeer(&mut can, self.context.handle, other.context.handle)
+        };
+        self.check(code, "asking for peers")?;
+        Ok(can != 0)
+    }
+
+    /// The driver's rank of the link to `other`: 0 is the fastest of this machine. `None` where
+    /// it gives none.
+    pub fn link_rank(&self, other: &Device) -> Option<u32> {
+        let mut rank = 0;
+        // SAFETY: writes one integer; both handles are the driver's own.
+        let code = unsafe {
+            sys::cuDeviceGetP2PAttribute(
+                &mut rank,
+                sys::CUdevice_P2PAttribute::CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK,
+                self.context.handle,
+                other.context.handle,
+            )
+        };
+        (code == CUresult::CUDA_SUCCESS && rank >= 0).then_some(rank as u32)
+    }
+
+    /// Lets kernels on this device address memory of `other`; one direction only.
+    ///
+    /// # Errors
+    /// There is no direct link between the two, or the driver refuses.
+    pub fn enable_peer(&self, other: &Device) -> Result<()> {
+        if self == other {
+            return Ok(());
+        }
+        self.bind()?;
+        // SAFETY: both contexts live as long as the process.
+        match unsafe { sys::cuCtxEnablePeerAccess(other.context.raw, 0) } {
+            CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
+            code => self.check(code, &format!("opening the link to {}", other.label())),
+        }
+    }
+
+    /// One of the driver's numbers about the device.
+    pub(crate) fn attribute(&self, attribute: Attribute) -> Result<i32> {
+        let mut value = 0;
+        // SAFETY: writes one integer.
+        let code = unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, self.context.handle) };
+        self.check(code, "asking for attributes")?;
+        Ok(value)
+    }
+
+    /// Makes the device current for the calling thread, as most of the driver's calls require.
+    pub(super) fn bind(&self) -> Result<()> {
+        // SAFETY: the context was retained and is never released.
+        self.check(unsafe { sys::cuCtxSetCurrent(self.context.raw) }, "selecting the device")
+    }
+
+    pub(super) fn check(&self, code: CUresult, stage: &str) -> Result<()> {
+        check(code, stage, self.label())
+    }
+
+    pub(super) fn raw(&self) -> sys::CUcontext {
+        self.context.raw
+    }
+}
+
+impl Context {
+    fn retain(ordinal: usize) -> Result<Self> {
+        let label = format!("GPU {ordinal}");
+        let (mut handle, mut raw, mut name) = (0, std::ptr::null_mut(), [0; 256]);
+        // SAFETY: each writes one value of its type; the name is cut at the length given and
+        // ended by a zero.
+        unsafe {
+            check(sys::cuDeviceGet(&mut handle, ordinal as i32), "opening", &label)?;
+            check(sys::cuDeviceGetName(name.as_mut_ptr(), 256, handle), "naming", &label)?;
+            check(sys::cuDevicePrimaryCtxRetain(&mut raw, handle), "opening", &label)?;
+        }
+        // SAFETY: ended by a zero, see above.
+        let name = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
+        Ok(Self { ordinal, handle, raw, label: format!("{name} ({ordinal})"), name })
+    }
+}
+
+impl PartialEq for Device {
+    fn eq(&self, other: &Self) -> bool {
+        self.ordinal() == other.ordinal()
+    }
+}
+
+impl Eq for Device {}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.label())
+    }
+}

@@ -1,0 +1,238 @@
+//! Where people have libnvrtc: toolkits, the system, Python wheels. Not: loading it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+const INSTALL: &str = "install it with `pip install nvidia-cuda-nvrtc` or the CUDA toolkit, or let \
+     WARPWEFT_NVRTC name the library or its folder";
+
+/// What a search depends on, so that a test can search a made-up machine.
+pub(super) struct Host<'a> {
+    /// The environment.
+    pub env: &'a dyn Fn(&str) -> Option<OsString>,
+    /// The root of the file system.
+    pub root: &'a Path,
+    /// The current directory.
+    pub current: &'a Path,
+}
+
+/// The library to load, the first in order of precedence; `None` when only the system's loader
+/// may know one.
+///
+/// # Errors
+/// `WARPWEFT_NVRTC` is set and there is none where it points.
+pub(super) fn find(host: &Host) -> Result<Option<PathBuf>> {
+    if let Some(named) = (host.env)("WARPWEFT_NVRTC").filter(|named| !named.is_empty()) {
+        let named = PathBuf::from(named);
+        let found = if named.is_dir() { newest(&named) } else { None };
+        return match found {
+            Some(found) => Ok(Some(found)),
+            None if named.is_file() => Ok(Some(named)),
+            None => {
+                Err(missing(&format!("WARPWEFT_NVRTC is {}, where there is none", named.display())))
+            }
+        };
+    }
+    Ok(folders(host).iter().find_map(|folder| newest(folder)))
+}
+
+/// The error for a machine that has none.
+pub(super) fn missing(what: &str) -> Error {
+    Error::Device {
+        stage: "loading the CUDA compiler".into(),
+        device: "this machine".into(),
+        what: format!("libnvrtc was not found: {what}"),
+        remedy: INSTALL.into(),
+    }
+}
+
+fn folders(host: &Host) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    for toolkit in ["CUDA_HOME", "CUDA_PATH"].iter().filter_map(|name| (host.env)(name)) {
+        folders.extend(toolkit_folders(Path::new(&toolkit)));
+    }
+    if let Some(paths) = (host.env)("LD_LIBRARY_PATH") {
+        folders.extend(std::env::split_paths(&paths).filter(|path| path.is_absolute()));
+    }
+    folders.extend(loader_folders(host.root));
+    let mut toolkits = expand(&host.root.join("usr/local"), &["cuda*"]);
+    // Sorted by name: "cuda" before "cuda-12.8" before "cuda-13.0"; the first is people's choice.
+    toolkits.sort_by_key(|path| {
+        (path.file_name().is_some_and(|name| name != "cuda"), std::cmp::Reverse(path.clone()))
+    });
+    folders.extend(toolkits.iter().flat_map(|toolkit| toolkit_folders(toolkit)));
+    for site in sites(host) {
+        folders.extend(wheel_folders(&site));
+    }
+    for folder in host.current.ancestors() {
+        folders.extend(wheel_folders(&folder.join("target/nvrtc")));
+    }
+    folders
+}
+
+fn toolkit_folders(toolkit: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![toolkit.join("lib64"), toolkit.join("lib")];
+    folders.extend(expand(toolkit, &["targets", "*", "lib"]));
+    folders
+}
+
+/// The folders in which the system's loader looks, as its configuration has them.
+fn loader_folders(root: &Path) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    let mut files = expand(&root.join("etc/ld.so.conf.d"), &["*"]);
+    files.sort();
+    for text in files.iter().filter_map(|file| std::fs::read_to_string(file).ok()) {
+        let lines = text.lines().map(str::trim).filter(|line| line.starts_with('/'));
+        folders.extend(lines.map(|line| root.join(&line[1..])));
+    }
+    folders.extend(expand(&root.join("usr/lib"), &["*-linux-gnu"]));
+    folders.extend(["usr/lib64", "usr/lib", "usr/local/lib"].map(|name| root.join(name)));
+    folders
+}
+
+/// Folders of Python packages.
+fn sites(host: &Host) -> Vec<PathBuf> {
+    let mut sites = Vec::new();
+    let libraries = ["lib", "python3*", "site-packages"];
+    for name in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
+        if let Some(prefix) = (host.env)(name) {
+            sites.extend(expand(Path::new(&prefix), &libraries));
+        }
+    }
+    for folder in host.current.ancestors() {
+        sites.extend(expand(&folder.join(".venv"), &libraries));
+    }
+    if let Some(home) = (host.env)("HOME").map(PathBuf::from) {
+        sites.extend(expand(&home.join(".local"), &libraries));
+        sites.extend(expand(
+            &home.join(".pyenv/versions"),
+            &["*", "lib", "python3*", "site-packages"],
+        ));
+    }
+    for lib in ["usr/local/lib", "usr/lib"] {
+        for packages in ["site-packages", "dist-packages"] {
+            sites.extend(expand(&host.root.join(lib), &["python3*", packages]));
+        }
+    }
+    sites
+}
+
+/// Where NVIDIA's wheels put the library, for CUDA 13 and later, and for 12.
+fn wheel_folders(site: &Path) -> Vec<PathBuf> {
+    let mut folders = expand(&site.join("nvidia"), &["cu*", "lib"]);
+    folders.sort_by(|a, b| b.cmp(a));
+    folders
+}
+
+/// The paths below `folder` that match `parts`, in which `*` stands for any text.
+fn expand(folder: &Path, parts: &[&str]) -> Vec<PathBuf> {
+    let Some((part, rest)) = parts.split_first() else { return vec![folder.to_path_buf()] };
+    let Some((before, after)) = part.split_once('*') else {
+        let next = folder.join(part);
+        return if next.exists() { expand(&next, rest) } else { Vec::new() };
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let matches = entries.filter(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        name.len() >= before.len() + after.len()
+            && name.starts_with(before)
+            && name.ends_with(after)
+    });
+    let mut found: Vec<_> = matches.map(|entry| entry.path()).collect();
+    // The order of a directory is the file system's; ours must not depend on it.
+    found.sort_by(|a, b| b.cmp(a));
+    found.iter().flat_map(|path| expand(path, rest)).collect()
+}
+
+/// The newest libnvrtc of a folder: `libnvrtc.so` itself, or with a version.
+fn newest(folder: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let versioned = entries.filter_map(|entry| {
+        let name = entry.file_name();
+        let version = name.to_str()?.strip_prefix("libnvrtc.so")?;
+        let mut numbers = Vec::new();
+        for part in version.split('.').skip(1) {
+            numbers.push(part.parse::<u32>().ok()?);
+        }
+        let whole = version.is_empty() || version.starts_with('.');
+        (whole && entry.path().is_file()).then(|| (numbers, entry.path()))
+    });
+    versioned.max().map(|(_, path)| path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn machine(files: &[&str]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "not a library").unwrap();
+        }
+        root
+    }
+
+    fn found(root: &Path, env: &[(&str, &str)], current: &str) -> Result<Option<PathBuf>> {
+        let lookup = |name: &str| {
+            let (_, value) = env.iter().find(|(key, _)| *key == name)?;
+            Some(root.join(value).into_os_string())
+        };
+        let found = find(&Host { env: &lookup, root, current: &root.join(current) })?;
+        Ok(found.map(|path| path.strip_prefix(root).unwrap().to_path_buf()))
+    }
+
+    const SYSTEM: &str = "usr/lib/x86_64-linux-gnu/libnvrtc.so.12";
+    const TOOLKIT: &str = "usr/local/cuda-13.0/lib64/libnvrtc.so.13";
+    const WHEEL: &str =
+        "home/me/.local/lib/python3.12/site-packages/nvidia/cu13/lib/libnvrtc.so.13";
+    const OLD_WHEEL: &str =
+        "venv/lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12";
+    const TARGET: &str = "code/target/nvrtc/nvidia/cu13/lib/libnvrtc.so.13";
+
+    #[test]
+    fn nearer_places_come_first() {
+        let root = machine(&[SYSTEM, TOOLKIT, WHEEL, OLD_WHEEL, TARGET, "mine/libnvrtc.so.13"]);
+        let home = ("HOME", "home/me");
+        let at = |env: &[(&str, &str)]| found(root.path(), env, "code/crate").unwrap().unwrap();
+        assert_eq!(at(&[home, ("WARPWEFT_NVRTC", "mine")]), Path::new("mine/libnvrtc.so.13"));
+        assert_eq!(at(&[("WARPWEFT_NVRTC", WHEEL)]), Path::new(WHEEL));
+        assert_eq!(at(&[home, ("CUDA_HOME", "usr/local/cuda-13.0")]), Path::new(TOOLKIT));
+        assert_eq!(at(&[home]), Path::new(SYSTEM));
+        fs::remove_file(root.path().join(SYSTEM)).unwrap();
+        assert_eq!(at(&[home]), Path::new(TOOLKIT));
+        fs::remove_file(root.path().join(TOOLKIT)).unwrap();
+        assert_eq!(at(&[home, ("VIRTUAL_ENV", "venv")]), Path::new(OLD_WHEEL));
+        assert_eq!(at(&[home]), Path::new(WHEEL));
+        assert_eq!(at(&[]), Path::new(TARGET));
+    }
+
+    #[test]
+    fn a_machine_without_one_has_none() {
+        let root =
+            machine(&["usr/lib64/libnvrtc-builtins.so.13.0", "usr/lib64/libnvrtc.alt.so.13"]);
+        assert_eq!(found(root.path(), &[], "").unwrap(), None);
+    }
+
+    #[test]
+    fn the_newest_of_a_folder_is_taken() {
+        let root =
+            machine(&["a/libnvrtc.so.9", "a/libnvrtc.so.13", "a/libnvrtc.so", "a/libnvrtc.sox"]);
+        let path = found(root.path(), &[("WARPWEFT_NVRTC", "a")], "").unwrap().unwrap();
+        assert_eq!(path, Path::new("a/libnvrtc.so.13"));
+    }
+
+    #[test]
+    fn a_wrong_name_says_so_and_how_to_get_it() {
+        let root = machine(&["empty/readme"]);
+        let error = found(root.path(), &[("WARPWEFT_NVRTC", "empty")], "").unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("WARPWEFT_NVRTC is"), "{text}");
+        assert!(text.contains("pip install nvidia-cuda-nvrtc"), "{text}");
+    }
+}

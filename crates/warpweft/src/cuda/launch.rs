@@ -1,0 +1,233 @@
+//! Launching kernels: how many blocks of how many threads, with which arguments.
+
+use std::ffi::c_void;
+
+use cudarc::driver::sys;
+use cudarc::driver::sys::CUlaunchAttributeID as Id;
+
+use super::memory::{Buffer, Plain, bytes_of};
+use super::module::Kernel;
+use super::stream::Stream;
+use super::tensor_map::TensorMap;
+use crate::error::Result;
+
+/// The shape of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Blocks along x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block along x, y and z.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory a block.
+    pub shared: u32,
+    /// Blocks of a cluster along x, y and z, on devices that have clusters.
+    pub cluster: Option<[u32; 3]>,
+    /// Whether all blocks must be resident at once, so that they may wait for one another.
+    pub cooperative: bool,
+    /// Whether it may start while the launch before it in the stream still runs; the kernel must
+    /// wait for that one itself (`griddepcontrol.wait`).
+    pub early: bool,
+}
+
+impl Launch {
+    /// `grid` blocks of `block` threads, with no shared memory beyond the kernel's own.
+    pub const fn new(grid: [u32; 3], block: [u32; 3]) -> Self {
+        Self { grid, block, shared: 0, cluster: None, cooperative: false, early: false }
+    }
+
+    /// `blocks` blocks of `threads` threads along x.
+    pub const fn line(blocks: u32, threads: u32) -> Self {
+        Self::new([blocks, 1, 1], [threads, 1, 1])
+    }
+
+    /// With `bytes` of dynamic shared memory a block; above 48 KiB see [`Kernel::allow_shared`].
+    pub const fn shared(mut self, bytes: u32) -> Self {
+        self.shared = bytes;
+        self
+    }
+}
+
+/// The arguments of a launch, in the order of the kernel's parameters.
+///
+/// ```
+/// use warpweft::cuda::Args;
+/// let mut args = Args::new();
+/// let steps = args.value(7u32);
+/// args.blob(&[1, 2, 3, 4], 4);
+/// args.set(steps, 8u32);
+/// assert_eq!(args.len(), 2);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Args {
+    // Sixteen-byte words: the alignment of every parameter but tensor maps, which are copied.
+    words: Vec<u128>,
+    starts: Vec<usize>,
+}
+
+impl Args {
+    /// No arguments yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a number, or an array of numbers that a by-value struct has as its members.
+    /// Returns its index, for [`Args::set`].
+    pub fn value<T: Plain>(&mut self, value: T) -> usize {
+        self.blob(bytes_of(std::slice::from_ref(&value)), align_of::<T>())
+    }
+
+    /// Adds a pointer to the buffer's memory.
+    pub fn buffer(&mut self, buffer: &Buffer) -> usize {
+        self.value(buffer.address())
+    }
+
+    /// Adds a pointer `offset` bytes into the buffer, which may be its end or lie before its start
+    /// (wrapping) for kernels that index from elsewhere.
+    pub fn pointer(&mut self, buffer: &Buffer, offset: i64) -> usize {
+        self.value(buffer.address().wrapping_add_signed(offset))
+    }
+
+    /// Adds the bytes of a struct that the kernel takes by value.
+    ///
+    /// # Panics
+    /// On an alignment above 16.
+    pub fn blob(&mut self, bytes: &[u8], align: usize) -> usize {
+        assert!(align <= 16, "kernel arguments are aligned to 16 bytes at most");
+        self.starts.push(self.words.len());
+        for chunk in bytes.chunks(16) {
+            let mut word = [0; 16];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.words.push(u128::from_ne_bytes(word));
+        }
+        if bytes.is_empty() {
+            // An empty C++ struct has one byte.
+            self.words.push(0);
+        }
+        self.starts.len() - 1
+    }
+
+    /// Adds a tensor map, for a `const __grid_constant__ CUtensorMap` parameter.
+    pub fn tensor_map(&mut self, map: &TensorMap) -> usize {
+        self.blob(map.bytes(), 16)
+    }
+
+    /// Replaces argument `index` by a value of the same size.
+    ///
+    /// # Panics
+    /// When there is no such argument or it holds fewer bytes.
+    pub fn set<T: Plain>(&mut self, index: usize, value: T) {
+        let start = self.starts[index];
+        let end = self.starts.get(index + 1).copied().unwrap_or(self.words.len());
+        let to = &mut bytes_of_words(&mut self.words[start..end])[..size_of::<T>()];
+        to.copy_from_slice(bytes_of(std::slice::from_ref(&value)));
+    }
+
+    /// Replaces argument `index` by a pointer to the buffer's memory.
+    ///
+    /// # Panics
+    /// As [`Args::set`].
+    pub fn set_buffer(&mut self, index: usize, buffer: &Buffer) {
+        self.set(index, buffer.address());
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    fn pointers(&self) -> Vec<*mut c_void> {
+        let at = |&start: &usize| self.words[start..].as_ptr().cast_mut().cast();
+        self.starts.iter().map(at).collect()
+    }
+}
+
+fn bytes_of_words(words: &mut [u128]) -> &mut [u8] {
+    // SAFETY: integers have no padding, and any bytes make integers.
+    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
+}
+
+impl Stream {
+    /// Queues a launch; returns before the kernel runs.
+    ///
+    /// # Errors
+    /// A shape that the device or the kernel doesn't allow; errors of earlier work may surface.
+    ///
+    /// # Safety
+    /// `args` must match the kernel's parameters in number, order and size. Every address in them
+    /// must be good for what the kernel does with it until the launch is done, and until every
+    /// launch is done of a graph that this one is captured into. Host memory that the kernel
+    /// writes must not be read or written meanwhile except as [`super::Words`].
+    pub unsafe fn launch(&self, kernel: &Kernel, launch: Launch, args: &Args) -> Result<()> {
+        self.device().bind()?;
+        let mut pointers = args.pointers();
+        let ([gx, gy, gz], [bx, by, bz]) = (launch.grid, launch.block);
+        let mut attributes = Vec::new();
+        let mut attribute = |id, value| {
+            attributes.push(sys::CUlaunchAttribute { id, pad: [0; 4], value });
+        };
+        if launch.cooperative {
+            let value = sys::CUlaunchAttributeValue { cooperative: 1 };
+            attribute(Id::CU_LAUNCH_ATTRIBUTE_COOPERATIVE, value);
+        }
+        if launch.early {
+            let value = sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 };
+            attribute(Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, value);
+        }
+        if let Some([x, y, z]) = launch.cluster {
+            let cluster = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
+            let value = sys::CUlaunchAttributeValue { clusterDim: cluster };
+            attribute(Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, value);
+        }
+        let config = sys::CUlaunchConfig {
+            gridDimX: gx,
+            gridDimY: gy,
+            gridDimZ: gz,
+            blockDimX: bx,
+            blockDimY: by,
+            blockDimZ: bz,
+            sharedMemBytes: launch.shared,
+            hStream: self.raw(),
+            attrs: attributes.as_mut_ptr(),
+            numAttrs: attributes.len() as u32,
+        };
+        // SAFETY: the caller vouches for the arguments; the driver copies them before it returns.
+        let code = unsafe {
+            let (parameters, extra) = (pointers.as_mut_ptr(), std::ptr::null_mut());
+            sys::cuLaunchKernelEx(&config, kernel.raw(), parameters, extra)
+        };
+        if code == sys::CUresult::CUDA_SUCCESS {
+            return Ok(());
+        }
+        let shape = format!(
+            "launching {} with grid {:?}, block {:?}, {} bytes of shared memory",
+            kernel.name(),
+            launch.grid,
+            launch.block,
+            launch.shared
+        );
+        self.device().check(code, &shape)
+    }
+
+    /// As [`Stream::launch`], with all blocks resident at once or an error.
+    ///
+    /// # Errors
+    /// As [`Stream::launch`], and for more blocks than are resident at once.
+    ///
+    /// # Safety
+    /// As [`Stream::launch`].
+    pub unsafe fn launch_cooperative(
+        &self,
+        kernel: &Kernel,
+        launch: Launch,
+        args: &Args,
+    ) -> Result<()> {
+        let launch = Launch { cooperative: true, ..launch };
+        // SAFETY: the caller's contract is the same.
+        unsafe { self.launch(kernel, launch, args) }
+    }
+}

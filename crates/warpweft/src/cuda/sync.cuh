@@ -1,0 +1,61 @@
+// How blocks, grids and GPUs wait for one another: flags by release and acquire, no locks and no
+// atomics but the barrier's one. Inline PTX, because <cuda/atomic> and cooperative_groups.h cost
+// a second of compile time. Scopes: gpu = one device; sys = all devices and the host.
+// Used by kernels whose waiting blocks are all resident (cooperative launches).
+#pragma once
+
+using ww_word = unsigned int;
+
+#define WW_FLAG(scope)                                                                           \
+    __device__ __forceinline__ void ww_store_release_##scope(ww_word* flag, ww_word value) {     \
+        asm volatile("st.release." #scope ".global.u32 [%0], %1;" ::"l"(flag), "r"(value)        \
+                     : "memory");                                                                \
+    }                                                                                            \
+    __device__ __forceinline__ ww_word ww_load_acquire_##scope(const ww_word* flag) {            \
+        ww_word value;                                                                           \
+        asm volatile("ld.acquire." #scope ".global.u32 %0, [%1];" : "=r"(value) : "l"(flag)      \
+                     : "memory");                                                                \
+        return value;                                                                            \
+    }                                                                                            \
+    __device__ __forceinline__ ww_word ww_add_acq_rel_##scope(ww_word* word, ww_word value) {    \
+        ww_word before;                                                                          \
+        asm volatile("atom.add.acq_rel." #scope ".global.u32 %0, [%1], %2;"                      \
+                     : "=r"(before) : "l"(word), "r"(value) : "memory");                         \
+        return before;                                                                           \
+    }
+WW_FLAG(gpu)
+WW_FLAG(sys)
+#undef WW_FLAG
+
+__device__ __forceinline__ void ww_store_release(ww_word* flag, ww_word value) {
+    ww_store_release_gpu(flag, value);
+}
+__device__ __forceinline__ ww_word ww_load_acquire(const ww_word* flag) {
+    return ww_load_acquire_gpu(flag);
+}
+
+// Nanoseconds, the same clock on every SM; its step is device-dependent (32 ns to 1 us).
+__device__ __forceinline__ unsigned long long ww_nanoseconds() {
+    unsigned long long now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    return now;
+}
+
+__device__ __forceinline__ ww_word ww_block_index() {
+    return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+}
+__device__ __forceinline__ ww_word ww_blocks() { return gridDim.x * gridDim.y * gridDim.z; }
+
+// All blocks of a cooperative launch meet; what each wrote before is seen by all after.
+// `barrier` is one word, zero before its first use and usable again without resetting: every
+// meeting adds 2^31 in total, so that the top bit flips when the last block arrives.
+__device__ __forceinline__ void ww_grid_barrier(ww_word* barrier) {
+    __syncthreads();
+    if (threadIdx.x + threadIdx.y + threadIdx.z == 0) {
+        ww_word share = ww_block_index() == 0 ? 0x80000000u - (ww_blocks() - 1) : 1u;
+        ww_word before = ww_add_acq_rel_gpu(barrier, share);
+        while (((before ^ ww_load_acquire_gpu(barrier)) & 0x80000000u) == 0) {
+        }
+    }
+    __syncthreads();
+}

@@ -1,0 +1,52 @@
+// A wait that gives up: who waits for what is written to host memory, so that a kernel that would
+// hang says why and ends. Read by the host as `Watchdog` (watchdog.rs), which has the same layout.
+#pragma once
+#include "sync.cuh"
+
+// A kernel takes it by value. `words` lies in host memory, mapped; one report at most.
+struct ww_watchdog {
+    ww_word* words;                  // [0] state, [1] block, [2] block waited for, [3] flag,
+                                     // [4] value wanted, [5] value seen
+    unsigned long long nanoseconds;  // how long a wait may take
+};
+static_assert(sizeof(ww_watchdog) == 16, "the host passes 16 bytes");
+
+enum : ww_word { WW_QUIET = 0, WW_WRITING = 1, WW_REPORTED = 2 };
+
+__device__ __noinline__ void ww_watchdog_report(const ww_watchdog& dog, ww_word other, ww_word flag,
+                                                ww_word wanted, ww_word seen) {
+    ww_word before = WW_QUIET;
+    asm volatile("atom.cas.relaxed.sys.global.b32 %0, [%1], %2, %3;"
+                 : "=r"(before) : "l"(dog.words), "r"(WW_QUIET), "r"(WW_WRITING) : "memory");
+    if (before != WW_QUIET) return;
+    volatile ww_word* words = dog.words;
+    words[1] = ww_block_index();
+    words[2] = other;
+    words[3] = flag;
+    words[4] = wanted;
+    words[5] = seen;
+    ww_store_release_sys(dog.words, WW_REPORTED);
+}
+
+// Waits until the flag has reached `wanted` (as a counter that may wrap). `other` and `index` are
+// what the report calls the block waited for and its flag. False: the wait took too long here, or
+// another block has reported already; the kernel should then end.
+template <bool SYS = false>
+__device__ __forceinline__ bool ww_wait(const ww_word* flag, ww_word wanted, const ww_watchdog& dog,
+                                        ww_word other, ww_word index) {
+    unsigned long long start = 0;
+    for (ww_word tries = 1;; tries++) {
+        ww_word seen = SYS ? ww_load_acquire_sys(flag) : ww_load_acquire_gpu(flag);
+        if ((int)(seen - wanted) >= 0) return true;
+        // The clock and the host's memory are slow to read: seldom enough not to delay a flag.
+        if ((tries & 0x3ff) == 0) {
+            unsigned long long now = ww_nanoseconds();
+            if (start == 0) start = now;
+            if (now - start > dog.nanoseconds) {
+                ww_watchdog_report(dog, other, index, wanted, seen);
+                return false;
+            }
+            if ((tries & 0xffff) == 0 && ww_load_acquire_sys(dog.words) != WW_QUIET) return false;
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Persistent kernels whose blocks wait for one another end with a message instead of a hang.
+//!
+//! The device's half is `watchdog.cuh`: its `ww_wait` gives up after a time-out and writes who
+//! waits for what into host memory. This half passes the place in and reads the report.
+
+use std::time::{Duration, Instant};
+
+use super::device::Device;
+use super::launch::Args;
+use super::memory::Words;
+use super::stream::{Event, Stream};
+use crate::error::{Error, Result};
+
+/// The states of word 0, as in `watchdog.cuh`.
+const REPORTED: u32 = 2;
+
+/// How long the host waits on beyond the device's time-out for blocks to notice and end.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The place for one report, and how long a wait may take.
+#[derive(Debug)]
+pub struct Watchdog {
+    words: Words,
+    timeout: Duration,
+}
+
+/// Who waited for what when the time was up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// The block that waited.
+    pub block: u32,
+    /// The block it waited for.
+    pub other: u32,
+    /// Which flag of that block.
+    pub flag: u32,
+    /// The value it waited for.
+    pub wanted: u32,
+    /// The value it saw last.
+    pub seen: u32,
+}
+
+impl Watchdog {
+    /// A quiet one, for waits of at most `timeout`.
+    ///
+    /// # Errors
+    /// As [`Words::new`].
+    pub fn new(device: &Device, timeout: Duration) -> Result<Self> {
+        Ok(Self { words: Words::new(device, 8)?, timeout })
+    }
+
+    /// Adds the `ww_watchdog` that a kernel takes by value.
+    ///
+    /// # Errors
+    /// As [`Words::device_address`].
+    pub fn argument(&self, args: &mut Args) -> Result<usize> {
+        let nanoseconds = u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX);
+        Ok(args.value([self.words.device_address()?, nanoseconds]))
+    }
+
+    /// The report, if a kernel made one.
+    pub fn stuck(&self) -> Option<Stuck> {
+        if self.words.load(0)? != REPORTED {
+            return None;
+        }
+        Some(Stuck {
+            block: self.words.load(1)?,
+            other: self.words.load(2)?,
+            flag: self.words.load(3)?,
+            wanted: self.words.load(4)?,
+            seen: self.words.load(5)?,
+        })
+    }
+
+    /// Forgets the report, for the next launch; no kernel may be using it.
+    pub fn reset(&self) {
+        self.words.store(0, 0);
+    }
+
+    /// Waits for what is queued in `stream`, for at most `limit` of wall-clock time.
+    ///
+    /// # Errors
+    /// [`Error::Device`] with stage "waiting" that says which block waited for which flag, when a
+    /// kernel reported; the same with the time when `limit` passed and nobody did; the driver's.
+    pub fn wait(&self, stream: &Stream, limit: Duration) -> Result<()> {
+        let done = Event::new(stream.device())?;
+        stream.record(&done)?;
+        let start = Instant::now();
+        let mut reported = None;
+        loop {
+            if done.is_done()? {
+                break;
+            }
+            let now = Instant::now();
+            if reported.is_none() && self.stuck().is_some() {
+                reported = Some(now);
+            }
+            // Blocks end by themselves after a report; one that doesn't is not waited for.
+            if reported.is_some_and(|then| now - then > GRACE) || now - start > limit {
+                break;
+            }
+            match now - start {
+                // Kernels of a few microseconds must not pay for a sleep.
+                short if short < Duration::from_millis(1) => std::hint::spin_loop(),
+                _ => std::thread::sleep(Duration::from_micros(200)),
+            }
+        }
+        let what = match self.stuck() {
+            Some(stuck) => stuck.to_string(),
+            None if done.is_done()? => return Ok(()),
+            None => format!("not done after {:.1} s", start.elapsed().as_secs_f64()),
+        };
+        Err(Error::Device {
+            stage: "waiting".into(),
+            device: stream.device().label().into(),
+            what,
+            remedy: "this is a defect of the kernel or its plan: please report it with the \
+                     command and its policy"
+                .into(),
+        })
+    }
+}
+
+impl std::fmt::Display for Stuck {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { block, other, flag, wanted, seen } = self;
+        write!(
+            f,
+            "block {block} waits for flag {flag} of block {other} to reach {wanted}, it is {seen}"
+        )
+    }
+}
