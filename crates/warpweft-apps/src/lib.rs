@@ -1,1 +1,7 @@
-//! Applications of the papers Warpweft merges, each with an independent oracle.
+//! Applications of Warpweft's patterns, each with an oracle that shares no code with the library.
+
+pub mod heat;
+pub mod life;
+pub mod life3d;
+pub mod plain;
+pub mod soup;

@@ -1,0 +1,220 @@
+//! The exact solution of the discrete heat equation from a hot spot.
+//!
+//! Cosines and sines that fit the boundaries are eigenvectors of a symmetric difference operator,
+//! so one explicit step multiplies each by a known factor. The hot spot is a sum of few of them:
+//! per axis cos²ᵖ(φ/2) or sin⁵(φ), which is one in the middle and flat towards the faces.
+
+use std::f64::consts::PI;
+
+use warpweft::stencil::Boundary;
+
+/// Sum of modes along one axis: `coefficient × f(k φ(x))`.
+#[derive(Clone, Debug)]
+struct Axis {
+    /// Values of each mode in every cell, and its coefficient folded in.
+    modes: Vec<Vec<f64>>,
+    /// Eigenvalue of the second difference for each mode.
+    eigenvalues: Vec<f64>,
+}
+
+/// The solution at every step: what the hot spot becomes.
+#[derive(Clone, Debug)]
+pub struct HotSpot {
+    axes: [Axis; 3],
+    rate: f64,
+    base: f64,
+}
+
+impl HotSpot {
+    /// The hot spot on a grid of 1 to 3 axes, with the weights of the second difference, centre
+    /// first; `None` where no mode fits: a Dirichlet face with a footprint wider than one cell, or
+    /// Dirichlet faces that differ.
+    pub fn new(
+        extents: &[usize],
+        boundaries: &[[Boundary; 2]],
+        weights: &[f64],
+        rate: f64,
+    ) -> Option<Self> {
+        let mut base = None;
+        for &face in boundaries.as_flattened() {
+            if let Boundary::Dirichlet(value) = face {
+                if weights.len() > 2 || base.is_some_and(|base| base != value) {
+                    return None;
+                }
+                base = Some(value);
+            }
+        }
+        // A missing axis holds the constant mode, which nothing changes.
+        let constant = || Axis { modes: vec![vec![1.0]], eigenvalues: vec![0.0] };
+        let mut axes = [constant(), constant(), constant()];
+        let missing = 3usize.checked_sub(extents.len())?;
+        for (d, axis) in axes[missing..].iter_mut().enumerate() {
+            *axis = Axis::new(extents[d], boundaries[d], weights);
+        }
+        Some(Self { axes, rate, base: base.unwrap_or(0.0) })
+    }
+
+    /// Calls `row(index, values)` for every row along the last axis after `steps` steps.
+    pub fn rows(&self, steps: u64, mut row: impl FnMut(usize, &[f64])) {
+        let [az, ay, ax] = &self.axes;
+        let (nz, ny, nx) = (az.modes[0].len(), ay.modes[0].len(), ax.modes[0].len());
+        // What each triple of modes is multiplied by in `steps` steps.
+        let mut factors = Vec::new();
+        for &lz in &az.eigenvalues {
+            for &ly in &ay.eigenvalues {
+                for &lx in &ax.eigenvalues {
+                    let factor = 1.0 + self.rate * (lz + ly + lx);
+                    factors.push(power(factor, steps));
+                }
+            }
+        }
+        let mut values = vec![0.0; nx];
+        let mut along_x = vec![0.0; ax.modes.len()];
+        for z in 0..nz {
+            for y in 0..ny {
+                along_x.fill(0.0);
+                let mut at = 0;
+                for mode_z in &az.modes {
+                    for mode_y in &ay.modes {
+                        for sum in &mut along_x {
+                            *sum += mode_z[z] * mode_y[y] * factors[at];
+                            at += 1;
+                        }
+                    }
+                }
+                values.fill(self.base);
+                for (mode, &part) in ax.modes.iter().zip(&along_x) {
+                    for (value, &cell) in values.iter_mut().zip(mode) {
+                        *value += part * cell;
+                    }
+                }
+                row(z * ny + y, &values);
+            }
+        }
+    }
+}
+
+fn power(factor: f64, steps: u64) -> f64 {
+    // `powi` takes 32 bits; the sign of a negative factor is kept by splitting off whole halves.
+    match i32::try_from(steps) {
+        Ok(steps) => factor.powi(steps),
+        Err(_) => {
+            factor.abs().powf(steps as f64) * if steps % 2 == 1 { factor.signum() } else { 1.0 }
+        }
+    }
+}
+
+impl Axis {
+    fn new(n: usize, faces: [Boundary; 2], weights: &[f64]) -> Self {
+        // Where the solution is symmetric or zero, in cells from the first one.
+        let end = |face: Boundary, high: bool| {
+            let outward = match face {
+                Boundary::Mirror => 0.0,
+                Boundary::Neumann => 0.5,
+                Boundary::Dirichlet(_) => 1.0,
+                Boundary::Periodic => 0.5,
+            };
+            if high { n as f64 - 1.0 + outward } else { -outward }
+        };
+        let (a, b) = (end(faces[0], false), end(faces[1], true));
+        let held = faces.map(|face| matches!(face, Boundary::Dirichlet(_)));
+        // Angle of a cell, and the modes (multiple, coefficient).
+        let (angle, slope): (Box<dyn Fn(f64) -> f64>, f64) = match held {
+            // Half a wave of sine between two held ends, a quarter between a held and a free one.
+            [true, true] => (Box::new(|x| PI * (x - a) / (b - a)), PI / (b - a)),
+            [true, false] => (Box::new(|x| 0.5 * PI * (x - a) / (b - a)), 0.5 * PI / (b - a)),
+            [false, true] => (Box::new(|x| 0.5 * PI * (b - x) / (b - a)), 0.5 * PI / (b - a)),
+            [false, false] => (Box::new(|x| 2.0 * PI * (x - a) / (b - a) - PI), 2.0 * PI / (b - a)),
+        };
+        let sine = held[0] || held[1];
+        let modes: &[(f64, f64)] = if sine {
+            // sin⁵φ = (10 sin φ − 5 sin 3φ + sin 5φ) / 16
+            &[(1.0, 0.625), (3.0, -0.3125), (5.0, 0.0625)]
+        } else {
+            // cos⁸(φ/2) = (35 + 56 cos φ + 28 cos 2φ + 8 cos 3φ + cos 4φ) / 128
+            &[(0.0, 0.2734375), (1.0, 0.4375), (2.0, 0.21875), (3.0, 0.0625), (4.0, 0.0078125)]
+        };
+        let wave = |k: f64, x: usize| {
+            let angle = k * angle(x as f64);
+            if sine { angle.sin() } else { angle.cos() }
+        };
+        let eigenvalue = |k: f64| {
+            let sum = |(j, w): (usize, &f64)| 2.0 * w * (j as f64 * k * slope).cos();
+            weights[0] + weights.iter().enumerate().skip(1).map(sum).sum::<f64>()
+        };
+        Self {
+            modes: modes.iter().map(|&(k, c)| (0..n).map(|x| c * wave(k, x)).collect()).collect(),
+            eigenvalues: modes.iter().map(|&(k, _)| eigenvalue(k)).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::heat::weights;
+    use crate::plain::Plain;
+
+    fn values(spot: &HotSpot, steps: u64) -> Vec<f64> {
+        let mut all = Vec::new();
+        spot.rows(steps, |_, row| all.extend_from_slice(row));
+        all
+    }
+
+    #[test]
+    fn it_is_what_a_straightforward_loop_computes() {
+        use Boundary::{Dirichlet, Mirror, Neumann, Periodic};
+        let pairs = [
+            [Periodic, Periodic],
+            [Neumann, Neumann],
+            [Mirror, Mirror],
+            [Neumann, Mirror],
+            [Dirichlet(0.5), Dirichlet(0.5)],
+            [Dirichlet(0.5), Mirror],
+            [Neumann, Dirichlet(0.5)],
+        ];
+        for order in [2, 4, 6, 8] {
+            let weights = weights(order).unwrap();
+            for faces in pairs {
+                let boundaries = [faces, [Periodic; 2], [Neumann; 2]];
+                let extents = [9, 10, 11];
+                let Some(spot) = HotSpot::new(&extents, &boundaries, weights, 0.1) else {
+                    assert!(order > 2 && faces.iter().any(|f| matches!(f, Dirichlet(_))));
+                    continue;
+                };
+                let mut plain = Plain::new(&extents, order / 2, &boundaries, values(&spot, 0));
+                for _ in 0..20 {
+                    plain.step(|u| {
+                        let mut sum = 3.0 * weights[0] * u.at([0, 0, 0]);
+                        for d in 0..3 {
+                            for (k, w) in weights.iter().enumerate().skip(1) {
+                                sum += w * u.both_sides(d, k);
+                            }
+                        }
+                        u.at([0, 0, 0]) + 0.1 * sum
+                    });
+                }
+                let error = plain
+                    .cells()
+                    .iter()
+                    .zip(values(&spot, 20))
+                    .map(|(a, b)| (a - b).abs())
+                    .fold(0.0, f64::max);
+                assert!(error < 1e-13, "order {order}, {faces:?}: {error:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_spot_is_one_in_the_middle_and_nothing_at_the_faces() {
+        let spot = HotSpot::new(&[65], &[[Boundary::Neumann; 2]], weights(2).unwrap(), 0.25);
+        let line = values(&spot.unwrap(), 0);
+        assert!((line[32] - 1.0).abs() < 1e-12 && line[0] < 1e-12 && line[16] > 0.01, "{line:?}");
+    }
+
+    #[test]
+    fn large_numbers_of_steps_keep_the_sign() {
+        assert_eq!(power(-1.0, (1 << 40) + 1), -1.0);
+        assert_eq!(power(-1.0, 3), -1.0);
+    }
+}

@@ -1,0 +1,125 @@
+//! Heat conduction: explicit steps of the diffusion equation, second to eighth order in space.
+//!
+//! `u += rate × Σ_axis Σ_k w_k u[±k]` with the central weights of the second difference, where
+//! `rate` is the diffusion number κ Δt / Δx². Checked against the exact solution of the discrete
+//! equation ([`HotSpot`]) or, from any other state, against [`crate::plain`].
+
+mod element;
+mod exact;
+
+pub use element::Conducts;
+pub use exact::HotSpot;
+
+use warpweft::element::Real;
+use warpweft::prelude::*;
+
+use crate::plain::Place;
+
+/// The orders there are.
+pub const ORDERS: [usize; 4] = [2, 4, 6, 8];
+
+/// Weights of the second difference by order, centre first.
+const WEIGHTS: [&[f64]; 4] = [
+    &[-2.0, 1.0],
+    &[-5.0 / 2.0, 4.0 / 3.0, -1.0 / 12.0],
+    &[-49.0 / 18.0, 3.0 / 2.0, -3.0 / 20.0, 1.0 / 90.0],
+    &[-205.0 / 72.0, 8.0 / 5.0, -1.0 / 5.0, 8.0 / 315.0, -1.0 / 560.0],
+];
+
+/// The weights of the second difference, centre first.
+///
+/// # Errors
+/// An order that is not one of [`ORDERS`].
+pub fn weights(order: usize) -> Result<&'static [f64]> {
+    let at = ORDERS.iter().position(|&known| known == order);
+    at.map(|at| WEIGHTS[at])
+        .ok_or_else(|| Error::spec(format!("order {order}"), "choose one of 2, 4, 6 and 8"))
+}
+
+/// The largest rate at which no mode grows.
+///
+/// # Errors
+/// As [`weights`].
+pub fn stable_rate(order: usize, dims: usize) -> Result<f64> {
+    // The stiffest mode alternates in sign from cell to cell.
+    let stiffest: f64 = weights(order)?
+        .iter()
+        .enumerate()
+        .map(|(k, w)| if k == 0 { *w } else { 2.0 * w * if k % 2 == 1 { -1.0 } else { 1.0 } })
+        .sum();
+    Ok(2.0 / (dims as f64 * -stiffest))
+}
+
+/// Heat conduction in `D` dimensions, boundaries still to be said.
+///
+/// # Errors
+/// As [`weights`]; a rate that is not positive or at which the computation blows up.
+pub fn stencil<T: Conducts<D>, const D: usize>(order: usize, rate: f64) -> Result<Stencil<T, D>> {
+    let limit = stable_rate(order, D)?;
+    // Written so that NaN is refused.
+    if !(rate > 0.0 && rate <= limit * (1.0 + 1e-12)) {
+        return Err(Error::spec(
+            format!("rate {rate} at order {order} in {D} dimensions"),
+            format!("choose a rate above 0 and at most {limit:.6}, beyond which errors grow"),
+        ));
+    }
+    T::element(order, T::lit(rate))
+}
+
+/// One step of the straightforward loop.
+pub fn plain_step(weights: &[f64], rate: f64, dims: usize) -> impl Fn(Place<'_>) -> f64 {
+    move |u| {
+        let mut sum = dims as f64 * weights[0] * u.at([0, 0, 0]);
+        for d in 3 - dims..3 {
+            for (k, w) in weights.iter().enumerate().skip(1) {
+                sum += w * u.both_sides(d, k);
+            }
+        }
+        u.at([0, 0, 0]) + rate * sum
+    }
+}
+
+/// How far rounding can carry a run from exact arithmetic: each step adds at most one rounding for
+/// every operation, on values up to `amplitude`, and a stable step amplifies nothing.
+pub fn tolerance<T: Real>(order: usize, dims: usize, amplitude: f64, steps: u64) -> f64 {
+    let epsilon = if size_of::<T>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    let operations = 3 + 2 * dims * (order / 2);
+    epsilon * amplitude * (1.0 + 0.5 * operations as f64 * steps as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_weights_differentiate_polynomials_of_their_order_exactly() {
+        for order in ORDERS {
+            let weights = weights(order).unwrap();
+            for power in 0..=order as i32 + 1 {
+                // The second derivative of x^power at 0 is 2 for power 2 and 0 for any other.
+                let sum: f64 = weights
+                    .iter()
+                    .enumerate()
+                    .map(|(k, w)| {
+                        let (a, b) = ((k as f64).powi(power), (-(k as f64)).powi(power));
+                        if k == 0 { w * a } else { w * (a + b) }
+                    })
+                    .sum();
+                let expect = if power == 2 { 2.0 } else { 0.0 };
+                assert!((sum - expect).abs() < 1e-11, "order {order}, x^{power}: {sum}");
+            }
+        }
+    }
+
+    #[test]
+    fn rates_beyond_stability_are_refused_with_the_limit() {
+        assert!((stable_rate(2, 3).unwrap() - 1.0 / 6.0).abs() < 1e-15);
+        let refusal = stencil::<f32, 3>(2, 0.2).err().map(|error| error.to_string());
+        assert!(refusal.as_ref().is_some_and(|r| r.contains("at most 0.166667")), "{refusal:?}");
+        for rate in [0.0, -0.1, f64::NAN] {
+            assert!(stencil::<f64, 1>(2, rate).is_err());
+        }
+        assert!(stencil::<f64, 1>(2, 0.5).is_ok());
+        assert!(stencil::<f64, 1>(3, 0.5).is_err());
+    }
+}

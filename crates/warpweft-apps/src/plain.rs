@@ -1,0 +1,194 @@
+//! The straightforward loop that applications are checked against. It shares nothing with the
+//! library but the names of boundaries: cells are `f64`, ghost cells are filled by copying faces.
+
+use warpweft::stencil::Boundary;
+
+/// A padded array in up to three dimensions, slowest axis first.
+#[derive(Clone, Debug)]
+pub struct Plain {
+    extents: [usize; 3],
+    ghosts: [usize; 3],
+    boundaries: [[Boundary; 2]; 3],
+    cells: Vec<f64>,
+    next: Vec<f64>,
+}
+
+/// Where a cell lies in a padded array.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    cells: &'a [f64],
+    index: usize,
+    strides: [usize; 3],
+}
+
+impl Place<'_> {
+    /// The cell at `offset`, slowest axis first.
+    #[inline]
+    pub fn at(&self, offset: [isize; 3]) -> f64 {
+        let mut index = self.index;
+        for d in 0..3 {
+            index = index.wrapping_add_signed(offset[d] * self.strides[d] as isize);
+        }
+        self.cells[index]
+    }
+
+    /// The cells at `reach` below and above along `axis`, added.
+    #[inline]
+    pub fn both_sides(&self, axis: usize, reach: usize) -> f64 {
+        let offset = reach * self.strides[axis];
+        self.cells[self.index - offset] + self.cells[self.index + offset]
+    }
+}
+
+impl Plain {
+    /// An array of 1 to 3 axes with `radius` ghost cells on each face, from its cells in
+    /// row-major order. Missing axes are one cell thick, and nothing is read along them.
+    ///
+    /// # Panics
+    /// When `extents` and `boundaries` differ in length, are longer than 3, or `cells` ends early.
+    pub fn new(
+        extents: &[usize],
+        radius: usize,
+        boundaries: &[[Boundary; 2]],
+        cells: impl IntoIterator<Item = f64>,
+    ) -> Self {
+        assert_eq!(extents.len(), boundaries.len(), "one pair of boundaries an axis");
+        let missing = 3 - extents.len();
+        let mut all = [1; 3];
+        all[missing..].copy_from_slice(extents);
+        let mut ghosts = [0; 3];
+        ghosts[missing..].fill(radius);
+        let mut faces = [[Boundary::Neumann; 2]; 3];
+        faces[missing..].copy_from_slice(boundaries);
+        let size: usize = (0..3).map(|d| all[d] + 2 * ghosts[d]).product();
+        let mut plain = Self {
+            extents: all,
+            ghosts,
+            boundaries: faces,
+            cells: vec![0.0; size],
+            next: vec![0.0; size],
+        };
+        let mut cells = cells.into_iter();
+        plain.each(|plain, index| match cells.next() {
+            Some(cell) => plain.cells[index] = cell,
+            None => panic!("fewer cells than {extents:?} has"),
+        });
+        plain
+    }
+
+    /// Replaces every cell by `update` of its neighbourhood.
+    pub fn step(&mut self, update: impl Fn(Place<'_>) -> f64) {
+        for axis in (0..3).rev() {
+            self.fill_ghosts(axis);
+        }
+        let strides = self.strides();
+        self.each(|plain, index| {
+            plain.next[index] = update(Place { cells: &plain.cells, index, strides });
+        });
+        std::mem::swap(&mut self.cells, &mut self.next);
+    }
+
+    /// The cells in row-major order.
+    pub fn cells(&self) -> Vec<f64> {
+        let mut cells = Vec::with_capacity(self.extents.iter().product());
+        let [nz, ny, nx] = self.extents;
+        for z in 0..nz {
+            for y in 0..ny {
+                let start = self.index([z, y, 0]);
+                cells.extend_from_slice(&self.cells[start..start + nx]);
+            }
+        }
+        cells
+    }
+
+    /// Fills the ghost cells of one axis from its faces. Filling the fastest axis first and whole
+    /// padded planes after it makes corners right, with the slowest axis deciding.
+    fn fill_ghosts(&mut self, axis: usize) {
+        let (n, ghosts) = (self.extents[axis], self.ghosts[axis]);
+        let strides = self.strides();
+        let stride = strides[axis];
+        let line = n + 2 * ghosts;
+        for outer in 0..self.cells.len() / (stride * line) {
+            for inner in 0..stride {
+                let start = outer * stride * line + inner;
+                for depth in 0..ghosts {
+                    // Positions along the padded line of the ghost and, inwards, of its source.
+                    for (face, ghost) in [(0, ghosts - 1 - depth), (1, ghosts + n + depth)] {
+                        let source = match (self.boundaries[axis][face], face) {
+                            (Boundary::Dirichlet(value), _) => {
+                                self.cells[start + ghost * stride] = value;
+                                continue;
+                            }
+                            (Boundary::Periodic, 0) => ghost + n,
+                            (Boundary::Periodic, _) => ghost - n,
+                            (Boundary::Neumann, 0) => ghosts + depth,
+                            (Boundary::Neumann, _) => ghosts + n - 1 - depth,
+                            (Boundary::Mirror, 0) => ghosts + depth + 1,
+                            (Boundary::Mirror, _) => ghosts + n - 2 - depth,
+                        };
+                        self.cells[start + ghost * stride] = self.cells[start + source * stride];
+                    }
+                }
+            }
+        }
+    }
+
+    fn each(&mut self, mut visit: impl FnMut(&mut Self, usize)) {
+        let [nz, ny, nx] = self.extents;
+        for z in 0..nz {
+            for y in 0..ny {
+                let start = self.index([z, y, 0]);
+                for x in 0..nx {
+                    visit(self, start + x);
+                }
+            }
+        }
+    }
+
+    fn strides(&self) -> [usize; 3] {
+        let row = self.extents[2] + 2 * self.ghosts[2];
+        [row * (self.extents[1] + 2 * self.ghosts[1]), row, 1]
+    }
+
+    fn index(&self, at: [usize; 3]) -> usize {
+        let strides = self.strides();
+        (0..3).map(|d| (at[d] + self.ghosts[d]) * strides[d]).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The padded line or plane that a copy of all reads shows.
+    fn padded(extents: &[usize], boundaries: &[[Boundary; 2]], offset: [isize; 3]) -> Vec<f64> {
+        let cells = (0..extents.iter().product()).map(|i: usize| i as f64);
+        let mut plain = Plain::new(extents, 2, boundaries, cells);
+        plain.step(|place| place.at(offset));
+        plain.cells()
+    }
+
+    #[test]
+    fn ghosts_are_those_of_numpy_pad() {
+        // numpy.pad([0, 1, 2, 3], 2, mode) with wrap, symmetric, reflect and constant.
+        for (boundary, below, above) in [
+            (Boundary::Periodic, [2.0, 3.0], [0.0, 1.0]),
+            (Boundary::Neumann, [1.0, 0.0], [3.0, 2.0]),
+            (Boundary::Mirror, [2.0, 1.0], [2.0, 1.0]),
+            (Boundary::Dirichlet(7.0), [7.0, 7.0], [7.0, 7.0]),
+        ] {
+            let low = padded(&[4], &[[boundary; 2]], [0, 0, -2]);
+            assert_eq!(low, [below[0], below[1], 0.0, 1.0], "{boundary:?}");
+            let high = padded(&[4], &[[boundary; 2]], [0, 0, 2]);
+            assert_eq!(high, [2.0, 3.0, above[0], above[1]], "{boundary:?}");
+        }
+    }
+
+    #[test]
+    fn corners_are_decided_by_the_slowest_axis() {
+        let faces = [[Boundary::Dirichlet(9.0); 2], [Boundary::Periodic; 2]];
+        assert_eq!(padded(&[2, 2], &faces, [0, -1, -1]), [9.0, 9.0, 1.0, 0.0]);
+        let faces = [[Boundary::Periodic; 2], [Boundary::Dirichlet(9.0); 2]];
+        assert_eq!(padded(&[2, 2], &faces, [0, -1, -1]), [9.0, 2.0, 9.0, 0.0]);
+    }
+}
