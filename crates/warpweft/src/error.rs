@@ -57,6 +57,16 @@ pub enum Error {
         /// The compiler's log.
         log: String,
     },
+    /// A rank of a distributed run failed, or was stopped because another did.
+    #[error("rank {rank}: {what}; {remedy}")]
+    Rank {
+        /// The rank that says so.
+        rank: usize,
+        /// What happened.
+        what: String,
+        /// What to do.
+        remedy: String,
+    },
     /// A file could not be read or written.
     #[error("{path}: {what}; {remedy}")]
     File {

@@ -5,6 +5,7 @@
 
 extern crate self as warpweft;
 
+pub mod cluster;
 pub mod cuda;
 pub mod element;
 pub mod error;

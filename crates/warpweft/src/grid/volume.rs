@@ -139,6 +139,17 @@ impl<S: Fields, const D: usize> Volume<S, D> {
         unsafe { std::slice::from_raw_parts(self.fields[field].as_ptr().cast(), bytes) }
     }
 
+    /// As [`Volume::field_bytes`], to write to. Only bytes of another volume of the same cells may
+    /// be written: a `bool` has but two valid values.
+    ///
+    /// # Panics
+    /// When there is no such field.
+    pub(crate) fn field_bytes_mut(&mut self, field: usize) -> &mut [u8] {
+        let bytes = self.len() * S::FIELDS[field].kind.size();
+        // SAFETY: as in `field_bytes`, and `self` is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.fields[field].as_mut_ptr().cast(), bytes) }
+    }
+
     /// Addresses of the field arrays, for executors that copy whole fields in and out.
     pub(crate) fn base(&self) -> [*const u8; MAX_FIELDS] {
         let mut base = [std::ptr::null(); MAX_FIELDS];

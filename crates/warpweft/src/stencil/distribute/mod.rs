@@ -5,10 +5,14 @@
 
 mod feasible;
 mod orient;
+mod part;
+mod residual;
+mod run;
 mod swap;
 
 pub use feasible::{check_depth, deepest_feasible};
 pub use orient::{fewest_dependences, slab_axis};
+pub use run::{Distribution, RankReport, footprints_of, run_in_process};
 pub use swap::{Message, Piece, swap_messages};
 
 #[cfg(test)]

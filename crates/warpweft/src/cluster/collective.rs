@@ -1,0 +1,91 @@
+//! Steps that every rank takes together, over any transport. All ranks must call them in the same
+//! order.
+
+use super::transport::{Tag, Transport};
+use crate::error::{Error, Result};
+
+const GATHER: Tag = Tag(Tag::COLLECTIVE);
+const BROADCAST: Tag = Tag(Tag::COLLECTIVE + 1);
+
+/// Brings every rank's message to rank 0, in rank order; the others get an empty list.
+///
+/// # Errors
+/// As [`Transport::receive`].
+pub fn gather(net: &dyn Transport, message: Vec<u8>) -> Result<Vec<Vec<u8>>> {
+    if net.rank() > 0 {
+        net.send(0, GATHER, message)?;
+        return Ok(Vec::new());
+    }
+    let mut all = vec![message];
+    for rank in 1..net.ranks() {
+        all.push(net.receive(rank, GATHER)?);
+    }
+    Ok(all)
+}
+
+/// Brings rank 0's message to every rank; what the others pass is ignored.
+///
+/// # Errors
+/// As [`Transport::receive`].
+pub fn broadcast(net: &dyn Transport, message: Vec<u8>) -> Result<Vec<u8>> {
+    if net.rank() > 0 {
+        return net.receive(0, BROADCAST);
+    }
+    for rank in 1..net.ranks() {
+        net.send(rank, BROADCAST, message.clone())?;
+    }
+    Ok(message)
+}
+
+/// Whether every rank means the same by `about`, e.g. the spec and partition written out.
+///
+/// # Errors
+/// On every rank, naming the first rank that differs from rank 0 and both values; as
+/// [`Transport::receive`].
+pub fn agree(net: &dyn Transport, about: &str, mine: &str) -> Result<()> {
+    let all = gather(net, mine.as_bytes().to_vec())?;
+    let other = all.iter().position(|theirs| theirs != mine.as_bytes());
+    let verdict = other.map_or(String::new(), |rank| {
+        let theirs = String::from_utf8_lossy(&all[rank]);
+        format!("rank {rank} has {about} {theirs}, rank 0 has {mine}")
+    });
+    let verdict = broadcast(net, verdict.into_bytes())?;
+    if verdict.is_empty() {
+        return Ok(());
+    }
+    Err(Error::Rank {
+        rank: net.rank(),
+        what: String::from_utf8_lossy(&verdict).into_owned(),
+        remedy: "start every rank with the same program and arguments".into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{in_process, in_process_all};
+    use super::*;
+    use std::time::Duration;
+
+    const SOON: Duration = Duration::from_secs(5);
+
+    #[test]
+    fn gathering_and_broadcasting_keep_rank_order() {
+        let all = in_process(5, SOON, |net| {
+            let gathered = gather(net, vec![net.rank() as u8])?;
+            broadcast(net, gathered.concat())
+        });
+        assert_eq!(all.unwrap(), vec![vec![0, 1, 2, 3, 4]; 5]);
+    }
+
+    #[test]
+    fn a_rank_with_another_spec_is_named_on_every_rank() {
+        let all = in_process_all(3, SOON, |net| {
+            agree(net, "extents", if net.rank() == 1 { "[8, 9]" } else { "[8, 8]" })
+        });
+        for outcome in all {
+            let error = outcome.unwrap_err().to_string();
+            assert!(error.contains("rank 1 has extents [8, 9], rank 0 has [8, 8]"), "{error}");
+        }
+        assert!(in_process(3, SOON, |net| agree(net, "extents", "[8]")).is_ok());
+    }
+}

@@ -1,0 +1,258 @@
+//! Ranks as threads of this process: the transport of tests, and of one node without MPI.
+
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::transport::{Tag, Transport};
+use crate::error::{Error, Result};
+
+/// What all ranks share.
+struct Exchange {
+    ranks: usize,
+    deadline: Duration,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    queues: HashMap<(usize, usize, Tag), VecDeque<Vec<u8>>>,
+    ended: Vec<bool>,
+    aborted: Option<(usize, String)>,
+}
+
+struct Rank<'a> {
+    exchange: &'a Exchange,
+    rank: usize,
+}
+
+impl Exchange {
+    /// No call panics while it holds the lock, so a poisoned state is still whole.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn abort(&self, rank: usize, why: &str) {
+        self.state().aborted.get_or_insert((rank, why.into()));
+        self.changed.notify_all();
+    }
+}
+
+impl Rank<'_> {
+    fn check(&self, state: &State, peer: usize) -> Result<()> {
+        if peer >= self.exchange.ranks {
+            return Err(Error::Rank {
+                rank: self.rank,
+                what: format!("a message to or from rank {peer} of {}", self.exchange.ranks),
+                remedy: "this is a fault of Warpweft: report it".into(),
+            });
+        }
+        match &state.aborted {
+            None => Ok(()),
+            Some((by, why)) => Err(Error::Rank {
+                rank: self.rank,
+                what: format!("stopped because rank {by} failed: {why}"),
+                remedy: format!("see the error of rank {by}"),
+            }),
+        }
+    }
+
+    /// Aborts everyone over a message that will not come.
+    fn give_up(&self, what: String, remedy: &str) -> Error {
+        self.exchange.abort(self.rank, &what);
+        Error::Rank { rank: self.rank, what, remedy: remedy.into() }
+    }
+}
+
+impl Transport for Rank<'_> {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn ranks(&self) -> usize {
+        self.exchange.ranks
+    }
+
+    fn send(&self, to: usize, tag: Tag, message: Vec<u8>) -> Result<()> {
+        let mut state = self.exchange.state();
+        self.check(&state, to)?;
+        state.queues.entry((self.rank, to, tag)).or_default().push_back(message);
+        self.exchange.changed.notify_all();
+        Ok(())
+    }
+
+    fn receive(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
+        let start = Instant::now();
+        let mut state = self.exchange.state();
+        loop {
+            self.check(&state, from)?;
+            let queue = state.queues.get_mut(&(from, self.rank, tag));
+            if let Some(message) = queue.and_then(VecDeque::pop_front) {
+                return Ok(message);
+            }
+            if state.ended[from] {
+                drop(state);
+                return Err(self.give_up(
+                    format!("rank {from} ended without sending message {}", tag.0),
+                    "the ranks disagree on what to exchange; report it",
+                ));
+            }
+            let waited = start.elapsed();
+            if waited >= self.exchange.deadline {
+                drop(state);
+                return Err(self.give_up(
+                    format!(
+                        "waited {:.1} s for message {} of rank {from}",
+                        waited.as_secs_f64(),
+                        tag.0
+                    ),
+                    "raise the deadline if that rank is only slow",
+                ));
+            }
+            state = self
+                .exchange
+                .changed
+                .wait_timeout(state, self.exchange.deadline - waited)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+    }
+
+    fn abort(&self, why: &str) {
+        self.exchange.abort(self.rank, why);
+    }
+}
+
+/// Runs `work` on `ranks` ranks, each a thread, and returns what every one of them came to.
+///
+/// A rank that returns an error or panics aborts all others, so no call waits for ever: a rank
+/// that is alive but silent is given `deadline` a receive.
+pub fn in_process_all<T: Send>(
+    ranks: usize,
+    deadline: Duration,
+    work: impl Fn(&dyn Transport) -> Result<T> + Sync,
+) -> Vec<Result<T>> {
+    let state = Mutex::new(State { ended: vec![false; ranks], ..State::default() });
+    let exchange = Exchange { ranks, deadline, state, changed: Condvar::new() };
+    let one = |rank: usize| {
+        let transport = Rank { exchange: &exchange, rank };
+        let outcome = catch_unwind(AssertUnwindSafe(|| work(&transport))).unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("panicked");
+            Err(Error::Rank {
+                rank,
+                what: text.to_string(),
+                remedy: "guard the operation in the element function".into(),
+            })
+        });
+        if let Err(error) = &outcome {
+            transport.abort(&error.to_string());
+        }
+        exchange.state().ended[rank] = true;
+        exchange.changed.notify_all();
+        outcome
+    };
+    std::thread::scope(|scope| {
+        let one = &one;
+        let threads: Vec<_> = (0..ranks).map(|rank| scope.spawn(move || one(rank))).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<T>>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(join).collect()
+    })
+}
+
+/// As [`in_process_all`]; the results of all ranks, or the error of the rank that failed first.
+///
+/// # Errors
+/// Whatever `work` fails with on any rank; a rank's panic.
+pub fn in_process<T: Send>(
+    ranks: usize,
+    deadline: Duration,
+    work: impl Fn(&dyn Transport) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let mut first = None;
+    let mut results = Vec::with_capacity(ranks);
+    for outcome in in_process_all(ranks, deadline, work) {
+        match outcome {
+            Ok(result) => results.push(result),
+            // The cause says more than its echoes on the other ranks.
+            Err(error) if first.is_none() || !is_echo(&error) => first = Some(error),
+            Err(_) => {}
+        }
+    }
+    first.map_or(Ok(results), Err)
+}
+
+fn is_echo(error: &Error) -> bool {
+    matches!(error, Error::Rank { what, .. } if what.starts_with("stopped because"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOON: Duration = Duration::from_secs(5);
+
+    #[test]
+    fn messages_with_one_tag_keep_their_order_and_tags_are_apart() {
+        let around = in_process(4, SOON, |net| {
+            let (rank, ranks) = (net.rank(), net.ranks());
+            for i in 0..3 {
+                net.send((rank + 1) % ranks, Tag(7), vec![rank as u8, i])?;
+            }
+            net.send((rank + 1) % ranks, Tag(8), vec![99])?;
+            let from = (rank + ranks - 1) % ranks;
+            assert_eq!(net.receive(from, Tag(8))?, [99]);
+            (0..3).map(|_| Ok(net.receive(from, Tag(7))?[1])).collect::<Result<Vec<u8>>>()
+        });
+        assert_eq!(around.unwrap(), vec![vec![0, 1, 2]; 4]);
+    }
+
+    #[test]
+    fn a_rank_that_fails_or_panics_is_an_error_on_every_rank_at_once() {
+        for panics in [false, true] {
+            let start = Instant::now();
+            let all = in_process_all(4, Duration::from_secs(60), |net| {
+                if net.rank() == 2 {
+                    assert!(!panics, "device 2 vanished");
+                    return Err(Error::spec("device 2 vanished", "replace it"));
+                }
+                net.receive(2, Tag(0))
+            });
+            assert!(start.elapsed() < Duration::from_secs(5));
+            for (rank, outcome) in all.into_iter().enumerate() {
+                let error = outcome.unwrap_err().to_string();
+                assert!(error.contains("device 2 vanished"), "{error}");
+                assert_eq!(rank != 2, error.contains("because rank 2 failed"), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_cause_is_returned_not_its_echo() {
+        let error = in_process(3, SOON, |net| match net.rank() {
+            2 => Err(Error::spec("no room", "make room")),
+            _ => net.receive(2, Tag(0)),
+        });
+        assert_eq!(error.unwrap_err().to_string(), "no room; make room");
+    }
+
+    #[test]
+    fn a_message_that_never_comes_is_an_error_not_a_hang() {
+        let ended = in_process(2, Duration::from_secs(60), |net| match net.rank() {
+            0 => net.receive(1, Tag(3)),
+            _ => Ok(vec![]),
+        });
+        let error = ended.unwrap_err().to_string();
+        assert!(error.contains("rank 1 ended without sending message 3"), "{error}");
+        // Both alive, both waiting.
+        let silent =
+            in_process(2, Duration::from_millis(50), |net| net.receive(1 - net.rank(), Tag(3)));
+        let error = silent.unwrap_err().to_string();
+        assert!(error.contains("s for message 3 of rank"), "{error}");
+        assert!(in_process(1, SOON, |net| net.send(5, Tag(0), vec![])).is_err());
+    }
+}

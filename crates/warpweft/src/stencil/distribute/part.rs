@@ -1,0 +1,193 @@
+//! One part's cells, ghosts included, and the plain loop over them.
+
+use super::super::boundary::{Boundary, Source};
+use super::super::halo::{Margin, Span};
+use super::super::partition::Partition;
+use super::super::spec::Stencil;
+use super::super::stage::Stage;
+use super::swap::Message;
+use crate::element::Fields;
+use crate::error::Result;
+use crate::grid::Volume;
+
+/// The cells that one part holds: its own, a ghost zone wherever a neighbour is, and room for the
+/// boundary's ghost cells wherever the volume ends.
+///
+/// The room is as deep as the deepest swap needs, so the depth may change from swap to swap.
+#[derive(Clone)]
+pub(super) struct Part<'a, S: Fields, const D: usize> {
+    stencil: &'a Stencil<S, D>,
+    partition: &'a Partition<D>,
+    part: usize,
+    /// All cells held, in the part's frame.
+    held: Span<D>,
+    now: Volume<S, D>,
+    /// What a stage writes until it is through.
+    next: Volume<S, D>,
+}
+
+impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
+    /// The part's own and ghost cells out of `cell`, which is asked for cells of the volume.
+    ///
+    /// # Errors
+    /// Not enough host memory.
+    pub(super) fn new(
+        stencil: &'a Stencil<S, D>,
+        partition: &'a Partition<D>,
+        part: usize,
+        ghosts: &Margin<D>,
+        cell: impl Fn([usize; D]) -> S,
+    ) -> Result<Self> {
+        let extents = partition.extents();
+        let zone = partition.grown(part, ghosts);
+        let mut held = zone;
+        for (d, radius) in stencil.radius().into_iter().enumerate() {
+            let own = Span::from(partition.region(part));
+            if zone.low[d] == own.low[d] {
+                held.low[d] -= radius[0] as isize;
+            }
+            if zone.high[d] == own.high[d] {
+                held.high[d] += radius[1] as isize;
+            }
+        }
+        let shape = std::array::from_fn(|d| (held.high[d] - held.low[d]) as usize);
+        let now = Volume::try_from_fn(shape, |local| {
+            let at: [isize; D] = std::array::from_fn(|d| local[d] as isize + held.low[d]);
+            // The boundary's ghosts are looked up anew before every stage.
+            if !zone.contains(at) {
+                return S::splat(0.0);
+            }
+            cell(std::array::from_fn(|d| at[d].rem_euclid(extents[d] as isize) as usize))
+        })?;
+        let next = now.clone();
+        Ok(Self { stencil, partition, part, held, now, next })
+    }
+
+    /// Computes one stage over `region`; the results count once [`Part::publish`] is called.
+    pub(super) fn compute(&mut self, stage: &dyn Stage<S, D>, region: Span<D>) {
+        for at in region.iter() {
+            let local = self.local(at);
+            let mut next = self.now.get(local).unwrap_or_else(|| unreachable!("at is held"));
+            stage.cell(self.now.near(local), &mut next);
+            self.next.set(local, next);
+        }
+    }
+
+    /// Makes what `stage` wrote over `region` the present state.
+    pub(super) fn publish(&mut self, stage: &dyn Stage<S, D>, region: Span<D>) {
+        for &field in stage.writes() {
+            let size = S::FIELDS[field].kind.size();
+            for (start, end) in self.rows(region) {
+                let (from, to) = (self.next.field_bytes(field), self.now.field_bytes_mut(field));
+                to[start * size..end * size].copy_from_slice(&from[start * size..end * size]);
+            }
+        }
+    }
+
+    /// Looks up the boundary's ghost cells that `stage` reads around `region`.
+    pub(super) fn fill_boundary(&mut self, stage: &dyn Stage<S, D>, region: Span<D>) {
+        let extents = self.partition.extents();
+        let mut around = region;
+        for (d, radius) in stage.radius().into_iter().enumerate() {
+            around.low[d] -= radius[0] as isize;
+            around.high[d] += radius[1] as isize;
+        }
+        for d in 0..D {
+            if self.wraps(d) {
+                continue;
+            }
+            let n = extents[d] as isize;
+            let (mut below, mut above) = (around, around);
+            below.high[d] = below.high[d].min(0);
+            above.low[d] = above.low[d].max(n);
+            for at in below.iter().chain(above.iter()) {
+                let cell = self.boundary_cell(at);
+                let local = self.local(at);
+                self.now.set(local, cell);
+            }
+        }
+    }
+
+    /// Whether the axis runs on into a neighbour at both ends of the volume.
+    fn wraps(&self, axis: usize) -> bool {
+        self.partition.is_cut(axis) && self.stencil.boundaries.0[axis][0] == Boundary::Periodic
+    }
+
+    /// What a cell outside the volume holds: axis by axis, slowest first, as the reference does.
+    fn boundary_cell(&self, at: [isize; D]) -> S {
+        let extents = self.partition.extents();
+        let mut from = at;
+        for d in (0..D).filter(|&d| !self.wraps(d)) {
+            match self.stencil.boundaries.source(d, at[d], extents[d]) {
+                Source::Cell(cell) => from[d] = cell as isize,
+                Source::Value(value) => return S::splat(value),
+            }
+        }
+        self.now.get(self.local(from)).unwrap_or_else(|| unreachable!("sources are held"))
+    }
+
+    /// The bytes of a message this part sends. Fields in `unpublished` are read from what was
+    /// computed last, before it is published.
+    pub(super) fn pack(&self, message: &Message<D>, unpublished: &[usize]) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(message.bytes as usize);
+        for piece in &message.pieces {
+            let from = if unpublished.contains(&piece.field) { &self.next } else { &self.now };
+            let (field, size) = (from.field_bytes(piece.field), S::FIELDS[piece.field].kind.size());
+            for (start, end) in self.rows(piece.read) {
+                bytes.extend_from_slice(&field[start * size..end * size]);
+            }
+        }
+        bytes
+    }
+
+    /// Writes a message received into the ghost zone; `false` when its length is wrong.
+    pub(super) fn unpack(&mut self, message: &Message<D>, bytes: &[u8]) -> bool {
+        if bytes.len() as u64 != message.bytes {
+            return false;
+        }
+        let mut rest = bytes;
+        for piece in &message.pieces {
+            let size = S::FIELDS[piece.field].kind.size();
+            for (start, end) in self.rows(piece.write) {
+                let (row, after) = rest.split_at((end - start) * size);
+                self.now.field_bytes_mut(piece.field)[start * size..end * size]
+                    .copy_from_slice(row);
+                rest = after;
+            }
+        }
+        true
+    }
+
+    /// Own cells of one field as `f64`, in row-major order.
+    pub(super) fn own_values(&self, field: usize) -> Vec<f64> {
+        let own = Span::from(self.partition.region(self.part));
+        let value = |at| self.now.get(self.local(at)).map_or(f64::NAN, |cell| cell.to_f64(field));
+        own.iter().map(value).collect()
+    }
+
+    /// Copies the part's own cells into the whole volume.
+    pub(super) fn store(&self, volume: &mut Volume<S, D>) {
+        let own = Span::from(self.partition.region(self.part));
+        for at in own.iter() {
+            let cell = self.now.get(self.local(at)).unwrap_or_else(|| unreachable!("own is held"));
+            volume.set(at.map(|index| index as usize), cell);
+        }
+    }
+
+    fn local(&self, at: [isize; D]) -> [usize; D] {
+        std::array::from_fn(|d| (at[d] - self.held.low[d]) as usize)
+    }
+
+    /// Element ranges of a box's rows in the field arrays.
+    fn rows(&self, span: Span<D>) -> impl Iterator<Item = (usize, usize)> + use<S, D> {
+        let shape = self.now.extents();
+        let low = self.held.low;
+        let length = (span.high[D - 1] - span.low[D - 1]).max(0) as usize;
+        let mut starts = span;
+        starts.high[D - 1] = starts.low[D - 1] + (length > 0) as isize;
+        starts.iter().map(move |at| {
+            let start = (0..D).fold(0, |index, d| index * shape[d] + (at[d] - low[d]) as usize);
+            (start, start + length)
+        })
+    }
+}

@@ -1,0 +1,387 @@
+//! The same bits for any number of ranks, any cut, any depth of ghost zones, and no hang on a fault.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use warpweft::element::{
+    Bounds, CellPtr, DeviceType, FieldInfo, MAX_FIELDS, Near, ScalarKind, ScalarNear, Unchecked,
+    Unit,
+};
+use warpweft::prelude::*;
+use warpweft::stencil::distribute::{
+    Distribution, deepest_feasible, footprints_of, run_in_process, slab_axis,
+};
+use warpweft::stencil::{Boundaries, Partition, StencilElement, Tap, reference};
+
+const SOON: Duration = Duration::from_secs(20);
+
+/// An element function without parameters, in the form that `#[stencil]` generates.
+macro_rules! element {
+    ($name:ident, $state:ty, $d:literal, taps $taps:expr, writes $writes:expr, |$now:ident, $next:ident| $body:expr) => {
+        #[derive(Clone, Copy)]
+        #[repr(C)]
+        struct $name;
+        // SAFETY: the taps listed are those read, and the C++ struct has no members either.
+        unsafe impl StencilElement<$d> for $name {
+            type State = $state;
+            const NAME: &'static str = stringify!($name);
+            const TAPS: &'static [Tap<$d>] = $taps;
+            const WRITES: &'static [usize] = $writes;
+            fn cell(&self, $now: Near<'_, $state, $d>, $next: &mut $state) {
+                $body
+            }
+            #[inline(always)]
+            unsafe fn cell_unchecked(
+                &self,
+                $now: <$state as Fields>::Near<'_, Unchecked<$d>, $d>,
+                $next: &mut $state,
+            ) {
+                $body
+            }
+            fn cuda(unit: &mut Unit) -> String {
+                unit.define(stringify!($name), stringify!($name), |_, name| {
+                    format!("struct {name};")
+                })
+            }
+        }
+    };
+}
+
+const fn tap<const D: usize>(field: usize, offset: [isize; D]) -> Tap<D> {
+    Tap { field, offset }
+}
+
+// Reads further down than up; not symmetric in any way.
+element!(
+    Lopsided,
+    f32,
+    1,
+    taps & [tap(0, [-3]), tap(0, [-1]), tap(0, [0]), tap(0, [1])],
+    writes & [0],
+    |u, next| *next = 0.3 * u[[-3]] + 0.5 * u[[-1]] - 0.7 * u[[0]] + 0.9 * u[[1]]
+);
+
+// Mixes all bits of a box: one wrong neighbour anywhere and nothing is right.
+element!(
+    Mix,
+    u32,
+    2,
+    taps & [
+        tap(0, [-1, -1]),
+        tap(0, [-1, 0]),
+        tap(0, [-1, 1]),
+        tap(0, [0, -1]),
+        tap(0, [0, 0]),
+        tap(0, [0, 1]),
+        tap(0, [1, -1]),
+        tap(0, [1, 0]),
+        tap(0, [1, 1])
+    ],
+    writes & [0],
+    |u, next| {
+        let mut hash = 17u32;
+        for y in -1..2 {
+            for x in -1..2 {
+                hash = (hash ^ u[[y, x]]).wrapping_mul(0x9e37_79b1).rotate_left(7);
+            }
+        }
+        *next = hash
+    }
+);
+
+element!(
+    Heat,
+    f32,
+    3,
+    taps & [
+        tap(0, [-2, 0, 0]),
+        tap(0, [2, 0, 0]),
+        tap(0, [0, -1, 0]),
+        tap(0, [0, 1, 0]),
+        tap(0, [0, 0, -1]),
+        tap(0, [0, 0, 2]),
+        tap(0, [0, 0, 0])
+    ],
+    writes & [0],
+    |u, next| *next = u[[0, 0, 0]]
+        + 0.1
+            * (u[[-2, 0, 0]]
+                + u[[2, 0, 0]]
+                + u[[0, -1, 0]]
+                + u[[0, 1, 0]]
+                + u[[0, 0, -1]]
+                + u[[0, 0, 2]]
+                - 6.0 * u[[0, 0, 0]])
+);
+
+/// Two fields of different sizes that are stepped in turn, and a coefficient never written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+struct Staggered {
+    v: f32,
+    s: f64,
+    rho: f32,
+}
+
+#[derive(Clone, Copy)]
+struct StaggeredNear<'a, B, const D: usize> {
+    v: ScalarNear<'a, f32, B, D>,
+    s: ScalarNear<'a, f64, B, D>,
+    rho: ScalarNear<'a, f32, B, D>,
+}
+
+impl DeviceType for Staggered {
+    fn cuda(_: &mut Unit) -> String {
+        "Staggered".into()
+    }
+    fn cuda_value(&self, _: &mut Unit) -> String {
+        "Staggered{}".into()
+    }
+}
+
+// SAFETY: fields 0, 1 and 2 are v, s and rho everywhere below.
+unsafe impl Fields for Staggered {
+    const FIELDS: &'static [FieldInfo] = &[
+        FieldInfo { name: "v", kind: ScalarKind::F32 },
+        FieldInfo { name: "s", kind: ScalarKind::F64 },
+        FieldInfo { name: "rho", kind: ScalarKind::F32 },
+    ];
+    fn splat(value: f64) -> Self {
+        Self { v: value as f32, s: value, rho: value as f32 }
+    }
+    type Near<'a, B: Bounds<D>, const D: usize> = StaggeredNear<'a, B, D>;
+    unsafe fn near<'a, B: Bounds<D>, const D: usize>(at: &CellPtr<B, D>) -> Self::Near<'a, B, D> {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            StaggeredNear {
+                v: ScalarNear::new(at, 0),
+                s: ScalarNear::new(at, 1),
+                rho: ScalarNear::new(at, 2),
+            }
+        }
+    }
+    unsafe fn load(base: &[*const u8; MAX_FIELDS], index: isize) -> Self {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            Self {
+                v: *base[0].cast::<f32>().offset(index),
+                s: *base[1].cast::<f64>().offset(index),
+                rho: *base[2].cast::<f32>().offset(index),
+            }
+        }
+    }
+    unsafe fn store(self, base: &[*mut u8; MAX_FIELDS], index: isize, mask: u32) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if mask & 1 != 0 {
+                *base[0].cast::<f32>().offset(index) = self.v;
+            }
+            if mask & 2 != 0 {
+                *base[1].cast::<f64>().offset(index) = self.s;
+            }
+            if mask & 4 != 0 {
+                *base[2].cast::<f32>().offset(index) = self.rho;
+            }
+        }
+    }
+    fn to_f64(&self, field: usize) -> f64 {
+        [f64::from(self.v), self.s, f64::from(self.rho)].get(field).copied().unwrap_or(0.0)
+    }
+}
+
+element!(
+    Velocity,
+    Staggered,
+    2,
+    taps & [tap(0, [0, 0]), tap(1, [0, 1]), tap(1, [0, 0]), tap(1, [2, 0]), tap(2, [0, -1])],
+    writes & [0],
+    |now, next| next.v = now.v[[0, 0]]
+        + 0.1 * now.rho[[0, -1]] * (now.s[[0, 1]] - now.s[[0, 0]] + now.s[[2, 0]]) as f32
+);
+element!(
+    Stress,
+    Staggered,
+    2,
+    taps & [tap(1, [0, 0]), tap(0, [0, -1]), tap(0, [-1, 0]), tap(0, [0, 0])],
+    writes & [1],
+    |now, next| next.s =
+        0.9 * now.s[[0, 0]] + f64::from(now.v[[0, -1]] - now.v[[-1, 0]] + 0.5 * now.v[[0, 0]])
+);
+
+fn face() -> impl Strategy<Value = [Boundary; 2]> {
+    let open = || {
+        prop_oneof![Just(Boundary::Dirichlet(0.5)), Just(Boundary::Neumann), Just(Boundary::Mirror)]
+    };
+    prop_oneof![Just([Boundary::Periodic; 2]), (open(), open()).prop_map(|(a, b)| [a, b])]
+}
+
+/// Runs both ways and compares every byte. Returns whether there was anything to compare.
+fn same_bits<S: Fields, const D: usize>(
+    stencil: Stencil<S, D>,
+    faces: [[Boundary; 2]; D],
+    start: &Volume<S, D>,
+    parts: [usize; D],
+    (depth, steps, boundary_first): (usize, u64, bool),
+) -> bool {
+    let mut stencil = stencil;
+    for (axis, [low, high]) in faces.into_iter().enumerate() {
+        stencil = stencil.face(axis, Face::Low, low).face(axis, Face::High, high);
+    }
+    let boundaries = Boundaries(faces);
+    let Ok(partition) = Partition::grid(start.extents(), parts, &boundaries) else { return false };
+    let stages = footprints_of(&stencil);
+    let depth = deepest_feasible(&partition, &boundaries, &stages, S::FIELDS.len(), depth);
+    if depth == 0 || stencil.check(start.extents()).is_err() {
+        return false;
+    }
+    let (mut expect, mut found) = (start.clone(), start.clone());
+    let done = reference(&stencil, &mut expect, steps).unwrap();
+    let distribution = Distribution { partition, depth, boundary_first };
+    let reports = run_in_process(&stencil, &mut found, steps, &distribution, SOON).unwrap();
+    for (rank, report) in reports.iter().enumerate() {
+        assert_eq!(report.steps, done, "rank {rank}");
+    }
+    for field in 0..S::FIELDS.len() {
+        assert!(expect.field_bytes(field) == found.field_bytes(field), "field {field} differs");
+    }
+    true
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn an_asymmetric_line(
+        n in 8usize..40, parts in 1usize..9, faces in face(),
+        how in (1usize..6, 1u64..12, any::<bool>()),
+    ) {
+        let start = Volume::from_fn([n], |[x]| (x as f32).sin());
+        prop_assume!(same_bits(Stencil::of(Lopsided), [faces], &start, [parts], how));
+    }
+
+    #[test]
+    fn a_box_over_a_grid_of_ranks(
+        extents in prop::array::uniform2(4usize..20), parts in prop::array::uniform2(1usize..4),
+        faces in prop::array::uniform2(face()), how in (1usize..6, 1u64..10, any::<bool>()),
+    ) {
+        let start = Volume::from_fn(extents, |[y, x]| (y * 31 + x) as u32);
+        prop_assume!(same_bits(Stencil::of(Mix), faces, &start, parts, how));
+    }
+
+    #[test]
+    fn three_dimensions(
+        extents in prop::array::uniform3(5usize..11), parts in prop::array::uniform3(1usize..3),
+        faces in prop::array::uniform3(face()), how in (1usize..4, 1u64..7, any::<bool>()),
+    ) {
+        let start = Volume::from_fn(extents, |[z, y, x]| (z * 100 + y * 10 + x) as f32);
+        prop_assume!(same_bits(Stencil::of(Heat), faces, &start, parts, how));
+    }
+
+    #[test]
+    fn a_sequence_over_several_fields(
+        extents in prop::array::uniform2(6usize..20), parts in prop::array::uniform2(1usize..4),
+        faces in prop::array::uniform2(face()), how in (1usize..4, 1u64..9, any::<bool>()),
+    ) {
+        let start = Volume::from_fn(extents, |[y, x]| {
+            Staggered { v: y as f32, s: (x as f64).cos(), rho: 1.0 + (x * y) as f32 * 0.01 }
+        });
+        prop_assume!(same_bits(Stencil::sequence((Velocity, Stress)), faces, &start, parts, how));
+    }
+
+    #[test]
+    fn stopping_on_a_residual_happens_at_the_same_step(
+        extents in prop::array::uniform3(4usize..10), parts in prop::array::uniform3(1usize..3),
+        kind in prop_oneof![Just(Residual::Max), Just(Residual::Sum), Just(Residual::SumOfSquares)],
+        depth in 1usize..4,
+    ) {
+        let start = Volume::from_fn(extents, |[z, y, x]| (z * 3 + y * 2 + x) as f32);
+        let stencil = Stencil::of(Heat).until(kind, 0.5);
+        let faces = [[Boundary::Periodic; 2], [Boundary::Neumann; 2], [Boundary::Periodic; 2]];
+        prop_assume!(same_bits(stencil, faces, &start, parts, (depth, 60, false)));
+    }
+}
+
+#[test]
+fn a_residual_has_the_same_bits_on_any_grid_of_ranks() {
+    let start = Volume::from_fn([8, 9, 37], |[z, y, x]| ((z * 77 + y * 13 + x) as f32).sin());
+    let stencil = Stencil::of(Heat).boundary(Boundary::Periodic).until(Residual::Sum, 0.0);
+    let boundaries = Boundaries::all(Boundary::Periodic);
+    let bits = [[1, 1, 1], [4, 1, 1], [1, 1, 5], [2, 2, 2]].map(|parts| {
+        let partition = Partition::grid([8, 9, 37], parts, &boundaries).unwrap();
+        let distribution = Distribution { partition, depth: 1, boundary_first: true };
+        let mut volume = start.clone();
+        let reports = run_in_process(&stencil, &mut volume, 3, &distribution, SOON).unwrap();
+        let first = reports[0].residual.unwrap().to_bits();
+        assert!(reports.iter().all(|r| r.residual.map(f64::to_bits) == Some(first)));
+        first
+    });
+    assert!(bits.iter().all(|&b| b == bits[0]), "{bits:x?}");
+}
+
+#[test]
+fn deeper_zones_swap_less_often_and_all_fields_travel_together() {
+    let start =
+        Volume::from_fn([64, 16], |[y, x]| Staggered { v: y as f32, s: x as f64, rho: 1.0 });
+    let stencil = Stencil::sequence((Velocity, Stress)).boundary(Boundary::Periodic);
+    let boundaries = Boundaries::all(Boundary::Periodic);
+    let stages = footprints_of(&stencil);
+    let axis = slab_axis([64, 16], 4, &boundaries, &stages, Staggered::FIELDS).unwrap();
+    assert_eq!(axis, 0);
+    for (depth, swaps) in [(1, 11), (4, 2)] {
+        let partition = Partition::grid([64, 16], [4, 1], &boundaries).unwrap();
+        let distribution = Distribution { partition, depth, boundary_first: false };
+        let reports =
+            run_in_process(&stencil, &mut start.clone(), 12, &distribution, SOON).unwrap();
+        for report in reports {
+            // One phase, two neighbours; the first swap is not needed.
+            assert_eq!((report.swaps, report.messages), (swaps, 2 * swaps));
+        }
+    }
+}
+
+/// Counts down in every cell; panics on the rank where it gets to zero.
+static FUSE: AtomicUsize = AtomicUsize::new(usize::MAX);
+element!(Fuse, f32, 1, taps & [tap(0, [-1]), tap(0, [0]), tap(0, [1])], writes & [0], |u, next| {
+    assert!(FUSE.fetch_sub(1, Ordering::Relaxed) != 0, "the fuse is through");
+    *next = u[[-1]] + u[[0]] + u[[1]]
+});
+
+#[test]
+fn an_element_function_that_panics_anywhere_ends_the_run_everywhere() {
+    let start = Volume::from_fn([64], |[x]| x as f32);
+    let boundaries = Boundaries::all(Boundary::Periodic);
+    let stencil = Stencil::of(Fuse).boundary(Boundary::Periodic);
+    let partition = Partition::grid([64], [8], &boundaries).unwrap();
+    let distribution = Distribution { partition, depth: 2, boundary_first: true };
+    // Somewhere in the first, a middle and a late step, on whichever rank comes to it.
+    for fuse in [3, 700, 5000] {
+        FUSE.store(fuse, Ordering::Relaxed);
+        let begun = Instant::now();
+        let mut volume = start.clone();
+        let minutes = Duration::from_secs(600);
+        let error = run_in_process(&stencil, &mut volume, 1000, &distribution, minutes);
+        assert!(error.unwrap_err().to_string().contains("the fuse is through"));
+        assert!(begun.elapsed() < Duration::from_secs(10));
+        assert_eq!(volume.as_slice(), start.as_slice());
+    }
+}
+
+#[test]
+fn too_deep_or_foreign_partitions_are_refused_with_what_would_fit() {
+    let boundaries = Boundaries::all(Boundary::Periodic);
+    let stencil = Stencil::of(Heat).boundary(Boundary::Periodic);
+    let mut volume = Volume::from_fn([16, 8, 8], |[z, _, _]| z as f32);
+    let partition = Partition::grid([16, 8, 8], [4, 1, 1], &boundaries).unwrap();
+    let mut distribution = Distribution { partition, depth: 3, boundary_first: false };
+    let mut refusal = |distribution: &Distribution<3>| {
+        run_in_process(&stencil, &mut volume, 3, distribution, SOON).unwrap_err().to_string()
+    };
+    let error = refusal(&distribution);
+    assert!(error.contains("4 parts along axis 0 of extent 16 leave one with 4 cells"), "{error}");
+    assert!(error.contains("need 6; the largest feasible R is 2;"), "{error}");
+    distribution.depth = 0;
+    assert!(refusal(&distribution).contains("0 steps between swaps"));
+    distribution.partition = Partition::grid([8, 8, 8], [2, 1, 1], &boundaries).unwrap();
+    assert!(refusal(&distribution).contains("a partition of [8, 8, 8] for a volume of [16, 8, 8]"));
+}
