@@ -3,16 +3,20 @@
 //! Everything here but the run itself is a pure function. Executors of one device know nothing of
 //! it, and how bytes move is [`crate::cluster`]'s business.
 
+mod balance;
 mod feasible;
 mod orient;
 mod part;
 mod residual;
 mod run;
+mod simulate;
 mod swap;
 
+pub use balance::{Balance, Measured, Shares};
 pub use feasible::{check_depth, deepest_feasible};
 pub use orient::{fewest_dependences, slab_axis};
 pub use run::{Distribution, RankReport, footprints_of, run_in_process};
+pub use simulate::{Cycle, Simulated, Simulation};
 pub use swap::{Message, Piece, swap_messages};
 
 #[cfg(test)]

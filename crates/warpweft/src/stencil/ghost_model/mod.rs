@@ -93,7 +93,8 @@ pub struct Prediction {
 impl GhostModel {
     /// Equation (7) for `depth` steps between swaps (R ≥ 1): seconds a step.
     ///
-    /// With [`GhostModel::overlap`] the swap costs what of it outlasts the core, and a second launch.
+    /// With [`GhostModel::overlap`] rim and core are launched apart, and the swap costs what of it
+    /// outlasts the core; a part that is all rim overlaps nothing.
     pub fn predict<const D: usize>(&self, part: &Subdomain<D>, depth: usize) -> Prediction {
         let steps = depth.max(1) as f64;
         let (cells, launches) = self.work(part, depth);
@@ -106,9 +107,10 @@ impl GhostModel {
             + if staged > 0.0 { self.host_link.fixed } else { 0.0 };
         let mut launching = self.compute.fixed * launches;
         let mut hidden = 0.0;
-        if self.overlap && bytes > 0.0 {
+        let core = part.core_cells(depth);
+        if self.overlap && bytes > 0.0 && core > 0.0 {
+            hidden = (self.compute.per_unit * core + launching).min(bandwidth + swap);
             launching *= 2.0;
-            hidden = (self.compute.per_unit * part.core_cells(depth)).min(bandwidth + swap);
         }
         Prediction {
             seconds: (all + launching + bandwidth + swap - hidden) / steps,
