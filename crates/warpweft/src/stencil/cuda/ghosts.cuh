@@ -1,0 +1,90 @@
+// Ghosts: gives every ghost cell of a volume its value.
+//
+// Grid:   a line of blocks over all ghost cells of the slabs, in strides.
+// Block:  256 threads.
+// Shared: none.
+// Invariants: a ghost's source is a cell of the volume, never another ghost, so one pass does; slabs do
+// not overlap. With `fill` the ghosts are written that lie beyond a Dirichlet face, which hold their
+// value for good; without it all others are copied. An axis is resolved on its own, slowest first, and
+// the first that yields a value decides (`Boundaries::source`).
+#pragma once
+
+namespace ww::stencil {
+
+enum { periodic = 0, dirichlet = 1, neumann = 2, mirror = 3 };
+
+struct Slab {
+  int low[4], size[4];
+  i64 first;  // ghost cells of the slabs before
+};
+
+struct Ghosts {
+  i64 cells;
+  i64 stride[4];  // of w, z, y, x
+  int extent[4];
+  int boundary[4][2];
+  Slab slab[8];
+  void* field[16];  // at cell (0, 0, 0, 0)
+  u64 value[4][2][16];
+  int size[16];
+  int slabs, fields;
+};
+
+extern "C" __global__ void __launch_bounds__(256) ww_ghosts(const __grid_constant__ Ghosts g, int fill) {
+  const i64 threads = i64(gridDim.x) * blockDim.x;
+  for (i64 c = i64(blockIdx.x) * blockDim.x + threadIdx.x; c < g.cells; c += threads) {
+    int s = 0;
+    while (s + 1 < g.slabs && c >= g.slab[s + 1].first) s++;
+    i64 rest = c - g.slab[s].first, to = 0, from = 0;
+    int at[4];
+    for (int d = 3; d >= 0; d--) {
+      at[d] = g.slab[s].low[d] + int(rest % g.slab[s].size[d]);
+      rest /= g.slab[s].size[d];
+    }
+    int axis = -1, side = 0;  // the first axis beyond a Dirichlet face
+    for (int d = 3; d >= 0; d--) {
+      const int last = g.extent[d] - 1;
+      int source = at[d];
+      if (at[d] < 0 || at[d] > last) {
+        const int face = at[d] < 0 ? 0 : 1;
+        const int depth = face == 0 ? -at[d] : at[d] - last;
+        const int kind = g.boundary[d][face];
+        if (kind == dirichlet) {
+          axis = d;
+          side = face;
+        }
+        const int inward = kind == periodic ? last - (depth - 1) : kind == neumann ? depth - 1 : depth;
+        source = face == 0 ? inward : last - inward;
+      }
+      to += at[d] * g.stride[d];
+      from += source * g.stride[d];
+    }
+    if ((axis >= 0) != (fill != 0)) continue;
+    for (int f = 0; f < g.fields; f++) {
+      const u64 value = axis >= 0 ? g.value[axis][side][f] : 0;
+      switch (g.size[f]) {
+        case 1: {
+          u8* u = static_cast<u8*>(g.field[f]);
+          u[to] = axis >= 0 ? u8(value) : u[from];
+          break;
+        }
+        case 2: {
+          u16* u = static_cast<u16*>(g.field[f]);
+          u[to] = axis >= 0 ? u16(value) : u[from];
+          break;
+        }
+        case 4: {
+          u32* u = static_cast<u32*>(g.field[f]);
+          u[to] = axis >= 0 ? u32(value) : u[from];
+          break;
+        }
+        default: {
+          u64* u = static_cast<u64*>(g.field[f]);
+          u[to] = axis >= 0 ? value : u[from];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace ww::stencil

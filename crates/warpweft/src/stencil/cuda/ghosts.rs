@@ -1,0 +1,172 @@
+//! Launches of the kernel that gives ghost cells their values (ghosts.cuh).
+
+use super::layout::{Layout, axes};
+use crate::cuda::{Args, Launch};
+use crate::element::{Fields, MAX_FIELDS};
+use crate::stencil::{Boundaries, Boundary};
+
+/// The kernel's text; compiled on its own, so that every stencil shares it.
+pub(super) const TEXT: &str = include_str!("ghosts.cuh");
+
+/// Which ghost cells a launch writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    /// Those beyond a Dirichlet face, which never change.
+    Fixed,
+    /// Those with a source, beyond one face only.
+    Faces,
+    /// Those with a source, edges and corners too.
+    All,
+}
+
+/// Ghost cells beyond one face: a box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Slab {
+    low: [i32; 4],
+    size: [i32; 4],
+}
+
+impl Slab {
+    fn cells(&self) -> u64 {
+        self.size.iter().map(|&n| n as u64).product()
+    }
+}
+
+/// Boundaries as (w, z, y, x); axes that the volume lacks have no ghosts, so any kind does.
+fn faces<const D: usize>(boundaries: &Boundaries<D>) -> [[Boundary; 2]; 4] {
+    axes::<D>().map(|axis| axis.map_or([Boundary::Periodic; 2], |axis| boundaries.0[axis]))
+}
+
+/// The slabs of ghost cells that a launch visits; they don't overlap.
+fn slabs(layout: &Layout, faces: &[[Boundary; 2]; 4], which: Which) -> Vec<Slab> {
+    let mut slabs = Vec::new();
+    for axis in 0..4 {
+        for side in 0..2 {
+            let depth = layout.ghosts[axis][side];
+            let fixed = matches!(faces[axis][side], Boundary::Dirichlet(_));
+            // Behind a fixed face nothing has a source; the corners of a copied face may be fixed.
+            if depth == 0 || (which != Which::Fixed && fixed) {
+                continue;
+            }
+            let mut slab = Slab { low: [0; 4], size: layout.extents.map(|n| n as i32) };
+            for other in axis + 1..4 {
+                if which != Which::Faces {
+                    slab.low[other] = -(layout.ghosts[other][0] as i32);
+                    slab.size[other] += (layout.ghosts[other][0] + layout.ghosts[other][1]) as i32;
+                }
+            }
+            slab.low[axis] = if side == 0 { -(depth as i32) } else { layout.extents[axis] as i32 };
+            slab.size[axis] = depth as i32;
+            slabs.push(slab);
+        }
+    }
+    slabs
+}
+
+/// A field in the kernel's eyes: its number, and the address of its array.
+pub(super) type At = (usize, u64);
+
+/// The launch that writes `which` ghosts of `fields`, or `None` when there are none.
+pub(super) fn launch<S: Fields, const D: usize>(
+    layout: &Layout,
+    boundaries: &Boundaries<D>,
+    which: Which,
+    fields: &[At],
+) -> Option<(Launch, Args)> {
+    let faces = faces(boundaries);
+    let slabs = slabs(layout, &faces, which);
+    let cells: u64 = slabs.iter().map(Slab::cells).sum();
+    if cells == 0 || fields.is_empty() {
+        return None;
+    }
+    // `struct Ghosts`, member by member; no member needs padding before it.
+    let mut blob = Vec::new();
+    let mut word = |value: u64| blob.extend_from_slice(&value.to_ne_bytes());
+    word(cells);
+    layout.strides.iter().for_each(|&stride| word(stride as u64));
+    let mut blob32 = |values: &[i32]| {
+        for value in values {
+            blob.extend_from_slice(&value.to_ne_bytes());
+        }
+    };
+    blob32(&layout.extents.map(|n| n as i32));
+    blob32(&faces.as_flattened().iter().map(code).collect::<Vec<_>>());
+    let mut first = 0u64;
+    for slab in slabs.iter().chain(std::iter::repeat_n(&Slab { low: [0; 4], size: [1; 4] }, 8)).take(8) {
+        blob.extend(slab.low.iter().chain(&slab.size).flat_map(|n| n.to_ne_bytes()));
+        blob.extend(first.to_ne_bytes());
+        first += slab.cells();
+    }
+    let size = |f: usize| S::FIELDS[f].kind.size();
+    for n in 0..MAX_FIELDS {
+        let at = fields.get(n).map_or(0, |&(f, array)| array + (layout.origin * size(f)) as u64);
+        blob.extend(at.to_ne_bytes());
+    }
+    for face in faces.as_flattened() {
+        let value = if let Boundary::Dirichlet(value) = face { *value } else { 0.0 };
+        let bits = bits_of(&S::splat(value));
+        for n in 0..MAX_FIELDS {
+            blob.extend(fields.get(n).map_or(0, |&(f, _)| bits[f]).to_ne_bytes());
+        }
+    }
+    for n in 0..MAX_FIELDS {
+        blob.extend((fields.get(n).map_or(0, |&(f, _)| size(f)) as i32).to_ne_bytes());
+    }
+    blob.extend((slabs.len() as i32).to_ne_bytes());
+    blob.extend((fields.len() as i32).to_ne_bytes());
+    let mut args = Args::new();
+    args.blob(&blob, 8);
+    args.value(i32::from(which == Which::Fixed));
+    // Blocks stride over the ghosts; this many fill any device.
+    let blocks = cells.div_ceil(256).min(1 << 16);
+    Some((Launch::line(blocks as u32, 256), args))
+}
+
+/// The kinds of boundary as ghosts.cuh numbers them.
+fn code(boundary: &Boundary) -> i32 {
+    match boundary {
+        Boundary::Periodic => 0,
+        Boundary::Dirichlet(_) => 1,
+        Boundary::Neumann => 2,
+        Boundary::Mirror => 3,
+    }
+}
+
+/// The bits of every field of a cell, in the low bytes.
+fn bits_of<S: Fields>(cell: &S) -> [u64; MAX_FIELDS] {
+    let mut bits = [0u64; MAX_FIELDS];
+    let mut base = [std::ptr::null_mut(); MAX_FIELDS];
+    for (to, from) in base.iter_mut().zip(&mut bits) {
+        *to = std::ptr::from_mut(from).cast::<u8>();
+    }
+    // SAFETY: each field has an eight-byte word of its own, aligned for every scalar.
+    unsafe { cell.store(&base, 0, u32::MAX) };
+    bits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slabs_cover_every_ghost_once() {
+        let layout = Layout {
+            extents: [1, 4, 5, 6],
+            ghosts: [[0, 0], [1, 2], [2, 1], [1, 1]],
+            strides: [0; 4],
+            west: 0,
+            origin: 0,
+            len: 0,
+        };
+        let faces = [[Boundary::Periodic; 2]; 4];
+        let count = |which| slabs(&layout, &faces, which).iter().map(Slab::cells).sum::<u64>();
+        assert_eq!(count(Which::All), 7 * 8 * 8 - 4 * 5 * 6);
+        assert_eq!(count(Which::Faces), 3 * 5 * 6 + 4 * 3 * 6 + 4 * 5 * 2);
+    }
+
+    #[test]
+    fn a_cell_s_bits_are_its_fields() {
+        assert_eq!(bits_of(&1.0f32)[0], u64::from(1.0f32.to_bits()));
+        assert_eq!(bits_of(&-1i8)[0], 0xff);
+    }
+}

@@ -1,0 +1,314 @@
+// Planes: the copy engine brings whole planes of a tile, ghosts included, into a ring in shared
+// memory `prefetch` planes ahead; own columns sit in a register queue along z, all other neighbours
+// are read from the ring. Needs compute capability 9.0 and three or four dimensions.
+//
+// Grid:   (tiles of x, tiles of y, chunks of z × extent of w).
+// Block:  32 lanes along x, `warps` along y; every thread stays to the end, for the barriers.
+// Shared: `slots` planes of every field that is read beside its own column, then one mbarrier a slot.
+// Invariants: as Direct and March. Plane number k of the chunk lies in slot k mod slots and completes
+// that slot's mbarrier in parity (k / slots) mod 2. A slot is refilled only after a block barrier that
+// follows the last read of its plane. Every requested plane is waited for before the block ends.
+// Measured on an H200: 4 × 2 cells, 16 warps, 3 planes ahead come to 1.3 of March for 3D25.
+#pragma once
+
+namespace ww::stencil {
+
+struct alignas(64) TensorMap {
+  u64 opaque[16];
+};
+
+// Whether field F comes through the ring: only if it is read beside its own column.
+template <class S>
+WW_FN constexpr bool ringed(int f) {
+  return S::reach(f).off;
+}
+template <class S, int... F>
+WW_FN constexpr int ring_low(indices<F...>) {
+  int low = 0;
+  ((low = ringed<S>(F) && S::reach(F).off_low < low ? S::reach(F).off_low : low), ...);
+  return -low;
+}
+template <class S, int... F>
+WW_FN constexpr int ring_high(indices<F...>) {
+  int high = 0;
+  ((high = ringed<S>(F) && S::reach(F).off_high > high ? S::reach(F).off_high : high), ...);
+  return high;
+}
+
+// One field's plane in shared memory: rows of `width` elements, the tile's first cell `west` elements
+// into a row and `north` rows down. Rows are whole 16-byte units, as the copy engine wants.
+template <class S, int F>
+struct Plane {
+  using T = typename S::template Type<F>;
+  static constexpr Reach reach = S::reach(F);
+  static constexpr int unit = 16 / int(sizeof(T));
+  static constexpr int west = (reach.x_low + unit - 1) / unit * unit;
+  static constexpr int width = 32 * S::vx + west + (reach.x_high + unit - 1) / unit * unit;
+  static constexpr int north = reach.y_low;
+  static constexpr int rows = S::warps * S::vy + reach.y_low + reach.y_high;
+  static constexpr int copied = width * rows * int(sizeof(T));
+  static constexpr int bytes = (copied + 127) / 128 * 128;
+};
+
+// Bytes of the ringed fields before field `before` in a slot, and of all that the engine copies.
+template <class S, int... F>
+WW_FN constexpr int slot_bytes(int before, indices<F...>) {
+  int sum = 0;
+  ((sum += ringed<S>(F) && F < before ? Plane<S, F>::bytes : 0), ...);
+  return sum;
+}
+template <class S, int... F>
+WW_FN constexpr int copied_bytes(indices<F...>) {
+  int sum = 0;
+  ((sum += ringed<S>(F) ? Plane<S, F>::copied : 0), ...);
+  return sum;
+}
+
+template <class S>
+struct Ring {
+  using M = Marching<S>;
+  static constexpr int off_low = ring_low<S>(typename S::Reads{});
+  static constexpr int off_high = ring_high<S>(typename S::Reads{});
+  static constexpr int low = off_low > M::low ? off_low : M::low;
+  static constexpr int high = off_high > M::high ? off_high : M::high;
+  static constexpr int slots = off_low + high + 1 + S::prefetch;
+  static constexpr int slot = slot_bytes<S>(1 << 30, typename S::Reads{});
+  static constexpr unsigned copied = copied_bytes<S>(typename S::Reads{});
+  template <int F>
+  static constexpr int start = slot_bytes<S>(F, typename S::Reads{});
+};
+
+// --- the copy engine and its barriers (PTX ISA, "mbarrier" and "cp.async.bulk.tensor")
+
+WW_FN unsigned shared_address(const void* at) { return unsigned(__cvta_generic_to_shared(at)); }
+WW_FN void barrier_init(unsigned barrier) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
+}
+WW_FN void barrier_expect(unsigned barrier, unsigned bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+               : "memory");
+}
+WW_FN void barrier_wait(unsigned barrier, unsigned parity) {
+  unsigned done;
+  do {
+    asm volatile(
+        "{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, p;\n}"
+        : "=r"(done)
+        : "r"(barrier), "r"(parity)
+        : "memory");
+  } while (!done);
+}
+template <int Dims>
+WW_FN void copy_plane(unsigned to, const TensorMap* map, int x, int y, int z, int w, unsigned barrier) {
+  if constexpr (Dims == 3) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
+        " [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(to),
+        "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier)
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
+        " [%0], [%1, {%2, %3, %4, %5}], [%6];" ::"r"(to),
+        "l"(map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(barrier)
+        : "memory");
+  }
+}
+
+// Tensor maps of the ringed fields, and the coordinates of cell (0, 0, 0, 0) in them.
+template <class S>
+struct Maps {
+  const TensorMap* map[16];
+  int w, z, y, x;
+};
+
+template <class S>
+WW_FN void request(const Maps<S>& maps, unsigned ring, unsigned barriers, int slot, int w, int z, int y,
+                   int x) {
+  using R = Ring<S>;
+  const unsigned barrier = barriers + slot * 8;
+  barrier_expect(barrier, R::copied);
+  each(typename S::Reads{}, [&](auto f) {
+    constexpr int F = decltype(f)::value;
+    if constexpr (ringed<S>(F)) {
+      using P = Plane<S, F>;
+      copy_plane<S::dims>(ring + slot * R::slot + R::template start<F>, maps.map[F],
+                          maps.x + x - P::west, maps.y + y - P::north, maps.z + z, maps.w + w,
+                          barrier);
+    }
+  });
+}
+
+// Cell (i, j) of a thread's columns in phase u, with plane z + high in slot `newest`.
+template <class S>
+struct PlanesNear {
+  const Pointers<S>& fields;
+  const Box& box;
+  typename Marching<S>::Queue& queue;
+  const char* ring;
+  i64 at_;
+  int newest, u, i, j;
+
+  // Element (0, 0) of the thread's columns in plane z + dz of the ring.
+  template <int F>
+  WW_FN const typename S::template Type<F>* plane(int dz) const {
+    using R = Ring<S>;
+    using P = Plane<S, F>;
+    int slot = newest + dz - R::high;
+    slot = slot < 0 ? slot + R::slots : slot;
+    return reinterpret_cast<const typename P::T*>(ring + slot * R::slot + R::template start<F>) +
+           (threadIdx.y * S::vy + P::north) * P::width + P::west + threadIdx.x * S::vx;
+  }
+  template <int F, int... O>
+  WW_FN typename S::template Type<F> at() const {
+    using o = offset<O...>;
+    return near<F, o::w, o::z, o::y, o::x>();
+  }
+  template <int F, int DW, int DZ, int DY, int DX>
+  WW_FN typename S::template Type<F> near() const {
+    using M = Marching<S>;
+    const int r = i + DY, e = j + DX;
+    if constexpr (queued<S>(F) && DW == 0 && -DZ <= M::low && DZ <= M::high) {
+      if (r >= 0 && r < S::vy && e >= 0 && e < S::vx) {
+        return queue.template of<F>()[(u + DZ + M::low) % M::phases][r][e];
+      }
+    }
+    if constexpr (ringed<S>(F) && DW == 0) {
+      return element_of<S::vx, memory::plain>(plane<F>(DZ) + r * Plane<S, F>::width, e);
+    } else {
+      const i64 row = at_ + DW * box.w + DZ * box.z + r * box.y;
+      return element_of<S::vx, memory_of<S, F>>(fields.template in<F>() + row, e);
+    }
+  }
+};
+
+// Fills queue entry `slot` with plane z + dz: from the ring where the field is there.
+template <class S>
+WW_FN void queue_plane(const PlanesNear<S>& near, int dz, int slot) {
+  each(typename S::Reads{}, [&](auto f) {
+    constexpr int F = decltype(f)::value;
+    if constexpr (queued<S>(F)) {
+      using T = typename S::template Type<F>;
+      constexpr int N = vector_length<T, S::vx>();
+#pragma unroll
+      for (int i = 0; i < S::vy; i++) {
+        const T* row;
+        if constexpr (ringed<S>(F)) {
+          row = near.template plane<F>(dz) + i * Plane<S, F>::width;
+        } else {
+          row = near.fields.template in<F>() + near.at_ + dz * near.box.z + i * near.box.y;
+        }
+#pragma unroll
+        for (int c = 0; c < S::vx; c += N) {
+          load_vector<N, ringed<S>(F) ? memory::plain : memory_of<S, F>>(row + c, near.queue.template of<F>()[slot][i] + c);
+        }
+      }
+    }
+  });
+}
+
+template <class S, class E>
+WW_FN void planes(const Pointers<S>& fields, const Maps<S>& maps, const Box& box, const E& element) {
+  using M = Marching<S>;
+  using R = Ring<S>;
+  static_assert(S::dims >= 3, "planes need three or four dimensions");
+  static_assert(R::slots * R::slot == S::ring_bytes, "host and kernel disagree on the ring");
+  extern __shared__ __align__(128) char ring[];
+  __shared__ __align__(8) u64 barrier[R::slots];
+  const int chunks = (box.high[1] - box.low[1] + S::chunk - 1) / S::chunk;
+  const int w = S::dims == 4 ? box.low[0] + int(blockIdx.z) / chunks : 0;
+  const int first = box.low[1] + int(blockIdx.z) % chunks * S::chunk;
+  const int end = lower(first + S::chunk, box.high[1]);
+  const int tile_x = (box.low[3] / S::vx + int(blockIdx.x) * 32) * S::vx;
+  const int tile_y = box.low[2] + int(blockIdx.y) * S::warps * S::vy;
+  const int x = tile_x + int(threadIdx.x) * S::vx, y = tile_y + int(threadIdx.y) * S::vy;
+  const bool whole = inside(box, 2, y, S::vy) && inside(box, 3, x, S::vx);
+  const bool leader = threadIdx.x == 0 && threadIdx.y == 0;
+  const unsigned ring_at = shared_address(ring), barriers = shared_address(barrier);
+  const int last = end + R::high;  // one past the last plane needed
+
+  int wanted = first - R::low;  // the next plane to request
+  if (leader) {
+    for (int s = 0; s < R::slots; s++) barrier_init(barriers + s * 8);
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  __syncthreads();
+  if (leader) {
+    for (int s = 0; s < R::slots && wanted + s < last; s++) {
+      request<S>(maps, ring_at, barriers, s, w, wanted + s, tile_y, tile_x);
+    }
+  }
+  wanted += R::slots;
+
+  typename M::Queue queue;
+  int newest = 0, oldest = 0;  // slots of the plane to wait for next and of the one to free next
+  unsigned parity = 0;
+  PlanesNear<S> near{fields, box, queue, ring, w * box.w + first * box.z + y * box.y + x, 0, 0, 0, 0};
+  const auto refill = [&] {
+    __syncthreads();
+    if (leader && wanted < last) {
+      request<S>(maps, ring_at, barriers, oldest, w, wanted, tile_y, tile_x);
+    }
+    wanted++;
+    oldest = oldest + 1 == R::slots ? 0 : oldest + 1;
+  };
+  const auto advance = [&] {
+    newest = newest + 1 == R::slots ? 0 : newest + 1;
+    parity ^= newest == 0;
+  };
+  // Planes first - low .. first + high - 1.
+#pragma unroll
+  for (int p = 0; p < R::low + R::high; p++) {
+    barrier_wait(barriers + newest * 8, parity);
+    const int dz = p - R::low;
+    // Plane first + dz is in slot `newest`, as if it were plane z + high of an earlier z.
+    near.newest = newest;
+    if (dz >= -M::low && dz < M::high && whole) {
+      const i64 at = near.at_;
+      near.at_ = at + (dz - R::high) * box.z;
+      queue_plane<S>(near, R::high, dz + M::low);
+      near.at_ = at;
+    }
+    advance();
+    if (dz < -R::off_low) refill();
+  }
+  int z = first;
+  while (z < end) {
+#pragma unroll
+    for (int u = 0; u < M::phases; u++) {
+      if (z < end) {
+        barrier_wait(barriers + newest * 8, parity);
+        near.newest = newest;
+        if (whole) {
+          queue_plane<S>(near, M::high, (u + M::low + M::high) % M::phases);
+          Row<S, S::vx> rows[S::vy];
+#pragma unroll
+          for (int i = 0; i < S::vy; i++) {
+#pragma unroll
+            for (int j = 0; j < S::vx; j++) {
+              const PlanesNear<S> here{fields, box, queue, ring, near.at_, newest, u, i, j};
+              each(typename S::Writes{}, [&](auto f) {
+                constexpr int F = decltype(f)::value;
+                rows[i].template of<F>()[j] = here.template near<F, 0, 0, 0, 0>();
+              });
+              Next<S, S::vx> next{rows[i], j};
+              element(here, next);
+            }
+          }
+#pragma unroll
+          for (int i = 0; i < S::vy; i++) store_row<S>(fields, near.at_ + i * box.y, rows[i]);
+        }
+        advance();
+        refill();
+        near.at_ += box.z;
+        z++;
+      }
+    }
+  }
+  if (!whole) {
+    each_cell<S>(fields, box, element, w, first, end - first, y, S::vy, x, S::vx);
+  }
+}
+
+}  // namespace ww::stencil

@@ -1,0 +1,211 @@
+//! Which skeleton and shape suits a stencil: the first choice, and what a tuner should try.
+//!
+//! The choices rest on measurements on one H200 (grids of 768³ and 16384² cells): register blocks
+//! reach the memory's limit for small footprints of four-byte scalars, a marching queue for
+//! eight-byte ones, the copy engine's ring for wide ones.
+
+use super::layout::{Layout, axes};
+use super::text::{grid, step_text};
+use crate::element::Fields;
+use crate::error::{Error, Result};
+use crate::stencil::{CudaKernel, CudaPolicy, Stencil};
+
+/// Blocks below which a grid can't fill a device: about four for every SM of an H200.
+const ENOUGH_BLOCKS: usize = 512;
+/// Dynamic shared memory that a block of compute capability 9.0 may have, less its barriers.
+const RING_BYTES: usize = 232_448 - 1024;
+
+/// What a choice depends on.
+struct Problem {
+    dims: usize,
+    /// Widest reach along z, y and x.
+    radius: [usize; 3],
+    /// Bytes of the largest scalar.
+    size: usize,
+    /// Fields that any stage uses.
+    fields: usize,
+    /// Reads of the stage with most.
+    taps: usize,
+    /// Cells along x.
+    row: usize,
+    /// Whether there is a copy engine, and every field is of a size that it takes.
+    ring: bool,
+}
+
+impl Problem {
+    fn of<S: Fields, const D: usize>(
+        stencil: &Stencil<S, D>,
+        extents: [usize; D],
+        capability: (u32, u32),
+    ) -> Self {
+        let radius = stencil.radius();
+        let reach = |axis: Option<usize>| axis.map_or(0, |axis| radius[axis][0].max(radius[axis][1]));
+        let [_, z, y, x] = axes::<D>();
+        let used = |f: usize| {
+            let stages = &stencil.stages;
+            stages.iter().any(|s| s.writes().contains(&f) || s.taps().iter().any(|t| t.field == f))
+        };
+        let sizes = || S::FIELDS.iter().map(|field| field.kind.size());
+        Self {
+            dims: D,
+            radius: [reach(z), reach(y), reach(x)],
+            size: sizes().max().unwrap_or(4),
+            fields: (0..S::FIELDS.len()).filter(|&f| used(f)).count(),
+            taps: stencil.stages.iter().map(|stage| stage.taps().len()).max().unwrap_or(0),
+            row: x.map_or(1, |axis| extents[axis]),
+            ring: D >= 3 && capability >= (9, 0) && sizes().all(|size| size != 2),
+        }
+    }
+
+    /// Cells along x that make vectors of 16 bytes, fewer where rows are short.
+    fn vector(&self) -> u32 {
+        let full = (16 / self.size).clamp(2, 8);
+        let lanes = self.row.div_ceil(32).next_power_of_two();
+        full.min(lanes) as u32
+    }
+}
+
+impl CudaPolicy {
+    /// The skeleton and shape to start from, for a device of this compute capability.
+    pub fn default_for<S: Fields, const D: usize>(
+        stencil: &Stencil<S, D>,
+        extents: [usize; D],
+        capability: (u32, u32),
+    ) -> Self {
+        let problem = Problem::of(stencil, extents, capability);
+        let vx = problem.vector();
+        let [rz, ry, _] = problem.radius;
+        let wide = rz.max(ry) >= 3;
+        let mut policy = match problem.dims {
+            1 => shape(CudaKernel::Direct, [vx, 1, 1], 8, 2),
+            2 => shape(CudaKernel::Direct, [vx, 1, 4], 8, 2),
+            _ if problem.fields > 2 => shape(CudaKernel::Direct, [vx, 1, 2], 8, 2),
+            _ if wide && problem.ring => {
+                CudaPolicy { prefetch: 3, ..shape(CudaKernel::Planes, [vx, 2, 1], 16, 1) }
+            }
+            _ if wide => shape(CudaKernel::March, [vx, 1, 1], 8, 3),
+            _ if problem.size == 8 => shape(CudaKernel::March, [vx, 2, 1], 8, 3),
+            _ if problem.taps > 16 => shape(CudaKernel::Direct, [vx, 2, 2], 8, 2),
+            _ => shape(CudaKernel::Direct, [vx, 2, 8], 8, 2),
+        };
+        let Ok(layout) = Layout::of(stencil, extents) else { return policy };
+        if policy.kernel == CudaKernel::Planes
+            && step_text(stencil, &policy, false).stages.iter().any(|s| s.shared > RING_BYTES)
+        {
+            policy = shape(CudaKernel::March, [vx, 1, 1], 8, 3);
+        }
+        // A small grid needs more blocks rather than more work in each.
+        while grid::<D>(&layout, &policy).iter().product::<usize>() < ENOUGH_BLOCKS {
+            let [_, vy, vz] = &mut policy.cells;
+            if policy.kernel != CudaKernel::Direct && policy.chunk > 8 {
+                policy.chunk /= 2;
+            } else if *vz > 1 {
+                *vz /= 2;
+            } else if *vy > 1 {
+                *vy /= 2;
+            } else if policy.warps > 4 {
+                policy.warps /= 2;
+            } else {
+                break;
+            }
+        }
+        policy
+    }
+
+    /// What a tuner should try; the default is the first. Every one compiles for this capability,
+    /// but some may spill registers: see [`super::CudaSweeps::local_bytes`].
+    pub fn candidates<S: Fields, const D: usize>(
+        stencil: &Stencil<S, D>,
+        extents: [usize; D],
+        capability: (u32, u32),
+    ) -> Vec<Self> {
+        let problem = Problem::of(stencil, extents, capability);
+        let vx = problem.vector();
+        let mut all = vec![Self::default_for(stencil, extents, capability)];
+        let mut add = |policy: CudaPolicy| {
+            if policy.shaped::<D>().is_ok_and(|shaped| shaped == policy) && !all.contains(&policy) {
+                all.push(policy);
+            }
+        };
+        let vxs: Vec<u32> = [vx, 2 * vx].into_iter().filter(|&v| v as usize * 32 <= problem.row.next_power_of_two()).collect();
+        for vx in vxs.iter().copied().chain((vxs.is_empty()).then_some(1)) {
+            for (vy, vz) in [(1, 1), (1, 2), (1, 4), (1, 8), (2, 2), (2, 4), (2, 8), (4, 4)] {
+                for (warps, blocks) in [(4, 2), (8, 2), (8, 3)] {
+                    add(shape(CudaKernel::Direct, [vx, vy, vz], warps, blocks));
+                }
+            }
+        }
+        if problem.dims >= 2 {
+            for (vy, warps, blocks) in [(1, 8, 3), (2, 8, 3), (2, 16, 2), (2, 8, 2), (1, 4, 4)] {
+                for chunk in [16, 48, 96] {
+                    add(CudaPolicy { chunk, ..shape(CudaKernel::March, [vx, vy, 1], warps, blocks) });
+                }
+            }
+        }
+        if problem.ring && problem.radius.iter().any(|&r| r > 0) {
+            for (vy, warps, blocks) in [(2, 16, 1), (2, 16, 2), (1, 16, 2), (2, 8, 2), (3, 16, 1)] {
+                for (chunk, prefetch) in [(48, 2), (48, 3), (96, 3), (96, 4)] {
+                    let planes = shape(CudaKernel::Planes, [vx, vy, 1], warps, blocks);
+                    let policy = CudaPolicy { chunk, prefetch, ..planes };
+                    let text = step_text(stencil, &policy, false);
+                    if text.stages.iter().all(|s| s.shared * blocks as usize <= RING_BYTES) {
+                        add(policy);
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// This policy with 1 for the axes that a `D`-dimensional volume lacks.
+    ///
+    /// # Errors
+    /// A shape that no kernel can have.
+    pub(super) fn shaped<const D: usize>(mut self) -> Result<Self> {
+        let wrong = |what: String, remedy: &str| Err(Error::spec(what, remedy));
+        let [vx, vy, vz] = &mut self.cells;
+        match D {
+            1 => (*vy, *vz) = (1, 1),
+            2 => *vy = 1,
+            _ => {}
+        }
+        if self.kernel != CudaKernel::Direct {
+            *vz = 1;
+        }
+        if !vx.is_power_of_two() || *vx > 16 || !(1..=16).contains(vy) || !(1..=16).contains(vz) {
+            return wrong(
+                format!("a thread of {:?} cells", self.cells),
+                "take 1, 2, 4, 8 or 16 along x and 1 to 16 along y and z",
+            );
+        }
+        if !(1..=32).contains(&self.warps) || !(1..=32).contains(&self.min_blocks) {
+            return wrong(
+                format!("{} blocks of {} warps an SM", self.min_blocks, self.warps),
+                "take 1 to 32 of each",
+            );
+        }
+        match self.kernel {
+            CudaKernel::Direct => {}
+            kernel if D < 2 || self.chunk == 0 => {
+                return wrong(
+                    format!("{kernel:?} in {D} dimensions by {} planes", self.chunk),
+                    "take Direct for a line, and march by at least 1 plane",
+                );
+            }
+            CudaKernel::Planes if D < 3 => {
+                return wrong(
+                    format!("planes of a {D}-dimensional volume"),
+                    "take March or Direct below three dimensions",
+                );
+            }
+            _ => {}
+        }
+        Ok(self)
+    }
+}
+
+/// A policy of this shape; marching kernels march by 48 planes.
+fn shape(kernel: CudaKernel, cells: [u32; 3], warps: u32, min_blocks: u32) -> CudaPolicy {
+    let chunk = if kernel == CudaKernel::Direct { 0 } else { 48 };
+    CudaPolicy { kernel, cells, warps, min_blocks, chunk, prefetch: 0, contraction: true }
+}

@@ -1,0 +1,303 @@
+//! The CUDA text of one step: element functions, a skeleton, and per stage the shape that joins
+//! them. What the host must know of it (parameters, shared memory) is worked out here as well.
+
+use std::fmt::Write;
+
+use super::layout::{Layout, axes};
+use crate::element::{Fields, ScalarKind, Unit};
+use crate::stencil::{CudaKernel, CudaPolicy, Stage, Stencil};
+
+const CELLS: &str = include_str!("cells.cuh");
+const DIRECT: &str = include_str!("direct.cuh");
+const MARCH: &str = include_str!("march.cuh");
+const PLANES: &str = include_str!("planes.cuh");
+
+/// How a stage uses a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Not at all.
+    Unused,
+    /// Read only: one pointer.
+    Read,
+    /// Written where it is read from: one pointer.
+    InPlace,
+    /// Read beside the cell and written, so into a second array: two pointers.
+    Doubled,
+}
+
+/// How far a stage reads one field: `Reach` in cells.cuh.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Reach {
+    own: Option<[isize; 2]>,
+    off: Option<[isize; 2]>,
+    y: [usize; 2],
+    x: [usize; 2],
+}
+
+/// One stage as its kernel sees it.
+#[derive(Clone, Debug)]
+pub(super) struct StageShape {
+    /// The kernel's name.
+    pub kernel: String,
+    /// How each field is used.
+    pub roles: Vec<Role>,
+    /// Fields that the copy engine brings, with the tile it copies: elements along x, rows.
+    pub ringed: Vec<(usize, [usize; 2])>,
+    /// Dynamic shared memory in bytes.
+    pub shared: usize,
+}
+
+/// The whole text of a step.
+#[derive(Clone, Debug)]
+pub(super) struct StepText {
+    /// CUDA C++.
+    pub source: String,
+    /// The element functions' definitions, which know where a fault is.
+    pub unit: Unit,
+    /// The stages in order.
+    pub stages: Vec<StageShape>,
+}
+
+/// Writes the text of a step of `stencil`. `strided` lets blocks take several tiles along z.
+pub(super) fn step_text<S: Fields, const D: usize>(
+    stencil: &Stencil<S, D>,
+    policy: &CudaPolicy,
+    strided: bool,
+) -> StepText {
+    let mut unit = Unit::new();
+    let names: Vec<String> = stencil.stages.iter().map(|stage| stage.cuda(&mut unit)).collect();
+    let mut source = unit.source();
+    source.push_str(CELLS);
+    source.push_str(match policy.kernel {
+        CudaKernel::Direct => DIRECT,
+        CudaKernel::March | CudaKernel::Planes => MARCH,
+    });
+    if policy.kernel == CudaKernel::Planes {
+        source.push_str(PLANES);
+    }
+    let mut stages = Vec::new();
+    for (number, (stage, functor)) in stencil.stages.iter().zip(&names).enumerate() {
+        let glue = Glue::<S, D>::new(&**stage, number, policy, strided);
+        // Writing to a string can't fail.
+        let _ = glue.write(&mut source, functor);
+        stages.push(glue.shape);
+    }
+    // Each skeleton may stand alone, but the pragma means nothing in a main file.
+    StepText { source: source.replace("#pragma once\n", ""), unit, stages }
+}
+
+struct Glue<'a, S: Fields, const D: usize> {
+    stage: &'a dyn Stage<S, D>,
+    number: usize,
+    policy: &'a CudaPolicy,
+    strided: bool,
+    reach: Vec<Reach>,
+    shape: StageShape,
+}
+
+impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
+    fn new(
+        stage: &'a dyn Stage<S, D>,
+        number: usize,
+        policy: &'a CudaPolicy,
+        strided: bool,
+    ) -> Self {
+        let reach: Vec<_> = (0..S::FIELDS.len()).map(|f| reach_of(stage, f)).collect();
+        let roles = (0..S::FIELDS.len()).map(|f| role_of(stage, f)).collect();
+        let (ringed, shared) = match policy.kernel {
+            CudaKernel::Planes => ring_of::<S>(&reach, policy),
+            CudaKernel::Direct | CudaKernel::March => (Vec::new(), 0),
+        };
+        let shape = StageShape { kernel: format!("ww_stage{number}"), roles, ringed, shared };
+        Self { stage, number, policy, strided, reach, shape }
+    }
+
+    fn write(&self, text: &mut String, functor: &str) -> std::fmt::Result {
+        let shape = format!("ww_shape{}", self.number);
+        self.write_shape(text, &shape)?;
+        let kernel = &self.shape.kernel;
+        let (threads, blocks) = (32 * self.policy.warps, self.policy.min_blocks);
+        write!(text, "extern \"C\" __global__ void __launch_bounds__({threads}, {blocks}) {kernel}(")?;
+        let mut pairs = Vec::new();
+        for (f, role) in self.shape.roles.iter().enumerate() {
+            let scalar = type_of::<S>(f);
+            match role {
+                Role::Unused => {}
+                Role::Read => {
+                    write!(text, "const {scalar}* __restrict__ in{f}, ")?;
+                    pairs.push(format!("{{in{f}, nullptr}}"));
+                }
+                Role::InPlace => {
+                    write!(text, "{scalar}* u{f}, ")?;
+                    pairs.push(format!("{{u{f}, u{f}}}"));
+                }
+                Role::Doubled => {
+                    write!(text, "const {scalar}* __restrict__ in{f}, ")?;
+                    write!(text, "{scalar}* __restrict__ out{f}, ")?;
+                    pairs.push(format!("{{in{f}, out{f}}}"));
+                }
+            }
+        }
+        for (f, _) in &self.shape.ringed {
+            write!(text, "const __grid_constant__ ww::stencil::TensorMap map{f}, ")?;
+        }
+        if self.policy.kernel == CudaKernel::Planes {
+            text.push_str("const int4 origin, ");
+        }
+        text.push_str("const ww::stencil::Box box");
+        if self.stage.parameters_size() > 0 {
+            write!(text, ", const {functor} element")?;
+        }
+        text.push_str(") {\n");
+        if self.stage.parameters_size() == 0 {
+            writeln!(text, "  const {functor} element{{}};")?;
+        }
+        writeln!(text, "  const ww::stencil::Pointers<{shape}> fields{{{}}};", pairs.join(", "))?;
+        if self.policy.kernel == CudaKernel::Planes {
+            writeln!(
+                text,
+                "  ww::stencil::Maps<{shape}> maps{{{{}}, origin.x, origin.y, origin.z, origin.w}};"
+            )?;
+            for (f, _) in &self.shape.ringed {
+                writeln!(text, "  maps.map[{f}] = &map{f};")?;
+            }
+        }
+        let (skeleton, maps) = match self.policy.kernel {
+            CudaKernel::Direct => ("direct", ""),
+            CudaKernel::March => ("march", ""),
+            CudaKernel::Planes => ("planes", "maps, "),
+        };
+        writeln!(text, "  ww::stencil::{skeleton}<{shape}>(fields, {maps}box, element);\n}}")
+    }
+
+    fn write_shape(&self, text: &mut String, shape: &str) -> std::fmt::Result {
+        let fields = 0..S::FIELDS.len();
+        let list = |keep: &dyn Fn(usize) -> bool| {
+            let kept: Vec<_> = fields.clone().filter(|&f| keep(f)).map(|f| f.to_string()).collect();
+            format!("ww::stencil::indices<{}>", kept.join(", "))
+        };
+        let types: Vec<_> = fields.clone().map(|f| type_of::<S>(f)).collect();
+        let reads = |f: usize| self.stage.taps().iter().any(|tap| tap.field == f);
+        let [vx, vy, vz] = self.policy.cells;
+        let CudaPolicy { warps, chunk, prefetch, .. } = *self.policy;
+        writeln!(text, "struct {shape} {{")?;
+        writeln!(
+            text,
+            "  template <int F>\n  using Type = ww::stencil::pick<F, {}>;",
+            types.join(", ")
+        )?;
+        writeln!(text, "  using Used = {};", list(&|f| self.shape.roles[f] != Role::Unused))?;
+        writeln!(text, "  using Reads = {};", list(&reads))?;
+        writeln!(text, "  using Writes = {};", list(&|f| self.stage.writes().contains(&f)))?;
+        writeln!(text, "  static constexpr int dims = {D}, vx = {vx}, vy = {vy}, vz = {vz};")?;
+        writeln!(
+            text,
+            "  static constexpr int warps = {warps}, chunk = {chunk}, prefetch = {prefetch};"
+        )?;
+        writeln!(text, "  static constexpr int ring_bytes = {};", self.shape.shared)?;
+        writeln!(text, "  static constexpr bool strided = {};", self.strided)?;
+        let places: Vec<_> =
+            self.shape.roles.iter().map(|role| (*role == Role::InPlace).to_string()).collect();
+        writeln!(
+            text,
+            "  WW_FN static constexpr bool in_place(int f) {{\n    const bool all[] = {{{}}};\n    return all[f];\n  }}",
+            places.join(", ")
+        )?;
+        writeln!(text, "  WW_FN static constexpr ww::stencil::Reach reach(int f) {{")?;
+        writeln!(text, "    const ww::stencil::Reach all[] = {{")?;
+        for reach in &self.reach {
+            let ([own_low, own_high], [off_low, off_high]) =
+                (reach.own.unwrap_or_default(), reach.off.unwrap_or_default());
+            writeln!(
+                text,
+                "        {{{}, {own_low}, {own_high}, {}, {off_low}, {off_high}, {}, {}, {}, {}}},",
+                reach.own.is_some(),
+                reach.off.is_some(),
+                reach.y[0],
+                reach.y[1],
+                reach.x[0],
+                reach.x[1]
+            )?;
+        }
+        text.push_str("    };\n    return all[f];\n  }\n};\n");
+        Ok(())
+    }
+}
+
+/// The C++ name of field `f`'s scalar.
+fn type_of<S: Fields>(f: usize) -> String {
+    match S::FIELDS[f].kind {
+        ScalarKind::Bool => "bool".into(),
+        kind => format!("ww::{}", kind.name()),
+    }
+}
+
+/// How `stage` uses field `f`.
+pub(super) fn role_of<S: Fields, const D: usize>(stage: &dyn Stage<S, D>, f: usize) -> Role {
+    let mut taps = stage.taps().iter().filter(|tap| tap.field == f).peekable();
+    let read = taps.peek().is_some();
+    match (stage.writes().contains(&f), read) {
+        (false, false) => Role::Unused,
+        (false, true) => Role::Read,
+        (true, _) if taps.any(|tap| tap.offset != [0; D]) => Role::Doubled,
+        (true, _) => Role::InPlace,
+    }
+}
+
+fn reach_of<S: Fields, const D: usize>(stage: &dyn Stage<S, D>, f: usize) -> Reach {
+    let mut reach = Reach::default();
+    for tap in stage.taps().iter().filter(|tap| tap.field == f) {
+        let [w, z, y, x] = axes::<D>().map(|axis| axis.map_or(0, |axis| tap.offset[axis]));
+        let widen = |range: Option<[isize; 2]>| {
+            let [low, high] = range.unwrap_or_default();
+            Some([low.min(z), high.max(z)])
+        };
+        if w != 0 {
+            // Reached through global memory by every skeleton.
+        } else if y == 0 && x == 0 {
+            reach.own = widen(reach.own);
+        } else {
+            reach.off = widen(reach.off);
+            reach.y = [reach.y[0].max(-y.min(0) as usize), reach.y[1].max(y.max(0) as usize)];
+            reach.x = [reach.x[0].max(-x.min(0) as usize), reach.x[1].max(x.max(0) as usize)];
+        }
+    }
+    reach
+}
+
+/// The fields in the ring and the ring's bytes, as planes.cuh works them out.
+fn ring_of<S: Fields>(reach: &[Reach], policy: &CudaPolicy) -> (Vec<(usize, [usize; 2])>, usize) {
+    let widest = |planes: &dyn Fn(&Reach) -> Option<[isize; 2]>, side: usize| {
+        let depth = |[low, high]: [isize; 2]| if side == 0 { -low } else { high };
+        reach.iter().filter_map(planes).map(depth).max().unwrap_or(0).max(0) as usize
+    };
+    let (own, off) = (|r: &Reach| r.own, |r: &Reach| r.off);
+    let high = widest(&own, 1).max(widest(&off, 1));
+    let slots = widest(&off, 0) + high + 1 + policy.prefetch as usize;
+    let mut ringed = Vec::new();
+    let mut slot = 0;
+    for (f, reach) in reach.iter().enumerate().filter(|(_, reach)| reach.off.is_some()) {
+        let size = S::FIELDS[f].kind.size();
+        let [west, east] = reach.x.map(|depth| depth.next_multiple_of(16 / size));
+        let width = 32 * policy.cells[0] as usize + west + east;
+        let rows = (policy.warps * policy.cells[1]) as usize + reach.y[0] + reach.y[1];
+        ringed.push((f, [width, rows]));
+        slot += (width * rows * size).next_multiple_of(128);
+    }
+    (ringed, slots * slot)
+}
+
+/// Blocks along the grid's three axes for a sweep over all of `layout`.
+pub(super) fn grid<const D: usize>(layout: &Layout, policy: &CudaPolicy) -> [usize; 3] {
+    let [w, z, y, x] = layout.extents;
+    let [vx, vy, vz] = policy.cells.map(|cells| cells as usize);
+    let (warps, chunk) = (policy.warps as usize, policy.chunk.max(1) as usize);
+    let row = 32 * vx;
+    match (D, policy.kernel) {
+        (1, _) => [x.div_ceil(row * warps), 1, 1],
+        (2, CudaKernel::Direct) => [x.div_ceil(row), 1, z.div_ceil(vz * warps)],
+        (2, _) => [x.div_ceil(row * warps), 1, z.div_ceil(chunk)],
+        (_, CudaKernel::Direct) => [x.div_ceil(row), y.div_ceil(warps * vy), z.div_ceil(vz) * w],
+        _ => [x.div_ceil(row), y.div_ceil(warps * vy), z.div_ceil(chunk) * w],
+    }
+}
