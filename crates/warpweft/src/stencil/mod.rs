@@ -1,6 +1,7 @@
 //! Iterated neighbourhood updates.
 
 mod boundary;
+pub mod cuda;
 pub mod distribute;
 mod element;
 mod executor;
@@ -15,6 +16,7 @@ mod spec;
 mod stage;
 
 pub use boundary::{Boundaries, Boundary, Face, Source};
+pub use cuda::CudaSweeps;
 pub use element::{StencilElement, Tap};
 pub use executor::SweepExecutor;
 pub use halo::{Footprint, Margin, Reach, Span, footprints};

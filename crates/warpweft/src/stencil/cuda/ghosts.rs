@@ -92,7 +92,9 @@ pub(super) fn launch<S: Fields, const D: usize>(
     blob32(&layout.extents.map(|n| n as i32));
     blob32(&faces.as_flattened().iter().map(code).collect::<Vec<_>>());
     let mut first = 0u64;
-    for slab in slabs.iter().chain(std::iter::repeat_n(&Slab { low: [0; 4], size: [1; 4] }, 8)).take(8) {
+    for slab in
+        slabs.iter().chain(std::iter::repeat_n(&Slab { low: [0; 4], size: [1; 4] }, 8)).take(8)
+    {
         blob.extend(slab.low.iter().chain(&slab.size).flat_map(|n| n.to_ne_bytes()));
         blob.extend(first.to_ne_bytes());
         first += slab.cells();

@@ -80,8 +80,14 @@ impl Layout {
         let len = block.checked_mul(padded(0)?)?.checked_add(front)?;
         // Kernels count cells of an axis in 32 bits and bytes of an array in 63.
         let countable = (0..4).all(|d| extents[d] <= i32::MAX as usize / 2);
-        (countable && len <= isize::MAX as usize / 8)
-            .then_some(Self { extents, ghosts, strides, west, origin, len })
+        (countable && len <= isize::MAX as usize / 8).then_some(Self {
+            extents,
+            ghosts,
+            strides,
+            west,
+            origin,
+            len,
+        })
     }
 
     /// The interior of a field of `size`-byte scalars, for copies.

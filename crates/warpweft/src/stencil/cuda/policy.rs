@@ -39,7 +39,8 @@ impl Problem {
         capability: (u32, u32),
     ) -> Self {
         let radius = stencil.radius();
-        let reach = |axis: Option<usize>| axis.map_or(0, |axis| radius[axis][0].max(radius[axis][1]));
+        let reach =
+            |axis: Option<usize>| axis.map_or(0, |axis| radius[axis][0].max(radius[axis][1]));
         let [_, z, y, x] = axes::<D>();
         let used = |f: usize| {
             let stages = &stencil.stages;
@@ -86,7 +87,7 @@ impl CudaPolicy {
             _ if wide => shape(CudaKernel::March, [vx, 1, 1], 8, 3),
             _ if problem.size == 8 => shape(CudaKernel::March, [vx, 2, 1], 8, 3),
             _ if problem.taps > 16 => shape(CudaKernel::Direct, [vx, 2, 2], 8, 2),
-            _ => shape(CudaKernel::Direct, [vx, 2, 8], 8, 2),
+            _ => shape(CudaKernel::Direct, [vx, 2, 4], 8, 2),
         };
         let Ok(layout) = Layout::of(stencil, extents) else { return policy };
         if policy.kernel == CudaKernel::Planes
@@ -127,7 +128,10 @@ impl CudaPolicy {
                 all.push(policy);
             }
         };
-        let vxs: Vec<u32> = [vx, 2 * vx].into_iter().filter(|&v| v as usize * 32 <= problem.row.next_power_of_two()).collect();
+        let vxs: Vec<u32> = [vx, 2 * vx]
+            .into_iter()
+            .filter(|&v| v as usize * 32 <= problem.row.next_power_of_two())
+            .collect();
         for vx in vxs.iter().copied().chain((vxs.is_empty()).then_some(1)) {
             for (vy, vz) in [(1, 1), (1, 2), (1, 4), (1, 8), (2, 2), (2, 4), (2, 8), (4, 4)] {
                 for (warps, blocks) in [(4, 2), (8, 2), (8, 3)] {
@@ -138,7 +142,10 @@ impl CudaPolicy {
         if problem.dims >= 2 {
             for (vy, warps, blocks) in [(1, 8, 3), (2, 8, 3), (2, 16, 2), (2, 8, 2), (1, 4, 4)] {
                 for chunk in [16, 48, 96] {
-                    add(CudaPolicy { chunk, ..shape(CudaKernel::March, [vx, vy, 1], warps, blocks) });
+                    add(CudaPolicy {
+                        chunk,
+                        ..shape(CudaKernel::March, [vx, vy, 1], warps, blocks)
+                    });
                 }
             }
         }

@@ -4,7 +4,9 @@
 use std::fmt::Write;
 
 use super::layout::{Layout, axes};
+use crate::cuda::{Cubin, Options, compile};
 use crate::element::{Fields, ScalarKind, Unit};
+use crate::error::Result;
 use crate::stencil::{CudaKernel, CudaPolicy, Stage, Stencil};
 
 const CELLS: &str = include_str!("cells.cuh");
@@ -117,7 +119,10 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
         self.write_shape(text, &shape)?;
         let kernel = &self.shape.kernel;
         let (threads, blocks) = (32 * self.policy.warps, self.policy.min_blocks);
-        write!(text, "extern \"C\" __global__ void __launch_bounds__({threads}, {blocks}) {kernel}(")?;
+        write!(
+            text,
+            "extern \"C\" __global__ void __launch_bounds__({threads}, {blocks}) {kernel}("
+        )?;
         let mut pairs = Vec::new();
         for (f, role) in self.shape.roles.iter().enumerate() {
             let scalar = type_of::<S>(f);
@@ -300,4 +305,22 @@ pub(super) fn grid<const D: usize>(layout: &Layout, policy: &CudaPolicy) -> [usi
         (_, CudaKernel::Direct) => [x.div_ceil(row), y.div_ceil(warps * vy), z.div_ceil(vz) * w],
         _ => [x.div_ceil(row), y.div_ceil(warps * vy), z.div_ceil(chunk) * w],
     }
+}
+
+/// Compiles the kernels of `policy` for `arch` ("sm_90") without a GPU; the machine code.
+///
+/// # Errors
+/// A policy that no kernel can have; the compiler's.
+pub fn compile_check<S: Fields, const D: usize>(
+    stencil: &Stencil<S, D>,
+    extents: [usize; D],
+    policy: &CudaPolicy,
+    arch: &str,
+) -> Result<Cubin> {
+    let policy = policy.shaped::<D>()?;
+    let layout = Layout::of(stencil, extents)?;
+    let strided = grid::<D>(&layout, &policy)[2] > 65_535;
+    let text = step_text(stencil, &policy, strided);
+    let options = Options { contract: policy.contraction, ..Options::default() };
+    compile(&text.source, "a stencil", arch, &options)
 }

@@ -1,0 +1,17 @@
+//! Stencil sweeps on one NVIDIA GPU.
+//!
+//! A step becomes one translation unit: the element functions as the macros translated them, a
+//! skeleton (one of the `.cuh` files here), and per stage a few lines that join the two (`text`).
+//! Volumes lie padded in device memory (`layout`), with ghost cells that hold the boundaries
+//! (`ghosts`), so that no sweep branches on a boundary. Not here: several devices, and what to do
+//! about the compute capability a user's machine has (`cuda`).
+
+mod ghosts;
+mod layout;
+mod policy;
+mod residual;
+mod sweeps;
+mod text;
+
+pub use sweeps::CudaSweeps;
+pub use text::compile_check;
