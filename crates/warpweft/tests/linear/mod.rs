@@ -22,6 +22,7 @@ pub const fn star<const D: usize, const N: usize>(r: isize) -> [Tap<D>; N] {
     taps
 }
 
+#[allow(dead_code, reason = "not every test that shares this file has a cube")]
 /// The taps of a cube of side `2r + 1`, in row-major order.
 pub const fn cube<const D: usize, const N: usize>(r: isize) -> [Tap<D>; N] {
     let mut taps = [Tap { field: 0, offset: [0; D] }; N];
