@@ -1,1 +1,62 @@
-//! The attributes of Warpweft.
+//! The attributes of Warpweft: one Rust function, also as CUDA C++.
+//!
+//! The road of a function: parsed by `syn`, constant loops unrolled (`unroll`), checked against the
+//! subset and lowered (`lower`) to an IR that is neutral to the output language (`ir`), emitted as
+//! text (`emit`). What is generated around it depends on the attribute (`device`, `stencil`).
+//! The macros know tokens, not types; `lower` says how rustc supplies those.
+
+mod constant;
+mod derive;
+mod device;
+mod diag;
+mod emit;
+mod ir;
+mod lower;
+mod signature;
+mod stencil;
+mod unroll;
+
+use proc_macro::TokenStream;
+use syn::parse_macro_input;
+
+/// Makes a function callable from element functions, on the GPU too.
+///
+/// The function stays as it is. Beside it a hidden type of the same name carries the translation,
+/// so that `use` brings both wherever the function is imported.
+#[proc_macro_attribute]
+pub fn device(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let function = parse_macro_input!(item as syn::ItemFn);
+    finish(
+        signature::no_arguments(attribute.into(), "device").and_then(|()| device::expand(function)),
+    )
+}
+
+/// Makes a function the element function of a stencil.
+///
+/// Its first parameter is the neighbourhood, `u: Near<f32, 3>`; the offsets it is indexed with are
+/// the footprint. `name(parameters)` then makes the element for `Stencil::of`, and
+/// `name::cell(neighbourhood, parameters)` calls the function itself.
+#[proc_macro_attribute]
+pub fn stencil(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let function = parse_macro_input!(item as syn::ItemFn);
+    finish(
+        signature::no_arguments(attribute.into(), "stencil")
+            .and_then(|()| stencil::expand(function)),
+    )
+}
+
+/// Makes a `#[repr(C)]` struct of scalars the state of a cell, stored field by field.
+#[proc_macro_derive(Fields)]
+pub fn fields(item: TokenStream) -> TokenStream {
+    finish(derive::fields(parse_macro_input!(item as syn::DeriveInput)))
+}
+
+/// Makes a `#[repr(C)]` struct, or an enum without data, a type of device code.
+#[proc_macro_derive(Device)]
+pub fn device_type(item: TokenStream) -> TokenStream {
+    finish(derive::device(parse_macro_input!(item as syn::DeriveInput)))
+}
+
+fn finish(result: syn::Result<proc_macro2::TokenStream>) -> TokenStream {
+    result.unwrap_or_else(|error| error.into_compile_error()).into()
+}

@@ -6,11 +6,20 @@ use super::Unit;
 
 /// A type with one layout in Rust and on the device: scalars, arrays and tuples of them, and what
 /// `#[derive(Device)]` or `#[derive(Fields)]` is put on.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a type of device code",
+    label = "this value has no form on a device",
+    note = "use numbers, `bool`, arrays and tuples of them, or put `#[derive(Device)]` on a `#[repr(C)]` struct or an enum without data"
+)]
 pub trait DeviceType: Copy + 'static {
     /// The C++ name of the type; its definition is added to `unit` on first use.
     fn cuda(unit: &mut Unit) -> String;
     /// A C++ expression for this value, exact to the bit.
     fn cuda_value(&self, unit: &mut Unit) -> String;
+    /// As [`DeviceType::cuda_value`], for a constant that may be indexed: tables get a definition.
+    fn cuda_const(&self, unit: &mut Unit) -> String {
+        self.cuda_value(unit)
+    }
 }
 
 /// A function that `#[device]` was put on: a type of the function's own name implements this.
@@ -50,16 +59,27 @@ impl<T> Slot<T> {
     pub fn is(&self, value: T) -> T {
         value
     }
-    /// Unifies the slot's type with that of a range's ends.
-    pub fn range<R: std::ops::RangeBounds<T>>(&self, range: R) -> R {
-        range
-    }
 }
 
 impl<T: DeviceType> Slot<T> {
     /// The C++ name of the inferred type.
     pub fn cuda(&self, unit: &mut Unit) -> String {
         T::cuda(unit)
+    }
+    /// The C++ spelling of a constant of the inferred type.
+    pub fn value(&self, unit: &mut Unit, value: T) -> String {
+        value.cuda_value(unit)
+    }
+}
+
+impl<T: DeviceType, const N: usize> Slot<[T; N]> {
+    /// Unifies the slot's type with that of an array.
+    pub fn array(&self, value: [T; N]) -> [T; N] {
+        value
+    }
+    /// The length of the inferred array type.
+    pub fn cuda_len(&self, unit: &mut Unit) -> String {
+        N.cuda_value(unit)
     }
 }
 
@@ -142,6 +162,13 @@ impl<T: DeviceType, const N: usize> DeviceType for [T; N] {
     fn cuda_value(&self, unit: &mut Unit) -> String {
         let items: Vec<_> = self.iter().map(|item| item.cuda_value(unit)).collect();
         format!("{}{{{{{}}}}}", Self::cuda(unit), items.join(", "))
+    }
+    fn cuda_const(&self, unit: &mut Unit) -> String {
+        let value = self.cuda_value(unit);
+        let ty = Self::cuda(unit);
+        unit.define(&format!("const {value}"), "table", |_, name| {
+            format!("WW_CONST {ty} {name} = {value};\n")
+        })
     }
 }
 

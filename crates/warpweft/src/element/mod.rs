@@ -8,10 +8,18 @@ mod device;
 mod fields;
 mod near;
 mod scalar;
+mod shadow;
+mod text;
 mod unit;
 
 pub use device::{DeviceFn, DeviceType, Slot};
 pub use fields::{FieldInfo, Fields, MAX_FIELDS};
 pub use near::{Bounds, CellPtr, Checked, Near, ScalarNear, Unchecked};
 pub use scalar::{Real, Scalar, ScalarKind};
+pub use shadow::{Comparable, comparable, like, scalar};
+#[doc(hidden)]
+pub use text::{enum_text, struct_text, weave};
 pub use unit::{Site, Unit};
+
+#[doc(inline)]
+pub use warpweft_macros::{Device, Fields, device, stencil};

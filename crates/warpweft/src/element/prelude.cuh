@@ -1,10 +1,26 @@
 // The part of Rust's semantics that C++ does not share, for translated element functions.
-// Compiled by NVRTC for the device and by the host's compiler for differential tests.
+// Compiled by NVRTC for the device and by the host's compiler for differential tests; needs no
+// headers. Arithmetic is spelled as overloads (ww::add) because the translator does not know types.
 #pragma once
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define WW_DEVICE 1
 #define WW_FN __device__ __forceinline__
+#define WW_CONST static __device__ constexpr
+#define WW_MATH(name) ::name
 #else
+#define WW_DEVICE 0
 #define WW_FN inline
+#define WW_CONST static constexpr
+#define WW_MATH(name) __builtin_##name
+#endif
+#define WW_OFFSET(type, member) __builtin_offsetof(type, member)
+
+#if WW_DEVICE
+// The first fault since the host cleared it: a site's number, or 0.
+extern "C" __device__ unsigned int ww_fault;
+__device__ unsigned int ww_fault = 0;
+#else
+static unsigned int ww_fault = 0;
 #endif
 
 namespace ww {
@@ -20,4 +36,380 @@ using u64 = unsigned long long;
 using usize = unsigned long long;
 using f32 = float;
 using f64 = double;
+struct unit {};
+
+// Reports that site `site` did what would have panicked. The first report stays.
+WW_FN void fail(u32 site) {
+#if WW_DEVICE
+  atomicCAS(&ww_fault, 0u, site);
+#else
+  if (ww_fault == 0) ww_fault = site;
+#endif
+}
+
+// What there is to know of a number: the unsigned integer of its size, and the one to compute in
+// (C++ promotes what is narrower than int to a signed int, whose overflow is undefined).
+template<class T> struct num { static constexpr bool known = false, real = false, has_sign = false; };
+#define WW_INT(T, U, W, SIGNED)                                                                  \
+  template<> struct num<T> {                                                                     \
+    static constexpr bool known = true, real = false, has_sign = SIGNED;                         \
+    static constexpr int bits = 8 * sizeof(T);                                                   \
+    using same = U;                                                                              \
+    using wide = W;                                                                              \
+    static constexpr T low = SIGNED ? (T)((U)1 << (bits - 1)) : (T)0;                            \
+    static constexpr T high = SIGNED ? (T)((U)((U)1 << (bits - 1)) - 1) : (T)(U)-1;              \
+  };
+WW_INT(i8, u8, u32, true)
+WW_INT(i16, u16, u32, true)
+WW_INT(i32, u32, u32, true)
+WW_INT(i64, u64, u64, true)
+WW_INT(u8, u8, u32, false)
+WW_INT(u16, u16, u32, false)
+WW_INT(u32, u32, u32, false)
+WW_INT(u64, u64, u64, false)
+#undef WW_INT
+template<> struct num<f32> {
+  static constexpr bool known = true, real = true, has_sign = true;
+  using same = u32;
+};
+template<> struct num<f64> {
+  static constexpr bool known = true, real = true, has_sign = true;
+  using same = u64;
+};
+template<> struct num<bool> {
+  static constexpr bool known = true, real = false, has_sign = false;
+};
+template<class A, class B> struct same_type { static constexpr bool value = false; };
+template<class A> struct same_type<A, A> { static constexpr bool value = true; };
+
+// Bit patterns.
+#if WW_DEVICE
+WW_FN u32 to_bits(f32 x) { return (u32)__float_as_int(x); }
+WW_FN u64 to_bits(f64 x) { return (u64)__double_as_longlong(x); }
+WW_FN f32 from_bits(u32 x) { return __int_as_float((int)x); }
+WW_FN f64 from_bits(u64 x) { return __longlong_as_double((long long)x); }
+#else
+WW_FN u32 to_bits(f32 x) { u32 y; __builtin_memcpy(&y, &x, 4); return y; }
+WW_FN u64 to_bits(f64 x) { u64 y; __builtin_memcpy(&y, &x, 8); return y; }
+WW_FN f32 from_bits(u32 x) { f32 y; __builtin_memcpy(&y, &x, 4); return y; }
+WW_FN f64 from_bits(u64 x) { f64 y; __builtin_memcpy(&y, &x, 8); return y; }
+#endif
+WW_FN f32 f32_bits(u32 x) { return from_bits(x); }
+WW_FN f64 f64_bits(u64 x) { return from_bits(x); }
+
+// Arithmetic: integers wrap, floats are plain operators (contraction is the compiler's option).
+#define WW_ARITHMETIC(name, op)                                                                  \
+  template<class T> WW_FN T name(T a, T b) {                                                     \
+    if constexpr (num<T>::real) return a op b;                                                   \
+    else return (T)((typename num<T>::wide)a op (typename num<T>::wide)b);                       \
+  }
+WW_ARITHMETIC(add, +)
+WW_ARITHMETIC(sub, -)
+WW_ARITHMETIC(mul, *)
+#undef WW_ARITHMETIC
+template<class T> WW_FN T neg(T a) {
+  if constexpr (num<T>::real) return -a;
+  else return (T)((typename num<T>::wide)0 - (typename num<T>::wide)a);
+}
+template<class T> WW_FN T bit_not(T a) {
+  if constexpr (same_type<T, bool>::value) return !a;
+  else return (T)~a;
+}
+template<class T> WW_FN T bit_and(T a, T b) { return (T)(a & b); }
+template<class T> WW_FN T bit_or(T a, T b) { return (T)(a | b); }
+template<class T> WW_FN T bit_xor(T a, T b) { return (T)(a ^ b); }
+// The amount of a shift is masked to the width.
+template<class T, class S> WW_FN T shl(T a, S by) {
+  return (T)((typename num<T>::wide)a << ((u32)by & (num<T>::bits - 1)));
+}
+template<class T, class S> WW_FN T shr(T a, S by) {
+  return (T)(a >> ((u32)by & (num<T>::bits - 1)));
+}
+
+WW_FN f32 mod(f32 a, f32 b) { return WW_MATH(fmodf)(a, b); }
+WW_FN f64 mod(f64 a, f64 b) { return WW_MATH(fmod)(a, b); }
+
+// Division by what can be seen to be neither 0 nor -1.
+template<class T> WW_FN T div(T a, T b) { return (T)(a / b); }
+template<class T> WW_FN T rem(T a, T b) {
+  if constexpr (num<T>::real) return mod(a, b);
+  else return (T)(a % b);
+}
+// Whether a / b is undefined; reports it.
+template<class T> WW_FN bool bad_division(T a, T b, u32 zero, u32 overflow) {
+  if (b == 0) { fail(zero); return true; }
+  if constexpr (num<T>::has_sign) {
+    if (a == num<T>::low && b == (T)-1) { fail(overflow); return true; }
+  }
+  return false;
+}
+template<class T> WW_FN T div(T a, T b, u32 zero, u32 overflow) {
+  if constexpr (!num<T>::real) { if (bad_division(a, b, zero, overflow)) return 0; }
+  return (T)(a / b);
+}
+template<class T> WW_FN T rem(T a, T b, u32 zero, u32 overflow) {
+  if constexpr (!num<T>::real) { if (bad_division(a, b, zero, overflow)) return 0; }
+  return rem(a, b);
+}
+
+// `as`.
+template<class To, class From> WW_FN To cast(From x) {
+  if constexpr (num<From>::real && num<To>::known && !num<To>::real && !same_type<To, bool>::value) {
+    // Saturating, NaN to 0. 2^bits is exact in both formats; the highest integer may not be.
+    constexpr int magnitude = num<To>::bits - (num<To>::has_sign ? 1 : 0);
+    constexpr From limit = (From)2 * (From)((u64)1 << (magnitude - 1));
+    if (x != x) return (To)0;
+    if (x >= limit) return num<To>::high;
+    if constexpr (num<To>::has_sign) { if (x <= -limit) return num<To>::low; }
+    else { if (x <= (From)0) return (To)0; }
+    return (To)x;
+  } else {
+    return (To)x;
+  }
+}
+
+// Tuples and arrays.
+template<class A> struct tuple1 { A _0; };
+template<class A, class B> struct tuple2 { A _0; B _1; };
+template<class A, class B, class C> struct tuple3 { A _0; B _1; C _2; };
+template<class A, class B, class C, class D> struct tuple4 { A _0; B _1; C _2; D _3; };
+template<class A> WW_FN tuple1<A> tuple(A a) { return {a}; }
+template<class A, class B> WW_FN tuple2<A, B> tuple(A a, B b) { return {a, b}; }
+template<class A, class B, class C> WW_FN tuple3<A, B, C> tuple(A a, B b, C c) { return {a, b, c}; }
+template<class A, class B, class C, class D> WW_FN tuple4<A, B, C, D> tuple(A a, B b, C c, D d) {
+  return {a, b, c, d};
+}
+template<class T, usize N> struct array { T items[N]; };
+template<class T, class... R> WW_FN array<T, 1 + sizeof...(R)> list(T first, R... rest) {
+  return {{first, rest...}};
+}
+template<class T> struct item_of;
+template<class T, usize N> struct item_of<array<T, N>> {
+  using type = T;
+  static constexpr usize length = N;
+};
+template<class A> WW_FN A repeat(typename item_of<A>::type value) {
+  A all;
+  for (usize i = 0; i < item_of<A>::length; ++i) all.items[i] = value;
+  return all;
+}
+template<class T, usize N> WW_FN T& at(array<T, N>& a, usize i, u32 site) {
+  if (i >= N) { fail(site); i = 0; }
+  return a.items[i];
+}
+template<class T, usize N> WW_FN const T& at(const array<T, N>& a, usize i, u32 site) {
+  if (i >= N) { fail(site); i = 0; }
+  return a.items[i];
+}
+
+// What a `for` runs over, for all but `low..high`: ends of the type are reached without overflow.
+template<class T, bool inclusive, bool reversed> struct steps {
+  using U = typename num<T>::same;
+  T at, last;
+  usize step;
+  bool more;
+  WW_FN steps(T low, T high, usize by, u32 site) : at(low), last(high), step(by) {
+    more = inclusive ? low <= high : low < high;
+    if (!inclusive) last = (T)((U)high - (U)1);
+    if (reversed) { const T t = at; at = last; last = t; }
+    if (by == 0) { fail(site); more = false; }
+  }
+  WW_FN void advance() {
+    const U left = reversed ? (U)((U)at - (U)last) : (U)((U)last - (U)at);
+    if (left < step) more = false;
+    else at = reversed ? (T)((U)at - (U)step) : (T)((U)at + (U)step);
+  }
+};
+
+// Floats.
+#define WW_REAL(name)                                                                            \
+  WW_FN f32 name(f32 x) { return WW_MATH(name##f)(x); }                                          \
+  WW_FN f64 name(f64 x) { return WW_MATH(name)(x); }
+#define WW_REAL_AS(name, of)                                                                     \
+  WW_FN f32 name(f32 x) { return WW_MATH(of##f)(x); }                                            \
+  WW_FN f64 name(f64 x) { return WW_MATH(of)(x); }
+// Correctly rounded or exact.
+WW_REAL(sqrt) WW_REAL(floor) WW_REAL(ceil) WW_REAL(round) WW_REAL(trunc)
+WW_REAL_AS(round_ties_even, rint)
+// Within the tolerance of the library.
+WW_REAL(exp) WW_REAL(exp2) WW_REAL(log2) WW_REAL(log10) WW_REAL(sin) WW_REAL(cos) WW_REAL(tan)
+WW_REAL(asin) WW_REAL(acos) WW_REAL(atan) WW_REAL(sinh) WW_REAL(cosh) WW_REAL(tanh) WW_REAL(cbrt)
+WW_REAL_AS(exp_m1, expm1) WW_REAL_AS(ln, log) WW_REAL_AS(ln_1p, log1p)
+#undef WW_REAL
+#undef WW_REAL_AS
+#define WW_REAL2(name, of)                                                                       \
+  WW_FN f32 name(f32 x, f32 y) { return WW_MATH(of##f)(x, y); }                                  \
+  WW_FN f64 name(f64 x, f64 y) { return WW_MATH(of)(x, y); }
+WW_REAL2(copysign, copysign) WW_REAL2(atan2, atan2) WW_REAL2(powf, pow) WW_REAL2(hypot, hypot)
+#undef WW_REAL2
+WW_FN f32 mul_add(f32 x, f32 a, f32 b) { return WW_MATH(fmaf)(x, a, b); }
+WW_FN f64 mul_add(f64 x, f64 a, f64 b) { return WW_MATH(fma)(x, a, b); }
+template<class T> WW_FN bool is_nan(T x) { return x != x; }
+template<class T> WW_FN bool is_finite(T x) { return x - x == (T)0; }
+template<class T> WW_FN bool is_infinite(T x) { return x == x && x - x != (T)0; }
+template<class T> WW_FN bool is_sign_negative(T x) {
+  return (to_bits(x) >> (8 * sizeof(T) - 1)) != 0;
+}
+template<class T> WW_FN bool is_sign_positive(T x) { return !is_sign_negative(x); }
+template<class T> WW_FN T recip(T x) { return (T)1 / x; }
+template<class T> WW_FN T fract(T x) { return x - trunc(x); }
+WW_FN f32 to_degrees(f32 x) { return x * 57.2957795130823208767981548141051703f; }
+WW_FN f64 to_degrees(f64 x) { return x * (180.0 / 3.14159265358979323846264338327950288); }
+WW_FN f32 to_radians(f32 x) { return x * 0.017453292519943295769236907684886f; }
+WW_FN f64 to_radians(f64 x) { return x * (3.14159265358979323846264338327950288 / 180.0); }
+// By repeated squaring, in the order that Rust's library multiplies.
+template<class T> WW_FN T powi(T x, i32 n) {
+  T r = (T)1;
+  u32 left = n < 0 ? 0u - (u32)n : (u32)n;
+  while (true) {
+    if (left & 1u) r *= x;
+    left >>= 1;
+    if (left == 0) break;
+    x *= x;
+  }
+  return n < 0 ? (T)1 / r : r;
+}
+
+// Numbers of both kinds.
+template<class T> WW_FN T abs(T x) {
+  if constexpr (num<T>::real) return from_bits((typename num<T>::same)(to_bits(x) & ((typename num<T>::same)-1 >> 1)));
+  else return x < 0 ? neg(x) : x;
+}
+template<class T> WW_FN T signum(T x) {
+  if constexpr (num<T>::real) return x != x ? x : copysign((T)1, x);
+  else return (T)((x > 0) - (x < 0));
+}
+WW_FN f32 min(f32 a, f32 b) { return WW_MATH(fminf)(a, b); }
+WW_FN f64 min(f64 a, f64 b) { return WW_MATH(fmin)(a, b); }
+WW_FN f32 max(f32 a, f32 b) { return WW_MATH(fmaxf)(a, b); }
+WW_FN f64 max(f64 a, f64 b) { return WW_MATH(fmax)(a, b); }
+template<class T> WW_FN T min(T a, T b) { return b < a ? b : a; }
+template<class T> WW_FN T max(T a, T b) { return b < a ? a : b; }
+template<class T> WW_FN T clamp(T x, T low, T high, u32 site) {
+  if (!(low <= high)) fail(site);
+  if (x < low) x = low;
+  if (x > high) x = high;
+  return x;
+}
+template<class T> WW_FN T rem_euclid(T a, T b, u32 zero, u32 overflow) {
+  const T r = rem(a, b, zero, overflow);
+  if (!(r < 0)) return r;
+  return add(r, abs(b));
+}
+template<class T> WW_FN T div_euclid(T a, T b, u32 zero, u32 overflow) {
+  if constexpr (num<T>::real) {
+    const T q = trunc(a / b);
+    if (mod(a, b) < 0) return b > 0 ? q - (T)1 : q + (T)1;
+    return q;
+  } else {
+    if (bad_division(a, b, zero, overflow)) return 0;
+    const T q = (T)(a / b);
+    if ((T)(a % b) < 0) return b > 0 ? sub(q, (T)1) : add(q, (T)1);
+    return q;
+  }
+}
+
+// Integers.
+template<class T> WW_FN T pow(T x, u32 n) {
+  T r = (T)1;
+  for (; n != 0; n >>= 1) {
+    if (n & 1u) r = mul(r, x);
+    x = mul(x, x);
+  }
+  return r;
+}
+template<class T> WW_FN T wrapping_add(T a, T b) { return add(a, b); }
+template<class T> WW_FN T wrapping_sub(T a, T b) { return sub(a, b); }
+template<class T> WW_FN T wrapping_mul(T a, T b) { return mul(a, b); }
+template<class T> WW_FN T wrapping_neg(T a) { return neg(a); }
+template<class T> WW_FN T wrapping_abs(T a) { return abs(a); }
+template<class T> WW_FN T wrapping_pow(T a, u32 n) { return pow(a, n); }
+template<class T> WW_FN T wrapping_shl(T a, u32 n) { return shl(a, n); }
+template<class T> WW_FN T wrapping_shr(T a, u32 n) { return shr(a, n); }
+template<class T> WW_FN T wrapping_div(T a, T b, u32 zero) {
+  if (b == 0) { fail(zero); return 0; }
+  if constexpr (num<T>::has_sign) { if (b == (T)-1) return neg(a); }
+  return (T)(a / b);
+}
+template<class T> WW_FN T wrapping_rem(T a, T b, u32 zero) {
+  if (b == 0) { fail(zero); return 0; }
+  if constexpr (num<T>::has_sign) { if (b == (T)-1) return 0; }
+  return (T)(a % b);
+}
+template<class T> WW_FN T saturating_add(T a, T b) {
+  const T r = add(a, b);
+  if constexpr (num<T>::has_sign) {
+    if ((T)((a ^ r) & (b ^ r)) < 0) return a < 0 ? num<T>::low : num<T>::high;
+    return r;
+  } else {
+    return r < a ? num<T>::high : r;
+  }
+}
+template<class T> WW_FN T saturating_sub(T a, T b) {
+  const T r = sub(a, b);
+  if constexpr (num<T>::has_sign) {
+    if ((T)((a ^ b) & (a ^ r)) < 0) return a < 0 ? num<T>::low : num<T>::high;
+    return r;
+  } else {
+    return b > a ? (T)0 : r;
+  }
+}
+template<class T> WW_FN T saturating_mul(T a, T b) {
+  if (a == 0 || b == 0) return 0;
+  const T r = mul(a, b);
+  bool fits;
+  if constexpr (num<T>::has_sign) {
+    const bool corner = (a == (T)-1 && b == num<T>::low) || (b == (T)-1 && a == num<T>::low);
+    fits = !corner && (T)(r / b) == a;
+    if (!fits) return (a < 0) == (b < 0) ? num<T>::high : num<T>::low;
+  } else {
+    fits = (T)(r / b) == a;
+    if (!fits) return num<T>::high;
+  }
+  return r;
+}
+template<class T> WW_FN auto unsigned_abs(T a) { return (typename num<T>::same)abs(a); }
+template<class T> WW_FN auto abs_diff(T a, T b) {
+  using U = typename num<T>::same;
+  return a < b ? (U)((U)b - (U)a) : (U)((U)a - (U)b);
+}
+#if WW_DEVICE
+WW_FN u32 ones(u64 x) { return (u32)__popcll((long long)x); }
+WW_FN u32 lead(u64 x) { return (u32)__clzll((long long)x); }
+WW_FN u64 mirror(u64 x) { return (u64)__brevll(x); }
+#else
+WW_FN u32 ones(u64 x) { return (u32)__builtin_popcountll(x); }
+WW_FN u32 lead(u64 x) { return x == 0 ? 64u : (u32)__builtin_clzll(x); }
+WW_FN u64 mirror(u64 x) {
+  u64 y = 0;
+  for (int i = 0; i < 64; ++i) y |= ((x >> i) & 1) << (63 - i);
+  return y;
+}
+#endif
+template<class T> WW_FN u64 pattern(T x) { return (u64)(typename num<T>::same)x; }
+template<class T> WW_FN u32 count_ones(T x) { return ones(pattern(x)); }
+template<class T> WW_FN u32 count_zeros(T x) { return (u32)num<T>::bits - count_ones(x); }
+template<class T> WW_FN u32 leading_zeros(T x) { return lead(pattern(x)) - (64u - num<T>::bits); }
+template<class T> WW_FN u32 trailing_zeros(T x) {
+  return x == 0 ? (u32)num<T>::bits : 63u - lead(pattern(x) & (0 - pattern(x)));
+}
+template<class T> WW_FN T rotate_left(T x, u32 n) {
+  using U = typename num<T>::same;
+  n &= num<T>::bits - 1;
+  return n == 0 ? x : (T)(U)((pattern(x) << n) | (pattern(x) >> (num<T>::bits - n)));
+}
+template<class T> WW_FN T rotate_right(T x, u32 n) {
+  return rotate_left(x, (u32)num<T>::bits - (n & (num<T>::bits - 1)));
+}
+template<class T> WW_FN T reverse_bits(T x) {
+  return (T)(typename num<T>::same)(mirror(pattern(x)) >> (64 - num<T>::bits));
+}
+template<class T> WW_FN T swap_bytes(T x) {
+  u64 from = pattern(x), to = 0;
+  for (int i = 0; i < num<T>::bits; i += 8) to |= ((from >> i) & 0xff) << (num<T>::bits - 8 - i);
+  return (T)(typename num<T>::same)to;
+}
+template<class T> WW_FN bool is_positive(T x) { return x > 0; }
+template<class T> WW_FN bool is_negative(T x) { return x < 0; }
+template<class T> WW_FN bool is_power_of_two(T x) { return count_ones(x) == 1; }
 }  // namespace ww

@@ -70,6 +70,11 @@ impl ScalarKind {
 /// # Safety
 /// `KIND.size()` must be the size and alignment of `Self`; every bit pattern a kernel writes for
 /// that kind must be a valid `Self` (`bool`: only 0 and 1 are written).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a number of device code",
+    label = "arithmetic and methods need a number here",
+    note = "the numbers are `i8` to `i64`, `u8` to `u64`, `isize`, `usize`, `f32`, `f64` and `bool`; write `*x` to read through a reference, and the members of a struct one by one"
+)]
 pub unsafe trait Scalar:
     DeviceType + Send + Sync + PartialEq + PartialOrd + Default + std::fmt::Debug + std::fmt::Display
 {

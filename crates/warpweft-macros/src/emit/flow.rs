@@ -1,0 +1,411 @@
+//! CUDA C++: statements, branches, loops and jumps.
+
+use super::cuda::{Cuda, Returns, binary, spelled};
+use super::mark;
+use super::spill::{diverges, hoists};
+use crate::ir::{Arm, Block, Expr, Pattern, PatternValue, Range, Statement};
+
+/// Where a value goes.
+#[derive(Clone, Debug)]
+pub enum Sink {
+    Assign(String),
+    /// `break` of a loop assigns here; the loop's own value.
+    Return,
+    Discard,
+}
+
+impl Cuda {
+    fn braced(&mut self, head: &str, body: impl FnOnce(&mut Self)) {
+        self.line(format!("{head} {{").trim_start());
+        self.depth += 1;
+        body(self);
+        self.depth -= 1;
+        self.line("}");
+    }
+
+    pub(super) fn statement(&mut self, statement: &Statement) {
+        match statement {
+            Statement::Expr(expr) => self.effect(expr),
+            Statement::Let(Pattern::Any, expr) => self.effect(expr),
+            Statement::Let(Pattern::Bind { name, mutable, inner: None }, expr) => {
+                match (expr, hoists(expr)) {
+                    (
+                        Expr::If { value: Some(ty), .. }
+                        | Expr::Match { value: Some(ty), .. }
+                        | Expr::Loop { value: Some(ty), .. },
+                        true,
+                    ) => {
+                        self.line(format!("{} {name};", mark(*ty)));
+                        self.into(expr, &Sink::Assign(name.clone()));
+                    }
+                    _ => {
+                        let value = self.value(expr);
+                        let auto = if *mutable { "auto" } else { "const auto" };
+                        self.line(format!("{auto} {name} = {value};"));
+                    }
+                }
+            }
+            Statement::Let(pattern, expr) => {
+                let value = self.value(expr);
+                let whole = self.temporary();
+                self.line(format!("const auto {whole} = {value};"));
+                self.bind(pattern, &whole);
+            }
+        }
+    }
+
+    pub(super) fn effect(&mut self, expr: &Expr) {
+        self.into(expr, &Sink::Discard);
+    }
+
+    pub(super) fn block_into(&mut self, block: &Block, sink: &Sink) {
+        for statement in &block.statements {
+            self.statement(statement);
+        }
+        if let Some(tail) = &block.tail {
+            self.into(tail, sink);
+        }
+    }
+
+    /// Emits `expr` with its value going into `sink`.
+    pub(super) fn into(&mut self, expr: &Expr, sink: &Sink) {
+        match expr {
+            Expr::Block(block) => self.braced("", |cuda| cuda.block_into(block, sink)),
+            Expr::If { condition, then, otherwise, .. } => {
+                let condition = self.value(condition);
+                self.braced(&format!("if ({condition})"), |cuda| cuda.block_into(then, sink));
+                if let Some(otherwise) = otherwise {
+                    self.braced("else", |cuda| match &**otherwise {
+                        Expr::Block(block) => cuda.block_into(block, sink),
+                        other => cuda.into(other, sink),
+                    });
+                }
+            }
+            Expr::Match { scrutinee, arms, .. } => self.match_(scrutinee, arms, sink),
+            Expr::Loop { id, body, .. } => {
+                self.loops.push((*id, sink.clone()));
+                self.braced("while (true)", |cuda| cuda.loop_body(*id, body));
+                self.loops.pop();
+                self.label(*id);
+            }
+            Expr::While { id, condition, body } => {
+                self.loops.push((*id, Sink::Discard));
+                if hoists(condition) {
+                    self.braced("while (true)", |cuda| {
+                        let condition = cuda.value(condition);
+                        cuda.line(format!("if (!({condition})) break;"));
+                        cuda.loop_body(*id, body);
+                    });
+                } else {
+                    let condition = self.value(condition);
+                    self.braced(&format!("while ({condition})"), |c| c.loop_body(*id, body));
+                }
+                self.loops.pop();
+                self.label(*id);
+            }
+            Expr::For { id, variable, number, range, body } => {
+                self.for_(*id, variable.as_deref(), *number, range, body);
+            }
+            Expr::Assign { place, value } => {
+                let value_text = self.value(value);
+                let value = match hoists(place) {
+                    true => self.spill(value, value_text),
+                    false => value_text,
+                };
+                let place = self.value(place);
+                self.line(format!("{place} = {value};"));
+            }
+            Expr::AssignOp { op, place, value, sites } => self.assign_op(*op, place, value, sites),
+            Expr::Assert { condition, site } => {
+                let condition = self.value(condition);
+                self.line(format!("if (!({condition})) ww::fail({});", mark(*site)));
+            }
+            Expr::Return(value) => self.return_(value.as_deref()),
+            Expr::Break { id, value } => {
+                let sink = self.loops.iter().rev().find(|(known, _)| known == id);
+                let sink = sink.map(|(_, sink)| sink.clone());
+                if let (Some(value), Some(sink)) = (value, sink) {
+                    self.into(value, &sink);
+                }
+                self.jump(*id, "break");
+            }
+            Expr::Continue { id } => self.jump(*id, "continue"),
+            Expr::Unit if matches!(sink, Sink::Discard) => {}
+            plain => match sink {
+                Sink::Return => self.return_(Some(plain)),
+                Sink::Assign(target) => {
+                    let value = self.value(plain);
+                    self.line(format!("{target} = {value};"));
+                }
+                Sink::Discard => {
+                    let value = self.value(plain);
+                    self.line(format!("(void)({value});"));
+                }
+            },
+        }
+    }
+
+    fn assign_op(&mut self, op: crate::ir::BinOp, place: &Expr, value: &Expr, sites: &[usize]) {
+        // Of primitive operands Rust evaluates the right one first.
+        let mut text = self.value(value);
+        if hoists(place) || !matches!(place, Expr::Local(_)) {
+            text = self.spill(value, text);
+        }
+        let mut target = self.value(place);
+        if !matches!(place, Expr::Local(_) | Expr::Input(_)) {
+            let name = self.temporary();
+            self.line(format!("auto& {name} = {target};"));
+            target = name;
+        }
+        self.line(format!("{target} = {};", binary(op, &target, &text, sites)));
+    }
+
+    fn return_(&mut self, value: Option<&Expr>) {
+        if let Some(expr) = value
+            && diverges(expr)
+        {
+            return self.effect(expr);
+        }
+        let value = value.map(|value| self.value(value));
+        match (self.returns.clone(), value) {
+            (Returns::Value, Some(value)) => self.line(format!("return {value};")),
+            (Returns::Into(place), Some(value)) => {
+                self.line(format!("{place} = {value};"));
+                self.line("return;");
+            }
+            (Returns::Nothing, value) => {
+                if let Some(value) = value {
+                    self.line(format!("(void)({value});"));
+                }
+                self.line("return;");
+            }
+            _ => self.line("return ww::unit{};"),
+        }
+    }
+
+    /// A jump by keyword out of the innermost loop, by `goto` out of another.
+    fn jump(&mut self, id: usize, keyword: &str) {
+        if self.loops.last().is_some_and(|(innermost, _)| *innermost == id) {
+            return self.line(format!("{keyword};"));
+        }
+        self.labels.push((id, keyword.into()));
+        self.line(format!("goto {keyword}_{id};"));
+    }
+
+    fn loop_body(&mut self, id: usize, body: &Block) {
+        let before = self.text.len();
+        self.block_into(body, &Sink::Discard);
+        if self.labels.contains(&(id, "continue".into())) {
+            // Jumping over a declaration is an error, so declarations get a scope of their own.
+            let inner = self.text.split_off(before);
+            self.line("{");
+            self.text.push_str(&inner);
+            self.line("}");
+            self.line(format!("continue_{id}:;"));
+        }
+    }
+
+    fn label(&mut self, id: usize) {
+        if self.labels.contains(&(id, "break".into())) {
+            self.line(format!("break_{id}:;"));
+        }
+    }
+
+    fn for_(
+        &mut self,
+        id: usize,
+        variable: Option<&str>,
+        number: usize,
+        range: &Range,
+        body: &Block,
+    ) {
+        let number = mark(number);
+        let mut parts = vec![&range.low, &range.high];
+        parts.extend(range.step.as_ref().map(|(step, _)| step));
+        let values = self.values(&parts);
+        let (low, high) = (&values[0], &values[1]);
+        let counter = self.temporary();
+        let plain = !range.inclusive && !range.reversed && range.step.is_none();
+        let (head, at) = if plain {
+            let end = self.temporary();
+            let head = format!(
+                "for ({number} {counter} = {low}, {end} = {high}; {counter} < {end}; ++{counter})"
+            );
+            (head, counter.clone())
+        } else {
+            let (step, site) = match &range.step {
+                Some((_, site)) => (values[2].clone(), mark(*site)),
+                None => ("1".into(), "0u".into()),
+            };
+            let head = format!(
+                "for (ww::steps<{number}, {}, {}> {counter}({low}, {high}, {step}, {site}); {counter}.more; {counter}.advance())",
+                range.inclusive, range.reversed,
+            );
+            (head, format!("{counter}.at"))
+        };
+        self.loops.push((id, Sink::Discard));
+        self.braced(&head, |cuda| {
+            if let Some(variable) = variable {
+                cuda.line(format!("const {number} {variable} = {at};"));
+            }
+            cuda.loop_body(id, body);
+        });
+        self.loops.pop();
+        self.label(id);
+    }
+
+    fn match_(&mut self, scrutinee: &Expr, arms: &[Arm], sink: &Sink) {
+        let value = self.value(scrutinee);
+        let whole = self.temporary();
+        self.line(format!("const auto {whole} = {value};"));
+        let flagged = arms.iter().any(|arm| {
+            arm.guard.as_ref().is_some_and(|guard| arm.pattern.binds() || hoists(guard))
+        });
+        if flagged {
+            return self.flagged_match(&whole, arms, sink);
+        }
+        let mut first = true;
+        for (i, arm) in arms.iter().enumerate() {
+            let last = i + 1 == arms.len();
+            let guard = arm.guard.as_ref().map(|guard| self.value(guard));
+            let tests: Vec<_> = condition(&arm.pattern, &whole).into_iter().chain(guard).collect();
+            // The last arm needs no test: a match is exhaustive.
+            let always = (last && arm.guard.is_none()) || tests.is_empty();
+            let head = match (first, always) {
+                (true, true) => String::new(),
+                (true, false) => format!("if ({})", tests.join(" && ")),
+                (false, true) => "else".into(),
+                (false, false) => format!("else if ({})", tests.join(" && ")),
+            };
+            self.braced(&head, |cuda| cuda.arm(arm, &whole, sink));
+            first = false;
+            if always {
+                break;
+            }
+        }
+    }
+
+    /// A match whose guards need variables or statements of their own.
+    fn flagged_match(&mut self, whole: &str, arms: &[Arm], sink: &Sink) {
+        let done = self.temporary();
+        self.line(format!("bool {done} = false;"));
+        for arm in arms {
+            let test = condition(&arm.pattern, whole).map(|test| format!(" && {test}"));
+            self.braced(&format!("if (!{done}{})", test.unwrap_or_default()), |cuda| {
+                cuda.bind(&arm.pattern, whole);
+                let Some(guard) = &arm.guard else {
+                    cuda.line(format!("{done} = true;"));
+                    return cuda.arm_body(&arm.body, sink);
+                };
+                let guard = cuda.value(guard);
+                cuda.braced(&format!("if ({guard})"), |cuda| {
+                    cuda.line(format!("{done} = true;"));
+                    cuda.arm_body(&arm.body, sink);
+                });
+            });
+        }
+        if matches!(sink, Sink::Return) {
+            self.line("__builtin_unreachable();");
+        }
+    }
+
+    fn arm(&mut self, arm: &Arm, whole: &str, sink: &Sink) {
+        self.bind(&arm.pattern, whole);
+        self.arm_body(&arm.body, sink);
+    }
+
+    fn arm_body(&mut self, body: &Expr, sink: &Sink) {
+        match body {
+            Expr::Block(block) => self.block_into(block, sink),
+            other => self.into(other, sink),
+        }
+    }
+
+    pub(super) fn matches(
+        &mut self,
+        scrutinee: &Expr,
+        pattern: &Pattern,
+        guard: Option<&Expr>,
+    ) -> String {
+        let mut whole = self.value(scrutinee);
+        if !matches!(scrutinee, Expr::Local(_)) {
+            let name = self.temporary();
+            self.line(format!("const auto {name} = {whole};"));
+            whole = name;
+        }
+        let test = condition(pattern, &whole).unwrap_or_else(|| "true".into());
+        let Some(guard) = guard else { return test };
+        let name = self.temporary();
+        self.line(format!("bool {name} = {test};"));
+        self.braced(&format!("if ({name})"), |cuda| {
+            cuda.bind(pattern, &whole);
+            let guard = cuda.value(guard);
+            cuda.line(format!("{name} = {guard};"));
+        });
+        name
+    }
+
+    /// Declares what `pattern` binds in the place `of`.
+    fn bind(&mut self, pattern: &Pattern, of: &str) {
+        match pattern {
+            Pattern::Bind { name, mutable, inner } => {
+                let auto = if *mutable { "auto" } else { "const auto" };
+                self.line(format!("{auto} {name} = {of};"));
+                if let Some(inner) = inner {
+                    self.bind(inner, of);
+                }
+            }
+            Pattern::Members(members) => {
+                for (member, inner) in members {
+                    self.bind(inner, &format!("{of}.{}", spelled(member)));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The test whether the place `of` matches; `None` when it always does.
+fn condition(pattern: &Pattern, of: &str) -> Option<String> {
+    match pattern {
+        Pattern::Any => None,
+        Pattern::Bind { inner, .. } => condition(inner.as_deref()?, of),
+        Pattern::Bool(true) => Some(of.into()),
+        Pattern::Bool(false) => Some(format!("!{of}")),
+        Pattern::Value(value) => Some(format!("({of} == {})", spell_value(value))),
+        Pattern::Range { low, high, inclusive } => {
+            let less = if *inclusive { "<=" } else { "<" };
+            let low = low.as_ref().map(|low| format!("{of} >= {}", spell_value(low)));
+            let high = high.as_ref().map(|high| format!("{of} {less} {}", spell_value(high)));
+            let tests: Vec<_> = low.into_iter().chain(high).collect();
+            (!tests.is_empty()).then(|| format!("({})", tests.join(" && ")))
+        }
+        Pattern::Members(members) => {
+            let tests: Vec<_> = members
+                .iter()
+                .filter_map(|(member, inner)| {
+                    condition(inner, &format!("{of}.{}", spelled(member)))
+                })
+                .collect();
+            (!tests.is_empty()).then(|| format!("({})", tests.join(" && ")))
+        }
+        Pattern::Or(options) => {
+            let tests: Option<Vec<_>> =
+                options.iter().map(|option| condition(option, of)).collect();
+            Some(format!("({})", tests?.join(" || ")))
+        }
+    }
+}
+
+fn spell_value(value: &PatternValue) -> String {
+    match value {
+        // C++ has no literal for the lowest value: it negates one that does not fit.
+        PatternValue::Int(value) if *value == i64::MIN.into() => {
+            "(-9223372036854775807ll - 1)".into()
+        }
+        PatternValue::Int(value) if *value > i64::MAX.into() => format!("{value}ull"),
+        PatternValue::Int(value) => format!("{value}ll"),
+        PatternValue::Const(hole) => mark(*hole),
+        PatternValue::Local(name) => name.clone(),
+    }
+}

@@ -1,0 +1,52 @@
+//! From the IR to text in an output language. One language so far.
+
+mod cuda;
+mod flow;
+mod spill;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+pub use cuda::{Cuda, Returns};
+
+/// An identifier with nothing in it that C++ would mind.
+pub fn clean(name: &str) -> String {
+    let name = name.strip_prefix("r#").unwrap_or(name);
+    let mut text = String::new();
+    for c in name.chars() {
+        match c.is_ascii_alphanumeric() || c == '_' {
+            true => text.push(c),
+            false => text.push_str(&format!("u{:x}", c as u32)),
+        }
+    }
+    text
+}
+
+/// How a data member is called: no keyword or macro ends in an underscore.
+pub fn member_name(name: &str) -> String {
+    format!("{}_", clean(name))
+}
+
+const OPEN: char = '\u{1}';
+const CLOSE: char = '\u{2}';
+
+/// The mark of a hole in emitted text.
+pub fn mark(hole: usize) -> String {
+    format!("{OPEN}{hole}{CLOSE}")
+}
+
+/// A Rust expression of type `String`: `text` with its marks replaced by the values of `holes`.
+pub fn weave(text: &str, holes: &[TokenStream]) -> TokenStream {
+    let mut pieces = vec![];
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(OPEN) {
+        let Some((number, after)) = after.split_once(CLOSE) else { break };
+        let number: usize = number.parse().unwrap_or(usize::MAX);
+        pieces.push(quote!((#before, #number)));
+        rest = after;
+    }
+    quote! {{
+        let __holes: &[::std::string::String] = &[#(#holes),*];
+        ::warpweft::element::weave(&[#(#pieces),*], #rest, __holes)
+    }}
+}

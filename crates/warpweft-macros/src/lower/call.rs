@@ -1,0 +1,233 @@
+//! Calls: of `#[device]` functions, of associated functions of numbers, of constructors, of macros.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::Expr as E;
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+
+use super::{Lower, Lowered, method};
+use crate::diag::reject;
+use crate::ir::{Expr, Member};
+
+const NUMBERS: &[&str] =
+    &["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize", "f32", "f64", "bool"];
+
+impl Lower<'_> {
+    pub fn call(&mut self, call: &syn::ExprCall) -> syn::Result<Lowered> {
+        let E::Path(path) = &*call.func else {
+            return Err(reject(
+                &call.func,
+                "only functions can be called by name",
+                "call a function with `#[device]` by its path",
+            ));
+        };
+        let segments = &path.path.segments;
+        let Some(last) = segments.last() else { return Err(reject(path, "empty path", "name it")) };
+        let name = last.ident.to_string();
+        if let ("Some" | "Ok" | "Err", 1) = (name.as_str(), segments.len()) {
+            return Err(reject(
+                call,
+                "device code has no `Option` and no `Result`",
+                "use a number or a `bool` beside the value, or a tuple of both",
+            ));
+        }
+        if segments.len() == 1 && self.scopes.get(&name).is_some() {
+            return Err(reject(
+                call,
+                "device code can't call through a variable",
+                "call a function with `#[device]` by its path",
+            ));
+        }
+        let owner = (segments.len() == 2).then(|| segments[0].ident.to_string());
+        if let Some(owner) = &owner
+            && (NUMBERS.contains(&owner.as_str()) || self.generics.contains(owner))
+        {
+            return self.associated(call, path, &name);
+        }
+        if segments.len() > 1
+            && matches!(name.as_str(), "new" | "default" | "from" | "with_capacity")
+        {
+            return Err(reject(
+                call,
+                format_args!("associated function `{name}` is not part of device code"),
+                "write a struct literal, an array, or a free function with `#[device]`",
+            ));
+        }
+        if name.starts_with(char::is_uppercase) {
+            return self.constructor(call, path);
+        }
+        if name == self.function && segments.len() == 1 {
+            return Err(reject(
+                call,
+                format_args!("`{name}` calls itself: device code has no recursion"),
+                "write a loop",
+            ));
+        }
+        self.device_call(call, path)
+    }
+
+    fn device_call(&mut self, call: &syn::ExprCall, path: &syn::ExprPath) -> syn::Result<Lowered> {
+        let span = call.span();
+        let mut rust = vec![];
+        let mut arguments = vec![];
+        let mut effects = false;
+        for argument in &call.args {
+            let (tokens, ir, writes) = self.argument(argument)?;
+            rust.push(tokens);
+            arguments.push(ir);
+            effects |= writes;
+        }
+        let slot = self.slot(path.span());
+        let function = self.hole(quote!(#slot.cuda_fn(__unit)));
+        let shadow = quote_spanned!(path.span()=> #path::__device_call);
+        let rust = quote_spanned!(span=> #shadow(&#slot, #(#rust),*));
+        Ok(Lowered::new(rust, Expr::Call { function, arguments, effects }))
+    }
+
+    /// An argument, which alone may be a reference; whether the callee may write through it.
+    fn argument(&mut self, expr: &E) -> syn::Result<(TokenStream, Expr, bool)> {
+        if let E::Reference(reference) = expr {
+            let value = self.expr(&reference.expr)?;
+            let (rust, mutability) = (value.rust, &reference.mutability);
+            let rust = quote_spanned!(expr.span()=> &#mutability #rust);
+            return Ok((rust, value.ir, mutability.is_some()));
+        }
+        let writes = matches!(expr, E::Path(path) if path.path.get_ident()
+            .and_then(|name| self.scopes.get(&name.to_string()))
+            .is_some_and(|binding| binding.by_mut_ref));
+        let value = self.expr(expr)?;
+        Ok((value.rust, value.ir, writes))
+    }
+
+    /// `f32::max(a, b)`, `T::lit(0.25)`, `u64::from(x)`.
+    fn associated(
+        &mut self,
+        call: &syn::ExprCall,
+        path: &syn::ExprPath,
+        name: &str,
+    ) -> syn::Result<Lowered> {
+        let span = call.span();
+        match (name, call.args.len()) {
+            ("default", 0) => return Ok(self.constant(quote!(#call), span)),
+            ("lit", 1) if self.is_literal(&call.args[0]) => {
+                return Ok(self.constant(quote!(#call), span));
+            }
+            ("lit" | "from" | "from_f64", 1) => {
+                let value = self.expr(&call.args[0])?;
+                let rust = value.rust;
+                let (rust, to) = self.typed(quote_spanned!(span=> #path(#rust)), span);
+                return Ok(Lowered::new(rust, Expr::Cast { to, value: Box::new(value.ir) }));
+            }
+            _ => {}
+        }
+        let (rust, arguments) = self.list(&call.args)?;
+        let rust = quote_spanned!(span=> #path(#(#rust),*));
+        if (name, arguments.len()) == ("from_bits", 1) {
+            return Ok(Lowered::new(
+                rust,
+                Expr::Method { name: name.into(), arguments, sites: vec![] },
+            ));
+        }
+        match arguments.len().checked_sub(1).and_then(|rest| method::faults(name, rest)) {
+            Some(faults) => {
+                let sites = faults.iter().map(|what| self.site(path, what)).collect();
+                Ok(Lowered::new(rust, Expr::Method { name: name.into(), arguments, sites }))
+            }
+            None => Err(reject(
+                path,
+                format_args!("`{name}` is not a function of numbers in device code"),
+                "use one listed in docs/element.md, or a function with `#[device]`",
+            )),
+        }
+    }
+
+    fn is_literal(&self, expr: &E) -> bool {
+        match expr {
+            E::Lit(_) => true,
+            E::Unary(unary) => self.is_literal(&unary.expr),
+            E::Paren(paren) => self.is_literal(&paren.expr),
+            E::Binary(binary) => self.is_literal(&binary.left) && self.is_literal(&binary.right),
+            _ => false,
+        }
+    }
+
+    /// `Point(a, b)`.
+    fn constructor(&mut self, call: &syn::ExprCall, path: &syn::ExprPath) -> syn::Result<Lowered> {
+        let span = call.span();
+        let (rust, values) = self.list(&call.args)?;
+        let (rust, name) = self.typed(quote_spanned!(span=> #path(#(#rust),*)), span);
+        let members =
+            values.into_iter().enumerate().map(|(i, value)| (Member::Index(i as u32), value));
+        Ok(Lowered::new(rust, Expr::Struct { name, members: members.collect(), base: None }))
+    }
+
+    pub fn macro_call(&mut self, call: &syn::Macro) -> syn::Result<Lowered> {
+        let name = call.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+        let arguments = Punctuated::<E, syn::Token![,]>::parse_terminated;
+        let span = call.span();
+        match name.as_str() {
+            "matches" => self.matches_macro(call),
+            "assert" => {
+                let parsed = call.parse_body_with(arguments)?;
+                let Some(first) = parsed.first() else {
+                    return Err(reject(call, "`assert!` without a condition", "give one"));
+                };
+                let condition = self.expr(first)?;
+                let what = format!("assertion failed: {}", quote!(#first));
+                let site = self.site(call, &what);
+                let rust = condition.rust;
+                let condition = Box::new(condition.ir);
+                Ok(Lowered::new(
+                    quote_spanned!(span=> assert!(#rust)),
+                    Expr::Assert { condition, site },
+                ))
+            }
+            _ => Err(reject(
+                call,
+                format_args!("the macro `{name}!` is not part of device code"),
+                match name.as_str() {
+                    "vec" => "write an array, `[x; N]`",
+                    "println" | "print" | "eprintln" | "dbg" | "format" => {
+                        "return the value and print it on the host"
+                    }
+                    "panic" | "unreachable" | "todo" | "unimplemented" => {
+                        "return a value that says what went wrong, or use `assert!(condition)`"
+                    }
+                    "debug_assert" | "debug_assert_eq" | "assert_eq" | "assert_ne" => {
+                        "use `assert!(condition)`"
+                    }
+                    _ => "write the expression out, or a function with `#[device]`",
+                },
+            )),
+        }
+    }
+
+    fn matches_macro(&mut self, call: &syn::Macro) -> syn::Result<Lowered> {
+        let (value, pattern, guard) = call.parse_body_with(|input: syn::parse::ParseStream| {
+            let value: E = input.parse()?;
+            input.parse::<syn::Token![,]>()?;
+            let pattern = syn::Pat::parse_multi_with_leading_vert(input)?;
+            let guard = match input.parse::<Option<syn::Token![if]>>()? {
+                Some(_) => Some(input.parse::<E>()?),
+                None => None,
+            };
+            input.parse::<Option<syn::Token![,]>>()?;
+            Ok((value, pattern, guard))
+        })?;
+        let scrutinee = self.expr(&value)?;
+        self.scopes.enter();
+        let shape = self.pattern(&pattern)?;
+        let guard = guard.map(|guard| self.expr(&guard)).transpose()?;
+        self.scopes.leave();
+        let (v, g) = (scrutinee.rust, guard.as_ref().map(|guard| &guard.rust));
+        let g = g.map(|g| quote!(if #g));
+        let rust = quote_spanned!(call.span()=> matches!(#v, #pattern #g));
+        let ir = Expr::Matches {
+            scrutinee: Box::new(scrutinee.ir),
+            pattern: shape,
+            guard: guard.map(|guard| Box::new(guard.ir)),
+        };
+        Ok(Lowered::new(rust, ir))
+    }
+}

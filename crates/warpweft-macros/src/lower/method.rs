@@ -1,0 +1,171 @@
+//! Methods of numbers: the closed list that the device prelude has.
+
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+
+use super::{Lower, Lowered};
+use crate::diag::reject;
+use crate::ir::Expr;
+
+/// Name, arguments beside the receiver, and the faults it may raise.
+const METHODS: &[(&str, usize, &[&str])] = &[
+    // Of integers and floats.
+    ("abs", 0, &[]),
+    ("signum", 0, &[]),
+    ("min", 1, &[]),
+    ("max", 1, &[]),
+    ("clamp", 2, &["clamp needs min <= max"]),
+    ("rem_euclid", 1, REMAINDER),
+    ("div_euclid", 1, DIVISION),
+    // Of floats.
+    ("sqrt", 0, &[]),
+    ("mul_add", 2, &[]),
+    ("floor", 0, &[]),
+    ("ceil", 0, &[]),
+    ("round", 0, &[]),
+    ("round_ties_even", 0, &[]),
+    ("trunc", 0, &[]),
+    ("fract", 0, &[]),
+    ("copysign", 1, &[]),
+    ("powi", 1, &[]),
+    ("recip", 0, &[]),
+    ("to_degrees", 0, &[]),
+    ("to_radians", 0, &[]),
+    ("is_nan", 0, &[]),
+    ("is_finite", 0, &[]),
+    ("is_infinite", 0, &[]),
+    ("is_sign_negative", 0, &[]),
+    ("is_sign_positive", 0, &[]),
+    ("to_bits", 0, &[]),
+    ("exp", 0, &[]),
+    ("exp2", 0, &[]),
+    ("exp_m1", 0, &[]),
+    ("ln", 0, &[]),
+    ("ln_1p", 0, &[]),
+    ("log2", 0, &[]),
+    ("log10", 0, &[]),
+    ("sin", 0, &[]),
+    ("cos", 0, &[]),
+    ("tan", 0, &[]),
+    ("asin", 0, &[]),
+    ("acos", 0, &[]),
+    ("atan", 0, &[]),
+    ("atan2", 1, &[]),
+    ("sinh", 0, &[]),
+    ("cosh", 0, &[]),
+    ("tanh", 0, &[]),
+    ("powf", 1, &[]),
+    ("cbrt", 0, &[]),
+    ("hypot", 1, &[]),
+    // Of integers.
+    ("pow", 1, &[]),
+    ("wrapping_add", 1, &[]),
+    ("wrapping_sub", 1, &[]),
+    ("wrapping_mul", 1, &[]),
+    ("wrapping_neg", 0, &[]),
+    ("wrapping_abs", 0, &[]),
+    ("wrapping_pow", 1, &[]),
+    ("wrapping_shl", 1, &[]),
+    ("wrapping_shr", 1, &[]),
+    ("wrapping_div", 1, &["attempt to divide by zero"]),
+    ("wrapping_rem", 1, &["attempt to calculate the remainder with a divisor of zero"]),
+    ("saturating_add", 1, &[]),
+    ("saturating_sub", 1, &[]),
+    ("saturating_mul", 1, &[]),
+    ("unsigned_abs", 0, &[]),
+    ("abs_diff", 1, &[]),
+    ("count_ones", 0, &[]),
+    ("count_zeros", 0, &[]),
+    ("leading_zeros", 0, &[]),
+    ("trailing_zeros", 0, &[]),
+    ("rotate_left", 1, &[]),
+    ("rotate_right", 1, &[]),
+    ("swap_bytes", 0, &[]),
+    ("reverse_bits", 0, &[]),
+    ("is_positive", 0, &[]),
+    ("is_negative", 0, &[]),
+    ("is_power_of_two", 0, &[]),
+];
+const DIVISION: &[&str] = &["attempt to divide by zero", "attempt to divide with overflow"];
+const REMAINDER: &[&str] = &[
+    "attempt to calculate the remainder with a divisor of zero",
+    "attempt to calculate the remainder with overflow",
+];
+
+/// The faults of method `name`, if there is such a method with that many arguments.
+pub fn faults(name: &str, arguments: usize) -> Option<&'static [&'static str]> {
+    METHODS
+        .iter()
+        .find(|(known, count, _)| *known == name && *count == arguments)
+        .map(|(_, _, faults)| *faults)
+}
+
+impl Lower<'_> {
+    pub fn method(&mut self, call: &syn::ExprMethodCall) -> syn::Result<Lowered> {
+        let span = call.span();
+        let name = call.method.to_string();
+        let Some(faults) = faults(&name, call.args.len()) else {
+            return self.other_method(call, &name);
+        };
+        let receiver = self.expr(&call.receiver)?;
+        let (rust, values) = self.list(&call.args)?;
+        let (r, method) = (receiver.rust, &call.method);
+        let arguments = std::iter::once(receiver.ir).chain(values).collect();
+        let sites = faults.iter().map(|what| self.site(method, what)).collect();
+        let rust = quote_spanned!(span=> ::warpweft::element::scalar(#r).#method(#(#rust),*));
+        Ok(Lowered::new(rust, Expr::Method { name, arguments, sites }))
+    }
+
+    /// Methods that are not plain functions of numbers.
+    fn other_method(&mut self, call: &syn::ExprMethodCall, name: &str) -> syn::Result<Lowered> {
+        let span = call.span();
+        let method = &call.method;
+        match (name, call.args.len()) {
+            ("to_f64", 0) => {
+                let value = self.expr(&call.receiver)?;
+                let rust = value.rust;
+                let (rust, to) = self.typed(
+                    quote_spanned!(span=> ::warpweft::element::scalar(#rust).#method()),
+                    span,
+                );
+                return Ok(Lowered::new(rust, Expr::Cast { to, value: Box::new(value.ir) }));
+            }
+            ("len", 0) => {
+                // The length is part of the type; the array itself is not evaluated again.
+                let array = self.expr(&call.receiver)?;
+                let rust = array.rust;
+                let slot = self.slot(span);
+                let hole = self.hole(quote!(#slot.cuda_len(__unit)));
+                return Ok(Lowered::new(
+                    quote_spanned!(span=> #slot.array(#rust).len()),
+                    Expr::Value(hole),
+                ));
+            }
+            _ => {}
+        }
+        let instead = match name {
+            "clone" | "to_owned" => "values are copied: drop the call",
+            "into" => "write `T::from(x)` or `x as T`",
+            "checked_add" | "checked_sub" | "checked_mul" | "checked_div" | "checked_rem"
+            | "overflowing_add" | "overflowing_sub" | "overflowing_mul" => {
+                "use the `wrapping_` or `saturating_` form, or test before you compute"
+            }
+            "iter" | "iter_mut" | "into_iter" | "map" | "sum" | "fold" | "enumerate" | "zip"
+            | "rev" | "step_by" => "write a `for` loop over a range of indices",
+            "unwrap" | "expect" | "unwrap_or" | "is_some" | "is_none" => {
+                "device code has no `Option` and no `Result`: use a number or a `bool` beside it"
+            }
+            _ => {
+                "use a method of numbers listed in docs/element.md, or a function with `#[device]`"
+            }
+        };
+        Err(reject(
+            method,
+            format_args!(
+                "`{name}` with {} arguments is not a method of device code",
+                call.args.len()
+            ),
+            instead,
+        ))
+    }
+}

@@ -1,0 +1,161 @@
+//! From Rust's syntax to the IR, and to the typed shadow beside it.
+//!
+//! Macros see tokens, not types. So every expression is lowered twice at once: to an [`ir::Expr`],
+//! and to Rust tokens in which each place whose type the device text must name passes through a
+//! `warpweft::element::Slot`. The generated code type-checks those tokens in a closure that is
+//! never run; rustc thereby infers the slots' types, and holes print them.
+
+mod call;
+mod control;
+mod expr;
+mod method;
+mod pattern;
+mod place;
+mod scope;
+mod statement;
+
+use std::collections::HashSet;
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+
+use crate::ir::{Expr, Hole};
+pub use scope::{Binding, Scopes};
+
+/// One expression in both forms.
+pub struct Lowered {
+    /// The shadow.
+    pub rust: TokenStream,
+    pub ir: Expr,
+}
+
+impl Lowered {
+    pub fn new(rust: TokenStream, ir: Expr) -> Self {
+        Self { rust, ir }
+    }
+}
+
+/// What a pattern adds to the language: names that mean more than a local variable.
+pub trait Inputs {
+    /// The meaning of `expr` if it is one of the pattern's inputs, such as `u[[0, 1]]`.
+    fn input(&mut self, expr: &syn::Expr, lower: &mut Lower) -> syn::Result<Option<Lowered>>;
+    /// The error for a bare use of `name`, if it is reserved.
+    fn bare(&self, name: &Ident) -> Option<syn::Error>;
+}
+
+/// For functions with no inputs but their parameters.
+pub struct NoInputs;
+
+impl Inputs for NoInputs {
+    fn input(&mut self, _: &syn::Expr, _: &mut Lower) -> syn::Result<Option<Lowered>> {
+        Ok(None)
+    }
+    fn bare(&self, _: &Ident) -> Option<syn::Error> {
+        None
+    }
+}
+
+struct LoopFrame {
+    id: usize,
+    label: Option<String>,
+    /// Whether `break` may carry a value.
+    valued: bool,
+}
+
+/// The state of one function's lowering.
+pub struct Lower<'a> {
+    pub scopes: Scopes,
+    inputs: Option<&'a mut dyn Inputs>,
+    /// Rust expressions of type `String`, in terms of `unit`.
+    pub holes: Vec<TokenStream>,
+    /// Names of the slots that the shadow uses.
+    pub slots: Vec<Ident>,
+    loops: Vec<LoopFrame>,
+    counter: usize,
+    /// The function's own name, to find recursion.
+    function: String,
+    /// Type parameters in scope.
+    generics: HashSet<String>,
+}
+
+impl<'a> Lower<'a> {
+    pub fn new(function: &Ident, generics: &syn::Generics, inputs: &'a mut dyn Inputs) -> Self {
+        Self {
+            scopes: Scopes::default(),
+            inputs: Some(inputs),
+            holes: vec![],
+            slots: vec![],
+            loops: vec![],
+            counter: 0,
+            function: function.to_string(),
+            generics: generics.type_params().map(|p| p.ident.to_string()).collect(),
+        }
+    }
+
+    /// Asks the pattern about `expr`.
+    fn input(&mut self, expr: &syn::Expr) -> syn::Result<Option<Lowered>> {
+        let Some(inputs) = self.inputs.take() else { return Ok(None) };
+        let answer = inputs.input(expr, self);
+        self.inputs = Some(inputs);
+        answer
+    }
+
+    /// A new slot for a type found at `span`.
+    fn slot(&mut self, span: Span) -> Ident {
+        let slot = format_ident!("__slot{}", self.slots.len(), span = Span::mixed_site());
+        self.slots.push(slot.clone());
+        let mut slot = slot;
+        slot.set_span(Span::mixed_site().located_at(span));
+        slot
+    }
+
+    pub fn hole(&mut self, text: TokenStream) -> Hole {
+        self.holes.push(text);
+        self.holes.len() - 1
+    }
+
+    /// A slot around `rust` and the hole that names its type.
+    fn typed(&mut self, rust: TokenStream, span: Span) -> (TokenStream, Hole) {
+        let slot = self.slot(span);
+        let hole = self.hole(quote!(#slot.cuda(__unit)));
+        (quote_spanned!(span=> #slot.is(#rust)), hole)
+    }
+
+    /// A slot around `rust` and the hole with its value as a constant.
+    fn constant(&mut self, rust: TokenStream, span: Span) -> Lowered {
+        let slot = self.slot(span);
+        let hole = self.hole(quote_spanned!(span=> #slot.value(__unit, #rust)));
+        Lowered::new(quote_spanned!(span=> #slot.is(#rust)), Expr::Value(hole))
+    }
+
+    /// A hole with the number of a fault that `tokens` may raise.
+    fn site(&mut self, tokens: &impl Spanned, what: &str) -> Hole {
+        let span = tokens.span();
+        let line = quote_spanned!(span=> ::core::line!());
+        self.hole(quote! {
+            __unit.site(::warpweft::element::Site {
+                file: ::core::file!(),
+                line: #line,
+                what: #what,
+            }).to_string() + "u"
+        })
+    }
+
+    /// A unique name for the variable `ident`, and the scope's note of it.
+    pub fn declare(&mut self, ident: &Ident, binding: impl FnOnce(String) -> Binding) -> String {
+        let name = self.fresh(&ident.to_string());
+        self.scopes.insert(ident.to_string(), binding(name.clone()));
+        name
+    }
+
+    fn fresh(&mut self, stem: &str) -> String {
+        self.counter += 1;
+        format!("{}_{}", crate::emit::clean(stem), self.counter)
+    }
+
+    /// The value of `expr` if it is an integer constant known now.
+    pub fn known(&self, expr: &syn::Expr) -> Option<i128> {
+        crate::constant::evaluate(expr, &|name| self.scopes.get(name)?.value)
+    }
+}

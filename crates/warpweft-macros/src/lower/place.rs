@@ -1,0 +1,91 @@
+//! Places: what can be read and assigned.
+
+use quote::quote_spanned;
+use syn::Expr as E;
+use syn::spanned::Spanned;
+
+use super::expr::{binary_op, member};
+use super::{Lower, Lowered};
+use crate::diag::reject;
+use crate::ir::{Expr, Input};
+
+impl Lower<'_> {
+    /// `a.b`, `a.0` and `a[i]`.
+    pub fn place(&mut self, expr: &E) -> syn::Result<Lowered> {
+        let span = expr.span();
+        match expr {
+            E::Field(field) => {
+                let of = self.expr(&field.base)?;
+                let (rust, name) = (of.rust, &field.member);
+                let ir = Expr::Field(Box::new(of.ir), member(name));
+                Ok(Lowered::new(quote_spanned!(span=> #rust.#name), ir))
+            }
+            E::Index(index) => {
+                let array = self.expr(&index.expr)?;
+                let at = self.expr(&index.index)?;
+                let (a, i) = (array.rust, at.rust);
+                let site = self.site(&index.index, "index out of bounds");
+                let ir = Expr::Index { array: Box::new(array.ir), index: Box::new(at.ir), site };
+                Ok(Lowered::new(quote_spanned!(span=> #a[#i]), ir))
+            }
+            other => self.expr(other),
+        }
+    }
+
+    /// The left side of an assignment.
+    fn target(&mut self, expr: &E) -> syn::Result<Lowered> {
+        let place = self.expr(expr)?;
+        if assignable(&place.ir) {
+            return Ok(place);
+        }
+        Err(match expr {
+            E::Tuple(_) | E::Array(_) | E::Struct(_) => reject(
+                expr,
+                "device code has no destructuring assignment",
+                "assign one variable after another, or use `let`",
+            ),
+            _ => reject(
+                expr,
+                "this can't be assigned",
+                "assign a local variable, a member or an element of one",
+            ),
+        })
+    }
+
+    pub fn assign(&mut self, assign: &syn::ExprAssign) -> syn::Result<Lowered> {
+        let span = assign.span();
+        if let E::Infer(_) = &*assign.left {
+            return Err(reject(&assign.left, "`_ =` assigns nothing", "use `let _ =`"));
+        }
+        let value = self.expr(&assign.right)?;
+        let place = self.target(&assign.left)?;
+        let (p, v) = (place.rust, value.rust);
+        let ir = Expr::Assign { place: Box::new(place.ir), value: Box::new(value.ir) };
+        Ok(Lowered::new(quote_spanned!(span=> #p = #v), ir))
+    }
+
+    pub fn assign_op(&mut self, binary: &syn::ExprBinary) -> syn::Result<Lowered> {
+        let span = binary.span();
+        let value = self.expr(&binary.right)?;
+        let place = self.target(&binary.left)?;
+        let (p, v, token) = (place.rust, value.rust, &binary.op);
+        let Some((op, _)) = binary_op(token) else {
+            return Err(reject(token, "device code has no such operator", "use another"));
+        };
+        let sites = self.sites_of(op, token, &binary.right);
+        let ir = Expr::AssignOp { op, place: Box::new(place.ir), value: Box::new(value.ir), sites };
+        let rust = quote_spanned! {span=> {
+            ::warpweft::element::scalar(#p);
+            #p #token #v
+        }};
+        Ok(Lowered::new(rust, ir))
+    }
+}
+
+fn assignable(expr: &Expr) -> bool {
+    match expr {
+        Expr::Local(_) | Expr::Input(Input::Next { .. }) => true,
+        Expr::Field(of, _) | Expr::Index { array: of, .. } => assignable(of),
+        _ => false,
+    }
+}

@@ -1,0 +1,162 @@
+//! Blocks and the statements in them.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Expr as E, Item, Pat, Stmt};
+
+use super::{Binding, Lower};
+use crate::diag::{collect, reject};
+use crate::ir::{Block, Expr, Pattern, Statement};
+
+impl Lower<'_> {
+    /// A block and its shadow, without braces. `wanted`: whether the tail's value is used.
+    pub fn block(
+        &mut self,
+        statements: &[Stmt],
+        wanted: bool,
+    ) -> syn::Result<(TokenStream, Block)> {
+        self.scopes.enter();
+        let result = self.statements(statements, wanted);
+        self.scopes.leave();
+        result
+    }
+
+    fn statements(
+        &mut self,
+        statements: &[Stmt],
+        wanted: bool,
+    ) -> syn::Result<(TokenStream, Block)> {
+        let mut errors = None;
+        let mut rust = TokenStream::new();
+        let mut block = Block::default();
+        for (i, statement) in statements.iter().enumerate() {
+            let last = i + 1 == statements.len();
+            match self.statement(statement, last, wanted, &mut block) {
+                Ok(tokens) => rust.extend(tokens),
+                Err(error) => collect(&mut errors, error),
+            }
+        }
+        match errors {
+            Some(error) => Err(error),
+            None => Ok((rust, block)),
+        }
+    }
+
+    fn statement(
+        &mut self,
+        statement: &Stmt,
+        last: bool,
+        wanted: bool,
+        block: &mut Block,
+    ) -> syn::Result<TokenStream> {
+        match statement {
+            Stmt::Local(local) => self.local(local, block),
+            Stmt::Item(Item::Const(item)) => self.const_item(item, block),
+            Stmt::Item(item) => Err(reject(
+                item,
+                "only `const` items may stand inside a device function",
+                "move the item out of the function",
+            )),
+            Stmt::Expr(expr, None) if last && wanted => {
+                let value = self.expr(expr)?;
+                block.tail = Some(Box::new(value.ir));
+                Ok(value.rust)
+            }
+            Stmt::Expr(expr, semicolon) => {
+                let value = self.effect(expr)?;
+                block.statements.push(Statement::Expr(value.ir));
+                let rust = value.rust;
+                Ok(quote_spanned!(expr.span()=> #rust #semicolon))
+            }
+            Stmt::Macro(call) => {
+                let value = self.macro_call(&call.mac)?;
+                let rust = value.rust;
+                if last && wanted && call.semi_token.is_none() {
+                    block.tail = Some(Box::new(value.ir));
+                    return Ok(rust);
+                }
+                block.statements.push(Statement::Expr(value.ir));
+                Ok(quote!(#rust;))
+            }
+        }
+    }
+
+    /// An expression for its effect alone.
+    pub fn effect(&mut self, expr: &E) -> syn::Result<super::Lowered> {
+        match expr {
+            E::If(_) | E::Match(_) | E::Block(_) | E::Loop(_) => self.control(expr, false),
+            other => self.expr(other),
+        }
+    }
+
+    fn local(&mut self, local: &syn::Local, block: &mut Block) -> syn::Result<TokenStream> {
+        let Some(init) = &local.init else {
+            return Err(reject(
+                local,
+                "device code has no `let` without a value",
+                "give it a value: `let x = if condition { a } else { b };`",
+            ));
+        };
+        if let Some((_, otherwise)) = &init.diverge {
+            return Err(reject(
+                otherwise,
+                "device code has no `let` with `else`",
+                "use `if` or `match`",
+            ));
+        }
+        if let E::Reference(reference) = &*init.expr {
+            return Err(reject(
+                reference,
+                "device code keeps no references in variables",
+                "copy the value, or pass `&mut x` to a `#[device]` function",
+            ));
+        }
+        let value = self.expr(&init.expr)?;
+        let known = self.known(&init.expr);
+        // Names come into scope after the value: `let x = x + 1` reads the old one.
+        let pattern = self.pattern(&local.pat)?;
+        if !pattern.irrefutable() {
+            return Err(reject(&local.pat, "this pattern may not match", "use `match`"));
+        }
+        if let (Some(_), Pattern::Bind { name, mutable: false, inner: None }) = (known, &pattern)
+            && let Some(ident) = bound(&local.pat)
+        {
+            let binding = Binding { name: name.clone(), value: known, by_mut_ref: false };
+            self.scopes.insert(ident.to_string(), binding);
+        }
+        block.statements.push(Statement::Let(pattern, value.ir));
+        let (pat, rust) = (&local.pat, value.rust);
+        Ok(quote_spanned!(local.span()=> let #pat = #rust;))
+    }
+
+    /// A constant inside the body becomes a local of the same type.
+    fn const_item(&mut self, item: &syn::ItemConst, block: &mut Block) -> syn::Result<TokenStream> {
+        let value = self.expr(&item.expr)?;
+        let known = self.known(&item.expr);
+        let name =
+            self.declare(&item.ident, |name| Binding { name, value: known, by_mut_ref: false });
+        let pattern = Pattern::Bind { name, mutable: false, inner: None };
+        block.statements.push(Statement::Let(pattern, value.ir));
+        let (ty, rust, item) = (&item.ty, value.rust, item.to_token_stream());
+        Ok(quote!(#item let _: #ty = #rust;))
+    }
+
+    /// The whole body of a function; `wanted` is false when it returns nothing.
+    pub fn body(&mut self, body: &syn::Block, wanted: bool) -> syn::Result<(TokenStream, Block)> {
+        let (rust, mut block) = self.block(&body.stmts, wanted)?;
+        if !wanted {
+            block.statements.push(Statement::Expr(Expr::Return(None)));
+        }
+        Ok((rust, block))
+    }
+}
+
+/// The name that a simple pattern binds.
+fn bound(pat: &Pat) -> Option<&proc_macro2::Ident> {
+    match pat {
+        Pat::Ident(ident) => Some(&ident.ident),
+        Pat::Type(typed) => bound(&typed.pat),
+        _ => None,
+    }
+}

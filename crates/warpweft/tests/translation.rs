@@ -1,0 +1,97 @@
+//! What the attributes make of element functions, checked against calling them as Rust.
+
+use warpweft::element::{DeviceFn, Unit};
+use warpweft::prelude::*;
+use warpweft::stencil::{StencilElement, Tap};
+
+/// A helper.
+#[device]
+fn ring<T: Real>(a: T, b: T) -> T {
+    T::lit(0.5) * (a + b)
+}
+
+const WEIGHTS: [f32; 3] = [-2.5, 1.25, -0.125];
+
+/// Heat.
+#[stencil]
+fn diffuse(u: Near<f32, 3>, rate: f32) -> f32 {
+    let around = u[[-1, 0, 0]] + u[[1, 0, 0]] + ring(u[[0, -1, 0]], u[[0, 1, 0]]);
+    if around > 100.0 {
+        return 100.0;
+    }
+    u[[0, 0, 0]] + rate * (around - 6.0 * u[[0, 0, 0]])
+}
+
+#[stencil]
+fn wide<T: Real>(u: Near<T, 1>, rate: T) -> T {
+    let mut sum = T::default();
+    for k in 1..=4 {
+        sum += u[[-k]] + u[[k]];
+    }
+    u[[0]] + rate * sum
+}
+
+#[stencil]
+fn table(u: Near<f32, 1>) -> f32 {
+    let mut sum = WEIGHTS[0] * u[[0]];
+    for k in 1..=2 {
+        sum += WEIGHTS[k as usize] * (u[[-k]] + u[[k]]);
+    }
+    sum
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Fields)]
+#[repr(C)]
+struct Wave {
+    height: f32,
+    speed: f64,
+    wet: bool,
+}
+
+#[stencil]
+fn wave(now: Near<Wave, 2>, next: &mut Wave, dt: f64) {
+    let slope = now.height[[0, 1]] - now.height[[0, -1]];
+    next.speed += dt * slope as f64;
+    if now.wet[[0, 0]] && slope >= 0.0 {
+        next.height = now.height[[0, 0]] * 0.5;
+    }
+}
+
+fn tap<const D: usize>(field: usize, offset: [isize; D]) -> Tap<D> {
+    Tap { field, offset }
+}
+
+#[test]
+fn footprints_are_read_off_the_offsets() {
+    assert_eq!(
+        <wide<f32> as StencilElement<1>>::TAPS,
+        [-1, 1, -2, 2, -3, 3, -4, 4, 0].map(|k| tap(0, [k]))
+    );
+    assert_eq!(wave::WRITES, [0, 1]);
+    assert_eq!(wave::TAPS, [tap(0, [0, 1]), tap(0, [0, -1]), tap(2, [0, 0]), tap(0, [0, 0])]);
+}
+
+#[test]
+fn the_function_stays_callable() {
+    let volume = Volume::from_fn([3, 3, 3], |[z, y, x]| (z + 10 * y + 100 * x) as f32);
+    let found = diffuse::cell(volume.near([1, 1, 1]), 0.1);
+    assert_eq!(found, 100.0);
+    assert_eq!(ring(2.0, 4.0), 3.0);
+    let line = Volume::from_fn([9], |[x]| (x * x) as f64);
+    assert_eq!(wide::cell(line.near([4]), 0.5), 16.0 + 0.5 * (8.0 * 16.0 + 60.0));
+}
+
+#[test]
+fn an_element_becomes_one_struct_with_its_helpers_before_it() {
+    let mut unit = Unit::new();
+    assert_eq!(diffuse::cuda(&mut unit), "diffuse");
+    assert_eq!(diffuse::cuda(&mut unit), "diffuse");
+    assert_eq!(<ring<f32> as DeviceFn>::cuda(&mut unit), "ring");
+    assert_eq!(<ring<f64> as DeviceFn>::cuda(&mut unit), "ring_2");
+    let source = unit.source();
+    let (helper, element) =
+        (source.find(" ring(").unwrap(), source.find("struct diffuse").unwrap());
+    assert!(helper < element);
+    assert_eq!(source.matches("struct diffuse").count(), 1);
+    assert!(source.contains("now.template at<0, -1, 0, 0>()"), "{source}");
+}
