@@ -7,13 +7,19 @@
 #define WW_FN __device__ __forceinline__
 #define WW_CONST static __device__ constexpr
 #define WW_MATH(name) ::name
+#define WW_OFFSET(type, member) __INTADDR__(&((type*)0)->member)
+// A translated body may declare what it does not use, and return twice.
+#pragma nv_diag_suppress 111
+#pragma nv_diag_suppress 128
+#pragma nv_diag_suppress 177
+#pragma nv_diag_suppress 550
 #else
 #define WW_DEVICE 0
 #define WW_FN inline
 #define WW_CONST static constexpr
 #define WW_MATH(name) __builtin_##name
-#endif
 #define WW_OFFSET(type, member) __builtin_offsetof(type, member)
+#endif
 
 #if WW_DEVICE
 // The first fault since the host cleared it: a site's number, or 0.
