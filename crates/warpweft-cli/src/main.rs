@@ -1,3 +1,55 @@
-//! The `warpweft` command.
+//! The `warpweft` command. Everything it can do is in the library; here is only the talking.
 
-fn main() {}
+mod arguments;
+mod interrupt;
+mod output;
+mod plot;
+mod run;
+mod shell;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+/// One Rust function for one element, run on every core and GPU.
+#[derive(Parser)]
+#[command(name = "warpweft", version, subcommand_required = true, arg_required_else_help = true)]
+#[command(after_help = "Examples:
+  warpweft run heat                      a hot spot spreads; checked against the exact solution
+  warpweft run life --plot life.png      Conway's Game of Life and a picture of it")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run an application, check its answer and report.
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Run(Box<run::Run>),
+    /// Print a completion script for a shell.
+    Completions(shell::Completions),
+    /// Print the manual page.
+    Man,
+}
+
+fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| {
+        output::complain(&format!(
+            "this is a bug in warpweft; please report it with the command that led here: {panic}"
+        ));
+    }));
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // Help and version are "errors" with status 0.
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(error.exit_code() as u8);
+        }
+    };
+    match cli.command {
+        Command::Run(run) => run.execute(),
+        Command::Completions(completions) => completions.execute(Cli::command()),
+        Command::Man => shell::man(Cli::command()),
+    }
+}

@@ -1,8 +1,8 @@
 //! The exact solution of the discrete heat equation from a hot spot.
 //!
 //! Cosines and sines that fit the boundaries are eigenvectors of a symmetric difference operator,
-//! so one explicit step multiplies each by a known factor. The hot spot is a sum of few of them:
-//! per axis cos²ᵖ(φ/2) or sin⁵(φ), which is one in the middle and flat towards the faces.
+//! so one explicit step multiplies each by a known factor. The hot spot is a product of sums of few
+//! of them. It lies across or near the faces, or slopes at them, so that a boundary gone wrong shows.
 
 use std::f64::consts::PI;
 
@@ -118,24 +118,29 @@ impl Axis {
         };
         let (a, b) = (end(faces[0], false), end(faces[1], true));
         let held = faces.map(|face| matches!(face, Boundary::Dirichlet(_)));
-        // Angle of a cell, and the modes (multiple, coefficient).
-        let (angle, slope): (Box<dyn Fn(f64) -> f64>, f64) = match held {
+        let periodic = faces[0] == Boundary::Periodic;
+        let length = b - a;
+        // Angle at the first cell, its growth from cell to cell, and the modes: multiple, coefficient.
+        let (first, slope) = match held {
             // Half a wave of sine between two held ends, a quarter between a held and a free one.
-            [true, true] => (Box::new(|x| PI * (x - a) / (b - a)), PI / (b - a)),
-            [true, false] => (Box::new(|x| 0.5 * PI * (x - a) / (b - a)), 0.5 * PI / (b - a)),
-            [false, true] => (Box::new(|x| 0.5 * PI * (b - x) / (b - a)), 0.5 * PI / (b - a)),
-            [false, false] => (Box::new(|x| 2.0 * PI * (x - a) / (b - a) - PI), 2.0 * PI / (b - a)),
+            [true, true] => (PI * -a / length, PI / length),
+            [true, false] => (0.5 * PI * -a / length, 0.5 * PI / length),
+            [false, true] => (0.5 * PI * b / length, -0.5 * PI / length),
+            // A whole wave around, its top an eighth from the first face; else half a wave.
+            [false, false] if periodic => (-0.25 * PI, 2.0 * PI / length),
+            [false, false] => (PI * -a / length, PI / length),
         };
         let sine = held[0] || held[1];
         let modes: &[(f64, f64)] = if sine {
-            // sin⁵φ = (10 sin φ − 5 sin 3φ + sin 5φ) / 16
-            &[(1.0, 0.625), (3.0, -0.3125), (5.0, 0.0625)]
-        } else {
+            &[(1.0, 0.9), (3.0, -0.1)]
+        } else if periodic {
             // cos⁸(φ/2) = (35 + 56 cos φ + 28 cos 2φ + 8 cos 3φ + cos 4φ) / 128
             &[(0.0, 0.2734375), (1.0, 0.4375), (2.0, 0.21875), (3.0, 0.0625), (4.0, 0.0078125)]
+        } else {
+            &[(0.0, 0.4), (1.0, 0.35), (2.0, 0.25)]
         };
         let wave = |k: f64, x: usize| {
-            let angle = k * angle(x as f64);
+            let angle = k * (first + slope * x as f64);
             if sine { angle.sin() } else { angle.cos() }
         };
         let eigenvalue = |k: f64| {
@@ -206,10 +211,17 @@ mod tests {
     }
 
     #[test]
-    fn the_spot_is_one_in_the_middle_and_nothing_at_the_faces() {
-        let spot = HotSpot::new(&[65], &[[Boundary::Neumann; 2]], weights(2).unwrap(), 0.25);
-        let line = values(&spot.unwrap(), 0);
-        assert!((line[32] - 1.0).abs() < 1e-12 && line[0] < 1e-12 && line[16] > 0.01, "{line:?}");
+    fn the_spot_reaches_the_faces_it_is_free_or_periodic_at_and_slopes_at_held_ones() {
+        let line = |faces| {
+            let spot = HotSpot::new(&[64], &[faces], weights(2).unwrap(), 0.25);
+            values(&spot.unwrap(), 0)
+        };
+        let around = line([Boundary::Periodic; 2]);
+        assert!((around[8] - 1.0).abs() < 1e-12 && around[0] > 0.5 && around[63] > 0.4);
+        let free = line([Boundary::Neumann; 2]);
+        assert!(free[0] > 0.9 && free[63] > 0.2);
+        let held = line([Boundary::Dirichlet(0.0); 2]);
+        assert!(held[0] > 0.02 && (held[0] - held[63]).abs() < 1e-12 && held[31] > 0.99);
     }
 
     #[test]

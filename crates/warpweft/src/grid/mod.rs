@@ -3,4 +3,4 @@
 pub mod io;
 mod volume;
 
-pub use volume::Volume;
+pub use volume::{Volume, check_extents};

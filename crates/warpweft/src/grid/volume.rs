@@ -58,22 +58,7 @@ impl<S: Fields, const D: usize> Volume<S, D> {
     /// As [`Volume::try_from_fn`].
     pub fn zeroed(extents: [usize; D]) -> Result<Self> {
         const { assert!(D >= 1 && D <= 4, "a volume has 1 to 4 dimensions") };
-        if let Some(axis) = extents.iter().position(|&n| n == 0) {
-            return Err(Error::spec(
-                format!("extent 0 on axis {axis} of {extents:?}"),
-                "every extent must be at least 1",
-            ));
-        }
-        let cells = extents
-            .iter()
-            .try_fold(1usize, |n, &e| n.checked_mul(e))
-            .filter(|&n| n <= isize::MAX as usize / 8 / MAX_FIELDS)
-            .ok_or_else(|| {
-                Error::spec(
-                    format!("extents {extents:?} have more cells than memory can address"),
-                    "choose smaller extents",
-                )
-            })?;
+        let cells = check_extents(extents)?;
         let mut fields = Vec::with_capacity(S::FIELDS.len());
         for field in S::FIELDS {
             let words = (cells * field.kind.size()).div_ceil(8);
@@ -207,6 +192,29 @@ impl<S: Fields, const D: usize> Volume<S, D> {
         }
         Some(index)
     }
+}
+
+/// The number of cells of `extents`, if a volume can have them.
+///
+/// # Errors
+/// A zero extent, or more cells than memory can address.
+pub fn check_extents<const D: usize>(extents: [usize; D]) -> Result<usize> {
+    if let Some(axis) = extents.iter().position(|&n| n == 0) {
+        return Err(Error::spec(
+            format!("extent 0 on axis {axis} of {extents:?}"),
+            "every extent must be at least 1",
+        ));
+    }
+    extents
+        .iter()
+        .try_fold(1usize, |n, &e| n.checked_mul(e))
+        .filter(|&n| n <= isize::MAX as usize / 8 / MAX_FIELDS)
+        .ok_or_else(|| {
+            Error::spec(
+                format!("extents {extents:?} have more cells than memory can address"),
+                "choose smaller extents",
+            )
+        })
 }
 
 fn zeroed_words(words: usize) -> Result<Vec<u64>> {

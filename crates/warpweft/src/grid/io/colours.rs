@@ -94,6 +94,24 @@ impl Picture {
     }
 }
 
+/// The least and the greatest finite value of the plane that [`Picture::of_middle`] shows; 0 and 1
+/// when there is none.
+///
+/// # Errors
+/// There is no field number `field`.
+pub fn middle_range<S: Fields, const D: usize>(
+    volume: &Volume<S, D>,
+    field: usize,
+) -> Result<[f64; 2]> {
+    let values = middle(volume, field)?;
+    let finite = values.into_iter().filter(|value| value.is_finite());
+    let range = finite.fold(None, |range: Option<[f64; 2]>, value| {
+        let [low, high] = range.unwrap_or([value; 2]);
+        Some([low.min(value), high.max(value)])
+    });
+    Ok(range.unwrap_or([0.0, 1.0]))
+}
+
 /// The rows and columns of the middle plane.
 fn plane<const D: usize>(extents: [usize; D]) -> [usize; 2] {
     [if D > 1 { extents[D - 2] } else { 1 }, extents[D - 1]]

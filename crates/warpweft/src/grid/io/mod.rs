@@ -6,5 +6,5 @@ pub mod png;
 pub mod vti;
 mod whole;
 
-pub use colours::{Colours, Picture};
+pub use colours::{Colours, Picture, middle_range};
 pub use whole::{check_writable, write_whole};

@@ -1,0 +1,170 @@
+//! `--boundary periodic` or face by face, `--boundary neumann,z=periodic,y-low=dirichlet:1`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use warpweft::prelude::*;
+
+/// Axis names, fastest first: with three dimensions `z`, `y` and `x` are axes 0, 1 and 2.
+const NAMES: [&str; 4] = ["x", "y", "z", "w"];
+
+/// Boundaries in the order given; later ones win.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoundaryChoice(Vec<Item>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Item {
+    /// Axis counted from the fastest and face; all when `None`.
+    place: Option<(usize, Option<Face>)>,
+    boundary: Boundary,
+}
+
+impl FromStr for BoundaryChoice {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let items = text.split(',').map(|item| match item.split_once('=') {
+            Some((place, kind)) if kind_of(place).is_err() => {
+                Ok(Item { place: Some(place_of(place)?), boundary: kind_of(kind)? })
+            }
+            _ => Ok(Item { place: None, boundary: kind_of(item)? }),
+        });
+        items.collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// `z`, `z-low` or `z-high`.
+fn place_of(text: &str) -> Result<(usize, Option<Face>), String> {
+    let (name, face) = match text.split_once('-') {
+        None => (text, None),
+        Some((name, "low")) => (name, Some(Face::Low)),
+        Some((name, "high")) => (name, Some(Face::High)),
+        Some((_, face)) => return Err(format!("no face '{face}'; low or high")),
+    };
+    let axis = NAMES.iter().position(|known| *known == name);
+    axis.map(|axis| (axis, face)).ok_or_else(|| format!("no axis '{name}'; x, y, z or w"))
+}
+
+/// `periodic`, `neumann`, `mirror`, `dirichlet` or `dirichlet` with a value after `=` or `:`.
+fn kind_of(text: &str) -> Result<Boundary, String> {
+    let (name, value) = match text.split_once(['=', ':']) {
+        Some((name, value)) => (name, Some(value)),
+        None => (text, None),
+    };
+    match (name, value) {
+        ("periodic", None) => Ok(Boundary::Periodic),
+        ("neumann", None) => Ok(Boundary::Neumann),
+        ("mirror", None) => Ok(Boundary::Mirror),
+        ("dirichlet", None) => Ok(Boundary::Dirichlet(0.0)),
+        ("dirichlet", Some(value)) => match value.parse::<f64>() {
+            Ok(value) => Ok(Boundary::Dirichlet(value)),
+            Err(_) => Err(format!("'{value}' is not a value for a dirichlet boundary")),
+        },
+        _ => Err(format!("no boundary '{text}'; periodic, neumann, mirror or dirichlet[=value]")),
+    }
+}
+
+impl BoundaryChoice {
+    /// The boundary of every face.
+    ///
+    /// # Errors
+    /// An axis is named that `D` dimensions don't have.
+    pub fn faces<const D: usize>(&self) -> Result<[[Boundary; 2]; D]> {
+        let mut faces = [[Boundary::Periodic; 2]; D];
+        for item in &self.0 {
+            match item.place {
+                None => faces = [[item.boundary; 2]; D],
+                Some((axis, face)) => {
+                    let Some(d) = (D - 1).checked_sub(axis) else {
+                        return Err(Error::spec(
+                            format!("--boundary names axis {} of {D} dimensions", NAMES[axis]),
+                            format!("the axes are {}", NAMES[..D].join(", ")),
+                        ));
+                    };
+                    match face {
+                        None => faces[d] = [item.boundary; 2],
+                        Some(face) => faces[d][face as usize] = item.boundary,
+                    }
+                }
+            }
+        }
+        Ok(faces)
+    }
+}
+
+/// Puts the boundaries of all faces onto a stencil.
+pub fn apply<S: warpweft::element::Fields, const D: usize>(
+    mut stencil: Stencil<S, D>,
+    faces: &[[Boundary; 2]; D],
+) -> Stencil<S, D> {
+    for (axis, pair) in faces.iter().enumerate() {
+        stencil = stencil.face(axis, Face::Low, pair[0]).face(axis, Face::High, pair[1]);
+    }
+    stencil
+}
+
+impl fmt::Display for BoundaryChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, item) in self.0.iter().enumerate() {
+            if i > 0 {
+                write!(f, ",")?;
+            }
+            if let Some((axis, face)) = item.place {
+                write!(f, "{}", NAMES[axis])?;
+                match face {
+                    None => write!(f, "=")?,
+                    Some(Face::Low) => write!(f, "-low=")?,
+                    Some(Face::High) => write!(f, "-high=")?,
+                }
+            }
+            match item.boundary {
+                Boundary::Periodic => write!(f, "periodic")?,
+                Boundary::Neumann => write!(f, "neumann")?,
+                Boundary::Mirror => write!(f, "mirror")?,
+                Boundary::Dirichlet(value) => write!(f, "dirichlet:{value}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Boundary::{Dirichlet, Mirror, Neumann, Periodic};
+
+    fn faces(text: &str) -> [[Boundary; 2]; 3] {
+        text.parse::<BoundaryChoice>().unwrap().faces().unwrap()
+    }
+
+    #[test]
+    fn faces_are_named_by_axis_and_end_and_later_ones_win() {
+        assert_eq!(faces("mirror"), [[Mirror; 2]; 3]);
+        assert_eq!(faces("dirichlet=2.5"), [[Dirichlet(2.5); 2]; 3]);
+        assert_eq!(
+            faces("neumann,z=periodic,y-low=dirichlet:1,x-high=dirichlet=-2"),
+            [[Periodic; 2], [Dirichlet(1.0), Neumann], [Neumann, Dirichlet(-2.0)]]
+        );
+    }
+
+    #[test]
+    fn what_is_shown_reads_back_the_same() {
+        let choice: BoundaryChoice = "neumann,z-low=dirichlet:0.5,x=periodic".parse().unwrap();
+        assert_eq!(choice.to_string().parse(), Ok(choice));
+    }
+
+    #[test]
+    fn what_is_no_boundary_is_named() {
+        for (text, expect) in [
+            ("open", "no boundary 'open'"),
+            ("q=periodic", "no axis 'q'"),
+            ("z-left=periodic", "no face 'left'"),
+            ("dirichlet=warm", "'warm' is not a value"),
+            ("z=", "no boundary ''"),
+        ] {
+            let refusal = text.parse::<BoundaryChoice>().unwrap_err();
+            assert!(refusal.contains(expect), "{refusal}");
+        }
+        let choice: BoundaryChoice = "w=neumann".parse().unwrap();
+        assert!(choice.faces::<2>().unwrap_err().to_string().contains("axis w of 2 dimensions"));
+    }
+}

@@ -1,0 +1,11 @@
+//! What users write on the command line, as types.
+
+mod boundary;
+mod device;
+mod size;
+mod until;
+
+pub use boundary::{BoundaryChoice, apply};
+pub use device::DeviceChoice;
+pub use size::Size;
+pub use until::UntilChoice;

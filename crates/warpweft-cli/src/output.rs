@@ -1,0 +1,65 @@
+//! Speaking to the user: whole texts to standard output, one-line errors to standard error.
+
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+use warpweft::Error;
+
+use crate::interrupt;
+
+/// Writes `text` and a newline to standard output. A reader that went away (`| head`) is no error.
+pub fn say(text: &str) -> ExitCode {
+    let mut out = std::io::stdout().lock();
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            complain(&format!("standard output: {error}"));
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+/// Writes one line to standard error.
+pub fn complain(what: &str) {
+    // There is nowhere left to say that standard error is closed.
+    let _ = writeln!(std::io::stderr(), "error: {what}");
+}
+
+/// Says what went wrong; 2 for what the user asked for, 130 for Ctrl-C, 1 for the rest.
+pub fn fail(error: &Error) -> ExitCode {
+    complain(&error.to_string());
+    ExitCode::from(match error {
+        Error::Spec { .. } => 2,
+        Error::Interrupted { .. } => interrupt::STATUS,
+        _ => 1,
+    })
+}
+
+/// A number with the prefix that leaves one to three digits before the point: `4.53 G`.
+pub fn scaled(value: f64) -> String {
+    let prefixes = [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+    let (scale, prefix) =
+        prefixes.into_iter().find(|(scale, _)| value.abs() >= *scale).unwrap_or((1.0, ""));
+    let value = value / scale;
+    let digits = if value.abs() >= 100.0 {
+        0
+    } else if value.abs() >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.digits$} {prefix}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_three_digits() {
+        assert_eq!(scaled(4.534e9), "4.53 G");
+        assert_eq!(scaled(501.2e9), "501 G");
+        assert_eq!(scaled(12.0), "12.0 ");
+        assert_eq!(scaled(0.0), "0.00 ");
+    }
+}

@@ -1,0 +1,197 @@
+//! A picture of a volume's middle plane with axes and a colour bar; of a line, its curve.
+
+mod font;
+
+use std::path::Path;
+
+use warpweft::element::Scalar;
+use warpweft::grid::io::{Colours, Picture, png};
+use warpweft::prelude::*;
+
+use crate::run::Look;
+
+const PAPER: [u8; 3] = [255; 3];
+const INK: [u8; 3] = [40; 3];
+/// Pixels around the plane: left, top, right, bottom.
+const MARGINS: [usize; 4] = [70, 44, 150, 44];
+/// The longer side of the plane, at most and at least, in pixels.
+const SIDES: [usize; 2] = [1024, 512];
+
+/// Draws `volume` and writes it to the PNG file at `path`.
+///
+/// # Errors
+/// The file can't be written.
+pub fn save<T: Scalar, const D: usize>(
+    path: &Path,
+    title: &str,
+    volume: &Volume<T, D>,
+    look: Look,
+) -> Result<()> {
+    png::write(path, &draw(title, volume, look)?)
+}
+
+fn draw<T: Scalar, const D: usize>(
+    title: &str,
+    volume: &Volume<T, D>,
+    look: Look,
+) -> Result<Picture> {
+    let (plane, cells) = if D == 1 {
+        (curve(volume, look), [None, Some(volume.len())])
+    } else {
+        let cells = Picture::of_middle(volume, 0, look.range, look.colours)?;
+        (fitted(&cells), [Some(cells.height), Some(cells.width)])
+    };
+    let [left, top, right, bottom] = MARGINS;
+    let mut page = Picture::filled(left + plane.width + right, top + plane.height + bottom, PAPER);
+    paste(&mut page, &plane, [left, top]);
+    frame(&mut page, [left, top], [plane.width, plane.height]);
+    font::write(&mut page, [left, top - 28], title, INK);
+
+    // Index ticks at the ends of both axes.
+    let names = ["y", "x"];
+    if let Some(rows) = cells[0] {
+        font::write_right(&mut page, [left - 8, top], "0", INK);
+        let last = (rows - 1).to_string();
+        font::write_right(&mut page, [left - 8, top + plane.height - font::HEIGHT], &last, INK);
+        let middle = top + (plane.height - font::HEIGHT) / 2;
+        font::write_right(&mut page, [left - 8, middle], names[0], INK);
+    } else {
+        font::write_right(&mut page, [left - 8, top], &label(look.range[1]), INK);
+        let low = top + plane.height - font::HEIGHT;
+        font::write_right(&mut page, [left - 8, low], &label(look.range[0]), INK);
+    }
+    if let Some(columns) = cells[1] {
+        let below = top + plane.height + 10;
+        font::write(&mut page, [left, below], "0", INK);
+        font::write_right(&mut page, [left + plane.width, below], &(columns - 1).to_string(), INK);
+        font::write(&mut page, [left + plane.width / 2, below], names[1], INK);
+    }
+    if D > 1 {
+        bar(&mut page, [left + plane.width + 20, top], plane.height, look);
+    }
+    Ok(page)
+}
+
+/// The plane enlarged by a whole factor, or thinned to every n-th cell, to fit a screen.
+fn fitted(cells: &Picture) -> Picture {
+    let longer = cells.width.max(cells.height);
+    let grow = (SIDES[1] / longer).max(1);
+    let thin = longer.div_ceil(SIDES[0]);
+    let scaled = |n: usize| (n * grow).div_ceil(thin);
+    let (width, height) = (scaled(cells.width), scaled(cells.height));
+    let mut pixels = Vec::with_capacity(width * height);
+    for y in 0..height {
+        for x in 0..width {
+            pixels.push(cells.pixels[y * thin / grow * cells.width + x * thin / grow]);
+        }
+    }
+    Picture { width, height, pixels }
+}
+
+/// A line's values as a curve.
+fn curve<T: Scalar, const D: usize>(volume: &Volume<T, D>, look: Look) -> Picture {
+    let (width, height) = (SIDES[0], SIDES[1]);
+    let mut picture = Picture::filled(width, height, PAPER);
+    let span = (look.range[1] - look.range[0]).max(f64::MIN_POSITIVE);
+    let cells = volume.as_slice();
+    let mut last = None;
+    for x in 0..width {
+        let value = cells[x * (cells.len() - 1) / (width - 1)].to_f64();
+        if value.is_nan() {
+            last = None;
+            continue;
+        }
+        let part = ((value - look.range[0]) / span).clamp(0.0, 1.0);
+        let y = ((1.0 - part) * (height - 1) as f64).round() as usize;
+        let from = last.unwrap_or(y);
+        for y in from.min(y)..=from.max(y) {
+            picture.pixels[y * width + x] = Colours::Viridis.of(0.3);
+        }
+        last = Some(y);
+    }
+    picture
+}
+
+/// The colour bar with the values of its ends and middle.
+fn bar(page: &mut Picture, [x, y]: [usize; 2], height: usize, look: Look) {
+    let width = 18;
+    for row in 0..height {
+        let part = 1.0 - row as f64 / (height - 1).max(1) as f64;
+        let start = (y + row) * page.width + x;
+        page.pixels[start..start + width].fill(look.colours.of(part));
+    }
+    frame(page, [x, y], [width, height]);
+    let middle = 0.5 * (look.range[0] + look.range[1]);
+    let room = height.saturating_sub(font::HEIGHT);
+    let mut labels = vec![(look.range[1], 0), (look.range[0], room)];
+    if room > 4 * font::HEIGHT {
+        labels.push((middle, room / 2));
+    }
+    for (value, below) in labels {
+        font::write(page, [x + width + 8, y + below], &label(value), INK);
+    }
+}
+
+/// A number short enough for a tick.
+fn label(value: f64) -> String {
+    if value == 0.0 || (0.01..10_000.0).contains(&value.abs()) {
+        let text = format!("{value:.3}");
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    } else {
+        format!("{value:.1e}")
+    }
+}
+
+fn paste(page: &mut Picture, part: &Picture, [x, y]: [usize; 2]) {
+    for (row, pixels) in part.pixels.chunks_exact(part.width).enumerate() {
+        let start = (y + row) * page.width + x;
+        page.pixels[start..start + part.width].copy_from_slice(pixels);
+    }
+}
+
+/// A line around a box, one pixel outside it.
+fn frame(page: &mut Picture, [x, y]: [usize; 2], [width, height]: [usize; 2]) {
+    for row in [y - 1, y + height] {
+        page.pixels[row * page.width + x - 1..][..width + 2].fill(INK);
+    }
+    for row in y..y + height {
+        page.pixels[row * page.width + x - 1] = INK;
+        page.pixels[row * page.width + x + width] = INK;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOOK: Look = Look { range: [0.0, 1.0], colours: Colours::Grey };
+
+    #[test]
+    fn every_shape_fits_a_screen_and_shows_its_cells() {
+        for extents in [[1, 1], [1, 5000], [3000, 2], [700, 900], [4096, 4096]] {
+            let volume = Volume::<f32, 2>::zeroed(extents).unwrap();
+            let page = draw("t", &volume, LOOK).unwrap();
+            let [left, top, right, bottom] = MARGINS;
+            assert!(page.width <= SIDES[0] + left + right, "{extents:?}: {}", page.width);
+            assert!(page.height <= SIDES[0] + top + bottom, "{extents:?}: {}", page.height);
+            assert_eq!(page.pixels.len(), page.width * page.height);
+            assert_eq!(page.pixels[top * page.width + left], [0; 3]);
+        }
+    }
+
+    #[test]
+    fn a_line_is_drawn_as_a_curve() {
+        let line = Volume::from_fn([10], |[x]| x as f64 / 9.0);
+        let page = curve(&line, LOOK);
+        let dark = |y: usize, x: usize| page.pixels[y * page.width + x] != PAPER;
+        assert!(dark(page.height - 1, 0) && dark(0, page.width - 1) && !dark(0, 0));
+    }
+
+    #[test]
+    fn ticks_are_short() {
+        let cases = [(0.0, "0"), (0.5, "0.5"), (12.3456, "12.346"), (1e-7, "1.0e-7"), (-3.0, "-3")];
+        for (value, expect) in cases {
+            assert_eq!(label(value), expect);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Comparing a result with an oracle.
+
+use serde::Serialize;
+use warpweft::element::Scalar;
+use warpweft::prelude::*;
+use warpweft_apps::plain::{Place, Plain};
+
+/// Cell updates that the straightforward loop is given: about a second.
+const PLAIN_UPDATES: u64 = 20_000_000;
+
+/// How a result compares with an oracle.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    /// What it was compared with.
+    pub oracle: String,
+    /// The largest difference of a cell.
+    pub error: Option<f64>,
+    /// What rounding allows.
+    pub tolerance: Option<f64>,
+    /// Whether the error is within the tolerance; `None` when nothing was compared.
+    pub passed: Option<bool>,
+}
+
+impl Check {
+    /// A comparison that was made.
+    pub fn made(oracle: impl Into<String>, error: f64, tolerance: f64) -> Self {
+        let passed = Some(error <= tolerance);
+        Self { oracle: oracle.into(), error: Some(error), tolerance: Some(tolerance), passed }
+    }
+
+    /// A comparison that was not made, and why.
+    pub fn none(reason: impl Into<String>) -> Self {
+        Self { oracle: reason.into(), error: None, tolerance: None, passed: None }
+    }
+}
+
+/// The difference of two values; none when both are NaN or the same infinity.
+pub fn difference(a: f64, b: f64) -> f64 {
+    if a == b || (a.is_nan() && b.is_nan()) { 0.0 } else { (a - b).abs() }
+}
+
+/// The larger of two differences, NaN when either is.
+pub fn worse(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
+}
+
+/// How often the straightforward loop is run on `cells` cells for a run of `done` steps.
+pub fn plain_steps(cells: usize, done: u64) -> u64 {
+    (PLAIN_UPDATES / cells.max(1) as u64).max(1).min(done)
+}
+
+/// Compares `after`, the state `steps` steps after `before`, with the straightforward loop; `done`
+/// is what the whole run did.
+pub fn against_plain<T: Scalar, const D: usize>(
+    before: &Volume<T, D>,
+    after: &Volume<T, D>,
+    faces: &[[Boundary; 2]; D],
+    (radius, update): (usize, impl Fn(Place<'_>) -> f64),
+    (steps, done): (u64, u64),
+    tolerance: f64,
+) -> Check {
+    let cells = before.as_slice().iter().map(|&cell| cell.to_f64());
+    let mut plain = Plain::new(&before.extents(), radius, faces, cells);
+    for _ in 0..steps {
+        plain.step(&update);
+    }
+    let error = after
+        .as_slice()
+        .iter()
+        .zip(plain.cells())
+        .map(|(&a, b)| difference(a.to_f64(), b))
+        .fold(0.0, worse);
+    let oracle = if steps == done {
+        "straightforward loop".to_string()
+    } else {
+        format!("straightforward loop, first {steps} of {done} steps")
+    };
+    Check::made(oracle, error, tolerance)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nan_where_it_belongs_is_no_difference_and_elsewhere_fails() {
+        assert_eq!(difference(f64::NAN, f64::NAN), 0.0);
+        assert_eq!(difference(f64::INFINITY, f64::INFINITY), 0.0);
+        let error = [difference(1.0, 1.0), difference(f64::NAN, 1.0), difference(2.0, 1.0)]
+            .into_iter()
+            .fold(0.0, worse);
+        assert_eq!(Check::made("x", error, 9.0).passed, Some(false));
+    }
+
+    #[test]
+    fn the_loop_does_at_least_one_step_and_at_most_all() {
+        assert_eq!(plain_steps(usize::MAX, 10), 1);
+        assert_eq!(plain_steps(16, 10), 10);
+        assert_eq!(plain_steps(1_000_000, 1_000), 20);
+    }
+}

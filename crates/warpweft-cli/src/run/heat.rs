@@ -1,0 +1,250 @@
+//! `warpweft run heat`.
+
+use serde_json::{Value, json};
+use warpweft::element::{Scalar, ScalarKind};
+use warpweft::grid::io::{Colours, middle_range};
+use warpweft::prelude::*;
+use warpweft_apps::heat::{self, Conducts, HotSpot};
+use warpweft_apps::soup::SplitMix;
+
+use super::check::{Check, against_plain, difference, plain_steps, worse};
+use super::files::{self, Look};
+use super::job::{self, Job};
+use super::options::Options;
+use super::outcome::Outcome;
+
+/// Heat conduction.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  warpweft run heat --plot
+  warpweft run heat --size 512 --order 8 --dtype f64 --device gpu
+  warpweft run heat --size 300x400 --boundary neumann,y-low=dirichlet:1 --steps 5000 --output heat.npy
+  warpweft run heat --input photo.png --steps 20 --plot blurred.png")]
+pub struct Heat {
+    /// Order of accuracy in space: 2, 4, 6 or 8.
+    #[arg(long, default_value_t = 2)]
+    order: usize,
+    /// Diffusion number: diffusivity times the time step over the cell size squared.
+    #[arg(long, default_value_t = 0.1)]
+    rate: f64,
+    /// Dimensions, 1 to 3 [default: what --size or --input has, else 3].
+    #[arg(long)]
+    dims: Option<usize>,
+    /// Scalar: f32 or f64 [default: what --input holds, else f32].
+    #[arg(long)]
+    dtype: Option<Real>,
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Real {
+    F32,
+    F64,
+}
+
+impl Heat {
+    /// Runs it in the dimensions and the scalar that the arguments and the input agree on.
+    pub fn run(&self) -> Result<Outcome> {
+        let (mut shape, mut kind) = (None, None);
+        if let Some(path) = &self.options.input {
+            let (extents, scalar) = files::shape_of(path)?;
+            shape = Some(extents);
+            kind = match scalar {
+                None => None,
+                Some(ScalarKind::F32) => Some(Real::F32),
+                Some(ScalarKind::F64) => Some(Real::F64),
+                Some(other) => {
+                    return Err(Error::file(
+                        path,
+                        format!("holds {}, heat is f32 or f64", other.name()),
+                        "convert it with `array.astype('float32')`",
+                    ));
+                }
+            };
+        }
+        let said = [
+            ("--dims", self.dims),
+            ("--size", self.options.size.as_ref().and_then(|size| size.dims())),
+            ("--input", shape.as_ref().map(Vec::len)),
+        ];
+        let mut agreed: Option<(&str, usize)> = None;
+        for (who, dims) in said {
+            let Some(dims) = dims else { continue };
+            match agreed {
+                Some((other, agreed)) if agreed != dims => {
+                    return Err(Error::spec(
+                        format!("{other} says {agreed} dimensions, {who} {dims}"),
+                        "leave one of them out",
+                    ));
+                }
+                _ => agreed = Some((who, dims)),
+            }
+        }
+        let dims = agreed.map_or(3, |(_, dims)| dims);
+        let shape = shape.as_deref();
+        match (dims, self.dtype.or(kind).unwrap_or(Real::F32)) {
+            (1, Real::F32) => self.run_in::<f32, 1>(shape, [1 << 20]),
+            (1, Real::F64) => self.run_in::<f64, 1>(shape, [1 << 20]),
+            (2, Real::F32) => self.run_in::<f32, 2>(shape, [2048; 2]),
+            (2, Real::F64) => self.run_in::<f64, 2>(shape, [2048; 2]),
+            (3, Real::F32) => self.run_in::<f32, 3>(shape, [256; 3]),
+            (3, Real::F64) => self.run_in::<f64, 3>(shape, [256; 3]),
+            (dims, _) => Err(Error::spec(format!("heat in {dims} dimensions"), "choose 1, 2 or 3")),
+        }
+    }
+
+    fn run_in<T: Conducts<D>, const D: usize>(
+        &self,
+        shape: Option<&[usize]>,
+        default: [usize; D],
+    ) -> Result<Outcome> {
+        let case = Case::<D> {
+            heat: self,
+            extents: self.options.extents(shape, default)?,
+            faces: self.options.boundary.faces()?,
+        };
+        job::run::<T, D>(&case, &self.options, self.options.steps.unwrap_or(200))
+    }
+}
+
+/// Heat in `D` dimensions.
+struct Case<'a, const D: usize> {
+    heat: &'a Heat,
+    extents: [usize; D],
+    faces: [[Boundary; 2]; D],
+}
+
+impl<const D: usize> Case<'_, D> {
+    /// The exact solution from the hot spot, where there is one.
+    fn exact(&self) -> Result<Option<HotSpot>> {
+        let options = &self.heat.options;
+        if options.input.is_some() || options.seed.is_some() {
+            return Ok(None);
+        }
+        let weights = heat::weights(self.heat.order)?;
+        Ok(HotSpot::new(&self.extents, &self.faces, weights, self.heat.rate))
+    }
+
+    fn hot_spot<T: Scalar>(&self) -> Result<Volume<T, D>> {
+        let spot = match self.exact()? {
+            Some(spot) => Some(spot),
+            // No mode fits the boundaries: any smooth start will do, such as that of free faces.
+            None => {
+                let weights = heat::weights(self.heat.order)?;
+                let faces = [[Boundary::Neumann; 2]; D];
+                HotSpot::new(&self.extents, &faces, weights, self.heat.rate)
+            }
+        };
+        let mut volume = Volume::<T, D>::zeroed(self.extents)?;
+        if let Some(spot) = spot {
+            let width = self.extents[D - 1];
+            spot.rows(0, |row, values| {
+                let cells = &mut volume.as_mut_slice()[row * width..][..width];
+                for (cell, &value) in cells.iter_mut().zip(values) {
+                    *cell = T::from_f64(value);
+                }
+            });
+        }
+        Ok(volume)
+    }
+}
+
+impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
+    fn app(&self) -> &'static str {
+        "heat"
+    }
+
+    fn title(&self) -> String {
+        format!("order {}, rate {}", self.heat.order, self.heat.rate)
+    }
+
+    fn extents(&self) -> [usize; D] {
+        self.extents
+    }
+
+    fn stencil(&self) -> Result<Stencil<T, D>> {
+        heat::stencil(self.heat.order, self.heat.rate)
+    }
+
+    fn initial(&self) -> Result<Volume<T, D>> {
+        let options = &self.heat.options;
+        match (&options.input, options.seed) {
+            (Some(path), _) => files::read(path, |grey| T::lit(f64::from(grey) / 255.0)),
+            (None, Some(seed)) => {
+                let mut noise = SplitMix::new(seed);
+                Volume::try_from_fn(self.extents, |_| T::lit(noise.next_unit()))
+            }
+            (None, None) => self.hot_spot(),
+        }
+    }
+
+    fn check(
+        &self,
+        volume: &Volume<T, D>,
+        done: u64,
+        faces: &[[Boundary; 2]; D],
+        again: &dyn Fn(u64) -> Result<Volume<T, D>>,
+    ) -> Result<Check> {
+        let order = self.heat.order;
+        if let Some(spot) = self.exact()? {
+            let width = self.extents[D - 1];
+            let mut error = 0.0;
+            spot.rows(done, |row, values| {
+                for (&cell, &value) in volume.as_slice()[row * width..].iter().zip(values) {
+                    error = worse(error, difference(cell.to_f64(), value));
+                }
+            });
+            let allowed = heat::tolerance::<T>(order, D, self.amplitude([1.0].into_iter()), done);
+            return Ok(Check::made("exact solution of the discrete equation", error, allowed));
+        }
+        let before: Volume<T, D> = self.initial()?;
+        let amplitude = self.amplitude(before.as_slice().iter().map(|&cell| cell.to_f64()));
+        let steps = plain_steps(before.len(), done);
+        let short = if steps == done { None } else { Some(again(steps)?) };
+        let update = heat::plain_step(heat::weights(order)?, self.heat.rate, D);
+        Ok(against_plain(
+            &before,
+            short.as_ref().unwrap_or(volume),
+            faces,
+            (order / 2, update),
+            (steps, done),
+            heat::tolerance::<T>(order, D, amplitude, steps),
+        ))
+    }
+
+    fn answer(&self, volume: &Volume<T, D>) -> Vec<(&'static str, Value)> {
+        let mut range = [f64::INFINITY, f64::NEG_INFINITY];
+        let (mut sum, mut nan) = (0.0, 0usize);
+        for &cell in volume.as_slice() {
+            let cell = cell.to_f64();
+            range = [range[0].min(cell), range[1].max(cell)];
+            nan += usize::from(cell.is_nan());
+            sum += cell;
+        }
+        vec![
+            ("minimum", json!(range[0])),
+            ("maximum", json!(range[1])),
+            ("mean", json!(sum / volume.len() as f64)),
+            ("nan_cells", json!(nan)),
+        ]
+    }
+
+    fn look(&self, volume: &Volume<T, D>) -> Result<Look> {
+        Ok(Look { range: middle_range(volume, 0)?, colours: Colours::Viridis })
+    }
+}
+
+impl<const D: usize> Case<'_, D> {
+    /// The largest magnitude that can occur: of the start's cells and of held faces.
+    fn amplitude(&self, cells: impl Iterator<Item = f64>) -> f64 {
+        let held = self.faces.as_flattened().iter().map(|face| match face {
+            Boundary::Dirichlet(value) => *value,
+            _ => 0.0,
+        });
+        cells
+            .chain(held)
+            .filter(|cell| cell.is_finite())
+            .fold(0.0, |most, cell| most.max(cell.abs()))
+    }
+}

@@ -1,0 +1,161 @@
+//! `warpweft run life` and `warpweft run life3d`.
+
+use serde_json::{Value, json};
+use warpweft::element::ScalarKind;
+use warpweft::grid::io::Colours;
+use warpweft::prelude::*;
+use warpweft_apps::plain::Place;
+use warpweft_apps::soup::SplitMix;
+use warpweft_apps::{life, life3d};
+
+use super::check::{Check, against_plain, plain_steps};
+use super::files::{self, Look};
+use super::job::{self, Job};
+use super::options::Options;
+use super::outcome::Outcome;
+
+/// Conway's Game of Life.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  warpweft run life --seed 7 --plot
+  warpweft run life --size 16384 --steps 1000 --device gpu --json
+  warpweft run life --input gun.png --boundary dirichlet --output after.png")]
+pub struct Flat {
+    #[command(flatten)]
+    options: Options,
+}
+
+/// Life in three dimensions.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  warpweft run life3d --output life3d.vti
+  warpweft run life3d --size 64x128x256 --seed 3 --steps 50")]
+pub struct Deep {
+    #[command(flatten)]
+    options: Options,
+}
+
+impl Flat {
+    /// Runs it.
+    pub fn run(&self) -> Result<Outcome> {
+        let extents = extents(&self.options, [1024; 2])?;
+        let case = Case {
+            app: "life",
+            rule: "B3/S23",
+            options: &self.options,
+            extents,
+            density: 0.35,
+            stencil: life::stencil,
+            update: life::plain_step,
+        };
+        job::run(&case, &self.options, self.options.steps.unwrap_or(500))
+    }
+}
+
+impl Deep {
+    /// Runs it.
+    pub fn run(&self) -> Result<Outcome> {
+        let extents = extents(&self.options, [128; 3])?;
+        let case = Case {
+            app: "life3d",
+            rule: "B5/S2..7",
+            options: &self.options,
+            extents,
+            density: 0.12,
+            stencil: life3d::stencil,
+            update: life3d::plain_step,
+        };
+        job::run(&case, &self.options, self.options.steps.unwrap_or(100))
+    }
+}
+
+fn extents<const D: usize>(options: &Options, default: [usize; D]) -> Result<[usize; D]> {
+    let shape = options.input.as_ref().map(|path| files::shape_of(path)).transpose()?;
+    options.extents(shape.as_ref().map(|(shape, _)| shape.as_slice()), default)
+}
+
+/// A game in `D` dimensions.
+struct Case<'a, const D: usize> {
+    app: &'static str,
+    rule: &'static str,
+    options: &'a Options,
+    extents: [usize; D],
+    /// Share of live cells in a random start.
+    density: f64,
+    stencil: fn() -> Stencil<u8, D>,
+    update: fn(Place<'_>) -> f64,
+}
+
+impl<const D: usize> Job<u8, D> for Case<'_, D> {
+    fn app(&self) -> &'static str {
+        self.app
+    }
+
+    fn title(&self) -> String {
+        self.rule.into()
+    }
+
+    fn extents(&self) -> [usize; D] {
+        self.extents
+    }
+
+    fn stencil(&self) -> Result<Stencil<u8, D>> {
+        for face in self.options.boundary.faces::<D>()?.as_flattened() {
+            if let Boundary::Dirichlet(value) = face
+                && ![0.0, 1.0].contains(value)
+            {
+                return Err(Error::spec(
+                    format!("a boundary of {value} in {}", self.app),
+                    "a cell is 0 or 1",
+                ));
+            }
+        }
+        Ok((self.stencil)())
+    }
+
+    fn initial(&self) -> Result<Volume<u8, D>> {
+        let Some(path) = &self.options.input else {
+            let mut soup = SplitMix::new(self.options.seed.unwrap_or(1));
+            return Volume::try_from_fn(self.extents, |_| {
+                u8::from(soup.next_unit() < self.density)
+            });
+        };
+        if let (_, Some(ScalarKind::Bool)) = files::shape_of(path)? {
+            let flags = files::read::<bool, D>(path, |grey| grey > 127)?;
+            let mut flags = flags.as_slice().iter();
+            return Volume::try_from_fn(self.extents, |_| u8::from(flags.next() == Some(&true)));
+        }
+        let cells = files::read::<u8, D>(path, |grey| u8::from(grey > 127))?;
+        match cells.as_slice().iter().find(|&&cell| cell > 1) {
+            Some(cell) => Err(Error::file(
+                path,
+                format!("holds a cell of {cell}; cells are 0 or 1"),
+                "save `(array > threshold).astype('uint8')`",
+            )),
+            None => Ok(cells),
+        }
+    }
+
+    fn check(
+        &self,
+        volume: &Volume<u8, D>,
+        done: u64,
+        faces: &[[Boundary; 2]; D],
+        again: &dyn Fn(u64) -> Result<Volume<u8, D>>,
+    ) -> Result<Check> {
+        let before = self.initial()?;
+        let steps = plain_steps(before.len(), done);
+        let short = if steps == done { None } else { Some(again(steps)?) };
+        let after = short.as_ref().unwrap_or(volume);
+        Ok(against_plain(&before, after, faces, (1, self.update), (steps, done), 0.0))
+    }
+
+    fn answer(&self, volume: &Volume<u8, D>) -> Vec<(&'static str, Value)> {
+        let alive = volume.as_slice().iter().filter(|&&cell| cell == 1).count();
+        vec![("alive", json!(alive))]
+    }
+
+    fn look(&self, _: &Volume<u8, D>) -> Result<Look> {
+        Ok(Look { range: [0.0, 1.0], colours: Colours::Grey })
+    }
+}

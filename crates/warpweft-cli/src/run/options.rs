@@ -1,0 +1,75 @@
+//! The options that every application on a grid has.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+
+use warpweft::{Error, Result};
+
+use crate::arguments::{BoundaryChoice, DeviceChoice, Size, UntilChoice};
+
+/// Grid, devices, files and report.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Cells along every axis, or along each, slowest first.
+    #[arg(long, value_name = "N[xNxN]")]
+    pub size: Option<Size>,
+    /// Steps to do.
+    #[arg(long, value_name = "N")]
+    pub steps: Option<u64>,
+    /// What lies beyond the faces: periodic, neumann, mirror, dirichlet[=value]; for single axes or
+    /// faces, z=periodic or y-low=dirichlet:1, separated by commas; the last one wins.
+    #[arg(long, value_name = "KIND[,FACE=KIND..]", default_value = "periodic")]
+    pub boundary: BoundaryChoice,
+    /// Where to run: cpu, gpu, gpu:N, or auto for the first GPU if there is one.
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    pub device: DeviceChoice,
+    /// Threads on the CPU [default: one a core].
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZero<usize>>,
+    /// Initial state from a file: .npy, or .png for two dimensions.
+    #[arg(long, value_name = "FILE")]
+    pub input: Option<PathBuf>,
+    /// Save the result: .npy, .vti (ParaView) or .png (the middle plane). May be repeated.
+    #[arg(long, value_name = "FILE")]
+    pub output: Vec<PathBuf>,
+    /// Draw the middle plane with axes and a colour bar [default file: APP.png].
+    #[arg(long, value_name = "FILE.png", num_args = 0..=1)]
+    pub plot: Option<Option<PathBuf>>,
+    /// Save a timeline that Perfetto (ui.perfetto.dev) opens.
+    #[arg(long, value_name = "FILE.json")]
+    pub trace: Option<PathBuf>,
+    /// Start from noise with this seed.
+    #[arg(long, value_name = "N", conflicts_with = "input")]
+    pub seed: Option<u64>,
+    /// Stop early when a step's largest change is at most this; sum:X and squares:X add over cells.
+    #[arg(long, value_name = "[NORM:]X")]
+    pub until: Option<UntilChoice>,
+    /// Print one JSON object instead of the report.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Options {
+    /// The extents: those of the input (`shape`), of `--size`, or the default.
+    ///
+    /// # Errors
+    /// Input and `--size` differ, or they have other than `D` axes.
+    pub fn extents<const D: usize>(
+        &self,
+        shape: Option<&[usize]>,
+        default: [usize; D],
+    ) -> Result<[usize; D]> {
+        let size = self.size.as_ref().map(|size| size.extents::<D>()).transpose()?;
+        let Some(shape) = shape else { return Ok(size.unwrap_or(default)) };
+        let extents = shape.try_into().map_err(|_| {
+            Error::spec(format!("--input has {} axes", shape.len()), format!("give it {D}"))
+        })?;
+        match size {
+            Some(size) if size != extents => Err(Error::spec(
+                format!("--size is {size:?}, but --input has {extents:?}"),
+                "leave --size out",
+            )),
+            _ => Ok(extents),
+        }
+    }
+}
