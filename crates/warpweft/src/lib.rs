@@ -6,6 +6,7 @@
 extern crate self as warpweft;
 
 pub mod cluster;
+pub mod cpu;
 pub mod cuda;
 pub mod element;
 pub mod error;

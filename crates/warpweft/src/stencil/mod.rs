@@ -1,6 +1,7 @@
 //! Iterated neighbourhood updates.
 
 mod boundary;
+mod cpu;
 pub mod cuda;
 pub mod distribute;
 mod element;
@@ -16,6 +17,7 @@ mod spec;
 mod stage;
 
 pub use boundary::{Boundaries, Boundary, Face, Source};
+pub use cpu::{CpuSweeps, Slab};
 pub use cuda::CudaSweeps;
 pub use element::{StencilElement, Tap};
 pub use executor::SweepExecutor;

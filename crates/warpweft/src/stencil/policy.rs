@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Error, Result};
+
 /// How a stencil runs on one kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "executor", rename_all = "lowercase")]
@@ -27,6 +29,31 @@ pub struct CpuPolicy {
     pub tile_cells: usize,
     /// Planes computed together in registers: 1, 2 or 4.
     pub jam: usize,
+}
+
+impl CpuPolicy {
+    /// Whether every value is in its range.
+    ///
+    /// # Errors
+    /// Names the value and its range.
+    pub fn check(&self) -> Result<()> {
+        let least_one = [
+            ("threads", self.threads),
+            ("temporal_depth", self.temporal_depth),
+            ("tile_rows", self.tile_rows),
+            ("slab_planes", self.slab_planes),
+            ("tile_cells", self.tile_cells),
+        ];
+        for (name, value) in least_one {
+            if value == 0 {
+                return Err(Error::spec(format!("policy has `{name}` 0"), "make it at least 1"));
+            }
+        }
+        if ![1, 2, 4].contains(&self.jam) {
+            return Err(Error::spec(format!("policy has `jam` {}", self.jam), "use 1, 2 or 4"));
+        }
+        Ok(())
+    }
 }
 
 /// Which kernel skeleton sweeps, and its shape.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::cpu::{self, Slab};
 use super::element::{StencilElement, Tap};
 use crate::element::{Fields, Near, Unit};
 
@@ -16,6 +17,14 @@ pub trait Stage<S: Fields, const D: usize>: Send + Sync {
     fn writes(&self) -> &'static [usize];
     /// The function as the user wrote it.
     fn cell(&self, now: Near<'_, S, D>, next: &mut S);
+    /// Computes every cell of a slab with loops compiled for this very function.
+    ///
+    /// # Safety
+    /// The slab must describe live arrays of `S`'s fields in which the box and every tap around it
+    /// lie. Nothing else may access the box in the target nor write what the taps read. Fields that
+    /// the stage writes and also reads away from the cell have another target than source, all
+    /// others the same, and this machine has the instruction set.
+    unsafe fn slab(&self, slab: &Slab<D>);
     /// Defines the C++ functor and returns its name.
     fn cuda(&self, unit: &mut Unit) -> String;
     /// The parameters, laid out as the functor's data members; their address is a kernel argument.
@@ -48,6 +57,10 @@ impl<E: StencilElement<D>, const D: usize> Stage<E::State, D> for E {
     }
     fn cell(&self, now: Near<'_, E::State, D>, next: &mut E::State) {
         StencilElement::cell(self, now, next);
+    }
+    unsafe fn slab(&self, slab: &Slab<D>) {
+        // SAFETY: passed on to the caller.
+        unsafe { cpu::slab(self, slab) }
     }
     fn cuda(&self, unit: &mut Unit) -> String {
         E::cuda(unit)

@@ -1,0 +1,73 @@
+//! A barrier among the workers of a pool.
+//!
+//! One counter that only grows (the centralised barrier of Mellor-Crummey and Scott, 1991, with the
+//! round number in place of the sense), so it needs no reset and nobody can be caught in an old round.
+
+use super::sync::{AtomicUsize, Backoff, Ordering};
+use super::{Abort, Aborted};
+
+/// Lets `count` workers wait for one another, any number of times.
+#[derive(Debug)]
+#[repr(align(128))]
+pub struct Barrier {
+    arrived: AtomicUsize,
+    count: usize,
+}
+
+impl Barrier {
+    /// A barrier for `count` workers.
+    pub fn new(count: usize) -> Self {
+        Self { arrived: AtomicUsize::new(0), count: count.max(1) }
+    }
+
+    /// Waits until all have arrived; what they wrote before is visible after.
+    ///
+    /// # Errors
+    /// [`Aborted`] when `abort` is raised meanwhile; the barrier is then of no further use.
+    pub fn wait(&self, abort: &Abort) -> Result<(), Aborted> {
+        let ticket = self.arrived.fetch_add(1, Ordering::AcqRel);
+        let goal = (ticket / self.count + 1) * self.count;
+        let mut backoff = Backoff::default();
+        while self.arrived.load(Ordering::Acquire) < goal {
+            abort.check()?;
+            backoff.pause();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::sync::atomic::AtomicUsize as Data;
+
+    #[test]
+    fn what_was_written_before_is_seen_after() {
+        loom::model(|| {
+            let shared = Arc::new((Barrier::new(2), [Data::new(0), Data::new(0)]));
+            let other = shared.clone();
+            let body = |me: usize, shared: &(Barrier, [Data; 2])| {
+                for round in 1..=2 {
+                    shared.1[me].store(round, Ordering::Relaxed);
+                    shared.0.wait(&Abort::default()).unwrap();
+                    assert!(shared.1[1 - me].load(Ordering::Relaxed) >= round);
+                }
+            };
+            let thread = loom::thread::spawn(move || body(1, &other));
+            body(0, &shared);
+            thread.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn an_abort_ends_the_wait() {
+        loom::model(|| {
+            let shared = Arc::new((Barrier::new(2), Abort::default()));
+            let other = shared.clone();
+            let thread = loom::thread::spawn(move || other.0.wait(&other.1));
+            shared.1.raise();
+            assert_eq!(thread.join().unwrap(), Err(Aborted));
+        });
+    }
+}

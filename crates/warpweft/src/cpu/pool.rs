@@ -1,0 +1,276 @@
+//! Pinned workers that all run one closure at the same time.
+//!
+//! Not a task scheduler: `run` hands the same closure to every worker and returns when all are
+//! done, as an OpenMP parallel region does. That all run at once is the point: they may wait on
+//! one another.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread::JoinHandle;
+
+use super::affinity::pin;
+use super::{Abort, Aborted};
+use crate::error::{Error, Result};
+
+/// Turns a worker looks for new work before it sleeps: about 30 µs, the time between two sweeps.
+const SPINS: u32 = 2000;
+
+/// What a closure knows about the worker that runs it.
+#[derive(Debug)]
+pub struct Worker<'a> {
+    /// Number of this worker, below `count`.
+    pub index: usize,
+    /// Number of workers.
+    pub count: usize,
+    /// Raised when any worker panics; give it to every wait.
+    pub abort: &'a Abort,
+}
+
+impl Worker<'_> {
+    /// This worker's contiguous share of `0..n`; the shares of all workers make up the whole.
+    pub fn share(&self, n: usize) -> std::ops::Range<usize> {
+        n * self.index / self.count..n * (self.index + 1) / self.count
+    }
+}
+
+/// A closure panicked in a worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerPanic {
+    /// Which worker.
+    pub worker: usize,
+    /// The panic's message.
+    pub message: String,
+}
+
+type Body<'a> = dyn Fn(&Worker<'_>) -> Result<(), Aborted> + Sync + 'a;
+
+#[derive(Clone, Copy)]
+struct Job(*const Body<'static>);
+
+// SAFETY: the closure is `Sync`, and `Pool::run` keeps it alive until every worker is done.
+unsafe impl Send for Job {}
+
+#[derive(Default)]
+struct State {
+    generation: usize,
+    job: Option<Job>,
+    busy: usize,
+    panic: Option<WorkerPanic>,
+    stop: bool,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// A copy of the state's generation to look at without the lock.
+    generation: AtomicUsize,
+    work: Condvar,
+    done: Condvar,
+    abort: Abort,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code panics under the lock; if it did, the state would still be whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Workers, one a core, that live as long as the pool.
+pub struct Pool {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+    /// One closure at a time.
+    running: Mutex<()>,
+}
+
+impl Pool {
+    /// Starts one worker for each entry of `cores` (system core numbers; repeats are allowed).
+    ///
+    /// # Errors
+    /// No cores, a core that the process may not use, or a thread the system does not grant.
+    pub fn new(cores: &[usize]) -> Result<Self> {
+        if cores.is_empty() {
+            return Err(Error::spec("a pool of 0 workers", "ask for at least 1 thread"));
+        }
+        let failed = |core: usize, error: std::io::Error| Error::Device {
+            stage: "starting a worker".into(),
+            device: format!("core {core}"),
+            what: error.to_string(),
+            remedy: "use cores that the process may run on (see `taskset -p`)".into(),
+        };
+        let shared = Arc::new(Shared::default());
+        let mut pool = Self { shared, threads: Vec::new(), running: Mutex::new(()) };
+        let (pinned, reports) = mpsc::channel();
+        for (index, &core) in cores.iter().enumerate() {
+            let (shared, pinned, count) = (pool.shared.clone(), pinned.clone(), cores.len());
+            let thread =
+                std::thread::Builder::new().name(format!("worker {index}")).spawn(move || {
+                    let result = pin(core);
+                    let go = result.is_ok();
+                    let _ = pinned.send((core, result));
+                    // Whoever reads the reports waits for the last sender to go.
+                    drop(pinned);
+                    if go {
+                        work(&shared, index, count);
+                    }
+                });
+            pool.threads.push(thread.map_err(|error| failed(core, error))?);
+        }
+        drop(pinned);
+        for (core, result) in reports {
+            result.map_err(|error| failed(core, error))?;
+        }
+        Ok(pool)
+    }
+
+    /// Number of workers.
+    #[expect(clippy::len_without_is_empty, reason = "no pool is empty")]
+    pub fn len(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// Runs `body` on every worker at once and returns when all are done.
+    ///
+    /// # Errors
+    /// The first panic, if any; the other workers' waits are then ended through [`Worker::abort`].
+    pub fn run(
+        &self,
+        body: impl Fn(&Worker<'_>) -> Result<(), Aborted> + Sync,
+    ) -> Result<(), WorkerPanic> {
+        let _one_at_a_time = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let body: &Body<'_> = &body;
+        // SAFETY: only the lifetime changes, and this function does not return before `busy` is 0,
+        // after which no worker holds the pointer.
+        let job =
+            Job(unsafe { std::mem::transmute::<*const Body<'_>, *const Body<'static>>(body) });
+        self.shared.abort.reset();
+        let mut state = self.shared.lock();
+        state.job = Some(job);
+        state.busy = self.threads.len();
+        state.panic = None;
+        state.generation += 1;
+        self.shared.generation.store(state.generation, Ordering::Release);
+        self.shared.work.notify_all();
+        while state.busy > 0 {
+            state = self.shared.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.job = None;
+        state.panic.take().map_or(Ok(()), Err)
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.stop = true;
+        state.generation += 1;
+        self.shared.generation.store(state.generation, Ordering::Release);
+        drop(state);
+        self.shared.work.notify_all();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn work(shared: &Shared, index: usize, count: usize) {
+    let worker = Worker { index, count, abort: &shared.abort };
+    let mut seen = 0;
+    loop {
+        let mut turns = 0;
+        while shared.generation.load(Ordering::Acquire) == seen && turns < SPINS {
+            turns += 1;
+            std::hint::spin_loop();
+        }
+        let mut state = shared.lock();
+        while state.generation == seen {
+            state = shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        seen = state.generation;
+        if state.stop {
+            return;
+        }
+        let Some(job) = state.job else { continue };
+        drop(state);
+        // SAFETY: `run` waits for this worker before the closure goes away.
+        let outcome = catch_unwind(AssertUnwindSafe(|| unsafe { (*job.0)(&worker) }));
+        if outcome.is_err() {
+            shared.abort.raise();
+        }
+        let mut state = shared.lock();
+        if let Err(payload) = outcome {
+            let message = message(payload.as_ref());
+            state.panic.get_or_insert(WorkerPanic { worker: index, message });
+        }
+        state.busy -= 1;
+        if state.busy == 0 {
+            shared.done.notify_all();
+        }
+    }
+}
+
+fn message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("a panic without a message").to_string()
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::cpu::{Barrier, Progress};
+
+    /// Core 0 is allowed wherever tests run unless a harness says otherwise; repeats oversubscribe.
+    fn pool(count: usize) -> Pool {
+        let allowed = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
+        Pool::new(&vec![allowed; count]).unwrap()
+    }
+
+    #[test]
+    fn workers_on_one_core_may_wait_on_one_another() {
+        let pool = pool(4);
+        let flags: [Progress; 4] = Default::default();
+        for round in 1..50 {
+            pool.run(|worker| {
+                // A chain: each waits for the one before, the last one starts first or not.
+                if worker.index > 0 {
+                    flags[worker.index - 1].wait_for(round, worker.abort)?;
+                }
+                flags[worker.index].publish(round);
+                Ok(())
+            })
+            .unwrap();
+        }
+    }
+
+    #[test]
+    fn a_panic_is_an_error_and_the_pool_lives_on() {
+        let pool = pool(3);
+        let barrier = Barrier::new(3);
+        let error = pool
+            .run(|worker| {
+                if worker.index == 1 {
+                    std::panic::resume_unwind(Box::new("division by zero"));
+                }
+                barrier.wait(worker.abort)
+            })
+            .unwrap_err();
+        assert_eq!(error, WorkerPanic { worker: 1, message: "division by zero".into() });
+        let sum = AtomicUsize::new(0);
+        pool.run(|worker| {
+            sum.fetch_add(worker.share(100).len(), Ordering::Relaxed);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(sum.into_inner(), 100);
+    }
+
+    #[test]
+    fn a_core_that_is_not_there_is_named() {
+        let Err(error) = Pool::new(&[1_000_000]) else { panic!("core 1000000 was accepted") };
+        assert!(error.to_string().contains("core 1000000"), "{error}");
+    }
+}

@@ -1,0 +1,74 @@
+//! A one-way flag that counts: one worker publishes, others wait.
+
+use super::sync::{AtomicUsize, Backoff, Ordering};
+use super::{Abort, Aborted};
+
+/// A counter that only its owner raises, alone on two cache lines (the adjacent-line prefetcher
+/// pulls pairs).
+#[derive(Debug)]
+#[repr(align(128))]
+pub struct Progress(AtomicUsize);
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self(AtomicUsize::new(0))
+    }
+}
+
+impl Progress {
+    /// Raises the counter to `value`; what the owner wrote before is visible to whoever sees it.
+    pub fn publish(&self, value: usize) {
+        self.0.store(value, Ordering::Release);
+    }
+
+    /// Waits until the counter is at least `value` and returns it.
+    ///
+    /// # Errors
+    /// [`Aborted`] when `abort` is raised meanwhile.
+    pub fn wait_for(&self, value: usize, abort: &Abort) -> Result<usize, Aborted> {
+        let mut backoff = Backoff::default();
+        loop {
+            let seen = self.0.load(Ordering::Acquire);
+            if seen >= value {
+                return Ok(seen);
+            }
+            abort.check()?;
+            backoff.pause();
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+
+    #[test]
+    fn data_written_before_publishing_is_seen() {
+        loom::model(|| {
+            let shared = Arc::new((Progress::default(), UnsafeCell::new(0)));
+            let other = shared.clone();
+            let thread = loom::thread::spawn(move || {
+                // SAFETY: the reader waits for the flag, which is published after.
+                other.1.with_mut(|data| unsafe { *data = 7 });
+                other.0.publish(1);
+            });
+            shared.0.wait_for(1, &Abort::default()).unwrap();
+            // SAFETY: the writer is done, says the flag.
+            assert_eq!(shared.1.with(|data| unsafe { *data }), 7);
+            thread.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn an_abort_ends_the_wait() {
+        loom::model(|| {
+            let shared = Arc::new((Progress::default(), Abort::default()));
+            let other = shared.clone();
+            let thread = loom::thread::spawn(move || other.0.wait_for(1, &other.1));
+            shared.1.raise();
+            assert_eq!(thread.join().unwrap(), Err(Aborted));
+        });
+    }
+}

@@ -1,0 +1,191 @@
+//! Sweeps on the cores.
+//!
+//! The volume is copied into padded arrays; every sweep runs as blocks of time levels, traversed by
+//! all workers of a pool at once. Nothing here depends on the element but the row functions.
+
+mod arrays;
+mod change;
+mod ghosts;
+mod layout;
+mod levels;
+mod rows;
+mod slab;
+mod traverse;
+
+use std::sync::Arc;
+
+use super::executor::SweepExecutor;
+use super::plan::{Region, Sweep};
+use super::policy::CpuPolicy;
+use super::residual::Residual;
+use super::spec::Stencil;
+use super::stage::StageList;
+use crate::cpu::{Barrier, Pool, Progress, Simd, WorkerPanic};
+use crate::element::Fields;
+use crate::error::{Error, Result};
+use crate::grid::Volume;
+use arrays::Arrays;
+use change::Change;
+use ghosts::Ghosts;
+use layout::{Layout, canonical, tile_axis};
+use levels::Shape;
+
+pub(crate) use rows::{flips, slab};
+pub use slab::Slab;
+
+/// Runs sweeps over a copy of a volume on the workers of a pool.
+pub struct CpuSweeps<S: Fields, const D: usize> {
+    stages: StageList<S, D>,
+    policy: CpuPolicy,
+    simd: Simd,
+    pool: Arc<Pool>,
+    extents: [usize; D],
+    arrays: Arrays,
+    ghosts: Ghosts,
+    shape: Shape,
+    /// Levels of the longest block the ghost cells are deep enough for.
+    depth: usize,
+    /// Per field a bit: which array holds the present values.
+    present: u32,
+    written: Vec<usize>,
+    barrier: Barrier,
+    /// One a tile.
+    progress: Vec<Progress>,
+    /// Waves published so far.
+    published: usize,
+    /// Per worker, the stage it is at: where a panic happened.
+    at_stage: Vec<Progress>,
+    change: Change,
+}
+
+impl<S: Fields, const D: usize> CpuSweeps<S, D> {
+    /// Copies `volume` in. `policy.threads` is overruled by the pool's size.
+    ///
+    /// # Errors
+    /// As [`Stencil::check`]; a policy with a zero or with a jam other than 1, 2 and 4; not enough
+    /// memory.
+    pub fn new(
+        stencil: &Stencil<S, D>,
+        volume: &Volume<S, D>,
+        policy: CpuPolicy,
+        pool: Arc<Pool>,
+        simd: Simd,
+    ) -> Result<Self> {
+        let extents = volume.extents();
+        stencil.check(extents)?;
+        let policy = CpuPolicy { threads: pool.len(), ..policy };
+        policy.check()?;
+        let simd = simd.min(Simd::detect());
+        let (axes, tile) = (canonical::<D>(), tile_axis::<D>());
+        let stages = stencil.stages.clone();
+        let radii = stages.iter().map(|stage| {
+            let mut radius = [[0; 2]; 4];
+            for (d, r) in stage.radius().into_iter().enumerate() {
+                radius[axes[d]] = r;
+            }
+            [layout::Z, tile].map(|axis| radius[axis][0].max(radius[axis][1]))
+        });
+        let mut cells = [1; 4];
+        let mut ghosts = [[0; 2]; 4];
+        let mut periodic = [false; 4];
+        for d in 0..D {
+            cells[axes[d]] = extents[d];
+            ghosts[axes[d]] = stencil.radius()[d];
+            periodic[axes[d]] = stencil.boundaries.0[d][0] == super::Boundary::Periodic;
+        }
+        let shape = Shape {
+            extents: [cells[layout::Z], cells[tile]],
+            periodic: [periodic[layout::Z], periodic[tile]],
+            radii: radii.collect(),
+            flips: stages.iter().map(|stage| flips(stage.taps(), stage.writes())).collect(),
+            tile: if tile == layout::X { policy.tile_cells } else { policy.tile_rows },
+            planes: policy.slab_planes,
+            workers: pool.len(),
+        };
+        // A line has no second axis to cut into tiles that could run at the same time.
+        let depth = if D == 1 { 1 } else { policy.temporal_depth * stages.len() };
+        let mut deep = [0; 2];
+        for (side, axis) in [layout::Z, tile].into_iter().enumerate() {
+            if shape.periodic[side] {
+                let deepest = (0..stages.len()).map(|first| shape.depth(side, first, depth)).max();
+                deep[side] = deepest.unwrap_or(0);
+                ghosts[axis] = [deep[side]; 2];
+            }
+        }
+        let widest = S::FIELDS.iter().map(|field| field.kind.size()).max().unwrap_or(1);
+        let layout = Layout::new(cells, ghosts, widest).ok_or_else(|| {
+            Error::spec(
+                format!("extents {extents:?} with ghost cells are more than memory can address"),
+                "choose smaller extents",
+            )
+        })?;
+        let doubled = shape.flips.iter().fold(0, |all, flips| all | flips);
+        let arrays = Arrays::new::<S>(layout, doubled, &pool)?;
+        let ghosts = Ghosts::new(layout, &stencil.boundaries, axes, tile);
+        arrays.load(volume, &ghosts, deep, &pool).map_err(internal)?;
+        Ok(Self {
+            policy,
+            simd,
+            extents,
+            arrays,
+            ghosts,
+            shape,
+            depth,
+            present: 0,
+            written: stencil.written_fields(),
+            barrier: Barrier::new(pool.len()),
+            progress: Vec::new(),
+            published: 0,
+            at_stage: (0..pool.len()).map(|_| Progress::default()).collect(),
+            change: Change::default(),
+            stages,
+            pool,
+        })
+    }
+
+    /// An element's panic, with the stage it happened in.
+    fn fault(&mut self, panic: WorkerPanic) -> Error {
+        // Workers may have left the barrier half way.
+        self.barrier = Barrier::new(self.pool.len());
+        let stage = self.at_stage[panic.worker].wait_for(0, &Default::default()).unwrap_or(0);
+        let place = self.stages.get(stage).map_or("a stage", |stage| stage.name());
+        Error::Element { place: format!("`{place}`"), what: panic.message }
+    }
+}
+
+fn internal(panic: WorkerPanic) -> Error {
+    Error::spec(format!("copying a volume failed: {}", panic.message), "report this as a bug")
+}
+
+impl<S: Fields, const D: usize> SweepExecutor<S, D> for CpuSweeps<S, D> {
+    fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
+        if sweep.region != (Region { low: [0; D], high: self.extents }) {
+            return Err(Error::spec(
+                format!("a sweep over {:?} of {:?} on the CPU", sweep.region, self.extents),
+                "sweep the whole volume",
+            ));
+        }
+        if sweep.keep_change {
+            self.keep_change()?;
+        }
+        self.advance(sweep.steps)
+    }
+
+    fn residual(&mut self, kind: Residual) -> Result<f64> {
+        self.measure_change(kind)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn store(&mut self, volume: &mut Volume<S, D>) -> Result<()> {
+        if volume.extents() != self.extents {
+            return Err(Error::spec(
+                format!("storing {:?} into a volume of {:?}", self.extents, volume.extents()),
+                "store into a volume of the extents loaded",
+            ));
+        }
+        self.arrays.store(self.present, volume, &self.pool).map_err(internal)
+    }
+}

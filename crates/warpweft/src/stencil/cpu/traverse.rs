@@ -1,0 +1,110 @@
+//! Running blocks of levels on all workers.
+
+use super::CpuSweeps;
+use super::arrays::Outcome;
+use super::layout::{M, X, Y, Z, canonical, tile_axis};
+use super::levels::{Block, Level};
+use super::slab::Slab;
+use crate::cpu::Worker;
+use crate::element::Fields;
+use crate::error::Result;
+
+impl<S: Fields, const D: usize> CpuSweeps<S, D> {
+    /// Advances the whole volume by `steps` steps.
+    pub(super) fn advance(&mut self, steps: u64) -> Result<()> {
+        let stages = self.stages.len();
+        let mut left = steps as usize * stages;
+        let mut first = 0;
+        // Blocks of one pass over the pool; more would only make the list longer.
+        while left > 0 {
+            let mut blocks = Vec::new();
+            while left > 0 && blocks.len() < 64 {
+                let count = self.depth.min(left);
+                let block = self.shape.block(first, count, self.present);
+                self.present = block.levels.iter().fold(self.present, |p, level| p ^ level.flips);
+                first = (first + count) % stages;
+                left -= count;
+                blocks.push((block, self.published));
+                self.published += blocks[blocks.len() - 1].0.waves + 1;
+            }
+            let tiles = blocks.iter().map(|(block, _)| block.tiles.len()).max().unwrap_or(0);
+            self.progress.resize_with(self.progress.len().max(tiles), Default::default);
+            let this = &*self;
+            let outcome = this.pool.run(|worker| {
+                blocks.iter().try_for_each(|(block, base)| this.block(worker, block, *base))
+            });
+            outcome.map_err(|panic| self.fault(panic))?;
+        }
+        Ok(())
+    }
+
+    /// One worker's part of a block; ends with all workers done.
+    fn block(&self, worker: &Worker<'_>, block: &Block, base: usize) -> Outcome {
+        if self.ghosts.any_deep() {
+            for &f in &self.written {
+                let array = self.arrays.array(f, block.levels[0].present);
+                // SAFETY: no worker is computing; planes are dealt round.
+                unsafe {
+                    self.ghosts.fill(array, block.fill, |z| z % worker.count == worker.index);
+                }
+            }
+            self.barrier.wait(worker.abort)?;
+        }
+        for tile in (worker.index..block.tiles.len()).step_by(worker.count) {
+            let mut seen = 0;
+            for wave in 0..block.waves {
+                let due = base + wave + 1;
+                // Levels of one block depend on one another; a lone level on nothing.
+                if tile > 0 && seen < due && block.levels.len() > 1 {
+                    seen = self.progress[tile - 1].wait_for(due, worker.abort)?;
+                }
+                for (l, level) in block.levels.iter().enumerate() {
+                    if let Some(cells) = block.cells(l, wave, tile) {
+                        self.level(worker, level, cells);
+                    }
+                }
+                self.progress[tile].publish(due);
+            }
+        }
+        self.barrier.wait(worker.abort)
+    }
+
+    /// Computes a level's cells in one wave of one tile, and refreshes the ghosts that follow them.
+    fn level(&self, worker: &Worker<'_>, level: &Level, [planes, tile]: [[isize; 2]; 2]) {
+        let layout = &self.arrays.layout;
+        let mut done = layout.extents.map(|n| [0, n as isize]);
+        done[Z] = planes;
+        done[tile_axis::<D>()] = tile;
+        let stage = &self.stages[level.stage];
+        self.at_stage[worker.index].publish(level.stage);
+        let next = level.present ^ level.flips;
+        let axes = canonical::<D>();
+        let chunk = self.policy.tile_cells as isize;
+        let mut x = done[X][0];
+        while x < done[X][1] {
+            // A last piece shorter than half a chunk joins the one before.
+            let rest = done[X][1] - x;
+            let cells = if rest < chunk + chunk / 2 { rest } else { chunk };
+            let first = layout.index([done[Z][0], done[Y][0], done[M][0], x]);
+            let count = |axis: usize| (done[axis][1] - done[axis][0]) as usize;
+            let slab = Slab {
+                source: self.arrays.at(level.present, first).map(<*mut u8>::cast_const),
+                target: self.arrays.at(next, first),
+                strides: axes.map(|axis| layout.strides[axis]),
+                counts: [count(Z), count(Y), count(M), cells as usize],
+                steps: [layout.strides[Z], layout.strides[Y], layout.strides[M]],
+                jam: self.policy.jam,
+                simd: self.simd,
+            };
+            // SAFETY: the box and all taps lie in the padded arrays; `levels` shows that no other
+            // worker touches the box now, nor writes what the taps read; arrays differ for the
+            // fields that flip and `simd` was clamped to what the machine has.
+            unsafe { stage.slab(&slab) };
+            x += cells;
+        }
+        for &f in stage.writes() {
+            // SAFETY: the followers belong to this tile as the cells do.
+            unsafe { self.ghosts.refresh(self.arrays.array(f, next), done) };
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The CPU executor against the reference, bit for bit, over random shapes and policies.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use warpweft::cpu::{Pool, Simd};
+use warpweft::element::{DeviceType, Fields, Near, Unchecked, Unit};
+use warpweft::prelude::*;
+use warpweft::stencil::{
+    CpuPolicy, CpuSweeps, StencilElement, SweepExecutor, Tap, reference, sweeps,
+};
+
+/// A weighted sum of neighbours, written out for one set of taps.
+macro_rules! by_hand {
+    ($name:ident, $t:ty, $d:literal, [$($offset:expr => $weight:expr),+ $(,)?]) => {
+        #[derive(Clone, Copy)]
+        struct $name;
+
+        // SAFETY: TAPS lists the offsets read, and the struct has no members.
+        unsafe impl StencilElement<$d> for $name {
+            type State = $t;
+            const NAME: &'static str = stringify!($name);
+            const TAPS: &'static [Tap<$d>] = &[$(Tap { field: 0, offset: $offset }),+];
+            const WRITES: &'static [usize] = &[0];
+            fn cell(&self, u: Near<'_, $t, $d>, next: &mut $t) {
+                *next = $($weight * u[$offset] +)+ (0 as $t);
+            }
+            #[inline(always)]
+            unsafe fn cell_unchecked(
+                &self,
+                u: <$t as Fields>::Near<'_, Unchecked<$d>, $d>,
+                next: &mut $t,
+            ) {
+                *next = $($weight * u[$offset] +)+ (0 as $t);
+            }
+            fn cuda(unit: &mut Unit) -> String {
+                <$t as DeviceType>::cuda(unit)
+            }
+        }
+    };
+}
+
+by_hand!(Line, f64, 1, [[-1] => 0.25, [0] => 0.5, [2] => 0.25]);
+by_hand!(Star2, f32, 2, [[-1, 0] => 0.2, [1, 0] => 0.2, [0, -1] => 0.2, [0, 2] => 0.2, [0, 0] => 0.2]);
+by_hand!(Box2, f64, 2, [[-1, -1] => 0.3, [1, 1] => 0.2, [1, -1] => 0.2, [-1, 2] => 0.2, [0, 0] => 0.1]);
+by_hand!(Star3, f32, 3, [
+    [-1, 0, 0] => 0.1, [1, 0, 0] => 0.1, [0, -1, 0] => 0.1, [0, 1, 0] => 0.1, [0, 0, -1] => 0.1,
+    [0, 0, 1] => 0.1, [0, 0, 0] => 0.4,
+]);
+by_hand!(Box3, f64, 3, [
+    [-2, -1, 1] => 0.1, [1, 2, 1] => 0.1, [-1, -1, -1] => 0.2, [1, 1, 1] => 0.2, [0, 0, 0] => 0.4,
+]);
+by_hand!(Ints3, i32, 3, [[-1, 0, 1] => 3, [0, 0, 0] => -5, [0, 1, -1] => 7, [1, -1, 0] => 11]);
+by_hand!(Bytes2, u8, 2, [[-1, 0] => 3, [0, 1] => 5, [0, 0] => 7]);
+by_hand!(Four, f32, 4, [
+    [-1, 0, 0, 0] => 0.1, [1, 0, 0, 0] => 0.1, [0, -1, 0, 0] => 0.1, [0, 1, 0, 1] => 0.1,
+    [0, 0, -1, 0] => 0.1, [0, 0, 1, 0] => 0.1, [0, 0, 0, -1] => 0.2, [0, 0, 0, 0] => 0.2,
+]);
+by_hand!(Scale3, f32, 3, [[0, 0, 0] => 0.75]);
+
+/// `count` workers on the cores the process may use, several on one when there are fewer.
+fn pool(count: usize) -> Arc<Pool> {
+    static CORES: std::sync::LazyLock<Vec<usize>> =
+        std::sync::LazyLock::new(|| (0..64).filter(|&core| Pool::new(&[core]).is_ok()).collect());
+    let cores: Vec<_> = CORES.iter().copied().cycle().take(count).collect();
+    Arc::new(Pool::new(&cores).unwrap())
+}
+
+fn boundary() -> impl Strategy<Value = [Boundary; 2]> {
+    let face = || {
+        prop_oneof![
+            Just(Boundary::Dirichlet(1.5)),
+            Just(Boundary::Dirichlet(0.0)),
+            Just(Boundary::Neumann),
+            Just(Boundary::Mirror)
+        ]
+    };
+    prop_oneof![Just([Boundary::Periodic; 2]), (face(), face()).prop_map(|(a, b)| [a, b])]
+}
+
+#[derive(Clone, Debug)]
+struct Case<const D: usize> {
+    extents: [usize; D],
+    faces: [[Boundary; 2]; D],
+    policy: CpuPolicy,
+    simd: Simd,
+    steps: u64,
+}
+
+fn case<const D: usize>() -> impl Strategy<Value = Case<D>> {
+    let extents = prop::array::uniform::<_, D>(3..(if D == 4 { 9 } else { 40 / D.max(2) + 4 }));
+    let policy = (1..5usize, 1..7usize, 1..12usize, 1..6usize, 1..40usize, 0..3u32).prop_map(
+        |(threads, temporal_depth, tile_rows, slab_planes, tile_cells, jam)| CpuPolicy {
+            threads,
+            temporal_depth,
+            tile_rows,
+            slab_planes,
+            tile_cells,
+            jam: 1 << jam,
+        },
+    );
+    (extents, prop::array::uniform::<_, D>(boundary()), policy, 0..3usize, 1..10u64).prop_map(
+        |(extents, faces, policy, simd, steps)| {
+            let sets = Simd::available();
+            Case { extents, faces, policy, simd: sets[simd % sets.len()], steps }
+        },
+    )
+}
+
+fn check<S, const D: usize>(mut stencil: Stencil<S, D>, case: &Case<D>) -> Result<(), TestCaseError>
+where
+    S: Scalar,
+{
+    for (axis, faces) in case.faces.iter().enumerate() {
+        stencil = stencil.face(axis, Face::Low, faces[0]).face(axis, Face::High, faces[1]);
+    }
+    let mut state = 1u64;
+    let mut expect = Volume::from_fn(case.extents, |_| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        S::from_f64((state >> 40) as f64 / 1e4)
+    });
+    let pool = pool(case.policy.threads);
+    let mut run = CpuSweeps::new(&stencil, &expect, case.policy, pool, case.simd).unwrap();
+    let mut found = expect.clone();
+    reference(&stencil, &mut expect, case.steps).unwrap();
+    for sweep in sweeps(case.extents, case.steps, 4, None) {
+        run.sweep(&sweep).unwrap();
+    }
+    run.finish().unwrap();
+    run.store(&mut found).unwrap();
+    prop_assert_eq!(found.field_bytes(0), expect.field_bytes(0));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn a_line(case in case::<1>()) {
+        check(Stencil::of(Line), &case)?;
+    }
+
+    #[test]
+    fn two_dimensions(case in case::<2>()) {
+        check(Stencil::of(Star2), &case)?;
+        check(Stencil::of(Box2), &case)?;
+        check(Stencil::of(Bytes2), &case)?;
+    }
+
+    #[test]
+    fn three_dimensions(case in case::<3>()) {
+        check(Stencil::of(Star3), &case)?;
+        check(Stencil::of(Box3), &case)?;
+        check(Stencil::of(Ints3), &case)?;
+    }
+
+    #[test]
+    fn sequences_with_a_stage_in_place(case in case::<3>()) {
+        check(Stencil::sequence((Star3, Scale3)), &case)?;
+        check(Stencil::sequence((Star3, Scale3, Star3)), &case)?;
+        check(Stencil::of(Scale3), &case)?;
+    }
+
+    #[test]
+    fn four_dimensions(case in case::<4>()) {
+        check(Stencil::of(Four), &case)?;
+    }
+}
