@@ -9,6 +9,7 @@ mod orient;
 mod part;
 mod residual;
 mod run;
+pub mod search;
 mod simulate;
 mod swap;
 

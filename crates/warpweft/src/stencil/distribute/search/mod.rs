@@ -1,0 +1,93 @@
+//! Searches for the depth of ghost zones while the run goes on: PARTANS §6.5, and one that models.
+//!
+//! A search proposes a depth and a number of swaps to time; every step it takes is a step of the run,
+//! well or badly spent. Depths count steps R, not cells of halo, which prunes the space by the
+//! footprint: halos between two multiples of δ are never tried (PARTANS figure 10, Tricubic).
+
+mod dichotomic;
+mod exhaustive;
+mod guided;
+mod hill;
+
+pub use dichotomic::Dichotomic;
+pub use exhaustive::Exhaustive;
+pub use guided::Guided;
+pub use hill::HillClimbing;
+
+use super::simulate::Cycle;
+use crate::cluster::Jitter;
+
+/// What to run next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// Steps between swaps.
+    pub depth: usize,
+    /// Swaps to time.
+    pub swaps: usize,
+}
+
+/// Finds the depth of least time a step.
+pub trait DepthSearch {
+    /// What to time next; `None` once the search has converged. The same until
+    /// [`DepthSearch::record`] is called.
+    fn next(&mut self) -> Option<Trial>;
+
+    /// Takes in the mean seconds a step of the last trial.
+    fn record(&mut self, seconds: f64);
+
+    /// The best depth known.
+    fn best(&self) -> usize;
+}
+
+/// Swaps that PARTANS times for each depth.
+const SWAPS: usize = 10;
+
+/// Depths timed so far.
+#[derive(Clone, Debug, Default)]
+struct Timed(Vec<(usize, f64)>);
+
+impl Timed {
+    fn seconds(&self, depth: usize) -> Option<f64> {
+        self.0.iter().find(|(d, _)| *d == depth).map(|(_, seconds)| *seconds)
+    }
+
+    fn best(&self) -> Option<(usize, f64)> {
+        self.0.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1))
+    }
+}
+
+/// How a search did, in the terms of PARTANS' table II.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Assessment {
+    /// The depth it came to.
+    pub depth: usize,
+    /// Of the oracle's speed, the share reached while searching.
+    pub during: f64,
+    /// Of the oracle's speed, the share reached after.
+    pub after: f64,
+    /// Steps until it converged.
+    pub steps: u64,
+}
+
+/// Lets a search loose on simulated depths: `cycles[r - 1]` is depth r. The search sees noise, its
+/// steps are charged without; the oracle is the best depth without noise.
+///
+/// # Panics
+/// When the search asks for a depth that `cycles` does not have.
+pub fn assess(search: &mut dyn DepthSearch, cycles: &[Cycle], jitter: &mut Jitter) -> Assessment {
+    let exact: Vec<f64> = cycles.iter().map(Cycle::exact).collect();
+    let oracle = exact.iter().copied().fold(f64::INFINITY, f64::min);
+    let (mut steps, mut seconds) = (0, 0.0);
+    while let Some(trial) = search.next() {
+        search.record(cycles[trial.depth - 1].run(trial.swaps, jitter).seconds);
+        let taken = trial.depth * trial.swaps;
+        steps += taken as u64;
+        seconds += taken as f64 * exact[trial.depth - 1];
+    }
+    let during = if steps == 0 { 1.0 } else { steps as f64 * oracle / seconds };
+    let depth = search.best();
+    Assessment { depth, during, after: oracle / exact[depth - 1], steps }
+}
+
+#[cfg(test)]
+mod tests;
