@@ -10,7 +10,6 @@ mod exact;
 pub use element::Conducts;
 pub use exact::HotSpot;
 
-use warpweft::element::Real;
 use warpweft::prelude::*;
 
 use crate::plain::Place;
@@ -18,22 +17,23 @@ use crate::plain::Place;
 /// The orders there are.
 pub const ORDERS: [usize; 4] = [2, 4, 6, 8];
 
-/// Weights of the second difference by order, centre first.
-const WEIGHTS: [&[f64]; 4] = [
-    &[-2.0, 1.0],
-    &[-5.0 / 2.0, 4.0 / 3.0, -1.0 / 12.0],
-    &[-49.0 / 18.0, 3.0 / 2.0, -3.0 / 20.0, 1.0 / 90.0],
-    &[-205.0 / 72.0, 8.0 / 5.0, -1.0 / 5.0, 8.0 / 315.0, -1.0 / 560.0],
-];
+const SECOND: [f64; 2] = [-2.0, 1.0];
+const FOURTH: [f64; 3] = [-5.0 / 2.0, 4.0 / 3.0, -1.0 / 12.0];
+const SIXTH: [f64; 4] = [-49.0 / 18.0, 3.0 / 2.0, -3.0 / 20.0, 1.0 / 90.0];
+const EIGHTH: [f64; 5] = [-205.0 / 72.0, 8.0 / 5.0, -1.0 / 5.0, 8.0 / 315.0, -1.0 / 560.0];
 
 /// The weights of the second difference, centre first.
 ///
 /// # Errors
 /// An order that is not one of [`ORDERS`].
 pub fn weights(order: usize) -> Result<&'static [f64]> {
-    let at = ORDERS.iter().position(|&known| known == order);
-    at.map(|at| WEIGHTS[at])
-        .ok_or_else(|| Error::spec(format!("order {order}"), "choose one of 2, 4, 6 and 8"))
+    match order {
+        2 => Ok(&SECOND),
+        4 => Ok(&FOURTH),
+        6 => Ok(&SIXTH),
+        8 => Ok(&EIGHTH),
+        _ => Err(Error::spec(format!("order {order}"), "choose one of 2, 4, 6 and 8")),
+    }
 }
 
 /// The largest rate at which no mode grows.
@@ -63,7 +63,9 @@ pub fn stencil<T: Conducts<D>, const D: usize>(order: usize, rate: f64) -> Resul
             format!("choose a rate above 0 and at most {limit:.6}, beyond which errors grow"),
         ));
     }
-    T::element(order, T::lit(rate))
+    T::of_order(order, T::lit(rate)).ok_or_else(|| {
+        Error::spec(format!("order {order} in {D} dimensions"), "choose one of 2, 4, 6 and 8")
+    })
 }
 
 /// One step of the straightforward loop.

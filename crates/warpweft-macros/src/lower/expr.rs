@@ -192,7 +192,7 @@ impl Lower<'_> {
                 return Ok(Lowered::new(rust, Expr::Local(known.name.clone())));
             }
         }
-        let hole = self.hole(quote_spanned! {path.span()=>
+        let hole = self.hole(quote_spanned! {super::ours(path.span())=>
             ::warpweft::element::DeviceType::cuda_const(&#path, __unit)
         });
         Ok(Lowered::new(rust, Expr::Value(hole)))

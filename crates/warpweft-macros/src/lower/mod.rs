@@ -63,6 +63,12 @@ struct LoopFrame {
     valued: bool,
 }
 
+/// A span at the same place for names of ours: the function may have come out of a `macro_rules!`,
+/// in which its tokens' own spans don't see them.
+fn ours(span: Span) -> Span {
+    span.resolved_at(Span::call_site())
+}
+
 /// The state of one function's lowering.
 pub struct Lower<'a> {
     pub scopes: Scopes,
@@ -125,7 +131,7 @@ impl<'a> Lower<'a> {
     /// A slot around `rust` and the hole with its value as a constant.
     fn constant(&mut self, rust: TokenStream, span: Span) -> Lowered {
         let slot = self.slot(span);
-        let hole = self.hole(quote_spanned!(span=> #slot.value(__unit, #rust)));
+        let hole = self.hole(quote_spanned!(ours(span)=> #slot.value(__unit, #rust)));
         Lowered::new(quote_spanned!(span=> #slot.is(#rust)), Expr::Value(hole))
     }
 

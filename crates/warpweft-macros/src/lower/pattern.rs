@@ -129,7 +129,7 @@ impl Lower<'_> {
         {
             return Ok(PatternValue::Local(local.name.clone()));
         }
-        let hole = self.hole(quote_spanned! {path.span()=>
+        let hole = self.hole(quote_spanned! {super::ours(path.span())=>
             ::warpweft::element::DeviceType::cuda_value(&#path, __unit)
         });
         Ok(PatternValue::Const(hole))
