@@ -11,6 +11,7 @@ pub mod cuda;
 pub mod element;
 pub mod error;
 pub mod grid;
+pub mod machine;
 pub mod prelude;
 pub mod report;
 pub mod stencil;

@@ -109,14 +109,14 @@ impl Stream {
         bytes: usize,
     ) -> Result<()> {
         let (there, here) = (to.span(to_offset, bytes)?, from.span(from_offset, bytes)?);
+        let (owner_there, owner_here) = (to.device().raw()?, from.device().raw()?);
         self.device().bind()?;
         // SAFETY: both spans are in bounds, and contexts live as long as the process.
         let code = unsafe {
             if to.device() == from.device() {
                 sys::cuMemcpyDtoDAsync_v2(there, here, bytes, self.raw())
             } else {
-                let (to, from) = (to.device().raw(), from.device().raw());
-                sys::cuMemcpyPeerAsync(there, to, here, from, bytes, self.raw())
+                sys::cuMemcpyPeerAsync(there, owner_there, here, owner_here, bytes, self.raw())
             }
         };
         self.device().check(code, "copying between buffers")

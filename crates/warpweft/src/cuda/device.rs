@@ -3,15 +3,19 @@
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::sys;
-use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUresult};
+pub(crate) use cudarc::driver::sys::CUdevice_attribute as Attribute;
+use cudarc::driver::sys::CUresult;
 
 use super::driver::{available, check};
 use crate::error::{Error, Result};
 
-/// One GPU, by its primary context: retained once a process, kept until the process ends.
+/// One GPU, by its primary context: made when first needed, kept until the process ends.
+///
+/// Opening a device and asking for its attributes makes no context, which would cost 0.1 s and
+/// hundreds of megabytes of the device's memory.
 #[derive(Clone, Copy)]
 pub struct Device {
     context: &'static Context,
@@ -20,15 +24,17 @@ pub struct Device {
 struct Context {
     ordinal: usize,
     handle: sys::CUdevice,
-    raw: sys::CUcontext,
+    raw: OnceLock<Primary>,
     label: String,
     name: String,
 }
 
+struct Primary(sys::CUcontext);
+
 // SAFETY: a context may be made current by any thread; the driver locks inside.
-unsafe impl Send for Context {}
-// SAFETY: as above; nothing here changes after `open`.
-unsafe impl Sync for Context {}
+unsafe impl Send for Primary {}
+// SAFETY: as above.
+unsafe impl Sync for Primary {}
 
 impl Device {
     /// How many devices the driver shows to this process.
@@ -47,7 +53,7 @@ impl Device {
     /// The device with this number, from 0; opening it again costs nothing.
     ///
     /// # Errors
-    /// No driver, no such device, or the driver can't make a context on it.
+    /// No driver, or no such device.
     pub fn open(ordinal: usize) -> Result<Self> {
         static OPEN: Mutex<Option<HashMap<usize, &'static Context>>> = Mutex::new(None);
         let count = Self::count()?;
@@ -64,7 +70,7 @@ impl Device {
         let context = match open.get(&ordinal) {
             Some(context) => context,
             None => {
-                let context: &'static Context = Box::leak(Box::new(Context::retain(ordinal)?));
+                let context: &'static Context = Box::leak(Box::new(Context::find(ordinal)?));
                 open.entry(ordinal).or_insert(context)
             }
         };
@@ -113,7 +119,19 @@ impl Device {
         Ok(self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32)
     }
 
-    /// Free and total bytes of its memory.
+    /// Bytes of its memory.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn memory_size(&self) -> Result<u64> {
+        let mut total = 0;
+        // SAFETY: writes one size.
+        let code = unsafe { sys::cuDeviceTotalMem_v2(&mut total, self.context.handle) };
+        self.check(code, "asking for memory")?;
+        Ok(total as u64)
+    }
+
+    /// Free and total bytes of its memory at present.
     ///
     /// # Errors
     /// The driver's.
@@ -173,9 +191,10 @@ impl Device {
         if self == other {
             return Ok(());
         }
+        let there = other.raw()?;
         self.bind()?;
         // SAFETY: both contexts live as long as the process.
-        match unsafe { sys::cuCtxEnablePeerAccess(other.context.raw, 0) } {
+        match unsafe { sys::cuCtxEnablePeerAccess(there, 0) } {
             CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
             code => self.check(code, &format!("opening the link to {}", other.label())),
         }
@@ -192,33 +211,42 @@ impl Device {
 
     /// Makes the device current for the calling thread, as most of the driver's calls require.
     pub(super) fn bind(&self) -> Result<()> {
+        let raw = self.raw()?;
         // SAFETY: the context was retained and is never released.
-        self.check(unsafe { sys::cuCtxSetCurrent(self.context.raw) }, "selecting the device")
+        self.check(unsafe { sys::cuCtxSetCurrent(raw) }, "selecting the device")
     }
 
     pub(super) fn check(&self, code: CUresult, stage: &str) -> Result<()> {
         check(code, stage, self.label())
     }
 
-    pub(super) fn raw(&self) -> sys::CUcontext {
-        self.context.raw
+    /// The context, made on first use.
+    pub(super) fn raw(&self) -> Result<sys::CUcontext> {
+        if let Some(primary) = self.context.raw.get() {
+            return Ok(primary.0);
+        }
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: writes one handle. Two threads that come here at once retain it twice, which
+        // only counts higher.
+        let code = unsafe { sys::cuDevicePrimaryCtxRetain(&mut raw, self.context.handle) };
+        self.check(code, "opening")?;
+        Ok(self.context.raw.get_or_init(|| Primary(raw)).0)
     }
 }
 
 impl Context {
-    fn retain(ordinal: usize) -> Result<Self> {
+    fn find(ordinal: usize) -> Result<Self> {
         let label = format!("GPU {ordinal}");
-        let (mut handle, mut raw, mut name) = (0, std::ptr::null_mut(), [0; 256]);
-        // SAFETY: each writes one value of its type; the name is cut at the length given and
-        // ended by a zero.
-        unsafe {
-            check(sys::cuDeviceGet(&mut handle, ordinal as i32), "opening", &label)?;
-            check(sys::cuDeviceGetName(name.as_mut_ptr(), 256, handle), "naming", &label)?;
-            check(sys::cuDevicePrimaryCtxRetain(&mut raw, handle), "opening", &label)?;
-        }
+        let (mut handle, mut name) = (0, [0; 256]);
+        // SAFETY: writes one handle.
+        check(unsafe { sys::cuDeviceGet(&mut handle, ordinal as i32) }, "opening", &label)?;
+        // SAFETY: the name is cut at the length given and ended by a zero.
+        let code = unsafe { sys::cuDeviceGetName(name.as_mut_ptr(), 256, handle) };
+        check(code, "naming", &label)?;
         // SAFETY: ended by a zero, see above.
         let name = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
-        Ok(Self { ordinal, handle, raw, label: format!("{name} ({ordinal})"), name })
+        let label = format!("{name} ({ordinal})");
+        Ok(Self { ordinal, handle, raw: OnceLock::new(), label, name })
     }
 }
 

@@ -39,8 +39,10 @@ mod strided;
 mod tensor_map;
 mod watchdog;
 
+pub(crate) use cache::write_whole;
 pub use cache::{Cache, folder};
 pub use compile::{Cubin, Options, Request, compile, compile_all, compile_in, compiler};
+pub(crate) use device::Attribute;
 pub use device::Device;
 pub use driver::available;
 pub use graph::Graph;

@@ -1,0 +1,50 @@
+//! What there is to run on: cores, caches, memory, GPUs and their links; found, then measured.
+//!
+//! Not a mechanism: nothing is run here but the probe. A machine without a GPU is a whole machine.
+
+mod cgroup;
+mod cpu;
+mod fingerprint;
+mod gpu;
+mod probe;
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+
+pub use cpu::{Caches, Cpu, Memory, Node};
+pub use gpu::{Gpu, Link};
+pub use probe::{CpuProbe, GpuProbe, PairProbe, Probe, probe, probed, probed_in};
+
+/// The machine that this process may use.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Its cores and their memory.
+    pub cpu: Cpu,
+    /// Its GPUs in the driver's order; empty when there are none.
+    pub gpus: Vec<Gpu>,
+    /// What the user may want to know, e.g. why there is no GPU.
+    pub notes: Vec<String>,
+}
+
+impl Machine {
+    /// Looks at the machine. Takes milliseconds without a GPU, and what the driver takes to start
+    /// with one; no context is made.
+    ///
+    /// # Errors
+    /// The process may use no core at all. A missing GPU or driver is a note.
+    pub fn detect() -> Result<Self> {
+        let mut notes = Vec::new();
+        let cpu = Cpu::detect(Path::new("/"), &mut notes)?;
+        let gpus = gpu::detect(&mut notes);
+        Ok(Self { cpu, gpus, notes })
+    }
+
+    /// What tells this machine from others, for results that are kept: models, numbers and sizes,
+    /// nothing that changes from run to run.
+    pub fn fingerprint(&self) -> String {
+        fingerprint::of(self)
+    }
+}

@@ -1,0 +1,204 @@
+//! One GPU's memory, flags, barrier, launches and its link to the host.
+
+use super::{GpuProbe, keep, median};
+use crate::cuda::{
+    Args, Buffer, Device, Event, Kernel, Launch, Module, Options, Pinned, Stream, compile,
+};
+use crate::error::Result;
+use crate::machine::Gpu;
+
+/// Measurements of which the median counts.
+const TRIES: usize = 7;
+const THREADS: u32 = 512;
+
+pub(super) fn measure(gpu: &Gpu, notes: &mut Vec<String>) -> GpuProbe {
+    let mut probe = GpuProbe { ordinal: gpu.ordinal, ..GpuProbe::default() };
+    let bench = match Bench::new(gpu) {
+        Ok(bench) => bench,
+        Err(error) => {
+            notes.push(format!("{} was not measured: {error}", gpu.label()));
+            return probe;
+        }
+    };
+    let mut note =
+        |what: &str, measured| keep(&format!("{what} of {}", gpu.label()), measured, notes);
+    probe.copy_driver = note("the driver's copy", bench.copy_driver());
+    probe.to_device = note("the way from the host", bench.host(true));
+    probe.from_device = note("the way to the host", bench.host(false));
+    match module(&bench.device) {
+        Ok(module) => {
+            probe.copy = note("the copy", bench.stream_kernel(&module, "copy", 2));
+            probe.read = note("reading", bench.stream_kernel(&module, "read", 1));
+            probe.hop = note("the flag", bench.hop(&module));
+            probe.barrier = note("the barrier", bench.barrier(&module, gpu));
+            probe.launch = note("the launch", bench.launch(&module));
+            probe.graph_launch = note("the graph's launch", bench.graph(&module));
+        }
+        Err(error) => notes.push(format!("kernels on {} were not measured: {error}", gpu.label())),
+    }
+    probe
+}
+
+/// The probe's kernels on a device.
+pub(super) fn module(device: &Device) -> Result<Module> {
+    let source = include_str!("probe.cuh");
+    Module::load(device, &compile(source, "probe", &device.arch()?, &Options::default())?)
+}
+
+/// A device with two arrays to copy between.
+struct Bench {
+    device: Device,
+    stream: Stream,
+    from: Buffer,
+    to: Buffer,
+    sms: u32,
+}
+
+impl Bench {
+    fn new(gpu: &Gpu) -> Result<Self> {
+        let device = gpu.device()?;
+        let stream = Stream::new(&device)?;
+        // Far beyond the second-level cache; a fraction of what is free.
+        let bytes = (device.memory()?.0.min(8 << 30) as usize / 8) & !0xfff;
+        let (from, to) = (Buffer::new(&device, bytes)?, Buffer::new(&device, bytes)?);
+        stream.fill(&from, 1)?;
+        stream.fill(&to, 1)?;
+        Ok(Self { device, stream, from, to, sms: gpu.sms })
+    }
+
+    /// The median time of what `body` queues.
+    fn seconds(&self, body: impl FnMut(&Stream) -> Result<()>) -> Result<Option<f64>> {
+        seconds(&self.stream, TRIES, body)
+    }
+
+    fn copy_driver(&self) -> Result<Option<f64>> {
+        let bytes = self.to.bytes();
+        let seconds = self.seconds(|stream| stream.copy(&self.to, 0, &self.from, 0, bytes))?;
+        Ok(seconds.map(|seconds| 2.0 * bytes as f64 / seconds))
+    }
+
+    fn host(&self, up: bool) -> Result<Option<f64>> {
+        let bytes = self.to.bytes().min(256 << 20);
+        let mut host = Pinned::<u8>::new(&self.device, bytes)?;
+        let seconds = self.seconds(|stream| {
+            // SAFETY: `seconds` waits for every copy before `host` is touched again or dropped,
+            // and on an error the driver waits before it frees pinned memory.
+            unsafe {
+                if up {
+                    stream.upload_async(&self.to, 0, &host, 0..bytes)
+                } else {
+                    stream.download_async(&self.from, 0, &mut host, 0..bytes)
+                }
+            }
+        })?;
+        Ok(seconds.map(|seconds| bytes as f64 / seconds))
+    }
+
+    /// The better of two grids: devices differ in how many blocks they like.
+    fn stream_kernel(&self, module: &Module, name: &str, passes: u32) -> Result<Option<f64>> {
+        let kernel = module.kernel(name)?;
+        let bytes = self.from.bytes();
+        let mut args = Args::new();
+        args.buffer(&self.from);
+        args.buffer(&self.to);
+        args.value(bytes as u64 / 16);
+        let mut best: Option<f64> = None;
+        for blocks in [4, 32] {
+            let launch = Launch::line(self.sms * blocks, THREADS);
+            // SAFETY: two arrays of so many 16-byte parts, alive until the stream is done.
+            let seconds =
+                self.seconds(|stream| unsafe { stream.launch(&kernel, launch, &args) })?;
+            let rate = seconds.map(|seconds| f64::from(passes) * bytes as f64 / seconds);
+            best = best.into_iter().chain(rate).reduce(f64::max);
+        }
+        Ok(best)
+    }
+
+    fn hop(&self, module: &Module) -> Result<Option<f64>> {
+        const ROUNDS: u32 = 2000;
+        let flags = Buffer::zeroed(&self.stream, 256)?;
+        let mut args = Args::new();
+        args.buffer(&flags);
+        args.value(ROUNDS);
+        // Two blocks that must both be resident.
+        self.rounds(&module.kernel("hop")?, Launch::line(2, 32), &args, &flags, 2 * ROUNDS)
+    }
+
+    fn barrier(&self, module: &Module, gpu: &Gpu) -> Result<Option<f64>> {
+        const ROUNDS: u32 = 500;
+        if !gpu.cooperative {
+            return Ok(None);
+        }
+        let word = Buffer::zeroed(&self.stream, 256)?;
+        let mut args = Args::new();
+        args.buffer(&word);
+        args.value(ROUNDS);
+        self.rounds(&module.kernel("barrier")?, Launch::line(self.sms, 256), &args, &word, ROUNDS)
+    }
+
+    /// The median time of one of `count` rounds of a cooperative kernel over zeroed `words`.
+    fn rounds(
+        &self,
+        kernel: &Kernel,
+        launch: Launch,
+        args: &Args,
+        words: &Buffer,
+        count: u32,
+    ) -> Result<Option<f64>> {
+        let mut tries = Vec::new();
+        let (start, end) = (Event::new(&self.device)?, Event::new(&self.device)?);
+        for _ in 0..TRIES {
+            self.stream.fill(words, 0)?;
+            self.stream.record(&start)?;
+            // SAFETY: the kernel takes the words and the number of rounds.
+            unsafe { self.stream.launch_cooperative(kernel, launch, args)? };
+            self.stream.record(&end)?;
+            self.stream.synchronize()?;
+            tries.push(start.seconds_until(&end)? / f64::from(count));
+        }
+        Ok(median(tries))
+    }
+
+    fn launch(&self, module: &Module) -> Result<Option<f64>> {
+        const LAUNCHES: usize = 500;
+        let seconds = self.seconds(|stream| self.empty(stream, module, LAUNCHES))?;
+        Ok(seconds.map(|seconds| seconds / LAUNCHES as f64))
+    }
+
+    fn graph(&self, module: &Module) -> Result<Option<f64>> {
+        const LAUNCHES: usize = 500;
+        let mut graph = self.stream.capture(|stream| self.empty(stream, module, LAUNCHES))?;
+        let seconds = self.seconds(|stream| graph.launch(stream))?;
+        Ok(seconds.map(|seconds| seconds / LAUNCHES as f64))
+    }
+
+    fn empty(&self, stream: &Stream, module: &Module, count: usize) -> Result<()> {
+        let kernel = module.kernel("nothing")?;
+        let (launch, args) = (Launch::line(self.sms, 256), Args::new());
+        for _ in 0..count {
+            // SAFETY: the kernel takes nothing and touches nothing.
+            unsafe { stream.launch(&kernel, launch, &args)? };
+        }
+        Ok(())
+    }
+}
+
+/// The median time on the device's clock of what `body` queues, after one run that doesn't count.
+pub(super) fn seconds(
+    stream: &Stream,
+    tries: usize,
+    mut body: impl FnMut(&Stream) -> Result<()>,
+) -> Result<Option<f64>> {
+    let (start, end) = (Event::new(stream.device())?, Event::new(stream.device())?);
+    let mut times = Vec::new();
+    for number in 0..=tries {
+        stream.record(&start)?;
+        body(stream)?;
+        stream.record(&end)?;
+        stream.synchronize()?;
+        if number > 0 {
+            times.push(start.seconds_until(&end)?);
+        }
+    }
+    Ok(median(times))
+}

@@ -1,0 +1,55 @@
+// Kernels that find a GPU's limits. One block a SM and more for the bandwidths; two blocks for a
+// flag's way; all blocks resident for the barrier. No shared memory.
+#include "sync.cuh"
+
+extern "C" __global__ void __launch_bounds__(512)
+copy(const uint4* __restrict__ from, uint4* __restrict__ to, unsigned long long count) {
+    unsigned long long step = (unsigned long long)gridDim.x * blockDim.x;
+    for (unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x; i < count;
+         i += step)
+        to[i] = from[i];
+}
+
+extern "C" __global__ void __launch_bounds__(512)
+read(const uint4* __restrict__ from, unsigned* __restrict__ to, unsigned long long count) {
+    unsigned long long step = (unsigned long long)gridDim.x * blockDim.x;
+    unsigned any = 0;
+    for (unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x; i < count;
+         i += step) {
+        uint4 value = from[i];
+        any |= value.x ^ value.y ^ value.z ^ value.w;
+    }
+    // Never so for what the host filled in; the compiler can't know.
+    if (any == 0x12345678u) *to = any;
+}
+
+// Two blocks raise flags for each other in turn; a line of 128 bytes each.
+extern "C" __global__ void hop(ww_word* flags, unsigned rounds) {
+    if (threadIdx.x != 0) return;
+    ww_word *mine = flags + 32 * blockIdx.x, *other = flags + 32 * (1 - blockIdx.x);
+    for (unsigned round = 1; round <= rounds; round++) {
+        if (blockIdx.x == 0) ww_store_release(mine, round);
+        while (ww_load_acquire(other) < round) {
+        }
+        if (blockIdx.x == 1) ww_store_release(mine, round);
+    }
+}
+
+// The same between two GPUs: `mine` is this one's to write and lies in the other's memory, `other`
+// lies in this one's. Gives up after `patience` nanoseconds.
+extern "C" __global__ void hop_peer(ww_word* mine, const ww_word* other, unsigned first,
+                                    unsigned rounds, unsigned long long patience) {
+    unsigned long long start = ww_nanoseconds();
+    for (unsigned round = 1; round <= rounds; round++) {
+        if (first) ww_store_release_sys(mine, round);
+        for (unsigned tries = 1; ww_load_acquire_sys(other) < round; tries++)
+            if ((tries & 0xfff) == 0 && ww_nanoseconds() - start > patience) return;
+        if (!first) ww_store_release_sys(mine, round);
+    }
+}
+
+extern "C" __global__ void barrier(ww_word* word, unsigned rounds) {
+    for (unsigned round = 0; round < rounds; round++) ww_grid_barrier(word);
+}
+
+extern "C" __global__ void nothing() {}
