@@ -84,14 +84,14 @@ fn the_function_stays_callable() {
 #[test]
 fn an_element_becomes_one_struct_with_its_helpers_before_it() {
     let mut unit = Unit::new();
-    assert_eq!(diffuse::cuda(&mut unit), "diffuse");
-    assert_eq!(diffuse::cuda(&mut unit), "diffuse");
-    assert_eq!(<ring<f32> as DeviceFn>::cuda(&mut unit), "ring");
-    assert_eq!(<ring<f64> as DeviceFn>::cuda(&mut unit), "ring_2");
+    assert_eq!(diffuse::cuda(&mut unit), "diffuse_");
+    assert_eq!(diffuse::cuda(&mut unit), "diffuse_");
+    assert_eq!(<ring<f32> as DeviceFn>::cuda(&mut unit), "ring_");
+    assert_eq!(<ring<f64> as DeviceFn>::cuda(&mut unit), "ring_2_");
     let source = unit.source();
     let (helper, element) =
-        (source.find(" ring(").unwrap(), source.find("struct diffuse").unwrap());
+        (source.find(" ring_(").unwrap(), source.find("struct diffuse_ ").unwrap());
     assert!(helper < element);
-    assert_eq!(source.matches("struct diffuse").count(), 1);
+    assert_eq!(source.matches("struct diffuse_ ").count(), 1);
     assert!(source.contains("now.template at<0, -1, 0, 0>()"), "{source}");
 }

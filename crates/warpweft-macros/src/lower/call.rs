@@ -39,7 +39,11 @@ impl Lower<'_> {
                 "call a function with `#[device]` by its path",
             ));
         }
-        let owner = (segments.len() == 2).then(|| segments[0].ident.to_string());
+        let owner = match &path.qself {
+            Some(of) if segments.len() == 1 => type_name(&of.ty),
+            None if segments.len() == 2 => Some(segments[0].ident.to_string()),
+            _ => None,
+        };
         if let Some(owner) = &owner
             && (NUMBERS.contains(&owner.as_str()) || self.generics.contains(owner))
         {
@@ -229,5 +233,15 @@ impl Lower<'_> {
             guard: guard.map(|guard| Box::new(guard.ir)),
         };
         Ok(Lowered::new(rust, ir))
+    }
+}
+
+/// The name of a type that is one.
+fn type_name(ty: &syn::Type) -> Option<String> {
+    match ty {
+        syn::Type::Path(path) => Some(path.path.get_ident()?.to_string()),
+        syn::Type::Group(group) => type_name(&group.elem),
+        syn::Type::Paren(paren) => type_name(&paren.elem),
+        _ => None,
     }
 }

@@ -21,12 +21,17 @@
 #define WW_OFFSET(type, member) __builtin_offsetof(type, member)
 #endif
 
+// The first fault since the host cleared it: a site's number, or 0. A test may define WW_FAIL to
+// note faults elsewhere.
+#ifndef WW_FAIL
 #if WW_DEVICE
-// The first fault since the host cleared it: a site's number, or 0.
 extern "C" __device__ unsigned int ww_fault;
 __device__ unsigned int ww_fault = 0;
+#define WW_FAIL(site) atomicCAS(&ww_fault, 0u, site)
 #else
 static unsigned int ww_fault = 0;
+#define WW_FAIL(site) (void)(ww_fault == 0 ? ww_fault = (site) : 0u)
+#endif
 #endif
 
 namespace ww {
@@ -45,13 +50,7 @@ using f64 = double;
 struct unit {};
 
 // Reports that site `site` did what would have panicked. The first report stays.
-WW_FN void fail(u32 site) {
-#if WW_DEVICE
-  atomicCAS(&ww_fault, 0u, site);
-#else
-  if (ww_fault == 0) ww_fault = site;
-#endif
-}
+WW_FN void fail(u32 site) { WW_FAIL(site); }
 
 // What there is to know of a number: the unsigned integer of its size, and the one to compute in
 // (C++ promotes what is narrower than int to a signed int, whose overflow is undefined).

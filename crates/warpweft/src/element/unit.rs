@@ -1,6 +1,6 @@
 //! The CUDA translation unit that element functions write themselves into.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A place in the user's Rust source that a device-side fault can name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Site {
 pub struct Unit {
     definitions: Vec<String>,
     names: HashMap<String, String>,
-    taken: HashMap<String, usize>,
+    taken: HashSet<String>,
     sites: Vec<Site>,
 }
 
@@ -31,7 +31,8 @@ impl Unit {
     /// The C++ name of the entity identified by `key`, defining it by `build` on first use.
     ///
     /// `key` must differ between entities (crate path plus type arguments); `name` is what one
-    /// would like it to be called and gets a number when another entity has it already.
+    /// would like it to be called. It gets an underscore at its end, which keeps it apart from the
+    /// keywords, macros and functions of CUDA C++, and a number when another entity has it already.
     pub fn define(
         &mut self,
         key: &str,
@@ -43,9 +44,13 @@ impl Unit {
         }
         let clean: String =
             name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        let uses = self.taken.entry(clean.clone()).or_insert(0);
-        *uses += 1;
-        let name = if *uses == 1 { clean } else { format!("{clean}_{uses}") };
+        let clean = clean.trim_end_matches('_');
+        let mut name = format!("{clean}_");
+        let mut number = 1;
+        while !self.taken.insert(name.clone()) {
+            number += 1;
+            name = format!("{clean}_{number}_");
+        }
         self.names.insert(key.into(), name.clone());
         let text = build(self, &name);
         self.definitions.push(text);
