@@ -15,5 +15,6 @@ pub mod machine;
 pub mod prelude;
 pub mod report;
 pub mod stencil;
+pub mod wavefront;
 
 pub use error::{Error, Result};

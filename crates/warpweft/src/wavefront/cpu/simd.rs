@@ -1,0 +1,49 @@
+//! The front loop compiled once an instruction set, chosen at run time.
+
+use super::strip::{Sink, Strip};
+use crate::cpu::Simd;
+use crate::wavefront::WavefrontElement;
+
+macro_rules! copies {
+    ($($(#[$attribute:meta])* $name:ident;)*) => {$(
+        $(#[$attribute])*
+        fn $name<E: WavefrontElement, const BEST: bool>(
+            strip: &mut Strip<'_, E>,
+            top: &[E::Cell],
+            more: usize,
+            bottom: &mut Vec<E::Cell>,
+            sink: &mut impl Sink<E::Cell>,
+        ) {
+            strip.advance::<BEST>(top, more, bottom, sink);
+        }
+    )*};
+}
+copies! {
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
+    avx512;
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    avx2;
+    portable;
+}
+
+/// [`Strip::advance`] in the copy for `simd`, or the widest one below it that this machine has.
+pub(super) fn advance<E: WavefrontElement, const BEST: bool>(
+    simd: Simd,
+    strip: &mut Strip<'_, E>,
+    top: &[E::Cell],
+    more: usize,
+    bottom: &mut Vec<E::Cell>,
+    sink: &mut impl Sink<E::Cell>,
+) {
+    match simd.min(Simd::detect()) {
+        // SAFETY: the machine has the features, says `detect`.
+        #[cfg(target_arch = "x86_64")]
+        Simd::Avx512 => unsafe { avx512::<E, BEST>(strip, top, more, bottom, sink) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Simd::Avx2 => unsafe { avx2::<E, BEST>(strip, top, more, bottom, sink) },
+        _ => portable::<E, BEST>(strip, top, more, bottom, sink),
+    }
+}

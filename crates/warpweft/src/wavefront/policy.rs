@@ -1,0 +1,39 @@
+//! Every tunable of a wavefront run. Changes time, never results.
+
+use serde::{Deserialize, Serialize};
+
+/// How a wavefront runs on one kind of device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "executor", rename_all = "lowercase")]
+pub enum Policy {
+    /// On the cores.
+    Cpu(CpuPolicy),
+    /// On one NVIDIA GPU.
+    Cuda(CudaPolicy),
+}
+
+/// How the cores share the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CpuPolicy {
+    /// Worker threads.
+    pub threads: usize,
+    /// Rows of a tile-row; a thread computes their anti-diagonals.
+    pub tile_rows: usize,
+    /// Columns between two looks at the neighbours' progress.
+    pub tile_columns: usize,
+}
+
+/// The shape of the register-strip kernel: a lane owns a strip of rows in registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CudaPolicy {
+    /// Rows a lane owns.
+    pub rows: u32,
+    /// Columns a lane advances between two shuffles: 1, 2, 4 or 8.
+    pub columns: u32,
+    /// Columns between two looks at the neighbours' progress, a multiple of 4 and of `columns`.
+    pub chunk: u32,
+    /// Warps of a block that compute.
+    pub warps: u32,
+    /// Blocks an SM holds.
+    pub blocks: u32,
+}

@@ -1,0 +1,69 @@
+//! How cells are compared when only the best one is kept.
+
+use crate::element::{DeviceType, Scalar, ScalarKind};
+
+/// What a cell can be: comparable by a number it holds.
+///
+/// Scalars rank by themselves; a struct ranks by one of its members.
+///
+/// # Safety
+/// `MEMBER` must name the C++ member that [`Ranked::score`] reads, of the type `Score`.
+pub unsafe trait Ranked:
+    DeviceType + Default + PartialEq + std::fmt::Debug + Send + Sync
+{
+    /// The number compared.
+    type Score: Scalar;
+    /// Appended to a C++ cell to read its score: the empty string, or `.h`.
+    const MEMBER: &'static str;
+    /// The number compared.
+    fn score(&self) -> Self::Score;
+}
+
+// SAFETY: a scalar is its own score.
+unsafe impl<T: Scalar> Ranked for T {
+    type Score = T;
+    const MEMBER: &'static str = "";
+    #[inline(always)]
+    fn score(&self) -> T {
+        *self
+    }
+}
+
+/// The greatest score, and of all cells that have it the one of the smallest row, then column.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Best<S> {
+    /// The score. NaN is never best.
+    pub score: S,
+    /// Row of the cell, from 0.
+    pub row: usize,
+    /// Column of the cell, from 0.
+    pub column: usize,
+}
+
+impl<S: Scalar> Best<S> {
+    /// Whether `self` wins over `other`.
+    pub fn beats(&self, other: &Self) -> bool {
+        self.score > other.score
+            || self.score == other.score && (self.row, self.column) < (other.row, other.column)
+    }
+
+    /// The winner of two.
+    pub fn of(a: Option<Self>, b: Option<Self>) -> Option<Self> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(if b.beats(&a) { b } else { a }),
+            (a, b) => a.or(b),
+        }
+    }
+}
+
+/// Where a running maximum starts: a score that no cell's is below. NaN where there is one, so that
+/// any number replaces it.
+#[expect(clippy::eq_op, reason = "only a NaN differs from itself")]
+pub(super) fn lowest<S: Scalar>() -> S {
+    let nan = S::from_f64(f64::NAN);
+    match S::KIND {
+        ScalarKind::Bool => S::from_f64(0.0),
+        _ if nan != nan => nan,
+        _ => S::from_f64(f64::NEG_INFINITY),
+    }
+}
