@@ -1,6 +1,7 @@
 //! The `warpweft` command. Everything it can do is in the library; here is only the talking.
 
 mod arguments;
+mod info;
 mod interrupt;
 mod output;
 mod plot;
@@ -16,7 +17,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 #[command(name = "warpweft", version, subcommand_required = true, arg_required_else_help = true)]
 #[command(after_help = "Examples:
   warpweft run heat                      a hot spot spreads; checked against the exact solution
-  warpweft run life --plot life.png      Conway's Game of Life and a picture of it")]
+  warpweft run life --plot life.png      Conway's Game of Life and a picture of it
+  warpweft info --probe                  what there is to run on, measured")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -27,6 +29,8 @@ enum Command {
     /// Run an application, check its answer and report.
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Run(Box<run::Run>),
+    /// Show what there is to run on, and with --probe what it does.
+    Info(info::Info),
     /// Print a completion script for a shell.
     Completions(shell::Completions),
     /// Print the manual page.
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
     };
     match cli.command {
         Command::Run(run) => run.execute(),
+        Command::Info(info) => info.execute(),
         Command::Completions(completions) => completions.execute(Cli::command()),
         Command::Man => shell::man(Cli::command()),
     }

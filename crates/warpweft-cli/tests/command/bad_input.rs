@@ -1,0 +1,116 @@
+//! What users get wrong, and the machines they do it on: each has a message and a status.
+
+use crate::{warpweft, warpweft_in};
+
+#[test]
+fn extents_of_nothing_or_of_more_than_there_is() {
+    warpweft("run heat --size 0").fails(2, &["extent 0 on axis 0", "at least 1"]);
+    warpweft("run heat --size 16x0").fails(2, &["extent 0 on axis 1 of [16, 0]"]);
+    let huge = "run heat --size 9999999999x9999999999x9999999999";
+    warpweft(huge).fails(2, &["more cells than memory can address"]);
+    warpweft("run heat --size 99999999999999999999999999").fails(2, &["--size", "not an extent"]);
+    warpweft("run heat --size 200000x200000x1000").fails(
+        1,
+        &["host memory: 480000000000000 bytes needed", "available", "--size up to about"],
+    );
+}
+
+#[test]
+fn footprints_wider_than_the_volume() {
+    warpweft("run heat --size 3x64x64 --order 8")
+        .fails(2, &["reads 4 cells beyond axis 0, which has 3"]);
+    warpweft("run life --size 1x9 --boundary mirror").fails(2, &["beyond axis 0", "at least 2"]);
+}
+
+#[test]
+fn parameters_out_of_range() {
+    warpweft("run heat --rate 0.3")
+        .fails(2, &["rate 0.3 at order 2 in 3 dimensions", "at most 0.166667"]);
+    warpweft("run heat --rate nan").fails(2, &["rate NaN"]);
+    warpweft("run heat --order 3").fails(2, &["order 3", "2, 4, 6 and 8"]);
+    warpweft("run heat --dims 5").fails(2, &["5 dimensions", "1, 2 or 3"]);
+    warpweft("run heat --dims 2 --size 8x8x8").fails(2, &["--dims says 2 dimensions, --size 3"]);
+    warpweft("run heat --dtype f16").fails(2, &["f16", "f32"]);
+}
+
+#[test]
+fn boundaries_that_fit_nothing() {
+    warpweft("run heat --boundary open").fails(2, &["no boundary 'open'"]);
+    let half = "run heat --size 8 --boundary neumann,z-low=periodic";
+    warpweft(half).fails(2, &["axis 0 is periodic on one face", "both faces"]);
+    warpweft("run heat --size 8x8 --boundary z=neumann").fails(2, &["axis z of 2 dimensions"]);
+    warpweft("run life --size 8 --boundary dirichlet:2").fails(2, &["a boundary of 2 in life"]);
+}
+
+#[test]
+fn unknown_words_are_answered_with_the_nearest_known_ones() {
+    warpweft("run heart").fails(2, &["heart", "heat"]);
+    warpweft("run lief").fails(2, &["life"]);
+    warpweft("rum heat").fails(2, &["'run'"]);
+    warpweft("run heat --stesp 3").fails(2, &["--steps"]);
+    warpweft("run heat --device tpu").fails(2, &["no device 'tpu'", "gpu:N"]);
+}
+
+#[test]
+fn a_gpu_by_name_where_there_is_none() {
+    warpweft("run heat --size 8 --steps 1 --device gpu:97").fails(1, &["gpu:97", "--device cpu"]);
+}
+
+#[test]
+fn input_files_that_are_missing_damaged_or_of_the_wrong_kind() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let ran = |line: &str| warpweft_in(directory.path(), line);
+    let file = |name: &str, bytes: &[u8]| {
+        std::fs::write(directory.path().join(name), bytes).expect("a small file");
+    };
+    ran("run heat --input none.npy").fails(1, &["none.npy", "check the path"]);
+    ran("run heat --input none.csv").fails(2, &["none.csv", "end it in .npy or .png"]);
+
+    ran("run heat --size 6x7 --steps 1 --output a.npy").fine();
+    let whole = std::fs::read(directory.path().join("a.npy")).expect("just written");
+    for (length, expect) in [(0, "not in the NPY format"), (20, "ends inside"), (200, "truncated")]
+    {
+        file("cut.npy", &whole[..length]);
+        ran("run heat --input cut.npy").fails(1, &["cut.npy", expect]);
+    }
+    ran("run heat --input a.npy --dtype f64")
+        .fails(1, &["holds f32, but f64 is wanted", "float64"]);
+    ran("run life --input a.npy").fails(1, &["holds f32, but u8 is wanted"]);
+    ran("run heat --input a.npy --dims 3").fails(2, &["--dims says 3 dimensions, --input 2"]);
+    ran("run heat --input a.npy --size 7x6")
+        .fails(2, &["--size is [7, 6], but --input has [6, 7]"]);
+    ran("run life3d --input a.npy").fails(2, &["--input has 2 axes"]);
+
+    ran("run life --size 6x7 --steps 1 --output b.npy").fine();
+    ran("run heat --input b.npy").fails(1, &["holds u8", "astype('float32')"]);
+    let mut cells = std::fs::read(directory.path().join("b.npy")).expect("just written");
+    *cells.last_mut().expect("it has cells") = 7;
+    file("seven.npy", &cells);
+    ran("run life --input seven.npy").fails(1, &["a cell of 7", "0 or 1"]);
+
+    file("a.png", b"GIF89a");
+    ran("run life --input a.png").fails(1, &["a.png", "PNG"]);
+}
+
+#[test]
+fn outputs_are_found_unwritable_before_any_work() {
+    let long = "run heat --size 400 --steps 1000000000";
+    for (option, expect) in [
+        ("--output no/such/place.npy", "place.npy"),
+        ("--output .", "no format known here"),
+        ("--output a.bmp", ".npy or .vti or .png"),
+        ("--plot a.jpg", "end it in .png"),
+        ("--trace no/such/place.json", "place.json"),
+    ] {
+        let ran = warpweft(&format!("{long} {option}"));
+        assert!(matches!(ran.status, Some(1 | 2)), "{option}: {:?}", ran.status);
+        assert!(ran.err.starts_with("error: ") && ran.err.contains(expect), "{}", ran.err);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_an_error() {
+    let ran = warpweft("run heat --size 64x64 --steps 1 --trace /dev/full");
+    ran.fails(1, &["/dev/full", "has room"]);
+}

@@ -1,0 +1,73 @@
+//! What is written can be read again, and by others.
+
+use crate::{warpweft, warpweft_in};
+
+#[test]
+fn a_run_in_two_halves_through_a_file_is_the_whole_run() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let ran = |line: &str| warpweft_in(directory.path(), line).fine();
+    for (app, size) in [("heat --dtype f64", "9x10x11"), ("life3d", "9x10x11"), ("life", "20x30")] {
+        ran(&format!("run {app} --size {size} --seed 5 --steps 14 --output whole.npy"));
+        ran(&format!("run {app} --size {size} --seed 5 --steps 8 --output half.npy"));
+        ran(&format!("run {app} --input half.npy --steps 6 --output second.npy"));
+        let read = |name| std::fs::read(directory.path().join(name)).expect("just written");
+        assert_eq!(read("second.npy"), read("whole.npy"), "{app}");
+    }
+}
+
+#[test]
+fn a_picture_of_life_is_life() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let ran = |line: &str| warpweft_in(directory.path(), line).fine();
+    ran("run life --size 40x50 --steps 3 --output a.png --output a.npy");
+    ran("run life --input a.png --steps 4 --output b.npy");
+    ran("run life --input a.npy --steps 4 --output c.npy");
+    let read = |name| std::fs::read(directory.path().join(name)).expect("just written");
+    assert_eq!(read("b.npy"), read("c.npy"));
+}
+
+#[test]
+fn nan_is_kept_counted_and_checked() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let ran = |line: &str| warpweft_in(directory.path(), line);
+    ran("run heat --size 40 --dims 1 --steps 0 --output a.npy").fine();
+    let mut bytes = std::fs::read(directory.path().join("a.npy")).expect("just written");
+    let cell = bytes.len() - 20 * 4;
+    bytes[cell..cell + 4].copy_from_slice(&f32::NAN.to_le_bytes());
+    std::fs::write(directory.path().join("a.npy"), bytes).expect("a small file");
+    let json = ran("run heat --input a.npy --steps 3 --json --output b.npy --plot").json();
+    // Three steps of a three-point stencil carry it three cells to both sides.
+    assert_eq!(json["result"]["nan_cells"], 7);
+    assert_eq!(json["check"]["passed"], true);
+    assert!(directory.path().join("heat.png").exists());
+}
+
+#[test]
+fn every_format_is_written_and_listed() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let line = "run heat --size 12 --steps 2 --json --output a.npy --output a.vti --output a.png \
+                --plot p.png --trace t.json";
+    let json = warpweft_in(directory.path(), line).json();
+    assert_eq!(json["outputs"], serde_json::json!(["a.npy", "a.vti", "a.png", "p.png", "t.json"]));
+    let begins = |name: &str, with: &[u8]| {
+        let bytes = std::fs::read(directory.path().join(name)).expect("just written");
+        assert!(bytes.starts_with(with), "{name}");
+    };
+    begins("a.npy", b"\x93NUMPY");
+    begins("a.vti", b"<?xml");
+    begins("a.png", b"\x89PNG");
+    begins("p.png", b"\x89PNG");
+    let trace = std::fs::read_to_string(directory.path().join("t.json")).expect("just written");
+    let trace: serde_json::Value = serde_json::from_str(&trace).expect("JSON");
+    assert!(trace["traceEvents"].as_array().is_some_and(|events| events.len() > 3));
+    let left: Vec<_> = std::fs::read_dir(directory.path()).expect("it is there").collect();
+    assert_eq!(left.len(), 5 + usize::from(directory.path().join("cache").exists()));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn results_can_go_to_a_pipe() {
+    let ran = warpweft("run heat --size 8 --steps 1 --trace /dev/stderr --json");
+    assert!(ran.err.contains("traceEvents"), "{}", ran.err);
+    ran.json();
+}

@@ -1,0 +1,72 @@
+//! Runs report what they did, and every answer is checked.
+
+use crate::warpweft;
+
+#[test]
+fn the_json_object_has_what_is_promised() {
+    let json = warpweft("run heat --size 16 --steps 10 --json").json();
+    let names: Vec<_> = json.as_object().expect("an object").keys().cloned().collect();
+    let promised = [
+        "app", "bound", "check", "devices", "fraction", "outputs", "pattern", "policy", "rate",
+        "result", "seconds",
+    ];
+    assert_eq!(names, promised);
+    assert_eq!((&json["app"], &json["pattern"]), (&"heat".into(), &"stencil".into()));
+    assert_eq!(json["rate"]["unit"], "cells/s");
+    let rate = json["rate"]["value"].as_f64().expect("a number");
+    let seconds = json["seconds"].as_f64().expect("a number");
+    assert!((rate * seconds / (16.0f64.powi(3) * 10.0) - 1.0).abs() < 1e-6);
+    assert_eq!(json["result"]["steps"], 10);
+    assert_eq!(json["check"]["passed"], true);
+    assert!(json["check"]["oracle"].as_str().is_some_and(|oracle| oracle.contains("exact")));
+}
+
+#[test]
+fn every_app_is_right_at_every_boundary() {
+    for boundary in
+        ["periodic", "neumann", "mirror", "dirichlet=1", "mirror,x-low=dirichlet,y=periodic"]
+    {
+        for app in [
+            "heat --size 17x18",
+            "life --size 40",
+            "life3d --size 12x13x14",
+            "heat --size 10 --dtype f64 --order 8",
+        ] {
+            let json =
+                warpweft(&format!("run {app} --steps 12 --boundary {boundary} --json")).json();
+            assert_eq!(json["check"]["passed"], true, "{app}, {boundary}: {json}");
+        }
+    }
+}
+
+#[test]
+fn heat_is_neither_made_nor_lost_on_a_torus() {
+    let mean = |steps: u32| {
+        let line = format!("run heat --dtype f64 --seed 3 --size 20x21x22 --steps {steps} --json");
+        warpweft(&line).json()["result"]["mean"].as_f64().expect("a number")
+    };
+    let (before, after) = (mean(0), mean(40));
+    assert!((before - 0.5).abs() < 0.02 && (before - after).abs() < 1e-13, "{before} {after}");
+}
+
+#[test]
+fn threads_change_nothing_but_time() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for threads in [1, 2, 3] {
+        let line = format!(
+            "run heat --device cpu --size 20x30x40 --order 4 --seed 1 --steps 25 --threads {threads} --output {threads}.npy"
+        );
+        crate::warpweft_in(directory.path(), &line).fine();
+    }
+    let read = |name| std::fs::read(directory.path().join(name)).expect("just written");
+    assert_eq!(read("1.npy"), read("2.npy"));
+    assert_eq!(read("1.npy"), read("3.npy"));
+}
+
+#[test]
+fn the_report_names_device_rate_and_check() {
+    let report = warpweft("run heat --size 16 --steps 3").fine();
+    for expect in ["heat: 16 x 16 x 16 cells of f32", "device", "cells/s", "check    passed"] {
+        assert!(report.contains(expect), "{report}");
+    }
+}

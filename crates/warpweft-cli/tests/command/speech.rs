@@ -1,0 +1,36 @@
+//! Help, completions and the manual: the command describes itself.
+
+use crate::warpweft;
+
+#[test]
+fn every_subcommand_has_help_with_examples() {
+    for line in [
+        "--help",
+        "run heat --help",
+        "run life --help",
+        "run life3d --help",
+        "info --help",
+        "completions --help",
+    ] {
+        let help = warpweft(line).fine();
+        assert!(help.contains("Usage:") && help.contains("Example"), "{line}: {help}");
+    }
+}
+
+#[test]
+fn no_arguments_show_help_and_fail() {
+    for line in ["", "run"] {
+        let ran = warpweft(line);
+        assert_eq!(ran.status, Some(2));
+        assert!(ran.err.contains("Usage:"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn shells_get_completions_and_man_gets_a_page() {
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(warpweft(&format!("completions {shell}")).fine().contains("life3d"), "{shell}");
+    }
+    let page = warpweft("man").fine();
+    assert!(page.contains(".TH warpweft 1") && page.contains("boundary"), "{page}");
+}
