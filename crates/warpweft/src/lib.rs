@@ -15,6 +15,8 @@ pub mod machine;
 pub mod prelude;
 pub mod report;
 pub mod stencil;
+pub mod trace;
+pub mod tune;
 pub mod wavefront;
 
 pub use error::{Error, Result};

@@ -3,4 +3,5 @@
 pub use crate::element::{Device, Fields, Near, Real, Scalar, device, stencil};
 pub use crate::error::{Error, Result};
 pub use crate::grid::Volume;
+pub use crate::machine::Machine;
 pub use crate::stencil::{Boundary, Face, Residual, Stencil, Steps};

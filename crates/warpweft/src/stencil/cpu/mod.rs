@@ -8,6 +8,8 @@ mod change;
 mod ghosts;
 mod layout;
 mod levels;
+mod log;
+mod policy;
 mod rows;
 mod slab;
 mod traverse;
@@ -24,6 +26,7 @@ use crate::cpu::{Barrier, Pool, Progress, Simd, WorkerPanic};
 use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::grid::Volume;
+use crate::trace::Trace;
 use arrays::Arrays;
 use change::Change;
 use ghosts::Ghosts;
@@ -56,6 +59,7 @@ pub struct CpuSweeps<S: Fields, const D: usize> {
     /// Per worker, the stage it is at: where a panic happened.
     at_stage: Vec<Progress>,
     change: Change,
+    trace: Option<Arc<Trace>>,
 }
 
 impl<S: Fields, const D: usize> CpuSweeps<S, D> {
@@ -138,9 +142,15 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
             published: 0,
             at_stage: (0..pool.len()).map(|_| Progress::default()).collect(),
             change: Change::default(),
+            trace: None,
             stages,
             pool,
         })
+    }
+
+    /// Records from now on what each worker does when.
+    pub fn record(&mut self, trace: Arc<Trace>) {
+        self.trace = Some(trace);
     }
 
     /// An element's panic, with the stage it happened in.

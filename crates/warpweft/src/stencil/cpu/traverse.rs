@@ -4,6 +4,7 @@ use super::CpuSweeps;
 use super::arrays::Outcome;
 use super::layout::{M, X, Y, Z, canonical, tile_axis};
 use super::levels::{Block, Level};
+use super::log::Log;
 use super::slab::Slab;
 use crate::cpu::Worker;
 use crate::element::Fields;
@@ -40,7 +41,9 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
 
     /// One worker's part of a block; ends with all workers done.
     fn block(&self, worker: &Worker<'_>, block: &Block, base: usize) -> Outcome {
+        let mut log = Log::new(self.trace.as_deref(), worker.index);
         if self.ghosts.any_deep() {
+            let from = log.now();
             for &f in &self.written {
                 let array = self.arrays.array(f, block.levels[0].present);
                 // SAFETY: no worker is computing; planes are dealt round.
@@ -49,14 +52,18 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
                 }
             }
             self.barrier.wait(worker.abort)?;
+            log.end(from, || "ghosts".into());
         }
         for tile in (worker.index..block.tiles.len()).step_by(worker.count) {
             let mut seen = 0;
+            let begin = log.now();
             for wave in 0..block.waves {
                 let due = base + wave + 1;
                 // Levels of one block depend on one another; a lone level on nothing.
                 if tile > 0 && seen < due && block.levels.len() > 1 {
+                    let from = log.now();
                     seen = self.progress[tile - 1].wait_for(due, worker.abort)?;
+                    log.waited(from);
                 }
                 for (l, level) in block.levels.iter().enumerate() {
                     if let Some(cells) = block.cells(l, wave, tile) {
@@ -65,8 +72,12 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
                 }
                 self.progress[tile].publish(due);
             }
+            log.end(begin, || format!("tile {tile}, {} levels", block.levels.len()));
         }
-        self.barrier.wait(worker.abort)
+        let from = log.now();
+        self.barrier.wait(worker.abort)?;
+        log.waited(from);
+        Ok(())
     }
 
     /// Computes a level's cells in one wave of one tile, and refreshes the ghosts that follow them.

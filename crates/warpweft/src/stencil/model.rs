@@ -1,0 +1,72 @@
+//! The roofline of a stencil: what memory alone allows.
+//!
+//! A stage must read every field it uses once and write every field it assigns once; all other
+//! reads are of cells that were read before and can come from a cache. A block of `depth` steps
+//! can do that once for all of them.
+
+use crate::element::Fields;
+
+use super::spec::Stencil;
+
+/// What the model says of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prediction {
+    /// Bytes that must move between memory and the device.
+    pub bytes: u64,
+    /// Cells a second at which memory alone would limit the run, if its rate is known.
+    pub bound: Option<f64>,
+    /// Seconds the run should take, if a rate is known from measurement or memory limits it.
+    pub seconds: Option<f64>,
+}
+
+impl<S: Fields, const D: usize> Stencil<S, D> {
+    /// Bytes that one step must move for one cell: per stage each field read and each field
+    /// written, once.
+    pub fn step_bytes(&self) -> usize {
+        let stages = self.stages.iter();
+        stages
+            .map(|stage| bytes_of::<S>(reads(stage.taps())) + bytes_of::<S>(mask(stage.writes())))
+            .sum()
+    }
+
+    /// Bytes of a cell's fields that any stage reads or writes.
+    pub fn touched_bytes(&self) -> usize {
+        let touched = self.stages.iter().map(|s| reads(s.taps()) | mask(s.writes()));
+        bytes_of::<S>(touched.fold(0, |all, fields| all | fields))
+    }
+
+    /// What `steps` steps over `cells` cells cost in blocks of `depth` steps.
+    ///
+    /// `bandwidth` is the measured copy rate in bytes a second, read and written together;
+    /// `rate` is a rate in cells a second that tuning measured for the same problem.
+    pub fn predict(
+        &self,
+        cells: usize,
+        steps: u64,
+        depth: u64,
+        bandwidth: Option<f64>,
+        rate: Option<f64>,
+    ) -> Prediction {
+        let depth = depth.max(1);
+        let trips = steps.div_ceil(depth);
+        let bytes = self.step_bytes() as u64 * cells as u64 * trips;
+        let work = cells as f64 * steps as f64;
+        let bound = bandwidth.map(|bandwidth| work * bandwidth / (bytes as f64).max(1.0));
+        // A block of several steps is limited by the cores, about which memory says nothing.
+        let limited = bound.filter(|_| depth == 1);
+        Prediction { bytes, bound, seconds: rate.or(limited).map(|rate| work / rate) }
+    }
+}
+
+fn reads<const D: usize>(taps: &[super::Tap<D>]) -> u32 {
+    taps.iter().fold(0, |fields, tap| fields | 1 << tap.field)
+}
+
+fn mask(fields: &[usize]) -> u32 {
+    fields.iter().fold(0, |mask, field| mask | 1 << field)
+}
+
+fn bytes_of<S: Fields>(fields: u32) -> usize {
+    let sizes = S::FIELDS.iter().enumerate().filter(|(f, _)| fields >> f & 1 == 1);
+    sizes.map(|(_, field)| field.kind.size()).sum()
+}

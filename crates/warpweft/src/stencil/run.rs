@@ -1,0 +1,287 @@
+//! Running a stencil: spec → predict → policy → plan → run → report.
+//!
+//! The one place where a stencil meets the choice of a device.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use super::cpu::CpuSweeps;
+use super::cuda::CudaSweeps;
+use super::executor::SweepExecutor;
+use super::model::Prediction;
+use super::plan::sweeps;
+use super::policy::{CpuPolicy, CudaPolicy, Policy};
+use super::spec::{Stencil, Steps};
+use super::wisdom::key;
+use crate::cpu::Pool;
+use crate::cuda;
+use crate::element::Fields;
+use crate::error::{Error, Result};
+use crate::grid::Volume;
+use crate::machine::{Machine, Probe};
+use crate::report::{Quantity, Report};
+use crate::trace::Trace;
+use crate::tune::Wisdom;
+
+/// Cells a second that a core, or a GPU, is taken to do at least, where nothing is known: progress
+/// is told, and interrupts are seen, about twenty times a second.
+const CELLS_A_SECOND: [f64; 2] = [1e9, 2e11];
+const TICK: f64 = 0.05;
+
+/// Where a stencil runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Target {
+    /// The first GPU if there is one that can be used, else the cores.
+    #[default]
+    Auto,
+    /// The cores.
+    Cpu,
+    /// The GPU with this number.
+    Gpu(usize),
+}
+
+/// How to run, where the defaults will not do.
+#[derive(Clone, Default)]
+pub struct Run<'a> {
+    /// Where.
+    pub target: Target,
+    /// The tunables; tuned or default ones if `None`.
+    pub policy: Option<Policy>,
+    /// Threads on the cores; all of them if `None`.
+    pub threads: Option<usize>,
+    /// Told the steps done, of how many, every now and then.
+    pub progress: Option<&'a dyn Fn(u64, u64)>,
+    /// Set by whoever wants the run to end after the present sweep; the state is stored then.
+    pub interrupt: Option<&'a AtomicBool>,
+    /// Where to record what happened when.
+    pub trace: Option<Arc<Trace>>,
+}
+
+impl<S: Fields, const D: usize> Stencil<S, D> {
+    /// Advances `volume` by `steps` steps, or fewer when [`Stencil::until`] is met, on the best
+    /// device of `machine`.
+    ///
+    /// # Errors
+    /// As [`Stencil::check`]; too little memory; a fault of the element function or of the device.
+    /// `volume` is then as it was.
+    pub fn run(
+        &self,
+        volume: &mut Volume<S, D>,
+        steps: Steps,
+        machine: &Machine,
+    ) -> Result<Report> {
+        self.run_with(volume, steps, machine, &Run::default())
+    }
+
+    /// As [`Stencil::run`], with options.
+    ///
+    /// # Errors
+    /// As [`Stencil::run`]; a policy for another device than the target; a GPU that is not there.
+    pub fn run_with(
+        &self,
+        volume: &mut Volume<S, D>,
+        Steps(steps): Steps,
+        machine: &Machine,
+        run: &Run<'_>,
+    ) -> Result<Report> {
+        self.check(volume.extents())?;
+        let begin = Instant::now();
+        let mut ready = self.prepare(volume, machine, run)?;
+        trace(run, "set up", begin);
+        let start = Instant::now();
+        let cells = volume.len();
+        let tick = TICK * ready.cells_a_second / cells as f64;
+        let length = (tick as u64).clamp(1, 1 << 20).next_multiple_of(ready.depth);
+        let mut done = 0;
+        let mut residual = None;
+        let mut interrupted = false;
+        for sweep in sweeps(volume.extents(), steps, length, self.until) {
+            if run.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                interrupted = true;
+                break;
+            }
+            let from = Instant::now();
+            ready.executor.sweep(&sweep)?;
+            ready.executor.finish()?;
+            let first = done;
+            done += sweep.steps;
+            if let (Some(until), true) = (self.until, sweep.keep_change) {
+                residual = Some(ready.executor.residual(until.residual)?);
+            }
+            if let Some(trace) = &run.trace {
+                trace.add("run", format!("steps {first}..{done}"), from);
+            }
+            if let Some(progress) = run.progress {
+                progress(done, steps);
+            }
+            if let (Some(until), Some(residual), true) = (self.until, residual, sweep.keep_change)
+                && residual <= until.tolerance
+            {
+                break;
+            }
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        let end = Instant::now();
+        ready.executor.store(volume)?;
+        trace(run, "store", end);
+        let rate = cells as f64 * done as f64 / seconds.max(1e-9);
+        let Prediction { bytes, bound, seconds: predicted } =
+            self.predict(cells, done, ready.depth, ready.bandwidth, ready.known_rate);
+        Ok(Report {
+            pattern: "stencil",
+            devices: ready.devices,
+            seconds,
+            setup_seconds: (start - begin).as_secs_f64() + end.elapsed().as_secs_f64(),
+            rate: Quantity { value: rate, unit: "cells/s" },
+            bytes,
+            bound: bound.map(|value| Quantity { value, unit: "cells/s" }),
+            fraction: bound.map(|bound| rate / bound),
+            predicted_seconds: predicted,
+            policy: serde_json::to_value(ready.policy).unwrap_or_default(),
+            done,
+            interrupted,
+            residual,
+        })
+    }
+
+    /// The executor that `run` asks for, with what the report wants to know of it.
+    fn prepare(
+        &self,
+        volume: &Volume<S, D>,
+        machine: &Machine,
+        run: &Run<'_>,
+    ) -> Result<Ready<S, D>> {
+        match (run.target, run.policy) {
+            (Target::Cpu, Some(Policy::Cuda(_))) | (Target::Gpu(_), Some(Policy::Cpu(_))) => {
+                Err(Error::spec(
+                    format!("policy {:?} for target {:?}", run.policy, run.target),
+                    "give the policy of that device, or none",
+                ))
+            }
+            (Target::Cpu, _) | (Target::Auto, Some(Policy::Cpu(_))) => {
+                self.on_cores(volume, machine, run)
+            }
+            (Target::Gpu(number), _) => self.on_gpu(volume, machine, run, number),
+            (Target::Auto, Some(Policy::Cuda(_))) => self.on_gpu(volume, machine, run, 0),
+            (Target::Auto, None) if machine.gpus.is_empty() => self.on_cores(volume, machine, run),
+            (Target::Auto, None) => match self.on_gpu(volume, machine, run, 0) {
+                // A GPU that can't be used, e.g. for want of NVRTC, is as good as none.
+                Err(Error::Device { .. } | Error::Memory { .. }) => {
+                    self.on_cores(volume, machine, run)
+                }
+                ready => ready,
+            },
+        }
+    }
+
+    fn on_cores(
+        &self,
+        volume: &Volume<S, D>,
+        machine: &Machine,
+        run: &Run<'_>,
+    ) -> Result<Ready<S, D>> {
+        let most = run.threads.unwrap_or_else(|| machine.cpu.threads());
+        let wisdom = Wisdom::user();
+        let key = key(self, volume.extents(), machine, &format!("{most} threads"));
+        let (policy, known_rate) = match (run.policy, wisdom.policy::<CpuPolicy>(&key)) {
+            (Some(Policy::Cpu(policy)), _) => (policy, None),
+            (_, Some(policy)) => (policy, wisdom.get(&key).map(|entry| entry.rate)),
+            _ => (self.default_on_cores(volume.extents(), machine, most), None),
+        };
+        let cores = cores(machine, policy.threads);
+        let pool = Arc::new(Pool::new(&cores)?);
+        let mut executor = CpuSweeps::new(self, volume, policy, pool, machine.cpu.simd)?;
+        if let Some(trace) = &run.trace {
+            executor.record(trace.clone());
+        }
+        let probe = probe(machine);
+        Ok(Ready {
+            executor: Box::new(executor),
+            devices: vec![machine.cpu.label(policy.threads)],
+            depth: if D == 1 { 1 } else { policy.temporal_depth as u64 },
+            bandwidth: probe.and_then(|probe| probe.cpu.copy),
+            known_rate,
+            cells_a_second: CELLS_A_SECOND[0] * policy.threads as f64,
+            policy: Policy::Cpu(policy),
+        })
+    }
+
+    fn on_gpu(
+        &self,
+        volume: &Volume<S, D>,
+        machine: &Machine,
+        run: &Run<'_>,
+        number: usize,
+    ) -> Result<Ready<S, D>> {
+        let Some(gpu) = machine.gpus.iter().find(|gpu| gpu.ordinal == number) else {
+            return Err(Error::Device {
+                stage: "choosing a device".into(),
+                device: format!("GPU {number}"),
+                what: format!("this machine has {} GPUs", machine.gpus.len()),
+                remedy: "run on the CPU, or see `warpweft info`".into(),
+            });
+        };
+        let device = gpu.device()?;
+        let wisdom = Wisdom::user();
+        let key = key(self, volume.extents(), machine, &gpu.name);
+        let (policy, known_rate) = match (run.policy, wisdom.policy::<CudaPolicy>(&key)) {
+            (Some(Policy::Cuda(policy)), _) => (policy, None),
+            (_, Some(policy)) => (policy, wisdom.get(&key).map(|entry| entry.rate)),
+            _ => (CudaPolicy::default_for(self, volume.extents(), gpu.capability), None),
+        };
+        let executor = CudaSweeps::new(self, volume, &policy, &device)?;
+        let probe = probe(machine);
+        Ok(Ready {
+            executor: Box::new(executor),
+            devices: vec![gpu.label()],
+            policy: Policy::Cuda(policy),
+            depth: 1,
+            bandwidth: probe.and_then(|probe| probe.gpu(number)?.bandwidth()),
+            known_rate,
+            cells_a_second: CELLS_A_SECOND[1],
+        })
+    }
+
+    /// The untuned shape for the cores of `machine`.
+    pub(super) fn default_on_cores(
+        &self,
+        extents: [usize; D],
+        machine: &Machine,
+        threads: usize,
+    ) -> CpuPolicy {
+        let caches = &machine.cpu.caches;
+        let shared = caches.l3.unwrap_or(0) * caches.l3_count.max(1) as u64;
+        let share = shared / threads.max(1) as u64;
+        let cache = share.max(caches.l2.unwrap_or(1 << 20));
+        CpuPolicy::default_for(self, extents, threads, cache as usize)
+    }
+}
+
+/// An executor and what is known about it.
+struct Ready<S: Fields, const D: usize> {
+    executor: Box<dyn SweepExecutor<S, D>>,
+    devices: Vec<String>,
+    policy: Policy,
+    /// Steps per trip to memory.
+    depth: u64,
+    bandwidth: Option<f64>,
+    known_rate: Option<f64>,
+    cells_a_second: f64,
+}
+
+/// Cores for `threads` workers, used again from the first when there are fewer.
+pub(super) fn cores(machine: &Machine, threads: usize) -> Vec<usize> {
+    machine.cpu.cores.iter().copied().cycle().take(threads).collect()
+}
+
+/// The machine's measured limits, if it was probed before; a run does not spend seconds on that.
+fn probe(machine: &Machine) -> Option<Probe> {
+    Probe::load(machine, &cuda::folder()?, &mut Vec::new())
+}
+
+fn trace(run: &Run<'_>, name: &str, from: Instant) {
+    if let Some(trace) = &run.trace {
+        trace.add("run", name, from);
+    }
+}

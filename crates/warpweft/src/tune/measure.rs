@@ -1,0 +1,73 @@
+//! How long something takes, when other things run on the machine too.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+
+/// How often to repeat a measurement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Repeats {
+    /// Runs at most, at least 1.
+    pub most: usize,
+    /// Stop after a run that took more than this many times the best known time: others' work can
+    /// slow a run down but never speed it up, so a candidate is given up only when clearly worse.
+    pub give_up: f64,
+}
+
+impl Default for Repeats {
+    /// Five runs; given up when 1.5 times slower.
+    fn default() -> Self {
+        Self { most: 5, give_up: 1.5 }
+    }
+}
+
+/// What repeated runs took, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// The middle run.
+    pub median: f64,
+    /// The shortest.
+    pub least: f64,
+    /// Number of runs.
+    pub runs: usize,
+}
+
+/// Repeats `run`, which returns seconds; `best` is the median to beat, infinite if there is none.
+///
+/// # Errors
+/// The first of `run`.
+pub fn measure(
+    repeats: Repeats,
+    best: f64,
+    mut run: impl FnMut() -> Result<f64>,
+) -> Result<Measured> {
+    let mut times = Vec::with_capacity(repeats.most);
+    for _ in 0..repeats.most.max(1) {
+        let seconds = run()?;
+        times.push(seconds);
+        if seconds > repeats.give_up * best {
+            break;
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(Measured { median: times[times.len() / 2], least: times[0], runs: times.len() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_disturbed_run_does_not_move_the_median() {
+        let mut times = [1.0, 9.0, 1.1, 0.9, 1.2].into_iter();
+        let measured =
+            measure(Repeats::default(), f64::INFINITY, || Ok(times.next().unwrap())).unwrap();
+        assert_eq!(measured, Measured { median: 1.1, least: 0.9, runs: 5 });
+    }
+
+    #[test]
+    fn the_clearly_slower_is_run_once() {
+        let measured = measure(Repeats::default(), 1.0, || Ok(2.0)).unwrap();
+        assert_eq!(measured.runs, 1);
+    }
+}

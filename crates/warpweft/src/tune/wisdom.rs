@@ -1,0 +1,151 @@
+//! What tuning found, kept on disk.
+//!
+//! One JSON file, written beside and renamed, so that readers see an old or a new one and never
+//! half of one. Several processes that write at once may lose an entry, which costs a search.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::Measured;
+use crate::cuda;
+use crate::error::{Error, Result};
+use crate::grid::io::write_whole;
+
+/// Changes with the form of the file; files of another form count as empty.
+const FORM: u32 = 1;
+
+/// One tuned result with its evidence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The policy, in the pattern's own form.
+    pub policy: serde_json::Value,
+    /// What the winning measurement took.
+    pub measured: Measured,
+    /// Work a second of it, in the pattern's unit.
+    pub rate: f64,
+    /// Candidates it won against, itself included.
+    pub tried: usize,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct File {
+    form: u32,
+    entries: BTreeMap<String, Entry>,
+}
+
+/// A folder's wisdom.
+#[derive(Clone, Debug)]
+pub struct Wisdom {
+    path: Option<PathBuf>,
+    entries: BTreeMap<String, Entry>,
+    note: Option<String>,
+}
+
+impl Wisdom {
+    /// The user's, in the cache folder; empty and kept nowhere where there is no such folder.
+    pub fn user() -> Self {
+        static SAID: AtomicBool = AtomicBool::new(false);
+        let Some(folder) = cuda::folder() else {
+            return Self { path: None, entries: BTreeMap::new(), note: None };
+        };
+        let mut wisdom = Self::open(&folder);
+        // Once a process is enough.
+        if wisdom.note.is_some() && SAID.swap(true, Ordering::Relaxed) {
+            wisdom.note = None;
+        }
+        wisdom
+    }
+
+    /// The wisdom of a folder; a damaged file counts as empty and leaves a note.
+    pub fn open(folder: &Path) -> Self {
+        let path = folder.join("wisdom.json");
+        let mut wisdom = Self { path: Some(path.clone()), entries: BTreeMap::new(), note: None };
+        let Ok(text) = std::fs::read(&path) else { return wisdom };
+        match serde_json::from_slice::<File>(&text) {
+            Ok(file) if file.form == FORM => wisdom.entries = file.entries,
+            Ok(_) => {}
+            Err(error) => {
+                let path = path.display();
+                wisdom.note = Some(format!("{path} was damaged ({error}) and is begun anew"));
+            }
+        }
+        wisdom
+    }
+
+    /// What to tell the user, if the file was damaged.
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
+    /// What is known for `key`.
+    pub fn get(&self, key: &str) -> Option<&Entry> {
+        self.entries.get(key)
+    }
+
+    /// The policy known for `key`; `None` too when it has not the form of a `P`.
+    pub fn policy<P: DeserializeOwned>(&self, key: &str) -> Option<P> {
+        serde_json::from_value(self.get(key)?.policy.clone()).ok()
+    }
+
+    /// Keeps `entry` for `key`, here and on disk.
+    ///
+    /// # Errors
+    /// The file can't be written; the entry is known to this object nevertheless.
+    pub fn keep(&mut self, key: &str, entry: Entry) -> Result<()> {
+        let Some(path) = self.path.clone() else {
+            self.entries.insert(key.into(), entry);
+            return Ok(());
+        };
+        // Others may have written meanwhile.
+        let mut now = Self::open(path.parent().unwrap_or(Path::new(".")));
+        now.entries.append(&mut self.entries);
+        self.entries = now.entries;
+        self.entries.insert(key.into(), entry);
+        let told = |error: String| {
+            Error::file(&path, error, "set WARPWEFT_CACHE to a folder that can be written")
+        };
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| told(error.to_string()))?;
+        }
+        let file = File { form: FORM, entries: self.entries.clone() };
+        let text = serde_json::to_vec_pretty(&file).map_err(|error| told(error.to_string()))?;
+        write_whole(&path, |to| to.write_all(&text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(policy: usize) -> Entry {
+        let measured = Measured { median: 0.5, least: 0.25, runs: 3 };
+        Entry { policy: serde_json::json!(policy), measured, rate: 2.0, tried: 4 }
+    }
+
+    #[test]
+    fn what_was_kept_is_found_again_by_others_writers_included() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut a, mut b) = (Wisdom::open(folder.path()), Wisdom::open(folder.path()));
+        a.keep("a", entry(1)).unwrap();
+        b.keep("b", entry(2)).unwrap();
+        let read = Wisdom::open(folder.path());
+        assert_eq!(read.get("a"), Some(&entry(1)));
+        assert_eq!(read.policy::<usize>("b"), Some(2));
+        assert_eq!(read.policy::<String>("b"), None);
+    }
+
+    #[test]
+    fn a_damaged_file_is_begun_anew_with_a_note() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("wisdom.json"), "{\"form\": 1, \"ent").unwrap();
+        let mut wisdom = Wisdom::open(folder.path());
+        assert!(wisdom.note().is_some_and(|note| note.contains("begun anew")));
+        wisdom.keep("a", entry(1)).unwrap();
+        assert_eq!(Wisdom::open(folder.path()).get("a"), Some(&entry(1)));
+        assert_eq!(Wisdom::open(folder.path()).note(), None);
+    }
+}

@@ -1,0 +1,125 @@
+//! `Stencil::run` as a user calls it, on the cores.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use warpweft::prelude::*;
+use warpweft::stencil::{CpuPolicy, Policy, Run, Target, reference};
+use warpweft::trace::Trace;
+
+#[stencil]
+fn diffuse(u: Near<f64, 2>, rate: f64) -> f64 {
+    let around = u[[-1, 0]] + u[[1, 0]] + u[[0, -1]] + u[[0, 1]];
+    u[[0, 0]] + rate * (around - 4.0 * u[[0, 0]])
+}
+
+#[stencil]
+fn divide(u: Near<i32, 2>) -> i32 {
+    100 / u[[0, 1]]
+}
+
+fn spot() -> Volume<f64, 2> {
+    Volume::from_fn([40, 50], |[y, x]| if (y, x) == (20, 25) { 100.0 } else { 0.0 })
+}
+
+fn on_cores<'a>() -> Run<'a> {
+    Run { target: Target::Cpu, ..Run::default() }
+}
+
+#[test]
+fn a_run_has_the_references_bits_and_a_report() {
+    let stencil = Stencil::of(diffuse(0.2)).boundary(Boundary::Periodic);
+    let (mut found, mut expect) = (spot(), spot());
+    let machine = Machine::detect().unwrap();
+    let report = stencil.run_with(&mut found, Steps(37), &machine, &on_cores()).unwrap();
+    reference(&stencil, &mut expect, 37).unwrap();
+    assert_eq!(found.as_slice(), expect.as_slice());
+    assert_eq!((report.done, report.interrupted, report.residual), (37, false, None));
+    assert!(report.rate.value > 0.0 && report.policy["executor"] == "cpu");
+    let again = stencil.run_with(&mut found, Steps(0), &machine, &on_cores()).unwrap();
+    assert_eq!((again.done, found.as_slice() == expect.as_slice()), (0, true));
+}
+
+#[test]
+fn it_stops_where_the_reference_does() {
+    let machine = Machine::detect().unwrap();
+    for residual in [Residual::Max, Residual::Sum, Residual::SumOfSquares] {
+        let stencil = Stencil::of(diffuse(0.2)).boundary(Boundary::Neumann).until(residual, 1e-1);
+        let (mut found, mut expect) = (spot(), spot());
+        let done = reference(&stencil, &mut expect, 1000).unwrap();
+        let report = stencil.run_with(&mut found, Steps(1000), &machine, &on_cores()).unwrap();
+        assert!(done < 1000);
+        assert_eq!(report.done, done);
+        assert!(report.residual.unwrap() <= 1e-1);
+        assert_eq!(found.as_slice(), expect.as_slice());
+    }
+}
+
+#[test]
+fn an_interrupted_run_keeps_the_steps_it_did() {
+    let stencil = Stencil::of(diffuse(0.2));
+    let machine = Machine::detect().unwrap();
+    let flag = AtomicBool::new(false);
+    let told = RefCell::new(Vec::new());
+    let progress = |done, of| {
+        told.borrow_mut().push((done, of));
+        flag.store(true, Ordering::Relaxed);
+    };
+    let run = Run { interrupt: Some(&flag), progress: Some(&progress), ..on_cores() };
+    let (mut found, mut expect) = (spot(), spot());
+    let report = stencil.run_with(&mut found, Steps(1 << 40), &machine, &run).unwrap();
+    assert!(report.interrupted && report.done > 0);
+    assert_eq!(*told.borrow(), [(report.done, 1 << 40)]);
+    stencil.run_with(&mut expect, Steps(report.done), &machine, &on_cores()).unwrap();
+    assert_eq!(found.as_slice(), expect.as_slice());
+}
+
+#[test]
+fn a_fault_of_the_element_names_its_stage_and_leaves_the_volume() {
+    let mut volume = Volume::from_fn([9, 9], |[y, x]| if (y, x) == (4, 4) { 0 } else { 10 });
+    let before = volume.clone();
+    let stencil = Stencil::of(divide()).boundary(Boundary::Dirichlet(1.0));
+    let machine = Machine::detect().unwrap();
+    let error = stencil.run_with(&mut volume, Steps(3), &machine, &on_cores()).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("`divide`") && text.contains("divide by zero"), "{text}");
+    assert_eq!(volume.as_slice(), before.as_slice());
+}
+
+#[test]
+fn a_trace_shows_what_every_worker_did() {
+    let trace = Arc::new(Trace::new());
+    let shape = CpuPolicy {
+        threads: 2,
+        temporal_depth: 4,
+        tile_rows: 1,
+        slab_planes: 4,
+        tile_cells: 16,
+        jam: 2,
+    };
+    let run = Run { policy: Some(Policy::Cpu(shape)), trace: Some(trace.clone()), ..on_cores() };
+    let machine = Machine::detect().unwrap();
+    Stencil::of(diffuse(0.2)).run_with(&mut spot(), Steps(8), &machine, &run).unwrap();
+    let spans = trace.spans();
+    for lane in ["run", "worker 0", "worker 1"] {
+        assert!(spans.iter().any(|span| span.lane == lane), "{lane}: {spans:?}");
+    }
+}
+
+#[test]
+fn a_gpu_that_is_not_there_and_a_policy_of_another_device_are_refused() {
+    let mut machine = Machine::detect().unwrap();
+    machine.gpus.clear();
+    let stencil = Stencil::of(diffuse(0.2));
+    let run = Run { target: Target::Gpu(3), ..Run::default() };
+    let error = stencil.run_with(&mut spot(), Steps(1), &machine, &run).unwrap_err().to_string();
+    assert!(error.contains("GPU 3") && error.contains("0 GPUs"), "{error}");
+    let shape = CpuPolicy::default_for(&stencil, [40, 50], 2, 1 << 20);
+    let zero =
+        Run { policy: Some(Policy::Cpu(CpuPolicy { slab_planes: 0, ..shape })), ..Run::default() };
+    let error = stencil.run_with(&mut spot(), Steps(1), &machine, &zero).unwrap_err().to_string();
+    assert!(error.contains("`slab_planes` 0"), "{error}");
+    let wrong = Run { policy: Some(Policy::Cpu(shape)), ..run };
+    assert!(stencil.run_with(&mut spot(), Steps(1), &machine, &wrong).is_err());
+}
