@@ -91,9 +91,10 @@ impl Cpu {
         })
     }
 
-    /// How many threads can run at once: the cores, or fewer under a quota; at least one.
+    /// How many threads can run at once: the cores, or fewer under a quota, so that none is stopped
+    /// while others wait for it; at least one.
     pub fn threads(&self) -> usize {
-        let quota = self.quota.map_or(usize::MAX, |quota| quota.ceil() as usize);
+        let quota = self.quota.map_or(usize::MAX, |quota| quota as usize);
         self.cores.len().min(quota).max(1)
     }
 
@@ -305,7 +306,7 @@ mod tests {
             line: Some(64),
         };
         assert_eq!(cpu.caches, caches);
-        assert_eq!((cpu.quota, cpu.threads()), (Some(1.5), 2));
+        assert_eq!((cpu.quota, cpu.threads()), (Some(1.5), 1));
         assert_eq!(cpu.memory, Memory { total: 512_000, available: 512_000 - 102_400 + 40_960 });
         assert!(notes[0].contains("1.5 of its 3 cores"), "{notes:?}");
     }
