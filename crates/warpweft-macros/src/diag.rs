@@ -3,11 +3,11 @@
 use std::fmt::Display;
 
 use proc_macro2::Span;
-use syn::spanned::Spanned;
+use quote::ToTokens;
 
 /// An error on the whole of `tokens`.
-pub fn reject(tokens: &impl Spanned, what: impl Display, instead: impl Display) -> syn::Error {
-    reject_at(tokens.span(), what, instead)
+pub fn reject(tokens: &impl ToTokens, what: impl Display, instead: impl Display) -> syn::Error {
+    syn::Error::new_spanned(tokens, format!("{what}\n\nnote: {instead}"))
 }
 
 /// An error on `span`.

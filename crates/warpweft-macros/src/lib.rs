@@ -25,10 +25,16 @@ use syn::parse_macro_input;
 /// so that `use` brings both wherever the function is imported.
 #[proc_macro_attribute]
 pub fn device(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let original = proc_macro2::TokenStream::from(item.clone());
     let function = parse_macro_input!(item as syn::ItemFn);
-    finish(
-        signature::no_arguments(attribute.into(), "device").and_then(|()| device::expand(function)),
-    )
+    let result =
+        signature::no_arguments(attribute.into(), "device").and_then(|()| device::expand(function));
+    // After an error the host's callers still find the function: one error is enough.
+    let tokens = result.unwrap_or_else(|error| {
+        let error = error.into_compile_error();
+        quote::quote!(#original #error)
+    });
+    tokens.into()
 }
 
 /// Makes a function the element function of a stencil.

@@ -83,7 +83,7 @@ impl Lower<'_> {
             effects |= writes;
         }
         let slot = self.slot(path.span());
-        let function = self.hole(quote!(#slot.cuda_fn(__unit)));
+        let function = self.hole(quote!(::warpweft::element::function_of(&#slot, __unit)));
         let shadow = quote_spanned!(path.span()=> #path::__device_call);
         let rust = quote_spanned!(span=> #shadow(&#slot, #(#rust),*));
         Ok(Lowered::new(rust, Expr::Call { function, arguments, effects }))

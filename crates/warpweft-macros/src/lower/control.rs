@@ -200,7 +200,7 @@ impl Lower<'_> {
                 let low = self.expr(start)?;
                 let high = self.expr(end)?;
                 let slot = self.slot(expr.span());
-                let number = self.hole(quote!(#slot.cuda(__unit)));
+                let number = self.type_hole(&slot, expr.span());
                 let (l, h) = (low.rust, high.rust);
                 let rust = quote_spanned!(expr.span()=> #slot.is(#l) #limits #slot.is(#h));
                 let inclusive = matches!(limits, syn::RangeLimits::Closed(_));

@@ -135,7 +135,7 @@ impl Lower<'_> {
                 let array = self.expr(&call.receiver)?;
                 let rust = array.rust;
                 let slot = self.slot(span);
-                let hole = self.hole(quote!(#slot.cuda_len(__unit)));
+                let hole = self.hole(quote!(::warpweft::element::length_of(&#slot, __unit)));
                 return Ok(Lowered::new(
                     quote_spanned!(span=> #slot.array(#rust).len()),
                     Expr::Value(hole),
@@ -161,10 +161,10 @@ impl Lower<'_> {
         };
         Err(reject(
             method,
-            format_args!(
-                "`{name}` with {} arguments is not a method of device code",
-                call.args.len()
-            ),
+            match METHODS.iter().find(|(known, ..)| *known == name) {
+                Some((_, count, _)) => format!("`{name}` takes {count} arguments"),
+                None => format!("`{name}` is not a method of numbers in device code"),
+            },
             instead,
         ))
     }

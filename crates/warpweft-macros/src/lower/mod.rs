@@ -124,14 +124,21 @@ impl<'a> Lower<'a> {
     /// A slot around `rust` and the hole that names its type.
     fn typed(&mut self, rust: TokenStream, span: Span) -> (TokenStream, Hole) {
         let slot = self.slot(span);
-        let hole = self.hole(quote!(#slot.cuda(__unit)));
+        let hole = self.type_hole(&slot, span);
         (quote_spanned!(span=> #slot.is(#rust)), hole)
+    }
+
+    /// The hole that names the type of `slot`.
+    fn type_hole(&mut self, slot: &Ident, span: Span) -> Hole {
+        self.hole(quote_spanned!(ours(span)=> ::warpweft::element::type_of(&#slot, __unit)))
     }
 
     /// A slot around `rust` and the hole with its value as a constant.
     fn constant(&mut self, rust: TokenStream, span: Span) -> Lowered {
         let slot = self.slot(span);
-        let hole = self.hole(quote_spanned!(ours(span)=> #slot.value(__unit, #rust)));
+        let hole = self.hole(quote_spanned! {ours(span)=>
+            ::warpweft::element::value_of(&#slot, __unit, #rust)
+        });
         Lowered::new(quote_spanned!(span=> #slot.is(#rust)), Expr::Value(hole))
     }
 

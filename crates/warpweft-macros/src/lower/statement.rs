@@ -92,6 +92,8 @@ impl Lower<'_> {
 
     fn local(&mut self, local: &syn::Local, block: &mut Block) -> syn::Result<TokenStream> {
         let Some(init) = &local.init else {
+            // The name is known all the same: one error is enough.
+            self.pattern(&local.pat)?;
             return Err(reject(
                 local,
                 "device code has no `let` without a value",

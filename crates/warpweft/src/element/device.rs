@@ -40,7 +40,7 @@ pub trait DeviceFn {
 /// Macros see tokens, not types, yet a literal `0.25` must become what rustc infers beside `f32`,
 /// not a `double`. So the macro emits a second copy of the body that is type-checked and never
 /// run, in which a literal is `slot.is(0.25)`; rustc unifies the slot's type with its use, and
-/// [`Slot::cuda`] names it when the device text is put together.
+/// [`type_of`] names it when the device text is put together.
 #[derive(Debug)]
 pub struct Slot<T>(PhantomData<T>);
 
@@ -61,33 +61,31 @@ impl<T> Slot<T> {
     }
 }
 
-impl<T: DeviceType> Slot<T> {
-    /// The C++ name of the inferred type.
-    pub fn cuda(&self, unit: &mut Unit) -> String {
-        T::cuda(unit)
-    }
-    /// The C++ spelling of a constant of the inferred type.
-    pub fn value(&self, unit: &mut Unit, value: T) -> String {
-        value.cuda_value(unit)
-    }
-}
-
-impl<T: DeviceType, const N: usize> Slot<[T; N]> {
+impl<T, const N: usize> Slot<[T; N]> {
     /// Unifies the slot's type with that of an array.
     pub fn array(&self, value: [T; N]) -> [T; N] {
         value
     }
-    /// The length of the inferred array type.
-    pub fn cuda_len(&self, unit: &mut Unit) -> String {
-        N.cuda_value(unit)
-    }
 }
 
-impl<F: DeviceFn> Slot<F> {
-    /// The C++ name of the inferred function instance.
-    pub fn cuda_fn(&self, unit: &mut Unit) -> String {
-        F::cuda(unit)
-    }
+/// The C++ name of a slot's type.
+pub fn type_of<T: DeviceType>(_: &Slot<T>, unit: &mut Unit) -> String {
+    T::cuda(unit)
+}
+
+/// The C++ spelling of a constant of a slot's type.
+pub fn value_of<T: DeviceType>(_: &Slot<T>, unit: &mut Unit, value: T) -> String {
+    value.cuda_value(unit)
+}
+
+/// The length of a slot's array type.
+pub fn length_of<T, const N: usize>(_: &Slot<[T; N]>, unit: &mut Unit) -> String {
+    N.cuda_value(unit)
+}
+
+/// The C++ name of a slot's function.
+pub fn function_of<F: DeviceFn>(_: &Slot<F>, unit: &mut Unit) -> String {
+    F::cuda(unit)
 }
 
 macro_rules! integers {

@@ -1,0 +1,59 @@
+use warpweft::prelude::*;
+
+#[derive(Clone, Copy, Device)]
+struct NoLayout {
+    x: f32,
+}
+
+#[derive(Clone, Copy, Device)]
+#[repr(C)]
+struct Empty {}
+
+#[derive(Clone, Copy, Device)]
+enum NoRepr {
+    A,
+}
+
+#[derive(Clone, Copy, Device)]
+#[repr(u8)]
+enum Data {
+    A(f32),
+    B,
+}
+
+#[derive(Clone, Copy, Device)]
+#[repr(C)]
+union Either {
+    a: f32,
+    b: u32,
+}
+
+#[derive(Clone, Copy, Fields)]
+struct NoLayoutFields {
+    x: f32,
+}
+
+#[derive(Clone, Copy, Fields)]
+#[repr(C)]
+struct Unnamed(f32, f32);
+
+#[derive(Clone, Copy, Fields)]
+#[repr(C)]
+struct Generic<T: Real> {
+    x: T,
+}
+
+#[derive(Clone, Copy, Fields)]
+#[repr(u8)]
+enum Choice {
+    A,
+}
+
+#[derive(Clone, Copy, Fields)]
+#[repr(C)]
+struct Many {
+    a: f32, b: f32, c: f32, d: f32, e: f32, f: f32, g: f32, h: f32, i: f32,
+    j: f32, k: f32, l: f32, m: f32, n: f32, o: f32, p: f32, q: f32,
+}
+
+fn main() {}
