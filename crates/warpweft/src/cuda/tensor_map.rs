@@ -62,6 +62,9 @@ pub struct Tiled<'a> {
 }
 
 /// A tiled array as the copy engine takes it: a `const __grid_constant__ CUtensorMap` parameter.
+///
+/// A kernel may ask for tiles at any coordinates but those whose first is not a multiple of 16
+/// bytes: then the device stops with an illegal instruction (seen on an H200; not documented).
 #[derive(Clone, Copy, Debug)]
 pub struct TensorMap {
     raw: sys::CUtensorMap,

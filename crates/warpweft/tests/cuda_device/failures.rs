@@ -1,11 +1,9 @@
 //! What goes wrong on a device is an error with numbers and a remedy, never an abort.
 
-use std::process::Command;
-
 use warpweft::Error;
 use warpweft::cuda::{Args, Buffer, Cache, Device, Launch, Module, Options, compile_in};
 
-use crate::bench;
+use crate::{alone, bench};
 
 #[test]
 fn too_little_memory_says_how_much_there_is() {
@@ -61,18 +59,10 @@ fn code_for_another_architecture_is_refused() {
     assert!(error.contains("loading f") && error.contains("architecture"), "{error}");
 }
 
-const CHILD: &str = "WARPWEFT_TEST_CHILD";
-
-/// In a process of its own, which loses the device.
 #[test]
 fn a_kernel_that_writes_nowhere_is_an_error_at_the_next_wait() {
     let Some(b) = bench() else { return };
-    if std::env::var_os(CHILD).is_none() {
-        let name = "failures::a_kernel_that_writes_nowhere_is_an_error_at_the_next_wait";
-        let mut child = Command::new(std::env::current_exe().unwrap());
-        let output = child.args([name, "--exact", "--nocapture"]).env(CHILD, "1").output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && text.contains("as it should"), "{output:?}");
+    if !alone("failures::a_kernel_that_writes_nowhere_is_an_error_at_the_next_wait") {
         return;
     }
     let buffer = Buffer::zeroed(&b.stream, 64).unwrap();
@@ -84,6 +74,4 @@ fn a_kernel_that_writes_nowhere_is_an_error_at_the_next_wait() {
     assert!(error.contains("illegal memory access"), "{error}");
     assert!(error.contains("compute-sanitizer"), "{error}");
     assert!(b.stream.download(&buffer, 0, &mut [0u8]).is_err());
-    drop(buffer);
-    println!("failed as it should");
 }

@@ -6,6 +6,8 @@ mod failures;
 mod kernels;
 mod waiting;
 
+use std::process::Command;
+
 use warpweft::cuda::{Cache, Device, Kernel, Module, Options, Stream, compile_in, compiler};
 
 /// A device with a stream and the kernels of `kernels.cu`.
@@ -32,6 +34,21 @@ fn bench() -> Option<Bench> {
         return None;
     }
     Some(make().unwrap())
+}
+
+/// Runs the test `name` again in a process of its own, because it loses the device, or would if it
+/// failed. True in that process, false in the one that started it and has seen it hold.
+fn alone(name: &str) -> bool {
+    const CHILD: &str = "WARPWEFT_TEST_CHILD";
+    if std::env::var_os(CHILD).is_some() {
+        return true;
+    }
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    let output = child.args([name, "--exact", "--nocapture"]).env(CHILD, "1").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let held = output.status.success() && text.contains("1 passed");
+    assert!(held, "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    false
 }
 
 impl Bench {
