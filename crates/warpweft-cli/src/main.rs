@@ -3,6 +3,7 @@
 mod arguments;
 mod info;
 mod interrupt;
+mod model;
 mod output;
 mod plot;
 mod run;
@@ -31,6 +32,9 @@ enum Command {
     Run(Box<run::Run>),
     /// Show what there is to run on, and with --probe what it does.
     Info(info::Info),
+    /// Predict and simulate runs on machines that are not there.
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Model(Box<model::Model>),
     /// Print a completion script for a shell.
     Completions(shell::Completions),
     /// Print the manual page.
@@ -54,6 +58,7 @@ fn main() -> ExitCode {
     match cli.command {
         Command::Run(run) => run.execute(),
         Command::Info(info) => info.execute(),
+        Command::Model(model) => model.execute(),
         Command::Completions(completions) => completions.execute(Cli::command()),
         Command::Man => shell::man(Cli::command()),
     }

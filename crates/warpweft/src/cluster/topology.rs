@@ -10,8 +10,8 @@ use super::tree::{Link, Tree};
 const PCIE2_LANE: f64 = 500e6;
 /// Latency of a PCIe hop, assumed: a switch adds a fraction of a microsecond.
 const PCIE_HOP: f64 = 0.3e-6;
-/// Beginning a transfer through OpenCL's host queue, assumed.
-const OPENCL_BEGIN: f64 = 10e-6;
+/// Beginning a transfer through OpenCL's host queue, assumed: a few calls of the driver.
+const OPENCL_BEGIN: f64 = 30e-6;
 
 fn pcie2(lanes: u32) -> Link {
     Link { latency: PCIE_HOP, bandwidth: f64::from(lanes) * PCIE2_LANE }

@@ -4,9 +4,8 @@
 //! this follows every part and message: links shared by what crosses them together, parts at the
 //! volume's faces, uneven cuts, noise that one part catches and its neighbours wait for.
 
-use super::super::boundary::Face;
-use super::super::ghost_model::Linear;
-use super::super::halo::{Footprint, Margin, Reach, Span};
+use super::super::ghost_model::{Linear, core};
+use super::super::halo::{Footprint, Reach};
 use super::super::partition::Partition;
 use super::swap::swap_messages;
 use crate::cluster::{Jitter, Transfer, Tree};
@@ -81,34 +80,20 @@ impl<const D: usize> Simulation<'_, D> {
 
     fn computing(&self, part: usize, reach: &Reach<D>) -> [f64; 2] {
         let sent = reach.deepest();
-        let (mut all, mut core) = (0.0, 0.0);
+        let (mut all, mut inner) = (0.0, 0.0);
         for margin in reach.compute.iter().flatten() {
             all += self.partition.grown(part, margin).cells() as f64;
-            core += self.inner(part, &sent, margin).cells() as f64;
+            inner += core(self.partition, part, &sent, margin).cells() as f64;
         }
         let per_cell = self.device.per_unit / self.stages.len() as f64;
         let launches = (reach.depth * self.stages.len()) as f64;
         let uncut = (0..D).all(|axis| !self.partition.is_cut(axis));
         let launching = self.device.fixed * launches;
         let whole = all * per_cell + launching;
-        if !self.boundary_first || uncut || core == 0.0 {
+        if !self.boundary_first || uncut || inner == 0.0 {
             return [whole, whole];
         }
-        [(all - core) * per_cell + launching, whole + launching]
-    }
-
-    /// The part's own cells that no neighbour waits for, `margin` steps' reach before a swap.
-    fn inner(&self, part: usize, sent: &Margin<D>, margin: &Margin<D>) -> Span<D> {
-        let mut core = Span::from(self.partition.region(part));
-        for d in 0..D {
-            if self.partition.neighbour(part, d, Face::Low).is_some() {
-                core.low[d] += (sent[d][1] + margin[d][1]) as isize;
-            }
-            if self.partition.neighbour(part, d, Face::High).is_some() {
-                core.high[d] -= (sent[d][0] + margin[d][0]) as isize;
-            }
-        }
-        core
+        [(all - inner) * per_cell + launching, whole + launching]
     }
 }
 

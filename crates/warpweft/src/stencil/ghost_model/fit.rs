@@ -1,13 +1,13 @@
 //! Rates from samples, without a prior: least squares over non-negative rates.
 
-use super::{GhostModel, Kernel, Linear, Staging, Subdomain};
+use super::{Geometry, GhostModel, Kernel, Linear, Staging};
 use crate::error::{Error, Result};
 
 /// One measured run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample<const D: usize> {
+pub struct Sample<G> {
     /// What was run.
-    pub part: Subdomain<D>,
+    pub part: G,
     /// Steps between swaps.
     pub depth: usize,
     /// Seconds a step.
@@ -36,11 +36,7 @@ const RATES: usize = 4;
 ///
 /// # Errors
 /// Fewer than three samples, or all of the same depth; times that are not positive.
-pub fn fit<const D: usize>(
-    samples: &[Sample<D>],
-    kernel: Kernel,
-    staging: Staging,
-) -> Result<Fitted> {
+pub fn fit<G: Geometry>(samples: &[Sample<G>], kernel: Kernel, staging: Staging) -> Result<Fitted> {
     if let Some(bad) = samples.iter().find(|s| !(s.seconds.is_finite() && s.seconds > 0.0)) {
         return Err(Error::spec(
             format!("a sample of {} seconds a step at R = {}", bad.seconds, bad.depth),
@@ -77,15 +73,15 @@ pub fn fit<const D: usize>(
 }
 
 /// How well `model` predicts `samples`.
-pub(super) fn judge<const D: usize>(model: GhostModel, samples: &[Sample<D>]) -> Fitted {
-    let error = |s: &Sample<D>| (model.predict(&s.part, s.depth).seconds / s.seconds - 1.0).abs();
+pub(super) fn judge<G: Geometry>(model: GhostModel, samples: &[Sample<G>]) -> Fitted {
+    let error = |s: &Sample<G>| (model.predict(&s.part, s.depth).seconds / s.seconds - 1.0).abs();
     let errors: Vec<f64> = samples.iter().map(error).collect();
     let worst_error = errors.iter().copied().fold(0.0, f64::max);
     Fitted { model, median_error: median(errors), worst_error }
 }
 
 /// The sample's equation, divided by its measured time: `row · rates = 1`.
-fn row<const D: usize>(sample: &Sample<D>, kernel: Kernel, staging: Staging) -> [f64; RATES] {
+fn row<G: Geometry>(sample: &Sample<G>, kernel: Kernel, staging: Staging) -> [f64; RATES] {
     let unit = Linear { per_unit: 1.0, fixed: 1.0 };
     let counts = GhostModel {
         compute: unit,

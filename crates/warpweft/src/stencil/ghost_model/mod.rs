@@ -6,15 +6,20 @@
 
 mod balanced;
 mod fit;
+mod geometry;
 mod refine;
 mod subdomain;
+mod traced;
 
 use serde::{Deserialize, Serialize};
 
 pub use balanced::{Balanced, Split};
 pub use fit::{Fitted, Sample, fit};
+pub use geometry::Geometry;
 pub use refine::refine;
 pub use subdomain::Subdomain;
+pub use traced::Traced;
+pub(super) use traced::core;
 
 /// Equations (1) and (4): `seconds = per_unit · x + fixed`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -95,7 +100,7 @@ impl GhostModel {
     ///
     /// With [`GhostModel::overlap`] rim and core are launched apart, and the swap costs what of it
     /// outlasts the core; a part that is all rim overlaps nothing.
-    pub fn predict<const D: usize>(&self, part: &Subdomain<D>, depth: usize) -> Prediction {
+    pub fn predict(&self, part: &impl Geometry, depth: usize) -> Prediction {
         let steps = depth.max(1) as f64;
         let (cells, launches) = self.work(part, depth);
         let own = self.compute.per_unit * part.cells() * steps;
@@ -124,17 +129,13 @@ impl GhostModel {
 
     /// The depth of least predicted time in `1..=deepest`, and its prediction. Complexity:
     /// O(deepest²).
-    pub fn best_depth<const D: usize>(
-        &self,
-        part: &Subdomain<D>,
-        deepest: usize,
-    ) -> (usize, Prediction) {
+    pub fn best_depth(&self, part: &impl Geometry, deepest: usize) -> (usize, Prediction) {
         let all = (1..=deepest.max(1)).map(|depth| (depth, self.predict(part, depth)));
         all.min_by(|a, b| a.1.seconds.total_cmp(&b.1.seconds)).unwrap_or((1, Prediction::default()))
     }
 
     /// Cells computed and launches in one swap's steps.
-    fn work<const D: usize>(&self, part: &Subdomain<D>, depth: usize) -> (f64, f64) {
+    fn work(&self, part: &impl Geometry, depth: usize) -> (f64, f64) {
         match self.kernel {
             Kernel::Shrinking => (part.shrinking_cells(depth), 1.0),
             Kernel::Whole => (part.whole_cells(depth), depth as f64),
@@ -142,11 +143,11 @@ impl GhostModel {
         }
     }
 
-    fn staged_bytes<const D: usize>(&self, part: &Subdomain<D>, depth: usize) -> f64 {
+    fn staged_bytes(&self, part: &impl Geometry, depth: usize) -> f64 {
         match self.staging {
             Staging::None => 0.0,
             Staging::Halos => 2.0 * part.halo_bytes(depth),
-            Staging::Whole => part.staged_cells(depth) * part.cell_bytes,
+            Staging::Whole => part.staged_bytes(depth),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Rates from a prior and a few samples: for searches that can afford only some runs.
 
-use super::{Fitted, GhostModel, Sample, fit::judge};
+use super::{Fitted, Geometry, GhostModel, Sample, fit::judge};
 
 /// The six rates of a model, as logarithms: always positive, and a factor either way costs alike.
 const RATES: usize = 6;
@@ -10,20 +10,57 @@ const PRIOR_DEVIATION: f64 = 1.0;
 /// Relative error that a sample is trusted to: noise plus what the model leaves out.
 const SAMPLE_DEVIATION: f64 = 0.02;
 
+/// Factors on network and compute rates from which the fit is begun anew: where communication is
+/// hidden a small change of the network changes nothing, and a single descent would never leave.
+const STARTS: [[f64; 2]; 8] = [
+    [1.0, 1.0],
+    [4.0, 1.0],
+    [16.0, 1.0],
+    [0.25, 1.0],
+    [1.0, 0.25],
+    [4.0, 0.25],
+    [16.0, 0.25],
+    [0.25, 4.0],
+];
+
 /// Moves the rates of `prior` to explain `samples` (any strategy, overlap included), no further
-/// than they force it to: the most probable rates under log-normal errors, by Levenberg-Marquardt.
+/// than they force it to: the most probable rates under log-normal errors, by Levenberg-Marquardt
+/// from several starts.
 ///
 /// A rate that no sample depends on keeps its prior value, a rate of 0 stays 0, and no samples
 /// give the prior back.
-pub fn refine<const D: usize>(prior: &GhostModel, samples: &[Sample<D>]) -> Fitted {
-    let start = rates(prior).map(|rate| rate.max(1e-30).ln());
+pub fn refine<G: Geometry>(prior: &GhostModel, samples: &[Sample<G>]) -> Fitted {
+    let mut best = (rates(prior).map(log), f64::INFINITY);
+    for [network, compute] in STARTS {
+        let mut start = *prior;
+        start.compute.per_unit *= compute;
+        start.compute.fixed *= compute;
+        for link in [&mut start.network, &mut start.host_link] {
+            link.per_unit *= network;
+            link.fixed *= network;
+        }
+        let found = descend(prior, rates(&start).map(log), samples);
+        if found.1 < best.1 {
+            best = found;
+        }
+    }
+    judge(with_rates(prior, &best.0), samples)
+}
+
+/// The least squares reached from `start`, and their sum.
+fn descend<G: Geometry>(
+    prior: &GhostModel,
+    start: [f64; RATES],
+    samples: &[Sample<G>],
+) -> ([f64; RATES], f64) {
+    let known = rates(prior).map(log);
     let residuals = |x: &[f64; RATES]| -> Vec<f64> {
         let model = with_rates(prior, x);
-        let of_sample = |s: &Sample<D>| {
+        let of_sample = |s: &Sample<G>| {
             (model.predict(&s.part, s.depth).seconds / s.seconds).ln() / SAMPLE_DEVIATION
         };
         let measured = samples.iter().filter(|s| s.seconds > 0.0).map(of_sample);
-        measured.chain((0..RATES).map(|i| (x[i] - start[i]) / PRIOR_DEVIATION)).collect()
+        measured.chain((0..RATES).map(|i| (x[i] - known[i]) / PRIOR_DEVIATION)).collect()
     };
     let cost = |r: &[f64]| r.iter().map(|r| r * r).sum::<f64>();
     let mut x = start;
@@ -61,7 +98,13 @@ pub fn refine<const D: usize>(prior: &GhostModel, samples: &[Sample<D>]) -> Fitt
             }
         }
     }
-    judge(with_rates(prior, &x), samples)
+    let reached = cost(&now);
+    (x, reached)
+}
+
+/// The logarithm of a rate; one that is 0 stays out of the way.
+fn log(rate: f64) -> f64 {
+    rate.max(1e-30).ln()
 }
 
 fn rates(model: &GhostModel) -> [f64; RATES] {

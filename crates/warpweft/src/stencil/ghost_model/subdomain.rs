@@ -2,6 +2,7 @@
 
 use super::super::halo::{Margin, Reach};
 use super::super::partition::Partition;
+use super::Geometry;
 
 /// A part as the model sees it: B = (B_z, B_y, B_x), slowest axis first, and δ a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,37 +29,46 @@ impl<const D: usize> Subdomain<D> {
         Self { extents: std::array::from_fn(|d| extents[d].div_ceil(grid[d])), delta, cell_bytes }
     }
 
+    /// Π(B + steps·(δ below + δ above)) over the axes from `first`.
+    fn grown(&self, steps: usize, first: usize) -> f64 {
+        (first..D)
+            .map(|d| (self.extents[d] + steps * (self.delta[d][0] + self.delta[d][1])) as f64)
+            .product()
+    }
+}
+
+impl<const D: usize> Geometry for Subdomain<D> {
     /// ΠB.
-    pub fn cells(&self) -> f64 {
+    fn cells(&self) -> f64 {
         self.grown(0, 0)
     }
 
     /// Equation (2)'s sum, Σ_{i=1..R} Π(B + 2(R−i)δ): the region shrinks by δ a step.
-    pub fn shrinking_cells(&self, depth: usize) -> f64 {
+    fn shrinking_cells(&self, depth: usize) -> f64 {
         (0..depth).map(|left| self.grown(left, 0)).sum()
     }
 
     /// Equation (3)'s R·Π(B + 2Rδ): the whole zone every step.
-    pub fn whole_cells(&self, depth: usize) -> f64 {
+    fn whole_cells(&self, depth: usize) -> f64 {
         depth as f64 * self.grown(depth, 0)
     }
 
     /// Equation (5)'s Π(B + 2Rδ) − ΠB, in bytes: the ghost zone.
-    pub fn halo_bytes(&self, depth: usize) -> f64 {
+    fn halo_bytes(&self, depth: usize) -> f64 {
         (self.grown(depth, 0) - self.cells()) * self.cell_bytes
     }
 
     /// Equation (6)'s Π(B + 2Rδ) + B_z·(B_y + 2Rδ)(B_x + 2Rδ): all to the device, and back all but
     /// the stale planes at the ends of the slowest axis.
-    pub fn staged_cells(&self, depth: usize) -> f64 {
-        self.grown(depth, 0) + self.grown(depth, 1) * self.extents[0] as f64
+    fn staged_bytes(&self, depth: usize) -> f64 {
+        (self.grown(depth, 0) + self.grown(depth, 1) * self.extents[0] as f64) * self.cell_bytes
     }
 
     /// Cells that can be computed while halos fly: those that no neighbour waits for in R steps.
     ///
     /// At the end of a swap's steps the outermost Rδ own cells must be ready; the steps before
     /// must have computed δ more each. What is inside of that is the core.
-    pub fn core_cells(&self, depth: usize) -> f64 {
+    fn core_cells(&self, depth: usize) -> f64 {
         let at = |left: usize| {
             (0..self.extents.len())
                 .map(|d| {
@@ -68,12 +78,5 @@ impl<const D: usize> Subdomain<D> {
                 .product::<f64>()
         };
         (0..depth).map(at).sum()
-    }
-
-    /// Π(B + steps·(δ below + δ above)) over the axes from `first`.
-    fn grown(&self, steps: usize, first: usize) -> f64 {
-        (first..D)
-            .map(|d| (self.extents[d] + steps * (self.delta[d][0] + self.delta[d][1])) as f64)
-            .product()
     }
 }

@@ -50,11 +50,11 @@ fn cells_equal_the_papers_expanded_polynomials() {
         );
         // Equation (6).
         close(
-            part.staged_cells(r),
-            8.0 * (df * rf).powi(3)
+            part.staged_bytes(r),
+            4.0 * (8.0 * (df * rf).powi(3)
                 + 16.0 * bf * (df * rf).powi(2)
                 + 10.0 * bf * bf * df * rf
-                + 2.0 * bf.powi(3),
+                + 2.0 * bf.powi(3)),
         );
     }
 }
@@ -141,7 +141,7 @@ fn overlap_hides_what_the_core_covers_and_costs_a_launch() {
 #[test]
 fn a_fit_recovers_the_rates_and_predicts_other_sizes_in_spite_of_an_outlier() {
     let truth = GhostModel { staging: Staging::None, ..GPU };
-    let mut samples: Vec<Sample<3>> = [100, 160]
+    let mut samples: Vec<Sample<Subdomain<3>>> = [100, 160]
         .iter()
         .flat_map(|&b| [1, 2, 4, 8, 12].map(|depth| (cube(b, 2), depth)))
         .map(|(part, depth)| Sample { part, depth, seconds: truth.predict(&part, depth).seconds })
@@ -161,8 +161,9 @@ fn a_fit_recovers_the_rates_and_predicts_other_sizes_in_spite_of_an_outlier() {
 #[test]
 fn samples_that_say_too_little_are_refused() {
     let sample = Sample { part: cube(10, 1), depth: 1, seconds: 1.0 };
-    let refusal =
-        |samples: &[Sample<3>]| fit(samples, Kernel::Whole, Staging::None).unwrap_err().to_string();
+    let refusal = |samples: &[Sample<Subdomain<3>>]| {
+        fit(samples, Kernel::Whole, Staging::None).unwrap_err().to_string()
+    };
     assert!(refusal(&[sample; 5]).contains("two or more depths"));
     assert!(refusal(&[Sample { seconds: f64::NAN, ..sample }; 5]).contains("NaN seconds"));
 }
@@ -173,7 +174,7 @@ fn refining_explains_samples_and_leaves_the_rest_of_the_prior() {
     let mut prior = truth;
     prior.network.fixed *= 4.0;
     prior.compute.per_unit *= 0.6;
-    close(refine::<3>(&prior, &[]).model.network.fixed, prior.network.fixed);
+    close(refine::<Subdomain<3>>(&prior, &[]).model.network.fixed, prior.network.fixed);
     let part = cube(96, 1);
     let sample = |depth| Sample { part, depth, seconds: truth.predict(&part, depth).seconds };
     let fitted = refine(&prior, &[sample(1), sample(3), sample(8)]);

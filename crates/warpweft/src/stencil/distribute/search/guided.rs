@@ -1,6 +1,6 @@
 //! The model proposes, a few swaps check, and the model learns from them.
 
-use super::super::super::ghost_model::{GhostModel, Sample, Subdomain, refine};
+use super::super::super::ghost_model::{Geometry, GhostModel, Sample, refine};
 use super::{DepthSearch, Timed, Trial};
 
 /// Swaps timed a depth: fewer than the other searches need, because one fit pools all of them.
@@ -9,33 +9,58 @@ const SWAPS: usize = 4;
 const TRIALS: usize = 8;
 /// A predicted gain that is not worth another trial.
 const NEGLIGIBLE: f64 = 0.01;
+/// A slower neighbour by this factor is a slope, not noise.
+const STEEP: f64 = 1.03;
+/// A fit this far from some sample has not understood the machine.
+const MISFIT: f64 = 0.10;
+/// Prediction and measurement this close confirm the prior.
+const CONFIRMED: f64 = 0.05;
 
 /// Starts where the prior model predicts the optimum, and after every trial refits the model and goes
-/// to its new optimum, until that is known or promises nothing.
+/// to its new optimum, until that is known or promises nothing. A first trial as predicted ends it.
 #[derive(Clone, Debug)]
-pub struct Guided<const D: usize> {
+pub struct Guided<G> {
     prior: GhostModel,
     fitted: GhostModel,
-    part: Subdomain<D>,
+    /// Of the fit, for the sample it explains worst.
+    error: f64,
+    part: G,
     deepest: usize,
-    samples: Vec<Sample<D>>,
+    samples: Vec<Sample<G>>,
     timed: Timed,
     next: Option<usize>,
 }
 
-impl<const D: usize> Guided<D> {
+impl<G: Geometry + Clone> Guided<G> {
     /// Searches `1..=deepest` for the part that all wait for. `prior` holds the rates of an offline
     /// probe; factors of two or three are forgiven.
-    pub fn new(prior: GhostModel, part: Subdomain<D>, deepest: usize) -> Self {
+    pub fn new(prior: GhostModel, part: G, deepest: usize) -> Self {
         let deepest = deepest.max(1);
         let first = prior.best_depth(&part, deepest).0;
         let (samples, timed) = (Vec::new(), Timed::default());
-        Self { prior, fitted: prior, part, deepest, samples, timed, next: Some(first) }
+        Self { prior, fitted: prior, error: 0.0, part, deepest, samples, timed, next: Some(first) }
     }
 
     /// The model as the trials so far have it.
     pub fn model(&self) -> &GhostModel {
         &self.fitted
+    }
+
+    /// Where to look when the best depth timed is the outermost and it was still getting better.
+    fn slope(&self) -> Option<usize> {
+        let (best, least) = self.timed.best()?;
+        let side = |deeper: bool| {
+            let others =
+                self.timed.0.iter().filter(move |(d, _)| *d != best && (*d > best) == deeper);
+            others.min_by_key(|(depth, _)| depth.abs_diff(best))
+        };
+        match (side(false), side(true)) {
+            (Some((_, seconds)), None) if *seconds > least * STEEP => {
+                Some((2 * best).min(self.deepest))
+            }
+            (None, Some((_, seconds))) if *seconds > least * STEEP => Some(best / 2),
+            _ => None,
+        }
     }
 
     fn predicted(&self, depth: usize) -> f64 {
@@ -52,17 +77,29 @@ impl<const D: usize> Guided<D> {
         if !known {
             return Some(target);
         }
-        // One depth alone cannot tell latency from work: look once to either side.
+        // The prior was right where it matters: to look elsewhere would only cost steps.
+        if let [only] = self.samples.as_slice() {
+            let expected = self.prior.predict(&self.part, only.depth).seconds;
+            if (expected / only.seconds - 1.0).abs() < CONFIRMED {
+                return None;
+            }
+        }
+        // One depth alone cannot tell latency from work: look aside, deeper first, where the
+        // curve is flatter.
         let here = self.best();
-        let aside = [here / 2, here + here.div_ceil(2)];
+        let aside = [here + here.div_ceil(2), here / 2];
         let new = |depth: &usize| {
             (1..=self.deepest).contains(depth) && self.timed.seconds(*depth).is_none()
         };
-        if self.samples.len() < 3 { aside.into_iter().find(new) } else { None }
+        if let Some(further) = self.slope().filter(new) {
+            return Some(further);
+        }
+        let explained = self.error < MISFIT;
+        if self.samples.len() < 2 || !explained { aside.into_iter().find(new) } else { None }
     }
 }
 
-impl<const D: usize> DepthSearch for Guided<D> {
+impl<G: Geometry + Clone> DepthSearch for Guided<G> {
     fn next(&mut self) -> Option<Trial> {
         self.next.map(|depth| Trial { depth, swaps: SWAPS })
     }
@@ -70,8 +107,9 @@ impl<const D: usize> DepthSearch for Guided<D> {
     fn record(&mut self, seconds: f64) {
         let Some(depth) = self.next else { return };
         self.timed.0.push((depth, seconds));
-        self.samples.push(Sample { part: self.part, depth, seconds });
-        self.fitted = refine(&self.prior, &self.samples).model;
+        self.samples.push(Sample { part: self.part.clone(), depth, seconds });
+        let fitted = refine(&self.prior, &self.samples);
+        (self.fitted, self.error) = (fitted.model, fitted.worst_error);
         self.next = self.propose();
     }
 

@@ -72,7 +72,7 @@ fn a_guided_search_finds_the_optimum_from_a_prior_that_is_off_by_three() {
         prior.compute.per_unit *= factors[0];
         prior.network.fixed *= factors[1];
         let (found, tried, steps) = run(&mut Guided::new(prior, part, 85), curve);
-        assert!(curve(found) < 1.01 * best, "{factors:?}: {found} in {tried:?}");
+        assert!(curve(found) < 1.02 * best, "{factors:?}: {found} in {tried:?}");
         assert!(tried.len() <= 5 && steps < 1000, "{factors:?}: {tried:?}");
     }
 }

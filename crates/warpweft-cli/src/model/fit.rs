@@ -1,0 +1,179 @@
+//! The model fitted to measured runs, prediction beside measurement.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use warpweft::stencil::ghost_model::{Fitted, Kernel, Sample, Staging, Traced, fit};
+use warpweft::stencil::{Boundaries, Boundary, Partition};
+use warpweft::{Error, Result};
+
+use super::chart::{Chart, Curve};
+use super::scaling::DEEPEST;
+use super::workload::Workload;
+
+/// One measured run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Run {
+    /// Cells of the whole volume along each axis.
+    extents: Vec<usize>,
+    /// Parts along each axis.
+    grid: Vec<usize>,
+    /// Steps between swaps.
+    depth: usize,
+    /// Seconds a step.
+    seconds: f64,
+}
+
+/// Fits the model to the runs in `path` and compares.
+///
+/// # Errors
+/// A file that can't be read or does not hold runs; runs that say too little.
+pub fn text<const D: usize>(
+    work: &Workload<D>,
+    path: &Path,
+    plot: Option<&Path>,
+    json: bool,
+) -> Result<String> {
+    let remedy = "write a JSON list of {extents, grid, depth, seconds}";
+    let file = std::fs::read_to_string(path).map_err(|error| Error::file(path, error, remedy))?;
+    let runs: Vec<Run> =
+        serde_json::from_str(&file).map_err(|error| Error::file(path, error, remedy))?;
+    let samples = runs.iter().map(|run| sample(work, run)).collect::<Result<Vec<_>>>()?;
+    let fitted = fit(&samples, Kernel::ShrinkingLaunches, Staging::None)?;
+    let predicted: Vec<f64> =
+        samples.iter().map(|s| fitted.model.predict(&s.part, s.depth).seconds).collect();
+    if let Some(path) = plot {
+        chart(&work.name, &samples, &predicted).save(path)?;
+    }
+    Ok(if json {
+        let rows: Vec<_> = runs
+            .iter()
+            .zip(&predicted)
+            .map(|(run, predicted)| {
+                serde_json::json!({
+                    "extents": run.extents, "grid": run.grid, "depth": run.depth,
+                    "measured": run.seconds, "predicted": predicted,
+                })
+            })
+            .collect();
+        serde_json::json!({
+            "app": work.name, "pattern": "stencil", "model": fitted.model, "rows": rows,
+            "median_error": fitted.median_error, "worst_error": fitted.worst_error,
+        })
+        .to_string()
+    } else {
+        table(work, &runs, &samples, &predicted, &fitted)
+    })
+}
+
+fn sample<const D: usize>(work: &Workload<D>, run: &Run) -> Result<Sample<Traced>> {
+    let axes = |numbers: &[usize]| -> Result<[usize; D]> {
+        numbers.try_into().map_err(|_| {
+            Error::spec(
+                format!("a run with {} axes of {}, which has {D}", numbers.len(), work.name),
+                "give one number an axis",
+            )
+        })
+    };
+    let boundaries = Boundaries::all(Boundary::Periodic);
+    let partition = Partition::grid(axes(&run.extents)?, axes(&run.grid)?, &boundaries)?;
+    if run.depth == 0 {
+        return Err(Error::spec("a run with depth 0", "R is at least 1"));
+    }
+    let part = Traced::new(&partition, &work.stages, &work.fields, run.depth.max(DEEPEST));
+    Ok(Sample { part, depth: run.depth, seconds: run.seconds })
+}
+
+fn table<const D: usize>(
+    work: &Workload<D>,
+    runs: &[Run],
+    samples: &[Sample<Traced>],
+    predicted: &[f64],
+    fitted: &Fitted,
+) -> String {
+    let mut text = format!("{}: the model fitted to {} runs\n\n", work.name, runs.len());
+    text.push_str("             extents      grid   R    measured   predicted   error   best R\n");
+    for ((run, sample), predicted) in runs.iter().zip(samples).zip(predicted) {
+        let best = fitted.model.best_depth(&sample.part, DEEPEST).0;
+        text.push_str(&format!(
+            "{:>20} {:>9} {:>3} {:>8.2} µs {:>8.2} µs {:>6.1}% {best:>8}\n",
+            joined(&run.extents),
+            joined(&run.grid),
+            run.depth,
+            run.seconds * 1e6,
+            predicted * 1e6,
+            100.0 * (predicted / run.seconds - 1.0)
+        ));
+    }
+    let model = fitted.model;
+    text.push_str(&format!(
+        "\na_c {:.3e} s a cell, b_c {:.3e} s a launch, a_m {:.3e} s a byte, b_m {:.3e} s a swap\nmedian error {:.1} %, worst {:.1} %\n",
+        model.compute.per_unit, model.compute.fixed, model.network.per_unit, model.network.fixed,
+        100.0 * fitted.median_error, 100.0 * fitted.worst_error
+    ));
+    text
+}
+
+fn chart(name: &str, samples: &[Sample<Traced>], predicted: &[f64]) -> Chart {
+    let mut order: Vec<usize> = (0..samples.len()).collect();
+    order.sort_by_key(|&i| samples[i].depth);
+    let curve = |name: &str, value: &dyn Fn(usize) -> f64| Curve {
+        name: name.into(),
+        points: order.iter().map(|&i| (samples[i].depth as f64, value(i) * 1e6)).collect(),
+    };
+    Chart {
+        title: format!("{name}: measured and predicted"),
+        x: "steps between swaps (R)".into(),
+        y: "µs a step".into(),
+        curves: vec![
+            curve("measured", &|i| samples[i].seconds),
+            curve("predicted", &|i| predicted[i]),
+        ],
+    }
+}
+
+fn joined(numbers: &[usize]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join("×")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::workload::{App, app};
+    use super::*;
+
+    fn fitted(runs: &str) -> Result<String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("runs.json");
+        std::fs::write(&path, runs).unwrap();
+        let App::Deep(heat) = app("heat", 2).unwrap() else { panic!("heat is 3D") };
+        text(&heat, &path, Some(&dir.path().join("plot.svg")), false)
+    }
+
+    #[test]
+    fn measured_runs_are_fitted_and_shown_beside_the_prediction() {
+        // 50 µs a swap and 2 ps a cell, by hand: 128³ a part, cut in slabs.
+        let run = |depth: f64| {
+            let cells: f64 =
+                (0..depth as i32).map(|i| (128.0 + 2.0 * f64::from(i)) * 16384.0).sum();
+            let seconds = (cells * 2e-12 + 5e-5) / depth;
+            format!(
+                r#"{{"extents":[512,128,128],"grid":[4,1,1],"depth":{depth},"seconds":{seconds:e}}}"#
+            )
+        };
+        let runs = [1.0, 2.0, 4.0, 8.0, 16.0].map(run).join(",");
+        let text = fitted(&format!("[{runs}]")).unwrap();
+        assert!(text.contains("median error 0.0 %"), "{text}");
+        assert!(text.contains("a_c 2.000e-12") && text.contains("b_m 5.000e-5"), "{text}");
+    }
+
+    #[test]
+    fn files_that_hold_no_runs_are_refused_with_their_path() {
+        for bad in ["", "{}", r#"[{"extents":[8],"grid":[1],"depth":1}]"#] {
+            let error = fitted(bad).unwrap_err().to_string();
+            assert!(error.contains("runs.json") && error.contains("JSON list"), "{error}");
+        }
+        let flat = r#"[{"extents":[8,8],"grid":[1,1],"depth":1,"seconds":1.0}]"#;
+        assert!(fitted(flat).unwrap_err().to_string().contains("2 axes of heat, which has 3"));
+    }
+}

@@ -1,0 +1,44 @@
+//! `warpweft model`: what would happen on machines that are not there.
+
+mod chart;
+mod device;
+mod fit;
+mod scaling;
+mod searches;
+mod stencil;
+mod workload;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+use crate::output;
+
+/// Which model.
+#[derive(clap::Args)]
+pub struct Model {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Predict and simulate a stencil on many GPUs and nodes, weak or strong scaling.
+    Stencil(stencil::Arguments),
+    /// Compare searches for the depth of ghost zones on simulated machines.
+    Searches(searches::Arguments),
+}
+
+impl Model {
+    /// Computes and reports.
+    pub fn execute(&self) -> ExitCode {
+        let text = match &self.what {
+            What::Stencil(arguments) => arguments.text(),
+            What::Searches(arguments) => arguments.text(),
+        };
+        match text {
+            Ok(text) => output::say(text.trim_end()),
+            Err(error) => output::fail(&error),
+        }
+    }
+}
