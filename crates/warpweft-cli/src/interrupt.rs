@@ -17,6 +17,11 @@ pub fn listen() {
     });
 }
 
+/// Set once Ctrl-C was pressed.
+pub fn flag() -> &'static AtomicBool {
+    &STOP
+}
+
 /// Whether Ctrl-C was pressed.
 pub fn pressed() -> bool {
     STOP.load(Ordering::Relaxed)

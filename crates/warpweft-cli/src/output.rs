@@ -25,6 +25,11 @@ pub fn complain(what: &str) {
     let _ = writeln!(std::io::stderr(), "error: {what}");
 }
 
+/// Tells what the user may want to know, on standard error.
+pub fn note(what: &str) {
+    let _ = writeln!(std::io::stderr(), "note: {what}");
+}
+
 /// Says what went wrong; 2 for what the user asked for, 130 for Ctrl-C, 1 for the rest.
 pub fn fail(error: &Error) -> ExitCode {
     complain(&error.to_string());

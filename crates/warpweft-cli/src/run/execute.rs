@@ -1,62 +1,117 @@
 //! The one place where a choice of device becomes a run.
 
-use std::time::Instant;
+use std::sync::Arc;
 
 use warpweft::element::Scalar;
+use warpweft::machine::{Machine, Probe, probed};
 use warpweft::prelude::*;
-use warpweft::report::{Quantity, Report};
-use warpweft::stencil::reference;
+use warpweft::report::Report;
+use warpweft::stencil::{Policy, Run, Target};
+use warpweft::trace::Trace;
+use warpweft::tune::Wisdom;
 
+use super::options::Options;
 use crate::arguments::DeviceChoice;
 use crate::interrupt;
+use crate::output::note;
 
-/// Where to run, and whom to tell.
-pub struct How<'a> {
-    /// The device.
-    pub device: DeviceChoice,
-    /// Threads on the CPU; one a core when `None`.
-    pub threads: Option<usize>,
-    /// Called with the steps done.
-    pub progress: &'a dyn Fn(u64),
+/// A machine that is known and measured, and the user's wishes about it.
+pub struct Host {
+    /// The machine.
+    pub machine: Machine,
+    target: Target,
+    threads: Option<usize>,
+    policy: Option<Policy>,
 }
 
-/// Advances `volume` by `steps` steps.
-pub fn execute<T: Scalar, const D: usize>(
-    stencil: &Stencil<T, D>,
-    volume: &mut Volume<T, D>,
-    steps: u64,
-    how: &How<'_>,
-) -> Result<Report> {
-    if let DeviceChoice::Gpu(number) = how.device {
-        return Err(warpweft::Error::Device {
-            stage: "choosing a device".into(),
-            device: format!("gpu:{number}"),
-            what: "there is no such GPU".into(),
-            remedy: "run with --device cpu".into(),
-        });
+/// A run that the user watches and may interrupt.
+pub struct Watch<'a> {
+    /// Told the steps done, of how many.
+    pub progress: &'a dyn Fn(u64, u64),
+    /// Where to record what happened when.
+    pub trace: Option<Arc<Trace>>,
+}
+
+impl Host {
+    /// Looks at the machine; measures its limits unless that was done before.
+    ///
+    /// # Errors
+    /// The machine can't be used at all.
+    pub fn ready(options: &Options) -> Result<Self> {
+        let machine = Machine::detect()?;
+        let target = target(options.device, &machine)?;
+        let mut notes = Vec::new();
+        let known = warpweft::cuda::folder()
+            .and_then(|folder| Probe::load(&machine, &folder, &mut notes))
+            .is_some();
+        notes.iter().for_each(|what| note(what));
+        if !known {
+            note("measuring this machine's limits, once");
+            probed(&machine)?.notes.iter().for_each(|what| note(what));
+        }
+        if let Some(what) = Wisdom::user().note() {
+            note(what);
+        }
+        Ok(Self {
+            machine,
+            target,
+            threads: options.threads.map(Into::into),
+            policy: options.policy.as_ref().map(|policy| policy.0),
+        })
     }
-    let _ = how.threads;
-    let start = Instant::now();
-    let mut done = 0;
-    while done < steps && !interrupt::pressed() {
-        done += reference(stencil, volume, 1)?;
-        (how.progress)(done);
+
+    /// How many times the volume must fit into host memory.
+    pub fn copies(&self) -> u64 {
+        // The cores work on two padded copies.
+        if self.target == Target::Cpu { 3 } else { 1 }
     }
-    let seconds = start.elapsed().as_secs_f64();
-    let cells = volume.len() as f64 * done as f64;
-    Ok(Report {
-        pattern: "stencil",
-        devices: vec!["reference".into()],
-        seconds,
-        setup_seconds: 0.0,
-        rate: Quantity { value: cells / seconds, unit: "cells/s" },
-        bytes: (cells * 2.0 * size_of::<T>() as f64) as u64,
-        bound: None,
-        fraction: None,
-        predicted_seconds: None,
-        policy: serde_json::Value::Null,
-        done,
-        interrupted: done < steps,
-        residual: None,
-    })
+
+    /// Advances `volume` by `steps` steps.
+    ///
+    /// # Errors
+    /// As [`Stencil::run_with`].
+    pub fn execute<T: Scalar, const D: usize>(
+        &self,
+        stencil: &Stencil<T, D>,
+        volume: &mut Volume<T, D>,
+        steps: u64,
+        watched: Option<Watch<'_>>,
+    ) -> Result<Report> {
+        let mut run = Run {
+            target: self.target,
+            policy: self.policy,
+            threads: self.threads,
+            ..Run::default()
+        };
+        if let Some(watch) = watched {
+            run.progress = Some(watch.progress);
+            run.trace = watch.trace;
+            run.interrupt = Some(interrupt::flag());
+        }
+        stencil.run_with(volume, Steps(steps), &self.machine, &run)
+    }
+}
+
+/// The device that was asked for.
+fn target(choice: DeviceChoice, machine: &Machine) -> Result<Target> {
+    match choice {
+        DeviceChoice::Auto if machine.gpus.is_empty() => Ok(Target::Cpu),
+        DeviceChoice::Auto => Ok(Target::Auto),
+        DeviceChoice::Cpu => Ok(Target::Cpu),
+        DeviceChoice::Gpu(number) if number < machine.gpus.len() => Ok(Target::Gpu(number)),
+        DeviceChoice::Gpu(number) => {
+            let there = match machine.gpus.len() {
+                0 => "there is no GPU that can be used".to_string(),
+                n => format!("the GPUs are gpu:0 to gpu:{}", n - 1),
+            };
+            // The machine's notes say what keeps a GPU from being used.
+            let why = machine.notes.iter().find(|what| what.starts_with("no GPU"));
+            Err(Error::Device {
+                stage: "choosing a device".into(),
+                device: format!("gpu:{number}"),
+                what: why.map_or(there.clone(), |why| format!("{there} ({why})")),
+                remedy: "run with --device cpu, or see `warpweft info`".into(),
+            })
+        }
+    }
 }

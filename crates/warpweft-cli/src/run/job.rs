@@ -1,16 +1,19 @@
 //! The course of every run on a grid: initial state, run, check, files, outcome.
 
+use std::sync::Arc;
+use std::time::Instant;
+
 use warpweft::element::Scalar;
 use warpweft::grid::check_extents;
 use warpweft::prelude::*;
+use warpweft::trace::Trace;
 
 use super::check::Check;
-use super::execute::{How, execute};
+use super::execute::{Host, Watch};
 use super::files::{Look, Outputs};
 use super::options::Options;
 use super::outcome::Outcome;
 use super::progress::Progress;
-use super::trace::Trace;
 use crate::arguments::apply;
 use crate::interrupt;
 use crate::plot;
@@ -50,52 +53,51 @@ pub fn run<T: Scalar, const D: usize>(
 ) -> Result<Outcome> {
     let app = job.app();
     let extents = job.extents();
-    need_memory::<T, D>(check_extents(extents)?)?;
+    let cells = check_extents(extents)?;
     let faces = options.boundary.faces::<D>()?;
     let outputs = Outputs::prepare(app, options)?;
     let endless = apply(job.stencil()?, &faces);
     endless.check(extents)?;
+    let host = Host::ready(options)?;
+    need_memory::<T, D>(cells, &host)?;
     let stencil = match options.until {
         Some(until) => endless.clone().until(until.0, until.1),
         None => endless.clone(),
     };
 
-    let trace = Trace::new();
-    let mut volume = trace.span("host", "initial state", || job.initial())?;
+    let trace = options.trace.as_ref().map(|_| Arc::new(Trace::new()));
+    let begin = Instant::now();
+    let mut volume = job.initial()?;
+    traced(&trace, "initial state", begin);
     let progress = Progress::new(app, steps, volume.len());
-    let last = std::cell::Cell::new((0, trace.now()));
-    let told = |done: u64| {
-        let (before, from) = last.replace((done, trace.now()));
-        trace.add("run", format!("steps {before}..{done}"), from);
-        progress.at(done);
-    };
-    let how = |progress| How {
-        device: options.device,
-        threads: options.threads.map(Into::into),
-        progress,
-    };
-    let report = execute(&stencil, &mut volume, steps, &how(&told));
+    let told = |done: u64, _| progress.at(done);
+    let watch = Watch { progress: &told, trace: trace.clone() };
+    let report = host.execute(&stencil, &mut volume, steps, Some(watch));
     progress.clear();
     let report = report?;
 
+    let begin = Instant::now();
     let check = if report.interrupted {
         Check::none("not compared: interrupted")
     } else {
         let again = |steps| {
             let mut volume = job.initial()?;
-            execute(&endless, &mut volume, steps, &how(&|_| ()))?;
+            host.execute(&endless, &mut volume, steps, None)?;
             Ok(volume)
         };
-        trace.span("host", "check", || job.check(&volume, report.done, &faces, &again))?
+        job.check(&volume, report.done, &faces, &again)?
     };
+    traced(&trace, "check", begin);
 
     let look = job.look(&volume)?;
-    trace.span("host", "save", || outputs.save(&volume, look))?;
+    let begin = Instant::now();
+    outputs.save(&volume, look)?;
     if let Some(path) = &outputs.plot {
         let title = format!("{app} {}, step {}", shown(&extents), report.done);
-        trace.span("host", "plot", || plot::save(path, &title, &volume, look))?;
+        plot::save(path, &title, &volume, look)?;
     }
-    if let Some(path) = &outputs.trace {
+    traced(&trace, "save", begin);
+    if let (Some(path), Some(trace)) = (&outputs.trace, &trace) {
         trace.save(path)?;
     }
 
@@ -134,14 +136,15 @@ pub fn shown(extents: &[usize]) -> String {
     extents.join(" x ")
 }
 
-/// Refuses what the machine can't hold: the volume and two copies in an executor's layout.
-fn need_memory<T: Scalar, const D: usize>(cells: usize) -> Result<()> {
-    let needed = (cells as u64).saturating_mul(3 * size_of::<T>() as u64);
-    let Some(available) = available_memory() else { return Ok(()) };
+/// Refuses what the machine can't hold, before any of it is filled.
+fn need_memory<T: Scalar, const D: usize>(cells: usize, host: &Host) -> Result<()> {
+    let bytes = host.copies() * size_of::<T>() as u64;
+    let needed = (cells as u64).saturating_mul(bytes);
+    let available = host.machine.cpu.memory.available;
     if needed <= available {
         return Ok(());
     }
-    let fits = (available as f64 / (3 * size_of::<T>()) as f64).powf(1.0 / D as f64);
+    let fits = (available as f64 / bytes as f64).powf(1.0 / D as f64);
     Err(Error::Memory {
         whose: "host".into(),
         needed,
@@ -150,9 +153,9 @@ fn need_memory<T: Scalar, const D: usize>(cells: usize) -> Result<()> {
     })
 }
 
-/// Bytes that can be had without swapping, where the system says.
-fn available_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+/// Records what the host did since `begin`.
+fn traced(trace: &Option<Arc<Trace>>, what: &str, begin: Instant) {
+    if let Some(trace) = trace {
+        trace.add("host", what, begin);
+    }
 }

@@ -9,7 +9,6 @@ mod life;
 mod options;
 mod outcome;
 mod progress;
-mod trace;
 
 pub use files::Look;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use warpweft::{Error, Result};
 
-use crate::arguments::{BoundaryChoice, DeviceChoice, Size, UntilChoice};
+use crate::arguments::{BoundaryChoice, DeviceChoice, PolicyChoice, Size, UntilChoice};
 
 /// Grid, devices, files and report.
 #[derive(clap::Args)]
@@ -26,6 +26,9 @@ pub struct Options {
     /// Threads on the CPU [default: one a core].
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZero<usize>>,
+    /// The tunables, as --json prints them [default: tuned ones, else chosen by rule].
+    #[arg(long, value_name = "JSON")]
+    pub policy: Option<PolicyChoice>,
     /// Initial state from a file: .npy, or .png for two dimensions.
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,

@@ -70,3 +70,17 @@ fn the_report_names_device_rate_and_check() {
         assert!(report.contains(expect), "{report}");
     }
 }
+
+#[test]
+fn a_run_stops_when_the_change_is_small_enough() {
+    let json = warpweft("run heat --dims 2 --size 16 --steps 5000 --until 1e-4 --json").json();
+    let steps = json["result"]["steps"].as_u64().expect("a count");
+    assert!(steps > 10 && steps < 5000, "{json}");
+    assert_eq!(json["result"]["converged"], true);
+    assert!(json["result"]["residual"].as_f64().is_some_and(|residual| residual <= 1e-4), "{json}");
+    let json = warpweft("run heat --dims 2 --size 16 --steps 5 --until 1e-9 --json").json();
+    assert_eq!(
+        (&json["result"]["steps"], &json["result"]["converged"]),
+        (&5.into(), &false.into())
+    );
+}
