@@ -87,14 +87,23 @@ impl Outcome {
         );
         if let (Some(bound), Some(fraction)) = (&report.bound, report.fraction) {
             let percent = 100.0 * fraction;
-            line(
-                "bound",
-                format!(
-                    "{}{} by memory, measured; reached {percent:.0} %",
-                    scaled(bound.value),
-                    bound.unit
-                ),
+            let mut what = format!(
+                "{}{} by memory, measured; reached {percent:.0} %",
+                scaled(bound.value),
+                bound.unit
             );
+            // Several steps a trip to memory raise the bound, and are judged by both.
+            let depth = report.policy["temporal_depth"].as_f64().unwrap_or(1.0);
+            if depth > 1.0 {
+                let single = bound.value / depth;
+                what = format!(
+                    "{what} ({depth} steps a trip; {}{} at one, {:.2} times that)",
+                    scaled(single),
+                    bound.unit,
+                    report.rate.value / single
+                );
+            }
+            line("bound", what);
         }
         if let Value::Object(policy) = &report.policy {
             let parts: Vec<_> = policy.iter().map(|(k, v)| format!("{k} {}", bare(v))).collect();
