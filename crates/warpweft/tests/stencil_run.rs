@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use warpweft::prelude::*;
-use warpweft::stencil::{CpuPolicy, Policy, Run, Target, reference};
+use warpweft::stencil::{CpuPolicy, Policy, Run, Target, Tuning, reference, tune};
 use warpweft::trace::Trace;
 
 #[stencil]
@@ -122,4 +122,22 @@ fn a_gpu_that_is_not_there_and_a_policy_of_another_device_are_refused() {
     assert!(error.contains("`slab_planes` 0"), "{error}");
     let wrong = Run { policy: Some(Policy::Cpu(shape)), ..run };
     assert!(stencil.run_with(&mut spot(), Steps(1), &machine, &wrong).is_err());
+}
+
+#[test]
+fn tuning_keeps_a_policy_that_was_measured_and_agrees() {
+    let folder = tempfile::tempdir().unwrap();
+    let machine = Machine::detect().unwrap();
+    let stencil = Stencil::of(diffuse(0.2));
+    let tuning = Tuning {
+        target: Target::Cpu,
+        budget: std::time::Duration::from_millis(300),
+        folder: Some(folder.path().into()),
+        ..Tuning::default()
+    };
+    let tuned = tune(&stencil, &spot(), &machine, &tuning).unwrap();
+    assert_eq!(tuned.refused, 0);
+    assert!(tuned.tried >= 1 && tuned.rate >= tuned.untuned, "{tuned:?}");
+    let text = std::fs::read_to_string(folder.path().join("wisdom.json")).unwrap();
+    assert!(text.contains("diffuse 5 taps"), "{text}");
 }

@@ -1,6 +1,7 @@
 //! Iterated neighbourhood updates.
 
 mod boundary;
+pub mod conformance;
 mod cpu;
 pub mod cuda;
 pub mod distribute;
@@ -17,6 +18,7 @@ mod residual;
 mod run;
 mod spec;
 mod stage;
+mod tune;
 mod wisdom;
 
 pub use boundary::{Boundaries, Boundary, Face, Source};
@@ -34,3 +36,4 @@ pub use residual::Residual;
 pub use run::{Run, Target};
 pub use spec::{Stencil, Steps, Until};
 pub use stage::{Stage, StageList, Stages};
+pub use tune::{Tuned, Tuning, tune};

@@ -69,6 +69,20 @@ impl Problem {
     }
 }
 
+impl Default for CpuPolicy {
+    /// One worker, one step at a time, no tiles to speak of: right for any problem, fast for none.
+    fn default() -> Self {
+        Self {
+            threads: 1,
+            temporal_depth: 1,
+            tile_rows: 32,
+            slab_planes: 4,
+            tile_cells: 4096,
+            jam: 1,
+        }
+    }
+}
+
 impl CpuPolicy {
     /// The shape to start from, for at most `threads` workers with `cache` bytes of the last
     /// cache level each.
@@ -119,6 +133,11 @@ impl CpuPolicy {
             [tile, problem.extents[X].min(4096)]
         };
         Self { threads, temporal_depth: depth, tile_rows, slab_planes: planes, tile_cells, jam }
+    }
+
+    /// This shape for another number of workers.
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
     }
 
     /// What a tuner should try around this shape: its axes are [`CpuPolicy::values`].

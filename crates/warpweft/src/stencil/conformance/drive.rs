@@ -1,0 +1,184 @@
+//! Running one case and comparing every bit.
+
+use super::settings::{Setting, all, state};
+use super::{Case, Outcome, Subject};
+use crate::element::Fields;
+use crate::error::{Error, Result};
+use crate::grid::Volume;
+use crate::stencil::{Residual, Stencil, SweepExecutor, reference, sweeps};
+
+/// Steps of a sweep; no multiple of a usual temporal depth, and less than most settings' steps.
+const SWEEP: u64 = 5;
+
+/// The cases of one subject as they are run.
+pub(super) struct Suite<'a, U> {
+    pub subject: &'a U,
+    pub told: &'a mut dyn FnMut(&Case),
+    pub cases: &'a mut Vec<Case>,
+}
+
+impl<U: Subject> Suite<'_, U> {
+    /// An element in every setting and way; `name` says which.
+    pub fn run<S: Fields, const D: usize>(&mut self, name: &str, stencil: &Stencil<S, D>) {
+        for setting in all::<D>() {
+            let mut stencil = stencil.clone();
+            stencil.boundaries = setting.boundaries;
+            self.each_way(name, &setting, &stencil);
+        }
+    }
+
+    /// An element that stops when its residual is small, for every kind of residual.
+    pub fn stop<S: Fields, const D: usize>(&mut self, name: &str, stencil: Stencil<S, D>) {
+        for (kind, every) in [(Residual::Max, 1), (Residual::Sum, 3), (Residual::SumOfSquares, 2)] {
+            let Some(mut setting) = all::<D>().into_iter().next() else { return };
+            setting.steps = 40;
+            // Met about half way, as the reference finds it.
+            let Ok(tolerance) = half_way(&stencil, &setting, kind) else { continue };
+            let mut stencil = stencil.clone().until(kind, tolerance);
+            stencil.boundaries = setting.boundaries;
+            stencil.until = stencil.until.map(|until| crate::stencil::Until { every, ..until });
+            self.each_way(&format!("{name} until {kind:?} every {every}"), &setting, &stencil);
+        }
+    }
+
+    fn each_way<S: Fields, const D: usize>(
+        &mut self,
+        name: &str,
+        setting: &Setting<D>,
+        stencil: &Stencil<S, D>,
+    ) {
+        let expect = state(setting.extents).and_then(|start| {
+            let mut end = start.clone();
+            let done = reference(stencil, &mut end, setting.steps)?;
+            Ok((start, end, done))
+        });
+        for (way, of) in self.subject.ways().iter().enumerate() {
+            let (steps, kind) = (setting.steps, setting.name);
+            let name = format!("{name}, {kind}, {steps} steps over {:?}, {of}", setting.extents);
+            let outcome = match &expect {
+                Ok((start, end, done)) => {
+                    let executor = self.subject.executor(way, stencil, start);
+                    outcome(executor, stencil, start, (end, *done), steps)
+                }
+                // A footprint wider than the volume, say: the same everywhere.
+                Err(error) => Outcome::Skipped(error.to_string()),
+            };
+            let case = Case { name, outcome };
+            (self.told)(&case);
+            self.cases.push(case);
+        }
+    }
+}
+
+fn half_way<S: Fields, const D: usize>(
+    stencil: &Stencil<S, D>,
+    setting: &Setting<D>,
+    kind: Residual,
+) -> Result<f64> {
+    // The largest tolerance of a descending series that takes more than ten steps to meet.
+    let mut tolerance = 1e3;
+    loop {
+        let mut stencil = stencil.clone().until(kind, tolerance);
+        stencil.boundaries = setting.boundaries;
+        let mut volume = state(setting.extents)?;
+        if reference(&stencil, &mut volume, setting.steps)? > 10 {
+            return Ok(tolerance);
+        }
+        tolerance /= 2.0;
+    }
+}
+
+fn outcome<S: Fields, const D: usize>(
+    executor: Result<Box<dyn SweepExecutor<S, D>>>,
+    stencil: &Stencil<S, D>,
+    start: &Volume<S, D>,
+    (end, expect): (&Volume<S, D>, u64),
+    steps: u64,
+) -> Outcome {
+    let ran = match executor {
+        Ok(mut executor) => run(executor.as_mut(), stencil, start, steps),
+        Err(error @ Error::Spec { .. }) => return Outcome::Skipped(error.to_string()),
+        Err(error) => Err(error),
+    };
+    match ran {
+        Err(error) => Outcome::Failed(error.to_string()),
+        Ok((_, done)) if done != expect => {
+            Outcome::Failed(format!("stopped after {done} steps, the reference after {expect}"))
+        }
+        Ok((found, _)) => match difference(&found, end) {
+            None => Outcome::Passed,
+            Some(what) => Outcome::Failed(what),
+        },
+    }
+}
+
+/// Drives an executor as a run does.
+fn run<S: Fields, const D: usize>(
+    executor: &mut dyn SweepExecutor<S, D>,
+    stencil: &Stencil<S, D>,
+    start: &Volume<S, D>,
+    steps: u64,
+) -> Result<(Volume<S, D>, u64)> {
+    let mut done = 0;
+    for sweep in sweeps(start.extents(), steps, SWEEP, stencil.until) {
+        executor.sweep(&sweep)?;
+        done += sweep.steps;
+        if let (Some(until), true) = (stencil.until, sweep.keep_change)
+            && executor.residual(until.residual)? <= until.tolerance
+        {
+            break;
+        }
+    }
+    executor.finish()?;
+    let mut found = Volume::zeroed(start.extents())?;
+    executor.store(&mut found)?;
+    Ok((found, done))
+}
+
+/// The first cell whose bits differ, and how many do.
+fn difference<S: Fields, const D: usize>(
+    found: &Volume<S, D>,
+    expect: &Volume<S, D>,
+) -> Option<String> {
+    for (f, field) in S::FIELDS.iter().enumerate() {
+        let size = field.kind.size();
+        let cells = |volume: &Volume<S, D>| {
+            volume.field_bytes(f).chunks_exact(size).map(<[u8]>::to_vec).collect::<Vec<_>>()
+        };
+        let (found_bytes, expect_bytes) = (cells(found), cells(expect));
+        let differs: Vec<_> =
+            (0..found.len()).filter(|&cell| found_bytes[cell] != expect_bytes[cell]).collect();
+        if let Some(&first) = differs.first() {
+            let mut at = [0; D];
+            let mut rest = first;
+            for d in (0..D).rev() {
+                at[d] = rest % found.extents()[d];
+                rest /= found.extents()[d];
+            }
+            let value = |volume: &Volume<S, D>| volume.get(at).map_or(f64::NAN, |c| c.to_f64(f));
+            return Some(format!(
+                "{} cells of field {f} differ, first {at:?}: {:e} for {:e}",
+                differs.len(),
+                value(found),
+                value(expect)
+            ));
+        }
+    }
+    None
+}
+
+/// Whether `executor`, made for `start`, computes what the reference does in `steps` steps.
+///
+/// # Errors
+/// The executor's, and the reference's.
+pub(crate) fn agrees<S: Fields, const D: usize>(
+    executor: &mut dyn SweepExecutor<S, D>,
+    stencil: &Stencil<S, D>,
+    start: &Volume<S, D>,
+    steps: u64,
+) -> Result<bool> {
+    let mut end = start.clone();
+    let expect = reference(stencil, &mut end, steps)?;
+    let (found, done) = run(executor, stencil, start, steps)?;
+    Ok(done == expect && difference(&found, &end).is_none())
+}

@@ -1,0 +1,145 @@
+//! The element functions of the suite: every dimension, scalar, footprint and kind of field.
+
+use super::Subject;
+use super::drive::Suite;
+use crate::prelude::*;
+
+const EIGHTH: [f32; 5] = [-2.847_222_3, 1.6, -0.2, 0.025_396_826, -0.001_785_714_3];
+
+#[stencil]
+fn line(u: Near<f32, 1>, rate: f32) -> f32 {
+    u[[0]] + rate * (u[[-1]] + u[[1]] - 2.0 * u[[0]])
+}
+
+#[stencil]
+fn upwind(u: Near<f64, 1>) -> f64 {
+    u[[0]] - 0.3 * (1.5 * u[[0]] - 2.0 * u[[-1]] + 0.5 * u[[-2]])
+}
+
+#[stencil]
+fn plane<T: Real>(u: Near<T, 2>, rate: T) -> T {
+    let around = u[[-1, 0]] + u[[1, 0]] + u[[0, -1]] + u[[0, 1]];
+    u[[0, 0]] + rate * (around - T::lit(4.0) * u[[0, 0]])
+}
+
+#[stencil]
+fn lopsided(u: Near<f64, 2>) -> f64 {
+    0.4 * u[[0, 0]] + 0.3 * u[[-2, 1]] - 0.2 * u[[1, -3]] + 0.1 * u[[0, 2]]
+}
+
+#[stencil]
+fn life(alive: Near<u8, 2>) -> u8 {
+    let mut around = 0;
+    for y in -1..=1 {
+        for x in -1..=1 {
+            around += alive[[y, x]];
+        }
+    }
+    let here = alive[[0, 0]];
+    if around == 3 || (here == 1 && around == 4) { 1 } else { 0 }
+}
+
+#[stencil]
+fn parity(u: Near<bool, 2>) -> bool {
+    u[[-1, 0]] ^ u[[0, 1]] ^ u[[0, 0]]
+}
+
+#[stencil]
+fn space(u: Near<f32, 3>, rate: f32) -> f32 {
+    let around = u[[-1, 0, 0]] + u[[1, 0, 0]] + u[[0, -1, 0]] + u[[0, 1, 0]];
+    u[[0, 0, 0]] + rate * (around + u[[0, 0, -1]] + u[[0, 0, 1]] - 6.0 * u[[0, 0, 0]])
+}
+
+#[stencil]
+fn eighth(u: Near<f32, 3>, rate: f32) -> f32 {
+    let mut sum = 3.0 * EIGHTH[0] * u[[0, 0, 0]];
+    for k in 1..=4 {
+        let around = u[[-k, 0, 0]] + u[[k, 0, 0]] + u[[0, -k, 0]] + u[[0, k, 0]];
+        sum += EIGHTH[k as usize] * (around + u[[0, 0, -k]] + u[[0, 0, k]]);
+    }
+    u[[0, 0, 0]] + rate * sum
+}
+
+#[stencil]
+fn corners(u: Near<i32, 3>) -> i32 {
+    let mut sum = 0;
+    for z in -1..=1 {
+        for y in -1..=1 {
+            for x in -1..=1 {
+                sum = sum * 3 + u[[z, y, x]];
+            }
+        }
+    }
+    sum
+}
+
+#[stencil]
+fn damp(u: Near<f32, 3>) -> f32 {
+    0.75 * u[[0, 0, 0]]
+}
+
+#[stencil]
+fn hyper(u: Near<f32, 4>) -> f32 {
+    let near = u[[-1, 0, 0, 0]] + u[[1, 0, 0, 0]] + u[[0, -1, 0, 0]] + u[[0, 1, 0, 1]];
+    0.1 * (near + u[[0, 0, -1, 0]] + u[[0, 0, 1, 0]] + u[[0, 0, 0, -1]]) + 0.2 * u[[0, 0, 0, 0]]
+}
+
+#[derive(Clone, Copy, Debug, Fields)]
+#[repr(C)]
+struct Acoustic {
+    pressure: f32,
+    vx: f32,
+    vy: f32,
+}
+
+#[stencil]
+fn velocity(now: Near<Acoustic, 2>, next: &mut Acoustic, dt: f32) {
+    next.vx = now.vx[[0, 0]] - dt * (now.pressure[[0, 1]] - now.pressure[[0, 0]]);
+    next.vy = now.vy[[0, 0]] - dt * (now.pressure[[1, 0]] - now.pressure[[0, 0]]);
+}
+
+#[stencil]
+fn pressure(now: Near<Acoustic, 2>, next: &mut Acoustic, dt: f32) {
+    let out = now.vx[[0, 0]] - now.vx[[0, -1]] + now.vy[[0, 0]] - now.vy[[-1, 0]];
+    next.pressure = now.pressure[[0, 0]] - dt * out;
+}
+
+#[derive(Clone, Copy, Debug, Fields)]
+#[repr(C)]
+struct Tissue {
+    heat: f64,
+    kind: u8,
+    steps: i32,
+}
+
+#[stencil]
+fn warm(now: Near<Tissue, 3>, next: &mut Tissue) {
+    if now.kind[[0, 0, 0]] > 1 {
+        let around = now.heat[[-1, 0, 0]] + now.heat[[0, 1, 0]] + now.heat[[0, 0, 2]];
+        next.heat = 0.25 * (around + now.heat[[0, 0, 0]]);
+        next.steps = now.steps[[0, 0, 0]] + 1;
+    }
+}
+
+/// Every element in every setting.
+pub(super) fn each(suite: &mut Suite<'_, impl Subject>) {
+    suite.run("line f32", &Stencil::of(line(0.25)));
+    suite.run("upwind f64", &Stencil::of(upwind()));
+    suite.run("plane f32", &Stencil::of(plane(0.2f32)));
+    suite.run("plane f64", &Stencil::of(plane(0.2f64)));
+    suite.run("lopsided f64", &Stencil::of(lopsided()));
+    suite.run("life u8", &Stencil::of(life()));
+    suite.run("parity bool", &Stencil::of(parity()));
+    suite.run("space f32", &Stencil::of(space(0.15)));
+    suite.run("eighth order f32", &Stencil::of(eighth(0.05)));
+    suite.run("corners i32", &Stencil::of(corners()));
+    suite.run("hyper f32", &Stencil::of(hyper()));
+    suite.run("damp in place f32", &Stencil::of(damp()));
+    suite.run("space then damp f32", &Stencil::sequence((space(0.15), damp())));
+    suite.run("space, damp, space f32", &Stencil::sequence((space(0.15), damp(), space(0.1))));
+    suite.run("acoustic, two stages", &Stencil::sequence((velocity(0.4), pressure(0.4))));
+    suite.run("tissue of mixed scalars", &Stencil::of(warm()));
+    suite.stop("plane f64", Stencil::of(plane(0.2f64)));
+    suite.stop("acoustic", Stencil::sequence((velocity(0.4), pressure(0.4))));
+    suite.stop("tissue", Stencil::of(warm()));
+}
