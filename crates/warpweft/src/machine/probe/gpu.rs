@@ -81,8 +81,7 @@ impl Bench {
         let bytes = self.to.bytes().min(256 << 20);
         let mut host = Pinned::<u8>::new(&self.device, bytes)?;
         let seconds = self.seconds(|stream| {
-            // SAFETY: `seconds` waits for every copy before `host` is touched again or dropped,
-            // and on an error the driver waits before it frees pinned memory.
+            // SAFETY: `host` is not touched, and not dropped before the wait below.
             unsafe {
                 if up {
                     stream.upload_async(&self.to, 0, &host, 0..bytes)
@@ -90,7 +89,10 @@ impl Bench {
                     stream.download_async(&self.from, 0, &mut host, 0..bytes)
                 }
             }
-        })?;
+        });
+        // After an error too, no copy may outlive `host`.
+        self.stream.synchronize()?;
+        let seconds = seconds?;
         Ok(seconds.map(|seconds| bytes as f64 / seconds))
     }
 
