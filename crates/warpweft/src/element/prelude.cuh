@@ -99,8 +99,9 @@ WW_FN u64 to_bits(f64 x) { u64 y; __builtin_memcpy(&y, &x, 8); return y; }
 WW_FN f32 from_bits(u32 x) { f32 y; __builtin_memcpy(&y, &x, 4); return y; }
 WW_FN f64 from_bits(u64 x) { f64 y; __builtin_memcpy(&y, &x, 8); return y; }
 #endif
-WW_FN f32 f32_bits(u32 x) { return from_bits(x); }
-WW_FN f64 f64_bits(u64 x) { return from_bits(x); }
+// In constants.
+WW_FN constexpr f32 f32_bits(u32 x) { return __builtin_bit_cast(f32, x); }
+WW_FN constexpr f64 f64_bits(u64 x) { return __builtin_bit_cast(f64, x); }
 
 // Arithmetic: integers wrap, floats are plain operators (contraction is the compiler's option).
 #define WW_ARITHMETIC(name, op)                                                                  \

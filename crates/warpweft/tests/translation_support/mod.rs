@@ -13,6 +13,7 @@ pub mod random;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+#[allow(unused_imports, reason = "each test uses some")]
 pub use flat::{Cell, Flat, Hue, Point};
 use warpweft::element::{DeviceFn, Unit};
 
