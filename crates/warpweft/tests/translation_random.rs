@@ -55,7 +55,7 @@ mod driver {
             .args(["rustc", "--quiet", "--package", "warpweft", "--test", "translation_random"])
             .args(["--profile", "test", "--message-format", "json", "--"])
             .args(["--cfg", "generated", "-Copt-level=0", "-Cdebuginfo=0"])
-            .args(["-Coverflow-checks=off", "-Cincremental=no"])
+            .arg("-Coverflow-checks=off")
             .output()
             .unwrap();
         let messages = String::from_utf8_lossy(&output.stdout);
