@@ -10,9 +10,10 @@ use warpweft::element::{
 };
 use warpweft::prelude::*;
 use warpweft::stencil::distribute::{
-    Distribution, deepest_feasible, footprints_of, run_in_process, slab_axis,
+    Distribution, RankReport, deepest_feasible, footprints_of, run_in_process, run_on_cores,
+    slab_axis,
 };
-use warpweft::stencil::{Boundaries, Partition, StencilElement, Tap, reference};
+use warpweft::stencil::{Boundaries, CpuPolicy, Partition, StencilElement, Tap, reference};
 
 const SOON: Duration = Duration::from_secs(20);
 
@@ -239,13 +240,39 @@ fn same_bits<S: Fields, const D: usize>(
     let done = reference(&stencil, &mut expect, steps).unwrap();
     let distribution = Distribution { partition, depth, boundary_first };
     let reports = run_in_process(&stencil, &mut found, steps, &distribution, SOON).unwrap();
-    for (rank, report) in reports.iter().enumerate() {
-        assert_eq!(report.steps, done, "rank {rank}");
-    }
-    for field in 0..S::FIELDS.len() {
-        assert!(expect.field_bytes(field) == found.field_bytes(field), "field {field} differs");
-    }
+    let same = |found: &Volume<S, D>, reports: &[RankReport], how: &str| {
+        for (rank, report) in reports.iter().enumerate() {
+            assert_eq!(report.steps, done, "{how}, rank {rank}");
+        }
+        for field in 0..S::FIELDS.len() {
+            let equal = expect.field_bytes(field) == found.field_bytes(field);
+            assert!(equal, "{how}, field {field} differs");
+        }
+    };
+    same(&found, &reports, "the plain loop");
+    // The same on executors, with tiles and time blocks that do not divide anything.
+    let policy = CpuPolicy {
+        threads: 1,
+        temporal_depth: 3,
+        tile_rows: 3,
+        slab_planes: 2,
+        tile_cells: 5,
+        jam: 2,
+    };
+    let mut found = start.clone();
+    let reports =
+        run_on_cores(&stencil, &mut found, steps, &distribution, policy, &cores(), SOON).unwrap();
+    same(&found, &reports, "executors");
     true
+}
+
+/// Every core this process may use, one a list.
+fn cores() -> Vec<Vec<usize>> {
+    static CORES: std::sync::LazyLock<Vec<Vec<usize>>> = std::sync::LazyLock::new(|| {
+        let usable = |core: &Vec<usize>| warpweft::cpu::Pool::new(core).is_ok();
+        (0..64).map(|core| vec![core]).filter(usable).collect()
+    });
+    CORES.clone()
 }
 
 proptest! {

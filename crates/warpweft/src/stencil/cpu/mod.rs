@@ -6,6 +6,7 @@
 mod arrays;
 mod change;
 mod ghosts;
+mod halo;
 mod layout;
 mod levels;
 mod log;
@@ -50,6 +51,8 @@ pub struct CpuSweeps<S: Fields, const D: usize> {
     depth: usize,
     /// Per field a bit: which array holds the present values.
     present: u32,
+    /// Per field a bit: whether cells were written from outside since the last sweep.
+    stale: u32,
     written: Vec<usize>,
     barrier: Barrier,
     /// One a tile.
@@ -136,6 +139,7 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
             shape,
             depth,
             present: 0,
+            stale: 0,
             written: stencil.written_fields(),
             barrier: Barrier::new(pool.len()),
             progress: Vec::new(),
@@ -175,6 +179,7 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for CpuSweeps<S, D> {
                 "sweep the whole volume",
             ));
         }
+        self.settle();
         if sweep.keep_change {
             self.keep_change()?;
         }

@@ -4,7 +4,9 @@
 //! it, and how bytes move is [`crate::cluster`]'s business.
 
 mod balance;
+mod compute;
 mod feasible;
+mod halo_executor;
 mod orient;
 mod part;
 mod residual;
@@ -12,11 +14,13 @@ mod run;
 pub mod search;
 mod simulate;
 mod swap;
+mod swept;
 
 pub use balance::{Balance, Measured, Shares};
 pub use feasible::{check_depth, deepest_feasible};
+pub use halo_executor::HaloExecutor;
 pub use orient::{fewest_dependences, slab_axis};
-pub use run::{Distribution, RankReport, footprints_of, run_in_process};
+pub use run::{Distribution, RankReport, footprints_of, run_in_process, run_on_cores};
 pub use simulate::{Cycle, Simulated, Simulation};
 pub use swap::{Message, Piece, swap_messages};
 

@@ -1,11 +1,13 @@
 //! One part's cells, ghosts included, and the plain loop over them.
 
-use super::super::boundary::{Boundary, Source};
-use super::super::halo::{Margin, Span};
+use super::super::boundary::{Boundary, Face, Source};
+use super::super::halo::{Margin, Reach, Span};
 use super::super::partition::Partition;
 use super::super::spec::Stencil;
 use super::super::stage::Stage;
+use super::compute::{Advanced, Compute, Held};
 use super::swap::Message;
+use crate::cluster::Transport;
 use crate::element::Fields;
 use crate::error::Result;
 use crate::grid::Volume;
@@ -64,7 +66,7 @@ impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
     }
 
     /// Computes one stage over `region`; the results count once [`Part::publish`] is called.
-    pub(super) fn compute(&mut self, stage: &dyn Stage<S, D>, region: Span<D>) {
+    fn compute(&mut self, stage: &dyn Stage<S, D>, region: Span<D>) {
         for at in region.iter() {
             let local = self.local(at);
             let mut next = self.now.get(local).unwrap_or_else(|| unreachable!("at is held"));
@@ -74,7 +76,7 @@ impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
     }
 
     /// Makes what `stage` wrote over `region` the present state.
-    pub(super) fn publish(&mut self, stage: &dyn Stage<S, D>, region: Span<D>) {
+    fn publish(&mut self, stage: &dyn Stage<S, D>, region: Span<D>) {
         for &field in stage.writes() {
             let size = S::FIELDS[field].kind.size();
             for (start, end) in self.rows(region) {
@@ -85,7 +87,7 @@ impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
     }
 
     /// Looks up the boundary's ghost cells that `stage` reads around `region`.
-    pub(super) fn fill_boundary(&mut self, stage: &dyn Stage<S, D>, region: Span<D>) {
+    fn fill_boundary(&mut self, stage: &dyn Stage<S, D>, region: Span<D>) {
         let extents = self.partition.extents();
         let mut around = region;
         for (d, radius) in stage.radius().into_iter().enumerate() {
@@ -128,7 +130,7 @@ impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
 
     /// The bytes of a message this part sends. Fields in `unpublished` are read from what was
     /// computed last, before it is published.
-    pub(super) fn pack(&self, message: &Message<D>, unpublished: &[usize]) -> Vec<u8> {
+    fn packed(&self, message: &Message<D>, unpublished: &[usize]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(message.bytes as usize);
         for piece in &message.pieces {
             let from = if unpublished.contains(&piece.field) { &self.next } else { &self.now };
@@ -138,40 +140,6 @@ impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
             }
         }
         bytes
-    }
-
-    /// Writes a message received into the ghost zone; `false` when its length is wrong.
-    pub(super) fn unpack(&mut self, message: &Message<D>, bytes: &[u8]) -> bool {
-        if bytes.len() as u64 != message.bytes {
-            return false;
-        }
-        let mut rest = bytes;
-        for piece in &message.pieces {
-            let size = S::FIELDS[piece.field].kind.size();
-            for (start, end) in self.rows(piece.write) {
-                let (row, after) = rest.split_at((end - start) * size);
-                self.now.field_bytes_mut(piece.field)[start * size..end * size]
-                    .copy_from_slice(row);
-                rest = after;
-            }
-        }
-        true
-    }
-
-    /// Own cells of one field as `f64`, in row-major order.
-    pub(super) fn own_values(&self, field: usize) -> Vec<f64> {
-        let own = Span::from(self.partition.region(self.part));
-        let value = |at| self.now.get(self.local(at)).map_or(f64::NAN, |cell| cell.to_f64(field));
-        own.iter().map(value).collect()
-    }
-
-    /// Copies the part's own cells into the whole volume.
-    pub(super) fn store(&self, volume: &mut Volume<S, D>) {
-        let own = Span::from(self.partition.region(self.part));
-        for at in own.iter() {
-            let cell = self.now.get(self.local(at)).unwrap_or_else(|| unreachable!("own is held"));
-            volume.set(at.map(|index| index as usize), cell);
-        }
     }
 
     fn local(&self, at: [isize; D]) -> [usize; D] {
@@ -190,4 +158,109 @@ impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
             (start, start + length)
         })
     }
+}
+
+impl<S: Fields, const D: usize> Compute<S, D> for Part<'_, S, D> {
+    fn advance(
+        &mut self,
+        reach: &Reach<D>,
+        ahead: Option<&[Message<D>]>,
+        keep: bool,
+        net: &dyn Transport,
+    ) -> Result<Advanced> {
+        let (stencil, partition, part) = (self.stencil, self.partition, self.part);
+        let mut advanced = Advanced { before: None, sent: false };
+        for (step, margins) in reach.compute.iter().enumerate() {
+            let last_step = step + 1 == reach.depth;
+            if keep && last_step {
+                let values = stencil.written_fields().into_iter().map(|f| self.own_values(f));
+                advanced.before = Some(values.collect::<Result<_>>()?);
+            }
+            for (index, (stage, margin)) in stencil.stages.iter().zip(margins).enumerate() {
+                let stage = stage.as_ref();
+                let region = partition.grown(part, margin);
+                self.fill_boundary(stage, region);
+                match ahead {
+                    Some(ahead) if last_step && index + 1 == stencil.stages.len() => {
+                        let sent = ahead.iter().filter(|message| message.from == part);
+                        let (rim, core) = rim_and_core(partition, part, sent.clone());
+                        for region in rim {
+                            self.compute(stage, region);
+                        }
+                        for message in sent {
+                            let bytes = self.packed(message, stage.writes());
+                            net.send(message.to, message.tag(), bytes)?;
+                        }
+                        self.compute(stage, core);
+                        advanced.sent = true;
+                    }
+                    _ => self.compute(stage, region),
+                }
+                self.publish(stage, region);
+            }
+        }
+        Ok(advanced)
+    }
+
+    fn pack(&mut self, message: &Message<D>) -> Result<Vec<u8>> {
+        Ok(self.packed(message, &[]))
+    }
+
+    fn unpack(&mut self, message: &Message<D>, bytes: &[u8]) -> Result<()> {
+        let mut rest = bytes;
+        for piece in &message.pieces {
+            let size = S::FIELDS[piece.field].kind.size();
+            for (start, end) in self.rows(piece.write) {
+                let (row, after) = rest.split_at((end - start) * size);
+                self.now.field_bytes_mut(piece.field)[start * size..end * size]
+                    .copy_from_slice(row);
+                rest = after;
+            }
+        }
+        Ok(())
+    }
+
+    fn own_values(&mut self, field: usize) -> Result<Vec<f64>> {
+        let own = Span::from(self.partition.region(self.part));
+        let value = |at| self.now.get(self.local(at)).map_or(f64::NAN, |cell| cell.to_f64(field));
+        Ok(own.iter().map(value).collect())
+    }
+
+    fn store(self: Box<Self>) -> Result<Held<S, D>> {
+        Ok(Held { low: self.held.low, volume: self.now })
+    }
+}
+
+/// A part's own cells as boxes that the messages it sends are copied from, and the box inside of
+/// them.
+fn rim_and_core<'m, const D: usize>(
+    partition: &Partition<D>,
+    part: usize,
+    sent: impl Iterator<Item = &'m Message<D>>,
+) -> (Vec<Span<D>>, Span<D>) {
+    let mut core = Span::from(partition.region(part));
+    let mut rim = Vec::new();
+    for message in sent {
+        let (axis, pieces) = (message.axis, &message.pieces);
+        match message.face {
+            // The receiver's high ghosts are this part's low end, and the other way about.
+            Face::High => {
+                let end = pieces.iter().map(|piece| piece.read.high[axis]).max();
+                let mut low = core;
+                low.high[axis] =
+                    end.unwrap_or(core.low[axis]).clamp(core.low[axis], core.high[axis]);
+                core.low[axis] = low.high[axis];
+                rim.push(low);
+            }
+            Face::Low => {
+                let begin = pieces.iter().map(|piece| piece.read.low[axis]).min();
+                let mut high = core;
+                high.low[axis] =
+                    begin.unwrap_or(core.high[axis]).clamp(core.low[axis], core.high[axis]);
+                core.high[axis] = high.low[axis];
+                rim.push(high);
+            }
+        }
+    }
+    (rim, core)
 }

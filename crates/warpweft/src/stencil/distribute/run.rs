@@ -1,16 +1,22 @@
 //! The run of a distributed stencil: swap, steps, swap, on every rank alike.
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use super::super::boundary::Face;
-use super::super::halo::{Footprint, Margin, Reach, Span, footprints};
+use super::super::cpu::CpuSweeps;
+use super::super::halo::{Footprint, Reach, footprints};
 use super::super::partition::Partition;
+use super::super::policy::CpuPolicy;
 use super::super::spec::Stencil;
+use super::compute::{Advanced, Compute};
 use super::feasible::check_depth;
+use super::halo_executor::HaloExecutor;
 use super::part::Part;
 use super::residual::residual;
 use super::swap::{Message, swap_messages};
-use crate::cluster::{Tag, Transport, agree, in_process};
+use super::swept::{Build, Swept};
+use crate::cluster::{Transport, agree, in_process};
+use crate::cpu::{Pool, Simd};
 use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::grid::Volume;
@@ -48,7 +54,7 @@ pub struct RankReport {
 /// [`super::super::reference`], whatever the distribution. Returns a report a rank.
 ///
 /// Each part is computed by the plain loop over the user's function, so this is for checking
-/// distributions and for small runs.
+/// distributions and for small runs; for others see [`run_on_cores`].
 ///
 /// # Errors
 /// As [`Stencil::check`] and [`check_depth`]; a partition of other extents; what any rank fails with.
@@ -57,7 +63,46 @@ pub fn run_in_process<S: Fields, const D: usize>(
     volume: &mut Volume<S, D>,
     steps: u64,
     distribution: &Distribution<D>,
-    deadline: std::time::Duration,
+    deadline: Duration,
+) -> Result<Vec<RankReport>> {
+    run(stencil, volume, steps, distribution, deadline, None)
+}
+
+/// As [`run_in_process`], each part swept at full speed by workers of its own, pinned to one of the
+/// given lists of cores; parts beyond the last list begin again with the first.
+///
+/// An element function also sees states of cells that are about to be discarded, outside its part, which
+/// need not be states that the run comes by.
+///
+/// # Errors
+/// As [`run_in_process`]; a policy that is out of range; no cores.
+pub fn run_on_cores<S: Fields, const D: usize>(
+    stencil: &Stencil<S, D>,
+    volume: &mut Volume<S, D>,
+    steps: u64,
+    distribution: &Distribution<D>,
+    policy: CpuPolicy,
+    cores: &[Vec<usize>],
+    deadline: Duration,
+) -> Result<Vec<RankReport>> {
+    if cores.is_empty() {
+        return Err(Error::spec("no cores to run on", "name at least one list of cores"));
+    }
+    let build = |stencil: &Stencil<S, D>, volume: &Volume<S, D>, part: usize| {
+        let pool = Arc::new(Pool::new(&cores[part % cores.len()])?);
+        let sweeps = CpuSweeps::new(stencil, volume, policy, pool, Simd::detect())?;
+        Ok(Box::new(sweeps) as Box<dyn HaloExecutor<S, D>>)
+    };
+    run(stencil, volume, steps, distribution, deadline, Some(&build))
+}
+
+fn run<S: Fields, const D: usize>(
+    stencil: &Stencil<S, D>,
+    volume: &mut Volume<S, D>,
+    steps: u64,
+    distribution: &Distribution<D>,
+    deadline: Duration,
+    build: Option<&Build<'_, S, D>>,
 ) -> Result<Vec<RankReport>> {
     if distribution.partition.extents() != volume.extents() {
         return Err(Error::spec(
@@ -72,14 +117,25 @@ pub fn run_in_process<S: Fields, const D: usize>(
     check(stencil, distribution)?;
     let start: &Volume<S, D> = volume;
     let cell = |at| start.get(at).unwrap_or_else(|| unreachable!("at is inside"));
-    let ranks = in_process(distribution.partition.parts(), deadline, |net| {
-        let mut part = new_part(stencil, distribution, net.rank(), cell)?;
-        let report = run_rank(stencil, distribution, &mut part, steps, net)?;
-        Ok((part, report))
+    let partition = &distribution.partition;
+    let stages = footprints(&stencil.stages);
+    let ghosts = Reach::new(&stages, S::FIELDS.len(), distribution.depth).deepest();
+    let ranks = in_process(partition.parts(), deadline, |net| {
+        let rank = net.rank();
+        let mut part: Box<dyn Compute<S, D> + '_> = match build {
+            None => Box::new(Part::new(stencil, partition, rank, &ghosts, cell)?),
+            Some(build) => {
+                let zone = partition.grown(rank, &ghosts);
+                Box::new(Swept::new(stencil, partition, rank, zone, cell, build)?)
+            }
+        };
+        let report = run_rank(stencil, distribution, part.as_mut(), steps, net)?;
+        Ok((part.store()?, report))
     })?;
-    let (parts, reports): (Vec<_>, Vec<_>) = ranks.into_iter().unzip();
-    for part in parts {
-        part.store(volume);
+    let mut reports = Vec::with_capacity(ranks.len());
+    for (rank, (held, report)) in ranks.into_iter().enumerate() {
+        held.store(partition.region(rank), volume);
+        reports.push(report);
     }
     Ok(reports)
 }
@@ -94,22 +150,11 @@ fn check<S: Fields, const D: usize>(
     check_depth(partition, &stencil.boundaries, &stages, S::FIELDS.len(), distribution.depth)
 }
 
-fn new_part<'a, S: Fields, const D: usize>(
-    stencil: &'a Stencil<S, D>,
-    distribution: &'a Distribution<D>,
-    part: usize,
-    cell: impl Fn([usize; D]) -> S,
-) -> Result<Part<'a, S, D>> {
-    let stages = footprints(&stencil.stages);
-    let ghosts = Reach::new(&stages, S::FIELDS.len(), distribution.depth).deepest();
-    Part::new(stencil, &distribution.partition, part, &ghosts, cell)
-}
-
 /// One rank's loop. Ghost zones are valid on entry, so the first swap is skipped.
 fn run_rank<S: Fields, const D: usize>(
     stencil: &Stencil<S, D>,
     distribution: &Distribution<D>,
-    part: &mut Part<'_, S, D>,
+    part: &mut dyn Compute<S, D>,
     steps: u64,
     net: &dyn Transport,
 ) -> Result<RankReport> {
@@ -134,21 +179,25 @@ fn run_rank<S: Fields, const D: usize>(
             // What was sent ahead was as deep as this swap, which was known then.
             swap(part, &messages(stencil, distribution, &reach), sent_ahead, net, &mut report)?;
         }
-        // The swap after these steps, if there is one that may be begun early.
+        // The swap after these steps, if there is one whose depth is known already.
         let done = report.steps + depth as u64;
-        let next_left = (steps - done).min(distribution.depth as u64);
+        let next_left = (steps - done).min(distribution.depth as u64) as usize;
         let ahead = distribution.boundary_first && stencil.until.is_none() && next_left > 0;
-        let next = ahead.then(|| Reach::new(&stages, S::FIELDS.len(), next_left as usize));
+        let next = ahead.then(|| {
+            let reach = Reach::new(&stages, S::FIELDS.len(), next_left);
+            messages(stencil, distribution, &reach)
+        });
+        let first_phase = next.as_ref().and_then(|phases| phases.first()).map(Vec::as_slice);
         let checks = to_check == depth as u64;
-        let before = advance(stencil, distribution, part, &reach, next.as_ref(), checks, net)?;
-        sent_ahead = next.is_some();
+        let Advanced { before, sent } = part.advance(&reach, first_phase, checks, net)?;
+        sent_ahead = sent;
         report.steps = done;
         if let (Some(until), Some(before)) = (stencil.until, before) {
-            let change = |(field, before): (usize, Vec<f64>)| -> Vec<f64> {
-                let after = part.own_values(field);
-                before.iter().zip(after).map(|(&b, a)| until.residual.of_change(b, a)).collect()
-            };
-            let changes = stencil.written_fields().into_iter().zip(before).map(change).collect();
+            let mut changes = Vec::new();
+            for (field, before) in stencil.written_fields().into_iter().zip(before) {
+                let pairs = before.iter().zip(part.own_values(field)?);
+                changes.push(pairs.map(|(&b, a)| until.residual.of_change(b, a)).collect());
+            }
             let value = residual(net, &distribution.partition, until.residual, changes)?;
             report.residual = Some(value);
             if value <= until.tolerance {
@@ -168,54 +217,9 @@ fn messages<S: Fields, const D: usize>(
     swap_messages(&distribution.partition, reach, S::FIELDS, &stencil.written_fields())
 }
 
-/// Computes `reach.depth` steps. With `next`, the first phase of the swap after them is sent
-/// before the core of the last stage is computed. With `keep`, returns the written fields' own
-/// values before the last step.
-fn advance<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
-    distribution: &Distribution<D>,
-    part: &mut Part<'_, S, D>,
-    reach: &Reach<D>,
-    next: Option<&Reach<D>>,
-    keep: bool,
-    net: &dyn Transport,
-) -> Result<Option<Vec<Vec<f64>>>> {
-    let partition = &distribution.partition;
-    let mut before = None;
-    for (step, margins) in reach.compute.iter().enumerate() {
-        let last_step = step + 1 == reach.depth;
-        if keep && last_step {
-            let values = |field: usize| part.own_values(field);
-            before = Some(stencil.written_fields().into_iter().map(values).collect());
-        }
-        for (index, (stage, margin)) in stencil.stages.iter().zip(margins).enumerate() {
-            let stage = stage.as_ref();
-            let region = partition.grown(net.rank(), margin);
-            part.fill_boundary(stage, region);
-            match next {
-                Some(next) if last_step && index + 1 == stencil.stages.len() => {
-                    let (rim, core) = rim_and_core(partition, net.rank(), &next.deepest());
-                    for region in rim {
-                        part.compute(stage, region);
-                    }
-                    if let Some(phase) = messages(stencil, distribution, next).first() {
-                        for message in phase.iter().filter(|m| m.from == net.rank()) {
-                            net.send(message.to, tag(message), part.pack(message, stage.writes()))?;
-                        }
-                    }
-                    part.compute(stage, core);
-                }
-                _ => part.compute(stage, region),
-            }
-            part.publish(stage, region);
-        }
-    }
-    Ok(before)
-}
-
 /// One swap: per phase, send, then receive. `ahead`: the first phase has been sent already.
 fn swap<S: Fields, const D: usize>(
-    part: &mut Part<'_, S, D>,
+    part: &mut dyn Compute<S, D>,
     phases: &[Vec<Message<D>>],
     ahead: bool,
     net: &dyn Transport,
@@ -225,16 +229,16 @@ fn swap<S: Fields, const D: usize>(
     for (index, phase) in phases.iter().enumerate() {
         for message in phase.iter().filter(|message| message.from == net.rank()) {
             if index > 0 || !ahead {
-                net.send(message.to, tag(message), part.pack(message, &[]))?;
+                net.send(message.to, message.tag(), part.pack(message)?)?;
             }
             report.messages += 1;
             report.bytes += message.bytes;
         }
         for message in phase.iter().filter(|message| message.to == net.rank()) {
             let start = Instant::now();
-            let bytes = net.receive(message.from, tag(message))?;
+            let bytes = net.receive(message.from, message.tag())?;
             report.waiting += start.elapsed().as_secs_f64();
-            if !part.unpack(message, &bytes) {
+            if bytes.len() as u64 != message.bytes {
                 return Err(Error::Rank {
                     rank: net.rank(),
                     what: format!(
@@ -246,45 +250,10 @@ fn swap<S: Fields, const D: usize>(
                     remedy: "start every rank with the same program and arguments".into(),
                 });
             }
+            part.unpack(message, &bytes)?;
         }
     }
     Ok(())
-}
-
-/// Two parts may be neighbours at two faces; axis and face tell their messages apart.
-fn tag<const D: usize>(message: &Message<D>) -> Tag {
-    let face = match message.face {
-        Face::Low => 0,
-        Face::High => 1,
-    };
-    Tag((2 * message.axis + face) as u16)
-}
-
-/// A part's own cells as boxes that neighbours' ghosts `ghosts` deep are copied from, and the box
-/// inside of them.
-fn rim_and_core<const D: usize>(
-    partition: &Partition<D>,
-    part: usize,
-    ghosts: &Margin<D>,
-) -> (Vec<Span<D>>, Span<D>) {
-    let mut core = Span::from(partition.region(part));
-    let mut rim = Vec::new();
-    for d in 0..D {
-        // What lies above a neighbour below is this part's low end, and the other way about.
-        if partition.neighbour(part, d, Face::Low).is_some() {
-            let mut low = core;
-            low.high[d] = (core.low[d] + ghosts[d][1] as isize).min(core.high[d]);
-            core.low[d] = low.high[d];
-            rim.push(low);
-        }
-        if partition.neighbour(part, d, Face::High).is_some() {
-            let mut high = core;
-            high.low[d] = (core.high[d] - ghosts[d][0] as isize).max(core.low[d]);
-            core.high[d] = high.low[d];
-            rim.push(high);
-        }
-    }
-    (rim, core)
 }
 
 /// The footprints of a spec, for [`deepest_feasible`](super::deepest_feasible) and the choice of

@@ -9,6 +9,7 @@
 use super::super::boundary::Face;
 use super::super::halo::{Reach, Span};
 use super::super::partition::Partition;
+use crate::cluster::Tag;
 use crate::element::FieldInfo;
 
 /// One field's cells in a message.
@@ -37,6 +38,17 @@ pub struct Message<const D: usize> {
     pub pieces: Vec<Piece<D>>,
     /// Bytes of all pieces.
     pub bytes: u64,
+}
+
+impl<const D: usize> Message<D> {
+    /// Two parts may be neighbours at two faces; axis and face tell their messages apart.
+    pub fn tag(&self) -> Tag {
+        let face = match self.face {
+            Face::Low => 0,
+            Face::High => 1,
+        };
+        Tag((2 * self.axis + face) as u16)
+    }
 }
 
 /// The messages of one swap, phase by phase; within a phase by receiver, low face first.

@@ -1,0 +1,81 @@
+//! Boxes of an executor's cells copied out and in between sweeps, for ghost zones of other parts.
+
+use super::CpuSweeps;
+use super::layout::canonical;
+use crate::element::Fields;
+use crate::error::{Error, Result};
+use crate::stencil::distribute::HaloExecutor;
+use crate::stencil::{Region, Span};
+
+impl<S: Fields, const D: usize> CpuSweeps<S, D> {
+    /// Element index and length of each row of `region`, slowest axis first.
+    fn box_rows(&self, field: usize, region: Region<D>) -> Result<Vec<(isize, usize)>> {
+        let inside =
+            (0..D).all(|d| region.low[d] <= region.high[d] && region.high[d] <= self.extents[d]);
+        if !inside || field >= S::FIELDS.len() {
+            return Err(Error::spec(
+                format!("field {field} of {region:?} in a volume of {:?}", self.extents),
+                "this is a fault of Warpweft: report it",
+            ));
+        }
+        let axes = canonical::<D>();
+        let length = region.high[D - 1] - region.low[D - 1];
+        let mut starts = Span::from(region);
+        starts.high[D - 1] = starts.low[D - 1] + isize::from(length > 0);
+        let index = |at: [isize; D]| {
+            let mut cell = [0; 4];
+            for d in 0..D {
+                cell[axes[d]] = at[d];
+            }
+            (self.arrays.layout.index(cell), length)
+        };
+        Ok(starts.iter().map(index).collect())
+    }
+
+    /// Brings the ghost cells that follow cells written from outside up to date.
+    pub(super) fn settle(&mut self) {
+        let whole = self.arrays.layout.extents.map(|n| [0, n as isize]);
+        for field in (0..S::FIELDS.len()).filter(|field| self.stale >> field & 1 == 1) {
+            // SAFETY: `self` is borrowed exclusively, so no worker is running.
+            unsafe { self.ghosts.refresh(self.arrays.array(field, self.present), whole) };
+        }
+        self.stale = 0;
+    }
+}
+
+impl<S: Fields, const D: usize> HaloExecutor<S, D> for CpuSweeps<S, D> {
+    fn read(&mut self, field: usize, region: Region<D>, to: &mut Vec<u8>) -> Result<()> {
+        let rows = self.box_rows(field, region)?;
+        let array = self.arrays.array(field, self.present);
+        for (start, length) in rows {
+            // SAFETY: `box_rows` checked that the row is inside the volume, hence the array, and
+            // `self` is borrowed exclusively.
+            let row = unsafe {
+                std::slice::from_raw_parts(array.at(start).cast_const(), length * array.size)
+            };
+            to.extend_from_slice(row);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, field: usize, region: Region<D>, bytes: &[u8]) -> Result<()> {
+        let rows = self.box_rows(field, region)?;
+        let array = self.arrays.array(field, self.present);
+        let cells: usize = rows.iter().map(|(_, length)| length).sum();
+        if bytes.len() != cells * array.size {
+            return Err(Error::spec(
+                format!("{} bytes for {cells} cells of {} bytes", bytes.len(), array.size),
+                "this is a fault of Warpweft: report it",
+            ));
+        }
+        let mut rest = bytes;
+        for (start, length) in rows {
+            let (row, after) = rest.split_at(length * array.size);
+            // SAFETY: as in `read`; a row of `bytes` cannot overlap the array.
+            unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), array.at(start), row.len()) };
+            rest = after;
+        }
+        self.stale |= 1 << field;
+        Ok(())
+    }
+}
