@@ -9,10 +9,12 @@ use warpweft::element::{
     Unit,
 };
 use warpweft::prelude::*;
+use warpweft::stencil::distribute::search::Search;
 use warpweft::stencil::distribute::{
     Distribution, RankReport, deepest_feasible, footprints_of, run_in_process, run_on_cores,
     slab_axis,
 };
+use warpweft::stencil::ghost_model::{GhostModel, Kernel, Linear, Staging};
 use warpweft::stencil::{Boundaries, CpuPolicy, Partition, StencilElement, Tap, reference};
 
 const SOON: Duration = Duration::from_secs(20);
@@ -238,7 +240,7 @@ fn same_bits<S: Fields, const D: usize>(
     }
     let (mut expect, mut found) = (start.clone(), start.clone());
     let done = reference(&stencil, &mut expect, steps).unwrap();
-    let distribution = Distribution { partition, depth, boundary_first };
+    let distribution = Distribution { partition, depth, search: None, boundary_first };
     let reports = run_in_process(&stencil, &mut found, steps, &distribution, SOON).unwrap();
     let same = |found: &Volume<S, D>, reports: &[RankReport], how: &str| {
         for (rank, report) in reports.iter().enumerate() {
@@ -336,7 +338,7 @@ fn a_residual_has_the_same_bits_on_any_grid_of_ranks() {
     let boundaries = Boundaries::all(Boundary::Periodic);
     let bits = [[1, 1, 1], [4, 1, 1], [1, 1, 5], [2, 2, 2]].map(|parts| {
         let partition = Partition::grid([8, 9, 37], parts, &boundaries).unwrap();
-        let distribution = Distribution { partition, depth: 1, boundary_first: true };
+        let distribution = Distribution { partition, depth: 1, search: None, boundary_first: true };
         let mut volume = start.clone();
         let reports = run_in_process(&stencil, &mut volume, 3, &distribution, SOON).unwrap();
         let first = reports[0].residual.unwrap().to_bits();
@@ -357,12 +359,44 @@ fn deeper_zones_swap_less_often_and_all_fields_travel_together() {
     assert_eq!(axis, 0);
     for (depth, swaps) in [(1, 11), (4, 2)] {
         let partition = Partition::grid([64, 16], [4, 1], &boundaries).unwrap();
-        let distribution = Distribution { partition, depth, boundary_first: false };
+        let distribution = Distribution { partition, depth, search: None, boundary_first: false };
         let reports =
             run_in_process(&stencil, &mut start.clone(), 12, &distribution, SOON).unwrap();
         for report in reports {
             // One phase, two neighbours; the first swap is not needed.
             assert_eq!((report.swaps, report.messages), (swaps, 2 * swaps));
+        }
+    }
+}
+
+#[test]
+fn searching_the_depth_while_running_changes_nothing_but_the_swaps() {
+    let boundaries = Boundaries::all(Boundary::Periodic);
+    let stencil = Stencil::of(Mix).boundary(Boundary::Periodic);
+    let start = Volume::from_fn([40, 24], |[y, x]| (y * 31 + x) as u32);
+    let mut expect = start.clone();
+    reference(&stencil, &mut expect, 700).unwrap();
+    let rates = GhostModel {
+        compute: Linear { per_unit: 1e-8, fixed: 1e-7 },
+        network: Linear { per_unit: 1e-9, fixed: 1e-5 },
+        host_link: Linear::default(),
+        kernel: Kernel::Shrinking,
+        staging: Staging::None,
+        overlap: false,
+    };
+    let searches =
+        [Search::Exhaustive, Search::HillClimbing, Search::Dichotomic, Search::Guided(rates)];
+    for search in searches {
+        for boundary_first in [false, true] {
+            let partition = Partition::grid([40, 24], [4, 1], &boundaries).unwrap();
+            let distribution =
+                Distribution { partition, depth: 6, search: Some(search), boundary_first };
+            let mut found = start.clone();
+            let reports = run_in_process(&stencil, &mut found, 700, &distribution, SOON).unwrap();
+            assert_eq!(found.as_slice(), expect.as_slice(), "{search:?}");
+            let depth = reports[0].depth;
+            assert!((1..=6).contains(&depth));
+            assert!(reports.iter().all(|r| (r.depth, r.steps) == (depth, 700)), "{search:?}");
         }
     }
 }
@@ -380,7 +414,7 @@ fn an_element_function_that_panics_anywhere_ends_the_run_everywhere() {
     let boundaries = Boundaries::all(Boundary::Periodic);
     let stencil = Stencil::of(Fuse).boundary(Boundary::Periodic);
     let partition = Partition::grid([64], [8], &boundaries).unwrap();
-    let distribution = Distribution { partition, depth: 2, boundary_first: true };
+    let distribution = Distribution { partition, depth: 2, search: None, boundary_first: true };
     // Somewhere in the first, a middle and a late step, on whichever rank comes to it.
     for fuse in [3, 700, 5000] {
         FUSE.store(fuse, Ordering::Relaxed);
@@ -400,7 +434,8 @@ fn too_deep_or_foreign_partitions_are_refused_with_what_would_fit() {
     let stencil = Stencil::of(Heat).boundary(Boundary::Periodic);
     let mut volume = Volume::from_fn([16, 8, 8], |[z, _, _]| z as f32);
     let partition = Partition::grid([16, 8, 8], [4, 1, 1], &boundaries).unwrap();
-    let mut distribution = Distribution { partition, depth: 3, boundary_first: false };
+    let mut distribution =
+        Distribution { partition, depth: 3, search: None, boundary_first: false };
     let mut refusal = |distribution: &Distribution<3>| {
         run_in_process(&stencil, &mut volume, 3, distribution, SOON).unwrap_err().to_string()
     };

@@ -8,6 +8,7 @@ mod compute;
 mod feasible;
 mod halo_executor;
 mod orient;
+mod pace;
 mod part;
 mod residual;
 mod run;

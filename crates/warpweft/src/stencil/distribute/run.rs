@@ -11,8 +11,10 @@ use super::super::spec::Stencil;
 use super::compute::{Advanced, Compute};
 use super::feasible::check_depth;
 use super::halo_executor::HaloExecutor;
+use super::pace::Pace;
 use super::part::Part;
 use super::residual::residual;
+use super::search::Search;
 use super::swap::{Message, swap_messages};
 use super::swept::{Build, Swept};
 use crate::cluster::{Transport, agree, in_process};
@@ -26,8 +28,10 @@ use crate::grid::Volume;
 pub struct Distribution<const D: usize> {
     /// Who owns which cells; part p belongs to rank p.
     pub partition: Partition<D>,
-    /// R, the steps between two swaps.
+    /// R, the steps between two swaps; with a search the most there may be, for which room is made.
     pub depth: usize,
+    /// How R is found while the run goes on; `None` keeps it.
+    pub search: Option<Search>,
     /// Whether cells that neighbours wait for are computed first, and the rest of the last step while
     /// they are on their way.
     pub boundary_first: bool,
@@ -38,6 +42,8 @@ pub struct Distribution<const D: usize> {
 pub struct RankReport {
     /// Steps done.
     pub steps: u64,
+    /// Steps between the last swaps.
+    pub depth: usize,
     /// Swaps taken part in.
     pub swaps: u64,
     /// Messages sent.
@@ -159,19 +165,29 @@ fn run_rank<S: Fields, const D: usize>(
     net: &dyn Transport,
 ) -> Result<RankReport> {
     let spec = format!(
-        "{:?} steps of {:?} on {:?} of {:?}, R = {}",
+        "{:?} steps of {:?} on {:?} of {:?}, R = {}, search {:?}",
         steps,
         stencil.stages.iter().map(|stage| stage.name()).collect::<Vec<_>>(),
         distribution.partition.parts_per_axis(),
         distribution.partition.extents(),
-        distribution.depth
+        distribution.depth,
+        distribution.search
     );
     agree(net, "a run of", &spec)?;
     let stages = footprints(&stencil.stages);
     let mut report = RankReport::default();
+    let mut pace = match distribution.search {
+        None => Pace::fixed(distribution.depth),
+        Some(search) => Pace::searching(search.start(
+            &distribution.partition,
+            &stages,
+            S::FIELDS,
+            distribution.depth,
+        )),
+    };
     let mut sent_ahead = false;
     while report.steps < steps {
-        let left = (steps - report.steps).min(distribution.depth as u64);
+        let left = (steps - report.steps).min(pace.next(net, report.steps)? as u64);
         let to_check = stencil.until.map_or(u64::MAX, |u| u.every - report.steps % u.every);
         let depth = left.min(to_check) as usize;
         let reach = Reach::new(&stages, S::FIELDS.len(), depth);
@@ -181,10 +197,10 @@ fn run_rank<S: Fields, const D: usize>(
         }
         // The swap after these steps, if there is one whose depth is known already.
         let done = report.steps + depth as u64;
-        let next_left = (steps - done).min(distribution.depth as u64) as usize;
-        let ahead = distribution.boundary_first && stencil.until.is_none() && next_left > 0;
+        let following = (steps - done).min(pace.following().unwrap_or(0) as u64) as usize;
+        let ahead = distribution.boundary_first && stencil.until.is_none() && following > 0;
         let next = ahead.then(|| {
-            let reach = Reach::new(&stages, S::FIELDS.len(), next_left);
+            let reach = Reach::new(&stages, S::FIELDS.len(), following);
             messages(stencil, distribution, &reach)
         });
         let first_phase = next.as_ref().and_then(|phases| phases.first()).map(Vec::as_slice);
@@ -205,6 +221,7 @@ fn run_rank<S: Fields, const D: usize>(
             }
         }
     }
+    report.depth = pace.depth();
     Ok(report)
 }
 

@@ -14,8 +14,12 @@ pub use exhaustive::Exhaustive;
 pub use guided::Guided;
 pub use hill::HillClimbing;
 
+use super::super::ghost_model::{GhostModel, Traced};
+use super::super::halo::Footprint;
+use super::super::partition::Partition;
 use super::simulate::Cycle;
 use crate::cluster::Jitter;
+use crate::element::FieldInfo;
 
 /// What to run next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +41,40 @@ pub trait DepthSearch {
 
     /// The best depth known.
     fn best(&self) -> usize;
+}
+
+/// Which search, as a tunable.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Search {
+    /// [`Exhaustive`].
+    Exhaustive,
+    /// [`HillClimbing`].
+    HillClimbing,
+    /// [`Dichotomic`].
+    Dichotomic,
+    /// [`Guided`], from these rates.
+    Guided(GhostModel),
+}
+
+impl Search {
+    /// Starts the search over `1..=deepest`.
+    pub fn start<const D: usize>(
+        self,
+        partition: &Partition<D>,
+        stages: &[Footprint<D>],
+        fields: &[FieldInfo],
+        deepest: usize,
+    ) -> Box<dyn DepthSearch> {
+        match self {
+            Self::Exhaustive => Box::new(Exhaustive::new(deepest)),
+            Self::HillClimbing => Box::new(HillClimbing::new(deepest)),
+            Self::Dichotomic => Box::new(Dichotomic::new(deepest)),
+            Self::Guided(prior) => {
+                let part = Traced::new(partition, stages, fields, deepest);
+                Box::new(Guided::new(prior, part, deepest))
+            }
+        }
+    }
 }
 
 /// Swaps that PARTANS times for each depth.
