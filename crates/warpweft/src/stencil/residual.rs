@@ -7,7 +7,7 @@
 //! what a warp does. Several fields are combined in field order.
 
 /// Lanes of a line's sum.
-const LANES: usize = 32;
+pub(crate) const LANES: usize = 32;
 
 /// A norm of the change that one step makes, over all cells and written fields, as `f64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,12 @@ impl Residual {
         for (i, value) in line.enumerate() {
             lanes[i % LANES] = self.combine(lanes[i % LANES], value);
         }
+        self.fold(lanes)
+    }
+
+    /// The lanes of a line combined by halving.
+    #[inline(always)]
+    pub(crate) fn fold(self, mut lanes: [f64; LANES]) -> f64 {
         let mut half = LANES / 2;
         while half > 0 {
             for l in 0..half {

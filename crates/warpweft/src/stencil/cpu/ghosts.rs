@@ -115,17 +115,11 @@ impl Ghosts {
         // SAFETY: every coordinate is inside the padded layout, and sources are not ghosts along
         // the axis that is being filled.
         unsafe {
-            if !self.followers[X].is_empty() {
-                for z in done[Z][0]..done[Z][1] {
-                    for y in done[Y][0]..done[Y][1] {
-                        for m in done[M][0]..done[M][1] {
-                            let row = self.layout.index([z, y, m, 0]);
-                            for (ghost, source) in within(X) {
-                                array.copy(row + source, row + ghost, 1);
-                            }
-                        }
-                    }
-                }
+            match array.size {
+                1 => self.refresh_rows::<u8>(array, done),
+                2 => self.refresh_rows::<u16>(array, done),
+                4 => self.refresh_rows::<u32>(array, done),
+                _ => self.refresh_rows::<u64>(array, done),
             }
             if !self.followers[M].is_empty() {
                 for z in done[Z][0]..done[Z][1] {
@@ -151,6 +145,35 @@ impl Ghosts {
                 let rows = (done[Y][0]..done[Y][1]).chain(within(Y).map(|(ghost, _)| ghost));
                 for y in rows {
                     self.copy_line(array, [source, y], [ghost, y], done[X]);
+                }
+            }
+        }
+    }
+
+    /// The followers within each row of `done`, as scalars of `T`'s size: a copy of a known size is
+    /// one instruction, and there are a few for every row that is computed.
+    ///
+    /// # Safety
+    /// As for [`Ghosts::refresh`], and `T` must have the size of the array's scalars.
+    unsafe fn refresh_rows<T: Copy>(&self, array: Array, done: Box4) {
+        let followers = &self.followers[X];
+        if followers.is_empty() {
+            return;
+        }
+        let [low, high] = done[X];
+        let all = followers.iter().all(|&(_, source)| low <= source && source < high);
+        for z in done[Z][0]..done[Z][1] {
+            for y in done[Y][0]..done[Y][1] {
+                for m in done[M][0]..done[M][1] {
+                    // SAFETY: ghosts and sources are cells of this row.
+                    unsafe {
+                        let row = array.at(self.layout.index([z, y, m, 0])).cast::<T>();
+                        for &(ghost, source) in followers {
+                            if all || (low <= source && source < high) {
+                                *row.offset(ghost) = *row.offset(source);
+                            }
+                        }
+                    }
                 }
             }
         }
