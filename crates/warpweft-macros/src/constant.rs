@@ -15,6 +15,7 @@ pub fn evaluate(expr: &Expr, known: &dyn Fn(&str) -> Option<i128>) -> Option<i12
         Expr::Group(inner) => of(&inner.expr),
         Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => of(&unary.expr)?.checked_neg(),
         Expr::Path(path) => known(&path.path.get_ident()?.to_string()),
+        Expr::Call(call) => of(typed_like(call)?),
         Expr::Cast(cast) => fits(of(&cast.expr)?, &cast.ty),
         Expr::Binary(binary) => {
             let (left, right) = (of(&binary.left)?, of(&binary.right)?);
@@ -46,4 +47,12 @@ fn fits(value: i128, to: &syn::Type) -> Option<i128> {
         _ => return None,
     };
     (low <= value && value < 1i128 << bits).then_some(value)
+}
+
+/// The value in a call of `like`, by which a written-out loop gives its variable a type.
+pub fn typed_like(call: &syn::ExprCall) -> Option<&Expr> {
+    let Expr::Path(path) = &*call.func else { return None };
+    let names = path.path.segments.iter().map(|segment| segment.ident.to_string());
+    let ours = path.path.leading_colon.is_some() && names.eq(["warpweft", "element", "like"]);
+    call.args.last().filter(|_| ours)
 }

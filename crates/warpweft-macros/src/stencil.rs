@@ -336,6 +336,7 @@ struct StencilInputs {
     near: Ident,
     next: Option<Ident>,
     state: Type,
+    dimensions: Option<usize>,
     /// Reads in order of appearance.
     taps: Vec<(Option<Ident>, Vec<i128>)>,
     /// Fields that the body assigns.
@@ -350,6 +351,7 @@ impl StencilInputs {
             near: shape.near.clone(),
             next: shape.next.clone(),
             state: shape.state.clone(),
+            dimensions: shape.dimensions.to_string().parse().ok(),
             taps: vec![],
             writes: writes.fields,
         }
@@ -366,16 +368,23 @@ impl StencilInputs {
     }
 }
 
+/// Whether `expr` is the parameter `name`, not a variable that hides it.
+fn is_parameter(expr: &E, name: &Ident, lower: &Lower) -> bool {
+    is_name(expr, name) && lower.scopes.get(&name.to_string()).is_none()
+}
+
 impl Inputs for StencilInputs {
     fn input(&mut self, expr: &E, lower: &mut Lower) -> syn::Result<Option<Lowered>> {
         match expr {
             E::Index(index) => {
                 let field = match &*index.expr {
-                    base if is_name(base, &self.near) => None,
-                    E::Field(field) if is_name(&field.base, &self.near) => match &field.member {
-                        syn::Member::Named(name) => Some(name.clone()),
-                        syn::Member::Unnamed(_) => return Ok(None),
-                    },
+                    base if is_parameter(base, &self.near, lower) => None,
+                    E::Field(field) if is_parameter(&field.base, &self.near, lower) => {
+                        match &field.member {
+                            syn::Member::Named(name) => Some(name.clone()),
+                            syn::Member::Unnamed(_) => return Ok(None),
+                        }
+                    }
                     _ => return Ok(None),
                 };
                 let E::Array(offsets) = &*index.index else {
@@ -395,15 +404,27 @@ impl Inputs for StencilInputs {
             E::Field(field) => {
                 let Some(next) = &self.next else { return Ok(None) };
                 let syn::Member::Named(name) = &field.member else { return Ok(None) };
-                if is_name(&field.base, &self.near) {
+                if is_parameter(&field.base, &self.near, lower) {
                     return Err(reject(
                         expr,
                         "the field of a neighbourhood stands for all cells around",
                         format_args!("index it with an offset: `{}.{name}[[..]]`", self.near),
                     ));
                 }
-                if !is_name(&field.base, next) {
+                if !is_parameter(&field.base, next, lower) {
                     return Ok(None);
+                }
+                if !self.writes.contains(name) {
+                    // Never assigned, it is what the cell holds now: one more read.
+                    let dimensions = self.dimensions.ok_or_else(|| {
+                        reject(
+                            expr,
+                            "this field is only read, and the dimensions are no literal",
+                            format_args!("read it from `{}`, at offset zero", self.near),
+                        )
+                    })?;
+                    let ir = self.tap(Some(name.clone()), vec![0; dimensions], lower);
+                    return Ok(Some(Lowered::new(quote!(#expr), ir)));
                 }
                 let number = field_number(&self.state, Some(name));
                 let field = lower.hole(quote!((#number).to_string()));

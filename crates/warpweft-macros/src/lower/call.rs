@@ -22,6 +22,12 @@ impl Lower<'_> {
                 "call a function with `#[device]` by its path",
             ));
         };
+        if let Some(value) = crate::constant::typed_like(call) {
+            let lowered = self.constant(quote!(#value), call.span());
+            let slot = self.slots.last();
+            let rust = quote_spanned!(call.span()=> #slot.is(#call));
+            return Ok(Lowered::new(rust, lowered.ir));
+        }
         let segments = &path.path.segments;
         let Some(last) = segments.last() else { return Err(reject(path, "empty path", "name it")) };
         let name = last.ident.to_string();

@@ -185,11 +185,11 @@ impl Lower<'_> {
     fn path(&mut self, path: &syn::ExprPath) -> syn::Result<Lowered> {
         let rust = path.to_token_stream();
         if let Some(name) = path.path.get_ident() {
-            if let Some(error) = self.inputs.as_ref().and_then(|inputs| inputs.bare(name)) {
-                return Err(error);
-            }
             if let Some(known) = self.scopes.get(&name.to_string()) {
                 return Ok(Lowered::new(rust, Expr::Local(known.name.clone())));
+            }
+            if let Some(error) = self.inputs.as_ref().and_then(|inputs| inputs.bare(name)) {
+                return Err(error);
             }
         }
         let hole = self.hole(quote_spanned! {super::ours(path.span())=>

@@ -93,8 +93,11 @@ macro_rules! integers {
         impl DeviceType for $t {
             fn cuda(_: &mut Unit) -> String { concat!("ww::", $name).into() }
             fn cuda_value(&self, _: &mut Unit) -> String {
-                // Through the unsigned pattern: C++ has no literal for the lowest signed value.
-                format!(concat!("(ww::", $name, ")({:#x}ull)"), *self as u64)
+                match i32::try_from(*self) {
+                    Ok(small) if small != i32::MIN => format!(concat!("ww::", $name, "({})"), small),
+                    // Through the unsigned pattern: C++ has no literal for the lowest value.
+                    _ => format!(concat!("ww::", $name, "({:#x}ull)"), *self as u64),
+                }
             }
         }
     )*};
@@ -111,10 +114,13 @@ impl DeviceType for bool {
     }
 }
 
-/// A finite value is spelled in hexadecimal, which C++17 reads back exactly.
-fn hex_float(value: f64, suffix: &str, bits: String) -> String {
+/// Few binary digits are spelled in decimal, others in hexadecimal: C++17 reads both back exactly.
+fn exact_float(value: f64, suffix: &str, bits: String) -> String {
     if !value.is_finite() {
         return bits;
+    }
+    if value.abs() < 1.0e6 && (value * 1024.0).fract() == 0.0 {
+        return format!("({value:?}{suffix})");
     }
     let raw = value.to_bits();
     let sign = if raw >> 63 == 1 { "-" } else { "" };
@@ -131,7 +137,7 @@ impl DeviceType for f32 {
         "ww::f32".into()
     }
     fn cuda_value(&self, _: &mut Unit) -> String {
-        hex_float(f64::from(*self), "f", format!("ww::f32_bits({:#010x}u)", self.to_bits()))
+        exact_float(f64::from(*self), "f", format!("ww::f32_bits({:#010x}u)", self.to_bits()))
     }
 }
 
@@ -140,7 +146,7 @@ impl DeviceType for f64 {
         "ww::f64".into()
     }
     fn cuda_value(&self, _: &mut Unit) -> String {
-        hex_float(*self, "", format!("ww::f64_bits({:#018x}ull)", self.to_bits()))
+        exact_float(*self, "", format!("ww::f64_bits({:#018x}ull)", self.to_bits()))
     }
 }
 
@@ -193,10 +199,13 @@ mod tests {
     #[test]
     fn float_literals_keep_every_bit() {
         let mut unit = Unit::new();
-        assert_eq!(0.25f32.cuda_value(&mut unit), "(0x1.0000000000000p-2f)");
-        assert_eq!((-0.0f64).cuda_value(&mut unit), "(-0x0p+0)");
+        assert_eq!(0.25f32.cuda_value(&mut unit), "(0.25f)");
+        assert_eq!(0.1f32.cuda_value(&mut unit), "(0x1.99999a0000000p-4f)");
+        assert_eq!((-0.0f64).cuda_value(&mut unit), "(-0.0)");
         assert_eq!(f64::from_bits(1).cuda_value(&mut unit), "(0x0.0000000000001p-1022)");
         assert_eq!(f32::NAN.cuda_value(&mut unit), "ww::f32_bits(0x7fc00000u)");
-        assert_eq!(i32::MIN.cuda_value(&mut unit), "(ww::i32)(0xffffffff80000000ull)");
+        assert_eq!((-7i8).cuda_value(&mut unit), "ww::i8(-7)");
+        assert_eq!(i32::MIN.cuda_value(&mut unit), "ww::i32(0xffffffff80000000ull)");
+        assert_eq!(u64::MAX.cuda_value(&mut unit), "ww::u64(0xffffffffffffffffull)");
     }
 }

@@ -12,6 +12,7 @@
 #pragma nv_diag_suppress 111
 #pragma nv_diag_suppress 128
 #pragma nv_diag_suppress 177
+#pragma nv_diag_suppress 186
 #pragma nv_diag_suppress 550
 #else
 #define WW_DEVICE 0

@@ -30,7 +30,7 @@ pub fn struct_text(name: &str, size: usize, members: &[(String, &str, usize)]) -
 pub fn enum_text(name: &str, repr: &str, variants: &[(&str, i128)]) -> String {
     let variants: Vec<_> = variants
         .iter()
-        .map(|(variant, value)| format!("{variant} = (ww::{repr})({:#x}ull)", *value as u64))
+        .map(|(variant, value)| format!("{variant} = ww::{repr}({:#x}ull)", *value as u64))
         .collect();
     format!("enum class {name} : ww::{repr} {{ {} }};\n", variants.join(", "))
 }
