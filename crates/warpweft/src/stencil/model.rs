@@ -70,3 +70,45 @@ fn bytes_of<S: Fields>(fields: u32) -> usize {
     let sizes = S::FIELDS.iter().enumerate().filter(|(f, _)| fields >> f & 1 == 1);
     sizes.map(|(_, field)| field.kind.size()).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::prelude::*;
+
+    #[derive(Clone, Copy, Fields)]
+    #[repr(C)]
+    struct Flow {
+        height: f64,
+        speed: f32,
+        depth: f32,
+    }
+
+    #[stencil]
+    fn push(now: Near<Flow, 1>, next: &mut Flow) {
+        next.speed = now.speed[[0]] + 0.1 * (now.depth[[0]] - now.depth[[1]]);
+    }
+
+    #[stencil]
+    fn rise(now: Near<Flow, 1>, next: &mut Flow) {
+        next.height = now.height[[0]] + now.speed[[-1]] as f64;
+    }
+
+    #[test]
+    fn every_field_counts_once_a_stage_and_direction() {
+        // push reads speed and depth and writes speed; rise reads height and speed, writes height.
+        let stencil = Stencil::sequence((push(), rise()));
+        assert_eq!(stencil.step_bytes(), (4 + 4 + 4) + (8 + 4 + 8));
+        assert_eq!(stencil.touched_bytes(), 16);
+    }
+
+    #[test]
+    fn a_block_moves_its_bytes_once() {
+        let stencil = Stencil::of(push());
+        let untiled = stencil.predict(1000, 10, 1, Some(1.2e9), None);
+        assert_eq!((untiled.bytes, untiled.bound), (12 * 1000 * 10, Some(1e8)));
+        assert_eq!(untiled.seconds, Some(1e4 / 1e8));
+        let blocks = stencil.predict(1000, 10, 4, Some(1.2e9), Some(5e7));
+        assert_eq!(blocks.bytes, 12 * 1000 * 3);
+        assert_eq!(blocks.seconds, Some(1e4 / 5e7));
+    }
+}

@@ -196,3 +196,47 @@ impl CpuPolicy {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::{Near, Residual, stencil};
+
+    #[stencil]
+    fn wide(u: Near<f32, 3>) -> f32 {
+        0.5 * u[[-4, 0, 0]] + 0.25 * u[[0, 4, 0]] + 0.25 * u[[0, 0, 4]]
+    }
+
+    #[test]
+    fn blocks_fit_the_cache_and_their_ghosts_the_volume() {
+        for (boundary, share) in [(Boundary::Neumann, 2), (Boundary::Periodic, PERIODIC_SHARE)] {
+            let stencil = Stencil::of(wide()).boundary(boundary);
+            for n in [5, 24, 100, 256, 700] {
+                for cache in [1 << 18, 1 << 20, 16 << 20] {
+                    let shape = CpuPolicy::default_for(&stencil, [n; 3], 2, cache);
+                    shape.check().unwrap();
+                    let problem = Problem::of(&stencil, [n; 3]);
+                    let depth = shape.temporal_depth;
+                    let bytes = problem.in_flight(depth, shape.tile_rows, shape.slab_planes);
+                    assert!(depth == 1 || bytes <= cache / 2, "{shape:?} for {n} in {cache}");
+                    assert!(depth == 1 || depth * 4 * share <= n, "{shape:?} for {n}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_residual_after_every_step_leaves_nothing_to_block() {
+        let stencil = Stencil::of(wide()).until(Residual::Max, 1e-6);
+        assert_eq!(CpuPolicy::default_for(&stencil, [256; 3], 2, 16 << 20).temporal_depth, 1);
+    }
+
+    #[test]
+    fn the_space_holds_its_start_and_only_valid_shapes() {
+        let stencil = Stencil::of(wide());
+        let start = CpuPolicy::default_for(&stencil, [100; 3], 2, 16 << 20);
+        let space = start.space(&stencil, [100; 3]);
+        assert_eq!(space.at(&space.nearest(&start.values())), Some(start.values().to_vec()));
+        assert!(space.all().all(|values| start.with_values(&values).check().is_ok()));
+    }
+}
