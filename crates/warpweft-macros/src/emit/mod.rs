@@ -1,5 +1,6 @@
 //! From the IR to text in an output language. One language so far.
 
+mod choice;
 mod cuda;
 mod flow;
 mod spill;

@@ -1,0 +1,204 @@
+//! The neighbourhood and the new cell in a body: reads, which are the footprint, and writes.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+use syn::visit::Visit;
+use syn::{Expr as E, Type};
+
+use super::shape::Shape;
+use crate::diag::reject;
+use crate::ir::{Expr, Input};
+use crate::lower::{Inputs, Lower, Lowered};
+
+/// The number of a field, for Rust to resolve.
+pub fn field_number(state: &Type, field: Option<&Ident>) -> TokenStream {
+    match field {
+        None => quote!(0usize),
+        Some(field) => {
+            let constant = crate::derive::field_constant(field);
+            quote!(<#state>::#constant)
+        }
+    }
+}
+
+/// The neighbourhood and the new cell, as the body uses them.
+pub struct StencilInputs {
+    near: Ident,
+    next: Option<Ident>,
+    state: Type,
+    dimensions: Option<usize>,
+    /// Reads in order of appearance.
+    pub taps: Vec<(Option<Ident>, Vec<i128>)>,
+    /// Fields that the body assigns.
+    pub writes: BTreeSet<Ident>,
+}
+
+impl StencilInputs {
+    pub fn new(shape: &Shape, body: &syn::Block) -> Self {
+        let mut writes = Writes { next: shape.next.as_ref(), fields: BTreeSet::new() };
+        writes.visit_block(body);
+        Self {
+            near: shape.near.clone(),
+            next: shape.next.clone(),
+            state: shape.state.clone(),
+            dimensions: shape.dimensions.to_string().parse().ok(),
+            taps: vec![],
+            writes: writes.fields,
+        }
+    }
+
+    fn tap(&mut self, field: Option<Ident>, offset: Vec<i128>, lower: &mut Lower) -> Expr {
+        let tap = (field.clone(), offset.clone());
+        if !self.taps.contains(&tap) {
+            self.taps.push(tap);
+        }
+        let number = field_number(&self.state, field.as_ref());
+        let field = lower.hole(quote!((#number).to_string()));
+        Expr::Input(Input::Tap { field, offset })
+    }
+}
+
+/// Whether `expr` is the parameter `name`, not a variable that hides it.
+fn is_parameter(expr: &E, name: &Ident, lower: &Lower) -> bool {
+    is_name(expr, name) && lower.scopes.get(&name.to_string()).is_none()
+}
+
+impl Inputs for StencilInputs {
+    fn input(&mut self, expr: &E, lower: &mut Lower) -> syn::Result<Option<Lowered>> {
+        match expr {
+            E::Index(index) => {
+                let field = match &*index.expr {
+                    base if is_parameter(base, &self.near, lower) => None,
+                    E::Field(field) if is_parameter(&field.base, &self.near, lower) => {
+                        match &field.member {
+                            syn::Member::Named(name) => Some(name.clone()),
+                            syn::Member::Unnamed(_) => return Ok(None),
+                        }
+                    }
+                    _ => return Ok(None),
+                };
+                let E::Array(offsets) = &*index.index else {
+                    return Err(reject(
+                        &index.index,
+                        "a neighbour is named by its offset along each axis",
+                        "write an array of constants, as in `u[[0, -1]]`",
+                    ));
+                };
+                let mut offset = vec![];
+                for expr in &offsets.elems {
+                    offset.push(lower.known(expr).ok_or_else(|| not_constant(expr))?);
+                }
+                let ir = self.tap(field, offset, lower);
+                Ok(Some(Lowered::new(quote!(#expr), ir)))
+            }
+            E::Field(field) => {
+                let Some(next) = &self.next else { return Ok(None) };
+                let syn::Member::Named(name) = &field.member else { return Ok(None) };
+                if is_parameter(&field.base, &self.near, lower) {
+                    return Err(reject(
+                        expr,
+                        "the field of a neighbourhood stands for all cells around",
+                        format_args!("index it with an offset: `{}.{name}[[..]]`", self.near),
+                    ));
+                }
+                if !is_parameter(&field.base, next, lower) {
+                    return Ok(None);
+                }
+                if !self.writes.contains(name) {
+                    // Never assigned, it is what the cell holds now: one more read.
+                    let dimensions = self.dimensions.ok_or_else(|| {
+                        reject(
+                            expr,
+                            "this field is only read, and the dimensions are no literal",
+                            format_args!("read it from `{}`, at offset zero", self.near),
+                        )
+                    })?;
+                    let ir = self.tap(Some(name.clone()), vec![0; dimensions], lower);
+                    return Ok(Some(Lowered::new(quote!(#expr), ir)));
+                }
+                let number = field_number(&self.state, Some(name));
+                let field = lower.hole(quote!((#number).to_string()));
+                Ok(Some(Lowered::new(quote!(#expr), Expr::Input(Input::Next { field }))))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn bare(&self, name: &Ident) -> Option<syn::Error> {
+        if *name == self.near {
+            return Some(reject(
+                name,
+                "the neighbourhood itself is not a value of device code",
+                format_args!(
+                    "read the neighbours here, as in `{name}[[0, -1]]`, and pass the values on"
+                ),
+            ));
+        }
+        (self.next.as_ref() == Some(name)).then(|| {
+            reject(
+                name,
+                "the new cell is not a value of device code",
+                format_args!("assign its fields one by one, as in `{name}.field = value`"),
+            )
+        })
+    }
+}
+
+fn not_constant(expr: &E) -> syn::Error {
+    reject(
+        expr,
+        "the offset of a neighbour must be constant",
+        "write a literal, a `const` of this function, or the variable of a `for` whose bounds are \
+         literals and whose body has no `break` or `continue`",
+    )
+}
+
+fn is_name(expr: &E, name: &Ident) -> bool {
+    matches!(expr, E::Path(path) if path.path.is_ident(name))
+}
+
+/// Finds the fields of `next` that are assigned.
+struct Writes<'a> {
+    next: Option<&'a Ident>,
+    fields: BTreeSet<Ident>,
+}
+
+impl Writes<'_> {
+    fn note(&mut self, place: &E) {
+        if let (E::Field(field), Some(next)) = (place, self.next)
+            && is_name(&field.base, next)
+            && let syn::Member::Named(name) = &field.member
+        {
+            self.fields.insert(name.clone());
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Writes<'_> {
+    fn visit_expr_assign(&mut self, assign: &'ast syn::ExprAssign) {
+        self.note(&assign.left);
+        syn::visit::visit_expr_assign(self, assign);
+    }
+    fn visit_expr_binary(&mut self, binary: &'ast syn::ExprBinary) {
+        if is_compound(&binary.op) {
+            self.note(&binary.left);
+        }
+        syn::visit::visit_expr_binary(self, binary);
+    }
+    fn visit_expr_reference(&mut self, reference: &'ast syn::ExprReference) {
+        if reference.mutability.is_some() {
+            self.note(&reference.expr);
+        }
+        syn::visit::visit_expr_reference(self, reference);
+    }
+}
+
+fn is_compound(op: &syn::BinOp) -> bool {
+    quote!(#op).to_string().ends_with('=')
+        && !matches!(
+            op,
+            syn::BinOp::Eq(_) | syn::BinOp::Ne(_) | syn::BinOp::Le(_) | syn::BinOp::Ge(_)
+        )
+}

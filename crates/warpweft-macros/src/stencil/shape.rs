@@ -1,0 +1,121 @@
+//! What a stencil function's signature says.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+use syn::{GenericArgument, ItemFn, Pat, PathArguments, ReturnType, Type};
+
+use crate::diag::reject;
+use crate::signature::{Parameter, parameters, returns_value};
+
+/// The signature taken apart.
+pub struct Shape {
+    pub near: Ident,
+    pub state: Type,
+    pub dimensions: TokenStream,
+    /// The name of `next`, in the form with several fields.
+    pub next: Option<Ident>,
+    /// The other parameters.
+    pub rest: Vec<(Ident, bool, Type)>,
+}
+
+/// Takes the signature apart, or says what it should be.
+pub fn shape(function: &ItemFn) -> syn::Result<Shape> {
+    let signature = &function.sig;
+    let mut parameters = parameters(signature)?.into_iter();
+    let first = parameters.next().ok_or_else(|| {
+        reject(
+            &signature.ident,
+            "a stencil function reads a neighbourhood",
+            "make the first parameter one, as in `u: Near<f32, 3>`",
+        )
+    })?;
+    let (state, dimensions) = near_arguments(&first)?;
+    let near = plain_name(&first)?.0;
+    let mut next = None;
+    let mut rest = vec![];
+    for parameter in parameters {
+        let (name, mutable) = plain_name(&parameter)?;
+        let ty = parameter.ty;
+        match parameter.reference {
+            Some(true) if next.is_none() && rest.is_empty() => {
+                if quote!(#ty).to_string() != quote!(#state).to_string() {
+                    return Err(reject(
+                        &ty,
+                        "the second parameter holds the cell's new fields",
+                        format_args!("write `&mut {}`", quote!(#state)),
+                    ));
+                }
+                next = Some(name);
+            }
+            Some(_) => {
+                return Err(reject(
+                    &parameter.whole,
+                    "a parameter of a stencil function is the same for every cell",
+                    "take the value",
+                ));
+            }
+            None => rest.push((name, mutable, ty)),
+        }
+    }
+    match (&next, returns_value(&signature.output)) {
+        (None, true) | (Some(_), false) => {}
+        (None, false) => {
+            return Err(reject(
+                &signature.ident,
+                "a stencil function computes the cell's new value",
+                "return it, or take `next: &mut State` as the second parameter and assign its fields",
+            ));
+        }
+        (Some(_), true) => {
+            return Err(reject(
+                &signature.output,
+                "a stencil function that assigns `next` returns nothing",
+                "drop the return type, or the parameter",
+            ));
+        }
+    }
+    if let (None, ReturnType::Type(_, ty)) = (&next, &signature.output)
+        && quote!(#ty).to_string() != quote!(#state).to_string()
+    {
+        return Err(reject(
+            ty,
+            "a stencil function returns what a cell holds",
+            format_args!("return `{}`", quote!(#state)),
+        ));
+    }
+    Ok(Shape { near, state, dimensions, next, rest })
+}
+
+/// State and dimensions of `Near<S, D>`.
+fn near_arguments(first: &Parameter) -> syn::Result<(Type, TokenStream)> {
+    let refused = || {
+        reject(
+            &first.whole,
+            "the first parameter of a stencil function is the neighbourhood of a cell",
+            "write `Near<f32, 3>`: what a cell holds, and the dimensions of the volume",
+        )
+    };
+    let (Type::Path(path), None) = (&first.ty, first.reference) else { return Err(refused()) };
+    let last = path.path.segments.last().filter(|last| last.ident == "Near").ok_or_else(refused)?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return Err(refused()) };
+    let mut types = arguments.args.iter().filter(|a| !matches!(a, GenericArgument::Lifetime(_)));
+    match (types.next(), types.next(), types.next()) {
+        (Some(GenericArgument::Type(state)), Some(dimensions), None) => {
+            Ok((state.clone(), quote!(#dimensions)))
+        }
+        _ => Err(refused()),
+    }
+}
+
+fn plain_name(parameter: &Parameter) -> syn::Result<(Ident, bool)> {
+    match &parameter.pat {
+        Pat::Ident(ident) if ident.subpat.is_none() && ident.by_ref.is_none() => {
+            Ok((ident.ident.clone(), ident.mutability.is_some()))
+        }
+        other => Err(reject(
+            other,
+            "a parameter of a stencil function has a plain name",
+            "name it and take it apart with `let`",
+        )),
+    }
+}
