@@ -75,15 +75,15 @@ pub(super) fn launch<S: Fields, const D: usize>(
 ) -> Option<(Launch, Args)> {
     let faces = faces(boundaries);
     let slabs = slabs(layout, &faces, which);
-    let cells: u64 = slabs.iter().map(Slab::cells).sum();
+    let cells = slabs.iter().map(Slab::cells).max().unwrap_or(0);
     if cells == 0 || fields.is_empty() {
         return None;
     }
     // `struct Ghosts`, member by member; no member needs padding before it.
     let mut blob = Vec::new();
-    let mut word = |value: u64| blob.extend_from_slice(&value.to_ne_bytes());
-    word(cells);
-    layout.strides.iter().for_each(|&stride| word(stride as u64));
+    for stride in layout.strides {
+        blob.extend((stride as u64).to_ne_bytes());
+    }
     let mut blob32 = |values: &[i32]| {
         for value in values {
             blob.extend_from_slice(&value.to_ne_bytes());
@@ -91,13 +91,10 @@ pub(super) fn launch<S: Fields, const D: usize>(
     };
     blob32(&layout.extents.map(|n| n as i32));
     blob32(&faces.as_flattened().iter().map(code).collect::<Vec<_>>());
-    let mut first = 0u64;
-    for slab in
-        slabs.iter().chain(std::iter::repeat_n(&Slab { low: [0; 4], size: [1; 4] }, 8)).take(8)
-    {
+    let none = Slab { low: [0; 4], size: [1; 4] };
+    for n in 0..8 {
+        let slab = slabs.get(n).unwrap_or(&none);
         blob.extend(slab.low.iter().chain(&slab.size).flat_map(|n| n.to_ne_bytes()));
-        blob.extend(first.to_ne_bytes());
-        first += slab.cells();
     }
     let size = |f: usize| S::FIELDS[f].kind.size();
     for n in 0..MAX_FIELDS {
@@ -119,9 +116,8 @@ pub(super) fn launch<S: Fields, const D: usize>(
     let mut args = Args::new();
     args.blob(&blob, 8);
     args.value(i32::from(which == Which::Fixed));
-    // Blocks stride over the ghosts; this many fill any device.
-    let blocks = cells.div_ceil(256).min(1 << 16);
-    Some((Launch::line(blocks as u32, 256), args))
+    let grid = [cells.div_ceil(256) as u32, slabs.len() as u32, 1];
+    Some((Launch::new(grid, [256, 1, 1]), args))
 }
 
 /// The kinds of boundary as ghosts.cuh numbers them.

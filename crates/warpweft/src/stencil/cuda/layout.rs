@@ -78,8 +78,12 @@ impl Layout {
         let front = west.next_multiple_of(line);
         let origin = front + (0..3).map(|d| ghosts[d][0] * strides[d]).sum::<usize>();
         let len = block.checked_mul(padded(0)?)?.checked_add(front)?;
-        // Kernels count cells of an axis in 32 bits and bytes of an array in 63.
-        let countable = (0..4).all(|d| extents[d] <= i32::MAX as usize / 2);
+        // Kernels count cells of an axis and ghosts of a face in 32 bits, bytes of an array in 63.
+        let countable = (0..4).all(|d| {
+            let depth = ghosts[d][0].max(ghosts[d][1]);
+            let face = (0..4).filter(|&e| e != d).try_fold(depth, |n, e| n.checked_mul(padded(e)?));
+            extents[d] <= i32::MAX as usize / 2 && face.is_some_and(|n| n < u32::MAX as usize / 2)
+        });
         (countable && len <= isize::MAX as usize / 8).then_some(Self {
             extents,
             ghosts,
