@@ -33,7 +33,16 @@ linear!(Still3, f32, 3, [at([0, 0, 0])], |_| 0.75);
 linear!(Heat4, f32, 4, star::<4, 9>(1), |k| 0.15 - 0.01 * k as f32);
 
 fn policy(kernel: CudaKernel, cells: [u32; 3], warps: u32) -> CudaPolicy {
-    CudaPolicy { kernel, cells, warps, min_blocks: 1, chunk: 7, prefetch: 2, contraction: false }
+    CudaPolicy {
+        kernel,
+        cells,
+        warps,
+        min_blocks: 1,
+        chunk: 7,
+        prefetch: 2,
+        temporal_depth: 1,
+        contraction: false,
+    }
 }
 
 /// Shapes that cut tiles in every way: one cell a thread, uneven blocks, whole vectors.
@@ -55,6 +64,76 @@ fn policies(dims: usize, ring: bool) -> Vec<CudaPolicy> {
         all.push(CudaPolicy { prefetch: 0, ..policy(CudaKernel::Planes, [4, 3, 1], 2) });
     }
     all
+}
+
+fn pipe(cells: [u32; 3], warps: u32, temporal_depth: u32, prefetch: u32) -> CudaPolicy {
+    CudaPolicy { temporal_depth, prefetch, ..policy(CudaKernel::Pipeline, cells, warps) }
+}
+
+/// Several steps a trip; a trip and a half and a few single steps must come out the same.
+fn check_pipelines<T: Scalar, const D: usize>(
+    element: impl StencilElement<D, State = T>,
+    policies: &[CudaPolicy],
+    extents: &[[usize; D]],
+) {
+    if compiler().is_err() {
+        return println!("skipped: no NVRTC");
+    }
+    let device = Device::open(0);
+    for policy in policies {
+        let Ok(device) = &device else {
+            compile_check(&Stencil::of(element), extents[0], policy, "sm_80").unwrap();
+            continue;
+        };
+        for &extents in extents {
+            let zero = Stencil::of(element).boundary(Boundary::Dirichlet(2.0));
+            let round = Stencil::of(element).boundary(Boundary::Periodic);
+            let mixed = zero
+                .clone()
+                .face(D - 1, Face::Low, Boundary::Periodic)
+                .face(D - 1, Face::High, Boundary::Periodic)
+                .face(0, Face::Low, Boundary::Dirichlet(-1.0));
+            for stencil in [zero, round, mixed] {
+                compare(
+                    &stencil,
+                    extents,
+                    policy,
+                    device,
+                    2 * u64::from(policy.temporal_depth) + 3,
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn pipelines() {
+    let flat = [pipe([4, 1, 1], 4, 8, 4), pipe([4, 1, 1], 3, 3, 1), pipe([8, 1, 1], 1, 5, 2)];
+    check_pipelines(Heat2 { rate: 0.9 }, &flat, &[[67, 461], [9, 8], [40, 1000]]);
+    let flat64 = [pipe([4, 1, 1], 4, 8, 4), pipe([2, 1, 1], 2, 4, 2)];
+    check_pipelines(Heat2d { rate: 0.9 }, &flat64, &[[67, 461], [40, 512]]);
+    let deep = [pipe([4, 3, 1], 12, 4, 2), pipe([4, 2, 1], 8, 3, 2), pipe([8, 1, 1], 16, 2, 1)];
+    check_pipelines(Heat3 { rate: 0.9 }, &deep, &[[23, 50, 233], [5, 6, 7], [16, 56, 112]]);
+    let deep64 = [pipe([2, 3, 1], 12, 4, 2), pipe([2, 4, 1], 8, 3, 2)];
+    check_pipelines(Heat3d { rate: 0.9 }, &deep64, &[[23, 50, 233], [16, 56, 112]]);
+}
+
+#[test]
+fn what_can_not_be_pipelined_is_refused() {
+    let refused = |error: Error, message: &str| {
+        let error = error.to_string();
+        assert!(error.contains(message), "{error}");
+    };
+    let policy = pipe([4, 2, 1], 8, 3, 2);
+    let wide = compile_check(&Stencil::of(Order8 { rate: 0.9 }), [64; 3], &policy, "sm_90");
+    refused(wide.unwrap_err(), "several steps a trip of this stencil");
+    let mirror = Stencil::of(Heat3 { rate: 0.9 }).boundary(Boundary::Mirror);
+    refused(compile_check(&mirror, [64; 3], &policy, "sm_90").unwrap_err(), "several steps a trip");
+    let skirts = pipe([4, 1, 1], 4, 3, 2);
+    let heat = Stencil::of(Heat3 { rate: 0.9 });
+    refused(compile_check(&heat, [64; 3], &skirts, "sm_90").unwrap_err(), "nothing of these");
+    let small = heat.boundary(Boundary::Periodic);
+    refused(compile_check(&small, [2, 64, 64], &policy, "sm_90").unwrap_err(), "2 periodic cells");
 }
 
 /// A stirred value for every index: no two neighbours alike.
@@ -109,7 +188,7 @@ fn check<T: Scalar, const D: usize>(
                 if stencil.check(extents).is_err() {
                     continue;
                 }
-                compare(&stencil, extents, policy, device.as_ref().unwrap());
+                compare(&stencil, extents, policy, device.as_ref().unwrap(), 3);
             }
         }
     }
@@ -120,13 +199,14 @@ fn compare<T: Scalar, const D: usize>(
     extents: [usize; D],
     policy: &CudaPolicy,
     device: &Device,
+    steps: u64,
 ) {
     let mut expect = filled::<T, D>(extents);
     let mut found = expect.clone();
     let before = expect.clone();
-    reference(stencil, &mut expect, 3).unwrap();
+    reference(stencil, &mut expect, steps).unwrap();
     let mut executor = CudaSweeps::new(stencil, &found, policy, device).unwrap();
-    for sweep in sweeps(extents, 3, 2, None) {
+    for sweep in sweeps(extents, steps, steps - 1, None) {
         executor.sweep(&sweep).unwrap();
     }
     executor.finish().unwrap();

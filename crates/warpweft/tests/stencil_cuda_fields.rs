@@ -66,7 +66,16 @@ fn noise(index: usize, of: u64) -> f64 {
 }
 
 fn policy(kernel: CudaKernel, cells: [u32; 3], warps: u32) -> CudaPolicy {
-    CudaPolicy { kernel, cells, warps, min_blocks: 1, chunk: 7, prefetch: 2, contraction: false }
+    CudaPolicy {
+        kernel,
+        cells,
+        warps,
+        min_blocks: 1,
+        chunk: 7,
+        prefetch: 2,
+        temporal_depth: 1,
+        contraction: false,
+    }
 }
 
 fn policies() -> Vec<CudaPolicy> {

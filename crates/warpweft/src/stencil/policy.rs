@@ -71,6 +71,8 @@ pub struct CudaPolicy {
     pub chunk: u32,
     /// Planes requested ahead of use.
     pub prefetch: u32,
+    /// Steps that one trip through memory advances; above 1 for [`CudaKernel::Pipeline`] alone.
+    pub temporal_depth: u32,
     /// Whether the compiler may contract multiply and add into one rounding.
     pub contraction: bool,
 }
@@ -85,4 +87,7 @@ pub enum CudaKernel {
     March,
     /// Marching with planes copied ahead into shared memory by the copy engine.
     Planes,
+    /// Several steps a trip, each a stage of a pipeline in registers. For stars of radius one over
+    /// one scalar of four or eight bytes, between Dirichlet and periodic faces.
+    Pipeline,
 }

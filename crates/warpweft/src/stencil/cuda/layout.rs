@@ -42,15 +42,18 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The layout for sweeps of `stencil` over `extents`.
+    /// The layout for sweeps of `stencil` over `extents`, `depth` steps a trip, with room for tiles
+    /// that reach `slack` rows and planes beyond the last.
     ///
     /// # Errors
     /// More cells than kernels can index.
     pub fn of<S: Fields, const D: usize>(
         stencil: &Stencil<S, D>,
         extents: [usize; D],
+        depth: usize,
+        slack: [usize; 2],
     ) -> Result<Self> {
-        let radius = stencil.radius();
+        let radius = stencil.radius().map(|reach| reach.map(|cells| cells * depth));
         let smallest = S::FIELDS.iter().map(|field| field.kind.size()).min().unwrap_or(1);
         let mut sizes = [1; 4];
         let mut ghosts = [[0; 2]; 4];
@@ -59,7 +62,7 @@ impl Layout {
                 (sizes[to], ghosts[to]) = (extents[axis], radius[axis]);
             }
         }
-        Self::new(sizes, ghosts, LINE / smallest).ok_or_else(|| {
+        Self::new(sizes, ghosts, LINE / smallest, slack).ok_or_else(|| {
             Error::spec(
                 format!("extents {extents:?} with ghost cells are more than a GPU can index"),
                 "choose smaller extents",
@@ -68,7 +71,12 @@ impl Layout {
     }
 
     /// `line` is the number of elements of a line for the smallest scalar.
-    fn new(extents: [usize; 4], ghosts: [[usize; 2]; 4], line: usize) -> Option<Self> {
+    fn new(
+        extents: [usize; 4],
+        ghosts: [[usize; 2]; 4],
+        line: usize,
+        slack: [usize; 2],
+    ) -> Option<Self> {
         let [west, east] = ghosts[3].map(|depth| depth.next_multiple_of(VECTOR));
         let padded = |axis: usize| extents[axis].checked_add(ghosts[axis][0] + ghosts[axis][1]);
         let pitch = extents[3].checked_add(west + east)?.next_multiple_of(line);
@@ -77,7 +85,8 @@ impl Layout {
         let strides = [block, plane, pitch, 1];
         let front = west.next_multiple_of(line);
         let origin = front + (0..3).map(|d| ghosts[d][0] * strides[d]).sum::<usize>();
-        let len = block.checked_mul(padded(0)?)?.checked_add(front)?;
+        let beyond = slack[0].checked_mul(pitch)?.checked_add(slack[1].checked_mul(plane)?)?;
+        let len = block.checked_mul(padded(0)?)?.checked_add(front)?.checked_add(beyond)?;
         // Kernels count cells of an axis and ghosts of a face in 32 bits, bytes of an array in 63.
         let countable = (0..4).all(|d| {
             let depth = ghosts[d][0].max(ghosts[d][1]);
@@ -109,7 +118,8 @@ mod tests {
 
     #[test]
     fn rows_start_on_lines_and_leave_room_for_ghosts_and_vectors() {
-        let layout = Layout::new([1, 5, 6, 70], [[0, 0], [1, 2], [3, 1], [1, 4]], 32).unwrap();
+        let layout =
+            Layout::new([1, 5, 6, 70], [[0, 0], [1, 2], [3, 1], [1, 4]], 32, [0; 2]).unwrap();
         assert_eq!(layout.west, 16);
         assert_eq!(layout.strides, [128 * 10 * 8, 128 * 10, 128, 1]);
         assert_eq!(layout.origin % 32, 0);
@@ -122,7 +132,10 @@ mod tests {
 
     #[test]
     fn what_can_not_be_indexed_is_refused() {
-        assert_eq!(Layout::new([1, 1, 1, usize::MAX - 3], [[0; 2]; 4], 32), None);
-        assert_eq!(Layout::new([1 << 20, 1 << 20, 1 << 20, 1 << 20], [[0; 2]; 4], 32), None);
+        assert_eq!(Layout::new([1, 1, 1, usize::MAX - 3], [[0; 2]; 4], 32, [0; 2]), None);
+        assert_eq!(
+            Layout::new([1 << 20, 1 << 20, 1 << 20, 1 << 20], [[0; 2]; 4], 32, [0; 2]),
+            None
+        );
     }
 }

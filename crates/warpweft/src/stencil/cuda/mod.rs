@@ -6,9 +6,11 @@
 //! (`ghosts`), so that no sweep branches on a boundary. Not here: several devices, and what to do
 //! about the compute capability a user's machine has (`cuda`).
 
+mod arrays;
 mod ghosts;
 mod layout;
 mod policy;
+mod queue;
 mod residual;
 mod sweeps;
 mod text;

@@ -4,8 +4,8 @@
 //! reach the memory's limit for small footprints of four-byte scalars, a marching queue for
 //! eight-byte ones, the copy engine's ring for wide ones.
 
-use super::layout::{Layout, axes};
-use super::text::{grid, step_text};
+use super::layout::axes;
+use super::text::{grid, layout_of, step_text};
 use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::stencil::{CudaKernel, CudaPolicy, Stencil};
@@ -89,7 +89,7 @@ impl CudaPolicy {
             _ if problem.taps > 16 => shape(CudaKernel::Direct, [vx, 2, 2], 8, 2),
             _ => shape(CudaKernel::Direct, [vx, 2, 4], 8, 2),
         };
-        let Ok(layout) = Layout::of(stencil, extents) else { return policy };
+        let Ok(layout) = layout_of(stencil, extents, &policy) else { return policy };
         if policy.kernel == CudaKernel::Planes
             && step_text(stencil, &policy, false).stages.iter().any(|s| s.shared > RING_BYTES)
         {
@@ -164,13 +164,9 @@ impl CudaPolicy {
         all
     }
 
-    /// This policy with 1 for the axes that a `D`-dimensional volume lacks.
-    ///
-    /// # Errors
-    /// A shape that no kernel can have.
-    pub(super) fn shaped<const D: usize>(mut self) -> Result<Self> {
-        let wrong = |what: String, remedy: &str| Err(Error::spec(what, remedy));
-        let [vx, vy, vz] = &mut self.cells;
+    /// This policy with 1 for what has no meaning in `D` dimensions or for its kernel.
+    pub(super) fn reduced<const D: usize>(mut self) -> Self {
+        let [_, vy, vz] = &mut self.cells;
         match D {
             1 => (*vy, *vz) = (1, 1),
             2 => *vy = 1,
@@ -179,6 +175,20 @@ impl CudaPolicy {
         if self.kernel != CudaKernel::Direct {
             *vz = 1;
         }
+        if self.kernel != CudaKernel::Pipeline {
+            self.temporal_depth = 1;
+        }
+        self
+    }
+
+    /// This policy with 1 for the axes that a `D`-dimensional volume lacks.
+    ///
+    /// # Errors
+    /// A shape that no kernel can have.
+    pub(super) fn shaped<const D: usize>(mut self) -> Result<Self> {
+        let wrong = |what: String, remedy: &str| Err(Error::spec(what, remedy));
+        self = self.reduced::<D>();
+        let [vx, vy, vz] = &mut self.cells;
         if !vx.is_power_of_two() || *vx > 16 || !(1..=16).contains(vy) || !(1..=16).contains(vz) {
             return wrong(
                 format!("a thread of {:?} cells", self.cells),
@@ -199,6 +209,19 @@ impl CudaPolicy {
                     "take Direct for a line, and march by at least 1 plane",
                 );
             }
+            CudaKernel::Pipeline
+                if !(1..=16).contains(&self.temporal_depth)
+                    || !(1..=8).contains(&self.prefetch)
+                    || self.cells[0] * self.cells[1] > 32 =>
+            {
+                return wrong(
+                    format!(
+                        "a pipeline of {} steps, {} planes ahead, {:?} cells a thread",
+                        self.temporal_depth, self.prefetch, self.cells
+                    ),
+                    "take 1 to 16 steps, 1 to 8 planes and at most 32 cells",
+                );
+            }
             CudaKernel::Planes if D < 3 => {
                 return wrong(
                     format!("planes of a {D}-dimensional volume"),
@@ -214,5 +237,14 @@ impl CudaPolicy {
 /// A policy of this shape; marching kernels march by 48 planes.
 fn shape(kernel: CudaKernel, cells: [u32; 3], warps: u32, min_blocks: u32) -> CudaPolicy {
     let chunk = if kernel == CudaKernel::Direct { 0 } else { 48 };
-    CudaPolicy { kernel, cells, warps, min_blocks, chunk, prefetch: 0, contraction: true }
+    CudaPolicy {
+        kernel,
+        cells,
+        warps,
+        min_blocks,
+        chunk,
+        prefetch: 0,
+        temporal_depth: 1,
+        contraction: true,
+    }
 }

@@ -6,13 +6,14 @@ use std::fmt::Write;
 use super::layout::{Layout, axes};
 use crate::cuda::{Cubin, Options, compile};
 use crate::element::{Fields, ScalarKind, Unit};
-use crate::error::Result;
-use crate::stencil::{CudaKernel, CudaPolicy, Stage, Stencil};
+use crate::error::{Error, Result};
+use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Stage, Stencil};
 
 const CELLS: &str = include_str!("cells.cuh");
 const DIRECT: &str = include_str!("direct.cuh");
 const MARCH: &str = include_str!("march.cuh");
 const PLANES: &str = include_str!("planes.cuh");
+const PIPELINE: &str = include_str!("pipeline.cuh");
 
 /// How a stage uses a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +57,77 @@ pub(super) struct StepText {
     pub source: String,
     /// The element functions' definitions, which know where a fault is.
     pub unit: Unit,
-    /// The stages in order.
+    /// The stages in order, one step a launch.
     pub stages: Vec<StageShape>,
+    /// The kernel `ww_trip` of several steps a launch, if the policy asks for it.
+    pub trip: Option<TripShape>,
+    /// Warps of a block of single steps.
+    pub warps: u32,
+}
+
+/// What the host must know of a pipelined kernel: `Tile` in pipeline.cuh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TripShape {
+    /// Cells along x and rows along y that a tile advances.
+    pub inner: [usize; 2],
+    /// Dynamic shared memory in bytes.
+    pub shared: usize,
+    /// Rows and planes beyond the last that tiles and copies ahead may reach.
+    pub slack: [usize; 2],
+}
+
+impl TripShape {
+    /// For scalars of `size` bytes in `dims` dimensions; `None` when a tile is all skirt.
+    pub fn of(policy: &CudaPolicy, dims: usize, size: usize) -> Option<Self> {
+        let depth = policy.temporal_depth as usize;
+        let [vx, vy, _] = policy.cells.map(|cells| cells as usize);
+        let warps = policy.warps as usize;
+        let flat = dims == 2;
+        let columns = 32 * vx;
+        if vx * size < 16 {
+            return None;
+        }
+        let skirt = depth.next_multiple_of(32 / size);
+        let inner_y = if flat { 1 } else { (warps * vy).checked_sub(2 * depth)? };
+        let inner = [columns.checked_sub(2 * skirt)?, inner_y];
+        let edges = if flat { 0 } else { 2 * depth * (warps + 2) * 2 * columns * size };
+        let slots = policy.prefetch as usize + 1;
+        let shared = edges + slots * warps * 32 * vx * vy * size;
+        // A tile is wider than a row may be, and goes on for at most two planes too many.
+        let slack = [warps * vy + columns * warps + 1, policy.prefetch as usize + 3];
+        (inner[0] > 0 && inner[1] > 0).then_some(Self { inner, shared, slack })
+    }
+}
+
+/// Whether several steps of `stencil` can be pipelined (see [`CudaKernel::Pipeline`]).
+pub(super) fn pipelines<S: Fields, const D: usize>(stencil: &Stencil<S, D>) -> bool {
+    let [stage] = &stencil.stages[..] else { return false };
+    let star = stage.taps().iter().all(|tap| {
+        tap.offset.iter().all(|o| o.abs() <= 1)
+            && tap.offset.iter().filter(|&&o| o != 0).count() <= 1
+    });
+    let faces = stencil.boundaries.0.as_flattened().iter();
+    let exact = faces.clone().all(|b| matches!(b, Boundary::Dirichlet(_) | Boundary::Periodic));
+    // Tiles compute beyond the volume, on anything, where nothing may be reported.
+    let mut unit = Unit::new();
+    stage.cuda(&mut unit);
+    (D == 2 || D == 3)
+        && S::FIELDS.len() == 1
+        && matches!(S::FIELDS[0].kind.size(), 4 | 8)
+        && role_of(&**stage, 0) == Role::Doubled
+        && star
+        && exact
+        && unit.site_of(1).is_none()
+}
+
+/// The shape of single steps beside a pipeline, for what is left of a number of steps.
+fn single(policy: &CudaPolicy) -> CudaPolicy {
+    if policy.kernel != CudaKernel::Pipeline {
+        return *policy;
+    }
+    let vx = policy.cells[0].min(4);
+    let cells = [vx, 2, 4];
+    CudaPolicy { kernel: CudaKernel::Direct, cells, warps: 8, min_blocks: 2, ..*policy }
 }
 
 /// Writes the text of a step of `stencil`. `strided` lets blocks take several tiles along z.
@@ -66,6 +136,8 @@ pub(super) fn step_text<S: Fields, const D: usize>(
     policy: &CudaPolicy,
     strided: bool,
 ) -> StepText {
+    let piped = (policy.kernel == CudaKernel::Pipeline).then_some(policy);
+    let policy = &single(policy).reduced::<D>();
     let mut unit = Unit::new();
     let names: Vec<String> = stencil.stages.iter().map(|stage| stage.cuda(&mut unit)).collect();
     let mut source = unit.source();
@@ -73,6 +145,7 @@ pub(super) fn step_text<S: Fields, const D: usize>(
     source.push_str(match policy.kernel {
         CudaKernel::Direct => DIRECT,
         CudaKernel::March | CudaKernel::Planes => MARCH,
+        CudaKernel::Pipeline => PIPELINE,
     });
     if policy.kernel == CudaKernel::Planes {
         source.push_str(PLANES);
@@ -84,8 +157,20 @@ pub(super) fn step_text<S: Fields, const D: usize>(
         let _ = glue.write(&mut source, functor);
         stages.push(glue.shape);
     }
+    let mut trip = None;
+    if let (Some(policy), [stage]) = (piped, &stencil.stages[..]) {
+        trip = TripShape::of(policy, D, S::FIELDS[0].kind.size());
+        source.push_str(PIPELINE);
+        let _ = write_trip(&mut source, &**stage, &names[0], policy, trip.map_or(0, |t| t.shared));
+    }
     // Each skeleton may stand alone, but the pragma means nothing in a main file.
-    StepText { source: source.replace("#pragma once\n", ""), unit, stages }
+    StepText {
+        source: source.replace("#pragma once\n", ""),
+        unit,
+        stages,
+        trip,
+        warps: policy.warps,
+    }
 }
 
 struct Glue<'a, S: Fields, const D: usize> {
@@ -108,7 +193,7 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
         let roles = (0..S::FIELDS.len()).map(|f| role_of(stage, f)).collect();
         let (ringed, shared) = match policy.kernel {
             CudaKernel::Planes => ring_of::<S>(&reach, policy),
-            CudaKernel::Direct | CudaKernel::March => (Vec::new(), 0),
+            _ => (Vec::new(), 0),
         };
         let shape = StageShape { kernel: format!("ww_stage{number}"), roles, ringed, shared };
         Self { stage, number, policy, strided, reach, shape }
@@ -171,6 +256,7 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
             CudaKernel::Direct => ("direct", ""),
             CudaKernel::March => ("march", ""),
             CudaKernel::Planes => ("planes", "maps, "),
+            CudaKernel::Pipeline => ("pipeline", ""),
         };
         writeln!(text, "  ww::stencil::{skeleton}<{shape}>(fields, {maps}box, element);\n}}")
     }
@@ -227,6 +313,38 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
         text.push_str("    };\n    return all[f];\n  }\n};\n");
         Ok(())
     }
+}
+
+/// Writes the pipelined kernel and its shape.
+fn write_trip<S: Fields, const D: usize>(
+    text: &mut String,
+    stage: &dyn Stage<S, D>,
+    functor: &str,
+    policy: &CudaPolicy,
+    shared: usize,
+) -> std::fmt::Result {
+    let scalar = type_of::<S>(0);
+    let [vx, vy, _] = policy.cells;
+    let CudaPolicy { warps, min_blocks, chunk, prefetch, temporal_depth, .. } = *policy;
+    let (parameter, local) = match stage.parameters_size() {
+        0 => (String::new(), format!("  const {functor} element{{}};\n")),
+        _ => (format!(", const {functor} element"), String::new()),
+    };
+    write!(
+        text,
+        "struct ww_trip_shape {{
+  template <int F>
+  using Type = ww::stencil::pick<F, {scalar}>;
+  using Writes = ww::stencil::indices<0>;
+  static constexpr int dims = {D}, vx = {vx}, vy = {vy}, warps = {warps}, depth = {temporal_depth};
+  static constexpr int chunk = {chunk}, prefetch = {prefetch}, trip_bytes = {shared};
+}};
+extern \"C\" __global__ void __launch_bounds__({threads}, {min_blocks}) ww_trip(const {scalar}* __restrict__ in, {scalar}* __restrict__ out, const ww::stencil::Trip trip{parameter}) {{
+{local}  ww::stencil::pipeline<ww_trip_shape>(in, out, trip, element);
+}}
+",
+        threads = 32 * warps
+    )
 }
 
 /// The C++ name of field `f`'s scalar.
@@ -292,8 +410,24 @@ fn ring_of<S: Fields>(reach: &[Reach], policy: &CudaPolicy) -> (Vec<(usize, [usi
     (ringed, slots * slot)
 }
 
-/// Blocks along the grid's three axes for a sweep over all of `layout`.
+/// Blocks along the grid's three axes for a pipelined trip over all of `layout`.
+pub(super) fn trip_grid<const D: usize>(
+    layout: &Layout,
+    policy: &CudaPolicy,
+    trip: &TripShape,
+) -> [usize; 3] {
+    let [_, z, y, x] = layout.extents;
+    let tiles = x.div_ceil(trip.inner[0]);
+    let chunks = z.div_ceil(policy.chunk.max(1) as usize);
+    match D {
+        2 => [tiles.div_ceil(policy.warps as usize), 1, chunks],
+        _ => [tiles, y.div_ceil(trip.inner[1]), chunks],
+    }
+}
+
+/// Blocks along the grid's three axes for one step over all of `layout`.
 pub(super) fn grid<const D: usize>(layout: &Layout, policy: &CudaPolicy) -> [usize; 3] {
+    let policy = &single(policy).reduced::<D>();
     let [w, z, y, x] = layout.extents;
     let [vx, vy, vz] = policy.cells.map(|cells| cells as usize);
     let (warps, chunk) = (policy.warps as usize, policy.chunk.max(1) as usize);
@@ -318,9 +452,50 @@ pub fn compile_check<S: Fields, const D: usize>(
     arch: &str,
 ) -> Result<Cubin> {
     let policy = policy.shaped::<D>()?;
-    let layout = Layout::of(stencil, extents)?;
+    let layout = layout_of(stencil, extents, &policy)?;
     let strided = grid::<D>(&layout, &policy)[2] > 65_535;
     let text = step_text(stencil, &policy, strided);
     let options = Options { contract: policy.contraction, ..Options::default() };
     compile(&text.source, "a stencil", arch, &options)
+}
+
+/// The layout that `policy` needs.
+///
+/// # Errors
+/// More cells than kernels can index; steps that can't be pipelined.
+pub(super) fn layout_of<S: Fields, const D: usize>(
+    stencil: &Stencil<S, D>,
+    extents: [usize; D],
+    policy: &CudaPolicy,
+) -> Result<Layout> {
+    if policy.kernel != CudaKernel::Pipeline {
+        return Layout::of(stencil, extents, 1, [0; 2]);
+    }
+    let refused = |what: String, remedy: &str| Err(Error::spec(what, remedy));
+    if !pipelines(stencil) {
+        return refused(
+            "several steps a trip of this stencil".into(),
+            "take another kernel: pipelines are for stars of radius one over one scalar of four or \
+             eight bytes, Dirichlet or periodic, without faults",
+        );
+    }
+    let Some(trip) = TripShape::of(policy, D, S::FIELDS[0].kind.size()) else {
+        return refused(
+            format!(
+                "tiles of {:?} cells and {} warps, {} steps deep",
+                policy.cells, policy.warps, policy.temporal_depth
+            ),
+            "take larger tiles or fewer steps: nothing of these remains without their skirts",
+        );
+    };
+    let depth = policy.temporal_depth as usize;
+    for (axis, &n) in extents.iter().enumerate() {
+        if stencil.boundaries.0[axis][0] == Boundary::Periodic && n < depth {
+            return refused(
+                format!("{depth} steps a trip over {n} periodic cells of axis {axis}"),
+                "take no more steps a trip than cells",
+            );
+        }
+    }
+    Layout::of(stencil, extents, depth, trip.slack)
 }

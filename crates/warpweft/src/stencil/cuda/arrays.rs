@@ -1,0 +1,171 @@
+//! The arrays that hold a volume's fields on a device, and which of them is current.
+
+use super::layout::Layout;
+use super::residual::Change;
+use super::text::{Role, role_of};
+use crate::cuda::{Buffer, Element, Rows, Stream, Swizzle, TensorMap, Tiled};
+use crate::element::{Fields, ScalarKind};
+use crate::error::{Error, Result};
+use crate::grid::Volume;
+use crate::stencil::Stencil;
+
+/// Per field none, one or two padded arrays.
+///
+/// A field that is both written and read beside the cell has two, which take turns. So what a step
+/// finds is one of two states: the first array of every field, or the second of those that a step
+/// leaves there.
+#[derive(Debug)]
+pub(super) struct Arrays {
+    pub layout: Layout,
+    kinds: Vec<ScalarKind>,
+    buffers: Vec<Vec<Buffer>>,
+    /// Whether a step leaves the field in the other array.
+    flips: Vec<bool>,
+}
+
+impl Arrays {
+    /// Zeroed arrays for every field that `stencil` uses.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] with the bytes needed and free.
+    pub fn new<S: Fields, const D: usize>(
+        stencil: &Stencil<S, D>,
+        layout: Layout,
+        stream: &Stream,
+    ) -> Result<Self> {
+        let roles = |f: usize| stencil.stages.iter().map(move |stage| role_of(&**stage, f));
+        let fields = 0..S::FIELDS.len();
+        let count = |f: usize| {
+            let arrays = roles(f).map(|role| match role {
+                Role::Unused => 0,
+                Role::Read | Role::InPlace => 1,
+                Role::Doubled => 2,
+            });
+            arrays.max().unwrap_or(0)
+        };
+        let kinds: Vec<_> = S::FIELDS.iter().map(|field| field.kind).collect();
+        let bytes = |f: usize| layout.len * kinds[f].size();
+        let mut needed: usize = fields.clone().map(|f| count(f) * bytes(f)).sum();
+        if stencil.until.is_some() {
+            needed += Change::bytes(&layout);
+        }
+        let (free, _) = stream.device().memory()?;
+        if needed as u64 > free {
+            return Err(Error::Memory {
+                whose: stream.device().label().into(),
+                needed: needed as u64,
+                available: free,
+                remedy: "choose smaller extents, or run on the CPU".into(),
+            });
+        }
+        let mut buffers = Vec::new();
+        for f in fields.clone() {
+            // Pads are read by vector loads, though nothing depends on what they hold.
+            let of_field = (0..count(f)).map(|_| Buffer::zeroed(stream, bytes(f)));
+            buffers.push(of_field.collect::<Result<Vec<_>>>()?);
+        }
+        let doubled = |f: usize| roles(f).filter(|role| *role == Role::Doubled).count();
+        let flips = fields.map(|f| doubled(f) % 2 == 1).collect();
+        Ok(Self { layout, kinds, buffers, flips })
+    }
+
+    /// The fields that have arrays.
+    pub fn fields(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.buffers.len()).filter(|&f| !self.buffers[f].is_empty())
+    }
+
+    /// The arrays of field `f`.
+    pub fn of(&self, f: usize) -> &[Buffer] {
+        &self.buffers[f]
+    }
+
+    /// Whether a step leaves field `f` in its other array.
+    pub fn flips(&self, f: usize) -> bool {
+        self.flips[f]
+    }
+
+    /// Which array of field `f` is current in `state`.
+    pub fn current(&self, f: usize, state: usize) -> usize {
+        if self.flips[f] { state } else { 0 }
+    }
+
+    /// The current array of field `f` in `state`.
+    pub fn now(&self, f: usize, state: usize) -> &Buffer {
+        &self.buffers[f][self.current(f, state)]
+    }
+
+    /// The address of cell (0, 0, 0, 0) in an array of field `f`.
+    pub fn cell(&self, f: usize, array: &Buffer) -> u64 {
+        array.address() + (self.layout.origin * self.kinds[f].size()) as u64
+    }
+
+    /// Array `which` of field `f` as the copy engine sees it, in `dims` dimensions, for tiles of
+    /// `tile` elements and rows.
+    pub fn tensor_map(
+        &self,
+        f: usize,
+        which: usize,
+        tile: [usize; 2],
+        dims: usize,
+    ) -> Result<TensorMap> {
+        let kind = self.kinds[f];
+        let element = match kind.size() {
+            1 => Element::U8,
+            4 => Element::I32,
+            8 => Element::F64,
+            size => {
+                return Err(Error::spec(
+                    format!("{} of {size} bytes by the copy engine", kind.name()),
+                    "take March or Direct for it",
+                ));
+            }
+        };
+        let Layout { extents, ghosts, strides, west, origin, .. } = &self.layout;
+        let padded = |d: usize| (extents[d] + ghosts[d][0] + ghosts[d][1]) as u64;
+        let below = west + (0..3).map(|d| ghosts[d][0] * strides[d]).sum::<usize>();
+        let sizes = [strides[2] as u64, padded(2), padded(1), padded(0)];
+        let steps = [strides[2], strides[1], strides[0]].map(|n| (n * kind.size()) as u64);
+        let tiled = Tiled {
+            element,
+            extents: &sizes[..dims],
+            strides: &steps[..dims - 1],
+            tile: &[tile[0] as u32, tile[1] as u32, 1, 1][..dims],
+            swizzle: Swizzle::None,
+        };
+        TensorMap::tiled(&self.buffers[f][which], (origin - below) * kind.size(), &tiled)
+    }
+
+    /// Copies `volume` into the first arrays.
+    pub fn upload<S: Fields, const D: usize>(
+        &self,
+        stream: &Stream,
+        volume: &Volume<S, D>,
+    ) -> Result<()> {
+        for f in self.fields() {
+            let (extents, rows) = self.layout.interior(self.kinds[f].size());
+            let from = (volume.field_bytes(f), Rows::dense(extents));
+            stream.upload_box(extents, (&self.buffers[f][0], rows), from)?;
+        }
+        Ok(())
+    }
+
+    /// Copies `fields` from the arrays that are current in `state`.
+    pub fn download<S: Fields, const D: usize>(
+        &self,
+        stream: &Stream,
+        state: usize,
+        fields: &[usize],
+        volume: &mut Volume<S, D>,
+    ) -> Result<()> {
+        let (bytes, cells) = (volume.base_mut(), volume.len());
+        for &f in fields {
+            let size = self.kinds[f].size();
+            let (extents, rows) = self.layout.interior(size);
+            // SAFETY: the volume's array of this field, borrowed exclusively.
+            let to = unsafe { std::slice::from_raw_parts_mut(bytes[f], cells * size) };
+            let to = (to, Rows::dense(extents));
+            stream.download_box(extents, (self.now(f, state), rows), to)?;
+        }
+        Ok(())
+    }
+}

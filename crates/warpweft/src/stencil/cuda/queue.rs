@@ -1,0 +1,188 @@
+//! What a step (or a trip of several) puts into a stream: kernels with their arguments.
+
+use super::arrays::Arrays;
+use super::ghosts::{self, At, Which};
+use super::text::{Role, StepText};
+use crate::cuda::{Args, Kernel, Launch, Module, Stream};
+use crate::element::Fields;
+use crate::error::Result;
+use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Stage, Stencil};
+
+/// A launch and its arguments.
+#[derive(Debug)]
+pub(super) struct Queued {
+    kernel: Kernel,
+    launch: Launch,
+    args: Args,
+}
+
+impl Queued {
+    /// Puts it into `stream`.
+    ///
+    /// # Safety
+    /// The arrays that the arguments point to must live until the launch is done.
+    pub unsafe fn launch(&self, stream: &Stream) -> Result<()> {
+        // SAFETY: arguments were put together below for this kernel's parameters; the caller keeps
+        // what they point to.
+        unsafe { stream.launch(&self.kernel, self.launch, &self.args) }
+    }
+}
+
+/// What launches are made of.
+pub(super) struct Queue<'a, S: Fields, const D: usize> {
+    pub stencil: &'a Stencil<S, D>,
+    pub policy: &'a CudaPolicy,
+    pub text: &'a StepText,
+    pub tools: &'a Module,
+    pub arrays: &'a Arrays,
+}
+
+impl<S: Fields, const D: usize> Queue<'_, S, D> {
+    /// The launches of one step that begins in `state`, each over `grid` blocks.
+    pub fn step(
+        &self,
+        kernels: &[Kernel],
+        grid: [u32; 3],
+        warps: u32,
+        state: usize,
+    ) -> Result<Vec<Queued>> {
+        let mut queued = Vec::new();
+        let layout = &self.arrays.layout;
+        let mut now: Vec<usize> =
+            (0..S::FIELDS.len()).map(|f| self.arrays.current(f, state)).collect();
+        for ((stage, shape), kernel) in
+            self.stencil.stages.iter().zip(&self.text.stages).zip(kernels)
+        {
+            let mut args = Args::new();
+            for (f, role) in shape.roles.iter().enumerate() {
+                let array = |which: usize| self.arrays.cell(f, &self.arrays.of(f)[which]);
+                match role {
+                    Role::Unused => {}
+                    Role::Read | Role::InPlace => _ = args.value(array(now[f])),
+                    Role::Doubled => {
+                        args.value(array(now[f]));
+                        args.value(array(1 - now[f]));
+                    }
+                }
+            }
+            for &(f, tile) in &shape.ringed {
+                let dims = if D == 4 { 4 } else { 3 };
+                args.tensor_map(&self.arrays.tensor_map(f, now[f], tile, dims)?);
+            }
+            if self.policy.kernel == CudaKernel::Planes {
+                let below = layout.ghosts.map(|depth| depth[0] as i32);
+                // Coordinates (w, z, y, x) of cell (0, 0, 0, 0).
+                args.value([below[0], below[1], below[2], layout.west as i32]);
+            }
+            args.blob(&self.whole_box(), 8);
+            element_argument(&mut args, &**stage);
+            let launch = Launch::new(grid, [32, warps, 1]).shared(shape.shared as u32);
+            queued.push(Queued { kernel: kernel.clone(), launch, args });
+            for (f, role) in shape.roles.iter().enumerate() {
+                if *role == Role::Doubled {
+                    now[f] = 1 - now[f];
+                }
+            }
+            queued.extend(self.renew(stage.writes(), &now)?);
+        }
+        Ok(queued)
+    }
+
+    /// The launches of a trip of several steps that begins in `state`.
+    pub fn trip(
+        &self,
+        kernel: &Kernel,
+        grid: [u32; 3],
+        shared: usize,
+        state: usize,
+    ) -> Result<Vec<Queued>> {
+        let mut args = Args::new();
+        let array = |which: usize| self.arrays.cell(0, &self.arrays.of(0)[which]);
+        args.value(array(state));
+        args.value(array(1 - state));
+        let layout = &self.arrays.layout;
+        // `struct Trip`: z, y and x of extents and of the cells that are not held.
+        let extents = [layout.extents[1], layout.extents[2], layout.extents[3]].map(|n| n as i32);
+        let fixed = |axis: usize, side: usize| {
+            let axis = super::layout::axes::<D>()[axis + 1]?;
+            matches!(self.stencil.boundaries.0[axis][side], Boundary::Dirichlet(_)).then_some(())
+        };
+        // Half the range, so that sums with it do not overflow.
+        let far = i32::MAX / 2;
+        let low: [i32; 3] = std::array::from_fn(|d| fixed(d, 0).map_or(-far, |()| 0));
+        let high: [i32; 3] = std::array::from_fn(|d| fixed(d, 1).map_or(far, |()| extents[d]));
+        let mut trip: Vec<u8> =
+            [extents, low, high].as_flattened().iter().flat_map(|n| n.to_ne_bytes()).collect();
+        trip.resize(trip.len().next_multiple_of(8), 0);
+        trip.extend(layout.strides[1..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));
+        args.blob(&trip, 8);
+        element_argument(&mut args, &*self.stencil.stages[0]);
+        let launch = Launch::new(grid, [32, self.policy.warps, 1]).shared(shared as u32);
+        let mut queued = vec![Queued { kernel: kernel.clone(), launch, args }];
+        queued.extend(self.renew(&[0], &[1 - state])?);
+        Ok(queued)
+    }
+
+    /// The launch that renews the ghosts of those of `fields` that are read beside a cell, in the
+    /// arrays `now`.
+    pub fn renew(&self, fields: &[usize], now: &[usize]) -> Result<Option<Queued>> {
+        let taps = || self.stencil.stages.iter().flat_map(|stage| stage.taps());
+        let beside = |f: usize, axes: usize| {
+            taps()
+                .any(|tap| tap.field == f && tap.offset.iter().filter(|&&o| o != 0).count() >= axes)
+        };
+        let haloed: Vec<_> = fields.iter().copied().filter(|&f| beside(f, 1)).collect();
+        // Stars need no edges and corners, but several steps of a star do.
+        let corners = self.policy.temporal_depth > 1 || haloed.iter().any(|&f| beside(f, 2));
+        let which = if corners { Which::All } else { Which::Faces };
+        let at: Vec<_> = haloed.iter().map(|&f| (f, self.arrays.of(f)[now[f]].address())).collect();
+        self.ghosts(which, &at)
+    }
+
+    /// The launch that writes `which` ghosts of the arrays `at`.
+    pub fn ghosts(&self, which: Which, at: &[At]) -> Result<Option<Queued>> {
+        let boundaries = &self.stencil.boundaries;
+        let made = ghosts::launch::<S, D>(&self.arrays.layout, boundaries, which, at);
+        made.map(|(launch, args)| {
+            Ok(Queued { kernel: self.tools.kernel("ww_ghosts")?, launch, args })
+        })
+        .transpose()
+    }
+
+    /// What gives every ghost of the first state its value, and fixed ones of both.
+    pub fn first_ghosts(&self) -> Result<Vec<Queued>> {
+        let mut queued = Vec::new();
+        let fields: Vec<_> = self.arrays.fields().collect();
+        for which in 0..2 {
+            let arrays = fields.iter().filter_map(|&f| Some((f, self.arrays.of(f).get(which)?)));
+            let at: Vec<_> = arrays.map(|(f, array)| (f, array.address())).collect();
+            queued.extend(self.ghosts(Which::Fixed, &at)?);
+        }
+        queued.extend(self.renew(&fields, &vec![0; S::FIELDS.len()])?);
+        Ok(queued)
+    }
+
+    /// `struct Box` over the whole volume.
+    fn whole_box(&self) -> Vec<u8> {
+        let layout = &self.arrays.layout;
+        let mut bytes = vec![0; 16];
+        bytes.extend(layout.extents.iter().flat_map(|&n| (n as i32).to_ne_bytes()));
+        bytes.extend(layout.strides[..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));
+        bytes
+    }
+}
+
+/// Adds the stage's parameters, if it has any, as the kernel's last argument.
+fn element_argument<S: Fields, const D: usize>(args: &mut Args, stage: &dyn Stage<S, D>) {
+    let mut bytes = vec![0u8; stage.parameters_size()];
+    if bytes.is_empty() {
+        return;
+    }
+    // SAFETY: the stage says that so many bytes are there; where the struct has padding, the
+    // kernel doesn't look at it.
+    unsafe {
+        let from = stage.parameters().cast::<u8>();
+        std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), bytes.len());
+    }
+    args.blob(&bytes, 16);
+}
