@@ -8,6 +8,8 @@
 
 mod arrays;
 mod ghosts;
+#[cfg(test)]
+mod host;
 mod layout;
 mod policy;
 mod queue;

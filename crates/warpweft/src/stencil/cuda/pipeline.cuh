@@ -41,7 +41,9 @@ struct Tile {
   static constexpr int slots = S::prefetch + 1;
 };
 
-WW_FN void copy_word(unsigned to, const void* from) {
+#if WW_DEVICE
+using shared_at = unsigned;
+WW_FN void copy_word(shared_at to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
 WW_FN void close_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
@@ -49,6 +51,13 @@ template <int N>
 WW_FN void await_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
+#else
+using shared_at = usize;
+WW_FN void copy_word(shared_at to, const void* from) { memcpy(reinterpret_cast<void*>(to), from, 16); }
+WW_FN void close_copies() {}
+template <int N>
+WW_FN void await_copies() {}
+#endif
 
 // Cell (i, j) of a thread's plane: the plane itself, its neighbours along z, and what lies around it.
 template <class S>
@@ -84,7 +93,7 @@ struct Pipeline {
   T level[S::depth][2][S::vy][S::vx];  // planes of levels 0 .. depth - 1, newest by parity
   const T* in;                         // the thread's cells of the next plane to request
   T* out;                              // the thread's cells of the next plane to finish
-  unsigned ring;                       // the thread's first word in shared memory
+  shared_at ring;                      // the thread's first word in shared memory
   int slot, x, first, end;
   unsigned held;       // bit i·vx + j: cell (i, j) keeps its value
   unsigned inner_row;  // bit i: row i is stored
@@ -246,7 +255,7 @@ WW_FN void pipeline(const T* in, T* out, const Trip& trip, const E& element) {
   if (G::flat && tile_x + G::skirt_x >= trip.extent[2]) return;
   Pipeline<S> p{trip, shared_memory};
   p.x = tile_x + lane * S::vx;
-  const int y = tile_y + warp * S::vy;
+  const int y = G::flat ? 0 : tile_y + warp * S::vy;
   p.first = int(blockIdx.z) * S::chunk;
   p.end = lower(p.first + S::chunk, trip.extent[0]);
   p.held = p.inner_row = p.inner_word = 0;
@@ -268,7 +277,7 @@ WW_FN void pipeline(const T* in, T* out, const Trip& trip, const E& element) {
   const i64 at = i64(y) * trip.y + p.x;
   p.in = in + i64(p.first - S::depth) * trip.z + at;
   p.out = out + i64(p.first - 2 * S::depth) * trip.z + at;
-  p.ring = unsigned(__cvta_generic_to_shared(shared_memory)) + G::edges + warp * (G::words * 512) + lane * 16;
+  p.ring = shared_at(__cvta_generic_to_shared(shared_memory)) + G::edges + warp * (G::words * 512) + lane * 16;
   p.slot = 0;
 #pragma unroll
   for (int t = 0; t < S::depth; t++) {

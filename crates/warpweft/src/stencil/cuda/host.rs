@@ -1,0 +1,256 @@
+//! The skeletons run by the host's compiler, thread for thread: the kernels' indexing is checked
+//! on machines with no GPU. The copy engine's ring has no such stand-in.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::layout::Layout;
+use super::text::{grid, layout_of, step_text, trip_grid};
+use crate::element::Scalar;
+use crate::grid::Volume;
+use crate::prelude::*;
+use crate::stencil::{Boundaries, CudaKernel, CudaPolicy, Source, StencilElement, reference};
+
+/// Advances `volume` as the device would by one launch; `None` without a C++ compiler.
+fn launch<T: Scalar, const D: usize>(
+    stencil: &Stencil<T, D>,
+    volume: &Volume<T, D>,
+    policy: &CudaPolicy,
+    folder: &Path,
+) -> Option<Volume<T, D>> {
+    let policy = policy.shaped::<D>().unwrap();
+    let layout = layout_of(stencil, volume.extents(), &policy).unwrap();
+    let text = step_text(stencil, &policy, false);
+    let (kernel, blocks, warps, waits) = match &text.trip {
+        Some(shape) => ("ww_trip", trip_grid::<D>(&layout, &policy, shape), policy.warps, true),
+        None => ("ww_stage0", grid::<D>(&layout, &policy), text.warps, false),
+    };
+    let [gx, gy, gz] = blocks;
+    let size = T::KIND.size();
+    let ([w, z, y, x], [sw, sz, sy, _]) = (layout.extents, layout.strides);
+    let fixed = |axis: usize| {
+        let axis = super::layout::axes::<D>()[axis + 1];
+        axis.is_some_and(|axis| matches!(stencil.boundaries.0[axis][0], Boundary::Dirichlet(_)))
+    };
+    let hold = |side: usize| -> Vec<String> {
+        let extents = [z, y, x];
+        let value = |d| match (fixed(d), side) {
+            (false, 0) => "-1000000000".into(),
+            (false, _) => "1000000000".into(),
+            (true, 0) => "0".into(),
+            (true, _) => format!("{}", extents[d]),
+        };
+        (0..3).map(value).collect()
+    };
+    let trip = format!(
+        "ww::stencil::Trip trip{{{{{z}, {y}, {x}}}, {{{}}}, {{{}}}, {sz}, {sy}}};",
+        hold(0).join(", "),
+        hold(1).join(", ")
+    );
+    let setup = match &text.trip {
+        Some(_) => trip,
+        None => format!(
+            "ww::stencil::Box box{{{{0, 0, 0, 0}}, {{{w}, {z}, {y}, {x}}}, {sw}, {sz}, {sy}}};"
+        ),
+    };
+    let args = if text.trip.is_some() { "in, out, trip" } else { "in, out, box" };
+    let parameters = stencil.stages[0].parameters_size();
+    let functor = stencil.stages[0].name();
+    let scalar =
+        if T::KIND.name() == "bool" { "bool".into() } else { format!("ww::{}", T::KIND.name()) };
+    let main = format!(
+        "namespace ww::stencil {{ alignas(128) char shared_memory[1 << 20]; }}
+int main(int, char** names) {{
+  std::vector<uint4> a({len} * {size} / 16 + 2), b(a.size());
+  std::vector<char> element({parameters} + 1);
+  FILE* file = fopen(names[1], \"rb\");
+  if (!file || fread(a.data(), {size}, {len}, file) != {len}) return 1;
+  b = a;
+  if (fread(element.data(), 1, {parameters}, file) != {parameters}) return 2;
+  fclose(file);
+  auto* in = reinterpret_cast<{scalar}*>(a.data()) + {origin};
+  auto* out = reinterpret_cast<{scalar}*>(b.data()) + {origin};
+  {setup}
+  {functor} f;
+  memcpy(&f, element.data(), sizeof f);
+  run_grid({{{gx}, {gy}, {gz}}}, {{32, {warps}, 1}}, {waits}, [&] {{ {kernel}({args}, f); }});
+  file = fopen(names[2], \"wb\");
+  return !file || fwrite(b.data(), {size}, {len}, file) != {len} || fclose(file);
+}}
+",
+        len = layout.len,
+        origin = layout.origin,
+    );
+    let source = [include_str!("host.cuh"), &text.source, &main].concat();
+    let (cpp, program) = (folder.join("sweep.cpp"), folder.join("sweep"));
+    std::fs::write(&cpp, source).unwrap();
+    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
+    let compiled = Command::new(compiler)
+        .args(["-std=c++17", "-O1", "-ffp-contract=off", "-w", "-pthread", "-o"])
+        .args([&program, &cpp])
+        .output();
+    let Ok(compiled) = compiled else { return None };
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+
+    let (from, to) = (folder.join("in"), folder.join("out"));
+    let mut bytes = padded(&stencil.boundaries, volume, &layout);
+    // SAFETY: the element's parameters, as many bytes as it says.
+    bytes.extend_from_slice(unsafe {
+        std::slice::from_raw_parts(stencil.stages[0].parameters().cast::<u8>(), parameters)
+    });
+    std::fs::write(&from, bytes).unwrap();
+    let run = Command::new(&program).args([&from, &to]).status().unwrap();
+    assert!(run.success(), "{run}");
+    let bytes = std::fs::read(&to).unwrap();
+    let mut result = volume.clone();
+    let (stride, offsets) = (layout.strides, [w, z, y, x]);
+    let cells = result.len();
+    for index in 0..cells {
+        let mut rest = index;
+        let mut at = layout.origin;
+        for d in (0..4).rev() {
+            at += rest % offsets[d] * stride[d];
+            rest /= offsets[d];
+        }
+        // SAFETY: one scalar's bytes from an array of them, to its cell.
+        result.as_mut_slice()[index] =
+            unsafe { std::ptr::read_unaligned(bytes[at * size..].as_ptr().cast()) };
+    }
+    Some(result)
+}
+
+/// The bytes of the padded array: ghosts looked up through the boundaries, pads all ones.
+fn padded<T: Scalar, const D: usize>(
+    boundaries: &Boundaries<D>,
+    volume: &Volume<T, D>,
+    layout: &Layout,
+) -> Vec<u8> {
+    let size = T::KIND.size();
+    let mut bytes = vec![0xff; layout.len * size];
+    let axes = super::layout::axes::<D>();
+    let range = |d: usize| {
+        let [low, high] = layout.ghosts[d].map(|n| n as isize);
+        -low..layout.extents[d] as isize + high
+    };
+    for w in range(0) {
+        for z in range(1) {
+            for y in range(2) {
+                for x in range(3) {
+                    let at = [w, z, y, x];
+                    let mut from = [0; D];
+                    let mut fixed = None;
+                    for (d, axis) in axes.into_iter().enumerate() {
+                        let Some(axis) = axis else { continue };
+                        match boundaries.source(axis, at[d], layout.extents[d]) {
+                            Source::Cell(cell) => from[axis] = cell,
+                            Source::Value(value) => fixed = fixed.or(Some(value)),
+                        }
+                    }
+                    let cell = match fixed {
+                        Some(value) => T::from_f64(value),
+                        None => volume.get(from).unwrap(),
+                    };
+                    let index = layout.origin as isize
+                        + (0..4).map(|d| at[d] * layout.strides[d] as isize).sum::<isize>();
+                    let to = &mut bytes[index as usize * size..][..size];
+                    // SAFETY: a scalar has as many bytes as its kind says.
+                    to.copy_from_slice(unsafe {
+                        std::slice::from_raw_parts((&raw const cell).cast::<u8>(), size)
+                    });
+                }
+            }
+        }
+    }
+    bytes
+}
+
+fn policy(kernel: CudaKernel, cells: [u32; 3], warps: u32) -> CudaPolicy {
+    CudaPolicy {
+        kernel,
+        cells,
+        warps,
+        min_blocks: 1,
+        chunk: 5,
+        prefetch: 2,
+        temporal_depth: 1,
+        contraction: false,
+    }
+}
+
+fn pipe(cells: [u32; 3], warps: u32, temporal_depth: u32) -> CudaPolicy {
+    CudaPolicy { temporal_depth, ..policy(CudaKernel::Pipeline, cells, warps) }
+}
+
+/// One launch of every policy under every boundary, bitwise.
+fn check<T: Scalar, const D: usize>(
+    element: impl StencilElement<D, State = T>,
+    extents: [usize; D],
+    policies: &[CudaPolicy],
+) {
+    let start = Volume::from_fn(extents, |at| {
+        let mixed = at.iter().fold(17u64, |h, &i| {
+            (h ^ i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
+        });
+        T::from_f64((mixed >> 44) as f64 / 4096.0)
+    });
+    let folder = tempfile::tempdir().unwrap();
+    for boundary in [Boundary::Dirichlet(3.0), Boundary::Periodic, Boundary::Mirror] {
+        let stencil = Stencil::of(element).boundary(boundary);
+        for policy in policies {
+            if policy.temporal_depth > 1 && boundary == Boundary::Mirror {
+                continue;
+            }
+            let mut expect = start.clone();
+            reference(&stencil, &mut expect, u64::from(policy.temporal_depth)).unwrap();
+            let Some(found) = launch(&stencil, &start, policy, folder.path()) else {
+                return println!("skipped: no C++ compiler");
+            };
+            let (found, expect) = (found.as_slice(), expect.as_slice());
+            let bad: Vec<_> = (0..found.len()).filter(|&i| found[i] != expect[i]).collect();
+            assert!(
+                bad.is_empty(),
+                "{} cells of {extents:?} differ with {boundary:?}, {policy:?}: {:?}",
+                bad.len(),
+                bad.iter().map(|i| i / extents[D - 1]).collect::<std::collections::BTreeSet<_>>()
+            );
+        }
+    }
+}
+
+#[stencil]
+fn flat(u: Near<f32, 2>, rate: f32) -> f32 {
+    let across = 0.3 * u[[0, -1]] + 0.2 * u[[0, 1]];
+    u[[0, 0]] + rate * (across + 0.7 * u[[-1, 0]] - 0.4 * u[[1, 0]])
+}
+
+#[stencil]
+fn deep(u: Near<f64, 3>, rate: f64) -> f64 {
+    let across = 0.3 * u[[0, 0, -1]] + 0.2 * u[[0, 0, 1]] + 0.1 * u[[0, 1, 0]];
+    u[[0, 0, 0]] + rate * (across + 0.7 * u[[-1, 0, 0]] - 0.4 * u[[1, 0, 0]] - u[[0, -1, 0]])
+}
+
+#[stencil]
+fn skew(u: Near<i32, 3>, by: i32) -> i32 {
+    u[[0, 0, 0]] * by + u[[-1, 2, 0]] - u[[2, 0, -3]] * 5 + u[[0, 0, 1]] + u[[1, -1, 1]]
+}
+
+#[test]
+fn direct_and_march() {
+    let policies = [
+        policy(CudaKernel::Direct, [4, 2, 2], 2),
+        policy(CudaKernel::Direct, [1, 3, 1], 3),
+        policy(CudaKernel::March, [2, 2, 1], 2),
+    ];
+    check(skew(3), [7, 6, 75], &policies);
+    check(deep(0.25), [7, 6, 75], &policies[..2]);
+}
+
+#[test]
+fn pipelines_of_planes() {
+    check(flat(0.25), [23, 250], &[pipe([4, 1, 1], 2, 4), pipe([4, 1, 1], 1, 8)]);
+}
+
+#[test]
+fn pipelines_of_volumes() {
+    check(deep(0.25), [9, 27, 190], &[pipe([2, 3, 1], 4, 2)]);
+}
