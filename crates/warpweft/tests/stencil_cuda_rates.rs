@@ -109,12 +109,10 @@ fn bars() {
         zero,
         [768; 3],
         &[
-            shape(Direct, [4, 2, 4], 8, 2),
-            shape(Direct, [4, 1, 8], 8, 2),
-            shape(Direct, [4, 2, 8], 4, 4),
+            shape(Direct, [4, 2, 8], 8, 2),
+            shape(Direct, [4, 4, 4], 8, 2),
+            shape(Direct, [4, 2, 4], 8, 3),
             shape(March, [4, 2, 1], 16, 2),
-            shape(March, [4, 2, 1], 8, 4),
-            shape(Planes, [4, 2, 1], 16, 2),
         ],
     );
     let seven64 = best(
@@ -125,8 +123,14 @@ fn bars() {
         &[
             shape(Direct, [2, 2, 8], 8, 2),
             shape(Direct, [2, 2, 4], 8, 2),
-            shape(March, [2, 2, 1], 16, 2),
-            shape(March, [4, 1, 1], 8, 3),
+            shape(Direct, [2, 2, 4], 8, 3),
+            shape(Direct, [2, 4, 4], 8, 2),
+            shape(Direct, [4, 2, 4], 8, 2),
+            CudaPolicy { chunk: 16, ..shape(March, [2, 2, 1], 8, 3) },
+            CudaPolicy { chunk: 96, ..shape(March, [2, 2, 1], 8, 3) },
+            CudaPolicy { chunk: 16, ..shape(March, [4, 1, 1], 8, 3) },
+            CudaPolicy { chunk: 96, ..shape(March, [4, 1, 1], 8, 3) },
+            CudaPolicy { chunk: 96, ..shape(Planes, [2, 2, 1], 8, 3) },
         ],
     );
     let five = best(

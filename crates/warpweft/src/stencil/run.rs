@@ -236,7 +236,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             executor: Box::new(executor),
             devices: vec![gpu.label()],
             policy: Policy::Cuda(policy),
-            depth: 1,
+            depth: u64::from(policy.temporal_depth),
             bandwidth: probe.and_then(|probe| probe.gpu(number)?.bandwidth()),
             known_rate,
             cells_a_second: CELLS_A_SECOND[1],

@@ -2,7 +2,8 @@
 // loads through L1, and the compiler merges the loads that cells share. Any fields, any footprint.
 //
 // Grid:   (tiles of x, tiles of y, tiles of z × extent of w), origin at the region's low corner
-//         rounded down to vx cells.
+//         rounded down to vx cells. In three dimensions tiles of y come in groups, and the third axis
+//         is groups × tiles of z: what neighbours along z share is then still in the L2 cache.
 // Block:  32 lanes along x, `warps` along y (3D, 4D), along z (2D) or along x (1D).
 // Shared: none.
 // Invariant: a field that is read anywhere but at the cell itself is not written by this launch.
@@ -61,9 +62,11 @@ WW_FN void direct(const Pointers<S>& fields, const Box& box, const E& element) {
   const int lane = threadIdx.x, warp = threadIdx.y;
   const int column = S::dims == 1 ? blockIdx.x * S::warps + warp : blockIdx.x;
   const int x = (box.low[3] / S::vx + column * 32 + lane) * S::vx;
-  const int y = S::dims >= 3 ? box.low[2] + int(blockIdx.y * S::warps + warp) * S::vy : 0;
-  if (x >= box.high[3] || y >= box.high[2]) return;
   const int tiles = (box.high[1] - box.low[1] + S::vz - 1) / S::vz;
+  const int group = S::dims == 3 && !S::strided ? blockIdx.z / tiles : 0;
+  const int tile_y = group * gridDim.y + blockIdx.y;
+  const int y = S::dims >= 3 ? box.low[2] + (tile_y * S::warps + warp) * S::vy : 0;
+  if (x >= box.high[3] || y >= box.high[2]) return;
   if (S::dims == 4) {
     // The last two axes of four share the grid's third, which ends at 65,535.
     const i64 all = i64(tiles) * (box.high[0] - box.low[0]);
@@ -77,7 +80,7 @@ WW_FN void direct(const Pointers<S>& fields, const Box& box, const E& element) {
       direct_tile<S>(fields, box, element, 0, box.low[1] + t * S::vz, y, x);
     }
   } else {
-    const int t = S::dims == 2 ? blockIdx.z * S::warps + warp : blockIdx.z;
+    const int t = S::dims == 2 ? blockIdx.z * S::warps + warp : blockIdx.z - group * tiles;
     if (t < tiles) direct_tile<S>(fields, box, element, 0, box.low[1] + t * S::vz, y, x);
   }
 }

@@ -5,7 +5,7 @@
 //! eight-byte ones, the copy engine's ring for wide ones.
 
 use super::layout::axes;
-use super::text::{grid, layout_of, step_text};
+use super::text::{cell_bytes, grid, layout_of, step_text};
 use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::stencil::{CudaKernel, CudaPolicy, Stencil};
@@ -96,7 +96,9 @@ impl CudaPolicy {
             policy = shape(CudaKernel::March, [vx, 1, 1], 8, 3);
         }
         // A small grid needs more blocks rather than more work in each.
-        while grid::<D>(&layout, &policy).iter().product::<usize>() < ENOUGH_BLOCKS {
+        while grid::<D>(&layout, &policy, cell_bytes(stencil)).iter().product::<usize>()
+            < ENOUGH_BLOCKS
+        {
             let [_, vy, vz] = &mut policy.cells;
             if policy.kernel != CudaKernel::Direct && policy.chunk > 8 {
                 policy.chunk /= 2;
