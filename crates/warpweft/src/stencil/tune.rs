@@ -196,7 +196,8 @@ impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
         let space = Space::new(vec![axis], |_| true);
         let found = exhaustive(&space, budget, &mut |values, best| {
             let policy = candidates[values[0]];
-            self.trial(1, 1e11, best, |volume, checked| {
+            let depth = u64::from(policy.temporal_depth);
+            self.trial(depth, 1e11, best, |volume, checked| {
                 // Contraction changes bits by design, so the check is of the same shape without.
                 let contraction = policy.contraction && !checked;
                 CudaSweeps::new(stencil, volume, &CudaPolicy { contraction, ..policy }, &device)

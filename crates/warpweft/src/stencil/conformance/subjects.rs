@@ -77,7 +77,8 @@ impl OnGpu {
     }
 }
 
-const SKELETONS: [CudaKernel; 3] = [CudaKernel::Direct, CudaKernel::March, CudaKernel::Planes];
+const SKELETONS: [CudaKernel; 4] =
+    [CudaKernel::Direct, CudaKernel::March, CudaKernel::Planes, CudaKernel::Pipeline];
 
 impl Subject for OnGpu {
     fn ways(&self) -> Vec<String> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::layout::Layout;
-use super::text::{cell_bytes, grid, layout_of, step_text, trip_grid};
+use super::text::{grid, layout_of, step_text, trip_grid};
 use crate::element::Scalar;
 use crate::grid::Volume;
 use crate::prelude::*;
@@ -23,7 +23,7 @@ fn launch<T: Scalar, const D: usize>(
     let text = step_text(stencil, &policy, false);
     let (kernel, blocks, warps, waits) = match &text.trip {
         Some(shape) => ("ww_trip", trip_grid::<D>(&layout, &policy, shape), policy.warps, true),
-        None => ("ww_stage0", grid::<D>(&layout, &policy, cell_bytes(stencil)), text.warps, false),
+        None => ("ww_stage0", grid::<D>(&layout, &policy), text.warps, false),
     };
     let [gx, gy, gz] = blocks;
     let size = T::KIND.size();

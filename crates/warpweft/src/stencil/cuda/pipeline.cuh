@@ -116,9 +116,10 @@ struct Pipeline {
     return reinterpret_cast<T*>(shared) + row * G::columns + int(threadIdx.x) * S::vx;
   }
 
-  // Takes plane s in and finishes plane s - depth. With `Edge` some cell may be held, or some level's
-  // plane, or be outside the chunk.
-  template <int Parity, bool Edge, class E>
+  // Takes plane s in and finishes plane s - depth. With `Edge` some cell of a plane may be held; with
+  // `Check` some level's plane may be held or outside the chunk. A check is a branch a level, and keeps
+  // the compiler from interleaving the levels.
+  template <int Parity, bool Edge, bool Check, class E>
   WW_FN void step(int s, const E& element) {
     T next[S::vy][S::vx];
     const int warp = threadIdx.y;
@@ -166,7 +167,7 @@ struct Pipeline {
           }
         }
       }
-      if constexpr (Edge) {
+      if constexpr (Check) {
         const int z = s - t - 1;
         if (z < trip.hold_low[0] || z >= trip.hold_high[0]) {
 #pragma unroll
@@ -192,7 +193,7 @@ struct Pipeline {
         }
       }
     }
-    if (!Edge || (s - S::depth >= first && s - S::depth < end)) store(next);
+    if (!Check || (s - S::depth >= first && s - S::depth < end)) store(next);
     out += trip.z;
     if constexpr (!G::flat) __syncthreads();
   }
@@ -220,23 +221,32 @@ struct Pipeline {
   WW_FN void run(bool edge, const E& element) {
     int s = first - S::depth;
     const int after = end + S::depth;
-    // Steps in which every level's plane is computed and the last level's stored: never in edge tiles.
-    const int low = edge ? after : higher(S::depth + trip.hold_low[0], first + S::depth);
+    // Steps in which every level's plane is computed and the last level's stored.
+    const int low = higher(S::depth + trip.hold_low[0], first + S::depth);
     const int high = lower(trip.hold_high[0], end - 1 + S::depth);
-    // Loops of their own, so that registers are allotted to the common one alone.
+    // Loops of their own, so that registers are allotted to each alone.
 #pragma unroll 1
     while (s < after) {
 #pragma unroll 1
       while (s < after && (s < low || s >= high)) {
-        step<0, true>(s, element);
-        step<1, true>(s + 1, element);
+        step<0, true, true>(s, element);
+        step<1, true, true>(s + 1, element);
         s += 2;
       }
+      if (edge) {
 #pragma unroll 1
-      while (s >= low && s < high) {
-        step<0, false>(s, element);
-        step<1, false>(s + 1, element);
-        s += 2;
+        while (s >= low && s < high) {
+          step<0, true, false>(s, element);
+          step<1, true, false>(s + 1, element);
+          s += 2;
+        }
+      } else {
+#pragma unroll 1
+        while (s >= low && s < high) {
+          step<0, false, false>(s, element);
+          step<1, false, false>(s + 1, element);
+          s += 2;
+        }
       }
     }
   }

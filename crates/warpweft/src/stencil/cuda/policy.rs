@@ -5,7 +5,7 @@
 //! eight-byte ones, the copy engine's ring for wide ones.
 
 use super::layout::axes;
-use super::text::{cell_bytes, grid, layout_of, step_text};
+use super::text::{grid, layout_of, step_text};
 use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::stencil::{CudaKernel, CudaPolicy, Stencil};
@@ -28,6 +28,8 @@ struct Problem {
     taps: usize,
     /// Cells along x.
     row: usize,
+    /// Cells in all.
+    cells: usize,
     /// Whether there is a copy engine, and every field is of a size that it takes.
     ring: bool,
 }
@@ -54,6 +56,7 @@ impl Problem {
             fields: (0..S::FIELDS.len()).filter(|&f| used(f)).count(),
             taps: stencil.stages.iter().map(|stage| stage.taps().len()).max().unwrap_or(0),
             row: x.map_or(1, |axis| extents[axis]),
+            cells: extents.iter().product(),
             ring: D >= 3 && capability >= (9, 0) && sizes().all(|size| size != 2),
         }
     }
@@ -82,23 +85,19 @@ impl CudaPolicy {
             2 => shape(CudaKernel::Direct, [vx, 1, 4], 8, 2),
             _ if problem.fields > 2 => shape(CudaKernel::Direct, [vx, 1, 2], 8, 2),
             _ if wide && problem.ring => {
-                CudaPolicy { prefetch: 3, ..shape(CudaKernel::Planes, [vx, 2, 1], 16, 1) }
+                let planes = shape(CudaKernel::Planes, [vx, 2, 1], 16, 1);
+                CudaPolicy { chunk: 96, prefetch: 4, ..planes }
             }
             _ if wide => shape(CudaKernel::March, [vx, 1, 1], 8, 3),
-            _ if problem.size == 8 => shape(CudaKernel::March, [vx, 2, 1], 8, 3),
             _ if problem.taps > 16 => shape(CudaKernel::Direct, [vx, 2, 2], 8, 2),
             _ => shape(CudaKernel::Direct, [vx, 2, 4], 8, 2),
         };
         let Ok(layout) = layout_of(stencil, extents, &policy) else { return policy };
-        if policy.kernel == CudaKernel::Planes
-            && step_text(stencil, &policy, false).stages.iter().any(|s| s.shared > RING_BYTES)
-        {
+        if !ring_fits(stencil, &policy) {
             policy = shape(CudaKernel::March, [vx, 1, 1], 8, 3);
         }
         // A small grid needs more blocks rather than more work in each.
-        while grid::<D>(&layout, &policy, cell_bytes(stencil)).iter().product::<usize>()
-            < ENOUGH_BLOCKS
-        {
+        while grid::<D>(&layout, &policy).iter().product::<usize>() < ENOUGH_BLOCKS {
             let [_, vy, vz] = &mut policy.cells;
             if policy.kernel != CudaKernel::Direct && policy.chunk > 8 {
                 policy.chunk /= 2;
@@ -115,8 +114,9 @@ impl CudaPolicy {
         policy
     }
 
-    /// What a tuner should try; the default is the first. Every one compiles for this capability,
-    /// but some may spill registers: see [`super::CudaSweeps::local_bytes`].
+    /// What a tuner should try, the most promising first; the default is the first of all. Every one
+    /// compiles for this capability, but some may spill registers: see
+    /// [`super::CudaSweeps::local_bytes`].
     pub fn candidates<S: Fields, const D: usize>(
         stencil: &Stencil<S, D>,
         extents: [usize; D],
@@ -126,42 +126,45 @@ impl CudaPolicy {
         let vx = problem.vector();
         let mut all = vec![Self::default_for(stencil, extents, capability)];
         let mut add = |policy: CudaPolicy| {
-            if policy.shaped::<D>().is_ok_and(|shaped| shaped == policy) && !all.contains(&policy) {
+            let possible = policy.shaped::<D>().is_ok_and(|shaped| shaped == policy)
+                && layout_of(stencil, extents, &policy).is_ok()
+                && ring_fits(stencil, &policy);
+            if possible && !all.contains(&policy) {
                 all.push(policy);
             }
         };
-        let vxs: Vec<u32> = [vx, 2 * vx]
-            .into_iter()
-            .filter(|&v| v as usize * 32 <= problem.row.next_power_of_two())
-            .collect();
-        for vx in vxs.iter().copied().chain((vxs.is_empty()).then_some(1)) {
-            for (vy, vz) in [(1, 1), (1, 2), (1, 4), (1, 8), (2, 2), (2, 4), (2, 8), (4, 4)] {
-                for (warps, blocks) in [(4, 2), (8, 2), (8, 3)] {
-                    add(shape(CudaKernel::Direct, [vx, vy, vz], warps, blocks));
-                }
+        for policy in pipelines_to_try(&problem) {
+            add(policy);
+        }
+        for (kernel, vy, vz, warps, blocks) in [
+            (CudaKernel::Direct, 2, 4, 8, 2),
+            (CudaKernel::Direct, 1, 4, 8, 2),
+            (CudaKernel::March, 2, 1, 8, 3),
+            (CudaKernel::Planes, 2, 1, 16, 1),
+        ] {
+            let prefetch = if kernel == CudaKernel::Planes { 3 } else { 0 };
+            add(CudaPolicy { prefetch, ..shape(kernel, [vx, vy, vz], warps, blocks) });
+        }
+        for (vy, vz) in [(2, 8), (1, 8), (2, 2), (1, 2), (1, 1), (4, 4), (1, 4), (2, 4)] {
+            for (warps, blocks) in [(8, 2), (4, 4), (8, 3)] {
+                add(shape(CudaKernel::Direct, [vx, vy, vz], warps, blocks));
             }
         }
-        if problem.dims >= 2 {
-            for (vy, warps, blocks) in [(1, 8, 3), (2, 8, 3), (2, 16, 2), (2, 8, 2), (1, 4, 4)] {
-                for chunk in [16, 48, 96] {
-                    add(CudaPolicy {
-                        chunk,
-                        ..shape(CudaKernel::March, [vx, vy, 1], warps, blocks)
-                    });
-                }
+        for (vy, warps, blocks) in [(1, 8, 3), (2, 16, 2), (1, 4, 4)] {
+            for chunk in [16, 48, 96] {
+                add(CudaPolicy { chunk, ..shape(CudaKernel::March, [vx, vy, 1], warps, blocks) });
             }
         }
         if problem.ring && problem.radius.iter().any(|&r| r > 0) {
-            for (vy, warps, blocks) in [(2, 16, 1), (2, 16, 2), (1, 16, 2), (2, 8, 2), (3, 16, 1)] {
-                for (chunk, prefetch) in [(48, 2), (48, 3), (96, 3), (96, 4)] {
+            for (vy, warps, blocks) in [(2, 16, 1), (2, 16, 2), (1, 16, 2), (2, 8, 2)] {
+                for (chunk, prefetch) in [(48, 3), (96, 4)] {
                     let planes = shape(CudaKernel::Planes, [vx, vy, 1], warps, blocks);
-                    let policy = CudaPolicy { chunk, prefetch, ..planes };
-                    let text = step_text(stencil, &policy, false);
-                    if text.stages.iter().all(|s| s.shared * blocks as usize <= RING_BYTES) {
-                        add(policy);
-                    }
+                    add(CudaPolicy { chunk, prefetch, ..planes });
                 }
             }
+        }
+        for vz in [2, 4] {
+            add(shape(CudaKernel::Direct, [2 * vx, 1, vz], 8, 2));
         }
         all
     }
@@ -249,4 +252,36 @@ fn shape(kernel: CudaKernel, cells: [u32; 3], warps: u32, min_blocks: u32) -> Cu
         temporal_depth: 1,
         contraction: true,
     }
+}
+
+/// Whether the rings of as many blocks as the policy wants on an SM fit its shared memory.
+fn ring_fits<S: Fields, const D: usize>(stencil: &Stencil<S, D>, policy: &CudaPolicy) -> bool {
+    let text = step_text(stencil, policy, false);
+    let rings = text.stages.iter().map(|stage| stage.shared);
+    let trips = text.trip.iter().map(|trip| trip.shared);
+    rings.chain(trips).all(|shared| shared * policy.min_blocks as usize <= RING_BYTES)
+}
+
+/// Pipelines that were fast on an H200: cells, warps, blocks, steps a trip, planes ahead and planes
+/// a chunk, chunks shorter where the grid is small.
+fn pipelines_to_try(problem: &Problem) -> Vec<CudaPolicy> {
+    let shapes: &[([u32; 3], u32, u32, u32, u32)] = match (problem.dims, problem.size) {
+        (2, 4) => &[([4, 1, 1], 4, 3, 8, 4), ([4, 1, 1], 4, 4, 4, 4)],
+        (2, 8) => &[([4, 1, 1], 4, 2, 8, 4), ([2, 1, 1], 4, 4, 4, 4)],
+        (3, 4) => &[([4, 3, 1], 12, 1, 3, 2), ([4, 2, 1], 16, 1, 4, 2), ([4, 2, 1], 8, 2, 2, 2)],
+        (3, 8) => &[([2, 3, 1], 12, 1, 3, 2), ([2, 4, 1], 8, 1, 4, 2), ([2, 2, 1], 8, 2, 2, 2)],
+        _ => &[],
+    };
+    let mut policies = Vec::new();
+    for &(cells, warps, blocks, temporal_depth, prefetch) in shapes {
+        let planes = if problem.dims == 2 { [512, 128, 64] } else { [192, 96, 32] };
+        let chunk = match problem.cells {
+            100_000_000.. => planes[0],
+            10_000_000.. => planes[1],
+            _ => planes[2],
+        };
+        let piped = shape(CudaKernel::Pipeline, cells, warps, blocks);
+        policies.push(CudaPolicy { temporal_depth, prefetch, chunk, ..piped });
+    }
+    policies
 }

@@ -5,7 +5,7 @@ use super::ghosts;
 use super::layout::axes;
 use super::queue::{Queue, Queued};
 use super::residual::{self, Change};
-use super::text::{cell_bytes, grid, layout_of, step_text, trip_grid};
+use super::text::{grid, layout_of, step_text, trip_grid};
 use crate::cuda::{Buffer, Device, Global, Graph, Kernel, Module, Options, Stream, compile};
 use crate::element::{Fields, Unit};
 use crate::error::{Error, Result};
@@ -96,7 +96,7 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
         stencil.check(volume.extents())?;
         let policy = policy.shaped::<D>()?;
         let layout = layout_of(stencil, volume.extents(), &policy)?;
-        let blocks = grid::<D>(&layout, &policy, cell_bytes(stencil));
+        let blocks = grid::<D>(&layout, &policy);
         // Direct kernels of two and three dimensions loop only if told so when compiled.
         let strided = blocks[2] > GRID;
         check_grid(blocks, strided && policy.kernel != CudaKernel::Planes, &policy)?;
