@@ -1,6 +1,7 @@
 //! The `warpweft` command. Everything it can do is in the library; here is only the talking.
 
 mod arguments;
+mod bench;
 mod info;
 mod interrupt;
 mod model;
@@ -32,6 +33,9 @@ enum Command {
     Run(Box<run::Run>),
     /// Show what there is to run on, and with --probe what it does.
     Info(info::Info),
+    /// Measure rates, beside those of other systems that are installed.
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Bench(bench::Bench),
     /// Predict and simulate runs on machines that are not there.
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Model(Box<model::Model>),
@@ -58,6 +62,7 @@ fn main() -> ExitCode {
     match cli.command {
         Command::Run(run) => run.execute(),
         Command::Info(info) => info.execute(),
+        Command::Bench(bench) => bench.execute(),
         Command::Model(model) => model.execute(),
         Command::Completions(completions) => completions.execute(Cli::command()),
         Command::Man => shell::man(Cli::command()),

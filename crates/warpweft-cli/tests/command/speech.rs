@@ -10,6 +10,7 @@ fn every_subcommand_has_help_with_examples() {
         "run life --help",
         "run life3d --help",
         "info --help",
+        "bench stencil --help",
         "completions --help",
     ] {
         let help = warpweft(line).fine();

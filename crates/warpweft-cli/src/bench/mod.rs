@@ -1,0 +1,54 @@
+//! `warpweft bench`: rates at sizes that others publish, beside the peers that are installed.
+
+mod peers;
+mod record;
+mod stencil;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+/// Measure rates.
+#[derive(clap::Args)]
+pub struct Bench {
+    #[command(subcommand)]
+    pattern: Pattern,
+}
+
+#[derive(Subcommand)]
+enum Pattern {
+    /// Heat conduction on the cores (256^3) and on the first GPU (768^3, 16384^2), one step a trip
+    /// to memory on the GPU.
+    #[command(after_help = "Examples:
+  warpweft bench stencil
+  warpweft bench stencil --save             also into bench/results/
+  warpweft bench stencil --only cpu --repeats 9 --json")]
+    Stencil(stencil::Stencils),
+}
+
+/// What every bench can be told.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Measurements of each case; the median counts.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    repeats: u32,
+    /// Folder with the peers' programs; nothing is run when it is not there.
+    #[arg(long, value_name = "DIR", default_value = "bench/peers")]
+    peers: PathBuf,
+    /// Keep the results as a file in bench/results.
+    #[arg(long)]
+    save: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Bench {
+    /// Measures and prints.
+    pub fn execute(&self) -> ExitCode {
+        match &self.pattern {
+            Pattern::Stencil(stencil) => stencil.execute(),
+        }
+    }
+}
