@@ -7,7 +7,7 @@ use serde_json::json;
 use warpweft::Result;
 use warpweft::machine::{Gpu, Machine, Probe, probe};
 
-use crate::output::{fail, say, scaled};
+use crate::output::{fail, note, say, scaled};
 
 /// Show the cores, the memory, the GPUs and their links.
 #[derive(clap::Args)]
@@ -16,7 +16,7 @@ use crate::output::{fail, say, scaled};
   warpweft info --probe          also measure bandwidths, flags, barriers and launches
   warpweft info --probe --json")]
 pub struct Info {
-    /// Measure what the machine does; takes some seconds.
+    /// Measure what the machine does, and keep it for reports; takes some seconds.
     #[arg(long)]
     probe: bool,
     /// Print one JSON object.
@@ -36,6 +36,11 @@ impl Info {
     fn text(&self) -> Result<String> {
         let machine = Machine::detect()?;
         let measured = if self.probe { Some(probe(&machine)?) } else { None };
+        if let (Some(measured), Some(folder)) = (&measured, warpweft::cuda::folder())
+            && let Err(error) = measured.save(&machine, &folder)
+        {
+            note(&error.to_string());
+        }
         let compiler = warpweft::cuda::compiler();
         if self.json {
             let compiler = compiler.ok();

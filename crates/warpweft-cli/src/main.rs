@@ -2,6 +2,7 @@
 
 mod arguments;
 mod bench;
+mod device;
 mod info;
 mod interrupt;
 mod model;
@@ -9,6 +10,8 @@ mod output;
 mod plot;
 mod run;
 mod shell;
+mod tune;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -33,6 +36,11 @@ enum Command {
     Run(Box<run::Run>),
     /// Show what there is to run on, and with --probe what it does.
     Info(info::Info),
+    /// Check every executor against the reference, bit for bit, on the devices present.
+    Verify(verify::Verify),
+    /// Find the fastest policy of a problem and keep it for later runs.
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Tune(Box<tune::Tune>),
     /// Measure rates, beside those of other systems that are installed.
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Bench(bench::Bench),
@@ -62,6 +70,8 @@ fn main() -> ExitCode {
     match cli.command {
         Command::Run(run) => run.execute(),
         Command::Info(info) => info.execute(),
+        Command::Verify(verify) => verify.execute(),
+        Command::Tune(tune) => tune.execute(),
         Command::Bench(bench) => bench.execute(),
         Command::Model(model) => model.execute(),
         Command::Completions(completions) => completions.execute(Cli::command()),

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde::Serialize;
-use warpweft::machine::{Machine, Probe, probed};
+use warpweft::machine::{Machine, Probe};
 use warpweft::prelude::*;
 use warpweft::report::{Quantity, Report};
 use warpweft::stencil::{Run, Target};
@@ -13,6 +13,7 @@ use warpweft_apps::soup::SplitMix;
 use super::Options;
 use super::peers::{self, Peer};
 use super::record::{self, Record};
+use crate::device::limits;
 use crate::output::{fail, note, say, scaled};
 
 /// Heat conduction at several sizes.
@@ -87,7 +88,11 @@ impl Stencils {
 
     fn measure(&self) -> Result<String> {
         let machine = Machine::detect()?;
-        let probe = probed(&machine)?;
+        let probe = limits(&machine)?;
+        let folder = self.options.peers.as_path();
+        if !folder.exists() {
+            note(&format!("no peers: {} is not there", folder.display()));
+        }
         let mut figures = Vec::new();
         let mut peers = Vec::new();
         for on in [Kind::Cpu, Kind::Gpu] {
@@ -101,13 +106,15 @@ impl Stencils {
             for case in CASES.iter().filter(|case| case.on == on) {
                 let case = Case { size: case.size / self.shrink as usize, ..*case };
                 figures.push(figure(case, &machine, &probe, self.options.repeats)?);
+                // In the same minutes: shared machines change from hour to hour.
+                if on == Kind::Cpu {
+                    let threads = machine.cpu.threads();
+                    let Case { size, steps, order, .. } = case;
+                    peers.extend(peers::on_cores(folder, size, steps, order, threads)?);
+                }
             }
-            let file = match on {
-                Kind::Cpu => "stencil_cpu.py",
-                Kind::Gpu => "stencil_gpu.py",
-            };
-            if self.shrink == 1 {
-                peers.extend(peers::run(&self.options.peers.join(file))?);
+            if on == Kind::Gpu && self.shrink == 1 {
+                peers.extend(peers::on_gpu(folder)?);
             }
         }
         let record = Record::new("stencil", &machine, probe, &figures, &peers);

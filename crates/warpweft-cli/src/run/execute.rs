@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use warpweft::element::Scalar;
-use warpweft::machine::{Machine, Probe, probed};
+use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::report::Report;
 use warpweft::stencil::{Policy, Run, Target};
@@ -11,7 +11,7 @@ use warpweft::trace::Trace;
 use warpweft::tune::Wisdom;
 
 use super::options::Options;
-use crate::arguments::DeviceChoice;
+use crate::device::{limits, target};
 use crate::interrupt;
 use crate::output::note;
 
@@ -39,23 +39,15 @@ impl Host {
     /// The machine can't be used at all.
     pub fn ready(options: &Options) -> Result<Self> {
         let machine = Machine::detect()?;
-        let target = target(options.device, &machine)?;
-        let mut notes = Vec::new();
-        let known = warpweft::cuda::folder()
-            .and_then(|folder| Probe::load(&machine, &folder, &mut notes))
-            .is_some();
-        notes.iter().for_each(|what| note(what));
-        if !known {
-            note("measuring this machine's limits, once");
-            probed(&machine)?.notes.iter().for_each(|what| note(what));
-        }
+        let target = target(options.grid.device, &machine)?;
+        limits(&machine)?;
         if let Some(what) = Wisdom::user().note() {
             note(what);
         }
         Ok(Self {
             machine,
             target,
-            threads: options.threads.map(Into::into),
+            threads: options.grid.threads.map(Into::into),
             policy: options.policy.as_ref().map(|policy| policy.0),
         })
     }
@@ -89,29 +81,5 @@ impl Host {
             run.interrupt = Some(interrupt::flag());
         }
         stencil.run_with(volume, Steps(steps), &self.machine, &run)
-    }
-}
-
-/// The device that was asked for.
-fn target(choice: DeviceChoice, machine: &Machine) -> Result<Target> {
-    match choice {
-        DeviceChoice::Auto if machine.gpus.is_empty() => Ok(Target::Cpu),
-        DeviceChoice::Auto => Ok(Target::Auto),
-        DeviceChoice::Cpu => Ok(Target::Cpu),
-        DeviceChoice::Gpu(number) if number < machine.gpus.len() => Ok(Target::Gpu(number)),
-        DeviceChoice::Gpu(number) => {
-            let there = match machine.gpus.len() {
-                0 => "there is no GPU that can be used".to_string(),
-                n => format!("the GPUs are gpu:0 to gpu:{}", n - 1),
-            };
-            // The machine's notes say what keeps a GPU from being used.
-            let why = machine.notes.iter().find(|what| what.starts_with("no GPU"));
-            Err(Error::Device {
-                stage: "choosing a device".into(),
-                device: format!("gpu:{number}"),
-                what: why.map_or(there.clone(), |why| format!("{there} ({why})")),
-                remedy: "run with --device cpu, or see `warpweft info`".into(),
-            })
-        }
     }
 }

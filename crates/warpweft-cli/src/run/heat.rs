@@ -12,6 +12,7 @@ use super::files::{self, Look};
 use super::job::{self, Job};
 use super::options::Options;
 use super::outcome::Outcome;
+use crate::arguments::{Conduction, Float, InTypes};
 
 /// Heat conduction.
 #[derive(clap::Args)]
@@ -21,26 +22,10 @@ use super::outcome::Outcome;
   warpweft run heat --size 300x400 --boundary neumann,y-low=dirichlet:1 --steps 5000 --output heat.npy
   warpweft run heat --input photo.png --steps 20 --plot blurred.png")]
 pub struct Heat {
-    /// Order of accuracy in space: 2, 4, 6 or 8.
-    #[arg(long, default_value_t = 2)]
-    order: usize,
-    /// Diffusion number: diffusivity times the time step over the cell size squared.
-    #[arg(long, default_value_t = 0.1)]
-    rate: f64,
-    /// Dimensions, 1 to 3 [default: what --size or --input has, else 3].
-    #[arg(long)]
-    dims: Option<usize>,
-    /// Scalar: f32 or f64 [default: what --input holds, else f32].
-    #[arg(long)]
-    dtype: Option<Real>,
+    #[command(flatten)]
+    conduction: Conduction,
     #[command(flatten)]
     options: Options,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Real {
-    F32,
-    F64,
 }
 
 impl Heat {
@@ -52,8 +37,8 @@ impl Heat {
             shape = Some(extents);
             kind = match scalar {
                 None => None,
-                Some(ScalarKind::F32) => Some(Real::F32),
-                Some(ScalarKind::F64) => Some(Real::F64),
+                Some(ScalarKind::F32) => Some(Float::F32),
+                Some(ScalarKind::F64) => Some(Float::F64),
                 Some(other) => {
                     return Err(Error::file(
                         path,
@@ -63,48 +48,29 @@ impl Heat {
                 }
             };
         }
-        let said = [
-            ("--dims", self.dims),
-            ("--size", self.options.size.as_ref().and_then(|size| size.dims())),
-            ("--input", shape.as_ref().map(Vec::len)),
-        ];
-        let mut agreed: Option<(&str, usize)> = None;
-        for (who, dims) in said {
-            let Some(dims) = dims else { continue };
-            match agreed {
-                Some((other, agreed)) if agreed != dims => {
-                    return Err(Error::spec(
-                        format!("{other} says {agreed} dimensions, {who} {dims}"),
-                        "leave one of them out",
-                    ));
-                }
-                _ => agreed = Some((who, dims)),
-            }
-        }
-        let dims = agreed.map_or(3, |(_, dims)| dims);
-        let shape = shape.as_deref();
-        match (dims, self.dtype.or(kind).unwrap_or(Real::F32)) {
-            (1, Real::F32) => self.run_in::<f32, 1>(shape, [1 << 20]),
-            (1, Real::F64) => self.run_in::<f64, 1>(shape, [1 << 20]),
-            (2, Real::F32) => self.run_in::<f32, 2>(shape, [2048; 2]),
-            (2, Real::F64) => self.run_in::<f64, 2>(shape, [2048; 2]),
-            (3, Real::F32) => self.run_in::<f32, 3>(shape, [256; 3]),
-            (3, Real::F64) => self.run_in::<f64, 3>(shape, [256; 3]),
-            (dims, _) => Err(Error::spec(format!("heat in {dims} dimensions"), "choose 1, 2 or 3")),
-        }
+        let size = self.options.grid.size.as_ref().and_then(|size| size.dims());
+        let job = Start { heat: self, shape: shape.as_deref() };
+        self.conduction.in_types(size, shape.as_ref().map(Vec::len), kind, &job)
     }
+}
 
-    fn run_in<T: Conducts<D>, const D: usize>(
-        &self,
-        shape: Option<&[usize]>,
-        default: [usize; D],
-    ) -> Result<Outcome> {
+/// A run whose dimensions and scalar become types.
+struct Start<'a> {
+    heat: &'a Heat,
+    /// The extents of the input.
+    shape: Option<&'a [usize]>,
+}
+
+impl InTypes for Start<'_> {
+    type Outcome = Outcome;
+    fn run<T: Conducts<D>, const D: usize>(&self, default: [usize; D]) -> Result<Outcome> {
+        let options = &self.heat.options;
         let case = Case::<D> {
-            heat: self,
-            extents: self.options.extents(shape, default)?,
-            faces: self.options.boundary.faces()?,
+            heat: self.heat,
+            extents: options.extents(self.shape, default)?,
+            faces: options.grid.boundary.faces()?,
         };
-        job::run::<T, D>(&case, &self.options, self.options.steps.unwrap_or(200))
+        job::run::<T, D>(&case, options, options.steps.unwrap_or(200))
     }
 }
 
@@ -122,8 +88,8 @@ impl<const D: usize> Case<'_, D> {
         if options.input.is_some() || options.seed.is_some() {
             return Ok(None);
         }
-        let weights = heat::weights(self.heat.order)?;
-        Ok(HotSpot::new(&self.extents, &self.faces, weights, self.heat.rate))
+        let weights = heat::weights(self.heat.conduction.order)?;
+        Ok(HotSpot::new(&self.extents, &self.faces, weights, self.heat.conduction.rate))
     }
 
     fn hot_spot<T: Scalar>(&self) -> Result<Volume<T, D>> {
@@ -131,9 +97,9 @@ impl<const D: usize> Case<'_, D> {
             Some(spot) => Some(spot),
             // No mode fits the boundaries: any smooth start will do, such as that of free faces.
             None => {
-                let weights = heat::weights(self.heat.order)?;
+                let weights = heat::weights(self.heat.conduction.order)?;
                 let faces = [[Boundary::Neumann; 2]; D];
-                HotSpot::new(&self.extents, &faces, weights, self.heat.rate)
+                HotSpot::new(&self.extents, &faces, weights, self.heat.conduction.rate)
             }
         };
         let mut volume = Volume::<T, D>::zeroed(self.extents)?;
@@ -156,7 +122,7 @@ impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
     }
 
     fn title(&self) -> String {
-        format!("order {}, rate {}", self.heat.order, self.heat.rate)
+        format!("order {}, rate {}", self.heat.conduction.order, self.heat.conduction.rate)
     }
 
     fn extents(&self) -> [usize; D] {
@@ -164,7 +130,7 @@ impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
     }
 
     fn stencil(&self) -> Result<Stencil<T, D>> {
-        heat::stencil(self.heat.order, self.heat.rate)
+        heat::stencil(self.heat.conduction.order, self.heat.conduction.rate)
     }
 
     fn initial(&self) -> Result<Volume<T, D>> {
@@ -186,7 +152,7 @@ impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
         faces: &[[Boundary; 2]; D],
         again: &dyn Fn(u64) -> Result<Volume<T, D>>,
     ) -> Result<Check> {
-        let order = self.heat.order;
+        let order = self.heat.conduction.order;
         if let Some(spot) = self.exact()? {
             let width = self.extents[D - 1];
             let mut error = 0.0;
@@ -202,7 +168,7 @@ impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
         let amplitude = self.amplitude(before.as_slice().iter().map(|&cell| cell.to_f64()));
         let steps = plain_steps(before.len(), done);
         let short = if steps == done { None } else { Some(again(steps)?) };
-        let update = heat::plain_step(heat::weights(order)?, self.heat.rate, D);
+        let update = heat::plain_step(heat::weights(order)?, self.heat.conduction.rate, D);
         Ok(against_plain(
             &before,
             short.as_ref().unwrap_or(volume),

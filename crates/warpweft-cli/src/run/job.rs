@@ -15,6 +15,7 @@ use super::options::Options;
 use super::outcome::Outcome;
 use super::progress::Progress;
 use crate::arguments::apply;
+use crate::device::need_memory;
 use crate::interrupt;
 use crate::plot;
 
@@ -54,12 +55,12 @@ pub fn run<T: Scalar, const D: usize>(
     let app = job.app();
     let extents = job.extents();
     let cells = check_extents(extents)?;
-    let faces = options.boundary.faces::<D>()?;
+    let faces = options.grid.boundary.faces::<D>()?;
     let outputs = Outputs::prepare(app, options)?;
     let endless = apply(job.stencil()?, &faces);
     endless.check(extents)?;
     let host = Host::ready(options)?;
-    need_memory::<T, D>(cells, &host)?;
+    need_memory::<D>(cells, host.copies() * size_of::<T>() as u64, &host.machine)?;
     let stencil = match options.until {
         Some(until) => endless.clone().until(until.0, until.1),
         None => endless.clone(),
@@ -119,7 +120,7 @@ pub fn run<T: Scalar, const D: usize>(
             T::KIND.name(),
             job.title(),
             report.done,
-            options.boundary
+            options.grid.boundary
         ),
         report,
         answer,
@@ -134,23 +135,6 @@ pub fn run<T: Scalar, const D: usize>(
 pub fn shown(extents: &[usize]) -> String {
     let extents: Vec<_> = extents.iter().map(ToString::to_string).collect();
     extents.join(" x ")
-}
-
-/// Refuses what the machine can't hold, before any of it is filled.
-fn need_memory<T: Scalar, const D: usize>(cells: usize, host: &Host) -> Result<()> {
-    let bytes = host.copies() * size_of::<T>() as u64;
-    let needed = (cells as u64).saturating_mul(bytes);
-    let available = host.machine.cpu.memory.available;
-    if needed <= available {
-        return Ok(());
-    }
-    let fits = (available as f64 / bytes as f64).powf(1.0 / D as f64);
-    Err(Error::Memory {
-        whose: "host".into(),
-        needed,
-        available,
-        remedy: format!("choose a --size up to about {}", fits as u64),
-    })
 }
 
 /// Records what the host did since `begin`.

@@ -100,7 +100,7 @@ impl<const D: usize> Job<u8, D> for Case<'_, D> {
     }
 
     fn stencil(&self) -> Result<Stencil<u8, D>> {
-        for face in self.options.boundary.faces::<D>()?.as_flattened() {
+        for face in self.options.grid.boundary.faces::<D>()?.as_flattened() {
             if let Boundary::Dirichlet(value) = face
                 && ![0.0, 1.0].contains(value)
             {

@@ -1,31 +1,19 @@
 //! The options that every application on a grid has.
 
-use std::num::NonZero;
 use std::path::PathBuf;
 
 use warpweft::{Error, Result};
 
-use crate::arguments::{BoundaryChoice, DeviceChoice, PolicyChoice, Size, UntilChoice};
+use crate::arguments::{Grid, PolicyChoice, UntilChoice};
 
-/// Grid, devices, files and report.
+/// Grid, steps, files and report.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Cells along every axis, or along each, slowest first.
-    #[arg(long, value_name = "N[xNxN]")]
-    pub size: Option<Size>,
+    #[command(flatten)]
+    pub grid: Grid,
     /// Steps to do.
     #[arg(long, value_name = "N")]
     pub steps: Option<u64>,
-    /// What lies beyond the faces: periodic, neumann, mirror, dirichlet[=value]; for single axes or
-    /// faces, z=periodic or y-low=dirichlet:1, separated by commas; the last one wins.
-    #[arg(long, value_name = "KIND[,FACE=KIND..]", default_value = "periodic")]
-    pub boundary: BoundaryChoice,
-    /// Where to run: cpu, gpu, gpu:N, or auto for the first GPU if there is one.
-    #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    pub device: DeviceChoice,
-    /// Threads on the CPU [default: one a core].
-    #[arg(long, value_name = "N")]
-    pub threads: Option<NonZero<usize>>,
     /// The tunables, as --json prints them [default: tuned ones, else chosen by rule].
     #[arg(long, value_name = "JSON")]
     pub policy: Option<PolicyChoice>,
@@ -62,8 +50,8 @@ impl Options {
         shape: Option<&[usize]>,
         default: [usize; D],
     ) -> Result<[usize; D]> {
-        let size = self.size.as_ref().map(|size| size.extents::<D>()).transpose()?;
-        let Some(shape) = shape else { return Ok(size.unwrap_or(default)) };
+        let Some(shape) = shape else { return self.grid.extents(default) };
+        let size = self.grid.size.as_ref().map(|size| size.extents::<D>()).transpose()?;
         let extents = shape.try_into().map_err(|_| {
             Error::spec(format!("--input has {} axes", shape.len()), format!("give it {D}"))
         })?;

@@ -1,6 +1,7 @@
 //! The built command as users meet it: what it says, writes and exits with.
 
 mod bad_input;
+mod caches;
 mod files;
 mod info;
 mod interrupt;
@@ -40,12 +41,7 @@ fn bare() -> Command {
 
 /// Runs the command with the words of `line` as its arguments.
 fn warpweft_in(directory: &Path, line: &str) -> Ran {
-    let output = command(directory).args(line.split_whitespace()).output().expect("it starts");
-    Ran {
-        status: output.status.code(),
-        out: String::from_utf8_lossy(&output.stdout).into_owned(),
-        err: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+    Ran::of(command(directory).args(line.split_whitespace()))
 }
 
 fn warpweft(line: &str) -> Ran {
@@ -54,6 +50,16 @@ fn warpweft(line: &str) -> Ran {
 }
 
 impl Ran {
+    /// Runs `command` to its end.
+    fn of(command: &mut Command) -> Self {
+        let output = command.output().expect("it starts");
+        Self {
+            status: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
     /// Asserts success and returns standard output.
     fn fine(self) -> String {
         assert_eq!(self.status, Some(0), "{}{}", self.out, self.err);

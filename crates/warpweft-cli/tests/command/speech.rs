@@ -11,6 +11,8 @@ fn every_subcommand_has_help_with_examples() {
         "run life3d --help",
         "info --help",
         "bench stencil --help",
+        "tune heat --help",
+        "verify --help",
         "completions --help",
     ] {
         let help = warpweft(line).fine();

@@ -1,0 +1,77 @@
+//! The options of heat conduction, and the way from them to types.
+
+use warpweft::{Error, Result};
+use warpweft_apps::heat::Conducts;
+
+/// Order, rate, dimensions and scalar.
+#[derive(clap::Args)]
+pub struct Conduction {
+    /// Order of accuracy in space: 2, 4, 6 or 8.
+    #[arg(long, default_value_t = 2)]
+    pub order: usize,
+    /// Diffusion number: diffusivity times the time step over the cell size squared.
+    #[arg(long, default_value_t = 0.1)]
+    pub rate: f64,
+    /// Dimensions, 1 to 3 [default: what --size or --input has, else 3].
+    #[arg(long)]
+    pub dims: Option<usize>,
+    /// Scalar: f32 or f64 [default: what --input holds, else f32].
+    #[arg(long)]
+    pub dtype: Option<Float>,
+}
+
+/// A scalar of heat conduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Float {
+    F32,
+    F64,
+}
+
+/// What is to be done once dimensions and scalar are types.
+pub trait InTypes {
+    /// Does it; `default` are the extents when none are named.
+    ///
+    /// # Errors
+    /// Its own.
+    fn run<T: Conducts<D>, const D: usize>(&self, default: [usize; D]) -> Result<Self::Outcome>;
+    /// What comes of it.
+    type Outcome;
+}
+
+impl Conduction {
+    /// Does `job` in the dimensions that all who said a number agree on, and in `float`.
+    ///
+    /// # Errors
+    /// They disagree, or it is not 1, 2 or 3; the job's own.
+    pub fn in_types<J: InTypes>(
+        &self,
+        size: Option<usize>,
+        input: Option<usize>,
+        float: Option<Float>,
+        job: &J,
+    ) -> Result<J::Outcome> {
+        let mut agreed: Option<(&str, usize)> = None;
+        for (who, dims) in [("--dims", self.dims), ("--size", size), ("--input", input)] {
+            let Some(dims) = dims else { continue };
+            match agreed {
+                Some((other, agreed)) if agreed != dims => {
+                    return Err(Error::spec(
+                        format!("{other} says {agreed} dimensions, {who} {dims}"),
+                        "leave one of them out",
+                    ));
+                }
+                _ => agreed = Some((who, dims)),
+            }
+        }
+        let dims = agreed.map_or(3, |(_, dims)| dims);
+        match (dims, self.dtype.or(float).unwrap_or(Float::F32)) {
+            (1, Float::F32) => job.run::<f32, 1>([1 << 20]),
+            (1, Float::F64) => job.run::<f64, 1>([1 << 20]),
+            (2, Float::F32) => job.run::<f32, 2>([2048; 2]),
+            (2, Float::F64) => job.run::<f64, 2>([2048; 2]),
+            (3, Float::F32) => job.run::<f32, 3>([256; 3]),
+            (3, Float::F64) => job.run::<f64, 3>([256; 3]),
+            (dims, _) => Err(Error::spec(format!("heat in {dims} dimensions"), "choose 1, 2 or 3")),
+        }
+    }
+}

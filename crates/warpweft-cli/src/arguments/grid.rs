@@ -1,0 +1,35 @@
+//! The options of everything that runs on a grid: extents, faces, device.
+
+use std::num::NonZero;
+
+use warpweft::Result;
+
+use super::{BoundaryChoice, DeviceChoice, Size};
+
+/// Extents, faces and device.
+#[derive(clap::Args)]
+pub struct Grid {
+    /// Cells along every axis, or along each, slowest first.
+    #[arg(long, value_name = "N[xNxN]")]
+    pub size: Option<Size>,
+    /// What lies beyond the faces: periodic, neumann, mirror, dirichlet[=value]; for single axes or
+    /// faces, z=periodic or y-low=dirichlet:1, separated by commas; the last one wins.
+    #[arg(long, value_name = "KIND[,FACE=KIND..]", default_value = "periodic")]
+    pub boundary: BoundaryChoice,
+    /// Where to run: cpu, gpu, gpu:N, or auto for the first GPU if there is one.
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    pub device: DeviceChoice,
+    /// Threads on the CPU [default: one a core].
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZero<usize>>,
+}
+
+impl Grid {
+    /// The extents of `--size`, or the default.
+    ///
+    /// # Errors
+    /// `--size` names other than one or `D` extents.
+    pub fn extents<const D: usize>(&self, default: [usize; D]) -> Result<[usize; D]> {
+        self.size.as_ref().map_or(Ok(default), Size::extents)
+    }
+}

@@ -1,0 +1,149 @@
+//! `warpweft tune`: the fastest policy of a problem, found by search and kept for later runs.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Subcommand;
+use serde_json::json;
+use warpweft::element::Scalar;
+use warpweft::grid::check_extents;
+use warpweft::machine::Machine;
+use warpweft::prelude::*;
+use warpweft::stencil::{Target, Tuned, Tuning, tune};
+use warpweft_apps::heat::{self, Conducts};
+use warpweft_apps::soup::SplitMix;
+use warpweft_apps::{life, life3d};
+
+use crate::arguments::{Conduction, Grid, InTypes, apply};
+use crate::device::{need_memory, target};
+use crate::output::{fail, note, say, scaled};
+
+/// Find and keep the fastest policy.
+#[derive(clap::Args)]
+pub struct Tune {
+    #[command(subcommand)]
+    app: App,
+}
+
+#[derive(Subcommand)]
+enum App {
+    /// Tune heat conduction.
+    #[command(after_help = "Examples:
+  warpweft tune heat
+  warpweft tune heat --size 768 --order 8 --device gpu --budget 60")]
+    Heat(Heat),
+    /// Tune Conway's Game of Life.
+    #[command(after_help = "Example:
+  warpweft tune life --size 16384 --device gpu")]
+    Life(Game),
+    /// Tune Life in three dimensions.
+    #[command(after_help = "Example:
+  warpweft tune life3d --size 256")]
+    Life3d(Game),
+}
+
+#[derive(clap::Args)]
+struct Heat {
+    #[command(flatten)]
+    conduction: Conduction,
+    #[command(flatten)]
+    game: Game,
+}
+
+#[derive(clap::Args)]
+struct Game {
+    #[command(flatten)]
+    grid: Grid,
+    /// Seconds that the search may take, about.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    budget: u64,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Tune {
+    /// Searches, keeps and reports.
+    pub fn execute(&self) -> ExitCode {
+        let text = match &self.app {
+            App::Heat(heat) => {
+                let size = heat.game.grid.size.as_ref().and_then(|size| size.dims());
+                heat.conduction.in_types(size, None, None, heat)
+            }
+            App::Life(game) => game.tune("life", life::stencil(), [1024; 2]),
+            App::Life3d(game) => game.tune("life3d", life3d::stencil(), [128; 3]),
+        };
+        match text {
+            Ok(text) => say(&text),
+            Err(error) => fail(&error),
+        }
+    }
+}
+
+impl InTypes for Heat {
+    type Outcome = String;
+    fn run<T: Conducts<D>, const D: usize>(&self, default: [usize; D]) -> Result<String> {
+        let Conduction { order, rate, .. } = self.conduction;
+        self.game.tune("heat", heat::stencil::<T, D>(order, rate)?, default)
+    }
+}
+
+impl Game {
+    fn tune<T: Scalar, const D: usize>(
+        &self,
+        app: &str,
+        stencil: Stencil<T, D>,
+        default: [usize; D],
+    ) -> Result<String> {
+        let extents = self.grid.extents(default)?;
+        let cells = check_extents(extents)?;
+        let stencil = apply(stencil, &self.grid.boundary.faces()?);
+        stencil.check(extents)?;
+        let machine = Machine::detect()?;
+        let tuning = Tuning {
+            target: target(self.grid.device, &machine)?,
+            threads: self.grid.threads.map(Into::into),
+            budget: Duration::from_secs(self.budget),
+            folder: None,
+        };
+        let copies = if tuning.target == Target::Cpu { 3 } else { 1 };
+        need_memory::<D>(cells, copies * size_of::<T>() as u64, &machine)?;
+        let mut noise = SplitMix::new(1);
+        let volume = Volume::try_from_fn(extents, |_| {
+            // Cells of a game are 0 or 1, and so are these when they are integers.
+            T::from_f64(if size_of::<T>() == 1 {
+                noise.next_unit().round()
+            } else {
+                noise.next_unit()
+            })
+        })?;
+        let tuned = tune(&stencil, &volume, &machine, &tuning)?;
+        tuned.notes.iter().for_each(|what| note(what));
+        Ok(self.shown(app, &extents, &tuned))
+    }
+
+    fn shown(&self, app: &str, extents: &[usize], tuned: &Tuned) -> String {
+        if self.json {
+            let object = json!({
+                "app": app, "extents": extents, "policy": tuned.policy,
+                "rate": {"value": tuned.rate, "unit": "cells/s"},
+                "untuned": {"value": tuned.untuned, "unit": "cells/s"},
+                "measured": tuned.measured, "tried": tuned.tried, "refused": tuned.refused,
+                "complete": tuned.complete,
+            });
+            return object.to_string();
+        }
+        let policy = serde_json::to_string(&tuned.policy).unwrap_or_default();
+        let end = if tuned.complete { "the search ended" } else { "the budget was spent" };
+        format!(
+            "{app}: {}cells/s, {:.2} times the {}cells/s of the untuned policy\n  \
+             tried    {} policies until {end}, refused {}\n  policy   {policy}\n  \
+             kept for runs of this size and these boundaries on this machine",
+            scaled(tuned.rate),
+            tuned.rate / tuned.untuned,
+            scaled(tuned.untuned),
+            tuned.tried,
+            tuned.refused,
+        )
+    }
+}

@@ -1,0 +1,101 @@
+//! `warpweft verify`: every executor against the reference, on the devices present.
+
+use std::process::ExitCode;
+
+use warpweft::machine::Machine;
+use warpweft::stencil::conformance::{Case, OnCores, OnGpu, Outcome, Subject, conformance};
+
+use crate::output::{fail, say};
+
+/// Check every executor against the reference, bit for bit.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  warpweft verify            everything, on the cores and on every GPU
+  warpweft verify stencil")]
+pub struct Verify {
+    /// One pattern only.
+    pattern: Option<Pattern>,
+    /// Name every case, not only those that failed or were skipped.
+    #[arg(long)]
+    verbose: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Pattern {
+    Stencil,
+}
+
+/// Cases by what came of them.
+#[derive(Default)]
+struct Count {
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+}
+
+impl Verify {
+    /// Runs the suites; the last line is the total.
+    pub fn execute(&self) -> ExitCode {
+        let machine = match Machine::detect() {
+            Ok(machine) => machine,
+            Err(error) => return fail(&error),
+        };
+        let mut count = Count::default();
+        // One pattern so far, so that naming it changes nothing.
+        let Pattern::Stencil = self.pattern.unwrap_or(Pattern::Stencil);
+        self.stencil(&machine, &mut count);
+        let said = say(&format!(
+            "{} passed, {} failed, {} skipped",
+            count.passed, count.failed, count.skipped
+        ));
+        if count.failed > 0 { ExitCode::FAILURE } else { said }
+    }
+
+    fn stencil(&self, machine: &Machine, count: &mut Count) {
+        let cores = machine.cpu.label(machine.cpu.threads());
+        match OnCores::new(machine) {
+            Ok(subject) => self.suite(&format!("stencil on {cores}"), &subject, count),
+            Err(error) => count.one("stencil on the cores", &Outcome::Failed(error.to_string())),
+        }
+        if machine.gpus.is_empty() {
+            let why = machine.notes.iter().find(|what| what.starts_with("no GPU"));
+            let why = why.map_or("no GPU", String::as_str);
+            count.one("stencil on GPUs", &Outcome::Skipped(why.into()));
+        }
+        for gpu in &machine.gpus {
+            let name = format!("stencil on {}", gpu.label());
+            // Without the compiler every case would fail for one and the same reason.
+            match warpweft::cuda::compiler().and_then(|_| OnGpu::new(gpu)) {
+                Ok(subject) => self.suite(&name, &subject, count),
+                Err(error) => count.one(&name, &Outcome::Skipped(error.to_string())),
+            }
+        }
+    }
+
+    fn suite(&self, name: &str, subject: &impl Subject, count: &mut Count) {
+        say(name);
+        conformance(subject, |Case { name, outcome }| {
+            if self.verbose && *outcome == Outcome::Passed {
+                say(&format!("  passed  {name}"));
+            }
+            count.one(name, outcome);
+        });
+    }
+}
+
+impl Count {
+    /// Counts a case and names it unless it passed.
+    fn one(&mut self, name: &str, outcome: &Outcome) {
+        match outcome {
+            Outcome::Passed => self.passed += 1,
+            Outcome::Failed(why) => {
+                self.failed += 1;
+                say(&format!("  FAILED  {name}: {why}"));
+            }
+            Outcome::Skipped(why) => {
+                self.skipped += 1;
+                say(&format!("  skipped {name}: {why}"));
+            }
+        }
+    }
+}

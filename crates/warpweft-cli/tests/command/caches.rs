@@ -1,0 +1,64 @@
+//! What is kept between runs: found again, and made anew when damaged, which is said once.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::{Ran, bare, warpweft};
+
+/// A run with a cache folder of its own.
+fn ran(cache: &Path, line: &str) -> Ran {
+    let mut command: Command = bare();
+    command.args(line.split_whitespace()).env("WARPWEFT_CACHE", cache);
+    Ran::of(&mut command)
+}
+
+#[test]
+fn tuning_is_kept_for_later_runs_of_the_same_problem() {
+    let cache = tempfile::tempdir().expect("a temporary directory");
+    let tuned = ran(cache.path(), "tune heat --device cpu --size 24 --budget 2 --json").json();
+    assert!(tuned["tried"].as_u64().is_some_and(|tried| tried >= 1), "{tuned}");
+    assert_eq!(tuned["refused"], 0);
+    let run = "run heat --device cpu --size 24 --steps 3 --json";
+    assert_eq!(ran(cache.path(), run).json()["policy"], tuned["policy"]);
+}
+
+#[test]
+fn damaged_files_are_made_anew_and_said_once() {
+    let cache = tempfile::tempdir().expect("a temporary directory");
+    let run = "run heat --device cpu --size 8 --steps 1";
+    let first = ran(cache.path(), run);
+    assert!(first.err.contains("note: measuring this machine's limits, once"), "{}", first.err);
+    first.fine();
+    for name in ["probe.json", "wisdom.json"] {
+        std::fs::write(cache.path().join(name), "{ \"form\": 1, \"entr").expect("a small file");
+    }
+    let second = ran(cache.path(), run);
+    for name in ["probe.json was damaged", "wisdom.json was damaged"] {
+        assert_eq!(second.err.matches(name).count(), 1, "{}", second.err);
+    }
+    second.fine();
+    ran(cache.path(), "tune heat --device cpu --size 16 --budget 1").fine();
+    let third = ran(cache.path(), run);
+    assert!(!third.err.contains("damaged"), "{}", third.err);
+    third.fine();
+}
+
+#[test]
+fn a_cache_that_can_not_be_written_stops_nothing() {
+    let cache = tempfile::tempdir().expect("a temporary directory");
+    let file = cache.path().join("in-the-way");
+    std::fs::write(&file, "").expect("a small file");
+    let run = ran(&file, "run heat --device cpu --size 8 --steps 1");
+    assert!(run.err.contains("WARPWEFT_CACHE"), "{}", run.err);
+    run.fine();
+}
+
+#[test]
+fn verify_ends_with_its_totals() {
+    let text = warpweft("verify stencil").fine();
+    let last = text.trim_end().lines().last().unwrap_or_default();
+    let counts: Vec<u64> =
+        last.split(", ").filter_map(|part| part.split(' ').next()?.parse().ok()).collect();
+    assert!(matches!(counts[..], [passed, 0, _] if passed > 400), "{last}");
+    assert!(last.ends_with(" skipped"), "{last}");
+}
