@@ -19,10 +19,15 @@ pub fn run(root: &Path) -> Result<bool, String> {
     let mut found = Vec::new();
     let mut long = Vec::new();
     let files = files(root)?;
-    for path in &files {
-        // Files deleted but not yet committed, and binary files, have no text to check.
-        let Ok(text) = std::fs::read_to_string(root.join(path)) else { continue };
-        found.extend(check(path, &text));
+    // Files deleted but not yet committed, and binary files, have no text to check.
+    let texts: Vec<_> = files
+        .iter()
+        .filter_map(|path| Some((path, std::fs::read_to_string(root.join(path)).ok()?)))
+        .collect();
+    let tests: Vec<_> =
+        texts.iter().flat_map(|(path, text)| source::test_modules(path, text)).collect();
+    for (path, text) in &texts {
+        found.extend(check(path, text, tests.contains(path)));
         let lines = text.lines().count();
         if path.ends_with(".rs") && lines > LONG {
             long.push(format!("{path}: {lines} lines; is it two ideas?"));
@@ -39,14 +44,16 @@ pub fn run(root: &Path) -> Result<bool, String> {
     Ok(found.is_empty())
 }
 
-/// Every violation in one file.
-fn check(path: &str, text: &str) -> Vec<String> {
+/// Every violation in one file; `test` when it is compiled for tests alone.
+fn check(path: &str, text: &str, test: bool) -> Vec<String> {
     let mut found = rules::places(path, text);
     if path.ends_with(".rs") && !rules::is_test_case(path) {
         let source = Source::read(text);
         found.extend(rules::header(path, text));
         found.extend(rules::imports(path, &source));
-        found.extend(rules::prints(path, &source));
+        if !test {
+            found.extend(rules::prints(path, &source));
+        }
         found.extend(rules::unsafety(path, &source));
     }
     found
@@ -71,7 +78,7 @@ mod tests {
 
     /// Asserts that `text` at `path` has exactly the violations that contain `expect`, in order.
     fn violations(path: &str, text: &str, expect: &[&str]) {
-        let found = check(path, text);
+        let found = check(path, text, false);
         assert_eq!(found.len(), expect.len(), "{found:?}");
         for (found, expect) in found.iter().zip(expect) {
             assert!(found.contains(expect), "{found:?} should contain {expect:?}");
@@ -104,6 +111,16 @@ mod tests {
         violations("crates/warpweft-apps/src/heat.rs", text, &[":2: println!"]);
         violations("crates/warpweft-cli/src/report.rs", text, &[]);
         violations("crates/warpweft/src/report.rs", "//! A.\nconst A: &str = \"print!()\";\n", &[]);
+    }
+
+    #[test]
+    fn modules_for_tests_alone_may_print() {
+        let parent = "//! A.\nmod a;\n#[cfg(test)]\nmod host;\n#[cfg(test)]\nmod tests {}\n";
+        let found = source::test_modules("crates/warpweft/src/cpu/mod.rs", parent);
+        assert_eq!(found, ["crates/warpweft/src/cpu/host.rs"]);
+        let found = source::test_modules("crates/warpweft/src/cpu/pool.rs", parent);
+        assert_eq!(found, ["crates/warpweft/src/cpu/pool/host.rs"]);
+        assert!(check(&found[0], "//! A.\nfn f() { println!(); }\n", true).is_empty());
     }
 
     #[test]

@@ -101,6 +101,21 @@ impl Source {
     }
 }
 
+/// The files of the modules that the file at `path` declares for tests alone.
+pub fn test_modules(path: &str, text: &str) -> Vec<String> {
+    let Some((folder, file)) = path.rsplit_once('/') else { return Vec::new() };
+    let folder = match file {
+        "mod.rs" | "lib.rs" | "main.rs" => folder.to_string(),
+        _ => path.trim_end_matches(".rs").to_string(),
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    let declared = lines.windows(2).filter(|pair| pair[0] == "#[cfg(test)]");
+    declared
+        .filter_map(|pair| pair[1].strip_prefix("mod ")?.strip_suffix(';'))
+        .map(|name| format!("{folder}/{name}.rs"))
+        .collect()
+}
+
 #[derive(PartialEq)]
 enum State {
     Code,
