@@ -1,6 +1,37 @@
 //! What is outside the subset is an error on its span that says what to write instead.
+#![allow(unexpected_cfgs)]
+
+#[cfg(rejected)]
+mod types {
+    include!("ui_by_line/types.rs");
+}
 
 #[test]
 fn each_rejection_says_what_to_write_instead() {
     trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
+}
+
+/// Beside these messages rustc lists types of the library, which come and go: the lines that matter
+/// are compared, not all of them.
+#[test]
+fn a_type_without_a_form_on_a_device_is_named() {
+    let output = std::process::Command::new(std::env::var("CARGO").unwrap_or("cargo".into()))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["rustc", "--quiet", "--package", "warpweft", "--test", "translation_rejects"])
+        .args(["--profile", "test", "--", "--cfg", "rejected"])
+        .output();
+    let Ok(output) = output else { return println!("skipped: no cargo here") };
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    for line in [
+        "error[E0277]: `types::Plain` is not a type of device code",
+        "fn takes(p: Plain) -> f32 {",
+        "let p = Plain { x: a };",
+        "error[E0277]: `&str` is not a type of device code",
+        "NAMES.len()",
+        "this value has no form on a device",
+        "put `#[derive(Device)]` on a `#[repr(C)]` struct or an enum without data",
+    ] {
+        assert!(text.contains(line), "{line} is missing in\n{text}");
+    }
 }

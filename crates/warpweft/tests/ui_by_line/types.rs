@@ -23,4 +23,3 @@ fn constant() -> usize {
     NAMES.len()
 }
 
-fn main() {}
