@@ -8,14 +8,17 @@ use warpweft::element::{
     Bounds, CellPtr, DeviceType, FieldInfo, MAX_FIELDS, Near, ScalarKind, ScalarNear, Unchecked,
     Unit,
 };
+use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::stencil::distribute::search::Search;
 use warpweft::stencil::distribute::{
-    Distribution, RankReport, deepest_feasible, footprints_of, run_in_process, run_on_cores,
+    Distribution, RankReport, Ranks, deepest_feasible, footprints_of, run_in_process, run_on_cores,
     slab_axis,
 };
 use warpweft::stencil::ghost_model::{GhostModel, Kernel, Linear, Staging};
-use warpweft::stencil::{Boundaries, CpuPolicy, Partition, StencilElement, Tap, reference};
+use warpweft::stencil::{
+    Boundaries, CpuPolicy, Partition, Run, StencilElement, Tap, Target, reference,
+};
 
 const SOON: Duration = Duration::from_secs(20);
 
@@ -426,6 +429,36 @@ fn an_element_function_that_panics_anywhere_ends_the_run_everywhere() {
         assert!(begun.elapsed() < Duration::from_secs(10));
         assert_eq!(volume.as_slice(), start.as_slice());
     }
+}
+
+#[test]
+fn over_ranks_is_a_run_like_any_other() {
+    let machine = Machine::detect().unwrap();
+    let start = Volume::from_fn([24, 20, 28], |[z, y, x]| ((z * 7 + y * 3 + x) as f32).sin());
+    let stencil = Stencil::of(Heat).boundary(Boundary::Neumann);
+    let run = Run { target: Target::Cpu, ..Run::default() };
+    let mut expect = start.clone();
+    stencil.run_with(&mut expect, Steps(60), &machine, &run).unwrap();
+    for (count, depth) in [(1, None), (2, None), (4, Some(2)), (8, None)] {
+        let ranks = Ranks { count, grid: None, depth };
+        let mut found = start.clone();
+        let report = stencil.run_over_ranks(&mut found, Steps(60), &machine, &ranks, &run).unwrap();
+        assert_eq!(found.as_slice(), expect.as_slice(), "{ranks:?}");
+        assert_eq!(report.done, 60);
+        assert_eq!(report.policy["ranks"], count);
+        assert!(report.rate.value > 0.0 && report.devices[0].contains("ranks on"), "{report:?}");
+    }
+    // Told to stop, it stops between two swaps, and what was done is kept.
+    let stop = std::sync::atomic::AtomicBool::new(true);
+    let run = Run { target: Target::Cpu, interrupt: Some(&stop), ..Run::default() };
+    let ranks = Ranks { count: 2, grid: Some([1, 2, 1]), depth: Some(1) };
+    let mut found = start.clone();
+    let report =
+        stencil.run_over_ranks(&mut found, Steps(1 << 20), &machine, &ranks, &run).unwrap();
+    assert!(report.interrupted && report.done < 1 << 20, "{report:?}");
+    let wrong = Ranks { count: 3, grid: Some([2, 1, 1]), depth: None };
+    let error = stencil.run_over_ranks(&mut found, Steps(1), &machine, &wrong, &run).unwrap_err();
+    assert!(error.to_string().contains("3 ranks on a grid of 2 parts"), "{error}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use warpweft::element::Scalar;
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::report::Report;
+use warpweft::stencil::distribute::Ranks;
 use warpweft::stencil::{Policy, Run, Target};
 use warpweft::trace::Trace;
 use warpweft::tune::Wisdom;
@@ -22,6 +23,8 @@ pub struct Host {
     target: Target,
     threads: Option<usize>,
     policy: Option<Policy>,
+    ranks: usize,
+    depth: Option<usize>,
 }
 
 /// A run that the user watches and may interrupt.
@@ -49,13 +52,15 @@ impl Host {
             target,
             threads: options.grid.threads.map(Into::into),
             policy: options.policy.as_ref().map(|policy| policy.0),
+            ranks: options.ranks.get(),
+            depth: options.depth.map(Into::into),
         })
     }
 
     /// How many times the volume must fit into host memory.
     pub fn copies(&self) -> u64 {
         // The cores work on two padded copies.
-        if self.target == Target::Cpu { 3 } else { 1 }
+        if self.target == Target::Cpu || self.ranks > 1 { 3 } else { 1 }
     }
 
     /// Advances `volume` by `steps` steps.
@@ -79,6 +84,10 @@ impl Host {
             run.progress = Some(watch.progress);
             run.trace = watch.trace;
             run.interrupt = Some(interrupt::flag());
+        }
+        if self.ranks > 1 {
+            let ranks = Ranks { count: self.ranks, grid: None, depth: self.depth };
+            return stencil.run_over_ranks(volume, Steps(steps), &self.machine, &ranks, &run);
         }
         stencil.run_with(volume, Steps(steps), &self.machine, &run)
     }

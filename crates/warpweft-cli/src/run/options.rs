@@ -1,5 +1,6 @@
 //! The options that every application on a grid has.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use warpweft::{Error, Result};
@@ -14,6 +15,12 @@ pub struct Options {
     /// Steps to do.
     #[arg(long, value_name = "N")]
     pub steps: Option<u64>,
+    /// Ranks of this process, each with a part of the volume and cores of its own.
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub ranks: NonZero<usize>,
+    /// Steps between two swaps of ghost zones of several ranks [default: searched while running].
+    #[arg(long, value_name = "R")]
+    pub depth: Option<NonZero<usize>>,
     /// The tunables, as --json prints them [default: tuned ones, else chosen by rule].
     #[arg(long, value_name = "JSON")]
     pub policy: Option<PolicyChoice>,
