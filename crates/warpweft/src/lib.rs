@@ -20,3 +20,8 @@ pub mod tune;
 pub mod wavefront;
 
 pub use error::{Error, Result};
+
+/// The example of the README runs as it stands there.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
