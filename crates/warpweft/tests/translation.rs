@@ -95,3 +95,42 @@ fn an_element_becomes_one_struct_with_its_helpers_before_it() {
     assert_eq!(source.matches("struct diffuse_ ").count(), 1);
     assert!(source.contains("now.template at<0, -1, 0, 0>()"), "{source}");
 }
+
+#[test]
+fn functions_of_one_path_in_two_blocks_are_two() {
+    let mut unit = Unit::new();
+    {
+        #[device]
+        fn same(a: i32) -> i32 {
+            a + 1
+        }
+        assert_eq!(same(1), 2);
+        <same as DeviceFn>::cuda(&mut unit);
+    }
+    {
+        #[device]
+        fn same(a: i32) -> i32 {
+            a - 1
+        }
+        assert_eq!(same(1), 0);
+        <same as DeviceFn>::cuda(&mut unit);
+    }
+    assert!(unit.source().contains(" same_(") && unit.source().contains(" same_2_("));
+}
+
+#[device]
+fn ping(n: u32) -> u32 {
+    if n == 0 { 0 } else { pong(n - 1) }
+}
+
+#[device]
+fn pong(n: u32) -> u32 {
+    if n == 0 { 1 } else { ping(n - 1) }
+}
+
+#[test]
+fn a_circle_of_calls_is_an_error_of_the_device_compiler() {
+    let mut unit = Unit::new();
+    <ping as DeviceFn>::cuda(&mut unit);
+    assert!(unit.source().contains("#error ping_ calls itself through another function"));
+}
