@@ -53,8 +53,16 @@ impl Watchdog {
     /// # Errors
     /// As [`Words::device_address`].
     pub fn argument(&self, args: &mut Args) -> Result<usize> {
+        Ok(args.value(self.parameter()?))
+    }
+
+    /// The two words of a `ww_watchdog`, for a kernel that has it inside another struct.
+    ///
+    /// # Errors
+    /// As [`Words::device_address`].
+    pub fn parameter(&self) -> Result<[u64; 2]> {
         let nanoseconds = u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX);
-        Ok(args.value([self.words.device_address()?, nanoseconds]))
+        Ok([self.words.device_address()?, nanoseconds])
     }
 
     /// The report, if a kernel made one.

@@ -20,8 +20,6 @@ pub struct Unit {
     names: HashMap<String, String>,
     taken: HashSet<String>,
     sites: Vec<Site>,
-    /// Keys of the definitions being built, outermost first.
-    open: Vec<String>,
 }
 
 impl Unit {
@@ -35,7 +33,6 @@ impl Unit {
     /// `key` must differ between entities (crate path plus type arguments); `name` is what one
     /// would like it to be called. It gets an underscore at its end, which keeps it apart from the
     /// keywords, macros and functions of CUDA C++, and a number when another entity has it already.
-    /// Functions that call one another in a circle leave an `#error` that says so.
     pub fn define(
         &mut self,
         key: &str,
@@ -43,11 +40,6 @@ impl Unit {
         build: impl FnOnce(&mut Unit, &str) -> String,
     ) -> String {
         if let Some(known) = self.names.get(key) {
-            if self.open.iter().any(|open| open == key) {
-                // The compiler of device code says it, with the name.
-                let circle = format!("#error {known} calls itself through another function\n");
-                self.definitions.push(circle);
-            }
             return known.clone();
         }
         let clean: String =
@@ -60,9 +52,7 @@ impl Unit {
             name = format!("{clean}_{number}_");
         }
         self.names.insert(key.into(), name.clone());
-        self.open.push(key.into());
         let text = build(self, &name);
-        self.open.pop();
         self.definitions.push(text);
         name
     }

@@ -82,6 +82,13 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         fields
     }
 
+    /// Whether any stage reads field `f` off the cell along the slowest axis, so that a cut across
+    /// that axis separates cells from what they read.
+    pub(crate) fn crosses_cut(&self, f: usize) -> bool {
+        let taps = || self.stages.iter().flat_map(|stage| stage.taps());
+        taps().any(|tap| tap.field == f && tap.offset[0] != 0)
+    }
+
     /// Whether the computation is well posed on `extents`.
     ///
     /// # Errors

@@ -79,6 +79,11 @@ impl Arrays {
         &self.buffers[f]
     }
 
+    /// Bytes of a scalar of field `f`.
+    pub fn size(&self, f: usize) -> usize {
+        self.kinds[f].size()
+    }
+
     /// Whether a step leaves field `f` in its other array.
     pub fn flips(&self, f: usize) -> bool {
         self.flips[f]

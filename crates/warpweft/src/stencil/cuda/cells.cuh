@@ -93,7 +93,11 @@ struct PointersOf<S, indices<F...>> : Pointer<F, typename S::template Type<F>>..
   }
 };
 template <class S>
-using Pointers = PointersOf<S, typename S::Used>;
+struct PointersType {
+  using type = PointersOf<S, typename S::Used>;
+};
+template <class S>
+using Pointers = typename PointersType<S>::type;
 
 // --- vectors
 
@@ -128,8 +132,29 @@ WW_FN constexpr int vector_length() {
 
 // Where a load goes. What a launch does not write takes the read-only path: those loads are also
 // opaque to the compiler, which else narrows a vector to the elements used before it merges vectors
-// (183 narrow loads instead of 36 wide and 39 narrow ones for 64 cells of 3D7).
-enum class memory { read_only, plain };
+// (183 narrow loads instead of 36 wide and 39 narrow ones for 64 cells of 3D7). What another device
+// wrote while the launch was running has `arrived` and must not take that path.
+enum class memory { read_only, plain, arrived };
+
+WW_FN void load_arrived(const void* from, unsigned char& bits) {
+  unsigned wide;
+  asm("ld.global.u8 %0, [%1];" : "=r"(wide) : "l"(from));
+  bits = (unsigned char)wide;
+}
+WW_FN void load_arrived(const void* from, unsigned short& bits) {
+  asm("ld.global.u16 %0, [%1];" : "=h"(bits) : "l"(from));
+}
+WW_FN void load_arrived(const void* from, unsigned int& bits) {
+  asm("ld.global.u32 %0, [%1];" : "=r"(bits) : "l"(from));
+}
+WW_FN void load_arrived(const void* from, uint2& bits) {
+  asm("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(bits.x), "=r"(bits.y) : "l"(from));
+}
+WW_FN void load_arrived(const void* from, uint4& bits) {
+  asm("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+      : "=r"(bits.x), "=r"(bits.y), "=r"(bits.z), "=r"(bits.w)
+      : "l"(from));
+}
 
 // Reads or writes N neighbouring elements at an address aligned to all of them.
 template <int N, memory M, class T>
@@ -138,6 +163,8 @@ WW_FN void load_vector(const T* from, T* to) {
   W bits;
   if constexpr (M == memory::read_only) {
     bits = __ldg(reinterpret_cast<const W*>(from));
+  } else if constexpr (M == memory::arrived) {
+    load_arrived(from, bits);
   } else {
     bits = *reinterpret_cast<const W*>(from);
   }
@@ -196,6 +223,16 @@ struct Next {
   }
 };
 
+// What becomes of stored cells beyond the store, by shape: `Cells` cells from element index `at` on.
+template <class S>
+struct Stored {
+  // Whether a tile is stored when all of it is computed: loads that the compiler can't move up across a
+  // store would else wait for one another's.
+  static constexpr bool last = false;
+  template <int Cells>
+  WW_FN static void row(const Pointers<S>&, i64, Row<S, Cells>&) {}
+};
+
 // Stores a full row of registers at element index `at`.
 template <class S>
 WW_FN void store_row(const Pointers<S>& fields, i64 at, Row<S, S::vx>& row) {
@@ -208,6 +245,7 @@ WW_FN void store_row(const Pointers<S>& fields, i64 at, Row<S, S::vx>& row) {
       store_vector<N>(fields.template out<F>() + at + c, row.template of<F>() + c);
     }
   });
+  Stored<S>::template row<S::vx>(fields, at, row);
 }
 
 // --- the plain loop, for what is left where a tile is cut by the region's end
@@ -221,7 +259,15 @@ struct CellNear {
   template <int F, int... O>
   WW_FN typename S::template Type<F> at() const {
     using o = offset<O...>;
-    return fields.template in<F>()[at_ + o::w * box.w + o::z * box.z + o::y * box.y + o::x];
+    const auto* from =
+        fields.template in<F>() + at_ + o::w * box.w + o::z * box.z + o::y * box.y + o::x;
+    if constexpr (memory_of<S, F> == memory::arrived) {
+      typename S::template Type<F> value;
+      load_vector<1, memory::arrived>(from, &value);
+      return value;
+    } else {
+      return *from;
+    }
   }
 };
 
@@ -255,6 +301,7 @@ WW_FN void each_cell(const Pointers<S>& fields, const Box& box, const E& element
           constexpr int F = decltype(f)::value;
           fields.template out<F>()[at] = row.template of<F>()[0];
         });
+        Stored<S>::template row<1>(fields, at, row);
       }
     }
   }

@@ -37,11 +37,12 @@ WW_FN void direct_tile(const Pointers<S>& fields, const Box& box, const E& eleme
     each_cell<S>(fields, box, element, w, z, S::vz, y, S::vy, x, S::vx);
     return;
   }
+  Row<S, S::vx> rows[S::vz][S::vy];
 #pragma unroll
   for (int k = 0; k < S::vz; k++) {
 #pragma unroll
     for (int i = 0; i < S::vy; i++) {
-      Row<S, S::vx> row;
+      Row<S, S::vx>& row = rows[k][i];
 #pragma unroll
       for (int j = 0; j < S::vx; j++) {
         each(typename S::Writes{}, [&](auto f) {
@@ -52,7 +53,14 @@ WW_FN void direct_tile(const Pointers<S>& fields, const Box& box, const E& eleme
         Next<S, S::vx> next{row, j};
         element(BlockNear<S>{fields, box, at, k, i, j}, next);
       }
-      store_row<S>(fields, at + k * box.z + i * box.y, row);
+      if constexpr (!Stored<S>::last) store_row<S>(fields, at + k * box.z + i * box.y, row);
+    }
+  }
+  if constexpr (Stored<S>::last) {
+#pragma unroll
+    for (int k = 0; k < S::vz; k++) {
+#pragma unroll
+      for (int i = 0; i < S::vy; i++) store_row<S>(fields, at + k * box.z + i * box.y, rows[k][i]);
     }
   }
 }

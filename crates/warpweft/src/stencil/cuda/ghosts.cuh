@@ -11,7 +11,9 @@
 
 namespace ww::stencil {
 
-enum { periodic = 0, dirichlet = 1, neumann = 2, mirror = 3 };
+// Beyond a shared face lie cells of another device, which fills them; only those are this launch's that
+// lie beyond a Dirichlet face of another axis.
+enum { periodic = 0, dirichlet = 1, neumann = 2, mirror = 3, shared = 4 };
 
 struct Slab {
   int low[4];
@@ -45,6 +47,7 @@ extern "C" __global__ void __launch_bounds__(256) ww_ghosts(const __grid_constan
   }
   if (rest > 0) return;
   int axis = -1, side = 0;  // the first axis beyond a Dirichlet face
+  bool other = false;       // whether beyond a shared one
 #pragma unroll
   for (int d = 3; d >= 0; d--) {
     const int last = g.extent[d] - 1;
@@ -57,13 +60,14 @@ extern "C" __global__ void __launch_bounds__(256) ww_ghosts(const __grid_constan
         axis = d;
         side = face;
       }
+      other |= kind == shared;
       const int inward = kind == periodic ? last - (depth - 1) : kind == neumann ? depth - 1 : depth;
       source = face == 0 ? inward : last - inward;
     }
     to += at[d] * g.stride[d];
     from += source * g.stride[d];
   }
-  if ((axis >= 0) != (fill != 0)) return;
+  if ((axis >= 0) != (fill != 0) || (other && axis < 0)) return;
   for (int f = 0; f < g.fields; f++) {
     const u64 value = axis >= 0 ? g.value[axis][side][f] : 0;
     switch (g.size[f]) {

@@ -45,7 +45,9 @@ fn slabs(layout: &Layout, faces: &[[Boundary; 2]; 4], which: Which) -> Vec<Slab>
             let depth = layout.ghosts[axis][side];
             let fixed = matches!(faces[axis][side], Boundary::Dirichlet(_));
             // Behind a fixed face nothing has a source; the corners of a copied face may be fixed.
-            if depth == 0 || (which != Which::Fixed && fixed) {
+            // Behind a shared one there are another device's cells, but fixed corners too.
+            let shared = layout.shared[axis][side];
+            if depth == 0 || (which != Which::Fixed && (fixed || shared)) {
                 continue;
             }
             let mut slab = Slab { low: [0; 4], size: layout.extents.map(|n| n as i32) };
@@ -90,7 +92,11 @@ pub(super) fn launch<S: Fields, const D: usize>(
         }
     };
     blob32(&layout.extents.map(|n| n as i32));
-    blob32(&faces.as_flattened().iter().map(code).collect::<Vec<_>>());
+    let shared = layout.shared.as_flattened();
+    let codes = faces.as_flattened().iter().zip(shared);
+    blob32(
+        &codes.map(|(face, &shared)| if shared { SHARED } else { code(face) }).collect::<Vec<_>>(),
+    );
     let none = Slab { low: [0; 4], size: [1; 4] };
     for n in 0..8 {
         let slab = slabs.get(n).unwrap_or(&none);
@@ -119,6 +125,9 @@ pub(super) fn launch<S: Fields, const D: usize>(
     let grid = [cells.div_ceil(256) as u32, slabs.len() as u32, 1];
     Some((Launch::new(grid, [256, 1, 1]), args))
 }
+
+/// What ghosts.cuh calls a face beyond which lie another device's cells.
+const SHARED: i32 = 4;
 
 /// The kinds of boundary as ghosts.cuh numbers them.
 fn code(boundary: &Boundary) -> i32 {
@@ -155,11 +164,18 @@ mod tests {
             west: 0,
             origin: 0,
             len: 0,
+            shared: [[false; 2]; 4],
         };
         let faces = [[Boundary::Periodic; 2]; 4];
         let count = |which| slabs(&layout, &faces, which).iter().map(Slab::cells).sum::<u64>();
         assert_eq!(count(Which::All), 7 * 8 * 8 - 4 * 5 * 6);
         assert_eq!(count(Which::Faces), 3 * 5 * 6 + 4 * 3 * 6 + 4 * 5 * 2);
+        // Another device's cells are not copied here.
+        let mut cut = layout;
+        cut.shared[1] = [false, true];
+        let count = |which| slabs(&cut, &faces, which).iter().map(Slab::cells).sum::<u64>();
+        assert_eq!(count(Which::Faces), 5 * 6 + 4 * 3 * 6 + 4 * 5 * 2);
+        assert_eq!(count(Which::Fixed), 7 * 8 * 8 - 4 * 5 * 6);
     }
 
     #[test]

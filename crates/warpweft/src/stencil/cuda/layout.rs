@@ -39,6 +39,9 @@ pub(super) struct Layout {
     pub origin: usize,
     /// Elements of an array.
     pub len: usize,
+    /// Faces `[below, above]` along each beyond which lie cells of another device: their ghosts
+    /// are that device's to fill.
+    pub shared: [[bool; 2]; 4],
 }
 
 impl Layout {
@@ -100,7 +103,16 @@ impl Layout {
             west,
             origin,
             len,
+            shared: [[false; 2]; 4],
         })
+    }
+
+    /// `struct Box` (cells.cuh) over the whole volume.
+    pub fn whole_box(&self) -> Vec<u8> {
+        let mut bytes = vec![0; 16];
+        bytes.extend(self.extents.iter().flat_map(|&n| (n as i32).to_ne_bytes()));
+        bytes.extend(self.strides[..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));
+        bytes
     }
 
     /// The interior of a field of `size`-byte scalars, for copies.

@@ -2,7 +2,8 @@
 
 use super::arrays::Arrays;
 use super::ghosts::{self, At, Which};
-use super::text::{Role, StepText};
+use super::layout::Layout;
+use super::text::{Role, StageShape, StepText};
 use crate::cuda::{Args, Kernel, Launch, Module, Stream};
 use crate::element::Fields;
 use crate::error::Result;
@@ -11,9 +12,9 @@ use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Stage, Stencil};
 /// A launch and its arguments.
 #[derive(Debug)]
 pub(super) struct Queued {
-    kernel: Kernel,
-    launch: Launch,
-    args: Args,
+    pub kernel: Kernel,
+    pub launch: Launch,
+    pub args: Args,
 }
 
 impl Queued {
@@ -65,16 +66,8 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
                     }
                 }
             }
-            for &(f, tile) in &shape.ringed {
-                let dims = if D == 4 { 4 } else { 3 };
-                args.tensor_map(&self.arrays.tensor_map(f, now[f], tile, dims)?);
-            }
-            if self.policy.kernel == CudaKernel::Planes {
-                let below = layout.ghosts.map(|depth| depth[0] as i32);
-                // Coordinates (w, z, y, x) of cell (0, 0, 0, 0).
-                args.value([below[0], below[1], below[2], layout.west as i32]);
-            }
-            args.blob(&self.whole_box(), 8);
+            self.bring_planes(&mut args, shape, &now)?;
+            args.blob(&layout.whole_box(), 8);
             element_argument(&mut args, &**stage);
             let launch = Launch::new(grid, [32, warps, 1]).shared(shape.shared as u32);
             queued.push(Queued { kernel: kernel.clone(), launch, args });
@@ -86,6 +79,21 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
             queued.extend(self.renew(stage.writes(), &now)?);
         }
         Ok(queued)
+    }
+
+    /// Adds what the copy engine needs to bring planes from the arrays `now`, where it does.
+    pub fn bring_planes(&self, args: &mut Args, shape: &StageShape, now: &[usize]) -> Result<()> {
+        for &(f, tile) in &shape.ringed {
+            let dims = if D == 4 { 4 } else { 3 };
+            args.tensor_map(&self.arrays.tensor_map(f, now[f], tile, dims)?);
+        }
+        if self.policy.kernel == CudaKernel::Planes {
+            let Layout { ghosts, west, .. } = &self.arrays.layout;
+            let below = ghosts.map(|depth| depth[0] as i32);
+            // Coordinates (w, z, y, x) of cell (0, 0, 0, 0).
+            args.value([below[0], below[1], below[2], *west as i32]);
+        }
+        Ok(())
     }
 
     /// The launches of a trip of several steps that begins in `state`.
@@ -161,19 +169,13 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
         queued.extend(self.renew(&fields, &vec![0; S::FIELDS.len()])?);
         Ok(queued)
     }
-
-    /// `struct Box` over the whole volume.
-    fn whole_box(&self) -> Vec<u8> {
-        let layout = &self.arrays.layout;
-        let mut bytes = vec![0; 16];
-        bytes.extend(layout.extents.iter().flat_map(|&n| (n as i32).to_ne_bytes()));
-        bytes.extend(layout.strides[..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));
-        bytes
-    }
 }
 
 /// Adds the stage's parameters, if it has any, as the kernel's last argument.
-fn element_argument<S: Fields, const D: usize>(args: &mut Args, stage: &dyn Stage<S, D>) {
+pub(super) fn element_argument<S: Fields, const D: usize>(
+    args: &mut Args,
+    stage: &dyn Stage<S, D>,
+) {
     let mut bytes = vec![0u8; stage.parameters_size()];
     if bytes.is_empty() {
         return;

@@ -45,6 +45,47 @@ impl Change {
         before: u64,
         after: u64,
     ) -> Result<f64> {
+        let [w, z, y, _] = self.layout.extents;
+        let mut total = [0.0];
+        // SAFETY: passed on to the caller.
+        unsafe { self.reduce(stream, norm, kind, [before, after], &[y, z, w], &mut total)? };
+        Ok(total[0])
+    }
+
+    /// As [`Change::of`], but one total for every plane across `slowest` (0 w, 1 z), the slowest
+    /// axis that the volume has: what is left to combine with other devices' planes.
+    ///
+    /// # Safety
+    /// As [`Change::of`].
+    pub unsafe fn planes(
+        &self,
+        stream: &Stream,
+        norm: Residual,
+        kind: ScalarKind,
+        [before, after]: [u64; 2],
+        slowest: usize,
+    ) -> Result<Vec<f64>> {
+        let [_, z, y, _] = self.layout.extents;
+        let mut totals = vec![0.0; self.layout.extents[slowest]];
+        let axes: &[usize] = if slowest == 0 { &[y, z] } else { &[y] };
+        // SAFETY: passed on to the caller.
+        unsafe { self.reduce(stream, norm, kind, [before, after], axes, &mut totals)? };
+        Ok(totals)
+    }
+
+    /// Reduces along x and then `axes`, innermost first; what is left of the totals goes to `to`.
+    ///
+    /// # Safety
+    /// As [`Change::of`].
+    unsafe fn reduce(
+        &self,
+        stream: &Stream,
+        norm: Residual,
+        kind: ScalarKind,
+        [before, after]: [u64; 2],
+        axes: &[usize],
+        to: &mut [f64],
+    ) -> Result<()> {
         let [w, z, y, x] = self.layout.extents;
         let [sw, sz, sy, _] = self.layout.strides.map(|stride| stride as i64);
         let norm_code = match norm {
@@ -64,7 +105,7 @@ impl Change {
         // SAFETY: the caller vouches for both arrays; one total a row fits the first buffer.
         unsafe { stream.launch(&self.rows, warps(count), &args)? };
         let mut at = 0;
-        for n in [y, z, w] {
+        for &n in axes {
             if n == 1 {
                 continue;
             }
@@ -79,9 +120,7 @@ impl Change {
             unsafe { stream.launch(&self.lines, warps(count), &args)? };
             at = 1 - at;
         }
-        let mut total = [0.0];
-        stream.download(&self.totals[at], 0, &mut total)?;
-        Ok(total[0])
+        stream.download(&self.totals[at], 0, to)
     }
 }
 

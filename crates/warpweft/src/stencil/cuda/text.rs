@@ -14,6 +14,7 @@ const DIRECT: &str = include_str!("direct.cuh");
 const MARCH: &str = include_str!("march.cuh");
 const PLANES: &str = include_str!("planes.cuh");
 const PIPELINE: &str = include_str!("pipeline.cuh");
+const EDGES: &str = include_str!("multi/edges.cuh");
 
 /// How a stage uses a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,8 @@ pub(super) struct StageShape {
     pub ringed: Vec<(usize, [usize; 2])>,
     /// Dynamic shared memory in bytes.
     pub shared: usize,
+    /// Fields whose planes at a cut go to the neighbour device as well; none without cuts.
+    pub sent: Vec<usize>,
 }
 
 /// The whole text of a step.
@@ -136,6 +139,24 @@ pub(super) fn step_text<S: Fields, const D: usize>(
     policy: &CudaPolicy,
     strided: bool,
 ) -> StepText {
+    text_of(stencil, policy, strided, false)
+}
+
+/// As [`step_text`], for kernels that exchange planes with neighbour devices by themselves
+/// (edges.cuh): Direct or March in two or three dimensions.
+pub(super) fn edged_step_text<S: Fields, const D: usize>(
+    stencil: &Stencil<S, D>,
+    policy: &CudaPolicy,
+) -> StepText {
+    text_of(stencil, policy, false, true)
+}
+
+fn text_of<S: Fields, const D: usize>(
+    stencil: &Stencil<S, D>,
+    policy: &CudaPolicy,
+    strided: bool,
+    edged: bool,
+) -> StepText {
     let piped = (policy.kernel == CudaKernel::Pipeline).then_some(policy);
     let policy = &single(policy).reduced::<D>();
     let mut unit = Unit::new();
@@ -150,9 +171,18 @@ pub(super) fn step_text<S: Fields, const D: usize>(
     if policy.kernel == CudaKernel::Planes {
         source.push_str(PLANES);
     }
+    if edged {
+        source.push_str(EDGES);
+    }
     let mut stages = Vec::new();
     for (number, (stage, functor)) in stencil.stages.iter().zip(&names).enumerate() {
-        let glue = Glue::<S, D>::new(&**stage, number, policy, strided);
+        let mut glue = Glue::<S, D>::new(&**stage, number, policy, strided);
+        if edged {
+            glue.edged = true;
+            glue.columns = super::multi::columns(stencil, policy);
+            glue.shape.sent =
+                stage.writes().iter().copied().filter(|&f| stencil.crosses_cut(f)).collect();
+        }
         // Writing to a string can't fail.
         let _ = glue.write(&mut source, functor);
         stages.push(glue.shape);
@@ -178,6 +208,9 @@ struct Glue<'a, S: Fields, const D: usize> {
     number: usize,
     policy: &'a CudaPolicy,
     strided: bool,
+    edged: bool,
+    /// Columns of tiles around its own that a tile at a cut waits for.
+    columns: [usize; 2],
     reach: Vec<Reach>,
     shape: StageShape,
 }
@@ -195,8 +228,9 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
             CudaKernel::Planes => ring_of::<S>(&reach, policy),
             _ => (Vec::new(), 0),
         };
-        let shape = StageShape { kernel: format!("ww_stage{number}"), roles, ringed, shared };
-        Self { stage, number, policy, strided, reach, shape }
+        let kernel = format!("ww_stage{number}");
+        let shape = StageShape { kernel, roles, ringed, shared, sent: Vec::new() };
+        Self { stage, number, policy, strided, edged: false, columns: [0; 2], reach, shape }
     }
 
     fn write(&self, text: &mut String, functor: &str) -> std::fmt::Result {
@@ -234,6 +268,15 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
         if self.policy.kernel == CudaKernel::Planes {
             text.push_str("const int4 origin, ");
         }
+        let mut peers = Vec::new();
+        for &f in &self.shape.sent {
+            let scalar = type_of::<S>(f);
+            write!(text, "{scalar}* __restrict__ low{f}, {scalar}* __restrict__ high{f}, ")?;
+            peers.push(format!("{{low{f}, high{f}}}"));
+        }
+        if self.edged {
+            text.push_str("const __grid_constant__ ww::stencil::Edges edges, ");
+        }
         text.push_str("const ww::stencil::Box box");
         if self.stage.parameters_size() > 0 {
             write!(text, ", const {functor} element")?;
@@ -241,6 +284,9 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
         text.push_str(") {\n");
         if self.stage.parameters_size() == 0 {
             writeln!(text, "  const {functor} element{{}};")?;
+        }
+        if self.edged {
+            return self.write_edged(text, &shape, &pairs.join(", "), &peers.join(", "));
         }
         writeln!(text, "  const ww::stencil::Pointers<{shape}> fields{{{}}};", pairs.join(", "))?;
         if self.policy.kernel == CudaKernel::Planes {
@@ -259,6 +305,36 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
             CudaKernel::Pipeline => ("pipeline", ""),
         };
         writeln!(text, "  ww::stencil::{skeleton}<{shape}>(fields, {maps}box, element);\n}}")
+    }
+
+    /// The body of a kernel whose tiles at a cut exchange planes.
+    fn write_edged(
+        &self,
+        text: &mut String,
+        shape: &str,
+        pairs: &str,
+        peers: &str,
+    ) -> std::fmt::Result {
+        let edged = format!("ww::stencil::Edged<{shape}>");
+        writeln!(
+            text,
+            "  const ww::stencil::Pointers<{edged}> fields{{{{{pairs}}}, {{{peers}}}, edges.low_end, edges.high_start}};"
+        )?;
+        let layer = match self.policy.kernel {
+            CudaKernel::March => "march_layer",
+            _ => "direct_layer",
+        };
+        let tile = |shape: &str| {
+            format!(
+                "[&](int layer) {{ ww::stencil::{layer}<{shape}>(fields, box, element, layer); }}"
+            )
+        };
+        writeln!(
+            text,
+            "  ww::stencil::by_layer<{shape}>(edges, {}, {});\n}}",
+            tile(shape),
+            tile(&edged)
+        )
     }
 
     fn write_shape(&self, text: &mut String, shape: &str) -> std::fmt::Result {
@@ -280,6 +356,9 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
         writeln!(text, "  using Used = {};", list(&|f| self.shape.roles[f] != Role::Unused))?;
         writeln!(text, "  using Reads = {};", list(&reads))?;
         writeln!(text, "  using Writes = {};", list(&|f| self.stage.writes().contains(&f)))?;
+        writeln!(text, "  using Sent = {};", list(&|f| self.shape.sent.contains(&f)))?;
+        let [reach_x, reach_y] = self.columns;
+        writeln!(text, "  static constexpr int reach_x = {reach_x}, reach_y = {reach_y};")?;
         writeln!(text, "  static constexpr int dims = {D}, vx = {vx}, vy = {vy}, vz = {vz};")?;
         writeln!(
             text,

@@ -1,0 +1,187 @@
+// Edges: one launch a stage on every device, in which the tiles at a cut wait for the neighbour device,
+// compute, and store their planes into its ghost planes as well. No host and no copy in between.
+//
+// Grid:   as Direct or March, without loops; the layers of tiles (blocks along the grid's z) at a cut come
+//         first in launch order, then all others.
+// Block:  as Direct or March; tiles at a cut meet at two block barriers.
+// Shared: none.
+//
+// `S::reach_x` and `S::reach_y` are the columns of tiles around its own that a tile's ghosts come from.
+//
+// Protocol. Every edge tile counts its launches in `mine`, a word that only it touches. In launch n it
+//   1. waits until the neighbour's edge tiles around its column have said that launch n - 1 is done;
+//   2. reads ghost planes, computes, stores into this device's array and the neighbour's ghost planes;
+//   3. says that launch n is done, by a store into the neighbour's memory released to the system.
+// No stale read: what launch n reads from ghost planes was written by the neighbour's launches before n,
+// and 1 acquires the last of them. No overwrite: the neighbour's launch n writes ghost planes here that
+// launches before n may read, and by 1 those are done; launch n itself reads other memory, since a field
+// that a stage reads off the cell and writes has two arrays, which take turns. So two arrays suffice, or
+// one where no stage does both. Steps and stages are not told apart: launch numbers are all there is.
+// No deadlock: a launch's edge tiles wait for the launch *before* it on another device and for nothing
+// else, and interior tiles wait for nothing. If launch n - 1 ends everywhere, launch n does, however few
+// blocks are resident; where slabs share a device, the host makes sure that edge tiles can't fill it.
+// Ghost planes must not be read before 1 nor from a stale line of L1: edge tiles read through
+// `memory::arrived`, at addresses that depend on a value the compiler can't see through after the wait.
+// Counters start at zero together, and wrap.
+#pragma once
+#include "watchdog.cuh"
+
+namespace ww::stencil {
+
+// What a launch knows of the cuts; side 0 is the neighbour below, side 1 the one above.
+struct Edges {
+  ww_word* mine;         // a word an edge tile
+  const ww_word* from[2];  // this device's flags, which the neighbour's edge tiles set
+  ww_word* to[2];          // the neighbour's flags, which this device's edge tiles set
+  ww_word* failed;       // set once a wait took too long: then none waits
+  i64 low_end;           // cells before this element index go to the neighbour below
+  i64 high_start;        // cells from this element index on go to the neighbour above
+  ww_watchdog dog;
+  int layers[2];         // layers of edge tiles here, 0 where there is no cut
+  int senders[2];        // layers of edge tiles of the neighbour
+};
+
+// --- a shape whose stores reach the neighbour and whose loads wait
+
+template <class S>
+struct Edged : S {};
+
+template <int F, class T>
+struct Peer {
+  T* low;   // the neighbour below, at the cell that this device calls (0, 0, 0, 0)
+  T* high;  // the neighbour above, likewise
+};
+template <class S, class List>
+struct PeersOf;
+template <class S, int... F>
+struct PeersOf<S, indices<F...>> : Peer<F, typename S::template Type<F>>... {
+  template <int G>
+  WW_FN const Peer<G, typename S::template Type<G>>& of() const {
+    return *this;
+  }
+};
+
+template <class S>
+struct EdgePointers : PointersOf<S, typename S::Used> {
+  PeersOf<S, typename S::Sent> peers;
+  i64 low_end, high_start;
+};
+template <class S>
+struct PointersType<Edged<S>> {
+  using type = EdgePointers<S>;
+};
+
+template <class S, int F>
+constexpr memory memory_of<Edged<S>, F> = S::in_place(F) ? memory::plain : memory::arrived;
+
+template <class S>
+struct Stored<Edged<S>> {
+  static constexpr bool last = true;
+  template <int Cells>
+  WW_FN static void row(const EdgePointers<S>& fields, i64 at, Row<Edged<S>, Cells>& row) {
+    const bool low = at < fields.low_end, high = at >= fields.high_start;
+    each(typename S::Sent{}, [&](auto f) {
+      constexpr int F = decltype(f)::value;
+      constexpr int N = vector_length<typename S::template Type<F>, Cells>();
+#pragma unroll
+      for (int c = 0; c < Cells; c += N) {
+        if (low) store_vector<N>(fields.peers.template of<F>().low + at + c, row.template of<F>() + c);
+        if (high) store_vector<N>(fields.peers.template of<F>().high + at + c, row.template of<F>() + c);
+      }
+    });
+  }
+};
+
+// --- waiting and telling
+
+// Waits for the neighbour's edge tiles around this one's column, a flag a thread. False: took too long.
+template <class S>
+WW_FN bool wait_for(const Edges& edges, int side, ww_word done, int thread) {
+  constexpr int wide = 2 * S::reach_x + 1, high = 2 * S::reach_y + 1, threads = 32 * S::warps;
+  bool ok = true;
+  for (int i = thread; i < edges.senders[side] * high * wide; i += threads) {
+    const int x = int(blockIdx.x) + i % wide - S::reach_x;
+    const int y = int(blockIdx.y) + i / wide % high - S::reach_y;
+    if (x < 0 || x >= int(gridDim.x) || y < 0 || y >= int(gridDim.y)) continue;
+    const int flag = (i / wide / high * int(gridDim.y) + y) * int(gridDim.x) + x;
+    // A counter that may wrap. After one failed wait no other is waited for long.
+    for (int tries = 0; ok && int(ww_load_acquire_sys(edges.from[side] + flag) - done) < 0; tries++) {
+      if ((tries & 0x3f) == 0x3f && ww_load_acquire_gpu(edges.failed) != 0) ok = false;
+      if ((tries & 0x3ff) == 0x3ff) {
+        ok = ww_wait<true>(edges.from[side] + flag, done, edges.dog, side, flag);
+        break;
+      }
+    }
+    if (!ok) ww_store_release_gpu(edges.failed, 1);
+  }
+  return ok;
+}
+
+// Whether tiles are numbered (lowest edge, highest edge, interior), as most are, or plainly, because
+// every one is at an edge.
+WW_FN int layer_of(const Edges& edges, int z, int layers) {
+  const int first = edges.layers[0], last = edges.layers[1];
+  if (first + last >= layers || z < first) return z;
+  return z < first + last ? layers - last + (z - first) : z - last;
+}
+
+// Runs `interior(layer)` or `edge(layer)` for the block's tile.
+template <class S, class Interior, class Edge>
+WW_FN void by_layer(const Edges& edges, const Interior& interior, const Edge& edge) {
+#if __CUDA_ARCH__ >= 900
+  // Launched early: what the launch before wrote is there after the wait. From then on the next launch
+  // may take the place of blocks that end, since every block of this one is resident or done.
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+  const int layers = gridDim.z;
+  int layer = layer_of(edges, blockIdx.z, layers);
+  const bool at[2] = {layer < edges.layers[0], layer >= layers - edges.layers[1]};
+  if (!at[0] && !at[1]) {
+    interior(layer);
+    return;
+  }
+  const int thread = threadIdx.y * 32 + threadIdx.x;
+  const int columns = gridDim.x * gridDim.y, column = blockIdx.y * gridDim.x + blockIdx.x;
+  ww_word* const mine = edges.mine + (int(blockIdx.z) * columns + column);
+  const ww_word done = *mine;
+  bool ok = true;
+  if (at[0]) ok = wait_for<S>(edges, 0, done, thread);
+  if (at[1] && ok) ok = wait_for<S>(edges, 1, done, thread);
+  if (!__syncthreads_and(ok)) return;
+  asm volatile("" : "+r"(layer)::"memory");
+  edge(layer);
+  __syncthreads();
+  if (thread == 0) {
+    *mine = done + 1;
+    if (at[0]) ww_store_release_sys(edges.to[0] + layer * columns + column, done + 1);
+    if (at[1]) {
+      const int first = layers - edges.layers[1];
+      ww_store_release_sys(edges.to[1] + (layer - first) * columns + column, done + 1);
+    }
+  }
+}
+
+// One tile of Direct, in layer `layer`.
+template <class S, class E>
+WW_FN void direct_layer(const Pointers<S>& fields, const Box& box, const E& element, int layer) {
+  const int x = (int(blockIdx.x) * 32 + int(threadIdx.x)) * S::vx;
+  const int y = S::dims == 3 ? int(blockIdx.y * S::warps + threadIdx.y) * S::vy : 0;
+  const int z = (S::dims == 2 ? layer * S::warps + int(threadIdx.y) : layer) * S::vz;
+  if (x < box.high[3] && y < box.high[2] && z < box.high[1]) {
+    direct_tile<S>(fields, box, element, 0, z, y, x);
+  }
+}
+
+// One chunk of March, in layer `layer`.
+template <class S, class E>
+WW_FN void march_layer(const Pointers<S>& fields, const Box& box, const E& element, int layer) {
+  const int column = S::dims == 2 ? int(blockIdx.x * S::warps + threadIdx.y) : int(blockIdx.x);
+  const int x = (column * 32 + int(threadIdx.x)) * S::vx;
+  const int y = S::dims == 3 ? int(blockIdx.y * S::warps + threadIdx.y) * S::vy : 0;
+  if (x < box.high[3] && y < box.high[2]) {
+    march_chunk<S>(fields, box, element, 0, layer * S::chunk, y, x);
+  }
+}
+
+}  // namespace ww::stencil

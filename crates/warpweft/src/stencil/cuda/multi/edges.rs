@@ -1,0 +1,88 @@
+//! The host's half of the exchange by flags (edges.cuh): counters, flags, and who they belong to.
+
+use std::time::Duration;
+
+use super::policy::Layers;
+use crate::cuda::{Buffer, Stream, Watchdog};
+use crate::error::{Error, Result};
+
+/// How long a tile waits for its neighbour before it gives up.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// Words of a line of the L2 cache: what different devices write lies in different lines.
+const LINE: usize = 32;
+
+/// One slab's counters and flags.
+#[derive(Debug)]
+pub(super) struct Flags {
+    words: Buffer,
+    dog: Watchdog,
+    layers: Layers,
+    /// Layers of edge tiles of the neighbour below at its upper cut, and of the one above.
+    senders: [usize; 2],
+    /// Tiles in a layer.
+    columns: usize,
+}
+
+impl Flags {
+    /// All at zero; the zeroing is queued in `stream`.
+    pub fn new(
+        stream: &Stream,
+        layers: Layers,
+        senders: [usize; 2],
+        columns: usize,
+    ) -> Result<Self> {
+        let words = |layers: usize| (layers * columns).next_multiple_of(LINE);
+        let all =
+            LINE + words(layers.edge[0] + layers.edge[1]) + words(senders[0]) + words(senders[1]);
+        let words = Buffer::zeroed(stream, all * size_of::<u32>())?;
+        let dog = Watchdog::new(stream.device(), TIMEOUT)?;
+        Ok(Self { words, dog, layers, senders, columns })
+    }
+
+    /// The address of the words of `part`: the mark of failure, the counters, the flags that the
+    /// neighbour below sets, and those that the one above sets.
+    fn address(&self, part: usize) -> u64 {
+        let words = |layers: usize| (layers * self.columns).next_multiple_of(LINE);
+        let edge = self.layers.edge;
+        let sizes = [LINE, words(edge[0] + edge[1]), words(self.senders[0])];
+        self.words.address() + (sizes[..part].iter().sum::<usize>() * size_of::<u32>()) as u64
+    }
+
+    /// `struct Edges` for this slab, whose neighbours below and above have these flags. Cells before
+    /// element `bounds[0]` go below, cells from `bounds[1]` on go above.
+    pub fn argument(&self, neighbours: [Option<&Flags>; 2], bounds: [i64; 2]) -> Result<Vec<u8>> {
+        let [below, above] = neighbours;
+        let mut words = vec![self.address(1), self.address(2), self.address(3)];
+        words.push(below.map_or(0, |flags| flags.address(3)));
+        words.push(above.map_or(0, |flags| flags.address(2)));
+        words.push(self.address(0));
+        words.extend(bounds.map(|bound| bound as u64));
+        words.extend(self.dog.parameter()?);
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let numbers = self.layers.edge.iter().chain(&self.senders);
+        bytes.extend(numbers.flat_map(|&n| (n as i32).to_ne_bytes()));
+        Ok(bytes)
+    }
+
+    /// What a tile of slab `part` reported, if one waited too long for a tile of a neighbour.
+    pub fn check(&self, part: usize, neighbours: [usize; 2]) -> Result<()> {
+        let Some(stuck) = self.dog.stuck() else { return Ok(()) };
+        let side = stuck.other as usize % 2;
+        Err(Error::Device {
+            stage: "exchanging planes between GPUs".into(),
+            device: self.words.device().label().into(),
+            what: format!(
+                "block {} of slab {part} waited {} s for launch {} of tile {} of slab {}, which has \
+                 done {}",
+                stuck.block,
+                TIMEOUT.as_secs(),
+                stuck.wanted,
+                stuck.flag,
+                neighbours[side],
+                stuck.seen
+            ),
+            remedy: "look at `nvidia-smi` for a GPU that is gone or busy, or exchange by copies"
+                .into(),
+        })
+    }
+}

@@ -1,0 +1,18 @@
+//! Stencil sweeps over several NVIDIA GPUs of one host, with the bits of one.
+//!
+//! A volume is cut into slabs across its slowest axis (`cut`), one a GPU, each padded as on a single
+//! one. What a stage needs of a neighbour's planes travels either by the kernels themselves
+//! (`edges.cuh`, [`Exchange::Flags`]), with no host in the loop, or by copies between launches. Not
+//! here: several hosts, ghost zones deeper than one stage (`distribute`), and what a single GPU does.
+
+mod cut;
+mod edges;
+mod policy;
+#[cfg(test)]
+mod protocol;
+mod slab;
+mod sweeps;
+
+pub(super) use policy::columns;
+pub use policy::{Exchange, MultiCudaPolicy};
+pub use sweeps::{MultiCudaSweeps, compile_check};

@@ -1,0 +1,228 @@
+//! How a stencil runs on several GPUs: one kernel policy for all, and how planes are exchanged.
+
+use serde::{Deserialize, Serialize};
+
+use super::cut;
+use crate::cuda::Device;
+use crate::element::Fields;
+use crate::error::{Error, Result};
+use crate::stencil::cuda::layout::{Layout, axes};
+use crate::stencil::cuda::text::grid;
+use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Stencil};
+
+/// Blocks along the grid's third axis at most.
+const GRID_Z: usize = 65_535;
+
+/// How planes at a cut reach the neighbour's ghost planes. Changes time, never results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Exchange {
+    /// By the devices themselves: edge tiles store into the neighbour's memory and set flags that
+    /// its next launch waits for. Needs direct access between neighbours.
+    Flags,
+    /// By copies between launches, through the host where there is no direct access.
+    Copies,
+}
+
+/// Every tunable of a run on several GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct MultiCudaPolicy {
+    /// The kernel on every device.
+    pub cuda: CudaPolicy,
+    /// How planes are exchanged.
+    pub exchange: Exchange,
+    /// Whether a launch may start while the one before it ends, where devices can do that.
+    pub early: bool,
+}
+
+impl MultiCudaPolicy {
+    /// The policy to start from for `devices`: flags wherever they are possible.
+    ///
+    /// # Errors
+    /// As [`super::MultiCudaSweeps::new`] for extents that can't be cut; the driver's.
+    pub fn default_for<S: Fields, const D: usize>(
+        stencil: &Stencil<S, D>,
+        extents: [usize; D],
+        devices: &[Device],
+    ) -> Result<Self> {
+        let parts = devices.len().max(1);
+        let mut largest = extents;
+        largest[0] = extents[0].div_ceil(parts);
+        let mut capability = (u32::MAX, 0);
+        for device in devices {
+            capability = capability.min(device.capability()?);
+        }
+        let policy = |cuda| Self { cuda, exchange: Exchange::Flags, early: true };
+        let cuda = CudaPolicy::default_for(stencil, largest, capability).reduced::<D>();
+        if policy(cuda).check_flags(stencil, extents, devices).is_ok() {
+            return Ok(policy(cuda));
+        }
+        // Kernels that bring planes by the copy engine don't wait for flags; marching ones are next.
+        let shape = [cuda.cells[0], cuda.cells[1].min(2), 1];
+        let march = CudaPolicy {
+            kernel: CudaKernel::March,
+            cells: shape,
+            warps: 8,
+            min_blocks: 2,
+            chunk: 32,
+            prefetch: 0,
+            ..cuda
+        };
+        if policy(march).check_flags(stencil, extents, devices).is_ok() {
+            return Ok(policy(march));
+        }
+        Ok(Self { exchange: Exchange::Copies, ..policy(cuda) })
+    }
+
+    /// Whether the exchange by flags can do this.
+    ///
+    /// # Errors
+    /// The reason why not, and [`Exchange::Copies`] as the remedy.
+    pub fn check_flags<S: Fields, const D: usize>(
+        &self,
+        stencil: &Stencil<S, D>,
+        extents: [usize; D],
+        devices: &[Device],
+    ) -> Result<()> {
+        let refuse = |why: String| {
+            Err(Error::spec(format!("exchange by flags {why}"), "exchange by copies instead"))
+        };
+        if !(2..=3).contains(&D) {
+            return refuse(format!("in {D} dimensions"));
+        }
+        if !matches!(self.cuda.kernel, CudaKernel::Direct | CudaKernel::March) {
+            return refuse(format!("by the kernel {:?}", self.cuda.kernel));
+        }
+        let parts = devices.len();
+        if parts > 1 && reads_corners(stencil) {
+            return refuse(
+                "of a footprint that reads across a cut and a copied boundary at once".into(),
+            );
+        }
+        for (part, planes) in self.slabs(stencil, extents, parts)?.iter().enumerate() {
+            let layout = cut::layout(stencil, extents, planes, [part, parts])?;
+            let shaped = Self { cuda: self.cuda.shaped::<D>()?, ..*self };
+            let blocks = shaped.grid::<D>(&layout);
+            if blocks[2] > GRID_Z {
+                return refuse(format!("with {} layers of tiles", blocks[2]));
+            }
+        }
+        for (part, device) in devices.iter().enumerate() {
+            let above = &devices[(part + 1) % parts];
+            let joined = cut::shared(stencil, part, parts)[1] && above != device;
+            if joined && !(device.can_access(above)? && above.can_access(device)?) {
+                return refuse(format!("between {} and {}", device.label(), above.label()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Blocks along the grid's three axes for one stage over all of `layout`.
+    pub(super) fn grid<const D: usize>(&self, layout: &Layout) -> [usize; 3] {
+        match (D, self.exchange, self.cuda.kernel) {
+            // Tiles at a cut come first, so there are no groups of tiles along y.
+            (3, Exchange::Flags, CudaKernel::Direct) => {
+                let [_, z, y, x] = layout.extents;
+                let [vx, vy, vz] = self.cuda.cells.map(|cells| cells as usize);
+                let rows = vy * self.cuda.warps as usize;
+                [x.div_ceil(32 * vx), y.div_ceil(rows), z.div_ceil(vz)]
+            }
+            _ => grid::<D>(layout, &self.cuda),
+        }
+    }
+
+    /// The planes of each of `parts` slabs.
+    ///
+    /// # Errors
+    /// More parts than there are planes for.
+    pub(super) fn slabs<S: Fields, const D: usize>(
+        &self,
+        stencil: &Stencil<S, D>,
+        extents: [usize; D],
+        parts: usize,
+    ) -> Result<Vec<std::ops::Range<usize>>> {
+        let [below, above] = cut::reach(stencil);
+        let shaped = self.cuda.shaped::<D>()?;
+        cut::slabs(extents[0], parts, cut::tile_depth::<D>(&shaped), below.max(above))
+    }
+}
+
+/// Whether a stage reads cells that lie across a cut and beyond a face whose ghosts are copied from
+/// cells: the neighbour's tiles, which fill ghost planes, fill no such corners.
+fn reads_corners<S: Fields, const D: usize>(stencil: &Stencil<S, D>) -> bool {
+    let copied = |d: usize, o: isize| {
+        let side = usize::from(o > 0);
+        o != 0 && !matches!(stencil.boundaries.0[d][side], Boundary::Dirichlet(_))
+    };
+    let mut taps = stencil.stages.iter().flat_map(|stage| stage.taps());
+    taps.any(|tap| tap.offset[0] != 0 && (1..D).any(|d| copied(d, tap.offset[d])))
+}
+
+/// Columns of tiles around its own, along x and y, that a tile's ghosts across a cut come from.
+pub(in crate::stencil::cuda) fn columns<S: Fields, const D: usize>(
+    stencil: &Stencil<S, D>,
+    policy: &CudaPolicy,
+) -> [usize; 2] {
+    let [_, _, y, x] = axes::<D>();
+    let widest = |axis: Option<usize>| {
+        let across = stencil.stages.iter().flat_map(|stage| stage.taps());
+        let across = across.filter(|tap| tap.offset[0] != 0);
+        axis.and_then(|d| across.map(|tap| tap.offset[d].unsigned_abs()).max()).unwrap_or(0)
+    };
+    let [vx, vy, _] = policy.cells.map(|cells| cells as usize);
+    let warps = policy.warps as usize;
+    let (tile_x, tile_y) = match (D, policy.kernel) {
+        (2, CudaKernel::March) => (32 * vx * warps, 1),
+        (2, _) => (32 * vx, 1),
+        _ => (32 * vx, vy * warps),
+    };
+    [widest(x).div_ceil(tile_x), widest(y).div_ceil(tile_y)]
+}
+
+/// Layers of tiles across a slab, and how many of them are at a cut below and above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layers {
+    /// All.
+    pub all: usize,
+    /// At the cut below and above; 0 where there is none.
+    pub edge: [usize; 2],
+}
+
+impl Layers {
+    /// Layers of `tile` planes in a slab of `planes`, of which `reach` are read or written across a
+    /// cut.
+    pub fn of(planes: usize, tile: usize, reach: usize, shared: [bool; 2]) -> Self {
+        let all = planes.div_ceil(tile);
+        let low = reach.div_ceil(tile).min(all);
+        let high = all - planes.saturating_sub(reach) / tile;
+        let edge = |shared: bool, layers: usize| if shared && reach > 0 { layers } else { 0 };
+        Self { all, edge: [edge(shared[0], low), edge(shared[1], high)] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edge_layers_cover_what_is_read_across_a_cut() {
+        let of = |planes, tile, reach| Layers::of(planes, tile, reach, [true, true]);
+        assert_eq!(of(32, 4, 1), Layers { all: 8, edge: [1, 1] });
+        assert_eq!(of(33, 4, 2), Layers { all: 9, edge: [1, 2] });
+        assert_eq!(of(32, 2, 4), Layers { all: 16, edge: [2, 2] });
+        assert_eq!(of(5, 8, 4), Layers { all: 1, edge: [1, 1] });
+        assert_eq!(of(32, 4, 0).edge, [0, 0]);
+        assert_eq!(Layers::of(32, 4, 1, [false, true]).edge, [0, 1]);
+        // Every plane within reach of a cut is in an edge layer, and no layer more is.
+        for (planes, tile, reach) in [(17, 3, 2), (40, 7, 5), (9, 4, 4), (6, 1, 3)] {
+            let Layers { all, edge } = of(planes, tile, reach);
+            for plane in 0..planes {
+                let layer = plane / tile;
+                assert!(plane >= reach || layer < edge[0]);
+                assert!(plane + reach < planes || layer >= all - edge[1]);
+            }
+            assert!((edge[0] - 1) * tile < reach);
+            assert!((all - edge[1] + 1) * tile > planes - reach);
+        }
+    }
+}

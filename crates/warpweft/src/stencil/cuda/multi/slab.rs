@@ -1,0 +1,486 @@
+//! One device's slab of a volume: its arrays, kernels and launches. Not: who else has slabs.
+
+use std::ops::Range;
+
+use super::cut::{self, slowest};
+use super::edges::Flags;
+use super::policy::{Exchange, Layers, MultiCudaPolicy};
+use crate::cuda::{
+    Args, Buffer, Cubin, Device, Event, Extents, Global, Graph, Launch, Module, Rows, Stream,
+};
+use crate::element::Fields;
+use crate::error::{Error, Result};
+use crate::grid::Volume;
+use crate::stencil::cuda::arrays::Arrays;
+use crate::stencil::cuda::layout::Layout;
+use crate::stencil::cuda::queue::{Queue, Queued, element_argument};
+use crate::stencil::cuda::residual::Change;
+use crate::stencil::cuda::text::{Role, StepText};
+use crate::stencil::{Residual, Stencil};
+
+/// Steps of a captured graph: even, so that it ends in the arrays it began in. The long one makes
+/// little of the gap between graphs, during which neighbours wait; the short one does the rest.
+const GRAPH_STEPS: [u64; 2] = [256, 16];
+/// Graphs queued at once: bounds what is left to run after a failure, and the driver's queue.
+const QUEUED: usize = 4;
+
+/// How many graphs of each length make up `steps` steps, and the steps left after them.
+fn split(steps: u64) -> [(u64, u64); 2] {
+    let [long, short] = GRAPH_STEPS;
+    let rest = steps % long;
+    [(steps / long, rest), (rest / short, rest % short)]
+}
+
+/// What all slabs of a run share.
+pub(super) struct Problem<S: Fields, const D: usize> {
+    pub stencil: Stencil<S, D>,
+    pub extents: [usize; D],
+    /// With 1 for the axes that the volume lacks.
+    pub policy: MultiCudaPolicy,
+    pub text: StepText,
+    /// Planes of every slab.
+    pub slabs: Vec<Range<usize>>,
+}
+
+impl<S: Fields, const D: usize> Problem<S, D> {
+    /// The slabs below and above slab `part`, where there are any.
+    pub fn neighbours(&self, part: usize) -> [Option<usize>; 2] {
+        let parts = self.slabs.len();
+        let [below, above] = cut::shared(&self.stencil, part, parts);
+        [below.then(|| (part + parts - 1) % parts), above.then(|| (part + 1) % parts)]
+    }
+}
+
+/// What a stage queues on one device.
+#[derive(Debug)]
+pub(super) struct StageLaunch {
+    stage: Queued,
+    ghosts: Option<Queued>,
+    /// Fields whose planes at a cut the stage changed, and the array they are in.
+    pub sent: Vec<(usize, usize)>,
+}
+
+/// One slab on its device.
+pub(super) struct Slab {
+    pub stream: Stream,
+    pub planes: Range<usize>,
+    /// The slowest axis among (w, z, y, x).
+    axis: usize,
+    arrays: Arrays,
+    module: Module,
+    tools: Module,
+    fault: Option<Global>,
+    pub flags: Option<Flags>,
+    /// The stages of a step from either state.
+    pub steps: [Vec<StageLaunch>; 2],
+    /// By state, then by length.
+    graphs: [[Option<Graph>; 2]; 2],
+    marks: Vec<Event>,
+    change: Option<Change>,
+    /// Per field the state before the last step, where a step leaves it in neither array.
+    kept: Vec<Option<Buffer>>,
+}
+
+impl Slab {
+    /// Allocates slab `part` on `device` and copies its planes of `volume` there.
+    pub fn new<S: Fields, const D: usize>(
+        problem: &Problem<S, D>,
+        part: usize,
+        volume: &Volume<S, D>,
+        device: &Device,
+        [step, tools]: [&Cubin; 2],
+    ) -> Result<Self> {
+        let Problem { stencil, extents, policy, text, slabs, .. } = problem;
+        let planes = slabs[part].clone();
+        let layout = cut::layout(stencil, *extents, &planes, [part, slabs.len()])?;
+        let (module, tools) = (Module::load(device, step)?, Module::load(device, tools)?);
+        let fault = match text.unit.site_of(1) {
+            Some(_) => Some(module.global("ww_fault")?),
+            None => None,
+        };
+        let stream = Stream::new(device)?;
+        let flags = (policy.exchange == Exchange::Flags).then(|| {
+            let layers = |part: usize| Self::layers(problem, part);
+            let [below, above] = problem.neighbours(part);
+            let senders = [
+                below.map_or(0, |below| layers(below).edge[1]),
+                above.map_or(0, |above| layers(above).edge[0]),
+            ];
+            let [gx, gy, _] = policy.grid::<D>(&layout);
+            Flags::new(&stream, layers(part), senders, gx * gy)
+        });
+        let arrays = Arrays::new(stencil, layout, &stream)?;
+        let slab = Self {
+            planes,
+            axis: slowest::<D>(),
+            arrays,
+            module,
+            tools,
+            fault,
+            flags: flags.transpose()?,
+            steps: [Vec::new(), Vec::new()],
+            graphs: Default::default(),
+            marks: (0..QUEUED).map(|_| Event::new(device)).collect::<Result<_>>()?,
+            change: None,
+            kept: S::FIELDS.iter().map(|_| None).collect(),
+            stream,
+        };
+        slab.load(problem, volume)?;
+        Ok(slab)
+    }
+
+    /// Layers of tiles of slab `part`.
+    pub fn layers<S: Fields, const D: usize>(problem: &Problem<S, D>, part: usize) -> Layers {
+        let [below, above] = cut::reach(&problem.stencil);
+        let shared = cut::shared(&problem.stencil, part, problem.slabs.len());
+        let tile = cut::tile_depth::<D>(&problem.policy.cuda);
+        Layers::of(problem.slabs[part].len(), tile, below.max(above), shared)
+    }
+
+    /// The address of cell (0, 0, 0, 0) in an array of field `f`.
+    fn cell(&self, f: usize, array: usize) -> u64 {
+        self.arrays.cell(f, &self.arrays.of(f)[array])
+    }
+
+    /// Elements from a plane to the next.
+    fn pitch(&self) -> usize {
+        self.arrays.layout.strides[self.axis]
+    }
+
+    /// Prepares the launches of a step from `state`, between `neighbours` below and above.
+    pub fn wire<S: Fields, const D: usize>(
+        &self,
+        problem: &Problem<S, D>,
+        neighbours: [Option<&Slab>; 2],
+        state: usize,
+    ) -> Result<Vec<StageLaunch>> {
+        let Problem { stencil, policy, text, .. } = problem;
+        let layout = &self.arrays.layout;
+        let [gx, gy, gz] = policy.grid::<D>(layout);
+        let queue = self.queue(problem);
+        let early = policy.early && self.stream.device().capability()? >= (9, 0);
+        let edges = match &self.flags {
+            Some(flags) => {
+                let [below, above] = cut::reach(stencil);
+                let at = |plane: usize| (plane * self.pitch()) as i64;
+                // The neighbour below reads as far above itself as anybody does. Where there is no
+                // neighbour nothing is sent, also not by a tile that reaches from cut to boundary.
+                let bounds = [
+                    neighbours[0].map_or(0, |_| at(above)),
+                    neighbours[1].map_or(i64::MAX, |_| at(self.planes.len() - below)),
+                ];
+                let theirs = neighbours.map(|slab| slab.and_then(|slab| slab.flags.as_ref()));
+                Some(flags.argument(theirs, bounds)?)
+            }
+            None => None,
+        };
+        let mut now: Vec<usize> =
+            (0..S::FIELDS.len()).map(|f| self.arrays.current(f, state)).collect();
+        let mut queued = Vec::new();
+        for (stage, shape) in stencil.stages.iter().zip(&text.stages) {
+            let mut args = Args::new();
+            let mut next = now.clone();
+            for (f, role) in shape.roles.iter().enumerate() {
+                match role {
+                    Role::Unused => {}
+                    Role::Read | Role::InPlace => _ = args.value(self.cell(f, now[f])),
+                    Role::Doubled => {
+                        next[f] = 1 - now[f];
+                        args.value(self.cell(f, now[f]));
+                        args.value(self.cell(f, next[f]));
+                    }
+                }
+            }
+            for &f in &shape.sent {
+                let bytes = (self.pitch() * self.arrays.size(f)) as u64;
+                let [below, above] = neighbours;
+                args.value(
+                    below
+                        .map_or(0, |slab| slab.cell(f, next[f]) + slab.planes.len() as u64 * bytes),
+                );
+                args.value(above.map_or(0, |slab| {
+                    slab.cell(f, next[f]).wrapping_sub(self.planes.len() as u64 * bytes)
+                }));
+            }
+            if let Some(edges) = &edges {
+                args.blob(edges, 8);
+            }
+            queue.bring_planes(&mut args, shape, &now)?;
+            args.blob(&layout.whole_box(), 8);
+            element_argument(&mut args, &**stage);
+            let kernel = self.module.kernel(&shape.kernel)?;
+            if shape.shared > 0 {
+                kernel.allow_shared(shape.shared as u32)?;
+            }
+            let blocks = [gx as u32, gy as u32, gz.min(65_535) as u32];
+            let mut launch = Launch::new(blocks, [32, text.warps, 1]).shared(shape.shared as u32);
+            launch.early = early && edges.is_some();
+            let crossing = stage.writes().iter().filter(|&&f| stencil.crosses_cut(f));
+            queued.push(StageLaunch {
+                stage: Queued { kernel, launch, args },
+                ghosts: queue.renew(stage.writes(), &next)?,
+                sent: crossing.map(|&f| (f, next[f])).collect(),
+            });
+            now = next;
+        }
+        Ok(queued)
+    }
+
+    fn queue<'a, S: Fields, const D: usize>(
+        &'a self,
+        problem: &'a Problem<S, D>,
+    ) -> Queue<'a, S, D> {
+        Queue {
+            stencil: &problem.stencil,
+            policy: &problem.policy.cuda,
+            text: &problem.text,
+            tools: &self.tools,
+            arrays: &self.arrays,
+        }
+    }
+
+    /// `count` planes of field `f` from `first` on, which may be ghosts.
+    fn rows(&self, f: usize, first: isize, count: usize) -> (Extents, Rows) {
+        let size = self.arrays.size(f);
+        let (mut extents, mut rows) = self.arrays.layout.interior(size);
+        extents[3 - self.axis] = count;
+        let bytes = first * (self.pitch() * size) as isize;
+        rows.offset = rows.offset.wrapping_add_signed(bytes);
+        (extents, rows)
+    }
+
+    /// Copies planes in, those of the ghost zones at cuts too, and gives all other ghosts their
+    /// first values.
+    fn load<S: Fields, const D: usize>(
+        &self,
+        problem: &Problem<S, D>,
+        volume: &Volume<S, D>,
+    ) -> Result<()> {
+        let all = problem.extents[0];
+        let layout = &self.arrays.layout;
+        let (shared, depth) = (layout.shared[self.axis], layout.ghosts[self.axis]);
+        for f in self.arrays.fields() {
+            let bytes = volume.field_bytes(f);
+            let plane = bytes.len() / all;
+            let upload = |to: isize, from: usize, count: usize| {
+                let (extents, rows) = self.rows(f, to, count);
+                let from = &bytes[from * plane..(from + count) * plane];
+                let dense = Rows::dense(extents);
+                self.stream.upload_box(extents, (&self.arrays.of(f)[0], rows), (from, dense))
+            };
+            upload(0, self.planes.start, self.planes.len())?;
+            for k in 1..=if shared[0] { depth[0] } else { 0 } {
+                upload(-(k as isize), (self.planes.start + all - k) % all, 1)?;
+            }
+            for k in 0..if shared[1] { depth[1] } else { 0 } {
+                upload((self.planes.len() + k) as isize, (self.planes.end + k) % all, 1)?;
+            }
+        }
+        self.queue(problem).first_ghosts()?.iter().try_for_each(|queued| self.launch(queued))
+    }
+
+    fn launch(&self, queued: &Queued) -> Result<()> {
+        // SAFETY: arguments point to arrays and flags of this slab and its neighbours, which live as
+        // long as the executor that has them all; dropping an array waits for its device.
+        unsafe { queued.launch(&self.stream) }
+    }
+
+    /// Queues a stage and the renewal of ghosts after it.
+    pub fn stage(&self, queued: &StageLaunch) -> Result<()> {
+        self.launch(&queued.stage)?;
+        queued.ghosts.as_ref().map_or(Ok(()), |ghosts| self.launch(ghosts))
+    }
+
+    /// Captures the graphs that [`Slab::run`] needs for `steps` steps from `state`.
+    pub fn prepare(&mut self, steps: u64, state: usize) -> Result<()> {
+        for (n, (graphs, _)) in split(steps).into_iter().enumerate() {
+            if graphs > 0 && self.graphs[state][n].is_none() {
+                let steps = 0..GRAPH_STEPS[n] as usize;
+                let mut queued = steps.flat_map(|n| &self.steps[(state + n) % 2]);
+                let graph =
+                    self.stream.capture(|_| queued.try_for_each(|queued| self.stage(queued)))?;
+                self.graphs[state][n] = Some(graph);
+            }
+        }
+        Ok(())
+    }
+
+    /// Queues `steps` steps from `state`, by prepared graphs as far as they go.
+    pub fn run(&mut self, steps: u64, state: usize) -> Result<()> {
+        let mut left = steps;
+        let mut marked = 0;
+        for (n, (graphs, rest)) in split(steps).into_iter().enumerate() {
+            let Some(graph) = &mut self.graphs[state][n] else { continue };
+            for _ in 0..graphs {
+                let mark = &self.marks[marked % QUEUED];
+                if marked >= QUEUED {
+                    mark.synchronize()?;
+                }
+                graph.launch(&self.stream)?;
+                self.stream.record(mark)?;
+                marked += 1;
+            }
+            left = rest;
+        }
+        (0..left as usize)
+            .flat_map(|n| &self.steps[(state + n) % 2])
+            .try_for_each(|queued| self.stage(queued))
+    }
+
+    /// Queues copies of the neighbours' planes at the cuts into this slab's ghost zones.
+    pub fn pull(&self, neighbours: [Option<&Slab>; 2], sent: &[(usize, usize)]) -> Result<()> {
+        let depth = self.arrays.layout.ghosts[self.axis];
+        for &(f, array) in sent {
+            let planes = |slab: &Slab| slab.planes.len() as isize;
+            let ends = [
+                (neighbours[0], -(depth[0] as isize), depth[0]),
+                (neighbours[1], self.planes.len() as isize, depth[1]),
+            ];
+            for (side, (slab, to, count)) in ends.into_iter().enumerate() {
+                let Some(slab) = slab.filter(|_| count > 0) else { continue };
+                let from = if side == 0 { planes(slab) - count as isize } else { 0 };
+                let (to, bytes) = self.whole_planes(f, to, count);
+                let (from, _) = slab.whole_planes(f, from, count);
+                let arrays = (&self.arrays.of(f)[array], &slab.arrays.of(f)[array]);
+                self.stream.copy(arrays.0, to, arrays.1, from, bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes of `count` planes of field `f` from `first` on, with the ghosts of other axes.
+    fn whole_planes(&self, f: usize, first: isize, count: usize) -> (usize, usize) {
+        let Layout { ghosts, strides, origin, west, .. } = &self.arrays.layout;
+        let below = west + (self.axis + 1..3).map(|d| ghosts[d][0] * strides[d]).sum::<usize>();
+        let start = (origin - below) as isize + first * self.pitch() as isize;
+        let size = self.arrays.size(f);
+        (start as usize * size, self.pitch() * count * size)
+    }
+
+    /// Every field in use and its current array in state 0.
+    pub fn used(&self) -> Vec<(usize, usize)> {
+        self.arrays.fields().map(|f| (f, 0)).collect()
+    }
+
+    /// Whether a step leaves the state before it in the other array of field `f`.
+    fn survives<S: Fields, const D: usize>(&self, problem: &Problem<S, D>, f: usize) -> bool {
+        let stages = &problem.stencil.stages;
+        let written = stages.iter().filter(|stage| stage.writes().contains(&f)).count();
+        written == 1 && self.arrays.flips(f)
+    }
+
+    /// Keeps what [`Slab::changes`] needs of `state`, before the step.
+    pub fn keep<S: Fields, const D: usize>(
+        &mut self,
+        problem: &Problem<S, D>,
+        state: usize,
+    ) -> Result<()> {
+        if self.change.is_none() {
+            self.change = Some(Change::new(&self.stream, &self.tools, &self.arrays.layout)?);
+        }
+        for f in problem.stencil.written_fields() {
+            if self.survives(problem, f) {
+                continue;
+            }
+            let now = self.arrays.now(f, state);
+            if self.kept[f].is_none() {
+                self.kept[f] = Some(Buffer::new(self.stream.device(), now.bytes())?);
+            }
+            if let Some(kept) = &self.kept[f] {
+                self.stream.copy(kept, 0, now, 0, kept.bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A total a plane of the change that the step to `state` made to field `f`.
+    pub fn changes<S: Fields>(&self, kind: Residual, f: usize, state: usize) -> Result<Vec<f64>> {
+        let Some(change) = &self.change else {
+            return Err(Error::spec(
+                "a residual of a step whose change was not kept",
+                "announce the step with `Sweep::keep_change`",
+            ));
+        };
+        let current = self.arrays.current(f, state);
+        let before = match &self.kept[f] {
+            Some(kept) => self.arrays.cell(f, kept),
+            None => self.cell(f, 1 - current),
+        };
+        let pair = [before, self.cell(f, current)];
+        // SAFETY: both are cells (0, 0, 0, 0) of arrays of this field in this layout.
+        unsafe { change.planes(&self.stream, kind, S::FIELDS[f].kind, pair, self.axis) }
+    }
+
+    /// Waits for the device, then reports a fault of an element function.
+    pub fn finish<S: Fields, const D: usize>(&self, problem: &Problem<S, D>) -> Result<()> {
+        let Some(fault) = &self.fault else { return self.stream.synchronize() };
+        match fault.read::<u32>(&self.stream)? {
+            0 => Ok(()),
+            code => Err(match problem.text.unit.site_of(code) {
+                Some(site) => Error::Element {
+                    place: format!("{}:{}", site.file, site.line),
+                    what: site.what.into(),
+                },
+                None => Error::Element {
+                    place: self.stream.device().label().into(),
+                    what: format!("fault {code}"),
+                },
+            }),
+        }
+    }
+
+    /// Copies the planes of the written fields into the whole volume's arrays.
+    pub fn store<S: Fields, const D: usize>(
+        &self,
+        problem: &Problem<S, D>,
+        state: usize,
+        volume: &mut Volume<S, D>,
+    ) -> Result<()> {
+        let cells = volume.len();
+        let bytes = volume.base_mut();
+        for f in problem.stencil.written_fields() {
+            let plane = cells / problem.extents[0] * self.arrays.size(f);
+            let (extents, rows) = self.rows(f, 0, self.planes.len());
+            let from = (self.arrays.now(f, state), rows);
+            // SAFETY: the slab's planes of the volume's array of this field, which is borrowed
+            // exclusively.
+            let to = unsafe {
+                let start = bytes[f].add(self.planes.start * plane);
+                std::slice::from_raw_parts_mut(start, self.planes.len() * plane)
+            };
+            self.stream.download_box(extents, from, (to, Rows::dense(extents)))?;
+        }
+        Ok(())
+    }
+
+    /// Blocks at cuts, and how many blocks of the step's kernels the device can hold.
+    pub fn residency<S: Fields, const D: usize>(
+        &self,
+        problem: &Problem<S, D>,
+        part: usize,
+    ) -> Result<[usize; 2]> {
+        let Layers { edge, .. } = Self::layers(problem, part);
+        let [gx, gy, _] = problem.policy.grid::<D>(&self.arrays.layout);
+        let mut fewest = u32::MAX;
+        for shape in &problem.text.stages {
+            let kernel = self.module.kernel(&shape.kernel)?;
+            let threads = 32 * problem.text.warps;
+            fewest = fewest.min(kernel.blocks_per_sm(threads, shape.shared as u32)?);
+        }
+        let resident = fewest as usize * self.stream.device().sms()? as usize;
+        Ok([(edge[0] + edge[1]) * gx * gy, resident])
+    }
+
+    /// Registers and bytes of local memory a thread, the most of all stages.
+    pub fn footprint<S: Fields, const D: usize>(
+        &self,
+        problem: &Problem<S, D>,
+    ) -> Result<[u32; 2]> {
+        let mut most = [0; 2];
+        for shape in &problem.text.stages {
+            let attributes = self.module.kernel(&shape.kernel)?.attributes();
+            most = [most[0].max(attributes.registers), most[1].max(attributes.local_bytes)];
+        }
+        Ok(most)
+    }
+}

@@ -1,0 +1,323 @@
+//! The executor of sweeps over several GPUs of one host.
+
+use super::cut;
+use super::policy::{Exchange, MultiCudaPolicy};
+use super::slab::{Problem, Slab};
+use crate::cuda::{Cubin, Device, Event, Options, compile};
+use crate::element::Fields;
+use crate::error::{Error, Result};
+use crate::grid::Volume;
+use crate::stencil::cuda::sweeps::tools_text;
+use crate::stencil::cuda::text::{edged_step_text, step_text};
+use crate::stencil::{Region, Residual, Stencil, Sweep, SweepExecutor};
+
+/// Runs sweeps over a copy of a volume that is cut into slabs across its slowest axis, one a GPU.
+///
+/// The bits of the result don't depend on how many GPUs there are. Naming a GPU twice gives it two
+/// slabs, which run beside one another; good for tests only.
+pub struct MultiCudaSweeps<S: Fields, const D: usize> {
+    problem: Problem<S, D>,
+    /// Which state the arrays are in.
+    state: usize,
+    /// Per slab: its last stage is done, and it has taken its neighbours' planes.
+    marks: Vec<[Event; 2]>,
+    slabs: Vec<Slab>,
+}
+
+impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
+    /// Compiles the step for `devices` (or takes it from the cache), cuts `volume` into as many
+    /// slabs and copies each to its device.
+    ///
+    /// # Errors
+    /// As [`Stencil::check`] and [`super::super::CudaSweeps::new`]; no devices; one-dimensional
+    /// volumes over several; slabs thinner than the footprint; [`MultiCudaPolicy::check_flags`].
+    pub fn new(
+        stencil: &Stencil<S, D>,
+        volume: &Volume<S, D>,
+        policy: &MultiCudaPolicy,
+        devices: &[Device],
+    ) -> Result<Self> {
+        let extents = volume.extents();
+        stencil.check(extents)?;
+        if D == 1 {
+            return Err(Error::spec(
+                "a line of cells over several GPUs",
+                "run lines on one GPU: no line that fits is long enough to share",
+            ));
+        }
+        let policy = MultiCudaPolicy { cuda: policy.cuda.shaped::<D>()?, ..*policy };
+        let slabs = policy.slabs(stencil, extents, devices.len())?;
+        let flags = policy.exchange == Exchange::Flags;
+        if flags {
+            policy.check_flags(stencil, extents, devices)?;
+        }
+        let layout = cut::layout(stencil, extents, &slabs[0], [0, slabs.len()])?;
+        let text = if flags {
+            edged_step_text(stencil, &policy.cuda)
+        } else {
+            step_text(stencil, &policy.cuda, policy.grid::<D>(&layout)[2] > 65_535)
+        };
+        let problem = Problem { stencil: stencil.clone(), extents, policy, text, slabs };
+        open_links(&problem, devices)?;
+        let mut compiled: Vec<(String, [Cubin; 2])> = Vec::new();
+        let mut slabs = Vec::new();
+        for (part, device) in devices.iter().enumerate() {
+            let arch = device.arch()?;
+            let at = match compiled.iter().position(|(for_arch, _)| *for_arch == arch) {
+                Some(at) => at,
+                None => {
+                    let cubins = compile_for(&problem, &arch)?;
+                    compiled.push((arch, cubins));
+                    compiled.len() - 1
+                }
+            };
+            slabs.push(Slab::new(&problem, part, volume, device, compiled[at].1.each_ref())?);
+        }
+        let marks = devices.iter().map(|device| Ok([Event::new(device)?, Event::new(device)?]));
+        let marks = marks.collect::<Result<_>>()?;
+        let mut sweeps = Self { problem, state: 0, marks, slabs };
+        sweeps.check_residency()?;
+        for part in 0..sweeps.slabs.len() {
+            let neighbours = sweeps.neighbours(part);
+            let slab = &sweeps.slabs[part];
+            let wired = [
+                slab.wire(&sweeps.problem, neighbours, 0)?,
+                slab.wire(&sweeps.problem, neighbours, 1)?,
+            ];
+            sweeps.slabs[part].steps = wired;
+        }
+        if !flags {
+            // The ghosts of ghost planes, beyond faces of other axes.
+            sweeps.mark_stages()?;
+            sweeps.exchange(&sweeps.slabs[0].used())?;
+        }
+        // Nothing of a slab may be stored to by a neighbour before it is all there.
+        sweeps.slabs.iter().try_for_each(|slab| slab.stream.synchronize())?;
+        Ok(sweeps)
+    }
+
+    /// The policy in use, with 1 for the axes that the volume lacks.
+    pub fn policy(&self) -> &MultiCudaPolicy {
+        &self.problem.policy
+    }
+
+    /// The devices, in the order of their slabs, as reports call them.
+    pub fn devices(&self) -> Vec<String> {
+        self.slabs.iter().map(|slab| slab.stream.device().label().to_owned()).collect()
+    }
+
+    /// Registers and bytes of local memory a thread, the most of all kernels: above 0 bytes, a
+    /// kernel spills registers, and another policy is likely faster.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn footprint(&self) -> Result<[u32; 2]> {
+        self.slabs[0].footprint(&self.problem)
+    }
+
+    fn neighbours(&self, part: usize) -> [Option<&Slab>; 2] {
+        self.problem.neighbours(part).map(|slab| slab.map(|slab| &self.slabs[slab]))
+    }
+
+    /// Slabs that share a device must leave room on it while their edge tiles wait for one another.
+    fn check_residency(&self) -> Result<()> {
+        if self.problem.policy.exchange != Exchange::Flags {
+            return Ok(());
+        }
+        for (part, slab) in self.slabs.iter().enumerate() {
+            let beside = self.slabs.iter().enumerate();
+            let beside: Vec<_> =
+                beside.filter(|(_, other)| other.stream.device() == slab.stream.device()).collect();
+            let (mut waiting, mut resident) = (0, usize::MAX);
+            for &(other, beside) in &beside {
+                let [edge, room] = beside.residency(&self.problem, other)?;
+                // A launch begun early waits beside the one before it.
+                waiting += 2 * edge;
+                resident = resident.min(room);
+            }
+            if beside.len() > 1 && waiting >= resident {
+                return Err(Error::spec(
+                    format!(
+                        "{} slabs on {} with {waiting} blocks at cuts, beside slab {part}",
+                        beside.len(),
+                        slab.stream.device().label()
+                    ),
+                    "give every slab a GPU of its own, or exchange by copies",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails once a tile has waited too long: the slabs have parted for good.
+    fn check_flags(&self) -> Result<()> {
+        for (part, slab) in self.slabs.iter().enumerate() {
+            let neighbours = self.problem.neighbours(part).map(|slab| slab.unwrap_or(part));
+            slab.flags.as_ref().map_or(Ok(()), |flags| flags.check(part, neighbours))?;
+        }
+        Ok(())
+    }
+
+    /// Queues all steps on every device at once, a thread a device: a device's queue may be full
+    /// until its neighbours' launches are queued too.
+    fn run_by_flags(&mut self, steps: u64) -> Result<()> {
+        let state = self.state;
+        // Before anything runs: preparing a graph may wait for a device.
+        self.slabs.iter_mut().try_for_each(|slab| slab.prepare(steps, state))?;
+        if let [slab] = self.slabs.as_mut_slice() {
+            return slab.run(steps, state);
+        }
+        std::thread::scope(|scope| {
+            let running: Vec<_> = self
+                .slabs
+                .iter_mut()
+                .map(|slab| scope.spawn(move || slab.run(steps, state)))
+                .collect();
+            let mut outcome = Ok(());
+            for thread in running {
+                let of_slab = thread.join().unwrap_or_else(|_| {
+                    Err(Error::spec("a launching thread panicked", "report this as a defect"))
+                });
+                outcome = outcome.and(of_slab);
+            }
+            outcome
+        })
+    }
+
+    /// Queues steps stage by stage, with copies of planes between.
+    fn run_by_copies(&mut self, steps: u64) -> Result<()> {
+        for step in 0..steps as usize {
+            let state = (self.state + step) % 2;
+            for stage in 0..self.problem.stencil.stages.len() {
+                for (part, slab) in self.slabs.iter().enumerate() {
+                    // The neighbours have taken the planes that this stage may overwrite.
+                    for neighbour in self.problem.neighbours(part).into_iter().flatten() {
+                        slab.stream.wait(&self.marks[neighbour][1])?;
+                    }
+                    slab.stage(&slab.steps[state][stage])?;
+                }
+                self.mark_stages()?;
+                self.exchange(&self.slabs[0].steps[state][stage].sent)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn mark_stages(&self) -> Result<()> {
+        let mut slabs = self.slabs.iter().zip(&self.marks);
+        slabs.try_for_each(|(slab, marks)| slab.stream.record(&marks[0]))
+    }
+
+    /// Queues copies of `sent` fields' planes into every slab's ghost zones.
+    fn exchange(&self, sent: &[(usize, usize)]) -> Result<()> {
+        for (part, slab) in self.slabs.iter().enumerate() {
+            for neighbour in self.problem.neighbours(part).into_iter().flatten() {
+                slab.stream.wait(&self.marks[neighbour][0])?;
+            }
+            slab.pull(self.neighbours(part), sent)?;
+            slab.stream.record(&self.marks[part][1])?;
+        }
+        Ok(())
+    }
+}
+
+/// Lets neighbours address one another's memory, where that is how planes are exchanged.
+fn open_links<S: Fields, const D: usize>(
+    problem: &Problem<S, D>,
+    devices: &[Device],
+) -> Result<()> {
+    for (part, device) in devices.iter().enumerate() {
+        for neighbour in problem.neighbours(part).into_iter().flatten() {
+            let other = &devices[neighbour];
+            // Copies find their own way without, but go straight with it.
+            if device != other && device.can_access(other)? {
+                device.enable_peer(other)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The step's kernels, and those that every stencil shares.
+fn compile_for<S: Fields, const D: usize>(
+    problem: &Problem<S, D>,
+    arch: &str,
+) -> Result<[Cubin; 2]> {
+    let contract = problem.policy.cuda.contraction;
+    let options = Options { contract, ..Options::default() };
+    let names: Vec<_> = problem.stencil.stages.iter().map(|stage| stage.name()).collect();
+    let step = compile(&problem.text.source, &names.join(" + "), arch, &options)?;
+    let tools = compile(&tools_text(), "ghosts and residuals", arch, &Options::default())?;
+    Ok([step, tools])
+}
+
+/// Compiles the kernels of `policy` for `arch` ("sm_90") without a GPU; the machine code.
+///
+/// # Errors
+/// A policy that no kernel can have; the compiler's.
+pub fn compile_check<S: Fields, const D: usize>(
+    stencil: &Stencil<S, D>,
+    policy: &MultiCudaPolicy,
+    arch: &str,
+) -> Result<Cubin> {
+    let cuda = policy.cuda.shaped::<D>()?;
+    let text = match policy.exchange {
+        Exchange::Flags => edged_step_text(stencil, &cuda),
+        Exchange::Copies => step_text(stencil, &cuda, false),
+    };
+    let options = Options { contract: cuda.contraction, ..Options::default() };
+    compile(&text.source, "a stencil", arch, &options)
+}
+
+impl<S: Fields, const D: usize> SweepExecutor<S, D> for MultiCudaSweeps<S, D> {
+    fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
+        let whole = Region { low: [0; D], high: self.problem.extents };
+        if sweep.region != whole {
+            return Err(Error::spec(
+                format!("a sweep over {:?} of {:?}", sweep.region, whole.high),
+                "sweep whole volumes on GPUs",
+            ));
+        }
+        self.check_flags()?;
+        if sweep.keep_change {
+            let (problem, state) = (&self.problem, self.state);
+            self.slabs.iter_mut().try_for_each(|slab| slab.keep(problem, state))?;
+        }
+        match self.problem.policy.exchange {
+            Exchange::Flags => self.run_by_flags(sweep.steps)?,
+            Exchange::Copies => self.run_by_copies(sweep.steps)?,
+        }
+        self.state = (self.state + (sweep.steps % 2) as usize) % 2;
+        Ok(())
+    }
+
+    fn residual(&mut self, kind: Residual) -> Result<f64> {
+        let mut total = 0.0;
+        for f in self.problem.stencil.written_fields() {
+            // The order that every executor keeps: planes are combined as the last axis's line.
+            let mut planes = Vec::new();
+            for slab in &self.slabs {
+                planes.extend(slab.changes::<S>(kind, f, self.state)?);
+            }
+            total = kind.combine(total, kind.total(planes.into_iter()));
+        }
+        self.finish()?;
+        Ok(total)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        let done: Vec<_> = self.slabs.iter().map(|slab| slab.finish(&self.problem)).collect();
+        self.check_flags()?;
+        done.into_iter().collect()
+    }
+
+    fn store(&mut self, volume: &mut Volume<S, D>) -> Result<()> {
+        self.slabs.iter().try_for_each(|slab| slab.store(&self.problem, self.state, volume))
+    }
+}
+
+impl<S: Fields, const D: usize> std::fmt::Debug for MultiCudaSweeps<S, D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "MultiCudaSweeps of {:?} on {}", self.problem.extents, self.devices().join(", "))
+    }
+}

@@ -1,0 +1,211 @@
+//! Strong and weak scaling over the GPUs of this machine, over the best single GPU in the same run.
+//!
+//! `cargo test --release -p warpweft --test stencil_multi_rates -- --ignored --nocapture`
+
+mod linear;
+
+use std::time::Instant;
+
+use linear::star;
+use warpweft::cuda::Device;
+use warpweft::element::Scalar;
+use warpweft::prelude::*;
+use warpweft::stencil::{
+    CudaKernel, CudaPolicy, CudaSweeps, Exchange, MultiCudaPolicy, MultiCudaSweeps, Region, Sweep,
+    SweepExecutor,
+};
+
+linear!(Heat2, f32, 2, star::<2, 5>(1), |k| 0.3 - 0.04 * k as f32);
+linear!(Heat3, f32, 3, star::<3, 7>(1), |k| 0.2 - 0.02 * k as f32);
+
+const fn direct(cells: [u32; 3], warps: u32, min_blocks: u32) -> CudaPolicy {
+    CudaPolicy {
+        kernel: CudaKernel::Direct,
+        cells,
+        warps,
+        min_blocks,
+        chunk: 0,
+        prefetch: 0,
+        temporal_depth: 1,
+        contraction: true,
+    }
+}
+
+const SPACE: [CudaPolicy; 5] = [
+    direct([4, 2, 4], 8, 2),
+    direct([4, 2, 2], 8, 3),
+    direct([4, 2, 1], 8, 4),
+    direct([4, 1, 2], 8, 5),
+    direct([4, 1, 1], 4, 10),
+];
+const PLANE: [CudaPolicy; 4] = [
+    direct([4, 1, 4], 8, 2),
+    direct([4, 1, 2], 8, 4),
+    direct([4, 1, 1], 8, 5),
+    direct([4, 1, 1], 4, 10),
+];
+
+/// Microseconds a step: the median of three runs of about 40 ms, by the host's clock.
+fn step_time<T: Scalar, const D: usize>(
+    executor: &mut impl SweepExecutor<T, D>,
+    extents: [usize; D],
+    guess: f64,
+) -> Result<f64> {
+    let steps = ((40_000.0 / guess) as u64).clamp(32, 16_384) / 32 * 32;
+    let region = Region { low: [0; D], high: extents };
+    let sweep = Sweep { first_step: 0, steps, region, keep_change: false };
+    let mut times = Vec::new();
+    for _ in 0..4 {
+        let start = Instant::now();
+        executor.sweep(&sweep)?;
+        executor.finish()?;
+        times.push(start.elapsed().as_secs_f64() * 1e6 / steps as f64);
+    }
+    // The first prepares graphs and wakes the devices.
+    times.remove(0);
+    times.sort_by(f64::total_cmp);
+    Ok(times[1])
+}
+
+/// A volume of stirred values, filled by all cores.
+fn filled<const D: usize>(extents: [usize; D]) -> Volume<f32, D> {
+    let mut volume = Volume::<f32, D>::zeroed(extents).unwrap();
+    let cells = volume.as_mut_slice();
+    let share = cells.len().div_ceil(std::thread::available_parallelism().map_or(1, |n| n.get()));
+    std::thread::scope(|scope| {
+        for (part, cells) in cells.chunks_mut(share).enumerate() {
+            scope.spawn(move || {
+                for (n, cell) in cells.iter_mut().enumerate() {
+                    let index = (part * share + n) as u32;
+                    *cell = (index.wrapping_mul(2_654_435_761) >> 8) as f32 / 16_777_216.0;
+                }
+            });
+        }
+    });
+    volume
+}
+
+struct Best {
+    micros: f64,
+    by: String,
+}
+
+impl Best {
+    fn offer(&mut self, micros: f64, by: String) {
+        if micros < self.micros {
+            *self = Self { micros, by };
+        }
+    }
+}
+
+/// The best of `policies` on `devices`; on one, the one-GPU executor takes part.
+fn best<const D: usize>(
+    stencil: &Stencil<f32, D>,
+    volume: &Volume<f32, D>,
+    policies: &[CudaPolicy],
+    devices: &[Device],
+) -> Best {
+    let extents = volume.extents();
+    let guess = volume.len() as f64 / devices.len() as f64 / 4e5 + 2.0;
+    let mut best = Best { micros: f64::INFINITY, by: String::new() };
+    let name = |policy: &CudaPolicy| format!("{:?}w{}", policy.cells, policy.warps);
+    for policy in policies {
+        if let [device] = devices {
+            let time = CudaSweeps::new(stencil, volume, policy, device)
+                .and_then(|mut executor| step_time(&mut executor, extents, guess));
+            match time {
+                Ok(micros) => {
+                    print!("  one {} {micros:.2}", name(policy));
+                    best.offer(micros, format!("one-GPU executor {}", name(policy)));
+                }
+                Err(error) => println!("  {}: {error}", name(policy)),
+            }
+        }
+        let policy = MultiCudaPolicy { cuda: *policy, exchange: Exchange::Flags, early: true };
+        let time = MultiCudaSweeps::new(stencil, volume, &policy, devices)
+            .and_then(|mut executor| step_time(&mut executor, extents, guess));
+        match time {
+            Ok(micros) => {
+                print!("  {}x{} {micros:.2}", devices.len(), name(&policy.cuda));
+                best.offer(micros, format!("flags {}", name(&policy.cuda)));
+            }
+            Err(error) => println!("  {}: {error}", name(&policy.cuda)),
+        }
+    }
+    println!();
+    best
+}
+
+fn devices() -> Vec<Device> {
+    (0..Device::count().unwrap_or(0).min(4)).map(|n| Device::open(n).unwrap()).collect()
+}
+
+/// Prints the times on one GPU and on all; the speedup.
+fn strong<const D: usize>(
+    name: &str,
+    stencil: &Stencil<f32, D>,
+    extents: [usize; D],
+    policies: &[CudaPolicy],
+) -> f64 {
+    let devices = devices();
+    let volume = filled(extents);
+    let one = best(stencil, &volume, policies, &devices[..1]);
+    let mut line = format!("{name:10} 1 GPU {:8.2} us ({})", one.micros, one.by);
+    let mut speedup = 0.0;
+    for count in [2, devices.len()] {
+        if count < 2 || (count == 2 && devices.len() > 2 && volume.len() > 1 << 28) {
+            continue;
+        }
+        let all = best(stencil, &volume, policies, &devices[..count]);
+        speedup = one.micros / all.micros;
+        line += &format!("; {count} GPUs {:8.2} us = {speedup:.2}x ({})", all.micros, all.by);
+    }
+    println!("{line}");
+    speedup
+}
+
+#[test]
+#[ignore = "takes half a minute of four H200s"]
+fn strong_scaling() {
+    let zero = Boundary::Dirichlet(0.0);
+    let (plane, space) = (Stencil::of(Heat2 { rate: 0.9 }), Stencil::of(Heat3 { rate: 0.9 }));
+    let (plane, space) = (plane.boundary(zero), space.boundary(zero));
+    let found = [
+        ("128^3", strong("128^3", &space, [128; 3], &SPACE), 1.3),
+        ("256^3", strong("256^3", &space, [256; 3], &SPACE), 3.5),
+        ("2048^2", strong("2048^2", &plane, [2048; 2], &PLANE), 1.6),
+        ("4096^2", strong("4096^2", &plane, [4096; 2], &PLANE), 4.0),
+        ("512^3", strong("512^3", &space, [512; 3], &SPACE[..3]), 3.6),
+    ];
+    report(&found);
+}
+
+#[test]
+#[ignore = "takes half a minute of four H200s"]
+fn large_volumes() {
+    let space = Stencil::of(Heat3 { rate: 0.9 }).boundary(Boundary::Dirichlet(0.0));
+    let devices = devices();
+    let volume = filled([1024; 3]);
+    let one = best(&space, &volume, &SPACE[..2], &devices[..1]);
+    println!("1024^3     1 GPU {:8.2} us ({})", one.micros, one.by);
+    let all = best(&space, &volume, &SPACE[..2], &devices);
+    let strong = one.micros / all.micros;
+    println!("1024^3     {} GPUs {:8.2} us = {strong:.2}x ({})", devices.len(), all.micros, all.by);
+    drop(volume);
+    let volume = filled([1024 * devices.len(), 1024, 1024]);
+    let all = best(&space, &volume, &SPACE[..1], &devices);
+    let weak = one.micros / all.micros;
+    println!("1024^3 a GPU, {} GPUs {:8.2} us: {weak:.3} ({})", devices.len(), all.micros, all.by);
+    report(&[("1024^3", strong, 3.8), ("weak 1024^3", weak, 0.98)]);
+}
+
+/// The bars are for four GPUs; with fewer, figures are only printed.
+fn report(found: &[(&str, f64, f64)]) {
+    let four = devices().len() == 4;
+    for (name, speedup, bar) in found {
+        println!("{name:12} {speedup:.2} of {bar}");
+    }
+    for (name, speedup, bar) in found {
+        assert!(!four || speedup >= bar, "{name}: {speedup:.2} is below {bar}");
+    }
+}
