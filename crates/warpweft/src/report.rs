@@ -40,4 +40,6 @@ pub struct Report {
     pub interrupted: bool,
     /// The last residual, for runs that check one.
     pub residual: Option<f64>,
+    /// What the user may want to know: why a GPU was not used, a damaged cache made anew.
+    pub notes: Vec<String>,
 }

@@ -17,6 +17,7 @@ use super::progress::Progress;
 use crate::arguments::apply;
 use crate::device::need_memory;
 use crate::interrupt;
+use crate::output::note;
 use crate::plot;
 
 /// An application on a grid of scalars.
@@ -76,6 +77,7 @@ pub fn run<T: Scalar, const D: usize>(
     let report = host.execute(&stencil, &mut volume, steps, Some(watch));
     progress.clear();
     let report = report?;
+    report.notes.iter().for_each(|what| note(what));
 
     let begin = Instant::now();
     let check = if report.interrupted {

@@ -142,6 +142,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             done,
             interrupted,
             residual,
+            notes: ready.notes,
         })
     }
 
@@ -167,8 +168,10 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             (Target::Auto, None) if machine.gpus.is_empty() => self.on_cores(volume, machine, run),
             (Target::Auto, None) => match self.on_gpu(volume, machine, run, 0) {
                 // A GPU that can't be used, e.g. for want of NVRTC, is as good as none.
-                Err(Error::Device { .. } | Error::Memory { .. }) => {
-                    self.on_cores(volume, machine, run)
+                Err(error @ (Error::Device { .. } | Error::Memory { .. })) => {
+                    let mut ready = self.on_cores(volume, machine, run)?;
+                    ready.notes.push(format!("the GPU is not used: {error}"));
+                    Ok(ready)
                 }
                 ready => ready,
             },
@@ -204,6 +207,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             known_rate,
             cells_a_second: CELLS_A_SECOND[0] * policy.threads as f64,
             policy: Policy::Cpu(policy),
+            notes: Vec::new(),
         })
     }
 
@@ -231,6 +235,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             _ => (CudaPolicy::default_for(self, volume.extents(), gpu.capability), None),
         };
         let executor = CudaSweeps::new(self, volume, &policy, &device)?;
+        let notes = executor.notes().to_vec();
         let probe = probe(machine);
         Ok(Ready {
             executor: Box::new(executor),
@@ -240,6 +245,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             bandwidth: probe.and_then(|probe| probe.gpu(number)?.bandwidth()),
             known_rate,
             cells_a_second: CELLS_A_SECOND[1],
+            notes,
         })
     }
 
@@ -268,6 +274,7 @@ struct Ready<S: Fields, const D: usize> {
     bandwidth: Option<f64>,
     known_rate: Option<f64>,
     cells_a_second: f64,
+    notes: Vec<String>,
 }
 
 /// Cores for `threads` workers, used again from the first when there are fewer.

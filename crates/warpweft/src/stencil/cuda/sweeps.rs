@@ -40,6 +40,7 @@ pub struct CudaSweeps<S: Fields, const D: usize> {
     kept: Vec<Option<Buffer>>,
     tools: Module,
     local_bytes: u32,
+    notes: Vec<String>,
 }
 
 /// What is launched to advance by some steps, prepared for either state of the arrays.
@@ -113,6 +114,7 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
         let compiled = compile(&text.source, &names.join(" + "), &arch, &options)?;
         let module = Module::load(device, &compiled)?;
         let tools = compile(&tools_text(), "ghosts and residuals", &arch, &Options::default())?;
+        let notes = compiled.notes.iter().chain(&tools.notes).cloned().collect();
         let tools = Module::load(device, &tools)?;
         let fault = match text.unit.site_of(1) {
             Some(_) => Some(module.global("ww_fault")?),
@@ -156,6 +158,7 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
             kept: S::FIELDS.iter().map(|_| None).collect(),
             tools,
             local_bytes: local.unwrap_or(0),
+            notes,
         };
         if stencil.until.is_some() {
             sweeps.prepare_change()?;
@@ -167,6 +170,11 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
     /// likely faster.
     pub fn local_bytes(&self) -> u32 {
         self.local_bytes
+    }
+
+    /// What compiling wants to tell the user, e.g. that a damaged kernel was compiled anew.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// The policy in use, with 1 for the axes that the volume lacks.

@@ -116,6 +116,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             done: first.steps,
             interrupted: first.interrupted,
             residual: first.residual,
+            notes: Vec::new(),
         })
     }
 

@@ -232,5 +232,6 @@ pub(super) fn report<E: WavefrontElement>(
         done: wavefront.cells(),
         interrupted: false,
         residual: None,
+        notes: Vec::new(),
     }
 }
