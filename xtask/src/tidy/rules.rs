@@ -23,7 +23,7 @@ const PLACES: [[&str; 2]; 4] = [["/ho", "me/"], ["/ro", "ot/"], ["/wo", "rk/"], 
 
 /// Cases that a test compiles: their text is the test.
 pub fn is_test_case(path: &str) -> bool {
-    path.contains("/tests/ui/")
+    path.contains("/tests/ui/") || path.contains("/tests/ui_")
 }
 
 /// A module opens by saying what it is.
