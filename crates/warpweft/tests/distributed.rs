@@ -20,7 +20,7 @@ use warpweft::stencil::{
     Boundaries, CpuPolicy, Partition, Run, StencilElement, Tap, Target, reference,
 };
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(120);
 
 /// An element function without parameters, in the form that `#[stencil]` generates.
 macro_rules! element {
@@ -426,7 +426,7 @@ fn an_element_function_that_panics_anywhere_ends_the_run_everywhere() {
         let minutes = Duration::from_secs(600);
         let error = run_in_process(&stencil, &mut volume, 1000, &distribution, minutes);
         assert!(error.unwrap_err().to_string().contains("the fuse is through"));
-        assert!(begun.elapsed() < Duration::from_secs(10));
+        assert!(begun.elapsed() < Duration::from_secs(60));
         assert_eq!(volume.as_slice(), start.as_slice());
     }
 }

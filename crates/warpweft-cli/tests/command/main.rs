@@ -5,6 +5,8 @@ mod caches;
 mod files;
 mod info;
 mod interrupt;
+mod model;
+mod ranks;
 mod run;
 mod speech;
 

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    const SOON: Duration = Duration::from_secs(5);
+    const SOON: Duration = Duration::from_secs(60);
 
     #[test]
     fn gathering_and_broadcasting_keep_rank_order() {

@@ -194,7 +194,7 @@ fn is_echo(error: &Error) -> bool {
 mod tests {
     use super::*;
 
-    const SOON: Duration = Duration::from_secs(5);
+    const SOON: Duration = Duration::from_secs(60);
 
     #[test]
     fn messages_with_one_tag_keep_their_order_and_tags_are_apart() {
@@ -215,14 +215,14 @@ mod tests {
     fn a_rank_that_fails_or_panics_is_an_error_on_every_rank_at_once() {
         for panics in [false, true] {
             let start = Instant::now();
-            let all = in_process_all(4, Duration::from_secs(60), |net| {
+            let all = in_process_all(4, Duration::from_secs(600), |net| {
                 if net.rank() == 2 {
                     assert!(!panics, "device 2 vanished");
                     return Err(Error::spec("device 2 vanished", "replace it"));
                 }
                 net.receive(2, Tag(0))
             });
-            assert!(start.elapsed() < Duration::from_secs(5));
+            assert!(start.elapsed() < Duration::from_secs(60));
             for (rank, outcome) in all.into_iter().enumerate() {
                 let error = outcome.unwrap_err().to_string();
                 assert!(error.contains("device 2 vanished"), "{error}");
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_message_that_never_comes_is_an_error_not_a_hang() {
-        let ended = in_process(2, Duration::from_secs(60), |net| match net.rank() {
+        let ended = in_process(2, Duration::from_secs(600), |net| match net.rank() {
             0 => net.receive(1, Tag(3)),
             _ => Ok(vec![]),
         });

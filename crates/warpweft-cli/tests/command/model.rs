@@ -1,0 +1,65 @@
+//! `warpweft model`: tables, pictures and refusals.
+
+use super::{warpweft, warpweft_in};
+
+#[test]
+fn a_scaling_study_is_a_table_a_picture_and_an_object() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let line = "model stencil --app heat --order 4 --nodes 1,4,64 --size 64 --plot weak.svg";
+    let ran = warpweft_in(directory.path(), line);
+    assert_eq!(ran.status, Some(0), "{}", ran.err);
+    for part in ["heat: weak scaling", "8×8×4", "predicted", "simulated", "efficiency, % over GPUs"]
+    {
+        assert!(ran.out.contains(part), "{part} in {}", ran.out);
+    }
+    let svg = std::fs::read_to_string(directory.path().join("weak.svg")).expect("written");
+    assert!(svg.starts_with("<svg") && svg.contains("weak scaling"), "{svg}");
+
+    let ran = warpweft("model stencil --app swim --nodes 1,2 --scaling strong --size 2048 --json");
+    let object: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(object["rows"].as_array().map(Vec::len), Some(2), "{object}");
+    assert!(object["rows"][1]["speedup"].as_f64().is_some_and(|s| s > 1.0), "{object}");
+}
+
+#[test]
+fn simulations_repeat_by_their_seed() {
+    let line =
+        |seed| format!("model stencil --nodes 2 --size 64 --jitter 0.2 --json --seed {seed}");
+    assert_eq!(warpweft(&line(5)).out, warpweft(&line(5)).out);
+    assert_ne!(warpweft(&line(5)).out, warpweft(&line(6)).out);
+}
+
+#[test]
+fn searches_are_compared_on_a_machine_by_name() {
+    let ran = warpweft("model searches --machine p67-nat --gpus 2 --json");
+    let object: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(object["searches"][3], "model-guided", "{object}");
+    assert_eq!(object["cases"].as_array().map(Vec::len), Some(12), "{object}");
+}
+
+#[test]
+fn what_cannot_be_modelled_is_refused_with_a_remedy() {
+    let cases = [
+        ("model stencil --nodes 0", "use 1 to 65536"),
+        ("model stencil --nodes 60000", "simulate at most 65536"),
+        ("model stencil --order 3", "choose 2, 4, 6 or 8"),
+        ("model stencil --app haet", "heat"),
+        ("model stencil --nodes 2 --size 32 --depth 99", "the largest feasible R is 32"),
+        (
+            "model stencil --scaling strong --nodes 512 --size 16",
+            "use fewer nodes or a larger size",
+        ),
+        ("model stencil --size 8x8", "name one extent, or one for each dimension"),
+        ("model stencil --jitter nan", "give positive rates"),
+        ("model searches --machine x99", "p67-nat"),
+        ("model searches --granularity -1", "factor"),
+    ];
+    for (line, remedy) in cases {
+        let ran = warpweft(line);
+        assert_eq!(ran.status, Some(2), "{line}: {} {}", ran.out, ran.err);
+        assert!(ran.err.contains(remedy), "{line}: {}", ran.err);
+    }
+    let ran = warpweft("model stencil --measured nowhere.json");
+    assert_eq!(ran.status, Some(1));
+    assert!(ran.err.contains("nowhere.json"), "{}", ran.err);
+}
