@@ -1,5 +1,6 @@
 //! The `warpweft` command. Everything it can do is in the library; here is only the talking.
 
+mod align;
 mod arguments;
 mod bench;
 mod device;
@@ -34,6 +35,8 @@ enum Command {
     /// Run an application, check its answer and report.
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Run(Box<run::Run>),
+    /// Align DNA sequences: the score and the end of the best local alignment.
+    Align(align::Align),
     /// Show what there is to run on, and with --probe what it does.
     Info(info::Info),
     /// Check every executor against the reference, bit for bit, on the devices present.
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
     };
     match cli.command {
         Command::Run(run) => run.execute(),
+        Command::Align(align) => align.execute(),
         Command::Info(info) => info.execute(),
         Command::Verify(verify) => verify.execute(),
         Command::Tune(tune) => tune.execute(),

@@ -1,13 +1,13 @@
 //! `warpweft run`: one application from its initial state to a checked, reported, saved result.
 
-mod check;
+pub mod check;
 mod execute;
 mod files;
 mod heat;
 mod job;
 mod life;
 mod options;
-mod outcome;
+pub mod outcome;
 mod progress;
 
 pub use files::Look;

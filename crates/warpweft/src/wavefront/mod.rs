@@ -5,12 +5,15 @@
 
 pub mod conformance;
 pub mod cpu;
+pub mod cuda;
 mod dependence;
 mod element;
 mod executor;
 mod policy;
 mod rank;
 mod reference;
+mod report;
+mod run;
 mod spec;
 
 pub use dependence::{Dependence, skew};

@@ -23,6 +23,15 @@ pub struct CpuPolicy {
     pub tile_columns: usize,
 }
 
+impl CpuPolicy {
+    /// A shape for `rows` rows on `threads` workers: tile-rows that keep all workers busy most of
+    /// the time, and whose three fronts stay in the first-level cache.
+    pub fn for_domain(rows: usize, threads: usize) -> Self {
+        let tile_rows = (rows / (8 * threads.max(1))).clamp(128, 1024);
+        Self { threads, tile_rows, tile_columns: 1024 }
+    }
+}
+
 /// The shape of the register-strip kernel: a lane owns a strip of rows in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CudaPolicy {

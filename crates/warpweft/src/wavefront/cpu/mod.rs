@@ -17,10 +17,11 @@ use super::element::WavefrontElement;
 use super::executor::WavefrontExecutor;
 use super::policy::{CpuPolicy, Policy};
 use super::rank::{Best, Ranked};
+use super::report::report;
 use super::spec::{Keep, Kept, Wavefront};
 use crate::cpu::{Aborted, Pool, Progress, Simd, Worker};
 use crate::error::{Error, Result};
-use crate::report::{Quantity, Report};
+use crate::report::Report;
 
 /// Runs wavefronts on the workers of a pool.
 pub struct CpuExecutor<'a> {
@@ -202,36 +203,4 @@ fn cells<E: WavefrontElement>(count: usize) -> Result<Vec<E::Cell>> {
     })?;
     cells.resize(count, E::Cell::default());
     Ok(cells)
-}
-
-/// The report of a run that took `seconds`.
-pub(super) fn report<E: WavefrontElement>(
-    wavefront: &Wavefront<'_, E>,
-    devices: Vec<String>,
-    seconds: f64,
-    setup_seconds: f64,
-    policy: Policy,
-) -> Report {
-    let matrix = match wavefront.keep {
-        Keep::Matrix => wavefront.cells() * size_of::<E::Cell>() as u64,
-        _ => 0,
-    };
-    let [rows, columns] = wavefront.extents();
-    let inputs = rows * size_of::<E::Row>() + columns * size_of::<E::Column>();
-    Report {
-        pattern: "wavefront",
-        devices,
-        seconds,
-        setup_seconds,
-        rate: Quantity { value: wavefront.cells() as f64 / seconds, unit: "cells/s" },
-        bytes: matrix + inputs as u64,
-        bound: None,
-        fraction: None,
-        predicted_seconds: None,
-        policy: serde_json::to_value(policy).unwrap_or_default(),
-        done: wavefront.cells(),
-        interrupted: false,
-        residual: None,
-        notes: Vec::new(),
-    }
 }

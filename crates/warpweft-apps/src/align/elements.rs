@@ -1,0 +1,144 @@
+//! The recurrence: plain, and in the form that the device computes fastest.
+
+use warpweft::element::Unit;
+use warpweft::wavefront::{Dependence, Earlier, WavefrontElement};
+
+use super::Weights;
+
+const DEPENDENCES: &[Dependence] = &[[-1, -1], [-1, 0], [0, -1]];
+
+/// The cell both forms compute. Of the three terms only the one to the north waits for the row
+/// above, so it comes last.
+#[inline(always)]
+fn cell(h: Earlier<i32>, pair: i32, below: i32, right: i32) -> i32 {
+    (h.n + below).max((h.nw + pair).max(h.w + right).max(0))
+}
+
+/// Smith-Waterman over any letters.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Letters {
+    matching: i32,
+    mismatch: i32,
+    below: i32,
+    right: i32,
+}
+
+impl Letters {
+    /// With these weights.
+    pub fn new(weights: Weights) -> Self {
+        let Weights { matching, mismatch, gap } = weights;
+        Self { matching, mismatch, below: gap, right: gap }
+    }
+}
+
+/// Smith-Waterman over `ACGT` in the columns and any letters in the rows.
+///
+/// On the device a row's letter becomes its four scores, one a byte, and a column's letter a one in
+/// its byte: the dot product with the cell to the north-west added is one instruction, off the
+/// pipe that computes maxima. The two gap weights are equal, but two parameters, so that the
+/// compiler adds within the maximum (one instruction from row to row, not two).
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Dna {
+    matching: i32,
+    mismatch: i32,
+    below: i32,
+    right: i32,
+}
+
+impl Dna {
+    /// Whether the weights fit a byte.
+    pub fn can(weights: &Weights) -> bool {
+        i8::try_from(weights.matching).is_ok() && i8::try_from(weights.mismatch).is_ok()
+    }
+
+    /// With these weights, for which [`Dna::can`] holds.
+    pub fn new(weights: Weights) -> Self {
+        let Letters { matching, mismatch, below, right } = Letters::new(weights);
+        Self { matching, mismatch, below, right }
+    }
+}
+
+// SAFETY: the C++ struct has the four members in order; nothing is read through the inputs.
+unsafe impl WavefrontElement for Letters {
+    type Cell = i32;
+    type Row = u8;
+    type Column = u8;
+    const NAME: &'static str = "smith_waterman";
+    const DEPENDENCES: &'static [Dependence] = DEPENDENCES;
+
+    #[inline(always)]
+    fn cell(&self, h: Earlier<i32>, a: u8, b: u8) -> i32 {
+        cell(h, if a == b { self.matching } else { self.mismatch }, self.below, self.right)
+    }
+
+    fn bounds(&self, rows: u64, columns: u64) -> Option<[f64; 2]> {
+        let Self { matching, mismatch, below: gap, .. } = *self;
+        Some(Weights { matching, mismatch, gap }.bounds(rows, columns))
+    }
+
+    fn cuda(unit: &mut Unit) -> String {
+        unit.define("warpweft_apps::align::Letters", "smith_waterman", |_, name| {
+            format!(
+                "struct {name} {{
+  ww::i32 matching, mismatch, below, right;
+  using Row = ww::u8;
+  using Column = ww::u8;
+  WW_FN Row row(ww::u8 a) const {{ return a; }}
+  WW_FN Column column(ww::u8 b) const {{ return b; }}
+  template<class Earlier> WW_FN ww::i32 operator()(const Earlier& h, Row a, Column b) const {{
+    const ww::i32 pair = h.template at<-1, -1>() + (a == b ? matching : mismatch);
+    return max(h.template at<-1, 0>() + below, max(max(h.template at<0, -1>() + right, pair), 0));
+  }}
+}};
+"
+            )
+        })
+    }
+}
+
+// SAFETY: the C++ struct has the four members in order; nothing is read through the inputs.
+unsafe impl WavefrontElement for Dna {
+    type Cell = i32;
+    type Row = u8;
+    type Column = u8;
+    const NAME: &'static str = "smith_waterman_dna";
+    const DEPENDENCES: &'static [Dependence] = DEPENDENCES;
+
+    #[inline(always)]
+    fn cell(&self, h: Earlier<i32>, a: u8, b: u8) -> i32 {
+        cell(h, if a == b { self.matching } else { self.mismatch }, self.below, self.right)
+    }
+
+    fn bounds(&self, rows: u64, columns: u64) -> Option<[f64; 2]> {
+        let Self { matching, mismatch, below: gap, .. } = *self;
+        Some(Weights { matching, mismatch, gap }.bounds(rows, columns))
+    }
+
+    fn cuda(unit: &mut Unit) -> String {
+        unit.define("warpweft_apps::align::Dna", "smith_waterman_dna", |_, name| {
+            format!(
+                "struct {name} {{
+  ww::i32 matching, mismatch, below, right;
+  using Row = ww::u32;
+  using Column = ww::u32;
+  WW_FN ww::u32 score(ww::u8 a, ww::u8 letter) const {{
+    return ww::u8(a == letter ? matching : mismatch);
+  }}
+  WW_FN Row row(ww::u8 a) const {{
+    return score(a, 'A') | score(a, 'C') << 8 | score(a, 'G') << 16 | score(a, 'T') << 24;
+  }}
+  WW_FN Column column(ww::u8 b) const {{
+    return b == 'A' ? 1u : b == 'C' ? 1u << 8 : b == 'G' ? 1u << 16 : 1u << 24;
+  }}
+  template<class Earlier> WW_FN ww::i32 operator()(const Earlier& h, Row a, Column b) const {{
+    const ww::i32 pair = __dp4a(ww::i32(a), ww::i32(b), h.template at<-1, -1>());
+    return max(h.template at<-1, 0>() + below, max(max(h.template at<0, -1>() + right, pair), 0));
+  }}
+}};
+"
+            )
+        })
+    }
+}

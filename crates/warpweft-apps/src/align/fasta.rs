@@ -1,0 +1,78 @@
+//! FASTA files, plain or gzip, with any number of records.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use warpweft::error::{Error, Result};
+
+/// One record: the first word of its header, and its letters without white space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// First word after `>`.
+    pub name: String,
+    /// The letters as they stand in the file, not yet checked.
+    pub letters: Vec<u8>,
+}
+
+/// The records of a file, in order. Compression is told by the file's first bytes, not its name.
+///
+/// # Errors
+/// A file that can't be read or is cut short, that doesn't begin with a header, or has no records.
+pub fn read(path: &Path) -> Result<Vec<Record>> {
+    let failed = |error: std::io::Error| {
+        let remedy = match error.kind() {
+            std::io::ErrorKind::NotFound => "check the path",
+            _ => "check that the file is complete FASTA text, plain or gzip",
+        };
+        Error::file(path, error, remedy)
+    };
+    let mut file = BufReader::new(File::open(path).map_err(failed)?);
+    let zipped = file.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
+    let mut text = Vec::new();
+    match zipped {
+        true => flate2::bufread::MultiGzDecoder::new(file).read_to_end(&mut text),
+        false => file.read_to_end(&mut text),
+    }
+    .map_err(failed)?;
+    parse(&text).map_err(|what| {
+        Error::file(path, what, "give FASTA: lines of letters, each record after a line `>name`")
+    })
+}
+
+fn parse(text: &[u8]) -> Result<Vec<Record>, String> {
+    let mut records: Vec<Record> = Vec::new();
+    for (number, line) in text.split(|&byte| byte == b'\n').enumerate() {
+        let line = line.trim_ascii();
+        if let Some(header) = line.strip_prefix(b">") {
+            let name = header.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+            let name = String::from_utf8_lossy(name).into_owned();
+            records.push(Record { name, letters: Vec::new() });
+        } else if let Some(record) = records.last_mut() {
+            record.letters.extend(line.iter().filter(|byte| !byte.is_ascii_whitespace()));
+        } else if !line.is_empty() && !line.starts_with(b";") {
+            return Err(format!("line {} comes before any header", number + 1));
+        }
+    }
+    match records.is_empty() {
+        true => Err("no records".into()),
+        false => Ok(records),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_told_apart_whatever_the_line_ends() {
+        let records = parse(b">a one\r\nAC GT\r\n\r\nTT\n>b\n>c\nG").unwrap();
+        let names: Vec<_> = records.iter().map(|record| record.name.as_str()).collect();
+        assert_eq!(names, ["a", "b", "c"]);
+        assert_eq!(records[0].letters, b"ACGTTT");
+        assert_eq!(records[1].letters, b"");
+        assert_eq!(records[2].letters, b"G");
+        assert!(parse(b"\nACGT\n>a\n").unwrap_err().contains("line 2"));
+        assert!(parse(b"").unwrap_err().contains("no records"));
+    }
+}

@@ -1,0 +1,268 @@
+//! `warpweft align`: the best local alignment of DNA sequences from FASTA files.
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use warpweft::cpu::Pool;
+use warpweft::machine::Machine;
+use warpweft::report::{Quantity, Report};
+use warpweft::stencil::Target;
+use warpweft::wavefront::CpuPolicy;
+use warpweft::wavefront::cpu::CpuExecutor;
+use warpweft::wavefront::cuda::CudaExecutor;
+use warpweft::{Error, Result};
+use warpweft_apps::align::{Alignment, Executor, Sequence, Weights, local, plain, read};
+
+use crate::arguments::DeviceChoice;
+use crate::device::target;
+use crate::output::fail;
+use crate::run::check::Check;
+use crate::run::outcome::Outcome;
+
+/// Cells that the straightforward loop is given to check with: less than a second.
+const CHECKED_CELLS: u64 = 100_000_000;
+
+/// Align every sequence of one file with every sequence of another.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "Smith-Waterman with a linear gap: the score of the best local alignment, and where \
+it ends in either sequence (letters counted from 1; of equal scores the smallest query end, then \
+target end). Its start, affine gaps and global alignment are not computed.
+
+Files are FASTA, plain or gzip. Ambiguous letters (N, R, ..) match nothing.
+
+Examples:
+  warpweft align query.fa target.fa.gz
+  warpweft align a.fa b.fa --match 5 --mismatch -4 --gap -8 --json"
+)]
+pub struct Align {
+    /// The query sequences.
+    query: PathBuf,
+    /// The target sequences.
+    target: PathBuf,
+    /// Score of a pair of equal letters.
+    #[arg(long = "match", value_name = "N", default_value_t = 2)]
+    matching: i32,
+    /// Score of a pair of different letters.
+    #[arg(long, value_name = "N", default_value_t = -1, allow_negative_numbers = true)]
+    mismatch: i32,
+    /// Score of a letter against nothing.
+    #[arg(long, value_name = "N", default_value_t = -1, allow_negative_numbers = true)]
+    gap: i32,
+    /// Where to run: cpu, gpu, gpu:N, or auto for the first GPU if there is one.
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    device: DeviceChoice,
+    /// Threads on the CPU [default: one a core].
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<usize>>,
+    /// Print one JSON object instead of the report.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A checked sequence and its name.
+struct Named {
+    name: String,
+    sequence: Sequence,
+}
+
+impl Align {
+    /// Reads, aligns, checks and prints.
+    pub fn execute(&self) -> ExitCode {
+        match self.outcome() {
+            Ok(outcome) => outcome.report(),
+            Err(error) => fail(&error),
+        }
+    }
+
+    fn outcome(&self) -> Result<Outcome> {
+        let weights = Weights { matching: self.matching, mismatch: self.mismatch, gap: self.gap };
+        weights.check()?;
+        let (queries, targets) = (sequences(&self.query)?, sequences(&self.target)?);
+        let machine = Machine::detect()?;
+        let threads = self.threads.map_or(machine.cpu.threads(), NonZero::get);
+        let longest = queries.iter().map(|query| query.sequence.len()).max().unwrap_or(0);
+        match gpu(self.device, &machine)? {
+            Some(number) => {
+                let mut executor = CudaExecutor::new(&machine.gpus[number].device()?, None)?;
+                self.align(&queries, &targets, weights, &mut executor)
+            }
+            None => {
+                let cores = machine.cpu.first(machine.cpu.cores.len());
+                let cores: Vec<_> = cores.iter().copied().cycle().take(threads).collect();
+                let pool = Pool::new(&cores)?;
+                let policy = CpuPolicy::for_domain(longest, threads);
+                self.align(&queries, &targets, weights, &mut CpuExecutor::new(&pool, policy)?)
+            }
+        }
+    }
+
+    fn align(
+        &self,
+        queries: &[Named],
+        targets: &[Named],
+        weights: Weights,
+        executor: &mut dyn Executor,
+    ) -> Result<Outcome> {
+        let mut pairs = Vec::new();
+        let mut total: Option<Report> = None;
+        let mut check = Tally::default();
+        let mut last = None;
+        for query in queries {
+            for target in targets {
+                let (found, report) = local(&query.sequence, &target.sequence, weights, executor)?;
+                check.add(&query.sequence, &target.sequence, weights, &found);
+                pairs.push(json!({
+                    "query": query.name,
+                    "query_length": query.sequence.len(),
+                    "query_end": found.query_end,
+                    "target": target.name,
+                    "target_length": target.sequence.len(),
+                    "target_end": found.target_end,
+                    "score": found.score,
+                }));
+                total = Some(total.map_or(report.clone(), |total| sum(total, &report)));
+                last = Some(found);
+            }
+        }
+        let (Some(report), Some(last)) = (total, last) else {
+            return Err(Error::spec("no pair of sequences", "give files with records"));
+        };
+        let title = match &pairs[..] {
+            [_] => format!(
+                "{} ({} letters) and {} ({} letters)",
+                queries[0].name,
+                queries[0].sequence.len(),
+                targets[0].name,
+                targets[0].sequence.len()
+            ),
+            pairs => format!("{} pairs of sequences", pairs.len()),
+        };
+        let ambiguous: usize =
+            queries.iter().chain(targets).map(|named| named.sequence.ambiguous()).sum();
+        let answer = answer(&pairs, &last, ambiguous, self.json);
+        Ok(Outcome {
+            app: "align",
+            title,
+            report,
+            answer,
+            check: check.made(),
+            outputs: Vec::new(),
+            json: self.json,
+            interrupted: false,
+        })
+    }
+}
+
+/// The application's answer: as JSON always a list of pairs; for people one line a pair.
+fn answer(
+    pairs: &[Value],
+    last: &Alignment,
+    ambiguous: usize,
+    json: bool,
+) -> Vec<(&'static str, Value)> {
+    if json {
+        return vec![("pairs", pairs.into()), ("ambiguous_letters", ambiguous.into())];
+    }
+    let mut answer = match pairs {
+        [_] => vec![
+            ("score", last.score.into()),
+            ("query end", last.query_end.into()),
+            ("target end", last.target_end.into()),
+        ],
+        pairs => {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+            let line = |pair: &Value| {
+                format!(
+                    "\n    {} and {}: score {}, query end {}, target end {}",
+                    text(&pair["query"]),
+                    text(&pair["target"]),
+                    pair["score"],
+                    pair["query_end"],
+                    pair["target_end"]
+                )
+            };
+            let lines: String = pairs.iter().map(line).collect();
+            vec![("alignments", lines.into())]
+        }
+    };
+    if ambiguous > 0 {
+        answer.push(("ambiguous letters", ambiguous.into()));
+    }
+    answer
+}
+
+/// Which GPU to run on, if any.
+fn gpu(choice: DeviceChoice, machine: &Machine) -> Result<Option<usize>> {
+    Ok(match target(choice, machine)? {
+        Target::Gpu(number) => Some(number),
+        Target::Auto => Some(0),
+        _ => None,
+    })
+}
+
+fn sequences(path: &Path) -> Result<Vec<Named>> {
+    read(path)?
+        .into_iter()
+        .map(|record| {
+            let label = format!("{} of {}", record.name, path.display());
+            Ok(Named { sequence: Sequence::new(&label, &record.letters)?, name: record.name })
+        })
+        .collect()
+}
+
+/// Two runs as one.
+fn sum(mut total: Report, report: &Report) -> Report {
+    total.seconds += report.seconds;
+    total.setup_seconds += report.setup_seconds;
+    total.bytes += report.bytes;
+    total.done += report.done;
+    total.rate = Quantity { value: total.done as f64 / total.seconds, unit: total.rate.unit };
+    total
+}
+
+/// Comparison with the straightforward loop, as far as the pairs are short enough.
+#[derive(Default)]
+struct Tally {
+    checked: usize,
+    skipped: usize,
+    cells: u64,
+    error: f64,
+}
+
+impl Tally {
+    fn add(&mut self, query: &Sequence, target: &Sequence, weights: Weights, found: &Alignment) {
+        let cells = query.len() as u64 * target.len() as u64;
+        if self.cells + cells > CHECKED_CELLS {
+            self.skipped += 1;
+            return;
+        }
+        self.cells += cells;
+        self.checked += 1;
+        let expect = plain(query, target, weights);
+        let distance = |a: usize, b: usize| a.abs_diff(b) as f64;
+        let error = [
+            f64::from(found.score.abs_diff(expect.score)),
+            distance(found.query_end, expect.query_end),
+            distance(found.target_end, expect.target_end),
+        ];
+        self.error = error.into_iter().fold(self.error, f64::max);
+    }
+
+    fn made(&self) -> Check {
+        match (self.checked, self.skipped) {
+            (0, _) => Check::none(format!(
+                "not made: the straightforward loop is run for up to {CHECKED_CELLS} cells"
+            )),
+            (_, 0) => Check::made("straightforward loop", self.error, 0.0),
+            (checked, skipped) => {
+                let pairs = checked + skipped;
+                let oracle = format!("straightforward loop, {checked} of {pairs} pairs");
+                Check::made(oracle, self.error, 0.0)
+            }
+        }
+    }
+}

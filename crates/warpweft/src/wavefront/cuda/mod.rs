@@ -1,0 +1,12 @@
+//! Wavefronts on one NVIDIA GPU: register strips.
+//!
+//! The element's C++ text, a few lines that name its types (`text`) and the skeleton `strip.cuh`
+//! make one translation unit, compiled for the device at hand. Not here: the five methods of the
+//! PeerWave paper, and several devices.
+
+mod executor;
+mod shape;
+mod text;
+
+pub use executor::CudaExecutor;
+pub use text::compile_check;

@@ -1,0 +1,92 @@
+//! The translation unit of one element and policy.
+
+use crate::cuda::{Cubin, Options, compile};
+use crate::element::{DeviceType, Unit};
+use crate::error::Result;
+use crate::wavefront::spec::{Keep, Wavefront};
+use crate::wavefront::{CudaPolicy, Ranked, WavefrontElement};
+
+/// The kernel's struct of arguments, as `ww_arguments` in `strip.cuh`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct Arguments {
+    pub rows: u64,
+    pub columns: u64,
+    pub row_count: i32,
+    pub column_count: i32,
+    pub border: u64,
+    pub left: u64,
+    pub flags: u64,
+    pub kept: u64,
+    pub record: u64,
+    pub candidates: u64,
+    pub has_lines: i32,
+    pub reserved: i32,
+}
+
+/// CUDA C++ of the kernel for `wavefront`.
+pub(super) fn source<E: WavefrontElement>(
+    wavefront: &Wavefront<'_, E>,
+    policy: &CudaPolicy,
+) -> String {
+    let mut unit = Unit::new();
+    let element = E::cuda(&mut unit);
+    let cell = E::Cell::cuda(&mut unit);
+    let row = E::Row::cuda(&mut unit);
+    let column = E::Column::cuda(&mut unit);
+    let score = <E::Cell as Ranked>::Score::cuda(&mut unit);
+    let keep = match wavefront.keep {
+        Keep::Best => 0,
+        Keep::LastRow => 1,
+        Keep::LastColumn => 2,
+        Keep::Matrix => 3,
+    };
+    let CudaPolicy { rows, columns, chunk, warps, blocks } = policy;
+    let bytes = size_of::<Arguments>();
+    let member = <E::Cell as Ranked>::MEMBER;
+    format!(
+        "{}
+using ww_element = {element};
+using ww_cell = {cell};
+using ww_row_input = {row};
+using ww_column_input = {column};
+using ww_score_type = {score};
+#define ww_score(cell) ((cell){member})
+#define WW_KEEP {keep}
+#define WW_ROWS {rows}
+#define WW_COLUMNS {columns}
+#define WW_CHUNK {chunk}
+#define WW_WARPS {warps}
+#define WW_BLOCKS {blocks}
+#define WW_ARGUMENTS_BYTES {bytes}
+#include \"strip.cuh\"
+",
+        unit.source()
+    )
+}
+
+/// What the skeleton may include.
+pub(super) fn options() -> Options {
+    let header = |name: &str, text: &str| (name.to_string(), text.to_string());
+    Options {
+        headers: vec![
+            header("strip.cuh", include_str!("strip.cuh")),
+            header("words.cuh", include_str!("words.cuh")),
+            header("rank.cuh", include_str!("rank.cuh")),
+        ],
+        ..Options::default()
+    }
+}
+
+/// Compiles the kernel for `arch` without a device.
+///
+/// # Errors
+/// A policy that no kernel can have; the compiler's.
+pub fn compile_check<E: WavefrontElement>(
+    wavefront: &Wavefront<'_, E>,
+    policy: &CudaPolicy,
+    arch: &str,
+) -> Result<Cubin> {
+    policy.check(size_of::<E::Cell>())?;
+    compile(&source(wavefront, policy), E::NAME, arch, &options())
+}

@@ -1,0 +1,63 @@
+// Values of any size moved as machine words: shuffles, and vector loads and stores of shared memory.
+#pragma once
+
+template <class T> __device__ __forceinline__ T shuffle_up(const T& value) {
+    constexpr int WORDS = (sizeof(T) + 3) / 4;
+    unsigned words[WORDS] = {};
+    memcpy(words, &value, sizeof(T));
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) words[i] = __shfl_up_sync(~0u, words[i], 1);
+    T result;
+    memcpy(&result, words, sizeof(T));
+    return result;
+}
+
+template <int BYTES> struct vector_word;
+template <> struct vector_word<1> { using type = unsigned char; };
+template <> struct vector_word<2> { using type = unsigned short; };
+template <> struct vector_word<4> { using type = unsigned; };
+template <> struct vector_word<8> { using type = uint2; };
+template <> struct vector_word<16> { using type = uint4; };
+
+// The widest access for N values of T that start at a multiple of N from an aligned array.
+template <class T, int N> struct vector_of {
+    static constexpr int BYTES = sizeof(T) * N;
+    static constexpr int WIDTH = (BYTES & -BYTES) < 16 ? (BYTES & -BYTES) : 16;
+    using type = typename vector_word<WIDTH>::type;
+    static constexpr int COUNT = BYTES / WIDTH;
+};
+
+template <int N, class T> __device__ __forceinline__ void load_vector(T (&to)[N], const T* from) {
+    using V = vector_of<T, N>;
+    typename V::type words[V::COUNT];
+#pragma unroll
+    for (int i = 0; i < V::COUNT; i++) words[i] = ((const typename V::type*)from)[i];
+    memcpy(to, words, V::BYTES);
+}
+
+template <int N, class T> __device__ __forceinline__ void store_vector(T* to, const T (&from)[N]) {
+    using V = vector_of<T, N>;
+    typename V::type words[V::COUNT];
+    memcpy(words, from, V::BYTES);
+#pragma unroll
+    for (int i = 0; i < V::COUNT; i++) ((typename V::type*)to)[i] = words[i];
+}
+
+// Through the L2 cache, past the L1, which is not coherent between SMs.
+template <class T> __device__ __forceinline__ T load_global(const T* from) {
+    using V = vector_of<T, 1>;
+    typename V::type words[V::COUNT];
+#pragma unroll
+    for (int i = 0; i < V::COUNT; i++) words[i] = __ldcg((const typename V::type*)from + i);
+    T value;
+    memcpy(&value, words, sizeof(T));
+    return value;
+}
+
+template <class T> __device__ __forceinline__ void store_global(T* to, const T& value) {
+    using V = vector_of<T, 1>;
+    typename V::type words[V::COUNT];
+    memcpy(words, &value, sizeof(T));
+#pragma unroll
+    for (int i = 0; i < V::COUNT; i++) __stcg((typename V::type*)to + i, words[i]);
+}

@@ -1,0 +1,38 @@
+//! What a run of a wavefront reports, whatever the device.
+
+use super::element::WavefrontElement;
+use super::policy::Policy;
+use super::spec::{Keep, Wavefront};
+use crate::report::{Quantity, Report};
+
+/// The report of a run that took `seconds`.
+pub(super) fn report<E: WavefrontElement>(
+    wavefront: &Wavefront<'_, E>,
+    devices: Vec<String>,
+    seconds: f64,
+    setup_seconds: f64,
+    policy: Policy,
+) -> Report {
+    let matrix = match wavefront.keep {
+        Keep::Matrix => wavefront.cells() * size_of::<E::Cell>() as u64,
+        _ => 0,
+    };
+    let [rows, columns] = wavefront.extents();
+    let inputs = rows * size_of::<E::Row>() + columns * size_of::<E::Column>();
+    Report {
+        pattern: "wavefront",
+        devices,
+        seconds,
+        setup_seconds,
+        rate: Quantity { value: wavefront.cells() as f64 / seconds, unit: "cells/s" },
+        bytes: matrix + inputs as u64,
+        bound: None,
+        fraction: None,
+        predicted_seconds: None,
+        policy: serde_json::to_value(policy).unwrap_or_default(),
+        done: wavefront.cells(),
+        interrupted: false,
+        residual: None,
+        notes: Vec::new(),
+    }
+}

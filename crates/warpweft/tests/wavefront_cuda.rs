@@ -1,0 +1,116 @@
+//! Wavefronts on a GPU against the reference; without one, that the kernels compile.
+
+use warpweft::cuda::{Device, compiler};
+use warpweft::wavefront::conformance::{
+    AffineCell, AffineLocal, Inputs, KEEPS, Local, Mix, Warp, conforms,
+};
+use warpweft::wavefront::cuda::{CudaExecutor, compile_check};
+use warpweft::wavefront::{CudaPolicy, Keep, Wavefront, WavefrontElement};
+
+const LOCAL: Local = Local { matching: 2, mismatch: -1, gap: -1 };
+const AFFINE: AffineLocal = AffineLocal { matching: 2, mismatch: -3, open: -5, extend: -1 };
+
+fn policies() -> Vec<CudaPolicy> {
+    [(1, 1, 8, 1, 1), (4, 2, 16, 4, 1), (5, 4, 16, 3, 2), (8, 4, 32, 8, 1), (3, 8, 8, 2, 4)]
+        .map(|(rows, columns, chunk, warps, blocks)| CudaPolicy {
+            rows,
+            columns,
+            chunk,
+            warps,
+            blocks,
+        })
+        .to_vec()
+}
+
+/// Compiles the kernels of `element` for all of `keeps` × `policies` at once, into the cache.
+fn compiles<E: WavefrontElement>(element: E, keeps: &[Keep], policies: &[CudaPolicy], arch: &str) {
+    let (a, b) = ([E::Row::default(); 3], [E::Column::default(); 3]);
+    let wavefront = Wavefront::of(element).rows(&a).columns(&b);
+    std::thread::scope(|scope| {
+        for (keep, policy) in keeps.iter().flat_map(|keep| policies.iter().map(move |p| (keep, p)))
+        {
+            let wavefront = wavefront.clone().keep(*keep);
+            scope.spawn(move || compile_check(&wavefront, policy, arch).unwrap());
+        }
+    });
+}
+
+#[test]
+fn kernels_of_every_kind_of_cell_compile() {
+    if let Err(error) = compiler() {
+        return println!("skipped: {error}");
+    }
+    let policy = &policies()[1..2];
+    compiles(LOCAL, &KEEPS, policy, "sm_90");
+    compiles(LOCAL, &KEEPS[..1], &policies()[3..], "sm_80");
+    compiles(Mix { salt: 1 }, &KEEPS[3..], policy, "sm_90");
+    compiles(Warp, &KEEPS[..1], policy, "sm_90");
+    compiles(AFFINE, &KEEPS[..1], policy, "sm_90");
+}
+
+#[test]
+fn shapes_that_do_not_fit_are_refused_with_their_numbers() {
+    let good = policies()[1];
+    let wavefront = Wavefront::of(LOCAL).rows(b"A").columns(b"A");
+    for (policy, says) in [
+        (CudaPolicy { rows: 0, ..good }, "0 rows a lane"),
+        (CudaPolicy { columns: 3, ..good }, "3 columns a macro-step"),
+        (CudaPolicy { chunk: 24, ..good }, "a chunk of 24 columns"),
+        (CudaPolicy { warps: 30, columns: 4, ..good }, "30 warps of 4 columns"),
+    ] {
+        let error = compile_check(&wavefront, &policy, "sm_90").unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+    let defaults = [100, 20_000, 100_000, 1_000_000]
+        .into_iter()
+        .flat_map(|rows| [4, 8, 12, 16].map(|cell| CudaPolicy::for_domain(rows, cell, 132)));
+    for policy in defaults {
+        policy.check(4).unwrap();
+    }
+}
+
+/// The first GPU, unless there is none.
+fn device() -> Option<Device> {
+    match Device::open(0) {
+        Ok(device) => Some(device),
+        Err(error) => {
+            println!("skipped: {error}");
+            None
+        }
+    }
+}
+
+fn sweep(keeps: &[Keep], policies: &[CudaPolicy]) {
+    let Some(device) = device() else { return };
+    let arch = device.arch().unwrap();
+    compiles(LOCAL, keeps, policies, &arch);
+    compiles(Mix { salt: 1 }, keeps, policies, &arch);
+    compiles(Warp, keeps, policies, &arch);
+    compiles(AFFINE, keeps, policies, &arch);
+    for &policy in policies {
+        let mut executor = CudaExecutor::new(&device, Some(policy)).unwrap();
+        let (bits, half) = (|i: &mut Inputs| i.bits() as u32, |i: &mut Inputs| i.bits() as u16);
+        let lines = |i: isize, j: isize| (i * 31 + j * 7) as u64;
+        conforms(&mut executor, Mix { salt: 99 }, keeps, bits, half, lines).unwrap();
+        let letter = |inputs: &mut Inputs| inputs.one_of(b"ACGT");
+        conforms(&mut executor, LOCAL, keeps, letter, letter, |_, _| 0).unwrap();
+        let sample = |inputs: &mut Inputs| (inputs.bits() % 1000) as f32 / 8.0;
+        let corner = |i, j| if (i, j) == (-1, -1) { 0.0 } else { f32::INFINITY };
+        conforms(&mut executor, Warp, keeps, sample, sample, corner).unwrap();
+        let border = |_, _| AffineCell { h: 0, e: -1_000_000, f: -1_000_000 };
+        conforms(&mut executor, AFFINE, keeps, letter, letter, border).unwrap();
+        println!("{policy:?} {keeps:?} conforms");
+    }
+}
+
+#[test]
+fn every_policy_conforms_on_the_gpu() {
+    sweep(&KEEPS, &policies());
+}
+
+/// A shape small enough for a memory checker.
+#[test]
+#[ignore = "run under compute-sanitizer"]
+fn one_policy_conforms() {
+    sweep(&[Keep::Best, Keep::LastRow], &policies()[3..4]);
+}
