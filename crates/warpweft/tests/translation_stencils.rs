@@ -287,6 +287,9 @@ fn snapshot(name: &str, text: &str) {
 
 #[test]
 fn the_text_is_as_it_was() {
+    if !std::path::Path::new(env!("CARGO_MANIFEST_DIR")).exists() {
+        return println!("skipped: the snapshots are not here");
+    }
     let mut unit = Unit::new();
     diffuse::cuda(&mut unit);
     snapshot("diffuse", &body(&unit));

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::Cases;
+use super::random::Random;
+use super::{Cases, Flat};
 
 /// The compiler, or why there is none: `$CXX`, then `c++`, `g++`, `clang++`.
 pub fn compiler() -> Result<String, String> {
@@ -47,4 +48,27 @@ pub fn run(compiler: &str, source: &Path, data: &Path) -> (bool, String) {
 /// A folder below the target directory for the files of one test.
 pub fn scratch(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("translation").join(name)
+}
+
+/// Inputs at the edges, the same on every run.
+pub fn inputs<A: Flat>() -> Vec<A> {
+    let mut random = Random(1);
+    (0..400).map(|_| A::sample(&mut random)).collect()
+}
+
+/// Compares all, or prints why it can't.
+pub fn check(name: &str, fill: impl FnOnce(&mut Cases)) {
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut cases = Cases::default();
+    fill(&mut cases);
+    let _ = std::panic::take_hook();
+    let (source, data) = write(&cases, &scratch(name));
+    match compiler() {
+        Err(reason) => println!("skipped: {reason}"),
+        Ok(compiler) => {
+            let (same, text) = run(&compiler, &source, &data);
+            assert!(same, "{text}");
+            println!("{text}");
+        }
+    }
 }

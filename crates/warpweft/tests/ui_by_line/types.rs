@@ -1,3 +1,5 @@
+//! Types that have no form on a device; compiled with `--cfg rejected` only.
+
 use warpweft::prelude::*;
 
 #[derive(Clone, Copy)]
@@ -22,4 +24,3 @@ static NAMES: [&str; 2] = ["a", "b"];
 fn constant() -> usize {
     NAMES.len()
 }
-
