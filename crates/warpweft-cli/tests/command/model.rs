@@ -45,14 +45,11 @@ fn what_cannot_be_modelled_is_refused_with_a_remedy() {
         ("model stencil --order 3", "choose 2, 4, 6 or 8"),
         ("model stencil --app haet", "heat"),
         ("model stencil --nodes 2 --size 32 --depth 99", "the largest feasible R is 32"),
-        (
-            "model stencil --scaling strong --nodes 512 --size 16",
-            "use fewer nodes or a larger size",
-        ),
+        ("model stencil --scaling strong --nodes 512 --size 8", "use 1 to 8 parts there"),
         ("model stencil --size 8x8", "name one extent, or one for each dimension"),
         ("model stencil --jitter nan", "give positive rates"),
         ("model searches --machine x99", "p67-nat"),
-        ("model searches --granularity -1", "factor"),
+        ("model searches --granularity=-1", "factor"),
     ];
     for (line, remedy) in cases {
         let ran = warpweft(line);
