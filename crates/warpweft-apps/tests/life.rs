@@ -60,6 +60,22 @@ fn gospers_gun_fires_a_glider_every_thirty_steps() {
 }
 
 #[test]
+fn the_r_pentomino_settles_after_1103_steps_with_116_cells() {
+    // Its gliders fly a cell in four steps and must not meet the edge: 620 cells are enough.
+    let mut world = world([620, 620], [310, 310], &[".##", "##.", ".#."]);
+    let machine = Machine::detect().expect("a machine");
+    let game = life::stencil().boundary(Boundary::Dirichlet(0.0));
+    let mut after = |steps| {
+        game.run(&mut world, Steps(steps), &machine).expect("a well-posed game");
+        population(&world)
+    };
+    assert_ne!(after(1102), 116);
+    assert_eq!(after(1), 116);
+    // Only blinkers and gliders move from now on.
+    assert_eq!(after(12), 116);
+}
+
+#[test]
 fn soups_agree_with_the_straightforward_loop_at_every_boundary() {
     let boundaries =
         [Boundary::Periodic, Boundary::Neumann, Boundary::Mirror, Boundary::Dirichlet(1.0)];
