@@ -84,14 +84,43 @@ fn the_function_stays_callable() {
 #[test]
 fn an_element_becomes_one_struct_with_its_helpers_before_it() {
     let mut unit = Unit::new();
-    assert_eq!(diffuse::cuda(&mut unit), "diffuse_");
-    assert_eq!(diffuse::cuda(&mut unit), "diffuse_");
-    assert_eq!(<ring<f32> as DeviceFn>::cuda(&mut unit), "ring_");
-    assert_eq!(<ring<f64> as DeviceFn>::cuda(&mut unit), "ring_2_");
+    assert_eq!(diffuse::cuda(&mut unit), "diffuse_ww");
+    assert_eq!(diffuse::cuda(&mut unit), "diffuse_ww");
+    assert_eq!(<ring<f32> as DeviceFn>::cuda(&mut unit), "ring_ww");
+    assert_eq!(<ring<f64> as DeviceFn>::cuda(&mut unit), "ring2_ww");
     let source = unit.source();
     let (helper, element) =
-        (source.find(" ring_(").unwrap(), source.find("struct diffuse_ ").unwrap());
+        (source.find(" ring_ww(").unwrap(), source.find("struct diffuse_ww ").unwrap());
     assert!(helper < element);
-    assert_eq!(source.matches("struct diffuse_ ").count(), 1);
+    assert_eq!(source.matches("struct diffuse_ww ").count(), 1);
     assert!(source.contains("now.template at<0, -1, 0, 0>()"), "{source}");
+}
+
+/// A parameter, a constant and two functions that would all be called alike in C++.
+const SPEED: [f32; 2] = [2.0, 3.0];
+
+mod elsewhere {
+    use warpweft::prelude::*;
+    #[device]
+    pub fn table(x: f32) -> f32 {
+        x + 1.0
+    }
+}
+
+#[stencil]
+fn named_alike(u: Near<f32, 1>, table: f32, at: i32) -> f32 {
+    let double = elsewhere::table(u[[0]]);
+    table * double + SPEED[(at % 2) as usize]
+}
+
+#[test]
+fn a_parameter_hides_neither_functions_nor_tables_of_its_name() {
+    let mut unit = Unit::new();
+    named_alike::cuda(&mut unit);
+    let source = unit.source();
+    for part in
+        ["ww::f32 table_;", " table_ww(", "table2_ww = ", "ww::mul(table_, ", "at(table2_ww, "]
+    {
+        assert!(source.contains(part), "{part} is missing in\n{source}");
+    }
 }

@@ -31,8 +31,9 @@ impl Unit {
     /// The C++ name of the entity identified by `key`, defining it by `build` on first use.
     ///
     /// `key` must differ between entities (crate path plus type arguments); `name` is what one
-    /// would like it to be called. It gets an underscore at its end, which keeps it apart from the
-    /// keywords, macros and functions of CUDA C++, and a number when another entity has it already.
+    /// would like it to be called. It gets `_ww` at its end, which keeps it apart from the keywords,
+    /// macros and functions of CUDA C++ and from members (`x_`) and locals (`x_1`) of translated
+    /// code, and a number before that when another entity has it already.
     pub fn define(
         &mut self,
         key: &str,
@@ -45,11 +46,11 @@ impl Unit {
         let clean: String =
             name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         let clean = clean.trim_end_matches('_');
-        let mut name = format!("{clean}_");
+        let mut name = format!("{clean}_ww");
         let mut number = 1;
         while !self.taken.insert(name.clone()) {
             number += 1;
-            name = format!("{clean}_{number}_");
+            name = format!("{clean}{number}_ww");
         }
         self.names.insert(key.into(), name.clone());
         let text = build(self, &name);

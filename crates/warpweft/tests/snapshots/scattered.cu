@@ -1,8 +1,8 @@
-enum class Hue_ : ww::i8 { Red_ = ww::i8(0xfffffffffffffffdull), Green_ = ww::i8(0x0ull), Blue_ = ww::i8(0x7ull) };
+enum class Hue_ww : ww::i8 { Red_ = ww::i8(0xfffffffffffffffdull), Green_ = ww::i8(0x0ull), Blue_ = ww::i8(0x7ull) };
 
-struct scattered_ {
+struct scattered_ww {
   ww::i32 weight_;
-  Hue_ hue_;
+  Hue_ww hue_;
   ww::array<ww::i16, 3> table_;
   template<class Now, class Next> WW_FN void operator()(const Now& now, Next& next) const {
     auto weight_1 = weight_;
@@ -84,7 +84,7 @@ struct scattered_ {
     }
     const auto u_17 = now.template at<0, 0, 0>();
     const auto t1 = hue_;
-    if ((t1 == Hue_::Red_)) {
+    if ((t1 == Hue_ww::Red_)) {
       next.template ref<0>() = sum_4;
       return;
     }
@@ -98,8 +98,8 @@ struct scattered_ {
     }
   }
 };
-static_assert(WW_OFFSET(scattered_, weight_) == 0, "layout of weight");
-static_assert(WW_OFFSET(scattered_, hue_) == 4, "layout of hue");
-static_assert(WW_OFFSET(scattered_, table_) == 6, "layout of table");
-static_assert(sizeof(scattered_) == 12, "layout of the parameters");
+static_assert(WW_OFFSET(scattered_ww, weight_) == 0, "layout of weight");
+static_assert(WW_OFFSET(scattered_ww, hue_) == 4, "layout of hue");
+static_assert(WW_OFFSET(scattered_ww, table_) == 6, "layout of table");
+static_assert(sizeof(scattered_ww) == 12, "layout of the parameters");
 

@@ -1,4 +1,4 @@
-struct wave_ {
+struct wave_ww {
   ww::f64 dt_;
   template<class Now, class Next> WW_FN void operator()(const Now& now, Next& next) const {
     const auto slope_1 = ww::sub(now.template at<0, 1>(), now.template at<0, -1>());
@@ -12,18 +12,18 @@ struct wave_ {
     return;
   }
 };
-static_assert(WW_OFFSET(wave_, dt_) == 0, "layout of dt");
-static_assert(sizeof(wave_) == 8, "layout of the parameters");
+static_assert(WW_OFFSET(wave_ww, dt_) == 0, "layout of dt");
+static_assert(sizeof(wave_ww) == 8, "layout of the parameters");
 
-struct Wave_ {
+struct Wave_ww {
   ww::f32 height_;
   bool wet_;
   ww::f64 speed_;
   ww::u8 rock_;
 };
-static_assert(sizeof(Wave_) == 24, "size of Wave_");
-static_assert(WW_OFFSET(Wave_, height_) == 0, "Wave_.height_");
-static_assert(WW_OFFSET(Wave_, wet_) == 4, "Wave_.wet_");
-static_assert(WW_OFFSET(Wave_, speed_) == 8, "Wave_.speed_");
-static_assert(WW_OFFSET(Wave_, rock_) == 16, "Wave_.rock_");
+static_assert(sizeof(Wave_ww) == 24, "size of Wave_ww");
+static_assert(WW_OFFSET(Wave_ww, height_) == 0, "Wave_ww.height_");
+static_assert(WW_OFFSET(Wave_ww, wet_) == 4, "Wave_ww.wet_");
+static_assert(WW_OFFSET(Wave_ww, speed_) == 8, "Wave_ww.speed_");
+static_assert(WW_OFFSET(Wave_ww, rock_) == 16, "Wave_ww.rock_");
 
