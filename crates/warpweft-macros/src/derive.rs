@@ -81,7 +81,7 @@ fn struct_type(input: &DeriveInput, data: &syn::DataStruct) -> syn::Result<Token
     Ok(quote! {
         impl #generics ::warpweft::element::DeviceType for #name #arguments #clause {
             fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
-                __unit.define(::core::any::type_name::<Self>(), #clean, |__unit, __name| {
+                __unit.define(&::warpweft::element::key::<Self>(), #clean, |__unit, __name| {
                     ::warpweft::element::struct_text(
                         __name,
                         ::core::mem::size_of::<Self>(),
@@ -150,7 +150,7 @@ fn enum_type(input: &DeriveInput, data: &syn::DataEnum) -> syn::Result<TokenStre
     Ok(quote! {
         impl #generics ::warpweft::element::DeviceType for #name #arguments #clause {
             fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
-                __unit.define(::core::any::type_name::<Self>(), #clean, |_, __name| {
+                __unit.define(&::warpweft::element::key::<Self>(), #clean, |_, __name| {
                     ::warpweft::element::enum_text(
                         __name,
                         #repr,

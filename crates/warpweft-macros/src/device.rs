@@ -102,7 +102,7 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
             fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
                 #(let #slots = ::warpweft::element::Slot::new();)*
                 let _shadow = |#(#pats: #wholes),*| -> #output { #shadow };
-                __unit.define(::core::any::type_name::<Self>(), #clean, |__unit, __name| #text)
+                __unit.define(&::warpweft::element::key::<Self>(), #clean, |__unit, __name| #text)
             }
         }
     })

@@ -203,7 +203,7 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
             fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
                 #(let #slots = ::warpweft::element::Slot::new();)*
                 let _shadow = |#near: #near_type, #next_parameter #(#muts #idents: #tys),*| #output { #shadow };
-                __unit.define(::core::any::type_name::<Self>(), #clean_name, |__unit, __name| #text)
+                __unit.define(&::warpweft::element::key::<Self>(), #clean_name, |__unit, __name| #text)
             }
         }
     })

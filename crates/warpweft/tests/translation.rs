@@ -124,3 +124,42 @@ fn a_parameter_hides_neither_functions_nor_tables_of_its_name() {
         assert!(source.contains(part), "{part} is missing in\n{source}");
     }
 }
+
+#[test]
+fn functions_of_one_path_in_two_blocks_are_two() {
+    let mut unit = Unit::new();
+    {
+        #[device]
+        fn same(a: i32) -> i32 {
+            a + 1
+        }
+        assert_eq!(same(1), 2);
+        <same as DeviceFn>::cuda(&mut unit);
+    }
+    {
+        #[device]
+        fn same(a: i32) -> i32 {
+            a - 1
+        }
+        assert_eq!(same(1), 0);
+        <same as DeviceFn>::cuda(&mut unit);
+    }
+    assert!(unit.source().contains(" same_ww(") && unit.source().contains(" same2_ww("));
+}
+
+#[device]
+fn ping(n: u32) -> u32 {
+    if n == 0 { 0 } else { pong(n - 1) }
+}
+
+#[device]
+fn pong(n: u32) -> u32 {
+    if n == 0 { 1 } else { ping(n - 1) }
+}
+
+#[test]
+fn a_circle_of_calls_is_an_error_of_the_device_compiler() {
+    let mut unit = Unit::new();
+    <ping as DeviceFn>::cuda(&mut unit);
+    assert!(unit.source().contains("#error ping_ww calls itself through another function"));
+}

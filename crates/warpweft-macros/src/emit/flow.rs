@@ -227,9 +227,13 @@ impl Cuda {
         let values = self.values(&parts);
         let (low, high) = (&values[0], &values[1]);
         let counter = self.temporary();
-        let plain = !range.inclusive && !range.reversed && range.step.is_none();
-        let (head, at) = if plain {
-            let end = self.temporary();
+        let plain = !range.inclusive && range.step.is_none();
+        let end = self.temporary();
+        let (head, at) = if plain && range.reversed {
+            let head =
+                format!("for ({number} {counter} = {high}, {end} = {low}; {counter} > {end};)");
+            (head, format!("--{counter}"))
+        } else if plain {
             let head = format!(
                 "for ({number} {counter} = {low}, {end} = {high}; {counter} < {end}; ++{counter})"
             );
@@ -247,8 +251,11 @@ impl Cuda {
         };
         self.loops.push((id, Sink::Discard));
         self.braced(&head, |cuda| {
-            if let Some(variable) = variable {
-                cuda.line(format!("const {number} {variable} = {at};"));
+            match variable {
+                Some(variable) => cuda.line(format!("const {number} {variable} = {at};")),
+                // Counting down is done where the value is taken.
+                None if plain && range.reversed => cuda.line(format!("{at};")),
+                None => {}
             }
             cuda.loop_body(id, body);
         });

@@ -203,9 +203,17 @@ impl Lower<'_> {
                 let number = self.type_hole(&slot, expr.span());
                 let (l, h) = (low.rust, high.rust);
                 let rust = quote_spanned!(expr.span()=> #slot.is(#l) #limits #slot.is(#h));
-                let inclusive = matches!(limits, syn::RangeLimits::Closed(_));
-                let range =
-                    Range { low: low.ir, high: high.ir, inclusive, reversed: false, step: None };
+                let mut inclusive = matches!(limits, syn::RangeLimits::Closed(_));
+                let mut high = high.ir;
+                if let Some(last) = self.known(end).filter(|&last| inclusive && last < 127) {
+                    // One more fits every type, and a plain loop is one that compilers unroll.
+                    let past = proc_macro2::Literal::i128_unsuffixed((last + 1).abs());
+                    let past = if last + 1 < 0 { quote!(-#past) } else { quote!(#past) };
+                    let hole = quote!(::warpweft::element::value_of(&#slot, __unit, #past));
+                    high = Expr::Value(self.hole(hole));
+                    inclusive = false;
+                }
+                let range = Range { low: low.ir, high, inclusive, reversed: false, step: None };
                 Ok((rust, range, number))
             }
             E::MethodCall(call) if call.method == "rev" && call.args.is_empty() => {

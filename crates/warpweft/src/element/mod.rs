@@ -20,7 +20,7 @@ pub use near::{Bounds, CellPtr, Checked, Near, ScalarNear, Unchecked};
 pub use scalar::{Real, Scalar, ScalarKind};
 pub use shadow::{Comparable, comparable, like, scalar};
 #[doc(hidden)]
-pub use text::{enum_text, struct_text, weave};
+pub use text::{enum_text, key, struct_text, weave};
 pub use unit::{Site, Unit};
 
 #[doc(inline)]

@@ -1,5 +1,10 @@
 //! Putting C++ text together from what the macros left open.
 
+/// What tells `T` from every other type, even of the same path in another block.
+pub fn key<T: 'static>() -> String {
+    format!("{} {:?}", std::any::type_name::<T>(), std::any::TypeId::of::<T>())
+}
+
 /// `pieces` with the numbered `holes` after them, then `rest`.
 pub fn weave(pieces: &[(&str, usize)], rest: &str, holes: &[String]) -> String {
     let mut text = String::new();

@@ -20,6 +20,8 @@ pub struct Unit {
     names: HashMap<String, String>,
     taken: HashSet<String>,
     sites: Vec<Site>,
+    /// Keys of the definitions being built, outermost first.
+    open: Vec<String>,
 }
 
 impl Unit {
@@ -34,6 +36,7 @@ impl Unit {
     /// would like it to be called. It gets `_ww` at its end, which keeps it apart from the keywords,
     /// macros and functions of CUDA C++ and from members (`x_`) and locals (`x_1`) of translated
     /// code, and a number before that when another entity has it already.
+    /// Functions that call one another in a circle leave an `#error` that says so.
     pub fn define(
         &mut self,
         key: &str,
@@ -41,6 +44,11 @@ impl Unit {
         build: impl FnOnce(&mut Unit, &str) -> String,
     ) -> String {
         if let Some(known) = self.names.get(key) {
+            if self.open.iter().any(|open| open == key) {
+                // The compiler of device code says it, with the name.
+                let circle = format!("#error {known} calls itself through another function\n");
+                self.definitions.push(circle);
+            }
             return known.clone();
         }
         let clean: String =
@@ -53,7 +61,9 @@ impl Unit {
             name = format!("{clean}{number}_ww");
         }
         self.names.insert(key.into(), name.clone());
+        self.open.push(key.into());
         let text = build(self, &name);
+        self.open.pop();
         self.definitions.push(text);
         name
     }
