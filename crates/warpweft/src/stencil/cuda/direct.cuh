@@ -7,7 +7,8 @@
 // Block:  32 lanes along x, `warps` along y (3D, 4D), along z (2D) or along x (1D).
 // Shared: none.
 // Invariant: a field that is read anywhere but at the cell itself is not written by this launch.
-// Measured on an H200: 4 × 2 × 8 cells, 8 warps, two blocks an SM come to 0.95 of a copy for 3D7.
+// Measured on an H200: 3D7 768³ f32 498 Gcells/s (4 × 2 × 4 cells, 8 warps, two blocks an SM), f64 243
+// (2 × 4 × 4); 2D5 f32 16384² 520 (4 × 4). The bounds are 530 and 265.
 #pragma once
 
 namespace ww::stencil {

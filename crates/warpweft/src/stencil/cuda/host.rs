@@ -86,7 +86,7 @@ int main(int, char** names) {{
     std::fs::write(&cpp, source).unwrap();
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
     let compiled = Command::new(compiler)
-        .args(["-std=c++17", "-O1", "-ffp-contract=off", "-w", "-pthread", "-o"])
+        .args(["-std=c++17", "-O0", "-ffp-contract=off", "-w", "-pthread", "-o"])
         .args([&program, &cpp])
         .output();
     let Ok(compiled) = compiled else { return None };

@@ -6,6 +6,8 @@
 // Shared: none.
 // Invariant: as Direct. A queue holds planes z - low ..= z + high; entry (u + dz + low) mod U is plane
 // z + dz in phase u, and the loop over phases is unrolled, so every index is a constant.
+// Measured on an H200: 3D7 768³ f32 450 Gcells/s, f64 227; where there is no copy engine it is the one
+// for wide stars.
 #pragma once
 
 namespace ww::stencil {

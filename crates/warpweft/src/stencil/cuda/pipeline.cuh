@@ -14,7 +14,8 @@
 // every level, which holds a Dirichlet face; periodic faces hold nothing and are computed beyond. One
 // barrier a plane separates the edge rows written at step s from those read at step s + 1.
 // Source of the idea: 2.5D streaming with register pipelines (AN5D, EBISU), here exact at boundaries.
-// Measured on an H200, prototypes: 3D7 f32 4 steps 2.8 times Direct, 2D5 f32 8 steps 5.9 times.
+// Measured on an H200: 3D7 f32 768³ 3 steps 1136 Gcells/s (Direct 498), f64 4 steps 585 (243); 2D5 f32
+// 16384² 8 steps 2744 (520).
 #pragma once
 
 namespace ww::stencil {

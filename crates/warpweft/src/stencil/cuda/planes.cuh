@@ -8,7 +8,8 @@
 // Invariants: as Direct and March. Plane number k of the chunk lies in slot k mod slots and completes
 // that slot's mbarrier in parity (k / slots) mod 2. A slot is refilled only after a block barrier that
 // follows the last read of its plane. Every requested plane is waited for before the block ends.
-// Measured on an H200: 4 × 2 cells, 16 warps, 3 planes ahead come to 1.3 of March for 3D25.
+// Measured on an H200: 3D25 f32 768³ 409 to 416 Gcells/s (4 × 2 cells, 16 warps, chunks of 96, 4 planes
+// ahead); March comes to 297.
 #pragma once
 
 namespace ww::stencil {

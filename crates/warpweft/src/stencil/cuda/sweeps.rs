@@ -41,6 +41,8 @@ pub struct CudaSweeps<S: Fields, const D: usize> {
     tools: Module,
     local_bytes: u32,
     notes: Vec<String>,
+    /// The fields that no stage uses, as they were.
+    unused: Vec<(usize, Vec<u8>)>,
 }
 
 /// What is launched to advance by some steps, prepared for either state of the arrays.
@@ -138,6 +140,10 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
             kernels = vec![kernel];
         }
         arrays.upload(&stream, volume)?;
+        let unused = (0..S::FIELDS.len())
+            .filter(|&f| arrays.of(f).is_empty())
+            .map(|f| (f, volume.field_bytes(f).to_vec()))
+            .collect();
         for queued in queue.first_ghosts()? {
             // SAFETY: the arrays outlive the wait below.
             unsafe { queued.launch(&stream)? };
@@ -159,6 +165,7 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
             tools,
             local_bytes: local.unwrap_or(0),
             notes,
+            unused,
         };
         if stencil.until.is_some() {
             sweeps.prepare_change()?;
@@ -295,8 +302,17 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for CudaSweeps<S, D> {
     }
 
     fn store(&mut self, volume: &mut Volume<S, D>) -> Result<()> {
-        let written = self.stencil.written_fields();
-        self.arrays.download(&self.stream, self.state, &written, volume)
+        // All fields, since the volume need not be the one that was copied in.
+        let used: Vec<_> = self.arrays.fields().collect();
+        self.arrays.download(&self.stream, self.state, &used, volume)?;
+        let (base, cells) = (volume.base_mut(), volume.len());
+        for (f, bytes) in &self.unused {
+            if bytes.len() == cells * S::FIELDS[*f].kind.size() {
+                // SAFETY: the volume's array of this field holds as many bytes.
+                unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), base[*f], bytes.len()) };
+            }
+        }
+        Ok(())
     }
 }
 
