@@ -1,7 +1,9 @@
 //! Speaking to the user: whole texts to standard output, one-line errors to standard error.
 
+use std::collections::BTreeSet;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
 use warpweft::Error;
 
@@ -25,8 +27,13 @@ pub fn complain(what: &str) {
     let _ = writeln!(std::io::stderr(), "error: {what}");
 }
 
-/// Tells what the user may want to know, on standard error.
+/// Tells what the user may want to know, on standard error, once.
 pub fn note(what: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if !SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(what.into()) {
+        return;
+    }
+    // As in `complain`.
     let _ = writeln!(std::io::stderr(), "note: {what}");
 }
 
