@@ -363,7 +363,7 @@ impl Writer<'_> {
                 let ty = Ty::Int(self.random.pick(&INTS));
                 let (value, low) = (self.expr(&ty, depth, false), self.random.below(5));
                 format!(
-                    "matches!({value}, 0 | {}..={} if {})",
+                    "matches!({{ {value} }}, 0 | {}..={} if {})",
                     low + 1,
                     low + 40,
                     self.leaf(&Ty::Bool, false)

@@ -117,7 +117,8 @@ impl Writer<'_> {
             }
             1 => {
                 let pair = Ty::Pair(Box::new(Ty::Bool), Box::new(Ty::Int("u8")));
-                text = format!("match {} {{ ", self.expr(&pair, depth, false));
+                // A copy: a guard may not assign what is matched.
+                text = format!("match {{ {} }} {{ ", self.expr(&pair, depth, false));
                 let name = self.fresh();
                 text.push_str(&arm(self, "(true, 0..=9)".into()));
                 let before = self.variables.clone();
