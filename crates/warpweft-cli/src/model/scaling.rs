@@ -37,6 +37,8 @@ pub struct How {
 pub struct Row {
     /// Devices.
     pub devices: usize,
+    /// Device of each part.
+    pub placement: Vec<usize>,
     /// Parts along each axis, slowest first.
     pub grid: Vec<usize>,
     /// Cells of the whole volume.
@@ -63,7 +65,7 @@ impl Row {
     }
 }
 
-/// `work` on `extents` cells, periodic, cut into `grid` parts on the first devices of `network`.
+/// `work` on `extents` cells, periodic, cut into `grid` parts on the devices `placement` of `network`.
 ///
 /// # Errors
 /// Parts too small for the depth asked for, or for any.
@@ -72,6 +74,7 @@ pub fn row<const D: usize>(
     extents: [usize; D],
     grid: [usize; D],
     network: &Tree,
+    placement: &[usize],
     how: &How,
 ) -> Result<Row> {
     let boundaries = Boundaries::all(Boundary::Periodic);
@@ -85,14 +88,13 @@ pub fn row<const D: usize>(
             format!("the largest feasible R is {feasible}; use fewer nodes or a larger size"),
         ));
     }
-    let placement: Vec<usize> = (0..partition.parts()).collect();
     let simulation = Simulation {
         partition: &partition,
         stages: &work.stages,
         fields: &work.fields,
         device: how.device,
         network,
-        placement: &placement,
+        placement,
         boundary_first: how.boundary_first,
     };
     let part = Traced::new(&partition, &work.stages, &work.fields, feasible);
@@ -105,11 +107,14 @@ pub fn row<const D: usize>(
         samples.push(Sample { part: part.clone(), depth: trial.depth, seconds });
         search.record(seconds);
     }
-    let depth = how.depth.unwrap_or_else(|| search.best());
+    // One device swaps nothing: every depth is the same but for rounding.
+    let found = if partition.parts() == 1 { 1 } else { search.best() };
+    let depth = how.depth.unwrap_or(found);
     let model = refine(&prior(&simulation), &samples).model;
     let mut jitter = Jitter::new(how.seed.wrapping_add(1), how.jitter);
     Ok(Row {
         devices: partition.parts(),
+        placement: placement.to_vec(),
         grid: grid.to_vec(),
         cells: extents.iter().product::<usize>() as f64,
         depth,
@@ -199,8 +204,9 @@ mod tests {
         for devices in [1usize, 8, 64, 512] {
             let grid = cubic_grid::<3>(devices);
             let network = topology::h200_nodes(devices.div_ceil(4), 4);
-            let weak = row(&heat, grid.map(|n| n * 256), grid, &network, &how).unwrap();
-            let strong = row(&heat, [512; 3], grid, &network, &how).unwrap();
+            let all: Vec<usize> = (0..devices).collect();
+            let weak = row(&heat, grid.map(|n| n * 256), grid, &network, &all, &how).unwrap();
+            let strong = row(&heat, [512; 3], grid, &network, &all, &how).unwrap();
             for row in [&weak, &strong] {
                 let error = row.predicted.seconds / row.simulated - 1.0;
                 assert!(error.abs() < 0.08, "{devices} devices: {error} in {row:?}");

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use warpweft::cluster::Link;
 use warpweft::cluster::topology;
+use warpweft::cluster::{Link, Tree};
+use warpweft::stencil::distribute::select;
 use warpweft::stencil::ghost_model::Linear;
 use warpweft::{Error, Result};
 
@@ -47,6 +48,10 @@ pub struct Arguments {
     /// GPUs of a node, linked to one another.
     #[arg(long, default_value_t = 4)]
     gpus: usize,
+    /// A machine of PARTANS' with two dual GTX 590 instead: x79, p67-nat or p67-nf; which of its GPUs
+    /// to use is chosen, and `--size` is in all.
+    #[arg(long, value_parser = ["x79", "p67-nat", "p67-nf"], conflicts_with_all = ["nodes", "gpus", "gpu", "scaling"])]
+    machine: Option<String>,
     /// The GPU.
     #[arg(long, value_enum, default_value = "h200")]
     gpu: Gpu,
@@ -128,7 +133,8 @@ impl Arguments {
 
     fn study<const D: usize>(&self, work: &Workload<D>) -> Result<String> {
         let size = self.size.extents::<D>()?;
-        let mut device = self.gpu.rates(work.traffic);
+        let gpu = if self.machine.is_some() { Gpu::Gtx590 } else { self.gpu };
+        let mut device = gpu.rates(work.traffic);
         if let Some(rate) = self.rate {
             device = Linear { per_unit: 1e-9 / rate, ..device };
         }
@@ -139,6 +145,10 @@ impl Arguments {
             jitter: self.jitter,
             seed: self.seed,
         };
+        if let Some(network) = self.machine.as_deref().and_then(topology::by_name) {
+            let rows = placed(work, size, &network, &how)?;
+            return self.report(work, &rows);
+        }
         let mut rows = Vec::new();
         for &nodes in &self.nodes {
             let grid = cubic_grid::<D>(nodes * self.gpus);
@@ -151,47 +161,59 @@ impl Arguments {
             // NVLink as measured between H200s: 396 GB/s, 8 µs for a small copy.
             let inside = Link { latency: 0.0, bandwidth: 396e9 };
             let network = topology::nodes(nodes, self.gpus, inside, port, 8e-6);
-            rows.push(row(work, extents, grid, &network, &how)?);
+            let placement: Vec<usize> = (0..nodes * self.gpus).collect();
+            rows.push(row(work, extents, grid, &network, &placement, &how)?);
         }
+        self.report(work, &rows)
+    }
+
+    fn report<const D: usize>(&self, work: &Workload<D>, rows: &[Row]) -> Result<String> {
         if let Some(path) = &self.plot {
-            self.chart(&rows).save(path)?;
+            self.chart(rows).save(path)?;
         }
         if self.json {
-            return Ok(self.object(&work.name, &rows).to_string());
+            return Ok(self.object(&work.name, rows).to_string());
         }
-        Ok(self.table(work, &rows))
+        Ok(self.table(work, rows))
     }
 
     fn table<const D: usize>(&self, work: &Workload<D>, rows: &[Row]) -> String {
-        let scaling = format!("{:?}", self.scaling).to_lowercase();
+        let scaling = self.scaling();
+        let on = match &self.machine {
+            Some(machine) => format!("on {machine}, the best GPUs of four"),
+            None => format!("{} GPUs of kind {:?} a node", self.gpus, self.gpu),
+        };
         let mut text = format!(
-            "{}: {scaling} scaling, simulated; {} GPUs of kind {:?} a node\n\n{:>6} {:>14} {:>3} {:>11} {:>11} {:>7} {:>9} {:>6}  of a predicted step\n",
-            work.name,
-            self.gpus,
-            self.gpu,
-            "GPUs",
-            "grid",
-            "R",
-            "predicted",
-            "simulated",
-            "error",
-            "speed-up",
-            "eff."
+            "{}: {scaling} scaling, simulated; {on}\n\n{:>6} {:>14} {:>3} {:>11} {:>11} {:>7} {:>9} {:>6}  of a predicted step\n",
+            work.name, "GPUs", "grid", "R", "predicted", "simulated", "error", "speed-up", "eff."
         );
+        // Where GPUs are all alike it does not matter which.
+        let on_gpus = |row: &Row| match self.machine {
+            Some(_) => format!("; on GPUs {:?}", row.placement),
+            None => String::new(),
+        };
         for row in rows {
             let p = &row.predicted;
             let grid: Vec<_> = row.grid.iter().map(ToString::to_string).collect();
             let share = |part: f64| 100.0 * part / p.seconds;
             text.push_str(&format!(
-                "{:>6} {:>14} {:>3} {:>8.1} µs {:>8.1} µs {:>6.1}% {:>9.1} {:>5.1}%  compute {:.0}%, redundant {:.0}%, latency {:.0}%, bandwidth {:.0}%, hidden {:.0}%\n",
+                "{:>6} {:>14} {:>3} {:>8.1} µs {:>8.1} µs {:>6.1}% {:>9.1} {:>5.1}%  compute {:.0}%, redundant {:.0}%, latency {:.0}%, bandwidth {:.0}%, hidden {:.0}%{}\n",
                 row.devices, grid.join("×"), row.depth, p.seconds * 1e6, row.simulated * 1e6,
                 100.0 * (p.seconds / row.simulated - 1.0), row.speedup(), 100.0 * row.efficiency(),
                 share(p.compute), share(p.redundant), share(p.latency), share(p.bandwidth), -share(p.hidden),
+                on_gpus(row),
             ));
         }
         text.push('\n');
         text.push_str(&self.chart(rows).text());
         text
+    }
+
+    fn scaling(&self) -> &'static str {
+        match (self.scaling, &self.machine) {
+            (Scaling::Weak, None) => "weak",
+            _ => "strong",
+        }
     }
 
     fn chart(&self, rows: &[Row]) -> Chart {
@@ -201,7 +223,7 @@ impl Arguments {
         let predicted = rows.iter().map(|r| point(r, r.predicted.seconds)).collect();
         let simulated = rows.iter().map(|r| point(r, r.simulated)).collect();
         Chart {
-            title: format!("{}, {:?} scaling", self.app, self.scaling).to_lowercase(),
+            title: format!("{}, {} scaling", self.app, self.scaling()),
             x: "GPUs".into(),
             y: "efficiency, %".into(),
             curves: vec![
@@ -216,7 +238,7 @@ impl Arguments {
             .iter()
             .map(|row| {
                 serde_json::json!({
-                    "devices": row.devices, "grid": row.grid, "cells": row.cells, "depth": row.depth,
+                    "devices": row.devices, "placement": row.placement, "grid": row.grid, "cells": row.cells, "depth": row.depth,
                     "predicted": row.predicted, "simulated": row.simulated,
                     "speedup": row.speedup(), "efficiency": row.efficiency(),
                 })
@@ -224,7 +246,36 @@ impl Arguments {
             .collect();
         serde_json::json!({
             "app": app, "pattern": "stencil", "model": "ghost zones",
-            "scaling": format!("{:?}", self.scaling).to_lowercase(), "rows": rows,
+            "scaling": self.scaling(), "rows": rows,
         })
     }
+}
+
+/// One row for each number of GPUs of a small machine, on those that suit best, in the best order.
+fn placed<const D: usize>(
+    work: &Workload<D>,
+    extents: [usize; D],
+    network: &Tree,
+    how: &How,
+) -> Result<Vec<Row>> {
+    let on = |placement: &[usize]| {
+        let mut grid = [1; D];
+        grid[0] = placement.len();
+        let quiet = How { jitter: 0.0, ..*how };
+        row(work, extents, grid, network, placement, &quiet)
+    };
+    let mut rows = Vec::new();
+    for count in 1..=network.devices() {
+        let seconds = |placement: &[usize]| {
+            (placement.len() == count).then(|| on(placement).ok()).flatten().map(|r| r.simulated)
+        };
+        match select(network.devices(), seconds) {
+            Some(best) => rows.push(on(&best.devices)?),
+            // The first number of GPUs that does not fit says why.
+            None => {
+                on(&(0..count).collect::<Vec<_>>())?;
+            }
+        }
+    }
+    Ok(rows)
 }

@@ -30,6 +30,16 @@ fn simulations_repeat_by_their_seed() {
 }
 
 #[test]
+fn two_of_four_gpus_are_taken_from_two_cards() {
+    // Nothing hidden behind computation, so that the shared link shows.
+    let line = "model stencil --machine p67-nat --size 128 --app hyperthermia --no-overlap --json";
+    let ran = warpweft(line);
+    let object: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(object["rows"].as_array().map(Vec::len), Some(4), "{object}");
+    assert_eq!(object["rows"][1]["placement"], serde_json::json!([0, 2]), "{object}");
+}
+
+#[test]
 fn searches_are_compared_on_a_machine_by_name() {
     let ran = warpweft("model searches --machine p67-nat --gpus 2 --json");
     let object: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");

@@ -1,5 +1,7 @@
 //! What every rank does: swap, steps, swap, over any transport and any executor.
 
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -68,6 +70,7 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
     agree(net, "a run of", &spec)?;
     let stages = footprints(&stencil.stages);
     let mut report = RankReport::default();
+    let mut plans = Plans { stencil, distribution, rank: net.rank(), known: HashMap::new() };
     let mut pace = match distribution.search {
         None => Pace::fixed(distribution.depth),
         Some(search) => Pace::searching(search.start(
@@ -83,22 +86,19 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
         let left = (steps - report.steps).min(pace.next(net, report.steps)? as u64);
         let to_check = stencil.until.map_or(u64::MAX, |u| u.every - report.steps % u.every);
         let depth = left.min(to_check) as usize;
-        let reach = Reach::new(&stages, S::FIELDS.len(), depth);
+        let plan = plans.of(depth);
         if report.steps > 0 {
             // What was sent ahead was as deep as this swap, which was known then.
-            swap(part, &messages(stencil, distribution, &reach), sent_ahead, net, &mut report)?;
+            swap(part, &plan.phases, sent_ahead, net, &mut report)?;
         }
         // The swap after these steps, if there is one whose depth is known already.
         let done = report.steps + depth as u64;
         let following = (steps - done).min(pace.following().unwrap_or(0) as u64) as usize;
         let ahead = distribution.boundary_first && stencil.until.is_none() && following > 0;
-        let next = ahead.then(|| {
-            let reach = Reach::new(&stages, S::FIELDS.len(), following);
-            messages(stencil, distribution, &reach)
-        });
-        let first_phase = next.as_ref().and_then(|phases| phases.first()).map(Vec::as_slice);
+        let next = ahead.then(|| plans.of(following));
+        let first_phase = next.as_ref().and_then(|plan| plan.phases.first()).map(Vec::as_slice);
         let checks = to_check == depth as u64;
-        let Advanced { before, sent } = part.advance(&reach, first_phase, checks, net)?;
+        let Advanced { before, sent } = part.advance(&plan.reach, first_phase, checks, net)?;
         sent_ahead = sent;
         let before_these = report.steps;
         report.steps = done;
@@ -133,13 +133,36 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
     Ok(report)
 }
 
-fn messages<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
-    distribution: &Distribution<D>,
-    reach: &Reach<D>,
-) -> Vec<Vec<Message<D>>> {
-    // Fields that no stage writes never change, so their ghosts stay valid.
-    swap_messages(&distribution.partition, reach, S::FIELDS, &stencil.written_fields())
+/// Reach and messages of a depth.
+struct Plan<const D: usize> {
+    reach: Reach<D>,
+    /// Per phase, the messages that this rank sends or receives.
+    phases: Vec<Vec<Message<D>>>,
+}
+
+/// The plans of one rank, made once for each depth.
+struct Plans<'a, S: Fields, const D: usize> {
+    stencil: &'a Stencil<S, D>,
+    distribution: &'a Distribution<D>,
+    rank: usize,
+    known: HashMap<usize, Rc<Plan<D>>>,
+}
+
+impl<S: Fields, const D: usize> Plans<'_, S, D> {
+    fn of(&mut self, depth: usize) -> Rc<Plan<D>> {
+        let (stencil, partition, rank) = (self.stencil, &self.distribution.partition, self.rank);
+        let make = || {
+            let reach = Reach::new(&footprints(&stencil.stages), S::FIELDS.len(), depth);
+            // Fields that no stage writes never change, so their ghosts stay valid.
+            let fields = stencil.written_fields();
+            let mut phases = swap_messages(partition, &reach, S::FIELDS, &fields);
+            for phase in &mut phases {
+                phase.retain(|message| message.from == rank || message.to == rank);
+            }
+            Rc::new(Plan { reach, phases })
+        };
+        self.known.entry(depth).or_insert_with(make).clone()
+    }
 }
 
 /// One swap: per phase, send, then receive. `ahead`: the first phase has been sent already.
