@@ -200,7 +200,10 @@ fn gpu(choice: DeviceChoice, machine: &Machine) -> Result<Option<usize>> {
     Ok(match target(choice, machine)? {
         Target::Gpu(number) => Some(number),
         Target::Auto => Some(0),
-        _ => None,
+        Target::Cpu => None,
+        Target::Gpus(_) => {
+            return Err(Error::spec(format!("--device {choice}"), "align on one GPU, e.g. gpu:0"));
+        }
     })
 }
 

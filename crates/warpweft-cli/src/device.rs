@@ -2,7 +2,7 @@
 
 use warpweft::machine::{Machine, Probe, probe};
 use warpweft::prelude::*;
-use warpweft::stencil::Target;
+use warpweft::stencil::{GpuList, Target};
 
 use crate::arguments::DeviceChoice;
 use crate::output::note;
@@ -12,25 +12,37 @@ use crate::output::note;
 /// # Errors
 /// A GPU that is not there, or that can't be used.
 pub fn target(choice: DeviceChoice, machine: &Machine) -> Result<Target> {
+    let there = |number: usize| machine.gpus.iter().any(|gpu| gpu.ordinal == number);
     match choice {
         DeviceChoice::Auto if machine.gpus.is_empty() => Ok(Target::Cpu),
         DeviceChoice::Auto => Ok(Target::Auto),
         DeviceChoice::Cpu => Ok(Target::Cpu),
-        DeviceChoice::Gpu(number) if number < machine.gpus.len() => Ok(Target::Gpu(number)),
-        DeviceChoice::Gpu(number) => {
-            let there = match machine.gpus.len() {
-                0 => "there is no GPU that can be used".to_string(),
-                n => format!("the GPUs are gpu:0 to gpu:{}", n - 1),
-            };
-            // The machine's notes say what keeps a GPU from being used.
-            let why = machine.notes.iter().find(|what| what.starts_with("no GPU"));
-            Err(Error::Device {
-                stage: "choosing a device".into(),
-                device: format!("gpu:{number}"),
-                what: why.map_or(there.clone(), |why| format!("{there} ({why})")),
-                remedy: "run with --device cpu, or see `warpweft info`".into(),
-            })
+        DeviceChoice::Gpu(number) if there(number) => Ok(Target::Gpu(number)),
+        DeviceChoice::Gpu(number) => Err(no_gpu(number, machine)),
+        DeviceChoice::Gpus(Some(list)) => match list.numbers().find(|&number| !there(number)) {
+            Some(missing) => Err(no_gpu(missing, machine)),
+            None => Ok(Target::Gpus(list)),
+        },
+        DeviceChoice::Gpus(None) if machine.gpus.is_empty() => Err(no_gpu(0, machine)),
+        DeviceChoice::Gpus(None) => {
+            let all: Vec<_> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
+            GpuList::new(&all).map(Target::Gpus)
         }
+    }
+}
+
+fn no_gpu(number: usize, machine: &Machine) -> Error {
+    let there = match machine.gpus.len() {
+        0 => "there is no GPU that can be used".to_string(),
+        n => format!("the GPUs are gpu:0 to gpu:{}", n - 1),
+    };
+    // The machine's notes say what keeps a GPU from being used.
+    let why = machine.notes.iter().find(|what| what.starts_with("no GPU"));
+    Error::Device {
+        stage: "choosing a device".into(),
+        device: format!("gpu:{number}"),
+        what: why.map_or(there.clone(), |why| format!("{there} ({why})")),
+        remedy: "run with --device cpu, or see `warpweft info`".into(),
     }
 }
 

@@ -1,7 +1,9 @@
-//! `--device cpu|gpu|gpu:N|auto`.
+//! `--device cpu|gpu|gpu:N|gpu:N,M,..|gpus|auto`.
 
 use std::fmt;
 use std::str::FromStr;
+
+use warpweft::stencil::GpuList;
 
 /// Where to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,19 +14,29 @@ pub enum DeviceChoice {
     Cpu,
     /// One GPU by its number.
     Gpu(usize),
+    /// Several GPUs by their numbers, all of them if `None`.
+    Gpus(Option<GpuList>),
 }
 
 impl FromStr for DeviceChoice {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let unknown = || format!("no device '{text}'; cpu, gpu, gpu:N or auto");
+        let unknown = || format!("no device '{text}'; cpu, gpu, gpu:N, gpu:N,M,.., gpus or auto");
         match text {
             "auto" => Ok(Self::Auto),
             "cpu" => Ok(Self::Cpu),
             "gpu" => Ok(Self::Gpu(0)),
+            "gpus" => Ok(Self::Gpus(None)),
             _ => {
-                let number = text.strip_prefix("gpu:").ok_or_else(unknown)?;
-                number.parse().map(Self::Gpu).map_err(|_| unknown())
+                let numbers = text.strip_prefix("gpu:").ok_or_else(unknown)?.split(',');
+                let numbers: Result<Vec<_>, _> = numbers.map(str::parse).collect();
+                match numbers.map_err(|_| unknown())?.as_slice() {
+                    &[one] => Ok(Self::Gpu(one)),
+                    several => match GpuList::new(several) {
+                        Ok(list) => Ok(Self::Gpus(Some(list))),
+                        Err(error) => Err(error.to_string()),
+                    },
+                }
             }
         }
     }
@@ -36,6 +48,11 @@ impl fmt::Display for DeviceChoice {
             Self::Auto => write!(f, "auto"),
             Self::Cpu => write!(f, "cpu"),
             Self::Gpu(number) => write!(f, "gpu:{number}"),
+            Self::Gpus(None) => write!(f, "gpus"),
+            Self::Gpus(Some(list)) => {
+                let numbers: Vec<_> = list.numbers().map(|number| number.to_string()).collect();
+                write!(f, "gpu:{}", numbers.join(","))
+            }
         }
     }
 }
@@ -48,7 +65,10 @@ mod tests {
     fn a_gpu_is_the_first_unless_numbered() {
         assert_eq!("gpu".parse(), Ok(DeviceChoice::Gpu(0)));
         assert_eq!("gpu:3".parse(), Ok(DeviceChoice::Gpu(3)));
-        for text in ["", "tpu", "gpu:", "gpu:-1", "cpu:2"] {
+        assert_eq!("gpus".parse(), Ok(DeviceChoice::Gpus(None)));
+        let several: DeviceChoice = "gpu:2,0".parse().unwrap();
+        assert_eq!(several.to_string(), "gpu:2,0");
+        for text in ["gpu:1,1", "gpu:0,", "", "tpu", "gpu:", "gpu:-1", "cpu:2"] {
             assert!(text.parse::<DeviceChoice>().is_err(), "{text}");
         }
     }

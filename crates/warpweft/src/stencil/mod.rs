@@ -24,7 +24,7 @@ mod wisdom;
 pub use boundary::{Boundaries, Boundary, Face, Source};
 pub use cpu::{CpuSweeps, Slab};
 pub use cuda::CudaSweeps;
-pub use cuda::multi::{Exchange, MultiCudaPolicy, MultiCudaSweeps};
+pub use cuda::multi::{Exchange, GpuList, MultiCudaPolicy, MultiCudaSweeps};
 pub use element::{StencilElement, Tap};
 pub use executor::SweepExecutor;
 pub use halo::{Footprint, Margin, Reach, Span, footprints};

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::cpu::CpuSweeps;
 use super::cuda::CudaSweeps;
+use super::cuda::multi::{Exchange, GpuList, MultiCudaPolicy, MultiCudaSweeps};
 use super::executor::SweepExecutor;
 use super::model::Prediction;
 use super::plan::sweeps;
@@ -19,7 +20,7 @@ use crate::cuda;
 use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::grid::Volume;
-use crate::machine::{Machine, Probe};
+use crate::machine::{Gpu, Machine, Probe};
 use crate::report::{Quantity, Report};
 use crate::trace::Trace;
 use crate::tune::Wisdom;
@@ -39,6 +40,8 @@ pub enum Target {
     Cpu,
     /// The GPU with this number.
     Gpu(usize),
+    /// Several GPUs, which share the volume in slabs.
+    Gpus(GpuList),
 }
 
 /// How to run, where the defaults will not do.
@@ -154,16 +157,21 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         run: &Run<'_>,
     ) -> Result<Ready<S, D>> {
         match (run.target, run.policy) {
-            (Target::Cpu, Some(Policy::Cuda(_))) | (Target::Gpu(_), Some(Policy::Cpu(_))) => {
-                Err(Error::spec(
-                    format!("policy {:?} for target {:?}", run.policy, run.target),
-                    "give the policy of that device, or none",
-                ))
-            }
+            (Target::Cpu, Some(Policy::Cuda(_) | Policy::Gpus(_)))
+            | (Target::Gpu(_), Some(Policy::Cpu(_) | Policy::Gpus(_)))
+            | (Target::Gpus(_), Some(Policy::Cpu(_))) => Err(Error::spec(
+                format!("policy {:?} for target {:?}", run.policy, run.target),
+                "give the policy of that device, or none",
+            )),
             (Target::Cpu, _) | (Target::Auto, Some(Policy::Cpu(_))) => {
                 self.on_cores(volume, machine, run)
             }
             (Target::Gpu(number), _) => self.on_gpu(volume, machine, run, number),
+            (Target::Gpus(list), _) => self.on_gpus(volume, machine, run, list),
+            (Target::Auto, Some(Policy::Gpus(_))) => {
+                let all: Vec<_> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
+                self.on_gpus(volume, machine, run, GpuList::new(&all)?)
+            }
             (Target::Auto, Some(Policy::Cuda(_))) => self.on_gpu(volume, machine, run, 0),
             (Target::Auto, None) if machine.gpus.is_empty() => self.on_cores(volume, machine, run),
             (Target::Auto, None) => match self.on_gpu(volume, machine, run, 0) {
@@ -192,8 +200,6 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             (_, Some(policy)) => (policy, wisdom.get(&key).map(|entry| entry.rate)),
             _ => (self.default_on_cores(volume.extents(), machine, most), None),
         };
-        policy.check()?;
-        let policy = policy.clamped();
         let cores = cores(machine, policy.threads);
         let pool = Arc::new(Pool::new(&cores)?);
         let mut executor = CpuSweeps::new(self, volume, policy, pool, machine.cpu.simd)?;
@@ -220,14 +226,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         run: &Run<'_>,
         number: usize,
     ) -> Result<Ready<S, D>> {
-        let Some(gpu) = machine.gpus.iter().find(|gpu| gpu.ordinal == number) else {
-            return Err(Error::Device {
-                stage: "choosing a device".into(),
-                device: format!("GPU {number}"),
-                what: format!("this machine has {} GPUs", machine.gpus.len()),
-                remedy: "run on the CPU, or see `warpweft info`".into(),
-            });
-        };
+        let gpu = gpu(machine, number)?;
         let device = gpu.device()?;
         let wisdom = Wisdom::user();
         let key = key(self, volume.extents(), machine, &gpu.name);
@@ -248,6 +247,44 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             known_rate,
             cells_a_second: CELLS_A_SECOND[1],
             notes,
+        })
+    }
+
+    fn on_gpus(
+        &self,
+        volume: &Volume<S, D>,
+        machine: &Machine,
+        run: &Run<'_>,
+        list: GpuList,
+    ) -> Result<Ready<S, D>> {
+        let gpus = list.numbers().map(|number| gpu(machine, number)).collect::<Result<Vec<_>>>()?;
+        if let ([one], None | Some(Policy::Cuda(_))) = (&gpus[..], run.policy) {
+            return self.on_gpu(volume, machine, run, one.ordinal);
+        }
+        let devices = gpus.iter().map(|gpu| gpu.device()).collect::<Result<Vec<_>>>()?;
+        let policy = match run.policy {
+            Some(Policy::Gpus(policy)) => policy,
+            Some(Policy::Cuda(cuda)) => {
+                let flags = MultiCudaPolicy { cuda, exchange: Exchange::Flags, early: true };
+                match flags.check_flags(self, volume.extents(), &devices) {
+                    Ok(()) => flags,
+                    Err(_) => MultiCudaPolicy { exchange: Exchange::Copies, ..flags },
+                }
+            }
+            _ => MultiCudaPolicy::default_for(self, volume.extents(), &devices)?,
+        };
+        let executor = MultiCudaSweeps::new(self, volume, &policy, &devices)?;
+        let probe = probe(machine);
+        let bandwidths = list.numbers().map(|number| probe.as_ref()?.gpu(number)?.bandwidth());
+        Ok(Ready {
+            devices: executor.devices(),
+            notes: executor.notes().to_vec(),
+            executor: Box::new(executor),
+            policy: Policy::Gpus(policy),
+            depth: u64::from(policy.cuda.temporal_depth),
+            bandwidth: bandwidths.sum(),
+            known_rate: None,
+            cells_a_second: CELLS_A_SECOND[1] * devices.len() as f64,
         })
     }
 
@@ -277,6 +314,16 @@ struct Ready<S: Fields, const D: usize> {
     known_rate: Option<f64>,
     cells_a_second: f64,
     notes: Vec<String>,
+}
+
+/// The GPU with this number.
+fn gpu(machine: &Machine, number: usize) -> Result<&Gpu> {
+    machine.gpus.iter().find(|gpu| gpu.ordinal == number).ok_or_else(|| Error::Device {
+        stage: "choosing a device".into(),
+        device: format!("GPU {number}"),
+        what: format!("this machine has {} GPUs", machine.gpus.len()),
+        remedy: "run on the CPU, or see `warpweft info`".into(),
+    })
 }
 
 /// Cores for `threads` workers, used again from the first when there are fewer.

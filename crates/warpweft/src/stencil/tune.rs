@@ -88,6 +88,9 @@ pub fn tune<S: Fields, const D: usize>(
     let gpu = match tuning.target {
         Target::Cpu => None,
         Target::Auto => machine.gpus.first(),
+        Target::Gpus(_) => {
+            return Err(Error::spec("tuning for several GPUs", "tune for one, e.g. gpu:0"));
+        }
         Target::Gpu(number) => {
             let gpu = machine.gpus.iter().find(|gpu| gpu.ordinal == number);
             Some(gpu.ok_or_else(|| Error::Device {
@@ -128,6 +131,7 @@ pub fn tune<S: Fields, const D: usize>(
     let value = match policy {
         Policy::Cpu(policy) => serde_json::to_value(policy),
         Policy::Cuda(policy) => serde_json::to_value(policy),
+        Policy::Gpus(policy) => serde_json::to_value(policy),
     };
     let entry = Entry {
         policy: value.unwrap_or_default(),
@@ -173,7 +177,6 @@ impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
     ) -> Result<Option<(Policy, Found)>> {
         let (stencil, extents) = (self.stencil, self.volume.extents());
         let start = stencil.default_on_cores(extents, machine, most);
-        start.check()?;
         let pool = Arc::new(Pool::new(&cores(machine, start.threads))?);
         let simd = machine.cpu.simd;
         let make = |policy: CpuPolicy, volume: &Volume<S, D>| {

@@ -112,8 +112,10 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
         // `struct Trip`: z, y and x of extents and of the cells that are not held.
         let extents = [layout.extents[1], layout.extents[2], layout.extents[3]].map(|n| n as i32);
         let fixed = |axis: usize, side: usize| {
-            let axis = super::layout::axes::<D>()[axis + 1]?;
-            matches!(self.stencil.boundaries.0[axis][side], Boundary::Dirichlet(_)).then_some(())
+            let own = super::layout::axes::<D>()[axis + 1]?;
+            // Another device's cells beyond a shared face change as any others do.
+            let held = matches!(self.stencil.boundaries.0[own][side], Boundary::Dirichlet(_));
+            (held && !layout.shared[axis + 1][side]).then_some(())
         };
         // Half the range, so that sums with it do not overflow.
         let far = i32::MAX / 2;

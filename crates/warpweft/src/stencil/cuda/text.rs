@@ -326,7 +326,7 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
         };
         let tile = |shape: &str| {
             format!(
-                "[&](int layer) {{ ww::stencil::{layer}<{shape}>(fields, box, element, layer); }}"
+                "[&](int layer, int row) {{ ww::stencil::{layer}<{shape}>(fields, box, element, layer, row); }}"
             )
         };
         writeln!(

@@ -157,9 +157,9 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         machine: &Machine,
         run: &Run<'_>,
     ) -> Result<(CpuPolicy, Vec<Vec<usize>>)> {
-        if let Target::Gpu(number) = run.target {
+        if let Target::Gpu(_) | Target::Gpus(_) = run.target {
             return Err(Error::spec(
-                format!("{} ranks of this process on gpu:{number}", partition.parts()),
+                format!("{} ranks of this process on {:?}", partition.parts(), run.target),
                 "run them on the cores, or one rank on the GPU",
             ));
         }

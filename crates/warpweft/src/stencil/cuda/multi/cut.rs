@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::stencil::cuda::layout::Layout;
+use crate::stencil::cuda::text::layout_of;
 use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Stencil};
 
 /// The slowest axis of a `D`-dimensional volume among (w, z, y, x).
@@ -17,7 +18,8 @@ pub(super) fn tile_depth<const D: usize>(policy: &CudaPolicy) -> usize {
     let deep = match policy.kernel {
         CudaKernel::Direct if D == 2 => policy.warps * policy.cells[2],
         CudaKernel::Direct => policy.cells[2],
-        _ => policy.chunk,
+        CudaKernel::Pipeline => 1,
+        CudaKernel::March | CudaKernel::Planes => policy.chunk,
     };
     // The tiles of four-dimensional sweeps are one cell deep along w.
     if D == 4 { 1 } else { deep.max(1) as usize }
@@ -53,9 +55,13 @@ pub(super) fn slabs(
     Ok((0..parts).map(|i| at(i)..at(i + 1)).collect())
 }
 
-/// How deep the ghost zones at a cut are, `[below, above]`, and what must be true of every slab.
-pub(super) fn reach<S: Fields, const D: usize>(stencil: &Stencil<S, D>) -> [usize; 2] {
-    stencil.radius()[0]
+/// How deep the ghost zones at a cut are, `[below, above]`: as far as one stage reads, or all the
+/// steps of a trip.
+pub(super) fn reach<S: Fields, const D: usize>(
+    stencil: &Stencil<S, D>,
+    policy: &CudaPolicy,
+) -> [usize; 2] {
+    stencil.radius()[0].map(|cells| cells * policy.temporal_depth.max(1) as usize)
 }
 
 /// Whether slab `part` of `parts` has a neighbour below and above it.
@@ -71,16 +77,17 @@ pub(super) fn shared<S: Fields, const D: usize>(
 /// The layout of slab `part` of `parts` over `planes`.
 ///
 /// # Errors
-/// As [`Layout::of`].
+/// As [`layout_of`].
 pub(super) fn layout<S: Fields, const D: usize>(
     stencil: &Stencil<S, D>,
+    policy: &CudaPolicy,
     extents: [usize; D],
     planes: &Range<usize>,
     [part, parts]: [usize; 2],
 ) -> Result<Layout> {
     let mut of_slab = extents;
     of_slab[0] = planes.len();
-    let mut layout = Layout::of(stencil, of_slab, 1, [0; 2])?;
+    let mut layout = layout_of(stencil, of_slab, policy)?;
     layout.shared[slowest::<D>()] = shared(stencil, part, parts);
     Ok(layout)
 }

@@ -1,8 +1,8 @@
 // Edges: one launch a stage on every device, in which the tiles at a cut wait for the neighbour device,
 // compute, and store their planes into its ghost planes as well. No host and no copy in between.
 //
-// Grid:   as Direct or March, without loops; the layers of tiles (blocks along the grid's z) at a cut come
-//         first in launch order, then all others.
+// Grid:   as Direct or March, without loops: along the grid's z, layers of tiles in groups along y. All
+//         tiles at a cut come first in launch order, then the others group by group.
 // Block:  as Direct or March; tiles at a cut meet at two block barriers.
 // Shared: none.
 //
@@ -39,6 +39,12 @@ struct Edges {
   ww_watchdog dog;
   int layers[2];         // layers of edge tiles here, 0 where there is no cut
   int senders[2];        // layers of edge tiles of the neighbour
+  int groups;            // of tiles along y
+};
+
+// A block's tile: its layer, its place along y, and its rank among the layers in launch order.
+struct Place {
+  int layer, y, rank;
 };
 
 // --- a shape whose stores reach the neighbour and whose loads wait
@@ -96,14 +102,14 @@ struct Stored<Edged<S>> {
 
 // Waits for the neighbour's edge tiles around this one's column, a flag a thread. False: took too long.
 template <class S>
-WW_FN bool wait_for(const Edges& edges, int side, ww_word done, int thread) {
+WW_FN bool wait_for(const Edges& edges, int side, int own_y, ww_word done, int thread) {
   constexpr int wide = 2 * S::reach_x + 1, high = 2 * S::reach_y + 1, threads = 32 * S::warps;
   bool ok = true;
   for (int i = thread; i < edges.senders[side] * high * wide; i += threads) {
     const int x = int(blockIdx.x) + i % wide - S::reach_x;
-    const int y = int(blockIdx.y) + i / wide % high - S::reach_y;
-    if (x < 0 || x >= int(gridDim.x) || y < 0 || y >= int(gridDim.y)) continue;
-    const int flag = (i / wide / high * int(gridDim.y) + y) * int(gridDim.x) + x;
+    const int y = own_y + i / wide % high - S::reach_y, rows = int(gridDim.y) * edges.groups;
+    if (x < 0 || x >= int(gridDim.x) || y < 0 || y >= rows) continue;
+    const int flag = (i / wide / high * rows + y) * int(gridDim.x) + x;
     // A counter that may wrap. After one failed wait no other is waited for long.
     for (int tries = 0; ok && int(ww_load_acquire_sys(edges.from[side] + flag) - done) < 0; tries++) {
       if ((tries & 0x3f) == 0x3f && ww_load_acquire_gpu(edges.failed) != 0) ok = false;
@@ -117,15 +123,30 @@ WW_FN bool wait_for(const Edges& edges, int side, ww_word done, int thread) {
   return ok;
 }
 
-// Whether tiles are numbered (lowest edge, highest edge, interior), as most are, or plainly, because
-// every one is at an edge.
-WW_FN int layer_of(const Edges& edges, int z, int layers) {
+// Layers are ranked (lowest edge, highest edge, interior), as most are, or in order, because every one
+// is at an edge.
+WW_FN int layer_of(const Edges& edges, int rank, int layers) {
   const int first = edges.layers[0], last = edges.layers[1];
-  if (first + last >= layers || z < first) return z;
-  return z < first + last ? layers - last + (z - first) : z - last;
+  if (first + last >= layers || rank < first) return rank;
+  return rank < first + last ? layers - last + (rank - first) : rank - last;
 }
 
-// Runs `interior(layer)` or `edge(layer)` for the block's tile.
+WW_FN Place place_of(const Edges& edges, int layers) {
+  int rank = blockIdx.z, group = 0;
+  if (edges.groups > 1) {
+    const int edge = lower(edges.layers[0] + edges.layers[1], layers), inner = rank - edge * edges.groups;
+    if (inner < 0) {
+      group = rank % edges.groups;
+      rank /= edges.groups;
+    } else {
+      group = inner / (layers - edge);
+      rank = edge + inner % (layers - edge);
+    }
+  }
+  return {layer_of(edges, rank, layers), group * int(gridDim.y) + int(blockIdx.y), rank};
+}
+
+// Runs `interior` or `edge` for the block's tile, given its layer and its place along y.
 template <class S, class Interior, class Edge>
 WW_FN void by_layer(const Edges& edges, const Interior& interior, const Edge& edge) {
 #if __CUDA_ARCH__ >= 900
@@ -134,23 +155,25 @@ WW_FN void by_layer(const Edges& edges, const Interior& interior, const Edge& ed
   asm volatile("griddepcontrol.wait;" ::: "memory");
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
-  const int layers = gridDim.z;
-  int layer = layer_of(edges, blockIdx.z, layers);
+  const int layers = int(gridDim.z) / edges.groups;
+  const Place place = place_of(edges, layers);
+  int layer = place.layer;
   const bool at[2] = {layer < edges.layers[0], layer >= layers - edges.layers[1]};
   if (!at[0] && !at[1]) {
-    interior(layer);
+    interior(layer, place.y);
     return;
   }
   const int thread = threadIdx.y * 32 + threadIdx.x;
-  const int columns = gridDim.x * gridDim.y, column = blockIdx.y * gridDim.x + blockIdx.x;
-  ww_word* const mine = edges.mine + (int(blockIdx.z) * columns + column);
+  const int columns = gridDim.x * gridDim.y * edges.groups;
+  const int column = place.y * gridDim.x + blockIdx.x;
+  ww_word* const mine = edges.mine + (place.rank * columns + column);
   const ww_word done = *mine;
   bool ok = true;
-  if (at[0]) ok = wait_for<S>(edges, 0, done, thread);
-  if (at[1] && ok) ok = wait_for<S>(edges, 1, done, thread);
+  if (at[0]) ok = wait_for<S>(edges, 0, place.y, done, thread);
+  if (at[1] && ok) ok = wait_for<S>(edges, 1, place.y, done, thread);
   if (!__syncthreads_and(ok)) return;
   asm volatile("" : "+r"(layer)::"memory");
-  edge(layer);
+  edge(layer, place.y);
   __syncthreads();
   if (thread == 0) {
     *mine = done + 1;
@@ -162,23 +185,24 @@ WW_FN void by_layer(const Edges& edges, const Interior& interior, const Edge& ed
   }
 }
 
-// One tile of Direct, in layer `layer`.
+// One tile of Direct, in layer `layer` and at place `row` along y.
 template <class S, class E>
-WW_FN void direct_layer(const Pointers<S>& fields, const Box& box, const E& element, int layer) {
+WW_FN void direct_layer(const Pointers<S>& fields, const Box& box, const E& element, int layer,
+                        int row) {
   const int x = (int(blockIdx.x) * 32 + int(threadIdx.x)) * S::vx;
-  const int y = S::dims == 3 ? int(blockIdx.y * S::warps + threadIdx.y) * S::vy : 0;
+  const int y = S::dims == 3 ? (row * S::warps + int(threadIdx.y)) * S::vy : 0;
   const int z = (S::dims == 2 ? layer * S::warps + int(threadIdx.y) : layer) * S::vz;
   if (x < box.high[3] && y < box.high[2] && z < box.high[1]) {
     direct_tile<S>(fields, box, element, 0, z, y, x);
   }
 }
 
-// One chunk of March, in layer `layer`.
+// One chunk of March, likewise.
 template <class S, class E>
-WW_FN void march_layer(const Pointers<S>& fields, const Box& box, const E& element, int layer) {
+WW_FN void march_layer(const Pointers<S>& fields, const Box& box, const E& element, int layer, int row) {
   const int column = S::dims == 2 ? int(blockIdx.x * S::warps + threadIdx.y) : int(blockIdx.x);
   const int x = (column * 32 + int(threadIdx.x)) * S::vx;
-  const int y = S::dims == 3 ? int(blockIdx.y * S::warps + threadIdx.y) * S::vy : 0;
+  const int y = S::dims == 3 ? (row * S::warps + int(threadIdx.y)) * S::vy : 0;
   if (x < box.high[3] && y < box.high[2]) {
     march_chunk<S>(fields, box, element, 0, layer * S::chunk, y, x);
   }

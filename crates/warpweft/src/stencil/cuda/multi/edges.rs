@@ -21,22 +21,26 @@ pub(super) struct Flags {
     senders: [usize; 2],
     /// Tiles in a layer.
     columns: usize,
+    /// Groups of tiles along y.
+    groups: usize,
 }
 
 impl Flags {
-    /// All at zero; the zeroing is queued in `stream`.
+    /// All at zero, for a launch of this grid; the zeroing is queued in `stream`.
     pub fn new(
         stream: &Stream,
         layers: Layers,
         senders: [usize; 2],
-        columns: usize,
+        [gx, gy, gz]: [usize; 3],
     ) -> Result<Self> {
+        let groups = (gz / layers.all.max(1)).max(1);
+        let columns = gx * gy * groups;
         let words = |layers: usize| (layers * columns).next_multiple_of(LINE);
         let all =
             LINE + words(layers.edge[0] + layers.edge[1]) + words(senders[0]) + words(senders[1]);
         let words = Buffer::zeroed(stream, all * size_of::<u32>())?;
         let dog = Watchdog::new(stream.device(), TIMEOUT)?;
-        Ok(Self { words, dog, layers, senders, columns })
+        Ok(Self { words, dog, layers, senders, columns, groups })
     }
 
     /// The address of the words of `part`: the mark of failure, the counters, the flags that the
@@ -59,7 +63,9 @@ impl Flags {
         words.extend(bounds.map(|bound| bound as u64));
         words.extend(self.dog.parameter()?);
         let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let numbers = self.layers.edge.iter().chain(&self.senders);
+        // The last is padding: the struct is a whole number of eight-byte words.
+        let more = [self.groups, 0];
+        let numbers = self.layers.edge.iter().chain(&self.senders).chain(&more);
         bytes.extend(numbers.flat_map(|&n| (n as i32).to_ne_bytes()));
         Ok(bytes)
     }

@@ -7,12 +7,14 @@
 
 mod cut;
 mod edges;
+mod list;
 mod policy;
 #[cfg(test)]
 mod protocol;
 mod slab;
 mod sweeps;
 
+pub use list::GpuList;
 pub(super) use policy::columns;
 pub use policy::{Exchange, MultiCudaPolicy};
 pub use sweeps::{MultiCudaSweeps, compile_check};

@@ -100,7 +100,7 @@ impl MultiCudaPolicy {
             );
         }
         for (part, planes) in self.slabs(stencil, extents, parts)?.iter().enumerate() {
-            let layout = cut::layout(stencil, extents, planes, [part, parts])?;
+            let layout = cut::layout(stencil, &self.cuda, extents, planes, [part, parts])?;
             let shaped = Self { cuda: self.cuda.shaped::<D>()?, ..*self };
             let blocks = shaped.grid::<D>(&layout);
             if blocks[2] > GRID_Z {
@@ -119,16 +119,7 @@ impl MultiCudaPolicy {
 
     /// Blocks along the grid's three axes for one stage over all of `layout`.
     pub(super) fn grid<const D: usize>(&self, layout: &Layout) -> [usize; 3] {
-        match (D, self.exchange, self.cuda.kernel) {
-            // Tiles at a cut come first, so there are no groups of tiles along y.
-            (3, Exchange::Flags, CudaKernel::Direct) => {
-                let [_, z, y, x] = layout.extents;
-                let [vx, vy, vz] = self.cuda.cells.map(|cells| cells as usize);
-                let rows = vy * self.cuda.warps as usize;
-                [x.div_ceil(32 * vx), y.div_ceil(rows), z.div_ceil(vz)]
-            }
-            _ => grid::<D>(layout, &self.cuda),
-        }
+        grid::<D>(layout, &self.cuda)
     }
 
     /// The planes of each of `parts` slabs.
@@ -141,8 +132,8 @@ impl MultiCudaPolicy {
         extents: [usize; D],
         parts: usize,
     ) -> Result<Vec<std::ops::Range<usize>>> {
-        let [below, above] = cut::reach(stencil);
         let shaped = self.cuda.shaped::<D>()?;
+        let [below, above] = cut::reach(stencil, &shaped);
         cut::slabs(extents[0], parts, cut::tile_depth::<D>(&shaped), below.max(above))
     }
 }

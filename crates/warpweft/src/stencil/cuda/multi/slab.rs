@@ -15,7 +15,7 @@ use crate::stencil::cuda::arrays::Arrays;
 use crate::stencil::cuda::layout::Layout;
 use crate::stencil::cuda::queue::{Queue, Queued, element_argument};
 use crate::stencil::cuda::residual::Change;
-use crate::stencil::cuda::text::{Role, StepText};
+use crate::stencil::cuda::text::{Role, StepText, trip_grid};
 use crate::stencil::{Residual, Stencil};
 
 /// Steps of a captured graph: even, so that it ends in the arrays it began in. The long one makes
@@ -73,6 +73,8 @@ pub(super) struct Slab {
     pub flags: Option<Flags>,
     /// The stages of a step from either state.
     pub steps: [Vec<StageLaunch>; 2],
+    /// A trip of several steps from either state, where the policy has such.
+    pub trips: Option<[StageLaunch; 2]>,
     /// By state, then by length.
     graphs: [[Option<Graph>; 2]; 2],
     marks: Vec<Event>,
@@ -92,7 +94,7 @@ impl Slab {
     ) -> Result<Self> {
         let Problem { stencil, extents, policy, text, slabs, .. } = problem;
         let planes = slabs[part].clone();
-        let layout = cut::layout(stencil, *extents, &planes, [part, slabs.len()])?;
+        let layout = cut::layout(stencil, &policy.cuda, *extents, &planes, [part, slabs.len()])?;
         let (module, tools) = (Module::load(device, step)?, Module::load(device, tools)?);
         let fault = match text.unit.site_of(1) {
             Some(_) => Some(module.global("ww_fault")?),
@@ -106,8 +108,7 @@ impl Slab {
                 below.map_or(0, |below| layers(below).edge[1]),
                 above.map_or(0, |above| layers(above).edge[0]),
             ];
-            let [gx, gy, _] = policy.grid::<D>(&layout);
-            Flags::new(&stream, layers(part), senders, gx * gy)
+            Flags::new(&stream, layers(part), senders, policy.grid::<D>(&layout))
         });
         let arrays = Arrays::new(stencil, layout, &stream)?;
         let slab = Self {
@@ -119,6 +120,7 @@ impl Slab {
             fault,
             flags: flags.transpose()?,
             steps: [Vec::new(), Vec::new()],
+            trips: None,
             graphs: Default::default(),
             marks: (0..QUEUED).map(|_| Event::new(device)).collect::<Result<_>>()?,
             change: None,
@@ -131,7 +133,7 @@ impl Slab {
 
     /// Layers of tiles of slab `part`.
     pub fn layers<S: Fields, const D: usize>(problem: &Problem<S, D>, part: usize) -> Layers {
-        let [below, above] = cut::reach(&problem.stencil);
+        let [below, above] = cut::reach(&problem.stencil, &problem.policy.cuda);
         let shared = cut::shared(&problem.stencil, part, problem.slabs.len());
         let tile = cut::tile_depth::<D>(&problem.policy.cuda);
         Layers::of(problem.slabs[part].len(), tile, below.max(above), shared)
@@ -161,7 +163,7 @@ impl Slab {
         let early = policy.early && self.stream.device().capability()? >= (9, 0);
         let edges = match &self.flags {
             Some(flags) => {
-                let [below, above] = cut::reach(stencil);
+                let [below, above] = cut::reach(stencil, &policy.cuda);
                 let at = |plane: usize| (plane * self.pitch()) as i64;
                 // The neighbour below reads as far above itself as anybody does. Where there is no
                 // neighbour nothing is sent, also not by a tile that reaches from cut to boundary.
@@ -224,6 +226,26 @@ impl Slab {
             now = next;
         }
         Ok(queued)
+    }
+
+    /// Prepares the launches of a trip of several steps from `state`, if the policy has such.
+    pub fn wire_trip<S: Fields, const D: usize>(
+        &self,
+        problem: &Problem<S, D>,
+        state: usize,
+    ) -> Result<Option<StageLaunch>> {
+        let Some(shape) = &problem.text.trip else { return Ok(None) };
+        let kernel = self.module.kernel("ww_trip")?;
+        kernel.allow_shared(shape.shared as u32)?;
+        let grid = trip_grid::<D>(&self.arrays.layout, &problem.policy.cuda, shape);
+        let grid = grid.map(|blocks| blocks as u32);
+        let queued = self.queue(problem).trip(&kernel, grid, shape.shared, state)?;
+        let mut queued = queued.into_iter();
+        Ok(queued.next().map(|stage| StageLaunch {
+            stage,
+            ghosts: queued.next(),
+            sent: vec![(0, 1 - state)],
+        }))
     }
 
     fn queue<'a, S: Fields, const D: usize>(
@@ -459,8 +481,8 @@ impl Slab {
         problem: &Problem<S, D>,
         part: usize,
     ) -> Result<[usize; 2]> {
-        let Layers { edge, .. } = Self::layers(problem, part);
-        let [gx, gy, _] = problem.policy.grid::<D>(&self.arrays.layout);
+        let Layers { all, edge } = Self::layers(problem, part);
+        let [gx, gy, gz] = problem.policy.grid::<D>(&self.arrays.layout);
         let mut fewest = u32::MAX;
         for shape in &problem.text.stages {
             let kernel = self.module.kernel(&shape.kernel)?;
@@ -468,7 +490,7 @@ impl Slab {
             fewest = fewest.min(kernel.blocks_per_sm(threads, shape.shared as u32)?);
         }
         let resident = fewest as usize * self.stream.device().sms()? as usize;
-        Ok([(edge[0] + edge[1]) * gx * gy, resident])
+        Ok([(edge[0] + edge[1]) * gx * gy * (gz / all.max(1)).max(1), resident])
     }
 
     /// Registers and bytes of local memory a thread, the most of all stages.

@@ -2,7 +2,7 @@
 
 use super::cut;
 use super::policy::{Exchange, MultiCudaPolicy};
-use super::slab::{Problem, Slab};
+use super::slab::{Problem, Slab, StageLaunch};
 use crate::cuda::{Cubin, Device, Event, Options, compile};
 use crate::element::Fields;
 use crate::error::{Error, Result};
@@ -22,6 +22,7 @@ pub struct MultiCudaSweeps<S: Fields, const D: usize> {
     /// Per slab: its last stage is done, and it has taken its neighbours' planes.
     marks: Vec<[Event; 2]>,
     slabs: Vec<Slab>,
+    notes: Vec<String>,
 }
 
 impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
@@ -51,7 +52,7 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
         if flags {
             policy.check_flags(stencil, extents, devices)?;
         }
-        let layout = cut::layout(stencil, extents, &slabs[0], [0, slabs.len()])?;
+        let layout = cut::layout(stencil, &policy.cuda, extents, &slabs[0], [0, slabs.len()])?;
         let text = if flags {
             edged_step_text(stencil, &policy.cuda)
         } else {
@@ -75,7 +76,9 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
         }
         let marks = devices.iter().map(|device| Ok([Event::new(device)?, Event::new(device)?]));
         let marks = marks.collect::<Result<_>>()?;
-        let mut sweeps = Self { problem, state: 0, marks, slabs };
+        let notes = compiled.iter().flat_map(|(_, cubins)| cubins).flat_map(|it| &it.notes);
+        let notes = notes.cloned().collect();
+        let mut sweeps = Self { problem, state: 0, marks, slabs, notes };
         sweeps.check_residency()?;
         for part in 0..sweeps.slabs.len() {
             let neighbours = sweeps.neighbours(part);
@@ -84,7 +87,11 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
                 slab.wire(&sweeps.problem, neighbours, 0)?,
                 slab.wire(&sweeps.problem, neighbours, 1)?,
             ];
+            let trips = [slab.wire_trip(&sweeps.problem, 0)?, slab.wire_trip(&sweeps.problem, 1)?];
             sweeps.slabs[part].steps = wired;
+            if let [Some(even), Some(odd)] = trips {
+                sweeps.slabs[part].trips = Some([even, odd]);
+            }
         }
         if !flags {
             // The ghosts of ghost planes, beyond faces of other axes.
@@ -99,6 +106,11 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
     /// The policy in use, with 1 for the axes that the volume lacks.
     pub fn policy(&self) -> &MultiCudaPolicy {
         &self.problem.policy
+    }
+
+    /// What compiling wants to tell the user, e.g. that a damaged kernel was compiled anew.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// The devices, in the order of their slabs, as reports call them.
@@ -159,13 +171,14 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
     }
 
     /// Queues all steps on every device at once, a thread a device: a device's queue may be full
-    /// until its neighbours' launches are queued too.
-    fn run_by_flags(&mut self, steps: u64) -> Result<()> {
+    /// until its neighbours' launches are queued too. The state they end in.
+    fn run_by_flags(&mut self, steps: u64) -> Result<usize> {
         let state = self.state;
+        let end = (state + (steps % 2) as usize) % 2;
         // Before anything runs: preparing a graph may wait for a device.
         self.slabs.iter_mut().try_for_each(|slab| slab.prepare(steps, state))?;
         if let [slab] = self.slabs.as_mut_slice() {
-            return slab.run(steps, state);
+            return slab.run(steps, state).map(|()| end);
         }
         std::thread::scope(|scope| {
             let running: Vec<_> = self
@@ -180,27 +193,44 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
                 });
                 outcome = outcome.and(of_slab);
             }
-            outcome
+            outcome.map(|()| end)
         })
     }
 
-    /// Queues steps stage by stage, with copies of planes between.
-    fn run_by_copies(&mut self, steps: u64) -> Result<()> {
-        for step in 0..steps as usize {
-            let state = (self.state + step) % 2;
-            for stage in 0..self.problem.stencil.stages.len() {
-                for (part, slab) in self.slabs.iter().enumerate() {
-                    // The neighbours have taken the planes that this stage may overwrite.
-                    for neighbour in self.problem.neighbours(part).into_iter().flatten() {
-                        slab.stream.wait(&self.marks[neighbour][1])?;
-                    }
-                    slab.stage(&slab.steps[state][stage])?;
-                }
-                self.mark_stages()?;
-                self.exchange(&self.slabs[0].steps[state][stage].sent)?;
-            }
+    /// Queues steps stage by stage, or trip by trip, with copies of planes between; the state they
+    /// end in.
+    fn run_by_copies(&mut self, steps: u64) -> Result<usize> {
+        let mut state = self.state;
+        let depth = self.problem.policy.cuda.temporal_depth.max(1) as u64;
+        let mut left = steps;
+        while left >= depth && self.slabs.iter().all(|slab| slab.trips.is_some()) {
+            self.stage(|slab| slab.trips.as_ref().map(|trips| &trips[state]))?;
+            state = 1 - state;
+            left -= depth;
         }
-        Ok(())
+        for _ in 0..left {
+            for stage in 0..self.problem.stencil.stages.len() {
+                self.stage(|slab| slab.steps[state].get(stage))?;
+            }
+            state = 1 - state;
+        }
+        Ok(state)
+    }
+
+    /// Queues `launch` of every slab, and the exchange of what it writes.
+    fn stage<'a>(&'a self, launch: impl Fn(&'a Slab) -> Option<&'a StageLaunch>) -> Result<()> {
+        let mut sent: &[(usize, usize)] = &[];
+        for (part, slab) in self.slabs.iter().enumerate() {
+            let Some(queued) = launch(slab) else { continue };
+            // The neighbours have taken the planes that this stage may overwrite.
+            for neighbour in self.problem.neighbours(part).into_iter().flatten() {
+                slab.stream.wait(&self.marks[neighbour][1])?;
+            }
+            slab.stage(queued)?;
+            sent = &queued.sent;
+        }
+        self.mark_stages()?;
+        self.exchange(sent)
     }
 
     fn mark_stages(&self) -> Result<()> {
@@ -283,11 +313,10 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for MultiCudaSweeps<S, D> {
             let (problem, state) = (&self.problem, self.state);
             self.slabs.iter_mut().try_for_each(|slab| slab.keep(problem, state))?;
         }
-        match self.problem.policy.exchange {
+        self.state = match self.problem.policy.exchange {
             Exchange::Flags => self.run_by_flags(sweep.steps)?,
             Exchange::Copies => self.run_by_copies(sweep.steps)?,
-        }
-        self.state = (self.state + (sweep.steps % 2) as usize) % 2;
+        };
         Ok(())
     }
 
