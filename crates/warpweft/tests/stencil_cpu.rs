@@ -166,3 +166,105 @@ proptest! {
         check(Stencil::of(Four), &case)?;
     }
 }
+
+/// Each field of a policy at `value`, the others at what is usual.
+fn extreme(value: usize) -> [(&'static str, CpuPolicy); 6] {
+    let usual = CpuPolicy {
+        threads: 2,
+        temporal_depth: 3,
+        tile_rows: 4,
+        slab_planes: 2,
+        tile_cells: 16,
+        jam: 1,
+    };
+    [
+        ("threads", CpuPolicy { threads: value, ..usual }),
+        ("temporal_depth", CpuPolicy { temporal_depth: value, ..usual }),
+        ("tile_rows", CpuPolicy { tile_rows: value, ..usual }),
+        ("slab_planes", CpuPolicy { slab_planes: value, ..usual }),
+        ("tile_cells", CpuPolicy { tile_cells: value, ..usual }),
+        ("jam", CpuPolicy { jam: value, ..usual }),
+    ]
+}
+
+/// Four steps under `policy` against the reference.
+fn agrees<const D: usize>(stencil: &Stencil<f64, D>, n: usize, policy: CpuPolicy) {
+    let mut expect =
+        Volume::from_fn([n; D], |at| at.iter().fold(1.0, |sum, &i| sum * 3.0 + i as f64));
+    let mut found = expect.clone();
+    let mut run = CpuSweeps::new(stencil, &expect, policy, pool(2), Simd::detect()).unwrap();
+    reference(stencil, &mut expect, 4).unwrap();
+    for sweep in sweeps([n; D], 4, 4, None) {
+        run.sweep(&sweep).unwrap();
+    }
+    run.store(&mut found).unwrap();
+    assert_eq!(found.field_bytes(0), expect.field_bytes(0), "{policy:?}");
+}
+
+by_hand!(Jacobi3, f64, 3, [[-1, 0, 0] => 0.2, [0, 1, 0] => 0.3, [0, 0, -1] => 0.1, [0, 0, 0] => 0.4]);
+
+#[test]
+fn every_field_of_a_policy_may_be_huge_but_not_nothing() {
+    for boundary in [Boundary::Dirichlet(1.0), Boundary::Periodic] {
+        for huge in [usize::MAX, usize::MAX / 2 + 1, isize::MAX as usize, 1 << 40] {
+            for (name, policy) in extreme(huge) {
+                if ["threads", "jam"].contains(&name) {
+                    let error = policy.check().unwrap_err().to_string();
+                    assert!(error.contains(name), "{error}");
+                    let volume = Volume::from_fn([9; 3], |_| 0.0);
+                    let stencil = Stencil::of(Jacobi3).boundary(boundary);
+                    let made = CpuSweeps::new(&stencil, &volume, policy, pool(1), Simd::detect());
+                    assert!(made.is_err(), "{policy:?}");
+                    continue;
+                }
+                agrees(&Stencil::of(Line).boundary(boundary), 17, policy);
+                agrees(&Stencil::of(Box2).boundary(boundary), 17, policy);
+                agrees(&Stencil::of(Jacobi3).boundary(boundary), 9, policy);
+            }
+        }
+    }
+    for (name, policy) in extreme(0) {
+        let error = policy.check().unwrap_err();
+        assert!(matches!(error, warpweft::Error::Spec { .. }), "{error}");
+        assert!(error.to_string().contains(name), "{error}");
+        let volume = Volume::from_fn([9; 3], |_| 0.0);
+        let made = CpuSweeps::new(&Stencil::of(Jacobi3), &volume, policy, pool(1), Simd::detect());
+        assert!(made.is_err(), "{policy:?}");
+    }
+}
+
+/// Ends the run by a panic once it has begun.
+#[derive(Clone, Copy)]
+struct Bomb;
+
+// SAFETY: TAPS lists the offset read, and the struct has no members.
+unsafe impl StencilElement<1> for Bomb {
+    type State = f64;
+    const NAME: &'static str = "Bomb";
+    const TAPS: &'static [Tap<1>] = &[Tap { field: 0, offset: [0] }];
+    const WRITES: &'static [usize] = &[0];
+    fn cell(&self, u: Near<'_, f64, 1>, next: &mut f64) {
+        assert!(u[[0]] < 2.0, "enough");
+        *next = u[[0]] + 1.0;
+    }
+    unsafe fn cell_unchecked(&self, u: <f64 as Fields>::Near<'_, Unchecked<1>, 1>, next: &mut f64) {
+        assert!(u[[0]] < 2.0, "enough");
+        *next = u[[0]] + 1.0;
+    }
+    fn cuda(unit: &mut Unit) -> String {
+        <f64 as DeviceType>::cuda(unit)
+    }
+}
+
+#[test]
+fn steps_times_stages_do_not_wrap() {
+    let volume = Volume::from_fn([8], |_| 0.0);
+    let stencil = Stencil::sequence((Bomb, Bomb));
+    let (_, policy) = extreme(1)[0];
+    let mut run = CpuSweeps::new(&stencil, &volume, policy, pool(1), Simd::detect()).unwrap();
+    // Twice as many wrap to 0, and nothing would run.
+    let sweep = sweeps([8], 1 << 63, 1 << 63, None).next().unwrap();
+    assert_eq!(sweep.steps, 1 << 63);
+    let error = run.sweep(&sweep).unwrap_err().to_string();
+    assert!(error.contains("enough"), "{error}");
+}

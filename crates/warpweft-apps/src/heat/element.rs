@@ -42,10 +42,12 @@ pub trait Conducts<const D: usize>: Real {
     fn of_order(order: usize, rate: Self) -> Option<Stencil<Self, D>>;
 }
 
+// For each scalar by itself: the loops of an element are then compiled here, once, and not again in
+// every program and test that uses them.
 macro_rules! orders {
-    ($($dims:literal: $second:ident $fourth:ident $sixth:ident $eighth:ident;)*) => {$(
-        impl<T: Real> Conducts<$dims> for T {
-            fn of_order(order: usize, rate: T) -> Option<Stencil<T, $dims>> {
+    ($($scalar:ident $dims:literal: $second:ident $fourth:ident $sixth:ident $eighth:ident;)*) => {$(
+        impl Conducts<$dims> for $scalar {
+            fn of_order(order: usize, rate: $scalar) -> Option<Stencil<$scalar, $dims>> {
                 Some(match order {
                     2 => Stencil::of($second(rate)),
                     4 => Stencil::of($fourth(rate)),
@@ -59,7 +61,10 @@ macro_rules! orders {
 }
 
 orders! {
-    1: line2 line4 line6 line8;
-    2: plane2 plane4 plane6 plane8;
-    3: space2 space4 space6 space8;
+    f32 1: line2 line4 line6 line8;
+    f64 1: line2 line4 line6 line8;
+    f32 2: plane2 plane4 plane6 plane8;
+    f64 2: plane2 plane4 plane6 plane8;
+    f32 3: space2 space4 space6 space8;
+    f64 3: space2 space4 space6 space8;
 }

@@ -20,9 +20,10 @@ pub enum Policy {
 /// How the cores share and traverse a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CpuPolicy {
-    /// Worker threads.
+    /// Worker threads, at most [`CpuPolicy::MOST_THREADS`].
     pub threads: usize,
-    /// Steps a sweep advances while its tiles are in cache; 1 is no temporal blocking.
+    /// Steps a sweep advances while its tiles are in cache; 1 is no temporal blocking. What is
+    /// above [`CpuPolicy::DEEPEST`] is taken for that.
     pub temporal_depth: usize,
     /// Rows of a tile.
     pub tile_rows: usize,
@@ -35,6 +36,16 @@ pub struct CpuPolicy {
 }
 
 impl CpuPolicy {
+    /// More threads than this are a slip: no host has as many cores.
+    pub const MOST_THREADS: usize = 4096;
+    /// Deeper blocks gain nothing: memory is then read once in thousands of steps.
+    pub const DEEPEST: usize = 4096;
+
+    /// With no deeper blocks than [`CpuPolicy::DEEPEST`].
+    pub(crate) fn clamped(self) -> Self {
+        Self { temporal_depth: self.temporal_depth.min(Self::DEEPEST), ..self }
+    }
+
     /// Whether every value is in its range.
     ///
     /// # Errors
@@ -51,6 +62,12 @@ impl CpuPolicy {
             if value == 0 {
                 return Err(Error::spec(format!("policy has `{name}` 0"), "make it at least 1"));
             }
+        }
+        if self.threads > Self::MOST_THREADS {
+            return Err(Error::spec(
+                format!("policy has `threads` {}", self.threads),
+                format!("use {} or fewer", Self::MOST_THREADS),
+            ));
         }
         if ![1, 2, 4].contains(&self.jam) {
             return Err(Error::spec(format!("policy has `jam` {}", self.jam), "use 1, 2 or 4"));

@@ -200,6 +200,8 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             (_, Some(policy)) => (policy, wisdom.get(&key).map(|entry| entry.rate)),
             _ => (self.default_on_cores(volume.extents(), machine, most), None),
         };
+        policy.check()?;
+        let policy = policy.clamped();
         let cores = cores(machine, policy.threads);
         let pool = Arc::new(Pool::new(&cores)?);
         let mut executor = CpuSweeps::new(self, volume, policy, pool, machine.cpu.simd)?;

@@ -177,6 +177,7 @@ impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
     ) -> Result<Option<(Policy, Found)>> {
         let (stencil, extents) = (self.stencil, self.volume.extents());
         let start = stencil.default_on_cores(extents, machine, most);
+        start.check()?;
         let pool = Arc::new(Pool::new(&cores(machine, start.threads))?);
         let simd = machine.cpu.simd;
         let make = |policy: CpuPolicy, volume: &Volume<S, D>| {

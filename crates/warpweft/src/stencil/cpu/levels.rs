@@ -72,6 +72,20 @@ impl Shape {
         (0..levels).map(|l| self.radii[(first_stage + l) % self.radii.len()][axis]).sum()
     }
 
+    /// At most `levels`, but no more than ghost cells as deep as a periodic axis is long allow: more
+    /// would compute the volume over and over. A step is allowed always.
+    pub fn shallow(&self, levels: usize) -> usize {
+        let stages = self.radii.len();
+        let mut levels = levels;
+        for axis in (0..2).filter(|&axis| self.periodic[axis]) {
+            let a_step = self.depth(axis, 0, stages);
+            if a_step > 0 {
+                levels = levels.min((self.extents[axis] / a_step).max(1) * stages);
+            }
+        }
+        levels
+    }
+
     /// The block of `count` levels from `first_stage` on; `present` as in [`Level`].
     pub fn block(&self, first_stage: usize, count: usize, mut present: u32) -> Block {
         let stages = self.radii.len();
@@ -85,8 +99,8 @@ impl Shape {
                     let lag = self.radii[stage(l)][axis].max(self.radii[stage(l - 1)][axis]);
                     shift[axis] = before.shift[axis] + lag as isize;
                 }
-                let later = self.depth(axis, stage(l + 1), count - l - 1) as isize;
-                let grow = if self.periodic[axis] { later } else { 0 };
+                let later = || self.depth(axis, stage(l + 1), count - l - 1) as isize;
+                let grow = if self.periodic[axis] { later() } else { 0 };
                 range[axis] = [-grow, self.extents[axis] as isize + grow];
             }
             let flips = self.flips[stage(l)];
@@ -102,8 +116,10 @@ impl Shape {
             [low.unwrap_or(0), high.unwrap_or(0)]
         };
         let [first, last] = cover(0);
-        let waves = ((last - first) as usize).div_ceil(self.planes);
-        Block { fill, planes: self.planes, waves, first, tiles: self.tiles(cover(1)), levels }
+        // No wave is longer than all planes: sums with its length must not overflow.
+        let planes = self.planes.clamp(1, ((last - first) as usize).max(1));
+        let waves = ((last - first) as usize).div_ceil(planes);
+        Block { fill, planes, waves, first, tiles: self.tiles(cover(1)), levels }
     }
 
     /// Tiles of equal width; as many as keep all workers busy to the end.

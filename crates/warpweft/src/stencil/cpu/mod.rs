@@ -69,8 +69,7 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
     /// Copies `volume` in. `policy.threads` is overruled by the pool's size.
     ///
     /// # Errors
-    /// As [`Stencil::check`]; a policy with a zero or with a jam other than 1, 2 and 4; not enough
-    /// memory.
+    /// As [`Stencil::check`]; [`CpuPolicy::check`]; not enough memory.
     pub fn new(
         stencil: &Stencil<S, D>,
         volume: &Volume<S, D>,
@@ -80,8 +79,8 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
     ) -> Result<Self> {
         let extents = volume.extents();
         stencil.check(extents)?;
-        let policy = CpuPolicy { threads: pool.len(), ..policy };
         policy.check()?;
+        let policy = CpuPolicy { threads: pool.len(), ..policy }.clamped();
         let simd = simd.min(Simd::detect());
         let (axes, tile) = (canonical::<D>(), tile_axis::<D>());
         let stages = stencil.stages.clone();
@@ -111,6 +110,7 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
         };
         // A line has no second axis to cut into tiles that could run at the same time.
         let depth = if D == 1 { 1 } else { policy.temporal_depth * stages.len() };
+        let depth = shape.shallow(depth);
         let mut deep = [0; 2];
         for (side, axis) in [layout::Z, tile].into_iter().enumerate() {
             if shape.periodic[side] {

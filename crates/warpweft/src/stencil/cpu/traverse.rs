@@ -14,17 +14,18 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
     /// Advances the whole volume by `steps` steps.
     pub(super) fn advance(&mut self, steps: u64) -> Result<()> {
         let stages = self.stages.len();
-        let mut left = steps as usize * stages;
+        // No count of steps overflows this.
+        let mut left = u128::from(steps) * stages as u128;
         let mut first = 0;
         // Blocks of one pass over the pool; more would only make the list longer.
         while left > 0 {
             let mut blocks = Vec::new();
             while left > 0 && blocks.len() < 64 {
-                let count = self.depth.min(left);
+                let count = self.depth.min(usize::try_from(left).unwrap_or(usize::MAX));
                 let block = self.shape.block(first, count, self.present);
                 self.present = block.levels.iter().fold(self.present, |p, level| p ^ level.flips);
                 first = (first + count) % stages;
-                left -= count;
+                left -= count as u128;
                 blocks.push((block, self.published));
                 self.published += blocks[blocks.len() - 1].0.waves + 1;
             }
@@ -90,7 +91,9 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
         self.at_stage[worker.index].publish(level.stage);
         let next = level.present ^ level.flips;
         let axes = canonical::<D>();
-        let chunk = self.policy.tile_cells as isize;
+        // No longer than the row: half as much again must not overflow.
+        let row = (done[X][1] - done[X][0]) as usize;
+        let chunk = self.policy.tile_cells.clamp(1, row.max(1)) as isize;
         let mut x = done[X][0];
         while x < done[X][1] {
             // A last piece shorter than half a chunk joins the one before.

@@ -41,8 +41,8 @@ impl CudaPolicy {
         if ![1, 2, 4, 8].contains(&columns) {
             return refuse(format!("{columns} columns a macro-step"), "take 1, 2, 4 or 8");
         }
-        if !(8..=RING / 2).contains(&chunk) || !chunk.is_power_of_two() {
-            return refuse(format!("a chunk of {chunk} columns"), "take 8, 16, 32, 64, 128 or 256");
+        if !(8..=128).contains(&chunk) || !chunk.is_power_of_two() {
+            return refuse(format!("a chunk of {chunk} columns"), "take 8, 16, 32, 64 or 128");
         }
         if !(1..=30).contains(&warps) || !(1..=8).contains(&blocks) {
             return refuse(

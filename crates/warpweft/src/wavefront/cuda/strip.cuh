@@ -444,6 +444,7 @@ struct walker {
 __device__ __forceinline__ bool bring_in(const ww_arguments& A, const ww_watchdog& dog,
                                          const ww_edges& edges, const ww_element& f, shared_state& S, int s, int lane, int active) {
     constexpr int BATCH = 128, PART = BATCH / 32;
+    static_assert(CHUNK <= BATCH, "a batch is a chunk at least");
     constexpr int KEEP_BEHIND = (LAG + CHUNK + 63) / 64 * 64;
     const int count = A.column_count;
     int at = 0, available = s > 0 ? 0 : count;
@@ -476,6 +477,8 @@ __device__ __forceinline__ bool bring_in(const ww_arguments& A, const ww_watchdo
         }
         int n = min(min(available, space) - at, BATCH);
         if (at + n < count) n = n / CHUNK * CHUNK;
+        // Lanes that looked at different times may have seen different counts.
+        n = __shfl_sync(~0u, n, 0);
         cell_t cells[PART];
 #pragma unroll
         for (int q = 0; q < PART; q++) {
@@ -523,7 +526,7 @@ __device__ __forceinline__ bool take_out(const ww_arguments& A, const ww_watchdo
         const int wanted = min(at + CHUNK, A.column_count);
         const int ready = wait_shared<20>(&S.ready[WARPS], wanted, dog, 1000 + WARPS);
         if (ready < 0) return false;
-        const int n = min(ready - at, BATCH);
+        const int n = __shfl_sync(~0u, min(ready - at, BATCH), 0);
         for (int j = lane; j < n; j += 32)
             store_global(A.border + at + j, S.rings[WARPS][(at + j) & (RING - 1)]);
         __syncwarp();
