@@ -6,6 +6,8 @@ use crate::wavefront::CudaPolicy;
 /// Columns of a ring between warps and of the ring of column inputs, as in `strip.cuh`.
 const RING: u32 = 512;
 const INPUTS: u32 = 4096;
+/// Columns between two looks for a new record.
+const WINDOW: u32 = 128;
 /// The largest cell a lane can hand on.
 const MAX_CELL: usize = 16;
 
@@ -50,7 +52,7 @@ impl CudaPolicy {
                 "take 1 to 30 warps and 1 to 8 blocks",
             );
         }
-        if warps * (self.lag() + 2 * chunk) + 2 * RING > INPUTS {
+        if warps * (self.lag() + 2 * chunk) + WINDOW + 2 * RING > INPUTS {
             return refuse(
                 format!("{warps} warps of {columns} columns and chunks of {chunk}"),
                 "take fewer warps or columns, or shorter chunks: column inputs must outlive them",

@@ -13,8 +13,8 @@
 // Invariants: ring w holds columns [consumed[w], ready[w]) at most WW_RING of them; what lies
 // beyond the last row or column is computed and never kept.
 // Rows to blocks, one-way flags and the skew: PeerWave (Belviranli et al. 2015). The best cell's
-// position costs little on the way: a warp that sees a new record saves its registers of that
-// chunk, and replays the last record's chunk cell by cell when all is done.
+// position costs little on the way: a warp saves its registers every WINDOW columns, keeps those of the
+// window with its record, and replays that window cell by cell when all is done.
 //
 // Expects: ww_element, ww_cell, ww_row_input, ww_column_input, ww_score_type, ww_score(cell).
 #pragma once
@@ -32,7 +32,10 @@ constexpr int WARP_ROWS = 32 * K, BLOCK_ROWS = WARPS * WARP_ROWS;
 constexpr int FLAG_STRIDE = 8;
 constexpr int FAR = 0x7fffffff;
 static_assert(CHUNK % G == 0 && RING % CHUNK == 0 && G % SK == 0, "chunks are whole groups");
-static_assert(WARPS * (LAG + 2 * CHUNK) + 2 * RING <= INPUTS, "column inputs outlive all warps");
+// Columns between two looks for a new record: what a record costs is then seldom paid.
+constexpr int WINDOW = CHUNK < 128 ? 128 : CHUNK, WINDOW_CHUNKS = WINDOW / CHUNK;
+static_assert(WARPS * (LAG + 2 * CHUNK) + WINDOW + 2 * RING <= INPUTS,
+              "column inputs outlive all warps");
 
 using cell_t = ww_cell;
 using row_t = typename ww_element::Row;
@@ -56,9 +59,9 @@ struct ww_edges {
 };
 static_assert(sizeof(ww_arguments) == WW_ARGUMENTS_BYTES, "the host has the same layout");
 
-// Cells of a saved chunk: per lane its rows, the cell above-left and its last columns; then the
-// chunk's row above.
-constexpr int SAVED = WW_KEEP == WW_BEST ? 32 * (K + 1 + SK) + CHUNK : 1;
+// Cells of a saved window: per lane its rows, the cell above-left and its last columns, all as the
+// window finds them; then the window's row above.
+constexpr int SAVED = WW_KEEP == WW_BEST ? 32 * (K + 1 + SK) + WINDOW : 1;
 
 struct earlier {
     cell_t nw, n, w;
@@ -74,7 +77,7 @@ struct __align__(16) shared_state {
     cell_t rings[WARPS + 1][RING];
     column_t inputs[INPUTS + CHUNK];  // the first CHUNK again behind the last: no wrap in a chunk
     int ready[WARPS + 1], consumed[WARPS + 1];
-    cell_t saved[WARPS][SAVED];        // the chunk of each warp's record
+    cell_t saved[WARPS][2][SAVED];     // each warp's present window, and that of its record
     rank_t records[WARPS], others;     // each warp's record; the greatest of the grid, lately
 };
 
@@ -122,18 +125,18 @@ __device__ __forceinline__ int wait_shared(const int* flag, int wanted, const ww
     }
 }
 
-// What a saved chunk's replay needs; by value, so that nothing of the walker lives in memory.
-struct saved_chunk {
+// What a saved window's replay needs; by value, so that nothing of the walker lives in memory.
+struct saved_window {
     const cell_t* cells;
     const ww_row_input* rows;
     const ww_column_input* columns;
     int row_count, column_count;
     int first_row;  // this lane's
-    int chunk;
+    int first_column;  // lane 0's
 };
 
-// The best cell of a saved chunk. Called by whole warps, seldom.
-__device__ __noinline__ candidate replay(const saved_chunk saved, const ww_element f, int lane) {
+// The best cell of a saved window. Called by whole warps, seldom.
+__device__ __noinline__ candidate replay(const saved_window saved, const ww_element f, int lane) {
     cell_t h[K], corner = saved.cells[32 * K + lane], bottom[SK];
     row_t inputs[K];
 #pragma unroll
@@ -146,8 +149,8 @@ __device__ __noinline__ candidate replay(const saved_chunk saved, const ww_eleme
     for (int u = 0; u < SK; u++) bottom[u] = saved.cells[32 * (K + 1 + u) + lane];
     candidate best{0, 0, FAR, FAR};
 #pragma unroll 1
-    for (int m = 0; m < CHUNK / SK; m++) {
-        const int first = CHUNK * saved.chunk + SK * (m - lane);
+    for (int m = 0; m < WINDOW / SK; m++) {
+        const int first = saved.first_column + SK * (m - lane);
         cell_t top[SK];
 #pragma unroll
         for (int u = 0; u < SK; u++) {
@@ -188,7 +191,7 @@ struct walker {
     shared_state& S;
     const int lane, warp;
     // This tile-row.
-    int strip, row0, chunks_in;
+    int row0, chunks_in, chunks;
     bool ragged, publishes;
     row_t inputs[K];
     cell_t h[K], corner, bottom[SK];
@@ -197,14 +200,17 @@ struct walker {
     column_t column[G];
     int ready, room;
     bool fetched;  // whether `above` and `column` are the next chunk's
-    // The record of this warp, the same in all lanes, and its chunk.
+    // Per row the greatest score of the present window, and which half of `saved` is its.
+    ww_score_type best[K];
+    int half;
+    // The record of this warp, the same in all lanes, and the column that its window begins at.
     rank_t record;
-    int record_row, record_chunk;
+    int record_row, record_column;
 
     __device__ __forceinline__ walker(const ww_arguments& A, const ww_watchdog& dog,
                                       const ww_edges& edges, const ww_element& f, shared_state& S,
                                       int lane, int warp)
-        : A(A), dog(dog), edges(edges), f(f), S(S), lane(lane), warp(warp), record(0), record_row(FAR), record_chunk(0) {}
+        : A(A), dog(dog), edges(edges), f(f), S(S), lane(lane), warp(warp), half(0), record(0), record_row(FAR), record_column(0) {}
 
     __device__ __forceinline__ row_t row_input(int row) const {
         return f.row(row < A.row_count ? A.rows[row] : ww_row_input{});
@@ -236,7 +242,7 @@ struct walker {
     template <bool EDGE>
     __device__ __forceinline__ void columns(int first, int first_in_group,
                                             const cell_t (&top)[SK],
-                                            const column_t (&in)[SK], ww_score_type (&best)[K]) {
+                                            const column_t (&in)[SK]) {
 #pragma unroll
         for (int u = 0; u < SK; u++) {
             cell_t nw = corner, n = top[u];
@@ -268,22 +274,13 @@ struct walker {
     }
 
     template <bool EDGE> __device__ __forceinline__ bool chunk(int c) {
-        // As the chunk finds it, should it hold a record.
-        cell_t h_before[K], corner_before = corner, bottom_before[SK];
-        if constexpr (WW_KEEP == WW_BEST) {
-#pragma unroll
-            for (int r = 0; r < K; r++) h_before[r] = h[r];
-#pragma unroll
-            for (int u = 0; u < SK; u++) bottom_before[u] = bottom[u];
-        }
+        if (WW_KEEP == WW_BEST && c % WINDOW_CHUNKS == 0) open_window();
         const int written = CHUNK * (c + 1) - LAG;  // columns of the bottom row after this chunk
         if (publishes && written > room) {
             room = wait_shared<40>(&S.consumed[warp + 1], written - RING, dog, 2001 + warp);
             if (room < 0) return false;
             room += RING;
         }
-        // A maximum a row, which costs no more than one in all and tells the row.
-        const rank_t others = *(volatile rank_t*)&S.others;
         if (!fetched) {
             if (ready < needed(c)) {
                 ready = wait_shared<0>(&S.ready[warp], needed(c), dog, 1000 + warp);
@@ -294,9 +291,6 @@ struct walker {
         // If the next chunk is there by now, its first group is fetched before this one's last is
         // computed; waiting for that would add a chunk to the lag.
         if (ready < needed(c + 1)) ready = load_acquire_shared(&S.ready[warp]);
-        ww_score_type best[K];
-#pragma unroll
-        for (int r = 0; r < K; r++) best[r] = lowest<ww_score_type>::value();
         constexpr int GROUPS = CHUNK / G;
         constexpr int UNROLL = G * K >= 32 ? 2 : GROUPS;
 #pragma unroll UNROLL
@@ -328,39 +322,26 @@ struct walker {
                 }
                 const int first = CHUNK * c + G * g + SK * (m - lane);
                 if (!EDGE || (first >= 0 && first < A.column_count))
-                    columns<EDGE>(first, m * SK, top, in, best);
+                    columns<EDGE>(first, m * SK, top, in);
                 if (lane == 31)
                     store_vector<SK>(&S.rings[warp + 1][first & (RING - 1)], bottom);
             }
         }
         if (lane == 31 && written > 0)
             store_in_order_shared(&S.ready[warp + 1], min(written, A.column_count));
-        if constexpr (WW_KEEP == WW_BEST) {
-            if (ragged) {
-#pragma unroll
-                for (int r = 0; r < K; r++)
-                    if (row0 + r >= A.row_count) best[r] = lowest<ww_score_type>::value();
-            }
-            ww_score_type greatest = best[0];
-#pragma unroll
-            for (int r = 1; r < K; r++) greatest = greater(greatest, best[r]);
-            const rank_t rank = rank_of(greatest);
-            bool better = rank > record;
-            if (rank == record && rank != 0 && row0 < record_row)
-                better = row_of(best, greatest) < record_row;
-            if (__any_sync(~0u, better && rank >= others))
-                remember(c, better ? rank : 0, row_of(best, greatest), h_before, corner_before,
-                         bottom_before);
-        }
-        if (lane == 0 && c < chunks_in) store_in_order_shared(&S.consumed[warp], CHUNK * (c + 1));
+        const bool closes = WW_KEEP == WW_BEST
+            && (c % WINDOW_CHUNKS == WINDOW_CHUNKS - 1 || c + 1 == chunks);
+        if (closes) close_window(c / WINDOW_CHUNKS * WINDOW);
+        // The ring keeps the window's row above until the window is closed.
+        if (lane == 0 && (WW_KEEP != WW_BEST || closes))
+            store_in_order_shared(&S.consumed[warp], CHUNK * (c + 1));
         return true;
     }
 
     __device__ __forceinline__ int index() const { return blockIdx.x * WARPS + warp; }
 
     // The first row with this score.
-    __device__ __forceinline__ int row_of(const ww_score_type (&best)[K],
-                                          ww_score_type score) const {
+    __device__ __forceinline__ int row_of(ww_score_type score) const {
         int row = row0;
 #pragma unroll
         for (int r = K - 1; r >= 0; r--)
@@ -368,29 +349,49 @@ struct walker {
         return row;
     }
 
-    // A chunk holds a new record, or an old one further up: saves what replaying it takes.
-    __device__ __forceinline__ void remember(int c, rank_t rank, int row,
-                                             const cell_t (&h_before)[K],
-                                             const cell_t& corner_before,
-                                             const cell_t (&bottom_before)[SK]) {
+    // Saves what replaying the window takes, should it hold the record.
+    __device__ __forceinline__ void open_window() {
+        cell_t* saved = S.saved[warp][half];
+#pragma unroll
+        for (int r = 0; r < K; r++) saved[32 * r + lane] = h[r];
+        saved[32 * K + lane] = corner;
+#pragma unroll
+        for (int u = 0; u < SK; u++) saved[32 * (K + 1 + u) + lane] = bottom[u];
+        // A maximum a row, which costs no more than one in all and tells the row.
+#pragma unroll
+        for (int r = 0; r < K; r++) best[r] = lowest<ww_score_type>::value();
+    }
+
+    // Keeps the window that begins at `column` if it holds a new record, or an old one further up.
+    __device__ __forceinline__ void close_window(int column) {
+        const rank_t others = *(volatile rank_t*)&S.others;
+        if (ragged) {
+#pragma unroll
+            for (int r = 0; r < K; r++)
+                if (row0 + r >= A.row_count) best[r] = lowest<ww_score_type>::value();
+        }
+        ww_score_type greatest = best[0];
+#pragma unroll
+        for (int r = 1; r < K; r++) greatest = greater(greatest, best[r]);
+        rank_t rank = rank_of(greatest);
+        bool better = rank > record;
+        if (rank == record && rank != 0 && row0 < record_row)
+            better = row_of(greatest) < record_row;
+        if (!__any_sync(~0u, better && rank >= others)) return;
+        if (!better) rank = 0;
         record = greatest_of_warp(rank);
         // Rows ascend with lanes.
-        record_row = __shfl_sync(~0u, row, __ffs(__ballot_sync(~0u, rank == record)) - 1);
-        record_chunk = c;
-        cell_t* saved = S.saved[warp];
-#pragma unroll
-        for (int r = 0; r < K; r++) saved[32 * r + lane] = h_before[r];
-        saved[32 * K + lane] = corner_before;
-#pragma unroll
-        for (int u = 0; u < SK; u++) saved[32 * (K + 1 + u) + lane] = bottom_before[u];
-        for (int j = lane; j < CHUNK; j += 32)
-            saved[32 * (K + 1 + SK) + j] = S.rings[warp][(CHUNK * c + j) & (RING - 1)];
+        const int first_lane = __ffs(__ballot_sync(~0u, rank == record)) - 1;
+        record_row = __shfl_sync(~0u, row_of(greatest), first_lane);
+        record_column = column;
+        for (int j = lane; j < WINDOW; j += 32)
+            S.saved[warp][half][32 * (K + 1 + SK) + j] = S.rings[warp][(column + j) & (RING - 1)];
+        half ^= 1;
         if (lane == 0) *(volatile rank_t*)&S.records[warp] = record;
     }
 
     // All chunks of tile-row `s`, of which this warp has rows inside the domain.
     __device__ __forceinline__ bool walk(int s, bool last_strip, int active) {
-        strip = s;
         const int warp_row = (s * WARPS + warp) * WARP_ROWS;
         row0 = warp_row + lane * K;
         // Warps above hand their bottom row on; so does the last of a tile-row that is not the last.
@@ -407,7 +408,7 @@ struct walker {
         ready = 0;
         room = RING;
         chunks_in = (A.column_count + CHUNK - 1) / CHUNK;
-        const int chunks = (A.column_count + LAG + CHUNK - 1) / CHUNK;
+        chunks = (A.column_count + LAG + CHUNK - 1) / CHUNK;
         const int ramp = min((LAG + CHUNK - 1) / CHUNK, chunks);
         // Whole chunks without a cell that is checked: not the last column, if it is kept.
         const int checked = WW_KEEP == WW_LAST_COLUMN;
@@ -428,8 +429,8 @@ struct walker {
         candidate best{0, 0, 0, 0};
         if (record != 0 && record >= *(volatile rank_t*)&S.others) {
             const int first_row = record_row / WARP_ROWS * WARP_ROWS + lane * K;
-            const saved_chunk saved{S.saved[warp], A.rows, A.columns,
-                                    A.row_count, A.column_count, first_row, record_chunk};
+            const saved_window saved{S.saved[warp][half ^ 1], A.rows, A.columns, A.row_count,
+                                     A.column_count, first_row, record_column};
             __syncwarp();
             best = replay(saved, f, lane);
         }
