@@ -97,3 +97,13 @@ impl Error {
         Self::File { path: path.into(), what: what.to_string(), remedy: remedy.into() }
     }
 }
+
+/// What a thread that the system does not grant becomes.
+pub(crate) fn no_thread(stage: &str, error: &std::io::Error) -> Error {
+    Error::Device {
+        stage: stage.into(),
+        device: "this host".into(),
+        what: format!("no thread to be had: {error}"),
+        remedy: "raise the limit on processes (`ulimit -u`), or use fewer threads or ranks".into(),
+    }
+}

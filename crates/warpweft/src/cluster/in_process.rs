@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::transport::{Tag, Transport};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, no_thread};
 
 /// What all ranks share.
 struct Exchange {
@@ -155,10 +155,20 @@ pub fn in_process_all<T: Send>(
         outcome
     };
     std::thread::scope(|scope| {
-        let one = &one;
-        let threads: Vec<_> = (0..ranks).map(|rank| scope.spawn(move || one(rank))).collect();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<T>>| {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let (one, exchange) = (&one, &exchange);
+        let spawn = |rank: usize| {
+            let named = std::thread::Builder::new().name(format!("rank {rank}"));
+            named.spawn_scoped(scope, move || one(rank)).map_err(|error| {
+                let error = no_thread(&format!("starting rank {rank} of {ranks}"), &error);
+                exchange.abort(rank, &error.to_string());
+                exchange.state().ended[rank] = true;
+                exchange.changed.notify_all();
+                error
+            })
+        };
+        let threads: Vec<_> = (0..ranks).map(spawn).collect();
+        let join = |thread: Result<std::thread::ScopedJoinHandle<'_, Result<T>>>| {
+            thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
         threads.into_iter().map(join).collect()
     })

@@ -140,18 +140,21 @@ pub fn compile_all(cache: &Cache, requests: &[Request], threads: usize) -> Vec<R
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<Result<Cubin>>>> =
         requests.iter().map(|_| Mutex::new(None)).collect();
-    std::thread::scope(|scope| {
-        for _ in 0..threads.clamp(1, requests.len().max(1)) {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(request) = requests.get(index) else { break };
-                    let Request { name, source, arch, options } = request;
-                    let result = compile_in(cache, source, name, arch, options);
-                    *results[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-                }
-            });
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(request) = requests.get(index) else { break };
+            let Request { name, source, arch, options } = request;
+            let result = compile_in(cache, source, name, arch, options);
+            *results[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
         }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads.min(requests.len()) {
+            // A thread that is refused only leaves more for the others, this one among them.
+            let _ = std::thread::Builder::new().name("compiler".into()).spawn_scoped(scope, work);
+        }
+        work();
     });
     let taken = results.into_iter().zip(requests).map(|(result, request)| {
         let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);

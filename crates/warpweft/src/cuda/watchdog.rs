@@ -89,6 +89,9 @@ impl Watchdog {
     /// # Errors
     /// [`Error::Device`] with stage "waiting" that says which block waited for which flag, when a
     /// kernel reported; the same with the time when `limit` passed and nobody did; the driver's.
+    /// Blocks that wait in `ww_wait` end by themselves. A kernel that hangs elsewhere is still
+    /// running then, and dropping memory it may use, or its stream, blocks until it ends: the
+    /// driver frees nothing under a kernel. Report the error and end the process.
     pub fn wait(&self, stream: &Stream, limit: Duration) -> Result<()> {
         let done = Event::new(stream.device())?;
         stream.record(&done)?;

@@ -14,7 +14,7 @@ use super::run::{Distribution, run_watched};
 use super::search::Search;
 use super::{deepest_feasible, fewest_dependences};
 use crate::element::Fields;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, no_thread};
 use crate::grid::Volume;
 use crate::machine::Machine;
 use crate::report::{Quantity, Report};
@@ -22,7 +22,7 @@ use crate::report::{Quantity, Report};
 /// How many ranks, and how they are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ranks<const D: usize> {
-    /// Number of ranks, at least 1.
+    /// Number of ranks, 1 to 1024.
     pub count: usize,
     /// Parts along each axis; if `None`, what cuts fewest dependences.
     pub grid: Option<[usize; D]>,
@@ -30,6 +30,8 @@ pub struct Ranks<const D: usize> {
     pub depth: Option<usize>,
 }
 
+/// Ranks of one process: each is a thread with workers of its own, and hosts have fewer cores.
+const MOST: usize = 1024;
 /// Deepest zone a search may ask for.
 const DEEPEST: usize = 16;
 /// A rank that is alive but says nothing for this long is given up.
@@ -65,10 +67,13 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let watch = Watch { done: &done, stop: run.interrupt, every: (tick as u64).max(1) };
         // A user's progress function stays on the user's thread.
         let outcome = std::thread::scope(|scope| {
-            let ranks = scope.spawn(|| {
+            let all = || {
                 let (deadline, watch) = (DEADLINE, &watch);
                 run_watched(self, volume, steps, &distribution, policy, &cores, deadline, watch)
-            });
+            };
+            let named = std::thread::Builder::new().name("ranks".into());
+            let ranks = named.spawn_scoped(scope, all);
+            let ranks = ranks.map_err(|error| no_thread("starting ranks", &error))?;
             while !ranks.is_finished() {
                 if let Some(progress) = run.progress {
                     progress(done.load(Ordering::Relaxed), steps);
@@ -123,7 +128,15 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     fn distribution(&self, extents: [usize; D], ranks: &Ranks<D>) -> Result<Distribution<D>> {
         self.check(extents)?;
         let (stages, boundaries) = (footprints(&self.stages), self.boundaries);
-        let parts = ranks.grid.map_or(ranks.count, |grid| grid.iter().product());
+        let product =
+            |grid: [usize; D]| grid.iter().fold(1, |all: usize, &n| all.saturating_mul(n));
+        let parts = ranks.grid.map_or(ranks.count, product);
+        if ranks.count > MOST {
+            return Err(Error::spec(
+                format!("{} ranks in one process", ranks.count),
+                format!("use {MOST} or fewer: one a core is best"),
+            ));
+        }
         if ranks.count == 0 || parts != ranks.count {
             return Err(Error::spec(
                 format!("{} ranks on a grid of {parts} parts", ranks.count),

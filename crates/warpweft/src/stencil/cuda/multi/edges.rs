@@ -6,8 +6,10 @@ use super::policy::Layers;
 use crate::cuda::{Buffer, Stream, Watchdog};
 use crate::error::{Error, Result};
 
-/// How long a tile waits for its neighbour before it gives up.
-const TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a tile waits for its neighbour before it gives up. Long, because what a tile waits for
+/// includes the other slab's host thread: on a host that swaps or has more threads than cores that
+/// may stand still for seconds without anything being wrong. Only failures pay for it.
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// Words of a line of the L2 cache: what different devices write lies in different lines.
 const LINE: usize = 32;
 

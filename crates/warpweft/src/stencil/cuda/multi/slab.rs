@@ -303,7 +303,7 @@ impl Slab {
 
     fn launch(&self, queued: &Queued) -> Result<()> {
         // SAFETY: arguments point to arrays and flags of this slab and its neighbours, which live as
-        // long as the executor that has them all; dropping an array waits for its device.
+        // long as the executor that has them all and waits for all devices before it drops any.
         unsafe { queued.launch(&self.stream) }
     }
 

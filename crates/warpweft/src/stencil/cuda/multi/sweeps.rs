@@ -5,7 +5,7 @@ use super::policy::{Exchange, MultiCudaPolicy};
 use super::slab::{Problem, Slab, StageLaunch};
 use crate::cuda::{Cubin, Device, Event, Options, compile};
 use crate::element::Fields;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, no_thread};
 use crate::grid::Volume;
 use crate::stencil::cuda::sweeps::tools_text;
 use crate::stencil::cuda::text::{edged_step_text, step_text};
@@ -78,6 +78,7 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
         let marks = marks.collect::<Result<_>>()?;
         let notes = compiled.iter().flat_map(|(_, cubins)| cubins).flat_map(|it| &it.notes);
         let notes = notes.cloned().collect();
+        // From here on dropping waits for all devices; before, no slab knows of another.
         let mut sweeps = Self { problem, state: 0, marks, slabs, notes };
         sweeps.check_residency()?;
         for part in 0..sweeps.slabs.len() {
@@ -181,16 +182,20 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
             return slab.run(steps, state).map(|()| end);
         }
         std::thread::scope(|scope| {
-            let running: Vec<_> = self
-                .slabs
-                .iter_mut()
-                .map(|slab| scope.spawn(move || slab.run(steps, state)))
-                .collect();
+            // Slabs whose thread is refused leave the others waiting until their time is up.
+            let spawn = |slab| {
+                let named = std::thread::Builder::new().name("launches".into());
+                named.spawn_scoped(scope, move || Slab::run(slab, steps, state))
+            };
+            let running: Vec<_> = self.slabs.iter_mut().map(spawn).collect();
             let mut outcome = Ok(());
             for thread in running {
-                let of_slab = thread.join().unwrap_or_else(|_| {
-                    Err(Error::spec("a launching thread panicked", "report this as a defect"))
-                });
+                let of_slab = match thread {
+                    Ok(thread) => thread.join().unwrap_or_else(|_| {
+                        Err(Error::spec("a launching thread panicked", "report this as a defect"))
+                    }),
+                    Err(error) => Err(no_thread("launching on several GPUs", &error)),
+                };
                 outcome = outcome.and(of_slab);
             }
             outcome.map(|()| end)
@@ -342,6 +347,17 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for MultiCudaSweeps<S, D> {
 
     fn store(&mut self, volume: &mut Volume<S, D>) -> Result<()> {
         self.slabs.iter().try_for_each(|slab| slab.store(&self.problem, self.state, volume))
+    }
+}
+
+impl<S: Fields, const D: usize> Drop for MultiCudaSweeps<S, D> {
+    /// Waits for every device before any array goes: freeing one waits for its own device alone,
+    /// and a neighbour's kernel may still store into it or set its flags.
+    fn drop(&mut self) {
+        for slab in &self.slabs {
+            // After a failure here the others are waited for all the same.
+            let _ = slab.stream.synchronize();
+        }
     }
 }
 
