@@ -1,6 +1,7 @@
 //! Launching kernels: how many blocks of how many threads, with which arguments.
 
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 
 use cudarc::driver::sys;
 use cudarc::driver::sys::CUlaunchAttributeID as Id;
@@ -60,7 +61,8 @@ impl Launch {
 #[derive(Clone, Debug, Default)]
 pub struct Args {
     // Sixteen-byte words: the alignment of every parameter but tensor maps, which are copied.
-    words: Vec<u128>,
+    // Not all bytes need be initialised: structs have padding, which nobody looks at.
+    words: Vec<MaybeUninit<u128>>,
     starts: Vec<usize>,
 }
 
@@ -97,12 +99,26 @@ impl Args {
         for chunk in bytes.chunks(16) {
             let mut word = [0; 16];
             word[..chunk.len()].copy_from_slice(chunk);
-            self.words.push(u128::from_ne_bytes(word));
+            self.words.push(MaybeUninit::new(u128::from_ne_bytes(word)));
         }
         if bytes.is_empty() {
             // An empty C++ struct has one byte.
-            self.words.push(0);
+            self.words.push(MaybeUninit::zeroed());
         }
+        self.starts.len() - 1
+    }
+
+    /// Adds the `bytes` bytes at `from`, those of a struct with any padding that it may have.
+    ///
+    /// # Safety
+    /// So many bytes must be readable there; they need not be initialised.
+    pub(crate) unsafe fn opaque(&mut self, from: *const c_void, bytes: usize) -> usize {
+        let start = self.words.len();
+        self.starts.push(start);
+        self.words.resize(start + bytes.div_ceil(16).max(1), MaybeUninit::zeroed());
+        let to = self.words[start..].as_mut_ptr().cast::<MaybeUninit<u8>>();
+        // SAFETY: room was made for so many bytes just now, and the caller vouches for the source.
+        unsafe { std::ptr::copy_nonoverlapping(from.cast(), to, bytes) };
         self.starts.len() - 1
     }
 
@@ -118,8 +134,10 @@ impl Args {
     pub fn set<T: Plain>(&mut self, index: usize, value: T) {
         let start = self.starts[index];
         let end = self.starts.get(index + 1).copied().unwrap_or(self.words.len());
-        let to = &mut bytes_of_words(&mut self.words[start..end])[..size_of::<T>()];
-        to.copy_from_slice(bytes_of(std::slice::from_ref(&value)));
+        let words = &mut self.words[start..end];
+        assert!(size_of::<T>() <= size_of_val(words), "argument {index} has fewer bytes");
+        // SAFETY: just checked to fit; words are aligned for bytes.
+        unsafe { words.as_mut_ptr().cast::<T>().write_unaligned(value) };
     }
 
     /// Replaces argument `index` by a pointer to the buffer's memory.
@@ -144,11 +162,6 @@ impl Args {
         let at = |&start: &usize| self.words[start..].as_ptr().cast_mut().cast();
         self.starts.iter().map(at).collect()
     }
-}
-
-fn bytes_of_words(words: &mut [u128]) -> &mut [u8] {
-    // SAFETY: integers have no padding, and any bytes make integers.
-    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
 }
 
 impl Stream {
@@ -229,5 +242,46 @@ impl Stream {
         let launch = Launch { cooperative: true, ..launch };
         // SAFETY: the caller's contract is the same.
         unsafe { self.launch(kernel, launch, args) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn structs_keep_their_members_whatever_their_padding() {
+        #[repr(C)]
+        struct Padded {
+            small: u8,
+            large: u64,
+            last: u8,
+        }
+        let value = Padded { small: 7, large: u64::MAX - 2, last: 9 };
+        let mut args = Args::new();
+        let first = args.value(1u32);
+        // SAFETY: a struct that lives.
+        let blob = unsafe { args.opaque((&raw const value).cast(), size_of::<Padded>()) };
+        let last = args.value(5u16);
+        args.set(first, 3u32);
+        args.set(last, 6u16);
+        let pointers = args.clone().pointers().len();
+        assert_eq!((first, blob, last, pointers), (0, 1, 2, 3));
+        let pointers = args.pointers();
+        // SAFETY: each argument was written above with a value of the type read.
+        unsafe {
+            assert_eq!(*pointers[0].cast::<u32>(), 3);
+            let found = &*pointers[1].cast::<Padded>();
+            assert_eq!((found.small, found.large, found.last), (7, u64::MAX - 2, 9));
+            assert_eq!(*pointers[2].cast::<u16>(), 6);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "has fewer bytes")]
+    fn a_larger_value_does_not_fit() {
+        let mut args = Args::new();
+        args.value(1u32);
+        args.set(0, [0u64; 3]);
     }
 }

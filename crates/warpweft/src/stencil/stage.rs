@@ -8,7 +8,15 @@ use crate::element::{Fields, Near, Unit};
 
 /// An element function behind a pointer: everything after the spec works on these, so plans and
 /// executors are compiled once and only the innermost loops once per element.
-pub trait Stage<S: Fields, const D: usize>: Send + Sync {
+///
+/// Every [`StencilElement`] is one; there is no need to write another.
+///
+/// # Safety
+/// Executors access memory by what a stage says of itself: [`Stage::taps`] must list every read and
+/// [`Stage::writes`] every field assigned, the same at every call; [`Stage::slab`] may access nothing
+/// beyond those; [`Stage::parameters`] must point to [`Stage::parameters_size`] readable bytes for as
+/// long as the stage lives; and the text of [`Stage::cuda`] must keep to the same taps and fields.
+pub unsafe trait Stage<S: Fields, const D: usize>: Send + Sync {
     /// The function's name.
     fn name(&self) -> &'static str;
     /// Every read.
@@ -45,7 +53,9 @@ pub trait Stage<S: Fields, const D: usize>: Send + Sync {
     }
 }
 
-impl<E: StencilElement<D>, const D: usize> Stage<E::State, D> for E {
+// SAFETY: implementing `StencilElement` is unsafe for the same promises, and the parameters are the
+// bytes of the element itself.
+unsafe impl<E: StencilElement<D>, const D: usize> Stage<E::State, D> for E {
     fn name(&self) -> &'static str {
         E::NAME
     }

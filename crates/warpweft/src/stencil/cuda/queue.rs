@@ -178,15 +178,9 @@ pub(super) fn element_argument<S: Fields, const D: usize>(
     args: &mut Args,
     stage: &dyn Stage<S, D>,
 ) {
-    let mut bytes = vec![0u8; stage.parameters_size()];
-    if bytes.is_empty() {
-        return;
+    let size = stage.parameters_size();
+    if size > 0 {
+        // SAFETY: a stage promises that so many bytes are there.
+        unsafe { args.opaque(stage.parameters(), size) };
     }
-    // SAFETY: the stage says that so many bytes are there; where the struct has padding, the
-    // kernel doesn't look at it.
-    unsafe {
-        let from = stage.parameters().cast::<u8>();
-        std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), bytes.len());
-    }
-    args.blob(&bytes, 16);
 }

@@ -6,7 +6,7 @@ use crate::element::Fields;
 use crate::error::Result;
 
 /// An executor whose cells other parts may read and write between sweeps.
-pub trait HaloExecutor<S: Fields, const D: usize>: SweepExecutor<S, D> {
+pub(crate) trait HaloExecutor<S: Fields, const D: usize>: SweepExecutor<S, D> {
     /// Appends the present cells of one field in `region` to `to`, in row-major order.
     ///
     /// # Errors
@@ -14,7 +14,8 @@ pub trait HaloExecutor<S: Fields, const D: usize>: SweepExecutor<S, D> {
     fn read(&mut self, field: usize, region: Region<D>, to: &mut Vec<u8>) -> Result<()>;
 
     /// Replaces the present cells of one field in `region`. The bytes must come from
-    /// [`HaloExecutor::read`] of an executor of the same cells.
+    /// [`HaloExecutor::read`] of an executor of the same cells: not every byte is a `bool`, which is
+    /// why this is no public interface.
     ///
     /// # Errors
     /// As [`HaloExecutor::read`]; a wrong number of bytes.
