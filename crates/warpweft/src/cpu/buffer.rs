@@ -2,6 +2,7 @@
 
 use super::Pool;
 use crate::error::{Error, Result};
+use crate::machine::available_memory;
 
 /// Huge pages: one TLB entry for 2 MiB instead of 512.
 const HUGE: usize = 2 << 20;
@@ -90,14 +91,6 @@ impl Drop for Buffer {
         // SAFETY: the mapping was made in `zeroed` and nothing refers to it any more.
         unsafe { libc::munmap(self.map.cast(), self.mapped) };
     }
-}
-
-/// Bytes of host memory that can be taken without swapping, if the system tells.
-pub fn available_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib * 1024)
 }
 
 #[cfg(all(test, not(loom)))]

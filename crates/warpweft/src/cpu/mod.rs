@@ -15,7 +15,7 @@ mod sync;
 
 pub use abort::{Abort, Aborted};
 pub use barrier::Barrier;
-pub use buffer::{Buffer, available_memory};
+pub use buffer::Buffer;
 pub use pool::{Pool, Worker, WorkerPanic};
 pub use progress::Progress;
 pub use simd::Simd;

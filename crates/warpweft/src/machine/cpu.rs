@@ -217,6 +217,17 @@ fn parse_size(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
+/// Bytes of host memory that this process can take without swapping, if the system tells: what the
+/// machine has left, or what control groups leave of it.
+pub fn available_memory() -> Option<u64> {
+    available_in(Path::new("/"))
+}
+
+fn available_in(root: &Path) -> Option<u64> {
+    let memory = memory(root, &cgroup::Limits::read(root));
+    (memory.total > 0).then_some(memory.available)
+}
+
 fn memory(root: &Path, limits: &cgroup::Limits) -> Memory {
     let info = read(&root.join("proc/meminfo")).unwrap_or_default();
     let bytes = |key: &str| {
@@ -308,6 +319,7 @@ mod tests {
         assert_eq!(cpu.caches, caches);
         assert_eq!((cpu.quota, cpu.threads()), (Some(1.5), 1));
         assert_eq!(cpu.memory, Memory { total: 512_000, available: 512_000 - 102_400 + 40_960 });
+        assert_eq!(available_in(root.path()), Some(512_000 - 102_400 + 40_960));
         assert!(notes[0].contains("1.5 of its 3 cores"), "{notes:?}");
     }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 
-pub use cpu::{Caches, Cpu, Memory, Node};
+pub use cpu::{Caches, Cpu, Memory, Node, available_memory};
 pub use gpu::{Gpu, Link};
 pub use probe::{CpuProbe, GpuProbe, PairProbe, Probe, probe, probed, probed_in};
 

@@ -198,7 +198,7 @@ fn cells<E: WavefrontElement>(count: usize) -> Result<Vec<E::Cell>> {
     cells.try_reserve_exact(count).map_err(|_| Error::Memory {
         whose: "host".into(),
         needed: (count * size_of::<E::Cell>()) as u64,
-        available: crate::cpu::available_memory().unwrap_or(0),
+        available: crate::machine::available_memory().unwrap_or(0),
         remedy: "keep the best cell or the last row".into(),
     })?;
     cells.resize(count, E::Cell::default());
