@@ -21,8 +21,3 @@ pub fn listen() {
 pub fn flag() -> &'static AtomicBool {
     &STOP
 }
-
-/// Whether Ctrl-C was pressed.
-pub fn pressed() -> bool {
-    STOP.load(Ordering::Relaxed)
-}

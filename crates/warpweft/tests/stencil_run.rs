@@ -57,6 +57,25 @@ fn it_stops_where_the_reference_does() {
 }
 
 #[test]
+fn it_stops_at_a_checked_step_alone() {
+    let machine = Machine::detect().unwrap();
+    let free = Stencil::of(diffuse(0.2)).boundary(Boundary::Neumann);
+    let (mut found, mut expect) = (spot(), spot());
+    let every_step = free.clone().until(Residual::Sum, 1e-1);
+    let first = every_step.run_with(&mut found, Steps(1000), &machine, &on_cores()).unwrap().done;
+    let every = 7;
+    let stencil = free.clone().until_every(Residual::Sum, 1e-1, every);
+    let done = reference(&stencil, &mut expect, 1000).unwrap();
+    let mut found = spot();
+    let report = stencil.run_with(&mut found, Steps(1000), &machine, &on_cores()).unwrap();
+    assert_eq!((report.done, report.done), (done, first.next_multiple_of(every)));
+    assert_eq!(found.as_slice(), expect.as_slice());
+    let never = free.until_every(Residual::Sum, 1e-1, 0);
+    let error = never.run_with(&mut found, Steps(1), &machine, &on_cores()).unwrap_err();
+    assert!(error.to_string().contains("every 1 or more steps"), "{error}");
+}
+
+#[test]
 fn an_interrupted_run_keeps_the_steps_it_did() {
     let stencil = Stencil::of(diffuse(0.2));
     let machine = Machine::detect().unwrap();

@@ -1,5 +1,6 @@
 //! The course of every run on a grid: initial state, run, check, files, outcome.
 
+use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,7 +17,6 @@ use super::outcome::Outcome;
 use super::progress::Progress;
 use crate::arguments::apply;
 use crate::device::need_memory;
-use crate::interrupt;
 use crate::output::note;
 use crate::plot;
 
@@ -63,7 +63,10 @@ pub fn run<T: Scalar, const D: usize>(
     let host = Host::ready(options)?;
     need_memory::<D>(cells, host.copies() * size_of::<T>() as u64, &host.machine)?;
     let stencil = match options.until {
-        Some(until) => endless.clone().until(until.0, until.1),
+        Some(until) => {
+            let every = options.check_every.map_or(1, NonZero::get);
+            endless.clone().until_every(until.0, until.1, every)
+        }
         None => endless.clone(),
     };
 
@@ -124,12 +127,12 @@ pub fn run<T: Scalar, const D: usize>(
             report.done,
             options.grid.boundary
         ),
+        interrupted: report.interrupted,
         report,
         answer,
         check,
         outputs: outputs.all().map(|path| path.display().to_string()).collect(),
         json: options.json,
-        interrupted: interrupt::pressed(),
     })
 }
 

@@ -42,6 +42,9 @@ pub struct Options {
     /// Stop early when a step's largest change is at most this; sum:X and squares:X add over cells.
     #[arg(long, value_name = "[NORM:]X")]
     pub until: Option<UntilChoice>,
+    /// Compare with --until after every so many steps only; the steps between run faster [default: 1].
+    #[arg(long, value_name = "N", requires = "until")]
+    pub check_every: Option<NonZero<u64>>,
     /// Print one JSON object instead of the report.
     #[arg(long)]
     pub json: bool,

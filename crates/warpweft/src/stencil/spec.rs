@@ -56,8 +56,15 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     }
 
     /// Stop early once the change of a step is small: `residual` ≤ `tolerance`, checked every step.
-    pub fn until(mut self, residual: Residual, tolerance: f64) -> Self {
-        self.until = Some(Until { residual, tolerance, every: 1 });
+    pub fn until(self, residual: Residual, tolerance: f64) -> Self {
+        self.until_every(residual, tolerance, 1)
+    }
+
+    /// As [`Stencil::until`], checked after every `every` steps only: the steps between run many at
+    /// a time, with temporal blocking. What is compared is the change of the checked step alone.
+    /// [`Stencil::check`] reports an `every` of 0.
+    pub fn until_every(mut self, residual: Residual, tolerance: f64, every: u64) -> Self {
+        self.until = Some(Until { residual, tolerance, every });
         self
     }
 
