@@ -1,8 +1,10 @@
 //! Under what name tuned policies of a stencil are kept.
 
+use sha2::{Digest, Sha256};
+
 use super::boundary::Boundary;
 use super::spec::Stencil;
-use crate::element::Fields;
+use crate::element::{Fields, Unit};
 use crate::machine::Machine;
 
 /// The key of a problem on `device` of `machine`: everything that a policy's speed depends on.
@@ -17,7 +19,13 @@ pub(super) fn key<S: Fields, const D: usize>(
         .iter()
         .map(|stage| {
             let radius = stage.radius();
-            format!("{} {} taps {radius:?}", stage.name(), stage.taps().len())
+            // Two elements of one name and shape must not take each other's entries.
+            let mut unit = Unit::new();
+            let functor = stage.cuda(&mut unit);
+            let all = format!("{functor}\n{:?}\n{:?}\n", stage.taps(), stage.writes());
+            let hash = Sha256::digest(all + &unit.source());
+            let hash: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+            format!("{} {} taps {radius:?} {hash}", stage.name(), stage.taps().len())
         })
         .collect();
     let fields: Vec<_> = S::FIELDS.iter().map(|field| field.kind.name()).collect();
@@ -39,5 +47,48 @@ fn kind(boundary: Boundary) -> &'static str {
         Boundary::Dirichlet(_) => "dirichlet",
         Boundary::Neumann => "neumann",
         Boundary::Mirror => "mirror",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::{DeviceType, Near, Unchecked};
+    use crate::stencil::{StencilElement, Tap};
+
+    /// Two elements of one name, told apart by `FAR` and by their text.
+    #[derive(Clone, Copy)]
+    struct Same<const FAR: isize>;
+
+    // SAFETY: TAPS lists the offsets read, and the struct has no members.
+    unsafe impl<const FAR: isize> StencilElement<2> for Same<FAR> {
+        type State = f32;
+        const NAME: &'static str = "Same";
+        const TAPS: &'static [Tap<2>] =
+            &[Tap { field: 0, offset: [0, FAR] }, Tap { field: 0, offset: [1, 1] }];
+        const WRITES: &'static [usize] = &[0];
+        fn cell(&self, u: Near<'_, f32, 2>, next: &mut f32) {
+            *next = u[[0, FAR]] + u[[1, 1]];
+        }
+        unsafe fn cell_unchecked(
+            &self,
+            u: <f32 as Fields>::Near<'_, Unchecked<2>, 2>,
+            next: &mut f32,
+        ) {
+            *next = u[[0, FAR]] + u[[1, 1]];
+        }
+        fn cuda(unit: &mut Unit) -> String {
+            <f32 as DeviceType>::cuda(unit)
+        }
+    }
+
+    #[test]
+    fn elements_of_one_name_and_shape_have_keys_of_their_own() {
+        let machine = Machine::detect().unwrap();
+        let of = |stencil: &Stencil<f32, 2>| key(stencil, [8, 8], &machine, "4 threads");
+        let [a, b] = [Stencil::of(Same::<0>), Stencil::of(Same::<1>)];
+        assert_eq!(a.radius(), b.radius());
+        assert_ne!(of(&a), of(&b));
+        assert_eq!(of(&a), of(&a.clone()));
     }
 }
