@@ -1,4 +1,6 @@
-//! Every tunable of a stencil run. Changes time, never results.
+//! Every tunable of a stencil run. Changes time, never results, with one exception:
+//! [`CudaPolicy::contraction`] lets a GPU round `a * b + c` once, which changes the last bits of
+//! floating-point results. Without it every policy gives the same bits.
 
 use serde::{Deserialize, Serialize};
 
@@ -93,7 +95,10 @@ pub struct CudaPolicy {
     pub prefetch: u32,
     /// Steps that one trip through memory advances; above 1 for [`CudaKernel::Pipeline`] alone.
     pub temporal_depth: u32,
-    /// Whether the compiler may contract multiply and add into one rounding.
+    /// Whether the compiler may contract multiply and add into one rounding. The only tunable that
+    /// changes bits: with `false` floating-point results are those of the CPU, with `true` (the
+    /// default) they differ by roundings, also from one skeleton to another. Integers
+    /// never differ.
     pub contraction: bool,
 }
 
