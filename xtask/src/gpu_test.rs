@@ -11,14 +11,27 @@ use crate::tally::Tally;
 /// Set for test programs that must fail, not skip, when there is no GPU.
 const NEED_GPU: (&str, &str) = ("WARPWEFT_NEED_GPU", "1");
 
+/// The test program that writes random functions, and where the one that runs them looks.
+const GENERATOR: &str = "translation_random-";
+const RUNNER: &str = "translation_gpu-";
+const OUT: &str = "WARPWEFT_RANDOM_OUT";
+/// How many functions a run on a GPU must see at least, and in how many compilations; both may be
+/// set from outside.
+const FUNCTIONS: (&str, &str) = ("WARPWEFT_RANDOM_FUNCTIONS", "10000");
+const SHARDS: (&str, &str) = ("WARPWEFT_RANDOM_SHARDS", "40");
+
 /// Runs every test program, ignored tests included, and `warpweft verify`.
 pub fn run(root: &Path) -> Result<bool, String> {
     nvrtc::provide(root);
     let programs = build(root)?;
-    let mut total = Tally::default();
-    for program in &programs.tests {
+    let folder = random_folder(root);
+    let mut total = generate(&programs, &folder)?;
+    for program in programs.carried() {
         let mut command = Command::new(&program.path);
-        command.args(["--include-ignored", "--show-output"]).current_dir(&program.package);
+        command.env(OUT, &folder).env(FUNCTIONS.0, told(FUNCTIONS));
+        // How many functions ran is worth seeing.
+        let output = if program.name.starts_with(RUNNER) { "--nocapture" } else { "--show-output" };
+        command.args(["--include-ignored", output]).current_dir(&program.package);
         command.env(NEED_GPU.0, NEED_GPU.1);
         total += tests(&program.name, &mut command)?;
     }
@@ -27,30 +40,87 @@ pub fn run(root: &Path) -> Result<bool, String> {
     Ok(total.failed == 0)
 }
 
-/// Copies the test programs and the command into `to`, with a script `run` that does the same.
+/// Copies the test programs, the random functions and the command into `to`, with a script `run`
+/// that does the same.
 pub fn pack(root: &Path, to: &Path) -> Result<bool, String> {
     let programs = build(root)?;
-    let told = |error: std::io::Error| format!("packing into {}: {error}", to.display());
-    fs::create_dir_all(to).map_err(told)?;
+    let folder = random_folder(root);
+    if generate(&programs, &folder)?.failed > 0 {
+        return Ok(false);
+    }
+    let failed = |error: std::io::Error| format!("packing into {}: {error}", to.display());
+    fs::create_dir_all(to).map_err(failed)?;
+    let shards = copy_shards(&folder, &to.join("random")).map_err(failed)?;
     let mut script = String::from(
         "#!/usr/bin/env bash\n# Runs the packed tests on this machine's GPUs; made by `cargo xtask gpu-test --pack`.\n\
-         cd \"$(dirname \"$0\")\" || exit 1\nexport WARPWEFT_NEED_GPU=1\nfailed=0\n",
+         cd \"$(dirname \"$0\")\" || exit 1\nexport WARPWEFT_NEED_GPU=1\n",
     );
-    for program in &programs.tests {
-        fs::copy(&program.path, to.join(&program.name)).map_err(told)?;
-        let line = format!("./{} --include-ignored || failed=1\n", program.name);
+    let functions = told(FUNCTIONS);
+    script.push_str(&format!("export {OUT}=\"$PWD/random\" {}={functions}\n", FUNCTIONS.0));
+    script.push_str("failed=0\n");
+    for program in programs.carried() {
+        fs::copy(&program.path, to.join(&program.name)).map_err(failed)?;
+        let shown = if program.name.starts_with(RUNNER) { " --nocapture" } else { "" };
+        let line = format!("./{} --include-ignored{shown} || failed=1\n", program.name);
         script.push_str(&line);
     }
-    fs::copy(&programs.command, to.join("warpweft")).map_err(told)?;
+    fs::copy(&programs.command, to.join("warpweft")).map_err(failed)?;
     script.push_str("./warpweft verify || failed=1\nexit $failed\n");
-    fs::write(to.join("run"), script).map_err(told)?;
+    fs::write(to.join("run"), script).map_err(failed)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(to.join("run"), fs::Permissions::from_mode(0o755)).map_err(told)?;
+        fs::set_permissions(to.join("run"), fs::Permissions::from_mode(0o755)).map_err(failed)?;
     }
-    println!("{} test programs and the command are in {}", programs.tests.len(), to.display());
+    println!(
+        "{} test programs, {shards} shards of random functions and the command are in {}",
+        programs.carried().count(),
+        to.display()
+    );
     Ok(true)
+}
+
+/// The value set from outside, or the default.
+fn told((name, default): (&str, &str)) -> String {
+    std::env::var(name).unwrap_or_else(|_| default.into())
+}
+
+fn random_folder(root: &Path) -> PathBuf {
+    root.join("target/gpu-test/random")
+}
+
+/// Has the functions written into `folder`, which is emptied first, and run as Rust and C++ here.
+fn generate(programs: &Programs, folder: &Path) -> Result<Tally, String> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    }
+    let generator = programs.tests.iter().find(|program| program.name.starts_with(GENERATOR));
+    let generator = generator.ok_or("there is no test program `translation_random`")?;
+    let mut command = Command::new(&generator.path);
+    command.args(["--include-ignored", "--show-output"]).current_dir(&generator.package);
+    for setting in [FUNCTIONS, SHARDS] {
+        command.env(setting.0, told(setting));
+    }
+    tests(&generator.name, command.env(OUT, folder))
+}
+
+/// Copies what a GPU needs of every shard, which is little of what lies there; how many there are.
+fn copy_shards(from: &Path, to: &Path) -> std::io::Result<usize> {
+    if to.exists() {
+        fs::remove_dir_all(to)?;
+    }
+    fs::create_dir_all(to)?;
+    let mut shards = 0;
+    for shard in fs::read_dir(from)? {
+        let shard = shard?;
+        let to = to.join(shard.file_name());
+        fs::create_dir_all(&to)?;
+        for name in ["source.cu", "cases.bin"] {
+            fs::copy(shard.path().join(name), to.join(name))?;
+        }
+        shards += 1;
+    }
+    Ok(shards)
 }
 
 struct Program {
@@ -62,6 +132,13 @@ struct Program {
 struct Programs {
     tests: Vec<Program>,
     command: PathBuf,
+}
+
+impl Programs {
+    /// All but the generator, which needs this host's compilers.
+    fn carried(&self) -> impl Iterator<Item = &Program> {
+        self.tests.iter().filter(|program| !program.name.starts_with(GENERATOR))
+    }
 }
 
 /// Builds all test programs and the release command.
@@ -144,6 +221,39 @@ mod tests {
         let tally = Tally { passed: 12, failed: 0, skipped: 3 };
         assert_eq!(last_line(&format!("heat ok\n{tally}\n")), Some(tally));
         assert_eq!(last_line("nothing of the kind\n"), None);
+    }
+
+    #[test]
+    fn of_a_shard_only_what_a_gpu_needs_is_packed() {
+        let root = std::env::temp_dir().join(format!("warpweft-shards-{}", std::process::id()));
+        let (from, to) = (root.join("from"), root.join("to"));
+        for shard in ["shard_0", "shard_1"] {
+            fs::create_dir_all(from.join(shard)).unwrap();
+            for name in ["source.cu", "cases.bin", "source.out"] {
+                fs::write(from.join(shard).join(name), name).unwrap();
+            }
+        }
+        // What was packed before is no part of it.
+        fs::create_dir_all(to.join("shard_9")).unwrap();
+        assert_eq!(copy_shards(&from, &to).unwrap(), 2);
+        assert_eq!(fs::read_dir(&to).unwrap().count(), 2);
+        assert_eq!(fs::read_dir(to.join("shard_1")).unwrap().count(), 2);
+        fs::remove_file(from.join("shard_0/cases.bin")).unwrap();
+        assert!(copy_shards(&from, &to).is_err());
+        fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn the_generator_is_run_first_and_not_carried() {
+        let program = |name: &str| Program {
+            name: name.into(),
+            path: PathBuf::new(),
+            package: PathBuf::new(),
+        };
+        let tests = vec![program("translation_gpu-1"), program("translation_random-2")];
+        let programs = Programs { tests, command: PathBuf::new() };
+        let names: Vec<_> = programs.carried().map(|program| &program.name[..]).collect();
+        assert_eq!(names, ["translation_gpu-1"]);
     }
 
     #[test]

@@ -2,11 +2,9 @@
 //!
 //! `translation_random` writes the functions, their translation and the answers; this test takes
 //! the shards that lie in `WARPWEFT_RANDOM_OUT` (or where that test leaves them), so that they can
-//! be carried to a machine without a Rust compiler. For the 10,000 functions of a GPU run:
-//!
-//! ```text
-//! WARPWEFT_RANDOM_FUNCTIONS=10000 WARPWEFT_RANDOM_SHARDS=40 cargo test --test translation_random
-//! ```
+//! be carried to a machine without a Rust compiler. `cargo xtask gpu-test` does both, with 10,000
+//! functions. Where `WARPWEFT_NEED_GPU` is set, no functions, or fewer than
+//! `WARPWEFT_RANDOM_FUNCTIONS`, are a failure.
 
 use std::path::{Path, PathBuf};
 
@@ -71,6 +69,30 @@ fn parse(mut bytes: &[u8]) -> Vec<Entry> {
     (0..entries).map(one).collect()
 }
 
+/// How many functions are asked for.
+fn wanted() -> usize {
+    std::env::var("WARPWEFT_RANDOM_FUNCTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
+}
+
+/// Whether there is something to run; an error where a GPU's run `needed` more.
+fn enough(found: usize, folder: &Path, needed: bool, wanted: usize) -> Result<bool, String> {
+    if needed && found < wanted.max(1) {
+        let folder = folder.display();
+        return Err(format!("{found} functions in {folder}, {} are needed", wanted.max(1)));
+    }
+    Ok(found > 0)
+}
+
+#[test]
+fn a_gpu_run_without_its_functions_fails() {
+    let nowhere = Path::new("/no/such/folder");
+    let found = shards(nowhere).len();
+    assert_eq!(enough(found, nowhere, false, 10_000), Ok(false));
+    assert!(enough(found, nowhere, true, 0).unwrap_err().contains("0 functions in /no/such"));
+    assert!(enough(9_999, nowhere, true, 10_000).is_err());
+    assert_eq!(enough(10_000, nowhere, true, 10_000), Ok(true));
+}
+
 /// Inputs of `entry` whose answers on the device differ from Rust's.
 fn differing(module: &Module, stream: &Stream, entry: &Entry) -> Vec<usize> {
     let stride = entry.out_bytes + 1;
@@ -128,8 +150,16 @@ fn random_functions_mean_the_same_on_a_gpu() {
     }
     let folder = folder();
     let shards = shards(&folder);
-    if shards.is_empty() {
-        return println!("skipped: no functions in {}; run translation_random", folder.display());
+    let found = shards.iter().map(|shard| shard.entries.len()).sum();
+    match enough(found, &folder, needed, wanted()) {
+        Ok(true) => {}
+        Ok(false) => {
+            return println!(
+                "skipped: no functions in {}; run translation_random",
+                folder.display()
+            );
+        }
+        Err(error) => panic!("{error}"),
     }
     let device = Device::open(0).unwrap();
     let stream = Stream::new(&device).unwrap();
