@@ -78,9 +78,8 @@ impl Shape {
         let stages = self.radii.len();
         let mut levels = levels;
         for axis in (0..2).filter(|&axis| self.periodic[axis]) {
-            let a_step = self.depth(axis, 0, stages);
-            if a_step > 0 {
-                levels = levels.min((self.extents[axis] / a_step).max(1) * stages);
+            if let Some(steps) = self.extents[axis].checked_div(self.depth(axis, 0, stages)) {
+                levels = levels.min(steps.max(1) * stages);
             }
         }
         levels
