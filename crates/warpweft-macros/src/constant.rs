@@ -1,52 +1,122 @@
 //! Integer expressions whose value is known while translating: offsets and the bounds of loops.
 
-use syn::{BinOp, Expr, Lit, UnOp};
+use syn::{BinOp, Expr, Lit, Type, UnOp};
+
+/// A known integer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Constant {
+    pub value: i128,
+    /// Its type, where the tokens say it.
+    pub ty: Option<Integer>,
+}
+
+/// An integer type by its bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Integer {
+    low: i128,
+    high: i128,
+    /// As wide as an address: a type of its own.
+    size: bool,
+}
+
+impl Integer {
+    fn named(name: &str) -> Option<Self> {
+        let size = matches!(name, "isize" | "usize");
+        let bits: u32 = if size { 64 } else { name.get(1..)?.parse().ok()? };
+        if !matches!(bits, 8 | 16 | 32 | 64) {
+            return None;
+        }
+        match name.as_bytes()[0] {
+            b'i' => Some(Self { low: -(1 << (bits - 1)), high: (1 << (bits - 1)) - 1, size }),
+            b'u' => Some(Self { low: 0, high: (1 << bits) - 1, size }),
+            _ => None,
+        }
+    }
+
+    /// The integer type that `ty` names.
+    pub fn of(ty: &Type) -> Option<Self> {
+        match ty {
+            Type::Path(path) => Self::named(&path.path.get_ident()?.to_string()),
+            Type::Group(group) => Self::of(&group.elem),
+            Type::Paren(paren) => Self::of(&paren.elem),
+            _ => None,
+        }
+    }
+}
+
+impl Constant {
+    /// `value` of type `ty`, unless rustc would wrap or refuse it.
+    pub fn new(value: i128, ty: Option<Integer>) -> Option<Self> {
+        let fits = ty.is_none_or(|ty| ty.low <= value && value <= ty.high);
+        fits.then_some(Self { value, ty })
+    }
+
+    /// The same value where `ty`, if known, is written beside it.
+    pub fn typed(self, ty: Option<Integer>) -> Option<Self> {
+        Self::new(self.value, ty.or(self.ty))
+    }
+}
 
 /// The value of `expr`, with names looked up in `known`.
-pub fn evaluate(expr: &Expr, known: &dyn Fn(&str) -> Option<i128>) -> Option<i128> {
+///
+/// There is none where arithmetic leaves a type that is known: rustc would wrap it.
+pub fn evaluate(expr: &Expr, known: &dyn Fn(&str) -> Option<Constant>) -> Option<Constant> {
     let of = |expr| evaluate(expr, known);
     match expr {
         Expr::Lit(lit) => match &lit.lit {
-            Lit::Int(int) if !matches!(int.suffix(), "f32" | "f64") => int.base10_parse().ok(),
-            Lit::Byte(byte) => Some(byte.value().into()),
+            Lit::Int(int) if int.suffix().is_empty() => {
+                Constant::new(int.base10_parse().ok()?, None)
+            }
+            Lit::Int(int) => {
+                Constant::new(int.base10_parse().ok()?, Some(Integer::named(int.suffix())?))
+            }
+            Lit::Byte(byte) => Constant::new(byte.value().into(), Integer::named("u8")),
             _ => None,
         },
         Expr::Paren(inner) => of(&inner.expr),
         Expr::Group(inner) => of(&inner.expr),
-        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => of(&unary.expr)?.checked_neg(),
+        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => negated(&unary.expr, known),
         Expr::Path(path) => known(&path.path.get_ident()?.to_string()),
-        Expr::Call(call) => of(typed_like(call)?),
-        Expr::Cast(cast) => fits(of(&cast.expr)?, &cast.ty),
+        Expr::Call(call) => {
+            let value = of(typed_like(call)?)?;
+            value.typed(of(call.args.first()?).and_then(|like| like.ty))
+        }
+        // A value that the cast would change is none.
+        Expr::Cast(cast) => Constant::new(of(&cast.expr)?.value, Some(Integer::of(&cast.ty)?)),
         Expr::Binary(binary) => {
             let (left, right) = (of(&binary.left)?, of(&binary.right)?);
-            match binary.op {
+            if let (Some(l), Some(r)) = (left.ty, right.ty)
+                && l != r
+            {
+                return None;
+            }
+            let ty = left.ty.or(right.ty);
+            // A literal beside a typed operand has that type.
+            let (left, right) = (left.typed(ty)?.value, right.typed(ty)?.value);
+            let value = match binary.op {
                 BinOp::Add(_) => left.checked_add(right),
                 BinOp::Sub(_) => left.checked_sub(right),
                 BinOp::Mul(_) => left.checked_mul(right),
                 BinOp::Div(_) => left.checked_div(right),
                 BinOp::Rem(_) => left.checked_rem(right),
                 _ => None,
-            }
+            };
+            Constant::new(value?, ty)
         }
         _ => None,
     }
 }
 
-/// The value, if a cast to `to` keeps it (a negative `usize` is one that is about to become signed).
-fn fits(value: i128, to: &syn::Type) -> Option<i128> {
-    let syn::Type::Path(path) = to else { return None };
-    let (low, bits) = match path.path.get_ident()?.to_string().as_str() {
-        "i8" => (-1 << 7, 7),
-        "i16" => (-1 << 15, 15),
-        "i32" => (-1 << 31, 31),
-        "i64" | "isize" => (-1 << 63, 63),
-        "u8" => (0, 8),
-        "u16" => (0, 16),
-        "u32" => (0, 32),
-        "u64" | "usize" => (0, 64),
-        _ => return None,
-    };
-    (low <= value && value < 1i128 << bits).then_some(value)
+/// `-expr`; the lowest value of a type is a literal that fits only with its sign.
+fn negated(expr: &Expr, known: &dyn Fn(&str) -> Option<Constant>) -> Option<Constant> {
+    if let Expr::Lit(lit) = expr
+        && let Lit::Int(int) = &lit.lit
+        && let Some(ty) = Integer::named(int.suffix())
+    {
+        return Constant::new(int.base10_parse::<i128>().ok()?.checked_neg()?, Some(ty));
+    }
+    let value = evaluate(expr, known)?;
+    Constant::new(value.value.checked_neg()?, value.ty)
 }
 
 /// The value in a call of `like`, by which a written-out loop gives its variable a type.

@@ -2,8 +2,10 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
+use syn::visit::Visit;
 use syn::{ItemFn, Pat, ReturnType};
 
+use crate::attributes;
 use crate::emit::{self, Cuda, Returns, mark, weave};
 use crate::ir::{Pattern, Statement};
 use crate::lower::{Binding, Lower, NoInputs};
@@ -13,6 +15,10 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
     let signature = &function.sig;
     let parameters = parameters(signature)?;
     no_lifetimes(&signature.generics)?;
+    attributes::check(|found| {
+        found.visit_signature(signature);
+        found.visit_block(&function.block);
+    })?;
     let name = &signature.ident;
     let mut inputs = NoInputs;
     let mut lower = Lower::new(name, &signature.generics, &mut inputs);
@@ -27,8 +33,10 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
         let (name, mutable) = match &parameter.pat {
             Pat::Ident(ident) if ident.subpat.is_none() && ident.by_ref.is_none() => {
                 let by_mut_ref = parameter.reference == Some(true);
-                let name =
-                    lower.declare(&ident.ident, |name| Binding { name, value: None, by_mut_ref });
+                let name = lower.declare(&ident.ident, |name| Binding {
+                    by_mut_ref,
+                    ..Binding::variable(name)
+                });
                 (name, ident.mutability.is_some())
             }
             pattern => {

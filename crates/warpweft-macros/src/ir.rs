@@ -82,6 +82,8 @@ pub enum Expr {
         arguments: Vec<Expr>,
         sites: Vec<Hole>,
     },
+    /// A place passed by reference.
+    Reference(Box<Expr>),
     /// A `#[device]` function. `effects`: it may write through a reference.
     Call {
         function: Hole,

@@ -5,6 +5,7 @@
 //! text (`emit`). What is generated around it depends on the attribute (`device`, `stencil`).
 //! The macros know tokens, not types; `lower` says how rustc supplies those.
 
+mod attributes;
 mod constant;
 mod derive;
 mod device;

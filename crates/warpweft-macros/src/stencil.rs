@@ -2,13 +2,17 @@
 
 mod inputs;
 mod shape;
+mod specialise;
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::ItemFn;
+use syn::visit::Visit;
 
 use self::inputs::{StencilInputs, field_number};
 use self::shape::shape;
+use self::specialise::{number, specialise};
+use crate::attributes;
 use crate::emit::{Cuda, Returns, clean, mark, member_name, weave};
 use crate::ir::{Expr, Pattern, Statement};
 use crate::lower::{Binding, Lower};
@@ -22,7 +26,12 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
     let name = &signature.ident;
     let state = &shape.state;
     let dimensions = &shape.dimensions;
-    let body = unroll(&function.block, &shape.near)?;
+    attributes::check(|found| {
+        found.visit_signature(signature);
+        found.visit_block(&function.block);
+    })?;
+    let mut body = unroll(&function.block, &shape.near)?;
+    number(&mut body, &shape.near);
 
     let mut inputs = StencilInputs::new(&shape, &body);
     let mut lower = Lower::new(name, &signature.generics, &mut inputs);
@@ -111,6 +120,8 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
         .map(|(_, mutable, _)| if *mutable { quote!(mut) } else { quote!() })
         .collect();
     let near = &shape.near;
+    let hidden = Ident::new("__near", Span::mixed_site());
+    let body = specialise(body, near, &hidden, &inputs.offsets);
     let near_type = quote!(::warpweft::element::Near<#state, #dimensions>);
     let unchecked = quote! {
         <#state as ::warpweft::element::Fields>::Near<
@@ -164,10 +175,11 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
             #[doc(hidden)]
             #[inline(always)]
             #[allow(unused, clippy::all)]
-            fn __unchecked(#near: #unchecked, #next_parameter #(#muts #idents: #tys),*) #output #body
+            fn __unchecked(#hidden: #unchecked, #next_parameter #(#muts #idents: #tys),*) #output #body
         }
 
-        // SAFETY: the translator collected TAPS from the very body that `cell_unchecked` runs, and
+        // SAFETY: the translator collected TAPS and wrote those very offsets, as literals, into the
+        // body that `cell_unchecked` runs, which has no other access to the neighbourhood; and
         // the struct is `repr(C)` with the C++ struct's members, which asserts the same layout.
         unsafe impl #generics ::warpweft::stencil::StencilElement<{ #dimensions }> for #name #arguments #clause {
             type State = #state;

@@ -6,14 +6,14 @@
 
 use std::collections::HashMap;
 
-use proc_macro2::{Ident, Literal};
+use proc_macro2::{Ident, Literal, TokenStream, TokenTree};
 use quote::quote;
 use syn::spanned::Spanned;
 use syn::visit::Visit;
 use syn::visit_mut::VisitMut;
 use syn::{Block, Expr, ExprForLoop, Pat, Stmt, parse_quote, parse_quote_spanned};
 
-use crate::constant::evaluate;
+use crate::constant::{Constant, Integer, evaluate};
 
 /// Copies of a body, all enclosing loops together, when it reads neighbours, and when it does not.
 const MOST_COPIES: usize = 4096;
@@ -30,19 +30,41 @@ pub fn unroll(body: &Block, near: &Ident) -> syn::Result<Block> {
 struct Unroller<'a> {
     near: &'a Ident,
     /// Names in scope; `None` for those whose value is not known.
-    known: Vec<HashMap<String, Option<i128>>>,
+    known: Vec<HashMap<String, Option<Constant>>>,
     /// How often the place being visited is repeated already.
     copies: usize,
 }
 
 impl Unroller<'_> {
-    fn value(&self, expr: &Expr) -> Option<i128> {
+    fn value(&self, expr: &Expr) -> Option<Constant> {
         evaluate(expr, &|name| *self.known.iter().rev().find_map(|scope| scope.get(name))?)
     }
 
-    fn note(&mut self, name: &Ident, value: Option<i128>) {
+    fn note(&mut self, name: &Ident, value: Option<Constant>) {
         if let Some(scope) = self.known.last_mut() {
             scope.insert(name.to_string(), value);
+        }
+    }
+
+    fn const_value(&self, item: &syn::ItemConst) -> Option<Constant> {
+        self.value(&item.expr)?.typed(Integer::of(&item.ty))
+    }
+
+    /// Notes the constants of `block`, which are visible before their declaration too.
+    fn foresee(&mut self, block: &Block) {
+        let consts = || {
+            block.stmts.iter().filter_map(|statement| match statement {
+                Stmt::Item(syn::Item::Const(item)) => Some(item),
+                _ => None,
+            })
+        };
+        for item in consts() {
+            self.note(&item.ident, None);
+        }
+        // One may use another that stands after it.
+        for item in consts().flat_map(|_| consts()) {
+            let value = self.const_value(item);
+            self.note(&item.ident, value);
         }
     }
 
@@ -62,20 +84,25 @@ impl Unroller<'_> {
     }
 
     /// The values that a `for` runs over, and an end of the range that is no literal, for its type.
-    fn range(&self, expr: &Expr) -> Option<(Vec<i128>, Option<Expr>)> {
+    fn range(&self, expr: &Expr) -> Option<(Vec<Constant>, Option<Expr>)> {
         match expr {
             Expr::Paren(paren) => self.range(&paren.expr),
             Expr::Range(range) => {
                 let (start, end) = (range.start.as_deref()?, range.end.as_deref()?);
-                let (low, mut high) = (self.value(start)?, self.value(end)?);
+                let (first, last) = (self.value(start)?, self.value(end)?);
+                let ty = first.ty.or(last.ty);
+                let (low, mut high) = (first.value, last.value);
                 if matches!(range.limits, syn::RangeLimits::Closed(_)) {
                     high += 1;
                 }
                 if high - low > MOST_COPIES as i128 {
                     return None;
                 }
-                let typed = [start, end].into_iter().find(|end| !is_bare_literal(end));
-                Some(((low..high).collect(), typed.cloned()))
+                let mut ends = [(start, first), (end, last)];
+                ends.sort_by_key(|(_, value)| value.ty.is_none());
+                let typed = ends.into_iter().find(|(end, _)| !is_bare_literal(end));
+                let values: Option<_> = (low..high).map(|value| Constant::new(value, ty)).collect();
+                Some((values?, typed.map(|(end, _)| end.clone())))
             }
             Expr::MethodCall(call) if call.method == "rev" => {
                 let (mut values, typed) = self.range(&call.receiver)?;
@@ -83,7 +110,8 @@ impl Unroller<'_> {
                 Some((values, typed))
             }
             Expr::MethodCall(call) if call.method == "step_by" && call.args.len() == 1 => {
-                let step = usize::try_from(self.value(&call.args[0])?).ok().filter(|&s| s > 0)?;
+                let step =
+                    usize::try_from(self.value(&call.args[0])?.value).ok().filter(|&s| s > 0)?;
                 let (values, typed) = self.range(&call.receiver)?;
                 Some((values.into_iter().step_by(step).collect(), typed))
             }
@@ -115,6 +143,7 @@ impl Unroller<'_> {
             let mut stmts: Vec<Stmt> = vec![];
             if let Some(variable) = variable {
                 self.note(variable, Some(value));
+                let value = value.value;
                 let mut literal = Literal::i128_unsuffixed(value.abs());
                 literal.set_span(expr.expr.span());
                 let number = if value < 0 { quote!(-#literal) } else { quote!(#literal) };
@@ -134,6 +163,15 @@ impl Unroller<'_> {
     }
 }
 
+/// Whether a name that `wanted` accepts stands anywhere in `tokens`.
+pub fn mentions(tokens: TokenStream, wanted: &dyn Fn(&Ident) -> bool) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => wanted(&ident),
+        TokenTree::Group(group) => mentions(group.stream(), wanted),
+        _ => false,
+    })
+}
+
 fn is_bare_literal(expr: &Expr) -> bool {
     match expr {
         Expr::Lit(lit) => matches!(&lit.lit, syn::Lit::Int(int) if int.suffix().is_empty()),
@@ -146,27 +184,57 @@ fn is_bare_literal(expr: &Expr) -> bool {
 impl VisitMut for Unroller<'_> {
     fn visit_block_mut(&mut self, block: &mut Block) {
         self.known.push(HashMap::new());
+        self.foresee(block);
         syn::visit_mut::visit_block_mut(self, block);
         self.known.pop();
     }
 
+    /// The names that `if let` binds hide outer ones in its first branch.
+    fn visit_expr_if_mut(&mut self, e: &mut syn::ExprIf) {
+        struct Bound(Vec<Pat>);
+        impl<'ast> Visit<'ast> for Bound {
+            fn visit_expr_let(&mut self, e: &'ast syn::ExprLet) {
+                self.0.push((*e.pat).clone());
+                syn::visit::visit_expr_let(self, e);
+            }
+        }
+        let mut bound = Bound(vec![]);
+        bound.visit_expr(&e.cond);
+        self.visit_expr_mut(&mut e.cond);
+        self.known.push(HashMap::new());
+        for pat in &bound.0 {
+            self.hide(pat);
+        }
+        self.visit_block_mut(&mut e.then_branch);
+        self.known.pop();
+        if let Some((_, otherwise)) = &mut e.else_branch {
+            self.visit_expr_mut(otherwise);
+        }
+    }
+
     fn visit_local_mut(&mut self, local: &mut syn::Local) {
         syn::visit_mut::visit_local_mut(self, local);
+        // The value is that of the names before this `let` hides any.
+        let outer = local.init.as_ref().map(|init| self.value(&init.expr));
         self.hide(&local.pat);
         let ident = match &local.pat {
             Pat::Type(typed) => &*typed.pat,
             other => other,
         };
-        if let (Pat::Ident(ident), Some(init)) = (ident, &local.init)
+        let ty = match &local.pat {
+            Pat::Type(typed) => Integer::of(&typed.ty),
+            _ => None,
+        };
+        if let (Pat::Ident(ident), Some(init)) = (ident, outer)
             && ident.mutability.is_none()
         {
-            let value = self.value(&init.expr);
+            let value = init.and_then(|value| value.typed(ty));
             self.note(&ident.ident, value);
         }
     }
 
     fn visit_item_const_mut(&mut self, item: &mut syn::ItemConst) {
-        let value = self.value(&item.expr);
+        let value = self.const_value(item);
         self.note(&item.ident, value);
     }
 
@@ -204,6 +272,11 @@ struct Look<'a> {
 }
 
 impl<'ast> Visit<'ast> for Look<'_> {
+    /// The operands of a macro are tokens yet: whatever stands there may be used.
+    fn visit_macro(&mut self, call: &'ast syn::Macro) {
+        self.reads |= mentions(call.tokens.clone(), &|name| name == self.near);
+        self.jumps |= mentions(call.tokens.clone(), &|name| name == "break" || name == "continue");
+    }
     fn visit_ident(&mut self, ident: &'ast Ident) {
         self.reads |= ident == self.near;
     }

@@ -70,7 +70,9 @@ impl Cuda {
             return value;
         }
         let name = self.temporary();
-        self.line(format!("const auto {name} = {value};"));
+        // What is passed by reference stays the place that it is.
+        let auto = if matches!(expr, Expr::Reference(_)) { "auto&&" } else { "const auto" };
+        self.line(format!("{auto} {name} = {value};"));
         name
     }
 
@@ -78,6 +80,7 @@ impl Cuda {
     pub(super) fn value(&mut self, expr: &Expr) -> String {
         match expr {
             Expr::Local(name) => name.clone(),
+            Expr::Reference(place) => self.value(place),
             Expr::Input(input) => self.input(input),
             Expr::Value(hole) => mark(*hole),
             Expr::Bool(value) => value.to_string(),

@@ -9,7 +9,7 @@ pub fn hoists(expr: &Expr) -> bool {
         Expr::Unary(_, a) | Expr::Cast { value: a, .. } | Expr::Repeat { value: a, .. } => {
             hoists(a)
         }
-        Expr::Field(a, _) => hoists(a),
+        Expr::Field(a, _) | Expr::Reference(a) => hoists(a),
         Expr::Binary { left: a, right: b, .. }
         | Expr::And(a, b)
         | Expr::Or(a, b)

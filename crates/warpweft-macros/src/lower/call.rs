@@ -5,8 +5,10 @@ use quote::{quote, quote_spanned};
 use syn::Expr as E;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
+use syn::visit::Visit;
 
 use super::{Lower, Lowered, method};
+use crate::attributes;
 use crate::diag::reject;
 use crate::ir::{Expr, Member};
 
@@ -101,13 +103,14 @@ impl Lower<'_> {
             let value = self.expr(&reference.expr)?;
             let (rust, mutability) = (value.rust, &reference.mutability);
             let rust = quote_spanned!(expr.span()=> &#mutability #rust);
-            return Ok((rust, value.ir, mutability.is_some()));
+            return Ok((rust, Expr::Reference(Box::new(value.ir)), mutability.is_some()));
         }
-        let writes = matches!(expr, E::Path(path) if path.path.get_ident()
-            .and_then(|name| self.scopes.get(&name.to_string()))
-            .is_some_and(|binding| binding.by_mut_ref));
+        if self.by_mut_ref(expr) {
+            let value = self.referent(expr)?;
+            return Ok((value.rust, Expr::Reference(Box::new(value.ir)), true));
+        }
         let value = self.expr(expr)?;
-        Ok((value.rust, value.ir, writes))
+        Ok((value.rust, value.ir, false))
     }
 
     /// `f32::max(a, b)`, `T::lit(0.25)`, `u64::from(x)`.
@@ -183,6 +186,16 @@ impl Lower<'_> {
                 let Some(first) = parsed.first() else {
                     return Err(reject(call, "`assert!` without a condition", "give one"));
                 };
+                for (i, more) in parsed.iter().enumerate().skip(1) {
+                    if i > 1 || !is_plain_text(more) {
+                        return Err(reject(
+                            more,
+                            "the message of an `assert!` takes no values in device code",
+                            "drop the message's arguments: write plain text, or no message",
+                        ));
+                    }
+                }
+                attributes::check(|found| found.visit_expr(first))?;
                 let condition = self.expr(first)?;
                 let what = format!("assertion failed: {}", quote!(#first));
                 let site = self.site(call, &what);
@@ -214,16 +227,11 @@ impl Lower<'_> {
     }
 
     fn matches_macro(&mut self, call: &syn::Macro) -> syn::Result<Lowered> {
-        let (value, pattern, guard) = call.parse_body_with(|input: syn::parse::ParseStream| {
-            let value: E = input.parse()?;
-            input.parse::<syn::Token![,]>()?;
-            let pattern = syn::Pat::parse_multi_with_leading_vert(input)?;
-            let guard = match input.parse::<Option<syn::Token![if]>>()? {
-                Some(_) => Some(input.parse::<E>()?),
-                None => None,
-            };
-            input.parse::<Option<syn::Token![,]>>()?;
-            Ok((value, pattern, guard))
+        let (value, pattern, guard) = matches_parts(call)?;
+        attributes::check(|found| {
+            found.visit_expr(&value);
+            found.visit_pat(&pattern);
+            guard.iter().for_each(|guard| found.visit_expr(guard));
         })?;
         let scrutinee = self.expr(&value)?;
         self.scopes.enter();
@@ -239,6 +247,32 @@ impl Lower<'_> {
             guard: guard.map(|guard| Box::new(guard.ir)),
         };
         Ok(Lowered::new(rust, ir))
+    }
+}
+
+/// The value, the pattern and the guard in a `matches!`.
+pub fn matches_parts(call: &syn::Macro) -> syn::Result<(E, syn::Pat, Option<E>)> {
+    call.parse_body_with(|input: syn::parse::ParseStream| {
+        let value: E = input.parse()?;
+        input.parse::<syn::Token![,]>()?;
+        let pattern = syn::Pat::parse_multi_with_leading_vert(input)?;
+        let guard = match input.parse::<Option<syn::Token![if]>>()? {
+            Some(_) => Some(input.parse::<E>()?),
+            None => None,
+        };
+        input.parse::<Option<syn::Token![,]>>()?;
+        Ok((value, pattern, guard))
+    })
+}
+
+/// A message without values.
+fn is_plain_text(expr: &E) -> bool {
+    match expr {
+        E::Lit(lit) => match &lit.lit {
+            syn::Lit::Str(text) => !text.value().replace("{{", "").contains('{'),
+            _ => false,
+        },
+        _ => false,
     }
 }
 

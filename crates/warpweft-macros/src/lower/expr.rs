@@ -168,7 +168,10 @@ impl Lower<'_> {
 
     fn unary(&mut self, unary: &syn::ExprUnary) -> syn::Result<Lowered> {
         let span = unary.span();
-        let value = self.expr(&unary.expr)?;
+        let value = match unary.op {
+            U::Deref(_) => self.referent(&unary.expr)?,
+            _ => self.expr(&unary.expr)?,
+        };
         let (op, rust) = (&unary.op, value.rust);
         let which = match op {
             U::Neg(_) => UnOp::Neg,
@@ -186,6 +189,15 @@ impl Lower<'_> {
         let rust = path.to_token_stream();
         if let Some(name) = path.path.get_ident() {
             if let Some(known) = self.scopes.get(&name.to_string()) {
+                if known.by_mut_ref {
+                    return Err(reject(
+                        path,
+                        "a `&mut` parameter can't be kept or moved in device code",
+                        format_args!(
+                            "use `*{name}`, a member, an element, or pass it to a `#[device]` function"
+                        ),
+                    ));
+                }
                 return Ok(Lowered::new(rust, Expr::Local(known.name.clone())));
             }
             if let Some(error) = self.inputs.as_ref().and_then(|inputs| inputs.bare(name)) {

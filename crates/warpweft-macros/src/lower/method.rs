@@ -107,7 +107,7 @@ impl Lower<'_> {
         let Some(faults) = faults(&name, call.args.len()) else {
             return self.other_method(call, &name);
         };
-        let receiver = self.expr(&call.receiver)?;
+        let receiver = self.referent(&call.receiver)?;
         let (rust, values) = self.list(&call.args)?;
         let (r, method) = (receiver.rust, &call.method);
         let arguments = std::iter::once(receiver.ir).chain(values).collect();
@@ -122,7 +122,7 @@ impl Lower<'_> {
         let method = &call.method;
         match (name, call.args.len()) {
             ("to_f64", 0) => {
-                let value = self.expr(&call.receiver)?;
+                let value = self.referent(&call.receiver)?;
                 let rust = value.rust;
                 let (rust, to) = self.typed(
                     quote_spanned!(span=> ::warpweft::element::scalar(#rust).#method()),
@@ -132,7 +132,7 @@ impl Lower<'_> {
             }
             ("len", 0) => {
                 // The length is part of the type; the array itself is not evaluated again.
-                let array = self.expr(&call.receiver)?;
+                let array = self.referent(&call.receiver)?;
                 let rust = array.rust;
                 let slot = self.slot(span);
                 let hole = self.hole(quote!(::warpweft::element::length_of(&#slot, __unit)));

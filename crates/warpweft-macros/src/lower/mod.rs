@@ -20,7 +20,9 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
+use crate::constant::{Constant, evaluate};
 use crate::ir::{Expr, Hole};
+pub use call::matches_parts;
 pub use scope::{Binding, Scopes};
 
 /// One expression in both forms.
@@ -169,6 +171,11 @@ impl<'a> Lower<'a> {
 
     /// The value of `expr` if it is an integer constant known now.
     pub fn known(&self, expr: &syn::Expr) -> Option<i128> {
-        crate::constant::evaluate(expr, &|name| self.scopes.get(name)?.value)
+        self.known_constant(expr).map(|constant| constant.value)
+    }
+
+    /// The same with its type, where that is known.
+    fn known_constant(&self, expr: &syn::Expr) -> Option<Constant> {
+        evaluate(expr, &|name| self.scopes.get(name)?.value)
     }
 }

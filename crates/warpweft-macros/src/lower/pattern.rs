@@ -105,6 +105,13 @@ impl Lower<'_> {
             let name = &ident.ident;
             return Ok(Pattern::Value(self.pattern_value(&syn::parse_quote!(#name))?));
         }
+        if self.scopes.get(&text).is_some_and(|known| known.constant) {
+            return Err(reject(
+                &ident.ident,
+                format_args!("`{text}` is a constant here, and would bind in device code"),
+                "give constants names in capitals",
+            ));
+        }
         let inner = match &ident.subpat {
             Some((_, inner)) => Some(Box::new(self.pattern(inner)?)),
             None => None,
@@ -115,7 +122,7 @@ impl Lower<'_> {
 
     fn pattern_value(&mut self, expr: &E) -> syn::Result<PatternValue> {
         if let Some(value) = crate::constant::evaluate(expr, &|_| None) {
-            return Ok(PatternValue::Int(value));
+            return Ok(PatternValue::Int(value.value));
         }
         let E::Path(path) = expr else {
             return Err(reject(

@@ -15,13 +15,13 @@ impl Lower<'_> {
         let span = expr.span();
         match expr {
             E::Field(field) => {
-                let of = self.expr(&field.base)?;
+                let of = self.referent(&field.base)?;
                 let (rust, name) = (of.rust, &field.member);
                 let ir = Expr::Field(Box::new(of.ir), member(name));
                 Ok(Lowered::new(quote_spanned!(span=> #rust.#name), ir))
             }
             E::Index(index) => {
-                let array = self.expr(&index.expr)?;
+                let array = self.referent(&index.expr)?;
                 let at = self.expr(&index.index)?;
                 let (a, i) = (array.rust, at.rust);
                 let site = self.site(&index.index, "index out of bounds");
@@ -29,6 +29,35 @@ impl Lower<'_> {
                 Ok(Lowered::new(quote_spanned!(span=> #a[#i]), ir))
             }
             other => self.expr(other),
+        }
+    }
+
+    /// Whether `expr` is a `&mut` parameter.
+    pub fn by_mut_ref(&self, expr: &E) -> bool {
+        match expr {
+            E::Paren(inner) => self.by_mut_ref(&inner.expr),
+            E::Group(inner) => self.by_mut_ref(&inner.expr),
+            E::Path(path) => path
+                .path
+                .get_ident()
+                .and_then(|name| self.scopes.get(&name.to_string()))
+                .is_some_and(|binding| binding.by_mut_ref),
+            _ => false,
+        }
+    }
+
+    /// `expr` where a `&mut` parameter stands for what it refers to.
+    pub fn referent(&mut self, expr: &E) -> syn::Result<Lowered> {
+        match expr {
+            E::Paren(inner) if self.by_mut_ref(expr) => self.referent(&inner.expr),
+            E::Group(inner) if self.by_mut_ref(expr) => self.referent(&inner.expr),
+            E::Path(path) if self.by_mut_ref(expr) => {
+                let name =
+                    path.path.get_ident().and_then(|name| self.scopes.get(&name.to_string()));
+                let name = name.map(|binding| binding.name.clone()).unwrap_or_default();
+                Ok(Lowered::new(quote_spanned!(expr.span()=> #path), Expr::Local(name)))
+            }
+            _ => self.expr(expr),
         }
     }
 

@@ -2,21 +2,25 @@
 
 use std::collections::HashMap;
 
+use crate::constant::Constant;
+
 /// How a name was bound.
 #[derive(Clone, Debug)]
 pub struct Binding {
     /// Its unique name in the IR.
     pub name: String,
     /// Its value, for an immutable integer known while translating.
-    pub value: Option<i128>,
+    pub value: Option<Constant>,
     /// A `&mut` parameter: passing it on may change what it refers to.
     pub by_mut_ref: bool,
+    /// A `const` item of the body.
+    pub constant: bool,
 }
 
 impl Binding {
     /// A variable of unknown value.
     pub fn variable(name: String) -> Self {
-        Self { name, value: None, by_mut_ref: false }
+        Self { name, value: None, by_mut_ref: false, constant: false }
     }
 }
 

@@ -6,8 +6,10 @@ use syn::spanned::Spanned;
 use syn::{Expr as E, Item, Pat, Stmt};
 
 use super::{Binding, Lower};
+use crate::constant::Integer;
 use crate::diag::{collect, reject};
 use crate::ir::{Block, Expr, Pattern, Statement};
+use crate::unroll::mentions;
 
 impl Lower<'_> {
     /// A block and its shadow, without braces. `wanted`: whether the tail's value is used.
@@ -30,6 +32,19 @@ impl Lower<'_> {
         let mut errors = None;
         let mut rust = TokenStream::new();
         let mut block = Block::default();
+        // Constants are visible in the whole block: they come first, each after those it uses.
+        let mut consts: Vec<_> = statements.iter().filter_map(a_const).collect();
+        while !consts.is_empty() {
+            let ready = consts.iter().position(|item| {
+                !consts.iter().any(|other| {
+                    mentions(item.expr.to_token_stream(), &|name| *name == other.ident)
+                })
+            });
+            match self.const_item(consts.remove(ready.unwrap_or(0)), &mut block) {
+                Ok(tokens) => rust.extend(tokens),
+                Err(error) => collect(&mut errors, error),
+            }
+        }
         for (i, statement) in statements.iter().enumerate() {
             let last = i + 1 == statements.len();
             match self.statement(statement, last, wanted, &mut block) {
@@ -52,7 +67,7 @@ impl Lower<'_> {
     ) -> syn::Result<TokenStream> {
         match statement {
             Stmt::Local(local) => self.local(local, block),
-            Stmt::Item(Item::Const(item)) => self.const_item(item, block),
+            Stmt::Item(Item::Const(_)) => Ok(TokenStream::new()),
             Stmt::Item(item) => Err(reject(
                 item,
                 "only `const` items may stand inside a device function",
@@ -115,7 +130,11 @@ impl Lower<'_> {
             ));
         }
         let value = self.expr(&init.expr)?;
-        let known = self.known(&init.expr);
+        let ty = match &local.pat {
+            Pat::Type(typed) => Integer::of(&typed.ty),
+            _ => None,
+        };
+        let known = self.known_constant(&init.expr).and_then(|known| known.typed(ty));
         // Names come into scope after the value: `let x = x + 1` reads the old one.
         let pattern = self.pattern(&local.pat)?;
         if !pattern.irrefutable() {
@@ -124,7 +143,7 @@ impl Lower<'_> {
         if let (Some(_), Pattern::Bind { name, mutable: false, inner: None }) = (known, &pattern)
             && let Some(ident) = bound(&local.pat)
         {
-            let binding = Binding { name: name.clone(), value: known, by_mut_ref: false };
+            let binding = Binding { value: known, ..Binding::variable(name.clone()) };
             self.scopes.insert(ident.to_string(), binding);
         }
         block.statements.push(Statement::Let(pattern, value.ir));
@@ -135,9 +154,13 @@ impl Lower<'_> {
     /// A constant inside the body becomes a local of the same type.
     fn const_item(&mut self, item: &syn::ItemConst, block: &mut Block) -> syn::Result<TokenStream> {
         let value = self.expr(&item.expr)?;
-        let known = self.known(&item.expr);
-        let name =
-            self.declare(&item.ident, |name| Binding { name, value: known, by_mut_ref: false });
+        let known =
+            self.known_constant(&item.expr).and_then(|known| known.typed(Integer::of(&item.ty)));
+        let name = self.declare(&item.ident, |name| Binding {
+            value: known,
+            constant: true,
+            ..Binding::variable(name)
+        });
         let pattern = Pattern::Bind { name, mutable: false, inner: None };
         block.statements.push(Statement::Let(pattern, value.ir));
         let (ty, rust, item) = (&item.ty, value.rust, item.to_token_stream());
@@ -151,6 +174,13 @@ impl Lower<'_> {
             block.statements.push(Statement::Expr(Expr::Return(None)));
         }
         Ok((rust, block))
+    }
+}
+
+fn a_const(statement: &Stmt) -> Option<&syn::ItemConst> {
+    match statement {
+        Stmt::Item(Item::Const(item)) => Some(item),
+        _ => None,
     }
 }
 

@@ -1,13 +1,15 @@
 //! The neighbourhood and the new cell in a body: reads, which are the footprint, and writes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use proc_macro2::{Ident, TokenStream};
-use quote::quote;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
 use syn::visit::Visit;
 use syn::{Expr as E, Type};
 
 use super::shape::Shape;
+use super::specialise::untagged;
 use crate::diag::reject;
 use crate::ir::{Expr, Input};
 use crate::lower::{Inputs, Lower, Lowered};
@@ -31,6 +33,8 @@ pub struct StencilInputs {
     dimensions: Option<usize>,
     /// Reads in order of appearance.
     pub taps: Vec<(Option<Ident>, Vec<i128>)>,
+    /// The offset of each numbered read.
+    pub offsets: HashMap<usize, Vec<i128>>,
     /// Fields that the body assigns.
     pub writes: BTreeSet<Ident>,
 }
@@ -45,6 +49,7 @@ impl StencilInputs {
             state: shape.state.clone(),
             dimensions: shape.dimensions.to_string().parse().ok(),
             taps: vec![],
+            offsets: HashMap::new(),
             writes: writes.fields,
         }
     }
@@ -86,12 +91,17 @@ impl Inputs for StencilInputs {
                         "write an array of constants, as in `u[[0, -1]]`",
                     ));
                 };
+                let (plain, number) = untagged(offsets);
                 let mut offset = vec![];
-                for expr in &offsets.elems {
+                for expr in &plain.elems {
                     offset.push(lower.known(expr).ok_or_else(|| not_constant(expr))?);
                 }
+                if let Some(number) = number {
+                    self.offsets.insert(number, offset.clone());
+                }
                 let ir = self.tap(field, offset, lower);
-                Ok(Some(Lowered::new(quote!(#expr), ir)))
+                let of = &index.expr;
+                Ok(Some(Lowered::new(quote_spanned!(expr.span()=> #of[#plain]), ir)))
             }
             E::Field(field) => {
                 let Some(next) = &self.next else { return Ok(None) };
@@ -151,11 +161,12 @@ fn not_constant(expr: &E) -> syn::Error {
         expr,
         "the offset of a neighbour must be constant",
         "write a literal, a `const` of this function, or the variable of a `for` whose bounds are \
-         literals and whose body has no `break` or `continue`",
+         literals and whose body has no `break` or `continue`; arithmetic of them may not leave their \
+         type",
     )
 }
 
-fn is_name(expr: &E, name: &Ident) -> bool {
+pub(super) fn is_name(expr: &E, name: &Ident) -> bool {
     matches!(expr, E::Path(path) if path.path.is_ident(name))
 }
 
