@@ -180,6 +180,44 @@ fn volumes_over_several() {
     check(Stencil::of(Heat3 { rate: 0.9 }), &filled([9, 500, 260]));
 }
 
+/// Arrays must not go while a neighbour stores into them: what is allocated next may lie there.
+#[test]
+fn an_executor_dropped_at_work_spoils_nothing_of_the_next() {
+    let machines = machines();
+    if machines.is_empty() {
+        return println!("skipped: no GPU");
+    }
+    let stencil = Stencil::of(Heat3 { rate: 0.9 }).boundary(Boundary::Periodic);
+    let start = filled::<f32, 3>([46, 30, 200]);
+    let mut expect = start.clone();
+    reference(&stencil, &mut expect, 5).unwrap();
+    let mut runs = 0;
+    for exchange in [Exchange::Flags, Exchange::Copies] {
+        let policy = policy(CudaKernel::Direct, [4, 2, 2], 8, exchange);
+        for devices in &machines {
+            for sweep in sweeps(start.extents(), 2000, 2000, None) {
+                let Ok(mut busy) = MultiCudaSweeps::new(&stencil, &start, &policy, devices) else {
+                    continue;
+                };
+                busy.sweep(&sweep).unwrap();
+            }
+            let Ok(mut executor) = MultiCudaSweeps::new(&stencil, &start, &policy, devices) else {
+                continue;
+            };
+            let mut found = start.clone();
+            for sweep in sweeps(start.extents(), 5, 5, None) {
+                executor.sweep(&sweep).unwrap();
+            }
+            executor.finish().unwrap();
+            executor.store(&mut found).unwrap();
+            assert!(found.as_slice() == expect.as_slice(), "{executor:?}, {exchange:?}");
+            runs += 1;
+        }
+    }
+    // Slabs side by side on one GPU may be refused, whole volumes are not.
+    assert!(runs > 0);
+}
+
 /// With contraction there is no reference to the bit, but one GPU is.
 #[test]
 fn contracted_kernels_give_the_bits_of_one() {
