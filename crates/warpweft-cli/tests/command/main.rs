@@ -1,5 +1,6 @@
 //! The built command as users meet it: what it says, writes and exits with.
 
+mod align;
 mod bad_input;
 mod caches;
 mod files;
