@@ -2,8 +2,14 @@
 
 use std::process::ExitCode;
 
+use warpweft::cpu::Pool;
+use warpweft::cuda::Device;
 use warpweft::machine::Machine;
 use warpweft::stencil::conformance::{Case, OnCores, OnGpu, Outcome, Subject, conformance};
+use warpweft::wavefront::conformance::suite;
+use warpweft::wavefront::cpu::CpuExecutor;
+use warpweft::wavefront::cuda::CudaExecutor;
+use warpweft::wavefront::{CpuPolicy, CudaPolicy};
 
 use crate::output::{fail, say};
 
@@ -11,7 +17,7 @@ use crate::output::{fail, say};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   warpweft verify            everything, on the cores and on every GPU
-  warpweft verify stencil")]
+  warpweft verify wavefront")]
 pub struct Verify {
     /// One pattern only.
     pattern: Option<Pattern>,
@@ -23,6 +29,7 @@ pub struct Verify {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Pattern {
     Stencil,
+    Wavefront,
 }
 
 /// Cases by what came of them.
@@ -41,9 +48,12 @@ impl Verify {
             Err(error) => return fail(&error),
         };
         let mut count = Count::default();
-        // One pattern so far, so that naming it changes nothing.
-        let Pattern::Stencil = self.pattern.unwrap_or(Pattern::Stencil);
-        self.stencil(&machine, &mut count);
+        if self.pattern != Some(Pattern::Wavefront) {
+            self.stencil(&machine, &mut count);
+        }
+        if self.pattern != Some(Pattern::Stencil) {
+            self.wavefront(&machine, &mut count);
+        }
         let said = say(&format!(
             "{} passed, {} failed, {} skipped",
             count.passed, count.failed, count.skipped
@@ -68,6 +78,52 @@ impl Verify {
             match warpweft::cuda::compiler().and_then(|_| OnGpu::new(gpu)) {
                 Ok(subject) => self.suite(&name, &subject, count),
                 Err(error) => count.one(&name, &Outcome::Skipped(error.to_string())),
+            }
+        }
+    }
+
+    fn wavefront(&self, machine: &Machine, count: &mut Count) {
+        let policy = CpuPolicy { threads: machine.cpu.threads(), tile_rows: 64, tile_columns: 100 };
+        say(&format!("wavefront on {}", machine.cpu.label(policy.threads)));
+        let pool = Pool::new(&machine.cpu.cores[..policy.threads]);
+        match pool
+            .as_ref()
+            .map_err(ToString::to_string)
+            .and_then(|pool| CpuExecutor::new(pool, policy).map_err(|error| error.to_string()))
+        {
+            Ok(mut executor) => self.elements(suite(&mut executor), count),
+            Err(why) => count.one("wavefront on the cores", &Outcome::Failed(why)),
+        }
+        if machine.gpus.is_empty() {
+            count.one("wavefront on GPUs", &Outcome::Skipped("no GPU".into()));
+        }
+        for gpu in &machine.gpus {
+            let name = format!("wavefront on {}", gpu.label());
+            let shape = CudaPolicy { rows: 4, columns: 2, chunk: 16, warps: 4, blocks: 1 };
+            let executor = warpweft::cuda::compiler()
+                .and_then(|_| Device::open(gpu.ordinal))
+                .and_then(|device| CudaExecutor::new(&device, Some(shape)));
+            match executor {
+                Ok(mut executor) => {
+                    say(&name);
+                    self.elements(suite(&mut executor), count);
+                }
+                Err(error) => count.one(&name, &Outcome::Skipped(error.to_string())),
+            }
+        }
+    }
+
+    /// Counts each element's cases; one that differs ends its element.
+    fn elements(&self, results: [(&'static str, Result<usize, String>); 4], count: &mut Count) {
+        for (name, result) in results {
+            match result {
+                Ok(cases) => {
+                    count.passed += cases;
+                    if self.verbose {
+                        say(&format!("  passed  {name}: {cases} cases"));
+                    }
+                }
+                Err(why) => count.one(name, &Outcome::Failed(why)),
             }
         }
     }

@@ -1,9 +1,7 @@
 //! Wavefronts on the cores against the reference, and the reference against known answers.
 
 use warpweft::cpu::{Pool, Simd};
-use warpweft::wavefront::conformance::{
-    AffineCell, AffineLocal, Inputs, KEEPS, Local, Mix, Warp, conforms,
-};
+use warpweft::wavefront::conformance::{KEEPS, Local, Mix, Warp, conforms, suite};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::{
     Best, Border, CpuPolicy, Earlier, Keep, Kept, Wavefront, WavefrontElement, reference,
@@ -23,7 +21,6 @@ fn policies() -> [CpuPolicy; 4] {
     })
 }
 
-const LETTERS: &[u8] = b"ACGT";
 const LOCAL: Local = Local { matching: 2, mismatch: -1, gap: -1 };
 
 #[test]
@@ -54,17 +51,9 @@ fn scalar_float_and_struct_cells_conform() {
     let pool = pool(2);
     for policy in policies() {
         let mut executor = CpuExecutor::new(&pool, policy).unwrap();
-        let letter = |inputs: &mut Inputs| inputs.one_of(LETTERS);
-        conforms(&mut executor, LOCAL, &KEEPS, letter, letter, |_, _| 0).unwrap();
-        let sample = |inputs: &mut Inputs| (inputs.bits() % 1000) as f32 / 8.0;
-        conforms(&mut executor, Warp, &KEEPS, sample, sample, |i, j| match (i, j) {
-            (-1, -1) => 0.0,
-            _ => f32::INFINITY,
-        })
-        .unwrap();
-        let affine = AffineLocal { matching: 2, mismatch: -3, open: -5, extend: -1 };
-        let border = |_, _| AffineCell { h: 0, e: -1_000_000, f: -1_000_000 };
-        conforms(&mut executor, affine, &KEEPS, letter, letter, border).unwrap();
+        for (name, result) in suite(&mut executor) {
+            assert_eq!(result, Ok(12 * 4 * 2), "{name} {policy:?}");
+        }
     }
 }
 

@@ -22,7 +22,7 @@ struct Item {
 impl FromStr for BoundaryChoice {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let items = text.split(',').map(|item| match item.split_once('=') {
+        let items = text.split(',').map(str::trim).map(|item| match item.split_once('=') {
             Some((place, kind)) if kind_of(place).is_err() => {
                 Ok(Item { place: Some(place_of(place)?), boundary: kind_of(kind)? })
             }
@@ -56,7 +56,8 @@ fn kind_of(text: &str) -> Result<Boundary, String> {
         ("mirror", None) => Ok(Boundary::Mirror),
         ("dirichlet", None) => Ok(Boundary::Dirichlet(0.0)),
         ("dirichlet", Some(value)) => match value.parse::<f64>() {
-            Ok(value) => Ok(Boundary::Dirichlet(value)),
+            Ok(value) if value.is_finite() => Ok(Boundary::Dirichlet(value)),
+            Ok(value) => Err(format!("a dirichlet boundary of {value}; give a finite value")),
             Err(_) => Err(format!("'{value}' is not a value for a dirichlet boundary")),
         },
         _ => Err(format!("no boundary '{text}'; periodic, neumann, mirror or dirichlet[=value]")),
@@ -159,6 +160,8 @@ mod tests {
             ("q=periodic", "no axis 'q'"),
             ("z-left=periodic", "no face 'left'"),
             ("dirichlet=warm", "'warm' is not a value"),
+            ("dirichlet:nan", "boundary of NaN; give a finite value"),
+            ("neumann, x=dirichlet:inf", "boundary of inf"),
             ("z=", "no boundary ''"),
         ] {
             let refusal = text.parse::<BoundaryChoice>().unwrap_err();

@@ -104,7 +104,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         for (axis, faces) in self.boundaries.0.iter().enumerate() {
             if (faces[0] == Boundary::Periodic) != (faces[1] == Boundary::Periodic) {
                 return Err(Error::spec(
-                    format!("axis {axis} is periodic on one face and {faces:?} in all"),
+                    format!("axis {axis} is periodic on one face and not on the other"),
                     "make both faces of the axis periodic, or neither",
                 ));
             }

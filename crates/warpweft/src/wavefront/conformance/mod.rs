@@ -1,8 +1,10 @@
 //! One suite for every executor: the same cells as the reference, bit for bit.
 
 mod elements;
+mod suite;
 
 pub use elements::{AffineCell, AffineLocal, Local, Mix, Warp};
+pub use suite::suite;
 
 use super::element::WavefrontElement;
 use super::executor::WavefrontExecutor;
