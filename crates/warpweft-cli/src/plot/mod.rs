@@ -8,14 +8,21 @@ use warpweft::element::Scalar;
 use warpweft::grid::io::{Colours, Picture, png};
 use warpweft::prelude::*;
 
-use crate::run::Look;
-
 const PAPER: [u8; 3] = [255; 3];
 const INK: [u8; 3] = [40; 3];
 /// Pixels around the plane: left, top, right, bottom.
 const MARGINS: [usize; 4] = [70, 44, 150, 44];
 /// The longer side of the plane, at most and at least, in pixels.
 const SIDES: [usize; 2] = [1024, 512];
+
+/// How values are shown as colours.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// Values of the first and the last colour.
+    pub range: [f64; 2],
+    /// The colours.
+    pub colours: Colours,
+}
 
 /// Draws `volume` and writes it to the PNG file at `path`.
 ///

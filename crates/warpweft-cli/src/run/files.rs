@@ -3,19 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use warpweft::element::Scalar;
-use warpweft::grid::io::{Colours, Picture, check_writable, npy, png, vti};
+use warpweft::grid::io::{Picture, check_writable, npy, png, vti};
 use warpweft::prelude::*;
 
 use super::options::Options;
-
-/// How values are shown as colours.
-#[derive(Clone, Copy, Debug)]
-pub struct Look {
-    /// Values of the first and the last colour.
-    pub range: [f64; 2],
-    /// The colours.
-    pub colours: Colours,
-}
+use crate::plot::Look;
 
 /// A format by its ending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

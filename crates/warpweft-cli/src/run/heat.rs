@@ -8,11 +8,12 @@ use warpweft_apps::heat::{self, Conducts, HotSpot};
 use warpweft_apps::soup::SplitMix;
 
 use super::check::{Check, against_plain, difference, plain_steps, worse};
-use super::files::{self, Look};
+use super::files;
 use super::job::{self, Job};
 use super::options::Options;
 use super::outcome::Outcome;
 use crate::arguments::{Conduction, Float, InTypes};
+use crate::plot::Look;
 
 /// Heat conduction.
 #[derive(clap::Args)]

@@ -11,14 +11,14 @@ use warpweft::trace::Trace;
 
 use super::check::Check;
 use super::execute::{Host, Watch};
-use super::files::{Look, Outputs};
+use super::files::Outputs;
 use super::options::Options;
 use super::outcome::Outcome;
 use super::progress::Progress;
 use crate::arguments::apply;
 use crate::device::need_memory;
 use crate::output::note;
-use crate::plot;
+use crate::plot::{self, Look};
 
 /// An application on a grid of scalars.
 pub trait Job<T: Scalar, const D: usize> {

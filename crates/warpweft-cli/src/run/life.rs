@@ -9,10 +9,11 @@ use warpweft_apps::soup::SplitMix;
 use warpweft_apps::{life, life3d};
 
 use super::check::{Check, against_plain, plain_steps};
-use super::files::{self, Look};
+use super::files;
 use super::job::{self, Job};
 use super::options::Options;
 use super::outcome::Outcome;
+use crate::plot::Look;
 
 /// Conway's Game of Life.
 #[derive(clap::Args)]

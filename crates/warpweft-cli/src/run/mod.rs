@@ -10,8 +10,6 @@ mod options;
 pub mod outcome;
 mod progress;
 
-pub use files::Look;
-
 use std::process::ExitCode;
 
 use clap::Subcommand;
