@@ -8,6 +8,10 @@ pub struct Constant {
     pub value: i128,
     /// Its type, where the tokens say it.
     pub ty: Option<Integer>,
+    /// The lowest and the highest value on the way to this one, all of the same type.
+    reach: (i128, i128),
+    /// It was negated: its type, whichever rustc infers, has a sign.
+    signed: bool,
 }
 
 /// An integer type by its bounds.
@@ -33,6 +37,9 @@ impl Integer {
         }
     }
 
+    /// The type of an offset.
+    pub const OFFSET: Self = Self { low: i64::MIN as i128, high: i64::MAX as i128, size: true };
+
     /// The integer type that `ty` names.
     pub fn of(ty: &Type) -> Option<Self> {
         match ty {
@@ -47,13 +54,31 @@ impl Integer {
 impl Constant {
     /// `value` of type `ty`, unless rustc would wrap or refuse it.
     pub fn new(value: i128, ty: Option<Integer>) -> Option<Self> {
-        let fits = ty.is_none_or(|ty| ty.low <= value && value <= ty.high);
-        fits.then_some(Self { value, ty })
+        Self { value, ty: None, reach: (value, value), signed: false }.typed(ty)
     }
 
     /// The same value where `ty`, if known, is written beside it.
     pub fn typed(self, ty: Option<Integer>) -> Option<Self> {
-        Self::new(self.value, ty.or(self.ty))
+        let ty = ty.or(self.ty);
+        let (low, high) = self.reach;
+        let fits = ty.is_none_or(|ty| ty.low <= low && high <= ty.high);
+        fits.then_some(Self { ty, ..self })
+    }
+
+    /// The same, unless some type that rustc may infer for it later would have wrapped on the way.
+    pub fn certain(self) -> Option<Self> {
+        let lowest = if self.signed { i8::MIN.into() } else { 0 };
+        let (low, high) = self.reach;
+        let fits = lowest <= low && high <= i8::MAX.into();
+        (fits || self.ty.is_some()).then_some(self)
+    }
+
+    /// `value`, computed from `self` and `other`, which are of its type.
+    fn then(self, other: Self, value: i128) -> Option<Self> {
+        let low = self.reach.0.min(other.reach.0).min(value);
+        let high = self.reach.1.max(other.reach.1).max(value);
+        let signed = self.signed || other.signed;
+        Self { value, ty: self.ty, reach: (low, high), signed }.typed(other.ty)
     }
 }
 
@@ -82,7 +107,9 @@ pub fn evaluate(expr: &Expr, known: &dyn Fn(&str) -> Option<Constant>) -> Option
             value.typed(of(call.args.first()?).and_then(|like| like.ty))
         }
         // A value that the cast would change is none.
-        Expr::Cast(cast) => Constant::new(of(&cast.expr)?.value, Some(Integer::of(&cast.ty)?)),
+        Expr::Cast(cast) => {
+            Constant::new(of(&cast.expr)?.certain()?.value, Some(Integer::of(&cast.ty)?))
+        }
         Expr::Binary(binary) => {
             let (left, right) = (of(&binary.left)?, of(&binary.right)?);
             if let (Some(l), Some(r)) = (left.ty, right.ty)
@@ -92,16 +119,17 @@ pub fn evaluate(expr: &Expr, known: &dyn Fn(&str) -> Option<Constant>) -> Option
             }
             let ty = left.ty.or(right.ty);
             // A literal beside a typed operand has that type.
-            let (left, right) = (left.typed(ty)?.value, right.typed(ty)?.value);
+            let (left, right) = (left.typed(ty)?, right.typed(ty)?);
+            let (l, r) = (left.value, right.value);
             let value = match binary.op {
-                BinOp::Add(_) => left.checked_add(right),
-                BinOp::Sub(_) => left.checked_sub(right),
-                BinOp::Mul(_) => left.checked_mul(right),
-                BinOp::Div(_) => left.checked_div(right),
-                BinOp::Rem(_) => left.checked_rem(right),
+                BinOp::Add(_) => l.checked_add(r),
+                BinOp::Sub(_) => l.checked_sub(r),
+                BinOp::Mul(_) => l.checked_mul(r),
+                BinOp::Div(_) => l.checked_div(r),
+                BinOp::Rem(_) => l.checked_rem(r),
                 _ => None,
             };
-            Constant::new(value?, ty)
+            left.then(right, value?)
         }
         _ => None,
     }
@@ -116,7 +144,7 @@ fn negated(expr: &Expr, known: &dyn Fn(&str) -> Option<Constant>) -> Option<Cons
         return Constant::new(int.base10_parse::<i128>().ok()?.checked_neg()?, Some(ty));
     }
     let value = evaluate(expr, known)?;
-    Constant::new(value.value.checked_neg()?, value.ty)
+    Constant { signed: true, ..value }.then(value, value.value.checked_neg()?)
 }
 
 /// The value in a call of `like`, by which a written-out loop gives its variable a type.

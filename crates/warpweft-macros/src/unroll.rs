@@ -91,6 +91,7 @@ impl Unroller<'_> {
                 let (start, end) = (range.start.as_deref()?, range.end.as_deref()?);
                 let (first, last) = (self.value(start)?, self.value(end)?);
                 let ty = first.ty.or(last.ty);
+                let (first, last) = (first.typed(ty)?.certain()?, last.typed(ty)?.certain()?);
                 let (low, mut high) = (first.value, last.value);
                 if matches!(range.limits, syn::RangeLimits::Closed(_)) {
                     high += 1;

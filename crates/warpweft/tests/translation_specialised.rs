@@ -24,6 +24,23 @@ fn late(u: Near<i32, 1>) -> i32 {
     inner * 3 + u[[REACH]]
 }
 
+/// The literals here get their types from later lines; none of their arithmetic would wrap in any.
+#[stencil]
+fn typed_later(u: Near<i32, 1>) -> i32 {
+    let (one, far) = (1, -2);
+    let k = 2;
+    let mut sum = u[[-k]];
+    for j in 0..2 {
+        sum += u[[j as isize - k]];
+        let narrow: u8 = j;
+        sum += narrow as i32;
+    }
+    let step = 1;
+    sum += u[[(step + 1) as isize]] + one + far;
+    let narrow: i8 = step;
+    sum * narrow as i32
+}
+
 /// Neighbours in the macros of the subset, whatever these mean here.
 #[stencil]
 fn macros(u: Near<i32, 1>, k: i32) -> i32 {
@@ -64,6 +81,7 @@ fn agree<E: StencilElement<1, State = i32>>(element: E, taps: &[isize]) {
 #[test]
 fn the_specialised_copy_reads_the_footprint() {
     agree(late(), &[-2, 0, 1, 2]);
+    agree(typed_later(), &[-2, -1, 2]);
     agree(macros(3), &[0, 1, -1, 2]);
     agree(hygienic(), &[1, -1]);
 }

@@ -240,6 +240,7 @@ impl Lower<'_> {
         self.scopes.leave();
         let (v, g) = (scrutinee.rust, guard.as_ref().map(|guard| &guard.rust));
         let g = g.map(|g| quote!(if #g));
+        let pattern = super::pattern::shadow(&pattern);
         let rust = quote_spanned!(call.span()=> matches!(#v, #pattern #g));
         let ir = Expr::Matches {
             scrutinee: Box::new(scrutinee.ir),

@@ -5,6 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr as E, Pat};
 
+use super::pattern::shadow;
 use super::{Binding, LoopFrame, Lower, Lowered};
 use crate::diag::reject;
 use crate::ir::{Arm, Block, Expr, Hole, Pattern, Range};
@@ -90,7 +91,7 @@ impl Lower<'_> {
         self.scopes.leave();
         let (pattern, (then_rust, then)) = (pattern?, then?);
         let (else_rust, otherwise) = self.else_(e, wanted)?;
-        let (pat, s) = (&condition.pat, scrutinee.rust);
+        let (pat, s) = (shadow(&condition.pat), scrutinee.rust);
         let rust = quote_spanned!(e.span()=> if let #pat = #s { #then_rust } #else_rust);
         let otherwise = otherwise.unwrap_or(Expr::Block(Block::default()));
         let arms = vec![
@@ -124,7 +125,7 @@ impl Lower<'_> {
         let pattern = self.pattern(&arm.pat)?;
         let guard = arm.guard.as_ref().map(|(_, guard)| self.expr(guard)).transpose()?;
         let body = if wanted { self.expr(&arm.body)? } else { self.effect(&arm.body)? };
-        let (pat, b) = (&arm.pat, body.rust);
+        let (pat, b) = (shadow(&arm.pat), body.rust);
         let g = guard.as_ref().map(|guard| {
             let guard = &guard.rust;
             quote!(if #guard)

@@ -20,7 +20,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::constant::{Constant, evaluate};
+use crate::constant::{Constant, Integer, evaluate};
 use crate::ir::{Expr, Hole};
 pub use call::matches_parts;
 pub use scope::{Binding, Scopes};
@@ -169,9 +169,14 @@ impl<'a> Lower<'a> {
         format!("{}_{}", crate::emit::clean(stem), self.counter)
     }
 
-    /// The value of `expr` if it is an integer constant known now.
+    /// The value of `expr` if it is an integer constant known now, whatever its type.
     pub fn known(&self, expr: &syn::Expr) -> Option<i128> {
-        self.known_constant(expr).map(|constant| constant.value)
+        self.known_constant(expr)?.certain().map(|constant| constant.value)
+    }
+
+    /// The same of the offset of a neighbour.
+    pub fn known_offset(&self, expr: &syn::Expr) -> Option<i128> {
+        self.known_constant(expr)?.typed(Some(Integer::OFFSET)).map(|constant| constant.value)
     }
 
     /// The same with its type, where that is known.

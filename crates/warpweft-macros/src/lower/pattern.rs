@@ -1,13 +1,43 @@
-//! Patterns of `let`, `match` and `if let`. The shadow keeps them as they are.
+//! Patterns of `let`, `match` and `if let`.
 
 use quote::quote_spanned;
 use syn::spanned::Spanned;
+use syn::visit_mut::VisitMut;
 use syn::{Expr as E, Pat};
 
 use super::expr::member;
 use super::{Binding, Lower};
 use crate::diag::reject;
 use crate::ir::{Member, Pattern, PatternValue};
+
+/// Whether a name by itself is a constant, not a variable to bind: as rustc's lints have it, one
+/// with a capital is.
+fn constant_by_name(pat: &syn::PatIdent) -> bool {
+    pat.subpat.is_none()
+        && pat.mutability.is_none()
+        && pat.ident.to_string().starts_with(char::is_uppercase)
+}
+
+/// The shadow of a pattern that need not match: `name @ _` where a variable is bound. A `name` by
+/// itself rustc takes for a constant if there is one, and this it refuses.
+pub fn shadow(pat: &Pat) -> Pat {
+    struct Bind;
+    impl VisitMut for Bind {
+        fn visit_pat_ident_mut(&mut self, pat: &mut syn::PatIdent) {
+            syn::visit_mut::visit_pat_ident_mut(self, pat);
+            if pat.subpat.is_none() && !constant_by_name(pat) {
+                pat.subpat = Some((Default::default(), Box::new(syn::parse_quote!(_))));
+            }
+        }
+        fn visit_field_pat_mut(&mut self, field: &mut syn::FieldPat) {
+            syn::visit_mut::visit_field_pat_mut(self, field);
+            field.colon_token.get_or_insert_with(Default::default);
+        }
+    }
+    let mut pat = pat.clone();
+    Bind.visit_pat_mut(&mut pat);
+    pat
+}
 
 impl Lower<'_> {
     pub fn pattern(&mut self, pattern: &Pat) -> syn::Result<Pattern> {
@@ -97,11 +127,7 @@ impl Lower<'_> {
             return Err(reject(by_ref, "device code has no `ref` patterns", "bind the value"));
         }
         let text = ident.ident.to_string();
-        // As rustc's lints have it: a lower-case name binds, an upper-case one is a constant.
-        if ident.subpat.is_none()
-            && ident.mutability.is_none()
-            && text.starts_with(char::is_uppercase)
-        {
+        if constant_by_name(ident) {
             let name = &ident.ident;
             return Ok(Pattern::Value(self.pattern_value(&syn::parse_quote!(#name))?));
         }

@@ -94,7 +94,7 @@ impl Inputs for StencilInputs {
                 let (plain, number) = untagged(offsets);
                 let mut offset = vec![];
                 for expr in &plain.elems {
-                    offset.push(lower.known(expr).ok_or_else(|| not_constant(expr))?);
+                    offset.push(lower.known_offset(expr).ok_or_else(|| not_constant(expr))?);
                 }
                 if let Some(number) = number {
                     self.offsets.insert(number, offset.clone());
@@ -162,7 +162,7 @@ fn not_constant(expr: &E) -> syn::Error {
         "the offset of a neighbour must be constant",
         "write a literal, a `const` of this function, or the variable of a `for` whose bounds are \
          literals and whose body has no `break` or `continue`; arithmetic of them may not leave their \
-         type",
+         type, which must be written down before a cast: `let k: isize = 1;`",
     )
 }
 

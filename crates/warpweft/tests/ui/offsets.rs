@@ -39,4 +39,21 @@ fn no_array(u: Near<f32, 1>) -> f32 {
     u[at]
 }
 
+#[stencil]
+fn inferred_later(u: Near<i32, 1>) -> i32 {
+    let k = 200;
+    let narrow: u8 = k;
+    u[[(k + 100) as isize - 43]] + narrow as i32
+}
+
+#[stencil]
+fn loop_inferred_later(u: Near<i32, 1>) -> i32 {
+    let k = 1;
+    let mut sum: u8 = k;
+    for j in 0..(k - 3) / 2 + 5 {
+        sum += u[[j as isize]] as u8;
+    }
+    sum as i32
+}
+
 fn main() {}
