@@ -17,8 +17,9 @@ use warpweft_apps::align::{Alignment, Executor, Sequence, Weights, local, plain,
 
 use crate::arguments::DeviceChoice;
 use crate::device::target;
-use crate::output::fail;
+use crate::output::{counted, fail};
 use crate::run::check::Check;
+use crate::run::files::Saved;
 use crate::run::outcome::Outcome;
 
 /// Cells that the straightforward loop is given to check with: less than a second.
@@ -32,10 +33,11 @@ const CHECKED_CELLS: u64 = 100_000_000;
 it ends in either sequence (letters counted from 1; of equal scores the smallest query end, then \
 target end). Its start, affine gaps and global alignment are not computed.
 
-Files are FASTA, plain or gzip. Ambiguous letters (N, R, ..) match nothing.
+Files are FASTA, plain or gzip; - is standard input. Ambiguous letters (N, R, ..) match nothing.
 
 Examples:
   warpweft align query.fa target.fa.gz
+  samtools fasta reads.bam | warpweft align - target.fa.gz
   warpweft align a.fa b.fa --match 5 --mismatch -4 --gap -8 --json"
 )]
 pub struct Align {
@@ -81,6 +83,10 @@ impl Align {
     fn outcome(&self) -> Result<Outcome> {
         let weights = Weights { matching: self.matching, mismatch: self.mismatch, gap: self.gap };
         weights.check()?;
+        if [&self.query, &self.target].iter().all(|path| path.as_os_str() == "-") {
+            let remedy = "give a file for the query or for the target";
+            return Err(Error::spec("standard input can be read once", remedy));
+        }
         let (queries, targets) = (sequences(&self.query)?, sequences(&self.target)?);
         let machine = Machine::detect()?;
         let threads = self.threads.map_or(machine.cpu.threads(), NonZero::get);
@@ -143,56 +149,60 @@ impl Align {
         };
         let ambiguous: usize =
             queries.iter().chain(targets).map(|named| named.sequence.ambiguous()).sum();
-        let answer = answer(&pairs, &last, ambiguous, self.json);
+        let (answer, lines) = answer(&pairs, &last, ambiguous, self.json);
         Ok(Outcome {
             app: "align",
             title,
             report,
             answer,
             check: check.made(),
-            outputs: Vec::new(),
+            lines,
+            saved: Saved::default(),
             json: self.json,
             interrupted: false,
         })
     }
 }
 
+/// A run's answer by name, and further lines of its report.
+type Answer = (Vec<(&'static str, Value)>, Vec<(&'static str, String)>);
+
 /// The application's answer: as JSON always a list of pairs; for people one line a pair.
-fn answer(
-    pairs: &[Value],
-    last: &Alignment,
-    ambiguous: usize,
-    json: bool,
-) -> Vec<(&'static str, Value)> {
+fn answer(pairs: &[Value], last: &Alignment, ambiguous: usize, json: bool) -> Answer {
     if json {
-        return vec![("pairs", pairs.into()), ("ambiguous_letters", ambiguous.into())];
+        let answer = vec![("pairs", pairs.into()), ("ambiguous_letters", ambiguous.into())];
+        return (answer, Vec::new());
     }
-    let mut answer = match pairs {
-        [_] => vec![
-            ("score", last.score.into()),
-            ("query end", last.query_end.into()),
-            ("target end", last.target_end.into()),
-        ],
+    let (answer, mut lines) = match pairs {
+        [_] => {
+            let answer = vec![
+                ("score", last.score.into()),
+                ("query end", last.query_end.into()),
+                ("target end", last.target_end.into()),
+            ];
+            (answer, Vec::new())
+        }
         pairs => {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
             let line = |pair: &Value| {
-                format!(
-                    "\n    {} and {}: score {}, query end {}, target end {}",
+                let what = format!(
+                    "{} and {}: score {}, query end {}, target end {}",
                     text(&pair["query"]),
                     text(&pair["target"]),
                     pair["score"],
                     pair["query_end"],
                     pair["target_end"]
-                )
+                );
+                ("pair", what)
             };
-            let lines: String = pairs.iter().map(line).collect();
-            vec![("alignments", lines.into())]
+            (vec![("alignments", pairs.len().into())], pairs.iter().map(line).collect())
         }
     };
     if ambiguous > 0 {
-        answer.push(("ambiguous letters", ambiguous.into()));
+        let letters = counted(ambiguous as u64, "ambiguous letter");
+        lines.push(("note", format!("{letters} in all, which match nothing")));
     }
-    answer
+    (answer, lines)
 }
 
 /// Which GPU to run on, if any.

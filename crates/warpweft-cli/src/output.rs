@@ -47,6 +47,11 @@ pub fn fail(error: &Error) -> ExitCode {
     })
 }
 
+/// A number of things: `1 step`, `2 steps`.
+pub fn counted(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
 /// A number with the prefix that leaves one to three digits before the point: `4.53 G`.
 pub fn scaled(value: f64) -> String {
     let prefixes = [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];

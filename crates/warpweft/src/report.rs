@@ -26,9 +26,10 @@ pub struct Report {
     pub rate: Quantity,
     /// Bytes the work must move through memory at least.
     pub bytes: u64,
-    /// The rate the machine's measured limit allows, if it was measured.
+    /// The rate the machine's measured limit allows, if it was measured: for a stencil that of
+    /// memory at one step a trip.
     pub bound: Option<Quantity>,
-    /// `rate` over `bound`.
+    /// `rate` over `bound`; above 1 where a stencil takes several steps a trip.
     pub fraction: Option<f64>,
     /// Seconds the model predicted, if it is calibrated.
     pub predicted_seconds: Option<f64>,

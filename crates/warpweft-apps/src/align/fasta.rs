@@ -15,7 +15,7 @@ pub struct Record {
     pub letters: Vec<u8>,
 }
 
-/// The records of a file, in order. Compression is told by the file's first bytes, not its name.
+/// The records of a file, in order; of standard input for `-`. Compression is told by the file's first bytes, not its name.
 ///
 /// # Errors
 /// A file that can't be read or is cut short, that doesn't begin with a header, or has no records.
@@ -27,7 +27,10 @@ pub fn read(path: &Path) -> Result<Vec<Record>> {
         };
         Error::file(path, error, remedy)
     };
-    let mut file = BufReader::new(File::open(path).map_err(failed)?);
+    let mut file: Box<dyn BufRead> = match path.to_str() {
+        Some("-") => Box::new(std::io::stdin().lock()),
+        _ => Box::new(BufReader::new(File::open(path).map_err(failed)?)),
+    };
     let zipped = file.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
     let mut text = Vec::new();
     match zipped {

@@ -1,5 +1,6 @@
 //! The files of a run: initial states in, results out, by the ending of their name.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use warpweft::element::Scalar;
@@ -62,7 +63,7 @@ impl Outputs {
     /// The files that `options` ask for, each found writable before any work is done.
     ///
     /// # Errors
-    /// An ending that names no format, or a place that can't be written.
+    /// An ending that names no format, a file named twice, or a place that can't be written.
     pub fn prepare(app: &str, options: &Options) -> Result<Self> {
         let known = [Format::Npy, Format::Vti, Format::Png];
         let results: Vec<_> = options
@@ -78,27 +79,84 @@ impl Outputs {
             Format::of(plot, &[Format::Png])?;
         }
         let outputs = Self { results, plot, trace: options.trace.clone() };
+        each_once(outputs.all())?;
         outputs.all().try_for_each(|path| check_writable(path))?;
         Ok(outputs)
     }
 
     /// Every file.
-    pub fn all(&self) -> impl Iterator<Item = &PathBuf> {
+    fn all(&self) -> impl Iterator<Item = &PathBuf> {
         self.results.iter().map(|(path, _)| path).chain(&self.plot).chain(&self.trace)
     }
+}
 
-    /// Saves the results, the plot and the timeline not among them.
-    ///
-    /// # Errors
-    /// A file can't be written.
-    pub fn save<T: Scalar, const D: usize>(&self, volume: &Volume<T, D>, look: Look) -> Result<()> {
-        self.results.iter().try_for_each(|(path, format)| match format {
-            Format::Npy => npy::write(path, volume, 0),
-            Format::Vti => vti::write(path, volume),
-            Format::Png => {
-                png::write(path, &Picture::of_middle(volume, 0, look.range, look.colours)?)
-            }
-        })
+/// Which files were written, and why others were not: one that fails takes no other with it.
+#[derive(Default)]
+pub struct Saved {
+    /// Those that were, in the order of writing.
+    pub written: Vec<String>,
+    /// What kept the others from being.
+    pub failures: Vec<Error>,
+}
+
+impl Saved {
+    /// Notes what became of `path`.
+    pub fn add(&mut self, path: &Path, outcome: Result<()>) {
+        match outcome {
+            Ok(()) => self.written.push(path.display().to_string()),
+            Err(error) => self.failures.push(error),
+        }
+    }
+}
+
+/// Writes a result to `path`; pictures as `look` says.
+///
+/// # Errors
+/// The file can't be written.
+pub fn write<T: Scalar, const D: usize>(
+    path: &Path,
+    format: Format,
+    volume: &Volume<T, D>,
+    look: impl Fn() -> Result<Look>,
+) -> Result<()> {
+    match format {
+        Format::Npy => npy::write(path, volume, 0),
+        Format::Vti => vti::write(path, volume),
+        Format::Png => {
+            let Look { range, colours } = look()?;
+            png::write(path, &Picture::of_middle(volume, 0, range, colours)?)
+        }
+    }
+}
+
+/// Refuses to write two things to one file.
+fn each_once<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<()> {
+    let mut seen = HashSet::new();
+    for path in paths {
+        // Devices and pipes take several.
+        if std::fs::metadata(path).is_ok_and(|known| !known.is_file()) {
+            continue;
+        }
+        if !seen.insert(place(path)) {
+            return Err(Error::spec(
+                format!("{} is to be written twice", path.display()),
+                "give each --output, --plot and --trace a file of its own",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Where `path` leads, whatever way it is written.
+fn place(path: &Path) -> PathBuf {
+    if let Ok(place) = path.canonicalize() {
+        return place;
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+    match (folder, path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.to_path_buf(),
     }
 }
 

@@ -181,19 +181,24 @@ impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
     }
 
     fn answer(&self, volume: &Volume<T, D>) -> Vec<(&'static str, Value)> {
-        let mut range = [f64::INFINITY, f64::NEG_INFINITY];
-        let (mut sum, mut nan) = (0.0, 0usize);
+        let mut range: Option<[f64; 2]> = None;
+        let (mut sum, mut finite, mut nan) = (0.0, 0usize, 0usize);
         for &cell in volume.as_slice() {
             let cell = cell.to_f64();
-            range = [range[0].min(cell), range[1].max(cell)];
             nan += usize::from(cell.is_nan());
-            sum += cell;
+            if cell.is_finite() {
+                let [low, high] = range.unwrap_or([cell; 2]);
+                range = Some([low.min(cell), high.max(cell)]);
+                sum += cell;
+                finite += 1;
+            }
         }
         vec![
-            ("minimum", json!(range[0])),
-            ("maximum", json!(range[1])),
-            ("mean", json!(sum / volume.len() as f64)),
+            ("minimum", json!(range.map(|range| range[0]))),
+            ("maximum", json!(range.map(|range| range[1]))),
+            ("mean", json!(range.map(|_| sum / finite as f64))),
             ("nan_cells", json!(nan)),
+            ("infinite_cells", json!(volume.len() - finite - nan)),
         ]
     }
 

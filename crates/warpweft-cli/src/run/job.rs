@@ -1,5 +1,6 @@
 //! The course of every run on a grid: initial state, run, check, files, outcome.
 
+use std::fmt;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,13 +12,13 @@ use warpweft::trace::Trace;
 
 use super::check::Check;
 use super::execute::{Host, Watch};
-use super::files::Outputs;
+use super::files::{self, Outputs, Saved};
 use super::options::Options;
 use super::outcome::Outcome;
 use super::progress::Progress;
 use crate::arguments::apply;
 use crate::device::need_memory;
-use crate::output::note;
+use crate::output::{counted, note};
 use crate::plot::{self, Look};
 
 /// An application on a grid of scalars.
@@ -73,6 +74,7 @@ pub fn run<T: Scalar, const D: usize>(
     let trace = options.trace.as_ref().map(|_| Arc::new(Trace::new()));
     let begin = Instant::now();
     let mut volume = job.initial()?;
+    let given = options.input.as_ref().map(|_| NotFinite::of(&volume));
     traced(&trace, "initial state", begin);
     let progress = Progress::new(app, steps, volume.len());
     let told = |done: u64, _| progress.at(done);
@@ -84,27 +86,36 @@ pub fn run<T: Scalar, const D: usize>(
 
     let begin = Instant::now();
     let check = if report.interrupted {
-        Check::none("not compared: interrupted")
+        Ok(Check::none("not compared: interrupted"))
     } else {
         let again = |steps| {
             let mut volume = job.initial()?;
             host.execute(&endless, &mut volume, steps, None)?;
             Ok(volume)
         };
-        job.check(&volume, report.done, &faces, &again)?
+        job.check(&volume, report.done, &faces, &again)
     };
+    // The answer is there, whatever hinders the comparison.
+    let mut saved = Saved::default();
+    let check = check.unwrap_or_else(|error| {
+        let reason = format!("not compared: {error}");
+        saved.failures.push(error);
+        Check::none(reason)
+    });
     traced(&trace, "check", begin);
 
-    let look = job.look(&volume)?;
     let begin = Instant::now();
-    outputs.save(&volume, look)?;
+    let look = || job.look(&volume);
+    for (path, format) in &outputs.results {
+        saved.add(path, files::write(path, *format, &volume, look));
+    }
     if let Some(path) = &outputs.plot {
         let title = format!("{app} {}, step {}", shown(&extents), report.done);
-        plot::save(path, &title, &volume, look)?;
+        saved.add(path, look().and_then(|look| plot::save(path, &title, &volume, look)));
     }
     traced(&trace, "save", begin);
     if let (Some(path), Some(trace)) = (&outputs.trace, &trace) {
-        trace.save(path)?;
+        saved.add(path, trace.save(path));
     }
 
     let mut answer =
@@ -120,20 +131,57 @@ pub fn run<T: Scalar, const D: usize>(
     Ok(Outcome {
         app,
         title: format!(
-            "{} cells of {}, {}, {} steps, {}",
+            "{} cells of {}, {}, {}, {}",
             shown(&extents),
             T::KIND.name(),
             job.title(),
-            report.done,
+            counted(report.done, "step"),
             options.grid.boundary
         ),
         interrupted: report.interrupted,
         report,
         answer,
         check,
-        outputs: outputs.all().map(|path| path.display().to_string()).collect(),
+        lines: not_finite(given, &volume),
+        saved,
         json: options.json,
     })
+}
+
+/// Cells that hold no number.
+#[derive(Clone, Copy, Default, PartialEq)]
+struct NotFinite {
+    nan: usize,
+    infinite: usize,
+}
+
+impl NotFinite {
+    fn of<T: Scalar, const D: usize>(volume: &Volume<T, D>) -> Self {
+        let mut found = Self::default();
+        for cell in volume.as_slice().iter().map(|&cell| cell.to_f64()) {
+            found.nan += usize::from(cell.is_nan());
+            found.infinite += usize::from(cell.is_infinite());
+        }
+        found
+    }
+}
+
+impl fmt::Display for NotFinite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} NaN and {} infinite", self.nan, self.infinite)
+    }
+}
+
+/// What there is to say about cells without a number, in the input and in the result.
+fn not_finite<T: Scalar, const D: usize>(
+    given: Option<NotFinite>,
+    volume: &Volume<T, D>,
+) -> Vec<(&'static str, String)> {
+    let (given, now) = (given.unwrap_or_default(), NotFinite::of(volume));
+    if given == now && now == NotFinite::default() {
+        return Vec::new();
+    }
+    vec![("note", format!("cells: {given} at the start, {now} at the end; kept as they are"))]
 }
 
 /// `256 x 256 x 128`.

@@ -2,7 +2,7 @@
 
 pub mod check;
 mod execute;
-mod files;
+pub mod files;
 mod heat;
 mod job;
 mod life;

@@ -4,11 +4,12 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
-use warpweft::report::Report;
+use warpweft::report::{Quantity, Report};
 
 use super::check::Check;
+use super::files::Saved;
 use crate::interrupt;
-use crate::output::{complain, say, scaled};
+use crate::output::{complain, counted, say, scaled};
 
 /// Everything there is to say about a run.
 pub struct Outcome {
@@ -22,8 +23,10 @@ pub struct Outcome {
     pub answer: Vec<(&'static str, Value)>,
     /// The comparison with an oracle.
     pub check: Check,
-    /// The files written.
-    pub outputs: Vec<String>,
+    /// What else there is to say about it to people: names and texts of further lines.
+    pub lines: Vec<(&'static str, String)>,
+    /// The files written, and what kept others from being.
+    pub saved: Saved,
     /// Whether to print JSON.
     pub json: bool,
     /// Whether Ctrl-C ended it.
@@ -34,12 +37,12 @@ impl Outcome {
     /// Prints it; the status says whether it was checked, found wrong, or interrupted.
     pub fn report(&self) -> ExitCode {
         let said = say(&if self.json { self.to_json().to_string() } else { self.to_text() });
+        let failures = &self.saved.failures;
+        failures.iter().for_each(|failure| complain(&failure.to_string()));
         if self.interrupted {
-            complain(&format!(
-                "interrupted after {} steps; what was asked for is saved",
-                self.report.done
-            ));
-            return ExitCode::from(interrupt::STATUS);
+            let done = counted(self.report.done, "step");
+            let kept = if failures.is_empty() { "; what was asked for is saved" } else { "" };
+            complain(&format!("interrupted after {done}{kept}"));
         }
         if self.check.passed == Some(false) {
             complain(&format!(
@@ -50,7 +53,11 @@ impl Outcome {
             ));
             return ExitCode::FAILURE;
         }
-        said
+        match (failures.is_empty(), self.interrupted) {
+            (false, _) => ExitCode::FAILURE,
+            (true, true) => ExitCode::from(interrupt::STATUS),
+            (true, false) => said,
+        }
     }
 
     fn to_json(&self) -> Value {
@@ -67,7 +74,7 @@ impl Outcome {
             "policy": self.report.policy,
             "result": answer,
             "check": self.check,
-            "outputs": self.outputs,
+            "outputs": self.saved.written,
         })
     }
 
@@ -80,37 +87,22 @@ impl Outcome {
         };
         line("device", report.devices.join(", "));
         line("time", format!("{:.3} s, set-up {:.3} s", report.seconds, report.setup_seconds));
-        let bytes = report.bytes as f64 / report.seconds.max(f64::MIN_POSITIVE);
-        line(
-            "rate",
-            format!("{}{}, {}B/s", scaled(report.rate.value), report.rate.unit, scaled(bytes)),
-        );
-        if let (Some(bound), Some(fraction)) = (&report.bound, report.fraction) {
-            let percent = 100.0 * fraction;
-            let mut what = format!(
-                "{}{} by memory, measured; reached {percent:.0} %",
-                scaled(bound.value),
-                bound.unit
-            );
-            // Several steps a trip to memory raise the bound, and are judged by both.
-            let depth = report.policy["temporal_depth"].as_f64().unwrap_or(1.0);
-            if depth > 1.0 {
-                let single = bound.value / depth;
-                what = format!(
-                    "{what} ({depth} steps a trip; {}{} at one, {:.2} times that)",
-                    scaled(single),
-                    bound.unit,
-                    report.rate.value / single
-                );
-            }
-            line("bound", what);
+        if report.done == 0 {
+            line("rate", "none: nothing was to be done".into());
+        } else {
+            let bytes = report.bytes as f64 / report.seconds.max(f64::MIN_POSITIVE);
+            let Quantity { value, unit } = report.rate;
+            line("rate", format!("{}{unit}, {}B/s", scaled(value), scaled(bytes)));
+            line_of_bound(report).into_iter().for_each(|what| line("bound", what));
         }
         if let Value::Object(policy) = &report.policy {
             let parts: Vec<_> = policy.iter().map(|(k, v)| format!("{k} {}", bare(v))).collect();
             line("policy", parts.join(", "));
         }
-        let parts: Vec<_> = self.answer.iter().map(|(k, v)| format!("{k} {}", bare(v))).collect();
-        line("result", parts.join(", "));
+        let named =
+            |(name, value): &(&str, Value)| format!("{} {}", name.replace('_', " "), bare(value));
+        line("result", self.answer.iter().map(named).collect::<Vec<_>>().join(", "));
+        self.lines.iter().for_each(|(name, text)| line(name, text.clone()));
         let check = &self.check;
         line(
             "check",
@@ -125,8 +117,8 @@ impl Outcome {
                 ),
             },
         );
-        if !self.outputs.is_empty() {
-            line("written", self.outputs.join(", "));
+        if !self.saved.written.is_empty() {
+            line("written", self.saved.written.join(", "));
         }
         text.trim_end().to_string()
     }
@@ -140,15 +132,89 @@ fn shown(value: Option<f64>) -> String {
     }
 }
 
-/// A JSON value without quotes; numbers with at most seven digits.
+/// How the rate compares with what memory allows at one step a trip. Several steps a trip may
+/// pass it, and then it is said how many there were.
+fn line_of_bound(report: &Report) -> Option<String> {
+    let (bound, fraction) = (report.bound.as_ref()?, report.fraction?);
+    let mut depths = ["/temporal_depth", "/cuda/temporal_depth"].iter();
+    let depth = depths.find_map(|at| report.policy.pointer(at)?.as_u64()).unwrap_or(1);
+    let reached = if fraction < 1.0 {
+        format!("{:.0} %", 100.0 * fraction)
+    } else {
+        format!("{fraction:.2} times that")
+    };
+    let how = if depth > 1 { format!(" by {depth} steps a trip") } else { String::new() };
+    Some(format!(
+        "{}{} by memory at one step a trip, measured; reached {reached}{how}",
+        scaled(bound.value),
+        bound.unit
+    ))
+}
+
+/// A JSON value without quotes; numbers with at most seven digits, three where they need a power of
+/// ten.
 fn bare(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(bare).collect::<Vec<_>>().join("x"),
         Value::Number(number) if number.is_f64() => {
             let value = number.as_f64().unwrap_or(f64::NAN);
-            format!("{}", format!("{value:.6e}").parse::<f64>().unwrap_or(value))
+            if value == 0.0 || (1e-4..1e9).contains(&value.abs()) {
+                format!("{}", format!("{value:.6e}").parse::<f64>().unwrap_or(value))
+            } else {
+                format!("{value:.2e}")
+            }
         }
+        Value::Null => "none".into(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_whatever_their_size() {
+        let cases = [
+            (json!(0.0), "0"),
+            (json!(1.788661e-21), "1.79e-21"),
+            (json!(-0.25), "-0.25"),
+            (json!(0.931_648_123), "0.9316481"),
+            (json!(1.5e300), "1.50e300"),
+            (json!(12_345_678_901_u64), "12345678901"),
+            (json!([256, 128]), "256x128"),
+            (json!(f64::NAN), "none"),
+        ];
+        for (value, expect) in cases {
+            assert_eq!(bare(&value), expect);
+        }
+    }
+
+    #[test]
+    fn several_steps_a_trip_are_judged_by_the_bound_of_one() {
+        let report = |fraction: f64, policy: Value| Report {
+            pattern: "stencil",
+            devices: Vec::new(),
+            seconds: 1.0,
+            setup_seconds: 0.0,
+            rate: Quantity { value: 1e9 * fraction, unit: "cells/s" },
+            bytes: 1,
+            bound: Some(Quantity { value: 1e9, unit: "cells/s" }),
+            fraction: Some(fraction),
+            predicted_seconds: None,
+            policy,
+            done: 1,
+            interrupted: false,
+            residual: None,
+            notes: Vec::new(),
+        };
+        let said = |fraction, policy| line_of_bound(&report(fraction, policy)).unwrap();
+        let bound = "1.00 Gcells/s by memory at one step a trip, measured; reached";
+        assert_eq!(said(0.6, json!({"temporal_depth": 1})), format!("{bound} 60 %"));
+        let deep = said(3.1, json!({"temporal_depth": 20}));
+        assert_eq!(deep, format!("{bound} 3.10 times that by 20 steps a trip"));
+        let gpus = said(0.9, json!({"cuda": {"temporal_depth": 2}}));
+        assert_eq!(gpus, format!("{bound} 90 % by 2 steps a trip"));
     }
 }

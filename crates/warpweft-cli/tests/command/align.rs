@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{warpweft, warpweft_in};
+use super::{Ran, warpweft, warpweft_in};
 
 #[test]
 fn a_pair_is_aligned_checked_and_reported() {
@@ -34,4 +34,27 @@ fn what_is_wrong_with_a_file_is_said_with_its_place() {
     }
     let ran = warpweft("align missing.fa missing.fa");
     assert!(ran.status != Some(0) && ran.err.contains("check the path"), "{}", ran.err);
+}
+
+#[test]
+fn several_pairs_have_a_line_each_and_letters_that_match_nothing_one_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.fa"), ">one\nGATTACANN\n").unwrap();
+    fs::write(folder.path().join("b.fa"), ">two\nGATTACA\n>three\nCCRGATT\n").unwrap();
+    let said = warpweft_in(folder.path(), "align a.fa b.fa --device cpu").fine();
+    assert!(said.contains("result   alignments 2\n"), "{said}");
+    assert!(said.contains("pair     one and two: score 14, query end 7, target end 7\n"), "{said}");
+    assert!(said.contains("note     3 ambiguous letters in all"), "{said}");
+}
+
+#[test]
+fn a_dash_is_standard_input_which_can_be_read_once() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.fa"), ">one\nGATTACA\n").unwrap();
+    let line = "align - a.fa --device cpu";
+    let mut command = crate::command(folder.path());
+    let input = fs::File::open(folder.path().join("a.fa")).unwrap();
+    let ran = Ran::of(command.args(line.split_whitespace()).stdin(input));
+    assert!(ran.fine().contains("score 14"));
+    warpweft("align - -").fails(2, &["standard input can be read once"]);
 }

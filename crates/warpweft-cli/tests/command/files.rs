@@ -1,6 +1,8 @@
 //! What is written can be read again, and by others.
 
-use crate::{warpweft, warpweft_in};
+use std::process::Command;
+
+use crate::{Ran, warpweft, warpweft_in};
 
 #[test]
 fn a_run_in_two_halves_through_a_file_is_the_whole_run() {
@@ -62,6 +64,72 @@ fn every_format_is_written_and_listed() {
     assert!(trace["traceEvents"].as_array().is_some_and(|events| events.len() > 3));
     let left: Vec<_> = std::fs::read_dir(directory.path()).expect("it is there").collect();
     assert_eq!(left.len(), 5);
+}
+
+#[test]
+fn what_is_no_number_is_said_plainly() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let ran = |line: &str| warpweft_in(directory.path(), line);
+    ran("run heat --size 40 --dims 1 --steps 0 --output a.npy").fine();
+    let mut bytes = std::fs::read(directory.path().join("a.npy")).expect("just written");
+    let cell = bytes.len() - 20 * 4;
+    bytes[cell..cell + 4].copy_from_slice(&f32::NAN.to_le_bytes());
+    bytes[128..132].copy_from_slice(&f32::INFINITY.to_le_bytes());
+    std::fs::write(directory.path().join("a.npy"), bytes).expect("a small file");
+    let report = ran("run heat --input a.npy --steps 0").fine();
+    let note = "note     cells: 1 NaN and 1 infinite at the start, 1 NaN and 1 infinite at the end";
+    assert!(report.contains(note), "{report}");
+    assert!(!report.contains("mean none"), "of the others: {report}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_that_fails_takes_nothing_else_with_it() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let full = directory.path().join("full.npy");
+    std::os::unix::fs::symlink("/dev/full", &full).expect("a link");
+    let line = "run heat --size 12 --steps 2 --output full.npy --output b.npy --plot p.png \
+                --trace t.json";
+    let ran = warpweft_in(directory.path(), line);
+    ran.fails(1, &["full.npy", "No space left", "has room"]);
+    assert!(ran.out.contains("check    passed"), "{}", ran.out);
+    assert!(ran.out.contains("written  b.npy, p.png, t.json"), "{}", ran.out);
+    assert!(directory.path().join("p.png").exists());
+    let json = warpweft_in(directory.path(), &format!("{line} --json")).json();
+    assert_eq!(json["outputs"], serde_json::json!(["b.npy", "p.png", "t.json"]));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_that_has_no_room_is_not_half_written() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    std::fs::write(directory.path().join("a.npy"), "of before").expect("a small file");
+    // The signal that comes with the limit is ignored, so that writing fails as on a full disk.
+    let line = format!(
+        "trap '' XFSZ; ulimit -f 8; exec {} run heat --size 64x64 --steps 1 --output a.npy --output b.vti",
+        env!("CARGO_BIN_EXE_warpweft")
+    );
+    let ran = Ran::of(crate::cached(Command::new("sh"), directory.path()).args(["-c", &line]));
+    ran.fails(1, &["a.npy: File too large", "b.vti: File too large", "has room"]);
+    assert!(ran.out.contains("check    passed") && !ran.out.contains("written"), "{}", ran.out);
+    let left: Vec<_> = std::fs::read_dir(directory.path()).expect("it is there").collect();
+    assert_eq!(left.len(), 1, "nothing half-written: {left:?}");
+    let kept = std::fs::read(directory.path().join("a.npy")).expect("still there");
+    assert_eq!(kept, b"of before");
+}
+
+#[test]
+fn two_results_in_one_file_are_refused_before_any_work() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let long = "run heat --size 400 --steps 1000000000";
+    for options in [
+        "--output a.npy --output ./a.npy",
+        "--output heat.png --plot",
+        "--output p.png --plot p.png",
+    ] {
+        let ran = warpweft_in(directory.path(), &format!("{long} {options}"));
+        ran.fails(2, &["is to be written twice"]);
+    }
 }
 
 #[test]

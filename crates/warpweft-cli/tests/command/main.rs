@@ -25,6 +25,11 @@ struct Ran {
 /// The command in `directory`, with a cache that all tests share: measuring the machine takes
 /// seconds and is done once.
 fn command(directory: &Path) -> Command {
+    cached(bare(), directory)
+}
+
+/// `command` with that cache.
+fn cached(mut command: Command, directory: &Path) -> Command {
     static CACHE: OnceLock<PathBuf> = OnceLock::new();
     let cache = CACHE.get_or_init(|| {
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
@@ -33,7 +38,6 @@ fn command(directory: &Path) -> Command {
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
         cache
     });
-    let mut command = bare();
     command.current_dir(directory).env("WARPWEFT_CACHE", cache);
     command
 }

@@ -72,6 +72,17 @@ fn the_report_names_device_rate_and_check() {
 }
 
 #[test]
+fn a_report_of_no_steps_has_no_rate_and_of_one_no_plural() {
+    let report = warpweft("run heat --size 16 --steps 0").fine();
+    assert!(report.contains("rate     none") && !report.contains("NaN"), "{report}");
+    assert!(!report.contains("bound"), "{report}");
+    let report = warpweft("run heat --device cpu --threads 1 --size 16 --steps 1").fine();
+    assert!(report.contains(" 1 step, ") && report.contains("1 core of"), "{report}");
+    let bound = report.lines().find(|line| line.contains("bound")).expect("it was measured");
+    assert!(bound.contains("at one step a trip") && !bound.contains("NaN"), "{bound}");
+}
+
+#[test]
 fn a_run_stops_when_the_change_is_small_enough() {
     let json = warpweft("run heat --dims 2 --size 16 --steps 5000 --until 1e-4 --json").json();
     let steps = json["result"]["steps"].as_u64().expect("a count");

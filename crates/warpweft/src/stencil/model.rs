@@ -1,8 +1,8 @@
 //! The roofline of a stencil: what memory alone allows.
 //!
 //! A stage must read every field it uses once and write every field it assigns once; all other
-//! reads are of cells that were read before and can come from a cache. A block of `depth` steps
-//! can do that once for all of them.
+//! reads are of cells that were read before and can come from a cache. The bound is that of one step
+//! a trip to memory. A block of `depth` steps moves the bytes once for all of them and may pass it.
 
 use crate::element::Fields;
 
@@ -13,7 +13,7 @@ use super::spec::Stencil;
 pub struct Prediction {
     /// Bytes that must move between memory and the device.
     pub bytes: u64,
-    /// Cells a second at which memory alone would limit the run, if its rate is known.
+    /// Cells a second that memory allows at one step a trip, if its rate is known.
     pub bound: Option<f64>,
     /// Seconds the run should take, if a rate is known from measurement or memory limits it.
     pub seconds: Option<f64>,
@@ -51,7 +51,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let trips = steps.div_ceil(depth);
         let bytes = self.step_bytes() as u64 * cells as u64 * trips;
         let work = cells as f64 * steps as f64;
-        let bound = bandwidth.map(|bandwidth| work * bandwidth / (bytes as f64).max(1.0));
+        let bound = bandwidth.map(|bandwidth| bandwidth / self.step_bytes().max(1) as f64);
         // A block of several steps is limited by the cores, about which memory says nothing.
         let limited = bound.filter(|_| depth == 1);
         Prediction { bytes, bound, seconds: rate.or(limited).map(|rate| work / rate) }
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!((untiled.bytes, untiled.bound), (12 * 1000 * 10, Some(1e8)));
         assert_eq!(untiled.seconds, Some(1e4 / 1e8));
         let blocks = stencil.predict(1000, 10, 4, Some(1.2e9), Some(5e7));
-        assert_eq!(blocks.bytes, 12 * 1000 * 3);
+        assert_eq!((blocks.bytes, blocks.bound), (12 * 1000 * 3, Some(1e8)));
         assert_eq!(blocks.seconds, Some(1e4 / 5e7));
     }
 }
