@@ -1,5 +1,7 @@
 //! `cargo xtask gpu-test`: what only a machine with a GPU can show.
 
+mod pack;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,6 +9,7 @@ use std::process::{Command, Stdio};
 use crate::cargo::{cargo, tests};
 use crate::nvrtc;
 use crate::tally::Tally;
+pub use pack::pack;
 
 /// Set for test programs that must fail, not skip, when there is no GPU.
 const NEED_GPU: (&str, &str) = ("WARPWEFT_NEED_GPU", "1");
@@ -40,46 +43,6 @@ pub fn run(root: &Path) -> Result<bool, String> {
     Ok(total.failed == 0)
 }
 
-/// Copies the test programs, the random functions and the command into `to`, with a script `run`
-/// that does the same.
-pub fn pack(root: &Path, to: &Path) -> Result<bool, String> {
-    let programs = build(root)?;
-    let folder = random_folder(root);
-    if generate(&programs, &folder)?.failed > 0 {
-        return Ok(false);
-    }
-    let failed = |error: std::io::Error| format!("packing into {}: {error}", to.display());
-    fs::create_dir_all(to).map_err(failed)?;
-    let shards = copy_shards(&folder, &to.join("random")).map_err(failed)?;
-    let mut script = String::from(
-        "#!/usr/bin/env bash\n# Runs the packed tests on this machine's GPUs; made by `cargo xtask gpu-test --pack`.\n\
-         cd \"$(dirname \"$0\")\" || exit 1\nexport WARPWEFT_NEED_GPU=1\n",
-    );
-    let functions = told(FUNCTIONS);
-    script.push_str(&format!("export {OUT}=\"$PWD/random\" {}={functions}\n", FUNCTIONS.0));
-    script.push_str("failed=0\n");
-    for program in programs.carried() {
-        fs::copy(&program.path, to.join(&program.name)).map_err(failed)?;
-        let shown = if program.name.starts_with(RUNNER) { " --nocapture" } else { "" };
-        let line = format!("./{} --include-ignored{shown} || failed=1\n", program.name);
-        script.push_str(&line);
-    }
-    fs::copy(&programs.command, to.join("warpweft")).map_err(failed)?;
-    script.push_str("./warpweft verify || failed=1\nexit $failed\n");
-    fs::write(to.join("run"), script).map_err(failed)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(to.join("run"), fs::Permissions::from_mode(0o755)).map_err(failed)?;
-    }
-    println!(
-        "{} test programs, {shards} shards of random functions and the command are in {}",
-        programs.carried().count(),
-        to.display()
-    );
-    Ok(true)
-}
-
 /// The value set from outside, or the default.
 fn told((name, default): (&str, &str)) -> String {
     std::env::var(name).unwrap_or_else(|_| default.into())
@@ -102,25 +65,6 @@ fn generate(programs: &Programs, folder: &Path) -> Result<Tally, String> {
         command.env(setting.0, told(setting));
     }
     tests(&generator.name, command.env(OUT, folder))
-}
-
-/// Copies what a GPU needs of every shard, which is little of what lies there; how many there are.
-fn copy_shards(from: &Path, to: &Path) -> std::io::Result<usize> {
-    if to.exists() {
-        fs::remove_dir_all(to)?;
-    }
-    fs::create_dir_all(to)?;
-    let mut shards = 0;
-    for shard in fs::read_dir(from)? {
-        let shard = shard?;
-        let to = to.join(shard.file_name());
-        fs::create_dir_all(&to)?;
-        for name in ["source.cu", "cases.bin"] {
-            fs::copy(shard.path().join(name), to.join(name))?;
-        }
-        shards += 1;
-    }
-    Ok(shards)
 }
 
 struct Program {
@@ -221,26 +165,6 @@ mod tests {
         let tally = Tally { passed: 12, failed: 0, skipped: 3 };
         assert_eq!(last_line(&format!("heat ok\n{tally}\n")), Some(tally));
         assert_eq!(last_line("nothing of the kind\n"), None);
-    }
-
-    #[test]
-    fn of_a_shard_only_what_a_gpu_needs_is_packed() {
-        let root = std::env::temp_dir().join(format!("warpweft-shards-{}", std::process::id()));
-        let (from, to) = (root.join("from"), root.join("to"));
-        for shard in ["shard_0", "shard_1"] {
-            fs::create_dir_all(from.join(shard)).unwrap();
-            for name in ["source.cu", "cases.bin", "source.out"] {
-                fs::write(from.join(shard).join(name), name).unwrap();
-            }
-        }
-        // What was packed before is no part of it.
-        fs::create_dir_all(to.join("shard_9")).unwrap();
-        assert_eq!(copy_shards(&from, &to).unwrap(), 2);
-        assert_eq!(fs::read_dir(&to).unwrap().count(), 2);
-        assert_eq!(fs::read_dir(to.join("shard_1")).unwrap().count(), 2);
-        fs::remove_file(from.join("shard_0/cases.bin")).unwrap();
-        assert!(copy_shards(&from, &to).is_err());
-        fs::remove_dir_all(&root).unwrap();
     }
 
     #[test]
