@@ -141,73 +141,37 @@ WW_FN void request(const Maps<S>& maps, unsigned ring, unsigned barriers, int sl
   });
 }
 
-// Cell (i, j) of a thread's columns in phase u, with plane z + high in slot `newest`.
+// All around a thread's columns, from the ring where the field is there; plane z + high is in slot
+// `newest`.
 template <class S>
-struct PlanesNear {
-  const Pointers<S>& fields;
-  const Box& box;
-  typename Marching<S>::Queue& queue;
+struct BesideRing : Beside<S> {
   const char* ring;
-  i64 at_;
-  int newest, u, i, j;
+  int newest;
 
-  // Element (0, 0) of the thread's columns in plane z + dz of the ring.
   template <int F>
-  WW_FN const typename S::template Type<F>* plane(int dz) const {
-    using R = Ring<S>;
-    using P = Plane<S, F>;
-    int slot = newest + dz - R::high;
-    slot = slot < 0 ? slot + R::slots : slot;
-    return reinterpret_cast<const typename P::T*>(ring + slot * R::slot + R::template start<F>) +
-           (threadIdx.y * S::vy + P::north) * P::width + P::west + threadIdx.x * S::vx;
-  }
-  template <int F, int... O>
-  WW_FN typename S::template Type<F> at() const {
-    using o = offset<O...>;
-    return near<F, o::w, o::z, o::y, o::x>();
-  }
-  template <int F, int DW, int DZ, int DY, int DX>
-  WW_FN typename S::template Type<F> near() const {
-    using M = Marching<S>;
-    const int r = i + DY, e = j + DX;
-    if constexpr (queued<S>(F) && DW == 0 && -DZ <= M::low && DZ <= M::high) {
-      if (r >= 0 && r < S::vy && e >= 0 && e < S::vx) {
-        return queue.template of<F>()[(u + DZ + M::low) % M::phases][r][e];
-      }
-    }
-    if constexpr (ringed<S>(F) && DW == 0) {
-      return element_of<S::vx, memory::plain>(plane<F>(DZ) + r * Plane<S, F>::width, e);
+  static constexpr memory source = ringed<S>(F) ? memory::plain : memory_of<S, F>;
+  template <int F>
+  WW_FN const typename S::template Type<F>* row(int dz, int i) const {
+    if constexpr (ringed<S>(F)) {
+      using R = Ring<S>;
+      using P = Plane<S, F>;
+      int slot = newest + dz - R::high;
+      slot = slot < 0 ? slot + R::slots : slot;
+      return reinterpret_cast<const typename P::T*>(ring + slot * R::slot + R::template start<F>) +
+             (int(threadIdx.y) * S::vy + P::north + i) * P::width + P::west + int(threadIdx.x) * S::vx;
     } else {
-      const i64 row = at_ + DW * box.w + DZ * box.z + r * box.y;
-      return element_of<S::vx, memory_of<S, F>>(fields.template in<F>() + row, e);
+      return Beside<S>::template row<F>(dz, i);
+    }
+  }
+  template <int F, int DW, int DZ>
+  WW_FN typename S::template Type<F> element(int r, int e) const {
+    if constexpr (ringed<S>(F) && DW == 0) {
+      return element_of<S::vx, memory::plain>(row<F>(DZ, 0) + r * Plane<S, F>::width, e);
+    } else {
+      return Beside<S>::template element<F, DW, DZ>(r, e);
     }
   }
 };
-
-// Fills queue entry `slot` with plane z + dz: from the ring where the field is there.
-template <class S>
-WW_FN void queue_plane(const PlanesNear<S>& near, int dz, int slot) {
-  each(typename S::Reads{}, [&](auto f) {
-    constexpr int F = decltype(f)::value;
-    if constexpr (queued<S>(F)) {
-      using T = typename S::template Type<F>;
-      constexpr int N = vector_length<T, S::vx>();
-#pragma unroll
-      for (int i = 0; i < S::vy; i++) {
-        const T* row;
-        if constexpr (ringed<S>(F)) {
-          row = near.template plane<F>(dz) + i * Plane<S, F>::width;
-        } else {
-          row = near.fields.template in<F>() + near.at_ + dz * near.box.z + i * near.box.y;
-        }
-#pragma unroll
-        for (int c = 0; c < S::vx; c += N) {
-          load_vector<N, ringed<S>(F) ? memory::plain : memory_of<S, F>>(row + c, near.queue.template of<F>()[slot][i] + c);
-        }
-      }
-    }
-  });
-}
 
 template <class S, class E>
 WW_FN void planes(const Pointers<S>& fields, const Maps<S>& maps, const Box& box, const E& element) {
@@ -245,7 +209,7 @@ WW_FN void planes(const Pointers<S>& fields, const Maps<S>& maps, const Box& box
   typename M::Queue queue;
   int newest = 0, oldest = 0;  // slots of the plane to wait for next and of the one to free next
   unsigned parity = 0;
-  PlanesNear<S> near{fields, box, queue, ring, w * box.w + first * box.z + y * box.y + x, 0, 0, 0, 0};
+  BesideRing<S> around{{fields, box, w * box.w + first * box.z + y * box.y + x}, ring, 0};
   const auto refill = [&] {
     __syncthreads();
     if (leader && wanted < last) {
@@ -264,12 +228,11 @@ WW_FN void planes(const Pointers<S>& fields, const Maps<S>& maps, const Box& box
     barrier_wait(barriers + newest * 8, parity);
     const int dz = p - R::low;
     // Plane first + dz is in slot `newest`, as if it were plane z + high of an earlier z.
-    near.newest = newest;
+    around.newest = newest;
     if (dz >= -M::low && dz < M::high && whole) {
-      const i64 at = near.at_;
-      near.at_ = at + (dz - R::high) * box.z;
-      queue_plane<S>(near, R::high, dz + M::low);
-      near.at_ = at;
+      BesideRing<S> earlier = around;
+      earlier.at += (dz - R::high) * box.z;
+      load_plane<S>(earlier, queue, R::high, dz + M::low);
     }
     advance();
     if (dz < -R::off_low) refill();
@@ -277,35 +240,18 @@ WW_FN void planes(const Pointers<S>& fields, const Maps<S>& maps, const Box& box
   int z = first;
   while (z < end) {
 #pragma unroll
-    for (int u = 0; u < M::phases; u++) {
+    for (int u = 0; u < M::turn; u++) {
       if (z < end) {
         barrier_wait(barriers + newest * 8, parity);
-        near.newest = newest;
-        if (whole) {
-          queue_plane<S>(near, M::high, (u + M::low + M::high) % M::phases);
-          Row<S, S::vx> rows[S::vy];
-#pragma unroll
-          for (int i = 0; i < S::vy; i++) {
-#pragma unroll
-            for (int j = 0; j < S::vx; j++) {
-              const PlanesNear<S> here{fields, box, queue, ring, near.at_, newest, u, i, j};
-              each(typename S::Writes{}, [&](auto f) {
-                constexpr int F = decltype(f)::value;
-                rows[i].template of<F>()[j] = here.template near<F, 0, 0, 0, 0>();
-              });
-              Next<S, S::vx> next{rows[i], j};
-              element(here, next);
-            }
-          }
-#pragma unroll
-          for (int i = 0; i < S::vy; i++) store_row<S>(fields, near.at_ + i * box.y, rows[i]);
-        }
+        around.newest = newest;
+        if (whole) advance_columns<S>(fields, box, around, around.at, queue, u, element);
         advance();
         refill();
-        near.at_ += box.z;
+        around.at += box.z;
         z++;
       }
     }
+    turn_back<S>(queue);
   }
   if (!whole) {
     each_cell<S>(fields, box, element, w, first, end - first, y, S::vy, x, S::vx);
