@@ -6,7 +6,7 @@ use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
 use warpweft::machine::Machine;
 use warpweft::stencil::conformance::{Case, OnCores, OnGpu, Outcome, Subject, conformance};
-use warpweft::wavefront::conformance::suite;
+use warpweft::wavefront::conformance::{self, suite};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::{CpuPolicy, CudaPolicy};
@@ -114,16 +114,19 @@ impl Verify {
     }
 
     /// Counts each element's cases; one that differs ends its element.
-    fn elements(&self, results: [(&'static str, Result<usize, String>); 4], count: &mut Count) {
+    fn elements(&self, results: Vec<(&'static str, conformance::Outcome)>, count: &mut Count) {
         for (name, result) in results {
             match result {
-                Ok(cases) => {
+                conformance::Outcome::Passed(cases) => {
                     count.passed += cases;
                     if self.verbose {
                         say(&format!("  passed  {name}: {cases} cases"));
                     }
                 }
-                Err(why) => count.one(name, &Outcome::Failed(why)),
+                conformance::Outcome::Failed(why) => count.one(name, &Outcome::Failed(why)),
+                conformance::Outcome::Skipped(what) => {
+                    count.one(name, &Outcome::Skipped(format!("the executor runs no {what}")));
+                }
             }
         }
     }

@@ -23,6 +23,10 @@ pub enum Input {
     Tap { field: Hole, offset: Vec<i128> },
     /// The cell's new value of a field; a place.
     Next { field: Hole },
+    /// A cell computed earlier, at a constant vector.
+    Earlier { vector: Vec<i128> },
+    /// What a cell at a constant vector held before.
+    Old { vector: Vec<i128> },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! The road of a function: parsed by `syn`, constant loops unrolled (`unroll`), checked against the
 //! subset and lowered (`lower`) to an IR that is neutral to the output language (`ir`), emitted as
-//! text (`emit`). What is generated around it depends on the attribute (`device`, `stencil`).
+//! text (`emit`). What is generated around it depends on the attribute (`device`, `stencil`, `wavefront`).
 //! The macros know tokens, not types; `lower` says how rustc supplies those.
 
 mod attributes;
@@ -13,9 +13,12 @@ mod diag;
 mod emit;
 mod ir;
 mod lower;
+mod ranked;
+mod reads;
 mod signature;
 mod stencil;
 mod unroll;
+mod wavefront;
 
 use proc_macro::TokenStream;
 use syn::parse_macro_input;
@@ -50,6 +53,27 @@ pub fn stencil(attribute: TokenStream, item: TokenStream) -> TokenStream {
         signature::no_arguments(attribute.into(), "stencil")
             .and_then(|()| stencil::expand(function)),
     )
+}
+
+/// Makes a function the element function of a wavefront.
+///
+/// Its first parameter is `h: Earlier<Cell>`: `h.n`, `h.w`, `h.nw`, `h.ne` and `h[[-1, 2]]` are the
+/// cells it depends on. `old: Old<Cell>` after it gives what cells held before the present sweep.
+/// Parameters marked `#[row]`, `#[column]` and `#[cell]` are the inputs of a row, a column and a
+/// cell; `name(others)` makes the element for `Wavefront::of`, and `name::cell(h, ..)` calls the
+/// function itself. `#[wavefront(bounds = path)]` names a function of the element, rows and
+/// columns that returns the least and greatest number that can arise, as `[f64; 2]`.
+#[proc_macro_attribute]
+pub fn wavefront(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let function = parse_macro_input!(item as syn::ItemFn);
+    finish(wavefront::expand(attribute.into(), function))
+}
+
+/// Makes a struct the cell of a wavefront: `#[score]` marks the member that cells are compared by,
+/// the first if there is none.
+#[proc_macro_derive(Ranked, attributes(score))]
+pub fn ranked(item: TokenStream) -> TokenStream {
+    finish(ranked::expand(parse_macro_input!(item as syn::DeriveInput)))
 }
 
 /// Makes a `#[repr(C)]` struct of scalars the state of a cell, stored field by field.

@@ -1,6 +1,6 @@
 //! Signatures of element functions: what they may say.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syn::{FnArg, GenericParam, Pat, ReturnType, Signature, Type};
 
@@ -100,6 +100,20 @@ fn parameter(argument: &FnArg) -> syn::Result<Parameter> {
             Err(reject(&typed.ty, format_args!("device code has no {what}"), instead))
         }
         None => Ok(Parameter { pat: (*typed.pat).clone(), ty, whole, reference }),
+    }
+}
+
+/// The name of a parameter that has a plain one, and whether it is mutable. `what` the function is.
+pub fn plain_name(parameter: &Parameter, what: &str) -> syn::Result<(Ident, bool)> {
+    match &parameter.pat {
+        Pat::Ident(ident) if ident.subpat.is_none() && ident.by_ref.is_none() => {
+            Ok((ident.ident.clone(), ident.mutability.is_some()))
+        }
+        other => Err(reject(
+            other,
+            format_args!("a parameter of a {what} function has a plain name"),
+            "name it and take it apart with `let`",
+        )),
     }
 }
 

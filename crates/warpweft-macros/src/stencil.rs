@@ -11,11 +11,12 @@ use syn::visit::Visit;
 
 use self::inputs::{StencilInputs, field_number};
 use self::shape::shape;
-use self::specialise::{number, specialise};
+use self::specialise::specialise;
 use crate::attributes;
 use crate::emit::{Cuda, Returns, clean, mark, member_name, weave};
 use crate::ir::{Expr, Pattern, Statement};
 use crate::lower::{Binding, Lower};
+use crate::reads::number;
 use crate::signature::{no_lifetimes, phantom};
 use crate::unroll::unroll;
 
@@ -30,8 +31,8 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
         found.visit_signature(signature);
         found.visit_block(&function.block);
     })?;
-    let mut body = unroll(&function.block, &shape.near)?;
-    number(&mut body, &shape.near);
+    let mut body = unroll(&function.block, &[&shape.near])?;
+    number(&mut body, &[&shape.near]);
 
     let mut inputs = StencilInputs::new(&shape, &body);
     let mut lower = Lower::new(name, &signature.generics, &mut inputs);

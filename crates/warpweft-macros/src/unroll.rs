@@ -19,8 +19,8 @@ use crate::constant::{Constant, Integer, evaluate};
 const MOST_COPIES: usize = 4096;
 const MOST_PLAIN_COPIES: usize = 64;
 
-/// `body` with its constant loops written out. `near` names the neighbourhood.
-pub fn unroll(body: &Block, near: &Ident) -> syn::Result<Block> {
+/// `body` with its constant loops written out. `near` names the neighbourhoods.
+pub fn unroll(body: &Block, near: &[&Ident]) -> syn::Result<Block> {
     let mut body = body.clone();
     let mut unroller = Unroller { near, known: vec![HashMap::new()], copies: 1 };
     unroller.visit_block_mut(&mut body);
@@ -28,7 +28,7 @@ pub fn unroll(body: &Block, near: &Ident) -> syn::Result<Block> {
 }
 
 struct Unroller<'a> {
-    near: &'a Ident,
+    near: &'a [&'a Ident],
     /// Names in scope; `None` for those whose value is not known.
     known: Vec<HashMap<String, Option<Constant>>>,
     /// How often the place being visited is repeated already.
@@ -264,7 +264,7 @@ impl VisitMut for Unroller<'_> {
 
 /// What stands in a loop's body.
 struct Look<'a> {
-    near: &'a Ident,
+    near: &'a [&'a Ident],
     /// It reads neighbours.
     reads: bool,
     /// It jumps out of or within this very loop.
@@ -275,11 +275,11 @@ struct Look<'a> {
 impl<'ast> Visit<'ast> for Look<'_> {
     /// The operands of a macro are tokens yet: whatever stands there may be used.
     fn visit_macro(&mut self, call: &'ast syn::Macro) {
-        self.reads |= mentions(call.tokens.clone(), &|name| name == self.near);
+        self.reads |= mentions(call.tokens.clone(), &|name| self.near.contains(&name));
         self.jumps |= mentions(call.tokens.clone(), &|name| name == "break" || name == "continue");
     }
     fn visit_ident(&mut self, ident: &'ast Ident) {
-        self.reads |= ident == self.near;
+        self.reads |= self.near.contains(&ident);
     }
     fn visit_expr_break(&mut self, jump: &'ast syn::ExprBreak) {
         self.jumps |= self.depth == 0 && jump.label.is_none();

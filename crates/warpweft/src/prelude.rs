@@ -5,3 +5,4 @@ pub use crate::error::{Error, Result};
 pub use crate::grid::Volume;
 pub use crate::machine::Machine;
 pub use crate::stencil::{Boundary, Face, Residual, Stencil, Steps};
+pub use crate::wavefront::{Border, Earlier, Keep, Old, Ranked, Wavefront, wavefront};

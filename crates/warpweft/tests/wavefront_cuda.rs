@@ -2,13 +2,13 @@
 
 use warpweft::cuda::{Device, compiler};
 use warpweft::wavefront::conformance::{
-    AffineCell, AffineLocal, Inputs, KEEPS, Local, Mix, Warp, conforms,
+    AffineCell, Inputs, KEEPS, affine_local, conforms, local, mix, warp,
 };
 use warpweft::wavefront::cuda::{CudaExecutor, compile_check};
 use warpweft::wavefront::{CudaPolicy, Keep, Wavefront, WavefrontElement};
 
-const LOCAL: Local = Local { matching: 2, mismatch: -1, gap: -1 };
-const AFFINE: AffineLocal = AffineLocal { matching: 2, mismatch: -3, open: -5, extend: -1 };
+const LOCAL: local = local { matching: 2, mismatch: -1, gap: -1 };
+const AFFINE: affine_local = affine_local { matching: 2, mismatch: -3, open: -5, extend: -1 };
 
 fn policies() -> Vec<CudaPolicy> {
     [(1, 1, 8, 1, 1), (4, 2, 16, 4, 1), (5, 4, 16, 3, 2), (8, 4, 32, 8, 1), (3, 8, 8, 2, 4)]
@@ -43,8 +43,8 @@ fn kernels_of_every_kind_of_cell_compile() {
     let policy = &policies()[1..2];
     compiles(LOCAL, &KEEPS, policy, "sm_90");
     compiles(LOCAL, &KEEPS[..1], &policies()[3..], "sm_80");
-    compiles(Mix { salt: 1 }, &KEEPS[3..], policy, "sm_90");
-    compiles(Warp, &KEEPS[..1], policy, "sm_90");
+    compiles(mix(1), &KEEPS[3..], policy, "sm_90");
+    compiles(warp(), &KEEPS[..1], policy, "sm_90");
     compiles(AFFINE, &KEEPS[..1], policy, "sm_90");
 }
 
@@ -84,19 +84,19 @@ fn sweep(keeps: &[Keep], policies: &[CudaPolicy]) {
     let Some(device) = device() else { return };
     let arch = device.arch().unwrap();
     compiles(LOCAL, keeps, policies, &arch);
-    compiles(Mix { salt: 1 }, keeps, policies, &arch);
-    compiles(Warp, keeps, policies, &arch);
+    compiles(mix(1), keeps, policies, &arch);
+    compiles(warp(), keeps, policies, &arch);
     compiles(AFFINE, keeps, policies, &arch);
     for &policy in policies {
         let mut executor = CudaExecutor::new(&device, Some(policy)).unwrap();
         let (bits, half) = (|i: &mut Inputs| i.bits() as u32, |i: &mut Inputs| i.bits() as u16);
         let lines = |i: isize, j: isize| (i * 31 + j * 7) as u64;
-        conforms(&mut executor, Mix { salt: 99 }, keeps, bits, half, lines).unwrap();
+        conforms(&mut executor, mix(99), keeps, bits, half, lines).unwrap();
         let letter = |inputs: &mut Inputs| inputs.one_of(b"ACGT");
         conforms(&mut executor, LOCAL, keeps, letter, letter, |_, _| 0).unwrap();
         let sample = |inputs: &mut Inputs| (inputs.bits() % 1000) as f32 / 8.0;
         let corner = |i, j| if (i, j) == (-1, -1) { 0.0 } else { f32::INFINITY };
-        conforms(&mut executor, Warp, keeps, sample, sample, corner).unwrap();
+        conforms(&mut executor, warp(), keeps, sample, sample, corner).unwrap();
         let border = |_, _| AffineCell { h: 0, e: -1_000_000, f: -1_000_000 };
         conforms(&mut executor, AFFINE, keeps, letter, letter, border).unwrap();
         println!("{policy:?} {keeps:?} conforms");

@@ -3,7 +3,7 @@
 //! `cargo test --release -p warpweft --test wavefront_rates -- --ignored --nocapture`
 
 use warpweft::cpu::Pool;
-use warpweft::wavefront::conformance::{Inputs, Local};
+use warpweft::wavefront::conformance::{Inputs, local};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::{CpuPolicy, Kept, Wavefront, WavefrontExecutor};
 
@@ -16,7 +16,7 @@ fn letters(seed: u64, length: usize) -> Vec<u8> {
 #[ignore = "takes seconds of a quiet core"]
 fn one_core_scores_a_pair_of_twenty_thousand() {
     let (a, b) = (letters(1, 20_000), letters(2, 20_000));
-    let element = Local { matching: 2, mismatch: -1, gap: -1 };
+    let element = local(2, -1, -1);
     let wavefront = Wavefront::of(element).rows(&a).columns(&b);
     let core = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
     let pool = Pool::new(&[core]).unwrap();

@@ -1,34 +1,36 @@
 //! The recurrence: plain, and in the form that the device computes fastest.
 
 use warpweft::element::Unit;
-use warpweft::wavefront::{Dependence, Earlier, WavefrontElement};
+use warpweft::wavefront::{Dependence, Earlier, WavefrontElement, wavefront};
 
 use super::Weights;
 
-const DEPENDENCES: &[Dependence] = &[[-1, -1], [-1, 0], [0, -1]];
-
-/// The cell both forms compute. Of the three terms only the one to the north waits for the row
+/// Smith-Waterman over any letters. Of the three terms only the one to the north waits for the row
 /// above, so it comes last.
-#[inline(always)]
-fn cell(h: Earlier<i32>, pair: i32, below: i32, right: i32) -> i32 {
-    (h.n + below).max((h.nw + pair).max(h.w + right).max(0))
-}
-
-/// Smith-Waterman over any letters.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Letters {
+#[wavefront(bounds = letters_bounds)]
+pub fn letters(
+    h: Earlier<i32>,
+    #[row] a: u8,
+    #[column] b: u8,
     matching: i32,
     mismatch: i32,
     below: i32,
     right: i32,
+) -> i32 {
+    let pair = if a == b { matching } else { mismatch };
+    (h.n + below).max((h.nw + pair).max(h.w + right).max(0))
 }
 
-impl Letters {
+fn letters_bounds(of: &letters, rows: u64, columns: u64) -> [f64; 2] {
+    let letters { matching, mismatch, below: gap, .. } = *of;
+    Weights { matching, mismatch, gap }.bounds(rows, columns)
+}
+
+impl letters {
     /// With these weights.
-    pub fn new(weights: Weights) -> Self {
+    pub fn with(weights: Weights) -> Self {
         let Weights { matching, mismatch, gap } = weights;
-        Self { matching, mismatch, below: gap, right: gap }
+        letters(matching, mismatch, gap, gap)
     }
 }
 
@@ -38,14 +40,9 @@ impl Letters {
 /// its byte: the dot product with the cell to the north-west added is one instruction, off the
 /// pipe that computes maxima. The two gap weights are equal, but two parameters, so that the
 /// compiler adds within the maximum (one instruction from row to row, not two).
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Dna {
-    matching: i32,
-    mismatch: i32,
-    below: i32,
-    right: i32,
-}
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Dna(letters);
 
 impl Dna {
     /// Whether the weights fit a byte.
@@ -55,46 +52,7 @@ impl Dna {
 
     /// With these weights, for which [`Dna::can`] holds.
     pub fn new(weights: Weights) -> Self {
-        let Letters { matching, mismatch, below, right } = Letters::new(weights);
-        Self { matching, mismatch, below, right }
-    }
-}
-
-// SAFETY: the C++ struct has the four members in order; nothing is read through the inputs.
-unsafe impl WavefrontElement for Letters {
-    type Cell = i32;
-    type Row = u8;
-    type Column = u8;
-    const NAME: &'static str = "smith_waterman";
-    const DEPENDENCES: &'static [Dependence] = DEPENDENCES;
-
-    #[inline(always)]
-    fn cell(&self, h: Earlier<i32>, a: u8, b: u8) -> i32 {
-        cell(h, if a == b { self.matching } else { self.mismatch }, self.below, self.right)
-    }
-
-    fn bounds(&self, rows: u64, columns: u64) -> Option<[f64; 2]> {
-        let Self { matching, mismatch, below: gap, .. } = *self;
-        Some(Weights { matching, mismatch, gap }.bounds(rows, columns))
-    }
-
-    fn cuda(unit: &mut Unit) -> String {
-        unit.define("warpweft_apps::align::Letters", "smith_waterman", |_, name| {
-            format!(
-                "struct {name} {{
-  ww::i32 matching, mismatch, below, right;
-  using Row = ww::u8;
-  using Column = ww::u8;
-  WW_FN Row row(ww::u8 a) const {{ return a; }}
-  WW_FN Column column(ww::u8 b) const {{ return b; }}
-  template<class Earlier> WW_FN ww::i32 operator()(const Earlier& h, Row a, Column b) const {{
-    const ww::i32 pair = h.template at<-1, -1>() + (a == b ? matching : mismatch);
-    return max(h.template at<-1, 0>() + below, max(max(h.template at<0, -1>() + right, pair), 0));
-  }}
-}};
-"
-            )
-        })
+        Self(letters::with(weights))
     }
 }
 
@@ -103,17 +61,19 @@ unsafe impl WavefrontElement for Dna {
     type Cell = i32;
     type Row = u8;
     type Column = u8;
+    type Input = ();
+    type Earlier = <letters as WavefrontElement>::Earlier;
+    type Old = [i32; 0];
     const NAME: &'static str = "smith_waterman_dna";
-    const DEPENDENCES: &'static [Dependence] = DEPENDENCES;
+    const DEPENDENCES: &'static [Dependence] = letters::DEPENDENCES;
 
     #[inline(always)]
-    fn cell(&self, h: Earlier<i32>, a: u8, b: u8) -> i32 {
-        cell(h, if a == b { self.matching } else { self.mismatch }, self.below, self.right)
+    fn cell(&self, h: Self::Earlier, old: [i32; 0], a: u8, b: u8, x: ()) -> i32 {
+        WavefrontElement::cell(&self.0, h, old, a, b, x)
     }
 
     fn bounds(&self, rows: u64, columns: u64) -> Option<[f64; 2]> {
-        let Self { matching, mismatch, below: gap, .. } = *self;
-        Some(Weights { matching, mismatch, gap }.bounds(rows, columns))
+        self.0.bounds(rows, columns)
     }
 
     fn cuda(unit: &mut Unit) -> String {

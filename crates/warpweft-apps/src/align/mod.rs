@@ -4,13 +4,13 @@
 
 mod elements;
 mod fasta;
-mod letters;
 mod plain;
+mod sequence;
 
-pub use elements::{Dna, Letters};
+pub use elements::{Dna, letters};
 pub use fasta::{Record, read};
-pub use letters::Sequence;
 pub use plain::plain;
+pub use sequence::Sequence;
 
 use warpweft::error::{Error, Result};
 use warpweft::report::Report;
@@ -68,9 +68,9 @@ pub struct Alignment {
 }
 
 /// An executor that runs both forms of the recurrence.
-pub trait Executor: WavefrontExecutor<Dna> + WavefrontExecutor<Letters> {}
+pub trait Executor: WavefrontExecutor<Dna> + WavefrontExecutor<letters> {}
 
-impl<X: WavefrontExecutor<Dna> + WavefrontExecutor<Letters>> Executor for X {}
+impl<X: WavefrontExecutor<Dna> + WavefrontExecutor<letters>> Executor for X {}
 
 /// The best local alignment of `query` and `target`.
 ///
@@ -87,7 +87,7 @@ pub fn local(
     let (kept, report) = if target.is_plain() && Dna::can(&weights) {
         run(Dna::new(weights), query, target, &mut |w| executor.run(w))?
     } else {
-        run(Letters::new(weights), query, target, &mut |w| executor.run(w))?
+        run(letters::with(weights), query, target, &mut |w| executor.run(w))?
     };
     let best = match kept {
         Kept::Best(Some(best)) if best.score > 0 => best,
@@ -99,7 +99,7 @@ pub fn local(
 
 type Run<'a, E> = &'a mut dyn FnMut(&Wavefront<'_, E>) -> Result<(Kept<i32>, Report)>;
 
-fn run<E: WavefrontElement<Cell = i32, Row = u8, Column = u8>>(
+fn run<E: WavefrontElement<Cell = i32, Row = u8, Column = u8, Input = ()>>(
     element: E,
     query: &Sequence,
     target: &Sequence,

@@ -181,11 +181,14 @@ impl Cuda {
     }
 
     fn input(&mut self, input: &Input) -> String {
+        let list =
+            |offset: &[i128]| offset.iter().map(i128::to_string).collect::<Vec<_>>().join(", ");
         match input {
             Input::Tap { field, offset } => {
-                let offset: Vec<_> = offset.iter().map(i128::to_string).collect();
-                format!("now.template at<{}, {}>()", mark(*field), offset.join(", "))
+                format!("now.template at<{}, {}>()", mark(*field), list(offset))
             }
+            Input::Earlier { vector } => format!("h.template at<{}>()", list(vector)),
+            Input::Old { vector } => format!("h.template old<{}>()", list(vector)),
             Input::Next { field } => format!("next.template ref<{}>()", mark(*field)),
         }
     }

@@ -9,10 +9,10 @@ use syn::visit::Visit;
 use syn::{Expr as E, Type};
 
 use super::shape::Shape;
-use super::specialise::untagged;
 use crate::diag::reject;
 use crate::ir::{Expr, Input};
 use crate::lower::{Inputs, Lower, Lowered};
+use crate::reads::{is_name, untagged};
 
 /// The number of a field, for Rust to resolve.
 pub fn field_number(state: &Type, field: Option<&Ident>) -> TokenStream {
@@ -164,10 +164,6 @@ fn not_constant(expr: &E) -> syn::Error {
          literals and whose body has no `break` or `continue`; arithmetic of them may not leave their \
          type, which must be written down before a cast: `let k: isize = 1;`",
     )
-}
-
-pub(super) fn is_name(expr: &E, name: &Ident) -> bool {
-    matches!(expr, E::Path(path) if path.path.is_ident(name))
 }
 
 /// Finds the fields of `next` that are assigned.

@@ -2,10 +2,10 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
-use syn::{GenericArgument, ItemFn, Pat, PathArguments, ReturnType, Type};
+use syn::{GenericArgument, ItemFn, PathArguments, ReturnType, Type};
 
 use crate::diag::reject;
-use crate::signature::{Parameter, parameters, returns_value};
+use crate::signature::{Parameter, parameters, plain_name, returns_value};
 
 /// The signature taken apart.
 pub struct Shape {
@@ -30,11 +30,11 @@ pub fn shape(function: &ItemFn) -> syn::Result<Shape> {
         )
     })?;
     let (state, dimensions) = near_arguments(&first)?;
-    let near = plain_name(&first)?.0;
+    let near = plain_name(&first, "stencil")?.0;
     let mut next = None;
     let mut rest = vec![];
     for parameter in parameters {
-        let (name, mutable) = plain_name(&parameter)?;
+        let (name, mutable) = plain_name(&parameter, "stencil")?;
         let ty = parameter.ty;
         match parameter.reference {
             Some(true) if next.is_none() && rest.is_empty() => {
@@ -104,18 +104,5 @@ fn near_arguments(first: &Parameter) -> syn::Result<(Type, TokenStream)> {
             Ok((state.clone(), quote!(#dimensions)))
         }
         _ => Err(refused()),
-    }
-}
-
-fn plain_name(parameter: &Parameter) -> syn::Result<(Ident, bool)> {
-    match &parameter.pat {
-        Pat::Ident(ident) if ident.subpat.is_none() && ident.by_ref.is_none() => {
-            Ok((ident.ident.clone(), ident.mutability.is_some()))
-        }
-        other => Err(reject(
-            other,
-            "a parameter of a stencil function has a plain name",
-            "name it and take it apart with `let`",
-        )),
     }
 }

@@ -31,18 +31,60 @@ pub fn skew(dependences: &[Dependence]) -> Result<usize> {
     Ok(skew as usize)
 }
 
-/// Whether the executors of this version run the vectors: north, west and north-west.
+/// What an order of cells must honour: the cells read, and that no cell is overwritten before those
+/// that want its old value have read it (`old` backwards).
 ///
 /// # Errors
-/// As [`skew`], and any other vector, named.
-pub(super) fn check(dependences: &[Dependence]) -> Result<()> {
-    let skew = skew(dependences)?;
-    match dependences.iter().find(|v| !matches!(v, [-1, -1] | [-1, 0] | [0, -1])) {
-        None => Ok(()),
-        Some(vector) => Err(Error::spec(
-            format!("dependence {vector:?} (skew {skew}) is legal but not supported"),
-            "depend on [-1, -1], [-1, 0] and [0, -1] only",
-        )),
+/// As [`skew`], and an old value of a cell that is computed earlier, named.
+pub fn precedences(dependences: &[Dependence], old: &[Dependence]) -> Result<Vec<Dependence>> {
+    let mut all = dependences.to_vec();
+    for &[di, dj] in old {
+        if di < 0 || di == 0 && dj < 0 {
+            return Err(Error::spec(
+                format!("old value [{di}, {dj}] of a cell that is computed earlier"),
+                "read its new value, or the old one of the cell itself or of a later one",
+            ));
+        }
+        if [di, dj] != [0, 0] && !all.contains(&[-di, -dj]) {
+            all.push([-di, -dj]);
+        }
+    }
+    skew(dependences)?;
+    Ok(all)
+}
+
+/// How far vectors reach from a cell, in rows and columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// Rows above.
+    pub north: usize,
+    /// Rows below.
+    pub south: usize,
+    /// Columns before.
+    pub west: usize,
+    /// Columns after.
+    pub east: usize,
+}
+
+impl Reach {
+    /// Of all `vectors` together.
+    pub fn of(vectors: &[Dependence]) -> Self {
+        vectors.iter().fold(Self::default(), |reach, &[di, dj]| Self {
+            north: reach.north.max(di.min(0).unsigned_abs()),
+            south: reach.south.max(di.max(0).unsigned_abs()),
+            west: reach.west.max(dj.min(0).unsigned_abs()),
+            east: reach.east.max(dj.max(0).unsigned_abs()),
+        })
+    }
+
+    /// Of both reaches together.
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            north: self.north.max(other.north),
+            south: self.south.max(other.south),
+            west: self.west.max(other.west),
+            east: self.east.max(other.east),
+        }
     }
 }
 
@@ -67,6 +109,16 @@ mod tests {
             assert!(honours(vectors, skew), "{vectors:?} {skew}");
             assert!(skew == 1 || !honours(vectors, skew - 1), "{vectors:?} {skew}");
         }
+    }
+
+    #[test]
+    fn old_values_order_cells_backwards_and_reaches_are_the_farthest() {
+        let all = precedences(&[[-1, 0], [0, -1]], &[[0, 0], [1, 0], [2, -3]]).unwrap();
+        assert_eq!(all, [[-1, 0], [0, -1], [-2, 3]]);
+        assert_eq!(skew(&all).unwrap(), 2);
+        assert_eq!(Reach::of(&all), Reach { north: 2, south: 0, west: 1, east: 3 });
+        let error = precedences(&[[-1, 0]], &[[0, -1]]).unwrap_err().to_string();
+        assert!(error.contains("[0, -1]"), "{error}");
     }
 
     #[test]

@@ -1,61 +1,50 @@
-//! The contract between a recurrence's element function and the pattern.
+//! The contract between `#[wavefront]` and the pattern.
 
 use super::dependence::Dependence;
 use super::rank::Ranked;
 use crate::element::{DeviceType, Unit};
 
-/// The cells a cell depends on: north is the row before, west the column before.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Earlier<C> {
-    /// Cell `[i - 1, j - 1]`.
-    pub nw: C,
-    /// Cell `[i - 1, j]`.
-    pub n: C,
-    /// Cell `[i, j - 1]`.
-    pub w: C,
-}
-
-/// `h[[-1, 0]]` is `h.n`, and so on.
-impl<C> std::ops::Index<Dependence> for Earlier<C> {
-    type Output = C;
-
-    /// # Panics
-    /// On a vector other than `[-1, -1]`, `[-1, 0]` and `[0, -1]`.
-    #[inline(always)]
-    fn index(&self, vector: Dependence) -> &C {
-        match vector {
-            [-1, -1] => &self.nw,
-            [-1, 0] => &self.n,
-            [0, -1] => &self.w,
-            _ => panic!("dependence {vector:?} is none of [-1, -1], [-1, 0] and [0, -1]"),
-        }
-    }
-}
-
-/// A recurrence's element function with its parameters.
+/// A recurrence's element function with its parameters: what `#[wavefront]` makes of
+/// `smith_waterman(2, -1, -1)`.
 ///
-/// The function is pure: executors may call it again for a cell, and for cells beyond the last row
-/// and column, whose results they discard.
+/// The function is pure: executors may call it again for a cell. It sees cells as values, in the
+/// order of [`WavefrontElement::DEPENDENCES`] and [`WavefrontElement::OLD`]: how an executor keeps
+/// them is its own affair.
 ///
 /// # Safety
 /// `Self` must be laid out as the C++ struct that [`WavefrontElement::cuda`] defines, and no value
-/// of `Row` or `Column` may make the C++ function read or write memory.
+/// of `Row`, `Column` or `Input` may make the C++ function read or write memory.
 pub unsafe trait WavefrontElement: Copy + Send + Sync + 'static {
-    /// What a cell holds, at most 16 bytes for the device.
+    /// What a cell holds, at most 16 bytes for register strips.
     type Cell: Ranked;
-    /// The input of a row.
+    /// The input of a row; `()` for none.
     type Row: DeviceType + Default + Send + Sync;
-    /// The input of a column.
+    /// The input of a column; `()` for none.
     type Column: DeviceType + Default + Send + Sync;
+    /// The input of a cell; `()` for none.
+    type Input: DeviceType + Default + Send + Sync;
+    /// The cells at [`WavefrontElement::DEPENDENCES`]: an array of as many.
+    type Earlier: Cells<Self::Cell>;
+    /// The cells at [`WavefrontElement::OLD`]: an array of as many.
+    type Old: Cells<Self::Cell>;
     /// The function's name.
     const NAME: &'static str;
     /// Every vector from a cell to one it reads, `[rows, columns]`, each once.
     const DEPENDENCES: &'static [Dependence];
+    /// Every vector from a cell to one whose value before this sweep it reads: itself or later ones.
+    const OLD: &'static [Dependence] = &[];
 
-    /// The cell at a row with input `a` and a column with input `b`.
+    /// The cell whose row has input `a`, whose column has `b` and which has `x` itself.
     ///
     /// Implementations are `#[inline(always)]`: the function becomes the innermost loop.
-    fn cell(&self, earlier: Earlier<Self::Cell>, a: Self::Row, b: Self::Column) -> Self::Cell;
+    fn cell(
+        &self,
+        earlier: Self::Earlier,
+        old: Self::Old,
+        a: Self::Row,
+        b: Self::Column,
+        x: Self::Input,
+    ) -> Self::Cell;
 
     /// Least and greatest number that any cell of a domain of this size can hold, or that can
     /// arise on the way to it, if the function knows: what overflow is checked with.
@@ -75,7 +64,46 @@ pub unsafe trait WavefrontElement: Copy + Send + Sync + 'static {
     /// template<class Earlier> WW_FN C operator()(const Earlier& h, Row a, Column b) const;
     /// ```
     ///
-    /// the last of which reads `h.template at<di, dj>()`. Where nothing can be computed from a
-    /// row or a column alone, `row` and `column` return their argument.
+    /// the last of which reads `h.template at<di, dj>()`, `h.template old<di, dj>()` and
+    /// `h.input()`, as far as there are such. Where nothing can be computed from a row or a column
+    /// alone, `row` and `column` return their argument, as those of generated elements do.
     fn cuda(unit: &mut Unit) -> String;
+}
+
+/// An array of cells that executors fill.
+pub trait Cells<C>: Copy {
+    /// Cell `k` is `cell(k)`.
+    fn gather(cell: impl FnMut(usize) -> C) -> Self;
+}
+
+/// Written out, not a loop: each `k` is a constant, and so is the vector behind it.
+macro_rules! arrays {
+    ($($n:literal: $($k:literal)*;)*) => {$(
+        impl<C: Copy> Cells<C> for [C; $n] {
+            #[inline(always)]
+            #[allow(unused_mut, unused_variables)]
+            fn gather(mut cell: impl FnMut(usize) -> C) -> Self {
+                [$(cell($k)),*]
+            }
+        }
+    )*};
+}
+arrays! {
+    0: ;
+    1: 0;
+    2: 0 1;
+    3: 0 1 2;
+    4: 0 1 2 3;
+    5: 0 1 2 3 4;
+    6: 0 1 2 3 4 5;
+    7: 0 1 2 3 4 5 6;
+    8: 0 1 2 3 4 5 6 7;
+    9: 0 1 2 3 4 5 6 7 8;
+    10: 0 1 2 3 4 5 6 7 8 9;
+    11: 0 1 2 3 4 5 6 7 8 9 10;
+    12: 0 1 2 3 4 5 6 7 8 9 10 11;
+    13: 0 1 2 3 4 5 6 7 8 9 10 11 12;
+    14: 0 1 2 3 4 5 6 7 8 9 10 11 12 13;
+    15: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14;
+    16: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15;
 }

@@ -1,14 +1,18 @@
 //! Recurrences over a rectangle: each cell depends on cells computed before it.
 //!
-//! Cell `[i, j]` is a function of its earlier neighbours, of one input a row and of one a column.
-//! Time tiles, traceback and several devices are not here yet; see [`Keep`] for what a run returns.
+//! Cell `[i, j]` is a function of its earlier neighbours, of one input a row, one a column and one a
+//! cell, and, where sweeps follow one another, of what later cells held before. Time tiles,
+//! traceback and several devices are not here yet; see [`Keep`] for what a run returns.
 
+mod border;
 pub mod conformance;
 pub mod cpu;
 pub mod cuda;
 mod dependence;
+mod earlier;
 mod element;
 mod executor;
+mod frame;
 mod policy;
 mod rank;
 mod reference;
@@ -16,10 +20,16 @@ mod report;
 mod run;
 mod spec;
 
-pub use dependence::{Dependence, skew};
-pub use element::{Earlier, WavefrontElement};
+pub use border::{Band, Border, BorderFunction};
+pub use dependence::{Dependence, Reach, precedences, skew};
+pub use earlier::{Earlier, Old};
+pub use element::{Cells, WavefrontElement};
 pub use executor::WavefrontExecutor;
+pub use frame::Frame;
 pub use policy::{CpuPolicy, CudaPolicy, Policy};
-pub use rank::{Best, Ranked};
+pub use rank::{Best, Extreme, Ranked};
 pub use reference::reference;
-pub use spec::{Border, Keep, Kept, Wavefront};
+pub use spec::{Keep, Kept, MAX_EXTENT, Wavefront, no_inputs};
+
+#[doc(inline)]
+pub use warpweft_macros::{Ranked, wavefront};

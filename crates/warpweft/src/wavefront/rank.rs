@@ -29,7 +29,48 @@ unsafe impl<T: Scalar> Ranked for T {
     }
 }
 
-/// The greatest score, and of all cells that have it the one of the smallest row, then column.
+/// Which scores win.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extreme {
+    /// The greatest.
+    Greatest,
+    /// The least.
+    Least,
+}
+
+impl Extreme {
+    /// Whether `a` wins over `b`, which may be NaN: any number wins over that.
+    #[inline(always)]
+    pub(super) fn better<S: Scalar>(self, a: S, b: S) -> bool {
+        let wins = match self {
+            Self::Greatest => a > b,
+            Self::Least => a < b,
+        };
+        wins | is_nan(b)
+    }
+
+    /// Where a running extreme starts: a score that no cell's is worse than. NaN where there is one,
+    /// so that any number replaces it.
+    pub(super) fn worst<S: Scalar>(self) -> S {
+        let nan = S::from_f64(f64::NAN);
+        match (S::KIND, self) {
+            (ScalarKind::Bool, Self::Greatest) => S::from_f64(0.0),
+            (ScalarKind::Bool, Self::Least) => S::from_f64(1.0),
+            _ if is_nan(nan) => nan,
+            (_, Self::Greatest) => S::from_f64(f64::NEG_INFINITY),
+            (_, Self::Least) => S::from_f64(f64::INFINITY),
+        }
+    }
+}
+
+/// Whether `score` is NaN.
+#[inline(always)]
+#[expect(clippy::eq_op, reason = "only a NaN differs from itself")]
+pub(super) fn is_nan<S: Scalar>(score: S) -> bool {
+    score != score
+}
+
+/// The extreme score, and of all cells that have it the one of the smallest row, then column.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Best<S> {
     /// The score. NaN is never best.
@@ -42,28 +83,16 @@ pub struct Best<S> {
 
 impl<S: Scalar> Best<S> {
     /// Whether `self` wins over `other`.
-    pub fn beats(&self, other: &Self) -> bool {
-        self.score > other.score
-            || self.score == other.score && (self.row, self.column) < (other.row, other.column)
+    pub fn beats(&self, other: &Self, extreme: Extreme) -> bool {
+        self.score == other.score && (self.row, self.column) < (other.row, other.column)
+            || self.score != other.score && extreme.better(self.score, other.score)
     }
 
     /// The winner of two.
-    pub fn of(a: Option<Self>, b: Option<Self>) -> Option<Self> {
+    pub fn of(a: Option<Self>, b: Option<Self>, extreme: Extreme) -> Option<Self> {
         match (a, b) {
-            (Some(a), Some(b)) => Some(if b.beats(&a) { b } else { a }),
+            (Some(a), Some(b)) => Some(if b.beats(&a, extreme) { b } else { a }),
             (a, b) => a.or(b),
         }
-    }
-}
-
-/// Where a running maximum starts: a score that no cell's is below. NaN where there is one, so that
-/// any number replaces it.
-#[expect(clippy::eq_op, reason = "only a NaN differs from itself")]
-pub(super) fn lowest<S: Scalar>() -> S {
-    let nan = S::from_f64(f64::NAN);
-    match S::KIND {
-        ScalarKind::Bool => S::from_f64(0.0),
-        _ if nan != nan => nan,
-        _ => S::from_f64(f64::NEG_INFINITY),
     }
 }

@@ -1,48 +1,30 @@
 //! The obviously right sequential loops: the oracle of every executor.
 
-use super::element::{Earlier, WavefrontElement};
-use super::rank::{Best, Ranked};
-use super::spec::{Keep, Kept, Wavefront};
+use super::element::{Cells, WavefrontElement};
+use super::frame::Frame;
+use super::spec::{Kept, Wavefront};
 use crate::error::Result;
 
-/// Computes `wavefront` row by row.
+/// Computes `wavefront` row by row, sweep by sweep, in one array of all cells.
 ///
-/// Complexity: one call of the element function a cell, one row of memory (the matrix if kept).
+/// Complexity: one call of the element function a cell and sweep, the whole matrix in memory.
 ///
 /// # Errors
-/// As [`Wavefront::check`].
+/// As [`Wavefront::check`]; too little memory.
 pub fn reference<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> Result<Kept<E::Cell>> {
     wavefront.check()?;
-    let [rows, columns] = wavefront.extents();
-    let border = &wavefront.border;
-    let mut row: Vec<E::Cell> = (0..columns as isize).map(|j| border.top(j)).collect();
-    let mut best = None;
-    let mut last_column = Vec::new();
-    let mut matrix = Vec::new();
-    for i in 0..rows {
-        let mut nw = border.left(i as isize - 1);
-        let mut w = border.left(i as isize);
-        for (j, cell) in row.iter_mut().enumerate() {
-            let n = *cell;
-            *cell = wavefront.cell(Earlier { nw, n, w }, i, j);
-            (nw, w) = (n, *cell);
-            let score = cell.score();
-            // Only a NaN differs from itself.
-            #[expect(clippy::eq_op, reason = "only a NaN differs from itself")]
-            if score == score {
-                best = Best::of(best, Some(Best { score, row: i, column: j }));
+    let frame = Frame::of(wavefront);
+    let mut cells = frame.cells(wavefront)?;
+    for _ in 0..wavefront.sweeps {
+        for i in 0..frame.rows {
+            for j in 0..frame.columns {
+                let at = frame.index(i as isize, j as isize);
+                let read = |vector| cells[at.wrapping_add_signed(frame.offset(vector))];
+                let earlier = E::Earlier::gather(|k| read(E::DEPENDENCES[k]));
+                let old = E::Old::gather(|k| read(E::OLD[k]));
+                cells[at] = wavefront.cell(earlier, old, i, j);
             }
         }
-        match wavefront.keep {
-            Keep::LastColumn => last_column.push(w),
-            Keep::Matrix => matrix.extend_from_slice(&row),
-            Keep::Best | Keep::LastRow => {}
-        }
     }
-    Ok(match wavefront.keep {
-        Keep::Best => Kept::Best(best),
-        Keep::LastRow => Kept::LastRow(row),
-        Keep::LastColumn => Kept::LastColumn(last_column),
-        Keep::Matrix => Kept::Matrix(matrix),
-    })
+    frame.kept(wavefront, &cells)
 }

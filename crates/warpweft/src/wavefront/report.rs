@@ -18,19 +18,21 @@ pub(super) fn report<E: WavefrontElement>(
         _ => 0,
     };
     let [rows, columns] = wavefront.extents();
-    let inputs = rows * size_of::<E::Row>() + columns * size_of::<E::Column>();
+    let lines = rows * size_of::<E::Row>() + columns * size_of::<E::Column>();
+    let cells = (size_of_val(wavefront.inputs) + size_of_val(wavefront.initial)) as u64;
+    let updates = wavefront.updates();
     Report {
         pattern: "wavefront",
         devices,
         seconds,
         setup_seconds,
-        rate: Quantity { value: wavefront.cells() as f64 / seconds, unit: "cells/s" },
-        bytes: matrix + inputs as u64,
+        rate: Quantity { value: updates as f64 / seconds, unit: "cells/s" },
+        bytes: matrix + lines as u64 + cells,
         bound: None,
         fraction: None,
         predicted_seconds: None,
         policy: serde_json::to_value(policy).unwrap_or_default(),
-        done: wavefront.cells(),
+        done: updates,
         interrupted: false,
         residual: None,
         notes: Vec::new(),

@@ -1,7 +1,7 @@
 //! A wavefront on whatever the machine has: the one place where a device is chosen.
 
 use super::cpu::CpuExecutor;
-use super::cuda::CudaExecutor;
+use super::cuda::{CudaExecutor, misses};
 use super::element::WavefrontElement;
 use super::executor::WavefrontExecutor;
 use super::policy::CpuPolicy;
@@ -12,14 +12,21 @@ use crate::machine::Machine;
 use crate::report::Report;
 
 impl<E: WavefrontElement> Wavefront<'_, E> {
-    /// Computes it on the first GPU, or on all cores where there is none.
+    /// Computes it on the first GPU, or on all cores where there is none or where the GPU's kernels
+    /// can't do what the recurrence needs, which the report then says.
     ///
     /// ```
-    /// use warpweft::machine::Machine;
-    /// use warpweft::wavefront::{Best, Kept, Wavefront, conformance::Local};
+    /// use warpweft::prelude::*;
+    /// use warpweft::wavefront::{Best, Kept};
+    ///
+    /// #[wavefront]
+    /// fn smith_waterman(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, gap: i32) -> i32 {
+    ///     let pair = if a == b { 2 } else { -1 };
+    ///     0.max(h.nw + pair).max(h.n + gap).max(h.w + gap)
+    /// }
+    ///
     /// # fn main() -> warpweft::Result<()> {
-    /// let element = Local { matching: 2, mismatch: -1, gap: -1 };
-    /// let wavefront = Wavefront::of(element).rows(b"GATTACA").columns(b"TTTAGATCACA");
+    /// let wavefront = Wavefront::of(smith_waterman(-1)).rows(b"GATTACA").columns(b"TTTAGATCACA");
     /// let (kept, report) = wavefront.run(&Machine::detect()?)?;
     /// assert_eq!(kept, Kept::Best(Some(Best { score: 11, row: 6, column: 10 })));
     /// assert_eq!(report.done, 77);
@@ -30,11 +37,21 @@ impl<E: WavefrontElement> Wavefront<'_, E> {
     /// # Errors
     /// As [`Wavefront::check`]; too little memory; a fault of the device.
     pub fn run(&self, machine: &Machine) -> Result<(Kept<E::Cell>, Report)> {
+        let mut notes = Vec::new();
         if let Some(gpu) = machine.gpus.first() {
-            return CudaExecutor::new(&gpu.device()?, None)?.run(self);
+            match misses(self) {
+                None => return CudaExecutor::new(&gpu.device()?, None)?.run(self),
+                Some(what) => notes.push(format!(
+                    "on the cores: the GPU's register strips run no {what}, which {} has",
+                    E::NAME
+                )),
+            }
         }
         let threads = machine.cpu.threads();
         let pool = Pool::new(machine.cpu.first(threads))?;
-        CpuExecutor::new(&pool, CpuPolicy::for_domain(self.rows.len(), threads))?.run(self)
+        let policy = CpuPolicy::for_domain(self.rows.len(), threads);
+        let (kept, mut report) = CpuExecutor::new(&pool, policy)?.run(self)?;
+        report.notes.append(&mut notes);
+        Ok((kept, report))
     }
 }

@@ -1,7 +1,8 @@
 //! What must be computed: the recurrence, its inputs, its border and what to keep.
 
-use super::dependence;
-use super::element::{Earlier, WavefrontElement};
+use super::border::{Band, Border};
+use super::dependence::{Reach, precedences};
+use super::element::WavefrontElement;
 use super::rank::{Best, Ranked};
 use crate::element::{Scalar, ScalarKind};
 use crate::error::{Error, Result};
@@ -9,54 +10,15 @@ use crate::error::{Error, Result};
 /// The most rows or columns of a domain: fronts are counted in 32 bits.
 pub const MAX_EXTENT: usize = (i32::MAX as usize) - (1 << 20);
 
-/// What cells outside the domain hold: row −1 and column −1.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Border<C> {
-    /// The same everywhere.
-    Value(C),
-    /// Cell by cell.
-    Lines {
-        /// Cell `[-1, -1]`.
-        corner: C,
-        /// Cells `[-1, 0..columns]`.
-        top: Vec<C>,
-        /// Cells `[0..rows, -1]`.
-        left: Vec<C>,
-    },
-}
-
-impl<C: Copy> Border<C> {
-    /// Cell by cell from a function of row and column, of which one at least is −1.
-    pub fn from_fn(rows: usize, columns: usize, cell: impl Fn(isize, isize) -> C) -> Self {
-        Self::Lines {
-            corner: cell(-1, -1),
-            top: (0..columns as isize).map(|j| cell(-1, j)).collect(),
-            left: (0..rows as isize).map(|i| cell(i, -1)).collect(),
-        }
-    }
-
-    /// Cell `[-1, j]`; `j` may be −1.
-    pub(super) fn top(&self, j: isize) -> C {
-        match self {
-            Self::Value(value) => *value,
-            Self::Lines { corner, top, .. } => usize::try_from(j).map_or(*corner, |j| top[j]),
-        }
-    }
-
-    /// Cell `[i, -1]`; `i` may be −1.
-    pub(super) fn left(&self, i: isize) -> C {
-        match self {
-            Self::Value(value) => *value,
-            Self::Lines { corner, left, .. } => usize::try_from(i).map_or(*corner, |i| left[i]),
-        }
-    }
-}
-
 /// What a run returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// The greatest score and where it is.
     Best,
+    /// The least score and where it is.
+    Least,
+    /// The greatest score, not where it is, which costs less.
+    Score,
     /// The last row.
     LastRow,
     /// The last column.
@@ -70,6 +32,8 @@ pub enum Keep {
 pub enum Kept<C: Ranked> {
     /// The winner, or none when no cell has a number for a score.
     Best(Option<Best<C::Score>>),
+    /// The greatest score, likewise.
+    Score(Option<C::Score>),
     /// One cell a column.
     LastRow(Vec<C>),
     /// One cell a row.
@@ -84,16 +48,35 @@ pub struct Wavefront<'a, E: WavefrontElement> {
     pub(super) element: E,
     pub(super) rows: &'a [E::Row],
     pub(super) columns: &'a [E::Column],
+    pub(super) inputs: &'a [E::Input],
     pub(super) border: Border<E::Cell>,
+    pub(super) band: Option<Band<E::Cell>>,
+    pub(super) initial: &'a [E::Cell],
+    pub(super) sweeps: usize,
     pub(super) keep: Keep,
+}
+
+/// As many nothings: the inputs of `n` rows or columns that have none.
+pub fn no_inputs(n: usize) -> &'static [()] {
+    // What has no size takes no memory.
+    vec![(); n].leak()
 }
 
 impl<'a, E: WavefrontElement> Wavefront<'a, E> {
     /// The recurrence of `element`; the border is the cell's default and the best cell is kept
     /// until told otherwise.
     pub fn of(element: E) -> Self {
-        let border = Border::Value(E::Cell::default());
-        Self { element, rows: &[], columns: &[], border, keep: Keep::Best }
+        Self {
+            element,
+            rows: &[],
+            columns: &[],
+            inputs: &[],
+            border: Border::Value(E::Cell::default()),
+            band: None,
+            initial: &[],
+            sweeps: 1,
+            keep: Keep::Best,
+        }
     }
 
     /// One input a row.
@@ -108,9 +91,34 @@ impl<'a, E: WavefrontElement> Wavefront<'a, E> {
         self
     }
 
+    /// One input a cell, row by row.
+    pub fn inputs(mut self, inputs: &'a [E::Input]) -> Self {
+        self.inputs = inputs;
+        self
+    }
+
     /// What cells outside the domain hold.
     pub fn border(mut self, border: Border<E::Cell>) -> Self {
         self.border = border;
+        self
+    }
+
+    /// Computes only cells `[i, j]` with `lower ≤ j − i ≤ upper`; the others hold `outside` and are
+    /// never the best.
+    pub fn band(mut self, lower: isize, upper: isize, outside: E::Cell) -> Self {
+        self.band = Some(Band { lower, upper, outside });
+        self
+    }
+
+    /// What the cells hold before the first sweep, row by row: for elements that read old values.
+    pub fn initial(mut self, cells: &'a [E::Cell]) -> Self {
+        self.initial = cells;
+        self
+    }
+
+    /// How often all cells are computed, each sweep from what the one before left.
+    pub fn sweeps(mut self, sweeps: usize) -> Self {
+        self.sweeps = sweeps;
         self
     }
 
@@ -125,18 +133,35 @@ impl<'a, E: WavefrontElement> Wavefront<'a, E> {
         [self.rows.len(), self.columns.len()]
     }
 
-    /// Number of cells.
+    /// Number of cells of the domain.
     pub fn cells(&self) -> u64 {
         self.rows.len() as u64 * self.columns.len() as u64
+    }
+
+    /// Number of calls of the element function: cells in the band, times sweeps.
+    pub fn updates(&self) -> u64 {
+        let [m, n] = self.extents().map(|n| n as i128);
+        let cells = match self.band {
+            None => self.cells(),
+            Some(Band { lower, upper, .. }) => (0..m)
+                .map(|i| {
+                    let first = (i + lower as i128).max(0);
+                    let last = (i + upper as i128).min(n - 1);
+                    (last - first + 1).max(0) as u64
+                })
+                .sum(),
+        };
+        cells * self.sweeps as u64
     }
 
     /// Whether the computation is well posed.
     ///
     /// # Errors
-    /// No rows or columns, or too many; border lines of other lengths; dependences that are illegal
-    /// or not supported; scores that may overflow; a matrix that memory can't address.
+    /// No rows or columns, or too many; inputs, initial cells or border lines of other lengths; no
+    /// sweep, or several of an element that reads no old value; an empty band; dependences that are
+    /// illegal; scores that may overflow; a matrix that memory can't address.
     pub fn check(&self) -> Result<()> {
-        dependence::check(E::DEPENDENCES)?;
+        precedences(E::DEPENDENCES, E::OLD)?;
         for (name, n) in ["rows", "columns"].into_iter().zip(self.extents()) {
             if n == 0 || n > MAX_EXTENT {
                 return Err(Error::spec(
@@ -145,9 +170,47 @@ impl<'a, E: WavefrontElement> Wavefront<'a, E> {
                 ));
             }
         }
-        if let Border::Lines { top, left, .. } = &self.border
-            && [left.len(), top.len()] != self.extents()
+        self.check_border()?;
+        if let Some(Band { lower, upper, .. }) = self.band
+            && lower > upper
         {
+            return Err(Error::spec(
+                format!("a band from diagonal {lower} to {upper}"),
+                "give the lower diagonal (j - i) first",
+            ));
+        }
+        self.check_sweeps()?;
+        let bytes = size_of::<E::Cell>().max(size_of::<E::Input>());
+        if (self.keep == Keep::Matrix || !self.inputs.is_empty() || !self.initial.is_empty())
+            && usize::try_from(self.cells())
+                .ok()
+                .and_then(|n| n.checked_mul(bytes))
+                .is_none_or(|n| n > isize::MAX as usize)
+        {
+            return Err(Error::spec(
+                format!("a matrix of {:?} cells", self.extents()),
+                "keep the best cell or the last row",
+            ));
+        }
+        let counts = [
+            ("inputs", self.inputs.len(), size_of::<E::Input>() > 0),
+            ("initial cells", self.initial.len(), !E::OLD.is_empty()),
+        ];
+        for (what, given, wanted) in counts {
+            if wanted && given as u64 != self.cells() || !wanted && given != 0 {
+                let cells = if wanted { self.cells() } else { 0 };
+                return Err(Error::spec(
+                    format!("{given} {what} for {:?} cells of {}", self.extents(), E::NAME),
+                    format!("give {cells}, row by row"),
+                ));
+            }
+        }
+        self.check_overflow()
+    }
+
+    fn check_border(&self) -> Result<()> {
+        let Border::Lines { top, left, .. } = &self.border else { return Ok(()) };
+        if [left.len(), top.len()] != self.extents() {
             return Err(Error::spec(
                 format!(
                     "border lines of {} columns and {} rows around {:?} cells",
@@ -158,18 +221,27 @@ impl<'a, E: WavefrontElement> Wavefront<'a, E> {
                 "give one cell a column on top and one a row on the left",
             ));
         }
-        if self.keep == Keep::Matrix
-            && usize::try_from(self.cells())
-                .ok()
-                .and_then(|n| n.checked_mul(size_of::<E::Cell>()))
-                .is_none_or(|n| n > isize::MAX as usize)
-        {
+        let reach = Reach::of(E::DEPENDENCES).with(Reach::of(E::OLD));
+        if reach.north > 1 || reach.west > 1 || reach.south + reach.east > 0 {
             return Err(Error::spec(
-                format!("a matrix of {:?} cells", self.extents()),
-                "keep the best cell or the last row",
+                format!("border lines for {}, which reads cells further out", E::NAME),
+                "give the border as a value or as a function",
             ));
         }
-        self.check_overflow()
+        Ok(())
+    }
+
+    fn check_sweeps(&self) -> Result<()> {
+        if self.sweeps == 0 {
+            return Err(Error::spec("no sweeps", "make at least one"));
+        }
+        if self.sweeps > 1 && E::OLD.is_empty() {
+            return Err(Error::spec(
+                format!("{} sweeps of {}, which reads no old values", self.sweeps, E::NAME),
+                "make one: every other would compute the same",
+            ));
+        }
+        Ok(())
     }
 
     fn check_overflow(&self) -> Result<()> {
@@ -180,25 +252,60 @@ impl<'a, E: WavefrontElement> Wavefront<'a, E> {
         else {
             return Ok(());
         };
-        let Some([low, high]) = range(kind) else { return Ok(()) };
-        if least < low || greatest > high {
-            return Err(Error::spec(
-                format!(
-                    "scores of {} over {:?} cells may reach {least}..{greatest}, and {} holds {low}..{high}",
-                    E::NAME,
-                    self.extents(),
-                    kind.name()
-                ),
-                "use a wider cell type, smaller weights or shorter inputs",
-            ));
+        let holds = |kind| range(kind).is_none_or(|[low, high]| least >= low && greatest <= high);
+        let Some([low, high]) = range(kind).filter(|_| !holds(kind)) else { return Ok(()) };
+        let wider = [ScalarKind::I16, ScalarKind::I32, ScalarKind::I64];
+        let remedy = match wider.into_iter().find(|&kind| holds(kind)) {
+            Some(wider) => {
+                format!("make the cell's scores {}, or use smaller weights", wider.name())
+            }
+            None => "make the cell's scores f64, or use smaller weights".into(),
+        };
+        Err(Error::spec(
+            format!(
+                "scores of {} over {:?} cells may reach {least}..{greatest}, and {} holds {low}..{high}",
+                E::NAME,
+                self.extents(),
+                kind.name()
+            ),
+            remedy,
+        ))
+    }
+
+    /// Whether cell `[i, j]` is in the band.
+    #[inline(always)]
+    pub(super) fn computes(&self, i: usize, j: usize) -> bool {
+        self.band.as_ref().is_none_or(|band| band.holds(i, j))
+    }
+
+    /// The input of cell `[i, j]`.
+    #[inline(always)]
+    pub(super) fn input(&self, i: usize, j: usize) -> E::Input {
+        match size_of::<E::Input>() {
+            0 => E::Input::default(),
+            _ => self.inputs[i * self.columns.len() + j],
         }
-        Ok(())
     }
 
     /// The cell at `[i, j]` from what is before it.
     #[inline(always)]
-    pub(super) fn cell(&self, earlier: Earlier<E::Cell>, i: usize, j: usize) -> E::Cell {
-        self.element.cell(earlier, self.rows[i], self.columns[j])
+    pub(super) fn cell(&self, earlier: E::Earlier, old: E::Old, i: usize, j: usize) -> E::Cell {
+        match self.band {
+            Some(band) if !band.holds(i, j) => band.outside,
+            _ => {
+                let (a, b) = (self.rows[i], self.columns[j]);
+                self.element.cell(earlier, old, a, b, self.input(i, j))
+            }
+        }
+    }
+}
+
+impl<E: WavefrontElement<Row = (), Column = ()>> Wavefront<'_, E> {
+    /// Rows and columns, of a recurrence that has inputs for neither.
+    pub fn over(mut self, [rows, columns]: [usize; 2]) -> Self {
+        self.rows = no_inputs(rows);
+        self.columns = no_inputs(columns);
+        self
     }
 }
 

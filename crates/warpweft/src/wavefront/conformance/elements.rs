@@ -1,146 +1,50 @@
-//! Recurrences of every kind of cell, written by hand against the contract.
+//! Recurrences of every kind: cells, inputs, dependences and sweeps.
 
-use crate::element::{DeviceType, Unit};
-use crate::wavefront::dependence::Dependence;
-use crate::wavefront::{Earlier, Ranked, WavefrontElement};
+use crate::element::Device;
+use crate::wavefront::{Earlier, Old, Ranked, wavefront};
 
-const ALL: &[Dependence] = &[[-1, -1], [-1, 0], [0, -1]];
-
-/// A wrapping mixture of everything a cell reads: any cell or input out of place changes it.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Mix {
-    /// Added to every cell.
-    pub salt: u64,
+/// A wrapping mixture of everything a cell reads: any cell or input out of place changes it. `salt`
+/// is added to every cell.
+#[wavefront]
+pub fn mix(h: Earlier<u64>, #[row] a: u32, #[column] b: u16, salt: u64) -> u64 {
+    let mixed = h.nw.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        ^ h.n.wrapping_mul(0xbf58_476d_1ce4_e5b9)
+        ^ h.w.wrapping_mul(0x94d0_49bb_1331_11eb);
+    (mixed ^ (mixed >> 29)).wrapping_add(u64::from(a) * 5 + u64::from(b)).wrapping_add(salt)
 }
 
-// SAFETY: the C++ struct has the one member `salt`; nothing is read through the inputs.
-unsafe impl WavefrontElement for Mix {
-    type Cell = u64;
-    type Row = u32;
-    type Column = u16;
-    const NAME: &'static str = "mix";
-    const DEPENDENCES: &'static [Dependence] = ALL;
-
-    #[inline(always)]
-    fn cell(&self, h: Earlier<u64>, a: u32, b: u16) -> u64 {
-        let mixed = h.nw.wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            ^ h.n.wrapping_mul(0xbf58_476d_1ce4_e5b9)
-            ^ h.w.wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 29))
-            .wrapping_add(u64::from(a) * 5 + u64::from(b))
-            .wrapping_add(self.salt)
-    }
-
-    fn cuda(unit: &mut Unit) -> String {
-        unit.define("warpweft::wavefront::conformance::Mix", "mix", |_, name| {
-            format!(
-                "struct {name} {{
-  ww::u64 salt;
-  using Row = ww::u32;
-  using Column = ww::u16;
-  WW_FN Row row(ww::u32 a) const {{ return a; }}
-  WW_FN Column column(ww::u16 b) const {{ return b; }}
-  template<class Earlier> WW_FN ww::u64 operator()(const Earlier& h, Row a, Column b) const {{
-    const ww::u64 nw = h.template at<-1, -1>(), n = h.template at<-1, 0>(), w = h.template at<0, -1>();
-    const ww::u64 mixed = nw * 0x9e3779b97f4a7c15ull ^ n * 0xbf58476d1ce4e5b9ull ^ w * 0x94d049bb133111ebull;
-    return (mixed ^ (mixed >> 29)) + (ww::u64(a) * 5 + b) + salt;
-  }}
-}};
-"
-            )
-        })
-    }
+/// Smith-Waterman with a linear gap: what equal letters, different ones and a letter against nothing
+/// add.
+#[wavefront(bounds = local_bounds)]
+pub fn local(
+    h: Earlier<i32>,
+    #[row] a: u8,
+    #[column] b: u8,
+    matching: i32,
+    mismatch: i32,
+    gap: i32,
+) -> i32 {
+    let pair = if a == b { matching } else { mismatch };
+    (h.n + gap).max((h.nw + pair).max(h.w + gap).max(0))
 }
 
-/// Smith-Waterman with a linear gap.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Local {
-    /// Added when letters are equal.
-    pub matching: i32,
-    /// Added when they differ.
-    pub mismatch: i32,
-    /// Added for a letter against nothing.
-    pub gap: i32,
-}
-
-// SAFETY: the C++ struct has the three members in order; nothing is read through the inputs.
-unsafe impl WavefrontElement for Local {
-    type Cell = i32;
-    type Row = u8;
-    type Column = u8;
-    const NAME: &'static str = "local";
-    const DEPENDENCES: &'static [Dependence] = ALL;
-
-    #[inline(always)]
-    fn cell(&self, h: Earlier<i32>, a: u8, b: u8) -> i32 {
-        let pair = if a == b { self.matching } else { self.mismatch };
-        (h.n + self.gap).max((h.nw + pair).max(h.w + self.gap).max(0))
-    }
-
-    fn cuda(unit: &mut Unit) -> String {
-        unit.define("warpweft::wavefront::conformance::Local", "local", |_, name| {
-            format!(
-                "struct {name} {{
-  ww::i32 matching, mismatch, gap;
-  using Row = ww::u8;
-  using Column = ww::u8;
-  WW_FN Row row(ww::u8 a) const {{ return a; }}
-  WW_FN Column column(ww::u8 b) const {{ return b; }}
-  template<class Earlier> WW_FN ww::i32 operator()(const Earlier& h, Row a, Column b) const {{
-    const ww::i32 pair = a == b ? matching : mismatch;
-    const ww::i32 rest = max(max(h.template at<-1, -1>() + pair, h.template at<0, -1>() + gap), 0);
-    return max(h.template at<-1, 0>() + gap, rest);
-  }}
-}};
-"
-            )
-        })
-    }
+fn local_bounds(of: &local, rows: u64, columns: u64) -> [f64; 2] {
+    let least = of.mismatch.min(of.gap).min(0);
+    [f64::from(least), f64::from(of.matching) * rows.min(columns) as f64]
 }
 
 /// Dynamic time warping: |a − b| plus the least of three.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Warp;
-
-// SAFETY: the C++ struct has no members; nothing is read through the inputs.
-unsafe impl WavefrontElement for Warp {
-    type Cell = f32;
-    type Row = f32;
-    type Column = f32;
-    const NAME: &'static str = "warp";
-    const DEPENDENCES: &'static [Dependence] = ALL;
-
-    #[inline(always)]
-    fn cell(&self, h: Earlier<f32>, a: f32, b: f32) -> f32 {
-        (a - b).abs() + h.n.min(h.w).min(h.nw)
-    }
-
-    fn cuda(unit: &mut Unit) -> String {
-        unit.define("warpweft::wavefront::conformance::Warp", "warp", |_, name| {
-            format!(
-                "struct {name} {{
-  using Row = ww::f32;
-  using Column = ww::f32;
-  WW_FN Row row(ww::f32 a) const {{ return a; }}
-  WW_FN Column column(ww::f32 b) const {{ return b; }}
-  template<class Earlier> WW_FN ww::f32 operator()(const Earlier& h, Row a, Column b) const {{
-    return fabsf(a - b) + fminf(fminf(h.template at<-1, 0>(), h.template at<0, -1>()), h.template at<-1, -1>());
-  }}
-}};
-"
-            )
-        })
-    }
+#[wavefront]
+pub fn warp(h: Earlier<f32>, #[row] a: f32, #[column] b: f32) -> f32 {
+    (a - b).abs() + h.n.min(h.w).min(h.nw)
 }
 
 /// A cell of Gotoh's recurrence: the best score, and the best that ends in a gap either way.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Device, Ranked)]
 #[repr(C)]
 pub struct AffineCell {
     /// Best score that ends here.
+    #[score]
     pub h: i32,
     /// .. with a gap along the row.
     pub e: i32,
@@ -148,82 +52,53 @@ pub struct AffineCell {
     pub f: i32,
 }
 
-impl DeviceType for AffineCell {
-    fn cuda(unit: &mut Unit) -> String {
-        unit.define("warpweft::wavefront::conformance::AffineCell", "affine_cell", |_, name| {
-            format!("struct {name} {{ ww::i32 h, e, f; }};\n")
-        })
-    }
-    fn cuda_value(&self, unit: &mut Unit) -> String {
-        let members = [self.h, self.e, self.f].map(|member| member.cuda_value(unit));
-        format!("{}{{{}}}", Self::cuda(unit), members.join(", "))
-    }
+/// Smith-Waterman with affine gaps (Gotoh 1982), a struct of three a cell: `open` is added for the
+/// first letter of a gap, `extend` for each further one.
+#[wavefront]
+pub fn affine_local(
+    before: Earlier<AffineCell>,
+    #[row] a: u8,
+    #[column] b: u8,
+    matching: i32,
+    mismatch: i32,
+    open: i32,
+    extend: i32,
+) -> AffineCell {
+    let pair = if a == b { matching } else { mismatch };
+    let e = (before.w.h + open).max(before.w.e + extend);
+    let f = (before.n.h + open).max(before.n.f + extend);
+    AffineCell { h: (before.nw.h + pair).max(e).max(f).max(0), e, f }
 }
 
-// SAFETY: `.h` is the member that `score` reads, an `i32`.
-unsafe impl Ranked for AffineCell {
-    type Score = i32;
-    const MEMBER: &'static str = ".h";
-    #[inline(always)]
-    fn score(&self) -> i32 {
-        self.h
-    }
+/// A summed area table: the input of each cell, and no other.
+#[wavefront]
+pub fn area(h: Earlier<i32>, #[cell] pixel: u8) -> i32 {
+    pixel as i32 + h.n + h.w - h.nw
 }
 
-/// Smith-Waterman with affine gaps (Gotoh 1982): a struct of three a cell.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct AffineLocal {
-    /// Added when letters are equal.
-    pub matching: i32,
-    /// Added when they differ.
-    pub mismatch: i32,
-    /// Added for the first letter of a gap.
-    pub open: i32,
-    /// Added for each further one.
-    pub extend: i32,
+/// A wrapping mixture of cells further away, in every direction that is earlier.
+#[wavefront]
+pub fn far(h: Earlier<u32>, #[row] a: u16, #[column] b: u8, #[cell] x: u32, salt: u32) -> u32 {
+    let mut mixed = salt ^ x.rotate_left(7);
+    for d in 1..=3 {
+        mixed = mixed.wrapping_mul(0x85eb_ca6b) ^ h[[-2, d - 1]] ^ h[[0, -d]].rotate_left(3);
+    }
+    mixed ^= h.ne.wrapping_mul(0xc2b2_ae35) ^ h[[-1, -2]];
+    (mixed ^ (mixed >> 15)).wrapping_add(a as u32 * 31 + b as u32)
 }
 
-// SAFETY: the C++ struct has the four members in order; nothing is read through the inputs.
-unsafe impl WavefrontElement for AffineLocal {
-    type Cell = AffineCell;
-    type Row = u8;
-    type Column = u8;
-    const NAME: &'static str = "affine_local";
-    const DEPENDENCES: &'static [Dependence] = ALL;
+/// Gauss-Seidel for the heat equation with a source: two new neighbours, two old ones.
+#[wavefront]
+pub fn relax(u: Earlier<f32>, old: Old<f32>, #[cell] source: f32, omega: f32) -> f32 {
+    let mean = 0.25 * (u.n + u.w + old.e + old.s + source);
+    old.c + omega * (mean - old.c)
+}
 
-    #[inline(always)]
-    fn cell(&self, before: Earlier<AffineCell>, a: u8, b: u8) -> AffineCell {
-        let pair = if a == b { self.matching } else { self.mismatch };
-        let e = (before.w.h + self.open).max(before.w.e + self.extend);
-        let f = (before.n.h + self.open).max(before.n.f + self.extend);
-        AffineCell { h: (before.nw.h + pair).max(e).max(f).max(0), e, f }
-    }
-
-    fn cuda(unit: &mut Unit) -> String {
-        unit.define(
-            "warpweft::wavefront::conformance::AffineLocal",
-            "affine_local",
-            |unit, name| {
-                let cell = AffineCell::cuda(unit);
-                format!(
-                    "struct {name} {{
-  ww::i32 matching, mismatch, open, extend;
-  using Row = ww::u8;
-  using Column = ww::u8;
-  WW_FN Row row(ww::u8 a) const {{ return a; }}
-  WW_FN Column column(ww::u8 b) const {{ return b; }}
-  template<class Earlier> WW_FN {cell} operator()(const Earlier& h, Row a, Column b) const {{
-    const {cell} n = h.template at<-1, 0>(), w = h.template at<0, -1>();
-    const ww::i32 e = max(w.h + open, w.e + extend);
-    const ww::i32 f = max(n.h + open, n.f + extend);
-    const ww::i32 pair = a == b ? matching : mismatch;
-    return {cell}{{max(max(h.template at<-1, -1>().h + pair, e), max(f, 0)), e, f}};
-  }}
-}};
-"
-                )
-            },
-        )
-    }
+/// A wrapping mixture of new and old cells further away.
+#[wavefront]
+pub fn remix(h: Earlier<u32>, old: Old<u32>, #[row] a: u32, #[column] b: u32) -> u32 {
+    let new = h.n.wrapping_mul(0x85eb_ca6b) ^ h[[-2, 1]].rotate_left(5) ^ h[[0, -2]];
+    let before = old.c.wrapping_mul(0xc2b2_ae35) ^ old[[2, -3]].rotate_left(9) ^ old[[0, 2]];
+    let mixed = new ^ before ^ old.se;
+    (mixed ^ (mixed >> 13)).wrapping_add(a * 7 + b)
 }

@@ -1,8 +1,8 @@
-//! The row of cells that tile-rows hand on to one another in place.
+//! Cells in memory that several workers read and overwrite in place.
 
 use std::cell::UnsafeCell;
 
-/// One cell a column; each tile-row reads a cell, then overwrites it with its own bottom row's.
+/// A row that each tile-row reads, then overwrites with its own bottom row; or a whole matrix.
 pub(super) struct SharedRow<C>(Vec<UnsafeCell<C>>);
 
 // SAFETY: whoever reads or writes a range holds it alone, as `read` and `write` demand.
@@ -34,6 +34,26 @@ impl<C: Copy> SharedRow<C> {
             // SAFETY: passed on to the caller.
             unsafe { *cell.get() = *from };
         }
+    }
+
+    /// Cell `at`.
+    ///
+    /// # Safety
+    /// Nobody may write it meanwhile.
+    #[inline(always)]
+    pub unsafe fn get(&self, at: usize) -> C {
+        // SAFETY: passed on to the caller.
+        unsafe { *self.0[at].get() }
+    }
+
+    /// Replaces cell `at`.
+    ///
+    /// # Safety
+    /// Nobody else may read or write it meanwhile.
+    #[inline(always)]
+    pub unsafe fn set(&self, at: usize, cell: C) {
+        // SAFETY: passed on to the caller.
+        unsafe { *self.0[at].get() = cell };
     }
 
     /// The cells.

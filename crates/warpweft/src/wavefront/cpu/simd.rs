@@ -1,20 +1,20 @@
 //! The front loop compiled once an instruction set, chosen at run time.
 
-use super::strip::{Sink, Strip};
+use super::strip::{Sink, Strip, Track};
 use crate::cpu::Simd;
 use crate::wavefront::WavefrontElement;
 
 macro_rules! copies {
     ($($(#[$attribute:meta])* $name:ident;)*) => {$(
         $(#[$attribute])*
-        fn $name<E: WavefrontElement, const BEST: bool>(
+        fn $name<E: WavefrontElement, T: Track>(
             strip: &mut Strip<'_, E>,
             top: &[E::Cell],
             more: usize,
             bottom: &mut Vec<E::Cell>,
             sink: &mut impl Sink<E::Cell>,
         ) {
-            strip.advance::<BEST>(top, more, bottom, sink);
+            strip.advance::<T>(top, more, bottom, sink);
         }
     )*};
 }
@@ -29,7 +29,7 @@ copies! {
 }
 
 /// [`Strip::advance`] in the copy for `simd`, or the widest one below it that this machine has.
-pub(super) fn advance<E: WavefrontElement, const BEST: bool>(
+pub(super) fn advance<E: WavefrontElement, T: Track>(
     simd: Simd,
     strip: &mut Strip<'_, E>,
     top: &[E::Cell],
@@ -40,10 +40,10 @@ pub(super) fn advance<E: WavefrontElement, const BEST: bool>(
     match simd.min(Simd::detect()) {
         // SAFETY: the machine has the features, says `detect`.
         #[cfg(target_arch = "x86_64")]
-        Simd::Avx512 => unsafe { avx512::<E, BEST>(strip, top, more, bottom, sink) },
+        Simd::Avx512 => unsafe { avx512::<E, T>(strip, top, more, bottom, sink) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Simd::Avx2 => unsafe { avx2::<E, BEST>(strip, top, more, bottom, sink) },
-        _ => portable::<E, BEST>(strip, top, more, bottom, sink),
+        Simd::Avx2 => unsafe { avx2::<E, T>(strip, top, more, bottom, sink) },
+        _ => portable::<E, T>(strip, top, more, bottom, sink),
     }
 }

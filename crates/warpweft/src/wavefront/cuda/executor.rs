@@ -2,16 +2,16 @@
 
 use std::time::{Duration, Instant};
 
+use super::shape::misses;
 use super::text::{Arguments, options, source};
 use crate::cuda::{Args, Buffer, Device, Event, Kernel, Launch, Module, Stream, Watchdog, compile};
 use crate::element::{Scalar, ScalarKind};
 use crate::error::{Error, Result};
 use crate::report::Report;
 use crate::wavefront::executor::WavefrontExecutor;
-use crate::wavefront::rank::lowest;
 use crate::wavefront::report::report;
-use crate::wavefront::spec::{Border, Keep, Kept, Wavefront};
-use crate::wavefront::{Best, CudaPolicy, Policy, WavefrontElement};
+use crate::wavefront::spec::{Keep, Kept, Wavefront};
+use crate::wavefront::{Best, Border, CudaPolicy, Extreme, Policy, WavefrontElement};
 
 /// How long a block may wait for another: far above any wait of a working run, which is bounded by
 /// the time between the first chunk of a tile-row and that of the next.
@@ -88,8 +88,18 @@ impl CudaExecutor {
 }
 
 impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
+    fn misses(&self, wavefront: &Wavefront<'_, E>) -> Option<&'static str> {
+        misses(wavefront)
+    }
+
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
         wavefront.check()?;
+        if let Some(what) = misses(wavefront) {
+            return Err(Error::spec(
+                format!("register strips run no {what}, which {} has", E::NAME),
+                "run it on the cores",
+            ));
+        }
         let begin = Instant::now();
         let [rows, columns] = wavefront.extents();
         let cell = size_of::<E::Cell>();
@@ -104,17 +114,22 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
         let warps = blocks * policy.warps as usize;
 
         let stream = &self.stream;
-        let row_inputs = Buffer::from_slice(stream, bytes_of(wavefront.rows))?;
-        let column_inputs = Buffer::from_slice(stream, bytes_of(wavefront.columns))?;
+        let row_inputs = inputs(stream, wavefront.rows)?;
+        let column_inputs = inputs(stream, wavefront.columns)?;
         let border = Buffer::new(&self.device, columns * cell)?;
         let mut left = None;
-        if let Border::Lines { top, left: cells, .. } = &wavefront.border {
-            stream.upload(&border, 0, bytes_of(top))?;
-            left = Some(Buffer::from_slice(stream, bytes_of(cells))?);
+        let mut edges = match wavefront.border {
+            Border::Value(value) => [value; 2],
+            _ => [E::Cell::default(); 2],
+        };
+        if let Some((corner, top, cells)) = wavefront.border.lines(rows, columns) {
+            stream.upload(&border, 0, bytes_of(&top))?;
+            left = Some(Buffer::from_slice(stream, bytes_of(&cells))?);
+            edges[1] = corner;
         }
         let flags = Buffer::zeroed(stream, strips * FLAG_BYTES)?;
         let kept_cells = match wavefront.keep {
-            Keep::Best => 0,
+            Keep::Best | Keep::Least | Keep::Score => 0,
             Keep::LastRow => columns,
             Keep::LastColumn => rows,
             Keep::Matrix => rows * columns,
@@ -140,10 +155,6 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
         args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>());
         self.watchdog.reset();
         self.watchdog.argument(&mut args)?;
-        let edges = match wavefront.border {
-            Border::Value(value) => [value; 2],
-            Border::Lines { corner, .. } => [E::Cell::default(), corner],
-        };
         args.blob(bytes_of(&edges), align_of::<E::Cell>());
         args.blob(bytes_of(std::slice::from_ref(&wavefront.element)), align_of::<E>());
         let launch = Launch::line(blocks as u32, policy.threads()).shared(shared);
@@ -163,10 +174,14 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
         let mut cells = vec![E::Cell::default(); kept_cells];
         stream.download(&kept, 0, bytes_of_mut(&mut cells))?;
         let kept = match wavefront.keep {
-            Keep::Best => {
+            Keep::Best | Keep::Least | Keep::Score => {
                 let mut found = vec![[0u64; 3]; warps];
                 stream.download(&candidates, 0, &mut found)?;
-                Kept::Best(winner(&found))
+                match wavefront.keep {
+                    Keep::Least => Kept::Best(winner(&found, Extreme::Least)),
+                    Keep::Best => Kept::Best(winner(&found, Extreme::Greatest)),
+                    _ => Kept::Score(winner(&found, Extreme::Greatest).map(|best| best.score)),
+                }
             }
             Keep::LastRow => Kept::LastRow(cells),
             Keep::LastColumn => Kept::LastColumn(cells),
@@ -179,17 +194,35 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
 }
 
 /// The best of the warps' candidates: rank (0 for none), bits of the score, row and column.
-fn winner<S: Scalar>(candidates: &[[u64; 3]]) -> Option<Best<S>> {
+///
+/// For the least score the kernel ranks reversed scores, see `ww_reversed` in `rank.cuh`.
+fn winner<S: Scalar>(candidates: &[[u64; 3]], extreme: Extreme) -> Option<Best<S>> {
+    let reversal = match (extreme, S::KIND) {
+        (Extreme::Greatest, _) => 0,
+        (Extreme::Least, ScalarKind::Bool) => 1,
+        (Extreme::Least, ScalarKind::F32) => 1 << 31,
+        (Extreme::Least, ScalarKind::F64) => 1 << 63,
+        (Extreme::Least, kind) => u64::MAX >> (64 - 8 * kind.size()),
+    };
     let found = candidates.iter().filter(|[rank, ..]| *rank != 0).map(|[_, bits, place]| Best {
-        // SAFETY: the kernel put a score of this type into the low bytes of a little-endian word.
-        score: unsafe { std::ptr::from_ref(bits).cast::<S>().read() },
+        // SAFETY: the kernel put a score of this type into the low bytes of a little-endian word,
+        // and reversing it gives another.
+        score: unsafe { std::ptr::from_ref(&(bits ^ reversal)).cast::<S>().read() },
         row: (place >> 32) as usize,
         column: (place & 0xffff_ffff) as usize,
     });
-    // The lowest integer has no rank: where nothing else was found, every cell holds it.
+    // The worst integer has no rank: where nothing else was found, every cell holds it.
     let integer = !matches!(S::KIND, ScalarKind::F32 | ScalarKind::F64);
-    let nothing = integer.then(|| Best { score: lowest(), row: 0, column: 0 });
-    found.fold(None, |best, one| Best::of(best, Some(one))).or(nothing)
+    let nothing = integer.then(|| Best { score: extreme.worst(), row: 0, column: 0 });
+    found.fold(None, |best, one| Best::of(best, Some(one), extreme)).or(nothing)
+}
+
+/// A copy of inputs on the device; one byte each for those that have no size, as in C++.
+fn inputs<T: Copy>(stream: &Stream, values: &[T]) -> Result<Buffer> {
+    match size_of::<T>() {
+        0 => Buffer::zeroed(stream, values.len()),
+        _ => Buffer::from_slice(stream, bytes_of(values)),
+    }
 }
 
 /// The bytes of device values.

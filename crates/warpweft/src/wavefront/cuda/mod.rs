@@ -9,4 +9,5 @@ mod shape;
 mod text;
 
 pub use executor::CudaExecutor;
+pub use shape::misses;
 pub use text::compile_check;

@@ -25,6 +25,12 @@ __device__ __forceinline__ unsigned long long rank_of(double s) {
 }
 using rank_t = decltype(rank_of(ww_score_type{}));
 
+// The same values in the opposite order, for the least score instead of the greatest.
+template <class T> __device__ __forceinline__ T ww_reversed(T s) { return (T)~s; }
+__device__ __forceinline__ bool ww_reversed(bool s) { return !s; }
+__device__ __forceinline__ float ww_reversed(float s) { return -s; }
+__device__ __forceinline__ double ww_reversed(double s) { return -s; }
+
 // The greater of two; a NaN loses.
 template <class T> __device__ __forceinline__ T greater(T a, T b) { return a > b ? a : b; }
 __device__ __forceinline__ int greater(int a, int b) { return max(a, b); }

@@ -1,7 +1,8 @@
 //! Which shapes the register-strip kernel can have.
 
+use crate::element::Unit;
 use crate::error::{Error, Result};
-use crate::wavefront::CudaPolicy;
+use crate::wavefront::{CudaPolicy, Wavefront, WavefrontElement};
 
 /// Columns of a ring between warps and of the ring of column inputs, as in `strip.cuh`.
 const RING: u32 = 512;
@@ -10,6 +11,29 @@ const INPUTS: u32 = 4096;
 const WINDOW: u32 = 128;
 /// The largest cell a lane can hand on.
 const MAX_CELL: usize = 16;
+
+/// What register strips can't do that `wavefront` needs, if anything.
+pub fn misses<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> Option<&'static str> {
+    let known = |vector: &[isize; 2]| matches!(vector, [-1, -1] | [-1, 0] | [0, -1]);
+    let words = |bytes: usize| bytes == 0 || bytes.is_power_of_two() && bytes <= 16;
+    // They compute cells beyond the domain too, where a fault would be none.
+    let faults = || {
+        let mut unit = Unit::new();
+        E::cuda(&mut unit);
+        unit.site_of(1).is_some()
+    };
+    [
+        ("old values", !E::OLD.is_empty()),
+        ("dependences but north, west and north-west", !E::DEPENDENCES.iter().all(known)),
+        ("inputs of cells", size_of::<E::Input>() > 0),
+        ("bands", wavefront.band.is_some()),
+        ("cells of more than 16 bytes", size_of::<E::Cell>() > MAX_CELL),
+        ("columns of such inputs", !words(size_of::<E::Column>())),
+        ("function that may fault", faults()),
+    ]
+    .into_iter()
+    .find_map(|(what, misses)| misses.then_some(what))
+}
 
 impl CudaPolicy {
     /// Columns that the last lane of a warp is behind the first.

@@ -36,7 +36,7 @@ pub(super) fn source<E: WavefrontElement>(
     let column = E::Column::cuda(&mut unit);
     let score = <E::Cell as Ranked>::Score::cuda(&mut unit);
     let keep = match wavefront.keep {
-        Keep::Best => 0,
+        Keep::Best | Keep::Least | Keep::Score => 0,
         Keep::LastRow => 1,
         Keep::LastColumn => 2,
         Keep::Matrix => 3,
@@ -44,6 +44,7 @@ pub(super) fn source<E: WavefrontElement>(
     let CudaPolicy { rows, columns, chunk, warps, blocks } = policy;
     let bytes = size_of::<Arguments>();
     let member = <E::Cell as Ranked>::MEMBER;
+    let order = if wavefront.keep == Keep::Least { "ww_reversed" } else { "" };
     format!(
         "{}
 using ww_element = {element};
@@ -51,7 +52,7 @@ using ww_cell = {cell};
 using ww_row_input = {row};
 using ww_column_input = {column};
 using ww_score_type = {score};
-#define ww_score(cell) ((cell){member})
+#define ww_score(cell) ({order}((cell){member}))
 #define WW_KEEP {keep}
 #define WW_ROWS {rows}
 #define WW_COLUMNS {columns}

@@ -1,0 +1,334 @@
+//! `#[wavefront]`: an element function of earlier cells, as `warpweft::wavefront::WavefrontElement`.
+
+mod inputs;
+mod shape;
+
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::quote;
+use syn::visit::Visit;
+use syn::{ItemFn, Path, Token, parse_quote};
+
+use self::inputs::{WavefrontInputs, spelled_out};
+use self::shape::{Named, Role, Shape, shape};
+use crate::attributes;
+use crate::diag::reject;
+use crate::emit::{Cuda, Returns, clean, mark, member_name, weave};
+use crate::ir::{Expr, Pattern, Statement};
+use crate::lower::{Binding, Lower};
+use crate::reads::{number, replace};
+use crate::signature::{no_lifetimes, phantom};
+use crate::unroll::unroll;
+
+pub fn expand(arguments: TokenStream, function: ItemFn) -> syn::Result<TokenStream> {
+    let bounds = bounds(arguments)?;
+    let shape = shape(&function)?;
+    let signature = &shape.signature;
+    no_lifetimes(&signature.generics)?;
+    attributes::check(|found| {
+        found.visit_signature(signature);
+        found.visit_block(&function.block);
+    })?;
+    let names: Vec<_> = std::iter::once(&shape.earlier).chain(&shape.old).collect();
+    let body = spelled_out(&function.block, &shape)?;
+    let mut body = unroll(&body, &names)?;
+    number(&mut body, &names);
+
+    let mut inputs = WavefrontInputs::new(&shape);
+    let translation = Translation::of(&function, &shape, &body, &mut inputs)?;
+    let [vectors, old_vectors] = &inputs.vectors;
+    if vectors.is_empty() {
+        return Err(reject(
+            &signature.ident,
+            "this function depends on no earlier cell",
+            format_args!(
+                "read at least one, as in `{}.w`; a function of old cells alone is a stencil",
+                shape.earlier
+            ),
+        ));
+    }
+    let hidden = ["__earlier", "__old"].map(|name| Ident::new(name, Span::mixed_site()));
+    let specialised = replace(body, &names, &|number, _| {
+        let (kind, at) = inputs.reads.get(&number)?;
+        let (cells, at) = (&hidden[*kind], Literal::usize_unsuffixed(*at));
+        Some(parse_quote!(#cells[#at]))
+    });
+    Ok(item(
+        &function,
+        &shape,
+        &translation,
+        Item {
+            body: quote!(#specialised),
+            hidden,
+            counts: [vectors.len(), old_vectors.len()],
+            vectors: [vectors, old_vectors].map(|vectors| list(vectors)),
+            bounds,
+        },
+    ))
+}
+
+/// `bounds = path`, or nothing.
+fn bounds(arguments: TokenStream) -> syn::Result<Option<Path>> {
+    if arguments.is_empty() {
+        return Ok(None);
+    }
+    let refused = reject(
+        &arguments,
+        "`#[wavefront]` takes no such arguments",
+        "drop them, or write `bounds = path` with a function of the element, rows and columns",
+    );
+    let parse = |input: syn::parse::ParseStream| {
+        let name: Ident = input.parse()?;
+        input.parse::<Token![=]>()?;
+        Ok((name, input.parse::<Path>()?))
+    };
+    match syn::parse::Parser::parse2(parse, arguments) {
+        Ok((name, path)) if name == "bounds" => Ok(Some(path)),
+        _ => Err(refused),
+    }
+}
+
+fn list(vectors: &[[i128; 2]]) -> TokenStream {
+    let vectors = vectors.iter().map(|vector| {
+        let vector = vector.map(Literal::i128_unsuffixed);
+        quote!([#(#vector),*])
+    });
+    quote!(&[#(#vectors),*])
+}
+
+/// The function as C++, and the shadow that types it.
+struct Translation {
+    slots: Vec<Ident>,
+    shadow: TokenStream,
+    text: TokenStream,
+}
+
+impl Translation {
+    fn of(
+        function: &ItemFn,
+        shape: &Shape,
+        body: &syn::Block,
+        inputs: &mut WavefrontInputs<'_>,
+    ) -> syn::Result<Self> {
+        let signature = &function.sig;
+        let mut lower = Lower::new(&signature.ident, &signature.generics, inputs);
+        let type_of =
+            |ty: &TokenStream| quote!(<#ty as ::warpweft::element::DeviceType>::cuda(__unit));
+        let name = mark(lower.hole(quote!(__name.to_string())));
+        let cell = &shape.cell;
+        let cell = mark(lower.hole(type_of(&quote!(#cell))));
+        let [row, column] = [0, 1].map(|which| mark(lower.hole(type_of(&shape.input(which)))));
+        let mut copies = vec![];
+        let [mut data, mut checks] = [const { String::new() }; 2];
+        for Named { ident, mutable, ty } in &shape.rest {
+            let member = member_name(&ident.to_string());
+            let hole = lower.hole(type_of(&quote!(#ty)));
+            data.push_str(&format!("  {} {member};\n", mark(hole)));
+            let offset = lower.hole(quote!(::core::mem::offset_of!(Self, #ident).to_string()));
+            checks.push_str(&format!(
+                "static_assert(WW_OFFSET({name}, {member}) == {}, \"layout of {ident}\");\n",
+                mark(offset)
+            ));
+            if *mutable {
+                let name = lower.declare(ident, Binding::variable);
+                let pattern = Pattern::Bind { name, mutable: true, inner: None };
+                copies.push(Statement::Let(pattern, Expr::Local(member)));
+            } else {
+                lower.scopes.insert(ident.to_string(), Binding::variable(member));
+            }
+        }
+        if !shape.rest.is_empty() {
+            let size = lower.hole(quote!(::core::mem::size_of::<Self>().to_string()));
+            checks.push_str(&format!(
+                "static_assert(sizeof({name}) == {}, \"layout of the parameters\");\n",
+                mark(size)
+            ));
+        }
+        let given: Vec<_> = shape
+            .inputs
+            .iter()
+            .map(|input| match input {
+                Some(Named { ident, .. }) => lower.declare(ident, Binding::variable),
+                None => String::new(),
+            })
+            .collect();
+        let input = match &given[2][..] {
+            "" => String::new(),
+            x => format!("    auto {x} = h.input();\n"),
+        };
+        let (shadow, mut block) = lower.body(body, true)?;
+        block.statements.splice(0..0, copies);
+        let text = format!(
+            "struct {name} {{
+{data}  using Row = {row};
+  using Column = {column};
+  WW_FN Row row(Row a) const {{ return a; }}
+  WW_FN Column column(Column b) const {{ return b; }}
+  template<class Earlier> WW_FN {cell} operator()(const Earlier& h, Row {}, Column {}) const {{
+{input}{}  }}
+}};
+{checks}",
+            given[0],
+            given[1],
+            Cuda::body(&block, Returns::Value, 2),
+        );
+        let text = weave(&text, &lower.holes);
+        Ok(Self { slots: std::mem::take(&mut lower.slots), shadow, text })
+    }
+}
+
+/// What the specialised copy is made of.
+struct Item {
+    body: TokenStream,
+    hidden: [Ident; 2],
+    counts: [usize; 2],
+    vectors: [TokenStream; 2],
+    bounds: Option<Path>,
+}
+
+/// All that the attribute leaves in the function's place.
+fn item(function: &ItemFn, shape: &Shape, translation: &Translation, item: Item) -> TokenStream {
+    let Item { body, hidden: [earlier, old], counts: [count, old_count], vectors, bounds } = item;
+    let [dependences, old_dependences] = vectors;
+    let Translation { slots, shadow, text } = translation;
+    let Shape { signature, cell, .. } = shape;
+    let (vis, name) = (&function.vis, &signature.ident);
+    let docs: Vec<_> = function.attrs.iter().filter(|a| a.path().is_ident("doc")).collect();
+    let others: Vec<_> = function.attrs.iter().filter(|a| !a.path().is_ident("doc")).collect();
+    let docs = if docs.is_empty() { quote!(#[allow(missing_docs)]) } else { quote!(#(#docs)*) };
+    let original = {
+        let mut sig = signature.clone();
+        sig.ident = Ident::new("cell", name.span());
+        sig.generics = syn::Generics::default();
+        sig
+    };
+    let original_block = &function.block;
+    let clean_name = clean(&name.to_string());
+    let name_text = name.to_string();
+    let (generics, arguments, clause) = signature.generics.split_for_impl();
+    let full = &signature.generics;
+    let types = phantom(full);
+    let (phantom_member, phantom_value) = match full.type_params().next() {
+        Some(_) => (
+            quote!(#[doc(hidden)] pub __types: #types,),
+            quote!(__types: ::core::marker::PhantomData,),
+        ),
+        None => (quote!(), quote!()),
+    };
+    let idents: Vec<_> = shape.rest.iter().map(|named| &named.ident).collect();
+    let tys: Vec<_> = shape.rest.iter().map(|named| &named.ty).collect();
+    let [row, column, input] = [0, 1, 2].map(|which| shape.input(which));
+    // The parameters after the cells, as declared and as passed.
+    let spot =
+        |n: usize| ["__a", "__b", "__x"].map(|n| Ident::new(n, Span::mixed_site()))[n].clone();
+    let declared = |Named { ident, mutable, ty }: &Named| match mutable {
+        true => quote!(mut #ident: #ty),
+        false => quote!(#ident: #ty),
+    };
+    let plain = shape.order.iter().filter_map(|role| match role {
+        Role::Old => None,
+        Role::Input(which) => shape.inputs[*which].as_ref().map(declared),
+        Role::Rest(at) => Some(declared(&shape.rest[*at])),
+    });
+    let plain: Vec<_> = plain.collect();
+    let passed = shape.order.iter().filter_map(|role| match role {
+        Role::Old => None,
+        Role::Input(which) => {
+            let name = spot(*which);
+            Some(quote!(#name))
+        }
+        Role::Rest(at) => {
+            let ident = &shape.rest[*at].ident;
+            Some(quote!(self.#ident))
+        }
+    });
+    let [a, b, x] = [0, 1, 2].map(spot);
+    let h = &shape.earlier;
+    let old_parameter =
+        shape.old.as_ref().map(|old| quote!(#old: ::warpweft::wavefront::Old<#cell>,));
+    let bounds = bounds.map(|path| {
+        quote! {
+            fn bounds(&self, __rows: u64, __columns: u64) -> ::core::option::Option<[f64; 2]> {
+                ::core::option::Option::Some(#path(self, __rows, __columns))
+            }
+        }
+    });
+    quote! {
+        #docs
+        #[allow(non_camel_case_types)]
+        #[repr(C)]
+        #vis struct #name #full #clause {
+            #(
+                #[doc = "A parameter of the function."]
+                pub #idents: #tys,
+            )*
+            #phantom_member
+        }
+
+        impl #generics ::core::clone::Clone for #name #arguments #clause {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl #generics ::core::marker::Copy for #name #arguments #clause {}
+
+        #docs
+        #[allow(dead_code, clippy::too_many_arguments)]
+        #vis fn #name #full (#(#idents: #tys),*) -> #name #arguments #clause {
+            #name { #(#idents,)* #phantom_value }
+        }
+
+        #[allow(dead_code, clippy::too_many_arguments)]
+        impl #generics #name #arguments #clause {
+            /// The function as it was written.
+            #(#others)*
+            #[inline]
+            pub #original #original_block
+
+            #[doc(hidden)]
+            #[inline(always)]
+            #[allow(unused, clippy::all)]
+            fn __specialised(
+                #earlier: [#cell; #count],
+                #old: [#cell; #old_count],
+                #(#plain),*
+            ) -> #cell #body
+        }
+
+        // SAFETY: the struct is `repr(C)` with the C++ struct's members, which asserts the same
+        // layout; the translation has values only, no addresses.
+        unsafe impl #generics ::warpweft::wavefront::WavefrontElement for #name #arguments #clause {
+            type Cell = #cell;
+            type Row = #row;
+            type Column = #column;
+            type Input = #input;
+            type Earlier = [#cell; #count];
+            type Old = [#cell; #old_count];
+            const NAME: &'static str = #name_text;
+            const DEPENDENCES: &'static [::warpweft::wavefront::Dependence] = #dependences;
+            const OLD: &'static [::warpweft::wavefront::Dependence] = #old_dependences;
+
+            #[inline(always)]
+            fn cell(
+                &self,
+                #earlier: [#cell; #count],
+                #old: [#cell; #old_count],
+                #a: #row,
+                #b: #column,
+                #x: #input,
+            ) -> #cell {
+                Self::__specialised(#earlier, #old, #(#passed),*)
+            }
+            #bounds
+            #[allow(warnings, clippy::all)]
+            fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
+                #(let #slots = ::warpweft::element::Slot::new();)*
+                let _shadow = |
+                    #h: ::warpweft::wavefront::Earlier<#cell>,
+                    #old_parameter
+                    #(#plain),*
+                | -> #cell { #shadow };
+                __unit.define(&::warpweft::element::key::<Self>(), #clean_name, |__unit, __name| #text)
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What cells outside the domain hold, and what cells outside a band do.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// What cells outside the domain hold: row −1 and column −1, and whatever else the vectors reach.
+#[derive(Clone, Debug)]
+pub enum Border<C> {
+    /// The same everywhere.
+    Value(C),
+    /// Cell by cell, for vectors that reach one row up and one column to the west.
+    Lines {
+        /// Cell `[-1, -1]`.
+        corner: C,
+        /// Cells `[-1, 0..columns]`.
+        top: Vec<C>,
+        /// Cells `[0..rows, -1]`.
+        left: Vec<C>,
+    },
+    /// A function of row and column.
+    Function(BorderFunction<C>),
+}
+
+/// A function of row and column, one of which at least is outside the domain.
+#[derive(Clone)]
+pub struct BorderFunction<C>(Arc<dyn Fn(isize, isize) -> C + Send + Sync>);
+
+impl<C> fmt::Debug for BorderFunction<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a function of row and column")
+    }
+}
+
+/// The cells of [`Border::Lines`]: corner, top and left.
+pub(super) type Lines<'a, C> = (C, Cow<'a, [C]>, Cow<'a, [C]>);
+
+impl<C: Copy> Border<C> {
+    /// Cell by cell from a function of row and column, of which one at least is −1.
+    pub fn from_fn(rows: usize, columns: usize, cell: impl Fn(isize, isize) -> C) -> Self {
+        Self::Lines {
+            corner: cell(-1, -1),
+            top: (0..columns as isize).map(|j| cell(-1, j)).collect(),
+            left: (0..rows as isize).map(|i| cell(i, -1)).collect(),
+        }
+    }
+
+    /// A function of row and column, called for every cell outside that a vector reaches.
+    pub fn function(cell: impl Fn(isize, isize) -> C + Send + Sync + 'static) -> Self {
+        Self::Function(BorderFunction(Arc::new(cell)))
+    }
+
+    /// Cell `[i, j]`, which is outside the domain.
+    pub(super) fn at(&self, i: isize, j: isize) -> C {
+        match self {
+            Self::Value(value) => *value,
+            Self::Function(BorderFunction(cell)) => cell(i, j),
+            Self::Lines { corner, top, left } => match (usize::try_from(i), usize::try_from(j)) {
+                (Ok(i), _) => left[i],
+                (_, Ok(j)) => top[j],
+                _ => *corner,
+            },
+        }
+    }
+
+    /// The cells one by one, unless they are all the same.
+    pub(super) fn lines(&self, rows: usize, columns: usize) -> Option<Lines<'_, C>> {
+        Some(match self {
+            Self::Value(_) => return None,
+            Self::Lines { corner, top, left } => (*corner, top.into(), left.into()),
+            Self::Function(_) => (
+                self.at(-1, -1),
+                (0..columns as isize).map(|j| self.at(-1, j)).collect(),
+                (0..rows as isize).map(|i| self.at(i, -1)).collect(),
+            ),
+        })
+    }
+}
+
+/// A band about the main diagonal: cells `[i, j]` with `lower ≤ j − i ≤ upper` are computed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Band<C> {
+    /// The least `j − i`.
+    pub lower: isize,
+    /// The greatest.
+    pub upper: isize,
+    /// What the other cells hold; they are never the best.
+    pub outside: C,
+}
+
+impl<C> Band<C> {
+    /// Whether cell `[i, j]` is computed.
+    #[inline(always)]
+    pub fn holds(&self, i: usize, j: usize) -> bool {
+        let diagonal = j as isize - i as isize;
+        self.lower <= diagonal && diagonal <= self.upper
+    }
+}
