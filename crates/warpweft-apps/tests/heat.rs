@@ -2,7 +2,7 @@
 
 use warpweft::prelude::*;
 use warpweft::stencil::reference;
-use warpweft_apps::heat::{self, Conducts, HotSpot};
+use warpweft_apps::heat::{self, Conducts, HotSpot, Rounding};
 
 /// Largest difference to the exact solution after `steps` steps, and what rounding allows.
 fn error<T: Conducts<D>, const D: usize>(
@@ -12,8 +12,7 @@ fn error<T: Conducts<D>, const D: usize>(
     steps: u64,
 ) -> (f64, f64) {
     let rate = 0.9 * heat::stable_rate(order, D).expect("a known order");
-    let weights = heat::weights(order).expect("a known order");
-    let spot = HotSpot::new(&extents, &[[boundary; 2]; D], weights, rate).expect("an exact case");
+    let spot = spot::<T, D>(extents, order, boundary, rate);
     let values = |steps| {
         let mut values = Vec::new();
         spot.rows(steps, |_, row| values.extend_from_slice(row));
@@ -30,7 +29,23 @@ fn error<T: Conducts<D>, const D: usize>(
         .zip(values(steps))
         .map(|(&a, b)| (a.to_f64() - b).abs())
         .fold(0.0, f64::max);
-    (error, heat::tolerance::<T>(order, D, 1.0, steps))
+    (error, allowed::<T, D>(&spot, order, rate, steps))
+}
+
+/// The exact solution with coefficients as `T` holds them.
+fn spot<T: Real, const D: usize>(
+    extents: [usize; D],
+    order: usize,
+    boundary: Boundary,
+    rate: f64,
+) -> HotSpot {
+    let weights = heat::weights_in::<T>(order, D).expect("a known order");
+    let rate = T::lit(rate).to_f64();
+    HotSpot::new(&extents, &[[boundary; 2]; D], &weights, rate).expect("an exact case")
+}
+
+fn allowed<T: Real, const D: usize>(spot: &HotSpot, order: usize, rate: f64, steps: u64) -> f64 {
+    spot.allowed(steps, &Rounding::of::<T>(order, D, rate).expect("a known order"))
 }
 
 #[test]
@@ -59,4 +74,42 @@ fn every_order_and_dimension_follows_the_exact_solution() {
 fn a_held_temperature_draws_the_volume_to_itself() {
     let (error, tolerance) = error::<f64, 3>([7, 8, 9], 2, Boundary::Dirichlet(0.25), 60);
     assert!(error <= tolerance, "{error:e} > {tolerance:e}");
+}
+
+#[test]
+fn long_runs_stay_within_what_rounding_allows() {
+    for order in heat::ORDERS {
+        for (error, allowed) in [
+            error::<f32, 1>([64], order, Boundary::Periodic, 30_000),
+            error::<f32, 1>([300], order, Boundary::Neumann, 20_000),
+            error::<f32, 2>([24, 31], order, Boundary::Periodic, 4_000),
+            error::<f32, 3>([9, 12, 10], order, Boundary::Mirror, 3_000),
+            error::<f64, 1>([300], order, Boundary::Periodic, 20_000),
+        ] {
+            assert!(error <= allowed, "order {order}: {error:e} > {allowed:e}");
+        }
+    }
+}
+
+#[test]
+fn what_is_allowed_is_less_than_a_wrong_coefficient_makes_of_it() {
+    let extents = [64; 3];
+    for order in heat::ORDERS {
+        let right = spot::<f32, 3>(extents, order, Boundary::Periodic, 0.1);
+        let wrong = spot::<f32, 3>(extents, order, Boundary::Periodic, 0.1 * 1.03);
+        let rounding = Rounding::of::<f32>(order, 3, 0.1).expect("a known order");
+        let values = |spot: &HotSpot, steps| {
+            let mut values = Vec::new();
+            spot.rows(steps, |_, row| values.extend_from_slice(row));
+            values
+        };
+        for steps in [1, 30, 1_000, 30_000, 1_000_000, 1_000_000_000] {
+            let telling = right.telling(steps, &rounding);
+            assert!(telling == steps || steps > 1_000, "{telling} of {steps}");
+            let pairs = values(&right, telling).into_iter().zip(values(&wrong, telling));
+            let off = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            let allowed = right.allowed(telling, &rounding);
+            assert!(allowed < off, "order {order}, {telling} of {steps}: {allowed:e} < {off:e}");
+        }
+    }
 }

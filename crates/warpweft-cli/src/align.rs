@@ -15,7 +15,7 @@ use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::{Error, Result};
 use warpweft_apps::align::{Alignment, Executor, Sequence, Weights, local, plain, read};
 
-use crate::arguments::DeviceChoice;
+use crate::arguments::{DeviceChoice, whole};
 use crate::device::target;
 use crate::output::{counted, fail};
 use crate::run::check::Check;
@@ -58,7 +58,7 @@ pub struct Align {
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: DeviceChoice,
     /// Threads on the CPU [default: one a core].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<NonZero<usize>>)]
     threads: Option<NonZero<usize>>,
     /// Print one JSON object instead of the report.
     #[arg(long)]

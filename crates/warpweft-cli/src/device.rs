@@ -18,12 +18,10 @@ pub fn target(choice: DeviceChoice, machine: &Machine) -> Result<Target> {
         DeviceChoice::Auto => Ok(Target::Auto),
         DeviceChoice::Cpu => Ok(Target::Cpu),
         DeviceChoice::Gpu(number) if there(number) => Ok(Target::Gpu(number)),
-        DeviceChoice::Gpu(number) => Err(no_gpu(number, machine)),
-        DeviceChoice::Gpus(Some(list)) => match list.numbers().find(|&number| !there(number)) {
-            Some(missing) => Err(no_gpu(missing, machine)),
-            None => Ok(Target::Gpus(list)),
-        },
-        DeviceChoice::Gpus(None) if machine.gpus.is_empty() => Err(no_gpu(0, machine)),
+        DeviceChoice::Gpu(_) => Err(no_gpu(choice, machine)),
+        DeviceChoice::Gpus(Some(list)) if list.numbers().all(there) => Ok(Target::Gpus(list)),
+        DeviceChoice::Gpus(Some(_)) => Err(no_gpu(choice, machine)),
+        DeviceChoice::Gpus(None) if machine.gpus.is_empty() => Err(no_gpu(choice, machine)),
         DeviceChoice::Gpus(None) => {
             let all: Vec<_> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
             GpuList::new(&all).map(Target::Gpus)
@@ -31,17 +29,18 @@ pub fn target(choice: DeviceChoice, machine: &Machine) -> Result<Target> {
     }
 }
 
-fn no_gpu(number: usize, machine: &Machine) -> Error {
-    let there = match machine.gpus.len() {
-        0 => "there is no GPU that can be used".to_string(),
-        n => format!("the GPUs are gpu:0 to gpu:{}", n - 1),
-    };
-    // The machine's notes say what keeps a GPU from being used.
-    let why = machine.notes.iter().find(|what| what.starts_with("no GPU"));
+fn no_gpu(choice: DeviceChoice, machine: &Machine) -> Error {
+    // The machine's notes say what keeps a GPU from being used, and where it was found out.
+    let why = machine.notes.iter().find_map(|what| what.strip_prefix("no GPU: "));
+    let why = why.map(|why| why.split_once(" on this machine: ").map_or(why, |(_, why)| why));
     Error::Device {
-        stage: "choosing a device".into(),
-        device: format!("gpu:{number}"),
-        what: why.map_or(there.clone(), |why| format!("{there} ({why})")),
+        stage: format!("--device {choice}"),
+        device: "this machine".into(),
+        what: match (machine.gpus.len(), why) {
+            (0, Some(why)) => format!("no GPU can be used ({why})"),
+            (0, None) => "no GPU can be used".into(),
+            (n, _) => format!("the GPUs are gpu:0 to gpu:{}", n - 1),
+        },
         remedy: "run with --device cpu, or see `warpweft info`".into(),
     }
 }

@@ -72,7 +72,7 @@ fn describe(text: &mut String, machine: &Machine) {
     let cpu = &machine.cpu;
     let nodes =
         if cpu.nodes.len() > 1 { format!(", {} nodes", cpu.nodes.len()) } else { String::new() };
-    line(text, "cpu", &format!("{}{nodes}, {:?}", cpu.label(cpu.cores.len()), cpu.simd));
+    line(text, "cpu", &format!("{}{nodes}, {}", cpu.label(cpu.cores.len()), cpu.simd));
     let caches = &cpu.caches;
     let sizes: Vec<_> = [("L1d", caches.l1d), ("L2", caches.l2), ("L3", caches.l3)]
         .into_iter()

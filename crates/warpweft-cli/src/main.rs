@@ -16,7 +16,7 @@ mod verify;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Arg, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// One Rust function for one element, run on every core and GPU.
 #[derive(Parser)]
@@ -24,7 +24,13 @@ use clap::{CommandFactory, Parser, Subcommand};
 #[command(after_help = "Examples:
   warpweft run heat                      a hot spot spreads; checked against the exact solution
   warpweft run life --plot life.png      Conway's Game of Life and a picture of it
-  warpweft info --probe                  what there is to run on, measured")]
+  warpweft info --probe                  what there is to run on, measured
+
+Exit status:
+  0    done, and what was checked is right
+  1    a file, a device, memory or a check failed; what could be saved is
+  2    what was asked for can't be: an option, its value, or how they go together
+  130  ended by Ctrl-C; what was done until then is saved")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -62,7 +68,8 @@ fn main() -> ExitCode {
             "this is a bug in warpweft; please report it with the command that led here: {panic}"
         ));
     }));
-    let cli = match Cli::try_parse() {
+    let cli = readable(Cli::command()).try_get_matches();
+    let cli = match cli.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         // Help and version are "errors" with status 0.
         Err(error) => {
@@ -81,4 +88,14 @@ fn main() -> ExitCode {
         Command::Completions(completions) => completions.execute(Cli::command()),
         Command::Man => shell::man(Cli::command()),
     }
+}
+
+/// With options whose values may begin with a minus: whether -1 is a rate or a size is for them to
+/// say, and is no unknown option.
+fn readable(command: Clap) -> Clap {
+    let valued = |arg: Arg| match arg.get_action().takes_values() {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    };
+    command.mut_args(valued).mut_subcommands(readable)
 }

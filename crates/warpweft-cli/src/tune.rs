@@ -129,16 +129,20 @@ impl Game {
                 "rate": {"value": tuned.rate, "unit": "cells/s"},
                 "untuned": {"value": tuned.untuned, "unit": "cells/s"},
                 "measured": tuned.measured, "tried": tuned.tried, "refused": tuned.refused,
-                "complete": tuned.complete,
+                "complete": tuned.complete, "kept": tuned.kept,
             });
             return object.to_string();
         }
         let policy = serde_json::to_string(&tuned.policy).unwrap_or_default();
         let end = if tuned.complete { "the search ended" } else { "the budget was spent" };
+        let kept = match tuned.kept {
+            true => "kept for runs of this size and these boundaries on this machine",
+            false => "not kept: later runs don't know it, but can be given it with --policy",
+        };
         format!(
             "{app}: {}cells/s, {:.2} times the {}cells/s of the untuned policy\n  \
-             tried    {} policies until {end}, refused {}\n  policy   {policy}\n  \
-             kept for runs of this size and these boundaries on this machine",
+             tried    {} until {end}, refused {}\n  policy   {policy}\n  \
+             {kept}",
             scaled(tuned.rate),
             tuned.rate / tuned.untuned,
             scaled(tuned.untuned),

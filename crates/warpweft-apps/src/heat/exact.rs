@@ -8,6 +8,8 @@ use std::f64::consts::PI;
 
 use warpweft::stencil::Boundary;
 
+use super::rounding::{Magnitudes, Rounding};
+
 /// Sum of modes along one axis: `coefficient × f(k φ(x))`.
 #[derive(Clone, Debug)]
 struct Axis {
@@ -91,6 +93,85 @@ impl HotSpot {
                 row(z * ny + y, &values);
             }
         }
+    }
+}
+
+/// How wrong a coefficient must be to be found out, as a fraction.
+const WRONG: f64 = 0.02;
+
+impl HotSpot {
+    /// Every mode's magnitude at first and its factor a step; what never changes is one with factor 1.
+    fn modes(&self) -> Vec<(f64, f64)> {
+        let [az, ay, ax] = &self.axes;
+        let largest = |axis: &Axis| -> Vec<(f64, f64)> {
+            let top = |mode: &Vec<f64>| mode.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+            axis.modes.iter().map(top).zip(axis.eigenvalues.iter().copied()).collect()
+        };
+        let (z, y, x) = (largest(az), largest(ay), largest(ax));
+        let mut modes = vec![(self.base.abs(), 1.0)];
+        for (cz, lz) in z {
+            for &(cy, ly) in &y {
+                for &(cx, lx) in &x {
+                    modes.push((cz * cy * cx, 1.0 + self.rate * (lz + ly + lx)));
+                }
+            }
+        }
+        modes
+    }
+
+    /// The magnitudes that the roundings of `steps` steps act on.
+    pub fn magnitudes(&self, steps: u64, unit: f64) -> Magnitudes {
+        let modes = self.modes();
+        let at = |step: u64| modes.iter().map(move |(a, f)| a * power(f.abs(), step));
+        // The ratio of the change to the magnitude falls from step to step: slow modes remain.
+        let stagnates = |step: u64| {
+            let change: f64 = at(step).zip(&modes).map(|(a, (_, f))| a * (1.0 - f).abs()).sum();
+            change < 8.0 * unit * at(step).sum::<f64>()
+        };
+        let (mut low, mut high) = (0, steps);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if stagnates(middle) { high = middle } else { low = middle + 1 }
+        }
+        let over = |from: u64| -> f64 {
+            at(from).zip(&modes).map(|(a, (_, f))| a * geometric(f.abs(), steps - from)).sum()
+        };
+        let squares = modes.iter().flat_map(|(a, f)| {
+            modes.iter().map(move |(b, g)| a * b * geometric((f * g).abs(), steps))
+        });
+        let largest = at(0).sum::<f64>().max(at(steps).sum());
+        Magnitudes { largest, sum: over(0), squares: squares.sum(), stagnant: over(low) }
+    }
+
+    /// The error that may be found after `steps` steps.
+    pub fn allowed(&self, steps: u64, rounding: &Rounding) -> f64 {
+        rounding.allowed(&self.magnitudes(steps, rounding.unit))
+    }
+
+    /// After how many of `steps` steps a comparison tells most: after all of them, unless a
+    /// coefficient wrong by a fiftieth would show at an earlier one only, before all has decayed.
+    pub fn telling(&self, steps: u64, rounding: &Rounding) -> u64 {
+        let modes = self.modes();
+        let shows = |step: u64| {
+            let lost =
+                |(a, f): &(f64, f64)| a * step as f64 * (1.0 - f).abs() * power(f.abs(), step);
+            WRONG * modes.iter().map(lost).sum::<f64>() / self.allowed(step, rounding)
+        };
+        if shows(steps) >= 1.0 {
+            return steps;
+        }
+        let earlier = (0..64).map(|bit| 1 << bit).take_while(|&step| step < steps);
+        let best = earlier.max_by(|&a, &b| shows(a).total_cmp(&shows(b)));
+        best.filter(|&step| shows(step) >= 1.0).unwrap_or(steps)
+    }
+}
+
+/// The sum of the first `terms` powers of `ratio`.
+fn geometric(ratio: f64, terms: u64) -> f64 {
+    if (1.0 - ratio).abs() < 1e-12 {
+        terms as f64
+    } else {
+        (1.0 - power(ratio, terms)) / (1.0 - ratio)
     }
 }
 

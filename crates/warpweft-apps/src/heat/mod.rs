@@ -6,9 +6,11 @@
 
 mod element;
 mod exact;
+mod rounding;
 
 pub use element::Conducts;
 pub use exact::HotSpot;
+pub use rounding::{Magnitudes, Rounding};
 
 use warpweft::prelude::*;
 
@@ -34,6 +36,19 @@ pub fn weights(order: usize) -> Result<&'static [f64]> {
         8 => Ok(&EIGHTH),
         _ => Err(Error::spec(format!("order {order}"), "choose one of 2, 4, 6 and 8")),
     }
+}
+
+/// The weights as an element over `T` in `dims` dimensions holds them: rounded, so that they don't sum
+/// to nothing any more, which shows after many steps.
+///
+/// # Errors
+/// As [`weights`].
+pub fn weights_in<T: Real>(order: usize, dims: usize) -> Result<Vec<f64>> {
+    let rounded = |weight: f64| T::lit(weight).to_f64();
+    let mut weights: Vec<f64> = weights(order)?.to_vec();
+    weights[0] = rounded(dims as f64 * weights[0]) / dims as f64;
+    weights[1..].iter_mut().for_each(|weight| *weight = rounded(*weight));
+    Ok(weights)
 }
 
 /// The largest rate at which no mode grows.
@@ -79,14 +94,6 @@ pub fn plain_step(weights: &[f64], rate: f64, dims: usize) -> impl Fn(Place<'_>)
         }
         u.at([0, 0, 0]) + rate * sum
     }
-}
-
-/// How far rounding can carry a run from exact arithmetic: each step adds at most one rounding for
-/// every operation, on values up to `amplitude`, and a stable step amplifies nothing.
-pub fn tolerance<T: Real>(order: usize, dims: usize, amplitude: f64, steps: u64) -> f64 {
-    let epsilon = if size_of::<T>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
-    let operations = 3 + 2 * dims * (order / 2);
-    epsilon * amplitude * (1.0 + 0.5 * operations as f64 * steps as f64)
 }
 
 #[cfg(test)]

@@ -23,7 +23,9 @@ pub struct Conduction {
 /// A scalar of heat conduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Float {
+    #[value(aliases = ["float32", "float", "single"])]
     F32,
+    #[value(aliases = ["float64", "double"])]
     F64,
 }
 

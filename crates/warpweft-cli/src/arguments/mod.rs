@@ -7,11 +7,13 @@ mod grid;
 mod policy;
 mod size;
 mod until;
+mod whole;
 
 pub use boundary::{BoundaryChoice, apply};
 pub use conduction::{Conduction, Float, InTypes};
 pub use device::DeviceChoice;
 pub use grid::Grid;
-pub use policy::PolicyChoice;
+pub use policy::{PolicyChoice, RanksPolicy};
 pub use size::Size;
 pub use until::UntilChoice;
+pub use whole::whole;

@@ -4,7 +4,7 @@ mod peers;
 mod record;
 mod stencil;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
@@ -27,14 +27,19 @@ enum Pattern {
     Stencil(stencil::Stencils),
 }
 
+/// Measurements of a case unless more or fewer are asked for.
+const REPEATS: u32 = 5;
+/// Where the peers are unless said otherwise.
+const PEERS: &str = "bench/peers";
+
 /// What every bench can be told.
 #[derive(clap::Args)]
 pub struct Options {
     /// Measurements of each case; the median counts.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = REPEATS, value_parser = clap::value_parser!(u32).range(1..))]
     repeats: u32,
     /// Folder with the peers' programs; nothing is run when it is not there.
-    #[arg(long, value_name = "DIR", default_value = "bench/peers")]
+    #[arg(long, value_name = "DIR", default_value = PEERS)]
     peers: PathBuf,
     /// Keep the results as a file in bench/results.
     #[arg(long)]
@@ -42,6 +47,20 @@ pub struct Options {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
+}
+
+impl Options {
+    /// What of these it takes to measure the same again.
+    fn command(&self) -> String {
+        let mut command = String::new();
+        if self.repeats != REPEATS {
+            command.push_str(&format!(" --repeats {}", self.repeats));
+        }
+        if self.peers != Path::new(PEERS) {
+            command.push_str(&format!(" --peers {}", self.peers.display()));
+        }
+        command
+    }
 }
 
 impl Bench {

@@ -16,9 +16,10 @@ pub struct Record {
 }
 
 impl Record {
-    /// The record of `figures` and of the peers measured in the same run.
+    /// The record of `figures` and of the peers measured in the same run, by the command `repeat`.
     pub fn new(
         pattern: &str,
+        repeat: &str,
         machine: &Machine,
         probe: Probe,
         figures: &impl Serialize,
@@ -33,7 +34,7 @@ impl Record {
             "bench": pattern,
             "date": date,
             "version": env!("CARGO_PKG_VERSION"),
-            "repeat": format!("warpweft bench {pattern}"),
+            "repeat": repeat,
             "machine": machine,
             "probe": probe,
             "figures": figures,

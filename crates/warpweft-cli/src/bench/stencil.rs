@@ -78,6 +78,21 @@ struct Figure {
 }
 
 impl Stencils {
+    /// The command that measures this again.
+    fn command(&self) -> String {
+        let mut command = String::from("warpweft bench stencil");
+        if let Some(only) = self.only {
+            command.push_str(match only {
+                Kind::Cpu => " --only cpu",
+                Kind::Gpu => " --only gpu",
+            });
+        }
+        if self.shrink > 1 {
+            command.push_str(&format!(" --shrink {}", self.shrink));
+        }
+        command + &self.options.command()
+    }
+
     /// Measures and prints.
     pub fn execute(&self) -> ExitCode {
         match self.measure() {
@@ -117,12 +132,13 @@ impl Stencils {
                 peers.extend(peers::on_gpu(folder)?);
             }
         }
-        let record = Record::new("stencil", &machine, probe, &figures, &peers);
+        let record = Record::new("stencil", &self.command(), &machine, probe, &figures, &peers);
         let saved = if self.options.save { Some(record.save()?) } else { None };
         if self.options.json {
             return Ok(record.json().to_string());
         }
         let mut text = table(&figures, &peers);
+        text.push_str(&record::repeat_with(&self.command()));
         if let Some(path) = saved {
             text.push_str(&format!("written {}\n", path.display()));
         }
@@ -225,7 +241,6 @@ fn table(figures: &[Figure], peers: &[Peer]) -> String {
         let why = peer.error.as_deref().unwrap_or_default();
         text.push_str(&format!("  {} did not run: {why}\n", peer.peer));
     }
-    text.push_str(&record::repeat_with("warpweft bench stencil"));
     text
 }
 

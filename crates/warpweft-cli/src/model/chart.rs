@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use warpweft::grid::io::{check_writable, write_whole};
 use warpweft::{Error, Result};
 
 /// One curve.
@@ -24,6 +25,19 @@ pub struct Chart {
     pub y: String,
     /// The curves, the first drawn strongest.
     pub curves: Vec<Curve>,
+}
+
+/// Whether a chart can be written to `path`, found out before anything is computed.
+///
+/// # Errors
+/// It can't, or its name promises another format than SVG.
+pub fn check(path: &Path) -> Result<()> {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    if ending.as_deref() != Some("svg") {
+        let what = format!("{} is in no format known here", path.display());
+        return Err(Error::spec(what, "end it in .svg"));
+    }
+    check_writable(path)
 }
 
 /// Width of the longest bar in characters.
@@ -66,8 +80,7 @@ impl Chart {
     /// # Errors
     /// The file can't be written.
     pub fn save(&self, path: &Path) -> Result<()> {
-        std::fs::write(path, self.svg())
-            .map_err(|error| Error::file(path, error, "choose a writable file"))
+        write_whole(path, |to| to.write_all(self.svg().as_bytes()))
     }
 
     fn svg(&self) -> String {

@@ -9,7 +9,7 @@ use warpweft::stencil::distribute::select;
 use warpweft::stencil::ghost_model::Linear;
 use warpweft::{Error, Result};
 
-use super::chart::{Chart, Curve};
+use super::chart::{self, Chart, Curve};
 use super::device::Gpu;
 use super::scaling::{How, Row, cubic_grid, row};
 use super::workload::{App, Workload, app};
@@ -85,8 +85,8 @@ pub struct Arguments {
     /// Fit the model to the measured runs in this file and compare, instead of simulating.
     #[arg(long, conflicts_with_all = ["nodes", "scaling", "depth"])]
     measured: Option<PathBuf>,
-    /// Draw prediction and simulation or measurement into this SVG file.
-    #[arg(long)]
+    /// Draw prediction and simulation or measurement into this SVG picture.
+    #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
     /// Print one JSON object instead of a table.
     #[arg(long)]
@@ -110,6 +110,7 @@ impl Arguments {
     }
 
     fn check(&self) -> Result<()> {
+        self.plot.as_deref().map_or(Ok(()), chart::check)?;
         let counts = self.nodes.iter().chain([&self.gpus]);
         if let Some(count) = counts.into_iter().find(|&&n| n == 0 || n > 1 << 16) {
             return Err(Error::spec(format!("{count} nodes or GPUs"), "use 1 to 65536"));

@@ -77,10 +77,14 @@ pub fn write(page: &mut Picture, [x, y]: [usize; 2], text: &str, ink: [u8; 3]) {
     }
 }
 
+/// Pixels that `text` is wide.
+pub fn width(text: &str) -> usize {
+    (text.chars().count() * WIDTH).saturating_sub(WIDTH - 5 * SCALE)
+}
+
 /// Writes `text` with its upper right corner at `[x, y]`.
 pub fn write_right(page: &mut Picture, [x, y]: [usize; 2], text: &str, ink: [u8; 3]) {
-    let width = text.chars().count() * WIDTH - (WIDTH - 5 * SCALE).min(WIDTH);
-    write(page, [x.saturating_sub(width), y], text, ink);
+    write(page, [x.saturating_sub(width(text)), y], text, ink);
 }
 
 #[cfg(test)]

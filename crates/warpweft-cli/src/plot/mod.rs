@@ -10,7 +10,7 @@ use warpweft::prelude::*;
 
 const PAPER: [u8; 3] = [255; 3];
 const INK: [u8; 3] = [40; 3];
-/// Pixels around the plane: left, top, right, bottom.
+/// Pixels around the plane: left, top, right, bottom; more on the left where a label is longer.
 const MARGINS: [usize; 4] = [70, 44, 150, 44];
 /// The longer side of the plane, at most and at least, in pixels.
 const SIDES: [usize; 2] = [1024, 512];
@@ -49,6 +49,10 @@ fn draw<T: Scalar, const D: usize>(
         (fitted(&cells), [Some(cells.height), Some(cells.width)])
     };
     let [left, top, right, bottom] = MARGINS;
+    // A line's ends are named beside it.
+    let ends = look.range.map(label);
+    let longest = ends.iter().map(|end| font::width(end)).max().unwrap_or(0);
+    let left = if D == 1 { left.max(longest + 16) } else { left };
     let mut page = Picture::filled(left + plane.width + right, top + plane.height + bottom, PAPER);
     paste(&mut page, &plane, [left, top]);
     frame(&mut page, [left, top], [plane.width, plane.height]);
@@ -63,9 +67,9 @@ fn draw<T: Scalar, const D: usize>(
         let middle = top + (plane.height - font::HEIGHT) / 2;
         font::write_right(&mut page, [left - 8, middle], names[0], INK);
     } else {
-        font::write_right(&mut page, [left - 8, top], &label(look.range[1]), INK);
+        font::write_right(&mut page, [left - 8, top], &ends[1], INK);
         let low = top + plane.height - font::HEIGHT;
-        font::write_right(&mut page, [left - 8, low], &label(look.range[0]), INK);
+        font::write_right(&mut page, [left - 8, low], &ends[0], INK);
     }
     if let Some(columns) = cells[1] {
         let below = top + plane.height + 10;
@@ -192,6 +196,17 @@ mod tests {
         let page = curve(&line, LOOK);
         let dark = |y: usize, x: usize| page.pixels[y * page.width + x] != PAPER;
         assert!(dark(page.height - 1, 0) && dark(0, page.width - 1) && !dark(0, 0));
+    }
+
+    #[test]
+    fn the_ends_of_a_line_are_named_on_the_page() {
+        let look = Look { range: [-1.6e-17, -1.2e-300], colours: Colours::Grey };
+        let line = Volume::<f64, 1>::zeroed([10]).unwrap();
+        let page = draw("", &line, look).unwrap();
+        // The first column beside the edge is paper: nothing is cut off.
+        let mut edge = page.pixels.chunks_exact(page.width).map(|row| row[0]);
+        assert!(edge.all(|pixel| pixel == PAPER));
+        assert_eq!(page.width, SIDES[0] + font::width("-1.2e-300") + 16 + MARGINS[2]);
     }
 
     #[test]

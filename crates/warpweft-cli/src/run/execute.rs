@@ -1,5 +1,6 @@
 //! The one place where a choice of device becomes a run.
 
+use std::num::NonZero;
 use std::sync::Arc;
 
 use warpweft::element::Scalar;
@@ -12,6 +13,7 @@ use warpweft::trace::Trace;
 use warpweft::tune::Wisdom;
 
 use super::options::Options;
+use crate::arguments::{PolicyChoice, RanksPolicy};
 use crate::device::{limits, target};
 use crate::interrupt;
 use crate::output::note;
@@ -23,8 +25,62 @@ pub struct Host {
     target: Target,
     threads: Option<usize>,
     policy: Option<Policy>,
-    ranks: usize,
+    ranks: Option<Spread>,
+}
+
+/// How a volume is spread over ranks.
+struct Spread {
+    count: usize,
+    grid: Option<Vec<usize>>,
     depth: Option<usize>,
+}
+
+impl Spread {
+    /// As the options and the policy say, which must agree; `None` for one rank.
+    fn of(options: &Options) -> Result<Option<Self>> {
+        let (count, depth) = (options.ranks.map(NonZero::get), options.depth.map(NonZero::get));
+        let policy = match &options.policy {
+            Some(PolicyChoice::Ranks(policy)) => policy,
+            _ => match (count, depth) {
+                (None | Some(1), Some(depth)) => {
+                    return Err(Error::spec(
+                        format!("--depth {depth} with one rank, which swaps with nobody"),
+                        "leave it out, or give --ranks",
+                    ));
+                }
+                (None | Some(1), None) => return Ok(None),
+                (Some(count), depth) => return Ok(Some(Self { count, grid: None, depth })),
+            },
+        };
+        let RanksPolicy { ranks, grid, depth: kept, .. } = policy;
+        agree("--ranks", count, *ranks)?;
+        agree("--depth", depth, *kept)?;
+        Ok(Some(Self { count: *ranks, grid: Some(grid.clone()), depth: Some(*kept) }))
+    }
+}
+
+/// Refuses an option that says otherwise than the policy.
+fn agree(option: &str, asked: Option<usize>, policy: usize) -> Result<()> {
+    match asked {
+        Some(asked) if asked != policy => Err(Error::spec(
+            format!("{option} says {asked}, --policy {policy}"),
+            format!("leave {option} out, or change the policy"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The policy of the device, or of each rank's.
+fn of_device(options: &Options) -> Result<Option<Policy>> {
+    let (policy, ranks) = match &options.policy {
+        None => return Ok(None),
+        Some(PolicyChoice::Device(policy)) => (*policy, false),
+        Some(PolicyChoice::Ranks(policy)) => (policy.rank, true),
+    };
+    if let (Policy::Cpu(cores), false) = (policy, ranks) {
+        agree("--threads", options.grid.threads.map(NonZero::get), cores.threads)?;
+    }
+    Ok(Some(policy))
 }
 
 /// A run that the user watches and may interrupt.
@@ -39,28 +95,22 @@ impl Host {
     /// Looks at the machine; measures its limits unless that was done before.
     ///
     /// # Errors
-    /// The machine can't be used at all.
+    /// The machine can't be used at all; options that contradict one another.
     pub fn ready(options: &Options) -> Result<Self> {
+        let (ranks, policy) = (Spread::of(options)?, of_device(options)?);
         let machine = Machine::detect()?;
         let target = target(options.grid.device, &machine)?;
         limits(&machine)?;
         if let Some(what) = Wisdom::user().note() {
             note(what);
         }
-        Ok(Self {
-            machine,
-            target,
-            threads: options.grid.threads.map(Into::into),
-            policy: options.policy.as_ref().map(|policy| policy.0),
-            ranks: options.ranks.get(),
-            depth: options.depth.map(Into::into),
-        })
+        Ok(Self { machine, target, threads: options.grid.threads.map(Into::into), policy, ranks })
     }
 
     /// How many times the volume must fit into host memory.
     pub fn copies(&self) -> u64 {
         // The cores work on two padded copies.
-        if self.target == Target::Cpu || self.ranks > 1 { 3 } else { 1 }
+        if self.target == Target::Cpu || self.ranks.is_some() { 3 } else { 1 }
     }
 
     /// Advances `volume` by `steps` steps.
@@ -85,8 +135,16 @@ impl Host {
             run.trace = watch.trace;
             run.interrupt = Some(interrupt::flag());
         }
-        if self.ranks > 1 {
-            let ranks = Ranks { count: self.ranks, grid: None, depth: self.depth };
+        if let Some(Spread { count, grid, depth }) = &self.ranks {
+            let grid = grid.as_ref().map(|grid| {
+                grid.as_slice().try_into().map_err(|_| {
+                    Error::spec(
+                        format!("--policy has a grid of {} axes for {D}", grid.len()),
+                        "give the policy of a run of as many dimensions",
+                    )
+                })
+            });
+            let ranks = Ranks { count: *count, grid: grid.transpose()?, depth: *depth };
             return stencil.run_over_ranks(volume, Steps(steps), &self.machine, &ranks, &run);
         }
         stencil.run_with(volume, Steps(steps), &self.machine, &run)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use warpweft::{Error, Result};
 
-use crate::arguments::{Grid, PolicyChoice, UntilChoice};
+use crate::arguments::{Grid, PolicyChoice, UntilChoice, whole};
 
 /// Grid, steps, files and report.
 #[derive(clap::Args)]
@@ -15,13 +15,13 @@ pub struct Options {
     /// Steps to do.
     #[arg(long, value_name = "N")]
     pub steps: Option<u64>,
-    /// Ranks of this process, each with a part of the volume and cores of its own.
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub ranks: NonZero<usize>,
+    /// Ranks of this process, each with a part of the volume and cores of its own [default: 1].
+    #[arg(long, value_name = "N", value_parser = whole::<NonZero<usize>>)]
+    pub ranks: Option<NonZero<usize>>,
     /// Steps between two swaps of ghost zones of several ranks [default: searched while running].
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", value_parser = whole::<NonZero<usize>>)]
     pub depth: Option<NonZero<usize>>,
-    /// The tunables, as --json prints them [default: tuned ones, else chosen by rule].
+    /// The tunables, as --json prints them, ranks included [default: tuned ones, else by rule].
     #[arg(long, value_name = "JSON")]
     pub policy: Option<PolicyChoice>,
     /// Initial state from a file: .npy, or .png for two dimensions.
@@ -43,7 +43,7 @@ pub struct Options {
     #[arg(long, value_name = "[NORM:]X")]
     pub until: Option<UntilChoice>,
     /// Compare with --until after every so many steps only; the steps between run faster [default: 1].
-    #[arg(long, value_name = "N", requires = "until")]
+    #[arg(long, value_name = "N", requires = "until", value_parser = whole::<NonZero<u64>>)]
     pub check_every: Option<NonZero<u64>>,
     /// Print one JSON object instead of the report.
     #[arg(long)]
@@ -63,7 +63,9 @@ impl Options {
         let Some(shape) = shape else { return self.grid.extents(default) };
         let size = self.grid.size.as_ref().map(|size| size.extents::<D>()).transpose()?;
         let extents = shape.try_into().map_err(|_| {
-            Error::spec(format!("--input has {} axes", shape.len()), format!("give it {D}"))
+            let path = self.input.clone().unwrap_or_default();
+            let what = format!("has {} axes, {D} are wanted", shape.len());
+            Error::file(path, what, "reshape it, or run another application")
         })?;
         match size {
             Some(size) if size != extents => Err(Error::spec(

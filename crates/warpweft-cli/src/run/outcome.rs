@@ -96,8 +96,7 @@ impl Outcome {
             line_of_bound(report).into_iter().for_each(|what| line("bound", what));
         }
         if let Value::Object(policy) = &report.policy {
-            let parts: Vec<_> = policy.iter().map(|(k, v)| format!("{k} {}", bare(v))).collect();
-            line("policy", parts.join(", "));
+            line("policy", listed(policy));
         }
         let named =
             |(name, value): &(&str, Value)| format!("{} {}", name.replace('_', " "), bare(value));
@@ -139,7 +138,8 @@ fn line_of_bound(report: &Report) -> Option<String> {
     let mut depths = ["/temporal_depth", "/cuda/temporal_depth"].iter();
     let depth = depths.find_map(|at| report.policy.pointer(at)?.as_u64()).unwrap_or(1);
     let reached = if fraction < 1.0 {
-        format!("{:.0} %", 100.0 * fraction)
+        let percent = 100.0 * fraction;
+        format!("{percent:.*} %", usize::from(percent < 10.0))
     } else {
         format!("{fraction:.2} times that")
     };
@@ -149,6 +149,13 @@ fn line_of_bound(report: &Report) -> Option<String> {
         scaled(bound.value),
         bound.unit
     ))
+}
+
+/// `name value, ..`.
+fn listed(object: &Map<String, Value>) -> String {
+    let parts: Vec<_> =
+        object.iter().map(|(name, value)| format!("{name} {}", bare(value))).collect();
+    parts.join(", ")
 }
 
 /// A JSON value without quotes; numbers with at most seven digits, three where they need a power of
@@ -165,6 +172,7 @@ fn bare(value: &Value) -> String {
                 format!("{value:.2e}")
             }
         }
+        Value::Object(object) => format!("({})", listed(object)),
         Value::Null => "none".into(),
         other => other.to_string(),
     }
@@ -185,6 +193,7 @@ mod tests {
             (json!(12_345_678_901_u64), "12345678901"),
             (json!([256, 128]), "256x128"),
             (json!(f64::NAN), "none"),
+            (json!({"threads": 2, "jam": 4}), "(jam 4, threads 2)"),
         ];
         for (value, expect) in cases {
             assert_eq!(bare(&value), expect);

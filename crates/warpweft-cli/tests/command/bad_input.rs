@@ -19,6 +19,7 @@ fn extents_of_nothing_or_of_more_than_there_is() {
 fn footprints_wider_than_the_volume() {
     warpweft("run heat --size 3x64x64 --order 8")
         .fails(2, &["reads 4 cells beyond axis 0, which has 3"]);
+    warpweft("run life3d --size 2x1x1 --boundary mirror").fails(2, &["beyond axis 1"]);
     warpweft("run life --size 1x9 --boundary mirror").fails(2, &["beyond axis 0", "at least 2"]);
 }
 
@@ -30,7 +31,13 @@ fn parameters_out_of_range() {
     warpweft("run heat --order 3").fails(2, &["order 3", "2, 4, 6 and 8"]);
     warpweft("run heat --dims 5").fails(2, &["5 dimensions", "1, 2 or 3"]);
     warpweft("run heat --dims 2 --size 8x8x8").fails(2, &["--dims says 2 dimensions, --size 3"]);
-    warpweft("run heat --dtype f16").fails(2, &["f16", "f32"]);
+    warpweft("run heat --dtype f16").fails(2, &["f16", "f32, f64"]);
+    warpweft("run heat --size 8 --steps 1 --dtype float32").fine();
+    warpweft("run heat --rate -1").fails(2, &["rate -1 at order 2", "above 0"]);
+    warpweft("run heat --size -1").fails(2, &["--size", "'-1' is not an extent"]);
+    warpweft("run heat --steps -5").fails(2, &["--steps", "-5"]);
+    warpweft("run heat --threads 0").fails(2, &["--threads", "at least 1"]);
+    warpweft("run heat --until -1").fails(2, &["'-1' is not a tolerance"]);
 }
 
 #[test]
@@ -53,7 +60,35 @@ fn unknown_words_are_answered_with_the_nearest_known_ones() {
 
 #[test]
 fn a_gpu_by_name_where_there_is_none() {
-    warpweft("run heat --size 8 --steps 1 --device gpu:97").fails(1, &["gpu:97", "--device cpu"]);
+    let gpus = warpweft("info --json").json()["machine"]["gpus"].as_array().map_or(0, Vec::len);
+    let ran = warpweft("run heat --size 8 --steps 1 --device gpu:97");
+    ran.fails(1, &["gpu:97", "--device cpu"]);
+    if gpus > 0 {
+        return println!("skipped: {gpus} GPUs, and the rest is about none");
+    }
+    for line in ["run heat --device gpu", "run heat --device gpus", "tune heat --device gpu:0"] {
+        let ran = warpweft(line);
+        ran.fails(1, &["no GPU can be used", "--device cpu"]);
+        assert_eq!(ran.err.to_lowercase().matches("no gpu").count(), 1, "{}", ran.err);
+    }
+}
+
+#[test]
+fn options_that_contradict_one_another() {
+    let policy = warpweft("run heat --device cpu --size 8 --steps 1 --threads 1 --json").json();
+    let policy = policy["policy"].to_string();
+    let run =
+        |options: &str| warpweft(&format!("run heat --device cpu --size 8 --steps 1 {options}"));
+    run(&format!("--policy {policy}")).fine();
+    run(&format!("--policy {policy} --threads 1")).fine();
+    run(&format!("--policy {policy} --threads 2"))
+        .fails(2, &["--threads says 2, --policy 1", "leave --threads out"]);
+    let slip = policy.replace("jam", "jelly");
+    run(&format!("--policy {slip}")).fails(2, &["--policy"]);
+    let more = policy.replacen('{', r#"{"jelly":1,"#, 1);
+    run(&format!("--policy {more}")).fails(2, &["no tunable `jelly`", "tile_rows"]);
+    run("--depth 3").fails(2, &["--depth 3 with one rank", "give --ranks"]);
+    run("--depth 3 --ranks 1").fails(2, &["--depth 3 with one rank"]);
 }
 
 #[test]
@@ -79,7 +114,7 @@ fn input_files_that_are_missing_damaged_or_of_the_wrong_kind() {
     ran("run heat --input a.npy --dims 3").fails(2, &["--dims says 3 dimensions, --input 2"]);
     ran("run heat --input a.npy --size 7x6")
         .fails(2, &["--size is [7, 6], but --input has [6, 7]"]);
-    ran("run life3d --input a.npy").fails(2, &["--input has 2 axes"]);
+    ran("run life3d --input a.npy").fails(1, &["a.npy: has 2 axes, 3 are wanted"]);
 
     ran("run life --size 6x7 --steps 1 --output b.npy").fine();
     ran("run heat --input b.npy").fails(1, &["holds u8", "astype('float32')"]);

@@ -37,10 +37,14 @@ fn damaged_files_are_made_anew_and_said_once() {
         assert_eq!(second.err.matches(name).count(), 1, "{}", second.err);
     }
     second.fine();
-    ran(cache.path(), "tune heat --device cpu --size 16 --budget 1").fine();
     let third = ran(cache.path(), run);
     assert!(!third.err.contains("damaged"), "{}", third.err);
     third.fine();
+    let tuned = ran(cache.path(), "tune heat --device cpu --size 16 --budget 1");
+    assert!(tuned.err.is_empty(), "{}", tuned.err);
+    assert!(tuned.fine().contains("kept for runs of this size"));
+    let wisdom = std::fs::read_to_string(cache.path().join("wisdom.json")).expect("just written");
+    assert!(wisdom.contains("[16, 16, 16]"), "{wisdom}");
 }
 
 #[test]
@@ -51,6 +55,13 @@ fn a_cache_that_can_not_be_written_stops_nothing() {
     let run = ran(&file, "run heat --device cpu --size 8 --steps 1");
     assert!(run.err.contains("WARPWEFT_CACHE"), "{}", run.err);
     run.fine();
+    let tuned = ran(&file, "tune heat --device cpu --size 16 --budget 1");
+    assert!(tuned.err.contains("WARPWEFT_CACHE"), "{}", tuned.err);
+    assert!(tuned.out.contains("not kept") && !tuned.out.contains("kept for"), "{}", tuned.out);
+    assert_eq!(
+        ran(&file, "tune heat --device cpu --size 16 --budget 1 --json").json()["kept"],
+        false
+    );
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn a_file_that_has_no_room_is_not_half_written() {
     // The signal that comes with the limit is ignored, so that writing fails as on a full disk.
     let line = format!(
         "trap '' XFSZ; ulimit -f 8; exec {} run heat --size 64x64 --steps 1 --output a.npy --output b.vti",
-        env!("CARGO_BIN_EXE_warpweft")
+        crate::program().display()
     );
     let ran = Ran::of(crate::cached(Command::new("sh"), directory.path()).args(["-c", &line]));
     ran.fails(1, &["a.npy: File too large", "b.vti: File too large", "has room"]);

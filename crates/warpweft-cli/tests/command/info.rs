@@ -5,6 +5,7 @@ use crate::warpweft;
 #[test]
 fn the_machine_is_described_for_people_and_programs() {
     let text = warpweft("info").fine();
+    assert!(!text.contains("Avx"), "{text}");
     for expect in ["cpu ", "memory ", "compiler "] {
         assert!(text.contains(expect), "{text}");
     }

@@ -8,9 +8,26 @@ use crate::command;
 
 #[test]
 fn ctrl_c_saves_what_is_done_and_exits_130() {
+    interrupted("--device cpu --size 40");
+}
+
+#[test]
+fn ctrl_c_ends_all_ranks_after_the_same_step() {
+    interrupted("--device cpu --size 40 --ranks 3 --depth 2");
+}
+
+#[test]
+fn ctrl_c_ends_a_run_on_a_gpu() {
+    if crate::gpu::there_is_one() {
+        interrupted("--device gpu --size 40");
+    }
+}
+
+/// A run of `options` that would take years is asked to end.
+fn interrupted(options: &str) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let line =
-        "run heat --device cpu --size 40 --steps 1000000000 --json --output a.npy --trace t.json";
+        format!("run heat {options} --steps 1000000000 --json --output a.npy --trace t.json");
     let mut child = command(directory.path())
         .args(line.split_whitespace())
         .stdout(Stdio::piped())

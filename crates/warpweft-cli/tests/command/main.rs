@@ -4,6 +4,7 @@ mod align;
 mod bad_input;
 mod caches;
 mod files;
+mod gpu;
 mod info;
 mod interrupt;
 mod model;
@@ -32,7 +33,11 @@ fn command(directory: &Path) -> Command {
 fn cached(mut command: Command, directory: &Path) -> Command {
     static CACHE: OnceLock<PathBuf> = OnceLock::new();
     let cache = CACHE.get_or_init(|| {
-        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let cache = match target.is_dir() {
+            true => target.join("cache"),
+            false => std::env::temp_dir().join(format!("warpweft-tests-{}", std::process::id())),
+        };
         let line = ["run", "heat", "--size", "8", "--steps", "1"];
         let ran = bare().args(line).env("WARPWEFT_CACHE", &cache).output().expect("it starts");
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
@@ -42,10 +47,14 @@ fn cached(mut command: Command, directory: &Path) -> Command {
     command
 }
 
-/// The command itself: the one named from outside where the tests were carried elsewhere.
 fn bare() -> Command {
-    let named = std::env::var_os("WARPWEFT_COMMAND");
-    Command::new(named.unwrap_or_else(|| env!("CARGO_BIN_EXE_warpweft").into()))
+    Command::new(program())
+}
+
+/// The command itself: the one named from outside where the tests were carried elsewhere.
+fn program() -> PathBuf {
+    let named = std::env::var_os("WARPWEFT_COMMAND").map(PathBuf::from);
+    named.unwrap_or_else(|| env!("CARGO_BIN_EXE_warpweft").into())
 }
 
 /// Runs the command with the words of `line` as its arguments.

@@ -59,6 +59,7 @@ fn what_cannot_be_modelled_is_refused_with_a_remedy() {
         ("model stencil --size 8x8", "name one extent, or one for each dimension"),
         ("model stencil --jitter nan", "give positive rates"),
         ("model searches --machine x99", "p67-nat"),
+        ("model stencil --plot weak.png", "end it in .svg"),
         ("model searches --granularity=-1", "factor"),
     ];
     for (line, remedy) in cases {

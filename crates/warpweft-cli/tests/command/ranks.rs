@@ -35,3 +35,40 @@ fn too_many_ranks_or_too_deep_zones_are_refused_with_what_fits() {
     assert!(ran.err.contains("use fewer parts or a larger volume"), "{}", ran.err);
     assert_eq!(warpweft("run life --ranks 0").status, Some(2));
 }
+
+#[test]
+fn the_policy_of_a_report_is_one_that_can_be_asked_for() {
+    let line = "run heat --device cpu --size 16x12x20 --steps 30 --json";
+    let searched = object(&format!("{line} --ranks 4"));
+    let policy = searched["policy"].to_string();
+    let again = object(&format!("{line} --policy {policy}"));
+    for part in ["ranks", "grid", "depth", "rank"] {
+        assert_eq!(again["policy"][part], searched["policy"][part], "{part}");
+    }
+    assert_eq!(again["policy"]["searched"], false);
+    assert_eq!(again["result"], searched["result"]);
+    let other = warpweft(&format!("{line} --ranks 3 --policy {policy}"));
+    other.fails(2, &["--ranks says 3, --policy 4"]);
+    warpweft(&format!("run heat --dims 2 --device cpu --policy {policy}"))
+        .fails(2, &["a grid of 3 axes for 2"]);
+}
+
+#[test]
+fn every_rank_has_a_lane_on_the_timeline() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let line = "run life --device cpu --size 40 --steps 12 --ranks 3 --depth 2 --trace t.json";
+    super::warpweft_in(directory.path(), line).fine();
+    let trace = std::fs::read_to_string(directory.path().join("t.json")).expect("just written");
+    let trace: serde_json::Value = serde_json::from_str(&trace).expect("JSON");
+    let events = trace["traceEvents"].as_array().expect("a list");
+    let lanes: Vec<_> = events
+        .iter()
+        .filter(|event| event["ph"] == "M")
+        .map(|event| &event["args"]["name"])
+        .collect();
+    for rank in 0..3 {
+        assert!(lanes.contains(&&format!("rank {rank}").into()), "{lanes:?}");
+    }
+    let swaps = events.iter().filter(|event| event["name"] == "swap").count();
+    assert_eq!(swaps, 3 * 5, "six blocks of two steps have five swaps between them");
+}

@@ -1,5 +1,7 @@
 //! Instruction sets that innermost loops are compiled for.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// An instruction set; a higher one implies the lower ones.
@@ -12,6 +14,17 @@ pub enum Simd {
     Avx2,
     /// AVX-512 F, VL, DQ, BW.
     Avx512,
+}
+
+impl fmt::Display for Simd {
+    /// As makers write it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Portable => "portable instructions",
+            Self::Avx2 => "AVX2",
+            Self::Avx512 => "AVX-512",
+        })
+    }
 }
 
 impl Simd {

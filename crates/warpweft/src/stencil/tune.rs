@@ -47,6 +47,8 @@ pub struct Tuned {
     pub refused: usize,
     /// Whether the search came to its own end before the budget did.
     pub complete: bool,
+    /// Whether it is kept for later runs; if not, a note says why.
+    pub kept: bool,
     /// What could not be kept, or what of the wisdom was damaged.
     pub notes: Vec<String>,
 }
@@ -126,6 +128,7 @@ pub fn tune<S: Fields, const D: usize>(
         tried: found.tried,
         refused: search.refused,
         complete: found.complete,
+        kept: false,
         notes: Vec::new(),
     };
     let value = match policy {
@@ -141,8 +144,9 @@ pub fn tune<S: Fields, const D: usize>(
     };
     let mut wisdom = tuning.folder.as_deref().map_or_else(Wisdom::user, Wisdom::open);
     tuned.notes.extend(wisdom.note().map(str::to_owned));
-    if let Err(error) = wisdom.keep(&key(stencil, extents, machine, &device), entry) {
-        tuned.notes.push(error.to_string());
+    match wisdom.keep(&key(stencil, extents, machine, &device), entry) {
+        Ok(kept) => tuned.kept = kept,
+        Err(error) => tuned.notes.push(error.to_string()),
     }
     Ok(tuned)
 }

@@ -60,7 +60,7 @@ impl Wisdom {
         wisdom
     }
 
-    /// The wisdom of a folder; a damaged file counts as empty and leaves a note.
+    /// The wisdom of a folder; a damaged file counts as empty, is set aside and leaves a note.
     pub fn open(folder: &Path) -> Self {
         let path = folder.join("wisdom.json");
         let mut wisdom = Self { path: Some(path.clone()), entries: BTreeMap::new(), note: None };
@@ -69,8 +69,13 @@ impl Wisdom {
             Ok(file) if file.form == FORM => wisdom.entries = file.entries,
             Ok(_) => {}
             Err(error) => {
+                let aside = path.with_extension("json.damaged");
+                let what = match std::fs::rename(&path, &aside) {
+                    Ok(()) => format!("is begun anew; it lies in {}", aside.display()),
+                    Err(error) => format!("can't be set aside: {error}"),
+                };
                 let path = path.display();
-                wisdom.note = Some(format!("{path} was damaged ({error}) and is begun anew"));
+                wisdom.note = Some(format!("{path} was damaged ({error}) and {what}"));
             }
         }
         wisdom
@@ -91,14 +96,14 @@ impl Wisdom {
         serde_json::from_value(self.get(key)?.policy.clone()).ok()
     }
 
-    /// Keeps `entry` for `key`, here and on disk.
+    /// Keeps `entry` for `key`, here and on disk; `false` where there is no folder to keep it in.
     ///
     /// # Errors
     /// The file can't be written; the entry is known to this object nevertheless.
-    pub fn keep(&mut self, key: &str, entry: Entry) -> Result<()> {
+    pub fn keep(&mut self, key: &str, entry: Entry) -> Result<bool> {
         let Some(path) = self.path.clone() else {
             self.entries.insert(key.into(), entry);
-            return Ok(());
+            return Ok(false);
         };
         // Others may have written meanwhile.
         let mut now = Self::open(path.parent().unwrap_or(Path::new(".")));
@@ -113,7 +118,7 @@ impl Wisdom {
         }
         let file = File { form: FORM, entries: self.entries.clone() };
         let text = serde_json::to_vec_pretty(&file).map_err(|error| told(error.to_string()))?;
-        write_whole(&path, |to| to.write_all(&text))
+        write_whole(&path, |to| to.write_all(&text)).map(|()| true)
     }
 }
 
@@ -144,6 +149,7 @@ mod tests {
         std::fs::write(folder.path().join("wisdom.json"), "{\"form\": 1, \"ent").unwrap();
         let mut wisdom = Wisdom::open(folder.path());
         assert!(wisdom.note().is_some_and(|note| note.contains("begun anew")));
+        assert_eq!(Wisdom::open(folder.path()).note(), None, "said once, whether tuned or not");
         wisdom.keep("a", entry(1)).unwrap();
         assert_eq!(Wisdom::open(folder.path()).get("a"), Some(&entry(1)));
         assert_eq!(Wisdom::open(folder.path()).note(), None);

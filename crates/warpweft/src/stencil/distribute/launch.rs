@@ -64,7 +64,8 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let done = AtomicU64::new(0);
         let cells = volume.len();
         let tick = TICK.as_secs_f64() * CELLS_A_SECOND * cores.len() as f64 / cells as f64;
-        let watch = Watch { done: &done, stop: run.interrupt, every: (tick as u64).max(1) };
+        let (stop, every) = (run.interrupt, (tick as u64).max(1));
+        let watch = Watch { done: &done, stop, every, trace: run.trace.as_deref() };
         // A user's progress function stays on the user's thread.
         let outcome = std::thread::scope(|scope| {
             let all = || {

@@ -15,6 +15,7 @@ use super::swap::{Message, swap_messages};
 use crate::cluster::{Transport, agree, broadcast};
 use crate::element::Fields;
 use crate::error::{Error, Result};
+use crate::trace::Trace;
 
 /// What one rank did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -47,6 +48,8 @@ pub(super) struct Watch<'a> {
     pub stop: Option<&'a AtomicBool>,
     /// Steps between two looks, at least 1.
     pub every: u64,
+    /// Where ranks record what they did when.
+    pub trace: Option<&'a Trace>,
 }
 
 /// One rank's loop. Ghost zones are valid on entry, so the first swap is skipped.
@@ -82,6 +85,11 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
     };
     let mut sent_ahead = false;
     let begun = Instant::now();
+    let traced = |name: &str, from: Instant| {
+        if let Some(trace) = watch.trace {
+            trace.add(format!("rank {}", net.rank()), name, from);
+        }
+    };
     while report.steps < steps {
         let left = (steps - report.steps).min(pace.next(net, report.steps)? as u64);
         let to_check = stencil.until.map_or(u64::MAX, |u| u.every - report.steps % u.every);
@@ -89,7 +97,9 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
         let plan = plans.of(depth);
         if report.steps > 0 {
             // What was sent ahead was as deep as this swap, which was known then.
+            let from = Instant::now();
             swap(part, &plan.phases, sent_ahead, net, &mut report)?;
+            traced("swap", from);
         }
         // The swap after these steps, if there is one whose depth is known already.
         let done = report.steps + depth as u64;
@@ -98,7 +108,9 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
         let next = ahead.then(|| plans.of(following));
         let first_phase = next.as_ref().and_then(|plan| plan.phases.first()).map(Vec::as_slice);
         let checks = to_check == depth as u64;
+        let from = Instant::now();
         let Advanced { before, sent } = part.advance(&plan.reach, first_phase, checks, net)?;
+        traced(&format!("steps {}..{done}", report.steps), from);
         sent_ahead = sent;
         let before_these = report.steps;
         report.steps = done;

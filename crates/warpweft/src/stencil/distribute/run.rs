@@ -56,7 +56,7 @@ pub fn run_in_process<S: Fields, const D: usize>(
 
 fn unwatched() -> Watch<'static> {
     static NOBODY: AtomicU64 = AtomicU64::new(0);
-    Watch { done: &NOBODY, stop: None, every: 1 }
+    Watch { done: &NOBODY, stop: None, every: 1, trace: None }
 }
 
 /// As [`run_in_process`], each part swept at full speed by workers of its own, pinned to one of the
