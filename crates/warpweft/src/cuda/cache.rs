@@ -6,16 +6,23 @@ use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 
 /// How a file of the cache begins; the number changes with its form.
 const MAGIC: &[u8; 8] = b"WWCUBIN1";
+/// Bytes that a cache may come to: thousands of kernels. Beyond it, those that were used last
+/// longest ago go until three quarters are left.
+const LIMIT: u64 = 256 << 20;
+/// How exactly the time of the last use is kept: a write a day at most.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A folder of compiled kernels, shared by all processes of a user.
 #[derive(Debug)]
 pub struct Cache {
     folder: Option<PathBuf>,
+    limit: u64,
     // What was said already: a note is given once a process.
     said: Mutex<HashSet<String>>,
 }
@@ -68,18 +75,19 @@ impl Cache {
         static USER: OnceLock<Cache> = OnceLock::new();
         USER.get_or_init(|| Self {
             folder: folder().map(|folder| folder.join("cubin")),
+            limit: LIMIT,
             said: Mutex::default(),
         })
     }
 
     /// One in a folder of its own, made when something is first kept.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: Some(folder.into()), said: Mutex::default() }
+        Self { folder: Some(folder.into()), limit: LIMIT, said: Mutex::default() }
     }
 
     /// One that keeps nothing.
     pub fn none() -> Self {
-        Self { folder: None, said: Mutex::default() }
+        Self { folder: None, limit: LIMIT, said: Mutex::default() }
     }
 
     /// What was kept under `key`, whole and unchanged. A damaged entry counts as none and adds a
@@ -99,6 +107,8 @@ impl Cache {
         if body.is_none() {
             let what = format!("{} was damaged; compiled anew", path.display());
             self.say(what.clone(), what, notes);
+        } else {
+            used(&path);
         }
         body.map(<[u8]>::to_vec)
     }
@@ -117,6 +127,41 @@ impl Cache {
             );
             self.say("write".into(), what, notes);
         }
+        self.trim();
+    }
+
+    /// Removes entries until the rest is within the limit, and what interrupted writers left behind.
+    /// Another process may do the same: a file that is gone was wanted gone.
+    fn trim(&self) {
+        let Some(entries) = self.folder.as_ref().and_then(|folder| fs::read_dir(folder).ok())
+        else {
+            return;
+        };
+        let now = SystemTime::now();
+        let mut kept = Vec::new();
+        for entry in entries.flatten() {
+            let (Ok(meta), path) = (entry.metadata(), entry.path()) else { continue };
+            let time = meta.modified().unwrap_or(now);
+            match path.extension().and_then(|extension| extension.to_str()) {
+                Some("cubin") => kept.push((time, meta.len(), path)),
+                Some("part") if now.duration_since(time).is_ok_and(|age| age > DAY) => {
+                    let _ = fs::remove_file(path);
+                }
+                _ => {}
+            }
+        }
+        let mut bytes: u64 = kept.iter().map(|(_, bytes, _)| bytes).sum();
+        if bytes <= self.limit {
+            return;
+        }
+        kept.sort();
+        for (_, size, path) in kept {
+            if bytes <= self.limit / 4 * 3 {
+                return;
+            }
+            let _ = fs::remove_file(path);
+            bytes -= size;
+        }
     }
 
     fn path(&self, key: &Key) -> Option<PathBuf> {
@@ -127,6 +172,17 @@ impl Cache {
         if self.said.lock().unwrap_or_else(PoisonError::into_inner).insert(once) {
             notes.push(what);
         }
+    }
+}
+
+/// Notes that the file was used today.
+fn used(path: &Path) {
+    let now = SystemTime::now();
+    let last = fs::metadata(path).and_then(|meta| meta.modified());
+    if last.is_ok_and(|last| now.duration_since(last).is_ok_and(|age| age > DAY))
+        && let Ok(file) = fs::File::options().write(true).open(path)
+    {
+        let _ = file.set_modified(now);
     }
 }
 
@@ -170,6 +226,33 @@ mod tests {
         }
         assert_eq!(notes.len(), 1, "{notes:?}");
         assert!(notes[0].contains("was damaged; compiled anew"), "{notes:?}");
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_goes_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache { limit: 1000, ..Cache::at(folder.path()) };
+        let (mut notes, now) = (Vec::new(), SystemTime::now());
+        let keys: Vec<_> = ["a", "b", "c", "d", "e"].map(|name| Key::of([name])).into();
+        let code = [7; 160]; // 200 bytes in a file: five fill the cache
+        for (key, days) in keys.iter().zip(10..) {
+            cache.put(key, &code, &mut notes);
+            let file = fs::File::options().write(true).open(cache.path(key).unwrap()).unwrap();
+            file.set_modified(now - days * DAY).unwrap();
+        }
+        // The oldest is used again; an interrupted writer's file is old as well.
+        assert!(cache.get(&keys[4], &mut notes).is_some());
+        let part = folder.path().join("x.part");
+        fs::write(&part, "half").unwrap();
+        let file = fs::File::options().write(true).open(&part).unwrap();
+        file.set_modified(now - 2 * DAY).unwrap();
+        let new = Key::of(["new"]);
+        cache.put(&new, &code, &mut notes);
+        let there = |key: &Key| cache.path(key).unwrap().exists();
+        let kept: Vec<_> = keys.iter().map(there).collect();
+        // Of 1200 bytes three quarters of 1000 stay, which are three files.
+        assert_eq!(kept, [true, false, false, false, true]);
+        assert!(there(&new) && !part.exists() && notes.is_empty(), "{notes:?}");
     }
 
     #[test]
