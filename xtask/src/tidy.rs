@@ -138,6 +138,16 @@ mod tests {
             "//! A.\nfn f() {\n    // SAFETY: of another one.\n    g();\n    unsafe { h() };\n}\n";
         violations(named, stale, &["SAFETY"]);
         violations(named, "//! A.\nunsafe fn f() {}\nfn g(f: unsafe fn()) {}\n", &[]);
+        let elsewhere = "crates/warpweft/src/grid/extent.rs";
+        for bare in [
+            "unsafe fn f() {}",
+            "unsafe trait T {}",
+            "unsafe extern \"C\" {}",
+            "#[unsafe(no_mangle)]",
+        ] {
+            violations(elsewhere, &format!("//! A.\n{bare}\n"), &["unsafe-files.txt"]);
+        }
+        violations(elsewhere, "//! A.\n#![deny(unsafe_code)]\nlet unsafe_files = 1;\n", &[]);
     }
 
     #[test]
