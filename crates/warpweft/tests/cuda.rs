@@ -62,7 +62,7 @@ fn what_a_kernel_may_include_compiles() {
         #include "watchdog.cuh"
         #include "mine.cuh"
         extern "C" __global__ void meet(ww_word* flags, ww_watchdog dog) {
-            ww_grid_barrier(flags);
+            if (!ww_grid_barrier(flags, dog)) return;
             if (!ww_wait(flags + 1, NUMBER, dog, 1, 2)) return;
             if (!ww_wait<true>(flags + 2, mine(), dog, 1, 2)) return;
             ww_store_release(flags + 3, 1);

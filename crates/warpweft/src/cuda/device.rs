@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::fmt;
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::sys;
@@ -25,6 +26,8 @@ struct Context {
     ordinal: usize,
     handle: sys::CUdevice,
     raw: OnceLock<Primary>,
+    /// The event behind a kernel that was given up, or null; see [`Device::give_up`].
+    hung: AtomicPtr<sys::CUevent_st>,
     label: String,
     name: String,
 }
@@ -210,10 +213,33 @@ impl Device {
     }
 
     /// Makes the device current for the calling thread, as most of the driver's calls require.
+    ///
+    /// # Errors
+    /// The driver's; a kernel that was given up runs on.
     pub(super) fn bind(&self) -> Result<()> {
         let raw = self.raw()?;
         // SAFETY: the context was retained and is never released.
-        self.check(unsafe { sys::cuCtxSetCurrent(raw) }, "selecting the device")
+        self.check(unsafe { sys::cuCtxSetCurrent(raw) }, "selecting the device")?;
+        let hung = self.context.hung.load(Ordering::Acquire);
+        // SAFETY: `give_up` keeps the event as long as the process.
+        if !hung.is_null() && unsafe { sys::cuEventQuery(hung) } == CUresult::CUDA_ERROR_NOT_READY {
+            return Err(Error::Device {
+                stage: "selecting the device".into(),
+                device: self.label().into(),
+                what: "a kernel that was given up is still running".into(),
+                remedy: "end this process".into(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Notes that nobody waits any longer for the work before `event`.
+    ///
+    /// Freeing memory, a stream or a module waits in the driver for kernels that may use it. As long
+    /// as the event has not been passed, everything about the device is therefore an error at once,
+    /// and what is dropped is not freed: the process can say what happened and end.
+    pub(super) fn give_up(&self, event: super::stream::Event) {
+        self.context.hung.store(event.into_raw(), Ordering::Release);
     }
 
     pub(super) fn check(&self, code: CUresult, stage: &str) -> Result<()> {
@@ -246,7 +272,8 @@ impl Context {
         // SAFETY: ended by a zero, see above.
         let name = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
         let label = format!("{name} ({ordinal})");
-        Ok(Self { ordinal, handle, raw: OnceLock::new(), label, name })
+        let hung = AtomicPtr::default();
+        Ok(Self { ordinal, handle, raw: OnceLock::new(), hung, label, name })
     }
 }
 

@@ -157,6 +157,11 @@ impl Event {
         Ok(Self { device: *device, raw })
     }
 
+    /// The driver's handle, kept as long as the process.
+    pub(super) fn into_raw(self) -> sys::CUevent {
+        std::mem::ManuallyDrop::new(self).raw
+    }
+
     /// Waits until the device has passed it.
     ///
     /// # Errors

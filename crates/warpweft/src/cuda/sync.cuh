@@ -45,17 +45,3 @@ __device__ __forceinline__ ww_word ww_block_index() {
     return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
 }
 __device__ __forceinline__ ww_word ww_blocks() { return gridDim.x * gridDim.y * gridDim.z; }
-
-// All blocks of a cooperative launch meet; what each wrote before is seen by all after.
-// `barrier` is one word, zero before its first use and usable again without resetting: every
-// meeting adds 2^31 in total, so that the top bit flips when the last block arrives.
-__device__ __forceinline__ void ww_grid_barrier(ww_word* barrier) {
-    __syncthreads();
-    if (threadIdx.x + threadIdx.y + threadIdx.z == 0) {
-        ww_word share = ww_block_index() == 0 ? 0x80000000u - (ww_blocks() - 1) : 1u;
-        ww_word before = ww_add_acq_rel_gpu(barrier, share);
-        while (((before ^ ww_load_acquire_gpu(barrier)) & 0x80000000u) == 0) {
-        }
-    }
-    __syncthreads();
-}

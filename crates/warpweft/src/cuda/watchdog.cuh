@@ -50,3 +50,29 @@ __device__ __forceinline__ bool ww_wait(const ww_word* flag, ww_word wanted, con
         }
     }
 }
+
+// All blocks of a cooperative launch meet; what each wrote before is seen by all after.
+// `barrier` is one word, zero before its first use and usable again without resetting: every
+// meeting adds 2^31 in total, so that the top bit flips when the last block arrives. False, to all
+// threads of the block: some block did not come in time; the kernel should then end.
+__device__ __forceinline__ bool ww_grid_barrier(ww_word* barrier, const ww_watchdog& dog) {
+    bool met = true;
+    __syncthreads();
+    if (threadIdx.x + threadIdx.y + threadIdx.z == 0) {
+        ww_word share = ww_block_index() == 0 ? 0x80000000u - (ww_blocks() - 1) : 1u;
+        ww_word before = ww_add_acq_rel_gpu(barrier, share), seen;
+        unsigned long long start = 0;
+        for (ww_word tries = 1; ((before ^ (seen = ww_load_acquire_gpu(barrier))) & 0x80000000u) == 0;
+             tries++) {
+            if ((tries & 0x3ff) != 0) continue;
+            unsigned long long now = ww_nanoseconds();
+            if (start == 0) start = now;
+            if (now - start > dog.nanoseconds) {
+                ww_watchdog_report(dog, 0, 0, before ^ 0x80000000u, seen);
+                met = false;
+                break;
+            }
+        }
+    }
+    return __syncthreads_and(met);
+}

@@ -90,8 +90,8 @@ impl Watchdog {
     /// [`Error::Device`] with stage "waiting" that says which block waited for which flag, when a
     /// kernel reported; the same with the time when `limit` passed and nobody did; the driver's.
     /// Blocks that wait in `ww_wait` end by themselves. A kernel that hangs elsewhere is still
-    /// running then, and dropping memory it may use, or its stream, blocks until it ends: the
-    /// driver frees nothing under a kernel. Report the error and end the process.
+    /// running then. Until it ends, everything about its device is an error, and what is dropped is
+    /// not freed, because the driver would wait for the kernel. Report the error and end the process.
     pub fn wait(&self, stream: &Stream, limit: Duration) -> Result<()> {
         let done = Event::new(stream.device())?;
         stream.record(&done)?;
@@ -115,11 +115,15 @@ impl Watchdog {
                 _ => std::thread::sleep(Duration::from_micros(200)),
             }
         }
+        let ended = done.is_done()?;
         let what = match self.stuck() {
             Some(stuck) => stuck.to_string(),
-            None if done.is_done()? => return Ok(()),
+            None if ended => return Ok(()),
             None => format!("not done after {:.1} s", start.elapsed().as_secs_f64()),
         };
+        if !ended {
+            stream.device().give_up(done);
+        }
         Err(Error::Device {
             stage: "waiting".into(),
             device: stream.device().label().into(),

@@ -39,12 +39,12 @@ extern "C" __global__ void shared_sum(int* out, int words) {
 
 // In every round each block adds 1, all meet, and each must see the sum of all; wrong[0] counts
 // those that don't.
-extern "C" __global__ void meet(ww_word* barrier, int* sum, int* wrong, int rounds) {
+extern "C" __global__ void meet(ww_word* barrier, int* sum, int* wrong, int rounds, ww_watchdog dog) {
     for (int round = 1; round <= rounds; round++) {
         if (threadIdx.x == blockDim.x - 1) atomicAdd(sum, 1);
-        ww_grid_barrier(barrier);
+        if (!ww_grid_barrier(barrier, dog)) return;
         if (*(volatile int*)sum != round * (int)gridDim.x) atomicAdd(wrong, 1);
-        ww_grid_barrier(barrier);
+        if (!ww_grid_barrier(barrier, dog)) return;
     }
 }
 
@@ -54,6 +54,13 @@ extern "C" __global__ void chain(ww_word* flags, ww_watchdog dog, unsigned skip)
     if (threadIdx.x != 0) return;
     if (b > 0 && !ww_wait(flags + 32 * (b - 1), 5, dog, b - 1, 3)) return;
     if (b != skip) ww_store_release(flags + 32 * b, 5);
+}
+
+// Blocks meet three times; block `absent` does not come.
+extern "C" __global__ void absence(ww_word* word, ww_watchdog dog, unsigned absent) {
+    if (blockIdx.x == absent) return;
+    for (int round = 0; round < 3; round++)
+        if (!ww_grid_barrier(word, dog)) return;
 }
 
 // Waits until the host sets words[0], then answers in words[1].

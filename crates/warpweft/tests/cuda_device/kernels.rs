@@ -1,8 +1,10 @@
 //! Launches of every kind do what the kernel says.
 
+use std::time::Duration;
+
 use warpweft::Error;
 use warpweft::cuda::{
-    Args, Buffer, Element, Event, Launch, Priority, Stream, Swizzle, TensorMap, Tiled,
+    Args, Buffer, Element, Event, Launch, Priority, Stream, Swizzle, TensorMap, Tiled, Watchdog,
 };
 
 use crate::{alone, bench};
@@ -101,12 +103,15 @@ fn all_blocks_of_a_cooperative_launch_meet() {
         args.pointer(&words, offset);
     }
     args.value(100i32);
+    let dog = Watchdog::new(&b.device, Duration::from_secs(5)).unwrap();
+    dog.argument(&mut args).unwrap();
     for blocks in [1, 2, 7, b.device.sms().unwrap(), resident] {
         b.stream.fill(&words, 0).unwrap();
         // The barrier's word is not reset in between: it is good for any number of launches.
         for _ in 0..2 {
             b.stream.fill_part(&words, 128..132, 0).unwrap();
-            // SAFETY: the kernel takes three pointers to words, each on a line of its own.
+            // SAFETY: the kernel takes three pointers to words, each on a line of its own, a number
+            // and a watchdog.
             unsafe {
                 b.stream.launch_cooperative(&kernel, Launch::line(blocks, 96), &args).unwrap();
             }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use warpweft::Error;
-use warpweft::cuda::{Args, Buffer, Launch, Stuck, Watchdog, Words};
+use warpweft::cuda::{Args, Buffer, Launch, Stream, Stuck, Watchdog, Words};
 
 use crate::{alone, bench};
 
@@ -58,13 +58,49 @@ fn a_kernel_that_takes_too_long_is_not_waited_for() {
         return;
     }
     let dog = Watchdog::new(&b.device, Duration::from_secs(1)).unwrap();
+    let (held, other) = (Buffer::new(&b.device, 1 << 20).unwrap(), Stream::new(&b.device).unwrap());
     let mut args = Args::new();
     args.value(400_000_000u64);
     // SAFETY: the kernel takes one number.
     unsafe { b.stream.launch(&b.kernel("spin"), Launch::line(1, 1), &args).unwrap() };
     let error = dog.wait(&b.stream, Duration::from_millis(50)).unwrap_err().to_string();
     assert!(error.contains("waiting on") && error.contains("not done after 0."), "{error}");
+    // The driver would free neither before the kernel has ended: nothing may wait for that.
+    let start = Instant::now();
+    drop((held, other));
+    let refused = Buffer::new(&b.device, 8).unwrap_err().to_string();
+    assert!(refused.contains("given up") && refused.contains("end this process"), "{refused}");
+    assert!(start.elapsed() < Duration::from_millis(100), "{:?}", start.elapsed());
+    // It ends after all: the device works on.
+    while Buffer::new(&b.device, 8).is_err() {
+        assert!(start.elapsed() < Duration::from_secs(5));
+        std::thread::sleep(Duration::from_millis(10));
+    }
     b.stream.synchronize().unwrap();
+}
+
+#[test]
+fn a_block_that_misses_the_barrier_is_reported() {
+    let Some(b) = bench() else { return };
+    let dog = Watchdog::new(&b.device, Duration::from_millis(200)).unwrap();
+    let word = Buffer::zeroed(&b.stream, 4).unwrap();
+    let run = |absent: u32| {
+        b.stream.fill(&word, 0).unwrap();
+        let mut args = Args::new();
+        args.buffer(&word);
+        dog.argument(&mut args).unwrap();
+        args.value(absent);
+        // SAFETY: the kernel takes a word, a watchdog and a number.
+        unsafe {
+            b.stream.launch_cooperative(&b.kernel("absence"), Launch::line(8, 64), &args).unwrap()
+        };
+        dog.wait(&b.stream, Duration::from_secs(20))
+    };
+    run(8).unwrap();
+    assert!(matches!(run(3), Err(Error::Device { .. })));
+    assert!(dog.stuck().is_some_and(|stuck| stuck.block != 3), "{:?}", dog.stuck());
+    dog.reset();
+    run(8).unwrap();
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! One GPU's memory, flags, barrier, launches and its link to the host.
 
+use std::time::Duration;
+
 use super::{GpuProbe, keep, median};
 use crate::cuda::{
-    Args, Buffer, Device, Event, Kernel, Launch, Module, Options, Pinned, Stream, compile,
+    Args, Buffer, Device, Event, Kernel, Launch, Module, Options, Pinned, Stream, Watchdog, compile,
 };
 use crate::error::Result;
 use crate::machine::Gpu;
@@ -10,6 +12,8 @@ use crate::machine::Gpu;
 /// Measurements of which the median counts.
 const TRIES: usize = 7;
 const THREADS: u32 = 512;
+/// How long a block may wait for another; what is waited for takes microseconds.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(super) fn measure(gpu: &Gpu, notes: &mut Vec<String>) -> GpuProbe {
     let mut probe = GpuProbe { ordinal: gpu.ordinal, ..GpuProbe::default() };
@@ -122,8 +126,11 @@ impl Bench {
         let mut args = Args::new();
         args.buffer(&flags);
         args.value(ROUNDS);
+        let dog = Watchdog::new(&self.device, PATIENCE)?;
+        dog.argument(&mut args)?;
         // Two blocks that must both be resident.
-        self.rounds(&module.kernel("hop")?, Launch::line(2, 32), &args, &flags, 2 * ROUNDS)
+        let launch = Launch::line(2, 32);
+        self.rounds(&module.kernel("hop")?, launch, &args, &flags, &dog, 2 * ROUNDS)
     }
 
     fn barrier(&self, module: &Module, gpu: &Gpu) -> Result<Option<f64>> {
@@ -135,7 +142,10 @@ impl Bench {
         let mut args = Args::new();
         args.buffer(&word);
         args.value(ROUNDS);
-        self.rounds(&module.kernel("barrier")?, Launch::line(self.sms, 256), &args, &word, ROUNDS)
+        let dog = Watchdog::new(&self.device, PATIENCE)?;
+        dog.argument(&mut args)?;
+        let launch = Launch::line(self.sms, 256);
+        self.rounds(&module.kernel("barrier")?, launch, &args, &word, &dog, ROUNDS)
     }
 
     /// The median time of one of `count` rounds of a cooperative kernel over zeroed `words`.
@@ -145,6 +155,7 @@ impl Bench {
         launch: Launch,
         args: &Args,
         words: &Buffer,
+        dog: &Watchdog,
         count: u32,
     ) -> Result<Option<f64>> {
         let mut tries = Vec::new();
@@ -152,10 +163,10 @@ impl Bench {
         for _ in 0..TRIES {
             self.stream.fill(words, 0)?;
             self.stream.record(&start)?;
-            // SAFETY: the kernel takes the words and the number of rounds.
+            // SAFETY: the kernel takes the words, the number of rounds and the watchdog.
             unsafe { self.stream.launch_cooperative(kernel, launch, args)? };
             self.stream.record(&end)?;
-            self.stream.synchronize()?;
+            dog.wait(&self.stream, 10 * PATIENCE)?;
             tries.push(start.seconds_until(&end)? / f64::from(count));
         }
         Ok(median(tries))

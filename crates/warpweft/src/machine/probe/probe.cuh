@@ -1,6 +1,6 @@
 // Kernels that find a GPU's limits. One block a SM and more for the bandwidths; two blocks for a
 // flag's way; all blocks resident for the barrier. No shared memory.
-#include "sync.cuh"
+#include "watchdog.cuh"
 
 extern "C" __global__ void __launch_bounds__(512)
 copy(const uint4* __restrict__ from, uint4* __restrict__ to, unsigned long long count) {
@@ -24,13 +24,12 @@ read(const uint4* __restrict__ from, unsigned* __restrict__ to, unsigned long lo
 }
 
 // Two blocks raise flags for each other in turn; a line of 128 bytes each.
-extern "C" __global__ void hop(ww_word* flags, unsigned rounds) {
+extern "C" __global__ void hop(ww_word* flags, unsigned rounds, const ww_watchdog dog) {
     if (threadIdx.x != 0) return;
     ww_word *mine = flags + 32 * blockIdx.x, *other = flags + 32 * (1 - blockIdx.x);
     for (unsigned round = 1; round <= rounds; round++) {
         if (blockIdx.x == 0) ww_store_release(mine, round);
-        while (ww_load_acquire(other) < round) {
-        }
+        if (!ww_wait(other, round, dog, 1 - blockIdx.x, 0)) return;
         if (blockIdx.x == 1) ww_store_release(mine, round);
     }
 }
@@ -48,8 +47,9 @@ extern "C" __global__ void hop_peer(ww_word* mine, const ww_word* other, unsigne
     }
 }
 
-extern "C" __global__ void barrier(ww_word* word, unsigned rounds) {
-    for (unsigned round = 0; round < rounds; round++) ww_grid_barrier(word);
+extern "C" __global__ void barrier(ww_word* word, unsigned rounds, const ww_watchdog dog) {
+    for (unsigned round = 0; round < rounds; round++)
+        if (!ww_grid_barrier(word, dog)) return;
 }
 
 extern "C" __global__ void nothing() {}
