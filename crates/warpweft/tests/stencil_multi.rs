@@ -54,11 +54,25 @@ fn policies(dims: usize) -> Vec<MultiCudaPolicy> {
         ]);
     }
     if (2..4).contains(&dims) {
-        let mut trips = policy(CudaKernel::Pipeline, [4, 2, 1], 8, Exchange::Copies);
-        (trips.cuda.chunk, trips.cuda.temporal_depth) = (16, 3);
-        all.push(trips);
+        all.extend(trips());
     }
     all
+}
+
+/// Trips of several steps: chunks longer than a trip is deep, and shorter.
+fn trips() -> Vec<MultiCudaPolicy> {
+    let trip = |exchange, [cells_y, warps, chunk, depth]: [u32; 4]| {
+        let mut policy = policy(CudaKernel::Pipeline, [4, cells_y, 1], warps, exchange);
+        (policy.cuda.chunk, policy.cuda.temporal_depth) = (chunk, depth);
+        policy
+    };
+    vec![
+        trip(Exchange::Copies, [2, 8, 16, 3]),
+        trip(Exchange::Flags, [2, 8, 16, 3]),
+        trip(Exchange::Flags, [3, 4, 5, 2]),
+        trip(Exchange::Flags, [2, 8, 2, 4]),
+        trip(Exchange::Flags, [1, 4, 3, 1]),
+    ]
 }
 
 /// Lists of GPUs to run on: all numbers of different ones, or slabs side by side on the only one.
@@ -159,6 +173,20 @@ fn check<S: Fields, const D: usize>(stencil: Stencil<S, D>, start: &Volume<S, D>
 
 fn stencil_name<S: Fields, const D: usize>(_: &Stencil<S, D>) -> &'static str {
     std::any::type_name::<S>()
+}
+
+#[test]
+fn trips_compile() {
+    if let Err(error) = compiler() {
+        return println!("skipped: {error}");
+    }
+    fn compile<S: Fields, const D: usize>(stencil: &Stencil<S, D>) {
+        for policy in trips() {
+            assert!(!compile_check(stencil, &policy, "sm_90").unwrap().image().is_empty());
+        }
+    }
+    compile(&Stencil::of(Heat2 { rate: 0.9 }));
+    compile(&Stencil::of(Heat3d { rate: 0.9 }).boundary(Boundary::Periodic));
 }
 
 #[test]

@@ -25,6 +25,18 @@ struct Trip {
   int extent[3], hold_low[3], hold_high[3];
   i64 z, y;  // strides
 };
+// What the kernel of a shape is told of its trip.
+template <class S>
+struct TripType {
+  using type = Trip;
+};
+
+// Calls `store` with the distance to every other place where plane z goes, by shape.
+template <class S>
+struct Passed {
+  template <class Store>
+  WW_FN static void plane(const typename TripType<S>::type&, int, const Store&) {}
+};
 
 template <class S>
 struct Tile {
@@ -89,7 +101,7 @@ template <class S>
 struct Pipeline {
   using G = Tile<S>;
   using T = typename G::T;
-  const Trip& trip;
+  const typename TripType<S>::type& trip;
   char* shared;
   T level[S::depth][2][S::vy][S::vx];  // planes of levels 0 .. depth - 1, newest by parity
   const T* in;                         // the thread's cells of the next plane to request
@@ -194,18 +206,21 @@ struct Pipeline {
         }
       }
     }
-    if (!Check || (s - S::depth >= first && s - S::depth < end)) store(next);
+    if (!Check || (s - S::depth >= first && s - S::depth < end)) {
+      store(next, out);
+      Passed<S>::plane(trip, s - S::depth, [&](i64 by) { store(next, out + by); });
+    }
     out += trip.z;
     if constexpr (!G::flat) __syncthreads();
   }
 
-  WW_FN void store(const T (&plane)[S::vy][S::vx]) {
+  WW_FN void store(const T (&plane)[S::vy][S::vx], T* plane_out) {
 #pragma unroll
     for (int i = 0; i < S::vy; i++) {
       if (!(inner_row >> i & 1)) continue;
 #pragma unroll
       for (int q = 0; q < S::vx / G::vector; q++) {
-        T* to = out + i * trip.y + q * G::vector;
+        T* to = plane_out + i * trip.y + q * G::vector;
         if (inner_word >> q & 1) {
           store_vector<G::vector>(to, plane[i] + q * G::vector);
         } else if (inner_word >> (8 + q) & 1) {
@@ -253,8 +268,10 @@ struct Pipeline {
   }
 };
 
+// The tiles of block (x, y) over chunk `chunk`.
 template <class S, class T, class E>
-WW_FN void pipeline(const T* in, T* out, const Trip& trip, const E& element) {
+WW_FN void pipeline_chunk(const T* in, T* out, const typename TripType<S>::type& trip, const E& element,
+                          int chunk) {
   using G = Tile<S>;
   static_assert(G::inner_x > 0 && G::inner_y > 0, "a tile must be wider than its skirts");
   static_assert(G::edges + G::slot * G::slots == S::trip_bytes, "host and kernel disagree on shared memory");
@@ -267,7 +284,7 @@ WW_FN void pipeline(const T* in, T* out, const Trip& trip, const E& element) {
   Pipeline<S> p{trip, shared_memory};
   p.x = tile_x + lane * S::vx;
   const int y = G::flat ? 0 : tile_y + warp * S::vy;
-  p.first = int(blockIdx.z) * S::chunk;
+  p.first = chunk * S::chunk;
   p.end = lower(p.first + S::chunk, trip.extent[0]);
   p.held = p.inner_row = p.inner_word = 0;
   for (int i = 0; i < S::vy; i++) {
@@ -304,6 +321,11 @@ WW_FN void pipeline(const T* in, T* out, const Trip& trip, const E& element) {
                     (!G::flat && (tile_y < trip.hold_low[1] ||
                                   tile_y + S::warps * S::vy > trip.hold_high[1]));
   p.run(edge, element);
+}
+
+template <class S, class T, class E>
+WW_FN void pipeline(const T* in, T* out, const Trip& trip, const E& element) {
+  pipeline_chunk<S>(in, out, trip, element, blockIdx.z);
 }
 
 }  // namespace ww::stencil

@@ -96,13 +96,15 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
         Ok(())
     }
 
-    /// The launches of a trip of several steps that begins in `state`.
+    /// The launches of a trip of several steps that begins in `state`. At a cut the kernel takes
+    /// more: what `struct CutTrip` adds to `struct Trip`, and `struct Edges`.
     pub fn trip(
         &self,
         kernel: &Kernel,
         grid: [u32; 3],
         shared: usize,
         state: usize,
+        cut: Option<[Vec<u8>; 2]>,
     ) -> Result<Vec<Queued>> {
         let mut args = Args::new();
         let array = |which: usize| self.arrays.cell(0, &self.arrays.of(0)[which]);
@@ -125,7 +127,12 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
             [extents, low, high].as_flattened().iter().flat_map(|n| n.to_ne_bytes()).collect();
         trip.resize(trip.len().next_multiple_of(8), 0);
         trip.extend(layout.strides[1..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));
+        let [more, edges] = cut.map_or([None, None], |both| both.map(Some));
+        trip.extend(more.unwrap_or_default());
         args.blob(&trip, 8);
+        if let Some(edges) = edges {
+            args.blob(&edges, 8);
+        }
         element_argument(&mut args, &*self.stencil.stages[0]);
         let launch = Launch::new(grid, [32, self.policy.warps, 1]).shared(shared as u32);
         let mut queued = vec![Queued { kernel: kernel.clone(), launch, args }];

@@ -135,8 +135,9 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
             let blocks = trip_grid::<D>(&layout, &policy, shape);
             check_grid(blocks, false, &policy)?;
             let kernel = kernel(&module, "ww_trip", shape.shared)?;
-            trip =
-                Some(Turn::new(|state| queue.trip(&kernel, clamped(blocks), shape.shared, state))?);
+            trip = Some(Turn::new(|state| {
+                queue.trip(&kernel, clamped(blocks), shape.shared, state, None)
+            })?);
             kernels = vec![kernel];
         }
         arrays.upload(&stream, volume)?;

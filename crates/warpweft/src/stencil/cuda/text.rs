@@ -16,6 +16,7 @@ const MARCH: &str = include_str!("march.cuh");
 const PLANES: &str = include_str!("planes.cuh");
 const PIPELINE: &str = include_str!("pipeline.cuh");
 const EDGES: &str = include_str!("multi/edges.cuh");
+const TRIPS: &str = include_str!("multi/trips.cuh");
 
 /// How a stage uses a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,13 +144,15 @@ pub(super) fn step_text<S: Fields, const D: usize>(
     text_of(stencil, policy, strided, false)
 }
 
-/// As [`step_text`], for kernels that exchange planes with neighbour devices by themselves
-/// (edges.cuh): Direct or March in two or three dimensions.
+/// As [`step_text`], for kernels that exchange planes with neighbour devices by themselves: Direct or
+/// March in two or three dimensions (edges.cuh), or trips (trips.cuh), beside which single steps do
+/// not.
 pub(super) fn edged_step_text<S: Fields, const D: usize>(
     stencil: &Stencil<S, D>,
     policy: &CudaPolicy,
+    strided: bool,
 ) -> StepText {
-    text_of(stencil, policy, false, true)
+    text_of(stencil, policy, strided, true)
 }
 
 fn text_of<S: Fields, const D: usize>(
@@ -159,6 +162,8 @@ fn text_of<S: Fields, const D: usize>(
     edged: bool,
 ) -> StepText {
     let piped = (policy.kernel == CudaKernel::Pipeline).then_some(policy);
+    let edged_trips = edged && piped.is_some();
+    let edged = edged && piped.is_none();
     let policy = &single(policy).reduced::<D>();
     let mut unit = Unit::new();
     let names: Vec<String> = stencil.stages.iter().map(|stage| stage.cuda(&mut unit)).collect();
@@ -171,7 +176,7 @@ fn text_of<S: Fields, const D: usize>(
         CudaKernel::Pipeline => &[PIPELINE],
     };
     source.extend(skeleton.iter().copied());
-    if edged {
+    if edged || edged_trips {
         source.push_str(EDGES);
     }
     let mut stages = Vec::new();
@@ -191,7 +196,12 @@ fn text_of<S: Fields, const D: usize>(
     if let (Some(policy), [stage]) = (piped, &stencil.stages[..]) {
         trip = TripShape::of(policy, D, S::FIELDS[0].kind.size());
         source.push_str(PIPELINE);
-        let _ = write_trip(&mut source, &**stage, &names[0], policy, trip.map_or(0, |t| t.shared));
+        let columns = edged_trips.then(|| super::multi::trip_columns(stencil, trip, policy));
+        if edged_trips {
+            source.push_str(TRIPS);
+        }
+        let shared = trip.map_or(0, |trip| trip.shared);
+        let _ = write_trip(&mut source, &**stage, &names[0], policy, shared, columns);
     }
     // Each skeleton may stand alone, but the pragma means nothing in a main file.
     StepText {
@@ -405,15 +415,25 @@ fn turn<S: Fields>(kernel: CudaKernel) -> i32 {
     if kernel == CudaKernel::Planes && wide { 1 } else { i32::MAX }
 }
 
-/// Writes the pipelined kernel and its shape.
+/// Writes the pipelined kernel and its shape; given the columns of tiles around its own that a tile at
+/// a cut waits for, the one that exchanges planes.
 fn write_trip<S: Fields, const D: usize>(
     text: &mut String,
     stage: &dyn Stage<S, D>,
     functor: &str,
     policy: &CudaPolicy,
     shared: usize,
+    columns: Option<[usize; 2]>,
 ) -> std::fmt::Result {
     let scalar = type_of::<S>(0);
+    let (trip, edges, skeleton, argument) = match columns {
+        None => ("const ww::stencil::Trip", "", "pipeline", ""),
+        Some(_) => {
+            let edges = ", const __grid_constant__ ww::stencil::Edges edges";
+            ("const __grid_constant__ ww::stencil::CutTrip", edges, "cut_pipeline", ", edges")
+        }
+    };
+    let [reach_x, reach_y] = columns.unwrap_or_default();
     let [vx, vy, _] = policy.cells;
     let CudaPolicy { warps, min_blocks, chunk, prefetch, temporal_depth, .. } = *policy;
     let (parameter, local) = match stage.parameters_size() {
@@ -428,9 +448,10 @@ fn write_trip<S: Fields, const D: usize>(
   using Writes = ww::stencil::indices<0>;
   static constexpr int dims = {D}, vx = {vx}, vy = {vy}, warps = {warps}, depth = {temporal_depth};
   static constexpr int chunk = {chunk}, prefetch = {prefetch}, trip_bytes = {shared};
+  static constexpr int reach_x = {reach_x}, reach_y = {reach_y};
 }};
-extern \"C\" __global__ void __launch_bounds__({threads}, {min_blocks}) ww_trip(const {scalar}* __restrict__ in, {scalar}* __restrict__ out, const ww::stencil::Trip trip{parameter}) {{
-{local}  ww::stencil::pipeline<ww_trip_shape>(in, out, trip, element);
+extern \"C\" __global__ void __launch_bounds__({threads}, {min_blocks}) ww_trip(const {scalar}* __restrict__ in, {scalar}* __restrict__ out, {trip} trip{edges}{parameter}) {{
+{local}  ww::stencil::{skeleton}<ww_trip_shape>(in, out, trip{argument}, element);
 }}
 ",
         threads = 32 * warps

@@ -13,13 +13,12 @@ pub(super) const fn slowest<const D: usize>() -> usize {
     if D == 4 { 0 } else { 1 }
 }
 
-/// Planes that a tile of `policy` is deep along the slowest axis.
+/// Planes that a tile of `policy` is deep along the slowest axis; a chunk, of kernels that march.
 pub(super) fn tile_depth<const D: usize>(policy: &CudaPolicy) -> usize {
     let deep = match policy.kernel {
         CudaKernel::Direct if D == 2 => policy.warps * policy.cells[2],
         CudaKernel::Direct => policy.cells[2],
-        CudaKernel::Pipeline => 1,
-        CudaKernel::March | CudaKernel::Planes => policy.chunk,
+        CudaKernel::March | CudaKernel::Planes | CudaKernel::Pipeline => policy.chunk,
     };
     // The tiles of four-dimensional sweeps are one cell deep along w.
     if D == 4 { 1 } else { deep.max(1) as usize }

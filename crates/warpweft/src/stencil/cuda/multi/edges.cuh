@@ -40,11 +40,7 @@ struct Edges {
   int layers[2];         // layers of edge tiles here, 0 where there is no cut
   int senders[2];        // layers of edge tiles of the neighbour
   int groups;            // of tiles along y
-};
-
-// A block's tile: its layer, its place along y, and its rank among the layers in launch order.
-struct Place {
-  int layer, y, rank;
+  int around;            // 1: the first and last column along x are neighbours, 2: those along y
 };
 
 // --- a shape whose stores reach the neighbour and whose loads wait
@@ -100,16 +96,24 @@ struct Stored<Edged<S>> {
 
 // --- waiting and telling
 
+// Place `at` of `count`, of which the first and the last may be neighbours.
+WW_FN int around(int at, int count, bool closed) {
+  if (!closed) return at;
+  at %= count;
+  return at < 0 ? at + count : at;
+}
+
 // Waits for the neighbour's edge tiles around this one's column, a flag a thread. False: took too long.
 template <class S>
 WW_FN bool wait_for(const Edges& edges, int side, int own_y, ww_word done, int thread) {
   constexpr int wide = 2 * S::reach_x + 1, high = 2 * S::reach_y + 1, threads = 32 * S::warps;
   bool ok = true;
   for (int i = thread; i < edges.senders[side] * high * wide; i += threads) {
-    const int x = int(blockIdx.x) + i % wide - S::reach_x;
-    const int y = own_y + i / wide % high - S::reach_y, rows = int(gridDim.y) * edges.groups;
-    if (x < 0 || x >= int(gridDim.x) || y < 0 || y >= rows) continue;
-    const int flag = (i / wide / high * rows + y) * int(gridDim.x) + x;
+    const int columns = gridDim.x, rows = int(gridDim.y) * edges.groups;
+    const int x = around(int(blockIdx.x) + i % wide - S::reach_x, columns, edges.around & 1);
+    const int y = around(own_y + i / wide % high - S::reach_y, rows, edges.around & 2);
+    if (x < 0 || x >= columns || y < 0 || y >= rows) continue;
+    const int flag = (i / wide / high * rows + y) * columns + x;
     // A counter that may wrap. After one failed wait no other is waited for long.
     for (int tries = 0; ok && int(ww_load_acquire_sys(edges.from[side] + flag) - done) < 0; tries++) {
       if ((tries & 0x3f) == 0x3f && ww_load_acquire_gpu(edges.failed) != 0) ok = false;
@@ -131,7 +135,26 @@ WW_FN int layer_of(const Edges& edges, int rank, int layers) {
   return rank < first + last ? layers - last + (rank - first) : rank - last;
 }
 
-WW_FN Place place_of(const Edges& edges, int layers) {
+// A block's tile: its layer, its place along y, whether it is at the cut below and above; and what it
+// counts, if it is.
+struct Turn {
+  int layers, layer, y;
+  bool at[2];
+  int columns, column;  // tiles of a layer, and which of them this is
+  ww_word* mine;
+  ww_word done;
+  WW_FN bool edge() const { return at[0] || at[1]; }
+};
+
+WW_FN Turn turn_of(const Edges& edges) {
+#if __CUDA_ARCH__ >= 900
+  // Launched early: what the launch before wrote is there after the wait. From then on the next launch
+  // may take the place of blocks that end, since every block of this one is resident or done.
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+  Turn turn;
+  const int layers = turn.layers = int(gridDim.z) / edges.groups;
   int rank = blockIdx.z, group = 0;
   if (edges.groups > 1) {
     const int edge = lower(edges.layers[0] + edges.layers[1], layers), inner = rank - edge * edges.groups;
@@ -143,45 +166,54 @@ WW_FN Place place_of(const Edges& edges, int layers) {
       rank = edge + inner % (layers - edge);
     }
   }
-  return {layer_of(edges, rank, layers), group * int(gridDim.y) + int(blockIdx.y), rank};
+  turn.layer = layer_of(edges, rank, layers);
+  turn.y = group * int(gridDim.y) + int(blockIdx.y);
+  turn.at[0] = turn.layer < edges.layers[0];
+  turn.at[1] = turn.layer >= layers - edges.layers[1];
+  turn.columns = gridDim.x * gridDim.y * edges.groups;
+  turn.column = turn.y * gridDim.x + blockIdx.x;
+  turn.mine = edges.mine + (rank * turn.columns + turn.column);
+  turn.done = 0;
+  return turn;
+}
+
+// Waits for the neighbours' tiles. False: the whole block should end. For tiles at a cut only.
+template <class S>
+WW_FN bool begin(const Edges& edges, Turn& turn) {
+  const int thread = threadIdx.y * 32 + threadIdx.x;
+  turn.done = *turn.mine;
+  bool ok = true;
+  if (turn.at[0]) ok = wait_for<S>(edges, 0, turn.y, turn.done, thread);
+  if (turn.at[1] && ok) ok = wait_for<S>(edges, 1, turn.y, turn.done, thread);
+  if (!__syncthreads_and(ok)) return false;
+  asm volatile("" : "+r"(turn.layer)::"memory");
+  return true;
+}
+
+// Says that the tile is done and its planes are with the neighbours.
+WW_FN void end(const Edges& edges, const Turn& turn) {
+  __syncthreads();
+  if (threadIdx.y * 32 + threadIdx.x > 0) return;
+  const ww_word done = turn.done + 1;
+  *turn.mine = done;
+  if (turn.at[0]) {
+    ww_store_release_sys(edges.to[0] + turn.layer * turn.columns + turn.column, done);
+  }
+  if (turn.at[1]) {
+    const int layer = turn.layer - (turn.layers - edges.layers[1]);
+    ww_store_release_sys(edges.to[1] + layer * turn.columns + turn.column, done);
+  }
 }
 
 // Runs `interior` or `edge` for the block's tile, given its layer and its place along y.
 template <class S, class Interior, class Edge>
 WW_FN void by_layer(const Edges& edges, const Interior& interior, const Edge& edge) {
-#if __CUDA_ARCH__ >= 900
-  // Launched early: what the launch before wrote is there after the wait. From then on the next launch
-  // may take the place of blocks that end, since every block of this one is resident or done.
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-  const int layers = int(gridDim.z) / edges.groups;
-  const Place place = place_of(edges, layers);
-  int layer = place.layer;
-  const bool at[2] = {layer < edges.layers[0], layer >= layers - edges.layers[1]};
-  if (!at[0] && !at[1]) {
-    interior(layer, place.y);
-    return;
-  }
-  const int thread = threadIdx.y * 32 + threadIdx.x;
-  const int columns = gridDim.x * gridDim.y * edges.groups;
-  const int column = place.y * gridDim.x + blockIdx.x;
-  ww_word* const mine = edges.mine + (place.rank * columns + column);
-  const ww_word done = *mine;
-  bool ok = true;
-  if (at[0]) ok = wait_for<S>(edges, 0, place.y, done, thread);
-  if (at[1] && ok) ok = wait_for<S>(edges, 1, place.y, done, thread);
-  if (!__syncthreads_and(ok)) return;
-  asm volatile("" : "+r"(layer)::"memory");
-  edge(layer, place.y);
-  __syncthreads();
-  if (thread == 0) {
-    *mine = done + 1;
-    if (at[0]) ww_store_release_sys(edges.to[0] + layer * columns + column, done + 1);
-    if (at[1]) {
-      const int first = layers - edges.layers[1];
-      ww_store_release_sys(edges.to[1] + (layer - first) * columns + column, done + 1);
-    }
+  Turn turn = turn_of(edges);
+  if (!turn.edge()) {
+    interior(turn.layer, turn.y);
+  } else if (begin<S>(edges, turn)) {
+    edge(turn.layer, turn.y);
+    end(edges, turn);
   }
 }
 

@@ -25,6 +25,8 @@ pub(super) struct Flags {
     columns: usize,
     /// Groups of tiles along y.
     groups: usize,
+    /// Along which axes the first and the last column are neighbours: 1 for x, 2 for y.
+    around: i32,
 }
 
 impl Flags {
@@ -34,6 +36,7 @@ impl Flags {
         layers: Layers,
         senders: [usize; 2],
         [gx, gy, gz]: [usize; 3],
+        around: i32,
     ) -> Result<Self> {
         let groups = (gz / layers.all.max(1)).max(1);
         let columns = gx * gy * groups;
@@ -42,7 +45,7 @@ impl Flags {
             LINE + words(layers.edge[0] + layers.edge[1]) + words(senders[0]) + words(senders[1]);
         let words = Buffer::zeroed(stream, all * size_of::<u32>())?;
         let dog = Watchdog::new(stream.device(), TIMEOUT)?;
-        Ok(Self { words, dog, layers, senders, columns, groups })
+        Ok(Self { words, dog, layers, senders, columns, groups, around })
     }
 
     /// The address of the words of `part`: the mark of failure, the counters, the flags that the
@@ -65,10 +68,9 @@ impl Flags {
         words.extend(bounds.map(|bound| bound as u64));
         words.extend(self.dog.parameter()?);
         let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        // The last is padding: the struct is a whole number of eight-byte words.
-        let more = [self.groups, 0];
-        let numbers = self.layers.edge.iter().chain(&self.senders).chain(&more);
-        bytes.extend(numbers.flat_map(|&n| (n as i32).to_ne_bytes()));
+        let counts = self.layers.edge.iter().chain(&self.senders).chain([&self.groups]);
+        let numbers = counts.map(|&n| n as i32).chain([self.around]);
+        bytes.extend(numbers.flat_map(|n| n.to_ne_bytes()));
         Ok(bytes)
     }
 

@@ -15,6 +15,6 @@ mod slab;
 mod sweeps;
 
 pub use list::GpuList;
-pub(super) use policy::columns;
 pub use policy::{Exchange, MultiCudaPolicy};
+pub(super) use policy::{columns, trip_columns};
 pub use sweeps::{MultiCudaSweeps, compile_check};

@@ -7,7 +7,7 @@ use crate::cuda::Device;
 use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::stencil::cuda::layout::{Layout, axes};
-use crate::stencil::cuda::text::grid;
+use crate::stencil::cuda::text::{TripShape, grid, trip_grid};
 use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Stencil};
 
 /// Blocks along the grid's third axis at most.
@@ -90,11 +90,13 @@ impl MultiCudaPolicy {
         if !(2..=3).contains(&D) {
             return refuse(format!("in {D} dimensions"));
         }
-        if !matches!(self.cuda.kernel, CudaKernel::Direct | CudaKernel::March) {
+        if self.cuda.kernel == CudaKernel::Planes {
             return refuse(format!("by the kernel {:?}", self.cuda.kernel));
         }
         let parts = devices.len();
-        if parts > 1 && reads_corners(stencil) {
+        // Trips are of stars, and bring corners with the planes.
+        let trips = self.cuda.kernel == CudaKernel::Pipeline;
+        if parts > 1 && !trips && reads_corners(stencil) {
             return refuse(
                 "of a footprint that reads across a cut and a copied boundary at once".into(),
             );
@@ -102,7 +104,9 @@ impl MultiCudaPolicy {
         for (part, planes) in self.slabs(stencil, extents, parts)?.iter().enumerate() {
             let layout = cut::layout(stencil, &self.cuda, extents, planes, [part, parts])?;
             let shaped = Self { cuda: self.cuda.shaped::<D>()?, ..*self };
-            let blocks = shaped.grid::<D>(&layout);
+            let size = S::FIELDS[0].kind.size();
+            let trip = if trips { TripShape::of(&shaped.cuda, D, size) } else { None };
+            let blocks = shaped.flagged_grid::<D>(&layout, trip.as_ref());
             if blocks[2] > GRID_Z {
                 return refuse(format!("with {} layers of tiles", blocks[2]));
             }
@@ -120,6 +124,15 @@ impl MultiCudaPolicy {
     /// Blocks along the grid's three axes for one stage over all of `layout`.
     pub(super) fn grid<const D: usize>(&self, layout: &Layout) -> [usize; 3] {
         grid::<D>(layout, &self.cuda)
+    }
+
+    /// The same for what exchanges planes by flags: a trip where the policy has such, else a stage.
+    pub(super) fn flagged_grid<const D: usize>(
+        &self,
+        layout: &Layout,
+        trip: Option<&TripShape>,
+    ) -> [usize; 3] {
+        trip.map_or_else(|| self.grid::<D>(layout), |trip| trip_grid::<D>(layout, &self.cuda, trip))
     }
 
     /// The planes of each of `parts` slabs.
@@ -168,6 +181,27 @@ pub(in crate::stencil::cuda) fn columns<S: Fields, const D: usize>(
         _ => (32 * vx, vy * warps),
     };
     [widest(x).div_ceil(tile_x), widest(y).div_ceil(tile_y)]
+}
+
+/// The same for trips, whose tiles read as deep into the columns beside as they have steps. A last
+/// tile may have few columns, so around a volume one more counts.
+pub(in crate::stencil::cuda) fn trip_columns<S: Fields, const D: usize>(
+    stencil: &Stencil<S, D>,
+    trip: Option<TripShape>,
+    policy: &CudaPolicy,
+) -> [usize; 2] {
+    let Some(TripShape { inner: [x, y], .. }) = trip else { return [0; 2] };
+    let depth = policy.temporal_depth as usize;
+    let [around_x, around_y] = around(stencil);
+    let width = if D == 2 { x * policy.warps as usize } else { x };
+    let rows = if D == 2 { 0 } else { depth.div_ceil(y) + usize::from(around_y) };
+    [depth.div_ceil(width) + usize::from(around_x), rows]
+}
+
+/// Whether faces across x, and across y, are periodic.
+pub(super) fn around<S: Fields, const D: usize>(stencil: &Stencil<S, D>) -> [bool; 2] {
+    let [_, _, y, x] = axes::<D>();
+    [x, y].map(|axis| axis.is_some_and(|d| stencil.boundaries.0[d][0] == Boundary::Periodic))
 }
 
 /// Layers of tiles across a slab, and how many of them are at a cut below and above.

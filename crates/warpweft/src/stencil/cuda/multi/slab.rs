@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::cut::{self, slowest};
 use super::edges::Flags;
-use super::policy::{Exchange, Layers, MultiCudaPolicy};
+use super::policy::{Exchange, Layers, MultiCudaPolicy, around};
 use crate::cuda::{
     Args, Buffer, Cubin, Device, Event, Extents, Global, Graph, Launch, Module, Rows, Stream,
 };
@@ -18,17 +18,18 @@ use crate::stencil::cuda::residual::Change;
 use crate::stencil::cuda::text::{Role, StepText, trip_grid};
 use crate::stencil::{Residual, Stencil};
 
-/// Steps of a captured graph: even, so that it ends in the arrays it began in. The long one makes
-/// little of the gap between graphs, during which neighbours wait; the short one does the rest.
-const GRAPH_STEPS: [u64; 2] = [256, 16];
+/// Turns (steps or trips) of a captured graph: even, so that it ends in the arrays it began in. The
+/// long one makes little of the gap between graphs, during which neighbours wait; the short one does
+/// the rest.
+const GRAPH_TURNS: [u64; 2] = [256, 16];
 /// Graphs queued at once: bounds what is left to run after a failure, and the driver's queue.
 const QUEUED: usize = 4;
 
-/// How many graphs of each length make up `steps` steps, and the steps left after them.
-fn split(steps: u64) -> [(u64, u64); 2] {
-    let [long, short] = GRAPH_STEPS;
-    let rest = steps % long;
-    [(steps / long, rest), (rest / short, rest % short)]
+/// How many graphs of each length make up `turns` turns, and the turns left after them.
+fn split(turns: u64) -> [(u64, u64); 2] {
+    let [long, short] = GRAPH_TURNS;
+    let rest = turns % long;
+    [(turns / long, rest), (rest / short, rest % short)]
 }
 
 /// What all slabs of a run share.
@@ -102,13 +103,16 @@ impl Slab {
         };
         let stream = Stream::new(device)?;
         let flags = (policy.exchange == Exchange::Flags).then(|| {
+            let around = if text.trip.is_some() { around(stencil) } else { [false; 2] };
+            let around = i32::from(around[0]) + 2 * i32::from(around[1]);
             let layers = |part: usize| Self::layers(problem, part);
             let [below, above] = problem.neighbours(part);
             let senders = [
                 below.map_or(0, |below| layers(below).edge[1]),
                 above.map_or(0, |above| layers(above).edge[0]),
             ];
-            Flags::new(&stream, layers(part), senders, policy.grid::<D>(&layout))
+            let grid = policy.flagged_grid::<D>(&layout, text.trip.as_ref());
+            Flags::new(&stream, layers(part), senders, grid, around)
         });
         let arrays = Arrays::new(stencil, layout, &stream)?;
         let slab = Self {
@@ -160,22 +164,9 @@ impl Slab {
         let layout = &self.arrays.layout;
         let [gx, gy, gz] = policy.grid::<D>(layout);
         let queue = self.queue(problem);
-        let early = policy.early && self.stream.device().capability()? >= (9, 0);
-        let edges = match &self.flags {
-            Some(flags) => {
-                let [below, above] = cut::reach(stencil, &policy.cuda);
-                let at = |plane: usize| (plane * self.pitch()) as i64;
-                // The neighbour below reads as far above itself as anybody does. Where there is no
-                // neighbour nothing is sent, also not by a tile that reaches from cut to boundary.
-                let bounds = [
-                    neighbours[0].map_or(0, |_| at(above)),
-                    neighbours[1].map_or(i64::MAX, |_| at(self.planes.len() - below)),
-                ];
-                let theirs = neighbours.map(|slab| slab.and_then(|slab| slab.flags.as_ref()));
-                Some(flags.argument(theirs, bounds)?)
-            }
-            None => None,
-        };
+        let early = self.early(problem)?;
+        // Where trips exchange planes by flags, single steps don't.
+        let edges = if text.trip.is_none() { self.edges(problem, neighbours)? } else { None };
         let mut now: Vec<usize> =
             (0..S::FIELDS.len()).map(|f| self.arrays.current(f, state)).collect();
         let mut queued = Vec::new();
@@ -228,10 +219,37 @@ impl Slab {
         Ok(queued)
     }
 
+    /// The planes that go to `neighbours`: those before the first and from the second on.
+    fn sent<S: Fields, const D: usize>(
+        &self,
+        problem: &Problem<S, D>,
+        neighbours: [Option<&Slab>; 2],
+    ) -> [Option<usize>; 2] {
+        let [below, above] = cut::reach(&problem.stencil, &problem.policy.cuda);
+        // The neighbour below reads as far above itself as anybody does. Where there is no
+        // neighbour nothing is sent, also not by a tile that reaches from cut to boundary.
+        [neighbours[0].map(|_| above), neighbours[1].map(|_| self.planes.len() - below)]
+    }
+
+    /// `struct Edges`, where planes are exchanged by flags.
+    fn edges<S: Fields, const D: usize>(
+        &self,
+        problem: &Problem<S, D>,
+        neighbours: [Option<&Slab>; 2],
+    ) -> Result<Option<Vec<u8>>> {
+        let Some(flags) = &self.flags else { return Ok(None) };
+        let at = |plane: usize| (plane * self.pitch()) as i64;
+        let [low, high] = self.sent(problem, neighbours);
+        let bounds = [low.map_or(0, at), high.map_or(i64::MAX, at)];
+        let theirs = neighbours.map(|slab| slab.and_then(|slab| slab.flags.as_ref()));
+        flags.argument(theirs, bounds).map(Some)
+    }
+
     /// Prepares the launches of a trip of several steps from `state`, if the policy has such.
     pub fn wire_trip<S: Fields, const D: usize>(
         &self,
         problem: &Problem<S, D>,
+        neighbours: [Option<&Slab>; 2],
         state: usize,
     ) -> Result<Option<StageLaunch>> {
         let Some(shape) = &problem.text.trip else { return Ok(None) };
@@ -239,13 +257,45 @@ impl Slab {
         kernel.allow_shared(shape.shared as u32)?;
         let grid = trip_grid::<D>(&self.arrays.layout, &problem.policy.cuda, shape);
         let grid = grid.map(|blocks| blocks as u32);
-        let queued = self.queue(problem).trip(&kernel, grid, shape.shared, state)?;
+        let edges = self.edges(problem, neighbours)?;
+        let cut = edges.map(|edges| [self.cut_trip(problem, neighbours, 1 - state), edges]);
+        let flagged = cut.is_some();
+        let queued = self.queue(problem).trip(&kernel, grid, shape.shared, state, cut)?;
         let mut queued = queued.into_iter();
-        Ok(queued.next().map(|stage| StageLaunch {
-            stage,
-            ghosts: queued.next(),
-            sent: vec![(0, 1 - state)],
-        }))
+        let Some(mut stage) = queued.next() else { return Ok(None) };
+        stage.launch.early = flagged && self.early(problem)?;
+        Ok(Some(StageLaunch { stage, ghosts: queued.next(), sent: vec![(0, 1 - state)] }))
+    }
+
+    /// What `struct CutTrip` has beside `struct Trip`, for a trip into `array`.
+    fn cut_trip<S: Fields, const D: usize>(
+        &self,
+        problem: &Problem<S, D>,
+        neighbours: [Option<&Slab>; 2],
+        array: usize,
+    ) -> Vec<u8> {
+        let size = self.arrays.size(0) as i64;
+        let elements = |from: u64, to: u64| to.wrapping_sub(from) as i64 / size;
+        let here = self.cell(0, array);
+        let to = [(0, 1), (1, -1)].map(|(side, sign): (usize, i64)| {
+            let Some(slab) = neighbours[side] else { return 0 };
+            // Plane 0 here is the one after the last below; the last here is the one before plane 0
+            // above.
+            let planes = if side == 0 { slab.planes.len() } else { self.planes.len() };
+            elements(here, slab.cell(0, array)) + sign * (planes * self.pitch()) as i64
+        });
+        let [low, high] = self.sent(problem, neighbours);
+        let ends = [low.unwrap_or(0) as i32, high.map_or(i32::MAX, |plane| plane as i32)];
+        let around = around(&problem.stencil);
+        let around = [i32::from(around[0]) + 2 * i32::from(around[1]), 0];
+        let mut bytes: Vec<u8> = to.into_iter().flat_map(i64::to_ne_bytes).collect();
+        bytes.extend(ends.into_iter().chain(around).flat_map(i32::to_ne_bytes));
+        bytes
+    }
+
+    /// Whether launches may start while the ones before them end.
+    fn early<S: Fields, const D: usize>(&self, problem: &Problem<S, D>) -> Result<bool> {
+        Ok(problem.policy.early && self.stream.device().capability()? >= (9, 0))
     }
 
     fn queue<'a, S: Fields, const D: usize>(
@@ -313,12 +363,17 @@ impl Slab {
         queued.ghosts.as_ref().map_or(Ok(()), |ghosts| self.launch(ghosts))
     }
 
-    /// Captures the graphs that [`Slab::run`] needs for `steps` steps from `state`.
-    pub fn prepare(&mut self, steps: u64, state: usize) -> Result<()> {
-        for (n, (graphs, _)) in split(steps).into_iter().enumerate() {
+    /// The launches of one turn from `state`: a trip, where the policy has such, or a step.
+    fn turn(&self, state: usize) -> &[StageLaunch] {
+        self.trips.as_ref().map_or(&self.steps[state], |trips| std::slice::from_ref(&trips[state]))
+    }
+
+    /// Captures the graphs that [`Slab::run`] needs for `turns` turns from `state`.
+    pub fn prepare(&mut self, turns: u64, state: usize) -> Result<()> {
+        for (n, (graphs, _)) in split(turns).into_iter().enumerate() {
             if graphs > 0 && self.graphs[state][n].is_none() {
-                let steps = 0..GRAPH_STEPS[n] as usize;
-                let mut queued = steps.flat_map(|n| &self.steps[(state + n) % 2]);
+                let turns = 0..GRAPH_TURNS[n] as usize;
+                let mut queued = turns.flat_map(|n| self.turn((state + n) % 2));
                 let graph =
                     self.stream.capture(|_| queued.try_for_each(|queued| self.stage(queued)))?;
                 self.graphs[state][n] = Some(graph);
@@ -327,11 +382,11 @@ impl Slab {
         Ok(())
     }
 
-    /// Queues `steps` steps from `state`, by prepared graphs as far as they go.
-    pub fn run(&mut self, steps: u64, state: usize) -> Result<()> {
-        let mut left = steps;
+    /// Queues `turns` turns from `state`, by prepared graphs as far as they go.
+    pub fn run(&mut self, turns: u64, state: usize) -> Result<()> {
+        let mut left = turns;
         let mut marked = 0;
-        for (n, (graphs, rest)) in split(steps).into_iter().enumerate() {
+        for (n, (graphs, rest)) in split(turns).into_iter().enumerate() {
             let Some(graph) = &mut self.graphs[state][n] else { continue };
             for _ in 0..graphs {
                 let mark = &self.marks[marked % QUEUED];
@@ -345,7 +400,7 @@ impl Slab {
             left = rest;
         }
         (0..left as usize)
-            .flat_map(|n| &self.steps[(state + n) % 2])
+            .flat_map(|n| self.turn((state + n) % 2))
             .try_for_each(|queued| self.stage(queued))
     }
 
@@ -475,32 +530,39 @@ impl Slab {
         Ok(())
     }
 
-    /// Blocks at cuts, and how many blocks of the step's kernels the device can hold.
+    /// Blocks at cuts, and how many blocks of the kernels the device can hold.
     pub fn residency<S: Fields, const D: usize>(
         &self,
         problem: &Problem<S, D>,
         part: usize,
     ) -> Result<[usize; 2]> {
         let Layers { all, edge } = Self::layers(problem, part);
-        let [gx, gy, gz] = problem.policy.grid::<D>(&self.arrays.layout);
+        let trip = problem.text.trip.as_ref();
+        let [gx, gy, gz] = problem.policy.flagged_grid::<D>(&self.arrays.layout, trip);
         let mut fewest = u32::MAX;
-        for shape in &problem.text.stages {
-            let kernel = self.module.kernel(&shape.kernel)?;
-            let threads = 32 * problem.text.warps;
-            fewest = fewest.min(kernel.blocks_per_sm(threads, shape.shared as u32)?);
+        let stages = problem.text.stages.iter();
+        let stages = stages.map(|shape| (&*shape.kernel, problem.text.warps, shape.shared));
+        let trips = trip.map(|trip| ("ww_trip", problem.policy.cuda.warps, trip.shared));
+        for (name, warps, shared) in stages.chain(trips) {
+            let kernel = self.module.kernel(name)?;
+            if shared > 0 {
+                kernel.allow_shared(shared as u32)?;
+            }
+            fewest = fewest.min(kernel.blocks_per_sm(32 * warps, shared as u32)?);
         }
         let resident = fewest as usize * self.stream.device().sms()? as usize;
         Ok([(edge[0] + edge[1]) * gx * gy * (gz / all.max(1)).max(1), resident])
     }
 
-    /// Registers and bytes of local memory a thread, the most of all stages.
+    /// Registers and bytes of local memory a thread, the most of all kernels.
     pub fn footprint<S: Fields, const D: usize>(
         &self,
         problem: &Problem<S, D>,
     ) -> Result<[u32; 2]> {
         let mut most = [0; 2];
-        for shape in &problem.text.stages {
-            let attributes = self.module.kernel(&shape.kernel)?.attributes();
+        let stages = problem.text.stages.iter().map(|shape| &*shape.kernel);
+        for name in stages.chain(problem.text.trip.map(|_| "ww_trip")) {
+            let attributes = self.module.kernel(name)?.attributes();
             most = [most[0].max(attributes.registers), most[1].max(attributes.local_bytes)];
         }
         Ok(most)

@@ -53,10 +53,11 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
             policy.check_flags(stencil, extents, devices)?;
         }
         let layout = cut::layout(stencil, &policy.cuda, extents, &slabs[0], [0, slabs.len()])?;
+        let strided = policy.grid::<D>(&layout)[2] > 65_535;
         let text = if flags {
-            edged_step_text(stencil, &policy.cuda)
+            edged_step_text(stencil, &policy.cuda, strided)
         } else {
-            step_text(stencil, &policy.cuda, policy.grid::<D>(&layout)[2] > 65_535)
+            step_text(stencil, &policy.cuda, strided)
         };
         let problem = Problem { stencil: stencil.clone(), extents, policy, text, slabs };
         open_links(&problem, devices)?;
@@ -88,13 +89,16 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
                 slab.wire(&sweeps.problem, neighbours, 0)?,
                 slab.wire(&sweeps.problem, neighbours, 1)?,
             ];
-            let trips = [slab.wire_trip(&sweeps.problem, 0)?, slab.wire_trip(&sweeps.problem, 1)?];
+            let trips = [
+                slab.wire_trip(&sweeps.problem, neighbours, 0)?,
+                slab.wire_trip(&sweeps.problem, neighbours, 1)?,
+            ];
             sweeps.slabs[part].steps = wired;
             if let [Some(even), Some(odd)] = trips {
                 sweeps.slabs[part].trips = Some([even, odd]);
             }
         }
-        if !flags {
+        if !flags || sweeps.problem.text.trip.is_some() {
             // The ghosts of ghost planes, beyond faces of other axes.
             sweeps.mark_stages()?;
             sweeps.exchange(&sweeps.slabs[0].used())?;
@@ -171,21 +175,47 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
         Ok(())
     }
 
-    /// Queues all steps on every device at once, a thread a device: a device's queue may be full
-    /// until its neighbours' launches are queued too. The state they end in.
+    /// Queues steps or trips that exchange planes by flags, and by copies the steps that make no
+    /// trip; the state they end in.
     fn run_by_flags(&mut self, steps: u64) -> Result<usize> {
+        let Some(_) = self.problem.text.trip else { return self.run_flagged(steps) };
+        let depth = u64::from(self.problem.policy.cuda.temporal_depth.max(1));
+        self.state = self.run_flagged(steps / depth)?;
+        if !steps.is_multiple_of(depth) {
+            // Copies and flags know nothing of one another.
+            self.meet()?;
+            self.state = self.run_by_copies(steps % depth)?;
+            self.meet()?;
+        }
+        Ok(self.state)
+    }
+
+    /// Lets every slab's next work wait for its neighbours' present work.
+    fn meet(&self) -> Result<()> {
+        self.mark_stages()?;
+        for (part, slab) in self.slabs.iter().enumerate() {
+            for neighbour in self.problem.neighbours(part).into_iter().flatten() {
+                slab.stream.wait(&self.marks[neighbour][0])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Queues all turns on every device at once, a thread a device: a device's queue may be full
+    /// until its neighbours' launches are queued too. The state they end in.
+    fn run_flagged(&mut self, turns: u64) -> Result<usize> {
         let state = self.state;
-        let end = (state + (steps % 2) as usize) % 2;
+        let end = (state + (turns % 2) as usize) % 2;
         // Before anything runs: preparing a graph may wait for a device.
-        self.slabs.iter_mut().try_for_each(|slab| slab.prepare(steps, state))?;
+        self.slabs.iter_mut().try_for_each(|slab| slab.prepare(turns, state))?;
         if let [slab] = self.slabs.as_mut_slice() {
-            return slab.run(steps, state).map(|()| end);
+            return slab.run(turns, state).map(|()| end);
         }
         std::thread::scope(|scope| {
             // Slabs whose thread is refused leave the others waiting until their time is up.
             let spawn = |slab| {
                 let named = std::thread::Builder::new().name("launches".into());
-                named.spawn_scoped(scope, move || Slab::run(slab, steps, state))
+                named.spawn_scoped(scope, move || Slab::run(slab, turns, state))
             };
             let running: Vec<_> = self.slabs.iter_mut().map(spawn).collect();
             let mut outcome = Ok(());
@@ -297,7 +327,7 @@ pub fn compile_check<S: Fields, const D: usize>(
 ) -> Result<Cubin> {
     let cuda = policy.cuda.shaped::<D>()?;
     let text = match policy.exchange {
-        Exchange::Flags => edged_step_text(stencil, &cuda),
+        Exchange::Flags => edged_step_text(stencil, &cuda, false),
         Exchange::Copies => step_text(stencil, &cuda, false),
     };
     let options = Options { contract: cuda.contraction, ..Options::default() };
