@@ -142,7 +142,7 @@ fn best<const D: usize>(
             offer("one", executor.and_then(|mut it| step_time(&mut it, extents, guess)));
         }
         let exchange = if piped { Exchange::Copies } else { Exchange::Flags };
-        let policy = MultiCudaPolicy { cuda, exchange, early: true };
+        let policy = MultiCudaPolicy::new(cuda, exchange);
         let executor = MultiCudaSweeps::new(stencil, volume, &policy, devices);
         let who = format!("{}", devices.len());
         offer(&who, executor.and_then(|mut it| step_time(&mut it, extents, guess)));

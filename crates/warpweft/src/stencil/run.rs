@@ -267,7 +267,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let policy = match run.policy {
             Some(Policy::Gpus(policy)) => policy,
             Some(Policy::Cuda(cuda)) => {
-                let flags = MultiCudaPolicy { cuda, exchange: Exchange::Flags, early: true };
+                let flags = MultiCudaPolicy::new(cuda, Exchange::Flags);
                 match flags.check_flags(self, volume.extents(), &devices) {
                     Ok(()) => flags,
                     Err(_) => MultiCudaPolicy { exchange: Exchange::Copies, ..flags },
@@ -283,7 +283,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             notes: executor.notes().to_vec(),
             executor: Box::new(executor),
             policy: Policy::Gpus(policy),
-            depth: u64::from(policy.cuda.temporal_depth),
+            depth: u64::from(policy.steps_a_turn()),
             bandwidth: bandwidths.sum(),
             known_rate: None,
             cells_a_second: CELLS_A_SECOND[1] * devices.len() as f64,

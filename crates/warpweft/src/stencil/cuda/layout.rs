@@ -109,8 +109,15 @@ impl Layout {
 
     /// `struct Box` (cells.cuh) over the whole volume.
     pub fn whole_box(&self) -> Vec<u8> {
-        let mut bytes = vec![0; 16];
-        bytes.extend(self.extents.iter().flat_map(|&n| (n as i32).to_ne_bytes()));
+        self.widened_box(0, [0; 2])
+    }
+
+    /// `struct Box` over the whole volume and so many planes more below and above along `axis`.
+    pub fn widened_box(&self, axis: usize, more: [usize; 2]) -> Vec<u8> {
+        let (mut low, mut high) = ([0; 4], self.extents.map(|n| n as i32));
+        low[axis] -= more[0] as i32;
+        high[axis] += more[1] as i32;
+        let mut bytes: Vec<u8> = low.iter().chain(&high).flat_map(|n| n.to_ne_bytes()).collect();
         bytes.extend(self.strides[..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));
         bytes
     }

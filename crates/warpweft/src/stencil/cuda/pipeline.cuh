@@ -23,7 +23,8 @@ namespace ww::stencil {
 // Along z, y, x.
 struct Trip {
   int extent[3], hold_low[3], hold_high[3];
-  i64 z, y;  // strides
+  int chunk;  // planes that a block marches through
+  i64 z, y;   // strides
 };
 // What the kernel of a shape is told of its trip.
 template <class S>
@@ -284,8 +285,8 @@ WW_FN void pipeline_chunk(const T* in, T* out, const typename TripType<S>::type&
   Pipeline<S> p{trip, shared_memory};
   p.x = tile_x + lane * S::vx;
   const int y = G::flat ? 0 : tile_y + warp * S::vy;
-  p.first = chunk * S::chunk;
-  p.end = lower(p.first + S::chunk, trip.extent[0]);
+  p.first = chunk * trip.chunk;
+  p.end = lower(p.first + trip.chunk, trip.extent[0]);
   p.held = p.inner_row = p.inner_word = 0;
   for (int i = 0; i < S::vy; i++) {
     const int r = warp * S::vy + i;

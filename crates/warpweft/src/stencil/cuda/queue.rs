@@ -125,7 +125,7 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
         let high: [i32; 3] = std::array::from_fn(|d| fixed(d, 1).map_or(far, |()| extents[d]));
         let mut trip: Vec<u8> =
             [extents, low, high].as_flattened().iter().flat_map(|n| n.to_ne_bytes()).collect();
-        trip.resize(trip.len().next_multiple_of(8), 0);
+        trip.extend((self.policy.chunk as i32).to_ne_bytes());
         trip.extend(layout.strides[1..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));
         let [more, edges] = cut.map_or([None, None], |both| both.map(Some));
         trip.extend(more.unwrap_or_default());

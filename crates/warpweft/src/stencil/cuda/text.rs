@@ -17,6 +17,7 @@ const PLANES: &str = include_str!("planes.cuh");
 const PIPELINE: &str = include_str!("pipeline.cuh");
 const EDGES: &str = include_str!("multi/edges.cuh");
 const TRIPS: &str = include_str!("multi/trips.cuh");
+const WORDS: &str = include_str!("multi/words.cuh");
 
 /// How a stage uses a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +67,8 @@ pub(super) struct StepText {
     pub stages: Vec<StageShape>,
     /// The kernel `ww_trip` of several steps a launch, if the policy asks for it.
     pub trip: Option<TripShape>,
+    /// The kernel `ww_words` that exchanges planes in words, where it does.
+    pub words: Option<StageShape>,
     /// Warps of a block of single steps.
     pub warps: u32,
 }
@@ -135,35 +138,38 @@ fn single(policy: &CudaPolicy) -> CudaPolicy {
     CudaPolicy { kernel: CudaKernel::Direct, cells, warps: 8, min_blocks: 2, ..*policy }
 }
 
+/// How kernels exchange planes with neighbour devices by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// Not at all.
+    None,
+    /// By flags, in two or three dimensions: stages by Direct or March (edges.cuh), or trips
+    /// (trips.cuh), beside which stages do not.
+    Flags,
+    /// In words, in two or three dimensions (words.cuh): the one stage, by Direct, in a kernel
+    /// beside the one that does not, so many steps between exchanges.
+    Words(u32),
+}
+
 /// Writes the text of a step of `stencil`. `strided` lets blocks take several tiles along z.
 pub(super) fn step_text<S: Fields, const D: usize>(
     stencil: &Stencil<S, D>,
     policy: &CudaPolicy,
     strided: bool,
 ) -> StepText {
-    text_of(stencil, policy, strided, false)
+    cut_step_text(stencil, policy, strided, Cut::None)
 }
 
-/// As [`step_text`], for kernels that exchange planes with neighbour devices by themselves: Direct or
-/// March in two or three dimensions (edges.cuh), or trips (trips.cuh), beside which single steps do
-/// not.
-pub(super) fn edged_step_text<S: Fields, const D: usize>(
+/// As [`step_text`], with kernels for slabs of a volume.
+pub(super) fn cut_step_text<S: Fields, const D: usize>(
     stencil: &Stencil<S, D>,
     policy: &CudaPolicy,
     strided: bool,
-) -> StepText {
-    text_of(stencil, policy, strided, true)
-}
-
-fn text_of<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
-    policy: &CudaPolicy,
-    strided: bool,
-    edged: bool,
+    cut: Cut,
 ) -> StepText {
     let piped = (policy.kernel == CudaKernel::Pipeline).then_some(policy);
-    let edged_trips = edged && piped.is_some();
-    let edged = edged && piped.is_none();
+    let edged_trips = cut == Cut::Flags && piped.is_some();
+    let edged = cut == Cut::Flags && piped.is_none();
     let policy = &single(policy).reduced::<D>();
     let mut unit = Unit::new();
     let names: Vec<String> = stencil.stages.iter().map(|stage| stage.cuda(&mut unit)).collect();
@@ -176,23 +182,22 @@ fn text_of<S: Fields, const D: usize>(
         CudaKernel::Pipeline => &[PIPELINE],
     };
     source.extend(skeleton.iter().copied());
-    if edged || edged_trips {
+    if cut != Cut::None {
         source.push_str(EDGES);
     }
     let mut stages = Vec::new();
     for (number, (stage, functor)) in stencil.stages.iter().zip(&names).enumerate() {
         let mut glue = Glue::<S, D>::new(&**stage, number, policy, strided);
         if edged {
-            glue.edged = true;
+            glue.cut = cut;
             glue.columns = super::multi::columns(stencil, policy);
-            glue.shape.sent =
-                stage.writes().iter().copied().filter(|&f| stencil.crosses_cut(f)).collect();
+            glue.shape.sent = sent(stencil, &**stage);
         }
         // Writing to a string can't fail.
         let _ = glue.write(&mut source, functor);
         stages.push(glue.shape);
     }
-    let mut trip = None;
+    let (mut trip, mut words) = (None, None);
     if let (Some(policy), [stage]) = (piped, &stencil.stages[..]) {
         trip = TripShape::of(policy, D, S::FIELDS[0].kind.size());
         source.push_str(PIPELINE);
@@ -203,14 +208,30 @@ fn text_of<S: Fields, const D: usize>(
         let shared = trip.map_or(0, |trip| trip.shared);
         let _ = write_trip(&mut source, &**stage, &names[0], policy, shared, columns);
     }
+    if let (Cut::Words(depth), [stage]) = (cut, &stencil.stages[..]) {
+        source.push_str(WORDS);
+        let mut glue = Glue::<S, D>::new(&**stage, stencil.stages.len(), policy, strided);
+        glue.cut = cut;
+        glue.near = super::multi::near(stencil, depth);
+        glue.shape.sent = sent(stencil, &**stage);
+        glue.shape.kernel = "ww_words".into();
+        let _ = glue.write(&mut source, &names[0]);
+        words = Some(glue.shape);
+    }
     // Each skeleton may stand alone, but the pragma means nothing in a main file.
     StepText {
         source: source.replace("#pragma once\n", ""),
         unit,
         stages,
         trip,
+        words,
         warps: policy.warps,
     }
+}
+
+/// The fields that `stage` writes and somebody reads across a cut.
+fn sent<S: Fields, const D: usize>(stencil: &Stencil<S, D>, stage: &dyn Stage<S, D>) -> Vec<usize> {
+    stage.writes().iter().copied().filter(|&f| stencil.crosses_cut(f)).collect()
 }
 
 struct Glue<'a, S: Fields, const D: usize> {
@@ -218,9 +239,11 @@ struct Glue<'a, S: Fields, const D: usize> {
     number: usize,
     policy: &'a CudaPolicy,
     strided: bool,
-    edged: bool,
+    cut: Cut,
     /// Columns of tiles around its own that a tile at a cut waits for.
     columns: [usize; 2],
+    /// Cells along x, y and z beyond its own that a tile takes from ghost planes in words.
+    near: [usize; 3],
     reach: Vec<Reach>,
     shape: StageShape,
 }
@@ -240,7 +263,8 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
         };
         let kernel = format!("ww_stage{number}");
         let shape = StageShape { kernel, roles, ringed, shared, sent: Vec::new() };
-        Self { stage, number, policy, strided, edged: false, columns: [0; 2], reach, shape }
+        let (cut, columns, near) = (Cut::None, [0; 2], [0; 3]);
+        Self { stage, number, policy, strided, cut, columns, near, reach, shape }
     }
 
     fn write(&self, text: &mut String, functor: &str) -> std::fmt::Result {
@@ -279,13 +303,15 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
             text.push_str("const int4 origin, ");
         }
         let mut peers = Vec::new();
-        for &f in &self.shape.sent {
+        for &f in self.shape.sent.iter().filter(|_| self.cut == Cut::Flags) {
             let scalar = type_of::<S>(f);
             write!(text, "{scalar}* __restrict__ low{f}, {scalar}* __restrict__ high{f}, ")?;
             peers.push(format!("{{low{f}, high{f}}}"));
         }
-        if self.edged {
-            text.push_str("const __grid_constant__ ww::stencil::Edges edges, ");
+        match self.cut {
+            Cut::None => {}
+            Cut::Flags => text.push_str("const __grid_constant__ ww::stencil::Edges edges, "),
+            Cut::Words(_) => text.push_str("const __grid_constant__ ww::stencil::Words words, "),
         }
         text.push_str("const ww::stencil::Box box");
         if self.stage.parameters_size() > 0 {
@@ -295,8 +321,12 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
         if self.stage.parameters_size() == 0 {
             writeln!(text, "  const {functor} element{{}};")?;
         }
-        if self.edged {
-            return self.write_edged(text, &shape, &pairs.join(", "), &peers.join(", "));
+        match self.cut {
+            Cut::None => {}
+            Cut::Flags => {
+                return self.write_edged(text, &shape, &pairs.join(", "), &peers.join(", "));
+            }
+            Cut::Words(_) => return self.write_words(text, &shape, &pairs.join(", ")),
         }
         writeln!(text, "  const ww::stencil::Pointers<{shape}> fields{{{}}};", pairs.join(", "))?;
         if self.policy.kernel == CudaKernel::Planes {
@@ -347,6 +377,18 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
         )
     }
 
+    /// The body of a kernel whose tiles at a cut exchange words.
+    fn write_words(&self, text: &mut String, shape: &str, pairs: &str) -> std::fmt::Result {
+        let f = self.shape.sent.first().copied().unwrap_or(0);
+        let scalar = type_of::<S>(f);
+        writeln!(text, "  const ww::stencil::Pointers<{shape}> fields{{{pairs}}};")?;
+        writeln!(text, "  const ww::stencil::WordPointers<{shape}> worded{{{{{pairs}}}}};")?;
+        writeln!(
+            text,
+            "  ww::stencil::words_direct<{shape}>(fields, worded, const_cast<{scalar}*>(in{f}), box, words, element);\n}}"
+        )
+    }
+
     fn write_shape(&self, text: &mut String, shape: &str) -> std::fmt::Result {
         let fields = 0..S::FIELDS.len();
         let list = |keep: &dyn Fn(usize) -> bool| {
@@ -369,6 +411,10 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
         writeln!(text, "  using Sent = {};", list(&|f| self.shape.sent.contains(&f)))?;
         let [reach_x, reach_y] = self.columns;
         writeln!(text, "  static constexpr int reach_x = {reach_x}, reach_y = {reach_y};")?;
+        let [x, y, z] = self.near;
+        writeln!(text, "  static constexpr int near_x = {x}, near_y = {y}, near_z = {z};")?;
+        let field = self.shape.sent.first().copied().unwrap_or(0);
+        writeln!(text, "  static constexpr int sent_field = {field};")?;
         writeln!(text, "  static constexpr int dims = {D}, vx = {vx}, vy = {vy}, vz = {vz};")?;
         writeln!(
             text,
@@ -435,7 +481,7 @@ fn write_trip<S: Fields, const D: usize>(
     };
     let [reach_x, reach_y] = columns.unwrap_or_default();
     let [vx, vy, _] = policy.cells;
-    let CudaPolicy { warps, min_blocks, chunk, prefetch, temporal_depth, .. } = *policy;
+    let CudaPolicy { warps, min_blocks, prefetch, temporal_depth, .. } = *policy;
     let (parameter, local) = match stage.parameters_size() {
         0 => (String::new(), format!("  const {functor} element{{}};\n")),
         _ => (format!(", const {functor} element"), String::new()),
@@ -447,7 +493,7 @@ fn write_trip<S: Fields, const D: usize>(
   using Type = ww::stencil::pick<F, {scalar}>;
   using Writes = ww::stencil::indices<0>;
   static constexpr int dims = {D}, vx = {vx}, vy = {vy}, warps = {warps}, depth = {temporal_depth};
-  static constexpr int chunk = {chunk}, prefetch = {prefetch}, trip_bytes = {shared};
+  static constexpr int prefetch = {prefetch}, trip_bytes = {shared};
   static constexpr int reach_x = {reach_x}, reach_y = {reach_y};
 }};
 extern \"C\" __global__ void __launch_bounds__({threads}, {min_blocks}) ww_trip(const {scalar}* __restrict__ in, {scalar}* __restrict__ out, {trip} trip{edges}{parameter}) {{

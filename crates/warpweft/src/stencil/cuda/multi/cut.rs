@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::policy::{Exchange, MultiCudaPolicy};
 use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::stencil::cuda::layout::Layout;
@@ -55,12 +56,12 @@ pub(super) fn slabs(
 }
 
 /// How deep the ghost zones at a cut are, `[below, above]`: as far as one stage reads, or all the
-/// steps of a trip.
+/// steps between exchanges.
 pub(super) fn reach<S: Fields, const D: usize>(
     stencil: &Stencil<S, D>,
-    policy: &CudaPolicy,
+    policy: &MultiCudaPolicy,
 ) -> [usize; 2] {
-    stencil.radius()[0].map(|cells| cells * policy.temporal_depth.max(1) as usize)
+    stencil.radius()[0].map(|cells| cells * policy.steps_a_turn() as usize)
 }
 
 /// Whether slab `part` of `parts` has a neighbour below and above it.
@@ -79,14 +80,17 @@ pub(super) fn shared<S: Fields, const D: usize>(
 /// As [`layout_of`].
 pub(super) fn layout<S: Fields, const D: usize>(
     stencil: &Stencil<S, D>,
-    policy: &CudaPolicy,
+    policy: &MultiCudaPolicy,
     extents: [usize; D],
     planes: &Range<usize>,
     [part, parts]: [usize; 2],
 ) -> Result<Layout> {
     let mut of_slab = extents;
     of_slab[0] = planes.len();
-    let mut layout = layout_of(stencil, of_slab, policy)?;
+    let mut layout = match policy.exchange {
+        Exchange::Words => Layout::of(stencil, of_slab, policy.steps_a_turn() as usize, [0; 2])?,
+        _ => layout_of(stencil, of_slab, &policy.cuda)?,
+    };
     layout.shared[slowest::<D>()] = shared(stencil, part, parts);
     Ok(layout)
 }

@@ -129,76 +129,81 @@ WW_FN bool wait_for(const Edges& edges, int side, int own_y, ww_word done, int t
 
 // Layers are ranked (lowest edge, highest edge, interior), as most are, or in order, because every one
 // is at an edge.
-WW_FN int layer_of(const Edges& edges, int rank, int layers) {
-  const int first = edges.layers[0], last = edges.layers[1];
+WW_FN int layer_of(const int (&edge)[2], int rank, int layers) {
+  const int first = edge[0], last = edge[1];
   if (first + last >= layers || rank < first) return rank;
   return rank < first + last ? layers - last + (rank - first) : rank - last;
 }
 
-// A block's tile: its layer, its place along y, whether it is at the cut below and above; and what it
-// counts, if it is.
+// A block's tile: its layer and the rank of that in launch order, its place along y and its number in the
+// layer, and whether it is at the cut below and above.
 struct Turn {
-  int layers, layer, y;
+  int layers, layer, rank, y, columns, column;
   bool at[2];
-  int columns, column;  // tiles of a layer, and which of them this is
-  ww_word* mine;
-  ww_word done;
   WW_FN bool edge() const { return at[0] || at[1]; }
 };
 
-WW_FN Turn turn_of(const Edges& edges) {
-#if __CUDA_ARCH__ >= 900
-  // Launched early: what the launch before wrote is there after the wait. From then on the next launch
-  // may take the place of blocks that end, since every block of this one is resident or done.
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
+// `at_cut` layers at the cuts come first; `groups` of tiles along y share the grid's third axis.
+WW_FN Turn turn_of(const int (&at_cut)[2], int groups) {
   Turn turn;
-  const int layers = turn.layers = int(gridDim.z) / edges.groups;
+  const int layers = turn.layers = int(gridDim.z) / groups;
   int rank = blockIdx.z, group = 0;
-  if (edges.groups > 1) {
-    const int edge = lower(edges.layers[0] + edges.layers[1], layers), inner = rank - edge * edges.groups;
+  if (groups > 1) {
+    const int edge = lower(at_cut[0] + at_cut[1], layers), inner = rank - edge * groups;
     if (inner < 0) {
-      group = rank % edges.groups;
-      rank /= edges.groups;
+      group = rank % groups;
+      rank /= groups;
     } else {
       group = inner / (layers - edge);
       rank = edge + inner % (layers - edge);
     }
   }
-  turn.layer = layer_of(edges, rank, layers);
+  turn.rank = rank;
+  turn.layer = layer_of(at_cut, rank, layers);
   turn.y = group * int(gridDim.y) + int(blockIdx.y);
-  turn.at[0] = turn.layer < edges.layers[0];
-  turn.at[1] = turn.layer >= layers - edges.layers[1];
-  turn.columns = gridDim.x * gridDim.y * edges.groups;
+  turn.at[0] = turn.layer < at_cut[0];
+  turn.at[1] = turn.layer >= layers - at_cut[1];
+  turn.columns = gridDim.x * gridDim.y * groups;
   turn.column = turn.y * gridDim.x + blockIdx.x;
-  turn.mine = edges.mine + (rank * turn.columns + turn.column);
-  turn.done = 0;
   return turn;
 }
 
+// Launched early: what the launch before wrote is there after this. From then on the next launch may
+// take the place of blocks that end, since every block of this one is resident or done.
+WW_FN void take_turn() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+// What a tile at a cut counts: its launches before this one.
+struct Count {
+  ww_word* at;
+  ww_word done;
+};
+
 // Waits for the neighbours' tiles. False: the whole block should end. For tiles at a cut only.
 template <class S>
-WW_FN bool begin(const Edges& edges, Turn& turn) {
+WW_FN bool begin(const Edges& edges, Turn& turn, Count& count) {
   const int thread = threadIdx.y * 32 + threadIdx.x;
-  turn.done = *turn.mine;
+  count.at = edges.mine + (turn.rank * turn.columns + turn.column);
+  count.done = *count.at;
   bool ok = true;
-  if (turn.at[0]) ok = wait_for<S>(edges, 0, turn.y, turn.done, thread);
-  if (turn.at[1] && ok) ok = wait_for<S>(edges, 1, turn.y, turn.done, thread);
+  if (turn.at[0]) ok = wait_for<S>(edges, 0, turn.y, count.done, thread);
+  if (turn.at[1] && ok) ok = wait_for<S>(edges, 1, turn.y, count.done, thread);
   if (!__syncthreads_and(ok)) return false;
   asm volatile("" : "+r"(turn.layer)::"memory");
   return true;
 }
 
 // Says that the tile is done and its planes are with the neighbours.
-WW_FN void end(const Edges& edges, const Turn& turn) {
+WW_FN void end(const Edges& edges, const Turn& turn, const Count& count) {
   __syncthreads();
   if (threadIdx.y * 32 + threadIdx.x > 0) return;
-  const ww_word done = turn.done + 1;
-  *turn.mine = done;
-  if (turn.at[0]) {
-    ww_store_release_sys(edges.to[0] + turn.layer * turn.columns + turn.column, done);
-  }
+  const ww_word done = count.done + 1;
+  *count.at = done;
+  if (turn.at[0]) ww_store_release_sys(edges.to[0] + turn.layer * turn.columns + turn.column, done);
   if (turn.at[1]) {
     const int layer = turn.layer - (turn.layers - edges.layers[1]);
     ww_store_release_sys(edges.to[1] + layer * turn.columns + turn.column, done);
@@ -208,12 +213,14 @@ WW_FN void end(const Edges& edges, const Turn& turn) {
 // Runs `interior` or `edge` for the block's tile, given its layer and its place along y.
 template <class S, class Interior, class Edge>
 WW_FN void by_layer(const Edges& edges, const Interior& interior, const Edge& edge) {
-  Turn turn = turn_of(edges);
+  take_turn();
+  Turn turn = turn_of(edges.layers, edges.groups);
+  Count count;
   if (!turn.edge()) {
     interior(turn.layer, turn.y);
-  } else if (begin<S>(edges, turn)) {
+  } else if (begin<S>(edges, turn, count)) {
     edge(turn.layer, turn.y);
-    end(edges, turn);
+    end(edges, turn, count);
   }
 }
 

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use super::policy::Layers;
-use crate::cuda::{Buffer, Stream, Watchdog};
+use crate::cuda::{Buffer, Device, Stream, Stuck, Watchdog};
 use crate::error::{Error, Result};
 
 /// How long a tile waits for its neighbour before it gives up. Long, because what a tile waits for
 /// includes the other slab's host thread: on a host that swaps or has more threads than cores that
 /// may stand still for seconds without anything being wrong. Only failures pay for it.
-const TIMEOUT: Duration = Duration::from_secs(20);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
 /// Words of a line of the L2 cache: what different devices write lies in different lines.
-const LINE: usize = 32;
+pub(super) const LINE: usize = 32;
 
 /// One slab's counters and flags.
 #[derive(Debug)]
@@ -76,23 +76,30 @@ impl Flags {
 
     /// What a tile of slab `part` reported, if one waited too long for a tile of a neighbour.
     pub fn check(&self, part: usize, neighbours: [usize; 2]) -> Result<()> {
-        let Some(stuck) = self.dog.stuck() else { return Ok(()) };
-        let side = stuck.other as usize % 2;
-        Err(Error::Device {
-            stage: "exchanging planes between GPUs".into(),
-            device: self.words.device().label().into(),
-            what: format!(
-                "block {} of slab {part} waited {} s for launch {} of tile {} of slab {}, which has \
-                 done {}",
-                stuck.block,
-                TIMEOUT.as_secs(),
-                stuck.wanted,
-                stuck.flag,
-                neighbours[side],
-                stuck.seen
-            ),
-            remedy: "look at `nvidia-smi` for a GPU that is gone or busy, or exchange by copies"
-                .into(),
-        })
+        let Some(report) = self.dog.stuck() else { return Ok(()) };
+        let what = format!("launch {} of tile {}", report.wanted, report.flag);
+        let other = neighbours[report.other as usize % 2];
+        Err(stuck(self.words.device(), part, &report, &what, other))
+    }
+}
+
+/// The error of a tile of slab `part` that waited too long for `what` of slab `other`.
+pub(super) fn stuck(
+    device: &Device,
+    part: usize,
+    report: &Stuck,
+    what: &str,
+    other: usize,
+) -> Error {
+    Error::Device {
+        stage: "exchanging planes between GPUs".into(),
+        device: device.label().into(),
+        what: format!(
+            "block {} of slab {part} waited {} s for {what} of slab {other}, which has done {}",
+            report.block,
+            TIMEOUT.as_secs(),
+            report.seen
+        ),
+        remedy: "look at `nvidia-smi` for a GPU that is gone or busy, or exchange by copies".into(),
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! A volume is cut into slabs across its slowest axis (`cut`), one a GPU, each padded as on a single
 //! one. What a stage needs of a neighbour's planes travels either by the kernels themselves
-//! (`edges.cuh`, [`Exchange::Flags`]), with no host in the loop, or by copies between launches. Not
-//! here: several hosts, ghost zones deeper than one stage (`distribute`), and what a single GPU does.
+//! ([`Exchange::Flags`], [`Exchange::Words`]), with no host in the loop, or by copies between
+//! launches; before every stage, or every trip of several steps. Not here: several hosts
+//! (`distribute`), and what a single GPU does.
 
 mod cut;
 mod edges;
@@ -13,8 +14,9 @@ mod policy;
 mod protocol;
 mod slab;
 mod sweeps;
+mod words;
 
 pub use list::GpuList;
 pub use policy::{Exchange, MultiCudaPolicy};
-pub(super) use policy::{columns, trip_columns};
+pub(super) use policy::{columns, near, trip_columns};
 pub use sweeps::{MultiCudaSweeps, compile_check};

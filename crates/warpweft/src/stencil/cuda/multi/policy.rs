@@ -7,7 +7,7 @@ use crate::cuda::Device;
 use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::stencil::cuda::layout::{Layout, axes};
-use crate::stencil::cuda::text::{TripShape, grid, trip_grid};
+use crate::stencil::cuda::text::{Role, TripShape, grid, role_of, trip_grid};
 use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Stencil};
 
 /// Blocks along the grid's third axis at most.
@@ -20,6 +20,10 @@ pub enum Exchange {
     /// By the devices themselves: edge tiles store into the neighbour's memory and set flags that
     /// its next launch waits for. Needs direct access between neighbours.
     Flags,
+    /// Likewise, but every four bytes travel in one word with the number of the exchange, which the
+    /// neighbour polls: no flag and no fence, for twice the bytes. For one stage by
+    /// [`CudaKernel::Direct`] that writes one scalar of four or eight bytes.
+    Words,
     /// By copies between launches, through the host where there is no direct access.
     Copies,
 }
@@ -33,9 +37,31 @@ pub struct MultiCudaPolicy {
     pub exchange: Exchange,
     /// Whether a launch may start while the one before it ends, where devices can do that.
     pub early: bool,
+    /// Steps between exchanges in words, for which ghost zones are as deep; 1 otherwise, where trips
+    /// have [`CudaPolicy::temporal_depth`].
+    #[serde(default = "one")]
+    pub depth: u32,
+}
+
+fn one() -> u32 {
+    1
 }
 
 impl MultiCudaPolicy {
+    /// This kernel, exchanging planes like this, every step or trip.
+    pub const fn new(cuda: CudaPolicy, exchange: Exchange) -> Self {
+        Self { cuda, exchange, early: true, depth: 1 }
+    }
+
+    /// Steps from one exchange to the next.
+    pub fn steps_a_turn(&self) -> u32 {
+        match (self.exchange, self.cuda.kernel) {
+            (Exchange::Words, _) => self.depth.max(1),
+            (_, CudaKernel::Pipeline) => self.cuda.temporal_depth.max(1),
+            _ => 1,
+        }
+    }
+
     /// The policy to start from for `devices`: flags wherever they are possible.
     ///
     /// # Errors
@@ -52,7 +78,7 @@ impl MultiCudaPolicy {
         for device in devices {
             capability = capability.min(device.capability()?);
         }
-        let policy = |cuda| Self { cuda, exchange: Exchange::Flags, early: true };
+        let policy = |cuda| Self::new(cuda, Exchange::Flags);
         let cuda = CudaPolicy::default_for(stencil, largest, capability).reduced::<D>();
         if policy(cuda).check_flags(stencil, extents, devices).is_ok() {
             return Ok(policy(cuda));
@@ -74,7 +100,7 @@ impl MultiCudaPolicy {
         Ok(Self { exchange: Exchange::Copies, ..policy(cuda) })
     }
 
-    /// Whether the exchange by flags can do this.
+    /// Whether the exchange by flags or in words can do this.
     ///
     /// # Errors
     /// The reason why not, and [`Exchange::Copies`] as the remedy.
@@ -84,8 +110,10 @@ impl MultiCudaPolicy {
         extents: [usize; D],
         devices: &[Device],
     ) -> Result<()> {
+        let words = self.exchange == Exchange::Words;
+        let how = if words { "words" } else { "flags" };
         let refuse = |why: String| {
-            Err(Error::spec(format!("exchange by flags {why}"), "exchange by copies instead"))
+            Err(Error::spec(format!("exchange by {how} {why}"), "exchange by copies instead"))
         };
         if !(2..=3).contains(&D) {
             return refuse(format!("in {D} dimensions"));
@@ -96,14 +124,17 @@ impl MultiCudaPolicy {
         let parts = devices.len();
         // Trips are of stars, and bring corners with the planes.
         let trips = self.cuda.kernel == CudaKernel::Pipeline;
+        if words && let Some(why) = self.no_words(stencil) {
+            return refuse(why);
+        }
         if parts > 1 && !trips && reads_corners(stencil) {
             return refuse(
                 "of a footprint that reads across a cut and a copied boundary at once".into(),
             );
         }
-        for (part, planes) in self.slabs(stencil, extents, parts)?.iter().enumerate() {
-            let layout = cut::layout(stencil, &self.cuda, extents, planes, [part, parts])?;
-            let shaped = Self { cuda: self.cuda.shaped::<D>()?, ..*self };
+        let shaped = Self { cuda: self.cuda.shaped::<D>()?, ..*self };
+        for (part, planes) in shaped.slabs(stencil, extents, parts)?.iter().enumerate() {
+            let layout = cut::layout(stencil, &shaped, extents, planes, [part, parts])?;
             let size = S::FIELDS[0].kind.size();
             let trip = if trips { TripShape::of(&shaped.cuda, D, size) } else { None };
             let blocks = shaped.flagged_grid::<D>(&layout, trip.as_ref());
@@ -119,6 +150,34 @@ impl MultiCudaPolicy {
             }
         }
         Ok(())
+    }
+
+    /// Why planes can't be exchanged in words, if they can't.
+    fn no_words<S: Fields, const D: usize>(&self, stencil: &Stencil<S, D>) -> Option<String> {
+        let [stage] = &stencil.stages[..] else { return Some("of several stages".into()) };
+        if self.cuda.kernel != CudaKernel::Direct {
+            return Some(format!("by the kernel {:?}", self.cuda.kernel));
+        }
+        if !(1..=16).contains(&self.depth) {
+            return Some(format!("every {} steps, of 1 to 16", self.depth));
+        }
+        let sent: Vec<_> = stage.writes().iter().filter(|&&f| stencil.crosses_cut(f)).collect();
+        let [&f] = sent[..] else { return Some(format!("of {} fields", sent.len())) };
+        let size = S::FIELDS[f].kind.size();
+        if role_of(&**stage, f) != Role::Doubled || !matches!(size, 4 | 8) {
+            return Some(format!("of a field of {size} bytes that is read only at the cell"));
+        }
+        let [below, above] = stencil.radius()[0];
+        if below != above {
+            return Some(format!(
+                "of a footprint that reads {below} planes below and {above} above"
+            ));
+        }
+        // Ghost planes are advanced without renewing their own ghosts.
+        let held = |face: &Boundary| matches!(face, Boundary::Dirichlet(_));
+        let faces = &stencil.boundaries.0[1..];
+        (self.depth > 1 && !faces.as_flattened().iter().all(held))
+            .then(|| "every few steps between faces that are not Dirichlet".into())
     }
 
     /// Blocks along the grid's three axes for one stage over all of `layout`.
@@ -146,7 +205,7 @@ impl MultiCudaPolicy {
         parts: usize,
     ) -> Result<Vec<std::ops::Range<usize>>> {
         let shaped = self.cuda.shaped::<D>()?;
-        let [below, above] = cut::reach(stencil, &shaped);
+        let [below, above] = cut::reach(stencil, self);
         cut::slabs(extents[0], parts, cut::tile_depth::<D>(&shaped), below.max(above))
     }
 }
@@ -181,6 +240,20 @@ pub(in crate::stencil::cuda) fn columns<S: Fields, const D: usize>(
         _ => (32 * vx, vy * warps),
     };
     [widest(x).div_ceil(tile_x), widest(y).div_ceil(tile_y)]
+}
+
+/// Cells along x, y and z beyond its own that a tile reads of ghost planes, where ghost zones serve
+/// `depth` steps: across the cut alone, or also while advancing ghost planes.
+pub(in crate::stencil::cuda) fn near<S: Fields, const D: usize>(
+    stencil: &Stencil<S, D>,
+    depth: u32,
+) -> [usize; 3] {
+    let [_, z, y, x] = axes::<D>();
+    [x, y, z].map(|axis| {
+        let taps = stencil.stages.iter().flat_map(|stage| stage.taps());
+        let taps = taps.filter(|tap| depth > 1 || tap.offset[0] != 0);
+        axis.and_then(|d| taps.map(|tap| tap.offset[d].unsigned_abs()).max()).unwrap_or(0)
+    })
 }
 
 /// The same for trips, whose tiles read as deep into the columns beside as they have steps. A last

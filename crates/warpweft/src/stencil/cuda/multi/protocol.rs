@@ -1,6 +1,6 @@
-//! The protocol of edges.cuh, checked exhaustively: every order in which the tiles of a few slabs can
-//! take their steps, on devices that hold few blocks at once. No tile may read a ghost plane of
-//! another launch than the one before, and no order may end with a tile that waits.
+//! The protocols of edges.cuh and words.cuh, checked exhaustively: every order in which the tiles of a
+//! few slabs can take their steps, on devices that hold few blocks at once. No tile may read a ghost
+//! plane of another launch than the one before, and no order may end with a tile that waits.
 
 use std::collections::HashSet;
 
@@ -11,6 +11,9 @@ enum Kept {
     InTurn(usize),
     /// One array; odd launches read it, even ones write it in place.
     InPlace,
+    /// In words: the first launch of every trip reads a landing zone, the last one writes it, with so
+    /// many slots in turn. The tag, not a flag, says what is there.
+    Landed { slots: usize, depth: u8 },
 }
 
 #[derive(Clone, Debug)]
@@ -107,13 +110,23 @@ impl Model {
         match self.kept {
             Kept::InTurn(arrays) => Some(((launch as usize - 1) % arrays, launch - 1)),
             Kept::InPlace => (launch % 2 == 1).then_some((0, launch - 1)),
+            Kept::Landed { slots, depth } => {
+                let trip = (launch - 1) / depth;
+                let first = (launch - 1) % depth == 0 && trip > 0;
+                first.then_some((trip as usize % slots, trip))
+            }
         }
     }
 
-    fn writes(&self, launch: u8) -> Option<usize> {
+    /// The array that launch `launch` writes and the version it leaves there, if it writes.
+    fn writes(&self, launch: u8) -> Option<(usize, u8)> {
         match self.kept {
-            Kept::InTurn(arrays) => Some(launch as usize % arrays),
-            Kept::InPlace => launch.is_multiple_of(2).then_some(0),
+            Kept::InTurn(arrays) => Some((launch as usize % arrays, launch)),
+            Kept::InPlace => launch.is_multiple_of(2).then_some((0, launch)),
+            Kept::Landed { slots, depth } => {
+                let trip = launch / depth;
+                launch.is_multiple_of(depth).then_some((trip as usize % slots, trip))
+            }
         }
     }
 
@@ -147,7 +160,15 @@ impl Model {
         match tiles[tile] {
             WAITING => {
                 let flags = &state.flags[slab][side];
-                let ready = self.around(column).all(|c| flags[c] + self.lag >= launch);
+                let mut around = self.around(column);
+                let ready = match (self.kept, self.reads(launch)) {
+                    // What is not the word waited for is taken for none.
+                    (Kept::Landed { .. }, Some((slot, trip))) => {
+                        around.all(|c| state.ghosts[slab][side][slot][c] == trip)
+                    }
+                    (Kept::Landed { .. }, None) => true,
+                    _ => around.all(|c| flags[c] + self.lag >= launch),
+                };
                 *to = READING;
                 return ready.then_some(Ok(next));
             }
@@ -157,16 +178,18 @@ impl Model {
             TELLING => *to = DONE,
             _ => return None,
         }
-        if tiles[tile] <= STORING
+        // Words are taken out before anything is stored; arrays are read until then.
+        let until = if matches!(self.kept, Kept::Landed { .. }) { READING } else { STORING };
+        if tiles[tile] <= until
             && let Some(fault) = check()
         {
             return Some(Err(fault));
         }
         let other = self.neighbour(slab, side)?;
         if tiles[tile] == STORING
-            && let Some(array) = self.writes(launch)
+            && let Some((array, version)) = self.writes(launch)
         {
-            next.ghosts[other][1 - side][array][column] = launch;
+            next.ghosts[other][1 - side][array][column] = version;
         }
         if tiles[tile] == TELLING {
             next.flags[other][1 - side][column] = launch;
@@ -248,6 +271,24 @@ fn a_wrong_protocol_is_found_out() {
     assert!(matches!(single.check(), Err(Fault::Wrong { .. })));
     let never = Model { lag: 0, ..model(2, false) };
     assert_eq!(never.check(), Err(Fault::Stuck));
+}
+
+#[test]
+fn words_are_read_before_they_are_overwritten() {
+    let landed = |slots, depth| Kept::Landed { slots, depth };
+    for (slabs, ring) in [(2, false), (2, true), (3, false)] {
+        for slots in [1, 3] {
+            for (depth, launches) in [(1, 4), (2, 6)] {
+                let kept = landed(2, depth);
+                let states = Model { kept, slots, launches, ..model(slabs, ring) }.check().unwrap();
+                assert!(states > 50, "{states} states are not all");
+            }
+        }
+    }
+    let beside = Model { kept: landed(2, 1), columns: 2, reach: 1, launches: 3, ..model(2, false) };
+    assert!(beside.check().is_ok());
+    // With one slot the words of a trip meet tiles that still wait for those of the trip before.
+    assert!(Model { kept: landed(1, 1), ..model(2, false) }.check().is_err());
 }
 
 #[test]

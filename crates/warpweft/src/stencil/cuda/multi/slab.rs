@@ -5,17 +5,18 @@ use std::ops::Range;
 use super::cut::{self, slowest};
 use super::edges::Flags;
 use super::policy::{Exchange, Layers, MultiCudaPolicy, around};
+use super::words::{Landing, WordLaunch};
 use crate::cuda::{
     Args, Buffer, Cubin, Device, Event, Extents, Global, Graph, Launch, Module, Rows, Stream,
 };
-use crate::element::Fields;
+use crate::element::{Fields, MAX_FIELDS};
 use crate::error::{Error, Result};
 use crate::grid::Volume;
 use crate::stencil::cuda::arrays::Arrays;
 use crate::stencil::cuda::layout::Layout;
 use crate::stencil::cuda::queue::{Queue, Queued, element_argument};
 use crate::stencil::cuda::residual::Change;
-use crate::stencil::cuda::text::{Role, StepText, trip_grid};
+use crate::stencil::cuda::text::{Role, StageShape, StepText, trip_grid};
 use crate::stencil::{Residual, Stencil};
 
 /// Turns (steps or trips) of a captured graph: even, so that it ends in the arrays it began in. The
@@ -72,10 +73,11 @@ pub(super) struct Slab {
     tools: Module,
     fault: Option<Global>,
     pub flags: Option<Flags>,
+    pub landing: Option<Landing>,
     /// The stages of a step from either state.
     pub steps: [Vec<StageLaunch>; 2],
     /// A trip of several steps from either state, where the policy has such.
-    pub trips: Option<[StageLaunch; 2]>,
+    pub trips: Option<[Vec<StageLaunch>; 2]>,
     /// By state, then by length.
     graphs: [[Option<Graph>; 2]; 2],
     marks: Vec<Event>,
@@ -95,7 +97,7 @@ impl Slab {
     ) -> Result<Self> {
         let Problem { stencil, extents, policy, text, slabs, .. } = problem;
         let planes = slabs[part].clone();
-        let layout = cut::layout(stencil, &policy.cuda, *extents, &planes, [part, slabs.len()])?;
+        let layout = cut::layout(stencil, policy, *extents, &planes, [part, slabs.len()])?;
         let (module, tools) = (Module::load(device, step)?, Module::load(device, tools)?);
         let fault = match text.unit.site_of(1) {
             Some(_) => Some(module.global("ww_fault")?),
@@ -114,6 +116,18 @@ impl Slab {
             let grid = policy.flagged_grid::<D>(&layout, text.trip.as_ref());
             Flags::new(&stream, layers(part), senders, grid, around)
         });
+        let landing = text.words.as_ref().map(|shape| {
+            let deep = cut::reach(stencil, policy);
+            let neighbours = problem.neighbours(part);
+            let deep = [0, 1].map(|side| neighbours[side].map_or(0, |_| deep[side]));
+            let size = shape.sent.first().map_or(4, |&f| S::FIELDS[f].kind.size());
+            let words = layout.strides[slowest::<D>()] * size / 4;
+            let [gx, gy, gz] = policy.grid::<D>(&layout);
+            let Layers { all, edge } = Self::layers(problem, part);
+            // With the ghost planes that a first launch advances there may be a layer more a side.
+            let tiles = (edge[0] + edge[1] + 2) * gx * gy * (gz / all.max(1)).max(1);
+            Landing::new(&stream, deep, words, tiles)
+        });
         let arrays = Arrays::new(stencil, layout, &stream)?;
         let slab = Self {
             planes,
@@ -123,6 +137,7 @@ impl Slab {
             tools,
             fault,
             flags: flags.transpose()?,
+            landing: landing.transpose()?,
             steps: [Vec::new(), Vec::new()],
             trips: None,
             graphs: Default::default(),
@@ -137,7 +152,7 @@ impl Slab {
 
     /// Layers of tiles of slab `part`.
     pub fn layers<S: Fields, const D: usize>(problem: &Problem<S, D>, part: usize) -> Layers {
-        let [below, above] = cut::reach(&problem.stencil, &problem.policy.cuda);
+        let [below, above] = cut::reach(&problem.stencil, &problem.policy);
         let shared = cut::shared(&problem.stencil, part, problem.slabs.len());
         let tile = cut::tile_depth::<D>(&problem.policy.cuda);
         Layers::of(problem.slabs[part].len(), tile, below.max(above), shared)
@@ -225,7 +240,7 @@ impl Slab {
         problem: &Problem<S, D>,
         neighbours: [Option<&Slab>; 2],
     ) -> [Option<usize>; 2] {
-        let [below, above] = cut::reach(&problem.stencil, &problem.policy.cuda);
+        let [below, above] = cut::reach(&problem.stencil, &problem.policy);
         // The neighbour below reads as far above itself as anybody does. Where there is no
         // neighbour nothing is sent, also not by a tile that reaches from cut to boundary.
         [neighbours[0].map(|_| above), neighbours[1].map(|_| self.planes.len() - below)]
@@ -251,7 +266,10 @@ impl Slab {
         problem: &Problem<S, D>,
         neighbours: [Option<&Slab>; 2],
         state: usize,
-    ) -> Result<Option<StageLaunch>> {
+    ) -> Result<Option<Vec<StageLaunch>>> {
+        if let (Some(landing), Some(shape)) = (&self.landing, &problem.text.words) {
+            return self.wire_words(problem, neighbours, state, landing, shape).map(Some);
+        }
         let Some(shape) = &problem.text.trip else { return Ok(None) };
         let kernel = self.module.kernel("ww_trip")?;
         kernel.allow_shared(shape.shared as u32)?;
@@ -264,7 +282,66 @@ impl Slab {
         let mut queued = queued.into_iter();
         let Some(mut stage) = queued.next() else { return Ok(None) };
         stage.launch.early = flagged && self.early(problem)?;
-        Ok(Some(StageLaunch { stage, ghosts: queued.next(), sent: vec![(0, 1 - state)] }))
+        Ok(Some(vec![StageLaunch { stage, ghosts: queued.next(), sent: vec![(0, 1 - state)] }]))
+    }
+
+    /// Prepares the launches of a trip from `state` that exchanges planes in words: a step each.
+    fn wire_words<S: Fields, const D: usize>(
+        &self,
+        problem: &Problem<S, D>,
+        neighbours: [Option<&Slab>; 2],
+        state: usize,
+        landing: &Landing,
+        shape: &StageShape,
+    ) -> Result<Vec<StageLaunch>> {
+        let Problem { stencil, policy, text, .. } = problem;
+        let stage = &*stencil.stages[0];
+        let kernel = self.module.kernel(&shape.kernel)?;
+        let theirs = neighbours.map(|slab| slab.and_then(|slab| slab.landing.as_ref()));
+        let early = self.early(problem)?;
+        let radius = stencil.radius()[0];
+        let shared = self.arrays.layout.shared[self.axis];
+        let [below, above] = cut::reach(stencil, policy);
+        let depth = policy.steps_a_turn() as usize;
+        let mut queued = Vec::new();
+        for n in 0..depth {
+            let mut args = Args::new();
+            let now = (state + n) % 2;
+            for (f, role) in shape.roles.iter().enumerate() {
+                let array = self.arrays.current(f, now);
+                match role {
+                    Role::Unused => {}
+                    Role::Read | Role::InPlace => _ = args.value(self.cell(f, array)),
+                    Role::Doubled => {
+                        args.value(self.cell(f, array));
+                        args.value(self.cell(f, 1 - array));
+                    }
+                }
+            }
+            // Ghost planes are advanced as far as the launches after this one need them.
+            let more =
+                [0, 1].map(|side| if shared[side] { radius[side] * (depth - 1 - n) } else { 0 });
+            let mut widened = self.arrays.layout;
+            widened.extents[self.axis] += more[0] + more[1];
+            let grid = policy.grid::<D>(&widened);
+            let tile = cut::tile_depth::<D>(&policy.cuda);
+            let layers = Layers::of(widened.extents[self.axis], tile, below.max(above), shared);
+            let groups = (grid[2] / layers.all.max(1)).max(1);
+            let launch = WordLaunch { first: n == 0, last: n + 1 == depth, layers, groups };
+            args.blob(&landing.argument(theirs, self.planes.len(), launch)?, 8);
+            args.blob(&self.arrays.layout.widened_box(self.axis, more), 8);
+            element_argument(&mut args, stage);
+            let grid = grid.map(|blocks| blocks as u32);
+            let mut launch = Launch::new(grid, [32, text.warps, 1]);
+            launch.early = early;
+            let crossing = shape.sent.iter().map(|&f| (f, 1 - self.arrays.current(f, now)));
+            queued.push(StageLaunch {
+                stage: Queued { kernel: kernel.clone(), launch, args },
+                ghosts: self.queue(problem).renew(stage.writes(), &[1 - now; MAX_FIELDS])?,
+                sent: crossing.collect(),
+            });
+        }
+        Ok(queued)
     }
 
     /// What `struct CutTrip` has beside `struct Trip`, for a trip into `array`.
@@ -365,15 +442,16 @@ impl Slab {
 
     /// The launches of one turn from `state`: a trip, where the policy has such, or a step.
     fn turn(&self, state: usize) -> &[StageLaunch] {
-        self.trips.as_ref().map_or(&self.steps[state], |trips| std::slice::from_ref(&trips[state]))
+        &self.trips.as_ref().unwrap_or(&self.steps)[state]
     }
 
-    /// Captures the graphs that [`Slab::run`] needs for `turns` turns from `state`.
-    pub fn prepare(&mut self, turns: u64, state: usize) -> Result<()> {
+    /// Captures the graphs that [`Slab::run`] needs for `turns` turns from `state`, each of which
+    /// changes the state `flips` times.
+    pub fn prepare(&mut self, turns: u64, state: usize, flips: usize) -> Result<()> {
         for (n, (graphs, _)) in split(turns).into_iter().enumerate() {
             if graphs > 0 && self.graphs[state][n].is_none() {
                 let turns = 0..GRAPH_TURNS[n] as usize;
-                let mut queued = turns.flat_map(|n| self.turn((state + n) % 2));
+                let mut queued = turns.flat_map(|n| self.turn((state + n * flips) % 2));
                 let graph =
                     self.stream.capture(|_| queued.try_for_each(|queued| self.stage(queued)))?;
                 self.graphs[state][n] = Some(graph);
@@ -383,7 +461,7 @@ impl Slab {
     }
 
     /// Queues `turns` turns from `state`, by prepared graphs as far as they go.
-    pub fn run(&mut self, turns: u64, state: usize) -> Result<()> {
+    pub fn run(&mut self, turns: u64, state: usize, flips: usize) -> Result<()> {
         let mut left = turns;
         let mut marked = 0;
         for (n, (graphs, rest)) in split(turns).into_iter().enumerate() {
@@ -400,7 +478,7 @@ impl Slab {
             left = rest;
         }
         (0..left as usize)
-            .flat_map(|n| self.turn((state + n) % 2))
+            .flat_map(|n| self.turn((state + n * flips) % 2))
             .try_for_each(|queued| self.stage(queued))
     }
 
@@ -434,9 +512,9 @@ impl Slab {
         (start as usize * size, self.pitch() * count * size)
     }
 
-    /// Every field in use and its current array in state 0.
-    pub fn used(&self) -> Vec<(usize, usize)> {
-        self.arrays.fields().map(|f| (f, 0)).collect()
+    /// Every field in use and its current array in `state`.
+    pub fn used(&self, state: usize) -> Vec<(usize, usize)> {
+        self.arrays.fields().map(|f| (f, self.arrays.current(f, state))).collect()
     }
 
     /// Whether a step leaves the state before it in the other array of field `f`.
@@ -543,7 +621,9 @@ impl Slab {
         let stages = problem.text.stages.iter();
         let stages = stages.map(|shape| (&*shape.kernel, problem.text.warps, shape.shared));
         let trips = trip.map(|trip| ("ww_trip", problem.policy.cuda.warps, trip.shared));
-        for (name, warps, shared) in stages.chain(trips) {
+        let words = problem.text.words.as_ref();
+        let words = words.map(|shape| (&*shape.kernel, problem.text.warps, 0));
+        for (name, warps, shared) in stages.chain(trips).chain(words) {
             let kernel = self.module.kernel(name)?;
             if shared > 0 {
                 kernel.allow_shared(shared as u32)?;
@@ -561,7 +641,8 @@ impl Slab {
     ) -> Result<[u32; 2]> {
         let mut most = [0; 2];
         let stages = problem.text.stages.iter().map(|shape| &*shape.kernel);
-        for name in stages.chain(problem.text.trip.map(|_| "ww_trip")) {
+        let words = problem.text.words.as_ref().map(|shape| &*shape.kernel);
+        for name in stages.chain(problem.text.trip.map(|_| "ww_trip")).chain(words) {
             let attributes = self.module.kernel(name)?.attributes();
             most = [most[0].max(attributes.registers), most[1].max(attributes.local_bytes)];
         }

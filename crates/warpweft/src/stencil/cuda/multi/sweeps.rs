@@ -8,7 +8,7 @@ use crate::element::Fields;
 use crate::error::{Error, Result, no_thread};
 use crate::grid::Volume;
 use crate::stencil::cuda::sweeps::tools_text;
-use crate::stencil::cuda::text::{edged_step_text, step_text};
+use crate::stencil::cuda::text::{Cut, cut_step_text};
 use crate::stencil::{Region, Residual, Stencil, Sweep, SweepExecutor};
 
 /// Runs sweeps over a copy of a volume that is cut into slabs across its slowest axis, one a GPU.
@@ -48,17 +48,13 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
         }
         let policy = MultiCudaPolicy { cuda: policy.cuda.shaped::<D>()?, ..*policy };
         let slabs = policy.slabs(stencil, extents, devices.len())?;
-        let flags = policy.exchange == Exchange::Flags;
-        if flags {
+        let copies = policy.exchange == Exchange::Copies;
+        if !copies {
             policy.check_flags(stencil, extents, devices)?;
         }
-        let layout = cut::layout(stencil, &policy.cuda, extents, &slabs[0], [0, slabs.len()])?;
+        let layout = cut::layout(stencil, &policy, extents, &slabs[0], [0, slabs.len()])?;
         let strided = policy.grid::<D>(&layout)[2] > 65_535;
-        let text = if flags {
-            edged_step_text(stencil, &policy.cuda, strided)
-        } else {
-            step_text(stencil, &policy.cuda, strided)
-        };
+        let text = cut_step_text(stencil, &policy.cuda, strided, cut_of(&policy));
         let problem = Problem { stencil: stencil.clone(), extents, policy, text, slabs };
         open_links(&problem, devices)?;
         let mut compiled: Vec<(String, [Cubin; 2])> = Vec::new();
@@ -98,10 +94,10 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
                 sweeps.slabs[part].trips = Some([even, odd]);
             }
         }
-        if !flags || sweeps.problem.text.trip.is_some() {
+        if copies || sweeps.problem.policy.steps_a_turn() > 1 {
             // The ghosts of ghost planes, beyond faces of other axes.
             sweeps.mark_stages()?;
-            sweeps.exchange(&sweeps.slabs[0].used())?;
+            sweeps.exchange(&sweeps.slabs[0].used(0))?;
         }
         // Nothing of a slab may be stored to by a neighbour before it is all there.
         sweeps.slabs.iter().try_for_each(|slab| slab.stream.synchronize())?;
@@ -138,7 +134,7 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
 
     /// Slabs that share a device must leave room on it while their edge tiles wait for one another.
     fn check_residency(&self) -> Result<()> {
-        if self.problem.policy.exchange != Exchange::Flags {
+        if self.problem.policy.exchange == Exchange::Copies {
             return Ok(());
         }
         for (part, slab) in self.slabs.iter().enumerate() {
@@ -171,20 +167,27 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
         for (part, slab) in self.slabs.iter().enumerate() {
             let neighbours = self.problem.neighbours(part).map(|slab| slab.unwrap_or(part));
             slab.flags.as_ref().map_or(Ok(()), |flags| flags.check(part, neighbours))?;
+            slab.landing.as_ref().map_or(Ok(()), |landing| landing.check(part, neighbours))?;
         }
         Ok(())
     }
 
-    /// Queues steps or trips that exchange planes by flags, and by copies the steps that make no
-    /// trip; the state they end in.
-    fn run_by_flags(&mut self, steps: u64) -> Result<usize> {
-        let Some(_) = self.problem.text.trip else { return self.run_flagged(steps) };
-        let depth = u64::from(self.problem.policy.cuda.temporal_depth.max(1));
-        self.state = self.run_flagged(steps / depth)?;
+    /// Queues turns in which the devices exchange planes themselves, and by copies the steps that
+    /// make no turn; the state they end in.
+    fn run_by_devices(&mut self, steps: u64) -> Result<usize> {
+        let depth = u64::from(self.problem.policy.steps_a_turn());
+        self.state = self.run_turns(steps / depth)?;
         if !steps.is_multiple_of(depth) {
             // Copies and flags know nothing of one another.
             self.meet()?;
+            if self.problem.text.words.is_some() {
+                // Words go to ghost planes when a trip begins, and none did.
+                self.exchange(&self.slabs[0].used(self.state))?;
+            }
             self.state = self.run_by_copies(steps % depth)?;
+            for slab in &self.slabs {
+                slab.landing.as_ref().map_or(Ok(()), |landing| landing.reset(&slab.stream))?;
+            }
             self.meet()?;
         }
         Ok(self.state)
@@ -203,19 +206,22 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
 
     /// Queues all turns on every device at once, a thread a device: a device's queue may be full
     /// until its neighbours' launches are queued too. The state they end in.
-    fn run_flagged(&mut self, turns: u64) -> Result<usize> {
+    fn run_turns(&mut self, turns: u64) -> Result<usize> {
         let state = self.state;
-        let end = (state + (turns % 2) as usize) % 2;
+        // A pipelined trip goes from one array to the other, however many steps it has.
+        let trips = self.problem.text.trip.is_some();
+        let flips = if trips { 1 } else { self.problem.policy.steps_a_turn() as usize };
+        let end = (state + (turns % 2) as usize * flips) % 2;
         // Before anything runs: preparing a graph may wait for a device.
-        self.slabs.iter_mut().try_for_each(|slab| slab.prepare(turns, state))?;
+        self.slabs.iter_mut().try_for_each(|slab| slab.prepare(turns, state, flips))?;
         if let [slab] = self.slabs.as_mut_slice() {
-            return slab.run(turns, state).map(|()| end);
+            return slab.run(turns, state, flips).map(|()| end);
         }
         std::thread::scope(|scope| {
             // Slabs whose thread is refused leave the others waiting until their time is up.
             let spawn = |slab| {
                 let named = std::thread::Builder::new().name("launches".into());
-                named.spawn_scoped(scope, move || Slab::run(slab, turns, state))
+                named.spawn_scoped(scope, move || Slab::run(slab, turns, state, flips))
             };
             let running: Vec<_> = self.slabs.iter_mut().map(spawn).collect();
             let mut outcome = Ok(());
@@ -238,8 +244,9 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
         let mut state = self.state;
         let depth = self.problem.policy.cuda.temporal_depth.max(1) as u64;
         let mut left = steps;
-        while left >= depth && self.slabs.iter().all(|slab| slab.trips.is_some()) {
-            self.stage(|slab| slab.trips.as_ref().map(|trips| &trips[state]))?;
+        let trips = self.problem.policy.exchange == Exchange::Copies;
+        while trips && left >= depth && self.slabs.iter().all(|slab| slab.trips.is_some()) {
+            self.stage(|slab| slab.trips.as_ref()?[state].first())?;
             state = 1 - state;
             left -= depth;
         }
@@ -303,6 +310,15 @@ fn open_links<S: Fields, const D: usize>(
     Ok(())
 }
 
+/// How kernels of this policy exchange planes by themselves.
+fn cut_of(policy: &MultiCudaPolicy) -> Cut {
+    match policy.exchange {
+        Exchange::Flags => Cut::Flags,
+        Exchange::Words => Cut::Words(policy.depth),
+        Exchange::Copies => Cut::None,
+    }
+}
+
 /// The step's kernels, and those that every stencil shares.
 fn compile_for<S: Fields, const D: usize>(
     problem: &Problem<S, D>,
@@ -326,10 +342,7 @@ pub fn compile_check<S: Fields, const D: usize>(
     arch: &str,
 ) -> Result<Cubin> {
     let cuda = policy.cuda.shaped::<D>()?;
-    let text = match policy.exchange {
-        Exchange::Flags => edged_step_text(stencil, &cuda, false),
-        Exchange::Copies => step_text(stencil, &cuda, false),
-    };
+    let text = cut_step_text(stencil, &cuda, false, cut_of(policy));
     let options = Options { contract: cuda.contraction, ..Options::default() };
     compile(&text.source, "a stencil", arch, &options)
 }
@@ -349,8 +362,8 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for MultiCudaSweeps<S, D> {
             self.slabs.iter_mut().try_for_each(|slab| slab.keep(problem, state))?;
         }
         self.state = match self.problem.policy.exchange {
-            Exchange::Flags => self.run_by_flags(sweep.steps)?,
             Exchange::Copies => self.run_by_copies(sweep.steps)?,
+            _ => self.run_by_devices(sweep.steps)?,
         };
         Ok(())
     }

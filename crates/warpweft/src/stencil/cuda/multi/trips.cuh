@@ -44,7 +44,7 @@ WW_FN void pass_images(T* out, const CutTrip& trip, int chunk) {
   const int y1 = G::flat ? 1 : lower(y0 + G::inner_y, trip.extent[1]);
   const bool near_x = x0 < S::depth || x1 > trip.extent[2] - S::depth;
   const bool near_y = y0 < S::depth || y1 > trip.extent[1] - S::depth;
-  const int first = chunk * S::chunk, end = lower(first + S::chunk, trip.extent[0]);
+  const int first = chunk * trip.chunk, end = lower(first + trip.chunk, trip.extent[0]);
   if (!(near_x && (trip.around & 1)) && !(near_y && (trip.around & 2))) return;
   if (!G::flat) __syncthreads();
   __syncwarp();
@@ -78,12 +78,14 @@ WW_FN void pass_images(T* out, const CutTrip& trip, int chunk) {
 // The block's tiles of a trip.
 template <class S, class T, class E>
 WW_FN void cut_pipeline(const T* in, T* out, const CutTrip& trip, const Edges& edges, const E& element) {
-  Turn turn = turn_of(edges);
-  if (turn.edge() && !begin<S>(edges, turn)) return;
+  take_turn();
+  Turn turn = turn_of(edges.layers, edges.groups);
+  Count count;
+  if (turn.edge() && !begin<S>(edges, turn, count)) return;
   pipeline_chunk<Edged<S>>(in, out, trip, element, turn.layer);
   if (!turn.edge()) return;
   pass_images<S>(out, trip, turn.layer);
-  end(edges, turn);
+  end(edges, turn, count);
 }
 
 }  // namespace ww::stencil
