@@ -112,7 +112,7 @@ impl Model {
             Kept::InPlace => (launch % 2 == 1).then_some((0, launch - 1)),
             Kept::Landed { slots, depth } => {
                 let trip = (launch - 1) / depth;
-                let first = (launch - 1) % depth == 0 && trip > 0;
+                let first = (launch - 1).is_multiple_of(depth) && trip > 0;
                 first.then_some((trip as usize % slots, trip))
             }
         }
