@@ -1,8 +1,8 @@
-"""Scores and ends of Smith-Waterman by parasail, an independent program, for tests of `align`.
+"""Scores and ends of alignments by parasail, an independent program, for tests of `align`.
 
     python3 -m pip install parasail && python3 bench/peers/align_parasail.py
 
-prints the table in crates/warpweft-apps/tests/align.rs. The sequences come from splitmix64, as in
+prints the tables in crates/warpweft-apps/tests/parasail/mod.rs. The sequences come from splitmix64, as in
 `warpweft::wavefront::conformance::Inputs`. parasail charges open + extend * (k - 1) for a gap of k
 letters, so a linear gap of g is open = extend = g. Only the 32-bit routines are used: 16 bits wrap.
 Of these the scan form: with open = extend the striped form of version 1.3.4 scores the random pair
@@ -54,34 +54,56 @@ def mutated(seed, text):
     return "".join(out)
 
 
-def first_best(a, b, matrix, gap):
+def first_best(a, b, matrix, open, extend):
     """Least row, then column, of the greatest score: from the whole table."""
     # The table is a view into the result, which must stay alive.
-    result = parasail.sw_table_scan_32(a, b, gap, gap, matrix)
+    result = parasail.sw_table_scan_32(a, b, -open, -extend, matrix)
     table = result.score_table
     best = table.max()
     row, column = divmod(int(table.argmax()), table.shape[1])
     return int(best), row + 1, column + 1
 
 
+def pairs():
+    for kind in ("random", "mutated"):
+        for length in (60, 1000, 20_000):
+            a = random_letters(length, length)
+            b = random_letters(length + 1, length) if kind == "random" else mutated(7, a)
+            yield kind, length, a, b
+
+
+def local(match, mismatch, open, extend):
+    matrix = parasail.matrix_create("ACGT", match, mismatch)
+    for kind, length, a, b in pairs():
+        start = time.perf_counter()
+        score = parasail.sw_scan_32(a, b, -open, -extend, matrix).score
+        rate = len(a) * len(b) / (time.perf_counter() - start) / 1e9
+        ends = "None"
+        if length <= 1000:
+            best, row, column = first_best(a, b, matrix, open, extend)
+            assert best == score
+            ends = f"Some([{row}, {column}])"
+        yield f"({match}, {mismatch}, {open}, {extend}, \"{kind}\", {length}), {score}, {ends}", rate
+
+
+def both_whole(match, mismatch, open, extend):
+    matrix = parasail.matrix_create("ACGT", match, mismatch)
+    for kind, length, a, b in pairs():
+        start = time.perf_counter()
+        score = parasail.nw_scan_32(a, b, -open, -extend, matrix).score
+        rate = len(a) * len(b) / (time.perf_counter() - start) / 1e9
+        assert score == parasail.nw_scan_64(a, b, -open, -extend, matrix).score
+        yield f"({match}, {mismatch}, {open}, {extend}, \"{kind}\", {length}), {score}", rate
+
+
 def main():
-    weights = [(2, -1, 1), (5, -4, 8), (1, -3, 2)]
-    for match, mismatch, gap in weights:
-        matrix = parasail.matrix_create("ACGT", match, mismatch)
-        for kind in ("random", "mutated"):
-            for length in (60, 1000, 20_000):
-                a = random_letters(length, length)
-                b = random_letters(length + 1, length) if kind == "random" else mutated(7, a)
-                start = time.perf_counter()
-                score = parasail.sw_scan_32(a, b, gap, gap, matrix).score
-                seconds = time.perf_counter() - start
-                ends = "None"
-                if length <= 1000:
-                    best, row, column = first_best(a, b, matrix, gap)
-                    assert best == score
-                    ends = f"Some([{row}, {column}])"
-                rate = len(a) * len(b) / seconds / 1e9
-                print(f"    ({match}, {mismatch}, {-gap}, \"{kind}\", {length}, {score}, {ends}), // {rate:.1f} GCUPS")
+    linear = [(2, -1, -1, -1), (5, -4, -8, -8), (1, -3, -2, -2)]
+    affine = [(2, -3, -5, -2), (1, -4, -6, -1), (5, -4, -12, -2)]
+    for table in (local, both_whole):
+        print(f"// {table.__name__}")
+        for weights in linear + affine:
+            for row, rate in table(*weights):
+                print(f"    ({row}), // {rate:.1f} GCUPS")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ use warpweft::wavefront::conformance::Inputs;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::{CudaExecutor, compile_check};
 use warpweft::wavefront::{CpuPolicy, CudaPolicy, Wavefront};
-use warpweft_apps::align::{Dna, Sequence, Weights, local};
+use warpweft_apps::align::{Dna, Scope, Sequence, Weights, align};
 
 fn random(seed: u64, length: usize) -> Sequence {
     let mut inputs = Inputs(seed);
@@ -93,7 +93,7 @@ fn shapes_of_the_gpu_kernel() {
             let runs = if length > 500_000 { 2 } else { 4 };
             let mut best = f64::INFINITY;
             for _ in 0..runs {
-                match local(&a, &b, Weights::default(), &mut executor) {
+                match align(&a, &b, Weights::default(), Scope::Local, &mut executor) {
                     Ok((found, report)) => {
                         assert_eq!(*answer.get_or_insert(found), found, "{policy:?}");
                         best = best.min(report.seconds);
@@ -122,7 +122,8 @@ fn one_core() {
     let policy = CpuPolicy { threads: 1, tile_rows: 1024, tile_columns: 1024 };
     let mut executor = CpuExecutor::new(&pool, policy).unwrap();
     for _ in 0..3 {
-        let (found, report) = local(&a, &b, Weights::default(), &mut executor).unwrap();
+        let (found, report) =
+            align(&a, &b, Weights::default(), Scope::Local, &mut executor).unwrap();
         println!("{found:?} {:.2} GCUPS", report.rate.value / 1e9);
     }
 }
@@ -136,7 +137,7 @@ fn once(length: usize, [rows, columns, chunk, warps, blocks]: [u32; 5]) {
     let (a, b) = (random(1, length), random(2, length));
     let policy = CudaPolicy { rows, columns, chunk, warps, blocks };
     let mut executor = CudaExecutor::new(&device, Some(policy)).unwrap();
-    let (found, report) = local(&a, &b, Weights::default(), &mut executor).unwrap();
+    let (found, report) = align(&a, &b, Weights::default(), Scope::Local, &mut executor).unwrap();
     println!("{found:?} {:.3} ms", report.seconds * 1e3);
 }
 

@@ -1,4 +1,4 @@
-//! `warpweft align`: the best local alignment of DNA sequences from FASTA files.
+//! `warpweft align`: the best alignment of DNA sequences from FASTA files.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use warpweft::wavefront::CpuPolicy;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::{Error, Result};
-use warpweft_apps::align::{Alignment, Executor, Sequence, Weights, local, plain, read};
+use warpweft_apps::align::{Alignment, Executor, Scope, Sequence, Weights, align, plain, read};
 
 use crate::arguments::{DeviceChoice, whole};
 use crate::device::target;
@@ -29,16 +29,19 @@ const CHECKED_CELLS: u64 = 100_000_000;
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
-    after_help = "Smith-Waterman with a linear gap: the score of the best local alignment, and where \
-it ends in either sequence (letters counted from 1; of equal scores the smallest query end, then \
-target end). Its start, affine gaps and global alignment are not computed.
+    after_help = "The score of the best alignment, and where it ends in either sequence (letters \
+counted from 1; of equal scores the smallest query end, then target end): local by Smith and Waterman, \
+global by Needleman and Wunsch. Its start and its path are not computed.
 
-Files are FASTA, plain or gzip; - is standard input. Ambiguous letters (N, R, ..) match nothing.
+A gap of k letters scores gap-open + gap-extend * (k - 1), as in parasail; --gap-open 5 and \
+--gap-open -5 mean the same. With equal numbers, or --gap alone, the gap is linear.
+
+Files are FASTA, plain or gzip. Ambiguous letters (N, R, ..) match nothing.
 
 Examples:
   warpweft align query.fa target.fa.gz
-  samtools fasta reads.bam | warpweft align - target.fa.gz
-  warpweft align a.fa b.fa --match 5 --mismatch -4 --gap -8 --json"
+  warpweft align a.fa b.fa --match 5 --mismatch -4 --gap -8 --json
+  warpweft align a.fa b.fa --global --match 2 --mismatch -3 --gap-open -5 --gap-extend -2"
 )]
 pub struct Align {
     /// The query sequences.
@@ -51,9 +54,21 @@ pub struct Align {
     /// Score of a pair of different letters.
     #[arg(long, value_name = "N", default_value_t = -1, allow_negative_numbers = true)]
     mismatch: i32,
-    /// Score of a letter against nothing.
+    /// Score of each letter of a gap.
     #[arg(long, value_name = "N", default_value_t = -1, allow_negative_numbers = true)]
     gap: i32,
+    /// Score of the first letter of a gap [default: that of --gap].
+    #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "gap_extend")]
+    gap_open: Option<i32>,
+    /// Score of each further letter of a gap [default: that of --gap].
+    #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "gap_open")]
+    gap_extend: Option<i32>,
+    /// Align any part of the query with any part of the target; the default.
+    #[arg(long, conflicts_with = "global")]
+    local: bool,
+    /// Align both sequences whole.
+    #[arg(long)]
+    global: bool,
     /// Where to run: cpu, gpu, gpu:N, or auto for the first GPU if there is one.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: DeviceChoice,
@@ -81,7 +96,7 @@ impl Align {
     }
 
     fn outcome(&self) -> Result<Outcome> {
-        let weights = Weights { matching: self.matching, mismatch: self.mismatch, gap: self.gap };
+        let weights = self.weights();
         weights.check()?;
         if [&self.query, &self.target].iter().all(|path| path.as_os_str() == "-") {
             let remedy = "give a file for the query or for the target";
@@ -106,6 +121,13 @@ impl Align {
         }
     }
 
+    /// Gaps cost, whatever the sign they were given with.
+    fn weights(&self) -> Weights {
+        let [open, extend] = [self.gap_open, self.gap_extend]
+            .map(|given| given.map_or(self.gap, |given| given.saturating_abs().saturating_neg()));
+        Weights { matching: self.matching, mismatch: self.mismatch, open, extend }
+    }
+
     fn align(
         &self,
         queries: &[Named],
@@ -113,14 +135,16 @@ impl Align {
         weights: Weights,
         executor: &mut dyn Executor,
     ) -> Result<Outcome> {
+        let scope = if self.global { Scope::Global } else { Scope::Local };
         let mut pairs = Vec::new();
         let mut total: Option<Report> = None;
         let mut check = Tally::default();
         let mut last = None;
         for query in queries {
             for target in targets {
-                let (found, report) = local(&query.sequence, &target.sequence, weights, executor)?;
-                check.add(&query.sequence, &target.sequence, weights, &found);
+                let (a, b) = (&query.sequence, &target.sequence);
+                let (found, report) = align(a, b, weights, scope, executor)?;
+                check.add((a, b), (weights, scope), &found);
                 pairs.push(json!({
                     "query": query.name,
                     "query_length": query.sequence.len(),
@@ -247,7 +271,12 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, query: &Sequence, target: &Sequence, weights: Weights, found: &Alignment) {
+    fn add(
+        &mut self,
+        (query, target): (&Sequence, &Sequence),
+        (weights, scope): (Weights, Scope),
+        found: &Alignment,
+    ) {
         let cells = query.len() as u64 * target.len() as u64;
         if self.cells + cells > CHECKED_CELLS {
             self.skipped += 1;
@@ -255,7 +284,7 @@ impl Tally {
         }
         self.cells += cells;
         self.checked += 1;
-        let expect = plain(query, target, weights);
+        let expect = plain(query, target, weights, scope);
         let distance = |a: usize, b: usize| a.abs_diff(b) as f64;
         let error = [
             f64::from(found.score.abs_diff(expect.score)),

@@ -41,7 +41,7 @@ enum Command {
     /// Run an application, check its answer and report.
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Run(Box<run::Run>),
-    /// Align DNA sequences: the score and the end of the best local alignment.
+    /// Align DNA sequences: the score and the end of the best alignment.
     Align(align::Align),
     /// Show what there is to run on, and with --probe what it does.
     Info(info::Info),

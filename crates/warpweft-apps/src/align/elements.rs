@@ -1,4 +1,4 @@
-//! The recurrence: plain, and in the form that the device computes fastest.
+//! The recurrences with a linear gap: plain, and in the form that the device computes fastest.
 
 use warpweft::element::Unit;
 use warpweft::wavefront::{Dependence, Earlier, WavefrontElement, wavefront};
@@ -22,15 +22,39 @@ pub fn letters(
 }
 
 fn letters_bounds(of: &letters, rows: u64, columns: u64) -> [f64; 2] {
-    let letters { matching, mismatch, below: gap, .. } = *of;
-    Weights { matching, mismatch, gap }.bounds(rows, columns)
+    Weights::linear(of.matching, of.mismatch, of.below).local_bounds(rows, columns)
 }
 
 impl letters {
-    /// With these weights.
+    /// With these weights, whose gap is linear.
     pub fn with(weights: Weights) -> Self {
-        let Weights { matching, mismatch, gap } = weights;
-        letters(matching, mismatch, gap, gap)
+        letters(weights.matching, weights.mismatch, weights.extend, weights.extend)
+    }
+}
+
+/// Needleman-Wunsch (1970) with a linear gap: the best alignment of both sequences whole.
+#[wavefront(bounds = global_letters_bounds)]
+pub fn global_letters(
+    h: Earlier<i32>,
+    #[row] a: u8,
+    #[column] b: u8,
+    matching: i32,
+    mismatch: i32,
+    below: i32,
+    right: i32,
+) -> i32 {
+    let pair = if a == b { matching } else { mismatch };
+    (h.n + below).max((h.nw + pair).max(h.w + right))
+}
+
+fn global_letters_bounds(of: &global_letters, rows: u64, columns: u64) -> [f64; 2] {
+    Weights::linear(of.matching, of.mismatch, of.below).global_bounds(rows, columns)
+}
+
+impl global_letters {
+    /// With these weights, whose gap is linear.
+    pub fn with(weights: Weights) -> Self {
+        global_letters(weights.matching, weights.mismatch, weights.extend, weights.extend)
     }
 }
 
@@ -50,7 +74,7 @@ impl Dna {
         i8::try_from(weights.matching).is_ok() && i8::try_from(weights.mismatch).is_ok()
     }
 
-    /// With these weights, for which [`Dna::can`] holds.
+    /// With these weights, for which [`Dna::can`] holds and whose gap is linear.
     pub fn new(weights: Weights) -> Self {
         Self(letters::with(weights))
     }

@@ -1,65 +1,40 @@
-//! Pairwise alignment of DNA: Smith-Waterman with a linear gap, score and end position.
+//! Pairwise alignment of DNA: local and global, with linear and affine gaps; score and end position.
 //!
-//! Smith and Waterman (1981). Affine gaps, global alignment and traceback are not here yet.
+//! Smith and Waterman (1981), Needleman and Wunsch (1970), Gotoh (1982). Traceback is not here yet.
 
 mod elements;
 mod fasta;
+mod gapped;
 mod plain;
 mod sequence;
+mod weights;
 
-pub use elements::{Dna, letters};
+pub use elements::{Dna, global_letters, letters};
 pub use fasta::{Record, read};
+pub use gapped::{Gapped, affine, global_affine};
 pub use plain::plain;
 pub use sequence::Sequence;
+pub use weights::Weights;
 
-use warpweft::error::{Error, Result};
+use warpweft::error::Result;
 use warpweft::report::Report;
-use warpweft::wavefront::{Best, Keep, Kept, Wavefront, WavefrontElement, WavefrontExecutor};
+use warpweft::wavefront::{
+    Best, Border, Keep, Kept, Wavefront, WavefrontElement, WavefrontExecutor,
+};
 
-/// What letters and gaps are worth.
+/// Which alignments compete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Weights {
-    /// Added when letters are equal.
-    pub matching: i32,
-    /// Added when they differ, or when one of them is ambiguous.
-    pub mismatch: i32,
-    /// Added for each letter against nothing.
-    pub gap: i32,
+pub enum Scope {
+    /// Of any part of the query with any part of the target.
+    Local,
+    /// Of both, whole.
+    Global,
 }
 
-impl Default for Weights {
-    fn default() -> Self {
-        Self { matching: 2, mismatch: -1, gap: -1 }
-    }
-}
-
-impl Weights {
-    /// Whether local alignment makes sense with them.
-    ///
-    /// # Errors
-    /// A match that is not rewarded, or a mismatch or gap that is.
-    pub fn check(&self) -> Result<()> {
-        let Self { matching, mismatch, gap } = *self;
-        if matching <= 0 || mismatch > 0 || gap > 0 {
-            return Err(Error::spec(
-                format!("weights match {matching}, mismatch {mismatch}, gap {gap}"),
-                "give a positive match and no positive mismatch or gap",
-            ));
-        }
-        Ok(())
-    }
-
-    /// Least and greatest number that scoring `rows` × `columns` letters can come upon.
-    fn bounds(&self, rows: u64, columns: u64) -> [f64; 2] {
-        let least = f64::from(self.mismatch) + f64::from(self.gap);
-        [least, f64::from(self.matching) * rows.min(columns) as f64]
-    }
-}
-
-/// A best local alignment: its score and where it ends.
+/// A best alignment: its score and where it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alignment {
-    /// Its score; 0 when no letters match.
+    /// Its score; 0 when it is local and no letters match.
     pub score: i32,
     /// Letters of the query up to and including its last; of equal scores the least.
     pub query_end: usize,
@@ -67,45 +42,101 @@ pub struct Alignment {
     pub target_end: usize,
 }
 
-/// An executor that runs both forms of the recurrence.
-pub trait Executor: WavefrontExecutor<Dna> + WavefrontExecutor<letters> {}
+/// An executor that runs all forms of the recurrence.
+pub trait Executor:
+    WavefrontExecutor<Dna>
+    + WavefrontExecutor<letters>
+    + WavefrontExecutor<global_letters>
+    + WavefrontExecutor<affine>
+    + WavefrontExecutor<global_affine>
+{
+}
 
-impl<X: WavefrontExecutor<Dna> + WavefrontExecutor<letters>> Executor for X {}
+impl<X> Executor for X where
+    X: WavefrontExecutor<Dna>
+        + WavefrontExecutor<letters>
+        + WavefrontExecutor<global_letters>
+        + WavefrontExecutor<affine>
+        + WavefrontExecutor<global_affine>
+{
+}
 
-/// The best local alignment of `query` and `target`.
+/// The best alignment of `query` and `target`.
 ///
 /// # Errors
 /// As [`Weights::check`]; scores beyond 32 bits; the executor's.
-pub fn local(
+pub fn align(
     query: &Sequence,
     target: &Sequence,
     weights: Weights,
+    scope: Scope,
     executor: &mut dyn Executor,
 ) -> Result<(Alignment, Report)> {
     weights.check()?;
-    // The plain four letters have a shorter inner loop on the device.
-    let (kept, report) = if target.is_plain() && Dna::can(&weights) {
-        run(Dna::new(weights), query, target, &mut |w| executor.run(w))?
-    } else {
-        run(letters::with(weights), query, target, &mut |w| executor.run(w))?
-    };
-    let best = match kept {
-        Kept::Best(Some(best)) if best.score > 0 => best,
-        _ => return Ok((Alignment { score: 0, query_end: 0, target_end: 0 }, report)),
-    };
-    let Best { score, row, column } = best;
-    Ok((Alignment { score, query_end: row + 1, target_end: column + 1 }, report))
+    let problem = Problem { query, target, scope };
+    match (scope, weights.is_linear()) {
+        // The plain four letters have a shorter inner loop on the device.
+        (Scope::Local, true) if target.is_plain() && Dna::can(&weights) => {
+            problem.run(Dna::new(weights), weights.border(scope), executor, |cell| cell)
+        }
+        (Scope::Local, true) => {
+            problem.run(letters::with(weights), weights.border(scope), executor, |cell| cell)
+        }
+        (Scope::Global, true) => {
+            problem.run(global_letters::with(weights), weights.border(scope), executor, |cell| cell)
+        }
+        (Scope::Local, false) => {
+            let border = weights.gapped_border(scope);
+            problem.run(affine::with(weights), border, executor, |cell| cell.h)
+        }
+        (Scope::Global, false) => {
+            let border = weights.gapped_border(scope);
+            problem.run(global_affine::with(weights), border, executor, |cell| cell.h)
+        }
+    }
 }
 
-type Run<'a, E> = &'a mut dyn FnMut(&Wavefront<'_, E>) -> Result<(Kept<i32>, Report)>;
+/// What is aligned.
+struct Problem<'a> {
+    query: &'a Sequence,
+    target: &'a Sequence,
+    scope: Scope,
+}
 
-fn run<E: WavefrontElement<Cell = i32, Row = u8, Column = u8, Input = ()>>(
-    element: E,
-    query: &Sequence,
-    target: &Sequence,
-    executor: Run<'_, E>,
-) -> Result<(Kept<i32>, Report)> {
-    let wavefront =
-        Wavefront::of(element).rows(query.as_rows()).columns(target.as_columns()).keep(Keep::Best);
-    executor(&wavefront)
+impl Problem<'_> {
+    fn run<E, X>(
+        &self,
+        element: E,
+        border: Border<E::Cell>,
+        executor: &mut X,
+        score: impl Fn(E::Cell) -> i32,
+    ) -> Result<(Alignment, Report)>
+    where
+        E: WavefrontElement<Row = u8, Column = u8, Input = ()>,
+        E::Cell: warpweft::wavefront::Ranked<Score = i32>,
+        X: WavefrontExecutor<E> + ?Sized,
+    {
+        let keep = match self.scope {
+            Scope::Local => Keep::Best,
+            Scope::Global => Keep::LastRow,
+        };
+        let wavefront = Wavefront::of(element)
+            .rows(self.query.as_rows())
+            .columns(self.target.as_columns())
+            .border(border)
+            .keep(keep);
+        let (kept, report) = executor.run(&wavefront)?;
+        let [query_end, target_end] = [self.query.len(), self.target.len()];
+        let alignment = match kept {
+            Kept::Best(Some(Best { score, row, column })) if score > 0 => {
+                Alignment { score, query_end: row + 1, target_end: column + 1 }
+            }
+            Kept::LastRow(row) => {
+                let score = row.last().map_or(0, |cell| score(*cell));
+                Alignment { score, query_end, target_end }
+            }
+            _ => Alignment { score: 0, query_end: 0, target_end: 0 },
+        };
+        Ok((alignment, report))
+    }
 }

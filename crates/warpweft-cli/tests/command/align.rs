@@ -20,6 +20,26 @@ fn a_pair_is_aligned_checked_and_reported() {
 }
 
 #[test]
+fn both_scopes_and_affine_gaps_score_as_by_hand() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.fa"), ">one\nACGTTTACGT\n").unwrap();
+    fs::write(folder.path().join("b.fa"), ">two\nGGACGTACGT\n").unwrap();
+    let score = |options: &str| {
+        let line = format!("align a.fa b.fa --device cpu --json {options}");
+        let said = warpweft_in(folder.path(), &line).fine();
+        let object: serde_json::Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(object["check"]["passed"], true);
+        object["result"]["pairs"][0]["score"].as_i64().unwrap()
+    };
+    // ACGTTTACGT against ACGT--ACGT: eight letters match, a gap of two.
+    assert_eq!(score("--gap -3"), 16 - 6);
+    assert_eq!(score("--gap-open -5 --gap-extend -1"), 16 - 6);
+    assert_eq!(score("--gap-open 4 --gap-extend 0"), 16 - 4);
+    // Whole: two letters more against nothing.
+    assert_eq!(score("--global --gap-open -5 --gap-extend -1 --mismatch -9"), 16 - 12);
+}
+
+#[test]
 fn what_is_wrong_with_a_file_is_said_with_its_place() {
     let folder = tempfile::tempdir().unwrap();
     for (text, says) in [

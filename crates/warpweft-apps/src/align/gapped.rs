@@ -1,0 +1,86 @@
+//! The recurrences with affine gaps: three scores a cell.
+
+use warpweft::element::Device;
+use warpweft::wavefront::{Earlier, Ranked, wavefront};
+
+use super::Weights;
+
+/// Below every score that can arise, with room for one more gap.
+pub const NONE: i32 = -(1 << 30);
+
+/// A cell of Gotoh's recurrence (1982).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Device, Ranked)]
+#[repr(C)]
+pub struct Gapped {
+    /// Best score of alignments that end here.
+    #[score]
+    pub h: i32,
+    /// Of those that end with a letter of the target against nothing.
+    pub e: i32,
+    /// Of those that end with a letter of the query against nothing.
+    pub f: i32,
+}
+
+/// Smith-Waterman with affine gaps: `open` is added for the first letter of a gap, `extend` for each
+/// further one.
+#[wavefront(bounds = affine_bounds)]
+pub fn affine(
+    before: Earlier<Gapped>,
+    #[row] a: u8,
+    #[column] b: u8,
+    matching: i32,
+    mismatch: i32,
+    open: i32,
+    extend: i32,
+) -> Gapped {
+    let pair = if a == b { matching } else { mismatch };
+    let e = (before.w.h + open).max(before.w.e + extend);
+    let f = (before.n.h + open).max(before.n.f + extend);
+    Gapped { h: f.max((before.nw.h + pair).max(e).max(0)), e, f }
+}
+
+fn affine_bounds(of: &affine, rows: u64, columns: u64) -> [f64; 2] {
+    let affine { matching, mismatch, open, extend } = *of;
+    Weights { matching, mismatch, open, extend }.local_bounds(rows, columns)
+}
+
+impl affine {
+    /// With these weights.
+    pub fn with(weights: Weights) -> Self {
+        let Weights { matching, mismatch, open, extend } = weights;
+        affine(matching, mismatch, open, extend)
+    }
+}
+
+/// Needleman-Wunsch with affine gaps: both sequences whole.
+#[wavefront(bounds = global_affine_bounds)]
+pub fn global_affine(
+    before: Earlier<Gapped>,
+    #[row] a: u8,
+    #[column] b: u8,
+    matching: i32,
+    mismatch: i32,
+    open: i32,
+    extend: i32,
+) -> Gapped {
+    let pair = if a == b { matching } else { mismatch };
+    let e = (before.w.h + open).max(before.w.e + extend);
+    let f = (before.n.h + open).max(before.n.f + extend);
+    Gapped { h: f.max((before.nw.h + pair).max(e)), e, f }
+}
+
+fn global_affine_bounds(of: &global_affine, rows: u64, columns: u64) -> [f64; 2] {
+    let global_affine { matching, mismatch, open, extend } = *of;
+    let weights = Weights { matching, mismatch, open, extend };
+    let [least, greatest] = weights.global_bounds(rows, columns);
+    // Twice as low as i32 goes is as low as NONE: scores stay above it.
+    [2.0 * least, greatest]
+}
+
+impl global_affine {
+    /// With these weights.
+    pub fn with(weights: Weights) -> Self {
+        let Weights { matching, mismatch, open, extend } = weights;
+        global_affine(matching, mismatch, open, extend)
+    }
+}

@@ -1,0 +1,105 @@
+//! What letters and gaps are worth, and what follows from that.
+
+use warpweft::error::{Error, Result};
+use warpweft::wavefront::Border;
+
+use super::Scope;
+use super::gapped::{Gapped, NONE};
+
+/// What letters and gaps are worth. A gap of k letters adds `open + extend · (k − 1)`, as in
+/// parasail: with `open = extend` the gap is linear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weights {
+    /// Added when letters are equal.
+    pub matching: i32,
+    /// Added when they differ, or when one of them is ambiguous.
+    pub mismatch: i32,
+    /// Added for the first letter of a gap.
+    pub open: i32,
+    /// Added for each further letter of a gap.
+    pub extend: i32,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self::linear(2, -1, -1)
+    }
+}
+
+impl Weights {
+    /// With a linear gap.
+    pub const fn linear(matching: i32, mismatch: i32, gap: i32) -> Self {
+        Self { matching, mismatch, open: gap, extend: gap }
+    }
+
+    /// Whether each letter of a gap costs the same.
+    pub fn is_linear(&self) -> bool {
+        self.open == self.extend
+    }
+
+    /// Whether alignment makes sense with them.
+    ///
+    /// # Errors
+    /// A match that is not rewarded, or a mismatch or gap that is; opening a gap for less than
+    /// extending one.
+    pub fn check(&self) -> Result<()> {
+        let Self { matching, mismatch, open, extend } = *self;
+        if matching <= 0 || mismatch > 0 || open > 0 || extend > 0 {
+            return Err(Error::spec(
+                format!(
+                    "weights match {matching}, mismatch {mismatch}, gap {open} and {extend} a \
+                     further letter"
+                ),
+                "give a positive match and no positive mismatch or gap",
+            ));
+        }
+        if open > extend {
+            return Err(Error::spec(
+                format!("a gap that opens with {open} and extends with {extend}"),
+                "make the first letter of a gap cost as much as a further one at least",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Least and greatest number that local alignment of `rows` × `columns` letters can come upon.
+    pub(super) fn local_bounds(&self, rows: u64, columns: u64) -> [f64; 2] {
+        let least = f64::from(self.mismatch) + f64::from(self.open) + f64::from(self.extend);
+        [least, f64::from(self.matching) * rows.min(columns) as f64]
+    }
+
+    /// The same of global alignment, one gap opened more than any needs.
+    pub(super) fn global_bounds(&self, rows: u64, columns: u64) -> [f64; 2] {
+        let gaps = f64::from(self.extend) * (rows + columns) as f64;
+        let [least, greatest] = self.local_bounds(rows, columns);
+        [3.0 * least + gaps, greatest]
+    }
+
+    /// The gap of `letters` letters, 0 for none.
+    fn gap(&self, letters: isize) -> i32 {
+        match i32::try_from(letters) {
+            Ok(letters @ 1..) => self.open.wrapping_add(self.extend.wrapping_mul(letters - 1)),
+            _ => 0,
+        }
+    }
+
+    /// What cells outside hold, of recurrences with a linear gap.
+    pub(super) fn border(self, scope: Scope) -> Border<i32> {
+        match scope {
+            Scope::Local => Border::Value(0),
+            Scope::Global => Border::function(move |i, j| self.gap(i + 1) + self.gap(j + 1)),
+        }
+    }
+
+    /// The same with affine gaps.
+    pub(super) fn gapped_border(self, scope: Scope) -> Border<Gapped> {
+        match scope {
+            Scope::Local => Border::Value(Gapped { h: 0, e: NONE, f: NONE }),
+            Scope::Global => Border::function(move |i, j| match (i, j) {
+                (-1, -1) => Gapped { h: 0, e: NONE, f: NONE },
+                (-1, j) => Gapped { h: self.gap(j + 1), e: self.gap(j + 1), f: NONE },
+                (i, _) => Gapped { h: self.gap(i + 1), e: NONE, f: self.gap(i + 1) },
+            }),
+        }
+    }
+}
