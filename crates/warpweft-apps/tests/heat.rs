@@ -81,7 +81,8 @@ fn long_runs_stay_within_what_rounding_allows() {
     for order in heat::ORDERS {
         for (error, allowed) in [
             error::<f32, 1>([64], order, Boundary::Periodic, 30_000),
-            error::<f32, 1>([300], order, Boundary::Neumann, 20_000),
+            // So slow that cells round the same way for thousands of steps.
+            error::<f32, 1>([1000], order, Boundary::Neumann, 20_000),
             error::<f32, 2>([24, 31], order, Boundary::Periodic, 4_000),
             error::<f32, 3>([9, 12, 10], order, Boundary::Mirror, 3_000),
             error::<f64, 1>([300], order, Boundary::Periodic, 20_000),

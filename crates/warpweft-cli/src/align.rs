@@ -15,7 +15,7 @@ use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::{Error, Result};
 use warpweft_apps::align::{Alignment, Executor, Scope, Sequence, Weights, align, plain, read};
 
-use crate::arguments::{DeviceChoice, whole};
+use crate::arguments::{DeviceChoice, at_least_one};
 use crate::device::target;
 use crate::output::{counted, fail};
 use crate::run::check::Check;
@@ -73,7 +73,7 @@ pub struct Align {
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: DeviceChoice,
     /// Threads on the CPU [default: one a core].
-    #[arg(long, value_name = "N", value_parser = whole::<NonZero<usize>>)]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>)]
     threads: Option<NonZero<usize>>,
     /// Print one JSON object instead of the report.
     #[arg(long)]
@@ -245,8 +245,13 @@ fn sequences(path: &Path) -> Result<Vec<Named>> {
     read(path)?
         .into_iter()
         .map(|record| {
-            let label = format!("{} of {}", record.name, path.display());
-            Ok(Named { sequence: Sequence::new(&label, &record.letters)?, name: record.name })
+            let label = &record.name;
+            // What stands in a file is the file's fault, not the command line's.
+            let sequence = Sequence::new(label, &record.letters).map_err(|error| match error {
+                Error::Spec { what, remedy } => Error::file(path, what, remedy),
+                other => other,
+            });
+            Ok(Named { sequence: sequence?, name: record.name })
         })
         .collect()
 }

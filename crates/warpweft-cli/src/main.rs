@@ -28,7 +28,7 @@ use clap::{Arg, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcomm
 
 Exit status:
   0    done, and what was checked is right
-  1    a file, a device, memory or a check failed; what could be saved is
+  1    a file, a device, memory or a check failed; what could be saved was
   2    what was asked for can't be: an option, its value, or how they go together
   130  ended by Ctrl-C; what was done until then is saved")]
 struct Cli {

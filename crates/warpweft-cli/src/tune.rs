@@ -146,7 +146,10 @@ impl Game {
             scaled(tuned.rate),
             tuned.rate / tuned.untuned,
             scaled(tuned.untuned),
-            tuned.tried,
+            match tuned.tried {
+                1 => "1 policy".to_string(),
+                tried => format!("{tried} policies"),
+            },
             tuned.refused,
         )
     }

@@ -8,7 +8,7 @@ use std::f64::consts::PI;
 
 use warpweft::stencil::Boundary;
 
-use super::rounding::{Magnitudes, Rounding};
+use super::rounding::Rounding;
 
 /// Sum of modes along one axis: `coefficient × f(k φ(x))`.
 #[derive(Clone, Debug)]
@@ -119,33 +119,12 @@ impl HotSpot {
         modes
     }
 
-    /// The magnitudes that the roundings of `steps` steps act on.
-    pub fn magnitudes(&self, steps: u64, unit: f64) -> Magnitudes {
-        let modes = self.modes();
-        let at = |step: u64| modes.iter().map(move |(a, f)| a * power(f.abs(), step));
-        // The ratio of the change to the magnitude falls from step to step: slow modes remain.
-        let stagnates = |step: u64| {
-            let change: f64 = at(step).zip(&modes).map(|(a, (_, f))| a * (1.0 - f).abs()).sum();
-            change < 8.0 * unit * at(step).sum::<f64>()
-        };
-        let (mut low, mut high) = (0, steps);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if stagnates(middle) { high = middle } else { low = middle + 1 }
-        }
-        let over = |from: u64| -> f64 {
-            at(from).zip(&modes).map(|(a, (_, f))| a * geometric(f.abs(), steps - from)).sum()
-        };
-        let squares = modes.iter().flat_map(|(a, f)| {
-            modes.iter().map(move |(b, g)| a * b * geometric((f * g).abs(), steps))
-        });
-        let largest = at(0).sum::<f64>().max(at(steps).sum());
-        Magnitudes { largest, sum: over(0), squares: squares.sum(), stagnant: over(low) }
-    }
-
     /// The error that may be found after `steps` steps.
     pub fn allowed(&self, steps: u64, rounding: &Rounding) -> f64 {
-        rounding.allowed(&self.magnitudes(steps, rounding.unit))
+        let modes = self.modes();
+        let at = |step: u64| modes.iter().map(|(a, f)| a * power(f.abs(), step)).sum::<f64>();
+        let sum = modes.iter().map(|(a, f)| a * geometric(f.abs(), steps)).sum();
+        rounding.allowed(at(0).max(at(steps)), sum)
     }
 
     /// After how many of `steps` steps a comparison tells most: after all of them, unless a

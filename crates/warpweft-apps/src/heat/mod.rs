@@ -10,7 +10,7 @@ mod rounding;
 
 pub use element::Conducts;
 pub use exact::HotSpot;
-pub use rounding::{Magnitudes, Rounding};
+pub use rounding::Rounding;
 
 use warpweft::prelude::*;
 

@@ -3,17 +3,19 @@
 use warpweft::{Error, Result};
 use warpweft_apps::heat::Conducts;
 
+use super::{number, whole};
+
 /// Order, rate, dimensions and scalar.
 #[derive(clap::Args)]
 pub struct Conduction {
     /// Order of accuracy in space: 2, 4, 6 or 8.
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, value_parser = whole::<usize>)]
     pub order: usize,
     /// Diffusion number: diffusivity times the time step over the cell size squared.
-    #[arg(long, default_value_t = 0.1)]
+    #[arg(long, default_value_t = 0.1, value_parser = number::<f64>)]
     pub rate: f64,
     /// Dimensions, 1 to 3 [default: what --size or --input has, else 3].
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<usize>)]
     pub dims: Option<usize>,
     /// Scalar: f32 or f64 [default: what --input holds, else f32].
     #[arg(long)]

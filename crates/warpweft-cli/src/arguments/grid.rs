@@ -4,7 +4,7 @@ use std::num::NonZero;
 
 use warpweft::Result;
 
-use super::{BoundaryChoice, DeviceChoice, Size, whole};
+use super::{BoundaryChoice, DeviceChoice, Size, at_least_one};
 
 /// Extents, faces and device.
 #[derive(clap::Args)]
@@ -21,7 +21,7 @@ pub struct Grid {
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     pub device: DeviceChoice,
     /// Threads on the CPU [default: one a core].
-    #[arg(long, value_name = "N", value_parser = whole::<NonZero<usize>>)]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>)]
     pub threads: Option<NonZero<usize>>,
 }
 

@@ -53,6 +53,8 @@ fn draw<T: Scalar, const D: usize>(
     let ends = look.range.map(label);
     let longest = ends.iter().map(|end| font::width(end)).max().unwrap_or(0);
     let left = if D == 1 { left.max(longest + 16) } else { left };
+    // A curve has no colour bar.
+    let right = if D == 1 { 30 } else { right };
     let mut page = Picture::filled(left + plane.width + right, top + plane.height + bottom, PAPER);
     paste(&mut page, &plane, [left, top]);
     frame(&mut page, [left, top], [plane.width, plane.height]);
@@ -206,7 +208,7 @@ mod tests {
         // The first column beside the edge is paper: nothing is cut off.
         let mut edge = page.pixels.chunks_exact(page.width).map(|row| row[0]);
         assert!(edge.all(|pixel| pixel == PAPER));
-        assert_eq!(page.width, SIDES[0] + font::width("-1.2e-300") + 16 + MARGINS[2]);
+        assert_eq!(page.width, SIDES[0] + font::width("-1.2e-300") + 16 + 30);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use warpweft::element::ScalarKind;
 use warpweft::grid::io::{Colours, middle_range};
 use warpweft::prelude::*;
-use warpweft_apps::heat::{self, Conducts, HotSpot, Magnitudes, Rounding};
+use warpweft_apps::heat::{self, Conducts, HotSpot, Rounding};
 use warpweft_apps::soup::SplitMix;
 
 use super::check::{Check, against_plain, difference, plain_steps, worse};
@@ -181,19 +181,18 @@ impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
         }
         let before: Volume<T, D> = self.initial()?;
         let amplitude = self.amplitude(before.as_slice().iter().map(|&cell| cell.to_f64()));
-        let steps = plain_steps(before.len(), done);
+        // More would allow more than a thousandth of it.
+        let steps = plain_steps(before.len(), done).min(rounding.steps_within(1e-3));
         let short = if steps == done { None } else { Some(again(steps)?) };
         let weights = heat::weights_in::<T>(order, D)?;
         let update = heat::plain_step(&weights, T::lit(rate).to_f64(), D);
-        let longest = self.extents.into_iter().max().unwrap_or(1);
-        let magnitudes = Magnitudes::steady(amplitude, steps, longest, rate);
         Ok(against_plain(
             &before,
             short.as_ref().unwrap_or(volume),
             faces,
             (order / 2, update),
             (steps, done),
-            rounding.allowed(&magnitudes),
+            rounding.allowed(amplitude, amplitude * steps as f64),
         ))
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use warpweft::{Error, Result};
 
-use crate::arguments::{Grid, PolicyChoice, UntilChoice, whole};
+use crate::arguments::{Grid, PolicyChoice, UntilChoice, at_least_one, whole};
 
 /// Grid, steps, files and report.
 #[derive(clap::Args)]
@@ -13,13 +13,13 @@ pub struct Options {
     #[command(flatten)]
     pub grid: Grid,
     /// Steps to do.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub steps: Option<u64>,
     /// Ranks of this process, each with a part of the volume and cores of its own [default: 1].
-    #[arg(long, value_name = "N", value_parser = whole::<NonZero<usize>>)]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>)]
     pub ranks: Option<NonZero<usize>>,
     /// Steps between two swaps of ghost zones of several ranks [default: searched while running].
-    #[arg(long, value_name = "R", value_parser = whole::<NonZero<usize>>)]
+    #[arg(long, value_name = "R", value_parser = at_least_one::<NonZero<usize>>)]
     pub depth: Option<NonZero<usize>>,
     /// The tunables, as --json prints them, ranks included [default: tuned ones, else by rule].
     #[arg(long, value_name = "JSON")]
@@ -37,13 +37,13 @@ pub struct Options {
     #[arg(long, value_name = "FILE.json")]
     pub trace: Option<PathBuf>,
     /// Start from noise with this seed.
-    #[arg(long, value_name = "N", conflicts_with = "input")]
+    #[arg(long, value_name = "N", conflicts_with = "input", value_parser = whole::<u64>)]
     pub seed: Option<u64>,
     /// Stop early when a step's largest change is at most this; sum:X and squares:X add over cells.
     #[arg(long, value_name = "[NORM:]X")]
     pub until: Option<UntilChoice>,
     /// Compare with --until after every so many steps only; the steps between run faster [default: 1].
-    #[arg(long, value_name = "N", requires = "until", value_parser = whole::<NonZero<u64>>)]
+    #[arg(long, value_name = "N", requires = "until", value_parser = at_least_one::<NonZero<u64>>)]
     pub check_every: Option<NonZero<u64>>,
     /// Print one JSON object instead of the report.
     #[arg(long)]

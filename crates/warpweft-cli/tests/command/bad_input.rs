@@ -35,7 +35,8 @@ fn parameters_out_of_range() {
     warpweft("run heat --size 8 --steps 1 --dtype float32").fine();
     warpweft("run heat --rate -1").fails(2, &["rate -1 at order 2", "above 0"]);
     warpweft("run heat --size -1").fails(2, &["--size", "'-1' is not an extent"]);
-    warpweft("run heat --steps -5").fails(2, &["--steps", "-5"]);
+    warpweft("run heat --steps -5").fails(2, &["--steps", "-5", "a whole number, 0 or more"]);
+    warpweft("run heat --rate warm").fails(2, &["--rate", "write a number"]);
     warpweft("run heat --threads 0").fails(2, &["--threads", "at least 1"]);
     warpweft("run heat --until -1").fails(2, &["'-1' is not a tolerance"]);
 }
@@ -123,6 +124,10 @@ fn input_files_that_are_missing_damaged_or_of_the_wrong_kind() {
     file("seven.npy", &cells);
     ran("run life --input seven.npy").fails(1, &["a cell of 7", "0 or 1"]);
 
+    ran("run life --size 6x7 --steps 1 --output c.png").fine();
+    let whole = std::fs::read(directory.path().join("c.png")).expect("just written");
+    file("cut.png", &whole[..whole.len() - 9]);
+    ran("run life --input cut.png").fails(1, &["cut.png", "whole PNG file"]);
     file("a.png", b"GIF89a");
     ran("run life --input a.png").fails(1, &["a.png", "PNG"]);
 }
