@@ -2,6 +2,7 @@
 
 mod inputs;
 mod shape;
+mod south;
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
@@ -10,6 +11,7 @@ use syn::{ItemFn, Path, Token, parse_quote};
 
 use self::inputs::{WavefrontInputs, spelled_out};
 use self::shape::{Named, Role, Shape, shape};
+use self::south::south;
 use crate::attributes;
 use crate::diag::reject;
 use crate::emit::{Cuda, Returns, clean, mark, member_name, weave};
@@ -31,6 +33,7 @@ pub fn expand(arguments: TokenStream, function: ItemFn) -> syn::Result<TokenStre
     let names: Vec<_> = std::iter::once(&shape.earlier).chain(&shape.old).collect();
     let body = spelled_out(&function.block, &shape)?;
     let mut body = unroll(&body, &names)?;
+    let south = south(&body, &shape.earlier, &shape.cell);
     number(&mut body, &names);
 
     let mut inputs = WavefrontInputs::new(&shape);
@@ -61,6 +64,7 @@ pub fn expand(arguments: TokenStream, function: ItemFn) -> syn::Result<TokenStre
             hidden,
             counts: [vectors.len(), old_vectors.len()],
             vectors: [vectors, old_vectors].map(|vectors| list(vectors)),
+            south,
             bounds,
         },
     ))
@@ -182,12 +186,14 @@ struct Item {
     hidden: [Ident; 2],
     counts: [usize; 2],
     vectors: [TokenStream; 2],
+    south: TokenStream,
     bounds: Option<Path>,
 }
 
 /// All that the attribute leaves in the function's place.
 fn item(function: &ItemFn, shape: &Shape, translation: &Translation, item: Item) -> TokenStream {
-    let Item { body, hidden: [earlier, old], counts: [count, old_count], vectors, bounds } = item;
+    let Item { body, hidden: [earlier, old], counts: [count, old_count], vectors, south, bounds } =
+        item;
     let [dependences, old_dependences] = vectors;
     let Translation { slots, shadow, text } = translation;
     let Shape { signature, cell, .. } = shape;
@@ -306,6 +312,7 @@ fn item(function: &ItemFn, shape: &Shape, translation: &Translation, item: Item)
             const NAME: &'static str = #name_text;
             const DEPENDENCES: &'static [::warpweft::wavefront::Dependence] = #dependences;
             const OLD: &'static [::warpweft::wavefront::Dependence] = #old_dependences;
+            const SOUTH: u32 = #south;
 
             #[inline(always)]
             fn cell(

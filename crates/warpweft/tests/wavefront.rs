@@ -3,10 +3,10 @@
 use warpweft::cpu::{Pool, Simd};
 use warpweft::prelude::*;
 use warpweft::wavefront::conformance::{
-    KEEPS, Outcome, conforms, local, mix, suite, suite_of, warp,
+    KEEPS, Outcome, affine_local, conforms, local, mix, suite, suite_of, warp,
 };
 use warpweft::wavefront::cpu::CpuExecutor;
-use warpweft::wavefront::{Best, CpuPolicy, Kept, WavefrontExecutor, reference};
+use warpweft::wavefront::{Best, CpuPolicy, Kept, WavefrontElement, WavefrontExecutor, reference};
 
 /// Several workers on whatever cores the test may use.
 fn pool(workers: usize) -> Pool {
@@ -128,4 +128,24 @@ fn ill_posed_problems_are_refused_with_their_values() {
     let spec = Wavefront::of(LOCAL).rows(b"AC").columns(b"AC").border(border);
     let error = reference(&spec).unwrap_err().to_string();
     assert!(error.contains("3 columns and 2 rows"), "{error}");
+}
+
+#[test]
+fn only_words_that_the_row_below_reads_are_handed_on() {
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Device, Ranked)]
+    #[repr(C)]
+    struct Wide {
+        #[score]
+        best: f32,
+        sum: f64,
+        left: f32,
+    }
+    #[wavefront]
+    fn wide(h: Earlier<Wide>, #[row] a: f32) -> Wide {
+        let sum = h.nw.sum + h.n.sum;
+        Wide { best: h.w.best.max(a), sum, left: h.w.left + 1.0 }
+    }
+    assert_eq!(wide::SOUTH, 0b1100);
+    assert_eq!(affine_local::SOUTH, 0b101);
+    assert_eq!(local::SOUTH, !0);
 }

@@ -11,15 +11,16 @@ const LOCAL: local = local { matching: 2, mismatch: -1, gap: -1 };
 const AFFINE: affine_local = affine_local { matching: 2, mismatch: -3, open: -5, extend: -1 };
 
 fn policies() -> Vec<CudaPolicy> {
-    [(1, 1, 8, 1, 1), (4, 2, 16, 4, 1), (5, 4, 16, 3, 2), (8, 4, 32, 8, 1), (3, 8, 8, 2, 4)]
-        .map(|(rows, columns, chunk, warps, blocks)| CudaPolicy {
-            rows,
-            columns,
-            chunk,
-            warps,
-            blocks,
-        })
-        .to_vec()
+    [
+        (1, 1, 8, 1, 1),
+        (4, 2, 16, 4, 1),
+        (5, 4, 16, 3, 2),
+        (8, 4, 32, 8, 1),
+        (3, 8, 8, 2, 4),
+        (2, 1, 32, 2, 1),
+    ]
+    .map(|(rows, columns, chunk, warps, blocks)| CudaPolicy { rows, columns, chunk, warps, blocks })
+    .to_vec()
 }
 
 /// Compiles the kernels of `element` for all of `keeps` × `policies` at once, into the cache.

@@ -33,6 +33,9 @@ pub unsafe trait WavefrontElement: Copy + Send + Sync + 'static {
     const DEPENDENCES: &'static [Dependence];
     /// Every vector from a cell to one whose value before this sweep it reads: itself or later ones.
     const OLD: &'static [Dependence] = &[];
+    /// Which 4-byte words of a cell the cells of the row below read, a bit each: others need not be
+    /// handed from row to row. Bits beyond the cell are ignored.
+    const SOUTH: u32 = !0;
 
     /// The cell whose row has input `a`, whose column has `b` and which has `x` itself.
     ///
@@ -68,6 +71,19 @@ pub unsafe trait WavefrontElement: Copy + Send + Sync + 'static {
     /// `h.input()`, as far as there are such. Where nothing can be computed from a row or a column
     /// alone, `row` and `column` return their argument, as those of generated elements do.
     fn cuda(unit: &mut Unit) -> String;
+}
+
+/// The words of a member of `C`, for [`WavefrontElement::SOUTH`]: from its offset and a function to it.
+#[doc(hidden)]
+pub const fn words_of<C, M>(offset: usize, _: fn(&C) -> &M) -> u32 {
+    let end = offset + size_of::<M>();
+    let mut words = 0;
+    let mut word = offset / 4;
+    while word < 32 && word * 4 < end {
+        words |= 1 << word;
+        word += 1;
+    }
+    words
 }
 
 /// An array of cells that executors fill.

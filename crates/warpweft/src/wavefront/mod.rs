@@ -23,6 +23,8 @@ mod spec;
 pub use border::{Band, Border, BorderFunction};
 pub use dependence::{Dependence, Reach, precedences, skew};
 pub use earlier::{Earlier, Old};
+#[doc(hidden)]
+pub use element::words_of;
 pub use element::{Cells, WavefrontElement};
 pub use executor::WavefrontExecutor;
 pub use frame::Frame;

@@ -18,7 +18,7 @@ use crate::wavefront::{Best, Border, CudaPolicy, Extreme, Policy, WavefrontEleme
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a run may take in all.
 const LIMIT: Duration = Duration::from_secs(24 * 3600);
-/// Bytes between two flags, as in `strip.cuh`: a sector of its own for each.
+/// Bytes between two flags, as in `layout.cuh`: a sector of its own for each.
 const FLAG_BYTES: usize = 32;
 
 /// Runs wavefronts on one GPU.
@@ -134,7 +134,9 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
             Keep::LastColumn => rows,
             Keep::Matrix => rows * columns,
         };
-        let kept = Buffer::new(&self.device, kept_cells * cell)?;
+        // The last row ends as the border of the tile-row that would come next.
+        let in_border = wavefront.keep == Keep::LastRow;
+        let kept = Buffer::new(&self.device, if in_border { 0 } else { kept_cells * cell })?;
         let record = Buffer::zeroed(stream, 8)?;
         let candidates = Buffer::zeroed(stream, warps * 24)?;
         let arguments = Arguments {
@@ -172,7 +174,8 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
 
         let begin = Instant::now();
         let mut cells = vec![E::Cell::default(); kept_cells];
-        stream.download(&kept, 0, bytes_of_mut(&mut cells))?;
+        let kept = if in_border { &border } else { &kept };
+        stream.download(kept, 0, bytes_of_mut(&mut cells))?;
         let kept = match wavefront.keep {
             Keep::Best | Keep::Least | Keep::Score => {
                 let mut found = vec![[0u64; 3]; warps];

@@ -4,7 +4,7 @@ use crate::element::Unit;
 use crate::error::{Error, Result};
 use crate::wavefront::{CudaPolicy, Wavefront, WavefrontElement};
 
-/// Columns of a ring between warps and of the ring of column inputs, as in `strip.cuh`.
+/// Columns of a ring between warps and of the ring of column inputs, as in `layout.cuh`.
 const RING: u32 = 512;
 const INPUTS: u32 = 4096;
 /// Columns between two looks for a new record.
@@ -96,10 +96,11 @@ impl CudaPolicy {
         let shape = |rows, columns, chunk, warps| Self { rows, columns, chunk, warps, blocks: 1 };
         match (words, share) {
             (1, 0..64) => shape(5, 2, 16, 4),
-            (1, 64..800) => shape(6, 2, 32, 4),
+            (1, 64..800) => shape(6, 2, 16, 4),
             (1, _) => shape(15, 4, 64, 8),
-            (2, _) => shape(4, 2, 16, 8),
-            _ => shape(3, 2, 16, 8),
+            (2 | 3, 0..800) => shape(6, 2, 16, 4),
+            (2 | 3, _) => shape(10, 4, 64, 8),
+            _ => shape(4, 2, 16, 4),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::wavefront::spec::{Keep, Wavefront};
 use crate::wavefront::{CudaPolicy, Ranked, WavefrontElement};
 
-/// The kernel's struct of arguments, as `ww_arguments` in `strip.cuh`.
+/// The kernel's struct of arguments, as `ww_arguments` in `layout.cuh`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Arguments {
@@ -36,13 +36,14 @@ pub(super) fn source<E: WavefrontElement>(
     let column = E::Column::cuda(&mut unit);
     let score = <E::Cell as Ranked>::Score::cuda(&mut unit);
     let keep = match wavefront.keep {
-        Keep::Best | Keep::Least | Keep::Score => 0,
+        Keep::Best | Keep::Least => 0,
         Keep::LastRow => 1,
         Keep::LastColumn => 2,
         Keep::Matrix => 3,
+        Keep::Score => 4,
     };
     let CudaPolicy { rows, columns, chunk, warps, blocks } = policy;
-    let bytes = size_of::<Arguments>();
+    let (bytes, south) = (size_of::<Arguments>(), E::SOUTH);
     let member = <E::Cell as Ranked>::MEMBER;
     let order = if wavefront.keep == Keep::Least { "ww_reversed" } else { "" };
     format!(
@@ -59,6 +60,7 @@ using ww_score_type = {score};
 #define WW_CHUNK {chunk}
 #define WW_WARPS {warps}
 #define WW_BLOCKS {blocks}
+#define WW_SOUTH {south}u
 #define WW_ARGUMENTS_BYTES {bytes}
 #include \"strip.cuh\"
 ",
@@ -72,6 +74,12 @@ pub(super) fn options() -> Options {
     Options {
         headers: vec![
             header("strip.cuh", include_str!("strip.cuh")),
+            header("layout.cuh", include_str!("layout.cuh")),
+            header("movers.cuh", include_str!("movers.cuh")),
+            header("walker.cuh", include_str!("walker.cuh")),
+            header("replay.cuh", include_str!("replay.cuh")),
+            header("stage.cuh", include_str!("stage.cuh")),
+            header("flags.cuh", include_str!("flags.cuh")),
             header("words.cuh", include_str!("words.cuh")),
             header("rank.cuh", include_str!("rank.cuh")),
         ],

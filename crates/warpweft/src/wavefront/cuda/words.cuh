@@ -1,12 +1,14 @@
 // Values of any size moved as machine words: shuffles, and vector loads and stores of shared memory.
 #pragma once
 
-template <class T> __device__ __forceinline__ T shuffle_up(const T& value) {
-    constexpr int WORDS = (sizeof(T) + 3) / 4;
-    unsigned words[WORDS] = {};
+// The value of the lane above, of which only the words in the bit mask WORDS are asked for.
+template <unsigned WORDS = ~0u, class T> __device__ __forceinline__ T shuffle_up(const T& value) {
+    constexpr int COUNT = (sizeof(T) + 3) / 4;
+    unsigned words[COUNT] = {};
     memcpy(words, &value, sizeof(T));
 #pragma unroll
-    for (int i = 0; i < WORDS; i++) words[i] = __shfl_up_sync(~0u, words[i], 1);
+    for (int i = 0; i < COUNT; i++)
+        words[i] = WORDS >> i & 1 ? __shfl_up_sync(~0u, words[i], 1) : 0u;
     T result;
     memcpy(&result, words, sizeof(T));
     return result;

@@ -1,0 +1,51 @@
+// Flags in shared memory: how the warps of one block wait for one another.
+#pragma once
+#include "watchdog.cuh"
+
+__device__ __forceinline__ int load_acquire_shared(const int* flag) {
+    int value;
+    asm volatile("ld.acquire.cta.shared.b32 %0, [%1];"
+                 : "=r"(value) : "r"((unsigned)__cvta_generic_to_shared(flag)) : "memory");
+    return value;
+}
+// Needs no fence: a warp's accesses to shared memory are performed in the order in which it issues
+// them, data before flag. A fence would also wait for everything else on its way: two a chunk cost
+// 600 cycles, as much as sixteen columns take.
+__device__ __forceinline__ void store_in_order_shared(int* flag, int value) {
+    asm volatile("st.relaxed.cta.shared.b32 [%0], %1;"
+                 ::"r"((unsigned)__cvta_generic_to_shared(flag)), "r"(value) : "memory");
+}
+
+// Gives up, and reports, when a wait takes too long. Flags of the block itself are numbered from
+// 1000 (ready) and 2000 (consumed) in reports.
+struct patience {
+    unsigned tries;
+    unsigned long long start;
+    __device__ __forceinline__ patience() : tries(0), start(0) {}
+    __device__ __forceinline__ bool over(const ww_watchdog& dog, ww_word other, ww_word flag,
+                                         ww_word wanted, ww_word seen) {
+        if ((++tries & 0xfff) != 0) return false;
+        const unsigned long long now = ww_nanoseconds();
+        if (start == 0) start = now;
+        if (now - start <= dog.nanoseconds) return false;
+        ww_watchdog_report(dog, other, flag, wanted, seen);
+        return true;
+    }
+};
+
+// A value that no wait is longer than. Who has given up takes every flag to say it: the kernel then
+// ends without another wait, and the host, which has the report, drops its results.
+constexpr int FAR = 0x7fffffff;
+
+// The flag's value once it is at least `wanted`, or FAR.
+template <int NAP>
+__device__ __forceinline__ int wait_shared(const int* flag, int wanted, const ww_watchdog& dog,
+                                           int number) {
+    patience patience;
+    for (;;) {
+        const int seen = load_acquire_shared(flag);
+        if (seen >= wanted) return seen;
+        if constexpr (NAP > 0) __nanosleep(NAP);
+        if (patience.over(dog, ww_block_index(), number, wanted, seen)) return FAR;
+    }
+}

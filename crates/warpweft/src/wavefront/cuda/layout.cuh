@@ -1,0 +1,79 @@
+// The strip kernel's shape, its arguments and what its blocks share.
+#pragma once
+#include "words.cuh"
+#include "rank.cuh"
+#include "flags.cuh"
+
+enum { WW_BEST = 0, WW_LAST_ROW = 1, WW_LAST_COLUMN = 2, WW_MATRIX = 3, WW_ONLY_SCORE = 4 };
+
+constexpr int K = WW_ROWS, SK = WW_COLUMNS, CHUNK = WW_CHUNK, WARPS = WW_WARPS;
+constexpr int RING = 512, INPUTS = 4096;
+constexpr int G = SK < 4 ? 4 : SK;                   // columns fetched together
+constexpr int LAG = 31 * SK;                         // columns lane 31 is behind lane 0
+constexpr int WARP_ROWS = 32 * K, BLOCK_ROWS = WARPS * WARP_ROWS;
+constexpr int FLAG_STRIDE = 8;
+static_assert(CHUNK % G == 0 && RING % CHUNK == 0 && G % SK == 0, "chunks are whole groups");
+// Columns between two looks for a new record: what a record costs is then seldom paid.
+constexpr int WINDOW = CHUNK < 128 ? 128 : CHUNK, WINDOW_CHUNKS = WINDOW / CHUNK;
+static_assert(WARPS * (LAG + 2 * CHUNK) + WINDOW + 2 * RING <= INPUTS,
+              "column inputs outlive all warps");
+
+// The words of a cell that go from lane to lane: all, where the last row passes through lanes below.
+constexpr unsigned HANDED = WW_KEEP == WW_LAST_ROW ? ~0u : WW_SOUTH;
+
+using cell_t = ww_cell;
+using row_t = typename ww_element::Row;
+using column_t = typename ww_element::Column;
+
+struct ww_arguments {
+    const ww_row_input* rows;        // [row_count]
+    const ww_column_input* columns;  // [column_count]
+    int row_count, column_count;
+    cell_t* border;                  // [column_count]; row -1 at first, if has_lines
+    const cell_t* left;              // [row_count], if has_lines
+    ww_word* flags;                  // [tile-rows * FLAG_STRIDE], zero
+    cell_t* kept;                    // last column or matrix
+    unsigned long long* record;      // greatest rank seen by any warp, zero
+    unsigned long long* candidates;  // per compute warp: rank, score's bits, row << 32 | column
+    int has_lines;
+};
+// What cells outside hold, where there are no lines of them; and the one above the first.
+struct ww_edges {
+    cell_t border, corner;
+};
+static_assert(sizeof(ww_arguments) == WW_ARGUMENTS_BYTES, "the host has the same layout");
+
+struct earlier {
+    cell_t nw, n, w;
+    template <int DI, int DJ> WW_FN const cell_t& at() const {
+        static_assert(DI >= -1 && DJ >= -1 && DI <= 0 && DJ <= 0 && DI + DJ < 0, "not a neighbour");
+        if constexpr (DI == 0) return w;
+        else if constexpr (DJ == 0) return n;
+        else return nw;
+    }
+};
+
+// Cells of a saved window: per lane its rows, the cell above-left and its last columns, all as the
+// window finds them; then the window's row above.
+constexpr int SAVED = WW_KEEP == WW_BEST ? 32 * (K + 1 + SK) + WINDOW : 1;
+
+// A kept matrix goes out by way of a tile a warp, CHUNK columns at once when the last lane has
+// them; unless the tiles are too large.
+constexpr int STAGE_BEHIND = (LAG + CHUNK - 1) / CHUNK;
+constexpr int power_of_two_from(int n) { return n <= 1 ? 1 : 2 * power_of_two_from((n + 1) / 2); }
+constexpr int STAGE_COLUMNS = power_of_two_from(CHUNK * (STAGE_BEHIND + 1));
+constexpr long long UNSTAGED_BYTES = (WARPS + 1) * RING * (int)sizeof(cell_t)
+    + (INPUTS + CHUNK) * (int)sizeof(column_t) + 1024;
+constexpr bool STAGED = WW_KEEP == WW_MATRIX
+    && WW_BLOCKS * (BLOCK_ROWS * STAGE_COLUMNS * (long long)sizeof(cell_t) + UNSTAGED_BYTES)
+        <= 227 << 10;
+constexpr int STAGE = STAGED ? WARP_ROWS * STAGE_COLUMNS : 1;
+
+struct __align__(16) shared_state {
+    cell_t rings[WARPS + 1][RING];
+    column_t inputs[INPUTS + CHUNK];  // the first CHUNK again behind the last: no wrap in a chunk
+    int ready[WARPS + 1], consumed[WARPS + 1];
+    cell_t saved[WARPS][2][SAVED];     // each warp's present window, and that of its record
+    rank_t records[WARPS], others;     // each warp's record; the greatest of the grid, lately
+    __align__(16) cell_t stage[WARPS][STAGE];
+};
