@@ -1,0 +1,254 @@
+//! A domain, its vectors and a policy turned into fronts, tiles and waits. No hardware.
+
+use super::layout::Layout;
+use super::policy::TilePolicy;
+use crate::error::{Error, Result};
+use crate::wavefront::dependence::{Dependence, Reach, precedences, skew};
+
+/// Shared memory that a block may have.
+const MAX_SHARED: usize = 227 * 1024;
+
+/// What the vectors alone decide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Columns that a row is behind the one above.
+    pub skew: usize,
+    /// Rows above that are read, at least one.
+    pub above: usize,
+    /// Columns outside that are read, before and after the domain.
+    pub sides: [usize; 2],
+    /// Rows below whose old values are read.
+    pub south: usize,
+    /// Columns to the east whose old values are read.
+    pub old_east: usize,
+    /// Columns that a row above must be ahead.
+    pub ahead: usize,
+    /// Per row above (0: the own), the farthest column east that is read of it, and whether any is.
+    pub streams: Vec<(isize, bool)>,
+    /// Cells remembered of each.
+    pub history: usize,
+    /// Fronts kept in shared memory: a power of two.
+    pub depth: usize,
+    /// Whether tiles may be square: no vector leads east.
+    pub square: bool,
+}
+
+impl Shape {
+    /// Of these vectors.
+    ///
+    /// # Errors
+    /// As [`precedences`].
+    pub fn of(dependences: &[Dependence], old: &[Dependence]) -> Result<Self> {
+        let order = precedences(dependences, old)?;
+        let (reach, before) = (Reach::of(dependences).with(Reach::of(old)), Reach::of(&order));
+        let skew = skew(&order)?;
+        let above = before.north.max(1);
+        let mut streams = vec![(-1, true)];
+        let mut history = 1;
+        let mut depth = 1;
+        for u in 0..=above {
+            let row = || dependences.iter().filter(|[di, _]| -di == u as isize).map(|[_, dj]| *dj);
+            let east = if u == 0 { -1 } else { row().fold(0, isize::max) };
+            if let Some(west) = row().min() {
+                history = history.max((east - west + 1) as usize);
+            }
+            if u > 0 {
+                streams.push((east, row().next().is_some()));
+                depth = depth.max((skew * u) as isize - east);
+            }
+        }
+        Ok(Self {
+            skew,
+            above,
+            sides: [reach.west, reach.east],
+            south: reach.south,
+            old_east: Reach::of(old).east,
+            ahead: before.east,
+            streams,
+            history,
+            depth: (depth as usize + 1).next_power_of_two(),
+            square: before.east == 0,
+        })
+    }
+}
+
+/// A run of the tile kernels, in numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// What the vectors decide.
+    pub shape: Shape,
+    /// The policy.
+    pub policy: TilePolicy,
+    /// Rows and columns of the domain.
+    pub extents: [usize; 2],
+    /// Sweeps one behind the other.
+    pub sweeps: usize,
+    /// Columns with those outside.
+    pub width: usize,
+    /// Where cells lie in memory.
+    pub layout: Layout,
+    /// Fronts between two fetches from memory.
+    pub group: usize,
+    /// Tiles of a tile-row.
+    pub tiles: usize,
+    /// Tile-rows of a sweep.
+    pub tile_rows: usize,
+    /// Cells of a ring of a row above, a power of two.
+    pub ring: usize,
+    /// Steps from a tile's to the one below, where steps are global.
+    pub lag: usize,
+    /// Steps from a sweep to the next.
+    pub sweep_lag: usize,
+    /// Fronts that the sweep before must be ahead.
+    pub sweep_ahead: usize,
+}
+
+impl Plan {
+    /// The plan for a domain.
+    ///
+    /// # Errors
+    /// Illegal vectors; a tile that no kernel can have, or that these vectors forbid.
+    pub fn new(
+        extents: [usize; 2],
+        sweeps: usize,
+        dependences: &[Dependence],
+        old: &[Dependence],
+        policy: TilePolicy,
+    ) -> Result<Self> {
+        let shape = Shape::of(dependences, old)?;
+        let TilePolicy { method, height, width: tile, blocks } = policy;
+        let refuse = |what: String, remedy: String| Err(Error::spec(what, remedy));
+        let most = if method.flags() { 960 } else { 1024 };
+        let least = shape.above.max(shape.south + 1).max(32);
+        if !(least..=most).contains(&(height as usize)) || height % 32 != 0 {
+            return refuse(
+                format!("tiles of {height} rows"),
+                format!("take a multiple of 32 from {least} to {most}"),
+            );
+        }
+        if shape.above > 32 {
+            return refuse(
+                format!("a cell that is read {} rows below", shape.above),
+                "tiles reach 32 rows".into(),
+            );
+        }
+        let even = shape.depth.max(2);
+        if tile == 0 || tile as usize % even != 0 || tile > 1 << 15 {
+            return refuse(
+                format!("tiles of {tile} columns"),
+                format!("take a multiple of {even} up to {}", 1 << 15),
+            );
+        }
+        if method.equal() && tile != height {
+            return refuse(
+                format!("tiles of {height} x {tile} cells"),
+                "this method's tiles have equal dimensions: take flexible ones".into(),
+            );
+        }
+        if method.square() && !shape.square {
+            return refuse(
+                "square tiles of cells that read to the north-east".into(),
+                "take hyper-tiles, which are skewed".into(),
+            );
+        }
+        if !(1..=32).contains(&blocks) {
+            return refuse(format!("{blocks} blocks an SM"), "take 1 to 32".into());
+        }
+        let (height, tile) = (height as usize, tile as usize);
+        let group = [8, 4, 2].into_iter().find(|&g| tile % g == 0 && g >= shape.depth);
+        let group = group.unwrap_or(shape.depth);
+        let width = shape.sides[0] + extents[1] + shape.sides[1];
+        let behind = shape.skew * (height - 1);
+        let fronts = (width + behind).next_multiple_of(group);
+        let square = method.square();
+        let tiles = if square { width } else { fronts }.div_ceil(tile);
+        let lag = if square { 1 } else { (shape.ahead + behind).div_ceil(tile) + 1 };
+        let sweep_ahead = shape.old_east + shape.skew * shape.south + group;
+        Ok(Self {
+            extents,
+            sweeps,
+            width,
+            layout: Layout { height, skew: shape.skew, fronts },
+            group,
+            tiles,
+            tile_rows: extents[0].div_ceil(height),
+            ring: (2 * tile + 2 * shape.ahead + shape.skew * shape.above + 2 * group + 32)
+                .next_power_of_two(),
+            lag,
+            sweep_lag: lag + sweep_ahead.div_ceil(tile) + 1,
+            sweep_ahead,
+            shape,
+            policy,
+        }
+        .checked()?)
+    }
+
+    fn checked(self) -> Result<Self> {
+        // Flags and fronts are counted in 32 bits, and differences must keep their sign.
+        let most = i32::MAX as usize / 2;
+        if self.layout.fronts > most || self.steps() > most || self.units() > most {
+            return Err(Error::spec(
+                format!("{} tile-rows of {} fronts", self.units(), self.layout.fronts),
+                "take higher tiles, or fewer sweeps at once",
+            ));
+        }
+        Ok(self)
+    }
+
+    /// Tile-rows of all sweeps.
+    pub fn units(&self) -> usize {
+        self.tile_rows * self.sweeps
+    }
+
+    /// Steps between barriers, from the first tile to the last.
+    pub fn steps(&self) -> usize {
+        (self.tile_rows - 1) * self.lag + (self.sweeps - 1) * self.sweep_lag + self.tiles
+    }
+
+    /// Tile-rows of the layout: rows below the domain have a place.
+    pub fn stored_tile_rows(&self) -> usize {
+        (self.extents[0] + self.shape.south).div_ceil(self.layout.height)
+    }
+
+    /// Cells before and after a stored matrix that may be read, never used.
+    pub fn padding(&self) -> usize {
+        let reach = self.shape.sides[0] + self.shape.sides[1] + self.shape.skew * self.shape.south;
+        let lines = self.shape.skew * self.layout.height + reach + 2 * self.policy.width as usize;
+        (lines + 4 * self.group) * self.layout.height
+    }
+
+    /// Cells of a stored matrix with its padding.
+    pub fn stored(&self) -> usize {
+        // One tile-row more: the last one's neighbour below.
+        self.layout.len(self.stored_tile_rows() + 1) + 2 * self.padding()
+    }
+
+    /// Column inputs before and after the domain's that may be read, never used.
+    pub fn column_padding(&self) -> usize {
+        self.shape.skew * self.layout.height
+            + self.shape.sides[0]
+            + 2 * self.policy.width as usize
+            + 4 * self.group
+    }
+
+    /// Bytes of shared memory of a block.
+    ///
+    /// # Errors
+    /// More than a block can have.
+    pub fn shared(&self, cell: usize) -> Result<usize> {
+        let slots = (self.shape.depth * self.layout.height * cell + 16).next_multiple_of(16);
+        let bytes = slots + 2 * self.shape.above * self.ring * cell;
+        if bytes > MAX_SHARED {
+            return Err(Error::spec(
+                format!("tiles that need {bytes} bytes of shared memory, limit {MAX_SHARED}"),
+                "take narrower or lower tiles",
+            ));
+        }
+        Ok(bytes)
+    }
+
+    /// Sweeps of one tile-row that are at work at once, where steps are global.
+    pub fn live_sweeps(&self) -> usize {
+        self.sweeps.min(self.tiles / self.sweep_lag + 2)
+    }
+}

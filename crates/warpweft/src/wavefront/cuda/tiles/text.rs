@@ -1,0 +1,174 @@
+//! The translation unit of one element, plan and policy.
+
+use super::plan::Plan;
+use crate::cuda::{Cubin, Options, compile};
+use crate::element::{DeviceType, Unit};
+use crate::error::Result;
+use crate::wavefront::spec::{Keep, Wavefront};
+use crate::wavefront::{Ranked, TilePolicy, WavefrontElement};
+
+/// The kernel's struct of arguments, as `ww_arguments` in `tile.cuh`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(super) struct Arguments {
+    pub rows: u64,
+    pub columns: u64,
+    pub inputs: u64,
+    pub matrix: u64,
+    pub top: u64,
+    pub sides: u64,
+    pub border: u64,
+    pub carry: u64,
+    pub flags: u64,
+    pub kept: u64,
+    pub candidates: u64,
+    pub idle: u64,
+    pub row_count: i32,
+    pub column_count: i32,
+    pub tile_rows: i32,
+    pub sweeps: i32,
+    pub width: i32,
+    pub fronts: i32,
+    pub tile: i32,
+    pub tiles: i32,
+    pub ring: i32,
+    pub lag: i32,
+    pub sweep_lag: i32,
+    pub ahead: i32,
+    pub sweep_ahead: i32,
+    pub borders: i32,
+    pub states: i32,
+    pub delay: u32,
+    pub band: [i32; 2],
+    pub reserved: i32,
+}
+
+/// What is compiled in beside the work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extras {
+    /// Each block's waits are timed.
+    pub idle: bool,
+    /// Random delays between a tile and the next, from this seed.
+    pub delays: Option<u32>,
+}
+
+/// CUDA C++ of the kernel, and the unit that knows where it can fault.
+pub(super) fn source<E: WavefrontElement>(
+    wavefront: &Wavefront<'_, E>,
+    plan: &Plan,
+    extras: Extras,
+) -> (String, Unit) {
+    let mut unit = Unit::new();
+    let element = E::cuda(&mut unit);
+    let cell = E::Cell::cuda(&mut unit);
+    let row = E::Row::cuda(&mut unit);
+    let column = E::Column::cuda(&mut unit);
+    let input = E::Input::cuda(&mut unit);
+    let score = <E::Cell as Ranked>::Score::cuda(&mut unit);
+    let keep = match wavefront.keep {
+        Keep::Best | Keep::Least | Keep::Score => 0,
+        Keep::LastRow => 1,
+        Keep::LastColumn => 2,
+        Keep::Matrix => 3,
+    };
+    let order = if wavefront.keep == Keep::Least { "ww_reversed" } else { "" };
+    let member = <E::Cell as Ranked>::MEMBER;
+    let shape = &plan.shape;
+    let numbers: String = [
+        ("HEIGHT", plan.layout.height),
+        ("SKEW", shape.skew),
+        ("ABOVE", shape.above),
+        ("HISTORY", shape.history),
+        ("LEFT", shape.sides[0]),
+        ("RIGHT", shape.sides[1]),
+        ("OLDS", E::OLD.len()),
+        ("GROUP", plan.group),
+        ("DEPTH", shape.depth),
+        ("SQUARE", usize::from(plan.policy.method.square())),
+        ("KEEP", keep),
+        ("HAS_INPUT", usize::from(size_of::<E::Input>() > 0)),
+        ("BAND", usize::from(wavefront.band.is_some())),
+        ("ARGUMENTS_BYTES", size_of::<Arguments>()),
+    ]
+    .into_iter()
+    .map(|(name, value)| format!("#define WW_{name} {value}\n"))
+    .collect();
+    let mut switches = String::new();
+    if extras.idle {
+        switches.push_str("#define WW_IDLE\n");
+    }
+    if extras.delays.is_some() {
+        switches.push_str("#define WW_DELAYS\n");
+    }
+    let streams = || shape.streams.iter().enumerate();
+    let ahead = choice("u", streams().map(|(u, (east, _))| (u.to_string(), *east)), -1);
+    let reads = choice("u", streams().map(|(u, (_, read))| (u.to_string(), isize::from(*read))), 0);
+    let olds = || E::OLD.iter().enumerate();
+    let old_index: String =
+        olds().map(|(q, [di, dj])| format!("di == {di} && dj == {dj} ? {q} : ")).collect();
+    let old_row = choice("q", olds().map(|(q, [di, _])| (q.to_string(), *di)), 0);
+    let old_column = choice("q", olds().map(|(q, [_, dj])| (q.to_string(), *dj)), 0);
+    let kernel = if plan.policy.method.flags() { "flags.cuh" } else { "barriers.cuh" };
+    let text = format!(
+        "{}
+using ww_element = {element};
+using ww_cell = {cell};
+using ww_row_input = {row};
+using ww_column_input = {column};
+using ww_cell_input = {input};
+using ww_score_type = {score};
+#define ww_score(cell) ({order}((cell){member}))
+{numbers}{switches}\
+__device__ constexpr int ww_ahead(int u) {{ return {ahead}; }}
+__device__ constexpr bool ww_reads(int u) {{ return {reads}; }}
+__device__ constexpr int ww_old_index(int di, int dj) {{ return {old_index}-1; }}
+__device__ constexpr int ww_old_row(int q) {{ return {old_row}; }}
+__device__ constexpr int ww_old_column(int q) {{ return {old_column}; }}
+#include \"{kernel}\"
+",
+        unit.source()
+    );
+    (text, unit)
+}
+
+/// `name == key ? value : ..`, in C++.
+fn choice(
+    name: &str,
+    cases: impl Iterator<Item = (String, isize)>,
+    otherwise: isize,
+) -> String {
+    let cases: String = cases.map(|(key, value)| format!("{name} == {key} ? {value} : ")).collect();
+    format!("{cases}{otherwise}")
+}
+
+/// What the kernels may include.
+pub(super) fn options() -> Options {
+    let header = |name: &str, text: &str| (name.to_string(), text.to_string());
+    Options {
+        headers: vec![
+            header("tile.cuh", include_str!("tile.cuh")),
+            header("flags.cuh", include_str!("flags.cuh")),
+            header("barriers.cuh", include_str!("barriers.cuh")),
+            header("idle.cuh", include_str!("idle.cuh")),
+            header("words.cuh", include_str!("../words.cuh")),
+            header("rank.cuh", include_str!("../rank.cuh")),
+        ],
+        ..Options::default()
+    }
+}
+
+/// Compiles the kernel for `arch` without a device.
+///
+/// # Errors
+/// As [`Plan::new`]; the compiler's.
+pub fn compile_check<E: WavefrontElement>(
+    wavefront: &Wavefront<'_, E>,
+    policy: TilePolicy,
+    extras: Extras,
+    arch: &str,
+) -> Result<Cubin> {
+    let plan =
+        Plan::new(wavefront.extents(), wavefront.sweeps, E::DEPENDENCES, E::OLD, policy)?;
+    plan.shared(size_of::<E::Cell>())?;
+    compile(&source(wavefront, &plan, extras).0, E::NAME, arch, &options())
+}

@@ -1,0 +1,173 @@
+//! PeerWave's five methods on a GPU against the reference; without one, that their kernels compile.
+
+use warpweft::cuda::{Device, compiler};
+use warpweft::wavefront::conformance::{
+    KEEPS, Outcome, affine_local, area, far, local, mix, relax, remix, suite_of, warp,
+};
+use warpweft::wavefront::cuda::tiles::{Extras, TileExecutor, compile_check};
+use warpweft::wavefront::{Keep, Method, TilePolicy, Wavefront, WavefrontElement};
+
+const KEPT: [Keep; 4] = [Keep::Best, Keep::LastRow, Keep::LastColumn, Keep::Matrix];
+
+fn policy(method: Method, height: u32, width: u32, blocks: u32) -> TilePolicy {
+    TilePolicy { method, height, width, blocks }
+}
+
+fn compiles<E: WavefrontElement>(element: E, method: Method, arch: &str, keeps: &[Keep]) {
+    let (a, b) = ([E::Row::default(); 3], [E::Column::default(); 3]);
+    let (x, old) = ([E::Input::default(); 9], [E::Cell::default(); 9]);
+    let count = |wanted: bool| if wanted { 9 } else { 0 };
+    let plain = Wavefront::of(element)
+        .rows(&a)
+        .columns(&b)
+        .inputs(&x[..count(size_of::<E::Input>() > 0)])
+        .initial(&old[..count(!E::OLD.is_empty())]);
+    for (n, keep) in keeps.iter().enumerate() {
+        let plain = plain.clone().keep(*keep);
+        let extras = Extras { idle: n % 2 == 1, delays: (n % 3 == 2).then_some(1) };
+        compile_check(&plain, policy(method, 64, 64, 2), extras, arch).unwrap();
+    }
+}
+
+#[test]
+fn kernels_of_all_methods_compile() {
+    if let Err(error) = compiler() {
+        return println!("skipped: {error}");
+    }
+    for method in Method::ALL {
+        let keep = &KEPT[method.number() % 4..][..1];
+        compiles(local(2, -1, -1), method, "sm_90", keep);
+        compiles(relax(1.5), method, "sm_90", keep);
+    }
+    let flexible = Method::FlagsFlexible;
+    compiles(far(5), flexible, "sm_90", &KEPT);
+    compiles(remix(), Method::BarriersHyper, "sm_90", &KEPT[3..]);
+    compiles(affine_local(2, -3, -5, -1), flexible, "sm_80", &KEPT[..2]);
+    compiles(area(), flexible, "sm_80", &KEPT[3..]);
+    compiles(mix(1), flexible, "sm_90", &KEPT[2..3]);
+    compiles(warp(), flexible, "sm_90", &KEPT[1..2]);
+}
+
+#[test]
+fn tiles_that_do_not_fit_are_refused_with_their_numbers() {
+    let wavefront = Wavefront::of(local(2, -1, -1)).rows(b"A").columns(b"A");
+    let ahead = Wavefront::of(far(5)).rows(&[1]).columns(&[1]).inputs(&[1]);
+    let flexible = Method::FlagsFlexible;
+    for (tile, says) in [
+        (policy(flexible, 40, 8, 1), "tiles of 40 rows"),
+        (policy(flexible, 1024, 8, 1), "tiles of 1024 rows"),
+        (policy(flexible, 64, 7, 1), "tiles of 7 columns"),
+        (policy(Method::Barriers, 64, 32, 1), "equal dimensions"),
+        (policy(flexible, 64, 64, 0), "0 blocks"),
+        (policy(flexible, 960, 32_768, 1), "bytes of shared memory"),
+    ] {
+        let error = compile_check(&wavefront, tile, Extras::default(), "sm_90").unwrap_err();
+        assert!(error.to_string().contains(says), "{error}");
+    }
+    let square = policy(Method::Flags, 64, 64, 1);
+    let error = compile_check(&ahead, square, Extras::default(), "sm_90").unwrap_err();
+    assert!(error.to_string().contains("north-east"), "{error}");
+    TilePolicy::for_domain(1, 132);
+}
+
+/// Compiles with and without a band.
+fn into_cache<E: WavefrontElement>(
+    element: E,
+    policy: TilePolicy,
+    extras: Extras,
+    arch: &str,
+    keep: Keep,
+) {
+    let (a, b) = ([E::Row::default(); 1], [E::Column::default(); 1]);
+    let plain = Wavefront::of(element).rows(&a).columns(&b).keep(keep);
+    for wavefront in [plain.clone(), plain.band(0, 0, E::Cell::default())] {
+        compile_check(&wavefront, policy, extras, arch).unwrap();
+    }
+}
+
+/// The first GPU, unless there is none.
+fn device() -> Option<Device> {
+    match Device::open(0) {
+        Ok(device) => Some(device),
+        Err(error) => {
+            println!("skipped: {error}");
+            None
+        }
+    }
+}
+
+fn conforms(policies: &[TilePolicy], keeps: &[Keep], extras: Extras) {
+    let Some(device) = device() else { return };
+    let arch = device.arch().unwrap();
+    for &policy in policies {
+        let start = std::time::Instant::now();
+        // All at once into the cache; one after another the suite would wait for each.
+        std::thread::scope(|scope| {
+            for &keep in keeps {
+                let arch = &arch;
+                scope.spawn(move || into_cache(local(2, -1, -1), policy, extras, arch, keep));
+                scope.spawn(move || into_cache(mix(1), policy, extras, arch, keep));
+                scope.spawn(move || into_cache(warp(), policy, extras, arch, keep));
+                let affine = affine_local(2, -3, -5, -1);
+                scope.spawn(move || into_cache(affine, policy, extras, arch, keep));
+                scope.spawn(move || into_cache(area(), policy, extras, arch, keep));
+                scope.spawn(move || into_cache(relax(1.5), policy, extras, arch, keep));
+                if !policy.method.square() {
+                    scope.spawn(move || into_cache(far(5), policy, extras, arch, keep));
+                    scope.spawn(move || into_cache(remix(), policy, extras, arch, keep));
+                }
+            }
+        });
+        println!("{policy:?} compiled in {:.1} s", start.elapsed().as_secs_f64());
+        let mut executor = TileExecutor::new(&device, Some(policy)).unwrap().with(extras);
+        for (name, outcome) in suite_of(&mut executor, keeps) {
+            let seconds = start.elapsed().as_secs_f64();
+            println!("{policy:?} {name}: {outcome:?} {seconds:.1} s");
+            match outcome {
+                Outcome::Failed(why) => panic!("{policy:?} {name}: {why}"),
+                Outcome::Skipped(_) => assert!(policy.method.square()),
+                Outcome::Passed(cases) => assert!(cases > 0),
+            }
+        }
+    }
+}
+
+#[test]
+fn barriers_with_square_tiles_conform() {
+    let of = |size, blocks| policy(Method::Barriers, size, size, blocks);
+    conforms(&[of(64, 1), of(32, 16)], &[Keep::Best, Keep::Matrix], Extras::default());
+}
+
+#[test]
+fn flags_with_square_tiles_conform() {
+    let of = |size, blocks| policy(Method::Flags, size, size, blocks);
+    conforms(&[of(64, 1), of(32, 16)], &[Keep::Least, Keep::Matrix], Extras::default());
+}
+
+#[test]
+fn barriers_with_hyper_tiles_conform() {
+    let of = |size, blocks| policy(Method::BarriersHyper, size, size, blocks);
+    let idle = Extras { idle: true, ..Extras::default() };
+    conforms(&[of(64, 1), of(32, 16)], &[Keep::Score, Keep::LastRow, Keep::Matrix], idle);
+}
+
+#[test]
+fn flags_with_hyper_tiles_conform() {
+    let of = |size, blocks| policy(Method::FlagsHyper, size, size, blocks);
+    let idle = Extras { idle: true, ..Extras::default() };
+    conforms(&[of(64, 1), of(256, 2)], &[Keep::Best, Keep::LastColumn], idle);
+}
+
+#[test]
+fn flags_with_flexible_hyper_tiles_conform() {
+    let of = |height, width| policy(Method::FlagsFlexible, height, width, 2);
+    conforms(&[of(64, 8)], &KEEPS, Extras::default());
+    conforms(&[of(32, 4), of(160, 100)], &[Keep::Best, Keep::Matrix], Extras::default());
+}
+
+/// One shape, for a memory checker.
+#[test]
+#[ignore = "run under compute-sanitizer"]
+fn one_policy_conforms() {
+    conforms(&[policy(Method::FlagsFlexible, 64, 16, 1)], &[Keep::Matrix], Extras::default());
+}
