@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use super::cuda::tiles::{Method, TilePolicy};
+
 /// How a wavefront runs on one kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "executor", rename_all = "lowercase")]
@@ -10,6 +12,8 @@ pub enum Policy {
     Cpu(CpuPolicy),
     /// On one NVIDIA GPU.
     Cuda(CudaPolicy),
+    /// On one NVIDIA GPU, by tiles.
+    Tiles(TilePolicy),
 }
 
 /// How the cores share the rows.

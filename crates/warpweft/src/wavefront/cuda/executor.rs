@@ -199,7 +199,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
 /// The best of the warps' candidates: rank (0 for none), bits of the score, row and column.
 ///
 /// For the least score the kernel ranks reversed scores, see `ww_reversed` in `rank.cuh`.
-fn winner<S: Scalar>(candidates: &[[u64; 3]], extreme: Extreme) -> Option<Best<S>> {
+pub(super) fn winner<S: Scalar>(candidates: &[[u64; 3]], extreme: Extreme) -> Option<Best<S>> {
     let reversal = match (extreme, S::KIND) {
         (Extreme::Greatest, _) => 0,
         (Extreme::Least, ScalarKind::Bool) => 1,
@@ -221,7 +221,7 @@ fn winner<S: Scalar>(candidates: &[[u64; 3]], extreme: Extreme) -> Option<Best<S
 }
 
 /// A copy of inputs on the device; one byte each for those that have no size, as in C++.
-fn inputs<T: Copy>(stream: &Stream, values: &[T]) -> Result<Buffer> {
+pub(super) fn inputs<T: Copy>(stream: &Stream, values: &[T]) -> Result<Buffer> {
     match size_of::<T>() {
         0 => Buffer::zeroed(stream, values.len()),
         _ => Buffer::from_slice(stream, bytes_of(values)),
@@ -229,13 +229,13 @@ fn inputs<T: Copy>(stream: &Stream, values: &[T]) -> Result<Buffer> {
 }
 
 /// The bytes of device values.
-fn bytes_of<T: Copy>(values: &[T]) -> &[u8] {
+pub(super) fn bytes_of<T: Copy>(values: &[T]) -> &[u8] {
     // SAFETY: only the driver reads them, byte by byte; values outlive the borrow.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
 /// The bytes of device values, to be written by the kernel's cells.
-fn bytes_of_mut<T: Copy>(values: &mut [T]) -> &mut [u8] {
+pub(super) fn bytes_of_mut<T: Copy>(values: &mut [T]) -> &mut [u8] {
     // SAFETY: as above; what is copied in are cells of the same type, laid out the same.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
 }

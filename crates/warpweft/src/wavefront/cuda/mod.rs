@@ -7,6 +7,7 @@
 mod executor;
 mod shape;
 mod text;
+pub mod tiles;
 
 pub use executor::CudaExecutor;
 pub use shape::misses;

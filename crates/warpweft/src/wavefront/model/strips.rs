@@ -36,13 +36,7 @@ impl StripModel {
     }
 
     /// Seconds of a run.
-    pub fn seconds(
-        &self,
-        policy: &CudaPolicy,
-        rows: usize,
-        columns: usize,
-        blocks: usize,
-    ) -> f64 {
+    pub fn seconds(&self, policy: &CudaPolicy, rows: usize, columns: usize, blocks: usize) -> f64 {
         let chunks = Self::critical_chunks(policy, rows, columns, blocks);
         chunks as f64 * (self.column * f64::from(policy.chunk) + self.chunk)
     }

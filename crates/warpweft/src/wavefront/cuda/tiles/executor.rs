@@ -283,8 +283,7 @@ impl Prepared<'_> {
         let device = self.stream.device();
         self.stream.fill(&self.buffers.flags, 0)?;
         self.watchdog.reset();
-        let launch =
-            Launch::line(self.blocks, self.plan.policy.threads()).shared(self.shared);
+        let launch = Launch::line(self.blocks, self.plan.policy.threads()).shared(self.shared);
         let (start, end) = (Event::new(device)?, Event::new(device)?);
         self.stream.record(&start)?;
         // SAFETY: the arguments are those of `wavefront_tiles` in order and layout; every buffer
@@ -350,8 +349,7 @@ impl Prepared<'_> {
             Keep::LastColumn => Kept::LastColumn(line(rows)?),
             Keep::Matrix => {
                 let plan = &self.plan;
-                let mut stored: Vec<E::Cell> =
-                    allocate(plan.layout.len(plan.stored_tile_rows()))?;
+                let mut stored: Vec<E::Cell> = allocate(plan.layout.len(plan.stored_tile_rows()))?;
                 let skipped = plan.padding() * size_of::<E::Cell>();
                 self.stream.download(&self.buffers.matrix, skipped, bytes_of_mut(&mut stored))?;
                 let mut matrix: Vec<E::Cell> = allocate(rows * columns)?;
@@ -416,7 +414,8 @@ fn side_cells<E: WavefrontElement>(
     let mut cells = allocate(rows * (left + right))?;
     for (i, row) in cells.chunks_mut((left + right).max(1)).enumerate() {
         for (x, cell) in row.iter_mut().enumerate() {
-            let j = if x < left { x as isize - left as isize } else { (columns + x - left) as isize };
+            let j =
+                if x < left { x as isize - left as isize } else { (columns + x - left) as isize };
             *cell = wavefront.border.at(i as isize, j);
         }
     }

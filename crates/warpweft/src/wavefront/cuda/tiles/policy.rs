@@ -20,13 +20,8 @@ pub enum Method {
 
 impl Method {
     /// All five, in the paper's order.
-    pub const ALL: [Self; 5] = [
-        Self::Barriers,
-        Self::Flags,
-        Self::BarriersHyper,
-        Self::FlagsHyper,
-        Self::FlagsFlexible,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Barriers, Self::Flags, Self::BarriersHyper, Self::FlagsHyper, Self::FlagsFlexible];
 
     /// The paper's number.
     pub fn number(self) -> usize {

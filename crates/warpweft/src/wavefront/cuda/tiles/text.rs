@@ -132,11 +132,7 @@ __device__ constexpr int ww_old_column(int q) {{ return {old_column}; }}
 }
 
 /// `name == key ? value : ..`, in C++.
-fn choice(
-    name: &str,
-    cases: impl Iterator<Item = (String, isize)>,
-    otherwise: isize,
-) -> String {
+fn choice(name: &str, cases: impl Iterator<Item = (String, isize)>, otherwise: isize) -> String {
     let cases: String = cases.map(|(key, value)| format!("{name} == {key} ? {value} : ")).collect();
     format!("{cases}{otherwise}")
 }
@@ -167,8 +163,7 @@ pub fn compile_check<E: WavefrontElement>(
     extras: Extras,
     arch: &str,
 ) -> Result<Cubin> {
-    let plan =
-        Plan::new(wavefront.extents(), wavefront.sweeps, E::DEPENDENCES, E::OLD, policy)?;
+    let plan = Plan::new(wavefront.extents(), wavefront.sweeps, E::DEPENDENCES, E::OLD, policy)?;
     plan.shared(size_of::<E::Cell>())?;
     compile(&source(wavefront, &plan, extras).0, E::NAME, arch, &options())
 }
