@@ -1,6 +1,7 @@
 //! A wavefront on whatever the machine has: the one place where a device is chosen.
 
 use super::cpu::CpuExecutor;
+use super::cuda::tiles::TileExecutor;
 use super::cuda::{CudaExecutor, misses};
 use super::element::WavefrontElement;
 use super::executor::WavefrontExecutor;
@@ -37,21 +38,18 @@ impl<E: WavefrontElement> Wavefront<'_, E> {
     /// # Errors
     /// As [`Wavefront::check`]; too little memory; a fault of the device.
     pub fn run(&self, machine: &Machine) -> Result<(Kept<E::Cell>, Report)> {
-        let mut notes = Vec::new();
         if let Some(gpu) = machine.gpus.first() {
-            match misses(self) {
-                None => return CudaExecutor::new(&gpu.device()?, None)?.run(self),
-                Some(what) => notes.push(format!(
-                    "on the cores: the GPU's register strips run no {what}, which {} has",
-                    E::NAME
-                )),
-            }
+            let Some(what) = misses(self) else {
+                return CudaExecutor::new(&gpu.device()?, None)?.run(self);
+            };
+            let (kept, mut report) = TileExecutor::new(&gpu.device()?, None)?.run(self)?;
+            let name = E::NAME;
+            report.notes.push(format!("by tiles: register strips run no {what}, which {name} has"));
+            return Ok((kept, report));
         }
         let threads = machine.cpu.threads();
         let pool = Pool::new(machine.cpu.first(threads))?;
         let policy = CpuPolicy::for_domain(self.rows.len(), threads);
-        let (kept, mut report) = CpuExecutor::new(&pool, policy)?.run(self)?;
-        report.notes.append(&mut notes);
-        Ok((kept, report))
+        CpuExecutor::new(&pool, policy)?.run(self)
     }
 }

@@ -63,12 +63,16 @@ __device__ __forceinline__ int counted_row(const ww_arguments& A) {
 // Positions that a tile-row takes of a ring.
 __device__ __forceinline__ int ring_row(const ww_arguments& A) { return A.tiles * A.tile + RIGHT + LEFT; }
 
-// Waits until `unit` has counted to `wanted`.
+__device__ __forceinline__ const ww_word* flag_of(const ww_arguments& A, int unit) {
+    return A.flags + (size_t)(unit % gridDim.x) * FLAG_STRIDE;
+}
+// What the flag of `unit`'s block shows when the unit has counted to `wanted`.
+__device__ __forceinline__ ww_word count_of(const ww_arguments& A, int unit, int wanted) {
+    return (ww_word)(unit / gridDim.x) * counted_row(A) + min(wanted, counted_row(A));
+}
 __device__ __forceinline__ bool wait_for(const ww_arguments& A, const ww_watchdog& dog, int unit,
                                          int wanted) {
-    const int block = unit % gridDim.x, turn = unit / gridDim.x;
-    const ww_word count = (ww_word)turn * counted_row(A) + min(wanted, counted_row(A));
-    return ww_wait(A.flags + (size_t)block * FLAG_STRIDE, count, dog, block, unit);
+    return ww_wait(flag_of(A, unit), count_of(A, unit, wanted), dog, unit % gridDim.x, unit);
 }
 
 __device__ __forceinline__ cell_t* border_of(const ww_arguments& A, int unit, int v) {
@@ -78,7 +82,8 @@ __device__ __forceinline__ cell_t* border_of(const ww_arguments& A, int unit, in
 
 // Waits for what a tile needs of other blocks; then brings the rows above in.
 __device__ __forceinline__ bool bring_tile(const ww_arguments& A, const ww_watchdog& dog, int unit,
-                                           int c, int number, int base, int lane) {
+                                           int c, int number, int base, int lane,
+                                           ww_word& known) {
     shared_state& S = shared();
     // Two tiles fit the rings: the one being computed and this.
     if (!wait_shared(&S.done, number - 1, dog, 1000)) return false;
@@ -87,7 +92,9 @@ __device__ __forceinline__ bool bring_tile(const ww_arguments& A, const ww_watch
     const int r = unit % A.tile_rows, first = c * A.tile;
     if (r > 0) {
         const int wanted = SQUARE ? c + 1 : first + A.tile + A.ahead + SKEW * (HEIGHT - 1);
-        if (!wait_for(A, dog, unit - 1, wanted)) return false;
+        const ww_word count = count_of(A, unit - 1, wanted);
+        if (c == 0) known = count - 1;
+        if ((int)(known - count) < 0 && !wait_for(A, dog, unit - 1, wanted)) return false;
     }
     if (OLDS > 0 && unit >= A.tile_rows) {
         const int below = unit - A.tile_rows + (r + 1 < A.tile_rows);
@@ -103,6 +110,8 @@ __device__ __forceinline__ bool bring_tile(const ww_arguments& A, const ww_watch
             cell_t part[4];
 #pragma unroll
             for (int q = 0; q < 4; q++) if (x + 32 * q < to) part[q] = load_global(cells + x + 32 * q);
+            // On the way with the cells: often the next tile's flag is up by now.
+            if (r > 0 && v == 0) known = ww_load_acquire(flag_of(A, unit - 1));
 #pragma unroll
             for (int q = 0; q < 4; q++)
                 if (x + 32 * q < to) ring_above(A, v)[(base + x + 32 * q) & (A.ring - 1)] = part[q];
@@ -112,9 +121,10 @@ __device__ __forceinline__ bool bring_tile(const ww_arguments& A, const ww_watch
 }
 __device__ __forceinline__ void bring(const ww_arguments& A, const ww_watchdog& dog, int lane) {
     int number = 0, base = 0;
+    ww_word known = 0;
     for (int unit = blockIdx.x; unit < A.tile_rows * A.sweeps; unit += gridDim.x) {
         for (int c = 0; c < A.tiles; c++, number++) {
-            const bool well = bring_tile(A, dog, unit, c, number, base, lane);
+            const bool well = bring_tile(A, dog, unit, c, number, base, lane, known);
             if (!well && lane == 0) store_in_order_shared(&shared().failed, 1);
             asm volatile("bar.arrive %0, %1;" ::"r"(FULL + number % 2), "n"(HEIGHT + 32) : "memory");
             if (!well) return;
@@ -166,6 +176,8 @@ wavefront_tiles(const __grid_constant__ ww_arguments A, const __grid_constant__ 
     int number = 0, base = 0;
     for (int unit = blockIdx.x; unit < A.tile_rows * A.sweeps; unit += gridDim.x) {
         walk.begin(unit, base);
+        // Inputs need no other block; old values do.
+        if constexpr (OLDS == 0) walk.fetch(0);
         for (int c = 0; c < A.tiles; c++, number++) {
             idle.wait();
             asm volatile("bar.sync %0, %1;" ::"r"(FULL + number % 2), "n"(HEIGHT + 32) : "memory");
@@ -173,9 +185,10 @@ wavefront_tiles(const __grid_constant__ ww_arguments A, const __grid_constant__ 
             if (load_acquire_shared(&S.failed)) return;
             delay(A.delay, number + 0x20000);
             const int first = c * A.tile;
-            walk.tile(first, SQUARE ? A.tile : min(A.tile, A.fronts - first), c == 0);
+            walk.tile(first, SQUARE ? A.tile : min(A.tile, A.fronts - first), OLDS > 0 && c == 0);
+            // Other blocks read old values from memory: all threads' stores come before the flag.
+            if constexpr (OLDS > 0) meet<1, HEIGHT>();
             if (threadIdx.x == 0) {
-                // Old values are read by other blocks: what all threads wrote comes before.
                 if constexpr (OLDS > 0) store_release_shared(&S.done, number + 1);
                 else store_in_order_shared(&S.done, number + 1);
             }

@@ -87,6 +87,7 @@ pub(super) fn source<E: WavefrontElement>(
         ("SQUARE", usize::from(plan.policy.method.square())),
         ("KEEP", keep),
         ("HAS_INPUT", usize::from(size_of::<E::Input>() > 0)),
+        ("FAULTS", usize::from(unit.site_of(1).is_some())),
         ("BAND", usize::from(wavefront.band.is_some())),
         ("ARGUMENTS_BYTES", size_of::<Arguments>()),
     ]

@@ -141,6 +141,7 @@ struct walker {
     int i, first_row, sweep;
     bool row_inside, counts;
     row_t a;
+    cell_t sides[LEFT + RIGHT > 0 ? LEFT + RIGHT : 1];  // what is outside, west and east
     int base;  // of positions in rings
     size_t cell0;  // this thread's place in the layout, front 0
     history past;
@@ -162,6 +163,11 @@ struct walker {
         counts = sweep == A.sweeps - 1;
         a = f.row(row_inside ? A.rows[i] : ww_row_input{});
         base = ring_base;
+#pragma unroll
+        for (int q = 0; q < LEFT + RIGHT; q++) {
+            sides[q] = edges.border;
+            if (A.sides != nullptr && row_inside) sides[q] = A.sides[(size_t)i * (LEFT + RIGHT) + q];
+        }
         cell0 = (size_t)r * A.fronts * HEIGHT + t;
 #pragma unroll
         for (int q = 0; q < OLDS; q++) {
@@ -188,13 +194,9 @@ struct walker {
             for (int k = 0; k < GROUP; k++)
                 next.old[OLDS > 0 ? k : 0][q] = load_global(old_from[q] + ((size_t)s + k) * HEIGHT);
     }
-    __device__ __forceinline__ cell_t outside(int x) const {
-        if (A.sides == nullptr) return edges.border;
-        const cell_t* sides = A.sides + (size_t)i * (LEFT + RIGHT);
-        if (row_inside && x >= 0 && x < LEFT) return sides[x];
-        x -= A.column_count;
-        if (row_inside && x >= LEFT && x < LEFT + RIGHT) return sides[x];
-        return cell_t{};
+    __device__ __forceinline__ cell_t f_of(const view& h, const ww_column_input& b, bool computed) {
+        if (WW_FAULTS && !computed) return cell_t{};
+        return f(h, a, f.column(b));
     }
     __device__ __forceinline__ bool in_band(int j) const {
         return !WW_BAND || (j - i >= A.band_lower && j - i <= A.band_upper);
@@ -216,7 +218,12 @@ struct walker {
     __device__ __forceinline__ void front(const fetched& now, int s, int k, int begin, int end) {
         shared_state& S = shared();
         const int x = s + k - SKEW * t, j = x - LEFT;
-        if (!SQUARE || (x >= begin && x < end)) {
+        const bool mine = !SQUARE || (x >= begin && x < end);
+        const bool inside =
+            mine && (!EDGE || (row_inside && (unsigned)j < (unsigned)A.column_count));
+        const bool computed = inside && in_band(j);
+        cell_t cell;
+        if (mine) {
 #pragma unroll
             for (int u = 1; u <= ABOVE; u++) {
                 if (!ww_reads(u)) continue;
@@ -225,22 +232,14 @@ struct walker {
                     from = ring_above(A, u - t - 1) + ((base + x + ww_ahead(u)) & (A.ring - 1));
                 past.push(u, *from);
             }
-            cell_t cell;
-            if (!EDGE || (row_inside && (unsigned)j < (unsigned)A.column_count)) {
-                const bool computed = in_band(j);
-                if (computed) cell = f(view{past, now, k}, a, f.column(now.columns[k]));
-                else cell = edges.band;
-                if constexpr (STORES)
-                    store_global(A.matrix + (cell0 + ((size_t)s + k) * HEIGHT), cell);
-                if constexpr (RANKS) {
-                    if (computed && counts) rank(cell, j);
-                } else if constexpr (EDGE && WW_KEEP == WW_LAST_ROW) {
-                    if (counts && i == A.row_count - 1) A.kept[j] = cell;
-                } else if constexpr (EDGE && WW_KEEP == WW_LAST_COLUMN) {
-                    if (counts && j == A.column_count - 1) A.kept[i] = cell;
-                }
-            } else {
-                cell = outside(x);
+            // Cells that nobody reads are computed like any, where that can do no harm: a branch
+            // would cost the front more.
+            cell = f_of(view{past, now, k}, now.columns[k], computed);
+            if (WW_BAND && inside && !computed) cell = edges.band;
+            if constexpr (EDGE) {
+#pragma unroll
+                for (int q = 0; q < LEFT + RIGHT; q++)
+                    if (j == (q < LEFT ? q - LEFT : A.column_count + q - LEFT)) cell = sides[q];
             }
             past.push(0, cell);
             S.slots[k % DEPTH][t] = cell;
@@ -248,6 +247,16 @@ struct walker {
                 ring_below(A, HEIGHT - 1 - t)[(base + s + k) & (A.ring - 1)] = cell;
         }
         meet<1, HEIGHT>();
+        // Others need not wait for what follows.
+        if (!inside) return;
+        if constexpr (STORES) store_global(A.matrix + (cell0 + ((size_t)s + k) * HEIGHT), cell);
+        if constexpr (RANKS) {
+            if (computed && counts) rank(cell, j);
+        } else if constexpr (EDGE && WW_KEEP == WW_LAST_ROW) {
+            if (counts && i == A.row_count - 1) A.kept[j] = cell;
+        } else if constexpr (EDGE && WW_KEEP == WW_LAST_COLUMN) {
+            if (counts && j == A.column_count - 1) A.kept[i] = cell;
+        }
     }
     template <bool EDGE, bool HALO>
     __device__ __forceinline__ void groups(int s, int count, int begin, int end) {
