@@ -12,30 +12,6 @@
 // The last fronts and the history of every thread.
 constexpr int CARRY = DEPTH + (ABOVE + 1) * HISTORY;
 
-__device__ __forceinline__ bool meet_all(const ww_arguments& A, const ww_watchdog& dog, int step) {
-    __syncthreads();
-    __shared__ int well;
-    if (threadIdx.x == 0) {
-        ww_word* word = A.flags;
-        const ww_word share = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1u;
-        const ww_word before = ww_add_acq_rel_gpu(word, share);
-        unsigned long long start = 0;
-        well = 1;
-        for (unsigned tries = 1; ((before ^ ww_load_acquire_gpu(word)) & 0x80000000u) == 0; tries++) {
-            if (tries % 0x400 != 0) continue;
-            const unsigned long long now = ww_nanoseconds();
-            if (start == 0) start = now;
-            if (now - start > dog.nanoseconds) {
-                ww_watchdog_report(dog, ~0u, step, before ^ 0x80000000u, before);
-                well = 0;
-                break;
-            }
-        }
-    }
-    __syncthreads();
-    return well != 0;
-}
-
 __device__ __forceinline__ cell_t* carry_of(const ww_arguments& A, int unit) {
     return A.carry + (size_t)(unit % A.states) * CARRY * HEIGHT + threadIdx.x;
 }
@@ -113,7 +89,7 @@ wavefront_tiles(const __grid_constant__ ww_arguments A, const __grid_constant__ 
             if (!stays) save(A, walk, unit);
         }
         idle.wait();
-        if (!meet_all(A, dog, step)) return;
+        if (!ww_grid_barrier(A.flags, dog)) return;
     }
     idle.end();
     walk.finish(HEIGHT / 32);
