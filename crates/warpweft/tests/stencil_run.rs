@@ -3,9 +3,14 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+use warpweft::Error;
 use warpweft::prelude::*;
-use warpweft::stencil::{CpuPolicy, Policy, Run, Target, Tuning, reference, tune};
+use warpweft::stencil::distribute::{Distribution, run_on_cores};
+use warpweft::stencil::{
+    Boundaries, CpuPolicy, Partition, Policy, Run, Target, Tuning, reference, tune,
+};
 use warpweft::trace::Trace;
 
 #[stencil]
@@ -17,6 +22,12 @@ fn diffuse(u: Near<f64, 2>, rate: f64) -> f64 {
 #[stencil]
 fn divide(u: Near<i32, 2>) -> i32 {
     100 / u[[0, 1]]
+}
+
+/// Faults where a cell is like the next one.
+#[stencil]
+fn slope(u: Near<i32, 1>) -> i32 {
+    u[[0]] + 6 / (u[[1]] - u[[0]]) - 6
 }
 
 fn spot() -> Volume<f64, 2> {
@@ -159,4 +170,29 @@ fn tuning_keeps_a_policy_that_was_measured_and_agrees() {
     assert!(tuned.tried >= 1 && tuned.rate >= tuned.untuned, "{tuned:?}");
     let text = std::fs::read_to_string(folder.path().join("wisdom.json")).unwrap();
     assert!(text.contains("diffuse 5 taps"), "{text}");
+}
+
+/// Two ranks with ghost zones two cells deep: beyond a cut the outermost cell repeats, so that the
+/// quotient faults there though no cell of the volume does.
+#[test]
+fn a_fault_in_a_cell_to_be_discarded_is_none() {
+    let face = Boundary::Dirichlet(-5.0);
+    let stencil = Stencil::of(slope()).boundary(face);
+    let partition = Partition::grid([32], [2], &Boundaries([[face; 2]])).unwrap();
+    let distribution = Distribution { partition, depth: 2, search: None, boundary_first: false };
+    let run = |volume: &mut Volume<i32, 1>| {
+        let (cores, soon) = ([vec![0]], Duration::from_secs(60));
+        let policy = CpuPolicy { threads: 1, ..CpuPolicy::default() };
+        run_on_cores(&stencil, volume, 4, &distribution, policy, &cores, soon)
+    };
+    let ramp = Volume::from_fn([32], |[x]| x as i32);
+    let (mut found, mut expect) = (ramp.clone(), ramp);
+    reference(&stencil, &mut expect, 4).unwrap();
+    run(&mut found).unwrap();
+    assert_eq!(found.as_slice(), expect.as_slice());
+    // One that a cell of the volume comes by is reported with its place.
+    let mut flat = Volume::from_fn([32], |[x]| (x as i32).min(20));
+    let error = run(&mut flat).unwrap_err();
+    assert!(matches!(error, Error::Element { .. }), "{error}");
+    assert!(error.to_string().contains("divide by zero"), "{error}");
 }
