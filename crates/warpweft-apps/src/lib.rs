@@ -1,8 +1,14 @@
 //! Applications of Warpweft's patterns, each with an oracle that shares no code with the library.
 
 pub mod align;
+pub mod edge;
 pub mod heat;
+pub mod himeno;
+pub mod hyperthermia;
 pub mod life;
 pub mod life3d;
 pub mod plain;
+pub mod seismic;
 pub mod soup;
+pub mod swim;
+pub mod tricubic;

@@ -1,14 +1,18 @@
 //! The straightforward loop that applications are checked against. It shares nothing with the
-//! library but the names of boundaries: cells are `f64`, ghost cells are filled by copying faces.
+//! library but the names of boundaries: fields are arrays of `f64`, ghost cells are filled by copying
+//! faces.
 
 use warpweft::stencil::Boundary;
 
-/// A padded array in up to three dimensions, slowest axis first.
+/// Padded arrays in up to three dimensions, slowest axis first, one a field.
 #[derive(Clone, Debug)]
 pub struct Plain {
     extents: [usize; 3],
     ghosts: [usize; 3],
     boundaries: [[Boundary; 2]; 3],
+    /// Cells of a field, ghosts among them.
+    size: usize,
+    /// Field after field.
     cells: Vec<f64>,
     next: Vec<f64>,
 }
@@ -19,9 +23,16 @@ pub struct Place<'a> {
     cells: &'a [f64],
     index: usize,
     strides: [usize; 3],
+    size: usize,
 }
 
 impl Place<'_> {
+    /// The same cell in field number `field`; a place begins in field 0.
+    #[inline]
+    pub fn of(self, field: usize) -> Self {
+        Self { index: self.index % self.size + field * self.size, ..self }
+    }
+
     /// The cell at `offset`, slowest axis first.
     #[inline]
     pub fn at(&self, offset: [isize; 3]) -> f64 {
@@ -41,7 +52,7 @@ impl Place<'_> {
 }
 
 impl Plain {
-    /// An array of 1 to 3 axes with `radius` ghost cells on each face, from its cells in
+    /// One field of 1 to 3 axes with `radius` ghost cells on each face, from its cells in
     /// row-major order. Missing axes are one cell thick, and nothing is read along them.
     ///
     /// # Panics
@@ -52,6 +63,19 @@ impl Plain {
         boundaries: &[[Boundary; 2]],
         cells: impl IntoIterator<Item = f64>,
     ) -> Self {
+        Self::of_fields(extents, radius, boundaries, [cells])
+    }
+
+    /// As [`Plain::new`], with several fields.
+    ///
+    /// # Panics
+    /// As [`Plain::new`].
+    pub fn of_fields<I: IntoIterator<Item = f64>>(
+        extents: &[usize],
+        radius: usize,
+        boundaries: &[[Boundary; 2]],
+        fields: impl IntoIterator<Item = I>,
+    ) -> Self {
         assert_eq!(extents.len(), boundaries.len(), "one pair of boundaries an axis");
         let missing = 3 - extents.len();
         let mut all = [1; 3];
@@ -61,40 +85,59 @@ impl Plain {
         let mut faces = [[Boundary::Neumann; 2]; 3];
         faces[missing..].copy_from_slice(boundaries);
         let size: usize = (0..3).map(|d| all[d] + 2 * ghosts[d]).product();
-        let mut plain = Self {
-            extents: all,
-            ghosts,
-            boundaries: faces,
-            cells: vec![0.0; size],
-            next: vec![0.0; size],
-        };
-        let mut cells = cells.into_iter();
-        plain.each(|plain, index| match cells.next() {
-            Some(cell) => plain.cells[index] = cell,
-            None => panic!("fewer cells than {extents:?} has"),
-        });
+        let mut plain =
+            Self { extents: all, ghosts, boundaries: faces, size, cells: vec![], next: vec![] };
+        for (f, cells) in fields.into_iter().enumerate() {
+            let mut cells = cells.into_iter();
+            plain.cells.resize((f + 1) * size, 0.0);
+            plain.each(|plain, index| match cells.next() {
+                Some(cell) => plain.cells[f * size + index] = cell,
+                None => panic!("fewer cells than {extents:?} has"),
+            });
+        }
+        plain.next.resize(plain.cells.len(), 0.0);
         plain
     }
 
-    /// Replaces every cell by `update` of its neighbourhood.
+    /// Replaces every cell of the first field by `update` of its neighbourhood.
     pub fn step(&mut self, update: impl Fn(Place<'_>) -> f64) {
+        self.step_fields([0], |place| [update(place)]);
+    }
+
+    /// Replaces every cell of the fields `writes` by `update` of its neighbourhood.
+    pub fn step_fields<const N: usize>(
+        &mut self,
+        writes: [usize; N],
+        update: impl Fn(Place<'_>) -> [f64; N],
+    ) {
         for axis in (0..3).rev() {
             self.fill_ghosts(axis);
         }
-        let strides = self.strides();
+        let (strides, size) = (self.strides(), self.size);
         self.each(|plain, index| {
-            plain.next[index] = update(Place { cells: &plain.cells, index, strides });
+            let new = update(Place { cells: &plain.cells, index, strides, size });
+            for (f, value) in writes.into_iter().zip(new) {
+                plain.next[f * size + index] = value;
+            }
         });
-        std::mem::swap(&mut self.cells, &mut self.next);
+        for f in writes {
+            let field = f * size..(f + 1) * size;
+            self.cells[field.clone()].swap_with_slice(&mut self.next[field]);
+        }
     }
 
-    /// The cells in row-major order.
+    /// The cells of the first field in row-major order.
     pub fn cells(&self) -> Vec<f64> {
+        self.cells_of(0)
+    }
+
+    /// The cells of field number `field` in row-major order.
+    pub fn cells_of(&self, field: usize) -> Vec<f64> {
         let mut cells = Vec::with_capacity(self.extents.iter().product());
         let [nz, ny, nx] = self.extents;
         for z in 0..nz {
             for y in 0..ny {
-                let start = self.index([z, y, 0]);
+                let start = field * self.size + self.index([z, y, 0]);
                 cells.extend_from_slice(&self.cells[start..start + nx]);
             }
         }

@@ -6,7 +6,11 @@ use warpweft::prelude::*;
 use warpweft::stencil::CudaPolicy;
 use warpweft::stencil::cuda::compile_check;
 use warpweft_apps::heat::{self, Conducts};
-use warpweft_apps::{life, life3d};
+use warpweft_apps::himeno::Relaxes;
+use warpweft_apps::hyperthermia::Warms;
+use warpweft_apps::seismic::Medium;
+use warpweft_apps::tricubic::Moves;
+use warpweft_apps::{edge, life, life3d, swim};
 
 /// Compiles the kernels that an Ampere and a Hopper GPU would run.
 fn compiles<S: Fields, const D: usize>(stencil: &Stencil<S, D>, extents: [usize; D]) {
@@ -35,4 +39,16 @@ fn elements_compile_for_ampere_and_hopper() {
     every_order::<f64, 3>([128, 128, 128]);
     compiles(&life::stencil(), [1024, 1024]);
     compiles(&life3d::stencil(), [128, 128, 128]);
+    compiles(&edge::stencil(), [1024, 1024]);
+    compiles(&<f32 as Warms>::stencil(), [128, 128, 128]);
+    compiles(&<f64 as Warms>::stencil(), [128, 128, 128]);
+    compiles(&<f32 as Relaxes>::stencil(), [128, 128, 128]);
+    compiles(&<f64 as Relaxes>::stencil(), [128, 128, 128]);
+    compiles(&<f32 as Moves>::stencil(), [128, 128, 128]);
+    compiles(&<f64 as Moves>::stencil(), [128, 128, 128]);
+    compiles(&swim::stencil::<f32>(), [1024, 1024]);
+    compiles(&swim::stencil::<f64>(), [1024, 1024]);
+    let medium = Medium::granite(0.5);
+    compiles(&medium.stencil::<f32>().expect("a medium"), [128, 128, 128]);
+    compiles(&medium.stencil::<f64>().expect("a medium"), [128, 128, 128]);
 }

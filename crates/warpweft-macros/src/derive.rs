@@ -178,11 +178,12 @@ pub fn fields(input: DeriveInput) -> syn::Result<TokenStream> {
             "write a `#[repr(C)]` struct of scalars with named members",
         ));
     };
-    if let Some(parameter) = input.generics.params.first() {
+    let other = |p: &&syn::GenericParam| !matches!(p, syn::GenericParam::Type(_));
+    if let Some(parameter) = input.generics.params.iter().find(other) {
         return Err(reject(
             parameter,
-            "the state of a cell has no type parameters",
-            "write the scalar type of each member",
+            "the state of a cell is generic over scalars only",
+            "make it a type parameter, as in `struct Cell<T: Real>`",
         ));
     }
     let names: Vec<_> = data.fields.iter().filter_map(|field| field.ident.as_ref()).collect();
@@ -212,30 +213,36 @@ pub fn fields(input: DeriveInput) -> syn::Result<TokenStream> {
     let numbers: Vec<_> = (0..names.len()).collect();
     let bits: Vec<_> = (0..names.len()).map(|i| 1u32 << i).collect();
     let doc = format!("The neighbourhood of a cell of [`{name}`]: one accessor a field.");
+    let (generics, arguments, clause) = input.generics.split_for_impl();
+    let scalars: Vec<_> = input.generics.type_params().collect();
+    let scalar_names: Vec<_> = scalars.iter().map(|scalar| &scalar.ident).collect();
     Ok(quote! {
         #device
 
         #[doc = #doc]
         #[allow(missing_docs)]
-        #vis struct #near<'a, B, const D: usize> {
-            #(pub #names: ::warpweft::element::ScalarNear<'a, #tys, B, D>,)*
+        #vis struct #near<'a, #(#scalars,)* __B, const __D: usize> #clause {
+            #(pub #names: ::warpweft::element::ScalarNear<'a, #tys, __B, __D>,)*
         }
-        impl<B: Copy, const D: usize> Clone for #near<'_, B, D> {
+        impl<#(#scalars,)* __B: Copy, const __D: usize> Clone
+            for #near<'_, #(#scalar_names,)* __B, __D> #clause
+        {
             #[inline(always)]
             fn clone(&self) -> Self {
                 *self
             }
         }
-        impl<B: Copy, const D: usize> Copy for #near<'_, B, D> {}
+        impl<#(#scalars,)* __B: Copy, const __D: usize> Copy
+            for #near<'_, #(#scalar_names,)* __B, __D> #clause {}
 
         #[allow(non_upper_case_globals, dead_code)]
-        impl #name {
+        impl #generics #name #arguments #clause {
             #(#[doc(hidden)] #vis const #constants: usize = #numbers;)*
         }
 
         // SAFETY: FIELDS lists the members in order; each function uses the same number, name and
         // type of a member together.
-        unsafe impl ::warpweft::element::Fields for #name {
+        unsafe impl #generics ::warpweft::element::Fields for #name #arguments #clause {
             const FIELDS: &'static [::warpweft::element::FieldInfo] = &[#(
                 ::warpweft::element::FieldInfo {
                     name: #texts,
@@ -247,12 +254,13 @@ pub fn fields(input: DeriveInput) -> syn::Result<TokenStream> {
                 Self { #(#names: <#tys as ::warpweft::element::Scalar>::from_f64(value),)* }
             }
 
-            type Near<'a, B: ::warpweft::element::Bounds<D>, const D: usize> = #near<'a, B, D>;
+            type Near<'a, __B: ::warpweft::element::Bounds<__D>, const __D: usize> =
+                #near<'a, #(#scalar_names,)* __B, __D>;
 
             #[inline(always)]
-            unsafe fn near<'a, B: ::warpweft::element::Bounds<D>, const D: usize>(
-                at: &::warpweft::element::CellPtr<B, D>,
-            ) -> Self::Near<'a, B, D> {
+            unsafe fn near<'a, __B: ::warpweft::element::Bounds<__D>, const __D: usize>(
+                at: &::warpweft::element::CellPtr<__B, __D>,
+            ) -> Self::Near<'a, __B, __D> {
                 #near { #(
                     // SAFETY: passed on to the caller.
                     #names: unsafe { ::warpweft::element::ScalarNear::new(at, #numbers) },

@@ -39,8 +39,8 @@ struct Unnamed(f32, f32);
 
 #[derive(Clone, Copy, Fields)]
 #[repr(C)]
-struct Generic<T: Real> {
-    x: T,
+struct Generic<const N: usize> {
+    x: f32,
 }
 
 #[derive(Clone, Copy, Fields)]
