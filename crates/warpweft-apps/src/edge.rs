@@ -32,12 +32,16 @@ pub fn stencil() -> Stencil<Pixel, 2> {
     Stencil::of(reverse_edge())
 }
 
-/// The white start with the edges of `picture`, found under the boundaries `faces`.
+/// The white start with the edges of the image in `picture`, found under the boundaries `faces`.
 ///
 /// # Errors
 /// As [`Volume::try_from_fn`].
-pub fn edges_of(picture: &Volume<f32, 2>, faces: &[[Boundary; 2]; 2]) -> Result<Volume<Pixel, 2>> {
-    let cells = picture.as_slice().iter().map(|&grey| f64::from(grey));
+pub fn edges_of(
+    picture: &Volume<Pixel, 2>,
+    faces: &[[Boundary; 2]; 2],
+) -> Result<Volume<Pixel, 2>> {
+    let greys = picture.field::<f32>(0).unwrap_or_default();
+    let cells = greys.iter().map(|&grey| f64::from(grey));
     let mut plain = Plain::new(&picture.extents(), 1, faces, cells);
     plain.step(|u| u.both_sides(1, 1) + u.both_sides(2, 1) - 4.0 * u.at([0, 0, 0]));
     let mut edges = plain.cells().into_iter();
@@ -51,11 +55,12 @@ pub fn edges_of(picture: &Volume<f32, 2>, faces: &[[Boundary; 2]; 2]) -> Result<
 ///
 /// # Errors
 /// As [`Volume::try_from_fn`].
-pub fn rings(extents: [usize; 2]) -> Result<Volume<f32, 2>> {
+pub fn rings(extents: [usize; 2]) -> Result<Volume<Pixel, 2>> {
     let middle = extents.map(|n| (n as f64 - 1.0) / 2.0);
     Volume::try_from_fn(extents, |[y, x]| {
         let (y, x) = ((y as f64 - middle[0]) / middle[0], (x as f64 - middle[1]) / middle[1]);
-        (127.5 + 127.5 * (24.0 * (x * x + y * y)).cos()).round() as f32
+        let image = (127.5 + 127.5 * (24.0 * (x * x + y * y)).cos()).round() as f32;
+        Pixel { image, edge: 0.0 }
     })
 }
 

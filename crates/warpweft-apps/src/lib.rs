@@ -1,6 +1,7 @@
 //! Applications of Warpweft's patterns, each with an oracle that shares no code with the library.
 
 pub mod align;
+pub mod conformance;
 pub mod edge;
 pub mod heat;
 pub mod himeno;

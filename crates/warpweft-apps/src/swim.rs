@@ -124,12 +124,11 @@ pub fn at_rest<T: Real>(extents: [usize; 2]) -> Result<Volume<Water<T>, 2>> {
     })
 }
 
-/// The benchmark's water after its first step, which is forward in time.
+/// The water after the benchmark's first step, which is forward in time.
 ///
 /// # Errors
-/// As [`at_rest`].
-pub fn start<T: Flows>(extents: [usize; 2]) -> Result<Volume<Water<T>, 2>> {
-    let mut water = at_rest(extents)?;
+/// As [`reference`].
+pub fn first_step<T: Flows>(mut water: Volume<Water<T>, 2>) -> Result<Volume<Water<T>, 2>> {
     reference(&T::steps(DT, 0.0), &mut water, 1)?;
     Ok(water)
 }

@@ -133,12 +133,16 @@ impl Verify {
 
     fn suite(&self, name: &str, subject: &impl Subject, count: &mut Count) {
         say(name);
-        conformance(subject, |Case { name, outcome }| {
+        let mut told = |Case { name, outcome }: &Case| {
             if self.verbose && *outcome == Outcome::Passed {
                 say(&format!("  passed  {name}"));
             }
             count.one(name, outcome);
-        });
+        };
+        conformance(subject, &mut told);
+        if let Err(error) = warpweft_apps::conformance::conformance(subject, &mut told) {
+            count.one("applications", &Outcome::Failed(error.to_string()));
+        }
     }
 }
 

@@ -87,4 +87,19 @@ impl Blast {
         }
         Some(sum / medium.dx)
     }
+
+    /// Metres from the middle, along x, to where the wave turns from pressure to suction, which is
+    /// v_P t away; `None` while it is too near or once it has left.
+    pub fn front<T: Real>(&self, medium: &Medium, volume: &Volume<Elastic<T>, 3>) -> Option<f64> {
+        let [z, y, x] = self.at;
+        let line: Vec<f64> = (0..volume.extents()[2] - x)
+            .map_while(|by| self.divergence_in(medium, volume, [z, y, x + by]))
+            .collect();
+        let strongest = line.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+        // From outside inwards: pressure that is no mere noise, then the turn.
+        let pressed = line.iter().rposition(|&value| value < -0.05 * strongest)?;
+        let outer = (1..=pressed).rev().find(|&i| line[i] < 0.0 && line[i - 1] >= 0.0)?;
+        let part = line[outer - 1] / (line[outer - 1] - line[outer]);
+        Some((outer as f64 - 1.0 + part) * medium.dx)
+    }
 }

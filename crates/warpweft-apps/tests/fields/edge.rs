@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use warpweft::prelude::*;
-use warpweft_apps::edge::{self, WHITE};
+use warpweft_apps::edge::{self, Pixel, WHITE};
 
 use super::{BOUNDARIES, error, plain, run};
 
@@ -26,7 +26,8 @@ fn the_error_of_a_sine_shrinks_by_its_eigenvalue_every_step() {
     let [ny, nx] = [15, 23];
     let wave = |n: usize, i: usize, k: f64| (k * PI * (i as f64 + 1.0) / (n as f64 + 1.0)).sin();
     let picture = Volume::from_fn([ny, nx], |[y, x]| {
-        WHITE - 100.0 * (wave(ny, y, 2.0) * wave(nx, x, 1.0)) as f32
+        let dent = 100.0 * wave(ny, y, 2.0) * wave(nx, x, 1.0);
+        Pixel { image: WHITE - dent as f32, edge: 0.0 }
     });
     let white = Boundary::Dirichlet(f64::from(WHITE));
     let start = edge::edges_of(&picture, &[[white; 2]; 2]).expect("a small picture");
@@ -35,7 +36,7 @@ fn the_error_of_a_sine_shrinks_by_its_eigenvalue_every_step() {
     for y in 0..ny {
         for x in 0..nx {
             let missing = 100.0 * wave(ny, y, 2.0) * wave(nx, x, 1.0) * shrinks.powi(60);
-            let expect = f64::from(picture[[y, x]]) + missing;
+            let expect = picture.get([y, x]).expect("inside").to_f64(0) + missing;
             let found = found.get([y, x]).expect("inside").to_f64(0);
             assert!((found - expect).abs() < 5e-3, "[{y}, {x}]: {found} for {expect}");
         }
@@ -49,7 +50,7 @@ fn the_picture_comes_back() {
     let start = edge::edges_of(&picture, &[[white; 2]; 2]).expect("a small picture");
     let found = run(&edge::stencil().boundary(white), start, 2_000);
     let image = found.field::<f32>(0).expect("the image");
-    for (found, grey) in image.iter().zip(picture.as_slice()) {
+    for (found, grey) in image.iter().zip(picture.field::<f32>(0).expect("the image")) {
         assert!((found - grey).abs() < 0.05, "{found} for {grey}");
     }
 }

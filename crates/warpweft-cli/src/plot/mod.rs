@@ -4,7 +4,7 @@ mod font;
 
 use std::path::Path;
 
-use warpweft::element::Scalar;
+use warpweft::element::Fields;
 use warpweft::grid::io::{Colours, Picture, png};
 use warpweft::prelude::*;
 
@@ -15,9 +15,11 @@ const MARGINS: [usize; 4] = [70, 44, 150, 44];
 /// The longer side of the plane, at most and at least, in pixels.
 const SIDES: [usize; 2] = [1024, 512];
 
-/// How values are shown as colours.
+/// What is shown, and how values become colours.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
+    /// The number of the field.
+    pub field: usize,
     /// Values of the first and the last colour.
     pub range: [f64; 2],
     /// The colours.
@@ -28,24 +30,24 @@ pub struct Look {
 ///
 /// # Errors
 /// The file can't be written.
-pub fn save<T: Scalar, const D: usize>(
+pub fn save<S: Fields, const D: usize>(
     path: &Path,
     title: &str,
-    volume: &Volume<T, D>,
+    volume: &Volume<S, D>,
     look: Look,
 ) -> Result<()> {
     png::write(path, &draw(title, volume, look)?)
 }
 
-fn draw<T: Scalar, const D: usize>(
+fn draw<S: Fields, const D: usize>(
     title: &str,
-    volume: &Volume<T, D>,
+    volume: &Volume<S, D>,
     look: Look,
 ) -> Result<Picture> {
     let (plane, cells) = if D == 1 {
         (curve(volume, look), [None, Some(volume.len())])
     } else {
-        let cells = Picture::of_middle(volume, 0, look.range, look.colours)?;
+        let cells = Picture::of_middle(volume, look.field, look.range, look.colours)?;
         (fitted(&cells), [Some(cells.height), Some(cells.width)])
     };
     let [left, top, right, bottom] = MARGINS;
@@ -102,14 +104,16 @@ fn fitted(cells: &Picture) -> Picture {
 }
 
 /// A line's values as a curve.
-fn curve<T: Scalar, const D: usize>(volume: &Volume<T, D>, look: Look) -> Picture {
+fn curve<S: Fields, const D: usize>(volume: &Volume<S, D>, look: Look) -> Picture {
     let (width, height) = (SIDES[0], SIDES[1]);
     let mut picture = Picture::filled(width, height, PAPER);
     let span = (look.range[1] - look.range[0]).max(f64::MIN_POSITIVE);
-    let cells = volume.as_slice();
+    let cells = volume.len();
     let mut last = None;
     for x in 0..width {
-        let value = cells[x * (cells.len() - 1) / (width - 1)].to_f64();
+        let mut at = [0; D];
+        at[D - 1] = x * (cells - 1) / (width - 1);
+        let value = volume.get(at).map_or(f64::NAN, |cell| cell.to_f64(look.field));
         if value.is_nan() {
             last = None;
             continue;
@@ -177,7 +181,7 @@ fn frame(page: &mut Picture, [x, y]: [usize; 2], [width, height]: [usize; 2]) {
 mod tests {
     use super::*;
 
-    const LOOK: Look = Look { range: [0.0, 1.0], colours: Colours::Grey };
+    const LOOK: Look = Look { field: 0, range: [0.0, 1.0], colours: Colours::Grey };
 
     #[test]
     fn every_shape_fits_a_screen_and_shows_its_cells() {

@@ -1,7 +1,7 @@
 //! Comparing a result with an oracle.
 
 use serde::Serialize;
-use warpweft::element::Scalar;
+use warpweft::element::{Fields, Scalar};
 use warpweft::prelude::*;
 use warpweft_apps::plain::{Place, Plain};
 
@@ -70,12 +70,48 @@ pub fn against_plain<T: Scalar, const D: usize>(
         .zip(plain.cells())
         .map(|(&a, b)| difference(a.to_f64(), b))
         .fold(0.0, worse);
-    let oracle = if steps == done {
-        "straightforward loop".to_string()
-    } else {
-        format!("straightforward loop, first {steps} of {done} steps")
-    };
-    Check::made(oracle, error, tolerance)
+    Check::made(straightforward(steps, done), error, tolerance)
+}
+
+/// As [`against_plain`], of several fields of floats: each error is a share of its field's largest
+/// value, `step` is one step.
+pub fn against<S: Fields, const D: usize>(
+    before: &Volume<S, D>,
+    after: &Volume<S, D>,
+    faces: &[[Boundary; 2]; D],
+    (radius, step): (usize, &dyn Fn(&mut Plain)),
+    (steps, done): (u64, u64),
+    tolerance: f64,
+) -> Check {
+    let all = 0..S::FIELDS.len();
+    let fields = all.clone().map(|f| values(before, f));
+    let mut plain = Plain::of_fields(&before.extents(), radius, faces, fields);
+    (0..steps).for_each(|_| step(&mut plain));
+    let mut error = 0.0;
+    for f in all {
+        let expect = plain.cells_of(f);
+        let finite = expect.iter().filter(|value| value.is_finite());
+        let most = finite.fold(f64::MIN_POSITIVE, |most, value| most.max(value.abs()));
+        let differences = values(after, f).into_iter().zip(&expect);
+        error = differences.map(|(a, &b)| difference(a, b) / most).fold(error, worse);
+    }
+    Check::made(straightforward(steps, done), error, tolerance)
+}
+
+/// The cells of a field of floats.
+pub fn values<S: Fields, const D: usize>(volume: &Volume<S, D>, field: usize) -> Vec<f64> {
+    match volume.field::<f32>(field) {
+        Some(cells) => cells.iter().map(|&cell| f64::from(cell)).collect(),
+        None => volume.field::<f64>(field).unwrap_or_default().to_vec(),
+    }
+}
+
+/// The name of the straightforward loop, with how far it went.
+fn straightforward(steps: u64, done: u64) -> String {
+    match steps == done {
+        true => "straightforward loop".into(),
+        false => format!("straightforward loop, first {steps} of {done} steps"),
+    }
 }
 
 #[cfg(test)]

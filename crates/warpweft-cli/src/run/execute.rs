@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::sync::Arc;
 
-use warpweft::element::Scalar;
+use warpweft::element::Fields;
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::report::Report;
@@ -117,10 +117,10 @@ impl Host {
     ///
     /// # Errors
     /// As [`Stencil::run_with`].
-    pub fn execute<T: Scalar, const D: usize>(
+    pub fn execute<S: Fields, const D: usize>(
         &self,
-        stencil: &Stencil<T, D>,
-        volume: &mut Volume<T, D>,
+        stencil: &Stencil<S, D>,
+        volume: &mut Volume<S, D>,
         steps: u64,
         watched: Option<Watch<'_>>,
     ) -> Result<Report> {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use warpweft::element::Scalar;
+use warpweft::element::{Fields, Scalar};
 use warpweft::grid::io::{Picture, check_writable, npy, png, vti};
 use warpweft::prelude::*;
 
@@ -109,22 +109,22 @@ impl Saved {
     }
 }
 
-/// Writes a result to `path`; pictures as `look` says.
+/// Writes a result to `path`: the field that `look` shows, in VTI all; pictures as `look` says.
 ///
 /// # Errors
 /// The file can't be written.
-pub fn write<T: Scalar, const D: usize>(
+pub fn write<S: Fields, const D: usize>(
     path: &Path,
     format: Format,
-    volume: &Volume<T, D>,
+    volume: &Volume<S, D>,
     look: impl Fn() -> Result<Look>,
 ) -> Result<()> {
     match format {
-        Format::Npy => npy::write(path, volume, 0),
+        Format::Npy => npy::write(path, volume, look()?.field),
         Format::Vti => vti::write(path, volume),
         Format::Png => {
-            let Look { range, colours } = look()?;
-            png::write(path, &Picture::of_middle(volume, 0, range, colours)?)
+            let Look { field, range, colours } = look()?;
+            png::write(path, &Picture::of_middle(volume, field, range, colours)?)
         }
     }
 }
@@ -158,6 +158,12 @@ fn place(path: &Path) -> PathBuf {
         (Ok(folder), Some(name)) => folder.join(name),
         _ => path.to_path_buf(),
     }
+}
+
+/// The extents of the initial state that `options` name, else those of `--size` or the default.
+pub fn extents<const D: usize>(options: &Options, default: [usize; D]) -> Result<[usize; D]> {
+    let shape = options.input.as_ref().map(|path| shape_of(path)).transpose()?;
+    options.extents(shape.as_ref().map(|(shape, _)| shape.as_slice()), default)
 }
 
 /// The extents and scalar of an initial state in a file.

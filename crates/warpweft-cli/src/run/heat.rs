@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use warpweft::element::ScalarKind;
 use warpweft::grid::io::{Colours, middle_range};
 use warpweft::prelude::*;
+use warpweft::report::Report;
 use warpweft_apps::heat::{self, Conducts, HotSpot, Rounding};
 use warpweft_apps::soup::SplitMix;
 
@@ -196,7 +197,7 @@ impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
         ))
     }
 
-    fn answer(&self, volume: &Volume<T, D>) -> Vec<(&'static str, Value)> {
+    fn answer(&self, volume: &Volume<T, D>, _: &Report) -> Vec<(&'static str, Value)> {
         let mut range: Option<[f64; 2]> = None;
         let (mut sum, mut finite, mut nan) = (0.0, 0usize, 0usize);
         for &cell in volume.as_slice() {
@@ -219,7 +220,7 @@ impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
     }
 
     fn look(&self, volume: &Volume<T, D>) -> Result<Look> {
-        Ok(Look { range: middle_range(volume, 0)?, colours: Colours::Viridis })
+        Ok(Look { field: 0, range: middle_range(volume, 0)?, colours: Colours::Viridis })
     }
 }
 

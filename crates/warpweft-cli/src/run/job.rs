@@ -5,9 +5,10 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Instant;
 
-use warpweft::element::Scalar;
+use warpweft::element::{Fields, ScalarKind};
 use warpweft::grid::check_extents;
 use warpweft::prelude::*;
+use warpweft::report::Report;
 use warpweft::trace::Trace;
 
 use super::check::Check;
@@ -21,8 +22,8 @@ use crate::device::need_memory;
 use crate::output::{counted, note};
 use crate::plot::{self, Look};
 
-/// An application on a grid of scalars.
-pub trait Job<T: Scalar, const D: usize> {
+/// An application on a grid.
+pub trait Job<S: Fields, const D: usize> {
     /// Its name.
     fn app(&self) -> &'static str;
     /// What it computes, for the report's first line.
@@ -30,27 +31,31 @@ pub trait Job<T: Scalar, const D: usize> {
     /// The extents.
     fn extents(&self) -> [usize; D];
     /// The computation, boundaries not yet said.
-    fn stencil(&self) -> Result<Stencil<T, D>>;
+    fn stencil(&self) -> Result<Stencil<S, D>>;
     /// The state it starts from; the same at every call.
-    fn initial(&self) -> Result<Volume<T, D>>;
+    fn initial(&self) -> Result<Volume<S, D>>;
     /// Compares `volume`, the state after `done` steps, with an oracle. `again(n)` is the state
     /// after `n` steps of the same computation on the same device.
     fn check(
         &self,
-        volume: &Volume<T, D>,
+        volume: &Volume<S, D>,
         done: u64,
         faces: &[[Boundary; 2]; D],
-        again: &dyn Fn(u64) -> Result<Volume<T, D>>,
+        again: &dyn Fn(u64) -> Result<Volume<S, D>>,
     ) -> Result<Check>;
     /// The application's own answer, with what NaN there is.
-    fn answer(&self, volume: &Volume<T, D>) -> Vec<(&'static str, serde_json::Value)>;
-    /// How to show it.
-    fn look(&self, volume: &Volume<T, D>) -> Result<Look>;
+    fn answer(
+        &self,
+        volume: &Volume<S, D>,
+        report: &Report,
+    ) -> Vec<(&'static str, serde_json::Value)>;
+    /// What to show of it, and how.
+    fn look(&self, volume: &Volume<S, D>) -> Result<Look>;
 }
 
 /// Runs `job` for `steps` steps.
-pub fn run<T: Scalar, const D: usize>(
-    job: &impl Job<T, D>,
+pub fn run<S: Fields, const D: usize>(
+    job: &impl Job<S, D>,
     options: &Options,
     steps: u64,
 ) -> Result<Outcome> {
@@ -62,7 +67,7 @@ pub fn run<T: Scalar, const D: usize>(
     let endless = apply(job.stencil()?, &faces);
     endless.check(extents)?;
     let host = Host::ready(options)?;
-    need_memory::<D>(cells, host.copies() * size_of::<T>() as u64, &host.machine)?;
+    need_memory::<D>(cells, host.copies() * cell_bytes::<S>(), &host.machine)?;
     let stencil = match options.until {
         Some(until) => {
             let every = options.check_every.map_or(1, NonZero::get);
@@ -127,13 +132,13 @@ pub fn run<T: Scalar, const D: usize>(
         answer.push(("residual", serde_json::json!(report.residual)));
         answer.push(("converged", report.residual.is_some_and(|r| r <= until.1).into()));
     }
-    answer.extend(job.answer(&volume));
+    answer.extend(job.answer(&volume, &report));
     Ok(Outcome {
         app,
         title: format!(
             "{} cells of {}, {}, {}, {}",
             shown(&extents),
-            T::KIND.name(),
+            kinds::<S>(),
             job.title(),
             counted(report.done, "step"),
             options.grid.boundary
@@ -156,11 +161,23 @@ struct NotFinite {
 }
 
 impl NotFinite {
-    fn of<T: Scalar, const D: usize>(volume: &Volume<T, D>) -> Self {
+    fn of<S: Fields, const D: usize>(volume: &Volume<S, D>) -> Self {
         let mut found = Self::default();
-        for cell in volume.as_slice().iter().map(|&cell| cell.to_f64()) {
-            found.nan += usize::from(cell.is_nan());
-            found.infinite += usize::from(cell.is_infinite());
+        let mut see = |value: f64| {
+            found.nan += usize::from(value.is_nan());
+            found.infinite += usize::from(value.is_infinite());
+        };
+        for (f, field) in S::FIELDS.iter().enumerate() {
+            match field.kind {
+                ScalarKind::F32 => {
+                    let cells = volume.field::<f32>(f).unwrap_or_default();
+                    cells.iter().for_each(|&cell| see(f64::from(cell)));
+                }
+                ScalarKind::F64 => {
+                    volume.field::<f64>(f).unwrap_or_default().iter().for_each(|&cell| see(cell));
+                }
+                _ => {}
+            }
         }
         found
     }
@@ -173,15 +190,31 @@ impl fmt::Display for NotFinite {
 }
 
 /// What there is to say about cells without a number, in the input and in the result.
-fn not_finite<T: Scalar, const D: usize>(
+fn not_finite<S: Fields, const D: usize>(
     given: Option<NotFinite>,
-    volume: &Volume<T, D>,
+    volume: &Volume<S, D>,
 ) -> Vec<(&'static str, String)> {
     let (given, now) = (given.unwrap_or_default(), NotFinite::of(volume));
     if given == now && now == NotFinite::default() {
         return Vec::new();
     }
     vec![("note", format!("cells: {given} at the start, {now} at the end; kept as they are"))]
+}
+
+/// Bytes of a cell's fields.
+fn cell_bytes<S: Fields>() -> u64 {
+    S::FIELDS.iter().map(|field| field.kind.size() as u64).sum()
+}
+
+/// `f32`, or `13 fields of f32`.
+fn kinds<S: Fields>() -> String {
+    let mut names: Vec<_> = S::FIELDS.iter().map(|field| field.kind.name()).collect();
+    let fields = names.len();
+    names.dedup();
+    match fields {
+        1 => names.join(""),
+        _ => format!("{fields} fields of {}", names.join(", ")),
+    }
 }
 
 /// `256 x 256 x 128`.

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use warpweft::element::ScalarKind;
 use warpweft::grid::io::Colours;
 use warpweft::prelude::*;
+use warpweft::report::Report;
 use warpweft_apps::plain::Place;
 use warpweft_apps::soup::SplitMix;
 use warpweft_apps::{life, life3d};
@@ -39,7 +40,7 @@ pub struct Deep {
 impl Flat {
     /// Runs it.
     pub fn run(&self) -> Result<Outcome> {
-        let extents = extents(&self.options, [1024; 2])?;
+        let extents = files::extents(&self.options, [1024; 2])?;
         let case = Case {
             app: "life",
             rule: "B3/S23",
@@ -56,7 +57,7 @@ impl Flat {
 impl Deep {
     /// Runs it.
     pub fn run(&self) -> Result<Outcome> {
-        let extents = extents(&self.options, [128; 3])?;
+        let extents = files::extents(&self.options, [128; 3])?;
         let case = Case {
             app: "life3d",
             rule: "B5/S2..7",
@@ -68,11 +69,6 @@ impl Deep {
         };
         job::run(&case, &self.options, self.options.steps.unwrap_or(100))
     }
-}
-
-fn extents<const D: usize>(options: &Options, default: [usize; D]) -> Result<[usize; D]> {
-    let shape = options.input.as_ref().map(|path| files::shape_of(path)).transpose()?;
-    options.extents(shape.as_ref().map(|(shape, _)| shape.as_slice()), default)
 }
 
 /// A game in `D` dimensions.
@@ -151,12 +147,12 @@ impl<const D: usize> Job<u8, D> for Case<'_, D> {
         Ok(against_plain(&before, after, faces, (1, self.update), (steps, done), 0.0))
     }
 
-    fn answer(&self, volume: &Volume<u8, D>) -> Vec<(&'static str, Value)> {
+    fn answer(&self, volume: &Volume<u8, D>, _: &Report) -> Vec<(&'static str, Value)> {
         let alive = volume.as_slice().iter().filter(|&&cell| cell == 1).count();
         vec![("alive", json!(alive))]
     }
 
     fn look(&self, _: &Volume<u8, D>) -> Result<Look> {
-        Ok(Look { range: [0.0, 1.0], colours: Colours::Grey })
+        Ok(Look { field: 0, range: [0.0, 1.0], colours: Colours::Grey })
     }
 }

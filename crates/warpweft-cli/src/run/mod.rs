@@ -1,14 +1,21 @@
 //! `warpweft run`: one application from its initial state to a checked, reported, saved result.
 
 pub mod check;
+mod edge;
 mod execute;
+mod fields;
 pub mod files;
 mod heat;
+mod himeno;
+mod hyperthermia;
 mod job;
 mod life;
 mod options;
 pub mod outcome;
 mod progress;
+mod seismic;
+mod swim;
+mod tricubic;
 
 use std::process::ExitCode;
 
@@ -31,6 +38,18 @@ enum App {
     Life(life::Flat),
     /// Life in three dimensions: five neighbours of 26 give birth, two to seven keep alive.
     Life3d(life::Deep),
+    /// A picture put together again from its edges.
+    Edge(edge::Edge),
+    /// Temperatures of heated tissue: nine coefficients a cell.
+    Hyperthermia(hyperthermia::Hyperthermia),
+    /// The Himeno benchmark: Poisson's equation with twelve coefficients a cell.
+    Himeno(himeno::Himeno),
+    /// Shallow water on a torus, as in the SPEC benchmark.
+    Swim(swim::Swim),
+    /// Dye in a flow, by interpolation between 64 cells.
+    Tricubic(tricubic::Tricubic),
+    /// Elastic waves from a blast, fourth order in space.
+    Seismic(seismic::Seismic),
 }
 
 impl Run {
@@ -41,6 +60,12 @@ impl Run {
             App::Heat(heat) => heat.run(),
             App::Life(life) => life.run(),
             App::Life3d(life) => life.run(),
+            App::Edge(edge) => edge.run(),
+            App::Hyperthermia(hyperthermia) => hyperthermia.run(),
+            App::Himeno(himeno) => himeno.run(),
+            App::Swim(swim) => swim.run(),
+            App::Tricubic(tricubic) => tricubic.run(),
+            App::Seismic(seismic) => seismic.run(),
         };
         match outcome {
             Ok(outcome) => outcome.report(),

@@ -1,6 +1,7 @@
 //! The built command as users meet it: what it says, writes and exits with.
 
 mod align;
+mod apps;
 mod bad_input;
 mod caches;
 mod files;

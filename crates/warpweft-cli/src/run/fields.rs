@@ -1,0 +1,168 @@
+//! Applications of several fields: what they have in common is here, an application says the rest.
+
+use serde_json::{Value, json};
+use warpweft::element::{Fields, ScalarKind};
+use warpweft::grid::io::{Colours, middle_range};
+use warpweft::prelude::*;
+use warpweft::report::Report;
+use warpweft_apps::plain::Plain;
+use warpweft_apps::soup::SplitMix;
+
+use super::check::{Check, against, plain_steps, values};
+use super::files;
+use super::job::{self, Job};
+use super::options::Options;
+use super::outcome::Outcome;
+use crate::plot::Look;
+
+/// Parts of an answer by name.
+pub type Answer = Vec<(&'static str, Value)>;
+
+/// How values become colours.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Show {
+    /// From the least to the greatest.
+    Range,
+    /// As far below zero as above.
+    AroundZero,
+    /// Greys from 0 to 255.
+    Greys,
+}
+
+/// An application of cells of `S`.
+pub struct Case<'a, S: Fields, const D: usize> {
+    /// Its name.
+    pub app: &'static str,
+    /// What it computes.
+    pub title: String,
+    /// What the user chose.
+    pub options: &'a Options,
+    /// The extents.
+    pub extents: [usize; D],
+    /// The steps where `--steps` doesn't say.
+    pub steps: u64,
+    /// The computation.
+    pub stencil: Stencil<S, D>,
+    /// What the user begins with.
+    pub start: &'a dyn Fn([usize; D]) -> Result<Volume<S, D>>,
+    /// The field of it that `--input` and `--seed` replace, and that files and plots show.
+    pub shown: usize,
+    /// The state that the first step finds, from what the user began with.
+    pub ready: fn(&Self, Volume<S, D>) -> Result<Volume<S, D>>,
+    /// How values are shown.
+    pub show: Show,
+    /// Ghost cells and a step of the straightforward loop.
+    pub plain: (usize, &'a dyn Fn(&mut Plain)),
+    /// Roundings of a step, each at most half an epsilon of its field's largest value.
+    pub roundings: f64,
+    /// The application's own answer.
+    pub answer: &'a dyn Fn(&Volume<S, D>, &Report) -> Answer,
+}
+
+impl<S: Fields, const D: usize> Case<'_, S, D> {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// As [`job::run`].
+    pub fn run(&self) -> Result<Outcome> {
+        job::run(self, self.options, self.options.steps.unwrap_or(self.steps))
+    }
+
+    /// What the user begins with: the start, its shown field from a file or noise if so asked.
+    fn begun(&self) -> Result<Volume<S, D>> {
+        let mut volume = (self.start)(self.extents)?;
+        match (&self.options.input, self.options.seed) {
+            (Some(path), _) if S::FIELDS[self.shown].kind == ScalarKind::F64 => {
+                let given = files::read::<f64, D>(path, f64::from)?;
+                replace(&mut volume, self.shown, given.as_slice().iter().copied());
+            }
+            (Some(path), _) => {
+                let given = files::read::<f32, D>(path, f32::from)?;
+                let cells = given.as_slice().iter().map(|&cell| f64::from(cell));
+                replace(&mut volume, self.shown, cells);
+            }
+            (None, Some(seed)) => {
+                let mut noise = SplitMix::new(seed);
+                let [low, high] = middle_range(&volume, self.shown)?;
+                let cells = std::iter::repeat_with(|| low + (high - low) * noise.next_unit());
+                replace(&mut volume, self.shown, cells);
+            }
+            (None, None) => {}
+        }
+        Ok(volume)
+    }
+}
+
+/// Replaces the cells of a field of floats.
+fn replace<S: Fields, const D: usize>(
+    volume: &mut Volume<S, D>,
+    field: usize,
+    cells: impl Iterator<Item = f64>,
+) {
+    if let Some(field) = volume.field_mut::<f32>(field) {
+        field.iter_mut().zip(cells).for_each(|(cell, value)| *cell = value as f32);
+    } else if let Some(field) = volume.field_mut::<f64>(field) {
+        field.iter_mut().zip(cells).for_each(|(cell, value)| *cell = value);
+    }
+}
+
+impl<S: Fields, const D: usize> Job<S, D> for Case<'_, S, D> {
+    fn app(&self) -> &'static str {
+        self.app
+    }
+
+    fn title(&self) -> String {
+        self.title.clone()
+    }
+
+    fn extents(&self) -> [usize; D] {
+        self.extents
+    }
+
+    fn stencil(&self) -> Result<Stencil<S, D>> {
+        Ok(self.stencil.clone())
+    }
+
+    fn initial(&self) -> Result<Volume<S, D>> {
+        (self.ready)(self, self.begun()?)
+    }
+
+    fn check(
+        &self,
+        volume: &Volume<S, D>,
+        done: u64,
+        faces: &[[Boundary; 2]; D],
+        again: &dyn Fn(u64) -> Result<Volume<S, D>>,
+    ) -> Result<Check> {
+        let before = self.initial()?;
+        let steps = plain_steps(before.len() * S::FIELDS.len(), done);
+        let short = if steps == done { None } else { Some(again(steps)?) };
+        let single = S::FIELDS.iter().any(|field| field.kind == ScalarKind::F32);
+        let epsilon = if single { f64::from(f32::EPSILON) } else { f64::EPSILON };
+        let tolerance = epsilon * (1.0 + self.roundings * steps as f64);
+        let after = short.as_ref().unwrap_or(volume);
+        Ok(against(&before, after, faces, self.plain, (steps, done), tolerance))
+    }
+
+    fn answer(&self, volume: &Volume<S, D>, report: &Report) -> Answer {
+        let mut answer = (self.answer)(volume, report);
+        let cells = values(volume, self.shown);
+        answer.extend([
+            ("field", json!(S::FIELDS[self.shown].name)),
+            ("minimum", json!(cells.iter().copied().fold(f64::INFINITY, f64::min))),
+            ("maximum", json!(cells.iter().copied().fold(f64::NEG_INFINITY, f64::max))),
+        ]);
+        answer
+    }
+
+    fn look(&self, volume: &Volume<S, D>) -> Result<Look> {
+        let [low, high] = middle_range(volume, self.shown)?;
+        let most = low.abs().max(high.abs());
+        let (range, colours) = match self.show {
+            Show::Range => ([low, high], Colours::Viridis),
+            Show::AroundZero => ([-most, most], Colours::Viridis),
+            Show::Greys => ([0.0, 255.0], Colours::Grey),
+        };
+        Ok(Look { field: self.shown, range, colours })
+    }
+}

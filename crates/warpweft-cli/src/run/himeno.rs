@@ -1,0 +1,56 @@
+//! `warpweft run himeno`.
+
+use serde_json::json;
+use warpweft::prelude::*;
+use warpweft_apps::himeno::{self, FLOPS, Relaxes, SIZES};
+
+use super::fields::{Case, Show};
+use super::files;
+use super::options::Options;
+use super::outcome::Outcome;
+
+/// The Himeno benchmark.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  warpweft run himeno
+  warpweft run himeno --class L --steps 1000 --device gpu --json")]
+pub struct Himeno {
+    /// The benchmark's size: XS, S, M, L or XL.
+    #[arg(long, value_name = "NAME", default_value = "S", conflicts_with = "size")]
+    class: String,
+    #[command(flatten)]
+    options: Options,
+}
+
+impl Himeno {
+    /// Runs it.
+    pub fn run(&self) -> Result<Outcome> {
+        let class = SIZES.iter().find(|(name, _)| name.eq_ignore_ascii_case(&self.class));
+        let &(_, default) = class.ok_or_else(|| {
+            Error::spec(format!("no class {}", self.class), "choose XS, S, M, L or XL")
+        })?;
+        let case = Case {
+            app: "himeno",
+            title: "Jacobi, over-relaxed by 0.8".into(),
+            options: &self.options,
+            extents: files::extents(&self.options, default)?,
+            steps: 100,
+            stencil: f32::stencil(),
+            start: &himeno::start::<f32>,
+            shown: 0,
+            ready: |_, cells| Ok(cells),
+            show: Show::Range,
+            plain: (1, &himeno::plain_step),
+            roundings: 16.0,
+            answer: &|volume, report| {
+                let inner = volume.extents().map(|n| n.saturating_sub(2) as f64);
+                let flops = FLOPS * inner.iter().product::<f64>() * report.done as f64;
+                vec![
+                    ("mflops", json!(1e-6 * flops / report.seconds)),
+                    ("gosa_of_the_next_step", json!(himeno::gosa_of(volume))),
+                ]
+            },
+        };
+        case.run()
+    }
+}

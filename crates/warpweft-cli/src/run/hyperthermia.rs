@@ -1,0 +1,48 @@
+//! `warpweft run hyperthermia`.
+
+use serde_json::json;
+use warpweft::prelude::*;
+use warpweft_apps::hyperthermia::{self, BLOOD, Warms};
+
+use super::check::values;
+use super::fields::{Case, Show};
+use super::files;
+use super::options::Options;
+use super::outcome::Outcome;
+
+/// Temperatures of heated tissue.
+#[derive(clap::Args)]
+#[command(mut_arg("boundary", |arg| arg.default_value("dirichlet:37")))]
+#[command(after_help = "Examples:
+  warpweft run hyperthermia --plot
+  warpweft run hyperthermia --size 256 --steps 2000 --device gpu --output body.vti")]
+pub struct Hyperthermia {
+    #[command(flatten)]
+    options: Options,
+}
+
+impl Hyperthermia {
+    /// Runs it.
+    pub fn run(&self) -> Result<Outcome> {
+        let case = Case {
+            app: "hyperthermia",
+            title: "an antenna's focus in muscle under fat".into(),
+            options: &self.options,
+            extents: files::extents(&self.options, [96; 3])?,
+            steps: 500,
+            stencil: f32::stencil(),
+            start: &hyperthermia::body::<f32>,
+            shown: 0,
+            ready: |_, tissue| Ok(tissue),
+            show: Show::Range,
+            plain: (1, &hyperthermia::plain_step),
+            roundings: 17.0,
+            answer: &|volume, _| {
+                let cells = values(volume, 0);
+                let hot = cells.iter().filter(|&&t| t > BLOOD + 5.0).count();
+                vec![("cells_above_42_degrees", json!(hot))]
+            },
+        };
+        case.run()
+    }
+}

@@ -1,0 +1,74 @@
+//! `warpweft run seismic`.
+
+use serde_json::json;
+use warpweft::prelude::*;
+use warpweft_apps::seismic::{self, Blast, Medium};
+
+use super::fields::{Case, Show};
+use super::files;
+use super::options::Options;
+use super::outcome::Outcome;
+
+/// Elastic waves from a blast.
+#[derive(clap::Args)]
+#[command(mut_arg("boundary", |arg| arg.default_value("dirichlet")))]
+#[command(after_help = "Examples:
+  warpweft run seismic --plot
+  warpweft run seismic --size 400 --steps 600 --device gpu --output waves.vti
+  warpweft run seismic --vp 3000 --vs 1500 --cell 5")]
+pub struct Seismic {
+    /// Speed of pressure waves, m/s.
+    #[arg(long, default_value_t = 5_000.0)]
+    vp: f64,
+    /// Speed of shear waves, m/s.
+    #[arg(long, default_value_t = 2_887.0)]
+    vs: f64,
+    /// Density, kg/m³.
+    #[arg(long, default_value_t = 2_700.0)]
+    rho: f64,
+    /// Between cells, m.
+    #[arg(long, default_value_t = 10.0)]
+    cell: f64,
+    /// The time step, as a share of the longest stable one.
+    #[arg(long, default_value_t = 0.8)]
+    courant: f64,
+    #[command(flatten)]
+    options: Options,
+}
+
+impl Seismic {
+    /// Runs it.
+    pub fn run(&self) -> Result<Outcome> {
+        let Self { vp, vs, rho, cell: dx, courant, .. } = *self;
+        let still = Medium { vp, vs, rho, dx, dt: 0.0 };
+        let medium = Medium { dt: courant * still.longest_step(), ..still };
+        let extents = files::extents(&self.options, [96; 3])?;
+        let blast = Blast::in_the_middle(extents);
+        let case = Case {
+            app: "seismic",
+            title: format!("v_P {vp} m/s, v_S {vs} m/s, steps of {:.4} ms", 1e3 * medium.dt),
+            options: &self.options,
+            extents,
+            steps: 100,
+            stencil: medium.stencil::<f32>()?,
+            start: &|extents| blast.start::<f32>(extents),
+            shown: 3,
+            ready: |_, rock| Ok(rock),
+            show: Show::AroundZero,
+            plain: (2, &|plain| seismic::plain_step(&medium, plain)),
+            roundings: 40.0,
+            answer: &|volume, report| {
+                let time = (report.done as f64 + 0.5) * medium.dt;
+                let mut answer = vec![
+                    ("seconds_after", json!(time)),
+                    ("p_wave_expected_at_metres", json!(vp * time)),
+                ];
+                if let Some(front) = blast.front(&medium, volume) {
+                    answer.push(("p_wave_found_at_metres", json!(front)));
+                }
+                answer
+            },
+        };
+        case.run()
+    }
+}

@@ -1,0 +1,52 @@
+//! `warpweft run swim`.
+
+use serde_json::json;
+use warpweft::prelude::*;
+use warpweft_apps::swim::{self, DT};
+
+use super::fields::{Case, Show};
+use super::files;
+use super::options::Options;
+use super::outcome::Outcome;
+
+/// Shallow water on a torus.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  warpweft run swim --size 256 --steps 99       the sum of |u| is then 6518.6598565
+  warpweft run swim --size 4096 --device gpu --plot")]
+pub struct Swim {
+    #[command(flatten)]
+    options: Options,
+}
+
+impl Swim {
+    /// Runs it.
+    pub fn run(&self) -> Result<Outcome> {
+        let faces = self.options.grid.boundary.faces::<2>()?;
+        if faces != [[Boundary::Periodic; 2]; 2] {
+            return Err(Error::spec(
+                format!("swim with {} faces", self.options.grid.boundary),
+                "leave --boundary out: its water lies on a torus",
+            ));
+        }
+        let case = Case {
+            app: "swim",
+            title: format!("leapfrog by {DT} s, after a first step forward"),
+            options: &self.options,
+            extents: files::extents(&self.options, [512; 2])?,
+            steps: 500,
+            stencil: swim::stencil::<f64>(),
+            start: &swim::at_rest::<f64>,
+            shown: 2,
+            ready: |_, water| swim::first_step(water),
+            show: Show::Range,
+            plain: (1, &swim::plain_step),
+            roundings: 200.0,
+            answer: &|volume, _| {
+                let [u, v, p] = swim::sums(volume);
+                vec![("sum_of_u", json!(u)), ("sum_of_v", json!(v)), ("sum_of_p", json!(p))]
+            },
+        };
+        case.run()
+    }
+}

@@ -1,0 +1,43 @@
+//! `warpweft run tricubic`.
+
+use serde_json::json;
+use warpweft::prelude::*;
+use warpweft_apps::tricubic::{self, Moves};
+
+use super::check::values;
+use super::fields::{Case, Show};
+use super::files;
+use super::options::Options;
+use super::outcome::Outcome;
+
+/// Dye in a flow.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  warpweft run tricubic --plot
+  warpweft run tricubic --size 256 --steps 300 --device gpu --output dye.vti")]
+pub struct Tricubic {
+    #[command(flatten)]
+    options: Options,
+}
+
+impl Tricubic {
+    /// Runs it.
+    pub fn run(&self) -> Result<Outcome> {
+        let case = Case {
+            app: "tricubic",
+            title: "64 points, moved up to a cell a step".into(),
+            options: &self.options,
+            extents: files::extents(&self.options, [96; 3])?,
+            steps: 60,
+            stencil: f32::stencil(),
+            start: &tricubic::whirl::<f32>,
+            shown: 0,
+            ready: |_, cells| Ok(cells),
+            show: Show::Range,
+            plain: (2, &tricubic::plain_step),
+            roundings: 60.0,
+            answer: &|volume, _| vec![("dye", json!(values(volume, 0).iter().sum::<f64>()))],
+        };
+        case.run()
+    }
+}

@@ -1,0 +1,67 @@
+//! Applications of several fields: checked answers, and what each is about.
+
+use serde_json::Value;
+
+use crate::{warpweft, warpweft_in};
+
+fn json(line: &str) -> Value {
+    warpweft(&format!("run {line} --device cpu --json")).json()
+}
+
+#[test]
+fn every_application_is_right() {
+    for line in [
+        "edge --size 33x20 --steps 40",
+        "edge --size 33x20 --steps 40 --boundary mirror --seed 3",
+        "hyperthermia --size 9x10x17 --steps 8",
+        "himeno --size 10x11x19 --steps 9 --ranks 2 --depth 2",
+        "swim --size 21x34 --steps 9",
+        "tricubic --size 9x10x21 --steps 4 --boundary neumann",
+        "seismic --size 14x15x21 --steps 6",
+        "seismic --size 14x15x21 --steps 6 --dtype f64 --ranks 3",
+    ] {
+        let json = json(line);
+        assert_eq!(json["check"]["passed"], true, "{line}: {json}");
+    }
+}
+
+#[test]
+fn a_picture_comes_back_from_its_edges() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let run = |line: &str| warpweft_in(folder.path(), line).fine();
+    run("run life --size 24x30 --steps 0 --output picture.png");
+    run("run edge --input picture.png --steps 6000 --output back.png");
+    let read = |name| warpweft::grid::io::png::read(&folder.path().join(name)).expect("a picture");
+    let (before, after) = (read("picture.png"), read("back.png"));
+    for (a, b) in before.as_slice().iter().zip(after.as_slice()) {
+        assert!(a.abs_diff(*b) <= 1, "{b} for {a}");
+    }
+}
+
+#[test]
+fn himeno_reports_mflops_and_gosa() {
+    let json = json("himeno --class xs --steps 3");
+    assert_eq!(json["result"]["extents"], serde_json::json!([32, 32, 64]));
+    let number = |name: &str| json["result"][name].as_f64().expect("a number");
+    let (mflops, seconds) = (number("mflops"), json["seconds"].as_f64().expect("a number"));
+    let flops = 34.0 * 30.0 * 30.0 * 62.0 * 3.0;
+    assert!((mflops * 1e6 * seconds / flops - 1.0).abs() < 1e-6);
+    assert!(number("gosa_of_the_next_step") > 0.0);
+    warpweft("run himeno --class huge").fails(2, &["no class huge", "choose XS, S, M, L or XL"]);
+    warpweft("run swim --boundary mirror").fails(2, &["swim with mirror faces", "--boundary"]);
+}
+
+#[test]
+fn swim_ends_at_the_benchmark_s_sum() {
+    let json = json("swim --size 256 --steps 99");
+    let sum = json["result"]["sum_of_u"].as_f64().expect("a number");
+    assert!((sum / 6.518_659_856_5e3 - 1.0).abs() < 1e-9, "{sum}");
+}
+
+#[test]
+fn a_blast_s_wave_is_where_it_should_be() {
+    let json = json("seismic --size 64 --steps 40");
+    let at = |name: &str| json["result"][name].as_f64().expect("a place");
+    let (found, expect) = (at("p_wave_found_at_metres"), at("p_wave_expected_at_metres"));
+    assert!((found / expect - 1.0).abs() < 0.03, "{found} for {expect}");
+}
