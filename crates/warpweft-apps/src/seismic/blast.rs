@@ -97,7 +97,7 @@ impl Blast {
             .collect();
         let strongest = line.iter().fold(0.0f64, |most, value| most.max(value.abs()));
         // From outside inwards: pressure that is no mere noise, then the turn.
-        let pressed = line.iter().rposition(|&value| value < -0.05 * strongest)?;
+        let pressed = line.iter().rposition(|&value| value < -1e-3 * strongest)?;
         let outer = (1..=pressed).rev().find(|&i| line[i] < 0.0 && line[i - 1] >= 0.0)?;
         let part = line[outer - 1] / (line[outer - 1] - line[outer]);
         Some((outer as f64 - 1.0 + part) * medium.dx)

@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn the_ends_of_a_line_are_named_on_the_page() {
-        let look = Look { range: [-1.6e-17, -1.2e-300], colours: Colours::Grey };
+        let look = Look { field: 0, range: [-1.6e-17, -1.2e-300], colours: Colours::Grey };
         let line = Volume::<f64, 1>::zeroed([10]).unwrap();
         let page = draw("", &line, look).unwrap();
         // The first column beside the edge is paper: nothing is cut off.
