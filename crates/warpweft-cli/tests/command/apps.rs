@@ -18,7 +18,7 @@ fn every_application_is_right() {
         "swim --size 21x34 --steps 9",
         "tricubic --size 9x10x21 --steps 4 --boundary neumann",
         "seismic --size 14x15x21 --steps 6",
-        "seismic --size 14x15x21 --steps 6 --dtype f64 --ranks 3",
+        "seismic --size 14x15x21 --steps 6 --ranks 3 --boundary mirror",
     ] {
         let json = json(line);
         assert_eq!(json["check"]["passed"], true, "{line}: {json}");
