@@ -203,6 +203,27 @@ fn values_places_and_constants() {
         (items, grid[i % 2][i % 3] + TABLE[i % 2][i % 3], grid.len() + items.len())
     }
     #[device]
+    fn indices_with_effects(mut grid: [[i32; 3]; 2], k: usize) -> ([[i32; 3]; 2], usize) {
+        let mut n = k;
+        grid[n % 2][{
+            n += 1;
+            n % 3
+        }] ^= 5;
+        grid[{
+            n += k;
+            n % 2
+        }][{
+            n += 1;
+            n % 3
+        }] = 7;
+        let x = grid[n % 3][{
+            n += 2;
+            1
+        }];
+        grid[1][0] ^= x;
+        (grid, n)
+    }
+    #[device]
     fn outside(i: usize, a: [u8; 5]) -> u8 {
         a[i]
     }
@@ -256,6 +277,7 @@ fn values_places_and_constants() {
     }
     check("values", |cases| {
         case!(cases, arrays, (a, b), &inputs());
+        case!(cases, indices_with_effects, (a, b), &inputs());
         case!(cases, outside, (a, b), &inputs());
         case!(cases, tuples, (a, b), &inputs());
         case!(cases, structs, (a, b), &inputs());

@@ -146,8 +146,8 @@ impl Cuda {
                 let values = match hoists(index) {
                     // A place is not copied: Rust, too, evaluates the index and then looks.
                     true if is_place(array) => {
-                        let index = self.value(index);
-                        vec![self.value(array), index]
+                        let array = self.place(array);
+                        vec![array, self.value(index)]
                     }
                     _ => self.values(&[array, index]),
                 };
@@ -178,6 +178,17 @@ impl Cuda {
                 "ww::unit{}".into()
             }
         }
+    }
+
+    /// A place, its own indices evaluated and checked by what is emitted before it.
+    fn place(&mut self, place: &Expr) -> String {
+        let text = self.value(place);
+        if matches!(place, Expr::Local(_)) {
+            return text;
+        }
+        let name = self.temporary();
+        self.line(format!("auto& {name} = {text};"));
+        name
     }
 
     fn input(&mut self, input: &Input) -> String {
@@ -232,7 +243,7 @@ pub(super) fn spelled(member: &Member) -> String {
 fn is_place(expr: &Expr) -> bool {
     match expr {
         Expr::Local(_) => true,
-        Expr::Field(of, _) => is_place(of),
+        Expr::Field(of, _) | Expr::Index { array: of, .. } => is_place(of),
         _ => false,
     }
 }
