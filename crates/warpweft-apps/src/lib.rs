@@ -1,6 +1,7 @@
 //! Applications of Warpweft's patterns, each with an oracle that shares no code with the library.
 
 pub mod align;
+pub mod area;
 pub mod conformance;
 pub mod edge;
 pub mod heat;
@@ -9,7 +10,10 @@ pub mod hyperthermia;
 pub mod life;
 pub mod life3d;
 pub mod plain;
+pub mod relaxation;
 pub mod seismic;
 pub mod soup;
+pub mod subsequence;
 pub mod swim;
 pub mod tricubic;
+pub mod warping;

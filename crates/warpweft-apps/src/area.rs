@@ -1,0 +1,94 @@
+//! Summed area tables (Crow 1984) and integral histograms (Porikli 2005) of images.
+//!
+//! Entry `[i, j]` sums the pixels of rows `0..=i` and columns `0..=j`; there is no row and no column
+//! of zeros before them, as OpenCV has.
+
+use warpweft::error::{Error, Result};
+use warpweft::prelude::*;
+use warpweft::report::Report;
+use warpweft::wavefront::{Kept, WavefrontElement, WavefrontExecutor};
+
+/// The sum up to a pixel of eight bits.
+#[wavefront(bounds = bytes_bounds)]
+pub fn sum_of_bytes(h: Earlier<i32>, #[cell] pixel: u8) -> i32 {
+    pixel as i32 + h.n + h.w - h.nw
+}
+
+fn bytes_bounds(_: &sum_of_bytes, rows: u64, columns: u64) -> [f64; 2] {
+    // North and west are added before north-west is taken off.
+    [0.0, 2.0 * 255.0 * rows as f64 * columns as f64]
+}
+
+/// The sum up to a pixel that is a number; each entry is rounded three times.
+#[wavefront]
+pub fn sum_of<T: Real>(h: Earlier<T>, #[cell] pixel: T) -> T {
+    pixel + h.n + h.w - h.nw
+}
+
+/// How many pixels up to here are of `low..=high`.
+#[wavefront(bounds = bin_bounds)]
+pub fn count_of(h: Earlier<i32>, #[cell] pixel: u8, low: u8, high: u8) -> i32 {
+    let here = if low <= pixel && pixel <= high { 1 } else { 0 };
+    here + h.n + h.w - h.nw
+}
+
+fn bin_bounds(_: &count_of, rows: u64, columns: u64) -> [f64; 2] {
+    [0.0, 2.0 * rows as f64 * columns as f64]
+}
+
+/// The table of `element` over `image`.
+///
+/// # Errors
+/// No pixels; sums beyond the cell's type; the executor's.
+pub fn table<E>(
+    element: E,
+    image: &Volume<E::Input, 2>,
+    executor: &mut (impl WavefrontExecutor<E> + ?Sized),
+) -> Result<(Volume<E::Cell, 2>, Report)>
+where
+    E: WavefrontElement<Row = (), Column = ()>,
+    E::Input: Scalar,
+    E::Cell: Scalar,
+{
+    let extents = image.extents();
+    let wavefront = Wavefront::of(element)
+        .over(extents)
+        .inputs(image.as_slice())
+        .border(Border::Value(E::Cell::default()))
+        .keep(Keep::Matrix);
+    let (kept, report) = executor.run(&wavefront)?;
+    let Kept::Matrix(cells) = kept else {
+        return Err(Error::spec("no table came back", "report this: it is a bug"));
+    };
+    let mut cells = cells.into_iter();
+    let volume = Volume::try_from_fn(extents, |_| cells.next().unwrap_or_default())?;
+    Ok((volume, report))
+}
+
+/// The values of `bins` bins of equal width over 0..=255: least and greatest of each.
+///
+/// # Errors
+/// No bins, or more than values.
+pub fn bins(bins: usize) -> Result<Vec<[u8; 2]>> {
+    if !(1..=256).contains(&bins) {
+        return Err(Error::spec(format!("{bins} bins"), "take 1 to 256"));
+    }
+    let start = |bin: usize| bin * 256 / bins;
+    Ok((0..bins).map(|bin| [start(bin) as u8, (start(bin + 1) - 1) as u8]).collect())
+}
+
+/// The same table by running sums along rows, then down columns, in `f64`: exact for integers below
+/// 2^53. `value` is what a pixel adds.
+pub fn plain<T: Scalar>(image: &Volume<T, 2>, value: impl Fn(T) -> f64) -> Vec<f64> {
+    let [_, columns] = image.extents();
+    let mut sums: Vec<f64> = image.as_slice().iter().map(|&pixel| value(pixel)).collect();
+    for row in sums.chunks_mut(columns) {
+        for j in 1..columns {
+            row[j] += row[j - 1];
+        }
+    }
+    for at in columns..sums.len() {
+        sums[at] += sums[at - columns];
+    }
+    sums
+}

@@ -1,0 +1,97 @@
+//! Dynamic time warping: how far two series are apart when time may stretch.
+//!
+//! The cost of a pair is the absolute difference, and the distance the sum of costs along the best
+//! path from both beginnings to both ends (Sakoe and Chiba 1978, without slope constraint), not
+//! the root of a sum of squares as in some libraries.
+
+use warpweft::error::{Error, Result};
+use warpweft::prelude::*;
+use warpweft::report::Report;
+use warpweft::wavefront::{Kept, WavefrontExecutor};
+
+/// The distance of the series up to here: the pair's cost after the best of three ways to it.
+#[wavefront]
+pub fn time_warping<T: Real>(h: Earlier<T>, #[row] a: T, #[column] b: T) -> T {
+    (a - b).abs() + h.n.min(h.w).min(h.nw)
+}
+
+/// What cells outside hold: paths begin at the corner.
+pub fn border<T: Real>() -> Border<T> {
+    Border::function(|i, j| T::lit(if i == j { 0.0 } else { f64::INFINITY }))
+}
+
+/// Whether all of `series` are numbers.
+///
+/// # Errors
+/// No sample; one that is not finite, with its position from 0. `name` is what the error calls the
+/// series.
+pub fn check<T: Real>(name: &str, series: &[T]) -> Result<()> {
+    if series.is_empty() {
+        return Err(Error::spec(format!("series {name} is empty"), "give at least one sample"));
+    }
+    match series.iter().position(|sample| !Scalar::to_f64(*sample).is_finite()) {
+        None => Ok(()),
+        Some(at) => Err(Error::spec(
+            format!("sample {at} of series {name} is {}", series[at]),
+            "give finite samples",
+        )),
+    }
+}
+
+/// The distance of `a` and `b`; with a `band`, of paths whose indices differ by so much at most.
+///
+/// # Errors
+/// As [`check`]; a band that no path from corner to corner fits into; the executor's.
+pub fn distance<T: Real>(
+    a: &[T],
+    b: &[T],
+    band: Option<usize>,
+    executor: &mut dyn WavefrontExecutor<time_warping<T>>,
+) -> Result<(T, Report)>
+where
+    time_warping<T>: warpweft::wavefront::WavefrontElement<Cell = T, Row = T, Column = T>,
+{
+    check("A", a)?;
+    check("B", b)?;
+    let mut wavefront =
+        Wavefront::of(time_warping::<T>()).rows(a).columns(b).border(border()).keep(Keep::LastRow);
+    if let Some(band) = band {
+        if a.len().abs_diff(b.len()) > band {
+            return Err(Error::spec(
+                format!("a band of {band} for series of {} and {} samples", a.len(), b.len()),
+                "make it as wide as their difference at least",
+            ));
+        }
+        let width = isize::try_from(band).unwrap_or(isize::MAX);
+        wavefront = wavefront.band(-width, width, T::lit(f64::INFINITY));
+    }
+    let (kept, report) = executor.run(&wavefront)?;
+    let distance = match kept {
+        Kept::LastRow(row) => row.last().copied(),
+        _ => None,
+    };
+    Ok((distance.unwrap_or_default(), report))
+}
+
+/// The same by the straightforward loop over the whole table.
+pub fn plain<T: Real>(a: &[T], b: &[T], band: Option<usize>) -> T {
+    let infinity = T::lit(f64::INFINITY);
+    let mut table = vec![vec![infinity; b.len() + 1]; a.len() + 1];
+    table[0][0] = T::default();
+    for i in 1..=a.len() {
+        for j in 1..=b.len() {
+            if band.is_some_and(|band| i.abs_diff(j) > band) {
+                continue;
+            }
+            let mut least = table[i - 1][j - 1];
+            for other in [table[i - 1][j], table[i][j - 1]] {
+                if other < least {
+                    least = other;
+                }
+            }
+            let cost = if a[i - 1] < b[j - 1] { b[j - 1] - a[i - 1] } else { a[i - 1] - b[j - 1] };
+            table[i][j] = cost + least;
+        }
+    }
+    table[a.len()][b.len()]
+}

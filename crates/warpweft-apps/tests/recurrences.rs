@@ -1,0 +1,217 @@
+//! Warping, tables of sums, relaxation and common subsequences on every executor: against their
+//! straightforward loops at odd sizes, and against other programs' recorded answers.
+
+use warpweft::cpu::Pool;
+use warpweft::cuda::Device;
+use warpweft::prelude::*;
+use warpweft::wavefront::cpu::CpuExecutor;
+use warpweft::wavefront::cuda::CudaExecutor;
+use warpweft::wavefront::cuda::tiles::TileExecutor;
+use warpweft::wavefront::{CpuPolicy, WavefrontExecutor};
+use warpweft_apps::area::{bins, count_of, sum_of, sum_of_bytes, table};
+use warpweft_apps::relaxation::{gauss_seidel, over_relaxation, relax};
+use warpweft_apps::soup::SplitMix;
+use warpweft_apps::subsequence::common_subsequence;
+use warpweft_apps::warping::time_warping;
+use warpweft_apps::{area, relaxation, subsequence, warping};
+
+/// Answers of `bench/peers/recurrences.py` with numpy 2, scipy 1, parasail 1.3.4 and dtaidistance 2.
+const SUMS: [([usize; 2], i32); 5] =
+    [([0, 0], 193), ([0, 52], 6907), ([36, 0], 4536), ([17, 29], 69111), ([36, 52], 250_586)];
+const COUNTS: [[i32; 8]; 2] =
+    [[270, 229, 222, 248, 246, 253, 237, 256], [71, 60, 63, 73, 69, 73, 64, 67]];
+/// Relaxation factor, sweeps, the cells `[0, 0]`, `[5, 4]` and `[11, 8]`, and the sum of all.
+const PLATES: [(f64, usize, [f64; 3], f64); 3] = [
+    (1.0, 1, [0.6191914121144286, 0.44313851789958225, 0.2277512612135481], 49.8911289682738),
+    (1.0, 7, [0.4925992552034114, 0.4514598824273542, 0.03995797979875297], 37.87772014625688),
+    (1.5, 7, [0.4601628663407899, 0.36656776364620974, 0.007440952846010707], 29.08677934701706),
+];
+const WARPED: f64 = 26.152491211903484;
+const COMMON: usize = 517;
+
+const SIZES: [[usize; 2]; 6] = [[1, 1], [1, 77], [130, 1], [37, 53], [65, 129], [301, 203]];
+
+fn image(seed: u64, extents: [usize; 2]) -> Volume<u8, 2> {
+    let mut stream = SplitMix::new(seed);
+    Volume::from_fn(extents, |_| (stream.next_u64() % 256) as u8)
+}
+
+fn units(seed: u64, count: usize) -> Vec<f64> {
+    let mut stream = SplitMix::new(seed);
+    (0..count).map(|_| stream.next_unit()).collect()
+}
+
+fn letters(stream: &mut SplitMix, count: usize) -> Vec<u8> {
+    (0..count).map(|_| b"ACGT"[(stream.next_u64() % 4) as usize]).collect()
+}
+
+/// Executors of series and texts.
+trait Lines:
+    WavefrontExecutor<time_warping<f32>>
+    + WavefrontExecutor<time_warping<f64>>
+    + WavefrontExecutor<common_subsequence>
+{
+}
+impl<
+    X: WavefrontExecutor<time_warping<f32>>
+        + WavefrontExecutor<time_warping<f64>>
+        + WavefrontExecutor<common_subsequence>,
+> Lines for X
+{
+}
+
+fn lines_agree(executor: &mut impl Lines, bands: bool) {
+    let (a, b) = (units(3, 150), units(4, 170));
+    let (distance, _) = warping::distance(&a, &b, None, executor).unwrap();
+    assert!((distance - WARPED).abs() < 1e-12, "{distance}");
+    let mut stream = SplitMix::new(5);
+    let texts = [letters(&mut stream, 700), letters(&mut stream, 900)];
+    assert_eq!(subsequence::length(&texts[0], &texts[1], executor).unwrap().0, COMMON);
+    assert_eq!(subsequence::plain(&texts[0], &texts[1]), COMMON);
+    for (seed, [m, n]) in SIZES.into_iter().enumerate() {
+        let mut stream = SplitMix::new(seed as u64);
+        let mut series =
+            |n: usize| -> Vec<f32> { (0..n).map(|_| stream.next_unit() as f32).collect() };
+        let (a, b) = (series(m), series(n));
+        let (distance, _) = warping::distance(&a, &b, None, executor).unwrap();
+        assert_eq!(distance, warping::plain(&a, &b, None), "{m} × {n}");
+        if bands {
+            let band = Some(m.abs_diff(n) + 7);
+            let (distance, _) = warping::distance(&a, &b, band, executor).unwrap();
+            assert_eq!(distance, warping::plain(&a, &b, band), "{m} × {n} {band:?}");
+        }
+        let (a, b) = (letters(&mut stream, m), letters(&mut stream, n));
+        let (length, _) = subsequence::length(&a, &b, executor).unwrap();
+        assert_eq!(length, subsequence::plain(&a, &b), "{m} × {n}");
+    }
+}
+
+/// Executors of images and plates.
+trait Planes:
+    WavefrontExecutor<sum_of_bytes>
+    + WavefrontExecutor<sum_of<f32>>
+    + WavefrontExecutor<count_of>
+    + WavefrontExecutor<gauss_seidel<f64>>
+    + WavefrontExecutor<over_relaxation<f64>>
+{
+}
+impl<X> Planes for X where
+    X: WavefrontExecutor<sum_of_bytes>
+        + WavefrontExecutor<sum_of<f32>>
+        + WavefrontExecutor<count_of>
+        + WavefrontExecutor<gauss_seidel<f64>>
+        + WavefrontExecutor<over_relaxation<f64>>
+{
+}
+
+fn planes_agree(executor: &mut impl Planes) {
+    let pixels = image(1, [37, 53]);
+    let (sums, _) = table(sum_of_bytes(), &pixels, executor).unwrap();
+    for (at, sum) in SUMS {
+        assert_eq!(sums.get(at), Some(sum), "{at:?}");
+    }
+    for (bin, [low, high]) in bins(8).unwrap().into_iter().enumerate() {
+        let (counts, _) = table(count_of(low, high), &pixels, executor).unwrap();
+        let found = [[36, 52], [17, 29]].map(|at| counts.get(at).unwrap());
+        assert_eq!(found, [COUNTS[0][bin], COUNTS[1][bin]], "bin {bin}");
+    }
+    for (omega, sweeps, cells, sum) in PLATES {
+        let start = units(2, 12 * 9);
+        let mut plate = Volume::from_fn([12, 9], |[i, j]| start[i * 9 + j]);
+        if omega == 1.0 {
+            relax(gauss_seidel(), &mut plate, 1.0, sweeps, executor).unwrap();
+        } else {
+            relax(over_relaxation(omega), &mut plate, 1.0, sweeps, executor).unwrap();
+        }
+        let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-13 * b.abs().max(1.0), "{a} {b}");
+        for (at, cell) in [[0, 0], [5, 4], [11, 8]].into_iter().zip(cells) {
+            close(plate.get(at).unwrap(), cell);
+        }
+        close(plate.as_slice().iter().sum::<f64>(), sum);
+    }
+    for (seed, [m, n]) in SIZES.into_iter().enumerate() {
+        let pixels = image(seed as u64, [m, n]);
+        let (sums, _) = table(sum_of_bytes(), &pixels, executor).unwrap();
+        let expect = area::plain(&pixels, f64::from);
+        assert!(sums.as_slice().iter().map(|&sum| f64::from(sum)).eq(expect), "{m} × {n}");
+        let (counts, _) = table(count_of(64, 200), &pixels, executor).unwrap();
+        let inside = |pixel: u8| f64::from(u8::from((64..=200).contains(&pixel)));
+        let expect = area::plain(&pixels, inside);
+        assert!(counts.as_slice().iter().map(|&sum| f64::from(sum)).eq(expect), "{m} × {n}");
+        // Sums of few multiples of 1/4 are exact in f32.
+        let quarters = Volume::from_fn([m, n], |at| f32::from(pixels.get(at).unwrap() % 8) / 4.0);
+        let (sums, _) = table(sum_of(), &quarters, executor).unwrap();
+        let expect = area::plain(&quarters, f64::from);
+        assert!(sums.as_slice().iter().map(|&sum| f64::from(sum)).eq(expect), "{m} × {n}");
+        for sweeps in [1, 4] {
+            let start = units(seed as u64, m * n);
+            let plate = Volume::from_fn([m, n], |[i, j]| start[i * n + j]);
+            let [mut found, mut expect] = [plate.clone(), plate.clone()];
+            relax(gauss_seidel(), &mut found, 0.5, sweeps, executor).unwrap();
+            relaxation::plain(&mut expect, 0.5, sweeps, None);
+            assert_eq!(found.as_slice(), expect.as_slice(), "{m} × {n}, {sweeps} sweeps");
+            let [mut found, mut expect] = [plate.clone(), plate];
+            relax(over_relaxation(1.7), &mut found, 0.5, sweeps, executor).unwrap();
+            relaxation::plain(&mut expect, 0.5, sweeps, Some(1.7));
+            assert_eq!(found.as_slice(), expect.as_slice(), "{m} × {n}, {sweeps} sweeps");
+        }
+    }
+}
+
+#[test]
+fn the_cores_agree_with_other_programs_and_the_plain_loops() {
+    let core = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
+    let pool = Pool::new(&[core, core]).unwrap();
+    for (tile_rows, tile_columns) in [(19, 40), (128, 1024)] {
+        let policy = CpuPolicy { threads: 2, tile_rows, tile_columns };
+        let mut executor = CpuExecutor::new(&pool, policy).unwrap();
+        lines_agree(&mut executor, true);
+        planes_agree(&mut executor);
+    }
+}
+
+#[test]
+fn a_gpu_agrees_with_other_programs_and_the_plain_loops() {
+    let device = match Device::open(0) {
+        Ok(device) => device,
+        Err(error) => return println!("skipped: {error}"),
+    };
+    lines_agree(&mut CudaExecutor::new(&device, None).unwrap(), false);
+    let mut tiles = TileExecutor::new(&device, None).unwrap();
+    lines_agree(&mut tiles, true);
+    planes_agree(&mut tiles);
+}
+
+#[test]
+fn a_relaxed_plate_is_the_plane_that_its_edges_span() {
+    // A function linear along the rows solves Laplace's equation, and no sweep changes it.
+    let border = Border::function(|_, j: isize| j as f64);
+    let cells: Vec<_> = (0..9 * 14).map(|at| f64::from(at % 14)).collect();
+    let wavefront = Wavefront::of(gauss_seidel::<f64>())
+        .over([9, 14])
+        .initial(&cells)
+        .border(border)
+        .sweeps(3)
+        .keep(Keep::Matrix);
+    let kept = warpweft::wavefront::reference(&wavefront).unwrap();
+    assert_eq!(kept, warpweft::wavefront::Kept::Matrix(cells.clone()));
+}
+
+#[test]
+fn bad_input_is_refused_with_its_values() {
+    let core = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
+    let pool = Pool::new(&[core]).unwrap();
+    let mut executor = CpuExecutor::new(&pool, CpuPolicy::for_domain(1, 1)).unwrap();
+    let mut error = |a: &[f32], b: &[f32], band| {
+        warping::distance(a, b, band, &mut executor).unwrap_err().to_string()
+    };
+    assert!(error(&[], &[1.0], None).contains("series A is empty"));
+    assert!(error(&[1.0], &[1.0, f32::NAN], None).contains("sample 1 of series B is NaN"));
+    assert!(error(&[1.0; 9], &[1.0; 4], Some(4)).contains("a band of 4"));
+    assert!(bins(0).unwrap_err().to_string().contains("0 bins"));
+    // 2900 × 2900 bytes may sum up to 4.3 thousand million on the way.
+    let wavefront = Wavefront::of(sum_of_bytes()).over([2900, 2900]);
+    let image = vec![255; 2900 * 2900];
+    let error = wavefront.inputs(&image).check().unwrap_err().to_string();
+    assert!(error.contains("make the cell's scores i64"), "{error}");
+}
