@@ -82,13 +82,13 @@ fn shapes_of_the_gpu_kernel() {
         let arch = device.arch().unwrap();
         std::thread::scope(|scope| {
             for &[rows, columns, chunk, warps, blocks] in shapes {
-                let policy = CudaPolicy { rows, columns, chunk, warps, blocks };
+                let policy = CudaPolicy { rows, columns, chunk, warps, blocks, pairs: false };
                 let (wavefront, arch) = (&wavefront, &arch);
                 scope.spawn(move || compile_check(wavefront, &policy, arch).unwrap());
             }
         });
         for &[rows, columns, chunk, warps, blocks] in shapes {
-            let policy = CudaPolicy { rows, columns, chunk, warps, blocks };
+            let policy = CudaPolicy { rows, columns, chunk, warps, blocks, pairs: false };
             let mut executor = CudaExecutor::new(&device, Some(policy)).unwrap();
             let runs = if length > 500_000 { 2 } else { 4 };
             let mut best = f64::INFINITY;
@@ -135,7 +135,7 @@ fn once(length: usize, [rows, columns, chunk, warps, blocks]: [u32; 5]) {
         Err(error) => return println!("skipped: {error}"),
     };
     let (a, b) = (random(1, length), random(2, length));
-    let policy = CudaPolicy { rows, columns, chunk, warps, blocks };
+    let policy = CudaPolicy { rows, columns, chunk, warps, blocks, pairs: false };
     let mut executor = CudaExecutor::new(&device, Some(policy)).unwrap();
     let (found, report) = align(&a, &b, Weights::default(), Scope::Local, &mut executor).unwrap();
     println!("{found:?} {:.3} ms", report.seconds * 1e3);

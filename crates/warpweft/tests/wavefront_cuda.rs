@@ -19,7 +19,14 @@ fn policies() -> Vec<CudaPolicy> {
         (3, 8, 8, 2, 4),
         (2, 1, 32, 2, 1),
     ]
-    .map(|(rows, columns, chunk, warps, blocks)| CudaPolicy { rows, columns, chunk, warps, blocks })
+    .map(|(rows, columns, chunk, warps, blocks)| CudaPolicy {
+        rows,
+        columns,
+        chunk,
+        warps,
+        blocks,
+        pairs: false,
+    })
     .to_vec()
 }
 
@@ -64,7 +71,15 @@ fn shapes_that_do_not_fit_are_refused_with_their_numbers() {
     }
     let defaults = [100, 20_000, 100_000, 1_000_000]
         .into_iter()
-        .flat_map(|rows| [4, 8, 12, 16].map(|cell| CudaPolicy::for_domain(rows, cell, 132)));
+        .flat_map(|rows| {
+            [4, 8, 12, 16].map(|cell| {
+                let [domain, matrix] =
+                    [CudaPolicy::for_domain, CudaPolicy::for_matrix].map(|of| of(rows, cell, 132));
+                [Some(domain), Some(matrix), CudaPolicy::for_pairs(rows, 132)]
+            })
+        })
+        .flatten()
+        .flatten();
     for policy in defaults {
         policy.check(4).unwrap();
     }

@@ -49,4 +49,9 @@ pub struct CudaPolicy {
     pub warps: u32,
     /// Blocks an SM holds.
     pub blocks: u32,
+    /// Two cells a register, 16 bits each, where the element has a form for it and its scores allow
+    /// it ([`WavefrontElement::step`](super::WavefrontElement::step)). A lane then owns `rows` rows
+    /// twice.
+    #[serde(default)]
+    pub pairs: bool,
 }

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::shape::misses;
+use super::pairs;
+use super::shape::{default_policy, misses};
 use super::text::{Arguments, options, source};
 use crate::cuda::{Args, Buffer, Device, Event, Kernel, Launch, Module, Stream, Watchdog, compile};
 use crate::element::{Scalar, ScalarKind};
@@ -32,7 +33,8 @@ pub struct CudaExecutor {
 }
 
 impl CudaExecutor {
-    /// An executor on `device`; without a policy it takes [`CudaPolicy::for_domain`].
+    /// An executor on `device`; without a policy it takes the one of
+    /// [`CudaPolicy::for_domain`], [`CudaPolicy::for_matrix`] or [`CudaPolicy::for_pairs`] that fits.
     ///
     /// # Errors
     /// The driver's.
@@ -105,9 +107,12 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
         let cell = size_of::<E::Cell>();
         let policy = match self.policy {
             Some(policy) => policy,
-            None => CudaPolicy::for_domain(rows, cell, self.device.sms()?),
+            None => default_policy(wavefront, self.device.sms()?),
         };
         policy.check(cell)?;
+        if policy.pairs {
+            pairs::check(wavefront, &policy)?;
+        }
         let (kernel, shared) = self.kernel(source(wavefront, &policy), E::NAME)?;
         let strips = rows.div_ceil(policy.tile_rows());
         let blocks = strips.min(self.resident(&kernel, &policy, shared)? as usize);

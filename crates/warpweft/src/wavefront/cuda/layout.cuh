@@ -7,10 +7,12 @@
 enum { WW_BEST = 0, WW_LAST_ROW = 1, WW_LAST_COLUMN = 2, WW_MATRIX = 3, WW_ONLY_SCORE = 4 };
 
 constexpr int K = WW_ROWS, SK = WW_COLUMNS, CHUNK = WW_CHUNK, WARPS = WW_WARPS;
-constexpr int RING = 512, INPUTS = 4096;
+constexpr int RING = 512, INPUTS = WW_PAIRS ? 8192 : 4096;
 constexpr int G = SK < 4 ? 4 : SK;                   // columns fetched together
-constexpr int LAG = 31 * SK;                         // columns lane 31 is behind lane 0
-constexpr int WARP_ROWS = 32 * K, BLOCK_ROWS = WARPS * WARP_ROWS;
+constexpr int HALVES = WW_PAIRS ? 2 : 1;              // cells a register
+constexpr int LANES = 32 * HALVES;                   // that own K rows each
+constexpr int LAG = (LANES - 1) * SK;                // columns the last is behind the first
+constexpr int WARP_ROWS = LANES * K, BLOCK_ROWS = WARPS * WARP_ROWS;
 constexpr int FLAG_STRIDE = 8;
 static_assert(CHUNK % G == 0 && RING % CHUNK == 0 && G % SK == 0, "chunks are whole groups");
 // Columns between two looks for a new record: what a record costs is then seldom paid.
@@ -22,8 +24,14 @@ static_assert(WARPS * (LAG + 2 * CHUNK) + WINDOW + 2 * RING <= INPUTS,
 constexpr unsigned HANDED = WW_KEEP == WW_LAST_ROW ? ~0u : WW_SOUTH;
 
 using cell_t = ww_cell;
-using row_t = typename ww_element::Row;
-using column_t = typename ww_element::Column;
+// What lanes compute with: the element, or its form for pairs.
+#if WW_PAIRS
+using lane_element = ww_pairs;
+#else
+using lane_element = ww_element;
+#endif
+using row_t = typename lane_element::Row;
+using column_t = typename lane_element::Column;
 
 struct ww_arguments {
     const ww_row_input* rows;        // [row_count]
@@ -43,25 +51,24 @@ struct ww_edges {
 };
 static_assert(sizeof(ww_arguments) == WW_ARGUMENTS_BYTES, "the host has the same layout");
 
-struct earlier {
-    cell_t nw, n, w;
-    template <int DI, int DJ> WW_FN const cell_t& at() const {
+template <class T> struct earlier_of {
+    T nw, n, w;
+    template <int DI, int DJ> WW_FN const T& at() const {
         static_assert(DI >= -1 && DJ >= -1 && DI <= 0 && DJ <= 0 && DI + DJ < 0, "not a neighbour");
         if constexpr (DI == 0) return w;
         else if constexpr (DJ == 0) return n;
         else return nw;
     }
 };
+using earlier = earlier_of<cell_t>;
 
 // Cells of a saved window: per lane its rows, the cell above-left and its last columns, all as the
 // window finds them; then the window's row above.
-constexpr int SAVED = WW_KEEP == WW_BEST ? 32 * (K + 1 + SK) + WINDOW : 1;
+constexpr int SAVED = WW_KEEP == WW_BEST ? LANES * (K + 1 + SK) + WINDOW : 1;
 
-// A kept matrix goes out by way of a tile a warp, CHUNK columns at once when the last lane has
-// them; unless the tiles are too large.
-constexpr int STAGE_BEHIND = (LAG + CHUNK - 1) / CHUNK;
-constexpr int power_of_two_from(int n) { return n <= 1 ? 1 : 2 * power_of_two_from((n + 1) / 2); }
-constexpr int STAGE_COLUMNS = power_of_two_from(CHUNK * (STAGE_BEHIND + 1));
+// A kept matrix goes out by way of a tile a warp, two chunks of each row; unless the tiles are too
+// large. See stage.cuh.
+constexpr int STAGE_COLUMNS = 2 * CHUNK;
 constexpr long long UNSTAGED_BYTES = (WARPS + 1) * RING * (int)sizeof(cell_t)
     + (INPUTS + CHUNK) * (int)sizeof(column_t) + 1024;
 constexpr bool STAGED = WW_KEEP == WW_MATRIX

@@ -5,6 +5,7 @@
 //! PeerWave paper, and several devices.
 
 mod executor;
+mod pairs;
 mod shape;
 mod text;
 pub mod tiles;

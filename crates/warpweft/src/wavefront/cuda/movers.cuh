@@ -6,7 +6,7 @@ struct movers {
     const ww_arguments& A;
     const ww_watchdog& dog;
     const ww_edges& edges;
-    const ww_element& f;
+    const lane_element& f;
     shared_state& S;
     const int lane;
     bool given_up;
@@ -15,7 +15,7 @@ struct movers {
     static_assert(CHUNK <= BATCH, "a batch is a chunk at least");
 
     __device__ __forceinline__ movers(const ww_arguments& A, const ww_watchdog& dog,
-                                      const ww_edges& edges, const ww_element& f, shared_state& S,
+                                      const ww_edges& edges, const lane_element& f, shared_state& S,
                                       int lane)
         : A(A), dog(dog), edges(edges), f(f), S(S), lane(lane), given_up(false) {}
 

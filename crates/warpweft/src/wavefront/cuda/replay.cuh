@@ -14,46 +14,55 @@ struct saved_window {
 
 // The best cell of a saved window. Called by whole warps, once a run.
 __device__ __noinline__ candidate replay(const saved_window saved, const ww_element f, int lane) {
-    cell_t h[K], corner = saved.cells[32 * K + lane], bottom[SK];
-    row_t inputs[K];
+    cell_t h[HALVES][K], corner[HALVES], bottom[HALVES][SK];
+    typename ww_element::Row inputs[HALVES][K];
 #pragma unroll
-    for (int r = 0; r < K; r++) {
-        const int row = saved.first_row + r;
-        h[r] = saved.cells[32 * r + lane];
-        inputs[r] = f.row(row < saved.row_count ? saved.rows[row] : ww_row_input{});
+    for (int p = 0; p < HALVES; p++) {
+        const int at = HALVES * lane + p;
+#pragma unroll
+        for (int r = 0; r < K; r++) {
+            const int row = saved.first_row + p * K + r;
+            h[p][r] = saved.cells[LANES * r + at];
+            inputs[p][r] = f.row(row < saved.row_count ? saved.rows[row] : ww_row_input{});
+        }
+        corner[p] = saved.cells[LANES * K + at];
+#pragma unroll
+        for (int u = 0; u < SK; u++) bottom[p][u] = saved.cells[LANES * (K + 1 + u) + at];
     }
-#pragma unroll
-    for (int u = 0; u < SK; u++) bottom[u] = saved.cells[32 * (K + 1 + u) + lane];
     candidate best{0, 0, FAR, FAR};
 #pragma unroll 1
     for (int m = 0; m < WINDOW / SK; m++) {
-        const int first = saved.first_column + SK * (m - lane);
-        cell_t top[SK];
+        cell_t tops[HALVES][SK];
 #pragma unroll
         for (int u = 0; u < SK; u++) {
-            top[u] = shuffle_up<HANDED>(bottom[u]);
-            if (lane == 0) top[u] = saved.cells[32 * (K + 1 + SK) + m * SK + u];
+            tops[0][u] = shuffle_up<HANDED>(bottom[HALVES - 1][u]);
+            if (lane == 0) tops[0][u] = saved.cells[LANES * (K + 1 + SK) + m * SK + u];
+            if (HALVES == 2) tops[HALVES - 1][u] = bottom[0][u];
         }
-        if (first < 0 || first >= saved.column_count) continue;
 #pragma unroll
-        for (int u = 0; u < SK; u++) {
-            const bool inside = first + u < saved.column_count;
-            const column_t in = f.column(inside ? saved.columns[first + u] : ww_column_input{});
-            cell_t nw = corner, n = top[u];
+        for (int p = 0; p < HALVES; p++) {
+            const int first = saved.first_column + SK * (m - HALVES * lane - p);
+            if (first < 0 || first >= saved.column_count) continue;
 #pragma unroll
-            for (int r = 0; r < K; r++) {
-                const cell_t cell = f(earlier{nw, n, h[r]}, inputs[r], in);
-                nw = h[r];
-                h[r] = cell;
-                n = cell;
-                const ww_score_type score = ww_score(cell);
-                candidate here{rank_of(score), 0, saved.first_row + r, first + u};
-                memcpy(&here.bits, &score, sizeof(score));
-                if (inside && here.row < saved.row_count && here.rank != 0 && here.beats(best))
-                    best = here;
+            for (int u = 0; u < SK; u++) {
+                const bool inside = first + u < saved.column_count;
+                const auto in = f.column(inside ? saved.columns[first + u] : ww_column_input{});
+                cell_t nw = corner[p], n = tops[p][u];
+#pragma unroll
+                for (int r = 0; r < K; r++) {
+                    const cell_t cell = f(earlier{nw, n, h[p][r]}, inputs[p][r], in);
+                    nw = h[p][r];
+                    h[p][r] = cell;
+                    n = cell;
+                    const ww_score_type score = ww_score(cell);
+                    candidate here{rank_of(score), 0, saved.first_row + p * K + r, first + u};
+                    memcpy(&here.bits, &score, sizeof(score));
+                    if (inside && here.row < saved.row_count && here.rank != 0 && here.beats(best))
+                        best = here;
+                }
+                corner[p] = tops[p][u];
+                bottom[p][u] = n;
             }
-            corner = top[u];
-            bottom[u] = n;
         }
     }
     return best_of_warp(best);

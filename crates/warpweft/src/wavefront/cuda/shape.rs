@@ -1,8 +1,9 @@
 //! Which shapes the register-strip kernel can have.
 
+use super::pairs;
 use crate::element::Unit;
 use crate::error::{Error, Result};
-use crate::wavefront::{CudaPolicy, Wavefront, WavefrontElement};
+use crate::wavefront::{CudaPolicy, Keep, Wavefront, WavefrontElement};
 
 /// Columns of a ring between warps and of the ring of column inputs, as in `layout.cuh`.
 const RING: u32 = 512;
@@ -38,12 +39,17 @@ pub fn misses<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> Option<&'sta
 impl CudaPolicy {
     /// Columns that the last lane of a warp is behind the first.
     pub fn lag(&self) -> u32 {
-        31 * self.columns
+        (self.lanes() - 1) * self.columns
+    }
+
+    /// Strips of rows in a warp: one a lane, or two.
+    fn lanes(&self) -> u32 {
+        if self.pairs { 64 } else { 32 }
     }
 
     /// Rows of a tile-row.
     pub fn tile_rows(&self) -> usize {
-        (self.warps * 32 * self.rows) as usize
+        (self.warps * self.lanes() * self.rows) as usize
     }
 
     /// Threads of a block: two warps move borders.
@@ -56,7 +62,8 @@ impl CudaPolicy {
     /// # Errors
     /// Which number is out of range, and the range.
     pub fn check(&self, cell_bytes: usize) -> Result<()> {
-        let Self { rows, columns, chunk, warps, blocks } = *self;
+        let Self { rows, columns, chunk, warps, blocks, pairs } = *self;
+        let inputs = if pairs { 2 * INPUTS } else { INPUTS };
         let refuse = |what: String, remedy: &str| Err(Error::spec(what, remedy));
         if cell_bytes > MAX_CELL {
             return refuse(format!("a cell of {cell_bytes} bytes"), "a cell has 16 bytes at most");
@@ -76,7 +83,7 @@ impl CudaPolicy {
                 "take 1 to 30 warps and 1 to 8 blocks",
             );
         }
-        if warps * (self.lag() + 2 * chunk) + WINDOW + 2 * RING > INPUTS {
+        if warps * (self.lag() + 2 * chunk) + WINDOW + 2 * RING > inputs {
             return refuse(
                 format!("{warps} warps of {columns} columns and chunks of {chunk}"),
                 "take fewer warps or columns, or shorter chunks: column inputs must outlive them",
@@ -85,22 +92,66 @@ impl CudaPolicy {
         Ok(())
     }
 
-    /// A shape for a domain on a device of `sms` SMs.
+    /// A shape for a domain on a device of `sms` SMs that keeps no matrix.
     ///
     /// Short domains are bound by latency along the critical path and want little lag; long ones
-    /// by instruction issue and want many rows a lane, as far as registers allow.
+    /// by instruction issue and want many rows a lane, as far as registers allow, and tile-rows that
+    /// come out even over the SMs. Measured on an H200: `align_rates`.
     pub fn for_domain(rows: usize, cell_bytes: usize, sms: u32) -> Self {
-        let words = cell_bytes.div_ceil(4);
         // Rows for each scheduler of the device.
         let share = rows / (sms as usize * 4);
-        let shape = |rows, columns, chunk, warps| Self { rows, columns, chunk, warps, blocks: 1 };
-        match (words, share) {
-            (1, 0..64) => shape(5, 2, 16, 4),
-            (1, 64..800) => shape(6, 2, 16, 4),
-            (1, _) => shape(15, 4, 64, 8),
-            (2 | 3, 0..800) => shape(6, 2, 16, 4),
-            (2 | 3, _) => shape(10, 4, 64, 8),
-            _ => shape(4, 2, 16, 4),
+        match (cell_bytes.div_ceil(4), share) {
+            (1, 0..64) => Self::of(5, 2, 16, 4),
+            (1, 64..800) => Self::of(even(rows, 4 * 32, 7, sms).max(4), 2, 16, 4),
+            (1, _) => Self::of(even(rows, 8 * 32, 15, sms), 2, 32, 8),
+            (2 | 3, 0..800) => Self::of(even(rows, 4 * 32, 6, sms).max(4), 2, 16, 4),
+            (2 | 3, _) => Self::of(even(rows, 8 * 32, 10, sms), 2, 32, 8),
+            _ => Self::of(4, 2, 16, 4),
         }
     }
+
+    /// As [`CudaPolicy::for_domain`] where every cell is kept: a block's tiles must fit its shared
+    /// memory, and rows must leave in long pieces.
+    pub fn for_matrix(rows: usize, cell_bytes: usize, sms: u32) -> Self {
+        let most = (4 / cell_bytes.div_ceil(4).max(1) as u32).max(1);
+        match rows / (sms as usize * 4) {
+            0..40 => Self::of(most, 1, 32, 2),
+            40..100 => Self::of(most, 2, 32, 4),
+            _ => Self::of(even(rows, 3 * 32, most, sms), 2, 64, 3),
+        }
+    }
+
+    /// As [`CudaPolicy::for_domain`] with two cells a register, if that is worth it: short domains
+    /// pay more for the lag of 64 strips a warp than two cells at once save.
+    pub fn for_pairs(rows: usize, sms: u32) -> Option<Self> {
+        let long = rows / (sms as usize * 4) >= 800;
+        let shape = Self::of(even(rows, 8 * 64, 15, sms), 1, 32, 8);
+        long.then_some(Self { pairs: true, ..shape })
+    }
+
+    const fn of(rows: u32, columns: u32, chunk: u32, warps: u32) -> Self {
+        Self { rows, columns, chunk, warps, blocks: 1, pairs: false }
+    }
+}
+
+/// The fewest rows a lane, of at most `most`, with which blocks of `lanes` strips on `sms` SMs need
+/// as few passes over the rows as with `most`.
+fn even(rows: usize, lanes: u32, most: u32, sms: u32) -> u32 {
+    let lanes = lanes as usize * sms.max(1) as usize;
+    let passes = rows.div_ceil(lanes * most as usize).max(1);
+    rows.div_ceil(lanes * passes).max(1) as u32
+}
+
+/// The shape for `wavefront` where nobody gave one.
+pub(super) fn default_policy<E: WavefrontElement>(
+    wavefront: &Wavefront<'_, E>,
+    sms: u32,
+) -> CudaPolicy {
+    let (rows, cell) = (wavefront.rows.len(), size_of::<E::Cell>());
+    if wavefront.keep == Keep::Matrix {
+        return CudaPolicy::for_matrix(rows, cell, sms);
+    }
+    CudaPolicy::for_pairs(rows, sms)
+        .filter(|policy| pairs::check(wavefront, policy).is_ok())
+        .unwrap_or_else(|| CudaPolicy::for_domain(rows, cell, sms))
 }

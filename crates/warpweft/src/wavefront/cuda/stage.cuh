@@ -1,46 +1,60 @@
 // The matrix on its way out: lanes write cells where they are computed, a warp's tile turns them
-// into whole rows of CHUNK columns, which leave in wide stores. Lanes are SK columns apart and their
-// rows a multiple of 32 banks: the stores of one macro-step meet no bank twice.
+// into pieces of rows, CHUNK columns wide, which leave in wide stores.
+//
+// The tile holds two pieces of each row. After a chunk, lane L has SK * L columns less than lane 0:
+// lanes L / PARTY of one value have the same piece whole, and it goes out before the next chunk
+// overwrites the one before it. Lanes are SK columns apart and their rows a multiple of 32 banks:
+// the stores of one macro-step meet no bank twice.
 #pragma once
 #include "layout.cuh"
 
-// `count` columns from `column` on of the tile's rows that are in the domain, in units of U.
+constexpr int PARTY = CHUNK / SK < 32 ? CHUNK / SK : 32, PARTIES = 32 / PARTY;  // lanes
+constexpr int PARTY_ROWS = PARTY * K;
+
+// `count` columns of piece `piece` of the rows from `first` on, in units of U. The first row is
+// `row` in the domain, of whose rows there are `rows`.
 template <class U>
-__device__ __forceinline__ void unstage_as(const ww_arguments& A, const cell_t* tile, int warp_row,
-                                           int column, int count, int lane) {
+__device__ __forceinline__ void unstage_as(const ww_arguments& A, const cell_t* first, int row,
+                                           int rows, int piece, int count, int lane) {
     constexpr int UNITS = CHUNK * (int)sizeof(cell_t) / (int)sizeof(U);  // a row
     constexpr int PITCH = STAGE_COLUMNS * (int)sizeof(cell_t) / (int)sizeof(U);
-    const U* from = (const U*)(tile + (column & (STAGE_COLUMNS - 1)));
-    char* to = (char*)(A.kept + (size_t)warp_row * A.column_count + column);
+    constexpr int STEP = UNITS < 32 ? 32 / UNITS : 1;
+    const U* from = (const U*)(first + (piece & 1) * CHUNK);
+    char* to = (char*)(A.kept + (size_t)row * A.column_count + CHUNK * piece);
     const size_t pitch = (size_t)A.column_count * sizeof(cell_t);
-    const int rows = min(WARP_ROWS, A.row_count - warp_row);
-    if (32 % UNITS == 0 && rows == WARP_ROWS && count == CHUNK) {
-        constexpr int STEP = UNITS < 32 ? 32 / UNITS : 1;
+    if (32 % UNITS == 0 && PARTY_ROWS % STEP == 0 && rows == PARTY_ROWS && count == CHUNK) {
         from += lane / UNITS * PITCH + lane % UNITS;
         to += lane / UNITS * pitch + lane % UNITS * sizeof(U);
-#pragma unroll 8
-        for (int row = 0; row < WARP_ROWS; row += STEP) {
-            __stcs((U*)to, from[row * PITCH]);
+#pragma unroll
+        for (int r = 0; r < PARTY_ROWS; r += STEP) {
+            __stcs((U*)to, from[r * PITCH]);
             to += STEP * pitch;
         }
         return;
     }
     const int units = count * (int)sizeof(cell_t) / (int)sizeof(U);
 #pragma unroll 1
-    for (int i = lane; i < WARP_ROWS * UNITS; i += 32) {
-        const int row = i / UNITS, unit = i % UNITS;
-        if (row < rows && unit < units) __stcs((U*)(to + row * pitch) + unit, from[row * PITCH + unit]);
+    for (int i = lane; i < rows * UNITS; i += 32) {
+        const int r = i / UNITS, unit = i % UNITS;
+        if (unit < units) __stcs((U*)(to + r * pitch) + unit, from[r * PITCH + unit]);
     }
 }
 
-// Chunk `c` of the tile, written by all lanes, to the matrix.
+// What is whole of a warp's tile after chunk `c`, to the matrix.
 __device__ __forceinline__ void unstage(const ww_arguments& A, const cell_t* tile, int warp_row,
                                         int c, int lane) {
-    const int column = CHUNK * c, count = min(CHUNK, A.column_count - column);
-    if (column < 0 || count <= 0) return;
-    using narrow = typename vector_word<vector_of<cell_t, 1>::WIDTH < 4 ? vector_of<cell_t, 1>::WIDTH : 4>::type;
-    constexpr bool CAN = CHUNK * sizeof(cell_t) % 16 == 0;
-    if (CAN && (size_t)A.column_count * sizeof(cell_t) % 16 == 0)
-        unstage_as<uint4>(A, tile, warp_row, column, count, lane);
-    else unstage_as<narrow>(A, tile, warp_row, column, count, lane);
+    constexpr int UNIT = vector_of<cell_t, 1>::WIDTH < 4 ? vector_of<cell_t, 1>::WIDTH : 4;
+    using narrow = typename vector_word<UNIT>::type;
+    const bool wide = CHUNK * sizeof(cell_t) % 16 == 0
+        && (size_t)A.column_count * sizeof(cell_t) % 16 == 0;
+#pragma unroll 1
+    for (int party = 0; party < PARTIES; party++) {
+        const int piece = c - 1 - party, first = party * PARTY_ROWS;
+        const int count = min(CHUNK, A.column_count - CHUNK * piece);
+        const int rows = min(PARTY_ROWS, A.row_count - warp_row - first);
+        if (piece < 0 || count <= 0 || rows <= 0) continue;
+        const cell_t* from = tile + first * STAGE_COLUMNS;
+        if (wide) unstage_as<uint4>(A, from, warp_row + first, rows, piece, count, lane);
+        else unstage_as<narrow>(A, from, warp_row + first, rows, piece, count, lane);
+    }
 }

@@ -32,8 +32,13 @@ wavefront_strip(const __grid_constant__ ww_arguments A, const __grid_constant__ 
     shared_state& S = *(shared_state*)memory;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const int strips = (A.row_count + BLOCK_ROWS - 1) / BLOCK_ROWS;
-    walker walker(A, dog, edges, f, S, lane, warp);
-    movers movers(A, dog, edges, f, S, lane);
+#if WW_PAIRS
+    const lane_element g{f};
+#else
+    const lane_element& g = f;
+#endif
+    walker walker(A, dog, edges, g, S, lane, warp);
+    movers movers(A, dog, edges, g, S, lane);
     if (threadIdx.x < WARPS) S.records[threadIdx.x] = 0;
     if (threadIdx.x == 0) S.others = 0;
     for (int s = blockIdx.x; s < strips; s += gridDim.x) {

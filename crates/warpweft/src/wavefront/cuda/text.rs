@@ -42,13 +42,20 @@ pub(super) fn source<E: WavefrontElement>(
         Keep::Matrix => 3,
         Keep::Score => 4,
     };
-    let CudaPolicy { rows, columns, chunk, warps, blocks } = policy;
+    let CudaPolicy { rows, columns, chunk, warps, blocks, pairs } = *policy;
+    // The struct for pairs needs the element's, which is defined by now.
+    let lanes = match E::cuda_pairs(&mut unit) {
+        Some(name) if pairs => format!("using ww_pairs = {name};"),
+        _ => String::new(),
+    };
+    let pairs = i32::from(pairs);
     let (bytes, south) = (size_of::<Arguments>(), E::SOUTH);
     let member = <E::Cell as Ranked>::MEMBER;
     let order = if wavefront.keep == Keep::Least { "ww_reversed" } else { "" };
     format!(
         "{}
 using ww_element = {element};
+{lanes}
 using ww_cell = {cell};
 using ww_row_input = {row};
 using ww_column_input = {column};
@@ -60,6 +67,7 @@ using ww_score_type = {score};
 #define WW_CHUNK {chunk}
 #define WW_WARPS {warps}
 #define WW_BLOCKS {blocks}
+#define WW_PAIRS {pairs}
 #define WW_SOUTH {south}u
 #define WW_ARGUMENTS_BYTES {bytes}
 #include \"strip.cuh\"
@@ -77,6 +85,7 @@ pub(super) fn options() -> Options {
             header("layout.cuh", include_str!("layout.cuh")),
             header("movers.cuh", include_str!("movers.cuh")),
             header("walker.cuh", include_str!("walker.cuh")),
+            header("form.cuh", include_str!("form.cuh")),
             header("replay.cuh", include_str!("replay.cuh")),
             header("stage.cuh", include_str!("stage.cuh")),
             header("flags.cuh", include_str!("flags.cuh")),
@@ -97,5 +106,8 @@ pub fn compile_check<E: WavefrontElement>(
     arch: &str,
 ) -> Result<Cubin> {
     policy.check(size_of::<E::Cell>())?;
+    if policy.pairs {
+        super::pairs::check(wavefront, policy)?;
+    }
     compile(&source(wavefront, policy), E::NAME, arch, &options())
 }

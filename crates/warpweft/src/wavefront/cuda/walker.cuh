@@ -3,7 +3,7 @@
 // The best cell's position costs little on the way: a warp saves its registers every WINDOW
 // columns, keeps those of the window with its record, and replays that one in the end.
 #pragma once
-#include "layout.cuh"
+#include "form.cuh"
 #include "replay.cuh"
 #include "stage.cuh"
 
@@ -11,24 +11,25 @@ struct walker {
     const ww_arguments& A;
     const ww_watchdog& dog;
     const ww_edges& edges;
-    const ww_element& f;
+    const lane_element& f;
     shared_state& S;
     const int lane, warp;
     // This tile-row.
     int row0, chunks;
     bool ragged, publishes;
-    row_t inputs[K];
-    cell_t h[K], corner, bottom[SK];
+    form in_form;
+    form::row inputs[K];
+    form::word h[K], corner, bottom[SK];
     // The next group's cells above and column inputs, valid if `ready` covers them.
     cell_t above[G];
-    column_t column[G];
+    column_t column[G], behind[SK];  // those of the last macro-step, which the high halves need
     int ready, room;
     bool given_up;
     int stage;  // where this lane's rows of the stage begin
     // Per row the greatest score of the present window or tile-row, and which half of `saved` is
     // the window's.
-    ww_score_type best[K];
-    int half;
+    form::score best[K];
+    int saved_half;
     // The record of this warp, the same in all lanes, and the column that its window begins at; for
     // the score alone, the lane's greatest.
     rank_t record;
@@ -36,10 +37,11 @@ struct walker {
     ww_score_type greatest;
 
     __device__ __forceinline__ walker(const ww_arguments& A, const ww_watchdog& dog,
-                                      const ww_edges& edges, const ww_element& f, shared_state& S,
+                                      const ww_edges& edges, const lane_element& f, shared_state& S,
                                       int lane, int warp)
-        : A(A), dog(dog), edges(edges), f(f), S(S), lane(lane), warp(warp), given_up(false),
-          stage(warp * STAGE + lane * K * STAGE_COLUMNS), half(0), record(0), record_row(FAR), record_column(0),
+        : A(A), dog(dog), edges(edges), f(f), S(S), lane(lane), warp(warp), in_form(0),
+          given_up(false),
+          stage(warp * STAGE + lane * K * STAGE_COLUMNS), saved_half(0), record(0), record_row(FAR), record_column(0),
           greatest(lowest<ww_score_type>::value()) {
         // Or the compiler multiplies again for every cell.
         asm("" : "+r"(stage));
@@ -57,7 +59,7 @@ struct walker {
 
     __device__ __forceinline__ void fetch(int chunk, int group) {
         load_vector<G>(above, &S.rings[warp][(CHUNK * chunk) & (RING - 1)] + G * group);
-        const column_t* from = &S.inputs[(CHUNK * chunk - SK * lane) & (INPUTS - 1)] + G * group;
+        const column_t* from = &S.inputs[(CHUNK * chunk - HALVES * SK * lane) & (INPUTS - 1)] + G * group;
 #pragma unroll
         for (int u = 0; u < G; u += SK) {
             column_t part[SK];
@@ -70,9 +72,9 @@ struct walker {
     __device__ __forceinline__ cell_t* out(int c, int at) const {
         cell_t* ring = S.rings[warp + 1];
         // A chunk begins SK columns into one of the ring: only its last macro-step is in the next.
-        if constexpr (32 * SK % CHUNK == 0) {
-            if (at == CHUNK - SK) return ring + ((CHUNK * (c + 1) - 32 * SK) & (RING - 1));
-            return ring + ((CHUNK * c - 32 * SK) & (RING - 1)) + (at + SK);
+        if constexpr (LANES * SK % CHUNK == 0) {
+            if (at == CHUNK - SK) return ring + ((CHUNK * (c + 1) - LANES * SK) & (RING - 1));
+            return ring + ((CHUNK * c - LANES * SK) & (RING - 1)) + (at + SK);
         }
         return ring + ((CHUNK * c + at - LAG) & (RING - 1));
     }
@@ -85,39 +87,39 @@ struct walker {
     // the domain's columns, and then keeps what it has. TAIL: the last row, which is in this warp,
     // goes to the bottom.
     template <bool EDGE, bool TAIL>
-    __device__ __forceinline__ void columns(int first, int first_in_group, const cell_t (&top)[SK],
-                                            const column_t (&in)[SK]) {
-        const bool inside = !EDGE || (unsigned)first < (unsigned)A.column_count;
-        cell_t to[K], above_left = corner, below[SK];
+    __device__ __forceinline__ void columns(int first, int first_in_group,
+                                            const form::word (&top)[SK],
+                                            const form::column (&in)[SK]) {
+        const form::mask inside = EDGE ? form::inside(first, A.column_count) : form::all();
+        form::word to[K], above_left = corner, below[SK];
+        form::word staged[STAGED ? K : 1][SK];
 #pragma unroll
         for (int r = 0; r < K; r++) to[r] = h[r];
 #pragma unroll
         for (int u = 0; u < SK; u++) {
-            const bool kept = !EDGE || (inside && first + u < A.column_count);
-            cell_t* staged = S.stage[0] + (stage + ((first + u) & (STAGE_COLUMNS - 1)));
-            cell_t nw = above_left, n = top[u];
+            const form::mask kept =
+                EDGE ? inside & form::inside(first + u, A.column_count) : form::all();
+            form::word nw = above_left, n = top[u];
 #pragma unroll
             for (int r = 0; r < K; r++) {
-                const cell_t w = to[r], cell = f(earlier{nw, n, w}, inputs[r], in[u]);
+                const form::word w = to[r], cell = in_form.next(f, nw, n, w, inputs[r], in[u]);
                 nw = w;
                 to[r] = cell;
                 n = cell;
                 if constexpr (WW_KEEP == WW_BEST || WW_KEEP == WW_ONLY_SCORE) {
                     if constexpr (EDGE) {
-                        best[r] = greater(best[r], kept ? ww_score(cell)
-                                                        : lowest<ww_score_type>::value());
+                        const form::score score =
+                            kept_score(kept, form::score_of(cell));
+                        best[r] = form::greater_score(best[r], score);
                     } else if ((first_in_group + u) % 2 == 1) {
                         // Two columns at once: one instruction takes the maximum of three.
-                        best[r] = greater(greater(best[r], ww_score(w)), ww_score(cell));
+                        best[r] = form::greater_score(best[r], form::score_of(w),
+                                                      form::score_of(cell));
                     }
                 } else if constexpr (STAGED) {
-                    if (kept) staged[r * STAGE_COLUMNS] = cell;
-                } else if constexpr (WW_KEEP == WW_MATRIX) {
-                    if (kept && (!EDGE || row0 + r < A.row_count))
-                        A.kept[(size_t)(row0 + r) * A.column_count + first + u] = cell;
-                } else if constexpr (EDGE && WW_KEEP == WW_LAST_COLUMN) {
-                    if (row0 + r < A.row_count && first + u == A.column_count - 1)
-                        A.kept[row0 + r] = cell;
+                    staged[r][u] = cell;
+                } else {
+                    keep_cell<EDGE>(kept, r, first + u, cell);
                 }
             }
             above_left = top[u];
@@ -129,11 +131,38 @@ struct walker {
                 for (int r = 0; r + 1 < K; r++) if (own == r + 1) below[u] = to[r];
             }
         }
+        if constexpr (STAGED) {
+            // Columns outside the domain too: they meet no cell that is not out yet.
+            form::word* at =
+                (form::word*)S.stage[0] + (stage + (first & (STAGE_COLUMNS - 1)));
 #pragma unroll
-        for (int r = 0; r < K; r++) h[r] = inside ? to[r] : h[r];
+            for (int r = 0; r < K; r++) store_vector<SK>(at + r * STAGE_COLUMNS, staged[r]);
+        }
 #pragma unroll
-        for (int u = 0; u < SK; u++) bottom[u] = inside ? below[u] : bottom[u];
-        corner = inside ? above_left : corner;
+        for (int r = 0; r < K; r++) h[r] = form::select(inside, to[r], h[r]);
+#pragma unroll
+        for (int u = 0; u < SK; u++) bottom[u] = form::select(inside, below[u], bottom[u]);
+        corner = form::select(inside, above_left, corner);
+    }
+
+    // A cell that is kept as such, if it is.
+    template <bool EDGE>
+    __device__ __forceinline__ void keep_cell(bool kept, int r, int column, const form::word& cell) {
+#if !WW_PAIRS
+        if constexpr (WW_KEEP == WW_MATRIX) {
+            if (kept && (!EDGE || row0 + r < A.row_count))
+                A.kept[(size_t)(row0 + r) * A.column_count + column] = cell;
+        } else if constexpr (EDGE && WW_KEEP == WW_LAST_COLUMN) {
+            if (row0 + r < A.row_count && column == A.column_count - 1) A.kept[row0 + r] = cell;
+        }
+#endif
+    }
+    static __device__ __forceinline__ form::score kept_score(form::mask kept, form::score score) {
+#if WW_PAIRS
+        return form::select(kept, score, form::lowest_score());
+#else
+        return kept ? score : form::lowest_score();
+#endif
     }
 
     // Waits for what chunk `c` needs: cells above it, room for `written` columns below.
@@ -165,17 +194,22 @@ struct walker {
         next();
 #pragma unroll
         for (int m = 0; m < G / SK; m++) {
-            cell_t top[SK];
-            column_t in[SK];
+            form::word top[SK];
+            form::column in[SK];
 #pragma unroll
             for (int u = 0; u < SK; u++) {
-                const cell_t shuffled = shuffle_up<HANDED>(bottom[u]);
-                top[u] = lane == 0 ? tops[m * SK + u] : shuffled;
-                in[u] = ins[m * SK + u];
+                top[u] = in_form.above(bottom[u], tops[m * SK + u], lane);
+                in[u] = form::columns(f, ins[m * SK + u], behind[u]);
+                behind[u] = ins[m * SK + u];
             }
-            const int first = CHUNK * c + G * g + SK * (m - lane);
+            const int first = CHUNK * c + G * g + SK * (m - HALVES * lane);
             columns<EDGE, TAIL>(first, m * SK, top, in);
-            if (lane == 31) store_vector<SK>(out(c, G * g + SK * m), bottom);
+            if (lane == 31) {
+                cell_t last[SK];
+#pragma unroll
+                for (int u = 0; u < SK; u++) last[u] = in_form.cell(bottom[u], HALVES - 1);
+                store_vector<SK>(out(c, G * g + SK * m), last);
+            }
         }
     }
 
@@ -183,7 +217,7 @@ struct walker {
         const int written = CHUNK * (c + 1) - LAG;  // columns of the bottom row after this chunk
         if (written > room || ready < needed(c)) await(c, written);
         constexpr int GROUPS = CHUNK / G;
-        constexpr int UNROLL = G * K >= 32 ? 2 : GROUPS;
+        constexpr int UNROLL = G * K >= 32 ? 2 : 4;
 #pragma unroll UNROLL
         for (int g = 0; g < GROUPS - 1; g++) group<EDGE, TAIL>(c, g, [&] { fetch(c, g + 1); });
         // The next chunk's first group is fetched whether it is there or not: `ready`, read before
@@ -200,7 +234,7 @@ struct walker {
             store_in_order_shared(&S.consumed[warp], CHUNK * (c + 1));
         if constexpr (STAGED) {
             __syncwarp();
-            unstage(A, S.stage[warp], row0 - lane * K, c - STAGE_BEHIND, lane);
+            unstage(A, S.stage[warp], row0 - lane * K, c, lane);
             __syncwarp();
         }
     }
@@ -209,12 +243,18 @@ struct walker {
     template <bool EDGE, bool TAIL> __device__ __forceinline__ void span(int& c, int end) {
         if constexpr (WW_KEEP == WW_BEST) {
             while (c < end) {
-                if (c % WINDOW_CHUNKS == 0) open_window();
+                open_window(c);
                 const int window = c / WINDOW_CHUNKS, stop = min(end, (window + 1) * WINDOW_CHUNKS);
                 for (; c < stop; c++) chunk<EDGE, TAIL>(c);
                 if (c % WINDOW_CHUNKS != 0 && c != chunks) continue;
                 close_window(window * WINDOW);
                 if (lane == 0) store_in_order_shared(&S.consumed[warp], CHUNK * c);
+            }
+        } else if constexpr (WW_PAIRS) {
+            while (c < end) {
+                open_window(c);
+                const int stop = min(end, (c / WINDOW_CHUNKS + 1) * WINDOW_CHUNKS);
+                for (; c < stop; c++) chunk<EDGE, TAIL>(c);
             }
         } else {
             for (; c < end; c++) chunk<EDGE, TAIL>(c);
@@ -232,38 +272,68 @@ struct walker {
     __device__ __forceinline__ void forget_scores() {
         // A maximum a row, which costs no more than one in all and tells the row.
 #pragma unroll
-        for (int r = 0; r < K; r++) best[r] = lowest<ww_score_type>::value();
+        for (int r = 0; r < K; r++) best[r] = form::lowest_score();
     }
+    __device__ __forceinline__ int row_at(int r, int half) const { return row0 + half * K + r; }
     // The greatest score of the rows in the domain.
-    __device__ __forceinline__ ww_score_type greatest_score() {
-        if (ragged) {
+    __device__ __forceinline__ ww_score_type greatest_score() const {
+        ww_score_type found = lowest<ww_score_type>::value();
+#pragma unroll
+        for (int half = 0; half < HALVES; half++) {
+            if (!ragged) {
+                form::score greatest = best[0];
+#pragma unroll
+                for (int r = 1; r < K; r++) greatest = form::greater_score(greatest, best[r]);
+                found = greater(found, in_form.score_at(greatest, half));
+                continue;
+            }
 #pragma unroll
             for (int r = 0; r < K; r++)
-                if (row0 + r >= A.row_count) best[r] = lowest<ww_score_type>::value();
+                if (row_at(r, half) < A.row_count)
+                    found = greater(found, in_form.score_at(best[r], half));
         }
-        ww_score_type greatest = best[0];
-#pragma unroll
-        for (int r = 1; r < K; r++) greatest = greater(greatest, best[r]);
-        return greatest;
+        return found;
     }
     // The first row with this score.
     __device__ __forceinline__ int row_of(ww_score_type score) const {
         int row = row0;
 #pragma unroll
-        for (int r = K - 1; r >= 0; r--)
-            if (best[r] == score) row = row0 + r;
+        for (int half = HALVES - 1; half >= 0; half--)
+#pragma unroll
+            for (int r = K - 1; r >= 0; r--)
+                if (row_at(r, half) < A.row_count && in_form.score_at(best[r], half) == score)
+                    row = row_at(r, half);
         return row;
     }
 
-    // Saves what replaying the window takes, should it hold the record.
-    __device__ __forceinline__ void open_window() {
-        cell_t* saved = S.saved[warp][half];
+    // At the first chunk of a window: saves what replaying it takes, should it hold the record, and
+    // moves the base of pairs to where the cells are.
+    __device__ __forceinline__ void open_window(int c) {
+        if (c % WINDOW_CHUNKS != 0) return;
+        if constexpr (WW_KEEP == WW_BEST) {
+            cell_t* saved = S.saved[warp][saved_half];
 #pragma unroll
-        for (int r = 0; r < K; r++) saved[32 * r + lane] = h[r];
-        saved[32 * K + lane] = corner;
+            for (int half = 0; half < HALVES; half++) {
+                const int at = HALVES * lane + half;
 #pragma unroll
-        for (int u = 0; u < SK; u++) saved[32 * (K + 1 + u) + lane] = bottom[u];
-        forget_scores();
+                for (int r = 0; r < K; r++) saved[LANES * r + at] = in_form.cell(h[r], half);
+                saved[LANES * K + at] = in_form.cell(corner, half);
+#pragma unroll
+                for (int u = 0; u < SK; u++)
+                    saved[LANES * (K + 1 + u) + at] = in_form.cell(bottom[u], half);
+            }
+        }
+#if WW_PAIRS
+        if constexpr (WW_KEEP == WW_ONLY_SCORE) greatest = greater(greatest, greatest_score());
+        const int by = __shfl_sync(~0u, form::low(h[0]), 16);
+        in_form.rebase(in_form.base + by);
+#pragma unroll
+        for (int r = 0; r < K; r++) h[r] = form::moved(h[r], by);
+#pragma unroll
+        for (int u = 0; u < SK; u++) bottom[u] = form::moved(bottom[u], by);
+        corner = form::moved(corner, by);
+#endif
+        if (WW_KEEP == WW_BEST || WW_PAIRS) forget_scores();
     }
 
     // Keeps the window that begins at `column` if it holds a new record, or an old one further up.
@@ -282,27 +352,31 @@ struct walker {
         record_row = __shfl_sync(~0u, row_of(greatest), first_lane);
         record_column = column;
         for (int j = lane; j < WINDOW; j += 32)
-            S.saved[warp][half][32 * (K + 1 + SK) + j] = S.rings[warp][(column + j) & (RING - 1)];
-        half ^= 1;
+            S.saved[warp][saved_half][LANES * (K + 1 + SK) + j] = S.rings[warp][(column + j) & (RING - 1)];
+        saved_half ^= 1;
         if (lane == 0) *(volatile rank_t*)&S.records[warp] = record;
     }
 
     // All chunks of tile-row `s`, of which this warp has rows inside the domain.
     __device__ __forceinline__ void walk(int s, bool last_strip, int active) {
         const int warp_row = (s * WARPS + warp) * WARP_ROWS;
-        row0 = warp_row + lane * K;
+        row0 = warp_row + lane * HALVES * K;
         // Warps above hand their bottom row on; so does the last of a tile-row that is not the last,
         // and of the last if that row is kept.
         publishes = warp + 1 < active || !last_strip || WW_KEEP == WW_LAST_ROW;
         ragged = warp_row + WARP_ROWS > A.row_count;
+        in_form.rebase((int)0);
 #pragma unroll
         for (int r = 0; r < K; r++) {
-            inputs[r] = row_input(row0 + r);
-            h[r] = left_of(row0 + r);
+            inputs[r] = form::rows(f, row_input(row_at(r, 0)), row_input(row_at(r, HALVES - 1)));
+            h[r] = in_form.pack(left_of(row_at(r, 0)), left_of(row_at(r, HALVES - 1)));
         }
-        corner = left_of(row0 - 1);
+        corner = in_form.pack(left_of(row0 - 1), left_of(row_at(0, HALVES - 1) - 1));
 #pragma unroll
-        for (int u = 0; u < SK; u++) bottom[u] = cell_t{};
+        for (int u = 0; u < SK; u++) {
+            bottom[u] = form::word{};
+            behind[u] = column_t{};
+        }
         ready = given_up ? FAR : 0;
         room = publishes && !given_up ? RING : FAR;
         chunks = (A.column_count + LAG + CHUNK - 1) / CHUNK;
@@ -315,8 +389,8 @@ struct walker {
         if (ragged && WW_KEEP == WW_LAST_ROW) spans<WW_KEEP == WW_LAST_ROW>(ramp, full);
         else spans<false>(ramp, full);
         if constexpr (STAGED)
-            for (int w = chunks - STAGE_BEHIND; CHUNK * w < A.column_count; w++)
-                unstage(A, S.stage[warp], warp_row, w, lane);
+            for (int c = chunks; CHUNK * (c - PARTIES) < A.column_count; c++)
+                unstage(A, S.stage[warp], warp_row, c, lane);
         if (WW_KEEP == WW_ONLY_SCORE) greatest = greater(greatest, greatest_score());
     }
 
@@ -329,11 +403,11 @@ struct walker {
             best = best_of_warp(best);
         } else if constexpr (WW_KEEP == WW_BEST) {
             if (record != 0 && record >= *(volatile rank_t*)&S.others) {
-                const int first_row = record_row / WARP_ROWS * WARP_ROWS + lane * K;
-                const saved_window saved{S.saved[warp][half ^ 1], A.rows, A.columns, A.row_count,
+                const int first_row = record_row / WARP_ROWS * WARP_ROWS + lane * HALVES * K;
+                const saved_window saved{S.saved[warp][saved_half ^ 1], A.rows, A.columns, A.row_count,
                                          A.column_count, first_row, record_column};
                 __syncwarp();
-                best = replay(saved, f, lane);
+                best = replay(saved, form::plain(f), lane);
             }
         } else return;
         if (lane != 0) return;

@@ -54,7 +54,8 @@ impl StripModel {
 mod tests {
     use super::*;
 
-    const POLICY: CudaPolicy = CudaPolicy { rows: 4, columns: 2, chunk: 16, warps: 4, blocks: 1 };
+    const POLICY: CudaPolicy =
+        CudaPolicy { rows: 4, columns: 2, chunk: 16, warps: 4, blocks: 1, pairs: false };
 
     #[test]
     fn one_strip_takes_its_columns_and_its_warps_lag() {
