@@ -2,12 +2,25 @@
 
 use warpweft::Result;
 use warpweft::stencil::conformance::{Case, Subject, conformance_of};
+use warpweft::stencil::{PointSource, Probe, Stencil};
 
 use crate::himeno::Relaxes;
 use crate::hyperthermia::Warms;
-use crate::seismic::Medium;
+use crate::seismic::{Elastic, Medium};
 use crate::tricubic::Moves;
 use crate::{edge, swim};
+
+/// With an explosion inside, a push at a corner, and stations.
+fn sounded(rock: Stencil<Elastic<f32>, 3>) -> Stencil<Elastic<f32>, 3> {
+    let explosion = |field| PointSource { field, at: vec![[3, 4, 5]], amplitudes: vec![1e6; 4] };
+    let push =
+        PointSource { field: 0, at: vec![[0, 0, 0], [4, 4, 8]], amplitudes: vec![0.5, 0.25] };
+    (3..6).fold(rock, |rock, normal| rock.source(explosion(normal))).source(push).probe(Probe {
+        field: 2,
+        at: vec![[0, 0, 0], [3, 4, 6]],
+        every: 2,
+    })
+}
 
 /// Runs each application in every setting and way of `subject`; `told` hears of every case as it ends.
 ///
@@ -26,7 +39,8 @@ pub fn conformance(subject: &impl Subject, mut told: impl FnMut(&Case)) -> Resul
         "himeno f32": <f32 as Relaxes>::stencil();
         "tricubic f32": <f32 as Moves>::stencil();
         "swim f64": swim::stencil::<f64>();
-        "seismic f32": rock;
+        "seismic f32": rock.clone();
+        "seismic f32 from sources": sounded(rock);
     }
     Ok(cases)
 }

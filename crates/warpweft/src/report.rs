@@ -11,6 +11,15 @@ pub struct Quantity {
     pub unit: &'static str,
 }
 
+/// Values recorded every so many units of progress.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Series {
+    /// Steps between two records.
+    pub every: u64,
+    /// The records, each with a value for every cell named.
+    pub values: Vec<Vec<f64>>,
+}
+
 /// What a run did and how close it came to what the machine allows.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
@@ -41,6 +50,8 @@ pub struct Report {
     pub interrupted: bool,
     /// The last residual, for runs that check one.
     pub residual: Option<f64>,
+    /// What probes recorded, in the order in which the stencil names them.
+    pub probes: Vec<Series>,
     /// What the user may want to know: why a GPU was not used, a damaged cache made anew.
     pub notes: Vec<String>,
 }

@@ -216,6 +216,7 @@ mod tests {
             done: 1,
             interrupted: false,
             residual: None,
+            probes: Vec::new(),
             notes: Vec::new(),
         };
         let said = |fraction, policy| line_of_bound(&report(fraction, policy)).unwrap();

@@ -3,7 +3,7 @@
 use super::plan::Sweep;
 use super::residual::Residual;
 use crate::element::Fields;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::grid::Volume;
 
 /// Runs sweeps over a copy of a volume that lives on its device.
@@ -30,9 +30,31 @@ pub trait SweepExecutor<S: Fields, const D: usize> {
     /// As [`SweepExecutor::sweep`]: faults of earlier sweeps surface here at the latest.
     fn finish(&mut self) -> Result<()>;
 
+    /// Adds `amount` to field number `field` of the cells `at`, one after another, after everything
+    /// swept so far. The sum is taken in `f64` and rounded once, as `as` converts.
+    ///
+    /// # Errors
+    /// As [`SweepExecutor::sweep`]; an executor that has no access to single cells.
+    fn add(&mut self, _field: usize, _at: &[[usize; D]], _amount: f64) -> Result<()> {
+        Err(no_points())
+    }
+
+    /// Field number `field` of the cells `at`, after everything swept so far.
+    ///
+    /// # Errors
+    /// As [`SweepExecutor::add`].
+    fn sample(&mut self, _field: usize, _at: &[[usize; D]]) -> Result<Vec<f64>> {
+        Err(no_points())
+    }
+
     /// Copies the present state back, after [`SweepExecutor::finish`].
     ///
     /// # Errors
     /// As [`SweepExecutor::sweep`].
     fn store(&mut self, volume: &mut Volume<S, D>) -> Result<()>;
+}
+
+/// What an executor without access to single cells says.
+pub(crate) fn no_points() -> Error {
+    Error::spec("sources and probes over several GPUs", "run on one GPU, or on the cores")
 }

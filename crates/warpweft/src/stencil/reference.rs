@@ -6,6 +6,7 @@ use super::spec::Stencil;
 use crate::element::Fields;
 use crate::error::Result;
 use crate::grid::Volume;
+use crate::report::Series;
 
 /// Applies `steps` steps of `stencil` to `volume` cell by cell; returns the steps done, fewer than
 /// `steps` when [`Stencil::until`] was met.
@@ -19,9 +20,22 @@ pub fn reference<S: Fields, const D: usize>(
     volume: &mut Volume<S, D>,
     steps: u64,
 ) -> Result<u64> {
+    reference_with_probes(stencil, volume, steps).map(|(done, _)| done)
+}
+
+/// As [`reference`], with what the stencil's probes recorded.
+///
+/// # Errors
+/// As [`reference`].
+pub fn reference_with_probes<S: Fields, const D: usize>(
+    stencil: &Stencil<S, D>,
+    volume: &mut Volume<S, D>,
+    steps: u64,
+) -> Result<(u64, Vec<Series>)> {
     let extents = volume.extents();
     stencil.check(extents)?;
     let radius = stencil.radius();
+    let mut series = stencil.points.series();
     for step in 1..=steps {
         let before = stencil.until.map(|_| volume.clone());
         for stage in &stencil.stages {
@@ -34,14 +48,18 @@ pub fn reference<S: Fields, const D: usize>(
                 volume.set(at, next);
             }
         }
-        if let (Some(until), Some(before)) = (stencil.until, before)
-            && step % until.every == 0
-            && residual(stencil, until.residual, &before, volume) <= until.tolerance
-        {
-            return Ok(step);
+        let ends = match (stencil.until, before) {
+            (Some(until), Some(before)) if step % until.every == 0 => {
+                residual(stencil, until.residual, &before, volume) <= until.tolerance
+            }
+            _ => false,
+        };
+        stencil.points.after(step, volume, &mut series)?;
+        if ends {
+            return Ok((step, series));
         }
     }
-    Ok(steps)
+    Ok((steps, series))
 }
 
 /// The volume with ghost cells around it, every one looked up through the boundaries.

@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::cpu::CpuSweeps;
 use super::cuda::CudaSweeps;
 use super::cuda::multi::{Exchange, GpuList, MultiCudaPolicy, MultiCudaSweeps};
-use super::executor::SweepExecutor;
+use super::executor::{SweepExecutor, no_points};
 use super::model::Prediction;
 use super::plan::sweeps;
 use super::policy::{CpuPolicy, CudaPolicy, Policy};
@@ -99,7 +99,9 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let mut done = 0;
         let mut residual = None;
         let mut interrupted = false;
-        for sweep in sweeps(volume.extents(), steps, length, self.until) {
+        let mut probes = self.points.series();
+        let sweeps = sweeps(volume.extents(), steps, length, self.until);
+        for sweep in sweeps.flat_map(|sweep| self.points.cut(sweep)) {
             if run.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                 interrupted = true;
                 break;
@@ -111,6 +113,9 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             done += sweep.steps;
             if let (Some(until), true) = (self.until, sweep.keep_change) {
                 residual = Some(ready.executor.residual(until.residual)?);
+            }
+            if self.points.due(done) {
+                self.points.after(done, &mut *ready.executor, &mut probes)?;
             }
             if let Some(trace) = &run.trace {
                 trace.add("run", format!("steps {first}..{done}"), from);
@@ -145,6 +150,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             done,
             interrupted,
             residual,
+            probes,
             notes: ready.notes,
         })
     }
@@ -262,6 +268,9 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let gpus = list.numbers().map(|number| gpu(machine, number)).collect::<Result<Vec<_>>>()?;
         if let ([one], None | Some(Policy::Cuda(_))) = (&gpus[..], run.policy) {
             return self.on_gpu(volume, machine, run, one.ordinal);
+        }
+        if !self.points.is_empty() {
+            return Err(no_points());
         }
         let devices = gpus.iter().map(|gpu| gpu.device()).collect::<Result<Vec<_>>>()?;
         let policy = match run.policy {

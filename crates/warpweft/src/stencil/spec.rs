@@ -1,6 +1,7 @@
 //! What must be computed: stages, boundaries, when to stop.
 
 use super::boundary::{Boundaries, Boundary, Face};
+use super::points::{PointSource, Points, Probe};
 use super::residual::Residual;
 use super::stage::{StageList, Stages};
 use crate::element::Fields;
@@ -27,6 +28,7 @@ pub struct Stencil<S: Fields, const D: usize> {
     pub(crate) stages: StageList<S, D>,
     pub(crate) boundaries: Boundaries<D>,
     pub(crate) until: Option<Until>,
+    pub(crate) points: Points<D>,
 }
 
 impl<S: Fields, const D: usize> Stencil<S, D> {
@@ -38,7 +40,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// Several element functions a step, in order; each sees what the one before wrote.
     pub fn sequence(stages: impl Stages<D, State = S>) -> Self {
         let boundaries = Boundaries::all(Boundary::Dirichlet(0.0));
-        Self { stages: stages.list(), boundaries, until: None }
+        Self { stages: stages.list(), boundaries, until: None, points: Points::default() }
     }
 
     /// The same boundary on every face.
@@ -65,6 +67,18 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// [`Stencil::check`] reports an `every` of 0.
     pub fn until_every(mut self, residual: Residual, tolerance: f64, every: u64) -> Self {
         self.until = Some(Until { residual, tolerance, every });
+        self
+    }
+
+    /// Adds to cells after steps. May be called repeatedly; [`Stencil::check`] reports cells outside.
+    pub fn source(mut self, source: PointSource<D>) -> Self {
+        self.points.sources.push(source);
+        self
+    }
+
+    /// Records cells into [`crate::report::Report::probes`]. As [`Stencil::source`].
+    pub fn probe(mut self, probe: Probe<D>) -> Self {
+        self.points.probes.push(probe);
         self
     }
 
@@ -99,8 +113,10 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// Whether the computation is well posed on `extents`.
     ///
     /// # Errors
-    /// One periodic face beside another kind; a footprint wider than the volume; a NaN tolerance.
+    /// One periodic face beside another kind; a footprint wider than the volume; a NaN tolerance; a
+    /// source or probe outside.
     pub fn check(&self, extents: [usize; D]) -> Result<()> {
+        self.points.check::<S>(extents)?;
         for (axis, faces) in self.boundaries.0.iter().enumerate() {
             if (faces[0] == Boundary::Periodic) != (faces[1] == Boundary::Periodic) {
                 return Err(Error::spec(

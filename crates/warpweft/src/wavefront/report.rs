@@ -35,6 +35,7 @@ pub(super) fn report<E: WavefrontElement>(
         done: updates,
         interrupted: false,
         residual: None,
+        probes: Vec::new(),
         notes: Vec::new(),
     }
 }

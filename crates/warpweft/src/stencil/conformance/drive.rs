@@ -5,7 +5,8 @@ use super::{Case, Outcome, Subject};
 use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::grid::Volume;
-use crate::stencil::{Residual, Stencil, SweepExecutor, reference, sweeps};
+use crate::report::Series;
+use crate::stencil::{Residual, Stencil, SweepExecutor, reference, reference_with_probes, sweeps};
 
 /// Steps of a sweep; no multiple of a usual temporal depth, and less than most settings' steps.
 const SWEEP: u64 = 5;
@@ -49,16 +50,16 @@ impl<U: Subject> Suite<'_, U> {
     ) {
         let expect = state(setting.extents).and_then(|start| {
             let mut end = start.clone();
-            let done = reference(stencil, &mut end, setting.steps)?;
-            Ok((start, end, done))
+            let (done, series) = reference_with_probes(stencil, &mut end, setting.steps)?;
+            Ok((start, Ended { volume: end, done, series }))
         });
         for (way, of) in self.subject.ways().iter().enumerate() {
             let (steps, kind) = (setting.steps, setting.name);
             let name = format!("{name}, {kind}, {steps} steps over {:?}, {of}", setting.extents);
             let outcome = match &expect {
-                Ok((start, end, done)) => {
+                Ok((start, end)) => {
                     let executor = self.subject.executor(way, stencil, start);
-                    outcome(executor, stencil, start, (end, *done), steps)
+                    outcome(executor, stencil, start, end, steps)
                 }
                 // A footprint wider than the volume, say: the same everywhere.
                 Err(error) => Outcome::Skipped(error.to_string()),
@@ -92,7 +93,7 @@ fn outcome<S: Fields, const D: usize>(
     executor: Result<Box<dyn SweepExecutor<S, D>>>,
     stencil: &Stencil<S, D>,
     start: &Volume<S, D>,
-    (end, expect): (&Volume<S, D>, u64),
+    end: &Ended<S, D>,
     steps: u64,
 ) -> Outcome {
     let ran = match executor {
@@ -102,14 +103,25 @@ fn outcome<S: Fields, const D: usize>(
     };
     match ran {
         Err(error) => Outcome::Failed(error.to_string()),
-        Ok((_, done)) if done != expect => {
+        Ok(Ended { done, .. }) if done != end.done => {
+            let expect = end.done;
             Outcome::Failed(format!("stopped after {done} steps, the reference after {expect}"))
         }
-        Ok((found, _)) => match difference(&found, end) {
-            None => Outcome::Passed,
+        Ok(found) => match difference(&found.volume, &end.volume) {
             Some(what) => Outcome::Failed(what),
+            None if found.series != end.series => {
+                Outcome::Failed(format!("probes saw {:?} for {:?}", found.series, end.series))
+            }
+            None => Outcome::Passed,
         },
     }
+}
+
+/// What a run came to.
+struct Ended<S: Fields, const D: usize> {
+    volume: Volume<S, D>,
+    done: u64,
+    series: Vec<Series>,
 }
 
 /// Drives an executor as a run does.
@@ -118,21 +130,30 @@ fn run<S: Fields, const D: usize>(
     stencil: &Stencil<S, D>,
     start: &Volume<S, D>,
     steps: u64,
-) -> Result<(Volume<S, D>, u64)> {
+) -> Result<Ended<S, D>> {
     let mut done = 0;
-    for sweep in sweeps(start.extents(), steps, SWEEP, stencil.until) {
+    let mut series = stencil.points.series();
+    let sweeps = sweeps(start.extents(), steps, SWEEP, stencil.until);
+    for sweep in sweeps.flat_map(|sweep| stencil.points.cut(sweep)) {
         executor.sweep(&sweep)?;
         done += sweep.steps;
-        if let (Some(until), true) = (stencil.until, sweep.keep_change)
-            && executor.residual(until.residual)? <= until.tolerance
-        {
+        let ends = match stencil.until {
+            Some(until) if sweep.keep_change => {
+                executor.residual(until.residual)? <= until.tolerance
+            }
+            _ => false,
+        };
+        if stencil.points.due(done) {
+            stencil.points.after(done, executor, &mut series)?;
+        }
+        if ends {
             break;
         }
     }
     executor.finish()?;
-    let mut found = Volume::zeroed(start.extents())?;
-    executor.store(&mut found)?;
-    Ok((found, done))
+    let mut volume = Volume::zeroed(start.extents())?;
+    executor.store(&mut volume)?;
+    Ok(Ended { volume, done, series })
 }
 
 /// The first cell whose bits differ, and how many do.
@@ -179,6 +200,6 @@ pub(crate) fn agrees<S: Fields, const D: usize>(
 ) -> Result<bool> {
     let mut end = start.clone();
     let expect = reference(stencil, &mut end, steps)?;
-    let (found, done) = run(executor, stencil, start, steps)?;
-    Ok(done == expect && difference(&found, &end).is_none())
+    let found = run(executor, stencil, start, steps)?;
+    Ok(found.done == expect && difference(&found.volume, &end).is_none())
 }

@@ -3,6 +3,7 @@
 use super::Subject;
 use super::drive::Suite;
 use crate::prelude::*;
+use crate::stencil::{PointSource, Probe};
 
 const EIGHTH: [f32; 5] = [-2.847_222_3, 1.6, -0.2, 0.025_396_826, -0.001_785_714_3];
 
@@ -121,6 +122,16 @@ fn warm(now: Near<Tissue, 3>, next: &mut Tissue) {
     }
 }
 
+/// With sources in a corner, which ghosts follow, and inside, that act in some steps, and a probe.
+fn pricked<S: Fields>(stencil: Stencil<S, 3>, field: usize) -> Stencil<S, 3> {
+    let at = vec![[0, 0, 0], [4, 7, 8]];
+    stencil
+        .source(PointSource { field: 0, at: at.clone(), amplitudes: vec![0.5, 0.0, -0.25] })
+        .source(PointSource { field, at: vec![[4, 7, 8]], amplitudes: vec![0.0, 0.0, 1.75, 3.0] })
+        .probe(Probe { field: 0, at: vec![[0, 1, 0], [4, 7, 8], [1, 0, 0]], every: 2 })
+        .probe(Probe { field, at, every: 3 })
+}
+
 /// Every element in every setting.
 pub(super) fn each(suite: &mut Suite<'_, impl Subject>) {
     suite.run("line f32", &Stencil::of(line(0.25)));
@@ -139,6 +150,8 @@ pub(super) fn each(suite: &mut Suite<'_, impl Subject>) {
     suite.run("space, damp, space f32", &Stencil::sequence((space(0.15), damp(), space(0.1))));
     suite.run("acoustic, two stages", &Stencil::sequence((velocity(0.4), pressure(0.4))));
     suite.run("tissue of mixed scalars", &Stencil::of(warm()));
+    suite.run("space f32 with sources", &pricked(Stencil::of(space(0.15)), 0));
+    suite.run("tissue with sources", &pricked(Stencil::of(warm()), 2));
     suite.stop("plane f64", Stencil::of(plane(0.2f64)));
     suite.stop("acoustic", Stencil::sequence((velocity(0.4), pressure(0.4))));
     suite.stop("tissue", Stencil::of(warm()));

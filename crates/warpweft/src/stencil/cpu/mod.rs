@@ -17,6 +17,7 @@ mod traverse;
 
 use std::sync::Arc;
 
+use super::distribute::{add_to_cells, values_of_cells};
 use super::executor::SweepExecutor;
 use super::plan::{Region, Sweep};
 use super::policy::CpuPolicy;
@@ -192,6 +193,14 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for CpuSweeps<S, D> {
 
     fn finish(&mut self) -> Result<()> {
         Ok(())
+    }
+
+    fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
+        add_to_cells(self, field, at, amount)
+    }
+
+    fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>> {
+        values_of_cells(self, field, at)
     }
 
     fn store(&mut self, volume: &mut Volume<S, D>) -> Result<()> {

@@ -10,6 +10,7 @@ use crate::cuda::{Buffer, Device, Global, Graph, Kernel, Module, Options, Stream
 use crate::element::{Fields, Unit};
 use crate::error::{Error, Result};
 use crate::grid::Volume;
+use crate::stencil::points::{add_to, value_of};
 use crate::stencil::{CudaKernel, CudaPolicy, Region, Residual, Stencil, Sweep, SweepExecutor};
 
 /// Blocks along the grid's second and third axes at most.
@@ -41,8 +42,18 @@ pub struct CudaSweeps<S: Fields, const D: usize> {
     tools: Module,
     local_bytes: u32,
     notes: Vec<String>,
+    /// Per field and state, what renews its ghosts after cells were written from outside.
+    renewals: Vec<[Option<Queued>; 2]>,
     /// The fields that no stage uses, as they were.
     unused: Vec<(usize, Vec<u8>)>,
+}
+
+/// Where a cell of one field is.
+enum Place<'a> {
+    /// So many bytes from the start of its arrays.
+    Device(usize),
+    /// Its bytes, as no stage uses the field; `None` outside.
+    Host(Option<&'a mut [u8]>),
 }
 
 /// What is launched to advance by some steps, prepared for either state of the arrays.
@@ -145,6 +156,14 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
             .filter(|&f| arrays.of(f).is_empty())
             .map(|f| (f, volume.field_bytes(f).to_vec()))
             .collect();
+        let mut renewals = Vec::new();
+        for f in 0..S::FIELDS.len() {
+            let renewal = |state| -> Result<Option<Queued>> {
+                let now: Vec<_> = (0..S::FIELDS.len()).map(|f| arrays.current(f, state)).collect();
+                queue.renew(&[f], &now)
+            };
+            renewals.push([renewal(0)?, renewal(1)?]);
+        }
         for queued in queue.first_ghosts()? {
             // SAFETY: the arrays outlive the wait below.
             unsafe { queued.launch(&stream)? };
@@ -166,6 +185,7 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
             tools,
             local_bytes: local.unwrap_or(0),
             notes,
+            renewals,
             unused,
         };
         if stencil.until.is_some() {
@@ -213,6 +233,20 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
         }
         self.change = Some(Change::new(&self.stream, &self.tools, &self.arrays.layout)?);
         Ok(())
+    }
+
+    /// Where a cell of a field is held.
+    fn place(&mut self, field: usize, at: &[usize; D]) -> Place<'_> {
+        let size = S::FIELDS[field].kind.size();
+        if let Some((_, bytes)) = self.unused.iter_mut().find(|(f, _)| *f == field) {
+            let axes = axes::<D>().into_iter().zip(self.arrays.layout.extents);
+            let index = axes.fold(0, |i, (axis, n)| i * n + axis.map_or(0, |axis| at[axis]));
+            return Place::Host(bytes.get_mut(index * size..(index + 1) * size));
+        }
+        let strides = axes::<D>().into_iter().zip(self.arrays.layout.strides);
+        let inside: usize =
+            strides.map(|(axis, stride)| axis.map_or(0, |axis| at[axis] * stride)).sum();
+        Place::Device((self.arrays.layout.origin + inside) * size)
     }
 
     fn check_region(&self, region: &Region<D>) -> Result<()> {
@@ -300,6 +334,47 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for CudaSweeps<S, D> {
 
     fn finish(&mut self) -> Result<()> {
         self.check_fault()
+    }
+
+    fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
+        let kind = S::FIELDS[field].kind;
+        let mut bytes = [0u8; 8];
+        let bytes = &mut bytes[..kind.size()];
+        for at in at {
+            match self.place(field, at) {
+                Place::Device(offset) => {
+                    let array = self.arrays.now(field, self.state);
+                    self.stream.download(array, offset, bytes)?;
+                    add_to(kind, bytes, amount);
+                    self.stream.upload(array, offset, bytes)?;
+                }
+                Place::Host(cell) => {
+                    cell.into_iter().for_each(|cell| add_to(kind, cell, amount));
+                }
+            }
+        }
+        if let Some(renewal) = &self.renewals[field][self.state] {
+            // SAFETY: the arrays live as long as `self`, and dropping one waits for the device.
+            unsafe { renewal.launch(&self.stream)? };
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>> {
+        let kind = S::FIELDS[field].kind;
+        let mut values = Vec::with_capacity(at.len());
+        for at in at {
+            let mut bytes = [0u8; 8];
+            let bytes = &mut bytes[..kind.size()];
+            match self.place(field, at) {
+                Place::Device(offset) => {
+                    self.stream.download(self.arrays.now(field, self.state), offset, bytes)?;
+                }
+                Place::Host(cell) => cell.into_iter().for_each(|cell| bytes.copy_from_slice(cell)),
+            }
+            values.push(value_of(kind, bytes));
+        }
+        Ok(values)
     }
 
     fn store(&mut self, volume: &mut Volume<S, D>) -> Result<()> {

@@ -122,6 +122,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             done: first.steps,
             interrupted: first.interrupted,
             residual: first.residual,
+            probes: Vec::new(),
             notes: Vec::new(),
         })
     }

@@ -22,7 +22,7 @@ mod swept;
 
 pub use balance::{Balance, Measured, Shares};
 pub use feasible::{check_depth, deepest_feasible};
-pub(crate) use halo_executor::HaloExecutor;
+pub(crate) use halo_executor::{HaloExecutor, add_to_cells, values_of_cells};
 pub use launch::Ranks;
 pub use orient::{fewest_dependences, slab_axis};
 pub use rank::RankReport;

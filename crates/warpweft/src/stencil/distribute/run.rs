@@ -162,6 +162,12 @@ fn check<S: Fields, const D: usize>(
 ) -> Result<()> {
     let partition = &distribution.partition;
     stencil.check(partition.extents())?;
+    if !stencil.points.is_empty() {
+        return Err(Error::spec(
+            "sources or probes over several ranks",
+            "run in one process on one GPU, or on the cores",
+        ));
+    }
     let stages = footprints(&stencil.stages);
     check_depth(partition, &stencil.boundaries, &stages, S::FIELDS.len(), distribution.depth)
 }

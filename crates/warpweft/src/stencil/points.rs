@@ -1,0 +1,246 @@
+//! Point sources and probes: cells that are added to, or recorded, after certain steps.
+//!
+//! Executors know nothing of them but how to add to cells and read them: sweeps are cut after the
+//! steps that a source or a probe names, so every executor, whatever it does inside a sweep, has the
+//! reference's bits. The price is that no temporal block reaches over such a step.
+
+use super::executor::SweepExecutor;
+use super::plan::Sweep;
+use crate::element::{Fields, Scalar, ScalarKind};
+use crate::error::{Error, Result};
+use crate::grid::Volume;
+use crate::report::Series;
+
+/// Cells to which an amplitude is added after each of the first steps.
+///
+/// The sum is taken in `f64` and rounded once, as `as` converts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PointSource<const D: usize> {
+    /// The field's number.
+    pub field: usize,
+    /// The cells, slowest axis first.
+    pub at: Vec<[usize; D]>,
+    /// What is added after step 1, 2 and so on; after the last of them nothing.
+    pub amplitudes: Vec<f64>,
+}
+
+/// Cells whose values are recorded after every so many steps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probe<const D: usize> {
+    /// The field's number.
+    pub field: usize,
+    /// The cells, slowest axis first.
+    pub at: Vec<[usize; D]>,
+    /// Steps between two records, at least 1.
+    pub every: u64,
+}
+
+/// The sources and probes of a stencil. Sources come first, so that probes see what they added.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Points<const D: usize> {
+    pub sources: Vec<PointSource<D>>,
+    pub probes: Vec<Probe<D>>,
+}
+
+impl<const D: usize> PointSource<D> {
+    /// What is added after step `step`, counted from 1.
+    fn amplitude(&self, step: u64) -> f64 {
+        let index = usize::try_from(step - 1).unwrap_or(usize::MAX);
+        self.amplitudes.get(index).copied().unwrap_or(0.0)
+    }
+}
+
+impl<const D: usize> Points<D> {
+    /// Whether they can be on `extents` with so many fields.
+    pub fn check<S: Fields>(&self, extents: [usize; D]) -> Result<()> {
+        let fields = S::FIELDS.len();
+        let sources = self.sources.iter().map(|source| ("a source", source.field, &source.at));
+        let probes = self.probes.iter().map(|probe| ("a probe", probe.field, &probe.at));
+        for (what, field, at) in sources.chain(probes) {
+            if field >= fields {
+                return Err(Error::spec(
+                    format!("{what} of field {field}"),
+                    format!("fields are counted from 0; a cell has {fields}"),
+                ));
+            }
+            if let Some(at) = at.iter().find(|at| (0..D).any(|d| at[d] >= extents[d])) {
+                return Err(Error::spec(
+                    format!("{what} at {at:?}"),
+                    format!("place it inside the extents {extents:?}"),
+                ));
+            }
+        }
+        let finite = |source: &PointSource<D>| source.amplitudes.iter().all(|a| a.is_finite());
+        if !self.sources.iter().all(finite) {
+            return Err(Error::spec("an infinite or NaN amplitude", "give finite ones"));
+        }
+        if self.probes.iter().any(|probe| probe.every == 0) {
+            return Err(Error::spec("a probe every 0 steps", "record every 1 or more steps"));
+        }
+        Ok(())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.sources.is_empty() && self.probes.is_empty()
+    }
+
+    /// Whether anything is to be done after step `step`, counted from 1.
+    pub fn due(&self, step: u64) -> bool {
+        self.sources.iter().any(|source| source.amplitude(step) != 0.0)
+            || self.probes.iter().any(|probe| step.is_multiple_of(probe.every))
+    }
+
+    /// `sweep` in pieces, each of which ends where something is due or the sweep does.
+    pub fn cut(&self, sweep: Sweep<D>) -> impl Iterator<Item = Sweep<D>> + '_ {
+        let end = sweep.first_step + sweep.steps;
+        let mut done = sweep.first_step;
+        std::iter::from_fn(move || {
+            let first_step = done;
+            if first_step == end {
+                return None;
+            }
+            let due = || (first_step + 1..end).find(|&step| self.due(step));
+            done = if self.is_empty() { end } else { due().unwrap_or(end) };
+            Some(Sweep { first_step, steps: done - first_step, ..sweep })
+        })
+    }
+
+    /// A series for every probe, still empty.
+    pub fn series(&self) -> Vec<Series> {
+        self.probes.iter().map(|probe| Series { every: probe.every, values: Vec::new() }).collect()
+    }
+
+    /// Does what is due after step `step` to the cells of `on`.
+    pub fn after(
+        &self,
+        step: u64,
+        on: &mut (impl AtCells<D> + ?Sized),
+        series: &mut [Series],
+    ) -> Result<()> {
+        for source in &self.sources {
+            let amount = source.amplitude(step);
+            if amount != 0.0 {
+                on.add(source.field, &source.at, amount)?;
+            }
+        }
+        for (probe, series) in self.probes.iter().zip(series) {
+            if step.is_multiple_of(probe.every) {
+                series.values.push(on.sample(probe.field, &probe.at)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What holds cells, between two steps.
+pub(crate) trait AtCells<const D: usize> {
+    /// Adds `amount` to a field of the cells `at`.
+    fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()>;
+    /// A field of the cells `at`.
+    fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>>;
+}
+
+impl<S: Fields, const D: usize> AtCells<D> for dyn SweepExecutor<S, D> + '_ {
+    fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
+        SweepExecutor::add(self, field, at, amount)
+    }
+    fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>> {
+        SweepExecutor::sample(self, field, at)
+    }
+}
+
+impl<S: Fields, const D: usize> AtCells<D> for Volume<S, D> {
+    fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
+        let (extents, kind) = (self.extents(), S::FIELDS[field].kind);
+        let bytes = self.field_bytes_mut(field);
+        for at in at {
+            let index = (0..D).fold(0, |index, d| index * extents[d] + at[d]);
+            add_to(kind, &mut bytes[index * kind.size()..][..kind.size()], amount);
+        }
+        Ok(())
+    }
+    fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>> {
+        let value = |&at| self.get(at).map_or(f64::NAN, |cell| cell.to_f64(field));
+        Ok(at.iter().map(value).collect())
+    }
+}
+
+/// The value of a scalar of `kind` in `bytes`, as many as it has.
+pub(super) fn value_of(kind: ScalarKind, bytes: &[u8]) -> f64 {
+    macro_rules! value {
+        ($t:ty) => {
+            bytes.try_into().map_or(f64::NAN, |raw| Scalar::to_f64(<$t>::from_ne_bytes(raw)))
+        };
+    }
+    match kind {
+        ScalarKind::Bool => f64::from(u8::from(bytes != [0])),
+        ScalarKind::I8 => value!(i8),
+        ScalarKind::I16 => value!(i16),
+        ScalarKind::I32 => value!(i32),
+        ScalarKind::I64 => value!(i64),
+        ScalarKind::U8 => value!(u8),
+        ScalarKind::U16 => value!(u16),
+        ScalarKind::U32 => value!(u32),
+        ScalarKind::U64 => value!(u64),
+        ScalarKind::Isize => value!(isize),
+        ScalarKind::Usize => value!(usize),
+        ScalarKind::F32 => value!(f32),
+        ScalarKind::F64 => value!(f64),
+    }
+}
+
+/// Adds `amount` to the scalar of `kind` in `bytes`, as many as it has.
+pub(super) fn add_to(kind: ScalarKind, bytes: &mut [u8], amount: f64) {
+    let sum = value_of(kind, bytes) + amount;
+    macro_rules! put {
+        ($t:ty) => {
+            bytes.copy_from_slice(&<$t as Scalar>::from_f64(sum).to_ne_bytes())
+        };
+    }
+    match kind {
+        ScalarKind::Bool => bytes.fill(u8::from(sum != 0.0)),
+        ScalarKind::I8 => put!(i8),
+        ScalarKind::I16 => put!(i16),
+        ScalarKind::I32 => put!(i32),
+        ScalarKind::I64 => put!(i64),
+        ScalarKind::U8 => put!(u8),
+        ScalarKind::U16 => put!(u16),
+        ScalarKind::U32 => put!(u32),
+        ScalarKind::U64 => put!(u64),
+        ScalarKind::Isize => put!(isize),
+        ScalarKind::Usize => put!(usize),
+        ScalarKind::F32 => put!(f32),
+        ScalarKind::F64 => put!(f64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stencil::Region;
+
+    #[test]
+    fn sweeps_end_where_something_is_due() {
+        let region = Region { low: [0], high: [4] };
+        let sweep = Sweep { first_step: 3, steps: 9, region, keep_change: false };
+        let source =
+            PointSource { field: 0, at: vec![[1]], amplitudes: vec![1.0, 0.0, 0.0, 0.0, 2.0] };
+        let probe = Probe { field: 0, at: vec![[0]], every: 4 };
+        let lengths = |points: &Points<1>| points.cut(sweep).map(|s| s.steps).collect::<Vec<_>>();
+        assert_eq!(lengths(&Points::default()), [9]);
+        let both = Points { sources: vec![source], probes: vec![probe] };
+        // Steps 4, 5, 8 and 12.
+        assert_eq!(lengths(&both), [1, 1, 3, 4]);
+    }
+
+    #[test]
+    fn sums_are_rounded_once_and_saturate() {
+        let mut bytes = 1.0f32.to_ne_bytes();
+        add_to(ScalarKind::F32, &mut bytes, 1e-8 + 2f64.powi(-24));
+        assert_eq!(f32::from_ne_bytes(bytes), 1.0 + f32::EPSILON);
+        let mut byte = [250u8];
+        add_to(ScalarKind::U8, &mut byte, 9.7);
+        assert_eq!(byte, [255]);
+    }
+}

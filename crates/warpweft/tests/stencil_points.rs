@@ -1,0 +1,86 @@
+//! Point sources and probes: what they add, when, and that runs report what they saw.
+
+use warpweft::prelude::*;
+use warpweft::stencil::distribute::Ranks;
+use warpweft::stencil::{PointSource, Probe, Run, Target, reference, reference_with_probes};
+
+#[stencil]
+fn conduct(u: Near<f64, 2>, rate: f64) -> f64 {
+    let around = u[[-1, 0]] + u[[1, 0]] + u[[0, -1]] + u[[0, 1]];
+    u[[0, 0]] + rate * (around - 4.0 * u[[0, 0]])
+}
+
+fn lit(extents: [usize; 2], steps: usize) -> (Stencil<f64, 2>, Volume<f64, 2>) {
+    let amplitudes = (0..steps).map(|n| (n as f64 * 0.7).sin() + 1.5).collect();
+    let [y, x] = extents;
+    let stencil = Stencil::of(conduct(0.2))
+        .boundary(Boundary::Neumann)
+        .source(PointSource { field: 0, at: vec![[0, 0], [y / 2, x / 2]], amplitudes })
+        .probe(Probe { field: 0, at: vec![[0, 0], [y - 1, x - 1]], every: 3 });
+    (stencil, Volume::zeroed(extents).expect("a small volume"))
+}
+
+#[test]
+fn what_sources_add_is_there_and_no_more() {
+    let (stencil, mut volume) = lit([9, 14], 7);
+    reference(&stencil, &mut volume, 20).expect("well posed");
+    let added: f64 = (0..7).map(|n| (n as f64 * 0.7).sin() + 1.5).sum();
+    let sum: f64 = volume.as_slice().iter().sum();
+    assert!((sum / (2.0 * added) - 1.0).abs() < 1e-14, "{sum} for {}", 2.0 * added);
+}
+
+#[test]
+fn a_source_acts_after_its_step_and_probes_see_it() {
+    let mut volume = Volume::<f64, 2>::zeroed([5, 5]).expect("a small volume");
+    let stencil = Stencil::of(conduct(0.25))
+        .source(PointSource { field: 0, at: vec![[2, 2]], amplitudes: vec![0.0, 16.0] })
+        .probe(Probe { field: 0, at: vec![[2, 2], [2, 1], [1, 1]], every: 1 });
+    let (done, series) = reference_with_probes(&stencil, &mut volume, 4).expect("well posed");
+    assert_eq!((done, series[0].every), (4, 1));
+    // A quarter of all goes to each neighbour, all of which comes back by quarters.
+    let expect = [[0.0, 0.0, 0.0], [16.0, 0.0, 0.0], [0.0, 4.0, 0.0], [4.0, 0.0, 2.0]];
+    assert_eq!(series[0].values, expect);
+}
+
+#[test]
+fn runs_report_what_the_reference_s_probes_see_whatever_the_policy() {
+    let (stencil, start) = lit([37, 50], 11);
+    let mut expect = start.clone();
+    let (_, series) = reference_with_probes(&stencil, &mut expect, 31).expect("well posed");
+    assert_eq!(series[0].values.len(), 10);
+    let machine = Machine::detect().expect("a machine");
+    for threads in [1, 2] {
+        let mut volume = start.clone();
+        let run = Run { target: Target::Cpu, threads: Some(threads), ..Run::default() };
+        let report = stencil.run_with(&mut volume, Steps(31), &machine, &run).expect("a run");
+        assert_eq!(report.probes, series);
+        assert_eq!(volume.as_slice(), expect.as_slice());
+    }
+}
+
+#[test]
+fn where_they_can_t_be_yet_runs_say_so() {
+    let (stencil, mut volume) = lit([12, 12], 3);
+    let machine = Machine::detect().expect("a machine");
+    let ranks = Ranks { count: 2, grid: None, depth: Some(1) };
+    let run = Run { target: Target::Cpu, ..Run::default() };
+    let outcome = stencil.run_over_ranks(&mut volume, Steps(4), &machine, &ranks, &run);
+    let error = outcome.expect_err("not over ranks").to_string();
+    assert!(error.contains("sources or probes over several ranks"), "{error}");
+}
+
+#[test]
+fn what_can_t_be_placed_is_named() {
+    let refused = |stencil: Stencil<f64, 2>, expect: &str| {
+        let error = stencil.check([4, 5]).expect_err("it can't be").to_string();
+        assert!(error.contains(expect), "{error}");
+    };
+    let source =
+        |field, at, amplitude| PointSource { field, at: vec![at], amplitudes: vec![amplitude] };
+    let plain = || Stencil::of(conduct(0.1));
+    refused(plain().source(source(0, [4, 0], 1.0)), "a source at [4, 0]; place it inside");
+    refused(plain().source(source(1, [0, 0], 1.0)), "a source of field 1");
+    refused(plain().source(source(0, [0, 0], f64::NAN)), "NaN amplitude");
+    refused(plain().probe(Probe { field: 0, at: vec![[0, 9]], every: 1 }), "a probe at [0, 9]");
+    refused(plain().probe(Probe { field: 0, at: vec![[0, 0]], every: 0 }), "every 0 steps");
+}
