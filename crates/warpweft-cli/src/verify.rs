@@ -99,7 +99,8 @@ impl Verify {
         }
         for gpu in &machine.gpus {
             let name = format!("wavefront on {}", gpu.label());
-            let shape = CudaPolicy { rows: 4, columns: 2, chunk: 16, warps: 4, blocks: 1 };
+            let shape =
+                CudaPolicy { rows: 4, columns: 2, chunk: 16, warps: 4, blocks: 1, pairs: false };
             let executor = warpweft::cuda::compiler()
                 .and_then(|_| Device::open(gpu.ordinal))
                 .and_then(|device| CudaExecutor::new(&device, Some(shape)));
