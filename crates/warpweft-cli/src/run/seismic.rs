@@ -52,7 +52,7 @@ impl Seismic {
             steps: 100,
             stencil: medium.stencil::<f32>()?,
             start: &|extents| blast.start::<f32>(extents),
-            shown: 3,
+            shown: 0,
             ready: |_, rock| Ok(rock),
             show: Show::AroundZero,
             plain: (2, &|plain| seismic::plain_step(&medium, plain)),

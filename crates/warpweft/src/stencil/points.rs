@@ -91,6 +91,12 @@ impl<const D: usize> Points<D> {
             || self.probes.iter().any(|probe| step.is_multiple_of(probe.every))
     }
 
+    /// Whether nothing is due after any step beyond `done`.
+    fn quiet_from(&self, done: u64) -> bool {
+        let over = |source: &PointSource<D>| source.amplitudes.len() as u64 <= done;
+        self.probes.is_empty() && self.sources.iter().all(over)
+    }
+
     /// `sweep` in pieces, each of which ends where something is due or the sweep does.
     pub fn cut(&self, sweep: Sweep<D>) -> impl Iterator<Item = Sweep<D>> + '_ {
         let end = sweep.first_step + sweep.steps;
@@ -101,7 +107,7 @@ impl<const D: usize> Points<D> {
                 return None;
             }
             let due = || (first_step + 1..end).find(|&step| self.due(step));
-            done = if self.is_empty() { end } else { due().unwrap_or(end) };
+            done = if self.quiet_from(first_step) { end } else { due().unwrap_or(end) };
             Some(Sweep { first_step, steps: done - first_step, ..sweep })
         })
     }
