@@ -9,7 +9,7 @@ use warpweft::report::Report;
 use warpweft::wavefront::{Kept, WavefrontElement, WavefrontExecutor};
 
 /// The sum up to a pixel of eight bits.
-#[wavefront(bounds = bytes_bounds)]
+#[wavefront(sums, bounds = bytes_bounds)]
 pub fn sum_of_bytes(h: Earlier<i32>, #[cell] pixel: u8) -> i32 {
     pixel as i32 + h.n + h.w - h.nw
 }
@@ -19,14 +19,14 @@ fn bytes_bounds(_: &sum_of_bytes, rows: u64, columns: u64) -> [f64; 2] {
     [0.0, 2.0 * 255.0 * rows as f64 * columns as f64]
 }
 
-/// The sum up to a pixel that is a number; each entry is rounded three times.
-#[wavefront]
+/// The sum up to a pixel that is a number, rounded in whatever order is fastest.
+#[wavefront(sums)]
 pub fn sum_of<T: Real>(h: Earlier<T>, #[cell] pixel: T) -> T {
     pixel + h.n + h.w - h.nw
 }
 
 /// How many pixels up to here are of `low..=high`.
-#[wavefront(bounds = bin_bounds)]
+#[wavefront(sums, bounds = bin_bounds)]
 pub fn count_of(h: Earlier<i32>, #[cell] pixel: u8, low: u8, high: u8) -> i32 {
     let here = if low <= pixel && pixel <= high { 1 } else { 0 };
     here + h.n + h.w - h.nw

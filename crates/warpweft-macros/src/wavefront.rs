@@ -21,8 +21,8 @@ use crate::reads::{number, replace};
 use crate::signature::{no_lifetimes, phantom};
 use crate::unroll::unroll;
 
-pub fn expand(arguments: TokenStream, function: ItemFn) -> syn::Result<TokenStream> {
-    let bounds = bounds(arguments)?;
+pub fn expand(tokens: TokenStream, function: ItemFn) -> syn::Result<TokenStream> {
+    let Arguments { bounds, sums } = arguments(tokens)?;
     let shape = shape(&function)?;
     let signature = &shape.signature;
     no_lifetimes(&signature.generics)?;
@@ -65,30 +65,46 @@ pub fn expand(arguments: TokenStream, function: ItemFn) -> syn::Result<TokenStre
             counts: [vectors.len(), old_vectors.len()],
             vectors: [vectors, old_vectors].map(|vectors| list(vectors)),
             south,
+            sums,
             bounds,
         },
     ))
 }
 
-/// `bounds = path`, or nothing.
-fn bounds(arguments: TokenStream) -> syn::Result<Option<Path>> {
-    if arguments.is_empty() {
-        return Ok(None);
-    }
+/// What stands in the attribute.
+#[derive(Default)]
+struct Arguments {
+    bounds: Option<Path>,
+    sums: bool,
+}
+
+/// `bounds = path` and `sums`, each at most once.
+fn arguments(tokens: TokenStream) -> syn::Result<Arguments> {
     let refused = reject(
-        &arguments,
+        &tokens,
         "`#[wavefront]` takes no such arguments",
-        "drop them, or write `bounds = path` with a function of the element, rows and columns",
+        "drop them, or write `bounds = path` with a function of the element, rows and columns, or `sums`",
     );
+    let mut found = Arguments::default();
     let parse = |input: syn::parse::ParseStream| {
-        let name: Ident = input.parse()?;
-        input.parse::<Token![=]>()?;
-        Ok((name, input.parse::<Path>()?))
+        while !input.is_empty() {
+            let name: Ident = input.parse()?;
+            if name == "bounds" && found.bounds.is_none() {
+                input.parse::<Token![=]>()?;
+                found.bounds = Some(input.parse()?);
+            } else if name == "sums" && !found.sums {
+                found.sums = true;
+            } else {
+                return Err(input.error("no such argument"));
+            }
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        Ok(())
     };
-    match syn::parse::Parser::parse2(parse, arguments) {
-        Ok((name, path)) if name == "bounds" => Ok(Some(path)),
-        _ => Err(refused),
-    }
+    syn::parse::Parser::parse2(parse, tokens).map_err(|_| refused)?;
+    Ok(found)
 }
 
 fn list(vectors: &[[i128; 2]]) -> TokenStream {
@@ -187,13 +203,21 @@ struct Item {
     counts: [usize; 2],
     vectors: [TokenStream; 2],
     south: TokenStream,
+    sums: bool,
     bounds: Option<Path>,
 }
 
 /// All that the attribute leaves in the function's place.
 fn item(function: &ItemFn, shape: &Shape, translation: &Translation, item: Item) -> TokenStream {
-    let Item { body, hidden: [earlier, old], counts: [count, old_count], vectors, south, bounds } =
-        item;
+    let Item {
+        body,
+        hidden: [earlier, old],
+        counts: [count, old_count],
+        vectors,
+        south,
+        sums,
+        bounds,
+    } = item;
     let [dependences, old_dependences] = vectors;
     let Translation { slots, shadow, text } = translation;
     let Shape { signature, cell, .. } = shape;
@@ -313,6 +337,7 @@ fn item(function: &ItemFn, shape: &Shape, translation: &Translation, item: Item)
             const DEPENDENCES: &'static [::warpweft::wavefront::Dependence] = #dependences;
             const OLD: &'static [::warpweft::wavefront::Dependence] = #old_dependences;
             const SOUTH: u32 = #south;
+            const SUMS: bool = #sums;
 
             #[inline(always)]
             fn cell(

@@ -36,6 +36,9 @@ pub unsafe trait WavefrontElement: Copy + Send + Sync + 'static {
     /// Which 4-byte words of a cell the cells of the row below read, a bit each: others need not be
     /// handed from row to row. Bits beyond the cell are ignored.
     const SOUTH: u32 = !0;
+    /// Whether every cell is north + west − north-west + a term of the inputs alone. Such sums need
+    /// not go cell by cell; with floats, results may then be rounded in another order.
+    const SUMS: bool = false;
 
     /// The cell whose row has input `a`, whose column has `b` and which has `x` itself.
     ///

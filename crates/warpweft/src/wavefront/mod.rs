@@ -29,7 +29,7 @@ pub use element::words_of;
 pub use element::{Cells, WavefrontElement};
 pub use executor::WavefrontExecutor;
 pub use frame::Frame;
-pub use policy::{CpuPolicy, CudaPolicy, Method, Policy, TilePolicy};
+pub use policy::{CpuPolicy, CudaPolicy, Method, Policy, ScanPolicy, TilePolicy};
 pub use rank::{Best, Extreme, Ranked};
 pub use reference::reference;
 pub use spec::{Keep, Kept, MAX_EXTENT, Wavefront, no_inputs};

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Error, Result};
+
 pub use super::cuda::tiles::{Method, TilePolicy};
 
 /// How a wavefront runs on one kind of device.
@@ -14,6 +16,51 @@ pub enum Policy {
     Cuda(CudaPolicy),
     /// On one NVIDIA GPU, by tiles.
     Tiles(TilePolicy),
+    /// On one NVIDIA GPU, sums by scans.
+    Scan(ScanPolicy),
+}
+
+/// The shape of the scan kernel: a warp owns rows, a lane 16 bytes of cells of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ScanPolicy {
+    /// Rows a warp owns, 1 to 16.
+    pub rows: u32,
+    /// Warps of a block, 1 to 32.
+    pub warps: u32,
+}
+
+impl ScanPolicy {
+    /// A shape for `rows` rows on a device of `sms` SMs: bands wait for one another in turn, so few
+    /// and tall ones, but one an SM. An H200 reaches 0.59 of copy speed with `f32` of 16,384 squared
+    /// and 0.54 with bytes summed to `i32` of 32,768 squared.
+    pub fn for_domain(rows: usize, sms: u32) -> Self {
+        let warps = if rows > sms as usize * 64 { 16 } else { 8 };
+        Self { rows: 8, warps }
+    }
+
+    /// Rows of a block.
+    pub(super) fn band_rows(&self) -> usize {
+        (self.rows * self.warps) as usize
+    }
+
+    /// Threads of a block.
+    pub(super) fn threads(&self) -> u32 {
+        32 * self.warps
+    }
+
+    /// Whether there is a kernel of this shape.
+    ///
+    /// # Errors
+    /// Numbers out of range.
+    pub fn check(&self) -> Result<()> {
+        if !(1..=16).contains(&self.rows) || !(1..=32).contains(&self.warps) {
+            return Err(Error::spec(
+                format!("{} warps of {} rows", self.warps, self.rows),
+                "take 1 to 32 warps of 1 to 16 rows",
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// How the cores share the rows.

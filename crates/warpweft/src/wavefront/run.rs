@@ -1,6 +1,7 @@
 //! A wavefront on whatever the machine has: the one place where a device is chosen.
 
 use super::cpu::CpuExecutor;
+use super::cuda::scan::{self, ScanExecutor};
 use super::cuda::tiles::TileExecutor;
 use super::cuda::{CudaExecutor, misses};
 use super::element::WavefrontElement;
@@ -39,6 +40,9 @@ impl<E: WavefrontElement> Wavefront<'_, E> {
     /// As [`Wavefront::check`]; too little memory; a fault of the device.
     pub fn run(&self, machine: &Machine) -> Result<(Kept<E::Cell>, Report)> {
         if let Some(gpu) = machine.gpus.first() {
+            if scan::misses(self).is_none() {
+                return ScanExecutor::new(&gpu.device()?, None)?.run(self);
+            }
             let Some(what) = misses(self) else {
                 return CudaExecutor::new(&gpu.device()?, None)?.run(self);
             };

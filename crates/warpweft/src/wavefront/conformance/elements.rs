@@ -71,7 +71,7 @@ pub fn affine_local(
 }
 
 /// A summed area table: the input of each cell, and no other.
-#[wavefront]
+#[wavefront(sums)]
 pub fn area(h: Earlier<i32>, #[cell] pixel: u8) -> i32 {
     pixel as i32 + h.n + h.w - h.nw
 }

@@ -1,4 +1,4 @@
-//! Wavefronts on one NVIDIA GPU: register strips.
+//! Wavefronts on one NVIDIA GPU: register strips, and scans for sums.
 //!
 //! The element's C++ text, a few lines that name its types (`text`) and the skeleton `strip.cuh`
 //! make one translation unit, compiled for the device at hand. Not here: the five methods of the
@@ -6,6 +6,7 @@
 
 mod executor;
 mod pairs;
+pub mod scan;
 mod shape;
 mod text;
 pub mod tiles;

@@ -1,0 +1,71 @@
+//! The translation unit of one sum and policy.
+
+use crate::cuda::{Cubin, Options, compile};
+use crate::element::{DeviceType, Unit};
+use crate::error::Result;
+use crate::wavefront::{ScanPolicy, WavefrontElement};
+
+/// The kernel's struct of arguments, as `ww_scan_arguments` in `scan.cuh`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct Arguments {
+    pub rows: u64,
+    pub columns: u64,
+    pub inputs: u64,
+    pub kept: u64,
+    pub top: u64,
+    pub left: u64,
+    pub flags: u64,
+    pub row_count: i32,
+    pub column_count: i32,
+    pub has_lines: i32,
+    pub wide: i32,
+}
+
+/// CUDA C++ of the kernel for `E`.
+pub(super) fn source<E: WavefrontElement>(policy: &ScanPolicy) -> String {
+    let mut unit = Unit::new();
+    let element = E::cuda(&mut unit);
+    let cell = E::Cell::cuda(&mut unit);
+    let row = E::Row::cuda(&mut unit);
+    let column = E::Column::cuda(&mut unit);
+    let input = E::Input::cuda(&mut unit);
+    let ScanPolicy { rows, warps } = policy;
+    let bytes = size_of::<Arguments>();
+    format!(
+        "{}
+using ww_element = {element};
+using ww_cell = {cell};
+using ww_row_input = {row};
+using ww_column_input = {column};
+using ww_input = {input};
+#define WW_SCAN_ROWS {rows}
+#define WW_SCAN_WARPS {warps}
+#define WW_ARGUMENTS_BYTES {bytes}
+#include \"scan.cuh\"
+",
+        unit.source()
+    )
+}
+
+/// What the skeleton may include.
+pub(super) fn options() -> Options {
+    let header = |name: &str, text: &str| (name.to_string(), text.to_string());
+    Options {
+        headers: vec![
+            header("scan.cuh", include_str!("scan.cuh")),
+            header("flags.cuh", include_str!("../flags.cuh")),
+            header("words.cuh", include_str!("../words.cuh")),
+        ],
+        ..Options::default()
+    }
+}
+
+/// Compiles the kernel for `arch` without a device.
+///
+/// # Errors
+/// A policy that no kernel can have; the compiler's.
+pub fn compile_check<E: WavefrontElement>(policy: &ScanPolicy, arch: &str) -> Result<Cubin> {
+    policy.check()?;
+    compile(&source::<E>(policy), E::NAME, arch, &options())
+}
