@@ -161,7 +161,7 @@ fn flags_with_hyper_tiles_conform() {
 #[test]
 fn flags_with_flexible_hyper_tiles_conform() {
     let of = |height, width| policy(Method::FlagsFlexible, height, width, 2);
-    conforms(&[of(64, 8)], &KEEPS, Extras::default());
+    conforms(&[of(64, 24)], &KEEPS, Extras::default());
     conforms(&[of(32, 4), of(160, 100)], &[Keep::Best, Keep::Matrix], Extras::default());
 }
 

@@ -96,7 +96,7 @@ impl Buffers {
             flags: Buffer::zeroed(stream, blocks * FLAG_BYTES)?,
             kept: Buffer::new(device, kept_cells * cell)?,
             candidates: Buffer::zeroed(stream, blocks * plan.layout.height / 32 * 24)?,
-            idle: Buffer::zeroed(stream, blocks * 32)?,
+            idle: Buffer::zeroed(stream, blocks * 40)?,
             counts: [borders, states],
         })
     }
@@ -148,7 +148,7 @@ impl Buffers {
             states: self.counts[1] as i32,
             delay: extras.delays.unwrap_or(0),
             band,
-            reserved: 0,
+            buffered: plan.buffered as i32,
         }
     }
 }

@@ -2,7 +2,7 @@
 //
 // Grid    persistent, all blocks resident (cooperative launch).
 // Block   HEIGHT threads compute; one warp waits for the tile-row above and brings its bottom rows
-//         in, one takes this one's bottom rows out and says so. Both work a tile ahead of or behind
+//         in, one takes this one's bottom rows out and says so. Both work tiles ahead of or behind
 //         the rest, so that a flag's way through memory delays nobody who has a tile left.
 // Flags   one word a block, used for all of its tile-rows one after another: it counts the fronts
 //         (of square tiles, the tiles) that the block has finished since it began. The paper resets
@@ -13,7 +13,7 @@
 #include "idle.cuh"
 
 constexpr int FLAG_STRIDE = 8, BRINGS = HEIGHT / 32, TAKES = BRINGS + 1;
-enum { FULL = 2 };  // barriers 2 and 3: the halo of a tile of even or odd number is there
+enum { FULL = 2 };  // barriers from 2 on, in turn: the rows above a tile are there
 
 __device__ __forceinline__ int load_acquire_shared(const int* word) {
     int value;
@@ -31,22 +31,21 @@ __device__ __forceinline__ void store_in_order_shared(int* word, int value) {
                  ::"r"((unsigned)__cvta_generic_to_shared(word)), "r"(value) : "memory");
 }
 
-// Waits until a count in shared memory is reached; false when the block gives up.
-__device__ __forceinline__ bool wait_shared(const int* word, int wanted, const ww_watchdog& dog,
+// A count in shared memory once it has reached `wanted`; less when the block gives up.
+__device__ __forceinline__ int wait_shared(const int* word, int wanted, const ww_watchdog& dog,
                                             ww_word number) {
     unsigned long long start = 0;
     for (unsigned tries = 1;; tries++) {
         const int seen = load_acquire_shared(word);
-        if (seen - wanted >= 0) return true;
-        if (load_acquire_shared(&shared().failed)) return false;
-        __nanosleep(20);
+        if (seen >= wanted) return seen;
+        if (tries % 16 == 0 && load_acquire_shared(&shared().failed)) return seen;
         if (tries % 0x1000 == 0) {
             const unsigned long long now = ww_nanoseconds();
             if (start == 0) start = now;
             // Whoever waits for another block is to report first.
             if (now - start > 2 * dog.nanoseconds) {
                 ww_watchdog_report(dog, blockIdx.x, number, wanted, seen);
-                return false;
+                return seen;
             }
         }
     }
@@ -70,92 +69,147 @@ __device__ __forceinline__ const ww_word* flag_of(const ww_arguments& A, int uni
 __device__ __forceinline__ ww_word count_of(const ww_arguments& A, int unit, int wanted) {
     return (ww_word)(unit / gridDim.x) * counted_row(A) + min(wanted, counted_row(A));
 }
-__device__ __forceinline__ bool wait_for(const ww_arguments& A, const ww_watchdog& dog, int unit,
-                                         int wanted) {
-    return ww_wait(flag_of(A, unit), count_of(A, unit, wanted), dog, unit % gridDim.x, unit);
-}
 
 __device__ __forceinline__ cell_t* border_of(const ww_arguments& A, int unit, int v) {
     const int r = unit % A.tile_rows;
     return A.border + ((size_t)(A.borders > 1 ? r : 0) * ABOVE + v) * A.width;
 }
 
-// Waits for what a tile needs of other blocks; then brings the rows above in.
-__device__ __forceinline__ bool bring_tile(const ww_arguments& A, const ww_watchdog& dog, int unit,
-                                           int c, int number, int base, int lane,
-                                           ww_word& known) {
-    shared_state& S = shared();
-    // Two tiles fit the rings: the one being computed and this.
-    if (!wait_shared(&S.done, number - 1, dog, 1000)) return false;
-    if (!wait_shared(&S.taken, number - 1, dog, 1001)) return false;
-    delay(A.delay, number);
-    const int r = unit % A.tile_rows, first = c * A.tile;
-    if (r > 0) {
-        const int wanted = SQUARE ? c + 1 : first + A.tile + A.ahead + SKEW * (HEIGHT - 1);
-        const ww_word count = count_of(A, unit - 1, wanted);
-        if (c == 0) known = count - 1;
-        if ((int)(known - count) < 0 && !wait_for(A, dog, unit - 1, wanted)) return false;
+// The count that another block's flag has shown, of one unit after another.
+struct watched {
+    int unit;
+    ww_word known;
+    __device__ __forceinline__ watched() : unit(-1), known(0) {}
+    __device__ __forceinline__ bool reached(const ww_arguments& A, int wanted) const {
+        return (int)(known - count_of(A, unit, wanted)) >= 0;
     }
-    if (OLDS > 0 && unit >= A.tile_rows) {
-        const int below = unit - A.tile_rows + (r + 1 < A.tile_rows);
-        const int wanted = SQUARE ? c + 1 + (A.sweep_ahead + A.tile - 1) / A.tile
-                                  : first + A.tile + A.sweep_ahead;
-        if (!wait_for(A, dog, below, wanted)) return false;
+    __device__ __forceinline__ void look(const ww_arguments& A) {
+        known = ww_load_acquire(flag_of(A, unit));
     }
-    const int from = c == 0 ? 0 : first + A.ahead, to = min(first + A.tile + A.ahead, A.width);
-#pragma unroll
-    for (int v = 0; v < ABOVE; v++) {
-        const cell_t* cells = r == 0 ? A.top + (size_t)v * A.width : border_of(A, unit - 1, v);
-        for (int x = from + lane; x < to; x += 128) {
-            cell_t part[4];
-#pragma unroll
-            for (int q = 0; q < 4; q++) if (x + 32 * q < to) part[q] = load_global(cells + x + 32 * q);
-            // On the way with the cells: often the next tile's flag is up by now.
-            if (r > 0 && v == 0) known = ww_load_acquire(flag_of(A, unit - 1));
-#pragma unroll
-            for (int q = 0; q < 4; q++)
-                if (x + 32 * q < to) ring_above(A, v)[(base + x + 32 * q) & (A.ring - 1)] = part[q];
+    // Waits until `other` has counted to `wanted`.
+    __device__ __forceinline__ bool wait(const ww_arguments& A, const ww_watchdog& dog, int other,
+                                         int wanted) {
+        if (unit != other) {
+            unit = other;
+            look(A);
         }
+        if (reached(A, wanted)) return true;
+        const ww_word count = count_of(A, unit, wanted);
+        if (!ww_wait(flag_of(A, unit), count, dog, unit % gridDim.x, unit)) return false;
+        known = count;
+        return true;
     }
-    return true;
+};
+
+// Waits for what tiles need of other blocks, and brings the rows above in: of as many tiles at once
+// as are ready and fit the rings, so that a slow way through memory costs lag, not time.
+struct bringer {
+    const ww_arguments& A;
+    const ww_watchdog& dog;
+    const int lane;
+    watched above, below;
+    __device__ __forceinline__ bringer(const ww_arguments& A, const ww_watchdog& dog, int lane)
+        : A(A), dog(dog), lane(lane) {}
+
+    // What tile c wants of the unit above, and of the one below in the sweep before.
+    __device__ __forceinline__ int of_above(int c) const {
+        return SQUARE ? c + 1 : (c + 1) * A.tile + A.ahead + SKEW * (HEIGHT - 1);
+    }
+    __device__ __forceinline__ int of_below(int c) const {
+        return SQUARE ? c + 1 + (A.sweep_ahead + A.tile - 1) / A.tile
+                      : (c + 1) * A.tile + A.sweep_ahead;
+    }
+    // Tiles brought from tile c of `unit` on, the `number`th of this block; 0: a wait gave up.
+    __device__ __forceinline__ int tiles(int unit, int c, int number, int base) {
+        shared_state& S = shared();
+        const int full = number + 1 - A.buffered;
+        const int done = wait_shared(&S.done, full, dog, 1000);
+        const int taken = wait_shared(&S.taken, full, dog, 1001);
+        delay(A.delay, number);
+        const int r = unit % A.tile_rows, next = unit - A.tile_rows + (r + 1 < A.tile_rows);
+        const bool again = OLDS > 0 && unit >= A.tile_rows;
+        bool well = done >= full && taken >= full;
+        if (well && r > 0) well = above.wait(A, dog, unit - 1, of_above(c));
+        if (well && again) well = below.wait(A, dog, next, of_below(c));
+        if (!__all_sync(~0u, well)) return 0;
+        const int most = min(min(done, taken) + A.buffered - number, A.tiles - c);
+        int count = 1;
+        while (count < most && (r == 0 || above.reached(A, of_above(c + count)))
+               && (!again || below.reached(A, of_below(c + count))))
+            count++;
+        // Lanes that looked at different times may have seen different counts.
+        count = __shfl_sync(~0u, count, 0);
+        __syncwarp();
+        const int from = c == 0 ? 0 : c * A.tile + A.ahead;
+        const int to = min((c + count) * A.tile + A.ahead, A.width);
+#pragma unroll
+        for (int v = 0; v < ABOVE; v++) {
+            const cell_t* cells = r == 0 ? A.top + (size_t)v * A.width : border_of(A, unit - 1, v);
+            for (int x = from + lane; x < to; x += 128) {
+                cell_t part[4];
+#pragma unroll
+                for (int q = 0; q < 4; q++)
+                    if (x + 32 * q < to) part[q] = load_global(cells + x + 32 * q);
+                // On the way with the cells: often the next tiles' flags are up by now.
+                if (v == 0 && x == from + lane) {
+                    if (r > 0) above.look(A);
+                    if (again) below.look(A);
+                }
+#pragma unroll
+                for (int q = 0; q < 4; q++)
+                    if (x + 32 * q < to) ring_above(A, v)[(base + x + 32 * q) & (A.ring - 1)] = part[q];
+            }
+        }
+        return count;
+    }
+};
+__device__ __forceinline__ void arrive(const ww_arguments& A, int number) {
+    __syncwarp();
+    asm volatile("bar.arrive %0, %1;" ::"r"(FULL + number % A.buffered), "n"(HEIGHT + 32) : "memory");
 }
 __device__ __forceinline__ void bring(const ww_arguments& A, const ww_watchdog& dog, int lane) {
+    bringer bringer(A, dog, lane);
     int number = 0, base = 0;
-    ww_word known = 0;
     for (int unit = blockIdx.x; unit < A.tile_rows * A.sweeps; unit += gridDim.x) {
-        for (int c = 0; c < A.tiles; c++, number++) {
-            const bool well = bring_tile(A, dog, unit, c, number, base, lane, known);
-            if (!well && lane == 0) store_in_order_shared(&shared().failed, 1);
-            asm volatile("bar.arrive %0, %1;" ::"r"(FULL + number % 2), "n"(HEIGHT + 32) : "memory");
-            if (!well) return;
+        for (int c = 0; c < A.tiles;) {
+            int count = bringer.tiles(unit, c, number, base);
+            if (count == 0) {
+                if (lane == 0) store_in_order_shared(&shared().failed, 1);
+                return arrive(A, number);
+            }
+            for (c += count; count > 0; count--) arrive(A, number++);
         }
         base += ring_row(A);
     }
 }
 
-// Takes the bottom rows out and raises the flag, tile by tile.
+// Takes the bottom rows out and raises the flag, of all tiles that are done by then.
 __device__ __forceinline__ void take(const ww_arguments& A, const ww_watchdog& dog, int lane) {
     int number = 0, base = 0, turn = 0;
     for (int unit = blockIdx.x; unit < A.tile_rows * A.sweeps; unit += gridDim.x, turn++) {
-        for (int c = 0; c < A.tiles; c++, number++) {
-            if (!wait_shared(&shared().done, number + 1, dog, 1002)) return;
+        for (int c = 0; c < A.tiles;) {
+            const int done = wait_shared(&shared().done, number + 1, dog, 1002);
+            if (!__all_sync(~0u, done > number)) return;
+            const int count = __shfl_sync(~0u, min(done - number, A.tiles - c), 0);
             delay(A.delay, number + 0x10000);
 #pragma unroll
             for (int v = 0; v < ABOVE; v++) {
                 const int shift = SKEW * (HEIGHT - 1 - v);
                 const int first = c * A.tile + (SQUARE ? shift : 0);
                 cell_t* to = border_of(A, unit, v);
-                for (int s = first + lane; s < first + A.tile; s += 32) {
+                for (int s = first + lane; s < first + count * A.tile; s += 32) {
                     const int x = s - shift;
                     if (x >= 0 && x < A.width)
                         store_global(to + x, ring_below(A, v)[(base + s) & (A.ring - 1)]);
                 }
             }
+            number += count;
+            c += count;
             __syncwarp();
             if (lane == 0) {
-                store_in_order_shared(&shared().taken, number + 1);
+                store_in_order_shared(&shared().taken, number);
                 ww_store_release(A.flags + (size_t)blockIdx.x * FLAG_STRIDE,
-                                 (ww_word)turn * counted_row(A) + counted(A, c + 1));
+                                 (ww_word)turn * counted_row(A) + counted(A, c));
             }
         }
         base += ring_row(A);
@@ -180,7 +234,7 @@ wavefront_tiles(const __grid_constant__ ww_arguments A, const __grid_constant__ 
         if constexpr (OLDS == 0) walk.fetch(0);
         for (int c = 0; c < A.tiles; c++, number++) {
             idle.wait();
-            asm volatile("bar.sync %0, %1;" ::"r"(FULL + number % 2), "n"(HEIGHT + 32) : "memory");
+            asm volatile("bar.sync %0, %1;" ::"r"(FULL + number % A.buffered), "n"(HEIGHT + 32) : "memory");
             idle.go(unit, c);
             if (load_acquire_shared(&S.failed)) return;
             delay(A.delay, number + 0x20000);

@@ -93,6 +93,8 @@ pub struct Plan {
     pub tiles: usize,
     /// Tile-rows of a sweep.
     pub tile_rows: usize,
+    /// Tiles whose borders the rings hold: the one being computed and those on their way.
+    pub buffered: usize,
     /// Cells of a ring of a row above, a power of two.
     pub ring: usize,
     /// Steps from a tile's to the one below, where steps are global.
@@ -133,7 +135,7 @@ impl Plan {
             );
         }
         let even = shape.depth.max(2);
-        if tile == 0 || tile as usize % even != 0 || tile > 1 << 15 {
+        if tile == 0 || !(tile as usize).is_multiple_of(even) || tile > 1 << 15 {
             return refuse(
                 format!("tiles of {tile} columns"),
                 format!("take a multiple of {even} up to {}", 1 << 15),
@@ -163,8 +165,10 @@ impl Plan {
         let square = method.square();
         let tiles = if square { width } else { fronts }.div_ceil(tile);
         let lag = if square { 1 } else { (shape.ahead + behind).div_ceil(tile) + 1 };
+        // Narrow tiles pass faster than a border comes through memory: several at a time.
+        let buffered = if tile <= 128 { 4 } else { 2 };
         let sweep_ahead = shape.old_east + shape.skew * shape.south + group;
-        Ok(Self {
+        Self {
             extents,
             sweeps,
             width,
@@ -172,7 +176,8 @@ impl Plan {
             group,
             tiles,
             tile_rows: extents[0].div_ceil(height),
-            ring: (2 * tile + 2 * shape.ahead + shape.skew * shape.above + 2 * group + 32)
+            buffered,
+            ring: (buffered * tile + 2 * shape.ahead + shape.skew * shape.above + 2 * group + 32)
                 .next_power_of_two(),
             lag,
             sweep_lag: lag + sweep_ahead.div_ceil(tile) + 1,
@@ -180,7 +185,7 @@ impl Plan {
             shape,
             policy,
         }
-        .checked()?)
+        .checked()
     }
 
     fn checked(self) -> Result<Self> {
@@ -214,7 +219,7 @@ impl Plan {
     pub fn padding(&self) -> usize {
         let reach = self.shape.sides[0] + self.shape.sides[1] + self.shape.skew * self.shape.south;
         let lines = self.shape.skew * self.layout.height + reach + 2 * self.policy.width as usize;
-        (lines + 4 * self.group) * self.layout.height
+        (lines + 8 * self.group) * self.layout.height
     }
 
     /// Cells of a stored matrix with its padding.

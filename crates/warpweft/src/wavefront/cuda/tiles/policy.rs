@@ -62,7 +62,7 @@ impl TilePolicy {
     /// as keep all SMs busy, and short waits.
     pub fn for_domain(rows: usize, sms: u32) -> Self {
         let height = (rows / (2 * sms.max(1) as usize)).clamp(64, 512).next_multiple_of(32) as u32;
-        Self { method: Method::FlagsFlexible, height, width: 64, blocks: 4 }
+        Self { method: Method::FlagsFlexible, height, width: 32, blocks: 4 }
     }
 
     /// Threads of a block: with flags, two warps serve them.

@@ -86,7 +86,7 @@ impl Prepared<'_> {
     /// # Errors
     /// The driver's.
     pub fn idle(&self) -> Result<IdleTime> {
-        let mut blocks = vec![[0u64; 4]; self.blocks as usize];
+        let mut blocks = vec![[0u64; 5]; self.blocks as usize];
         self.stream.download(&self.buffers.idle, 0, &mut blocks)?;
         Ok(IdleTime::of(&blocks))
     }

@@ -40,7 +40,7 @@ pub(super) struct Arguments {
     pub states: i32,
     pub delay: u32,
     pub band: [i32; 2],
-    pub reserved: i32,
+    pub buffered: i32,
 }
 
 /// What is compiled in beside the work.

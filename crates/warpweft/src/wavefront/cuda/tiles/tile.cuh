@@ -62,7 +62,7 @@ struct ww_arguments {
     int borders, states;
     unsigned delay;                  // seed of random delays, where they are compiled in
     int band_lower, band_upper;
-    int reserved;
+    int buffered;                    // tiles whose borders the rings hold
 };
 // What cells hold: outside the domain, if they are all the same; outside the band.
 struct ww_edges {
@@ -90,6 +90,10 @@ __device__ __forceinline__ cell_t* ring_above(const ww_arguments& A, int v) {
 }
 __device__ __forceinline__ cell_t* ring_below(const ww_arguments& A, int v) {
     return ring_above(A, ABOVE + v);
+}
+
+__device__ __forceinline__ void into_l2(const void* address) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
 }
 
 template <int ID, int THREADS> __device__ __forceinline__ void meet() {
@@ -133,6 +137,8 @@ struct view {
 
 // A thread's walk along its row.
 struct walker {
+    // Groups that memory is asked ahead: a group is shorter than its latency.
+    static constexpr int FAR = 4;
     const ww_arguments& A;
     const ww_edges& edges;
     const ww_element& f;
@@ -186,6 +192,8 @@ struct walker {
             const ww_cell_input* inputs = A.inputs + (cell0 + (size_t)s * HEIGHT);
 #pragma unroll
             for (int k = 0; k < GROUP; k++) next.inputs[k] = inputs[k * HEIGHT];
+#pragma unroll
+            for (int k = 0; k < GROUP; k++) into_l2(inputs + (k + FAR * GROUP) * HEIGHT);
         }
         // Past the L1: other SMs wrote these.
 #pragma unroll
@@ -193,6 +201,11 @@ struct walker {
 #pragma unroll
             for (int k = 0; k < GROUP; k++)
                 next.old[OLDS > 0 ? k : 0][q] = load_global(old_from[q] + ((size_t)s + k) * HEIGHT);
+        if constexpr (OLDS > 0) {
+            const cell_t* own = A.matrix + (cell0 + (size_t)s * HEIGHT);
+#pragma unroll
+            for (int k = 0; k < GROUP; k++) into_l2(own + (k + FAR * GROUP) * HEIGHT);
+        }
     }
     __device__ __forceinline__ cell_t f_of(const view& h, const ww_column_input& b, bool computed) {
         if (WW_FAULTS && !computed) return cell_t{};
