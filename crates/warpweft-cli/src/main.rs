@@ -13,6 +13,7 @@ mod run;
 mod shell;
 mod tune;
 mod verify;
+mod waves;
 
 use std::process::ExitCode;
 

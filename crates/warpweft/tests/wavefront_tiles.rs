@@ -2,10 +2,12 @@
 
 use warpweft::cuda::{Device, compiler};
 use warpweft::wavefront::conformance::{
-    KEEPS, Outcome, affine_local, area, far, local, mix, relax, remix, suite_of, warp,
+    Inputs, KEEPS, Outcome, affine_local, area, far, local, mix, relax, remix, suite_of, warp,
 };
 use warpweft::wavefront::cuda::tiles::{Extras, TileExecutor, compile_check};
-use warpweft::wavefront::{Keep, Method, TilePolicy, Wavefront, WavefrontElement};
+use warpweft::wavefront::{
+    Keep, Method, TilePolicy, Wavefront, WavefrontElement, WavefrontExecutor, reference,
+};
 
 const KEPT: [Keep; 4] = [Keep::Best, Keep::LastRow, Keep::LastColumn, Keep::Matrix];
 
@@ -24,7 +26,8 @@ fn compiles<E: WavefrontElement>(element: E, method: Method, arch: &str, keeps: 
         .initial(&old[..count(!E::OLD.is_empty())]);
     for (n, keep) in keeps.iter().enumerate() {
         let plain = plain.clone().keep(*keep);
-        let extras = Extras { idle: n % 2 == 1, delays: (n % 3 == 2).then_some(1) };
+        let delays = (n % 3 == 2).then_some(1);
+        let extras = Extras { idle: n % 2 == 1, delays, ..Extras::default() };
         compile_check(&plain, policy(method, 64, 64, 2), extras, arch).unwrap();
     }
 }
@@ -163,6 +166,40 @@ fn flags_with_flexible_hyper_tiles_conform() {
     let of = |height, width| policy(Method::FlagsFlexible, height, width, 2);
     conforms(&[of(64, 24)], &KEEPS, Extras::default());
     conforms(&[of(32, 4), of(160, 100)], &[Keep::Best, Keep::Matrix], Extras::default());
+}
+
+/// Runs of the stress test for each method by flags.
+const STRESSES: u64 = 700;
+
+/// Random delays, tiles and numbers of blocks: whatever the flags allow, cells are the reference's.
+#[test]
+fn flags_hold_whatever_the_delays() {
+    let Some(device) = device() else { return };
+    let mut inputs = Inputs(1);
+    let rows: Vec<_> = (0..500).map(|_| inputs.bits() as u32).collect();
+    let columns: Vec<_> = (0..300).map(|_| inputs.bits() as u32).collect();
+    let halves: Vec<_> = columns.iter().map(|&word| word as u16).collect();
+    let cells: Vec<_> = (0..500 * 300).map(|_| inputs.bits() as u32).collect();
+    let once = Wavefront::of(mix(7)).rows(&rows).columns(&halves).keep(Keep::Matrix);
+    let often = Wavefront::of(remix()).rows(&rows).columns(&columns).keep(Keep::Matrix);
+    let often = often.initial(&cells).sweeps(3);
+    let (once_right, often_right) = (reference(&once).unwrap(), reference(&often).unwrap());
+    for seed in 0..STRESSES {
+        let mut pick = Inputs(seed);
+        let height = pick.one_of(&[32, 64, 96, 160]);
+        let flexible = policy(Method::FlagsFlexible, height, pick.one_of(&[4, 8, 24, 40, 128]), 4);
+        let extras = Extras {
+            idle: false,
+            delays: Some(pick.bits() as u32),
+            blocks: Some(pick.one_of(&[1, 2, 3, 5, 7, 16])),
+        };
+        let mut executor = TileExecutor::new(&device, Some(flexible)).unwrap().with(extras);
+        assert!(executor.run(&once).unwrap().0 == once_right, "{seed} {flexible:?} {extras:?}");
+        assert!(executor.run(&often).unwrap().0 == often_right, "{seed} {flexible:?} {extras:?}");
+        let method = pick.one_of(&[Method::Flags, Method::FlagsHyper]);
+        executor.set_policy(policy(method, height, height, 4));
+        assert!(executor.run(&once).unwrap().0 == once_right, "{seed} {method:?} {extras:?}");
+    }
 }
 
 /// One shape, for a memory checker.

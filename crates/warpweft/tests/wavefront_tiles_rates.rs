@@ -39,7 +39,7 @@ fn sweep<E: WavefrontElement>(
     let wavefront = plain.sweeps(sweeps);
     let mut executor = TileExecutor::new(device, None)
         .unwrap()
-        .with(Extras { idle: std::env::var_os("IDLE").is_some(), delays: None });
+        .with(Extras { idle: std::env::var_os("IDLE").is_some(), ..Extras::default() });
     for policy in policies(true) {
         executor.set_policy(policy);
         let contents = Contents::Repeated { inputs: &each, cells: &cells };

@@ -3,6 +3,7 @@
 mod peers;
 mod record;
 mod stencil;
+mod wavefront;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,6 +26,12 @@ enum Pattern {
   warpweft bench stencil --save             also into bench/results/
   warpweft bench stencil --only cpu --repeats 9 --json")]
     Stencil(stencil::Stencils),
+    /// Alignment and warping by register strips at sizes that others publish, and PeerWave's five
+    /// methods on its six applications.
+    #[command(after_help = "Examples:
+  warpweft bench wavefront --only gpu --save
+  warpweft bench wavefront --shrink 8 --repeats 3")]
+    Wavefront(wavefront::Wavefronts),
 }
 
 /// Measurements of a case unless more or fewer are asked for.
@@ -68,6 +75,7 @@ impl Bench {
     pub fn execute(&self) -> ExitCode {
         match &self.pattern {
             Pattern::Stencil(stencil) => stencil.execute(),
+            Pattern::Wavefront(wavefront) => wavefront.execute(),
         }
     }
 }

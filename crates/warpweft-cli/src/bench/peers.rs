@@ -46,6 +46,19 @@ fn single() -> String {
     "f32".into()
 }
 
+/// One core's Smith-Waterman by parasail, as far as `folder` and the machine have it.
+///
+/// # Errors
+/// The program says something else than figures.
+pub fn alignment(folder: &Path, size: usize) -> Result<Vec<Peer>> {
+    let program = folder.join("wavefront_parasail.py");
+    if !program.exists() {
+        note(&format!("no peer: {} is not there", program.display()));
+        return Ok(Vec::new());
+    }
+    run(Command::new("python3").arg(&program).arg(size.to_string()), &program)
+}
+
 /// Heat conduction on the cores by numba and by gcc, as far as `folder` and the machine have them.
 ///
 /// # Errors

@@ -6,6 +6,7 @@ mod fit;
 mod scaling;
 mod searches;
 mod stencil;
+mod wavefront;
 mod workload;
 
 use std::process::ExitCode;
@@ -27,6 +28,8 @@ enum What {
     Stencil(stencil::Arguments),
     /// Compare searches for the depth of ghost zones on simulated machines.
     Searches(searches::Arguments),
+    /// Predict PeerWave's tile widths and idle times, and measure them where there is a GPU.
+    Wavefront(wavefront::Arguments),
 }
 
 impl Model {
@@ -35,6 +38,7 @@ impl Model {
         let text = match &self.what {
             What::Stencil(arguments) => arguments.text(),
             What::Searches(arguments) => arguments.text(),
+            What::Wavefront(arguments) => arguments.text(),
         };
         match text {
             Ok(text) => output::say(text.trim_end()),

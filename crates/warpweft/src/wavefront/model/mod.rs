@@ -3,10 +3,12 @@
 
 mod costs;
 mod paper;
+mod probe;
 mod schedule;
 mod strips;
 
 pub use costs::{Costs, Measured};
 pub use paper::{PaperModel, idle_ratio, idle_slots};
+pub use probe::{PROBE_WIDTHS, measure, probe};
 pub use schedule::{Schedule, Timeline};
 pub use strips::StripModel;

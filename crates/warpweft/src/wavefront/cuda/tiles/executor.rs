@@ -131,7 +131,8 @@ impl TileExecutor {
             });
         }
         let resident = (an_sm.min(plan.policy.blocks) * self.device.sms()?) as usize;
-        Ok(resident.min(plan.units()) as u32)
+        let most = self.extras.blocks.map_or(usize::MAX, |blocks| blocks.max(1) as usize);
+        Ok(resident.min(plan.units()).min(most) as u32)
     }
 }
 

@@ -43,13 +43,15 @@ pub(super) struct Arguments {
     pub buffered: i32,
 }
 
-/// What is compiled in beside the work.
+/// What a run has beside the work: for measurements and tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extras {
     /// Each block's waits are timed.
     pub idle: bool,
     /// Random delays between a tile and the next, from this seed.
     pub delays: Option<u32>,
+    /// Blocks of a launch at most.
+    pub blocks: Option<u32>,
 }
 
 /// CUDA C++ of the kernel, and the unit that knows where it can fault.

@@ -1,0 +1,236 @@
+//! The wavefront pattern's bench: alignment, warping and tables by register strips, and the five
+//! methods of PeerWave over their tiles.
+
+mod methods;
+
+use std::process::ExitCode;
+
+use serde::Serialize;
+use warpweft::cpu::Pool;
+use warpweft::machine::Machine;
+use warpweft::report::{Quantity, Report};
+use warpweft::wavefront::conformance::{affine_local, local, warp};
+use warpweft::wavefront::cpu::CpuExecutor;
+use warpweft::wavefront::cuda::CudaExecutor;
+use warpweft::wavefront::{CpuPolicy, Keep, Wavefront, WavefrontElement, WavefrontExecutor};
+use warpweft::{Error, Result};
+use warpweft_apps::soup::SplitMix;
+
+use self::methods::Methods;
+use super::Options;
+use super::peers::{self, Peer};
+use super::record::{self, Record};
+use super::stencil::Kind;
+use crate::device::limits;
+use crate::output::{fail, note, say, scaled};
+
+/// Wavefronts at several sizes.
+#[derive(clap::Args)]
+pub struct Wavefronts {
+    /// Only the cores, or only the GPU.
+    #[arg(long, value_enum)]
+    only: Option<Kind>,
+    /// Divide every extent by this, for a quick look.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    shrink: u32,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Case {
+    on: Kind,
+    what: &'static str,
+    size: usize,
+    #[serde(skip)]
+    keep: Keep,
+}
+
+const fn case(on: Kind, what: &'static str, size: usize, keep: Keep) -> Case {
+    Case { on, what, size, keep }
+}
+
+const CASES: [Case; 12] = [
+    case(Kind::Cpu, "SW i32, one core", 20_000, Keep::Best),
+    case(Kind::Cpu, "DTW f32, one core", 20_000, Keep::LastRow),
+    case(Kind::Gpu, "SW i32, score", 20_000, Keep::Score),
+    case(Kind::Gpu, "SW i32, score", 100_000, Keep::Score),
+    case(Kind::Gpu, "SW i32, score", 1_000_000, Keep::Score),
+    case(Kind::Gpu, "SW i32, position", 20_000, Keep::Best),
+    case(Kind::Gpu, "SW i32, position", 100_000, Keep::Best),
+    case(Kind::Gpu, "SW i32, position", 1_000_000, Keep::Best),
+    case(Kind::Gpu, "SW affine, position", 100_000, Keep::Best),
+    case(Kind::Gpu, "SW affine, position", 1_000_000, Keep::Best),
+    case(Kind::Gpu, "SW i32, matrix", 50_000, Keep::Matrix),
+    case(Kind::Gpu, "DTW f32, last row", 100_000, Keep::LastRow),
+];
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+struct Figure {
+    #[serde(flatten)]
+    case: Case,
+    device: String,
+    /// The median of the repeats.
+    rate: Quantity,
+    /// The slowest and the fastest repeat.
+    range: [f64; 2],
+    /// What memory allows where the matrix is kept, from the probe.
+    bound: Option<f64>,
+    policy: serde_json::Value,
+}
+
+impl Wavefronts {
+    /// Measures and prints.
+    pub fn execute(&self) -> ExitCode {
+        match self.measure() {
+            Ok(text) => say(&text),
+            Err(error) => fail(&error),
+        }
+    }
+
+    /// The command that measures the same.
+    fn repeat(&self) -> String {
+        let mut command = String::from("warpweft bench wavefront");
+        if let Some(only) = self.only {
+            command.push_str(if only == Kind::Cpu { " --only cpu" } else { " --only gpu" });
+        }
+        if self.shrink > 1 {
+            command.push_str(&format!(" --shrink {}", self.shrink));
+        }
+        command
+    }
+
+    fn measure(&self) -> Result<String> {
+        let machine = Machine::detect()?;
+        let probe = limits(&machine)?;
+        let mut figures = Vec::new();
+        let mut peers = Vec::new();
+        for case in CASES {
+            if self.only.is_some_and(|only| only != case.on) {
+                continue;
+            }
+            if case.on == Kind::Gpu && machine.gpus.is_empty() {
+                note("no GPU: its cases are left out");
+                continue;
+            }
+            let case = Case { size: (case.size / self.shrink as usize).max(64), ..case };
+            let memory = probe.gpu(0).and_then(|gpu| gpu.bandwidth());
+            figures.push(figure(case, &machine, memory, self.options.repeats)?);
+            if case.on == Kind::Cpu && case.keep == Keep::Best {
+                peers.extend(peers::alignment(&self.options.peers, case.size)?);
+            }
+        }
+        let mut methods = Vec::new();
+        if let Some(gpu) = machine.gpus.first().filter(|_| self.only != Some(Kind::Cpu)) {
+            methods = Methods { device: gpu.device()?, shrink: self.shrink as usize }.measure()?;
+        }
+        let all = serde_json::json!({ "rates": figures, "methods": methods });
+        let record = Record::new("wavefront", &self.repeat(), &machine, probe, &all, &peers);
+        let saved = if self.options.save { Some(record.save()?) } else { None };
+        if self.options.json {
+            return Ok(record.json().to_string());
+        }
+        let mut text = table(&figures, &peers);
+        text.push_str(&methods::table(&methods));
+        text.push_str(&record::repeat_with(&self.repeat()));
+        if let Some(path) = saved {
+            text.push_str(&format!("written {}\n", path.display()));
+        }
+        Ok(text.trim_end().into())
+    }
+}
+
+fn figure(case: Case, machine: &Machine, memory: Option<f64>, repeats: u32) -> Result<Figure> {
+    let mut noise = SplitMix::new(case.size as u64);
+    let mut letters =
+        || -> Vec<u8> { (0..case.size).map(|_| b"ACGT"[noise.next_u64() as usize % 4]).collect() };
+    let (a, b) = (letters(), letters());
+    let (rates, last) = if case.what.starts_with("DTW") {
+        let series = |letters: &[u8]| letters.iter().map(|&c| f32::from(c)).collect::<Vec<_>>();
+        let (a, b) = (series(&a), series(&b));
+        rates(case, Wavefront::of(warp()).rows(&a).columns(&b), machine, repeats)?
+    } else if case.what.starts_with("SW affine") {
+        let element = affine_local(2, -3, -5, -1);
+        rates(case, Wavefront::of(element).rows(&a).columns(&b), machine, repeats)?
+    } else {
+        let element = local(2, -1, -1);
+        rates(case, Wavefront::of(element).rows(&a).columns(&b), machine, repeats)?
+    };
+    Ok(Figure {
+        case,
+        device: last.devices.join(", "),
+        rate: Quantity { value: rates[rates.len() / 2], unit: "cells/s" },
+        range: [rates[0], rates[rates.len() - 1]],
+        // A matrix is written, not read.
+        bound: memory.filter(|_| case.keep == Keep::Matrix).map(|bandwidth| bandwidth / 4.0),
+        policy: last.policy,
+    })
+}
+
+/// The rates, ascending, and the last report.
+fn rates<E: WavefrontElement>(
+    case: Case,
+    wavefront: Wavefront<'_, E>,
+    machine: &Machine,
+    repeats: u32,
+) -> Result<(Vec<f64>, Report)> {
+    let wavefront = wavefront.keep(case.keep);
+    let pool;
+    let mut executor: Box<dyn WavefrontExecutor<E>> = match (case.on, machine.gpus.first()) {
+        (Kind::Gpu, Some(gpu)) => Box::new(CudaExecutor::new(&gpu.device()?, None)?),
+        (Kind::Gpu, None) => return Err(Error::spec("no GPU", "measure the cores only")),
+        (Kind::Cpu, _) => {
+            pool = Pool::new(machine.cpu.first(1))?;
+            let policy = CpuPolicy { tile_rows: 1024, ..CpuPolicy::for_domain(case.size, 1) };
+            Box::new(CpuExecutor::new(&pool, policy)?)
+        }
+    };
+    // The first run pays for what later ones find ready: compiled kernels, touched pages.
+    let mut last = executor.run(&wavefront)?.1;
+    let mut rates = Vec::new();
+    for _ in 0..repeats {
+        last = executor.run(&wavefront)?.1;
+        rates.push(last.rate.value);
+    }
+    rates.sort_by(f64::total_cmp);
+    Ok((rates, last))
+}
+
+fn table(figures: &[Figure], peers: &[Peer]) -> String {
+    let mut text = String::new();
+    let mut device = "";
+    for figure in figures {
+        if figure.device != device {
+            device = &figure.device;
+            text.push_str(&format!("{device}\n"));
+        }
+        let Figure { case, rate, range, bound, .. } = figure;
+        text.push_str(&format!(
+            "  {:<20} {:>9}  {}{} ({} to {})",
+            case.what,
+            case.size,
+            scaled(rate.value),
+            rate.unit,
+            scaled(range[0]),
+            scaled(range[1])
+        ));
+        if let Some(bound) = bound {
+            text.push_str(&format!(", {:.2} of what memory allows", rate.value / bound));
+        }
+        text.push('\n');
+    }
+    for Peer { peer, size, cells_per_second, error, .. } in peers {
+        match (cells_per_second, error) {
+            (Some(rate), _) => {
+                text.push_str(&format!("  {peer} {size}: {}cells/s\n", scaled(*rate)));
+            }
+            (None, error) => {
+                let why = error.as_deref().unwrap_or("it gave no rate");
+                text.push_str(&format!("  {peer} did not run: {why}\n"));
+            }
+        }
+    }
+    text
+}
