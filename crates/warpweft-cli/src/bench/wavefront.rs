@@ -62,7 +62,7 @@ const CASES: [Case; 12] = [
     case(Kind::Gpu, "SW i32, position", 1_000_000, Keep::Best),
     case(Kind::Gpu, "SW affine, position", 100_000, Keep::Best),
     case(Kind::Gpu, "SW affine, position", 1_000_000, Keep::Best),
-    case(Kind::Gpu, "SW i32, matrix", 50_000, Keep::Matrix),
+    case(Kind::Gpu, "SW i32, matrix", 32_768, Keep::Matrix),
     case(Kind::Gpu, "DTW f32, last row", 100_000, Keep::LastRow),
 ];
 

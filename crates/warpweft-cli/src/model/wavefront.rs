@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use warpweft::machine::Machine;
-use warpweft::wavefront::cuda::tiles::Plan;
+use warpweft::wavefront::cuda::tiles::{Extras, Plan};
 use warpweft::wavefront::model::{Costs, PaperModel, StripModel, Timeline, idle_ratio, idle_slots};
 use warpweft::wavefront::{CudaPolicy, Method, TilePolicy};
 use warpweft::{Error, Result};
@@ -118,6 +118,16 @@ impl Arguments {
             None => device.as_ref().map(|device| Bench { device, size }),
         };
         let apps = self.app.map_or(App::ALL.to_vec(), |app| vec![app]);
+        if let Some(bench) = &bench {
+            let policies = Method::ALL.map(|method| TilePolicy {
+                method,
+                width: self.height,
+                ..self.policy(self.height)
+            });
+            for idle in [false, true] {
+                bench.compile(&apps, &policies, Extras { idle, ..Extras::default() })?;
+            }
+        }
         let figures: Vec<_> = apps
             .iter()
             .map(|&app| self.figures(app, bench.as_ref(), given))

@@ -4,29 +4,13 @@ use clap::ValueEnum;
 use serde::Serialize;
 use warpweft::Result;
 use warpweft::prelude::*;
-use warpweft::wavefront::conformance::{area, local, warp};
 use warpweft::wavefront::cuda::tiles::Contents;
 use warpweft::wavefront::{Wavefront, WavefrontElement};
+use warpweft_apps::align::{Weights, letters};
+use warpweft_apps::area::{count_of, sum_of_bytes};
+use warpweft_apps::relaxation::{gauss_seidel, over_relaxation};
 use warpweft_apps::soup::SplitMix;
-
-/// How many pixels up to here are of `low..=high`.
-#[wavefront]
-fn count(h: Earlier<i32>, #[cell] pixel: u8, low: u8, high: u8) -> i32 {
-    let here = if low <= pixel && pixel <= high { 1 } else { 0 };
-    here + h.n + h.w - h.nw
-}
-
-/// The mean of four neighbours, in place.
-#[wavefront]
-fn heat(u: Earlier<f32>, old: Old<f32>) -> f32 {
-    0.25 * (u.n + u.w + old.e + old.s)
-}
-
-/// As far again beyond the mean as `omega` says.
-#[wavefront]
-fn relaxed(u: Earlier<f32>, old: Old<f32>, omega: f32) -> f32 {
-    old.c + omega * (0.25 * (u.n + u.w + old.e + old.s) - old.c)
-}
+use warpweft_apps::warping::{self, time_warping};
 
 /// The paper's applications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, ValueEnum)]
@@ -81,11 +65,6 @@ pub trait Visitor {
     ) -> Result<Self::Output>;
 }
 
-/// Paths of a warping begin at the corner.
-fn corner(i: isize, j: isize) -> f32 {
-    if i == j { 0.0 } else { f32::INFINITY }
-}
-
 /// Inputs and cells repeat after so many: more than a front of the largest domain.
 const BLOCK: usize = 1 << 20;
 
@@ -101,37 +80,39 @@ pub fn visit<V: Visitor>(app: App, size: usize, visitor: &mut V) -> Result<V::Ou
         App::Sw => {
             let mut sequence = || (0..size).map(|_| (noise.next_u64() % 4) as u8).collect();
             let (rows, columns): (Vec<_>, Vec<_>) = (sequence(), sequence());
-            let plain =
-                Wavefront::of(local(2, -1, -1)).rows(&rows).columns(&columns).keep(Keep::Matrix);
+            let plain = Wavefront::of(letters::with(Weights::default()))
+                .rows(&rows)
+                .columns(&columns)
+                .keep(Keep::Matrix);
             visitor.visit(&plain, Contents::Repeated { inputs: &[()], cells: &[0] })
         }
         App::Dtw => {
             let mut series = || (0..size).map(|_| noise.next_unit() as f32).collect();
             let (rows, columns): (Vec<f32>, Vec<f32>) = (series(), series());
-            let plain = Wavefront::of(warp()).rows(&rows).columns(&columns);
-            let plain = plain.border(Border::function(corner)).keep(Keep::Matrix);
+            let plain = Wavefront::of(time_warping::<f32>()).rows(&rows).columns(&columns);
+            let plain = plain.border(warping::border()).keep(Keep::Matrix);
             visitor.visit(&plain, Contents::Repeated { inputs: &[()], cells: &[0.0] })
         }
         App::Sat | App::Int => {
             let pixels: Vec<u8> = (0..BLOCK).map(|_| noise.next_u64() as u8).collect();
             let contents = Contents::Repeated { inputs: &pixels, cells: &[0] };
             if app == App::Int {
-                let plain = Wavefront::of(count(64, 127)).rows(&none).columns(&none);
+                let plain = Wavefront::of(count_of(64, 127)).rows(&none).columns(&none);
                 let plain = plain.border(zero).keep(Keep::Matrix);
                 return visitor.visit(&plain, Contents::Repeated { inputs: &pixels, cells: &[0] });
             }
-            let plain = Wavefront::of(area()).rows(&none).columns(&none);
+            let plain = Wavefront::of(sum_of_bytes()).rows(&none).columns(&none);
             visitor.visit(&plain.border(zero).keep(Keep::Matrix), contents)
         }
         App::Heat | App::Sor => {
             let plate: Vec<f32> = (0..BLOCK).map(|_| noise.next_unit() as f32).collect();
             let sweeps = app.sweeps();
             if app == App::Sor {
-                let plain = Wavefront::of(relaxed(1.5)).rows(&none).columns(&none);
+                let plain = Wavefront::of(over_relaxation::<f32>(1.5)).rows(&none).columns(&none);
                 let plain = plain.sweeps(sweeps).keep(Keep::Matrix);
                 return visitor.visit(&plain, Contents::Repeated { inputs: &[()], cells: &plate });
             }
-            let plain = Wavefront::of(heat()).rows(&none).columns(&none);
+            let plain = Wavefront::of(gauss_seidel::<f32>()).rows(&none).columns(&none);
             let plain = plain.sweeps(sweeps).keep(Keep::Matrix);
             visitor.visit(&plain, Contents::Repeated { inputs: &[()], cells: &plate })
         }

@@ -7,7 +7,7 @@ pub use apps::{App, Visitor, visit};
 
 use warpweft::Result;
 use warpweft::cuda::Device;
-use warpweft::wavefront::cuda::tiles::{Contents, Extras, IdleTime, TileExecutor};
+use warpweft::wavefront::cuda::tiles::{Contents, Extras, IdleTime, TileExecutor, compile_check};
 use warpweft::wavefront::model::{Costs, Measured, measure, probe};
 use warpweft::wavefront::{TilePolicy, Wavefront, WavefrontElement};
 
@@ -20,6 +20,38 @@ pub struct Bench<'a> {
 }
 
 impl Bench<'_> {
+    /// Compiles the kernels of `apps` for `policies` into the cache, all at once: one after another
+    /// they would take longer than the measurements. What can't be compiled is said when it is run.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn compile(&self, apps: &[App], policies: &[TilePolicy], extras: Extras) -> Result<()> {
+        struct Compiler<'a>(TilePolicy, Extras, &'a str);
+        impl Visitor for Compiler<'_> {
+            type Output = ();
+            fn visit<E: WavefrontElement>(
+                &mut self,
+                wavefront: &Wavefront<'_, E>,
+                _: Contents<'_, E>,
+            ) -> Result<()> {
+                compile_check(wavefront, self.0, self.1, self.2).map(drop)
+            }
+        }
+        let arch = self.device.arch()?;
+        std::thread::scope(|scope| {
+            for &app in apps {
+                for &policy in policies {
+                    let mut compiler = Compiler(policy, extras, &arch);
+                    scope.spawn(move || {
+                        // Said again, and handled, by the run.
+                        let _ = visit(app, 64, &mut compiler);
+                    });
+                }
+            }
+        });
+        Ok(())
+    }
+
     /// The times of `policy` at each of `widths`.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use warpweft::cuda::Device;
+use warpweft::wavefront::cuda::tiles::Extras;
 use warpweft::wavefront::{Method, TilePolicy};
 use warpweft::{Error, Result};
 
@@ -36,8 +37,8 @@ pub struct Row {
 }
 
 /// Heights of tiles that are tried, and widths of flexible ones.
-const HEIGHTS: [u32; 4] = [64, 128, 256, 512];
-const WIDTHS: [u32; 4] = [16, 32, 64, 128];
+const HEIGHTS: [u32; 3] = [128, 256, 512];
+const WIDTHS: [u32; 3] = [32, 64, 128];
 
 impl Methods {
     /// Every method at every tile, at 8192 and at the largest size that memory holds.
@@ -46,6 +47,11 @@ impl Methods {
     /// A fault of the device. Tiles that do not fit are noted.
     pub fn measure(&self) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
+        let tiles =
+            |method| HEIGHTS.map(|height| TilePolicy { method, height, width: height, blocks: 32 });
+        let policies: Vec<_> = Method::ALL.into_iter().flat_map(tiles).collect();
+        let bench = Bench { device: &self.device, size: 64 };
+        bench.compile(&App::ALL, &policies, Extras::default())?;
         for app in App::ALL {
             for size in [8192 / self.shrink, self.largest(app)? / self.shrink] {
                 for method in Method::ALL {
