@@ -1,11 +1,16 @@
-//! Cells a second of the wavefront executors, for a quiet machine.
+//! Cells a second of the wavefront executors, for a quiet machine; on a GPU with default shapes.
 //!
 //! `cargo test --release -p warpweft --test wavefront_rates -- --ignored --nocapture`
 
 use warpweft::cpu::Pool;
-use warpweft::wavefront::conformance::{Inputs, local};
+use warpweft::cuda::Device;
+use warpweft::wavefront::conformance::{AffineCell, Inputs, affine_local, area, local, warp};
 use warpweft::wavefront::cpu::CpuExecutor;
-use warpweft::wavefront::{CpuPolicy, Kept, Wavefront, WavefrontExecutor};
+use warpweft::wavefront::cuda::CudaExecutor;
+use warpweft::wavefront::cuda::scan::ScanExecutor;
+use warpweft::wavefront::{
+    Border, CpuPolicy, Keep, Kept, Wavefront, WavefrontElement, WavefrontExecutor,
+};
 
 fn letters(seed: u64, length: usize) -> Vec<u8> {
     let mut inputs = Inputs(seed);
@@ -29,4 +34,56 @@ fn one_core_scores_a_pair_of_twenty_thousand() {
             println!("{policy:?} {best:?} {:.2} GCUPS", report.rate.value / 1e9);
         }
     }
+}
+
+/// The best of three runs.
+fn rate<E: WavefrontElement>(
+    name: &str,
+    executor: &mut impl WavefrontExecutor<E>,
+    wavefront: &Wavefront<'_, E>,
+) {
+    let runs = (0..3).map(|_| executor.run(wavefront).unwrap().1);
+    let best = runs.max_by(|a, b| a.rate.value.total_cmp(&b.rate.value)).unwrap();
+    println!("{name} {:?}: {:.4} TCUPS", wavefront.extents(), best.rate.value / 1e12);
+}
+
+#[test]
+#[ignore = "takes minutes of a GPU, and 40 GB of its memory and of the host's"]
+fn one_gpu_runs_every_kind_of_recurrence() {
+    let device = match Device::open(0) {
+        Ok(device) => device,
+        Err(error) => return println!("skipped: {error}"),
+    };
+    let mut strips = CudaExecutor::new(&device, None).unwrap();
+    for length in [20_000, 100_000, 1_000_000] {
+        let (a, b) = (letters(1, length), letters(2, length));
+        let gaps = affine_local(2, -3, -5, -1);
+        let open = Border::Value(AffineCell { h: 0, e: -1_000_000, f: -1_000_000 });
+        for keep in [Keep::Score, Keep::Best] {
+            let linear = Wavefront::of(local(2, -1, -1)).rows(&a).columns(&b).keep(keep);
+            rate(&format!("local, {keep:?}"), &mut strips, &linear);
+            let affine = Wavefront::of(gaps).rows(&a).columns(&b).border(open.clone()).keep(keep);
+            rate(&format!("affine gaps, {keep:?}"), &mut strips, &affine);
+        }
+    }
+    let length = 100_000;
+    let samples = |seed: u64| -> Vec<f32> {
+        let mut inputs = Inputs(seed);
+        (0..length).map(|_| (inputs.bits() % 1000) as f32 / 8.0).collect()
+    };
+    let (a, b) = (samples(1), samples(2));
+    let corner = |i: isize, j: isize| if (i, j) == (-1, -1) { 0.0 } else { f32::INFINITY };
+    let warped = Wavefront::of(warp())
+        .rows(&a)
+        .columns(&b)
+        .border(Border::from_fn(length, length, corner))
+        .keep(Keep::LastColumn);
+    rate("time warping, last column", &mut strips, &warped);
+    let (a, b) = (letters(1, length), letters(2, length));
+    let matrix = Wavefront::of(local(2, -1, -1)).rows(&a).columns(&b).keep(Keep::Matrix);
+    rate("local, matrix", &mut strips, &matrix);
+    let mut scans = ScanExecutor::new(&device, None).unwrap();
+    let pixels = vec![7u8; 32_768 * 32_768];
+    let sums = Wavefront::of(area()).over([32_768; 2]).inputs(&pixels).keep(Keep::Matrix);
+    rate("sums of bytes, 5 bytes a cell", &mut scans, &sums);
 }
