@@ -129,7 +129,7 @@ impl Game {
                 "rate": {"value": tuned.rate, "unit": "cells/s"},
                 "untuned": {"value": tuned.untuned, "unit": "cells/s"},
                 "measured": tuned.measured, "tried": tuned.tried, "refused": tuned.refused,
-                "complete": tuned.complete, "kept": tuned.kept,
+                "complete": tuned.complete, "gpus": tuned.gpus, "kept": tuned.kept,
             });
             return object.to_string();
         }

@@ -1,8 +1,10 @@
 //! `warpweft bench`: rates at sizes that others publish, beside the peers that are installed.
 
+mod multi;
 mod peers;
 mod record;
 mod stencil;
+mod tuner;
 mod wavefront;
 
 use std::path::{Path, PathBuf};
@@ -32,6 +34,17 @@ enum Pattern {
   warpweft bench wavefront --only gpu --save
   warpweft bench wavefront --shrink 8 --repeats 3")]
     Wavefront(wavefront::Wavefronts),
+    /// Heat conduction over the GPUs of this machine: strong scaling from 128^3 to 1024^3 and weak
+    /// scaling at 1024^3 a GPU, over the best of one GPU and over the same kernel there.
+    #[command(after_help = "Examples:
+  warpweft bench multi --save
+  warpweft bench multi --budget 60")]
+    Multi(multi::Several),
+    /// Searches for the depth of ghost zones, simulated and on the GPUs of this machine, and the
+    /// model's prediction beside measured steps.
+    #[command(after_help = "Example:
+  warpweft bench tuner --save")]
+    Tuner(tuner::Tuners),
 }
 
 /// Measurements of a case unless more or fewer are asked for.
@@ -76,6 +89,8 @@ impl Bench {
         match &self.pattern {
             Pattern::Stencil(stencil) => stencil.execute(),
             Pattern::Wavefront(wavefront) => wavefront.execute(),
+            Pattern::Multi(several) => several.execute(),
+            Pattern::Tuner(tuners) => tuners.execute(),
         }
     }
 }

@@ -26,6 +26,9 @@ pub struct Peer {
     /// Order in space.
     #[serde(default = "second")]
     pub order: usize,
+    /// GPUs at work, where they are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpus: Option<usize>,
     /// The rate.
     #[serde(default)]
     pub cells_per_second: Option<f64>,
@@ -103,6 +106,18 @@ pub fn on_cores(
 /// As [`on_cores`].
 pub fn on_gpu(folder: &Path) -> Result<Vec<Peer>> {
     let program = folder.join("stencil_gpu.py");
+    if !program.exists() {
+        return Ok(Vec::new());
+    }
+    run(Command::new("python3").arg(&program), &program)
+}
+
+/// Heat conduction on all GPUs, by all systems that its program knows.
+///
+/// # Errors
+/// As [`on_cores`].
+pub fn on_gpus(folder: &Path) -> Result<Vec<Peer>> {
+    let program = folder.join("stencil_multi.py");
     if !program.exists() {
         return Ok(Vec::new());
     }

@@ -15,6 +15,8 @@ use clap::Subcommand;
 
 use crate::output;
 
+pub use searches::{SEARCHES, table_two};
+
 /// Which model.
 #[derive(clap::Args)]
 pub struct Model {

@@ -108,6 +108,16 @@ impl Arguments {
     }
 }
 
+/// PARTANS' table II on a simulated machine with four GPUs, for a prior that is off by a factor: every
+/// case by every search.
+///
+/// # Errors
+/// A machine that is not known.
+pub fn table_two(machine: &str, prior_error: f64) -> Result<Vec<[Assessment; 4]>> {
+    let conditions = Conditions { gpus: 4, granularity: 1.0, prior_error, jitter: 0.03, seed: 1 };
+    Ok(conditions.cases(machine)?.into_iter().map(|case| case.searches).collect())
+}
+
 /// What all cases of a table have in common.
 #[derive(Clone, Copy, Debug)]
 struct Conditions {

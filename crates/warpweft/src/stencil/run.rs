@@ -10,10 +10,12 @@ use super::cpu::CpuSweeps;
 use super::cuda::CudaSweeps;
 use super::cuda::multi::{Exchange, GpuList, MultiCudaPolicy, MultiCudaSweeps};
 use super::executor::{SweepExecutor, no_points};
+use super::gpus::Chosen;
 use super::model::Prediction;
 use super::plan::sweeps;
 use super::policy::{CpuPolicy, CudaPolicy, Policy};
 use super::spec::{Stencil, Steps};
+use super::tune::label;
 use super::wisdom::key;
 use crate::cpu::Pool;
 use crate::cuda;
@@ -265,9 +267,28 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         run: &Run<'_>,
         list: GpuList,
     ) -> Result<Ready<S, D>> {
-        let gpus = list.numbers().map(|number| gpu(machine, number)).collect::<Result<Vec<_>>>()?;
+        let of_list = |list: GpuList| {
+            list.numbers().map(|number| gpu(machine, number)).collect::<Result<Vec<_>>>()
+        };
+        let mut gpus = of_list(list)?;
+        let all = gpus.len();
+        let wisdom = Wisdom::user();
+        let key = key(self, volume.extents(), machine, &label(&gpus));
+        let mut tuned = None;
+        if run.policy.is_none()
+            && let Some(chosen) = wisdom.policy::<Chosen>(&key)
+        {
+            gpus = of_list(chosen.gpus)?;
+            tuned = Some(chosen.policy);
+        }
+        let run = &Run { policy: run.policy.or(tuned), trace: run.trace.clone(), ..*run };
+        let known_rate = tuned.and_then(|_| Some(wisdom.get(&key)?.rate));
         if let ([one], None | Some(Policy::Cuda(_))) = (&gpus[..], run.policy) {
-            return self.on_gpu(volume, machine, run, one.ordinal);
+            let mut ready = self.on_gpu(volume, machine, run, one.ordinal)?;
+            if all > 1 {
+                ready.notes.push(format!("one GPU of {all} is used, which was faster when tuned"));
+            }
+            return Ok(ready);
         }
         if !self.points.is_empty() {
             return Err(no_points());
@@ -286,15 +307,20 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         };
         let executor = MultiCudaSweeps::new(self, volume, &policy, &devices)?;
         let probe = probe(machine);
-        let bandwidths = list.numbers().map(|number| probe.as_ref()?.gpu(number)?.bandwidth());
+        let bandwidths = gpus.iter().map(|gpu| probe.as_ref()?.gpu(gpu.ordinal)?.bandwidth());
+        let mut notes = executor.notes().to_vec();
+        if gpus.len() < all {
+            let used = gpus.len();
+            notes.push(format!("{used} GPUs of {all} are used, which was fastest when tuned"));
+        }
         Ok(Ready {
             devices: executor.devices(),
-            notes: executor.notes().to_vec(),
+            notes,
             executor: Box::new(executor),
             policy: Policy::Gpus(policy),
             depth: u64::from(policy.steps_a_turn()),
             bandwidth: bandwidths.sum(),
-            known_rate: None,
+            known_rate,
             cells_a_second: CELLS_A_SECOND[1] * devices.len() as f64,
         })
     }

@@ -3,12 +3,17 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+
+use serde::Serialize;
 
 use super::conformance::agrees;
 use super::cpu::CpuSweeps;
 use super::cuda::CudaSweeps;
+use super::cuda::multi::{GpuList, MultiCudaPolicy, MultiCudaSweeps, compile_check};
 use super::executor::SweepExecutor;
+use super::gpus::{Chosen, placed};
 use super::plan::{Region, Sweep};
 use super::policy::{CpuPolicy, CudaPolicy, Policy};
 use super::run::{Target, cores};
@@ -19,7 +24,7 @@ use crate::cuda;
 use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::grid::Volume;
-use crate::machine::{Gpu, Machine};
+use crate::machine::{Gpu, Machine, Probe};
 use crate::tune::{
     Axis, Budget, Entry, Found, Measured, Repeats, Space, Wisdom, climb, exhaustive, measure,
 };
@@ -28,6 +33,22 @@ use crate::tune::{
 const RUN: f64 = 0.03;
 /// Cells along each axis of the volume on which a candidate must agree with the reference.
 const CHECKED: usize = 24;
+/// Planes of a slab on which a candidate is checked: one more than the deepest ghost zone.
+const DEEPEST: usize = 17;
+
+/// Candidates on several GPUs are compiled ahead by so many threads at most.
+const COMPILERS: usize = 16;
+
+/// A candidate that ran.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Trial {
+    /// How it ran.
+    pub policy: Policy,
+    /// Devices it ran on.
+    pub devices: usize,
+    /// Seconds a step: the median of the runs.
+    pub seconds: f64,
+}
 
 /// The winner of a search, and what it won against.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +68,10 @@ pub struct Tuned {
     pub refused: usize,
     /// Whether the search came to its own end before the budget did.
     pub complete: bool,
+    /// The GPUs that the winner runs on, in the order of their slabs; none on the cores.
+    pub gpus: Vec<usize>,
+    /// All candidates that ran on GPUs, as they were tried.
+    pub trials: Vec<Trial>,
     /// Whether it is kept for later runs; if not, a note says why.
     pub kept: bool,
     /// What could not be kept, or what of the wisdom was damaged.
@@ -87,29 +112,49 @@ pub fn tune<S: Fields, const D: usize>(
 ) -> Result<Tuned> {
     let extents = volume.extents();
     stencil.check(extents)?;
-    let gpu = match tuning.target {
-        Target::Cpu => None,
-        Target::Auto => machine.gpus.first(),
-        Target::Gpus(_) => {
-            return Err(Error::spec("tuning for several GPUs", "tune for one, e.g. gpu:0"));
-        }
-        Target::Gpu(number) => {
-            let gpu = machine.gpus.iter().find(|gpu| gpu.ordinal == number);
-            Some(gpu.ok_or_else(|| Error::Device {
-                stage: "choosing a device".into(),
-                device: format!("GPU {number}"),
-                what: format!("this machine has {} GPUs", machine.gpus.len()),
-                remedy: "tune for the CPU, or see `warpweft info`".into(),
-            })?)
-        }
+    let known = |number: usize| {
+        machine.gpus.iter().find(|gpu| gpu.ordinal == number).ok_or_else(|| Error::Device {
+            stage: "choosing a device".into(),
+            device: format!("GPU {number}"),
+            what: format!("this machine has {} GPUs", machine.gpus.len()),
+            remedy: "tune for the CPU, or see `warpweft info`".into(),
+        })
     };
-    let budget = Budget::of(tuning.budget);
-    let mut search = Search::new(stencil, volume)?;
-    let (device, tuned) = match gpu {
-        Some(gpu) => (gpu.name.clone(), search.on_gpu(gpu, budget)?),
-        None => {
+    let list: Vec<&Gpu> = match tuning.target {
+        Target::Cpu => Vec::new(),
+        Target::Auto => machine.gpus.first().into_iter().collect(),
+        Target::Gpu(number) => vec![known(number)?],
+        Target::Gpus(list) => list.numbers().map(known).collect::<Result<_>>()?,
+    };
+    let budget = tuning.budget;
+    let (mut gpus, mut several) = (Vec::new(), false);
+    let (device, mut search, tuned) = match (&list[..], tuning.target) {
+        ([], _) => {
+            let mut search = Search::new(stencil, volume, CHECKED)?;
             let most = tuning.threads.unwrap_or_else(|| machine.cpu.threads());
-            (format!("{most} threads"), search.on_cores(machine, most, budget)?)
+            let tuned = search.on_cores(machine, most, Budget::of(budget))?;
+            (format!("{most} threads"), search, tuned)
+        }
+        ([gpu], _) => {
+            let mut search = Search::new(stencil, volume, CHECKED)?;
+            gpus.push(gpu.ordinal);
+            let tuned = search.on_gpu(gpu, budget, 1)?;
+            (gpu.name.clone(), search, tuned)
+        }
+        (all, Target::Gpus(list)) => {
+            // Slabs of so many planes hold the ghost zones of any candidate.
+            let mut search = Search::new(stencil, volume, CHECKED.max(all.len() * DEEPEST))?;
+            let found = search.on_gpus(machine, list, budget)?;
+            several = true;
+            let tuned = found.map(|(chosen, found)| {
+                gpus.extend(chosen.gpus.numbers());
+                (chosen.policy, found)
+            });
+            (label(all), search, tuned)
+        }
+        (all, target) => {
+            let what = format!("{} GPUs for target {target:?}", all.len());
+            return Err(Error::spec(what, "report this as a defect"));
         }
     };
     let Some((policy, found)) = tuned else {
@@ -129,9 +174,15 @@ pub fn tune<S: Fields, const D: usize>(
         refused: search.refused,
         complete: found.complete,
         kept: false,
+        trials: std::mem::take(&mut search.trials),
+        gpus,
         notes: Vec::new(),
     };
     let value = match policy {
+        policy if several => {
+            let gpus = GpuList::new(&tuned.gpus)?;
+            serde_json::to_value(Chosen { gpus, policy })
+        }
         Policy::Cpu(policy) => serde_json::to_value(policy),
         Policy::Cuda(policy) => serde_json::to_value(policy),
         Policy::Gpus(policy) => serde_json::to_value(policy),
@@ -159,18 +210,26 @@ struct Search<'a, S: Fields, const D: usize> {
     /// Seconds a step of the first candidate.
     untuned: Option<f64>,
     refused: usize,
+    trials: Vec<Trial>,
+}
+
+/// What the wisdom of runs on all of `gpus` calls them.
+pub(super) fn label(gpus: &[&Gpu]) -> String {
+    gpus.iter().map(|gpu| gpu.label()).collect::<Vec<_>>().join(", ")
 }
 
 impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
-    fn new(stencil: &'a Stencil<S, D>, volume: &'a Volume<S, D>) -> Result<Self> {
+    /// Candidates are checked on volumes of `planes` planes or so.
+    fn new(stencil: &'a Stencil<S, D>, volume: &'a Volume<S, D>, planes: usize) -> Result<Self> {
         let radius = stencil.radius();
         let extents = std::array::from_fn(|d| {
             let least = radius[d][0].max(radius[d][1]) + 1;
             // Odd, so that tiles and vectors have remainders.
-            (CHECKED + 2 * d + 1).max(least).min(volume.extents()[d])
+            let cells = if d == 0 { planes } else { CHECKED };
+            (cells + 2 * d + 1).max(least).min(volume.extents()[d])
         });
         let corner = Volume::try_from_fn(extents, |at| volume.get(at).unwrap_or(S::splat(0.0)))?;
-        Ok(Self { stencil, volume, corner, untuned: None, refused: 0 })
+        Ok(Self { stencil, volume, corner, untuned: None, refused: 0, trials: Vec::new() })
     }
 
     fn on_cores(
@@ -197,22 +256,129 @@ impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
         Ok(found.map(|found| (Policy::Cpu(start.with_values(&found.values)), found)))
     }
 
-    fn on_gpu(&mut self, gpu: &Gpu, budget: Budget) -> Result<Option<(Policy, Found)>> {
+    /// The best policy on one GPU, whose candidates so many threads compile ahead; one compiles
+    /// them as they are tried, within the budget.
+    fn on_gpu(
+        &mut self,
+        gpu: &Gpu,
+        budget: Duration,
+        threads: usize,
+    ) -> Result<Option<(Policy, Found)>> {
         let stencil = self.stencil;
         let device: cuda::Device = gpu.device()?;
-        let candidates = CudaPolicy::candidates(stencil, self.volume.extents(), gpu.capability);
+        let extents = self.volume.extents();
+        let candidates = CudaPolicy::candidates(stencil, extents, gpu.capability);
+        let mut begin = Budget::of(budget);
+        if threads > 1 {
+            let arch = device.arch()?;
+            compile_ahead(candidates.len(), threads, |n, checked| {
+                let mut policy = candidates[n];
+                policy.contraction &= !checked;
+                let _ = super::cuda::compile_check(stencil, extents, &policy, &arch);
+            });
+            begin = Budget::of(budget);
+        }
         let axis = Axis { name: "candidate", values: (0..candidates.len()).collect() };
         let space = Space::new(vec![axis], |_| true);
-        let found = exhaustive(&space, budget, &mut |values, best| {
+        let found = exhaustive(&space, begin, &mut |values, best| {
             let policy = candidates[values[0]];
             let depth = u64::from(policy.temporal_depth);
-            self.trial(depth, 1e11, best, |volume, checked| {
+            let measured = self.trial(depth, 1e11, best, |volume, checked| {
                 // Contraction changes bits by design, so the check is of the same shape without.
                 let contraction = policy.contraction && !checked;
                 CudaSweeps::new(stencil, volume, &CudaPolicy { contraction, ..policy }, &device)
-            })
+            })?;
+            self.note(Policy::Cuda(policy), 1, measured);
+            Ok(measured)
         })?;
         Ok(found.map(|found| (Policy::Cuda(candidates[found.values[0]]), found)))
+    }
+
+    /// Keeps a trial that ran.
+    fn note(&mut self, policy: Policy, devices: usize, measured: Option<Measured>) {
+        self.trials.extend(measured.map(|m| Trial { policy, devices, seconds: m.median }));
+    }
+
+    /// The best of all numbers of GPUs of `list`, each number with its share of the budget; one GPU
+    /// among them, so that several are never taken for being slower. As many as fewer by less than
+    /// a hundredth are not taken either: idle ones are free for others.
+    fn on_gpus(
+        &mut self,
+        machine: &Machine,
+        list: GpuList,
+        budget: Duration,
+    ) -> Result<Option<(Chosen, Found)>> {
+        let probe = cuda::folder().and_then(|at| Probe::load(machine, &at, &mut Vec::new()));
+        let extents = self.volume.extents();
+        let plane = self.volume.len() / extents[0].max(1);
+        let bytes = S::FIELDS.iter().map(|field| field.kind.size()).sum::<usize>() * plane;
+        let all = list.numbers().count();
+        let counts: Vec<usize> = (1..=all).filter(|&n| n == all || n.is_power_of_two()).collect();
+        let mut best: Option<(Chosen, Found)> = None;
+        let mut tried = 0;
+        let mut complete = true;
+        for &count in &counts {
+            let share = budget / counts.len() as u32;
+            let placed = placed(list, count, machine, probe.as_ref(), bytes as f64);
+            let Some(gpus) = placed else { continue };
+            let found = match count {
+                1 => {
+                    let number = gpus.numbers().next().unwrap_or(0);
+                    let gpu = machine.gpus.iter().find(|gpu| gpu.ordinal == number);
+                    let threads = machine.cpu.threads();
+                    gpu.map(|gpu| self.on_gpu(gpu, share, threads)).transpose()?.flatten()
+                }
+                _ => self.on_so_many(machine, gpus, share)?,
+            };
+            let Some((policy, found)) = found else { continue };
+            tried += found.tried;
+            complete &= found.complete;
+            let beaten = best.as_ref().map_or(f64::INFINITY, |(_, best)| best.measured.median);
+            if found.measured.median < 0.99 * beaten {
+                best = Some((Chosen { gpus, policy }, found));
+            }
+        }
+        Ok(best.map(|(chosen, found)| (chosen, Found { tried, complete, ..found })))
+    }
+
+    /// The best policy on just these GPUs.
+    fn on_so_many(
+        &mut self,
+        machine: &Machine,
+        gpus: GpuList,
+        budget: Duration,
+    ) -> Result<Option<(Policy, Found)>> {
+        let (stencil, extents) = (self.stencil, self.volume.extents());
+        let of_list = |number| machine.gpus.iter().find(|gpu| gpu.ordinal == number);
+        let devices = gpus.numbers().filter_map(of_list);
+        let devices = devices.map(|gpu| gpu.device()).collect::<Result<Vec<_>>>()?;
+        let candidates = match MultiCudaPolicy::candidates(stencil, extents, &devices) {
+            // Fewer planes than so many slabs need.
+            Err(Error::Spec { .. }) => return Ok(None),
+            candidates => candidates?,
+        };
+        if let Some(Ok(arch)) = devices.first().map(|device| device.arch()) {
+            compile_ahead(candidates.len(), machine.cpu.threads(), |n, checked| {
+                let mut policy = candidates[n];
+                policy.cuda.contraction &= !checked;
+                let _ = compile_check(stencil, &policy, &arch);
+            });
+        }
+        let axis = Axis { name: "candidate", values: (0..candidates.len()).collect() };
+        let space = Space::new(vec![axis], |_| true);
+        let found = exhaustive(&space, Budget::of(budget), &mut |values, best| {
+            let policy = candidates[values[0]];
+            let rate = 1e11 * devices.len() as f64;
+            let depth = u64::from(policy.steps_a_turn());
+            let measured = self.trial(depth, rate, best, |volume, checked| {
+                let mut policy = policy;
+                policy.cuda.contraction &= !checked;
+                MultiCudaSweeps::new(stencil, volume, &policy, &devices)
+            })?;
+            self.note(Policy::Gpus(policy), devices.len(), measured);
+            Ok(measured)
+        })?;
+        Ok(found.map(|found| (Policy::Gpus(candidates[found.values[0]]), found)))
     }
 
     /// Measures a candidate in seconds a step; checks it before it may beat `best`. `rate` is about
@@ -262,4 +428,24 @@ impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
         }
         Ok(Some(measured))
     }
+}
+
+/// Compiles `count` candidates into the cache, several at once, each as it runs and as it is checked.
+/// One that fails will do so again when tried.
+fn compile_ahead(count: usize, threads: usize, compile: impl Fn(usize, bool) + Sync) {
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..threads.clamp(1, COMPILERS) {
+            // A thread that is refused leaves its share to the others, or to the trials.
+            let _ = std::thread::Builder::new().name("compiler".into()).spawn_scoped(scope, || {
+                loop {
+                    let n = next.fetch_add(1, Ordering::Relaxed);
+                    if n >= 2 * count {
+                        break;
+                    }
+                    compile(n / 2, n % 2 == 1);
+                }
+            });
+        }
+    });
 }

@@ -1,12 +1,15 @@
 //! Which GPUs of a machine, in the order of their slabs.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 
 /// The most GPUs of one host that share a volume.
 const MOST: usize = 16;
 
 /// Up to 16 different GPUs by their numbers; slab p of a volume lies on the p-th.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<usize>", into = "Vec<usize>")]
 pub struct GpuList {
     numbers: [u8; MOST],
     count: u8,
@@ -36,6 +39,19 @@ impl GpuList {
     pub fn numbers(&self) -> impl Iterator<Item = usize> + use<> {
         let Self { numbers, count } = *self;
         numbers.into_iter().take(count.into()).map(usize::from)
+    }
+}
+
+impl TryFrom<Vec<usize>> for GpuList {
+    type Error = crate::error::Error;
+    fn try_from(numbers: Vec<usize>) -> Result<Self> {
+        Self::new(&numbers)
+    }
+}
+
+impl From<GpuList> for Vec<usize> {
+    fn from(list: GpuList) -> Self {
+        list.numbers().collect()
     }
 }
 

@@ -6,6 +6,7 @@
 //! launches; before every stage, or every trip of several steps. Not here: several hosts
 //! (`distribute`), and what a single GPU does.
 
+mod candidates;
 mod cut;
 mod edges;
 mod list;

@@ -114,10 +114,39 @@ pub struct Assessment {
 /// When the search asks for a depth that `cycles` does not have.
 pub fn assess(search: &mut dyn DepthSearch, cycles: &[Cycle], jitter: &mut Jitter) -> Assessment {
     let exact: Vec<f64> = cycles.iter().map(Cycle::exact).collect();
+    tally(search, &exact, |trial| cycles[trial.depth - 1].run(trial.swaps, jitter).seconds)
+}
+
+/// The same on depths that were measured before: `runs[r - 1]` are seconds a step of runs at depth r,
+/// of which the search sees one after another. Steps are charged at the median, and the oracle is
+/// the depth with the least median.
+///
+/// # Panics
+/// When the search asks for a depth of which there are no runs.
+pub fn assess_measured(search: &mut dyn DepthSearch, runs: &[Vec<f64>]) -> Assessment {
+    let median = |runs: &Vec<f64>| {
+        let mut runs = runs.clone();
+        runs.sort_by(f64::total_cmp);
+        runs[runs.len() / 2]
+    };
+    let exact: Vec<f64> = runs.iter().map(median).collect();
+    let mut seen = vec![0; runs.len()];
+    tally(search, &exact, |trial| {
+        let of_depth = &runs[trial.depth - 1];
+        seen[trial.depth - 1] += 1;
+        of_depth[(seen[trial.depth - 1] - 1) % of_depth.len()]
+    })
+}
+
+fn tally(
+    search: &mut dyn DepthSearch,
+    exact: &[f64],
+    mut sample: impl FnMut(Trial) -> f64,
+) -> Assessment {
     let oracle = exact.iter().copied().fold(f64::INFINITY, f64::min);
     let (mut steps, mut seconds) = (0, 0.0);
     while let Some(trial) = search.next() {
-        search.record(cycles[trial.depth - 1].run(trial.swaps, jitter).seconds);
+        search.record(sample(trial));
         let taken = trial.depth * trial.swaps;
         steps += taken as u64;
         seconds += taken as f64 * exact[trial.depth - 1];

@@ -83,3 +83,12 @@ fn one_depth_is_the_end_of_it() {
     assert_eq!(run(&mut HillClimbing::new(1), valley(1)).1, [1]);
     assert_eq!(run(&mut Dichotomic::new(1), valley(1)).0, 1);
 }
+
+#[test]
+fn on_measured_depths_a_search_is_charged_what_it_took() {
+    let runs = [vec![3.0, 3.1, 2.9], vec![2.0, 9.0, 2.0], vec![4.0, 4.0, 4.0]];
+    let found = assess_measured(&mut Exhaustive::new(3), &runs);
+    assert_eq!((found.depth, found.steps, found.after), (2, 60, 1.0));
+    let share = 2.0 * (1.0 + 2.0 + 3.0) / (3.0 + 2.0 * 2.0 + 3.0 * 4.0);
+    assert!((found.during - share).abs() < 1e-12, "{found:?}");
+}

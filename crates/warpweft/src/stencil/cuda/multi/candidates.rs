@@ -1,0 +1,159 @@
+//! What a tuner should try on several GPUs, the most promising first.
+
+use super::policy::{Exchange, MultiCudaPolicy};
+use crate::cuda::Device;
+use crate::element::Fields;
+use crate::error::Result;
+use crate::stencil::cuda::text::TripShape;
+use crate::stencil::{CudaKernel, CudaPolicy, Stencil};
+
+/// Bytes of a field's slab above which a step takes so long that the exchange hides behind it, and
+/// words, which are twice as many bytes, have nothing to gain.
+const SMALL: usize = 64 << 20;
+/// Planes that a chunk costs beside those that it computes: filling and draining the pipeline.
+const START: usize = 2;
+
+impl MultiCudaPolicy {
+    /// What a tuner should try; the default is the first of all. Every one can run on `devices`.
+    ///
+    /// # Errors
+    /// As [`MultiCudaPolicy::default_for`].
+    pub fn candidates<S: Fields, const D: usize>(
+        stencil: &Stencil<S, D>,
+        extents: [usize; D],
+        devices: &[Device],
+    ) -> Result<Vec<Self>> {
+        let start = Self::default_for(stencil, extents, devices)?;
+        let mut slab = extents;
+        slab[0] = extents[0].div_ceil(devices.len().max(1));
+        let (mut capability, mut sms) = ((u32::MAX, 0), u32::MAX);
+        for device in devices {
+            capability = capability.min(device.capability()?);
+            sms = sms.min(device.sms()?);
+        }
+        let of_slab = CudaPolicy::candidates(stencil, slab, capability);
+        let mut all = vec![start];
+        let mut add = |policy: Self| {
+            let possible = policy.check_flags(stencil, extents, devices).is_ok();
+            if possible && !all.contains(&policy) {
+                all.push(policy);
+            }
+            possible
+        };
+        let size = S::FIELDS.iter().map(|field| field.kind.size()).max().unwrap_or(4);
+        let small = slab.iter().product::<usize>() * size <= SMALL;
+        if small {
+            for depth in [1, 3, 2, 4] {
+                for cuda in register_blocks(&start.cuda).into_iter().skip(1) {
+                    add(Self { depth, ..Self::new(cuda, Exchange::Words) });
+                }
+            }
+        }
+        for cuda in of_slab.iter().filter(|cuda| cuda.kernel == CudaKernel::Pipeline) {
+            for cuda in depths::<D>(cuda) {
+                let Some(trip) = TripShape::of(&cuda, D, size) else { continue };
+                let tiles = tiles(slab, &cuda, &trip);
+                for chunk in chunks_of(slab[0], tiles, slots(sms, &cuda), &cuda) {
+                    add(Self::new(CudaPolicy { chunk, ..cuda }, Exchange::Flags));
+                }
+            }
+        }
+        let mut flagged = false;
+        for cuda in register_blocks(&start.cuda).into_iter().chain(of_slab) {
+            if matches!(cuda.kernel, CudaKernel::Direct | CudaKernel::March) {
+                flagged |= add(Self::new(cuda, Exchange::Flags));
+            }
+        }
+        if !flagged {
+            let of_slab = CudaPolicy::candidates(stencil, slab, capability);
+            all.extend(of_slab.into_iter().map(|cuda| Self::new(cuda, Exchange::Copies)));
+        }
+        Ok(all)
+    }
+}
+
+/// Shapes of Direct from large to small, for as many cells along x as `like` has.
+fn register_blocks(like: &CudaPolicy) -> [CudaPolicy; 5] {
+    [([2, 4], 8, 2), ([2, 2], 8, 3), ([2, 1], 8, 4), ([1, 2], 8, 4), ([1, 1], 4, 8)].map(
+        |([vy, vz], warps, min_blocks)| CudaPolicy {
+            kernel: CudaKernel::Direct,
+            cells: [like.cells[0].min(4), vy, vz],
+            warps,
+            min_blocks,
+            chunk: 0,
+            prefetch: 0,
+            temporal_depth: 1,
+            ..*like
+        },
+    )
+}
+
+/// A pipeline and shallower ones of its shape: a slab is short, and chunks have ends of as many
+/// planes as a trip has steps.
+fn depths<const D: usize>(cuda: &CudaPolicy) -> Vec<CudaPolicy> {
+    let depth = cuda.temporal_depth;
+    let mut all = vec![*cuda];
+    if D == 2 && depth > 4 {
+        all.push(CudaPolicy { temporal_depth: depth * 3 / 4, ..*cuda });
+    }
+    all
+}
+
+/// Tiles across a plane, in blocks.
+fn tiles<const D: usize>(slab: [usize; D], cuda: &CudaPolicy, trip: &TripShape) -> usize {
+    let across = slab[D - 1].div_ceil(trip.inner[0]);
+    match D {
+        2 => across.div_ceil(cuda.warps as usize),
+        _ => across * slab[D - 2].div_ceil(trip.inner[1]),
+    }
+}
+
+/// Blocks that are resident at once.
+fn slots(sms: u32, cuda: &CudaPolicy) -> usize {
+    (sms * cuda.min_blocks) as usize
+}
+
+/// The chunks for which `planes` planes of `tiles` tiles take least time on `slots` blocks, which take
+/// as many turns as it takes, each of a chunk and the planes that it computes in vain: the best, and
+/// the best of another number of turns.
+fn chunks_of(planes: usize, tiles: usize, slots: usize, cuda: &CudaPolicy) -> Vec<u32> {
+    let depth = cuda.temporal_depth as usize;
+    let turns = |chunk: usize| (tiles * planes.div_ceil(chunk)).div_ceil(slots.max(1));
+    let cost = |&chunk: &usize| turns(chunk) * (chunk + 2 * depth + START);
+    let chunks = (1..=planes.div_ceil(4)).map(|count| planes.div_ceil(count).max(1));
+    let Some(best) = chunks.clone().min_by_key(cost) else { return Vec::new() };
+    let other = chunks.filter(|&chunk| turns(chunk) != turns(best)).min_by_key(cost);
+    [Some(best), other].into_iter().flatten().map(|chunk| chunk as u32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pipeline(temporal_depth: u32) -> CudaPolicy {
+        CudaPolicy {
+            kernel: CudaKernel::Pipeline,
+            cells: [4, 3, 1],
+            warps: 12,
+            min_blocks: 1,
+            chunk: 1,
+            prefetch: 2,
+            temporal_depth,
+            contraction: true,
+        }
+    }
+
+    #[test]
+    fn chunks_fill_the_multiprocessors_and_leave_little_in_vain() {
+        // 90 tiles on 132 blocks: four chunks of 32 take three turns of 40 planes, two of 64 two of
+        // 72, one takes one turn of 136, and seven of 19 take five turns of 27.
+        assert_eq!(chunks_of(128, 90, 132, &pipeline(3)), [32, 19]);
+        // As many tiles as blocks: one chunk.
+        assert_eq!(chunks_of(256, 132, 132, &pipeline(3))[0], 256);
+        assert_eq!(chunks_of(64, 27, 132, &pipeline(3))[0], 16);
+        assert_eq!(chunks_of(1, 5, 132, &pipeline(8)), [1]);
+        let cost = |chunk: usize| (10 * 1024usize.div_ceil(chunk)).div_ceil(396) * (chunk + 18);
+        let best = chunks_of(1024, 10, 396, &pipeline(8))[0] as usize;
+        assert!((16..=1024).all(|chunk| cost(chunk) >= cost(best)), "{best}");
+    }
+}

@@ -1,0 +1,95 @@
+//! Which of several GPUs share a volume, and in which order: from the links between them as measured.
+//! Not here: how they exchange planes (`cuda::multi`).
+
+use serde::{Deserialize, Serialize};
+
+use super::cuda::multi::GpuList;
+use super::distribute::select;
+use super::policy::Policy;
+use crate::machine::{Machine, Probe};
+
+/// What tuning chose for a list of GPUs: fewer where those are faster, in the best order.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Chosen {
+    /// The GPUs, in the order of their slabs.
+    pub gpus: GpuList,
+    /// How the stencil runs on them.
+    pub policy: Policy,
+}
+
+/// `count` of the GPUs of `list`, in the order in which slabs of `plane_bytes` a plane pass them on
+/// soonest. Without measured links, the driver's ranks of them; without those, the list's order.
+pub(super) fn placed(
+    list: GpuList,
+    count: usize,
+    machine: &Machine,
+    probe: Option<&Probe>,
+    plane_bytes: f64,
+) -> Option<GpuList> {
+    let numbers: Vec<usize> = list.numbers().collect();
+    let link = |from: usize, to: usize| -> f64 {
+        let measured = probe.and_then(|probe| probe.pair(from, to));
+        let seconds = measured.and_then(|pair| {
+            Some(pair.hop.or(pair.latency)? + plane_bytes / pair.copy.unwrap_or(f64::INFINITY))
+        });
+        let gpu = machine.gpus.iter().find(|gpu| gpu.ordinal == from);
+        let link = gpu.and_then(|gpu| gpu.links.iter().find(|link| link.to == to));
+        let rank = link.map_or(9.0, |link| {
+            let far = if link.peer { 0.0 } else { 8.0 };
+            far + link.rank.map_or(0.0, |rank| rank as f64)
+        });
+        seconds.unwrap_or(1e-6 * (1.0 + rank))
+    };
+    let worst = |places: &[usize]| {
+        (places.len() == count).then(|| {
+            let cuts = places.windows(2).map(|pair| {
+                let (a, b) = (numbers[pair[0]], numbers[pair[1]]);
+                // Links that differ by less than noise are alike.
+                (1e7 * link(a, b).max(link(b, a))).round()
+            });
+            cuts.fold(0.0, f64::max)
+        })
+    };
+    let best = select(numbers.len(), worst)?;
+    let chosen: Vec<usize> = best.devices.iter().map(|&place| numbers[place]).collect();
+    GpuList::new(&chosen).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{CpuProbe, PairProbe};
+
+    fn pair(from: usize, to: usize, hop: f64) -> PairProbe {
+        PairProbe { from, to, copy: Some(4e11), latency: None, hop: Some(hop) }
+    }
+
+    #[test]
+    fn slow_links_are_left_out_or_between_nobody() {
+        let machine = Machine::detect().unwrap();
+        let mut pairs = Vec::new();
+        for a in 0..4 {
+            for b in 0..4 {
+                // 0 and 2 are near one another, and 1 and 3; across it is slow, least so from 2 to 3.
+                let hop = match (a % 2 == b % 2, a.min(b), a.max(b)) {
+                    (true, ..) => 1e-6,
+                    (_, 2, 3) => 3e-6,
+                    _ => 9e-6,
+                };
+                pairs.push(pair(a, b, hop));
+            }
+        }
+        let notes = Vec::new();
+        let probe =
+            Probe { cpu: CpuProbe::default(), gpus: Vec::new(), pairs, notes, seconds: 0.0 };
+        let list = GpuList::new(&[0, 1, 2, 3]).unwrap();
+        let chosen = |count| -> Vec<usize> {
+            placed(list, count, &machine, Some(&probe), 1e3).unwrap().numbers().collect()
+        };
+        assert_eq!(chosen(1), [0]);
+        assert_eq!(chosen(2), [0, 2]);
+        assert_eq!(chosen(4), [0, 2, 3, 1]);
+        let alike = placed(list, 3, &machine, None, 1e3).unwrap();
+        assert_eq!(alike.numbers().collect::<Vec<_>>(), [0, 1, 2]);
+    }
+}
