@@ -42,19 +42,19 @@ impl MultiCudaPolicy {
         };
         let size = S::FIELDS.iter().map(|field| field.kind.size()).max().unwrap_or(4);
         let small = slab.iter().product::<usize>() * size <= SMALL;
-        if small {
-            for depth in [1, 3, 2, 4] {
-                for cuda in register_blocks(&start.cuda).into_iter().skip(1) {
-                    add(Self { depth, ..Self::new(cuda, Exchange::Words) });
-                }
-            }
-        }
         for cuda in of_slab.iter().filter(|cuda| cuda.kernel == CudaKernel::Pipeline) {
             for cuda in depths::<D>(cuda) {
                 let Some(trip) = TripShape::of(&cuda, D, size) else { continue };
                 let tiles = tiles(slab, &cuda, &trip);
                 for chunk in chunks_of(slab[0], tiles, slots(sms, &cuda), &cuda) {
                     add(Self::new(CudaPolicy { chunk, ..cuda }, Exchange::Flags));
+                }
+            }
+        }
+        if small {
+            for depth in [1, 3, 2, 4] {
+                for cuda in register_blocks(&start.cuda).into_iter().skip(1) {
+                    add(Self { depth, ..Self::new(cuda, Exchange::Words) });
                 }
             }
         }
