@@ -15,11 +15,11 @@ const STEEP: f64 = 1.03;
 const MISFIT: f64 = 0.10;
 /// Prediction and measurement this close confirm the prior.
 const CONFIRMED: f64 = 0.05;
-/// The first trial is so much shallower than the prior's optimum: the valley is flat there, a trial
+/// Beyond this depth the first trial is at half the prior's optimum: the valley is flat there, a trial
 /// costs steps in proportion to its depth, and a prior that overrates the network proposes too deep.
-const SHALLOW: usize = 2;
+const DEEP: usize = 8;
 
-/// Starts short of where the prior model predicts the optimum, and after every trial refits the model and goes
+/// Starts where the prior model predicts the optimum, or short of it, and after every trial refits the model and goes
 /// to its new optimum, until that is known or promises nothing. A first trial as predicted ends it.
 #[derive(Clone, Debug)]
 pub struct Guided<G> {
@@ -39,7 +39,8 @@ impl<G: Geometry + Clone> Guided<G> {
     /// probe; factors of two or three are forgiven.
     pub fn new(prior: GhostModel, part: G, deepest: usize) -> Self {
         let deepest = deepest.max(1);
-        let first = prior.best_depth(&part, deepest).0.div_ceil(SHALLOW);
+        let best = prior.best_depth(&part, deepest).0;
+        let first = if best > DEEP { best.div_ceil(2) } else { best };
         let (samples, timed) = (Vec::new(), Timed::default());
         Self { prior, fitted: prior, error: 0.0, part, deepest, samples, timed, next: Some(first) }
     }
