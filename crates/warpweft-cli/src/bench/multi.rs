@@ -101,7 +101,7 @@ impl Several {
         let mut figures = Vec::new();
         for (dims, size) in CASES {
             let size = size / self.shrink as usize;
-            note(&format!("{}", extents_of(dims, size)));
+            note(&extents_of(dims, size));
             figures.extend(match dims {
                 2 => self.strong(plane_stencil(), size, list, &machine, &probe)?,
                 _ => self.strong(space_stencil(), size, list, &machine, &probe)?,
