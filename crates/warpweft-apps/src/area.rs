@@ -92,3 +92,15 @@ pub fn plain<T: Scalar>(image: &Volume<T, 2>, value: impl Fn(T) -> f64) -> Vec<f
     }
     sums
 }
+
+/// The same as [`sum_of`] by two loops, rounded as it rounds.
+pub fn plain_rounded<T: Real>(image: &Volume<T, 2>) -> Vec<T> {
+    let [rows, columns] = image.extents();
+    let mut sums = vec![vec![T::default(); columns + 1]; rows + 1];
+    for (i, row) in image.as_slice().chunks(columns).enumerate() {
+        for (j, &pixel) in row.iter().enumerate() {
+            sums[i + 1][j + 1] = pixel + sums[i][j + 1] + sums[i + 1][j] - sums[i][j];
+        }
+    }
+    sums[1..].iter().flat_map(|row| row[1..].iter().copied()).collect()
+}

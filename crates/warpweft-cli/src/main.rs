@@ -9,6 +9,7 @@ mod interrupt;
 mod model;
 mod output;
 mod plot;
+mod recurrences;
 mod run;
 mod shell;
 mod tune;
@@ -44,6 +45,10 @@ enum Command {
     Run(Box<run::Run>),
     /// Align DNA sequences: the score and the end of the best alignment.
     Align(align::Align),
+    /// Sum an image over all rectangles from its corner: the summed area table.
+    Sat(recurrences::Sat),
+    /// Compare two series when time may stretch: the dynamic time warping distance.
+    Dtw(recurrences::Dtw),
     /// Show what there is to run on, and with --probe what it does.
     Info(info::Info),
     /// Check every executor against the reference, bit for bit, on the devices present.
@@ -81,6 +86,8 @@ fn main() -> ExitCode {
     match cli.command {
         Command::Run(run) => run.execute(),
         Command::Align(align) => align.execute(),
+        Command::Sat(sat) => sat.execute(),
+        Command::Dtw(dtw) => dtw.execute(),
         Command::Info(info) => info.execute(),
         Command::Verify(verify) => verify.execute(),
         Command::Tune(tune) => tune.execute(),

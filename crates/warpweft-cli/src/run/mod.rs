@@ -50,6 +50,8 @@ enum App {
     Tricubic(tricubic::Tricubic),
     /// Elastic waves from a blast, fourth order in space.
     Seismic(seismic::Seismic),
+    /// Laplace's equation by sweeps in place: Gauss-Seidel or over-relaxation.
+    Laplace(crate::recurrences::Laplace),
 }
 
 impl Run {
@@ -66,6 +68,7 @@ impl Run {
             App::Swim(swim) => swim.run(),
             App::Tricubic(tricubic) => tricubic.run(),
             App::Seismic(seismic) => seismic.run(),
+            App::Laplace(laplace) => laplace.run(),
         };
         match outcome {
             Ok(outcome) => outcome.report(),

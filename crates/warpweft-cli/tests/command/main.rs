@@ -12,6 +12,7 @@ mod model;
 mod ranks;
 mod run;
 mod speech;
+mod wavefronts;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

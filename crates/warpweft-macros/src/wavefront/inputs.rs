@@ -131,7 +131,7 @@ impl Inputs for WavefrontInputs<'_> {
         let (plain, number) = untagged(offsets);
         let mut vector = vec![];
         for expr in &plain.elems {
-            vector.push(lower.known(expr).ok_or_else(|| not_constant(expr))?);
+            vector.push(lower.known_offset(expr).ok_or_else(|| not_constant(expr))?);
         }
         let &[di, dj] = &vector[..] else {
             return Err(reject(

@@ -24,7 +24,7 @@ impl<E: WavefrontElement> Wavefront<'_, E> {
     /// #[wavefront]
     /// fn smith_waterman(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, gap: i32) -> i32 {
     ///     let pair = if a == b { 2 } else { -1 };
-    ///     0.max(h.nw + pair).max(h.n + gap).max(h.w + gap)
+    ///     (h.nw + pair).max(h.n + gap).max(h.w + gap).max(0)
     /// }
     ///
     /// # fn main() -> warpweft::Result<()> {

@@ -4,6 +4,7 @@
 //! where Rust leaves the sign of a NaN or of a zero open, the text makes it one.
 
 mod expression;
+mod recurrence;
 mod statement;
 
 use super::random::Random;
@@ -132,7 +133,8 @@ impl Writer<'_> {
 /// What every program starts with: constants and functions that the random ones use.
 const HEAD: &str = r#"
 use warpweft::prelude::*;
-use crate::translation_support::{Cases, Flat, Hue, Point, random::Random};
+use crate::translation_support::{Cases, Flat, Hue, Point, given, random::Random};
+use warpweft::element::{DeviceType, Unit};
 
 const WHOLE: i64 = -9_007_199_254_740_993;
 const BYTE: u8 = 200;
@@ -194,6 +196,10 @@ pub fn program(seed: u64, functions: usize, inputs: usize) -> String {
         ));
         if leaf {
             group.push(signature);
+        } else if number % 4 == 0 {
+            let (wave, call) = recurrence::one(&mut random, number, &signature, inputs);
+            text.push_str(&wave);
+            register.push_str(&call);
         }
     }
     text.push_str(&register);

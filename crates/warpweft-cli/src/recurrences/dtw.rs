@@ -1,0 +1,104 @@
+//! `warpweft dtw`: how far two series are apart when time may stretch.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde_json::json;
+use warpweft::element::ScalarKind;
+use warpweft::grid::io::npy;
+use warpweft::prelude::*;
+use warpweft::wavefront::WavefrontElement;
+use warpweft_apps::warping::{distance, plain, time_warping};
+
+use super::{Options, finish};
+use crate::run::check::{Check, difference};
+use crate::run::files::Saved;
+use crate::run::outcome::Outcome;
+
+/// Cells that the straightforward loop is given to check with: less than a second.
+const CHECKED_CELLS: u64 = 20_000_000;
+
+/// The dynamic time warping distance of two series.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "The distance is the sum of |a - b| along the best path from both beginnings to both ends, not \
+the root of a sum of squares as in some libraries. The path itself is not computed.
+
+Examples:
+  warpweft dtw a.npy b.npy
+  warpweft dtw a.npy b.npy --band 100 --json"
+)]
+pub struct Dtw {
+    /// The first series: .npy of one axis, float32 or float64.
+    a: PathBuf,
+    /// The second one, of the same scalar.
+    b: PathBuf,
+    /// Only paths whose indices differ by so much at most (Sakoe and Chiba's band).
+    #[arg(long, value_name = "N")]
+    band: Option<usize>,
+    #[command(flatten)]
+    options: Options,
+}
+
+impl Dtw {
+    /// Reads, warps, checks and prints.
+    pub fn execute(&self) -> ExitCode {
+        finish(self.outcome())
+    }
+
+    fn outcome(&self) -> Result<Outcome> {
+        let kinds = [npy::header(&self.a)?.kind, npy::header(&self.b)?.kind];
+        match kinds {
+            [ScalarKind::F32, ScalarKind::F32] => self.warp::<f32>(),
+            [ScalarKind::F64, ScalarKind::F64] => self.warp::<f64>(),
+            [a, b] => Err(Error::file(
+                &self.b,
+                format!("holds {}, and {} holds {}", b.name(), self.a.display(), a.name()),
+                "convert both with `array.astype('float32')`, or both to float64",
+            )),
+        }
+    }
+
+    fn warp<T>(&self) -> Result<Outcome>
+    where
+        T: Real,
+        time_warping<T>: WavefrontElement<Cell = T, Row = T, Column = T>,
+    {
+        let [a, b]: [Volume<T, 1>; 2] = [npy::read(&self.a)?, npy::read(&self.b)?];
+        let (a, b) = (a.as_slice(), b.as_slice());
+        let mut chosen = self.options.chosen()?;
+        let (found, report) = distance(a, b, self.band, &mut chosen)?;
+        let check = match a.len() as u64 * b.len() as u64 {
+            0..=CHECKED_CELLS => {
+                let expect = plain(a, b, self.band);
+                let error = difference(Scalar::to_f64(found), Scalar::to_f64(expect));
+                Check::made("straightforward loop", error, 0.0)
+            }
+            _ => Check::none(format!(
+                "not made: the straightforward loop is run for up to {CHECKED_CELLS} cells"
+            )),
+        };
+        let distance = Scalar::to_f64(found);
+        Ok(Outcome {
+            app: "dtw",
+            title: format!(
+                "{} ({} samples) and {} ({} samples)",
+                self.a.display(),
+                a.len(),
+                self.b.display(),
+                b.len()
+            ),
+            report,
+            answer: vec![
+                ("distance", json!(distance)),
+                ("mean_of_both_lengths", json!(distance / (a.len() + b.len()) as f64)),
+            ],
+            check,
+            lines: Vec::new(),
+            saved: Saved::default(),
+            json: self.options.json,
+            interrupted: false,
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! Commands of wavefront applications: where they run, and what they have in common.
+
+mod dtw;
+mod laplace;
+mod sat;
+
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use warpweft::element::Scalar;
+use warpweft::grid::io::{Colours, check_writable, middle_range};
+use warpweft::machine::Machine;
+use warpweft::prelude::*;
+use warpweft::report::Report;
+use warpweft::stencil::Target;
+use warpweft::wavefront::{Kept, WavefrontElement, WavefrontExecutor};
+
+pub use dtw::Dtw;
+pub use laplace::Laplace;
+pub use sat::Sat;
+
+use crate::arguments::{DeviceChoice, at_least_one};
+use crate::device::target;
+use crate::output::fail;
+use crate::plot::{self, Look};
+use crate::run::files::{self, Format, Saved};
+use crate::run::outcome::Outcome;
+
+/// Where to run and how to report.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Where to run: cpu, gpu, gpu:N, or auto for the first GPU if there is one.
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    device: DeviceChoice,
+    /// Threads on the CPU [default: one a core].
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>)]
+    threads: Option<NonZero<usize>>,
+    /// Print one JSON object instead of the report.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The files that a command with a plane for a result writes.
+#[derive(clap::Args)]
+pub struct Files {
+    /// Save the result: .npy, .vti (ParaView) or .png. May be repeated.
+    #[arg(long, value_name = "FILE")]
+    output: Vec<PathBuf>,
+    /// Draw the result with axes and a colour bar.
+    #[arg(long, value_name = "FILE.png")]
+    plot: Option<PathBuf>,
+}
+
+/// Runs wavefronts on the device that was asked for.
+pub struct Chosen(Machine);
+
+impl Options {
+    /// The machine with no other device than the one asked for.
+    ///
+    /// # Errors
+    /// A GPU that is not there, or several.
+    fn chosen(&self) -> Result<Chosen> {
+        let mut machine = Machine::detect()?;
+        match target(self.device, &machine)? {
+            Target::Cpu => machine.gpus.clear(),
+            Target::Auto => {}
+            Target::Gpu(number) => machine.gpus.retain(|gpu| gpu.ordinal == number),
+            Target::Gpus(_) => {
+                let remedy = "name one GPU, e.g. gpu:0";
+                return Err(Error::spec(format!("--device {}", self.device), remedy));
+            }
+        }
+        if let Some(threads) = self.threads {
+            let cores = machine.cpu.cores.iter().copied().cycle().take(threads.get()).collect();
+            machine.cpu.cores = cores;
+            machine.cpu.quota = None;
+        }
+        Ok(Chosen(machine))
+    }
+}
+
+impl<E: WavefrontElement> WavefrontExecutor<E> for Chosen {
+    fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
+        wavefront.run(&self.0)
+    }
+}
+
+impl Files {
+    /// The results' formats, each file found writable before any work is done.
+    ///
+    /// # Errors
+    /// An ending that names no format, or a place that can't be written.
+    fn prepare(&self) -> Result<Vec<Format>> {
+        let known = [Format::Npy, Format::Vti, Format::Png];
+        let formats = self.output.iter().map(|path| Format::of(path, &known));
+        let formats = formats.collect::<Result<_>>()?;
+        if let Some(plot) = &self.plot {
+            Format::of(plot, &[Format::Png])?;
+        }
+        self.output.iter().chain(&self.plot).try_for_each(|path| check_writable(path))?;
+        Ok(formats)
+    }
+
+    /// Writes `plane`.
+    fn save<T: Scalar>(&self, formats: &[Format], title: &str, plane: &Volume<T, 2>) -> Saved {
+        let mut saved = Saved::default();
+        let look =
+            || Ok(Look { field: 0, range: middle_range(plane, 0)?, colours: Colours::Viridis });
+        for (path, format) in self.output.iter().zip(formats) {
+            saved.add(path, files::write(path, *format, plane, look));
+        }
+        if let Some(path) = &self.plot {
+            saved.add(path, look().and_then(|look| plot::save(path, title, plane, look)));
+        }
+        saved
+    }
+}
+
+/// Prints what a command came to.
+fn finish(outcome: Result<Outcome>) -> ExitCode {
+    match outcome {
+        Ok(outcome) => outcome.report(),
+        Err(error) => fail(&error),
+    }
+}

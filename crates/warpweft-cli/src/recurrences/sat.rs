@@ -1,0 +1,116 @@
+//! `warpweft sat`: the summed area table of an image.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde_json::json;
+use warpweft::element::ScalarKind;
+use warpweft::grid::io::npy;
+use warpweft::prelude::*;
+use warpweft::wavefront::WavefrontElement;
+use warpweft_apps::area::{plain, plain_rounded, sum_of, sum_of_bytes, table};
+
+use super::{Chosen, Files, Options, finish};
+use crate::run::check::{Check, difference, worse};
+use crate::run::files::{self, Format};
+use crate::run::outcome::Outcome;
+
+/// The summed area table of an image.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "Entry [i, j] of the result sums the pixels of rows 0 to i and columns 0 to j; unlike OpenCV's \
+it has no row and column of zeros in front. Greys of eight bits (.png, or .npy of uint8) sum to \
+int32, float32 and float64 to themselves.
+
+Examples:
+  warpweft sat photo.png --output sums.npy
+  warpweft sat field.npy --plot sums.png --device cpu"
+)]
+pub struct Sat {
+    /// The image: .png (colours become grey), or .npy of uint8, float32 or float64.
+    image: PathBuf,
+    #[command(flatten)]
+    files: Files,
+    #[command(flatten)]
+    options: Options,
+}
+
+impl Sat {
+    /// Reads, sums, checks, saves and prints.
+    pub fn execute(&self) -> ExitCode {
+        finish(self.outcome())
+    }
+
+    fn outcome(&self) -> Result<Outcome> {
+        let formats = self.files.prepare()?;
+        let (_, kind) = files::shape_of(&self.image)?;
+        let mut chosen = self.options.chosen()?;
+        match kind {
+            None | Some(ScalarKind::U8) => {
+                let image: Volume<u8, 2> = files::read(&self.image, |grey| grey)?;
+                let exact = |sums: &Volume<i32, 2>| {
+                    let sums = sums.as_slice().iter().map(|&sum| f64::from(sum));
+                    let pairs = sums.zip(plain(&image, f64::from));
+                    let error = pairs.map(|(a, b)| difference(a, b)).fold(0.0, worse);
+                    Check::made("running sums along rows, then columns", error, 0.0)
+                };
+                self.sum(sum_of_bytes(), &image, &formats, &mut chosen, exact)
+            }
+            Some(ScalarKind::F32) => self.floats::<f32>(&formats, &mut chosen),
+            Some(ScalarKind::F64) => self.floats::<f64>(&formats, &mut chosen),
+            Some(other) => Err(Error::file(
+                &self.image,
+                format!("holds {}", other.name()),
+                "convert it with `array.astype('float32')`, or to uint8 or float64",
+            )),
+        }
+    }
+
+    fn floats<T: Real + warpweft::wavefront::Ranked<Score = T>>(
+        &self,
+        formats: &[Format],
+        chosen: &mut Chosen,
+    ) -> Result<Outcome> {
+        let image: Volume<T, 2> = npy::read(&self.image)?;
+        let rounded = |sums: &Volume<T, 2>| {
+            let pairs = sums.as_slice().iter().zip(plain_rounded(&image));
+            let error = pairs
+                .map(|(&a, b)| difference(Scalar::to_f64(a), Scalar::to_f64(b)))
+                .fold(0.0, worse);
+            Check::made("straightforward loop", error, 0.0)
+        };
+        self.sum(sum_of::<T>(), &image, formats, chosen, rounded)
+    }
+
+    fn sum<E>(
+        &self,
+        element: E,
+        image: &Volume<E::Input, 2>,
+        formats: &[Format],
+        chosen: &mut Chosen,
+        check: impl Fn(&Volume<E::Cell, 2>) -> Check,
+    ) -> Result<Outcome>
+    where
+        E: WavefrontElement<Row = (), Column = ()>,
+        E::Input: Scalar,
+        E::Cell: Scalar,
+    {
+        let [rows, columns] = image.extents();
+        let (sums, report) = table(element, image, chosen)?;
+        let total = sums.as_slice().last().map_or(0.0, |&sum| Scalar::to_f64(sum));
+        let title = format!("{rows}x{columns} pixels of {}", self.image.display());
+        let saved = self.files.save(formats, &format!("sat {title}"), &sums);
+        Ok(Outcome {
+            app: "sat",
+            title,
+            report,
+            answer: vec![("rows", json!(rows)), ("columns", json!(columns)), ("sum", json!(total))],
+            check: check(&sums),
+            lines: Vec::new(),
+            saved,
+            json: self.options.json,
+            interrupted: false,
+        })
+    }
+}

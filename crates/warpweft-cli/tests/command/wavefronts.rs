@@ -1,0 +1,66 @@
+//! `warpweft sat`, `dtw` and `run laplace`: files in, checked answers out, and bad input named.
+
+use warpweft::grid::Volume;
+use warpweft::grid::io::npy;
+
+use super::warpweft_in;
+
+fn json(said: &str) -> serde_json::Value {
+    serde_json::from_str(said).unwrap()
+}
+
+#[test]
+fn an_image_is_summed_and_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = Volume::from_fn([3, 5], |[i, j]| (10 * i + j) as u8);
+    npy::write(&folder.path().join("image.npy"), &image, 0).unwrap();
+    let line = "sat image.npy --output sums.npy --plot sums.png --device cpu --json";
+    let object = json(&warpweft_in(folder.path(), line).fine());
+    assert_eq!(object["result"]["sum"], 180.0);
+    assert_eq!((&object["app"], &object["pattern"]), (&"sat".into(), &"wavefront".into()));
+    assert_eq!(object["check"]["passed"], true);
+    assert_eq!(object["outputs"], serde_json::json!(["sums.npy", "sums.png"]));
+    let sums: Volume<i32, 2> = npy::read(&folder.path().join("sums.npy")).unwrap();
+    assert_eq!(sums.as_slice()[..6], [0, 1, 3, 6, 10, 10]);
+    assert_eq!(sums.get([2, 4]), Some(180));
+
+    let field = Volume::from_fn([4, 1], |[i, _]| 0.5 + i as f32);
+    npy::write(&folder.path().join("field.npy"), &field, 0).unwrap();
+    let object = json(&warpweft_in(folder.path(), "sat field.npy --device cpu --json").fine());
+    assert_eq!((&object["result"]["sum"], &object["check"]["passed"]), (&8.0.into(), &true.into()));
+    let ran = warpweft_in(folder.path(), "sat sums.npy --device cpu");
+    assert!(ran.status != Some(0) && ran.err.contains("holds i32"), "{}", ran.err);
+}
+
+#[test]
+fn series_are_warped() {
+    let folder = tempfile::tempdir().unwrap();
+    let save = |name: &str, samples: &[f64]| {
+        let volume = Volume::from_fn([samples.len()], |[i]| samples[i]);
+        npy::write(&folder.path().join(name), &volume, 0).unwrap();
+    };
+    save("a.npy", &[0.0, 1.0, 5.0, 5.0, 1.0]);
+    save("b.npy", &[0.0, 1.0, 1.0, 5.0, 1.0, 3.0]);
+    // All but the last pair with an equal sample; 1 and 3 differ by 2.
+    let object = json(&warpweft_in(folder.path(), "dtw a.npy b.npy --device cpu --json").fine());
+    assert_eq!(object["result"]["distance"], 2.0);
+    assert_eq!(object["check"]["passed"], true);
+    let ran = warpweft_in(folder.path(), "dtw a.npy b.npy --band 0 --device cpu");
+    assert!(ran.status != Some(0) && ran.err.contains("a band of 0"), "{}", ran.err);
+    save("c.npy", &[0.0, f64::NAN]);
+    let ran = warpweft_in(folder.path(), "dtw a.npy c.npy --device cpu");
+    assert!(ran.status != Some(0) && ran.err.contains("sample 1 of series B"), "{}", ran.err);
+}
+
+#[test]
+fn a_plate_is_relaxed_and_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    for options in ["", "--omega 1.5 --dtype f64"] {
+        let line = format!("run laplace --size 20x33 --sweeps 7 {options} --device cpu --json");
+        let object = json(&warpweft_in(folder.path(), &line).fine());
+        assert_eq!(object["check"]["passed"], true);
+        assert_eq!(object["check"]["error"], 0.0);
+    }
+    let ran = warpweft_in(folder.path(), "run laplace --omega 2 --device cpu");
+    assert!(ran.status != Some(0) && ran.err.contains("relaxation factor 2"), "{}", ran.err);
+}
