@@ -9,11 +9,11 @@ use warpweft::wavefront::{Keep, Method, TilePolicy, Wavefront, WavefrontElement}
 
 fn policies(flexible: bool) -> Vec<TilePolicy> {
     let mut all = Vec::new();
-    for height in [64, 128, 256, 512] {
+    for height in [128, 256] {
         for method in [Method::BarriersHyper, Method::FlagsHyper] {
             all.push(TilePolicy { method, height, width: height, blocks: 32 });
         }
-        for width in [8, 16, 32, 64, 128] {
+        for width in [32, 64, 128] {
             let method = Method::FlagsFlexible;
             if flexible {
                 all.push(TilePolicy { method, height, width, blocks: 32 });
