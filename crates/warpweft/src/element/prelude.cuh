@@ -114,9 +114,20 @@ WW_ARITHMETIC(add, +)
 WW_ARITHMETIC(sub, -)
 WW_ARITHMETIC(mul, *)
 #undef WW_ARITHMETIC
+// -a where `where` holds, else a. Spelled so that no compiler makes a machine's absolute value of it:
+// ptxas takes the result of that to be at least 0, which that of the lowest integer is not.
+template<class T> WW_FN T negated_if(T a, bool where) {
+  using W = typename num<T>::wide;
+  W mask = where ? (W)-1 : (W)0;
+#if WW_DEVICE
+  if constexpr (sizeof(W) == 4) asm("" : "+r"(mask));
+  else asm("" : "+l"(mask));
+#endif
+  return (T)(((W)a ^ mask) - mask);
+}
 template<class T> WW_FN T neg(T a) {
   if constexpr (num<T>::real) return -a;
-  else return (T)((typename num<T>::wide)0 - (typename num<T>::wide)a);
+  else return negated_if(a, true);
 }
 template<class T> WW_FN T bit_not(T a) {
   if constexpr (same_type<T, bool>::value) return !a;
@@ -247,8 +258,16 @@ WW_REAL_AS(exp_m1, expm1) WW_REAL_AS(ln, log) WW_REAL_AS(ln_1p, log1p)
 #define WW_REAL2(name, of)                                                                       \
   WW_FN f32 name(f32 x, f32 y) { return WW_MATH(of##f)(x, y); }                                  \
   WW_FN f64 name(f64 x, f64 y) { return WW_MATH(of)(x, y); }
-WW_REAL2(copysign, copysign) WW_REAL2(atan2, atan2) WW_REAL2(powf, pow) WW_REAL2(hypot, hypot)
+WW_REAL2(atan2, atan2) WW_REAL2(powf, pow) WW_REAL2(hypot, hypot)
 #undef WW_REAL2
+// By bits: of the library's function ptxas takes -|x| < 1 to hold for NaN as well.
+WW_FN f32 copysign(f32 x, f32 y) {
+  return from_bits((to_bits(x) & 0x7fffffffu) | (to_bits(y) & 0x80000000u));
+}
+WW_FN f64 copysign(f64 x, f64 y) {
+  constexpr u64 sign = (u64)1 << 63;
+  return from_bits((to_bits(x) & ~sign) | (to_bits(y) & sign));
+}
 WW_FN f32 mul_add(f32 x, f32 a, f32 b) { return WW_MATH(fmaf)(x, a, b); }
 WW_FN f64 mul_add(f64 x, f64 a, f64 b) { return WW_MATH(fma)(x, a, b); }
 template<class T> WW_FN bool is_nan(T x) { return x != x; }
@@ -280,7 +299,7 @@ template<class T> WW_FN T powi(T x, i32 n) {
 // Numbers of both kinds.
 template<class T> WW_FN T abs(T x) {
   if constexpr (num<T>::real) return from_bits((typename num<T>::same)(to_bits(x) & ((typename num<T>::same)-1 >> 1)));
-  else return x < 0 ? neg(x) : x;
+  else return negated_if(x, x < 0);
 }
 template<class T> WW_FN T signum(T x) {
   if constexpr (num<T>::real) return x != x ? x : copysign((T)1, x);
@@ -378,7 +397,7 @@ template<class T> WW_FN T saturating_mul(T a, T b) {
 template<class T> WW_FN auto unsigned_abs(T a) { return (typename num<T>::same)abs(a); }
 template<class T> WW_FN auto abs_diff(T a, T b) {
   using U = typename num<T>::same;
-  return a < b ? (U)((U)b - (U)a) : (U)((U)a - (U)b);
+  return negated_if(sub((U)a, (U)b), a < b);
 }
 #if WW_DEVICE
 WW_FN u32 ones(u64 x) { return (u32)__popcll((long long)x); }
