@@ -163,3 +163,32 @@ fn a_circle_of_calls_is_an_error_of_the_device_compiler() {
     <ping as DeviceFn>::cuda(&mut unit);
     assert!(unit.source().contains("#error ping_ww calls itself through another function"));
 }
+
+/// Kernels that compute cells to be dropped are for elements that can't fault.
+#[test]
+fn an_index_known_to_be_inside_raises_no_fault() {
+    #[device]
+    fn inside(x: f32) -> f32 {
+        let k = 2;
+        let own = [x; 2];
+        WEIGHTS[0] * x + WEIGHTS[k as usize] * own[1]
+    }
+    #[device]
+    fn unknown(x: f32, k: usize) -> f32 {
+        WEIGHTS[k] * x
+    }
+    #[device]
+    #[allow(unconditional_panic)]
+    fn outside(x: f32) -> f32 {
+        let own = [x; 2];
+        own[2]
+    }
+    let site = |cuda: fn(&mut Unit) -> String| {
+        let mut unit = Unit::new();
+        cuda(&mut unit);
+        unit.site_of(1).map(|site| site.what)
+    };
+    assert_eq!(site(inside::cuda), None);
+    assert_eq!(site(unknown::cuda), Some("index out of bounds"));
+    assert_eq!(site(outside::cuda), Some("index out of bounds"));
+}

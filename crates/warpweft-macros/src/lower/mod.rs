@@ -71,6 +71,18 @@ fn ours(span: Span) -> Span {
     span.resolved_at(Span::call_site())
 }
 
+/// Registers the fault `what` that `tokens` may raise; its number as C++ has it.
+fn site_text(tokens: &impl Spanned, what: &str) -> TokenStream {
+    let line = quote_spanned!(tokens.span()=> ::core::line!());
+    quote! {
+        __unit.site(::warpweft::element::Site {
+            file: ::core::file!(),
+            line: #line,
+            what: #what,
+        }).to_string() + "u"
+    }
+}
+
 /// The state of one function's lowering.
 pub struct Lower<'a> {
     pub scopes: Scopes,
@@ -146,15 +158,32 @@ impl<'a> Lower<'a> {
 
     /// A hole with the number of a fault that `tokens` may raise.
     fn site(&mut self, tokens: &impl Spanned, what: &str) -> Hole {
-        let span = tokens.span();
-        let line = quote_spanned!(span=> ::core::line!());
-        self.hole(quote! {
-            __unit.site(::warpweft::element::Site {
-                file: ::core::file!(),
-                line: #line,
-                what: #what,
-            }).to_string() + "u"
-        })
+        self.hole(site_text(tokens, what))
+    }
+
+    /// The same of an index into `array`, its shadow, and the shadow of the index: no fault where it
+    /// is known to be inside.
+    fn index_site(
+        &mut self,
+        index: &syn::Expr,
+        array: &TokenStream,
+        at: TokenStream,
+    ) -> (Hole, TokenStream) {
+        let site = site_text(index, "index out of bounds");
+        let known = self.known(index).and_then(|value| usize::try_from(value).ok());
+        let Some(known) = known else { return (self.hole(site), at) };
+        let span = ours(index.span());
+        let slot = self.slot(span);
+        let hole = self.hole(quote_spanned! {span=>
+            if #known < ::warpweft::element::length(&#slot) { "0u".to_string() } else { #site }
+        });
+        // A method, because it sees through references as an index does.
+        let at = quote_spanned! {span=> {
+            use ::warpweft::element::Length as _;
+            (#array).length_into(&#slot);
+            #at
+        }};
+        (hole, at)
     }
 
     /// A unique name for the variable `ident`, and the scope's note of it.

@@ -24,7 +24,7 @@ impl Lower<'_> {
                 let array = self.referent(&index.expr)?;
                 let at = self.expr(&index.index)?;
                 let (a, i) = (array.rust, at.rust);
-                let site = self.site(&index.index, "index out of bounds");
+                let (site, i) = self.index_site(&index.index, &a, i);
                 let ir = Expr::Index { array: Box::new(array.ir), index: Box::new(at.ir), site };
                 Ok(Lowered::new(quote_spanned!(span=> #a[#i]), ir))
             }

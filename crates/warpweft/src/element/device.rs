@@ -78,7 +78,20 @@ pub fn value_of<T: DeviceType>(_: &Slot<T>, unit: &mut Unit, value: T) -> String
     value.cuda_value(unit)
 }
 
+/// How the translator learns the type of an array that is indexed, through any reference to it.
+pub trait Length: Sized {
+    /// Unifies the slot's type with that of the array.
+    fn length_into(&self, _: &Slot<Self>) {}
+}
+
+impl<T, const N: usize> Length for [T; N] {}
+
 /// The length of a slot's array type.
+pub fn length<T, const N: usize>(_: &Slot<[T; N]>) -> usize {
+    N
+}
+
+/// The C++ spelling of the length of a slot's array type.
 pub fn length_of<T, const N: usize>(_: &Slot<[T; N]>, unit: &mut Unit) -> String {
     N.cuda_value(unit)
 }

@@ -14,7 +14,7 @@ mod unit;
 
 pub use device::{DeviceFn, DeviceType, Slot};
 #[doc(hidden)]
-pub use device::{function_of, length_of, type_of, value_of};
+pub use device::{Length, function_of, length, length_of, type_of, value_of};
 pub use fields::{FieldInfo, Fields, MAX_FIELDS};
 pub use near::{Bounds, CellPtr, Checked, Near, ScalarNear, Unchecked};
 pub use scalar::{Real, Scalar, ScalarKind};

@@ -71,15 +71,15 @@ struct scattered_ww {
     {
       {
         const auto i_14 = ww::usize(0);
-        sum_4 = ww::bit_xor(sum_4, ww::add(ww::cast<ww::i32>(ww::at(table_, i_14, 1u)), now.template at<0, 3, -3>()));
+        sum_4 = ww::bit_xor(sum_4, ww::add(ww::cast<ww::i32>(ww::at(table_, i_14, 0u)), now.template at<0, 3, -3>()));
       }
       {
         const auto i_15 = ww::usize(1);
-        sum_4 = ww::bit_xor(sum_4, ww::add(ww::cast<ww::i32>(ww::at(table_, i_15, 1u)), now.template at<0, 3, -3>()));
+        sum_4 = ww::bit_xor(sum_4, ww::add(ww::cast<ww::i32>(ww::at(table_, i_15, 0u)), now.template at<0, 3, -3>()));
       }
       {
         const auto i_16 = ww::usize(2);
-        sum_4 = ww::bit_xor(sum_4, ww::add(ww::cast<ww::i32>(ww::at(table_, i_16, 1u)), now.template at<0, 3, -3>()));
+        sum_4 = ww::bit_xor(sum_4, ww::add(ww::cast<ww::i32>(ww::at(table_, i_16, 0u)), now.template at<0, 3, -3>()));
       }
     }
     const auto u_17 = now.template at<0, 0, 0>();
@@ -89,7 +89,7 @@ struct scattered_ww {
       return;
     }
     else if ((u_17 > ww::i32(3))) {
-      next.template ref<0>() = ww::div(sum_4, u_17, 2u, 3u);
+      next.template ref<0>() = ww::div(sum_4, u_17, 1u, 2u);
       return;
     }
     else {

@@ -7,19 +7,19 @@ struct wide_ww {
     {
       {
         const auto k_2 = ww::isize(1);
-        sum_1 = ww::add(sum_1, ww::mul(ww::cast<ww::f32>(ww::at(table_ww, ww::cast<ww::usize>(k_2), 1u)), ww::add(ww::add(ww::add(now.template at<0, -1, 0>(), now.template at<0, 1, 0>()), now.template at<0, 0, -1>()), now.template at<0, 0, 1>())));
+        sum_1 = ww::add(sum_1, ww::mul(ww::cast<ww::f32>(ww::at(table_ww, ww::cast<ww::usize>(k_2), 0u)), ww::add(ww::add(ww::add(now.template at<0, -1, 0>(), now.template at<0, 1, 0>()), now.template at<0, 0, -1>()), now.template at<0, 0, 1>())));
       }
       {
         const auto k_3 = ww::isize(2);
-        sum_1 = ww::add(sum_1, ww::mul(ww::cast<ww::f32>(ww::at(table_ww, ww::cast<ww::usize>(k_3), 1u)), ww::add(ww::add(ww::add(now.template at<0, -2, 0>(), now.template at<0, 2, 0>()), now.template at<0, 0, -2>()), now.template at<0, 0, 2>())));
+        sum_1 = ww::add(sum_1, ww::mul(ww::cast<ww::f32>(ww::at(table_ww, ww::cast<ww::usize>(k_3), 0u)), ww::add(ww::add(ww::add(now.template at<0, -2, 0>(), now.template at<0, 2, 0>()), now.template at<0, 0, -2>()), now.template at<0, 0, 2>())));
       }
       {
         const auto k_4 = ww::isize(3);
-        sum_1 = ww::add(sum_1, ww::mul(ww::cast<ww::f32>(ww::at(table_ww, ww::cast<ww::usize>(k_4), 1u)), ww::add(ww::add(ww::add(now.template at<0, -3, 0>(), now.template at<0, 3, 0>()), now.template at<0, 0, -3>()), now.template at<0, 0, 3>())));
+        sum_1 = ww::add(sum_1, ww::mul(ww::cast<ww::f32>(ww::at(table_ww, ww::cast<ww::usize>(k_4), 0u)), ww::add(ww::add(ww::add(now.template at<0, -3, 0>(), now.template at<0, 3, 0>()), now.template at<0, 0, -3>()), now.template at<0, 0, 3>())));
       }
       {
         const auto k_5 = ww::isize(4);
-        sum_1 = ww::add(sum_1, ww::mul(ww::cast<ww::f32>(ww::at(table_ww, ww::cast<ww::usize>(k_5), 1u)), ww::add(ww::add(ww::add(now.template at<0, -4, 0>(), now.template at<0, 4, 0>()), now.template at<0, 0, -4>()), now.template at<0, 0, 4>())));
+        sum_1 = ww::add(sum_1, ww::mul(ww::cast<ww::f32>(ww::at(table_ww, ww::cast<ww::usize>(k_5), 0u)), ww::add(ww::add(ww::add(now.template at<0, -4, 0>(), now.template at<0, 4, 0>()), now.template at<0, 0, -4>()), now.template at<0, 0, 4>())));
       }
     }
     next.template ref<0>() = ww::add(now.template at<0, 0, 0>(), ww::mul(rate_, sum_1));
