@@ -24,6 +24,10 @@ pub fn run(root: &Path) -> Result<bool, String> {
             "warnings",
         ]),
     )?);
+    total += Tally::one(check(
+        "without MPI",
+        cargo(root).args(["check", "-p", "warpweft-cli", "--no-default-features", "--quiet"]),
+    )?);
     println!("== NVRTC");
     nvrtc::provide(root);
     total += tests(

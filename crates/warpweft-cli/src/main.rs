@@ -15,6 +15,7 @@ mod shell;
 mod tune;
 mod verify;
 mod waves;
+mod world;
 
 use std::process::ExitCode;
 
@@ -79,10 +80,16 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         // Help and version are "errors" with status 0.
         Err(error) => {
-            let _ = error.print();
+            if world::speaks() {
+                let _ = error.print();
+            }
             return ExitCode::from(error.exit_code() as u8);
         }
     };
+    if !world::speaks() && !matches!(cli.command, Command::Run(_)) {
+        // The other commands are one process's work.
+        return ExitCode::SUCCESS;
+    }
     match cli.command {
         Command::Run(run) => run.execute(),
         Command::Align(align) => align.execute(),

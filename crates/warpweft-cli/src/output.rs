@@ -7,10 +7,13 @@ use std::sync::{Mutex, PoisonError};
 
 use warpweft::Error;
 
-use crate::interrupt;
+use crate::{interrupt, world};
 
 /// Writes `text` and a newline to standard output. A reader that went away (`| head`) is no error.
 pub fn say(text: &str) -> ExitCode {
+    if !world::speaks() {
+        return ExitCode::SUCCESS;
+    }
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -29,6 +32,9 @@ pub fn complain(what: &str) {
 
 /// Tells what the user may want to know, on standard error, once.
 pub fn note(what: &str) {
+    if !world::speaks() {
+        return;
+    }
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if !SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(what.into()) {
         return;
@@ -39,12 +45,27 @@ pub fn note(what: &str) {
 
 /// Says what went wrong; 2 for what the user asked for, 130 for Ctrl-C, 1 for the rest.
 pub fn fail(error: &Error) -> ExitCode {
-    complain(&error.to_string());
-    ExitCode::from(match error {
+    let text = error.to_string();
+    match world::place().filter(|place| place.rank > 0) {
+        None => complain(&text),
+        Some(place) => match error {
+            // Rank 0 says so too.
+            Error::Spec { .. } => {}
+            Error::Rank { what, .. } if what.starts_with("stopped because") => {}
+            Error::Rank { .. } => complain(&text),
+            _ => complain(&format!("rank {}: {text}", place.rank)),
+        },
+    }
+    ExitCode::from(status(error))
+}
+
+/// The status with which an error ends the program.
+pub fn status(error: &Error) -> u8 {
+    match error {
         Error::Spec { .. } => 2,
         Error::Interrupted { .. } => interrupt::STATUS,
         _ => 1,
-    })
+    }
 }
 
 /// A number of things: `1 step`, `2 steps`.

@@ -218,6 +218,11 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
                 let _shadow = |#near: #near_type, #next_parameter #(#muts #idents: #tys),*| #output { #shadow };
                 __unit.define(&::warpweft::element::key::<Self>(), #clean_name, |__unit, __name| #text)
             }
+            fn parameters_text(&self, __unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
+                let __texts: ::std::vec::Vec<::std::string::String> =
+                    vec![#(::warpweft::element::DeviceType::cuda_value(&self.#idents, __unit)),*];
+                __texts.join(", ")
+            }
         }
     })
 }

@@ -30,7 +30,7 @@ pub struct RanksPolicy {
 }
 
 /// What reports say beside [`RanksPolicy`].
-const MEASURED: [&str; 5] = ["searched", "swaps", "messages", "halo_bytes", "waiting"];
+const MEASURED: [&str; 6] = ["searched", "swaps", "messages", "halo_bytes", "halos_by", "waiting"];
 
 impl FromStr for PolicyChoice {
     type Err = String;

@@ -21,7 +21,7 @@ pub struct Edge {
 
 impl Edge {
     /// Runs it.
-    pub fn run(&self) -> Result<Outcome> {
+    pub fn run(&self) -> Result<Option<Outcome>> {
         let case = Case {
             app: "edge",
             title: "Jacobi from white".into(),

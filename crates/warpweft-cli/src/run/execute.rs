@@ -8,7 +8,7 @@ use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::report::Report;
 use warpweft::stencil::distribute::Ranks;
-use warpweft::stencil::{Policy, Run, Target};
+use warpweft::stencil::{Checkpoint, Policy, Run, Target};
 use warpweft::trace::Trace;
 use warpweft::tune::Wisdom;
 
@@ -17,6 +17,7 @@ use crate::arguments::{PolicyChoice, RanksPolicy};
 use crate::device::{limits, target};
 use crate::interrupt;
 use crate::output::note;
+use crate::world;
 
 /// A machine that is known and measured, and the user's wishes about it.
 pub struct Host {
@@ -26,6 +27,7 @@ pub struct Host {
     threads: Option<usize>,
     policy: Option<Policy>,
     ranks: Option<Spread>,
+    checkpoint: Option<Checkpoint>,
 }
 
 /// How a volume is spread over ranks.
@@ -38,7 +40,18 @@ struct Spread {
 impl Spread {
     /// As the options and the policy say, which must agree; `None` for one rank.
     fn of(options: &Options) -> Result<Option<Self>> {
-        let (count, depth) = (options.ranks.map(NonZero::get), options.depth.map(NonZero::get));
+        let (asked, depth) = (options.ranks.map(NonZero::get), options.depth.map(NonZero::get));
+        let grid = options.rank_grid.as_ref().map(|size| size.0.clone());
+        let there = world::net().map(|net| net.ranks());
+        if let (Some(asked), Some(there)) = (asked, there)
+            && asked != there
+        {
+            return Err(Error::spec(
+                format!("--ranks {asked} in one of {there} processes"),
+                "leave --ranks out: mpirun's processes are the ranks",
+            ));
+        }
+        let count = there.or(asked);
         let policy = match &options.policy {
             Some(PolicyChoice::Ranks(policy)) => policy,
             _ => match (count, depth) {
@@ -49,7 +62,7 @@ impl Spread {
                     ));
                 }
                 (None | Some(1), None) => return Ok(None),
-                (Some(count), depth) => return Ok(Some(Self { count, grid: None, depth })),
+                (Some(count), depth) => return Ok(Some(Self { count, grid, depth })),
             },
         };
         let RanksPolicy { ranks, grid, depth: kept, .. } = policy;
@@ -100,17 +113,35 @@ impl Host {
         let (ranks, policy) = (Spread::of(options)?, of_device(options)?);
         let machine = Machine::detect()?;
         let target = target(options.grid.device, &machine)?;
-        limits(&machine)?;
+        if world::speaks() {
+            limits(&machine)?;
+        }
         if let Some(what) = Wisdom::user().note() {
             note(what);
         }
-        Ok(Self { machine, target, threads: options.grid.threads.map(Into::into), policy, ranks })
+        Ok(Self {
+            machine,
+            target,
+            threads: options.grid.threads.map(Into::into),
+            policy,
+            ranks,
+            checkpoint: options.checkpoint.as_ref().map(|directory| Checkpoint {
+                directory: directory.clone(),
+                every: options.checkpoint_every.get(),
+                resume: options.resume,
+            }),
+        })
     }
 
     /// How many times the volume must fit into host memory.
     pub fn copies(&self) -> u64 {
-        // The cores work on two padded copies.
-        if self.target == Target::Cpu || self.ranks.is_some() { 3 } else { 1 }
+        match world::net() {
+            // Each process has the start, and its part three times.
+            Some(net) => 1 + 3u64.div_ceil(net.ranks() as u64),
+            // The cores work on two padded copies.
+            None if self.target == Target::Cpu || self.ranks.is_some() => 3,
+            None => 1,
+        }
     }
 
     /// Advances `volume` by `steps` steps.
@@ -134,17 +165,21 @@ impl Host {
             run.progress = Some(watch.progress);
             run.trace = watch.trace;
             run.interrupt = Some(interrupt::flag());
+            run.checkpoint = self.checkpoint.as_ref();
         }
         if let Some(Spread { count, grid, depth }) = &self.ranks {
             let grid = grid.as_ref().map(|grid| {
                 grid.as_slice().try_into().map_err(|_| {
                     Error::spec(
-                        format!("--policy has a grid of {} axes for {D}", grid.len()),
-                        "give the policy of a run of as many dimensions",
+                        format!("a grid of ranks of {} axes for {D}", grid.len()),
+                        "give --rank-grid or the policy of a run of as many dimensions",
                     )
                 })
             });
             let ranks = Ranks { count: *count, grid: grid.transpose()?, depth: *depth };
+            if let Some(net) = world::net() {
+                return stencil.run_on_rank(volume, Steps(steps), &self.machine, &ranks, &run, net);
+            }
             return stencil.run_over_ranks(volume, Steps(steps), &self.machine, &ranks, &run);
         }
         stencil.run_with(volume, Steps(steps), &self.machine, &run)

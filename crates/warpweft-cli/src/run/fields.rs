@@ -64,7 +64,7 @@ impl<S: Fields, const D: usize> Case<'_, S, D> {
     ///
     /// # Errors
     /// As [`job::run`].
-    pub fn run(&self) -> Result<Outcome> {
+    pub fn run(&self) -> Result<Option<Outcome>> {
         job::run(self, self.options, self.options.steps.unwrap_or(self.steps))
     }
 

@@ -32,7 +32,7 @@ pub struct Heat {
 
 impl Heat {
     /// Runs it in the dimensions and the scalar that the arguments and the input agree on.
-    pub fn run(&self) -> Result<Outcome> {
+    pub fn run(&self) -> Result<Option<Outcome>> {
         let (mut shape, mut kind) = (None, None);
         if let Some(path) = &self.options.input {
             let (extents, scalar) = files::shape_of(path)?;
@@ -64,8 +64,8 @@ struct Start<'a> {
 }
 
 impl InTypes for Start<'_> {
-    type Outcome = Outcome;
-    fn run<T: Conducts<D>, const D: usize>(&self, default: [usize; D]) -> Result<Outcome> {
+    type Outcome = Option<Outcome>;
+    fn run<T: Conducts<D>, const D: usize>(&self, default: [usize; D]) -> Result<Option<Outcome>> {
         let options = &self.heat.options;
         let case = Case::<D> {
             heat: self.heat,

@@ -24,7 +24,7 @@ pub struct Himeno {
 
 impl Himeno {
     /// Runs it.
-    pub fn run(&self) -> Result<Outcome> {
+    pub fn run(&self) -> Result<Option<Outcome>> {
         let class = SIZES.iter().find(|(name, _)| name.eq_ignore_ascii_case(&self.class));
         let &(_, default) = class.ok_or_else(|| {
             Error::spec(format!("no class {}", self.class), "choose XS, S, M, L or XL")

@@ -23,7 +23,7 @@ pub struct Hyperthermia {
 
 impl Hyperthermia {
     /// Runs it.
-    pub fn run(&self) -> Result<Outcome> {
+    pub fn run(&self) -> Result<Option<Outcome>> {
         let case = Case {
             app: "hyperthermia",
             title: "an antenna's focus in muscle under fat".into(),

@@ -5,6 +5,7 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Instant;
 
+use warpweft::cluster::broadcast;
 use warpweft::element::{Fields, ScalarKind};
 use warpweft::grid::check_extents;
 use warpweft::prelude::*;
@@ -21,6 +22,7 @@ use crate::arguments::apply;
 use crate::device::need_memory;
 use crate::output::{counted, note};
 use crate::plot::{self, Look};
+use crate::world;
 
 /// An application on a grid.
 pub trait Job<S: Fields, const D: usize> {
@@ -53,12 +55,13 @@ pub trait Job<S: Fields, const D: usize> {
     fn look(&self, volume: &Volume<S, D>) -> Result<Look>;
 }
 
-/// Runs `job` for `steps` steps.
+/// Runs `job` for `steps` steps. Of several processes the first has an outcome; the others only take
+/// part.
 pub fn run<S: Fields, const D: usize>(
     job: &impl Job<S, D>,
     options: &Options,
     steps: u64,
-) -> Result<Outcome> {
+) -> Result<Option<Outcome>> {
     let app = job.app();
     let extents = job.extents();
     let cells = check_extents(extents)?;
@@ -89,15 +92,19 @@ pub fn run<S: Fields, const D: usize>(
     let report = report?;
     report.notes.iter().for_each(|what| note(what));
 
+    let again = |steps| {
+        let mut volume = job.initial()?;
+        host.execute(&endless, &mut volume, steps, None)?;
+        Ok(volume)
+    };
+    if !world::speaks() {
+        return follow(again).map(|()| None);
+    }
     let begin = Instant::now();
     let check = if report.interrupted {
         Ok(Check::none("not compared: interrupted"))
     } else {
-        let again = |steps| {
-            let mut volume = job.initial()?;
-            host.execute(&endless, &mut volume, steps, None)?;
-            Ok(volume)
-        };
+        let again = |steps| lead(Some(steps)).and_then(|()| again(steps));
         job.check(&volume, report.done, &faces, &again)
     };
     // The answer is there, whatever hinders the comparison.
@@ -107,6 +114,7 @@ pub fn run<S: Fields, const D: usize>(
         saved.failures.push(error);
         Check::none(reason)
     });
+    lead(None)?;
     traced(&trace, "check", begin);
 
     let begin = Instant::now();
@@ -133,7 +141,10 @@ pub fn run<S: Fields, const D: usize>(
         answer.push(("converged", report.residual.is_some_and(|r| r <= until.1).into()));
     }
     answer.extend(job.answer(&volume, &report));
-    Ok(Outcome {
+    if let Some(network) = world::network() {
+        answer.push(("network", network.into()));
+    }
+    Ok(Some(Outcome {
         app,
         title: format!(
             "{} cells of {}, {}, {}, {}",
@@ -150,7 +161,23 @@ pub fn run<S: Fields, const D: usize>(
         lines: not_finite(given, &volume),
         saved,
         json: options.json,
-    })
+    }))
+}
+
+/// Tells the other processes to take part in a run of so many steps more, or that there is none.
+fn lead(steps: Option<u64>) -> Result<()> {
+    let Some(net) = world::net() else { return Ok(()) };
+    let order = steps.map_or(Vec::new(), |steps| steps.to_le_bytes().to_vec());
+    broadcast(net, order).map(|_| ())
+}
+
+/// Takes part in the runs that process 0 makes to check its answer.
+fn follow<T>(again: impl Fn(u64) -> Result<T>) -> Result<()> {
+    while let Some(net) = world::net() {
+        let Ok(steps) = <[u8; 8]>::try_from(broadcast(net, Vec::new())?.as_slice()) else { break };
+        again(u64::from_le_bytes(steps))?;
+    }
+    Ok(())
 }
 
 /// Cells that hold no number.

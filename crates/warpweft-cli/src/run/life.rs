@@ -39,7 +39,7 @@ pub struct Deep {
 
 impl Flat {
     /// Runs it.
-    pub fn run(&self) -> Result<Outcome> {
+    pub fn run(&self) -> Result<Option<Outcome>> {
         let extents = files::extents(&self.options, [1024; 2])?;
         let case = Case {
             app: "life",
@@ -56,7 +56,7 @@ impl Flat {
 
 impl Deep {
     /// Runs it.
-    pub fn run(&self) -> Result<Outcome> {
+    pub fn run(&self) -> Result<Option<Outcome>> {
         let extents = files::extents(&self.options, [128; 3])?;
         let case = Case {
             app: "life3d",

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-use crate::output;
+use crate::world;
 
 /// Which application.
 #[derive(clap::Args)]
@@ -58,7 +58,7 @@ impl Run {
     /// Runs it and reports.
     pub fn execute(&self) -> ExitCode {
         crate::interrupt::listen();
-        let outcome = match &self.app {
+        let outcome = world::join().and_then(|()| match &self.app {
             App::Heat(heat) => heat.run(),
             App::Life(life) => life.run(),
             App::Life3d(life) => life.run(),
@@ -69,10 +69,12 @@ impl Run {
             App::Tricubic(tricubic) => tricubic.run(),
             App::Seismic(seismic) => seismic.run(),
             App::Laplace(laplace) => laplace.run(),
-        };
+        });
         match outcome {
-            Ok(outcome) => outcome.report(),
-            Err(error) => output::fail(&error),
+            Ok(outcome) => {
+                world::leave(outcome.map_or(ExitCode::SUCCESS, |outcome| outcome.report()))
+            }
+            Err(error) => world::fail(&error),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use warpweft::{Error, Result};
 
-use crate::arguments::{Grid, PolicyChoice, UntilChoice, at_least_one, whole};
+use crate::arguments::{Grid, PolicyChoice, Size, UntilChoice, at_least_one, whole};
 
 /// Grid, steps, files and report.
 #[derive(clap::Args)]
@@ -15,12 +15,26 @@ pub struct Options {
     /// Steps to do.
     #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub steps: Option<u64>,
-    /// Ranks of this process, each with a part of the volume and cores of its own [default: 1].
+    /// Ranks of this process, each with a part of the volume and cores of its own [default: 1, or
+    /// the processes that mpirun started].
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>)]
     pub ranks: Option<NonZero<usize>>,
+    /// Parts along each axis, slowest first, one a rank [default: what cuts fewest dependences].
+    #[arg(long, value_name = "NxNxN")]
+    pub rank_grid: Option<Size>,
     /// Steps between two swaps of ghost zones of several ranks [default: searched while running].
     #[arg(long, value_name = "R", value_parser = at_least_one::<NonZero<usize>>)]
     pub depth: Option<NonZero<usize>>,
+    /// Save the state to this folder every so many steps, to go on from after a failure.
+    #[arg(long, value_name = "DIR")]
+    pub checkpoint: Option<PathBuf>,
+    /// Steps between two checkpoints.
+    #[arg(long, value_name = "N", requires = "checkpoint", default_value = "1000",
+          value_parser = at_least_one::<NonZero<u64>>)]
+    pub checkpoint_every: NonZero<u64>,
+    /// Go on from the newest checkpoint; --steps counts those done too.
+    #[arg(long, requires = "checkpoint")]
+    pub resume: bool,
     /// The tunables, as --json prints them, ranks included [default: tuned ones, else by rule].
     #[arg(long, value_name = "JSON")]
     pub policy: Option<PolicyChoice>,

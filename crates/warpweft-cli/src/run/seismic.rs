@@ -38,7 +38,7 @@ pub struct Seismic {
 
 impl Seismic {
     /// Runs it.
-    pub fn run(&self) -> Result<Outcome> {
+    pub fn run(&self) -> Result<Option<Outcome>> {
         let Self { vp, vs, rho, cell: dx, courant, .. } = *self;
         let still = Medium { vp, vs, rho, dx, dt: 0.0 };
         let medium = Medium { dt: courant * still.longest_step(), ..still };

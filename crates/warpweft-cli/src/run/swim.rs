@@ -21,7 +21,7 @@ pub struct Swim {
 
 impl Swim {
     /// Runs it.
-    pub fn run(&self) -> Result<Outcome> {
+    pub fn run(&self) -> Result<Option<Outcome>> {
         let faces = self.options.grid.boundary.faces::<2>()?;
         if faces != [[Boundary::Periodic; 2]; 2] {
             return Err(Error::spec(

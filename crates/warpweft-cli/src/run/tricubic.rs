@@ -22,7 +22,7 @@ pub struct Tricubic {
 
 impl Tricubic {
     /// Runs it.
-    pub fn run(&self) -> Result<Outcome> {
+    pub fn run(&self) -> Result<Option<Outcome>> {
         let case = Case {
             app: "tricubic",
             title: "64 points, moved up to a cell a step".into(),

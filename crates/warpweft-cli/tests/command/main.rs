@@ -4,11 +4,16 @@ mod align;
 mod apps;
 mod bad_input;
 mod caches;
+mod checkpoint;
 mod files;
 mod gpu;
 mod info;
 mod interrupt;
+#[path = "../../../warpweft/tests/launchers/mod.rs"]
+mod launchers;
 mod model;
+#[cfg(feature = "mpi")]
+mod nodes;
 mod ranks;
 mod run;
 mod speech;

@@ -60,6 +60,59 @@ pub fn agree(net: &dyn Transport, about: &str, mine: &str) -> Result<()> {
     })
 }
 
+/// Brings rank 0's bytes to every rank, if it has them: otherwise its error.
+///
+/// # Errors
+/// On rank 0 its own, on the others one that tells it; as [`Transport::receive`].
+pub(crate) fn agree_on(net: &dyn Transport, mine: Result<Vec<u8>>) -> Result<Vec<u8>> {
+    if net.rank() > 0 {
+        let told = broadcast(net, Vec::new())?;
+        return match told.split_first() {
+            Some((&FINE, bytes)) => Ok(bytes.to_vec()),
+            rest => Err(failed(net.rank(), 0, rest.map_or(&[], |(_, text)| text))),
+        };
+    }
+    broadcast(net, told(&mine))?;
+    mine
+}
+
+/// [`gather`], if no rank failed.
+///
+/// # Errors
+/// On every rank, if any did: its own on those, on the others one that tells the first; as
+/// [`Transport::receive`].
+pub(crate) fn gather_fine(net: &dyn Transport, mine: Result<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+    let all = gather(net, told(&mine))?;
+    let bad = all.iter().position(|theirs| theirs.first() != Some(&FINE));
+    let verdict = bad.map_or(Vec::new(), |rank| {
+        [&(rank as u64).to_le_bytes(), all[rank].get(1..).unwrap_or_default()].concat()
+    });
+    let verdict = broadcast(net, verdict)?;
+    mine?;
+    match verdict.split_first_chunk::<8>() {
+        Some((rank, text)) => Err(failed(net.rank(), u64::from_le_bytes(*rank) as usize, text)),
+        None => Ok(all.into_iter().map(|theirs| theirs[1..].to_vec()).collect()),
+    }
+}
+
+/// The first byte of what a rank tells that did not fail.
+const FINE: u8 = 0;
+
+fn told(mine: &Result<Vec<u8>>) -> Vec<u8> {
+    match mine {
+        Ok(bytes) => [&[FINE], bytes.as_slice()].concat(),
+        Err(error) => [&[1], error.to_string().as_bytes()].concat(),
+    }
+}
+
+fn failed(rank: usize, other: usize, text: &[u8]) -> Error {
+    Error::Rank {
+        rank,
+        what: format!("stopped because rank {other} failed: {}", String::from_utf8_lossy(text)),
+        remedy: format!("see the error of rank {other}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{in_process, in_process_all};
@@ -75,6 +128,27 @@ mod tests {
             broadcast(net, gathered.concat())
         });
         assert_eq!(all.unwrap(), vec![vec![0, 1, 2, 3, 4]; 5]);
+    }
+
+    #[test]
+    fn a_failure_anywhere_is_one_everywhere() {
+        let all = in_process_all(3, SOON, |net| {
+            let mine = match net.rank() {
+                1 => Err(Error::spec("no room", "make room")),
+                rank => Ok(vec![rank as u8]),
+            };
+            Ok(gather_fine(net, mine).unwrap_err().to_string())
+        });
+        for (rank, error) in all.into_iter().enumerate() {
+            let error = error.unwrap();
+            assert!(error.contains("no room; make room"), "{error}");
+            assert_eq!(error.contains("because rank 1 failed"), rank != 1, "{error}");
+        }
+        let fine = in_process(3, SOON, |net| {
+            gather_fine(net, Ok(vec![net.rank() as u8]))?;
+            agree_on(net, Ok(vec![7, net.rank() as u8]))
+        });
+        assert_eq!(fine.unwrap(), vec![vec![7, 0]; 3]);
     }
 
     #[test]

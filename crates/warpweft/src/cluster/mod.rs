@@ -1,18 +1,27 @@
 //! How bytes move between ranks: a transport, collective steps on top of it, and simulated networks.
 //!
 //! A *rank* is one of several workers that share no memory as far as a pattern can tell: threads
-//! of this process ([`in_process`]) or processes of a cluster. What the bytes mean is the
+//! of this process ([`in_process`]) or processes of a cluster ([`Launched`]). What the bytes mean is the
 //! pattern's business; this room knows no volumes, tiles or tasks.
 
+mod alone;
 mod collective;
 mod in_process;
 mod jitter;
+mod launched;
+#[cfg(feature = "mpi")]
+pub mod mpi;
+mod neighbourhood;
 pub mod topology;
 mod transport;
 mod tree;
 
+pub use alone::Alone;
 pub use collective::{agree, broadcast, gather};
+pub(crate) use collective::{agree_on, gather_fine};
 pub use in_process::{in_process, in_process_all};
 pub use jitter::Jitter;
-pub use transport::{Tag, Transport};
+pub use launched::{Launched, Launcher};
+pub use neighbourhood::{Seat, seats};
+pub use transport::{Shared, Tag, Transport};
 pub use tree::{Link, Transfer, Tree};

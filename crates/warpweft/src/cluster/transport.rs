@@ -1,6 +1,11 @@
 //! The seam between patterns and networks.
 
-use crate::error::Result;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+
+/// Bytes that a transport may keep until they are on their way, e.g. page-locked memory.
+pub type Shared = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// Tells messages between the same two ranks apart, e.g. the phase of a swap and its face.
 /// Collectives use the tags from [`Tag::COLLECTIVE`] up.
@@ -29,6 +34,15 @@ pub trait Transport: Send + Sync {
     /// No such rank; a rank has aborted.
     fn send(&self, to: usize, tag: Tag, message: Vec<u8>) -> Result<()>;
 
+    /// As [`Transport::send`], out of memory that is not copied first where the transport can do
+    /// without; it is let go of once the message is on its way.
+    ///
+    /// # Errors
+    /// As [`Transport::send`].
+    fn send_shared(&self, to: usize, tag: Tag, message: Shared) -> Result<()> {
+        self.send(to, tag, (*message).as_ref().to_vec())
+    }
+
     /// Waits for the next message from `from` with `tag`.
     ///
     /// # Errors
@@ -36,7 +50,29 @@ pub trait Transport: Send + Sync {
     /// transport's deadline. The last two abort all ranks.
     fn receive(&self, from: usize, tag: Tag) -> Result<Vec<u8>>;
 
+    /// As [`Transport::receive`], into `to`, which must be as long as the message.
+    ///
+    /// # Errors
+    /// As [`Transport::receive`]; a message of another length.
+    fn receive_into(&self, from: usize, tag: Tag, to: &mut [u8]) -> Result<()> {
+        let message = self.receive(from, tag)?;
+        if message.len() != to.len() {
+            return Err(wrong_length(self.rank(), from, message.len(), to.len()));
+        }
+        to.copy_from_slice(&message);
+        Ok(())
+    }
+
     /// Makes every present and future call on every rank fail, naming this rank and `why`. The
     /// first abort counts.
     fn abort(&self, why: &str);
+}
+
+/// A message that is not as long as its receiver knows it must be.
+pub(super) fn wrong_length(rank: usize, from: usize, found: usize, expected: usize) -> Error {
+    Error::Rank {
+        rank,
+        what: format!("{found} bytes from rank {from}, {expected} expected"),
+        remedy: "start every rank with the same program and arguments".into(),
+    }
 }

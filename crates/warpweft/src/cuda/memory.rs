@@ -182,6 +182,12 @@ impl<T: Plain> Pinned<T> {
     }
 }
 
+impl<T: Plain> AsRef<[T]> for Pinned<T> {
+    fn as_ref(&self) -> &[T] {
+        self
+    }
+}
+
 impl<T: Plain> Deref for Pinned<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {

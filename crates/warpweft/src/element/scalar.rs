@@ -63,6 +63,34 @@ impl ScalarKind {
             Self::F64 => "f64",
         }
     }
+
+    /// The value of one scalar's bytes as `f64`, as `as` converts; 0 for another number of bytes.
+    pub(crate) fn to_f64(self, bytes: &[u8]) -> f64 {
+        macro_rules! number {
+            ($t:ty) => {
+                bytes.try_into().map_or(0.0, |bytes| <$t>::from_ne_bytes(bytes) as f64)
+            };
+        }
+        match self {
+            Self::Bool | Self::U8 => number!(u8),
+            Self::I8 => number!(i8),
+            Self::I16 => number!(i16),
+            Self::I32 => number!(i32),
+            Self::I64 => number!(i64),
+            Self::U16 => number!(u16),
+            Self::U32 => number!(u32),
+            Self::U64 => number!(u64),
+            Self::Isize => number!(isize),
+            Self::Usize => number!(usize),
+            Self::F32 => number!(f32),
+            Self::F64 => number!(f64),
+        }
+    }
+
+    /// Whether `bytes` are values of this kind, whatever wrote them: any are but for truth values.
+    pub(crate) fn allows(self, bytes: &[u8]) -> bool {
+        self != Self::Bool || bytes.iter().all(|&byte| byte < 2)
+    }
 }
 
 /// A number (or truth value) that a cell can hold.

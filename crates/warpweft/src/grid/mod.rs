@@ -1,5 +1,6 @@
 //! Volumes: what a user fills, runs an element function over, and reads back.
 
+mod boxes;
 pub mod io;
 mod volume;
 

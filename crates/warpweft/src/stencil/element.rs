@@ -54,6 +54,12 @@ pub unsafe trait StencilElement<const D: usize>: Copy + Send + Sync + 'static {
     /// the fields that are read before they are assigned.
     fn cuda(unit: &mut Unit) -> String;
 
+    /// The parameters as C++ expressions, exact to the bit: what tells two elements of one function
+    /// apart when ranks or checkpoints are compared.
+    fn parameters_text(&self, _unit: &mut Unit) -> String {
+        String::new()
+    }
+
     /// The C++ name of the state (a scalar or the derived struct), defining it on first use.
     fn cuda_state(unit: &mut Unit) -> String {
         <Self::State as DeviceType>::cuda(unit)

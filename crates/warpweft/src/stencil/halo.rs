@@ -25,7 +25,12 @@ pub struct Span<const D: usize> {
 impl<const D: usize> Span<D> {
     /// Number of cells; 0 when an axis is empty.
     pub fn cells(&self) -> usize {
-        (0..D).map(|d| (self.high[d] - self.low[d]).max(0) as usize).product()
+        self.extents().iter().product()
+    }
+
+    /// Cells along each axis; 0 when an axis is empty.
+    pub fn extents(&self) -> [usize; D] {
+        std::array::from_fn(|d| (self.high[d] - self.low[d]).max(0) as usize)
     }
 
     /// Whether `at` is inside.

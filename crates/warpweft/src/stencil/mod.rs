@@ -1,6 +1,7 @@
 //! Iterated neighbourhood updates.
 
 mod boundary;
+mod checkpoint;
 pub mod conformance;
 mod cpu;
 pub mod cuda;
@@ -10,6 +11,7 @@ mod executor;
 pub mod ghost_model;
 mod gpus;
 mod halo;
+mod identity;
 mod model;
 mod partition;
 mod plan;
@@ -24,6 +26,7 @@ mod tune;
 mod wisdom;
 
 pub use boundary::{Boundaries, Boundary, Face, Source};
+pub use checkpoint::Checkpoint;
 pub use cpu::{CpuSweeps, Slab};
 pub use cuda::CudaSweeps;
 pub use cuda::multi::{Exchange, GpuList, MultiCudaPolicy, MultiCudaSweeps};

@@ -1,5 +1,7 @@
 //! A spec cut into sweeps: pure functions, testable with no hardware.
 
+use std::ops::Range;
+
 use super::spec::Until;
 
 /// A box of cells: `[low, high)` per axis.
@@ -32,16 +34,30 @@ pub fn sweeps<const D: usize>(
     depth: u64,
     until: Option<Until>,
 ) -> impl Iterator<Item = Sweep<D>> {
+    sweeps_of(extents, 0..steps, depth, until, None)
+}
+
+/// As [`sweeps`] for the steps from `steps.start` on up to `steps.end`; those after which the state
+/// is saved, every so many, end a sweep too.
+pub(super) fn sweeps_of<const D: usize>(
+    extents: [usize; D],
+    steps: Range<u64>,
+    depth: u64,
+    until: Option<Until>,
+    saves: Option<u64>,
+) -> impl Iterator<Item = Sweep<D>> {
     let region = Region { low: [0; D], high: extents };
-    let mut done = 0;
+    let mut done = steps.start;
     std::iter::from_fn(move || {
-        if done == steps {
+        if done >= steps.end {
             return None;
         }
         // Steps until the next checked one, which is swept alone.
         let to_check = until.map_or(u64::MAX, |until| until.every - done % until.every);
         let keep_change = to_check == 1;
-        let length = if keep_change { 1 } else { depth.min(steps - done).min(to_check - 1) };
+        let to_save = saves.map_or(u64::MAX, |every| every - done % every);
+        let most = depth.min(steps.end - done).min(to_save);
+        let length = if keep_change { 1 } else { most.min(to_check - 1) };
         let sweep = Sweep { first_step: done, steps: length, region, keep_change };
         done += length;
         Some(sweep)
@@ -62,6 +78,10 @@ mod tests {
             lengths,
             [(3, false), (1, false), (1, true), (3, false), (1, false), (1, true), (2, false)]
         );
-        assert_eq!(sweeps([4], 10, 4, None).map(|s| s.steps).collect::<Vec<_>>(), [4, 4, 2]);
+        let lengths = |steps, saves| -> Vec<u64> {
+            sweeps_of([4], steps, 4, None, saves).map(|sweep| sweep.steps).collect()
+        };
+        assert_eq!(lengths(0..10, None), [4, 4, 2]);
+        assert_eq!(lengths(5..20, Some(5)), [4, 1, 4, 1, 4, 1]);
     }
 }

@@ -6,17 +6,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use super::checkpoint::{self, Checkpoint, Opened, Saver, State};
 use super::cpu::CpuSweeps;
 use super::cuda::CudaSweeps;
 use super::cuda::multi::{Exchange, GpuList, MultiCudaPolicy, MultiCudaSweeps};
 use super::executor::{SweepExecutor, no_points};
 use super::gpus::Chosen;
 use super::model::Prediction;
-use super::plan::sweeps;
+use super::plan::{Region, sweeps_of};
 use super::policy::{CpuPolicy, CudaPolicy, Policy};
 use super::spec::{Stencil, Steps};
 use super::tune::label;
 use super::wisdom::key;
+use crate::cluster::Alone;
 use crate::cpu::Pool;
 use crate::cuda;
 use crate::element::Fields;
@@ -61,6 +63,8 @@ pub struct Run<'a> {
     pub interrupt: Option<&'a AtomicBool>,
     /// Where to record what happened when.
     pub trace: Option<Arc<Trace>>,
+    /// Where the state is saved every so many steps, to go on from after a failure.
+    pub checkpoint: Option<&'a Checkpoint>,
 }
 
 impl<S: Fields, const D: usize> Stencil<S, D> {
@@ -90,19 +94,40 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         machine: &Machine,
         run: &Run<'_>,
     ) -> Result<Report> {
-        self.check(volume.extents())?;
+        let extents = volume.extents();
+        self.check(extents)?;
         let begin = Instant::now();
-        let mut ready = self.prepare(volume, machine, run)?;
+        let saved = run.checkpoint.map(|at| checkpoint::open(at, self, (extents, steps), &Alone));
+        let saved = saved.transpose()?;
+        let whole = Region { low: [0; D], high: extents };
+        let mut at = saved.as_ref().map(Opened::first).unwrap_or_default();
+        let first = at.step;
+        let mut ready = match saved.as_ref().and_then(|saved| saved.from.as_ref()) {
+            Some(from) => self.prepare(&from.cells(whole.into())?, machine, run)?,
+            None => self.prepare(volume, machine, run)?,
+        };
+        let saver = saved.as_ref().map(|saved| &saved.saver);
+        let save = |executor: &mut dyn SweepExecutor<S, D>, at: State| match saver {
+            None => Ok(()),
+            Some(saver) => {
+                let mut state = Volume::zeroed(extents)?;
+                executor.store(&mut state)?;
+                saver.save(&Alone, at, whole, &mut |field| Ok(state.field_bytes(field).to_vec()))
+            }
+        };
+        if at.step == 0 {
+            // Says at once whether there is room, and makes a run that is stopped soon one to resume.
+            save(&mut *ready.executor, at)?;
+        }
         trace(run, "set up", begin);
         let start = Instant::now();
         let cells = volume.len();
         let tick = TICK * ready.cells_a_second / cells as f64;
         let length = (tick as u64).clamp(1, 1 << 20).next_multiple_of(ready.depth);
-        let mut done = 0;
-        let mut residual = None;
         let mut interrupted = false;
+        let saves = saver.map(Saver::every);
         let mut probes = self.points.series();
-        let sweeps = sweeps(volume.extents(), steps, length, self.until);
+        let sweeps = sweeps_of(extents, at.step..steps, length, self.until, saves);
         for sweep in sweeps.flat_map(|sweep| self.points.cut(sweep)) {
             if run.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                 interrupted = true;
@@ -111,30 +136,38 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             let from = Instant::now();
             ready.executor.sweep(&sweep)?;
             ready.executor.finish()?;
-            let first = done;
-            done += sweep.steps;
+            let before = at.step;
+            at.step += sweep.steps;
             if let (Some(until), true) = (self.until, sweep.keep_change) {
-                residual = Some(ready.executor.residual(until.residual)?);
+                at.residual = Some(ready.executor.residual(until.residual)?);
             }
-            if self.points.due(done) {
-                self.points.after(done, &mut *ready.executor, &mut probes)?;
+            if self.points.due(at.step) {
+                self.points.after(at.step, &mut *ready.executor, &mut probes)?;
             }
             if let Some(trace) = &run.trace {
-                trace.add("run", format!("steps {first}..{done}"), from);
+                trace.add("run", format!("steps {before}..{}", at.step), from);
             }
             if let Some(progress) = run.progress {
-                progress(done, steps);
+                progress(at.step, steps);
             }
-            if let (Some(until), Some(residual), true) = (self.until, residual, sweep.keep_change)
+            if let (Some(until), Some(residual), true) =
+                (self.until, at.residual, sweep.keep_change)
                 && residual <= until.tolerance
             {
                 break;
             }
+            if saves.is_some_and(|every| at.step.is_multiple_of(every)) && at.step < steps {
+                save(&mut *ready.executor, at)?;
+            }
+        }
+        if interrupted && at.step > first {
+            save(&mut *ready.executor, at)?;
         }
         let seconds = start.elapsed().as_secs_f64();
         let end = Instant::now();
         ready.executor.store(volume)?;
         trace(run, "store", end);
+        let done = at.step - first;
         let rate = cells as f64 * done as f64 / seconds.max(1e-9);
         let Prediction { bytes, bound, seconds: predicted } =
             self.predict(cells, done, ready.depth, ready.bandwidth, ready.known_rate);
@@ -149,11 +182,16 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             fraction: bound.map(|bound| rate / bound),
             predicted_seconds: predicted,
             policy: serde_json::to_value(ready.policy).unwrap_or_default(),
-            done,
+            done: at.step,
             interrupted,
-            residual,
+            residual: at.residual,
             probes,
-            notes: ready.notes,
+            notes: saved
+                .map(|saved| saved.notes)
+                .into_iter()
+                .flatten()
+                .chain(ready.notes)
+                .collect(),
         })
     }
 
@@ -354,7 +392,7 @@ struct Ready<S: Fields, const D: usize> {
 }
 
 /// The GPU with this number.
-fn gpu(machine: &Machine, number: usize) -> Result<&Gpu> {
+pub(super) fn gpu(machine: &Machine, number: usize) -> Result<&Gpu> {
     machine.gpus.iter().find(|gpu| gpu.ordinal == number).ok_or_else(|| Error::Device {
         stage: "choosing a device".into(),
         device: format!("GPU {number}"),

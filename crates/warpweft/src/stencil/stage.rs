@@ -35,6 +35,8 @@ pub unsafe trait Stage<S: Fields, const D: usize>: Send + Sync {
     unsafe fn slab(&self, slab: &Slab<D>);
     /// Defines the C++ functor and returns its name.
     fn cuda(&self, unit: &mut Unit) -> String;
+    /// The parameters as C++ expressions, exact to the bit.
+    fn parameters_text(&self, unit: &mut Unit) -> String;
     /// The parameters, laid out as the functor's data members; their address is a kernel argument.
     fn parameters(&self) -> *const std::ffi::c_void;
     /// Size in bytes behind [`Stage::parameters`] (0 for none).
@@ -74,6 +76,9 @@ unsafe impl<E: StencilElement<D>, const D: usize> Stage<E::State, D> for E {
     }
     fn cuda(&self, unit: &mut Unit) -> String {
         E::cuda(unit)
+    }
+    fn parameters_text(&self, unit: &mut Unit) -> String {
+        StencilElement::parameters_text(self, unit)
     }
     fn parameters(&self) -> *const std::ffi::c_void {
         (&raw const *self).cast()

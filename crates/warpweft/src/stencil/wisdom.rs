@@ -1,10 +1,9 @@
 //! Under what name tuned policies of a stencil are kept.
 
-use sha2::{Digest, Sha256};
-
 use super::boundary::Boundary;
+use super::identity::{code, short_hash};
 use super::spec::Stencil;
-use crate::element::{Fields, Unit};
+use crate::element::Fields;
 use crate::machine::Machine;
 
 /// The key of a problem on `device` of `machine`: everything that a policy's speed depends on.
@@ -20,11 +19,7 @@ pub(super) fn key<S: Fields, const D: usize>(
         .map(|stage| {
             let radius = stage.radius();
             // Two elements of one name and shape must not take each other's entries.
-            let mut unit = Unit::new();
-            let functor = stage.cuda(&mut unit);
-            let all = format!("{functor}\n{:?}\n{:?}\n", stage.taps(), stage.writes());
-            let hash = Sha256::digest(all + &unit.source());
-            let hash: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+            let hash = short_hash(&code(&**stage, false));
             format!("{} {} taps {radius:?} {hash}", stage.name(), stage.taps().len())
         })
         .collect();
@@ -53,7 +48,7 @@ fn kind(boundary: Boundary) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::{DeviceType, Near, Unchecked};
+    use crate::element::{DeviceType, Near, Unchecked, Unit};
     use crate::stencil::{StencilElement, Tap};
 
     /// Two elements of one name, told apart by `FAR` and by their text.

@@ -4,7 +4,7 @@ use super::CpuSweeps;
 use super::layout::canonical;
 use crate::element::Fields;
 use crate::error::{Error, Result};
-use crate::stencil::distribute::HaloExecutor;
+use crate::stencil::distribute::{Cells, HaloExecutor};
 use crate::stencil::{Region, Span};
 
 impl<S: Fields, const D: usize> CpuSweeps<S, D> {
@@ -44,38 +44,40 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
 }
 
 impl<S: Fields, const D: usize> HaloExecutor<S, D> for CpuSweeps<S, D> {
-    fn read(&mut self, field: usize, region: Region<D>, to: &mut Vec<u8>) -> Result<()> {
-        let rows = self.box_rows(field, region)?;
-        let array = self.arrays.array(field, self.present);
-        for (start, length) in rows {
-            // SAFETY: `box_rows` checked that the row is inside the volume, hence the array, and
-            // `self` is borrowed exclusively.
-            let row = unsafe {
-                std::slice::from_raw_parts(array.at(start).cast_const(), length * array.size)
-            };
-            to.extend_from_slice(row);
+    fn read(&mut self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()> {
+        for &(field, region) in boxes {
+            let rows = self.box_rows(field, region)?;
+            let array = self.arrays.array(field, self.present);
+            for (start, length) in rows {
+                // SAFETY: `box_rows` checked that the row is inside the volume, hence the array,
+                // and `self` is borrowed exclusively.
+                let row = unsafe {
+                    std::slice::from_raw_parts(array.at(start).cast_const(), length * array.size)
+                };
+                to.extend_from_slice(row);
+            }
         }
         Ok(())
     }
 
-    fn write(&mut self, field: usize, region: Region<D>, bytes: &[u8]) -> Result<()> {
-        let rows = self.box_rows(field, region)?;
-        let array = self.arrays.array(field, self.present);
-        let cells: usize = rows.iter().map(|(_, length)| length).sum();
-        if bytes.len() != cells * array.size {
-            return Err(Error::spec(
-                format!("{} bytes for {cells} cells of {} bytes", bytes.len(), array.size),
-                "this is a fault of Warpweft: report it",
-            ));
-        }
+    fn write(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()> {
         let mut rest = bytes;
-        for (start, length) in rows {
-            let (row, after) = rest.split_at(length * array.size);
-            // SAFETY: as in `read`; a row of `bytes` cannot overlap the array.
-            unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), array.at(start), row.len()) };
-            rest = after;
+        for &(field, region) in boxes {
+            let array = self.arrays.array(field, self.present);
+            for (start, length) in self.box_rows(field, region)? {
+                let Some((row, after)) = rest.split_at_checked(length * array.size) else {
+                    return Err(wrong_bytes(bytes.len(), boxes));
+                };
+                // SAFETY: as in `read`; a row of `bytes` cannot overlap the array.
+                unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), array.at(start), row.len()) };
+                rest = after;
+            }
+            self.stale |= 1 << field;
         }
-        self.stale |= 1 << field;
-        Ok(())
+        if rest.is_empty() { Ok(()) } else { Err(wrong_bytes(bytes.len(), boxes)) }
     }
+}
+
+fn wrong_bytes<const D: usize>(bytes: usize, boxes: &[Cells<D>]) -> Error {
+    Error::spec(format!("{bytes} bytes for {boxes:?}"), "this is a fault of Warpweft: report it")
 }

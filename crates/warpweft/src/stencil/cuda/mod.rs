@@ -8,6 +8,7 @@
 
 mod arrays;
 mod ghosts;
+mod halo;
 #[cfg(test)]
 mod host;
 mod layout;

@@ -54,23 +54,8 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
         for ((stage, shape), kernel) in
             self.stencil.stages.iter().zip(&self.text.stages).zip(kernels)
         {
-            let mut args = Args::new();
-            for (f, role) in shape.roles.iter().enumerate() {
-                let array = |which: usize| self.arrays.cell(f, &self.arrays.of(f)[which]);
-                match role {
-                    Role::Unused => {}
-                    Role::Read | Role::InPlace => _ = args.value(array(now[f])),
-                    Role::Doubled => {
-                        args.value(array(now[f]));
-                        args.value(array(1 - now[f]));
-                    }
-                }
-            }
-            self.bring_planes(&mut args, shape, &now)?;
-            args.blob(&layout.whole_box(), 8);
-            element_argument(&mut args, &**stage);
-            let launch = Launch::new(grid, [32, warps, 1]).shared(shape.shared as u32);
-            queued.push(Queued { kernel: kernel.clone(), launch, args });
+            let whole = layout.whole_box();
+            queued.push(self.stage(&**stage, shape, kernel, (grid, warps), &now, &whole)?);
             for (f, role) in shape.roles.iter().enumerate() {
                 if *role == Role::Doubled {
                     now[f] = 1 - now[f];
@@ -79,6 +64,51 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
             queued.extend(self.renew(stage.writes(), &now)?);
         }
         Ok(queued)
+    }
+
+    /// The launch of a step's one stage from `state` over `region` (`struct Box`) alone; ghosts are
+    /// not renewed.
+    pub fn part(
+        &self,
+        kernel: &Kernel,
+        grid: [u32; 3],
+        state: usize,
+        region: &[u8],
+    ) -> Result<Option<Queued>> {
+        let ([stage], [shape]) = (&self.stencil.stages[..], &self.text.stages[..]) else {
+            return Ok(None);
+        };
+        let now: Vec<usize> = (0..S::FIELDS.len()).map(|f| self.arrays.current(f, state)).collect();
+        self.stage(&**stage, shape, kernel, (grid, self.text.warps), &now, region).map(Some)
+    }
+
+    /// The launch of a stage that reads the arrays `now`, over `region`.
+    fn stage(
+        &self,
+        stage: &dyn Stage<S, D>,
+        shape: &StageShape,
+        kernel: &Kernel,
+        (grid, warps): ([u32; 3], u32),
+        now: &[usize],
+        region: &[u8],
+    ) -> Result<Queued> {
+        let mut args = Args::new();
+        for (f, role) in shape.roles.iter().enumerate() {
+            let array = |which: usize| self.arrays.cell(f, &self.arrays.of(f)[which]);
+            match role {
+                Role::Unused => {}
+                Role::Read | Role::InPlace => _ = args.value(array(now[f])),
+                Role::Doubled => {
+                    args.value(array(now[f]));
+                    args.value(array(1 - now[f]));
+                }
+            }
+        }
+        self.bring_planes(&mut args, shape, now)?;
+        args.blob(region, 8);
+        element_argument(&mut args, stage);
+        let launch = Launch::new(grid, [32, warps, 1]).shared(shape.shared as u32);
+        Ok(Queued { kernel: kernel.clone(), launch, args })
     }
 
     /// Adds what the copy engine needs to bring planes from the arrays `now`, where it does.

@@ -2,10 +2,11 @@
 
 use super::arrays::Arrays;
 use super::ghosts;
+use super::halo::{self, Halos};
 use super::layout::axes;
 use super::queue::{Queue, Queued};
 use super::residual::{self, Change};
-use super::text::{grid, layout_of, step_text, trip_grid};
+use super::text::{StepText, grid, layout_of, step_text, trip_grid};
 use crate::cuda::{Buffer, Device, Global, Graph, Kernel, Module, Options, Stream, compile};
 use crate::element::{Fields, Unit};
 use crate::error::{Error, Result};
@@ -23,11 +24,13 @@ const GRAPH_TURNS: u64 = 16;
 /// A sweep of many steps costs less than as many sweeps: launches are replayed from a graph, and
 /// pipelines advance [`CudaPolicy::temporal_depth`] steps a trip.
 pub struct CudaSweeps<S: Fields, const D: usize> {
-    stream: Stream,
-    stencil: Stencil<S, D>,
+    pub(super) stream: Stream,
+    pub(super) stencil: Stencil<S, D>,
     policy: CudaPolicy,
-    arrays: Arrays,
-    unit: Unit,
+    pub(super) arrays: Arrays,
+    text: StepText,
+    /// Of each stage, one step a launch.
+    pub(super) kernels: Vec<Kernel>,
     /// Where an element function's fault is reported, if it can have one.
     fault: Option<Global>,
     /// The launches of one step from either state of the arrays.
@@ -35,17 +38,19 @@ pub struct CudaSweeps<S: Fields, const D: usize> {
     /// The launches of a trip of several steps.
     trip: Option<Turn>,
     /// Which state the arrays are in.
-    state: usize,
+    pub(super) state: usize,
     change: Option<Change>,
     /// Per field the state before the last step, where a step leaves it in neither array.
     kept: Vec<Option<Buffer>>,
-    tools: Module,
+    pub(super) tools: Module,
     local_bytes: u32,
     notes: Vec<String>,
-    /// Per field and state, what renews its ghosts after cells were written from outside.
-    renewals: Vec<[Option<Queued>; 2]>,
     /// The fields that no stage uses, as they were.
     unused: Vec<(usize, Vec<u8>)>,
+    /// What exchanges cells with other parts, once there are any.
+    pub(super) halos: Option<Halos>,
+    /// Whether the boundary's ghosts have yet to follow cells written since they were renewed.
+    pub(super) stale: bool,
 }
 
 /// Where a cell of one field is.
@@ -141,7 +146,7 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
             kernels.push(kernel(&module, &stage.kernel, stage.shared)?);
         }
         let step = Turn::new(|state| queue.step(&kernels, clamped(blocks), text.warps, state))?;
-        let mut trip = None;
+        let (mut trip, mut trip_kernel) = (None, None);
         if let Some(shape) = &text.trip {
             let blocks = trip_grid::<D>(&layout, &policy, shape);
             check_grid(blocks, false, &policy)?;
@@ -149,33 +154,27 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
             trip = Some(Turn::new(|state| {
                 queue.trip(&kernel, clamped(blocks), shape.shared, state, None)
             })?);
-            kernels = vec![kernel];
+            trip_kernel = Some(kernel);
         }
         arrays.upload(&stream, volume)?;
         let unused = (0..S::FIELDS.len())
             .filter(|&f| arrays.of(f).is_empty())
             .map(|f| (f, volume.field_bytes(f).to_vec()))
             .collect();
-        let mut renewals = Vec::new();
-        for f in 0..S::FIELDS.len() {
-            let renewal = |state| -> Result<Option<Queued>> {
-                let now: Vec<_> = (0..S::FIELDS.len()).map(|f| arrays.current(f, state)).collect();
-                queue.renew(&[f], &now)
-            };
-            renewals.push([renewal(0)?, renewal(1)?]);
-        }
         for queued in queue.first_ghosts()? {
             // SAFETY: the arrays outlive the wait below.
             unsafe { queued.launch(&stream)? };
         }
         stream.synchronize()?;
-        let local = kernels.iter().map(|kernel| kernel.attributes().local_bytes).max();
+        let used = trip_kernel.as_ref().map_or(&kernels[..], std::slice::from_ref);
+        let local = used.iter().map(|kernel| kernel.attributes().local_bytes).max();
         let mut sweeps = Self {
             stream,
             stencil: stencil.clone(),
             policy,
             arrays,
-            unit: text.unit,
+            text,
+            kernels,
             fault,
             step,
             trip,
@@ -185,8 +184,9 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
             tools,
             local_bytes: local.unwrap_or(0),
             notes,
-            renewals,
             unused,
+            halos: None,
+            stale: false,
         };
         if stencil.until.is_some() {
             sweeps.prepare_change()?;
@@ -249,13 +249,24 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
         Place::Device((self.arrays.layout.origin + inside) * size)
     }
 
-    fn check_region(&self, region: &Region<D>) -> Result<()> {
+    /// All cells.
+    pub(super) fn whole(&self) -> Region<D> {
         let mut whole = Region { low: [0; D], high: [0; D] };
         for (axis, n) in axes::<D>().into_iter().zip(self.arrays.layout.extents) {
             if let Some(axis) = axis {
                 whole.high[axis] = n;
             }
         }
+        whole
+    }
+
+    pub(super) fn queue(&self) -> Queue<'_, S, D> {
+        let Self { stencil, policy, text, tools, arrays, .. } = self;
+        Queue { stencil, policy, text, tools, arrays }
+    }
+
+    fn check_region(&self, region: &Region<D>) -> Result<()> {
+        let whole = self.whole();
         if *region == whole {
             return Ok(());
         }
@@ -270,7 +281,7 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
         let Some(fault) = &self.fault else { return self.stream.synchronize() };
         match fault.read::<u32>(&self.stream)? {
             0 => Ok(()),
-            code => Err(match self.unit.site_of(code) {
+            code => Err(match self.text.unit.site_of(code) {
                 Some(site) => Error::Element {
                     place: format!("{}:{}", site.file, site.line),
                     what: site.what.into(),
@@ -287,6 +298,7 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
 impl<S: Fields, const D: usize> SweepExecutor<S, D> for CudaSweeps<S, D> {
     fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
         self.check_region(&sweep.region)?;
+        self.settle()?;
         if sweep.keep_change {
             self.prepare_change()?;
             for (f, kept) in self.kept.iter().enumerate() {
@@ -353,10 +365,7 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for CudaSweeps<S, D> {
                 }
             }
         }
-        if let Some(renewal) = &self.renewals[field][self.state] {
-            // SAFETY: the arrays live as long as `self`, and dropping one waits for the device.
-            unsafe { renewal.launch(&self.stream)? };
-        }
+        self.stale = true;
         Ok(())
     }
 
@@ -408,7 +417,7 @@ fn kernel(module: &Module, name: &str, shared: usize) -> Result<Kernel> {
     Ok(kernel)
 }
 
-fn clamped([x, y, z]: [usize; 3]) -> [u32; 3] {
+pub(super) fn clamped([x, y, z]: [usize; 3]) -> [u32; 3] {
     [x as u32, y as u32, z.min(GRID) as u32]
 }
 
@@ -426,5 +435,7 @@ fn check_grid([x, y, z]: [usize; 3], loops: bool, policy: &CudaPolicy) -> Result
 /// The text of the kernels that every stencil shares.
 pub(super) fn tools_text() -> String {
     let prelude = Unit::new().source();
-    [prelude.as_str(), ghosts::TEXT, residual::TEXT].concat().replace("#pragma once\n", "")
+    [prelude.as_str(), ghosts::TEXT, residual::TEXT, halo::TEXT]
+        .concat()
+        .replace("#pragma once\n", "")
 }

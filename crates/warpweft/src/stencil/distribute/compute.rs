@@ -1,12 +1,11 @@
 //! What the run loop asks of whatever computes a part.
 
-use super::super::halo::{Reach, Span};
-use super::super::plan::Region;
+use super::super::halo::Reach;
+use super::halo_executor::Route;
 use super::swap::Message;
 use crate::cluster::Transport;
 use crate::element::Fields;
 use crate::error::Result;
-use crate::grid::Volume;
 
 /// What came of some steps.
 pub(super) struct Advanced {
@@ -28,35 +27,21 @@ pub(super) trait Compute<S: Fields, const D: usize> {
         net: &dyn Transport,
     ) -> Result<Advanced>;
 
-    /// The bytes of a message this part sends.
-    fn pack(&mut self, message: &Message<D>) -> Result<Vec<u8>>;
+    /// Sends a message of this part.
+    fn send(&mut self, message: &Message<D>, net: &dyn Transport) -> Result<()>;
 
-    /// Writes a message of the right length into the ghost zone.
-    fn unpack(&mut self, message: &Message<D>, bytes: &[u8]) -> Result<()>;
+    /// Receives a message into the ghost zone; returns the seconds waited for it.
+    fn receive(&mut self, message: &Message<D>, net: &dyn Transport) -> Result<f64>;
 
-    /// Own cells of one field as `f64`, in row-major order.
-    fn own_values(&mut self, field: usize) -> Result<Vec<f64>>;
+    /// The bytes of the part's own cells of one field, in row-major order.
+    fn cells(&mut self, field: usize) -> Result<Vec<u8>>;
 
-    /// Ends the part and hands its cells over.
-    fn store(self: Box<Self>) -> Result<Held<S, D>>;
+    /// How halos travel between the device and the transport.
+    fn route(&self) -> Route;
 }
 
-/// Cells of a part and around it.
-pub(super) struct Held<S: Fields, const D: usize> {
-    /// The first cell, in the part's frame.
-    pub low: [isize; D],
-    /// The cells.
-    pub volume: Volume<S, D>,
-}
-
-impl<S: Fields, const D: usize> Held<S, D> {
-    /// Copies the cells of `own` into the whole volume.
-    pub fn store(&self, own: Region<D>, volume: &mut Volume<S, D>) {
-        for at in Span::from(own).iter() {
-            let local = std::array::from_fn(|d| (at[d] - self.low[d]) as usize);
-            if let Some(cell) = self.volume.get(local) {
-                volume.set(at.map(|index| index as usize), cell);
-            }
-        }
-    }
+/// Cells' bytes as numbers.
+pub(super) fn values<S: Fields>(field: usize, cells: &[u8]) -> Vec<f64> {
+    let kind = S::FIELDS[field].kind;
+    cells.chunks_exact(kind.size()).map(|bytes| kind.to_f64(bytes)).collect()
 }

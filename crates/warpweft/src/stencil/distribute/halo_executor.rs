@@ -1,26 +1,109 @@
 //! What an executor must offer beyond sweeps to compute one part of several.
 
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
 use super::super::executor::SweepExecutor;
 use super::super::plan::Region;
 use super::super::points::{add_to, value_of};
+use crate::cluster::{Tag, Transport};
 use crate::element::Fields;
-use crate::error::Result;
+use crate::error::{Error, Result};
+
+/// How halos travel between a device and the transport.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Route {
+    /// They are in the host's memory as it is.
+    #[default]
+    Host,
+    /// Through page-locked memory of the host.
+    PinnedHost,
+    /// Straight out of and into the device's memory.
+    Device,
+}
+
+/// A box of one field.
+pub(crate) type Cells<const D: usize> = (usize, Region<D>);
 
 /// An executor whose cells other parts may read and write between sweeps.
+///
+/// The bytes written must come from [`HaloExecutor::read`] of an executor of the same cells: not every
+/// byte is a `bool`, which is why this is no public interface.
 pub(crate) trait HaloExecutor<S: Fields, const D: usize>: SweepExecutor<S, D> {
-    /// Appends the present cells of one field in `region` to `to`, in row-major order.
+    /// Appends the present cells of `boxes` to `to`, box by box in row-major order.
     ///
     /// # Errors
     /// No such field or region; as [`SweepExecutor::finish`].
-    fn read(&mut self, field: usize, region: Region<D>, to: &mut Vec<u8>) -> Result<()>;
+    fn read(&mut self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()>;
 
-    /// Replaces the present cells of one field in `region`. The bytes must come from
-    /// [`HaloExecutor::read`] of an executor of the same cells: not every byte is a `bool`, which is
-    /// why this is no public interface.
+    /// Replaces the present cells of `boxes`.
     ///
     /// # Errors
     /// As [`HaloExecutor::read`]; a wrong number of bytes.
-    fn write(&mut self, field: usize, region: Region<D>, bytes: &[u8]) -> Result<()>;
+    fn write(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()>;
+
+    /// Sends the present cells of `boxes`.
+    ///
+    /// # Errors
+    /// As [`HaloExecutor::read`] and [`Transport::send`].
+    fn send(
+        &mut self,
+        boxes: &[Cells<D>],
+        net: &dyn Transport,
+        (to, tag): (usize, Tag),
+    ) -> Result<()> {
+        let mut bytes = Vec::new();
+        self.read(boxes, &mut bytes)?;
+        net.send(to, tag, bytes)
+    }
+
+    /// Receives cells of `boxes`, `bytes` bytes in all; returns the seconds waited.
+    ///
+    /// # Errors
+    /// As [`HaloExecutor::write`] and [`Transport::receive`].
+    fn receive(
+        &mut self,
+        boxes: &[Cells<D>],
+        bytes: usize,
+        net: &dyn Transport,
+        (from, tag): (usize, Tag),
+    ) -> Result<f64> {
+        let mut message = vec![0; bytes];
+        let start = Instant::now();
+        net.receive_into(from, tag, &mut message)?;
+        let waited = start.elapsed().as_secs_f64();
+        self.write(boxes, &message).map(|()| waited)
+    }
+
+    /// Whether [`HaloExecutor::begin_step`] is possible.
+    fn can_split(&self) -> bool {
+        false
+    }
+
+    /// Begins one more step: computes `first`, whose new cells [`HaloExecutor::send`] sends from now
+    /// on. Nothing else may be asked for before [`HaloExecutor::end_step`].
+    ///
+    /// # Errors
+    /// As [`SweepExecutor::sweep`]; an executor that can't.
+    fn begin_step(&mut self, _first: &[Region<D>]) -> Result<()> {
+        Err(Error::spec("a step in two parts", "this is a fault of Warpweft: report it"))
+    }
+
+    /// Begins to compute `rest`, the step's other cells that count: those of no box stay undefined
+    /// until they are written. Does not wait.
+    ///
+    /// # Errors
+    /// As [`SweepExecutor::sweep`].
+    fn end_step(&mut self, _rest: Region<D>) -> Result<()> {
+        Err(Error::spec("a step in two parts", "this is a fault of Warpweft: report it"))
+    }
+
+    /// How halos travel between the device and the transport.
+    fn route(&self) -> Route {
+        Route::Host
+    }
 }
 
 /// The cell at `at` as a box.
@@ -41,9 +124,9 @@ pub(crate) fn add_to_cells<S: Fields, const D: usize>(
     let mut bytes = Vec::new();
     for at in at {
         bytes.clear();
-        executor.read(field, single(at), &mut bytes)?;
+        executor.read(&[(field, single(at))], &mut bytes)?;
         add_to(S::FIELDS[field].kind, &mut bytes, amount);
-        executor.write(field, single(at), &bytes)?;
+        executor.write(&[(field, single(at))], &bytes)?;
     }
     Ok(())
 }
@@ -60,7 +143,7 @@ pub(crate) fn values_of_cells<S: Fields, const D: usize>(
     let mut bytes = Vec::new();
     let value = |at: &[usize; D]| {
         bytes.clear();
-        executor.read(field, single(at), &mut bytes)?;
+        executor.read(&[(field, single(at))], &mut bytes)?;
         Ok(value_of(S::FIELDS[field].kind, &bytes))
     };
     at.iter().map(value).collect()

@@ -3,16 +3,19 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use super::super::checkpoint::{self, Opened};
 use super::super::ghost_model::{GhostModel, Kernel, Linear, Staging};
 use super::super::halo::footprints;
 use super::super::partition::Partition;
 use super::super::policy::{CpuPolicy, Policy};
 use super::super::run::{Run, Target};
 use super::super::spec::{Stencil, Steps};
-use super::rank::{RankReport, Watch};
-use super::run::{Distribution, run_watched};
+use super::rank::RankReport;
+use super::run::{Distribution, Task, on_cores, store_all};
 use super::search::Search;
+use super::start::from_whole;
 use super::{deepest_feasible, fewest_dependences};
+use crate::cluster::{Alone, Transport};
 use crate::element::Fields;
 use crate::error::{Error, Result, no_thread};
 use crate::grid::Volume;
@@ -42,6 +45,12 @@ const TICK: Duration = Duration::from_millis(50);
 const CELLS_A_SECOND: f64 = 1e9;
 const SWAP: Linear = Linear { per_unit: 2e-10, fixed: 2e-5 };
 
+/// Steps between two looks for an interrupt, for `cells` cells on so many ranks' cores.
+pub(super) fn looks(cells: usize, ranks: usize) -> u64 {
+    let tick = TICK.as_secs_f64() * CELLS_A_SECOND * ranks as f64 / cells as f64;
+    (tick as u64).max(1)
+}
+
 impl<S: Fields, const D: usize> Stencil<S, D> {
     /// Advances `volume` by `steps` steps on ranks of this process, each with cores of its own while
     /// there are enough: the bits of [`Stencil::run`].
@@ -60,74 +69,120 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let begin = Instant::now();
         let distribution = self.distribution(volume.extents(), ranks)?;
         let (policy, cores) = self.cores_for(&distribution.partition, machine, run)?;
+        let saved = self.open_checkpoint(volume.extents(), steps, run, &Alone)?;
         let most = run.threads.unwrap_or_else(|| machine.cpu.threads());
         let done = AtomicU64::new(0);
-        let cells = volume.len();
-        let tick = TICK.as_secs_f64() * CELLS_A_SECOND * cores.len() as f64 / cells as f64;
-        let (stop, every) = (run.interrupt, (tick as u64).max(1));
-        let watch = Watch { done: &done, stop, every, trace: run.trace.as_deref() };
-        // A user's progress function stays on the user's thread.
-        let outcome = std::thread::scope(|scope| {
-            let all = || {
-                let (deadline, watch) = (DEADLINE, &watch);
-                run_watched(self, volume, steps, &distribution, policy, &cores, deadline, watch)
+        let build = on_cores(policy, &cores);
+        let outcome = {
+            let whole = from_whole(volume);
+            let start = |span| match saved.as_ref().and_then(|saved| saved.from.as_ref()) {
+                Some(from) => from.cells(span),
+                None => whole(span),
             };
-            let named = std::thread::Builder::new().name("ranks".into());
-            let ranks = named.spawn_scoped(scope, all);
-            let ranks = ranks.map_err(|error| no_thread("starting ranks", &error))?;
-            while !ranks.is_finished() {
-                if let Some(progress) = run.progress {
-                    progress(done.load(Ordering::Relaxed), steps);
+            let task = Task {
+                stencil: self,
+                distribution: &distribution,
+                start: &start,
+                first: saved.as_ref().map(Opened::first).unwrap_or_default(),
+                steps,
+                build: Some(&build),
+                saving: saved.as_ref().map(|saved| &saved.saver),
+                trace: run.trace.as_deref(),
+            };
+            task.check(volume.extents())?;
+            let told = |steps| done.store(steps, Ordering::Relaxed);
+            let look = (run.interrupt, looks(volume.len(), cores.len()));
+            // A user's progress function stays on the user's thread.
+            std::thread::scope(|scope| {
+                let named = std::thread::Builder::new().name("ranks".into());
+                let ranks = named.spawn_scoped(scope, || task.in_process(DEADLINE, &told, look));
+                let ranks = ranks.map_err(|error| no_thread("starting ranks", &error))?;
+                while !ranks.is_finished() {
+                    if let Some(progress) = run.progress {
+                        progress(done.load(Ordering::Relaxed), steps);
+                    }
+                    // Short runs end in less than a tick.
+                    std::thread::sleep(TICK.min(begin.elapsed() / 8 + Duration::from_micros(50)));
                 }
-                // Short runs end in less than a tick.
-                std::thread::sleep(TICK.min(begin.elapsed() / 8 + Duration::from_micros(50)));
-            }
-            ranks.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
-        let reports = outcome?;
-        let first = reports.first().copied().unwrap_or_default();
-        let whole = begin.elapsed().as_secs_f64();
+                ranks.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+        };
+        let reports = store_all(volume, &distribution, outcome?)?;
+        let cores = cores.iter().map(Vec::len).sum::<usize>().min(most);
+        let device = format!("{} ranks on {}", reports.len(), machine.cpu.label(cores));
+        let first = saved.as_ref().map_or(0, |saved| saved.first().step);
+        let mut report = self.reported(&distribution, &reports, first, Policy::Cpu(policy));
+        report.devices = vec![device];
+        report.setup_seconds = begin.elapsed().as_secs_f64() - report.seconds;
+        report.notes = saved.map(|saved| saved.notes).unwrap_or_default();
+        Ok(report)
+    }
+
+    /// The folder that `run` names, if it does, on all ranks of `net`.
+    pub(super) fn open_checkpoint(
+        &self,
+        extents: [usize; D],
+        steps: u64,
+        run: &Run<'_>,
+        net: &dyn Transport,
+    ) -> Result<Option<Opened<D>>> {
+        run.checkpoint.map(|at| checkpoint::open(at, self, (extents, steps), net)).transpose()
+    }
+
+    /// What all ranks did, after the steps up to `first` that an earlier run did. Devices, set-up and
+    /// notes are left to be filled in.
+    pub(super) fn reported(
+        &self,
+        distribution: &Distribution<D>,
+        reports: &[RankReport],
+        first: u64,
+        policy: Policy,
+    ) -> Report {
+        let of_rank_0 = reports.first().copied().unwrap_or_default();
+        let cells: usize = distribution.partition.extents().iter().product();
         let seconds = reports.iter().map(|report| report.seconds).fold(0.0, f64::max);
         let total = |value: fn(&RankReport) -> u64| reports.iter().map(value).sum::<u64>();
+        let waiting: f64 = reports.iter().map(|report| report.waiting).sum();
+        let steps = of_rank_0.steps - first;
         let policy = serde_json::json!({
             "ranks": reports.len(),
             "grid": distribution.partition.parts_per_axis().to_vec(),
-            "depth": first.depth,
+            "depth": of_rank_0.depth,
             "searched": distribution.search.is_some(),
-            "swaps": first.swaps,
+            "swaps": of_rank_0.swaps,
             "messages": total(|report| report.messages),
             "halo_bytes": total(|report| report.bytes),
-            "waiting": reports.iter().map(|r| r.waiting).sum::<f64>() / (seconds * reports.len() as f64).max(1e-9),
-            "rank": Policy::Cpu(policy),
+            "halos_by": of_rank_0.route,
+            "waiting": waiting / (seconds * reports.len() as f64).max(1e-9),
+            "rank": policy,
         });
-        let bytes = self.predict(cells, first.steps, 1, None, None).bytes;
-        Ok(Report {
+        Report {
             pattern: "stencil",
-            devices: vec![format!(
-                "{} ranks on {}",
-                reports.len(),
-                machine.cpu.label(cores.iter().map(Vec::len).sum::<usize>().min(most))
-            )],
+            devices: Vec::new(),
             seconds,
-            setup_seconds: whole - seconds,
+            setup_seconds: 0.0,
             rate: Quantity {
-                value: cells as f64 * first.steps as f64 / seconds.max(1e-9),
+                value: cells as f64 * steps as f64 / seconds.max(1e-9),
                 unit: "cells/s",
             },
-            bytes,
+            bytes: self.predict(cells, steps, 1, None, None).bytes,
             bound: None,
             fraction: None,
             predicted_seconds: None,
             policy,
-            done: first.steps,
-            interrupted: first.interrupted,
-            residual: first.residual,
+            done: of_rank_0.steps,
+            interrupted: of_rank_0.interrupted,
+            residual: of_rank_0.residual,
             probes: Vec::new(),
             notes: Vec::new(),
-        })
+        }
     }
 
-    fn distribution(&self, extents: [usize; D], ranks: &Ranks<D>) -> Result<Distribution<D>> {
+    pub(super) fn distribution(
+        &self,
+        extents: [usize; D],
+        ranks: &Ranks<D>,
+    ) -> Result<Distribution<D>> {
         self.check(extents)?;
         let (stages, boundaries) = (footprints(&self.stages), self.boundaries);
         let product =

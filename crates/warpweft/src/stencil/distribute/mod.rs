@@ -8,6 +8,7 @@ mod compute;
 mod feasible;
 mod halo_executor;
 mod launch;
+mod network;
 mod orient;
 mod pace;
 mod part;
@@ -17,19 +18,24 @@ mod run;
 pub mod search;
 mod select;
 mod simulate;
+mod start;
 mod swap;
 mod swept;
 
 pub use balance::{Balance, Measured, Shares};
 pub use feasible::{check_depth, deepest_feasible};
-pub(crate) use halo_executor::{HaloExecutor, add_to_cells, values_of_cells};
+pub use halo_executor::Route;
+pub(crate) use halo_executor::{Cells, HaloExecutor, add_to_cells, values_of_cells};
 pub use launch::Ranks;
 pub use orient::{fewest_dependences, slab_axis};
 pub use rank::RankReport;
 pub use run::{Distribution, footprints_of, run_in_process, run_on_cores};
 pub use select::{Selection, select};
 pub use simulate::{Cycle, Simulated, Simulation};
+pub use start::Start;
 pub use swap::{Message, Piece, swap_messages};
 
+#[cfg(test)]
+mod faults;
 #[cfg(test)]
 mod validity;

@@ -1,11 +1,15 @@
 //! One part's cells, ghosts included, and the plain loop over them.
 
+use std::time::Instant;
+
 use super::super::boundary::{Boundary, Face, Source};
 use super::super::halo::{Margin, Reach, Span};
 use super::super::partition::Partition;
 use super::super::spec::Stencil;
 use super::super::stage::Stage;
-use super::compute::{Advanced, Compute, Held};
+use super::compute::{Advanced, Compute, values};
+use super::halo_executor::Route;
+use super::start::Start;
 use super::swap::Message;
 use crate::cluster::Transport;
 use crate::element::Fields;
@@ -29,18 +33,17 @@ pub(super) struct Part<'a, S: Fields, const D: usize> {
 }
 
 impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
-    /// The part's own and ghost cells out of `cell`, which is asked for cells of the volume.
+    /// The part's own and ghost cells out of `start`.
     ///
     /// # Errors
-    /// Not enough host memory.
+    /// Not enough host memory; whatever `start` fails with.
     pub(super) fn new(
         stencil: &'a Stencil<S, D>,
         partition: &'a Partition<D>,
         part: usize,
         ghosts: &Margin<D>,
-        cell: impl Fn([usize; D]) -> S,
+        start: &Start<'_, S, D>,
     ) -> Result<Self> {
-        let extents = partition.extents();
         let zone = partition.grown(part, ghosts);
         let mut held = zone;
         for (d, radius) in stencil.radius().into_iter().enumerate() {
@@ -52,17 +55,16 @@ impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
                 held.high[d] += radius[1] as isize;
             }
         }
-        let shape = std::array::from_fn(|d| (held.high[d] - held.low[d]) as usize);
-        let now = Volume::try_from_fn(shape, |local| {
-            let at: [isize; D] = std::array::from_fn(|d| local[d] as isize + held.low[d]);
-            // The boundary's ghosts are looked up anew before every stage.
-            if !zone.contains(at) {
-                return S::splat(0.0);
-            }
-            cell(std::array::from_fn(|d| at[d].rem_euclid(extents[d] as isize) as usize))
-        })?;
-        let next = now.clone();
-        Ok(Self { stencil, partition, part, held, now, next })
+        let cells = start(zone)?;
+        // The boundary's ghosts are looked up anew before every stage.
+        let mut now = Volume::zeroed(held.extents())?;
+        let mut part = Self { stencil, partition, part, held, next: now.clone(), now: cells };
+        for field in 0..S::FIELDS.len() {
+            let (low, high) = (part.local(zone.low), part.local(zone.high));
+            now.set_box(field, low, high, part.now.field_bytes(field))?;
+        }
+        (part.next, part.now) = (now.clone(), now);
+        Ok(part)
     }
 
     /// Computes one stage over `region`; the results count once [`Part::publish`] is called.
@@ -173,8 +175,9 @@ impl<S: Fields, const D: usize> Compute<S, D> for Part<'_, S, D> {
         for (step, margins) in reach.compute.iter().enumerate() {
             let last_step = step + 1 == reach.depth;
             if keep && last_step {
-                let values = stencil.written_fields().into_iter().map(|f| self.own_values(f));
-                advanced.before = Some(values.collect::<Result<_>>()?);
+                let fields = stencil.written_fields().into_iter();
+                let before = fields.map(|f| Ok(values::<S>(f, &self.cells(f)?)));
+                advanced.before = Some(before.collect::<Result<_>>()?);
             }
             for (index, (stage, margin)) in stencil.stages.iter().zip(margins).enumerate() {
                 let stage = stage.as_ref();
@@ -202,12 +205,16 @@ impl<S: Fields, const D: usize> Compute<S, D> for Part<'_, S, D> {
         Ok(advanced)
     }
 
-    fn pack(&mut self, message: &Message<D>) -> Result<Vec<u8>> {
-        Ok(self.packed(message, &[]))
+    fn send(&mut self, message: &Message<D>, net: &dyn Transport) -> Result<()> {
+        net.send(message.to, message.tag(), self.packed(message, &[]))
     }
 
-    fn unpack(&mut self, message: &Message<D>, bytes: &[u8]) -> Result<()> {
-        let mut rest = bytes;
+    fn receive(&mut self, message: &Message<D>, net: &dyn Transport) -> Result<f64> {
+        let mut bytes = vec![0; message.bytes as usize];
+        let start = Instant::now();
+        net.receive_into(message.from, message.tag(), &mut bytes)?;
+        let waited = start.elapsed().as_secs_f64();
+        let mut rest = bytes.as_slice();
         for piece in &message.pieces {
             let size = S::FIELDS[piece.field].kind.size();
             for (start, end) in self.rows(piece.write) {
@@ -217,23 +224,22 @@ impl<S: Fields, const D: usize> Compute<S, D> for Part<'_, S, D> {
                 rest = after;
             }
         }
-        Ok(())
+        Ok(waited)
     }
 
-    fn own_values(&mut self, field: usize) -> Result<Vec<f64>> {
+    fn cells(&mut self, field: usize) -> Result<Vec<u8>> {
         let own = Span::from(self.partition.region(self.part));
-        let value = |at| self.now.get(self.local(at)).map_or(f64::NAN, |cell| cell.to_f64(field));
-        Ok(own.iter().map(value).collect())
+        Ok(self.now.box_bytes(field, self.local(own.low), self.local(own.high)))
     }
 
-    fn store(self: Box<Self>) -> Result<Held<S, D>> {
-        Ok(Held { low: self.held.low, volume: self.now })
+    fn route(&self) -> Route {
+        Route::Host
     }
 }
 
 /// A part's own cells as boxes that the messages it sends are copied from, and the box inside of
 /// them.
-fn rim_and_core<'m, const D: usize>(
+pub(super) fn rim_and_core<'m, const D: usize>(
     partition: &Partition<D>,
     part: usize,
     sent: impl Iterator<Item = &'m Message<D>>,

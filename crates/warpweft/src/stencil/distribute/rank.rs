@@ -2,23 +2,27 @@
 
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
+
+use super::super::checkpoint::{Cut, State};
 use super::super::halo::{Reach, footprints};
 use super::super::spec::Stencil;
-use super::compute::{Advanced, Compute};
+use super::compute::{Advanced, Compute, values};
+use super::halo_executor::Route;
 use super::pace::Pace;
 use super::residual::residual;
 use super::run::Distribution;
 use super::swap::{Message, swap_messages};
 use crate::cluster::{Transport, agree, broadcast};
 use crate::element::Fields;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::trace::Trace;
 
 /// What one rank did.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankReport {
     /// Steps done.
     pub steps: u64,
@@ -37,42 +41,78 @@ pub struct RankReport {
     /// Seconds spent waiting for messages.
     pub waiting: f64,
     /// The last residual, for runs that check one.
+    #[serde(skip)] // the same on all ranks, and JSON knows no infinities
     pub residual: Option<f64>,
+    /// The last step whose state was saved.
+    pub saved: Option<u64>,
+    /// How halos travelled between device and transport.
+    pub route: Route,
 }
 
-/// Who watches a run from outside.
-pub(super) struct Watch<'a> {
-    /// Rank 0 keeps the steps done here.
-    pub done: &'a AtomicU64,
+/// The steps of a run, and who watches them from outside.
+pub(super) struct Course<'a> {
+    /// Steps done before this run, by the one that it resumes.
+    pub first: u64,
+    /// Steps to be done in all.
+    pub steps: u64,
+    /// The residual of the last check before `first`.
+    pub residual: Option<f64>,
+    /// Told the steps done, on rank 0.
+    pub told: &'a dyn Fn(u64),
     /// Set by whoever wants the run to end; rank 0 looks at it every so many steps.
     pub stop: Option<&'a AtomicBool>,
     /// Steps between two looks, at least 1.
     pub every: u64,
     /// Where ranks record what they did when.
     pub trace: Option<&'a Trace>,
+    /// Where states are saved, if they are.
+    pub saving: Option<&'a Saving<'a>>,
 }
+
+/// When and how a rank saves its part of the state.
+pub(super) struct Saving<'a> {
+    /// Steps between two, at least 1.
+    pub every: u64,
+    /// Saves the present state, of which it asks for the own cells of each field.
+    pub save: &'a Save<'a>,
+}
+
+pub(super) type Save<'a> = dyn Fn(State, &mut Cut<'_>) -> Result<()> + 'a;
 
 /// One rank's loop. Ghost zones are valid on entry, so the first swap is skipped.
 pub(super) fn run_rank<S: Fields, const D: usize>(
     stencil: &Stencil<S, D>,
     distribution: &Distribution<D>,
     part: &mut dyn Compute<S, D>,
-    steps: u64,
     net: &dyn Transport,
-    watch: &Watch<'_>,
+    course: &Course<'_>,
 ) -> Result<RankReport> {
     let spec = format!(
-        "{:?} steps of {:?} on {:?} of {:?}, R = {}, search {:?}",
-        steps,
-        stencil.stages.iter().map(|stage| stage.name()).collect::<Vec<_>>(),
+        "steps {} to {} of {}, {:?}, on {:?} ranks, R = {}, search {:?}, saved every {:?}",
+        course.first,
+        course.steps,
+        stencil.identity(distribution.partition.extents()),
+        stencil.until,
         distribution.partition.parts_per_axis(),
-        distribution.partition.extents(),
         distribution.depth,
-        distribution.search
+        distribution.search,
+        course.saving.map(|saving| saving.every)
     );
     agree(net, "a run of", &spec)?;
     let stages = footprints(&stencil.stages);
-    let mut report = RankReport::default();
+    let mut report = RankReport {
+        steps: course.first,
+        residual: course.residual,
+        route: part.route(),
+        ..RankReport::default()
+    };
+    // Steps from `done` on that may be taken before something else is due.
+    let free = |done: u64| {
+        let until = |every: u64| every - done % every;
+        let to_save = course.saving.map_or(u64::MAX, |saving| until(saving.every));
+        let to_check = stencil.until.map_or(u64::MAX, |it| until(it.every));
+        [course.steps - done, to_save, to_check].into_iter().fold(u64::MAX, u64::min)
+    };
     let mut plans = Plans { stencil, distribution, rank: net.rank(), known: HashMap::new() };
     let mut pace = match distribution.search {
         None => Pace::fixed(distribution.depth),
@@ -84,18 +124,21 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
         )),
     };
     let mut sent_ahead = false;
+    let mut saved = course.first;
+    if let (Some(saving), 0) = (course.saving, course.first) {
+        // Says at once whether there is room, and makes a run that is stopped soon one to resume.
+        (saving.save)(State::default(), &mut |field| part.cells(field))?;
+    }
     let begun = Instant::now();
     let traced = |name: &str, from: Instant| {
-        if let Some(trace) = watch.trace {
+        if let Some(trace) = course.trace {
             trace.add(format!("rank {}", net.rank()), name, from);
         }
     };
-    while report.steps < steps {
-        let left = (steps - report.steps).min(pace.next(net, report.steps)? as u64);
-        let to_check = stencil.until.map_or(u64::MAX, |u| u.every - report.steps % u.every);
-        let depth = left.min(to_check) as usize;
+    while report.steps < course.steps {
+        let depth = free(report.steps).min(pace.next(net, report.steps)? as u64) as usize;
         let plan = plans.of(depth);
-        if report.steps > 0 {
+        if report.steps > course.first {
             // What was sent ahead was as deep as this swap, which was known then.
             let from = Instant::now();
             swap(part, &plan.phases, sent_ahead, net, &mut report)?;
@@ -103,11 +146,14 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
         }
         // The swap after these steps, if there is one whose depth is known already.
         let done = report.steps + depth as u64;
-        let following = (steps - done).min(pace.following().unwrap_or(0) as u64) as usize;
+        let following = match done < course.steps {
+            true => free(done).min(pace.following().unwrap_or(0) as u64) as usize,
+            false => 0,
+        };
         let ahead = distribution.boundary_first && stencil.until.is_none() && following > 0;
         let next = ahead.then(|| plans.of(following));
         let first_phase = next.as_ref().and_then(|plan| plan.phases.first()).map(Vec::as_slice);
-        let checks = to_check == depth as u64;
+        let checks = stencil.until.is_some_and(|until| done.is_multiple_of(until.every));
         let from = Instant::now();
         let Advanced { before, sent } = part.advance(&plan.reach, first_phase, checks, net)?;
         traced(&format!("steps {}..{done}", report.steps), from);
@@ -115,13 +161,13 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
         let before_these = report.steps;
         report.steps = done;
         if net.rank() == 0 {
-            watch.done.store(done, Ordering::Relaxed);
+            (course.told)(done);
         }
         if let (Some(until), Some(before)) = (stencil.until, before) {
             let mut changes = Vec::new();
             for (field, before) in stencil.written_fields().into_iter().zip(before) {
-                let pairs = before.iter().zip(part.own_values(field)?);
-                changes.push(pairs.map(|(&b, a)| until.residual.of_change(b, a)).collect());
+                let pairs = before.into_iter().zip(values::<S>(field, &part.cells(field)?));
+                changes.push(pairs.map(|(b, a)| until.residual.of_change(b, a)).collect());
             }
             let value = residual(net, &distribution.partition, until.residual, changes)?;
             report.residual = Some(value);
@@ -130,16 +176,29 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
             }
         }
         // All ranks come by the same steps, so all of them ask, and all stop or none.
-        if let Some(stop) = watch.stop
-            && before_these / watch.every != done / watch.every
+        if let Some(stop) = course.stop
+            && before_these / course.every != done / course.every
         {
             let order = vec![u8::from(stop.load(Ordering::Relaxed))];
-            if broadcast(net, order)? == [1] {
-                report.interrupted = true;
-                break;
+            report.interrupted = broadcast(net, order)? == [1];
+        }
+        if let Some(saving) = course.saving
+            && (report.interrupted || done.is_multiple_of(saving.every))
+            && done < course.steps
+        {
+            let state = State { step: done, residual: report.residual };
+            (saving.save)(state, &mut |field| part.cells(field))?;
+            saved = done;
+        }
+        if report.interrupted {
+            if let Some(plan) = next.filter(|_| sent_ahead) {
+                // What was sent ahead must not be taken for a later run's.
+                swap(part, &plan.phases[..1], true, net, &mut report)?;
             }
+            break;
         }
     }
+    report.saved = (course.saving.is_some() && saved > course.first).then_some(saved);
     report.seconds = begun.elapsed().as_secs_f64();
     report.depth = pace.depth();
     Ok(report)
@@ -189,28 +248,13 @@ fn swap<S: Fields, const D: usize>(
     for (index, phase) in phases.iter().enumerate() {
         for message in phase.iter().filter(|message| message.from == net.rank()) {
             if index > 0 || !ahead {
-                net.send(message.to, message.tag(), part.pack(message)?)?;
+                part.send(message, net)?;
             }
             report.messages += 1;
             report.bytes += message.bytes;
         }
         for message in phase.iter().filter(|message| message.to == net.rank()) {
-            let start = Instant::now();
-            let bytes = net.receive(message.from, message.tag())?;
-            report.waiting += start.elapsed().as_secs_f64();
-            if bytes.len() as u64 != message.bytes {
-                return Err(Error::Rank {
-                    rank: net.rank(),
-                    what: format!(
-                        "{} bytes of halo from rank {}, {} expected",
-                        bytes.len(),
-                        message.from,
-                        message.bytes
-                    ),
-                    remedy: "start every rank with the same program and arguments".into(),
-                });
-            }
-            part.unpack(message, &bytes)?;
+            report.waiting += part.receive(message, net)?;
         }
     }
     Ok(())

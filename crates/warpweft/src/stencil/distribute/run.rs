@@ -1,26 +1,30 @@
-//! Distributed runs within this process: ranks are threads.
+//! A distributed run, from start to result: what one rank does, and all of them as threads.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use super::super::checkpoint::{Cut, Saver, State};
 use super::super::cpu::CpuSweeps;
 use super::super::halo::{Footprint, Reach, footprints};
 use super::super::partition::Partition;
+use super::super::plan::Region;
 use super::super::policy::CpuPolicy;
 use super::super::spec::Stencil;
 use super::compute::Compute;
 use super::feasible::check_depth;
 use super::halo_executor::HaloExecutor;
 use super::part::Part;
-use super::rank::{RankReport, Watch, run_rank};
+use super::rank::{Course, RankReport, Saving, run_rank};
 use super::search::Search;
-use super::swept::{Build, Swept};
-use crate::cluster::in_process;
+use super::start::{Start, from_whole};
+use super::swept::{Build, Built, Swept};
+use crate::cluster::{Transport, in_process};
 use crate::cpu::{Pool, Simd};
 use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::grid::Volume;
+use crate::trace::Trace;
 
 /// How a stencil is spread. Changes time, never results.
 #[derive(Clone, Debug)]
@@ -34,6 +38,155 @@ pub struct Distribution<const D: usize> {
     /// Whether cells that neighbours wait for are computed first, and the rest of the last step while
     /// they are on their way.
     pub boundary_first: bool,
+}
+
+/// One run as every rank knows it: what, from where to where, and on what.
+pub(super) struct Task<'a, S: Fields, const D: usize> {
+    pub stencil: &'a Stencil<S, D>,
+    pub distribution: &'a Distribution<D>,
+    /// Where the first cells come from.
+    pub start: &'a Start<'a, S, D>,
+    /// Steps done before, and the residual then.
+    pub first: State,
+    /// Steps to be done in all.
+    pub steps: u64,
+    /// Makes the executor of a part; the plain loop computes it if `None`.
+    pub build: Option<&'a Build<'a, S, D>>,
+    /// Where states are saved, if they are.
+    pub saving: Option<&'a Saver>,
+    /// Where ranks record what they did when.
+    pub trace: Option<&'a Trace>,
+}
+
+/// Who watches a run from outside.
+pub(super) struct Watch<'a> {
+    /// Told the steps done, on rank 0.
+    pub told: &'a dyn Fn(u64),
+    /// Set by whoever wants the run to end.
+    pub stop: Option<&'a AtomicBool>,
+    /// Steps between two looks at that, at least 1.
+    pub every: u64,
+}
+
+/// The own cells of one rank: the fields that a step writes, each with its bytes.
+pub(super) type Own = Vec<(usize, Vec<u8>)>;
+
+impl<S: Fields, const D: usize> Task<'_, S, D> {
+    /// This rank's part of the run.
+    pub fn rank(&self, net: &dyn Transport, watch: &Watch<'_>) -> Result<(Own, RankReport)> {
+        let (stencil, distribution, rank) = (self.stencil, self.distribution, net.rank());
+        let partition = &distribution.partition;
+        let stages = footprints(&stencil.stages);
+        let ghosts = Reach::new(&stages, S::FIELDS.len(), distribution.depth).deepest();
+        let mut part: Box<dyn Compute<S, D> + '_> = match self.build {
+            None => Box::new(Part::new(stencil, partition, rank, &ghosts, self.start)?),
+            Some(build) => {
+                let zone = partition.grown(rank, &ghosts);
+                Box::new(Swept::new(stencil, partition, rank, zone, self.start, build)?)
+            }
+        };
+        let region = partition.region(rank);
+        let save = |state: State, cells: &mut Cut<'_>| match self.saving {
+            Some(saver) => saver.save(net, state, region, cells),
+            None => Ok(()),
+        };
+        let saving = self.saving.map(|saver| Saving { every: saver.every(), save: &save });
+        let course = Course {
+            first: self.first.step,
+            steps: self.steps,
+            residual: self.first.residual,
+            told: watch.told,
+            stop: watch.stop,
+            every: watch.every,
+            saving: saving.as_ref(),
+            trace: self.trace,
+        };
+        let report = run_rank(stencil, distribution, part.as_mut(), net, &course)?;
+        let own = stencil.written_fields().into_iter().map(|field| Ok((field, part.cells(field)?)));
+        Ok((own.collect::<Result<_>>()?, report))
+    }
+
+    /// Whether all fits together.
+    ///
+    /// # Errors
+    /// As [`Stencil::check`] and [`check_depth`]; a partition of other extents.
+    pub fn check(&self, extents: [usize; D]) -> Result<()> {
+        let partition = &self.distribution.partition;
+        if partition.extents() != extents {
+            return Err(Error::spec(
+                format!("a partition of {:?} for a volume of {extents:?}", partition.extents()),
+                "partition the volume that is run",
+            ));
+        }
+        self.stencil.check(extents)?;
+        if !self.stencil.points.is_empty() {
+            return Err(Error::spec(
+                "sources or probes over several ranks",
+                "run in one process on one GPU, or on the cores",
+            ));
+        }
+        let (stages, depth) = (footprints(&self.stencil.stages), self.distribution.depth);
+        check_depth(partition, &self.stencil.boundaries, &stages, S::FIELDS.len(), depth)
+    }
+
+    /// All ranks as threads: what each came to.
+    pub fn in_process(
+        &self,
+        deadline: Duration,
+        told: &(dyn Fn(u64) + Sync),
+        (stop, every): (Option<&AtomicBool>, u64),
+    ) -> Result<Vec<(Own, RankReport)>> {
+        let parts = self.distribution.partition.parts();
+        let run = |task: &Self| {
+            in_process(parts, deadline, |net| {
+                task.rank(net, &Watch { told: &|done| told(done), stop, every })
+            })
+        };
+        let outcome = run(self);
+        if let (Err(Error::Element { .. }), Some(_)) = (&outcome, self.build) {
+            // Swept parts also compute cells that no run comes by; the plain loop does not.
+            let proof = run(&Self { build: None, ..*self });
+            return if proof.is_ok() { proof } else { outcome };
+        }
+        outcome
+    }
+}
+
+/// Puts what the rank of `region` came to into the whole volume.
+pub(super) fn store<S: Fields, const D: usize>(
+    volume: &mut Volume<S, D>,
+    region: Region<D>,
+    own: &Own,
+) -> Result<()> {
+    let Region { low, high } = region;
+    own.iter().try_for_each(|(field, bytes)| volume.set_box(*field, low, high, bytes))
+}
+
+/// Puts what all ranks came to into the whole volume; their reports.
+pub(super) fn store_all<S: Fields, const D: usize>(
+    volume: &mut Volume<S, D>,
+    distribution: &Distribution<D>,
+    ranks: Vec<(Own, RankReport)>,
+) -> Result<Vec<RankReport>> {
+    let mut reports = Vec::with_capacity(ranks.len());
+    for (rank, (own, report)) in ranks.into_iter().enumerate() {
+        store(volume, distribution.partition.region(rank), &own)?;
+        reports.push(report);
+    }
+    Ok(reports)
+}
+
+/// Makes each part's executor on cores of its own, pinned to one of the given lists; parts beyond
+/// the last list begin again with the first.
+pub(super) fn on_cores<S: Fields, const D: usize>(
+    policy: CpuPolicy,
+    cores: &[Vec<usize>],
+) -> impl Fn(&Stencil<S, D>, &Volume<S, D>, usize) -> Built<S, D> + Sync + '_ {
+    move |stencil, volume, part| {
+        let pool = Arc::new(Pool::new(&cores[part % cores.len()])?);
+        let sweeps = CpuSweeps::new(stencil, volume, policy, pool, Simd::detect())?;
+        Ok(Box::new(sweeps) as Box<dyn HaloExecutor<S, D>>)
+    }
 }
 
 /// Runs `steps` steps on one thread a part and leaves the result in `volume`: the bits of
@@ -51,12 +204,7 @@ pub fn run_in_process<S: Fields, const D: usize>(
     distribution: &Distribution<D>,
     deadline: Duration,
 ) -> Result<Vec<RankReport>> {
-    run(stencil, volume, steps, distribution, deadline, None, &unwatched())
-}
-
-fn unwatched() -> Watch<'static> {
-    static NOBODY: AtomicU64 = AtomicU64::new(0);
-    Watch { done: &NOBODY, stop: None, every: 1, trace: None }
+    run(stencil, volume, steps, distribution, deadline, None)
 }
 
 /// As [`run_in_process`], each part swept at full speed by workers of its own, pinned to one of the
@@ -77,38 +225,10 @@ pub fn run_on_cores<S: Fields, const D: usize>(
     cores: &[Vec<usize>],
     deadline: Duration,
 ) -> Result<Vec<RankReport>> {
-    run_watched(stencil, volume, steps, distribution, policy, cores, deadline, &unwatched())
-}
-
-/// As [`run_on_cores`], with somebody watching.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "what is run, how it is spread, where, and who watches"
-)]
-pub(super) fn run_watched<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
-    volume: &mut Volume<S, D>,
-    steps: u64,
-    distribution: &Distribution<D>,
-    policy: CpuPolicy,
-    cores: &[Vec<usize>],
-    deadline: Duration,
-    watch: &Watch<'_>,
-) -> Result<Vec<RankReport>> {
     if cores.is_empty() {
         return Err(Error::spec("no cores to run on", "name at least one list of cores"));
     }
-    let build = |stencil: &Stencil<S, D>, volume: &Volume<S, D>, part: usize| {
-        let pool = Arc::new(Pool::new(&cores[part % cores.len()])?);
-        let sweeps = CpuSweeps::new(stencil, volume, policy, pool, Simd::detect())?;
-        Ok(Box::new(sweeps) as Box<dyn HaloExecutor<S, D>>)
-    };
-    let outcome = run(stencil, volume, steps, distribution, deadline, Some(&build), watch);
-    if let Err(Error::Element { .. }) = outcome {
-        let proof = run(stencil, volume, steps, distribution, deadline, None, watch);
-        return if proof.is_ok() { proof } else { outcome };
-    }
-    outcome
+    run(stencil, volume, steps, distribution, deadline, Some(&on_cores(policy, cores)))
 }
 
 fn run<S: Fields, const D: usize>(
@@ -118,58 +238,17 @@ fn run<S: Fields, const D: usize>(
     distribution: &Distribution<D>,
     deadline: Duration,
     build: Option<&Build<'_, S, D>>,
-    watch: &Watch<'_>,
 ) -> Result<Vec<RankReport>> {
-    if distribution.partition.extents() != volume.extents() {
-        return Err(Error::spec(
-            format!(
-                "a partition of {:?} for a volume of {:?}",
-                distribution.partition.extents(),
-                volume.extents()
-            ),
-            "partition the volume that is run",
-        ));
-    }
-    check(stencil, distribution)?;
-    let start: &Volume<S, D> = volume;
-    let cell = |at| start.get(at).unwrap_or_else(|| unreachable!("at is inside"));
-    let partition = &distribution.partition;
-    let stages = footprints(&stencil.stages);
-    let ghosts = Reach::new(&stages, S::FIELDS.len(), distribution.depth).deepest();
-    let ranks = in_process(partition.parts(), deadline, |net| {
-        let rank = net.rank();
-        let mut part: Box<dyn Compute<S, D> + '_> = match build {
-            None => Box::new(Part::new(stencil, partition, rank, &ghosts, cell)?),
-            Some(build) => {
-                let zone = partition.grown(rank, &ghosts);
-                Box::new(Swept::new(stencil, partition, rank, zone, cell, build)?)
-            }
-        };
-        let report = run_rank(stencil, distribution, part.as_mut(), steps, net, watch)?;
-        Ok((part.store()?, report))
-    })?;
-    let mut reports = Vec::with_capacity(ranks.len());
-    for (rank, (held, report)) in ranks.into_iter().enumerate() {
-        held.store(partition.region(rank), volume);
-        reports.push(report);
-    }
-    Ok(reports)
-}
-
-fn check<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
-    distribution: &Distribution<D>,
-) -> Result<()> {
-    let partition = &distribution.partition;
-    stencil.check(partition.extents())?;
-    if !stencil.points.is_empty() {
-        return Err(Error::spec(
-            "sources or probes over several ranks",
-            "run in one process on one GPU, or on the cores",
-        ));
-    }
-    let stages = footprints(&stencil.stages);
-    check_depth(partition, &stencil.boundaries, &stages, S::FIELDS.len(), distribution.depth)
+    let ranks = {
+        let start = from_whole(volume);
+        let first = State::default();
+        let saving = None;
+        let task =
+            Task { stencil, distribution, start: &start, first, steps, build, saving, trace: None };
+        task.check(volume.extents())?;
+        task.in_process(deadline, &|_| (), (None, 1))?
+    };
+    store_all(volume, distribution, ranks)
 }
 
 /// The footprints of a spec, for [`deepest_feasible`](super::deepest_feasible) and the choice of

@@ -9,9 +9,11 @@ use super::super::halo::{Reach, Span};
 use super::super::partition::Partition;
 use super::super::plan::{Region, Sweep};
 use super::super::spec::Stencil;
-use super::compute::{Advanced, Compute, Held};
-use super::halo_executor::HaloExecutor;
-use super::swap::Message;
+use super::compute::{Advanced, Compute, values};
+use super::halo_executor::{Cells, HaloExecutor, Route};
+use super::part::rim_and_core;
+use super::start::Start;
+use super::swap::{Message, Piece};
 use crate::cluster::Transport;
 use crate::element::Fields;
 use crate::error::Result;
@@ -19,7 +21,8 @@ use crate::grid::Volume;
 
 /// Makes an executor for a part: its stencil, with cuts as boundaries, and its padded volume.
 pub(super) type Build<'a, S, const D: usize> =
-    dyn Fn(&Stencil<S, D>, &Volume<S, D>, usize) -> Result<Box<dyn HaloExecutor<S, D>>> + Sync + 'a;
+    dyn Fn(&Stencil<S, D>, &Volume<S, D>, usize) -> Built<S, D> + Sync + 'a;
+pub(super) type Built<S, const D: usize> = Result<Box<dyn HaloExecutor<S, D>>>;
 
 pub(super) struct Swept<'a, S: Fields, const D: usize> {
     partition: &'a Partition<D>,
@@ -28,31 +31,25 @@ pub(super) struct Swept<'a, S: Fields, const D: usize> {
     zone: Span<D>,
     written: Vec<usize>,
     executor: Box<dyn HaloExecutor<S, D>>,
-    /// What was built from, and what is stored into.
+    /// What was built from: cells of the fields that no step writes are those still.
     volume: Volume<S, D>,
     steps: u64,
 }
 
 impl<'a, S: Fields, const D: usize> Swept<'a, S, D> {
-    /// The part's own and ghost cells out of `cell`, on an executor.
+    /// The part's own and ghost cells out of `start`, on an executor.
     ///
     /// # Errors
-    /// Not enough host memory; whatever `build` fails with.
+    /// Not enough host memory; whatever `start` and `build` fail with.
     pub(super) fn new(
         stencil: &Stencil<S, D>,
         partition: &'a Partition<D>,
         part: usize,
         zone: Span<D>,
-        cell: impl Fn([usize; D]) -> S,
+        start: &Start<'_, S, D>,
         build: &Build<'_, S, D>,
     ) -> Result<Self> {
-        let extents = partition.extents();
-        let shape = std::array::from_fn(|d| (zone.high[d] - zone.low[d]) as usize);
-        let volume = Volume::try_from_fn(shape, |local| {
-            cell(std::array::from_fn(|d| {
-                (local[d] as isize + zone.low[d]).rem_euclid(extents[d] as isize) as usize
-            }))
-        })?;
+        let volume = start(zone)?;
         let mut faces = stencil.boundaries.0;
         for d in 0..D {
             for (side, face) in [Face::Low, Face::High].into_iter().enumerate() {
@@ -79,6 +76,24 @@ impl<'a, S: Fields, const D: usize> Swept<'a, S, D> {
         Ok(())
     }
 
+    /// One step that computes what neighbours wait for first, and sends it while the rest is computed.
+    fn split_step(&mut self, ahead: &[Message<D>], net: &dyn Transport) -> Result<()> {
+        let sent = || ahead.iter().filter(|message| message.from == self.part);
+        let (rim, core) = rim_and_core(self.partition, self.part, sent());
+        let sent: Vec<_> = sent().cloned().collect();
+        let local = |span: &Span<D>| (span.cells() > 0).then(|| self.local(*span));
+        let rim: Vec<_> = rim.iter().filter_map(local).collect();
+        let core = self.local(core);
+        self.executor.begin_step(&rim)?;
+        self.executor.end_step(core)?;
+        self.steps += 1;
+        sent.iter().try_for_each(|message| self.send(message, net))
+    }
+
+    fn boxes(&self, message: &Message<D>, span: fn(&Piece<D>) -> Span<D>) -> Vec<Cells<D>> {
+        message.pieces.iter().map(|piece| (piece.field, self.local(span(piece)))).collect()
+    }
+
     fn local(&self, span: Span<D>) -> Region<D> {
         let at =
             |corner: [isize; D]| std::array::from_fn(|d| (corner[d] - self.zone.low[d]) as usize);
@@ -90,59 +105,54 @@ impl<S: Fields, const D: usize> Compute<S, D> for Swept<'_, S, D> {
     fn advance(
         &mut self,
         reach: &Reach<D>,
-        _: Option<&[Message<D>]>,
+        ahead: Option<&[Message<D>]>,
         keep: bool,
-        _: &dyn Transport,
+        net: &dyn Transport,
     ) -> Result<Advanced> {
-        let mut before = None;
         if keep {
             self.sweep(reach.depth - 1)?;
-            let fields = self.written.clone();
-            let values = fields.into_iter().map(|field| self.own_values(field));
-            before = Some(values.collect::<Result<_>>()?);
+            let fields = self.written.clone().into_iter();
+            let before = fields.map(|field| Ok(values::<S>(field, &self.cells(field)?)));
+            let before = Some(before.collect::<Result<_>>()?);
             self.sweep(1)?;
-        } else {
-            self.sweep(reach.depth)?;
+            self.executor.finish()?;
+            return Ok(Advanced { before, sent: false });
         }
+        if let Some(ahead) = ahead
+            && self.executor.can_split()
+        {
+            self.sweep(reach.depth - 1)?;
+            self.split_step(ahead, net)?;
+            return Ok(Advanced { before: None, sent: true });
+        }
+        self.sweep(reach.depth)?;
         self.executor.finish()?;
-        Ok(Advanced { before, sent: false })
+        Ok(Advanced { before: None, sent: false })
     }
 
-    fn pack(&mut self, message: &Message<D>) -> Result<Vec<u8>> {
-        let mut bytes = Vec::with_capacity(message.bytes as usize);
-        for piece in &message.pieces {
-            let region = self.local(piece.read);
-            self.executor.read(piece.field, region, &mut bytes)?;
+    fn send(&mut self, message: &Message<D>, net: &dyn Transport) -> Result<()> {
+        let boxes = self.boxes(message, |piece| piece.read);
+        self.executor.send(&boxes, net, (message.to, message.tag()))
+    }
+
+    fn receive(&mut self, message: &Message<D>, net: &dyn Transport) -> Result<f64> {
+        let boxes = self.boxes(message, |piece| piece.write);
+        let bytes = message.bytes as usize;
+        self.executor.receive(&boxes, bytes, net, (message.from, message.tag()))
+    }
+
+    fn cells(&mut self, field: usize) -> Result<Vec<u8>> {
+        let own = self.local(Span::from(self.partition.region(self.part)));
+        if !self.written.contains(&field) {
+            return Ok(self.volume.box_bytes(field, own.low, own.high));
         }
+        self.executor.finish()?;
+        let mut bytes = Vec::new();
+        self.executor.read(&[(field, own)], &mut bytes)?;
         Ok(bytes)
     }
 
-    fn unpack(&mut self, message: &Message<D>, bytes: &[u8]) -> Result<()> {
-        let mut rest = bytes;
-        for piece in &message.pieces {
-            let size = S::FIELDS[piece.field].kind.size();
-            let (cells, after) = rest.split_at(piece.write.cells() * size);
-            let region = self.local(piece.write);
-            self.executor.write(piece.field, region, cells)?;
-            rest = after;
-        }
-        Ok(())
-    }
-
-    fn own_values(&mut self, field: usize) -> Result<Vec<f64>> {
-        self.executor.finish()?;
-        self.executor.store(&mut self.volume)?;
-        let own = Span::from(self.partition.region(self.part));
-        let value = |at: [isize; D]| {
-            let local = std::array::from_fn(|d| (at[d] - self.zone.low[d]) as usize);
-            self.volume.get(local).map_or(f64::NAN, |cell| cell.to_f64(field))
-        };
-        Ok(own.iter().map(value).collect())
-    }
-
-    fn store(mut self: Box<Self>) -> Result<Held<S, D>> {
-        self.executor.finish()?;
-        self.executor.store(&mut self.volume)?;
-        Ok(Held { low: self.zone.low, volume: self.volume })
+    fn route(&self) -> Route {
+        self.executor.route()
     }
 }

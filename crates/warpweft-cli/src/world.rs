@@ -1,0 +1,81 @@
+//! The other processes that `mpirun` started with this one, if it did.
+
+use std::process::ExitCode;
+use std::sync::OnceLock;
+
+#[cfg(feature = "mpi")]
+use warpweft::cluster::mpi::Mpi;
+use warpweft::cluster::{Launched, Transport};
+use warpweft::{Error, Result};
+
+use crate::output;
+
+/// This process's place among several; `None` when it is alone.
+pub fn place() -> Option<Launched> {
+    static PLACE: OnceLock<Option<Launched>> = OnceLock::new();
+    *PLACE.get_or_init(|| Launched::detect().filter(|launched| launched.ranks > 1))
+}
+
+/// Whether this process is the one that talks and writes files.
+pub fn speaks() -> bool {
+    place().is_none_or(|place| place.rank == 0)
+}
+
+#[cfg(feature = "mpi")]
+static JOINED: OnceLock<Mpi> = OnceLock::new();
+
+/// Joins the other processes, if there are any: done first of all, so that whatever fails later can
+/// be told to them.
+///
+/// # Errors
+/// MPI is not built in, or its library can't be used.
+pub fn join() -> Result<()> {
+    let Some(place) = place() else { return Ok(()) };
+    #[cfg(not(feature = "mpi"))]
+    return place.refuse();
+    #[cfg(feature = "mpi")]
+    {
+        let mpi = Mpi::join(&place)?;
+        JOINED.get_or_init(|| mpi);
+        Ok(())
+    }
+}
+
+/// The way to the other processes, once joined.
+pub fn net() -> Option<&'static dyn Transport> {
+    #[cfg(not(feature = "mpi"))]
+    return None;
+    #[cfg(feature = "mpi")]
+    return JOINED.get().map(|mpi| mpi as &dyn Transport);
+}
+
+/// What reports call the way to the other processes.
+pub fn network() -> Option<String> {
+    #[cfg(not(feature = "mpi"))]
+    return None;
+    #[cfg(feature = "mpi")]
+    return JOINED.get().map(|mpi| {
+        let aware = if mpi.cuda_aware() { "" } else { "not " };
+        format!("{}, {aware}CUDA-aware", mpi.library())
+    });
+}
+
+/// Leaves the others in good order after all is done.
+pub fn leave(status: ExitCode) -> ExitCode {
+    #[cfg(feature = "mpi")]
+    if let Some(Err(error)) = JOINED.get().map(Mpi::leave) {
+        return fail(&error);
+    }
+    status
+}
+
+/// Says what went wrong and ends all processes.
+pub fn fail(error: &Error) -> ExitCode {
+    let status = output::fail(error);
+    #[cfg(feature = "mpi")]
+    if let Some(mpi) = JOINED.get() {
+        mpi.abort(&error.to_string());
+        mpi.end_all(output::status(error));
+    }
+    status
+}

@@ -1,0 +1,208 @@
+//! Long runs: whatever is killed, the resumed run ends with the same bits.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::launchers::launchers;
+use super::{Ran, command, warpweft, warpweft_in};
+
+const STEPS: &str = "--steps 400 --checkpoint-every 7 --checkpoint saved";
+
+/// The bits of a run that nobody stopped.
+fn undisturbed(directory: &Path, line: &str) -> Vec<u8> {
+    warpweft_in(directory, &format!("{line} --steps 400 --output alone.npy")).fine();
+    std::fs::read(directory.join("alone.npy")).unwrap()
+}
+
+fn steps(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(directory.join("saved"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Starts `run`, kills it after a while, and so on until it ends; how often it was killed.
+fn killed_until_done(run: impl Fn(bool) -> Command, directory: &Path, seed: u64) -> usize {
+    let mut moment = seed;
+    for kills in 0.. {
+        let resume = directory.join("saved").exists() && !steps(directory).is_empty();
+        let whole = resume && steps(directory).iter().any(|name| !name.ends_with("partial"));
+        let mut child = run(whole).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        moment =
+            moment.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        // Later and later, so that it comes through on a busy machine too.
+        let patience = Duration::from_millis((moment >> 33) % 400 + 60 * kills as u64);
+        std::thread::sleep(patience);
+        if child.try_wait().unwrap().is_none() {
+            child.kill().unwrap();
+        }
+        let output = child.wait_with_output().unwrap();
+        if output.status.code().is_some() {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            return kills;
+        }
+    }
+    0
+}
+
+#[test]
+fn a_run_killed_at_any_time_ends_with_the_same_bits() {
+    let line = "run heat --device cpu --size 40x30x35 --seed 3";
+    // In one process, on ranks, and from one number of ranks to another.
+    for (seed, ranks) in [(1, [1, 1]), (2, [3, 3]), (3, [4, 2])] {
+        let here = tempfile::tempdir().unwrap();
+        let expect = undisturbed(here.path(), line);
+        let run = |resume: bool| {
+            let mut run = command(here.path());
+            run.args(line.split_whitespace()).args(STEPS.split_whitespace());
+            run.args(["--output", "found.npy", "--ranks", &ranks[usize::from(resume)].to_string()]);
+            if resume {
+                run.arg("--resume");
+            }
+            run
+        };
+        let kills = killed_until_done(run, here.path(), seed);
+        let found = std::fs::read(here.path().join("found.npy")).unwrap();
+        assert!(found == expect, "{ranks:?} ranks, {kills} kills");
+        assert!(steps(here.path()).len() <= 2, "{:?}", steps(here.path()));
+    }
+}
+
+#[test]
+fn ranks_of_mpirun_go_on_from_one_process_and_back() {
+    let launchers = launchers();
+    let Some(launcher) = launchers.first() else {
+        return println!("skipped: no mpirun of Open MPI or MPICH");
+    };
+    let here = tempfile::tempdir().unwrap();
+    let line = "run life --device cpu --size 40x60 --seed 8";
+    let expect = undisturbed(here.path(), line);
+    // Stopped by its number of steps each time, which is no multiple of the steps between.
+    warpweft_in(
+        here.path(),
+        &format!("{line} --steps 100 --checkpoint saved --checkpoint-every 30"),
+    )
+    .fine();
+    let inner = command(here.path());
+    let mut spread = launcher.command();
+    for (name, value) in inner.get_envs() {
+        value.map(|value| spread.env(name, value));
+    }
+    spread.current_dir(here.path()).args(["-n", "5"]).arg(inner.get_program());
+    spread.args(line.split_whitespace());
+    spread.args("--steps 250 --checkpoint saved --checkpoint-every 20 --resume".split_whitespace());
+    Ran::of(&mut spread).fine();
+    assert_eq!(steps(here.path()), ["step-000000000220", "step-000000000240"]);
+    let line = format!("{line} {STEPS} --ranks 3 --resume --output found.npy");
+    warpweft_in(here.path(), &line).fine();
+    assert!(std::fs::read(here.path().join("found.npy")).unwrap() == expect);
+}
+
+#[test]
+fn the_residual_is_part_of_the_state() {
+    let here = tempfile::tempdir().unwrap();
+    let line = "run heat --device cpu --size 20x20 --seed 4 --until 1e-4 --check-every 3 --json";
+    let whole = warpweft_in(here.path(), &format!("{line} --steps 5000")).json();
+    let saved = "--checkpoint saved --checkpoint-every 10";
+    warpweft_in(here.path(), &format!("{line} --steps 25 {saved}")).json();
+    let resumed = warpweft_in(here.path(), &format!("{line} --steps 5000 {saved} --resume")).json();
+    for what in ["steps", "residual", "converged", "mean"] {
+        assert_eq!(resumed["result"][what], whole["result"][what], "{what}");
+    }
+    assert_eq!(whole["result"]["converged"], true);
+}
+
+#[test]
+fn a_damaged_checkpoint_is_passed_over_and_that_is_said() {
+    let here = tempfile::tempdir().unwrap();
+    let line = "run heat --device cpu --size 30x20 --seed 3";
+    let expect = undisturbed(here.path(), line);
+    let saved = "--checkpoint saved --checkpoint-every 40";
+    warpweft_in(here.path(), &format!("{line} --steps 150 {saved}")).fine();
+    assert_eq!(steps(here.path()), ["step-000000000080", "step-000000000120"]);
+    let part = here.path().join("saved/step-000000000120/part-0");
+    let mut bytes = std::fs::read(&part).unwrap();
+    bytes[777] ^= 4;
+    std::fs::write(&part, &bytes).unwrap();
+    let line = format!("{line} --steps 400 {saved} --resume --output found.npy");
+    let ran = warpweft_in(here.path(), &line);
+    assert!(ran.err.contains("the checkpoint of step 120 is damaged"), "{}", ran.err);
+    assert!(ran.err.contains("checksum"), "{}", ran.err);
+    ran.fine();
+    assert!(std::fs::read(here.path().join("found.npy")).unwrap() == expect);
+    // None is whole: cut short, and without a manifest.
+    for name in steps(here.path()) {
+        let folder = here.path().join("saved").join(name);
+        std::fs::write(folder.join("manifest"), "{").unwrap();
+    }
+    warpweft_in(here.path(), &line).fails(1, &["holds no checkpoint that is whole", "begin anew"]);
+}
+
+#[test]
+fn what_can_not_be_resumed_is_refused() {
+    let here = tempfile::tempdir().unwrap();
+    let line = |more: &str| {
+        format!("run heat --device cpu --size 16 --steps 20 --checkpoint saved {more}")
+    };
+    warpweft_in(here.path(), &line("--resume")).fails(1, &["holds no checkpoint to resume"]);
+    warpweft_in(here.path(), &line("--checkpoint-every 6")).fine();
+    warpweft_in(here.path(), &line("")).fails(1, &["of an earlier run", "step 18", "--resume"]);
+    let other = |more: &str| warpweft_in(here.path(), &line(&format!("--resume {more}")));
+    for another in ["--rate 0.01", "--boundary neumann", "--dtype f64", "--order 4"] {
+        other(another).fails(2, &["is a checkpoint of", "this run is", "begin anew"]);
+    }
+    warpweft_in(here.path(), "run heat --device cpu --size 17 --checkpoint saved --resume")
+        .fails(2, &["over 16 x 16 x 16", "over 17 x 17 x 17"]);
+    warpweft_in(here.path(), "run life3d --device cpu --size 16 --checkpoint saved --resume")
+        .fails(2, &["is a checkpoint of"]);
+    warpweft_in(
+        here.path(),
+        "run heat --device cpu --size 16 --steps 10 --checkpoint saved --resume",
+    )
+    .fails(2, &["10 steps from a checkpoint of step 18"]);
+    let ran = warpweft("run heat --resume");
+    assert_eq!(ran.status, Some(2), "{}", ran.err);
+}
+
+#[test]
+fn a_full_disk_leaves_the_last_checkpoint_whole() {
+    let here = tempfile::tempdir().unwrap();
+    let disk = here.path().join("saved");
+    std::fs::create_dir(&disk).unwrap();
+    let mount = |what: &str| {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", what, "tmpfs"]).arg(&disk);
+        mount.stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    };
+    // Room for two checkpoints of 8 KiB and their manifests, not for a third beside them.
+    if !mount("size=28k") {
+        return println!("skipped: this user may not mount a small disk");
+    }
+    let outcome = std::panic::catch_unwind(|| {
+        let line = "run heat --device cpu --size 32x64 --seed 3";
+        let expect = undisturbed(here.path(), line);
+        let line = format!("{line} --steps 400 --checkpoint saved --checkpoint-every 10");
+        for ranks in [1, 2] {
+            let ran = warpweft_in(here.path(), &format!("{line} --ranks {ranks}"));
+            let whole = "go on with --resume from the checkpoint of step 10, which is whole";
+            ran.fails(1, &["No space left", whole]);
+            assert_eq!(steps(here.path()), ["step-000000000000", "step-000000000010"]);
+            assert!(mount("remount,size=1m"));
+            let resumed = format!("{line} --ranks {ranks} --resume --output found.npy");
+            warpweft_in(here.path(), &resumed).fine();
+            assert!(std::fs::read(here.path().join("found.npy")).unwrap() == expect);
+            for name in steps(here.path()) {
+                std::fs::remove_dir_all(disk.join(name)).unwrap();
+            }
+            assert!(mount("remount,size=28k"));
+        }
+    });
+    let unmounted = Command::new("umount").arg(&disk).status();
+    if let Err(panic) = outcome {
+        std::panic::resume_unwind(panic);
+    }
+    assert!(unmounted.is_ok_and(|status| status.success()));
+}

@@ -1,0 +1,148 @@
+//! The command under `mpirun`: one voice, the same answer, and no rank left behind by an error.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::launchers::{Launcher, ends_within, launchers, within};
+use super::{Ran, command, warpweft_in};
+
+/// Errors must be errors on every rank within this.
+const SOON: Duration = Duration::from_secs(10);
+/// Whole runs, on a machine that is busy with other tests.
+const RUN: Duration = Duration::from_secs(60);
+
+/// A launcher of each kind, or the reason why the test is skipped.
+fn each(test: impl Fn(Launcher)) {
+    let launchers = launchers();
+    if launchers.is_empty() {
+        return println!("skipped: no mpirun of Open MPI or MPICH");
+    }
+    launchers.into_iter().for_each(test);
+}
+
+/// `mpirun -n ranks warpweft line`, or several such separated by colons.
+fn mpirun(launcher: Launcher, directory: &Path, programs: &[(usize, &str)]) -> Command {
+    let inner = command(directory);
+    let mut outer = launcher.command();
+    outer.current_dir(directory);
+    for (name, value) in inner.get_envs() {
+        value.map(|value| outer.env(name, value));
+    }
+    for (n, (ranks, line)) in programs.iter().enumerate() {
+        if n > 0 {
+            outer.arg(":");
+        }
+        outer.arg("-n").arg(ranks.to_string()).arg(inner.get_program());
+        outer.args(line.split_whitespace());
+    }
+    outer
+}
+
+fn ran(limit: Duration, command: &mut Command) -> Ran {
+    let output = within(limit, command);
+    Ran {
+        status: output.status.code(),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+#[test]
+fn one_report_of_the_same_answer() {
+    each(|launcher| {
+        let here = tempfile::tempdir().unwrap();
+        let line = "run heat --device cpu --size 12x9x14 --steps 30 --seed 5 --json";
+        let alone = warpweft_in(here.path(), &format!("{line} --output alone.npy")).json();
+        let line = format!("{line} --output spread.npy");
+        let spread = ran(RUN, &mut mpirun(launcher, here.path(), &[(4, &line)]));
+        let spread = spread.json();
+        assert_eq!(spread["check"]["passed"], true, "{spread}");
+        assert_eq!(spread["policy"]["ranks"], 4);
+        assert_eq!(spread["devices"].as_array().map(Vec::len), Some(4));
+        assert_eq!(spread["result"]["mean"], alone["result"]["mean"]);
+        let network = spread["result"]["network"].as_str().unwrap_or_default();
+        assert!(network.contains(if launcher.open { "Open MPI" } else { "MPICH" }), "{network}");
+        let file = |name| std::fs::read(here.path().join(name)).unwrap();
+        assert!(file("alone.npy") == file("spread.npy"));
+    });
+}
+
+#[test]
+fn ranks_that_disagree_are_told_so() {
+    each(|launcher| {
+        let here = tempfile::tempdir().unwrap();
+        let line = |rate| format!("run heat --device cpu --size 12 --steps 30 --rate {rate}");
+        let (one, other) = (line(0.1), line(0.05));
+        let ranks = [(1, one.as_str()), (1, other.as_str())];
+        let ran = ran(RUN, &mut mpirun(launcher, here.path(), &ranks));
+        assert_ne!(ran.status, Some(0), "{}{}", ran.out, ran.err);
+        assert!(ran.err.contains("rank 1 has a run of 30 steps of"), "{}", ran.err);
+        assert!(ran.err.contains("with the same program and arguments"), "{}", ran.err);
+    });
+}
+
+#[test]
+fn an_error_on_one_rank_ends_all() {
+    each(|launcher| {
+        let here = tempfile::tempdir().unwrap();
+        let line = "run heat --device cpu --size 12 --steps 30";
+        let missing = format!("{line} --input nowhere.npy");
+        let ranks = [(2, line), (1, missing.as_str())];
+        let ran = ran(RUN, &mut mpirun(launcher, here.path(), &ranks));
+        assert_ne!(ran.status, Some(0), "{}{}", ran.out, ran.err);
+        assert!(ran.err.contains("rank 2: nowhere.npy"), "{}", ran.err);
+        assert!(ran.out.is_empty(), "{}", ran.out);
+    });
+}
+
+#[test]
+fn a_killed_rank_ends_all() {
+    each(|launcher| {
+        let here = tempfile::tempdir().unwrap();
+        let line = "run heat --device cpu --size 24 --steps 1000000000 --checkpoint saved \
+                    --checkpoint-every 5";
+        let mut command = mpirun(launcher, here.path(), &[(3, line)]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let begun = Instant::now();
+        while !here.path().join("saved/step-000000000005/manifest").exists() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint is written");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let rank = rank_process(here.path(), 1);
+        assert!(Command::new("kill").args(["-KILL", &rank]).status().unwrap().success());
+        assert!(!ends_within(SOON, &mut child).success());
+    });
+}
+
+/// The process of a rank that runs in `directory`.
+fn rank_process(directory: &Path, rank: usize) -> String {
+    let variables = [format!("OMPI_COMM_WORLD_RANK={rank}"), format!("PMI_RANK={rank}")];
+    let is_rank = |process: &Path| {
+        let environment = std::fs::read(process.join("environ")).unwrap_or_default();
+        let mut lines = environment.split(|&byte| byte == 0);
+        let here = std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd == directory);
+        here && lines.any(|line| variables.iter().any(|known| known.as_bytes() == line))
+    };
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let found = processes.map(|entry| entry.path()).find(|process| is_rank(process));
+    found.unwrap().file_name().unwrap().to_string_lossy().into_owned()
+}
+
+#[test]
+fn a_library_that_is_not_there_is_named_with_the_way_out() {
+    let here = tempfile::tempdir().unwrap();
+    let mut alone = command(here.path());
+    alone.args(["run", "heat", "--size", "8"]);
+    alone.env("PMI_RANK", "0").env("PMI_SIZE", "2").env("WARPWEFT_MPI", "/nowhere/libmpi.so");
+    Ran::of(&mut alone)
+        .fails(1, &["joining the other ranks", "/nowhere/libmpi.so", "WARPWEFT_MPI"]);
+}
+
+#[test]
+fn other_commands_are_one_process_work() {
+    let here = tempfile::tempdir().unwrap();
+    let mut other = command(here.path());
+    let ran = Ran::of(other.arg("info").env("PMI_RANK", "1").env("PMI_SIZE", "2"));
+    assert_eq!((ran.status, ran.out.as_str()), (Some(0), ""), "{}", ran.err);
+}

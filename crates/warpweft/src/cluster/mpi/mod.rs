@@ -1,0 +1,301 @@
+//! Ranks as processes that MPI started: a transport over Open MPI, MPICH or its kin.
+//!
+//! The library is loaded when ranks are detected, not linked (ADR 6): one program serves every MPI,
+//! and needs none to build or to run alone. Not here: the library's functions (`abi`).
+
+mod abi;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use self::abi::{Polled, Room, Wire};
+use super::launched::{Launched, Launcher};
+use super::transport::{Shared, Tag, Transport, wrong_length};
+use crate::error::{Error, Result};
+
+/// A rank that is alive but says nothing for this long is given up.
+const DEADLINE: Duration = Duration::from_secs(600);
+/// Longest part of a message: MPI counts in 31 bits. A message is its parts of this length and a
+/// shorter one, which may be empty.
+const PART: usize = 1 << 30;
+/// The message that tells of a rank's failure; the largest tag that every library must take.
+const ABORT: u16 = 0x7fff;
+/// Looks for a message without a pause, then with other processes let on in between, then asleep.
+const SPINS: u32 = 2_000;
+const YIELDS: Duration = Duration::from_millis(20);
+const NAP: Duration = Duration::from_micros(100);
+/// Looks between two looks for news of a failure.
+const NEWS: u32 = 32;
+/// How long a failing rank waits for its news to be on its way.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// This process's end of MPI.
+pub struct Mpi {
+    wire: Box<dyn Wire>,
+    aborted: Mutex<Option<(usize, String)>>,
+    polls: AtomicU32,
+}
+
+impl Mpi {
+    /// Joins the ranks started with this one. `$WARPWEFT_MPI` names the library to load; if it is not
+    /// set, the launcher's own is looked for.
+    ///
+    /// # Errors
+    /// No library that can be loaded, with those tried; one that is not the launcher's.
+    pub fn join(launched: &Launched) -> Result<Self> {
+        let chosen = std::env::var("WARPWEFT_MPI").ok().filter(|name| !name.is_empty());
+        let names: Vec<&str> = match &chosen {
+            Some(name) => vec![name],
+            None => libraries(launched.launcher).to_vec(),
+        };
+        let mut refused = Vec::new();
+        for name in names {
+            match abi::open(name) {
+                Ok(wire) => return Self::checked(wire, launched, name),
+                Err(why) => refused.push(why),
+            }
+        }
+        Err(unusable(
+            launched,
+            format!("no MPI library can be used: {}", refused.join("; ")),
+            "install the launcher's library, or set WARPWEFT_MPI to its path",
+        ))
+    }
+
+    fn checked(wire: Box<dyn Wire>, launched: &Launched, name: &str) -> Result<Self> {
+        let (rank, ranks) = wire.place();
+        if ranks != launched.ranks {
+            return Err(unusable(
+                launched,
+                format!("{name} knows of {ranks} ranks: it belongs to another launcher"),
+                "start it with that library's mpirun, or set WARPWEFT_MPI to the launcher's library",
+            ));
+        }
+        debug_assert!(rank < ranks);
+        Ok(Self { wire, aborted: Mutex::new(None), polls: AtomicU32::new(0) })
+    }
+
+    /// The library, as reports call it.
+    pub fn library(&self) -> String {
+        let version = self.wire.version();
+        let first = version.lines().next().unwrap_or_default();
+        let words = first.split_whitespace().take_while(|word| !word.starts_with("package:"));
+        words.collect::<Vec<_>>().join(" ").trim_end_matches(',').replace("Version: ", "")
+    }
+
+    /// Whether the library says that it takes device memory.
+    pub fn cuda_aware(&self) -> bool {
+        self.wire.cuda_aware()
+    }
+
+    /// Leaves the ranks in good order: waits for what was sent, and for the others to leave.
+    ///
+    /// # Errors
+    /// A rank has aborted; messages that nobody receives.
+    pub fn leave(&self) -> Result<()> {
+        self.wait("the messages sent to be on their way", |mpi| {
+            Ok((mpi.reaped()? == 0).then_some(()))
+        })?;
+        self.wire.finalize().map_err(|why| self.fault(why))
+    }
+
+    /// Ends every rank, with this status; returns only if MPI fails to. The news of
+    /// [`Transport::abort`] get a moment to arrive, so that ranks which are waiting can tell.
+    pub fn end_all(&self, status: u8) {
+        let begin = Instant::now();
+        while begin.elapsed() < GRACE && self.wire.reap().is_ok_and(|left| left > 0) {
+            std::thread::sleep(NAP);
+        }
+        // Time for those ranks to print what they were told.
+        std::thread::sleep(Duration::from_millis(300));
+        self.wire.abort(status.into());
+    }
+
+    fn fault(&self, what: String) -> Error {
+        Error::Rank {
+            rank: self.rank(),
+            what: format!("MPI failed: {what}"),
+            remedy: "look at what mpirun says about the ranks and the network".into(),
+        }
+    }
+
+    fn reaped(&self) -> Result<usize> {
+        self.wire.reap().map_err(|why| self.fault(why))
+    }
+
+    /// Fails once any rank has aborted.
+    fn check(&self) -> Result<()> {
+        if self.polls.fetch_add(1, Ordering::Relaxed).is_multiple_of(NEWS) {
+            let mut news = Vec::new();
+            let polled = self.wire.poll(None, ABORT, Room::Append(&mut news));
+            if let Polled::Received(_) = polled.map_err(|why| self.fault(why))? {
+                let text = String::from_utf8_lossy(&news).into_owned();
+                let (rank, why) = text.split_once('\n').unwrap_or(("?", &text));
+                self.set_aborted(rank.parse().unwrap_or(usize::MAX), why);
+            }
+        }
+        match &*self.aborted.lock().unwrap_or_else(PoisonError::into_inner) {
+            None => Ok(()),
+            Some((by, why)) => Err(Error::Rank {
+                rank: self.rank(),
+                what: format!("stopped because rank {by} failed: {why}"),
+                remedy: format!("see the error of rank {by}"),
+            }),
+        }
+    }
+
+    fn set_aborted(&self, rank: usize, why: &str) -> bool {
+        let mut aborted = self.aborted.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = aborted.is_none();
+        aborted.get_or_insert((rank, why.into()));
+        first
+    }
+
+    /// Looks for `what` until it is there.
+    fn wait<T>(&self, what: &str, mut look: impl FnMut(&Self) -> Result<Option<T>>) -> Result<T> {
+        let begin = Instant::now();
+        let mut looks = 0u32;
+        loop {
+            self.check()?;
+            if let Some(found) = look(self)? {
+                return Ok(found);
+            }
+            self.reaped()?;
+            looks = looks.saturating_add(1);
+            if looks < SPINS {
+                std::hint::spin_loop();
+                continue;
+            }
+            let waited = begin.elapsed();
+            if waited > DEADLINE {
+                let what = format!("waited {:.0} s for {what}", waited.as_secs_f64());
+                self.abort(&what);
+                return Err(Error::Rank {
+                    rank: self.rank(),
+                    what,
+                    remedy: "look for a rank that hangs, or give ranks more equal work".into(),
+                });
+            }
+            if waited < YIELDS { std::thread::yield_now() } else { std::thread::sleep(NAP) }
+        }
+    }
+
+    fn check_peer(&self, peer: usize) -> Result<()> {
+        if peer < self.ranks() {
+            return Ok(());
+        }
+        Err(Error::Rank {
+            rank: self.rank(),
+            what: format!("a message to or from rank {peer} of {}", self.ranks()),
+            remedy: "this is a fault of Warpweft: report it".into(),
+        })
+    }
+
+    fn begin(&self, to: usize, tag: u16, message: &Shared) -> Result<()> {
+        let length = (**message).as_ref().len();
+        for start in (0..=length).step_by(PART) {
+            let part = start..(start + PART).min(length);
+            self.wire.start(to, tag, message, part).map_err(|why| self.fault(why))?;
+        }
+        Ok(())
+    }
+
+    fn awaited(from: usize, tag: Tag) -> String {
+        format!("message {} of rank {from}", tag.0)
+    }
+}
+
+impl Transport for Mpi {
+    fn rank(&self) -> usize {
+        self.wire.place().0
+    }
+
+    fn ranks(&self) -> usize {
+        self.wire.place().1
+    }
+
+    fn send(&self, to: usize, tag: Tag, message: Vec<u8>) -> Result<()> {
+        self.send_shared(to, tag, Arc::new(message))
+    }
+
+    fn send_shared(&self, to: usize, tag: Tag, message: Shared) -> Result<()> {
+        self.check_peer(to)?;
+        self.check()?;
+        self.begin(to, tag.0, &message)?;
+        self.reaped().map(|_| ())
+    }
+
+    fn receive(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
+        self.check_peer(from)?;
+        let mut message = Vec::new();
+        self.wait(&Self::awaited(from, tag), |mpi| {
+            let room = Room::Append(&mut message);
+            match mpi.wire.poll(Some(from), tag.0, room).map_err(|why| mpi.fault(why))? {
+                Polled::Received(bytes) if bytes < PART => Ok(Some(())),
+                _ => Ok(None),
+            }
+        })?;
+        Ok(message)
+    }
+
+    fn receive_into(&self, from: usize, tag: Tag, to: &mut [u8]) -> Result<()> {
+        self.check_peer(from)?;
+        let mut filled = 0;
+        self.wait(&Self::awaited(from, tag), |mpi| {
+            let room = Room::Into(&mut to[filled..]);
+            match mpi.wire.poll(Some(from), tag.0, room).map_err(|why| mpi.fault(why))? {
+                Polled::Nothing => Ok(None),
+                Polled::TooLong(more) => {
+                    Err(wrong_length(mpi.rank(), from, filled + more, to.len()))
+                }
+                Polled::Received(bytes) => {
+                    filled += bytes;
+                    Ok((bytes < PART).then_some(()))
+                }
+            }
+        })?;
+        if filled != to.len() {
+            return Err(wrong_length(self.rank(), from, filled, to.len()));
+        }
+        Ok(())
+    }
+
+    fn abort(&self, why: &str) {
+        if !self.set_aborted(self.rank(), why) {
+            return;
+        }
+        let news: Shared = Arc::new(format!("{}\n{why}", self.rank()).into_bytes());
+        for to in (0..self.ranks()).filter(|&to| to != self.rank()) {
+            // Whoever can't be told is ended with all others by `end_all`.
+            let _ = self.begin(to, ABORT, &news);
+        }
+    }
+}
+
+impl std::fmt::Debug for Mpi {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "rank {} of {} by {}", self.rank(), self.ranks(), self.library())
+    }
+}
+
+/// The names under which a launcher's library is found.
+fn libraries(launcher: Launcher) -> &'static [&'static str] {
+    const OPEN: [&str; 2] = ["libmpi.so.40", "libmpi.so"];
+    const MPICH: [&str; 4] = ["libmpich.so.12", "libmpi.so.12", "libmpich.so", "libmpi.so"];
+    const ALL: [&str; 4] = ["libmpi.so.40", "libmpich.so.12", "libmpi.so.12", "libmpi.so"];
+    match launcher {
+        Launcher::OpenMpi => &OPEN,
+        Launcher::Pmi => &MPICH,
+        Launcher::Pmix => &ALL,
+    }
+}
+
+fn unusable(launched: &Launched, what: String, remedy: &str) -> Error {
+    Error::Device {
+        stage: "joining the other ranks".into(),
+        device: format!("rank {} of {}", launched.rank, launched.ranks),
+        what,
+        remedy: remedy.into(),
+    }
+}

@@ -1,0 +1,78 @@
+//! Which ranks share a host, and what of it is each one's.
+
+use super::collective::{broadcast, gather};
+use super::transport::Transport;
+use crate::error::Result;
+
+/// A rank's place on its host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// Its number among the ranks of the host, from 0.
+    pub local_rank: usize,
+    /// Ranks of the host.
+    pub local_ranks: usize,
+    /// Its own share of the cores that it may use.
+    pub cores: Vec<usize>,
+}
+
+/// This rank's seat on `host`, of whose `cores` it may use those given. Where a launcher has bound
+/// ranks to cores of their own they keep them; ranks that may use the same cores share them out.
+///
+/// # Errors
+/// As [`Transport::receive`].
+pub fn seats(net: &dyn Transport, host: &str, cores: &[usize]) -> Result<Seat> {
+    let list = cores.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+    let all = gather(net, format!("{host}\n{list}").into_bytes())?;
+    let all = broadcast(net, all.join(&0))?;
+    let all: Vec<&[u8]> = all.split(|&byte| byte == 0).collect();
+    let mine = all[net.rank()];
+    let host_of = |who: &[u8]| who.iter().position(|&b| b == b'\n').map_or(0, |at| at);
+    let here = |who: &&[u8]| who[..host_of(who)] == mine[..host_of(mine)];
+    let beside: Vec<usize> = (0..all.len()).filter(|&rank| here(&all[rank])).collect();
+    let same: Vec<usize> = beside.iter().copied().filter(|&rank| all[rank] == mine).collect();
+    let place = |ranks: &[usize]| ranks.iter().position(|&rank| rank == net.rank()).unwrap_or(0);
+    Ok(Seat {
+        local_rank: place(&beside),
+        local_ranks: beside.len(),
+        cores: share(cores, place(&same), same.len()),
+    })
+}
+
+/// Share `part` of `parts` of `cores`: at least one, which several have when there are too few.
+fn share(cores: &[usize], part: usize, parts: usize) -> Vec<usize> {
+    if cores.len() <= parts {
+        return cores.iter().copied().cycle().skip(part).take(cores.len().min(1)).collect();
+    }
+    cores[part * cores.len() / parts..(part + 1) * cores.len() / parts].to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::in_process;
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn ranks_of_a_host_share_its_cores_unless_they_are_bound() {
+        let found = in_process(5, Duration::from_secs(60), |net| match net.rank() {
+            0 | 3 => seats(net, "a", &[0, 1, 2, 3, 4]),
+            rank => seats(net, "b", &[rank, 8 + rank]),
+        });
+        let seat = |local_rank, local_ranks, cores: &[usize]| Seat {
+            local_rank,
+            local_ranks,
+            cores: cores.to_vec(),
+        };
+        assert_eq!(
+            found.unwrap(),
+            [
+                seat(0, 2, &[0, 1]),
+                seat(0, 3, &[1, 9]),
+                seat(1, 3, &[2, 10]),
+                seat(1, 2, &[2, 3, 4]),
+                seat(2, 3, &[4, 12]),
+            ]
+        );
+        assert_eq!((0..3).map(|part| share(&[6, 7], part, 3)[0]).collect::<Vec<_>>(), [6, 7, 6]);
+    }
+}

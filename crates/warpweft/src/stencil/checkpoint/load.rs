@@ -1,0 +1,151 @@
+//! Reading a checkpoint, whatever parts it was written in.
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::manifest::{Manifest, PartFile, hex};
+use super::{State, region_of};
+use crate::element::Fields;
+use crate::error::{Error, Result};
+use crate::grid::Volume;
+use crate::stencil::{Region, Span};
+
+/// A checkpoint that is there.
+#[derive(Debug)]
+pub(crate) struct Saved<const D: usize> {
+    folder: PathBuf,
+    manifest: Manifest,
+    regions: Vec<Region<D>>,
+}
+
+impl<const D: usize> Saved<D> {
+    /// Reads the manifest of the checkpoint in `folder`.
+    ///
+    /// # Errors
+    /// [`Error::File`] for damage; [`Error::Spec`] for a checkpoint of another computation or format.
+    pub fn open<S: Fields>(folder: &Path, of: &str, extents: [usize; D]) -> Result<Self> {
+        let manifest = Manifest::read(folder)?;
+        if manifest.of != of {
+            return Err(Error::spec(
+                format!(
+                    "{} is a checkpoint of {}, this run is {of}",
+                    folder.display(),
+                    manifest.of
+                ),
+                "give the arguments of the run that wrote it, or begin anew in an empty folder",
+            ));
+        }
+        let damaged = |what: String| Error::file(folder, what, "resume from another checkpoint");
+        let mut regions = Vec::new();
+        for part in &manifest.parts {
+            let region = region_of(&part.low, &part.high)
+                .filter(|r: &Region<D>| {
+                    (0..D).all(|d| r.low[d] < r.high[d] && r.high[d] <= extents[d])
+                })
+                .ok_or_else(|| damaged(format!("{} lies outside the volume", part.file)))?;
+            regions.push(region);
+        }
+        let cells: usize = regions.iter().map(|region| Span::from(*region).cells()).sum();
+        if cells != extents.iter().product::<usize>() || manifest.fields.len() != S::FIELDS.len() {
+            return Err(damaged(format!("its parts hold {cells} cells")));
+        }
+        Ok(Self { folder: folder.to_path_buf(), manifest, regions })
+    }
+
+    /// Where the run was.
+    pub fn state(&self) -> State {
+        State { step: self.manifest.step, residual: self.manifest.residual.map(f64::from_bits) }
+    }
+
+    /// Reads all files and compares their checksums.
+    ///
+    /// # Errors
+    /// A file that is missing, cut short or changed.
+    pub fn verify(&self) -> Result<()> {
+        self.manifest.parts.iter().try_for_each(|part| self.bytes(part).map(|_| ()))
+    }
+
+    fn bytes(&self, part: &PartFile) -> Result<Vec<u8>> {
+        let path = self.folder.join(&part.file);
+        let damaged = |what: &str| Error::file(&path, what, "resume from another checkpoint");
+        let bytes = std::fs::read(&path).map_err(|error| damaged(&error.to_string()))?;
+        if bytes.len() as u64 != part.bytes {
+            return Err(damaged(&format!("has {} bytes of {}", bytes.len(), part.bytes)));
+        }
+        if hex(&Sha256::digest(&bytes)) != part.sha256 {
+            return Err(damaged("its checksum is wrong"));
+        }
+        Ok(bytes)
+    }
+
+    /// The cells of a box in a part's frame, out of the files that hold some of it.
+    ///
+    /// # Errors
+    /// As [`Saved::verify`]; not enough host memory.
+    pub fn cells<S: Fields>(&self, span: Span<D>) -> Result<Volume<S, D>> {
+        let mut cells = Volume::zeroed(span.extents())?;
+        let extents: [usize; D] = std::array::from_fn(|d| self.manifest.extents[d]);
+        for (part, &region) in self.manifest.parts.iter().zip(&self.regions) {
+            let overlaps: Vec<_> = shifts(extents)
+                .filter_map(|shift| overlap(span, Span::from(region), shift))
+                .collect();
+            if overlaps.is_empty() {
+                continue;
+            }
+            let held = self.part::<S>(part, region)?;
+            for (from, to) in overlaps {
+                let at = |corner: [isize; D], low: [isize; D]| {
+                    std::array::from_fn(|d| (corner[d] - low[d]) as usize)
+                };
+                let origin = region.low.map(|n| n as isize);
+                for field in 0..S::FIELDS.len() {
+                    let bytes = held.box_bytes(field, at(from.low, origin), at(from.high, origin));
+                    cells.set_box(field, at(to.low, span.low), at(to.high, span.low), &bytes)?;
+                }
+            }
+        }
+        Ok(cells)
+    }
+
+    /// One part's cells.
+    fn part<S: Fields>(&self, part: &PartFile, region: Region<D>) -> Result<Volume<S, D>> {
+        let bytes = self.bytes(part)?;
+        let damaged = |what: &str| {
+            Error::file(self.folder.join(&part.file), what, "resume from another checkpoint")
+        };
+        let extents = Span::from(region).extents();
+        let mut held = Volume::zeroed(extents)?;
+        let mut rest = bytes.as_slice();
+        for (field, info) in S::FIELDS.iter().enumerate() {
+            let length = held.len() * info.kind.size();
+            let (values, after) = rest
+                .split_at_checked(length)
+                .filter(|(values, _)| info.kind.allows(values))
+                .ok_or_else(|| damaged("holds no values of its fields"))?;
+            held.set_box(field, [0; D], extents, values)?;
+            rest = after;
+        }
+        Ok(held)
+    }
+}
+
+/// Every way to move by whole extents, one back and one forth along each axis.
+fn shifts<const D: usize>(extents: [usize; D]) -> impl Iterator<Item = [isize; D]> {
+    let all = Span { low: [-1; D], high: [2; D] };
+    all.iter().map(move |way| std::array::from_fn(|d| way[d] * extents[d] as isize))
+}
+
+/// What of `part` lies in `span` when it is moved by `shift`: in the part's place, and where it goes.
+fn overlap<const D: usize>(
+    span: Span<D>,
+    part: Span<D>,
+    shift: [isize; D],
+) -> Option<(Span<D>, Span<D>)> {
+    let moved = part.shifted(shift);
+    let to = Span {
+        low: std::array::from_fn(|d| span.low[d].max(moved.low[d])),
+        high: std::array::from_fn(|d| span.high[d].min(moved.high[d])),
+    };
+    (to.cells() > 0).then(|| (to.shifted(shift.map(|n| -n)), to))
+}

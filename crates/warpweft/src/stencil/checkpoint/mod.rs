@@ -1,0 +1,195 @@
+//! Long runs: the state saved every so many steps, so that a run that was killed goes on from there.
+//!
+//! A checkpoint is a folder `step-000000001200` with a file a part (`part`) and a manifest that is
+//! written last (`manifest`); all is written beside, brought to the disk, and renamed, so a folder of
+//! that name is whole. The cells lie in files by position, so any number of ranks, on any devices, can
+//! go on from them. Not here: when to save, which is the runs' business.
+
+mod load;
+mod manifest;
+mod save;
+
+use std::path::{Path, PathBuf};
+
+pub(crate) use load::Saved;
+pub(crate) use save::Saver;
+
+use super::plan::Region;
+use super::spec::Stencil;
+use crate::cluster::{Transport, agree_on};
+use crate::element::Fields;
+use crate::error::{Error, Result};
+
+/// Where a run saves its state, how often, and whether it goes on from there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The folder of the checkpoints; ranks on several hosts must all see the same.
+    pub directory: PathBuf,
+    /// Steps between two, at least 1.
+    pub every: u64,
+    /// Whether to go on from the newest that is whole; otherwise there must be none.
+    pub resume: bool,
+}
+
+/// Where a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct State {
+    /// Steps done.
+    pub step: u64,
+    /// The residual of the last check.
+    pub residual: Option<f64>,
+}
+
+/// Gives the bytes of one field's cells in the part that is saved.
+pub(crate) type Cut<'a> = dyn FnMut(usize) -> Result<Vec<u8>> + 'a;
+
+/// A run that saves its state: where it begins, and what saves.
+pub(crate) struct Opened<const D: usize> {
+    /// What it goes on from.
+    pub from: Option<Saved<D>>,
+    /// What saves the states to come.
+    pub saver: Saver,
+    /// What the user should know, e.g. of a damaged checkpoint.
+    pub notes: Vec<String>,
+}
+
+impl<const D: usize> Opened<D> {
+    /// Where the run begins.
+    pub fn first(&self) -> State {
+        self.from.as_ref().map(Saved::state).unwrap_or_default()
+    }
+}
+
+/// Looks into the folder, on every rank at once: rank 0 chooses, the others follow.
+///
+/// # Errors
+/// On every rank: a folder that can't be made or read; to be resumed, no checkpoint, or one of
+/// another computation or format or of more than `steps` steps, or none that is whole; otherwise
+/// checkpoints of an earlier run.
+pub(crate) fn open<S: Fields, const D: usize>(
+    checkpoint: &Checkpoint,
+    stencil: &Stencil<S, D>,
+    (extents, steps): ([usize; D], u64),
+    net: &dyn Transport,
+) -> Result<Opened<D>> {
+    let Checkpoint { directory, every, resume } = checkpoint;
+    if *every == 0 {
+        return Err(Error::spec("a checkpoint every 0 steps", "save every 1 or more steps"));
+    }
+    let of = stencil.identity(extents);
+    let mut notes = Vec::new();
+    let chosen = if net.rank() == 0 {
+        std::fs::create_dir_all(directory)
+            .map_err(|error| Error::file(directory, error, "choose a folder that can be written"))
+            .and_then(|()| choose::<S, D>(directory, &of, extents, *resume, &mut notes))
+    } else {
+        Ok(None)
+    };
+    let step = chosen.as_ref().map(|found| found.as_ref().map(|saved| saved.state().step));
+    let text = step.map(|step| step.map_or(Vec::new(), |step| step.to_le_bytes().to_vec()));
+    let told = agree_on(net, text.map_err(clone_of))?;
+    let from = match <[u8; 8]>::try_from(told.as_slice()) {
+        Err(_) => None,
+        Ok(_) if net.rank() == 0 => chosen?,
+        Ok(step) => {
+            let step = u64::from_le_bytes(step);
+            Some(Saved::open::<S>(&directory.join(folder_name(step)), &of, extents)?)
+        }
+    };
+    let last = from.as_ref().map(|saved| saved.state().step);
+    if let Some(last) = last.filter(|&last| last > steps) {
+        return Err(Error::spec(
+            format!("a run of {steps} steps from a checkpoint of step {last}"),
+            "give the number of all steps, those done included",
+        ));
+    }
+    let saver = Saver::new::<S, D>(
+        directory,
+        *every,
+        of,
+        extents,
+        from.as_ref().map(|saved| saved.state().step),
+    );
+    Ok(Opened { from, saver, notes })
+}
+
+/// The newest checkpoint that is whole, if the run is to go on from one.
+fn choose<S: Fields, const D: usize>(
+    directory: &Path,
+    of: &str,
+    extents: [usize; D],
+    resume: bool,
+    notes: &mut Vec<String>,
+) -> Result<Option<Saved<D>>> {
+    let mut steps = steps(directory)?;
+    if !resume {
+        return match steps.last() {
+            None => Ok(None),
+            Some(step) => Err(Error::file(
+                directory,
+                format!("holds checkpoints of an earlier run, the last of step {step}"),
+                "go on from there with --resume, or choose an empty folder",
+            )),
+        };
+    }
+    if steps.is_empty() {
+        return Err(Error::file(
+            directory,
+            "holds no checkpoint to resume",
+            "begin without --resume, or name the folder of the run that was stopped",
+        ));
+    }
+    let mut damage = String::new();
+    while let Some(step) = steps.pop() {
+        let folder = directory.join(folder_name(step));
+        match Saved::open::<S>(&folder, of, extents)
+            .and_then(|saved| saved.verify().map(|()| saved))
+        {
+            Ok(saved) => return Ok(Some(saved)),
+            // Another computation's are as whole as they ever were.
+            Err(error @ Error::Spec { .. }) => return Err(error),
+            Err(error) => {
+                damage = error.to_string();
+                notes.push(format!(
+                    "the checkpoint of step {step} is damaged, an earlier one is taken: {damage}"
+                ));
+            }
+        }
+    }
+    Err(Error::file(
+        directory,
+        format!("holds no checkpoint that is whole ({damage})"),
+        "begin anew in an empty folder",
+    ))
+}
+
+fn folder_name(step: u64) -> String {
+    format!("step-{step:012}")
+}
+
+/// The steps of all complete checkpoints, ascending.
+fn steps(directory: &Path) -> Result<Vec<u64>> {
+    let told = |error| Error::file(directory, error, "choose a folder that can be read");
+    let mut steps = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(told)? {
+        let name = entry.map_err(told)?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix("step-")?.parse().ok());
+        steps.extend(number.filter(|&step| *name == *folder_name(step)));
+    }
+    steps.sort_unstable();
+    Ok(steps)
+}
+
+/// The same error once more, for where it is both told to others and returned.
+fn clone_of(error: &Error) -> Error {
+    match error {
+        Error::Spec { what, remedy } => Error::spec(what.clone(), remedy.clone()),
+        Error::File { path, what, remedy } => Error::file(path, what, remedy.clone()),
+        other => Error::spec(other.to_string(), "see the folder of the checkpoints"),
+    }
+}
+
+/// A part of the volume, `[low, high)` per axis, as manifests name it.
+fn region_of<const D: usize>(low: &[usize], high: &[usize]) -> Option<Region<D>> {
+    Some(Region { low: low.try_into().ok()?, high: high.try_into().ok()? })
+}

@@ -1,0 +1,191 @@
+//! Writing a checkpoint: all ranks their parts, rank 0 the manifest, beside first and then renamed.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sha2::{Digest, Sha256};
+
+use super::manifest::{self, Manifest, PartFile, VERSION, hex};
+use super::{Cut, State, folder_name, steps};
+use crate::cluster::{Transport, agree_on, gather_fine};
+use crate::element::{Fields, ScalarKind};
+use crate::error::{Error, Result};
+use crate::stencil::Region;
+
+/// Checkpoints that are kept: the newest, and one to fall back on.
+const KEPT: usize = 2;
+/// Stands for "no step yet".
+const NONE: u64 = u64::MAX;
+
+/// Saves states of one run.
+#[derive(Debug)]
+pub(crate) struct Saver {
+    directory: PathBuf,
+    every: u64,
+    of: String,
+    extents: Vec<usize>,
+    fields: Vec<(String, ScalarKind)>,
+    /// The step of the last checkpoint that is whole.
+    last: AtomicU64,
+}
+
+impl Saver {
+    pub(super) fn new<S: Fields, const D: usize>(
+        directory: &Path,
+        every: u64,
+        of: String,
+        extents: [usize; D],
+        last: Option<u64>,
+    ) -> Self {
+        let fields = S::FIELDS.iter().map(|field| (field.name.to_string(), field.kind));
+        Self {
+            directory: directory.to_path_buf(),
+            every,
+            of,
+            extents: extents.to_vec(),
+            fields: fields.collect(),
+            last: AtomicU64::new(last.unwrap_or(NONE)),
+        }
+    }
+
+    /// Steps between two checkpoints.
+    pub fn every(&self) -> u64 {
+        self.every
+    }
+
+    /// Saves `state`, of which this rank has the cells of `region`; all ranks must come here.
+    ///
+    /// # Errors
+    /// On every rank: what any rank can't write, with the step of the last checkpoint that is whole.
+    pub fn save<const D: usize>(
+        &self,
+        net: &dyn Transport,
+        state: State,
+        region: Region<D>,
+        cells: &mut Cut<'_>,
+    ) -> Result<()> {
+        let target = self.directory.join(folder_name(state.step));
+        let beside = self.directory.join(format!("{}.partial", folder_name(state.step)));
+        let begun = match net.rank() {
+            0 => self.begin(&beside).map_err(|error| self.told(&beside, &error)),
+            _ => Ok(()),
+        };
+        agree_on(net, begun.map(|()| Vec::new()))?;
+        let written = self.part(&beside, net.rank(), region, cells);
+        let written = written.and_then(|part| {
+            serde_json::to_vec(&part).map_err(|error| self.told(&beside, &error.into()))
+        });
+        let parts = gather_fine(net, written).inspect_err(|_| self.discard(net, &beside))?;
+        let closed = match net.rank() {
+            0 => self.close(state, &parts, &beside, &target),
+            _ => Ok(()),
+        };
+        agree_on(net, closed.map(|()| Vec::new())).inspect_err(|_| self.discard(net, &beside))?;
+        self.last.store(state.step, Ordering::Relaxed);
+        if net.rank() == 0 {
+            self.prune();
+        }
+        Ok(())
+    }
+
+    /// Makes the folder to write into, without what an earlier run left unfinished.
+    fn begin(&self, beside: &Path) -> io::Result<()> {
+        for entry in fs::read_dir(&self.directory)? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|ending| ending == "partial") {
+                fs::remove_dir_all(&path)?;
+            }
+        }
+        fs::create_dir(beside)
+    }
+
+    /// Writes this rank's cells.
+    fn part<const D: usize>(
+        &self,
+        folder: &Path,
+        rank: usize,
+        region: Region<D>,
+        cells: &mut Cut<'_>,
+    ) -> Result<PartFile> {
+        let name = format!("part-{rank}");
+        let path = folder.join(&name);
+        let (mut hash, mut bytes) = (Sha256::new(), 0);
+        let mut file = File::create(&path).map_err(|error| self.told(&path, &error))?;
+        for field in 0..self.fields.len() {
+            let of_field = cells(field)?;
+            hash.update(&of_field);
+            bytes += of_field.len() as u64;
+            file.write_all(&of_field).map_err(|error| self.told(&path, &error))?;
+        }
+        file.sync_all().map_err(|error| self.told(&path, &error))?;
+        let (low, high) = (region.low.to_vec(), region.high.to_vec());
+        Ok(PartFile { file: name, low, high, bytes, sha256: hex(&hash.finalize()) })
+    }
+
+    /// Writes the manifest and gives the folder its name.
+    fn close(&self, state: State, parts: &[Vec<u8>], beside: &Path, target: &Path) -> Result<()> {
+        let parts = parts.iter().map(|part| serde_json::from_slice(part));
+        let manifest = Manifest {
+            version: VERSION,
+            program: env!("CARGO_PKG_VERSION").into(),
+            of: self.of.clone(),
+            extents: self.extents.clone(),
+            fields: self.fields.clone(),
+            step: state.step,
+            residual: state.residual.map(f64::to_bits),
+            parts: parts
+                .collect::<serde_json::Result<_>>()
+                .map_err(|error| self.told(beside, &error.into()))?,
+        };
+        let text = manifest.text()?;
+        let finish = || {
+            let mut file = File::create(beside.join(manifest::NAME))?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            sync_folder(beside)?;
+            // A damaged checkpoint of this very step, from which the run did not go on.
+            if target.exists() {
+                fs::remove_dir_all(target)?;
+            }
+            fs::rename(beside, target)?;
+            sync_folder(&self.directory)
+        };
+        finish().map_err(|error: io::Error| self.told(beside, &error))
+    }
+
+    /// Removes all but the newest. What can't be removed stays; it is in nobody's way.
+    fn prune(&self) {
+        let Ok(steps) = steps(&self.directory) else { return };
+        let newest = self.last.load(Ordering::Relaxed);
+        // Later ones are damaged: the run went on from before them.
+        let (old, later): (Vec<_>, Vec<_>) = steps.into_iter().partition(|&step| step <= newest);
+        let beyond = old.len().saturating_sub(KEPT);
+        for step in old[..beyond].iter().chain(&later) {
+            let _ = fs::remove_dir_all(self.directory.join(folder_name(*step)));
+        }
+    }
+
+    fn discard(&self, net: &dyn Transport, beside: &Path) {
+        if net.rank() == 0 {
+            // The error that led here says more than one about what is left.
+            let _ = fs::remove_dir_all(beside);
+        }
+    }
+
+    fn told(&self, path: &Path, error: &io::Error) -> Error {
+        let remedy = match self.last.load(Ordering::Relaxed) {
+            NONE => "choose a folder that can be written and has room".to_string(),
+            step => format!(
+                "make room, then go on with --resume from the checkpoint of step {step}, which is whole"
+            ),
+        };
+        Error::file(path, format!("a checkpoint can't be written: {error}"), remedy)
+    }
+}
+
+/// Brings a folder's list of names to the disk.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}

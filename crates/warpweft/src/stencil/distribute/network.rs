@@ -1,0 +1,294 @@
+//! A stencil over ranks that are processes: what each of them calls.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::super::checkpoint::Opened;
+use super::super::cpu::CpuSweeps;
+use super::super::cuda::CudaSweeps;
+use super::super::policy::{CudaPolicy, Policy};
+use super::super::run::{Run, Target, gpu};
+use super::super::spec::{Stencil, Steps};
+use super::halo_executor::HaloExecutor;
+use super::launch::{Ranks, looks};
+use super::rank::RankReport;
+use super::run::{Distribution, Own, Task, Watch, store};
+use super::start::{Start, from_whole};
+use super::swept::Build;
+use crate::cluster::{Seat, Tag, Transport, agree, gather, seats};
+use crate::cpu::Pool;
+use crate::element::Fields;
+use crate::error::{Error, Result};
+use crate::grid::Volume;
+use crate::machine::Machine;
+use crate::report::Report;
+
+/// The message with which a rank's cells come to rank 0.
+const RESULT: Tag = Tag(0x6000);
+
+impl<S: Fields, const D: usize> Stencil<S, D> {
+    /// Advances `volume` by `steps` steps together with all other ranks of `net`, which call this with
+    /// the same arguments: the bits of [`Stencil::run`]. Afterwards rank 0's volume is the result; the
+    /// others' hold theirs where they computed it and the start elsewhere. Rank 0's report is of all.
+    ///
+    /// Ranks of one host share its cores, or take a GPU each.
+    ///
+    /// # Errors
+    /// As [`Stencil::run_over_ranks`]; ranks that disagree on what to compute; another rank's error.
+    /// Any error is one on all ranks.
+    pub fn run_on_rank(
+        &self,
+        volume: &mut Volume<S, D>,
+        steps: Steps,
+        machine: &Machine,
+        ranks: &Ranks<D>,
+        run: &Run<'_>,
+        net: &dyn Transport,
+    ) -> Result<Report> {
+        let begin = Instant::now();
+        let outcome = (|| {
+            let found = {
+                let start = from_whole(volume);
+                self.on_rank((volume.extents(), &start), steps, machine, ranks, run, net)?
+            };
+            let Found { own, mut report, distribution } = found;
+            let partition = &distribution.partition;
+            store(volume, partition.region(net.rank()), &own)?;
+            if net.rank() > 0 {
+                own.into_iter().try_for_each(|(_, bytes)| net.send(0, RESULT, bytes))?;
+            } else {
+                for rank in 1..net.ranks() {
+                    let fields = self.written_fields().into_iter();
+                    let theirs = fields.map(|field| Ok((field, net.receive(rank, RESULT)?)));
+                    store(volume, partition.region(rank), &theirs.collect::<Result<_>>()?)?;
+                }
+            }
+            report.setup_seconds = begin.elapsed().as_secs_f64() - report.seconds;
+            Ok(report)
+        })();
+        outcome.inspect_err(|error: &Error| net.abort(&error.to_string()))
+    }
+
+    /// As [`Stencil::run_on_rank`], out of cells that only their own rank has, and into such: the own
+    /// cells of this rank and its first one come back, and no rank ever holds the whole.
+    ///
+    /// # Errors
+    /// As [`Stencil::run_on_rank`], and whatever `start` fails with.
+    pub fn run_share(
+        &self,
+        (extents, start): ([usize; D], &Start<'_, S, D>),
+        steps: Steps,
+        machine: &Machine,
+        ranks: &Ranks<D>,
+        run: &Run<'_>,
+        net: &dyn Transport,
+    ) -> Result<(Volume<S, D>, [usize; D], Report)> {
+        let outcome = (|| {
+            let begin = Instant::now();
+            let found = self.on_rank((extents, start), steps, machine, ranks, run, net)?;
+            let region = found.distribution.partition.region(net.rank());
+            let mut cells = start(region.into())?;
+            let whole = cells.extents();
+            for (field, bytes) in &found.own {
+                cells.set_box(*field, [0; D], whole, bytes)?;
+            }
+            let mut report = found.report;
+            report.setup_seconds = begin.elapsed().as_secs_f64() - report.seconds;
+            Ok((cells, region.low, report))
+        })();
+        outcome.inspect_err(|error: &Error| net.abort(&error.to_string()))
+    }
+
+    fn on_rank(
+        &self,
+        (extents, start): ([usize; D], &Start<'_, S, D>),
+        Steps(steps): Steps,
+        machine: &Machine,
+        ranks: &Ranks<D>,
+        run: &Run<'_>,
+        net: &dyn Transport,
+    ) -> Result<Found<D>> {
+        let resumes = run.checkpoint.map(|at| (at.every, at.resume));
+        let spec = format!(
+            "{steps} steps of {}, {:?}, as {ranks:?}, checkpoints {resumes:?}",
+            self.identity(extents),
+            self.until
+        );
+        agree(net, "a run of", &spec)?;
+        if ranks.count != net.ranks() {
+            return Err(Error::spec(
+                format!("{} ranks, of which {} are there", ranks.count, net.ranks()),
+                "start as many processes as there are to be ranks",
+            ));
+        }
+        let mut distribution = self.distribution(extents, ranks)?;
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let seat = seats(net, host.trim(), &machine.cpu.cores)?;
+        let saved = self.open_checkpoint(extents, steps, run, net)?;
+        let first = saved.as_ref().map(Opened::first).unwrap_or_default();
+        let device = self.device_of(&distribution, machine, &seat, run)?;
+        distribution.boundary_first = device.boundary_first;
+        let begins = |span| match saved.as_ref().and_then(|saved| saved.from.as_ref()) {
+            Some(from) => from.cells(span),
+            None => start(span),
+        };
+        let task = Task {
+            stencil: self,
+            distribution: &distribution,
+            start: &begins,
+            first,
+            steps,
+            build: Some(&*device.build),
+            saving: saved.as_ref().map(|saved| &saved.saver),
+            trace: run.trace.as_deref(),
+        };
+        task.check(extents)?;
+        let cells: usize = extents.iter().product();
+        let told = |done: u64| {
+            if let Some(progress) = run.progress {
+                progress(done, steps);
+            }
+        };
+        let every = looks(cells, net.ranks() * device.looks);
+        let watch = Watch { told: &told, stop: run.interrupt, every };
+        let (own, mine) = task.rank(net, &watch)?;
+        let (label, policy) = (device.label, device.policy);
+        let wrong =
+            |error: serde_json::Error| Error::spec(error.to_string(), "report this as a bug");
+        let told = gather(net, serde_json::to_vec(&(mine, &label)).map_err(wrong)?)?;
+        let told: Vec<(RankReport, String)> = match net.rank() {
+            0 => told
+                .iter()
+                .map(|one| serde_json::from_slice(one))
+                .collect::<Result<_, _>>()
+                .map_err(wrong)?,
+            _ => vec![(mine, label)],
+        };
+        let (mut reports, labels): (Vec<_>, Vec<_>) = told.into_iter().unzip();
+        reports[0].residual = mine.residual;
+        let mut report = self.reported(&distribution, &reports, first.step, policy);
+        report.devices = labels;
+        report.notes =
+            saved.map(|saved| saved.notes).into_iter().flatten().chain(device.notes).collect();
+        Ok(Found { own, report, distribution })
+    }
+
+    /// What this rank computes on, of what its host has.
+    fn device_of<'a>(
+        &'a self,
+        distribution: &Distribution<D>,
+        machine: &'a Machine,
+        seat: &Seat,
+        run: &Run<'a>,
+    ) -> Result<Device<'a, S, D>> {
+        let quota = (machine.cpu.threads() / seat.local_ranks).max(1);
+        let most = run.threads.unwrap_or(quota).min(seat.cores.len().max(1));
+        let cores: Vec<usize> = seat.cores.iter().copied().take(most).collect();
+        let region = distribution.partition.region(0);
+        let part = std::array::from_fn(|d| region.high[d] - region.low[d]);
+        if let Some(number) = gpu_of(machine, seat, run) {
+            return self.device_on_gpu(part, machine, number, seat, run);
+        }
+        let policy = match run.policy {
+            Some(Policy::Cpu(policy)) => policy,
+            Some(policy) => {
+                return Err(Error::spec(
+                    format!("policy {policy:?} for ranks on the cores"),
+                    "give the policy of the cores, or none",
+                ));
+            }
+            None => self.default_on_cores(part, machine, cores.len()),
+        };
+        let label = machine.cpu.label(cores.len());
+        let looks = cores.len();
+        let build = move |stencil: &Stencil<S, D>, volume: &Volume<S, D>, _| {
+            let pool = Arc::new(Pool::new(&cores)?);
+            let sweeps = CpuSweeps::new(stencil, volume, policy, pool, machine.cpu.simd)?;
+            Ok(Box::new(sweeps) as Box<dyn HaloExecutor<S, D>>)
+        };
+        Ok(Device {
+            build: Box::new(build),
+            label,
+            policy: Policy::Cpu(policy),
+            boundary_first: false,
+            looks,
+            notes: Vec::new(),
+        })
+    }
+}
+
+impl<S: Fields, const D: usize> Stencil<S, D> {
+    /// GPU `number`, for parts of about these extents.
+    fn device_on_gpu<'a>(
+        &'a self,
+        part: [usize; D],
+        machine: &'a Machine,
+        number: usize,
+        seat: &Seat,
+        run: &Run<'a>,
+    ) -> Result<Device<'a, S, D>> {
+        let gpu = gpu(machine, number)?;
+        let device = gpu.device()?;
+        let policy = match run.policy {
+            Some(Policy::Cuda(policy)) => policy,
+            Some(policy) => {
+                return Err(Error::spec(
+                    format!("policy {policy:?} for a rank on one GPU"),
+                    "give the policy of one GPU, or none",
+                ));
+            }
+            None => CudaPolicy::default_for(self, part, gpu.capability),
+        };
+        let build = move |stencil: &Stencil<S, D>, volume: &Volume<S, D>, _| {
+            let sweeps = CudaSweeps::new(stencil, volume, &policy, &device)?;
+            Ok(Box::new(sweeps) as Box<dyn HaloExecutor<S, D>>)
+        };
+        let mut notes = Vec::new();
+        if seat.local_ranks > machine.gpus.len() {
+            notes.push(format!(
+                "{} ranks of this host share {} GPUs: one a GPU is best",
+                seat.local_ranks,
+                machine.gpus.len()
+            ));
+        }
+        Ok(Device {
+            build: Box::new(build),
+            label: gpu.label(),
+            policy: Policy::Cuda(policy),
+            boundary_first: true,
+            // A GPU is as fast as a few hundred cores.
+            looks: 200,
+            notes,
+        })
+    }
+}
+
+/// The GPU of a rank: as the run says, otherwise ranks of one host take them in turn.
+fn gpu_of(machine: &Machine, seat: &Seat, run: &Run<'_>) -> Option<usize> {
+    let turn = |count: usize| (count > 0).then(|| seat.local_rank % count);
+    match run.target {
+        Target::Cpu => None,
+        Target::Gpu(number) => Some(number),
+        Target::Gpus(list) => list.numbers().nth(turn(list.numbers().count())?),
+        Target::Auto if matches!(run.policy, Some(Policy::Cpu(_))) => None,
+        Target::Auto => Some(machine.gpus[turn(machine.gpus.len())?].ordinal),
+    }
+}
+
+/// What a run came to on this rank.
+struct Found<const D: usize> {
+    own: Own,
+    report: Report,
+    distribution: Distribution<D>,
+}
+
+/// What a rank computes on.
+struct Device<'a, S: Fields, const D: usize> {
+    build: Box<Build<'a, S, D>>,
+    label: String,
+    policy: Policy,
+    boundary_first: bool,
+    /// How many cores it is as fast as, for how often to look for an interrupt.
+    looks: usize,
+    notes: Vec<String>,
+}

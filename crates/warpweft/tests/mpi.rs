@@ -1,0 +1,202 @@
+//! Runs over processes that `mpirun` starts: the reference's bits for any number of ranks, any grid of
+//! them, any boundary and any depth of ghost zones. The processes are this very program.
+#![cfg(feature = "mpi")]
+
+mod launchers;
+
+use std::time::Duration;
+
+use launchers::{launchers, within};
+use warpweft::cluster::mpi::Mpi;
+use warpweft::cluster::{Launched, Tag, Transport};
+use warpweft::machine::Machine;
+use warpweft::prelude::*;
+use warpweft::stencil::distribute::{Ranks, deepest_feasible, fewest_dependences, footprints_of};
+use warpweft::stencil::{Boundaries, Partition, Residual, Run, Target, reference};
+
+/// Mixes all bits of an uneven box: one wrong neighbour anywhere and nothing is right.
+#[stencil]
+fn stir(u: Near<u32, 3>, by: u32) -> u32 {
+    let mut hash = u[[0, 0, 0]] * by;
+    hash = (hash ^ u[[-1, 0, 1]]) * 0x9e37_79b1 + u[[0, -2, 0]];
+    hash = (hash ^ u[[1, 1, 0]]) * 0x85eb_ca6b + u[[0, 0, -1]];
+    (hash ^ u[[0, 1, -1]]) * 0xc2b2_ae35 + u[[2, 0, 0]]
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Fields)]
+#[repr(C)]
+struct Wave {
+    v: f32,
+    s: f64,
+    rho: f32,
+}
+
+#[stencil]
+fn velocity(now: Near<Wave, 2>, next: &mut Wave, dt: f32) {
+    let slope = (now.s[[0, 1]] - now.s[[0, 0]] + now.s[[2, 0]]) as f32;
+    next.v = now.v[[0, 0]] + dt * now.rho[[0, -1]] * slope;
+}
+
+#[stencil]
+fn stress(now: Near<Wave, 2>, next: &mut Wave) {
+    let bent = now.v[[0, -1]] - now.v[[-1, 0]] + 0.5 * now.v[[0, 0]];
+    next.s = 0.9 * now.s[[0, 0]] + bent as f64;
+}
+
+fn kinds<const D: usize>() -> Vec<[[Boundary; 2]; D]> {
+    let mixed = std::array::from_fn(|d| match d % 2 {
+        0 => [Boundary::Mirror, Boundary::Dirichlet(2.0)],
+        _ => [Boundary::Periodic; 2],
+    });
+    let all = [Boundary::Periodic, Boundary::Neumann, Boundary::Mirror, Boundary::Dirichlet(1.0)];
+    all.map(|kind| [[kind; 2]; D]).into_iter().chain([mixed]).collect()
+}
+
+fn faced<S: Fields, const D: usize>(
+    mut stencil: Stencil<S, D>,
+    faces: [[Boundary; 2]; D],
+) -> Stencil<S, D> {
+    for (axis, [low, high]) in faces.into_iter().enumerate() {
+        stencil = stencil.face(axis, Face::Low, low).face(axis, Face::High, high);
+    }
+    stencil
+}
+
+/// All boundaries and depths on one grid of ranks, or the one that cuts fewest dependences; how many
+/// runs there were.
+fn same_bits<S: Fields, const D: usize>(
+    net: &Mpi,
+    stencil: &Stencil<S, D>,
+    start: &Volume<S, D>,
+    grid: Option<[usize; D]>,
+) -> usize {
+    let machine = Machine::detect().unwrap();
+    let run = Run { target: Target::Cpu, threads: Some(1), ..Run::default() };
+    let mut runs = 0;
+    for faces in kinds() {
+        let stencil = faced(stencil.clone(), faces);
+        let mut expect = start.clone();
+        let done = reference(&stencil, &mut expect, 7).unwrap();
+        let boundaries = Boundaries(faces);
+        let stages = footprints_of(&stencil);
+        let cut = grid.map_or_else(
+            || fewest_dependences(start.extents(), net.ranks(), &boundaries, &stages, S::FIELDS),
+            Ok,
+        );
+        let Ok(cut) = cut else { continue };
+        let partition = Partition::grid(start.extents(), cut, &boundaries).unwrap();
+        let deepest = deepest_feasible(&partition, &boundaries, &stages, S::FIELDS.len(), 3);
+        if deepest == 0 {
+            continue;
+        }
+        for depth in (1..=deepest).map(Some).chain([None]) {
+            let ranks = Ranks { count: net.ranks(), grid, depth };
+            let mut found = start.clone();
+            let report = stencil.run_on_rank(&mut found, Steps(7), &machine, &ranks, &run, net);
+            assert_eq!(report.unwrap().done, done);
+            runs += 1;
+            for field in 0..S::FIELDS.len() {
+                let same = net.rank() > 0 || found.field_bytes(field) == expect.field_bytes(field);
+                assert!(same, "field {field}, {faces:?}, grid {cut:?}, depth {depth:?}");
+            }
+        }
+    }
+    runs
+}
+
+/// What every process of [`the_same_bits_on_any_ranks`] does.
+#[test]
+#[ignore = "a rank, which the other tests start by mpirun"]
+fn rank() {
+    let net = Mpi::join(&Launched::detect().expect("mpirun started this")).unwrap();
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let space = Volume::from_fn([11, 13, 14], |[z, y, x]| (z * 911 + y * 83 + x * 7) as u32);
+        let plane = Volume::from_fn([17, 19], |[y, x]| Wave {
+            v: (y * 31 + x) as f32 * 0.01,
+            s: (x * 17 + y) as f64 * 0.003,
+            rho: 1.0 + (y % 3) as f32,
+        });
+        let mut runs = 0;
+        let stir = Stencil::of(stir(3));
+        let grids: &[[usize; 3]] = match net.ranks() {
+            8 => &[[2, 2, 2], [1, 2, 4]],
+            6 => &[[3, 1, 2]],
+            4 => &[[1, 4, 1]],
+            _ => &[],
+        };
+        for grid in grids {
+            runs += same_bits(&net, &stir, &space, Some(*grid));
+        }
+        runs += same_bits(&net, &stir, &space, None);
+        runs += same_bits(&net, &Stencil::sequence((velocity(0.01), stress())), &plane, None);
+        converges(&net);
+        shared_memory(&net);
+        if net.rank() == 0 {
+            println!("{runs} runs over {} ranks by {}", net.ranks(), net.library());
+        }
+    }));
+    if outcome.is_err() {
+        net.abort("a comparison failed");
+        net.end_all(1);
+    }
+    net.leave().unwrap();
+}
+
+/// A run that ends on a residual ends after the same step on every rank, with the same residual.
+fn converges(net: &Mpi) {
+    let start = Volume::from_fn([9, 14], |[y, x]| (y * x) as f64);
+    #[stencil]
+    fn smooth(u: Near<f64, 2>) -> f64 {
+        0.25 * (u[[0, -1]] + u[[0, 1]] + u[[-1, 0]] + u[[1, 0]])
+    }
+    let stencil = Stencil::of(smooth()).until_every(Residual::SumOfSquares, 40.0, 2);
+    let machine = Machine::detect().unwrap();
+    let run = Run { target: Target::Cpu, threads: Some(1), ..Run::default() };
+    let ranks = Ranks { count: net.ranks(), grid: None, depth: Some(1) };
+    let (mut found, mut alone) = (start.clone(), start);
+    let report = stencil.run_on_rank(&mut found, Steps(500), &machine, &ranks, &run, net).unwrap();
+    let expect = stencil.run_with(&mut alone, Steps(500), &machine, &run).unwrap();
+    assert!(report.done < 500 && report.done == expect.done, "{} {}", report.done, expect.done);
+    assert_eq!(report.residual, expect.residual);
+    assert!(net.rank() > 0 || found.as_slice() == alone.as_slice());
+}
+
+/// Messages from memory that is shared and into memory that is there, in any order of tags.
+fn shared_memory(net: &Mpi) {
+    let (to, from) = ((net.rank() + 1) % net.ranks(), (net.rank() + net.ranks() - 1) % net.ranks());
+    let long: Vec<u8> = (0..3_000_001u32).map(|n| (n % 251) as u8).collect();
+    net.send_shared(to, Tag(3), std::sync::Arc::new(long.clone())).unwrap();
+    net.send(to, Tag(4), Vec::new()).unwrap();
+    assert!(net.receive(from, Tag(4)).unwrap().is_empty());
+    let mut found = vec![0; long.len()];
+    net.receive_into(from, Tag(3), &mut found).unwrap();
+    assert!(found == long);
+}
+
+#[test]
+fn the_same_bits_on_any_ranks() {
+    let launchers = launchers();
+    if launchers.is_empty() {
+        return println!("skipped: no mpirun of Open MPI or MPICH");
+    }
+    let program = std::env::current_exe().unwrap();
+    for launcher in &launchers {
+        // Starting processes takes longest: every number by the first launcher, a few by the others.
+        let all = *launcher == launchers[0];
+        for ranks in if all { &[1, 2, 3, 4, 5, 6, 7, 8][..] } else { &[2, 8] } {
+            let mut command = launcher.command();
+            command.arg("-n").arg(ranks.to_string()).arg(&program);
+            command.args(["--exact", "rank", "--ignored", "--nocapture"]);
+            let ran = within(Duration::from_secs(120), &mut command);
+            let (out, err) =
+                (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+            assert!(ran.status.success(), "{launcher:?}, {ranks} ranks: {out}{err}");
+            let told = format!("runs over {ranks} ranks by");
+            let line = out
+                .lines()
+                .find(|line| line.contains(&told))
+                .unwrap_or_else(|| panic!("{out}{err}"));
+            println!("{line}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Ranks that compute their parts on GPUs: faces packed on the device, boundary cells first, and the
+//! bits of the reference for any grid of ranks and any depth.
+
+use std::time::Duration;
+
+use warpweft::cluster::in_process;
+use warpweft::machine::Machine;
+use warpweft::prelude::*;
+use warpweft::stencil::distribute::{Ranks, deepest_feasible, footprints_of};
+use warpweft::stencil::{Boundaries, CudaKernel, CudaPolicy, Partition, Policy, Run, reference};
+
+/// Mixes all bits of an uneven box.
+#[stencil]
+fn stir(u: Near<u32, 3>, by: u32) -> u32 {
+    let mut hash = u[[0, 0, 0]] * by;
+    hash = (hash ^ u[[-1, 0, 1]]) * 0x9e37_79b1 + u[[0, -2, 0]];
+    hash = (hash ^ u[[1, 1, 0]]) * 0x85eb_ca6b + u[[0, 0, -1]];
+    (hash ^ u[[0, 1, -1]]) * 0xc2b2_ae35 + u[[2, 0, 0]]
+}
+
+#[stencil]
+fn blend(u: Near<f64, 2>, rate: f64) -> f64 {
+    let across = 0.3 * u[[0, -1]] + 0.2 * u[[0, 2]];
+    u[[0, 0]] + rate * (across + 0.7 * u[[-1, 0]] - 0.4 * u[[1, 0]])
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Fields)]
+#[repr(C)]
+struct Wave {
+    v: f32,
+    s: f64,
+    rho: f32,
+}
+
+#[stencil]
+fn velocity(now: Near<Wave, 2>, next: &mut Wave, dt: f32) {
+    let slope = (now.s[[0, 1]] - now.s[[0, 0]] + now.s[[2, 0]]) as f32;
+    next.v = now.v[[0, 0]] + dt * now.rho[[0, -1]] * slope;
+}
+
+#[stencil]
+fn stress(now: Near<Wave, 2>, next: &mut Wave) {
+    let bent = now.v[[0, -1]] - now.v[[-1, 0]] + 0.5 * now.v[[0, 0]];
+    next.s = 0.9 * now.s[[0, 0]] + bent as f64;
+}
+
+fn check<S: Fields, const D: usize>(
+    machine: &Machine,
+    stencil: &Stencil<S, D>,
+    start: &Volume<S, D>,
+    grids: &[[usize; D]],
+) {
+    let capability = machine.gpus[0].capability;
+    let base = CudaPolicy::default_for(stencil, start.extents(), capability);
+    let direct = CudaPolicy { kernel: CudaKernel::Direct, cells: [4, 2, 2], warps: 4, ..base };
+    for boundary in
+        [Boundary::Periodic, Boundary::Neumann, Boundary::Mirror, Boundary::Dirichlet(0.5)]
+    {
+        let stencil = stencil.clone().boundary(boundary);
+        let boundaries = Boundaries([[boundary; 2]; D]);
+        let mut expect = start.clone();
+        reference(&stencil, &mut expect, 11).unwrap();
+        for &grid in grids {
+            let stages = footprints_of(&stencil);
+            let partition = Partition::grid(start.extents(), grid, &boundaries).unwrap();
+            let deepest = deepest_feasible(&partition, &boundaries, &stages, S::FIELDS.len(), 3);
+            for (depth, policy) in (1..=deepest).flat_map(|depth| [(depth, base), (depth, direct)])
+            {
+                let policy = Policy::Cuda(CudaPolicy { contraction: false, ..policy });
+                let count = grid.iter().product();
+                let ranks = Ranks { count, grid: Some(grid), depth: Some(depth) };
+                let found = in_process(count, Duration::from_secs(60), |net| {
+                    let mut volume = start.clone();
+                    let run = Run { policy: Some(policy), ..Run::default() };
+                    stencil.run_on_rank(&mut volume, Steps(11), machine, &ranks, &run, net)?;
+                    Ok(volume)
+                });
+                let found = found.unwrap().swap_remove(0);
+                for field in 0..S::FIELDS.len() {
+                    assert!(
+                        found.field_bytes(field) == expect.field_bytes(field),
+                        "field {field}, {boundary:?}, grid {grid:?}, R = {depth}, {policy:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_bits_of_the_reference() {
+    let machine = Machine::detect().unwrap();
+    if machine.gpus.is_empty() {
+        return println!("skipped: no GPU");
+    }
+    let space = Volume::from_fn([23, 21, 70], |[z, y, x]| (z * 911 + y * 83 + x * 7) as u32);
+    check(&machine, &Stencil::of(stir(3)), &space, &[[2, 1, 1], [1, 3, 1], [2, 2, 2], [1, 1, 4]]);
+    let plane = Volume::from_fn([40, 90], |[y, x]| (y * x) as f64 * 0.01);
+    check(&machine, &Stencil::of(blend(0.2)), &plane, &[[4, 1], [1, 3], [2, 2]]);
+    let waves = Volume::from_fn([33, 47], |[y, x]| Wave {
+        v: (y * 31 + x) as f32 * 0.01,
+        s: (x * 17 + y) as f64 * 0.003,
+        rho: 1.0 + (y % 3) as f32,
+    });
+    let wave = Stencil::sequence((velocity(0.01), stress()));
+    check(&machine, &wave, &waves, &[[2, 1], [2, 2]]);
+}
