@@ -55,3 +55,17 @@ pub struct Report {
     /// What the user may want to know: why a GPU was not used, a damaged cache made anew.
     pub notes: Vec<String>,
 }
+
+impl Report {
+    /// This run and one like it after it, as one: times, bytes and work are added, the rest is this
+    /// one's.
+    pub fn followed_by(mut self, next: &Self) -> Self {
+        self.seconds += next.seconds;
+        self.setup_seconds += next.setup_seconds;
+        self.bytes += next.bytes;
+        self.done += next.done;
+        let value = self.done as f64 / self.seconds.max(f64::MIN_POSITIVE);
+        self.rate = Quantity { value, unit: self.rate.unit };
+        self
+    }
+}

@@ -1,5 +1,6 @@
 //! The seam between a spec and a device.
 
+use super::edges::{Edges, one_by_one};
 use super::element::WavefrontElement;
 use super::spec::{Kept, Wavefront};
 use crate::error::Result;
@@ -18,5 +19,18 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
     fn misses(&self, wavefront: &Wavefront<'_, E>) -> Option<&'static str> {
         let _ = wavefront;
         None
+    }
+
+    /// Computes all cells and returns the last row, the last column and, if it is asked for, the
+    /// greatest score; what `wavefront` says to keep does not matter.
+    ///
+    /// # Errors
+    /// As [`WavefrontExecutor::run`].
+    fn edges(
+        &mut self,
+        wavefront: &Wavefront<'_, E>,
+        best: bool,
+    ) -> Result<(Edges<E::Cell>, Report)> {
+        one_by_one(self, wavefront, best)
     }
 }

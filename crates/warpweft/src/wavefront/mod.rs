@@ -1,8 +1,9 @@
 //! Recurrences over a rectangle: each cell depends on cells computed before it.
 //!
 //! Cell `[i, j]` is a function of its earlier neighbours, of one input a row, one a column and one a
-//! cell, and, where sweeps follow one another, of what later cells held before. Time tiles,
-//! traceback and several devices are not here yet; see [`Keep`] for what a run returns.
+//! cell, and, where sweeps follow one another, of what later cells held before. See [`Keep`] for what
+//! a run returns, and [`traceback`] for the path that leads to a cell. Time tiles and several devices
+//! are not here yet.
 
 mod border;
 pub mod conformance;
@@ -10,6 +11,7 @@ pub mod cpu;
 pub mod cuda;
 mod dependence;
 mod earlier;
+mod edges;
 mod element;
 mod executor;
 mod frame;
@@ -20,10 +22,12 @@ mod reference;
 mod report;
 mod run;
 mod spec;
+pub mod traceback;
 
 pub use border::{Band, Border, BorderFunction};
 pub use dependence::{Dependence, Reach, precedences, skew};
 pub use earlier::{Earlier, Old};
+pub use edges::Edges;
 #[doc(hidden)]
 pub use element::words_of;
 pub use element::{Cells, WavefrontElement};

@@ -14,13 +14,14 @@ mod sweeps;
 
 use std::time::Instant;
 
-use self::strips::{Filled, Strips};
+use self::strips::{Filled, Outcome, Strips};
 use self::sweeps::Sweeps;
+use super::edges::{Edges, one_by_one};
 use super::element::WavefrontElement;
 use super::executor::WavefrontExecutor;
 use super::policy::{CpuPolicy, Policy};
 use super::report::report;
-use super::spec::{Kept, Wavefront};
+use super::spec::{Keep, Kept, Wavefront};
 use crate::cpu::{Pool, Simd, WorkerPanic};
 use crate::error::{Error, Result};
 use crate::report::Report;
@@ -55,32 +56,71 @@ impl<'a> CpuExecutor<'a> {
     }
 }
 
+/// What a panic in the element function becomes.
+fn panicked<E: WavefrontElement>(panic: WorkerPanic) -> Error {
+    Error::Element { place: format!("{} on worker {}", E::NAME, panic.worker), what: panic.message }
+}
+
+impl CpuExecutor<'_> {
+    /// Runs the tile-rows, which fill `filled`; what they leave beside, and the report.
+    fn strips<E: WavefrontElement>(
+        &self,
+        wavefront: &Wavefront<'_, E>,
+        filled: &mut Filled<E::Cell>,
+    ) -> Result<(Outcome<E::Cell>, Report)> {
+        let begin = Instant::now();
+        let strips = Strips::new(wavefront, self.policy, self.simd, filled);
+        let setup_seconds = begin.elapsed().as_secs_f64();
+        let begin = Instant::now();
+        strips.run(self.pool).map_err(panicked::<E>)?;
+        let seconds = begin.elapsed().as_secs_f64();
+        Ok((strips.outcome(), self.report(wavefront, seconds, setup_seconds)))
+    }
+
+    fn report<E: WavefrontElement>(
+        &self,
+        wavefront: &Wavefront<'_, E>,
+        seconds: f64,
+        setup_seconds: f64,
+    ) -> Report {
+        let devices = vec![format!("{} cores", self.pool.len())];
+        report(wavefront, devices, seconds, setup_seconds, Policy::Cpu(self.policy))
+    }
+}
+
 impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
         wavefront.check()?;
-        let panicked = |panic: WorkerPanic| Error::Element {
-            place: format!("{} on worker {}", E::NAME, panic.worker),
-            what: panic.message,
-        };
-        let (begin, policy) = (Instant::now(), self.policy);
-        let (kept, setup_seconds, seconds);
+        let begin = Instant::now();
         if strips::can::<E>() {
             let mut filled = Filled::new(wavefront)?;
-            let strips = Strips::new(wavefront, policy, self.simd, &mut filled);
-            setup_seconds = begin.elapsed().as_secs_f64();
-            let begin = Instant::now();
-            strips.run(self.pool).map_err(panicked)?;
-            seconds = begin.elapsed().as_secs_f64();
-            kept = strips.outcome().kept(wavefront.keep, filled);
-        } else {
-            let sweeps = Sweeps::new(wavefront, policy)?;
-            setup_seconds = begin.elapsed().as_secs_f64();
-            let begin = Instant::now();
-            sweeps.run(self.pool).map_err(panicked)?;
-            seconds = begin.elapsed().as_secs_f64();
-            kept = sweeps.kept()?;
+            let allocated = begin.elapsed().as_secs_f64();
+            let (outcome, mut report) = self.strips(wavefront, &mut filled)?;
+            report.setup_seconds += allocated;
+            return Ok((outcome.kept(wavefront.keep, filled), report));
         }
-        let devices = vec![format!("{} cores", self.pool.len())];
-        Ok((kept, report(wavefront, devices, seconds, setup_seconds, Policy::Cpu(policy))))
+        let sweeps = Sweeps::new(wavefront, self.policy)?;
+        let setup_seconds = begin.elapsed().as_secs_f64();
+        let begin = Instant::now();
+        sweeps.run(self.pool).map_err(panicked::<E>)?;
+        let seconds = begin.elapsed().as_secs_f64();
+        Ok((sweeps.kept()?, self.report(wavefront, seconds, setup_seconds)))
+    }
+
+    fn edges(
+        &mut self,
+        wavefront: &Wavefront<'_, E>,
+        best: bool,
+    ) -> Result<(Edges<E::Cell>, Report)> {
+        if !strips::can::<E>() {
+            return one_by_one(self, wavefront, best);
+        }
+        // What is kept decides only whether scores are compared.
+        let keep = if best { Keep::Best } else { Keep::LastColumn };
+        let wavefront = wavefront.clone().keep(keep);
+        wavefront.check()?;
+        let mut filled = Filled::last_column(&wavefront)?;
+        let (outcome, report) = self.strips(&wavefront, &mut filled)?;
+        Ok((outcome.edges(filled), report))
     }
 }

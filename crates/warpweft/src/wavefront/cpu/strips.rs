@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::wavefront::frame::allocate;
 use crate::wavefront::rank::{Best, Ranked};
 use crate::wavefront::spec::{Keep, Kept, Wavefront};
-use crate::wavefront::{CpuPolicy, Extreme, WavefrontElement};
+use crate::wavefront::{CpuPolicy, Edges, Extreme, WavefrontElement};
 
 /// Whether every cell of `wavefront` is in the reach of anti-diagonals, computed once.
 pub(super) fn can<E: WavefrontElement>() -> bool {
@@ -109,6 +109,13 @@ impl<C: Ranked> Filled<C> {
         }
         Ok(Self { last_column, matrix })
     }
+
+    /// The last column, whatever `wavefront` keeps.
+    pub fn last_column<E: WavefrontElement<Cell = C>>(
+        wavefront: &Wavefront<'_, E>,
+    ) -> Result<Self> {
+        Ok(Self { last_column: allocate(wavefront.rows.len())?, matrix: Vec::new() })
+    }
 }
 
 impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
@@ -194,5 +201,10 @@ impl<C: Ranked> Outcome<C> {
             Keep::LastColumn => Kept::LastColumn(filled.last_column),
             Keep::Matrix => Kept::Matrix(filled.matrix),
         }
+    }
+
+    /// Last row, last column and winner.
+    pub fn edges(self, filled: Filled<C>) -> Edges<C> {
+        Edges { row: self.row, column: filled.last_column, best: self.best }
     }
 }

@@ -1,0 +1,47 @@
+//! The last row and the last column of a rectangle together, from any executor.
+
+use super::element::WavefrontElement;
+use super::executor::WavefrontExecutor;
+use super::rank::{Best, Ranked};
+use super::spec::{Keep, Kept, Wavefront};
+use crate::error::{Error, Result};
+use crate::report::Report;
+
+/// What a block of a larger domain hands to its neighbours.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edges<C: Ranked> {
+    /// The last row, one cell a column.
+    pub row: Vec<C>,
+    /// The last column, one cell a row.
+    pub column: Vec<C>,
+    /// The greatest score, if it was asked for.
+    pub best: Option<Best<C::Score>>,
+}
+
+/// The edges by a run for each: for executors that keep one thing a run.
+pub(super) fn one_by_one<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized>(
+    executor: &mut X,
+    wavefront: &Wavefront<'_, E>,
+    best: bool,
+) -> Result<(Edges<E::Cell>, Report)> {
+    let mut run = |keep| executor.run(&wavefront.clone().keep(keep));
+    let (Kept::LastRow(row), mut report) = run(Keep::LastRow)? else {
+        return Err(other(Keep::LastRow));
+    };
+    let (Kept::LastColumn(column), further) = run(Keep::LastColumn)? else {
+        return Err(other(Keep::LastColumn));
+    };
+    report = report.followed_by(&further);
+    let mut edges = Edges { row, column, best: None };
+    if best {
+        let (Kept::Best(best), further) = run(Keep::Best)? else { return Err(other(Keep::Best)) };
+        report = report.followed_by(&further);
+        edges.best = best;
+    }
+    Ok((edges, report))
+}
+
+/// An executor that keeps what it was not told to.
+pub(super) fn other(wanted: Keep) -> Error {
+    Error::spec(format!("something else kept than {wanted:?}"), "report this as a bug")
+}
