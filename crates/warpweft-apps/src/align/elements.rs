@@ -78,6 +78,11 @@ impl Dna {
     pub fn new(weights: Weights) -> Self {
         Self(letters::with(weights))
     }
+
+    /// The same over any letters.
+    pub(super) fn plain(&self) -> &letters {
+        &self.0
+    }
 }
 
 // SAFETY: the C++ struct has the four members in order; nothing is read through the inputs.

@@ -1,10 +1,13 @@
-//! Pairwise alignment of DNA: local and global, with linear and affine gaps; score and end position.
+//! Pairwise alignment of DNA: local and global, with linear and affine gaps; score and end position,
+//! or letter by letter.
 //!
-//! Smith and Waterman (1981), Needleman and Wunsch (1970), Gotoh (1982). Traceback is not here yet.
+//! Smith and Waterman (1981), Needleman and Wunsch (1970), Gotoh (1982).
 
+mod back;
 mod elements;
 mod fasta;
 mod gapped;
+mod path;
 mod plain;
 mod sequence;
 mod weights;
@@ -12,15 +15,17 @@ mod weights;
 pub use elements::{Dna, global_letters, letters};
 pub use fasta::{Record, read};
 pub use gapped::{Gapped, affine, global_affine};
-pub use plain::plain;
+pub use path::{Aligned, Operation};
+pub use plain::{plain, plain_path};
 pub use sequence::Sequence;
 pub use weights::Weights;
 
+use std::path::PathBuf;
+
 use warpweft::error::Result;
 use warpweft::report::Report;
-use warpweft::wavefront::{
-    Best, Border, Keep, Kept, Wavefront, WavefrontElement, WavefrontExecutor,
-};
+use warpweft::wavefront::traceback::{self, Checkpoint, Cut, End, Traced};
+use warpweft::wavefront::{Best, Border, Keep, Kept, Ranked, Wavefront, WavefrontExecutor};
 
 /// Which alignments compete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +66,19 @@ impl<X> Executor for X where
 {
 }
 
-/// The best alignment of `query` and `target`.
+/// How a path is looked for.
+#[derive(Clone, Debug, Default)]
+pub struct Tracing {
+    /// What is kept meanwhile; by default what fits [`MEMORY`] bytes.
+    pub cut: Option<Cut>,
+    /// Where rows of blocks are saved, and whether to go on from there.
+    pub checkpoint: Option<(PathBuf, bool)>,
+}
+
+/// Bytes that a search for a path keeps in memory, unless told otherwise.
+pub const MEMORY: u64 = 512 << 20;
+
+/// The score and the end of the best alignment of `query` and `target`.
 ///
 /// # Errors
 /// As [`Weights::check`]; scores beyond 32 bits; the executor's.
@@ -72,71 +89,149 @@ pub fn align(
     scope: Scope,
     executor: &mut dyn Executor,
 ) -> Result<(Alignment, Report)> {
-    weights.check()?;
-    let problem = Problem { query, target, scope };
-    match (scope, weights.is_linear()) {
-        // The plain four letters have a shorter inner loop on the device.
-        (Scope::Local, true) if target.is_plain() && Dna::can(&weights) => {
-            problem.run(Dna::new(weights), weights.border(scope), executor, |cell| cell)
-        }
-        (Scope::Local, true) => {
-            problem.run(letters::with(weights), weights.border(scope), executor, |cell| cell)
-        }
-        (Scope::Global, true) => {
-            problem.run(global_letters::with(weights), weights.border(scope), executor, |cell| cell)
-        }
-        (Scope::Local, false) => {
-            let border = weights.gapped_border(scope);
-            problem.run(affine::with(weights), border, executor, |cell| cell.h)
-        }
-        (Scope::Global, false) => {
-            let border = weights.gapped_border(scope);
-            problem.run(global_affine::with(weights), border, executor, |cell| cell.h)
-        }
-    }
+    let problem = Problem { query, target, weights, scope, tracing: None };
+    let (found, report) = problem.solve(executor)?;
+    Ok((found.alignment, report))
+}
+
+/// The best alignment of `query` and `target`, letter by letter, in linear space. Of equal ends the
+/// one of [`align`]; of equal paths the one that, seen from the end, prefers a pair of letters to a
+/// letter of the target against nothing, and that to a letter of the query against nothing.
+///
+/// # Errors
+/// As [`align`]; a checkpoint of other sequences or weights, or that can't be written.
+pub fn trace(
+    query: &Sequence,
+    target: &Sequence,
+    weights: Weights,
+    scope: Scope,
+    tracing: &Tracing,
+    executor: &mut dyn Executor,
+) -> Result<(Aligned, Report)> {
+    Problem { query, target, weights, scope, tracing: Some(tracing) }.solve(executor)
 }
 
 /// What is aligned.
 struct Problem<'a> {
     query: &'a Sequence,
     target: &'a Sequence,
+    weights: Weights,
     scope: Scope,
+    /// How a path is looked for, if at all.
+    tracing: Option<&'a Tracing>,
 }
 
 impl Problem<'_> {
+    fn solve(&self, executor: &mut dyn Executor) -> Result<(Aligned, Report)> {
+        let Self { target, weights, scope, .. } = *self;
+        weights.check()?;
+        let (border, gapped) = (weights.border(scope), weights.gapped_border(scope));
+        match (scope, weights.is_linear()) {
+            // The plain four letters have a shorter inner loop on the device.
+            (Scope::Local, true) if target.is_plain() && Dna::can(&weights) => {
+                self.run(Dna::new(weights), border, executor)
+            }
+            (Scope::Local, true) => self.run(letters::with(weights), border, executor),
+            (Scope::Global, true) => self.run(global_letters::with(weights), border, executor),
+            (Scope::Local, false) => self.run(affine::with(weights), gapped, executor),
+            (Scope::Global, false) => self.run(global_affine::with(weights), gapped, executor),
+        }
+    }
+
     fn run<E, X>(
         &self,
         element: E,
         border: Border<E::Cell>,
         executor: &mut X,
-        score: impl Fn(E::Cell) -> i32,
-    ) -> Result<(Alignment, Report)>
+    ) -> Result<(Aligned, Report)>
     where
-        E: WavefrontElement<Row = u8, Column = u8, Input = ()>,
-        E::Cell: warpweft::wavefront::Ranked<Score = i32>,
+        E: Traced<Row = u8, Column = u8>,
+        E::Cell: Ranked<Score = i32>,
+        X: WavefrontExecutor<E> + ?Sized,
+    {
+        let wavefront = Wavefront::of(element)
+            .rows(self.query.as_rows())
+            .columns(self.target.as_columns())
+            .border(border);
+        match self.tracing {
+            None => self.score(wavefront, executor),
+            Some(tracing) => self.path(wavefront, tracing, executor),
+        }
+    }
+
+    /// Score and end only.
+    fn score<E, X>(
+        &self,
+        wavefront: Wavefront<'_, E>,
+        executor: &mut X,
+    ) -> Result<(Aligned, Report)>
+    where
+        E: Traced,
+        E::Cell: Ranked<Score = i32>,
         X: WavefrontExecutor<E> + ?Sized,
     {
         let keep = match self.scope {
             Scope::Local => Keep::Best,
             Scope::Global => Keep::LastRow,
         };
-        let wavefront = Wavefront::of(element)
-            .rows(self.query.as_rows())
-            .columns(self.target.as_columns())
-            .border(border)
-            .keep(keep);
-        let (kept, report) = executor.run(&wavefront)?;
+        let (kept, report) = executor.run(&wavefront.keep(keep))?;
         let [query_end, target_end] = [self.query.len(), self.target.len()];
         let alignment = match kept {
             Kept::Best(Some(Best { score, row, column })) if score > 0 => {
                 Alignment { score, query_end: row + 1, target_end: column + 1 }
             }
             Kept::LastRow(row) => {
-                let score = row.last().map_or(0, |cell| score(*cell));
+                let score = row.last().map_or(0, Ranked::score);
                 Alignment { score, query_end, target_end }
             }
-            _ => Alignment { score: 0, query_end: 0, target_end: 0 },
+            _ => return Ok((nothing(), report)),
         };
-        Ok((alignment, report))
+        Ok((Aligned { alignment, ..nothing() }, report))
     }
+
+    /// The path, too.
+    fn path<E, X>(
+        &self,
+        wavefront: Wavefront<'_, E>,
+        tracing: &Tracing,
+        executor: &mut X,
+    ) -> Result<(Aligned, Report)>
+    where
+        E: Traced<Row = u8, Column = u8>,
+        E::Cell: Ranked<Score = i32>,
+        X: WavefrontExecutor<E> + ?Sized,
+    {
+        let end = match self.scope {
+            Scope::Local => End::Best,
+            Scope::Global => End::Corner,
+        };
+        let cell = size_of::<E::Cell>();
+        let cut = tracing.cut.unwrap_or_else(|| Cut::within(MEMORY, wavefront.extents(), cell));
+        let checkpoint = tracing.checkpoint.as_ref().map(|(directory, resume)| Checkpoint {
+            directory: directory.clone(),
+            resume: *resume,
+            of: format!(
+                "{:?} {:?} {} {}",
+                self.scope,
+                self.weights,
+                self.query.fingerprint(),
+                self.target.fingerprint()
+            ),
+        });
+        let (path, report) =
+            traceback::trace(&wavefront, end, &cut, checkpoint.as_ref(), executor)?;
+        let global = self.scope == Scope::Global;
+        Ok(match path {
+            Some(path) if global || path.score > 0 => {
+                (Aligned::of(&path, self.query, self.target, global), report)
+            }
+            _ => (nothing(), report),
+        })
+    }
+}
+
+/// No letters.
+fn nothing() -> Aligned {
+    let alignment = Alignment { score: 0, query_end: 0, target_end: 0 };
+    Aligned { alignment, query_start: 0, target_start: 0, operations: Vec::new() }
 }

@@ -71,6 +71,14 @@ impl Sequence {
         self.ambiguous == 0
     }
 
+    /// A number that two sequences share only by a rare accident: 64 bits of FNV-1a, and the length.
+    pub(super) fn fingerprint(&self) -> String {
+        let hash = self.rows.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &letter| {
+            (hash ^ u64::from(letter)).wrapping_mul(0x0100_0000_01b3)
+        });
+        format!("{} {hash:016x}", self.rows.len())
+    }
+
     /// As the inputs of rows.
     pub fn as_rows(&self) -> &[u8] {
         &self.rows

@@ -1,0 +1,150 @@
+//! An alignment letter by letter.
+
+use std::fmt::Write;
+
+use warpweft::wavefront::traceback::Path;
+
+use super::{Alignment, Sequence, Weights};
+
+/// What stands against what in one column of an alignment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Equal letters, `=`.
+    Equal,
+    /// Different letters, or an ambiguous one, `X`.
+    Different,
+    /// A letter of the query against nothing, `I`.
+    Insertion,
+    /// A letter of the target against nothing, `D`.
+    Deletion,
+}
+
+/// An alignment: its score, where it begins and ends, and what stands against what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aligned {
+    /// Score and ends.
+    pub alignment: Alignment,
+    /// Letters of the query before its first.
+    pub query_start: usize,
+    /// Letters of the target before its first.
+    pub target_start: usize,
+    /// Columns of the alignment and how many of each follow one another; no two neighbours are equal.
+    /// Empty for a local alignment that scores nothing.
+    pub operations: Vec<(Operation, usize)>,
+}
+
+impl Aligned {
+    /// Of letters along `path`, which is that of a global alignment if `global`: letters before its
+    /// start then stand against nothing.
+    pub(super) fn of(path: &Path<i32>, query: &Sequence, target: &Sequence, global: bool) -> Self {
+        let mut operations: Vec<(Operation, usize)> = Vec::new();
+        let mut push = |operation, count| match operations.last_mut() {
+            _ if count == 0 => {}
+            Some((last, counted)) if *last == operation => *counted += count,
+            _ => operations.push((operation, count)),
+        };
+        let before = path.start.map(|at| (at + 1) as usize);
+        let [query_start, target_start] = if global { [0; 2] } else { before };
+        if global {
+            push(Operation::Insertion, before[0]);
+            push(Operation::Deletion, before[1]);
+        }
+        let [mut i, mut j] = before;
+        for run in &path.runs {
+            match run.vector {
+                [-1, 0] => push(Operation::Insertion, run.count),
+                [0, -1] => push(Operation::Deletion, run.count),
+                _ => {
+                    let a = &query.as_rows()[i..i + run.count];
+                    let b = &target.as_columns()[j..j + run.count];
+                    a.iter().zip(b).for_each(|(a, b)| match a == b {
+                        true => push(Operation::Equal, 1),
+                        false => push(Operation::Different, 1),
+                    });
+                }
+            }
+            i += run.count * run.vector[0].unsigned_abs();
+            j += run.count * run.vector[1].unsigned_abs();
+        }
+        let [query_end, target_end] = path.end.map(|at| at + 1);
+        let alignment = Alignment { score: path.score, query_end, target_end };
+        Self { alignment, query_start, target_start, operations }
+    }
+
+    /// Columns of this kind.
+    pub fn count(&self, of: Operation) -> usize {
+        self.operations.iter().filter(|(kind, _)| *kind == of).map(|(_, count)| count).sum()
+    }
+
+    /// Columns in all.
+    pub fn columns(&self) -> usize {
+        self.operations.iter().map(|(_, count)| count).sum()
+    }
+
+    /// Equal letters over columns; 0 of none.
+    pub fn identity(&self) -> f64 {
+        self.count(Operation::Equal) as f64 / self.columns().max(1) as f64
+    }
+
+    /// Gaps, and letters in them.
+    pub fn gaps(&self) -> [usize; 2] {
+        let gap = |kind| matches!(kind, Operation::Insertion | Operation::Deletion);
+        let gaps = self.operations.iter().filter(|(kind, _)| gap(*kind));
+        [gaps.clone().count(), gaps.map(|(_, count)| count).sum()]
+    }
+
+    /// As SAM and PAF write it: `=`, `X`, `I` and `D`, or `M` for both kinds of pairs unless they are
+    /// to be told apart; `*` for none.
+    pub fn cigar(&self, told_apart: bool) -> String {
+        let mut text = String::new();
+        let mut pending = 0;
+        let mut write = |count: usize, letter: char| {
+            if count > 0 {
+                // Writing to a string can't fail.
+                let _ = write!(text, "{count}{letter}");
+            }
+        };
+        for &(operation, count) in &self.operations {
+            let letter = match operation {
+                Operation::Equal => '=',
+                Operation::Different => 'X',
+                Operation::Insertion => 'I',
+                Operation::Deletion => 'D',
+            };
+            if !told_apart && matches!(letter, '=' | 'X') {
+                pending += count;
+                continue;
+            }
+            write(std::mem::take(&mut pending), 'M');
+            write(count, letter);
+        }
+        write(pending, 'M');
+        if text.is_empty() { "*".into() } else { text }
+    }
+
+    /// The score added up again column by column; none where columns and letters don't match.
+    pub fn added_up(&self, query: &Sequence, target: &Sequence, weights: Weights) -> Option<i64> {
+        let (mut i, mut j, mut score) = (self.query_start, self.target_start, 0);
+        let gap =
+            |count: usize| i64::from(weights.open) + i64::from(weights.extend) * (count as i64 - 1);
+        for &(operation, count) in &self.operations {
+            match operation {
+                Operation::Insertion => (i, score) = (i + count, score + gap(count)),
+                Operation::Deletion => (j, score) = (j + count, score + gap(count)),
+                _ => {
+                    let equal = operation == Operation::Equal;
+                    let a = query.as_rows().get(i..i + count)?;
+                    let b = target.as_columns().get(j..j + count)?;
+                    if a.iter().zip(b).any(|(a, b)| (a == b) != equal) {
+                        return None;
+                    }
+                    let worth = if equal { weights.matching } else { weights.mismatch };
+                    score += i64::from(worth) * count as i64;
+                    (i, j) = (i + count, j + count);
+                }
+            }
+        }
+        let Alignment { query_end, target_end, .. } = self.alignment;
+        ([i, j] == [query_end, target_end]).then_some(score)
+    }
+}

@@ -1,0 +1,181 @@
+//! Alignments letter by letter against three whole tables, at any cut, and after interruptions.
+
+use std::fs;
+use std::path::Path;
+
+use warpweft::cpu::Pool;
+use warpweft::report::Report;
+use warpweft::wavefront::conformance::Inputs;
+use warpweft::wavefront::cpu::CpuExecutor;
+use warpweft::wavefront::traceback::Cut;
+use warpweft::wavefront::{CpuPolicy, Kept, Wavefront, WavefrontElement, WavefrontExecutor};
+use warpweft::{Error, Result};
+use warpweft_apps::align::{
+    Aligned, Executor, Operation, Scope, Sequence, Tracing, Weights, plain, plain_path, trace,
+};
+
+const WEIGHTS: [Weights; 6] = [
+    Weights::linear(2, -1, -1),
+    Weights::linear(1, 0, 0),
+    Weights::linear(300, -200, -500),
+    Weights { matching: 2, mismatch: -3, open: -5, extend: -1 },
+    Weights { matching: 1, mismatch: -1, open: -2, extend: 0 },
+    Weights { matching: 5, mismatch: -4, open: -12, extend: -4 },
+];
+
+fn sequence(inputs: &mut Inputs, letters: &[u8], length: usize) -> Sequence {
+    let text: Vec<_> = (0..length).map(|_| inputs.one_of(letters)).collect();
+    Sequence::new("case", &text).unwrap()
+}
+
+fn cut(blocks: usize, matrix_cells: usize) -> Tracing {
+    Tracing { cut: Some(Cut { blocks, matrix_cells }), checkpoint: None }
+}
+
+/// The path equals that of the tables, adds up to the score, and ends where the score is.
+fn is_right(found: &Aligned, (a, b): (&Sequence, &Sequence), weights: Weights, scope: Scope) {
+    assert_eq!(found.alignment, plain(a, b, weights, scope), "{weights:?} {scope:?}");
+    let score = i64::from(found.alignment.score);
+    assert_eq!(found.added_up(a, b, weights), Some(score), "{weights:?} {scope:?} {found:?}");
+    let (cigar, starts) = plain_path(a, b, weights, scope);
+    let expect = if cigar.is_empty() { "*" } else { &cigar };
+    assert_eq!(found.cigar(true), expect, "{weights:?} {scope:?}");
+    assert_eq!([found.query_start, found.target_start], starts, "{weights:?} {scope:?}");
+}
+
+fn agrees_with_the_tables(executor: &mut dyn Executor, cases: usize) {
+    let mut inputs = Inputs(5);
+    for case in 0..cases {
+        let letters = [&b"ACGT"[..], b"AC", b"A", b"ACGTN", b"NR"][case % 5];
+        let length = |inputs: &mut Inputs| 1 + (inputs.bits() % [90, 7, 40][case % 3]) as usize;
+        let [m, n] = [0, 1].map(|_| length(&mut inputs));
+        let (a, b) = (sequence(&mut inputs, letters, m), sequence(&mut inputs, letters, n));
+        let cells = [1, 5, 60, 700, 100_000][case % 5];
+        let tracing = cut(2 + case % 4, cells);
+        for scope in [Scope::Local, Scope::Global] {
+            let weights = WEIGHTS[case % WEIGHTS.len()];
+            let (found, _) = trace(&a, &b, weights, scope, &tracing, executor).unwrap();
+            is_right(&found, (&a, &b), weights, scope);
+        }
+    }
+}
+
+/// A core that keeps one thing a run, and may be told to fail after so many.
+struct OneByOne<'p> {
+    core: CpuExecutor<'p>,
+    runs: usize,
+    allowed: usize,
+}
+
+impl<E: WavefrontElement> WavefrontExecutor<E> for OneByOne<'_> {
+    fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
+        if self.runs == self.allowed {
+            return Err(Error::Interrupted { done: self.runs as u64, total: 0 });
+        }
+        self.runs += 1;
+        self.core.run(wavefront)
+    }
+}
+
+/// One worker.
+fn pool() -> Pool {
+    (0..1024).find_map(|core| Pool::new(&[core]).ok()).unwrap()
+}
+
+fn core(pool: &Pool) -> CpuExecutor<'_> {
+    CpuExecutor::new(pool, CpuPolicy { threads: 1, tile_rows: 7, tile_columns: 16 }).unwrap()
+}
+
+#[test]
+fn paths_on_the_cores_are_those_of_the_tables_at_any_cut() {
+    let pool = pool();
+    agrees_with_the_tables(&mut core(&pool), 240);
+}
+
+#[test]
+fn executors_that_keep_one_thing_a_run_find_the_same_paths() {
+    let pool = pool();
+    let mut executor = OneByOne { core: core(&pool), runs: 0, allowed: usize::MAX };
+    agrees_with_the_tables(&mut executor, 60);
+    assert!(executor.runs > 60);
+}
+
+#[test]
+fn a_path_through_blocks_costs_little_more_than_the_score() {
+    let pool = pool();
+    let mut executor = core(&pool);
+    let mut inputs = Inputs(3);
+    let a = sequence(&mut inputs, b"ACGT", 1000);
+    let weights = WEIGHTS[3];
+    let (found, report) =
+        trace(&a, &a, weights, Scope::Local, &cut(8, 4000), &mut executor).unwrap();
+    assert_eq!(found.cigar(true), "1000=");
+    assert_eq!((found.identity(), found.gaps()), (1.0, [0, 0]));
+    // The diagonal crosses 8 of 64 blocks, 8 of 64 of each of these, ...
+    let cells = report.done as f64 / 1e6;
+    assert!((1.0..1.16).contains(&cells), "{cells}");
+}
+
+#[test]
+fn a_cigar_is_written_in_both_ways() {
+    let [a, b] = [b"ACGTTTACGT", b"ACGACGAAAA"].map(|text| Sequence::new("x", text).unwrap());
+    let pool = pool();
+    let mut executor = core(&pool);
+    let weights = WEIGHTS[3];
+    let mut found = trace(&a, &b, weights, Scope::Global, &cut(2, 9), &mut executor).unwrap().0;
+    is_right(&found, (&a, &b), weights, Scope::Global);
+    found.operations = vec![
+        (Operation::Equal, 3),
+        (Operation::Different, 2),
+        (Operation::Insertion, 4),
+        (Operation::Equal, 1),
+        (Operation::Deletion, 4),
+    ];
+    assert_eq!(found.cigar(false), "5M4I1M4D");
+    assert_eq!(found.cigar(true), "3=2X4I1=4D");
+    assert_eq!((found.columns(), found.gaps()), (14, [2, 8]));
+    assert_eq!(found.added_up(&a, &b, weights), None);
+}
+
+#[test]
+fn a_run_goes_on_from_its_rows_of_blocks_and_from_no_other() {
+    let (folder, pool) = (tempfile::tempdir().unwrap(), pool());
+    let mut inputs = Inputs(8);
+    let (a, b) = (sequence(&mut inputs, b"AC", 130), sequence(&mut inputs, b"AC", 90));
+    for (scope, weights) in [(Scope::Local, WEIGHTS[0]), (Scope::Global, WEIGHTS[3])] {
+        let directory = folder.path().join(format!("{scope:?}"));
+        let saved =
+            |resume| Tracing { checkpoint: Some((directory.clone(), resume)), ..cut(5, 300) };
+        let run = |allowed, a: &Sequence, resume| {
+            let mut executor = OneByOne { core: core(&pool), runs: 0, allowed };
+            let found = trace(a, &b, weights, scope, &saved(resume), &mut executor);
+            (found.map(|(found, _)| found), executor.runs)
+        };
+        // Stopped in its fourth row of blocks, each of 5 blocks of 2 or 3 runs.
+        assert!(run(37, &a, false).0.is_err());
+        let rows = |directory: &Path| fs::read_dir(directory).unwrap().count();
+        let before = rows(&directory);
+        assert!((2..5).contains(&before), "{before}");
+        // Without --resume they are in the way; those of another problem are refused.
+        let told = |found: Result<Aligned>| found.unwrap_err().to_string();
+        assert!(told(run(99, &a, false).0).contains("earlier run"));
+        let other = sequence(&mut Inputs(9), b"AC", 130);
+        assert!(told(run(99, &other, true).0).contains("another problem"));
+
+        let (found, runs) = run(usize::MAX, &a, true);
+        is_right(&found.unwrap(), (&a, &b), weights, scope);
+        let (found, again) = run(usize::MAX, &a, true);
+        is_right(&found.unwrap(), (&a, &b), weights, scope);
+        assert!(again < runs, "{again} {runs}");
+        assert_eq!(rows(&directory), 5);
+        // A damaged or shortened file is computed again.
+        let path = directory.join("row-0001.edges");
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[70] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        fs::write(directory.join("row-0002.edges"), &bytes[..20]).unwrap();
+        let (found, repaired) = run(usize::MAX, &a, true);
+        is_right(&found.unwrap(), (&a, &b), weights, scope);
+        assert!(repaired > again);
+    }
+}
