@@ -1,37 +1,45 @@
 //! `warpweft align`: the best alignment of DNA sequences from FASTA files.
 
+mod check;
+mod files;
+mod pair;
+
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
 use warpweft::cpu::Pool;
 use warpweft::machine::Machine;
-use warpweft::report::{Quantity, Report};
+use warpweft::report::Report;
 use warpweft::stencil::Target;
 use warpweft::wavefront::CpuPolicy;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::{Error, Result};
-use warpweft_apps::align::{Alignment, Executor, Scope, Sequence, Weights, align, plain, read};
+use warpweft_apps::align::{Executor, Scope, Sequence, Tracing, Weights, align, read, trace};
 
 use crate::arguments::{DeviceChoice, at_least_one};
 use crate::device::target;
 use crate::output::{counted, fail};
-use crate::run::check::Check;
-use crate::run::files::Saved;
 use crate::run::outcome::Outcome;
 
-/// Cells that the straightforward loop is given to check with: less than a second.
-const CHECKED_CELLS: u64 = 100_000_000;
+use self::check::Tally;
+use self::files::Files;
+use self::pair::{Answer, Named, Pair};
 
 /// Align every sequence of one file with every sequence of another.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
-    after_help = "The score of the best alignment, and where it ends in either sequence (letters \
-counted from 1; of equal scores the smallest query end, then target end): local by Smith and Waterman, \
-global by Needleman and Wunsch. Its start and its path are not computed.
+    after_help = "The best alignment, local by Smith and Waterman or global by Needleman and Wunsch: its \
+score, its first and last letter in either sequence (counted from 1; of equal scores the smallest query \
+end, then target end), its identity (equal letters over columns), its gaps and its CIGAR. I is a letter \
+of the query against nothing, D one of the target; of equal paths, seen from the end, a pair is \
+preferred to D and D to I. Memory grows with the sum of the lengths only. --score-only leaves out all \
+but score and end.
+
+--output takes the ending .paf (cg:Z: and AS:i:) or .sam (soft clips, SEQ, NM:i:, AS:i:).
+--checkpoint saves a long run's state about eight times; killed, it goes on with --resume.
 
 A gap of k letters scores gap-open + gap-extend * (k - 1), as in parasail; --gap-open 5 and \
 --gap-open -5 mean the same. With equal numbers, or --gap alone, the gap is linear.
@@ -41,6 +49,8 @@ Files are FASTA, plain or gzip. Ambiguous letters (N, R, ..) match nothing.
 Examples:
   warpweft align query.fa target.fa.gz
   warpweft align a.fa b.fa --match 5 --mismatch -4 --gap -8 --json
+  warpweft align a.fa b.fa --output hits.paf --eqx --plot
+  warpweft align a.fa b.fa --checkpoint saved --resume
   warpweft align a.fa b.fa --global --match 2 --mismatch -3 --gap-open -5 --gap-extend -2"
 )]
 pub struct Align {
@@ -69,6 +79,24 @@ pub struct Align {
     /// Align both sequences whole.
     #[arg(long)]
     global: bool,
+    /// Compute the score and the end only, which is faster.
+    #[arg(long, conflicts_with_all = ["eqx", "output", "plot", "checkpoint"])]
+    score_only: bool,
+    /// Tell equal (=) and different letters (X) apart in CIGARs, not M for both.
+    #[arg(long)]
+    eqx: bool,
+    /// Save the alignments: .paf or .sam. May be repeated.
+    #[arg(long, value_name = "FILE")]
+    output: Vec<PathBuf>,
+    /// Draw the path of the alignment of one pair [default file: align.png].
+    #[arg(long, value_name = "FILE.png", num_args = 0..=1)]
+    plot: Option<Option<PathBuf>>,
+    /// Save a long run's state in this folder.
+    #[arg(long, value_name = "DIR")]
+    checkpoint: Option<PathBuf>,
+    /// Go on from the state that an earlier run saved there, if any.
+    #[arg(long, requires = "checkpoint")]
+    resume: bool,
     /// Where to run: cpu, gpu, gpu:N, or auto for the first GPU if there is one.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: DeviceChoice,
@@ -78,12 +106,6 @@ pub struct Align {
     /// Print one JSON object instead of the report.
     #[arg(long)]
     json: bool,
-}
-
-/// A checked sequence and its name.
-struct Named {
-    name: String,
-    sequence: Sequence,
 }
 
 impl Align {
@@ -102,23 +124,54 @@ impl Align {
             let remedy = "give a file for the query or for the target";
             return Err(Error::spec("standard input can be read once", remedy));
         }
+        let files = Files::prepare(&self.output, self.plot.as_ref())?;
         let (queries, targets) = (sequences(&self.query)?, sequences(&self.target)?);
+        files.check(&queries, &targets)?;
         let machine = Machine::detect()?;
         let threads = self.threads.map_or(machine.cpu.threads(), NonZero::get);
         let longest = queries.iter().map(|query| query.sequence.len()).max().unwrap_or(0);
-        match gpu(self.device, &machine)? {
+        let aligned = match gpu(self.device, &machine)? {
             Some(number) => {
                 let mut executor = CudaExecutor::new(&machine.gpus[number].device()?, None)?;
-                self.align(&queries, &targets, weights, &mut executor)
+                self.align(&queries, &targets, weights, &mut executor)?
             }
             None => {
                 let cores = machine.cpu.first(machine.cpu.cores.len());
                 let cores: Vec<_> = cores.iter().copied().cycle().take(threads).collect();
                 let pool = Pool::new(&cores)?;
-                let policy = CpuPolicy::for_domain(longest, threads);
-                self.align(&queries, &targets, weights, &mut CpuExecutor::new(&pool, policy)?)
+                // A path is looked for in blocks of an eighth.
+                let rows = if self.score_only { longest } else { longest.div_ceil(8) };
+                let policy = CpuPolicy::for_domain(rows, threads);
+                self.align(&queries, &targets, weights, &mut CpuExecutor::new(&pool, policy)?)?
             }
-        }
+        };
+        let Aligner { pairs, report: Some(report), check } = aligned else {
+            return Err(Error::spec("no pair of sequences", "give files with records"));
+        };
+        let title = match &pairs[..] {
+            [pair] => format!(
+                "{} ({} letters) and {} ({} letters)",
+                pair.query.name,
+                pair.query.sequence.len(),
+                pair.target.name,
+                pair.target.sequence.len()
+            ),
+            pairs => format!("{} pairs of sequences", pairs.len()),
+        };
+        let ambiguous: usize =
+            queries.iter().chain(&targets).map(|named| named.sequence.ambiguous()).sum();
+        let (answer, lines) = self.answer(&pairs, ambiguous);
+        Ok(Outcome {
+            app: "align",
+            title,
+            report,
+            answer,
+            check: check.made(),
+            lines,
+            saved: files.write(&pairs, &targets, self.eqx),
+            json: self.json,
+            interrupted: false,
+        })
     }
 
     /// Gaps cost, whatever the sign they were given with.
@@ -128,105 +181,70 @@ impl Align {
         Weights { matching: self.matching, mismatch: self.mismatch, open, extend }
     }
 
-    fn align(
+    fn align<'s>(
         &self,
-        queries: &[Named],
-        targets: &[Named],
+        queries: &'s [Named],
+        targets: &'s [Named],
         weights: Weights,
         executor: &mut dyn Executor,
-    ) -> Result<Outcome> {
+    ) -> Result<Aligner<'s>> {
         let scope = if self.global { Scope::Global } else { Scope::Local };
-        let mut pairs = Vec::new();
-        let mut total: Option<Report> = None;
-        let mut check = Tally::default();
-        let mut last = None;
+        let mut all = Aligner { pairs: Vec::new(), report: None, check: Tally::default() };
         for query in queries {
             for target in targets {
                 let (a, b) = (&query.sequence, &target.sequence);
-                let (found, report) = align(a, b, weights, scope, executor)?;
-                check.add((a, b), (weights, scope), &found);
-                pairs.push(json!({
-                    "query": query.name,
-                    "query_length": query.sequence.len(),
-                    "query_end": found.query_end,
-                    "target": target.name,
-                    "target_length": target.sequence.len(),
-                    "target_end": found.target_end,
-                    "score": found.score,
-                }));
-                total = Some(total.map_or(report.clone(), |total| sum(total, &report)));
-                last = Some(found);
+                let (alignment, path, report) = if self.score_only {
+                    let (alignment, report) = align(a, b, weights, scope, executor)?;
+                    (alignment, None, report)
+                } else {
+                    let folder = format!("pair-{}", all.pairs.len() + 1);
+                    let checkpoint = self.checkpoint.as_ref().map(|path| path.join(folder));
+                    let tracing = Tracing {
+                        cut: None,
+                        checkpoint: checkpoint.map(|folder| (folder, self.resume)),
+                    };
+                    let (path, report) = trace(a, b, weights, scope, &tracing, executor)?;
+                    (path.alignment, Some(path), report)
+                };
+                let pair = Pair { query, target, alignment, path };
+                all.check.add(&pair, weights, scope);
+                all.pairs.push(pair);
+                all.report = Some(match all.report.take() {
+                    Some(total) => total.followed_by(&report),
+                    None => report,
+                });
             }
         }
-        let (Some(report), Some(last)) = (total, last) else {
-            return Err(Error::spec("no pair of sequences", "give files with records"));
+        Ok(all)
+    }
+
+    /// The application's answer: as JSON always a list of pairs; for people one line a pair.
+    fn answer(&self, pairs: &[Pair<'_>], ambiguous: usize) -> Answer {
+        if self.json {
+            let pairs: Vec<_> = pairs.iter().map(|pair| pair.to_json(self.eqx)).collect();
+            let answer = vec![("pairs", pairs.into()), ("ambiguous_letters", ambiguous.into())];
+            return (answer, Vec::new());
+        }
+        let (answer, mut lines): Answer = match pairs {
+            [pair] => (pair.numbers(), pair.cigar(self.eqx).into_iter().collect()),
+            pairs => {
+                let lines = pairs.iter().map(|pair| ("pair", pair.line())).collect();
+                (vec![("alignments", pairs.len().into())], lines)
+            }
         };
-        let title = match &pairs[..] {
-            [_] => format!(
-                "{} ({} letters) and {} ({} letters)",
-                queries[0].name,
-                queries[0].sequence.len(),
-                targets[0].name,
-                targets[0].sequence.len()
-            ),
-            pairs => format!("{} pairs of sequences", pairs.len()),
-        };
-        let ambiguous: usize =
-            queries.iter().chain(targets).map(|named| named.sequence.ambiguous()).sum();
-        let (answer, lines) = answer(&pairs, &last, ambiguous, self.json);
-        Ok(Outcome {
-            app: "align",
-            title,
-            report,
-            answer,
-            check: check.made(),
-            lines,
-            saved: Saved::default(),
-            json: self.json,
-            interrupted: false,
-        })
+        if ambiguous > 0 {
+            let letters = counted(ambiguous as u64, "ambiguous letter");
+            lines.push(("note", format!("{letters} in all, which match nothing")));
+        }
+        (answer, lines)
     }
 }
 
-/// A run's answer by name, and further lines of its report.
-type Answer = (Vec<(&'static str, Value)>, Vec<(&'static str, String)>);
-
-/// The application's answer: as JSON always a list of pairs; for people one line a pair.
-fn answer(pairs: &[Value], last: &Alignment, ambiguous: usize, json: bool) -> Answer {
-    if json {
-        let answer = vec![("pairs", pairs.into()), ("ambiguous_letters", ambiguous.into())];
-        return (answer, Vec::new());
-    }
-    let (answer, mut lines) = match pairs {
-        [_] => {
-            let answer = vec![
-                ("score", last.score.into()),
-                ("query end", last.query_end.into()),
-                ("target end", last.target_end.into()),
-            ];
-            (answer, Vec::new())
-        }
-        pairs => {
-            let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
-            let line = |pair: &Value| {
-                let what = format!(
-                    "{} and {}: score {}, query end {}, target end {}",
-                    text(&pair["query"]),
-                    text(&pair["target"]),
-                    pair["score"],
-                    pair["query_end"],
-                    pair["target_end"]
-                );
-                ("pair", what)
-            };
-            (vec![("alignments", pairs.len().into())], pairs.iter().map(line).collect())
-        }
-    };
-    if ambiguous > 0 {
-        let letters = counted(ambiguous as u64, "ambiguous letter");
-        lines.push(("note", format!("{letters} in all, which match nothing")));
-    }
-    (answer, lines)
+/// All pairs, and what came of them.
+struct Aligner<'s> {
+    pairs: Vec<Pair<'s>>,
+    report: Option<Report>,
+    check: Tally,
 }
 
 /// Which GPU to run on, if any.
@@ -254,62 +272,4 @@ fn sequences(path: &Path) -> Result<Vec<Named>> {
             Ok(Named { sequence: sequence?, name: record.name })
         })
         .collect()
-}
-
-/// Two runs as one.
-fn sum(mut total: Report, report: &Report) -> Report {
-    total.seconds += report.seconds;
-    total.setup_seconds += report.setup_seconds;
-    total.bytes += report.bytes;
-    total.done += report.done;
-    total.rate = Quantity { value: total.done as f64 / total.seconds, unit: total.rate.unit };
-    total
-}
-
-/// Comparison with the straightforward loop, as far as the pairs are short enough.
-#[derive(Default)]
-struct Tally {
-    checked: usize,
-    skipped: usize,
-    cells: u64,
-    error: f64,
-}
-
-impl Tally {
-    fn add(
-        &mut self,
-        (query, target): (&Sequence, &Sequence),
-        (weights, scope): (Weights, Scope),
-        found: &Alignment,
-    ) {
-        let cells = query.len() as u64 * target.len() as u64;
-        if self.cells + cells > CHECKED_CELLS {
-            self.skipped += 1;
-            return;
-        }
-        self.cells += cells;
-        self.checked += 1;
-        let expect = plain(query, target, weights, scope);
-        let distance = |a: usize, b: usize| a.abs_diff(b) as f64;
-        let error = [
-            f64::from(found.score.abs_diff(expect.score)),
-            distance(found.query_end, expect.query_end),
-            distance(found.target_end, expect.target_end),
-        ];
-        self.error = error.into_iter().fold(self.error, f64::max);
-    }
-
-    fn made(&self) -> Check {
-        match (self.checked, self.skipped) {
-            (0, _) => Check::none(format!(
-                "not made: the straightforward loop is run for up to {CHECKED_CELLS} cells"
-            )),
-            (_, 0) => Check::made("straightforward loop", self.error, 0.0),
-            (checked, skipped) => {
-                let pairs = checked + skipped;
-                let oracle = format!("straightforward loop, {checked} of {pairs} pairs");
-                Check::made(oracle, self.error, 0.0)
-            }
-        }
-    }
 }

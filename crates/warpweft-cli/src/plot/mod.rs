@@ -1,6 +1,7 @@
 //! A picture of a volume's middle plane with axes and a colour bar; of a line, its curve.
 
 mod font;
+pub mod path;
 
 use std::path::Path;
 

@@ -62,6 +62,10 @@ fn several_pairs_have_a_line_each_and_letters_that_match_nothing_one_of_their_ow
     fs::write(folder.path().join("b.fa"), ">two\nGATTACA\n>three\nCCRGATT\n").unwrap();
     let said = warpweft_in(folder.path(), "align a.fa b.fa --device cpu").fine();
     assert!(said.contains("result   alignments 2\n"), "{said}");
+    let one =
+        "pair     one and two: score 14, query start 1, query end 7, target start 1, target end 7";
+    assert!(said.contains(&format!("{one}, identity 1.0, gaps 0, letters in gaps 0\n")), "{said}");
+    let said = warpweft_in(folder.path(), "align a.fa b.fa --device cpu --score-only").fine();
     assert!(said.contains("pair     one and two: score 14, query end 7, target end 7\n"), "{said}");
     assert!(said.contains("note     3 ambiguous letters in all"), "{said}");
 }
@@ -76,4 +80,88 @@ fn a_dash_is_standard_input_which_can_be_read_once() {
     let ran = Ran::of(command.args(line.split_whitespace()).stdin(input));
     assert!(ran.fine().contains("score 14"));
     warpweft("align - -").fails(2, &["standard input can be read once"]);
+}
+
+#[test]
+fn an_alignment_is_written_letter_by_letter_in_both_formats_and_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    // ACGTTTACGTA against ACG--TACGCA: a gap of two as far ahead as it can be, one mismatch.
+    fs::write(folder.path().join("a.fa"), ">one\nCCACGTTTACGTA\n").unwrap();
+    fs::write(folder.path().join("b.fa"), ">two\nGGACGTACGCATT\n").unwrap();
+    let line = "align a.fa b.fa --device cpu --gap-open -3 --gap-extend -1 --eqx --json \
+                --match 3 --output x.paf --output x.sam --plot";
+    let said = warpweft_in(folder.path(), line).fine();
+    let object: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let pair = &object["result"]["pairs"][0];
+    // 8 equal letters, one different, a gap of two: 24 - 1 - 4.
+    assert_eq!((&pair["score"], &pair["cigar"]), (&19.into(), &"3=2I4=1X1=".into()));
+    assert_eq!((&pair["query_start"], &pair["target_start"]), (&3.into(), &3.into()));
+    assert_eq!(
+        (&pair["matches"], &pair["columns"], &pair["gap_letters"]),
+        (&8.into(), &11.into(), &2.into())
+    );
+    assert_eq!(object["outputs"], serde_json::json!(["x.paf", "x.sam", "align.png"]));
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let paf = "one\t13\t2\t13\t+\ttwo\t13\t2\t11\t8\t11\t255\tAS:i:19\tNM:i:3\tcg:Z:3=2I4=1X1=\n";
+    assert_eq!(read("x.paf"), paf);
+    let sam = read("x.sam");
+    let lines: Vec<_> = sam.lines().collect();
+    assert_eq!(lines[..2], ["@HD\tVN:1.6\tSO:unknown", "@SQ\tSN:two\tLN:13"]);
+    let hit = "one\t0\ttwo\t3\t255\t2S3=2I4=1X1=\t*\t0\t0\tCCACGTTTACGTA\t*\tAS:i:19\tNM:i:3";
+    assert_eq!(lines[3..], [hit]);
+    assert!(fs::read(folder.path().join("align.png")).unwrap().starts_with(b"\x89PNG"));
+    // Without --eqx both kinds of pairs are M.
+    let said = warpweft_in(folder.path(), &line.replace("--eqx --json", "")).fine();
+    assert!(said.contains("cigar    3M2I6M\n"), "{said}");
+}
+
+#[test]
+fn files_that_an_alignment_can_not_be_written_to_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.fa"), ">one\nACGT\n>one\nAC\n").unwrap();
+    let fails = |options: &str, says: &str| {
+        let line = format!("align a.fa a.fa --device cpu {options}");
+        warpweft_in(folder.path(), &line).fails(2, &[says]);
+    };
+    fails("--output x.bam", "x.bam is in no format known here");
+    fails("--output x.sam", "two of that name");
+    fails("--plot", "a picture of 4 pairs");
+    fails("--resume", "--checkpoint");
+    fails("--score-only --eqx", "--eqx");
+}
+
+#[test]
+fn a_run_that_is_killed_goes_on_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut state = 1_u64;
+    let mut letters = |count: usize| -> String {
+        let mut letter = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            char::from(b"ACGT"[(state >> 62) as usize])
+        };
+        (0..count).map(|_| letter()).collect()
+    };
+    fs::write(folder.path().join("a.fa"), format!(">a\n{}\n", letters(11_000))).unwrap();
+    fs::write(folder.path().join("b.fa"), format!(">b\n{}\n", letters(12_000))).unwrap();
+    let line = "align a.fa b.fa --device cpu --gap-open -3 --gap-extend -1 --output";
+    warpweft_in(folder.path(), &format!("{line} alone.paf")).fine();
+
+    let line = format!("{line} found.paf --checkpoint saved");
+    let mut command = crate::command(folder.path());
+    let mut child = command.args(line.split_whitespace()).spawn().unwrap();
+    let row = |number: usize| folder.path().join(format!("saved/pair-1/row-{number:04}.edges"));
+    while !row(1).exists() && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!folder.path().join("found.paf").exists() || row(7).exists());
+    let first = fs::metadata(row(0)).unwrap().modified().unwrap();
+    warpweft_in(folder.path(), &line).fails(1, &["earlier run", "--resume"]);
+    warpweft_in(folder.path(), &format!("{line} --resume")).fine();
+    let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    assert!(read("found.paf") == read("alone.paf"));
+    assert_eq!(fs::metadata(row(0)).unwrap().modified().unwrap(), first);
+    let other = format!("{line} --resume --match 3");
+    warpweft_in(folder.path(), &other).fails(1, &["another problem"]);
 }

@@ -8,7 +8,10 @@ use crate::report::Report;
 use crate::wavefront::dependence::Dependence;
 use crate::wavefront::edges::other;
 use crate::wavefront::spec::{Keep, Kept, Wavefront};
-use crate::wavefront::{Earlier, Ranked, WavefrontExecutor};
+use crate::wavefront::{Earlier, Ranked, WavefrontElement, WavefrontExecutor};
+
+/// What the cells of `E` are compared by.
+type Score<E> = <<E as WavefrontElement>::Cell as Ranked>::Score;
 
 /// The path to the cell where `end` says, or none where no cell has a number for a score.
 ///
@@ -23,7 +26,7 @@ pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     cut: &Cut,
     checkpoint: Option<&Checkpoint>,
     executor: &mut X,
-) -> Result<(Option<Path<<E::Cell as Ranked>::Score>>, Report)> {
+) -> Result<(Option<Path<Score<E>>>, Report)> {
     // Edges are all that is kept of the domain, whatever the spec says.
     let wavefront = &wavefront.clone().keep(Keep::Best);
     check(wavefront)?;
@@ -121,7 +124,7 @@ struct Tracer<'t, 'w, E: Traced, X: ?Sized> {
     /// Of all runs so far.
     report: Option<Report>,
     /// Of the cell at the end.
-    score: Option<<E::Cell as Ranked>::Score>,
+    score: Option<Score<E>>,
     state: E::State,
     /// From the end on.
     runs: Vec<Run>,

@@ -1,0 +1,66 @@
+//! Alignments against the straightforward loop, and paths against their scores.
+
+use warpweft_apps::align::{Scope, Weights, plain};
+
+use super::pair::Pair;
+use crate::run::check::Check;
+
+/// Cells that the straightforward loop is given to check with: less than a second.
+const CHECKED_CELLS: u64 = 100_000_000;
+
+/// Comparison with the straightforward loop, as far as the pairs are short enough; every path is added
+/// up again.
+#[derive(Default)]
+pub struct Tally {
+    checked: usize,
+    skipped: usize,
+    paths: usize,
+    cells: u64,
+    error: f64,
+}
+
+impl Tally {
+    /// Checks one more pair.
+    pub fn add(&mut self, pair: &Pair<'_>, weights: Weights, scope: Scope) {
+        let (query, target) = (&pair.query.sequence, &pair.target.sequence);
+        let found = pair.alignment;
+        if let Some(path) = &pair.path {
+            self.paths += 1;
+            let error = path
+                .added_up(query, target, weights)
+                .map_or(f64::INFINITY, |score| score.abs_diff(i64::from(found.score)) as f64);
+            self.error = self.error.max(error);
+        }
+        let cells = query.len() as u64 * target.len() as u64;
+        if self.cells + cells > CHECKED_CELLS {
+            self.skipped += 1;
+            return;
+        }
+        self.cells += cells;
+        self.checked += 1;
+        let expect = plain(query, target, weights, scope);
+        let distance = |a: usize, b: usize| a.abs_diff(b) as f64;
+        let error = [
+            f64::from(found.score.abs_diff(expect.score)),
+            distance(found.query_end, expect.query_end),
+            distance(found.target_end, expect.target_end),
+        ];
+        self.error = error.into_iter().fold(self.error, f64::max);
+    }
+
+    /// What came of all.
+    pub fn made(&self) -> Check {
+        let pairs = self.checked + self.skipped;
+        let oracle = match (self.checked, self.skipped) {
+            (0, _) if self.paths > 0 => "score of the path added up".to_string(),
+            (0, _) => {
+                return Check::none(format!(
+                    "not made: the straightforward loop is run for up to {CHECKED_CELLS} cells"
+                ));
+            }
+            (_, 0) => "straightforward loop".to_string(),
+            (checked, _) => format!("straightforward loop, {checked} of {pairs} pairs"),
+        };
+        Check::made(oracle, self.error, 0.0)
+    }
+}
