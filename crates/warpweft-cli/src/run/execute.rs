@@ -171,7 +171,7 @@ impl Host {
             let grid = grid.as_ref().map(|grid| {
                 grid.as_slice().try_into().map_err(|_| {
                     Error::spec(
-                        format!("a grid of ranks of {} axes for {D}", grid.len()),
+                        format!("ranks on a grid of {} axes for {D}", grid.len()),
                         "give --rank-grid or the policy of a run of as many dimensions",
                     )
                 })
