@@ -43,9 +43,10 @@ fn launch<T: Scalar, const D: usize>(
         (0..3).map(value).collect()
     };
     let trip = format!(
-        "ww::stencil::Trip trip{{{{{z}, {y}, {x}}}, {{{}}}, {{{}}}, {sz}, {sy}}};",
+        "ww::stencil::Trip trip{{{{{z}, {y}, {x}}}, {{{}}}, {{{}}}, {}, {sz}, {sy}}};",
         hold(0).join(", "),
-        hold(1).join(", ")
+        hold(1).join(", "),
+        policy.chunk
     );
     let setup = match &text.trip {
         Some(_) => trip,
