@@ -339,14 +339,15 @@ mod tests {
                             // By flags: what the tile waits for of the unit above, or of the one
                             // below in the sweep before; those waited for units before them.
                             let first = here[1] * width as usize;
-                            let (asked, lead) = if other[0] + 1 == here[0] {
+                            let above = other[0] / plan.tile_rows == here[0] / plan.tile_rows;
+                            let (asked, lead) = if above {
                                 (here[0] - 1, plan.shape.ahead + behind)
                             } else {
                                 (here[0] - plan.tile_rows, plan.sweep_ahead)
                             };
                             prop_assert!(other[0] <= asked + 1 && asked < here[0]);
                             let through = match method.square() {
-                                true => here[1] + lead.div_ceil(width as usize) * usize::from(other[0] + 1 != here[0]),
+                                true => here[1] + lead.div_ceil(width as usize) * usize::from(!above),
                                 false => first + width as usize + lead,
                             };
                             let done = if method.square() { other[1] } else { other[2] + 1 };
