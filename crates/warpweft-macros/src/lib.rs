@@ -13,6 +13,7 @@ mod diag;
 mod emit;
 mod ir;
 mod lower;
+mod parameters;
 mod ranked;
 mod reads;
 mod signature;

@@ -13,11 +13,11 @@ use self::inputs::{StencilInputs, field_number};
 use self::shape::shape;
 use self::specialise::specialise;
 use crate::attributes;
-use crate::emit::{Cuda, Returns, clean, mark, member_name, weave};
-use crate::ir::{Expr, Pattern, Statement};
-use crate::lower::{Binding, Lower};
+use crate::emit::{Cuda, Returns, clean, mark, weave};
+use crate::lower::Lower;
+use crate::parameters::{Members, element, members};
 use crate::reads::number;
-use crate::signature::{no_lifetimes, phantom};
+use crate::signature::no_lifetimes;
 use crate::unroll::unroll;
 
 pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
@@ -36,36 +36,8 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
 
     let mut inputs = StencilInputs::new(&shape, &body);
     let mut lower = Lower::new(name, &signature.generics, &mut inputs);
-    let name_hole = lower.hole(quote!(__name.to_string()));
-    let mut data = String::new();
-    let mut checks = String::new();
-    let mut copies = vec![];
-    for (ident, mutable, ty) in &shape.rest {
-        let member = member_name(&ident.to_string());
-        let hole = lower.hole(quote!(<#ty as ::warpweft::element::DeviceType>::cuda(__unit)));
-        data.push_str(&format!("  {} {member};\n", mark(hole)));
-        let offset = lower.hole(quote!(::core::mem::offset_of!(Self, #ident).to_string()));
-        checks.push_str(&format!(
-            "static_assert(WW_OFFSET({}, {member}) == {}, \"layout of {ident}\");\n",
-            mark(name_hole),
-            mark(offset)
-        ));
-        if *mutable {
-            let name = lower.declare(ident, Binding::variable);
-            let pattern = Pattern::Bind { name, mutable: true, inner: None };
-            copies.push(Statement::Let(pattern, Expr::Local(member)));
-        } else {
-            lower.scopes.insert(ident.to_string(), Binding::variable(member));
-        }
-    }
-    if !shape.rest.is_empty() {
-        let size = lower.hole(quote!(::core::mem::size_of::<Self>().to_string()));
-        checks.push_str(&format!(
-            "static_assert(sizeof({}) == {}, \"layout of the parameters\");\n",
-            mark(name_hole),
-            mark(size)
-        ));
-    }
+    let name_mark = mark(lower.hole(quote!(__name.to_string())));
+    let Members { data, checks, copies } = members(&mut lower, &name_mark, &shape.rest);
     let (shadow, mut block) = lower.body(&body, shape.next.is_none())?;
     block.statements.splice(0..0, copies);
     let returns = match shape.next {
@@ -73,8 +45,7 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
         Some(_) => Returns::Nothing,
     };
     let text = format!(
-        "struct {} {{\n{data}  template<class Now, class Next> WW_FN void operator()(const Now& now, Next& next) const {{\n{}  }}\n}};\n{checks}",
-        mark(name_hole),
+        "struct {name_mark} {{\n{data}  template<class Now, class Next> WW_FN void operator()(const Now& now, Next& next) const {{\n{}  }}\n}};\n{checks}",
         Cuda::body(&block, returns, 2),
     );
     let text = weave(&text, &lower.holes);
@@ -90,36 +61,13 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
         Some(_) => inputs.writes.iter().map(|f| field_number(state, Some(f))).collect(),
     };
 
-    let vis = &function.vis;
-    let docs: Vec<_> = function.attrs.iter().filter(|a| a.path().is_ident("doc")).collect();
-    let others: Vec<_> = function.attrs.iter().filter(|a| !a.path().is_ident("doc")).collect();
-    let docs = if docs.is_empty() { quote!(#[allow(missing_docs)]) } else { quote!(#(#docs)*) };
-    let original = {
-        let mut sig = signature.clone();
-        sig.ident = Ident::new("cell", name.span());
-        sig.generics = syn::Generics::default();
-        sig
-    };
-    let original_block = &function.block;
     let output = &signature.output;
     let clean_name = clean(&name.to_string());
     let (generics, arguments, clause) = signature.generics.split_for_impl();
-    let full = &signature.generics;
-    let types = phantom(full);
-    let (phantom_member, phantom_value) = match full.type_params().next() {
-        Some(_) => (
-            quote!(#[doc(hidden)] pub __types: #types,),
-            quote!(__types: ::core::marker::PhantomData,),
-        ),
-        None => (quote!(), quote!()),
-    };
-    let idents: Vec<_> = shape.rest.iter().map(|(ident, ..)| ident).collect();
-    let tys: Vec<_> = shape.rest.iter().map(|(.., ty)| ty).collect();
-    let muts: Vec<_> = shape
-        .rest
-        .iter()
-        .map(|(_, mutable, _)| if *mutable { quote!(mut) } else { quote!() })
-        .collect();
+    let idents: Vec<_> = shape.rest.iter().map(|named| &named.ident).collect();
+    let tys: Vec<_> = shape.rest.iter().map(|named| &named.ty).collect();
+    let muts: Vec<_> =
+        shape.rest.iter().map(|named| if named.mutable { quote!(mut) } else { quote!() }).collect();
     let near = &shape.near;
     let hidden = Ident::new("__near", Span::mixed_site());
     let body = specialise(body, near, &hidden, &inputs.offsets);
@@ -141,43 +89,15 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
         ),
     };
     let name_text = name.to_string();
+    let unchecked_copy = quote! {
+        #[doc(hidden)]
+        #[inline(always)]
+        #[allow(unused, clippy::all)]
+        fn __unchecked(#hidden: #unchecked, #next_parameter #(#muts #idents: #tys),*) #output #body
+    };
+    let element = element(&function, signature, &shape.rest, unchecked_copy);
     Ok(quote! {
-        #docs
-        #[allow(non_camel_case_types)]
-        #[repr(C)]
-        #vis struct #name #full #clause {
-            #(
-                #[doc = "A parameter of the function."]
-                pub #idents: #tys,
-            )*
-            #phantom_member
-        }
-
-        impl #generics ::core::clone::Clone for #name #arguments #clause {
-            fn clone(&self) -> Self {
-                *self
-            }
-        }
-        impl #generics ::core::marker::Copy for #name #arguments #clause {}
-
-        #docs
-        #[allow(dead_code, clippy::too_many_arguments)]
-        #vis fn #name #full (#(#idents: #tys),*) -> #name #arguments #clause {
-            #name { #(#idents,)* #phantom_value }
-        }
-
-        #[allow(dead_code, clippy::too_many_arguments)]
-        impl #generics #name #arguments #clause {
-            /// The function as it was written.
-            #(#others)*
-            #[inline]
-            pub #original #original_block
-
-            #[doc(hidden)]
-            #[inline(always)]
-            #[allow(unused, clippy::all)]
-            fn __unchecked(#hidden: #unchecked, #next_parameter #(#muts #idents: #tys),*) #output #body
-        }
+        #element
 
         // SAFETY: the translator collected TAPS and wrote those very offsets, as literals, into the
         // body that `cell_unchecked` runs, which has no other access to the neighbourhood; and

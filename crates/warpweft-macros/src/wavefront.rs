@@ -10,15 +10,15 @@ use syn::visit::Visit;
 use syn::{ItemFn, Path, Token, parse_quote};
 
 use self::inputs::{WavefrontInputs, spelled_out};
-use self::shape::{Named, Role, Shape, shape};
+use self::shape::{Role, Shape, shape};
 use self::south::south;
 use crate::attributes;
 use crate::diag::reject;
-use crate::emit::{Cuda, Returns, clean, mark, member_name, weave};
-use crate::ir::{Expr, Pattern, Statement};
+use crate::emit::{Cuda, Returns, clean, mark, weave};
 use crate::lower::{Binding, Lower};
+use crate::parameters::{Members, Named, element, members};
 use crate::reads::{number, replace};
-use crate::signature::{no_lifetimes, phantom};
+use crate::signature::no_lifetimes;
 use crate::unroll::unroll;
 
 pub fn expand(tokens: TokenStream, function: ItemFn) -> syn::Result<TokenStream> {
@@ -137,32 +137,7 @@ impl Translation {
         let cell = &shape.cell;
         let cell = mark(lower.hole(type_of(&quote!(#cell))));
         let [row, column] = [0, 1].map(|which| mark(lower.hole(type_of(&shape.input(which)))));
-        let mut copies = vec![];
-        let [mut data, mut checks] = [const { String::new() }; 2];
-        for Named { ident, mutable, ty } in &shape.rest {
-            let member = member_name(&ident.to_string());
-            let hole = lower.hole(type_of(&quote!(#ty)));
-            data.push_str(&format!("  {} {member};\n", mark(hole)));
-            let offset = lower.hole(quote!(::core::mem::offset_of!(Self, #ident).to_string()));
-            checks.push_str(&format!(
-                "static_assert(WW_OFFSET({name}, {member}) == {}, \"layout of {ident}\");\n",
-                mark(offset)
-            ));
-            if *mutable {
-                let name = lower.declare(ident, Binding::variable);
-                let pattern = Pattern::Bind { name, mutable: true, inner: None };
-                copies.push(Statement::Let(pattern, Expr::Local(member)));
-            } else {
-                lower.scopes.insert(ident.to_string(), Binding::variable(member));
-            }
-        }
-        if !shape.rest.is_empty() {
-            let size = lower.hole(quote!(::core::mem::size_of::<Self>().to_string()));
-            checks.push_str(&format!(
-                "static_assert(sizeof({name}) == {}, \"layout of the parameters\");\n",
-                mark(size)
-            ));
-        }
+        let Members { data, checks, copies } = members(&mut lower, &name, &shape.rest);
         let given: Vec<_> = shape
             .inputs
             .iter()
@@ -221,31 +196,10 @@ fn item(function: &ItemFn, shape: &Shape, translation: &Translation, item: Item)
     let [dependences, old_dependences] = vectors;
     let Translation { slots, shadow, text } = translation;
     let Shape { signature, cell, .. } = shape;
-    let (vis, name) = (&function.vis, &signature.ident);
-    let docs: Vec<_> = function.attrs.iter().filter(|a| a.path().is_ident("doc")).collect();
-    let others: Vec<_> = function.attrs.iter().filter(|a| !a.path().is_ident("doc")).collect();
-    let docs = if docs.is_empty() { quote!(#[allow(missing_docs)]) } else { quote!(#(#docs)*) };
-    let original = {
-        let mut sig = signature.clone();
-        sig.ident = Ident::new("cell", name.span());
-        sig.generics = syn::Generics::default();
-        sig
-    };
-    let original_block = &function.block;
+    let name = &signature.ident;
     let clean_name = clean(&name.to_string());
     let name_text = name.to_string();
     let (generics, arguments, clause) = signature.generics.split_for_impl();
-    let full = &signature.generics;
-    let types = phantom(full);
-    let (phantom_member, phantom_value) = match full.type_params().next() {
-        Some(_) => (
-            quote!(#[doc(hidden)] pub __types: #types,),
-            quote!(__types: ::core::marker::PhantomData,),
-        ),
-        None => (quote!(), quote!()),
-    };
-    let idents: Vec<_> = shape.rest.iter().map(|named| &named.ident).collect();
-    let tys: Vec<_> = shape.rest.iter().map(|named| &named.ty).collect();
     let [row, column, input] = [0, 1, 2].map(|which| shape.input(which));
     // The parameters after the cells, as declared and as passed.
     let spot =
@@ -282,47 +236,19 @@ fn item(function: &ItemFn, shape: &Shape, translation: &Translation, item: Item)
             }
         }
     });
+    let specialised = quote! {
+        #[doc(hidden)]
+        #[inline(always)]
+        #[allow(unused, clippy::all)]
+        fn __specialised(
+            #earlier: [#cell; #count],
+            #old: [#cell; #old_count],
+            #(#plain),*
+        ) -> #cell #body
+    };
+    let element = element(function, signature, &shape.rest, specialised);
     quote! {
-        #docs
-        #[allow(non_camel_case_types)]
-        #[repr(C)]
-        #vis struct #name #full #clause {
-            #(
-                #[doc = "A parameter of the function."]
-                pub #idents: #tys,
-            )*
-            #phantom_member
-        }
-
-        impl #generics ::core::clone::Clone for #name #arguments #clause {
-            fn clone(&self) -> Self {
-                *self
-            }
-        }
-        impl #generics ::core::marker::Copy for #name #arguments #clause {}
-
-        #docs
-        #[allow(dead_code, clippy::too_many_arguments)]
-        #vis fn #name #full (#(#idents: #tys),*) -> #name #arguments #clause {
-            #name { #(#idents,)* #phantom_value }
-        }
-
-        #[allow(dead_code, clippy::too_many_arguments)]
-        impl #generics #name #arguments #clause {
-            /// The function as it was written.
-            #(#others)*
-            #[inline]
-            pub #original #original_block
-
-            #[doc(hidden)]
-            #[inline(always)]
-            #[allow(unused, clippy::all)]
-            fn __specialised(
-                #earlier: [#cell; #count],
-                #old: [#cell; #old_count],
-                #(#plain),*
-            ) -> #cell #body
-        }
+        #element
 
         // SAFETY: the struct is `repr(C)` with the C++ struct's members, which asserts the same
         // layout; the translation has values only, no addresses.

@@ -5,6 +5,7 @@ use quote::quote;
 use syn::{GenericArgument, ItemFn, PathArguments, ReturnType, Type};
 
 use crate::diag::reject;
+use crate::parameters::Named;
 use crate::signature::{Parameter, parameters, plain_name, returns_value};
 
 /// The signature taken apart.
@@ -14,8 +15,8 @@ pub struct Shape {
     pub dimensions: TokenStream,
     /// The name of `next`, in the form with several fields.
     pub next: Option<Ident>,
-    /// The other parameters.
-    pub rest: Vec<(Ident, bool, Type)>,
+    /// The parameters given at construction.
+    pub rest: Vec<Named>,
 }
 
 /// Takes the signature apart, or says what it should be.
@@ -34,7 +35,7 @@ pub fn shape(function: &ItemFn) -> syn::Result<Shape> {
     let mut next = None;
     let mut rest = vec![];
     for parameter in parameters {
-        let (name, mutable) = plain_name(&parameter, "stencil")?;
+        let (ident, mutable) = plain_name(&parameter, "stencil")?;
         let ty = parameter.ty;
         match parameter.reference {
             Some(true) if next.is_none() && rest.is_empty() => {
@@ -45,7 +46,7 @@ pub fn shape(function: &ItemFn) -> syn::Result<Shape> {
                         format_args!("write `&mut {}`", quote!(#state)),
                     ));
                 }
-                next = Some(name);
+                next = Some(ident);
             }
             Some(_) => {
                 return Err(reject(
@@ -54,7 +55,7 @@ pub fn shape(function: &ItemFn) -> syn::Result<Shape> {
                     "take the value",
                 ));
             }
-            None => rest.push((name, mutable, ty)),
+            None => rest.push(Named { ident, mutable, ty }),
         }
     }
     match (&next, returns_value(&signature.output)) {

@@ -5,14 +5,8 @@ use quote::quote;
 use syn::{FnArg, GenericArgument, ItemFn, PathArguments, ReturnType, Signature, Type};
 
 use crate::diag::reject;
+use crate::parameters::Named;
 use crate::signature::{Parameter, parameters, plain_name, returns_value};
-
-/// A parameter with a plain name.
-pub struct Named {
-    pub ident: Ident,
-    pub mutable: bool,
-    pub ty: Type,
-}
 
 /// The signature taken apart.
 pub struct Shape {

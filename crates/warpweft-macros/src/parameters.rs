@@ -1,0 +1,130 @@
+//! The parameters of an element function after its cells: values given at construction.
+//!
+//! In both languages they are the members of the element's struct, laid out the same, which the C++
+//! asserts. What a pattern's element is beyond that is with the pattern's attribute.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+use syn::{ItemFn, Signature, Type};
+
+use crate::emit::{mark, member_name};
+use crate::ir::{Expr, Pattern, Statement};
+use crate::lower::{Binding, Lower};
+use crate::signature::phantom;
+
+/// A parameter with a plain name.
+pub struct Named {
+    pub ident: Ident,
+    pub mutable: bool,
+    pub ty: Type,
+}
+
+/// The C++ struct's part of the parameters.
+pub struct Members {
+    /// Their declarations.
+    pub data: String,
+    /// Assertions of their layout, after the struct.
+    pub checks: String,
+    /// Copies of those that the body changes, before it.
+    pub copies: Vec<Statement>,
+}
+
+/// Members of the struct that C++ calls `name`; the body finds them under their names.
+pub fn members(lower: &mut Lower<'_>, name: &str, parameters: &[Named]) -> Members {
+    let mut copies = vec![];
+    let [mut data, mut checks] = [const { String::new() }; 2];
+    for Named { ident, mutable, ty } in parameters {
+        let member = member_name(&ident.to_string());
+        let hole = lower.hole(quote!(<#ty as ::warpweft::element::DeviceType>::cuda(__unit)));
+        data.push_str(&format!("  {} {member};\n", mark(hole)));
+        let offset = lower.hole(quote!(::core::mem::offset_of!(Self, #ident).to_string()));
+        checks.push_str(&format!(
+            "static_assert(WW_OFFSET({name}, {member}) == {}, \"layout of {ident}\");\n",
+            mark(offset)
+        ));
+        if *mutable {
+            let name = lower.declare(ident, Binding::variable);
+            let pattern = Pattern::Bind { name, mutable: true, inner: None };
+            copies.push(Statement::Let(pattern, Expr::Local(member)));
+        } else {
+            lower.scopes.insert(ident.to_string(), Binding::variable(member));
+        }
+    }
+    if !parameters.is_empty() {
+        let size = lower.hole(quote!(::core::mem::size_of::<Self>().to_string()));
+        checks.push_str(&format!(
+            "static_assert(sizeof({name}) == {}, \"layout of the parameters\");\n",
+            mark(size)
+        ));
+    }
+    Members { data, checks, copies }
+}
+
+/// The documentation that the function carries, for what takes its name.
+fn docs(function: &ItemFn) -> TokenStream {
+    let docs: Vec<_> = function.attrs.iter().filter(|a| a.path().is_ident("doc")).collect();
+    if docs.is_empty() { quote!(#[allow(missing_docs)]) } else { quote!(#(#docs)*) }
+}
+
+/// The element: a struct of the function's name with the parameters, a function of that name that
+/// makes one, and in its `impl` the function as it was written, `cell`, and what is `hidden`.
+pub fn element(
+    function: &ItemFn,
+    signature: &Signature,
+    parameters: &[Named],
+    hidden: TokenStream,
+) -> TokenStream {
+    let (vis, name, block) = (&function.vis, &signature.ident, &function.block);
+    let docs = docs(function);
+    let others = function.attrs.iter().filter(|a| !a.path().is_ident("doc"));
+    let mut original = signature.clone();
+    original.ident = Ident::new("cell", name.span());
+    original.generics = syn::Generics::default();
+    let (generics, arguments, clause) = signature.generics.split_for_impl();
+    let full = &signature.generics;
+    let types = phantom(full);
+    let (phantom_member, phantom_value) = match full.type_params().next() {
+        Some(_) => (
+            quote!(#[doc(hidden)] pub __types: #types,),
+            quote!(__types: ::core::marker::PhantomData,),
+        ),
+        None => (quote!(), quote!()),
+    };
+    let idents: Vec<_> = parameters.iter().map(|named| &named.ident).collect();
+    let tys: Vec<_> = parameters.iter().map(|named| &named.ty).collect();
+    quote! {
+        #docs
+        #[allow(non_camel_case_types)]
+        #[repr(C)]
+        #vis struct #name #full #clause {
+            #(
+                #[doc = "A parameter of the function."]
+                pub #idents: #tys,
+            )*
+            #phantom_member
+        }
+
+        impl #generics ::core::clone::Clone for #name #arguments #clause {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl #generics ::core::marker::Copy for #name #arguments #clause {}
+
+        #docs
+        #[allow(dead_code, clippy::too_many_arguments)]
+        #vis fn #name #full (#(#idents: #tys),*) -> #name #arguments #clause {
+            #name { #(#idents,)* #phantom_value }
+        }
+
+        #[allow(dead_code, clippy::too_many_arguments)]
+        impl #generics #name #arguments #clause {
+            /// The function as it was written.
+            #(#others)*
+            #[inline]
+            pub #original #block
+
+            #hidden
+        }
+    }
+}
