@@ -3,10 +3,12 @@
 use std::process::ExitCode;
 
 use serde::Serialize;
+use warpweft::cuda::Cache;
 use warpweft::machine::{Machine, Probe};
 use warpweft::prelude::*;
 use warpweft::report::{Quantity, Report};
-use warpweft::stencil::{Run, Target};
+use warpweft::stencil::cuda::compile_check_in;
+use warpweft::stencil::{CudaPolicy, Policy, Run, Target};
 use warpweft_apps::heat::{self, Conducts};
 use warpweft_apps::soup::SplitMix;
 
@@ -75,6 +77,17 @@ struct Figure {
     /// What memory allows at one step a trip, from the probe.
     bound: Option<f64>,
     policy: serde_json::Value,
+    /// Of the step's kernels, on a GPU.
+    compile: Option<Compile>,
+}
+
+/// Seconds until the machine code of a step is there.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Compile {
+    /// By the compiler, which is loaded: the median of five.
+    cold: f64,
+    /// From the cache: the median of five.
+    cached: f64,
 }
 
 impl Stencils {
@@ -181,6 +194,12 @@ fn typed<T: Conducts<D>, const D: usize>(
         Kind::Cpu => probe.cpu.copy,
         Kind::Gpu => probe.gpu(0).and_then(|gpu| gpu.bandwidth()),
     };
+    let compile = match serde_json::from_value(first.policy.clone()) {
+        Ok(Policy::Cuda(policy)) => {
+            Some(compile_times(&stencil, volume.extents(), &policy, &machine.gpus[0].arch())?)
+        }
+        _ => None,
+    };
     Ok(Figure {
         case,
         device: first.devices.join(", "),
@@ -188,7 +207,27 @@ fn typed<T: Conducts<D>, const D: usize>(
         range: [rates[0], rates[rates.len() - 1]],
         bound: bandwidth.map(|bandwidth| bandwidth / stencil.step_bytes() as f64),
         policy: first.policy,
+        compile,
     })
+}
+
+/// What the compiler and the cache take for `stencil`, both after a first time.
+fn compile_times<T: Conducts<D>, const D: usize>(
+    stencil: &Stencil<T, D>,
+    extents: [usize; D],
+    policy: &CudaPolicy,
+    arch: &str,
+) -> Result<Compile> {
+    let median = |cache: &Cache| {
+        let mut seconds = Vec::new();
+        for _ in 0..6 {
+            seconds.push(compile_check_in(cache, stencil, extents, policy, arch)?.seconds);
+        }
+        seconds.remove(0);
+        seconds.sort_by(f64::total_cmp);
+        Ok(seconds[2])
+    };
+    Ok(Compile { cold: median(&Cache::none())?, cached: median(Cache::user())? })
 }
 
 /// The best peer that did the same work.
@@ -233,6 +272,10 @@ fn table(figures: &[Figure], peers: &[Peer]) -> String {
                 scaled(*theirs).trim_end()
             )),
             _ => row.push_str(", no peer"),
+        }
+        if let Some(Compile { cold, cached }) = figure.compile {
+            let (cold, cached) = (1e3 * cold, 1e3 * cached);
+            row.push_str(&format!(", compiled in {cold:.0} ms, found in {cached:.2} ms"));
         }
         text.push_str(&row);
         text.push('\n');

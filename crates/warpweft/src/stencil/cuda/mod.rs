@@ -20,4 +20,4 @@ mod sweeps;
 mod text;
 
 pub use sweeps::CudaSweeps;
-pub use text::compile_check;
+pub use text::{compile_check, compile_check_in};
