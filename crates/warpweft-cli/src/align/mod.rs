@@ -253,7 +253,7 @@ fn gpu(choice: DeviceChoice, machine: &Machine) -> Result<Option<usize>> {
         Target::Gpu(number) => Some(number),
         Target::Auto => Some(0),
         Target::Cpu => None,
-        Target::Gpus(_) => {
+        Target::Gpus(_) | Target::CpuAndGpu(_) => {
             return Err(Error::spec(format!("--device {choice}"), "align on one GPU, e.g. gpu:0"));
         }
     })

@@ -1,4 +1,4 @@
-//! `--device cpu|gpu|gpu:N|gpu:N,M,..|gpus|auto`.
+//! `--device cpu|gpu|gpu:N|gpu:N,M,..|gpus|cpu+gpu|cpu+gpu:N|auto`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,12 +16,24 @@ pub enum DeviceChoice {
     Gpu(usize),
     /// Several GPUs by their numbers, all of them if `None`.
     Gpus(Option<GpuList>),
+    /// The cores and one GPU by its number.
+    CpuAndGpu(usize),
 }
 
 impl FromStr for DeviceChoice {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let unknown = || format!("no device '{text}'; cpu, gpu, gpu:N, gpu:N,M,.., gpus or auto");
+        let unknown = || {
+            format!(
+                "no device '{text}'; cpu, gpu, gpu:N, gpu:N,M,.., gpus, cpu+gpu, cpu+gpu:N or auto"
+            )
+        };
+        if let Some(gpu) = text.strip_prefix("cpu+") {
+            return match gpu.parse() {
+                Ok(Self::Gpu(number)) => Ok(Self::CpuAndGpu(number)),
+                _ => Err(unknown()),
+            };
+        }
         match text {
             "auto" => Ok(Self::Auto),
             "cpu" => Ok(Self::Cpu),
@@ -48,6 +60,7 @@ impl fmt::Display for DeviceChoice {
             Self::Auto => write!(f, "auto"),
             Self::Cpu => write!(f, "cpu"),
             Self::Gpu(number) => write!(f, "gpu:{number}"),
+            Self::CpuAndGpu(number) => write!(f, "cpu+gpu:{number}"),
             Self::Gpus(None) => write!(f, "gpus"),
             Self::Gpus(Some(list)) => {
                 let numbers: Vec<_> = list.numbers().map(|number| number.to_string()).collect();
@@ -66,9 +79,13 @@ mod tests {
         assert_eq!("gpu".parse(), Ok(DeviceChoice::Gpu(0)));
         assert_eq!("gpu:3".parse(), Ok(DeviceChoice::Gpu(3)));
         assert_eq!("gpus".parse(), Ok(DeviceChoice::Gpus(None)));
+        assert_eq!("cpu+gpu".parse(), Ok(DeviceChoice::CpuAndGpu(0)));
+        assert_eq!("cpu+gpu:2".parse::<DeviceChoice>().unwrap().to_string(), "cpu+gpu:2");
         let several: DeviceChoice = "gpu:2,0".parse().unwrap();
         assert_eq!(several.to_string(), "gpu:2,0");
-        for text in ["gpu:1,1", "gpu:0,", "", "tpu", "gpu:", "gpu:-1", "cpu:2"] {
+        for text in
+            ["gpu:1,1", "gpu:0,", "", "tpu", "gpu:", "gpu:-1", "cpu:2", "cpu+gpus", "cpu+cpu+gpu"]
+        {
             assert!(text.parse::<DeviceChoice>().is_err(), "{text}");
         }
     }

@@ -16,8 +16,9 @@ pub struct Grid {
     /// faces, z=periodic or y-low=dirichlet:1, separated by commas; the last one wins.
     #[arg(long, value_name = "KIND[,FACE=KIND..]", default_value = "periodic")]
     pub boundary: BoundaryChoice,
-    /// Where to run: cpu, gpu, gpu:N, gpu:N,M,.. or gpus to share the volume over several, or auto for
-    /// the first GPU if there is one.
+    /// Where to run: cpu, gpu, gpu:N, gpu:N,M,.. or gpus to share the volume over several, cpu+gpu or
+    /// cpu+gpu:N for the cores beside a GPU where that is faster, or auto for the first GPU if there is
+    /// one.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     pub device: DeviceChoice,
     /// Threads on the CPU [default: one a core].

@@ -66,7 +66,7 @@ impl Options {
             Target::Cpu => machine.gpus.clear(),
             Target::Auto => {}
             Target::Gpu(number) => machine.gpus.retain(|gpu| gpu.ordinal == number),
-            Target::Gpus(_) => {
+            Target::Gpus(_) | Target::CpuAndGpu(_) => {
                 let remedy = "name one GPU, e.g. gpu:0";
                 return Err(Error::spec(format!("--device {}", self.device), remedy));
             }

@@ -140,6 +140,8 @@ impl Host {
             Some(net) => 1 + 3u64.div_ceil(net.ranks() as u64),
             // The cores work on two padded copies.
             None if self.target == Target::Cpu || self.ranks.is_some() => 3,
+            // The state, beside the start, and the cores' part of it twice.
+            None if matches!(self.target, Target::CpuAndGpu(_)) => 4,
             None => 1,
         }
     }

@@ -31,7 +31,7 @@ use crate::tune::Wisdom;
 
 /// Cells a second that a core, or a GPU, is taken to do at least, where nothing is known: progress
 /// is told, and interrupts are seen, about twenty times a second.
-const CELLS_A_SECOND: [f64; 2] = [1e9, 2e11];
+pub(super) const CELLS_A_SECOND: [f64; 2] = [1e9, 2e11];
 const TICK: f64 = 0.05;
 
 /// Where a stencil runs.
@@ -46,6 +46,8 @@ pub enum Target {
     Gpu(usize),
     /// Several GPUs, which share the volume in slabs.
     Gpus(GpuList),
+    /// The GPU with this number and the cores together, if the cores can add to its speed.
+    CpuAndGpu(usize),
 }
 
 /// How to run, where the defaults will not do.
@@ -94,6 +96,9 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         machine: &Machine,
         run: &Run<'_>,
     ) -> Result<Report> {
+        if let Target::CpuAndGpu(number) = run.target {
+            return self.run_on_both(volume, Steps(steps), machine, number, run);
+        }
         let extents = volume.extents();
         self.check(extents)?;
         let begin = Instant::now();
@@ -205,6 +210,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         match (run.target, run.policy) {
             (Target::Cpu, Some(Policy::Cuda(_) | Policy::Gpus(_)))
             | (Target::Gpu(_), Some(Policy::Cpu(_) | Policy::Gpus(_)))
+            | (Target::CpuAndGpu(_), Some(Policy::Gpus(_)))
             | (Target::Gpus(_), Some(Policy::Cpu(_))) => Err(Error::spec(
                 format!("policy {:?} for target {:?}", run.policy, run.target),
                 "give the policy of that device, or none",
@@ -212,7 +218,9 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             (Target::Cpu, _) | (Target::Auto, Some(Policy::Cpu(_))) => {
                 self.on_cores(volume, machine, run)
             }
-            (Target::Gpu(number), _) => self.on_gpu(volume, machine, run, number),
+            (Target::Gpu(number) | Target::CpuAndGpu(number), _) => {
+                self.on_gpu(volume, machine, run, number)
+            }
             (Target::Gpus(list), _) => self.on_gpus(volume, machine, run, list),
             (Target::Auto, Some(Policy::Gpus(_))) => {
                 let all: Vec<_> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
@@ -407,7 +415,7 @@ pub(super) fn cores(machine: &Machine, threads: usize) -> Vec<usize> {
 }
 
 /// The machine's measured limits, if it was probed before; a run does not spend seconds on that.
-fn probe(machine: &Machine) -> Option<Probe> {
+pub(super) fn probe(machine: &Machine) -> Option<Probe> {
     Probe::load(machine, &cuda::folder()?, &mut Vec::new())
 }
 

@@ -122,6 +122,12 @@ pub fn tune<S: Fields, const D: usize>(
     };
     let list: Vec<&Gpu> = match tuning.target {
         Target::Cpu => Vec::new(),
+        Target::CpuAndGpu(_) => {
+            return Err(Error::spec(
+                "tuning the cores and a GPU together",
+                "tune each by itself: a run on both takes what either's tuning found",
+            ));
+        }
         Target::Auto => machine.gpus.first().into_iter().collect(),
         Target::Gpu(number) => vec![known(number)?],
         Target::Gpus(list) => list.numbers().map(known).collect::<Result<_>>()?,

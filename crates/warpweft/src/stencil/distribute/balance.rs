@@ -28,9 +28,10 @@ pub struct Measured {
 const JUMP: f64 = 1.5;
 /// Weight of a new measurement of a known speed.
 const WEIGHT: f64 = 0.7;
-/// Shares stay when moving planes would gain less than this.
+/// Until all is decided, shares stay when moving planes would gain less than this.
 const WORTHWHILE: f64 = 0.02;
-/// A gain over the GPU alone that needs no trial.
+/// A gain over the GPU alone that needs no trial; and one for which shares move that were settled, for
+/// moving costs.
 const CLEAR: f64 = 0.10;
 
 /// Finds the shares. Ask for [`Balance::shares`], run a swap with them, [`Balance::record`].
@@ -128,7 +129,8 @@ impl Balance {
         }
         let next = (ideal.round() as usize).clamp(self.smallest, self.planes - self.smallest);
         let time = |x: usize| (x as f64 / cpu).max((self.planes - x) as f64 / gpu);
-        if time(next) < time(self.cpu) * (1.0 - WORTHWHILE) {
+        let enough = if self.state == State::Shared { CLEAR } else { WORTHWHILE };
+        if time(next) < time(self.cpu) * (1.0 - enough) {
             self.cpu = next;
             self.whole = [None; 2];
         } else if let (State::Balancing, [Some(a), Some(b)]) = (self.state, self.whole) {

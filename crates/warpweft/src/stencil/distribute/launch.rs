@@ -11,7 +11,7 @@ use super::super::policy::{CpuPolicy, Policy};
 use super::super::run::{Run, Target};
 use super::super::spec::{Stencil, Steps};
 use super::rank::RankReport;
-use super::run::{Distribution, Task, on_cores, store_all};
+use super::run::{Distribution, Own, Task, on_cores, store_all};
 use super::search::Search;
 use super::start::from_whole;
 use super::{deepest_feasible, fewest_dependences};
@@ -36,19 +36,43 @@ pub struct Ranks<const D: usize> {
 /// Ranks of one process: each is a thread with workers of its own, and hosts have fewer cores.
 const MOST: usize = 1024;
 /// Deepest zone a search may ask for.
-const DEEPEST: usize = 16;
+pub(super) const DEEPEST: usize = 16;
 /// A rank that is alive but says nothing for this long is given up.
 const DEADLINE: Duration = Duration::from_secs(600);
 /// Between two looks at progress and interrupts.
 const TICK: Duration = Duration::from_millis(50);
 /// Before anything is measured: a core's cells a second, and a swap between two threads.
-const CELLS_A_SECOND: f64 = 1e9;
-const SWAP: Linear = Linear { per_unit: 2e-10, fixed: 2e-5 };
+pub(super) const CELLS_A_SECOND: f64 = 1e9;
+pub(super) const SWAP: Linear = Linear { per_unit: 2e-10, fixed: 2e-5 };
 
 /// Steps between two looks for an interrupt, for `cells` cells on so many ranks' cores.
 pub(super) fn looks(cells: usize, ranks: usize) -> u64 {
     let tick = TICK.as_secs_f64() * CELLS_A_SECOND * ranks as f64 / cells as f64;
     (tick as u64).max(1)
+}
+
+impl<S: Fields, const D: usize> Task<'_, S, D> {
+    /// All ranks as threads, while the user's progress function is told how far they are: it stays
+    /// on the user's thread.
+    pub(super) fn watched(&self, run: &Run<'_>, every: u64) -> Result<Vec<(Own, RankReport)>> {
+        let begin = Instant::now();
+        let done = AtomicU64::new(self.first.step);
+        let told = |steps| done.store(steps, Ordering::Relaxed);
+        let look = (run.interrupt, every);
+        std::thread::scope(|scope| {
+            let named = std::thread::Builder::new().name("ranks".into());
+            let ranks = named.spawn_scoped(scope, || self.in_process(DEADLINE, &told, look));
+            let ranks = ranks.map_err(|error| no_thread("starting ranks", &error))?;
+            while !ranks.is_finished() {
+                if let Some(progress) = run.progress {
+                    progress(done.load(Ordering::Relaxed), self.steps);
+                }
+                // Short runs end in less than a tick.
+                std::thread::sleep(TICK.min(begin.elapsed() / 8 + Duration::from_micros(50)));
+            }
+            ranks.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
 }
 
 impl<S: Fields, const D: usize> Stencil<S, D> {
@@ -71,7 +95,6 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let (policy, cores) = self.cores_for(&distribution.partition, machine, run)?;
         let saved = self.open_checkpoint(volume.extents(), steps, run, &Alone)?;
         let most = run.threads.unwrap_or_else(|| machine.cpu.threads());
-        let done = AtomicU64::new(0);
         let build = on_cores(policy, &cores);
         let outcome = {
             let whole = from_whole(volume);
@@ -88,24 +111,10 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
                 build: Some(&build),
                 saving: saved.as_ref().map(|saved| &saved.saver),
                 trace: run.trace.as_deref(),
+                judge: None,
             };
             task.check(volume.extents())?;
-            let told = |steps| done.store(steps, Ordering::Relaxed);
-            let look = (run.interrupt, looks(volume.len(), cores.len()));
-            // A user's progress function stays on the user's thread.
-            std::thread::scope(|scope| {
-                let named = std::thread::Builder::new().name("ranks".into());
-                let ranks = named.spawn_scoped(scope, || task.in_process(DEADLINE, &told, look));
-                let ranks = ranks.map_err(|error| no_thread("starting ranks", &error))?;
-                while !ranks.is_finished() {
-                    if let Some(progress) = run.progress {
-                        progress(done.load(Ordering::Relaxed), steps);
-                    }
-                    // Short runs end in less than a tick.
-                    std::thread::sleep(TICK.min(begin.elapsed() / 8 + Duration::from_micros(50)));
-                }
-                ranks.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
+            task.watched(run, looks(volume.len(), cores.len()))
         };
         let reports = store_all(volume, &distribution, outcome?)?;
         let cores = cores.iter().map(Vec::len).sum::<usize>().min(most);
@@ -227,7 +236,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         machine: &Machine,
         run: &Run<'_>,
     ) -> Result<(CpuPolicy, Vec<Vec<usize>>)> {
-        if let Target::Gpu(_) | Target::Gpus(_) = run.target {
+        if let Target::Gpu(_) | Target::Gpus(_) | Target::CpuAndGpu(_) = run.target {
             return Err(Error::spec(
                 format!("{} ranks of this process on {:?}", partition.parts(), run.target),
                 "run them on the cores, or one rank on the GPU",

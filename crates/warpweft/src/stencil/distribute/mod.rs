@@ -7,6 +7,7 @@ mod balance;
 mod compute;
 mod feasible;
 mod halo_executor;
+mod hybrid;
 mod launch;
 mod network;
 mod orient;

@@ -141,6 +141,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             build: Some(&*device.build),
             saving: saved.as_ref().map(|saved| &saved.saver),
             trace: run.trace.as_deref(),
+            judge: None,
         };
         task.check(extents)?;
         let cells: usize = extents.iter().product();
@@ -271,6 +272,7 @@ fn gpu_of(machine: &Machine, seat: &Seat, run: &Run<'_>) -> Option<usize> {
         Target::Gpu(number) => Some(number),
         Target::Gpus(list) => list.numbers().nth(turn(list.numbers().count())?),
         Target::Auto if matches!(run.policy, Some(Policy::Cpu(_))) => None,
+        Target::CpuAndGpu(number) => Some(number),
         Target::Auto => Some(machine.gpus[turn(machine.gpus.len())?].ordinal),
     }
 }

@@ -16,7 +16,7 @@ use super::pace::Pace;
 use super::residual::residual;
 use super::run::Distribution;
 use super::swap::{Message, swap_messages};
-use crate::cluster::{Transport, agree, broadcast};
+use crate::cluster::{Transport, agree, broadcast, gather};
 use crate::element::Fields;
 use crate::error::Result;
 use crate::trace::Trace;
@@ -38,6 +38,9 @@ pub struct RankReport {
     pub seconds: f64,
     /// Whether the run was asked to stop before it was through.
     pub interrupted: bool,
+    /// Whether it ended before it was through for parts of other sizes.
+    #[serde(skip)] // such runs are one process
+    pub resized: bool,
     /// Seconds spent waiting for messages.
     pub waiting: f64,
     /// The last residual, for runs that check one.
@@ -67,6 +70,21 @@ pub(super) struct Course<'a> {
     pub trace: Option<&'a Trace>,
     /// Where states are saved, if they are.
     pub saving: Option<&'a Saving<'a>>,
+    /// Who judges on rank 0 whether the parts are of the right sizes.
+    pub judge: Option<&'a Judge<'a>>,
+}
+
+/// Told the seconds that each rank computed and those that went by, all a swap: whether the parts
+/// must change, and after how many swaps to ask again.
+pub(super) type Judge<'a> = dyn Fn(&[f64], f64) -> Verdict + Sync + 'a;
+
+/// What a [`Judge`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Go on, for at least so many swaps.
+    Keep(u32),
+    /// End here, for other parts.
+    Resize,
 }
 
 /// When and how a rank saves its part of the state.
@@ -124,6 +142,7 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
         )),
     };
     let mut sent_ahead = false;
+    let mut looks = Looks { since: Instant::now(), busy: 0.0, swaps: 0, every: 1 };
     let mut saved = course.first;
     if let (Some(saving), 0) = (course.saving, course.first) {
         // Says at once whether there is room, and makes a run that is stopped soon one to resume.
@@ -157,6 +176,7 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
         let from = Instant::now();
         let Advanced { before, sent } = part.advance(&plan.reach, first_phase, checks, net)?;
         traced(&format!("steps {}..{done}", report.steps), from);
+        looks.busy += from.elapsed().as_secs_f64();
         sent_ahead = sent;
         let before_these = report.steps;
         report.steps = done;
@@ -190,7 +210,13 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
             (saving.save)(state, &mut |field| part.cells(field))?;
             saved = done;
         }
-        if report.interrupted {
+        if let Some(judge) = course.judge
+            && done < course.steps
+            && !report.interrupted
+        {
+            report.resized = looks.ask(judge, net)?;
+        }
+        if report.interrupted || report.resized {
             if let Some(plan) = next.filter(|_| sent_ahead) {
                 // What was sent ahead must not be taken for a later run's.
                 swap(part, &plan.phases[..1], true, net, &mut report)?;
@@ -202,6 +228,43 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
     report.seconds = begun.elapsed().as_secs_f64();
     report.depth = pace.depth();
     Ok(report)
+}
+
+/// What a rank took since the judge was asked.
+struct Looks {
+    since: Instant,
+    busy: f64,
+    swaps: u32,
+    /// Swaps between two looks.
+    every: u32,
+}
+
+impl Looks {
+    /// Counts a swap's steps and asks the judge if it is time; whether parts must change. All ranks
+    /// come by the same swaps, so all of them ask.
+    fn ask(&mut self, judge: &Judge<'_>, net: &dyn Transport) -> Result<bool> {
+        self.swaps += 1;
+        if self.swaps < self.every {
+            return Ok(false);
+        }
+        let each = |seconds: f64| seconds / f64::from(self.swaps);
+        let all = gather(net, each(self.busy).to_le_bytes().to_vec())?;
+        let mut order = Vec::new();
+        if net.rank() == 0 {
+            let seconds =
+                |bytes: &Vec<u8>| bytes.as_slice().try_into().map_or(f64::NAN, f64::from_le_bytes);
+            let busy: Vec<f64> = all.iter().map(seconds).collect();
+            let next = match judge(&busy, each(self.since.elapsed().as_secs_f64())) {
+                Verdict::Resize => 0,
+                Verdict::Keep(swaps) => swaps.max(1),
+            };
+            order = next.to_le_bytes().to_vec();
+        }
+        let order = broadcast(net, order)?;
+        let every = order.as_slice().try_into().map_or(1, u32::from_le_bytes);
+        *self = Self { since: Instant::now(), busy: 0.0, swaps: 0, every };
+        Ok(every == 0)
+    }
 }
 
 /// Reach and messages of a depth.

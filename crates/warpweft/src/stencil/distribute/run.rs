@@ -15,7 +15,7 @@ use super::compute::Compute;
 use super::feasible::check_depth;
 use super::halo_executor::HaloExecutor;
 use super::part::Part;
-use super::rank::{Course, RankReport, Saving, run_rank};
+use super::rank::{Course, Judge, RankReport, Saving, run_rank};
 use super::search::Search;
 use super::start::{Start, from_whole};
 use super::swept::{Build, Built, Swept};
@@ -56,6 +56,8 @@ pub(super) struct Task<'a, S: Fields, const D: usize> {
     pub saving: Option<&'a Saver>,
     /// Where ranks record what they did when.
     pub trace: Option<&'a Trace>,
+    /// Who judges whether the parts are of the right sizes.
+    pub judge: Option<&'a Judge<'a>>,
 }
 
 /// Who watches a run from outside.
@@ -100,6 +102,7 @@ impl<S: Fields, const D: usize> Task<'_, S, D> {
             every: watch.every,
             saving: saving.as_ref(),
             trace: self.trace,
+            judge: self.judge,
         };
         let report = run_rank(stencil, distribution, part.as_mut(), net, &course)?;
         let own = stencil.written_fields().into_iter().map(|field| Ok((field, part.cells(field)?)));
@@ -243,8 +246,17 @@ fn run<S: Fields, const D: usize>(
         let start = from_whole(volume);
         let first = State::default();
         let saving = None;
-        let task =
-            Task { stencil, distribution, start: &start, first, steps, build, saving, trace: None };
+        let task = Task {
+            stencil,
+            distribution,
+            start: &start,
+            first,
+            steps,
+            build,
+            saving,
+            trace: None,
+            judge: None,
+        };
         task.check(volume.extents())?;
         task.in_process(deadline, &|_| (), (None, 1))?
     };

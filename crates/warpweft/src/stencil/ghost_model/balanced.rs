@@ -9,6 +9,8 @@ pub struct Balanced {
     pub cpu: GhostModel,
     /// The GPU.
     pub gpu: GhostModel,
+    /// δ below and above across the cut between the two, whether or not nodes are cut there.
+    pub delta: [usize; 2],
 }
 
 /// Who gets how many planes.
@@ -36,14 +38,12 @@ impl Balanced {
         let [cpu_model, gpu_model] =
             [self.cpu, self.gpu].map(|model| GhostModel { network: Linear::default(), ..model });
         let network = together - gpu_model.predict(part, depth).seconds;
-        // Together the two have a cut between them, whether or not the nodes are cut there.
-        let inner = part.delta[0].map(|delta| delta.max(1));
-        let zone = depth * inner[0].max(inner[1]);
+        let zone = (depth * self.delta[0].max(self.delta[1])).max(1);
         let seconds = |cpu: usize| {
             let share = |planes: usize| {
                 let mut share = *part;
                 share.extents[0] = planes;
-                share.delta[0] = inner;
+                share.delta[0] = self.delta;
                 share
             };
             let cpu_time = cpu_model.predict(&share(cpu), depth).seconds;

@@ -196,11 +196,11 @@ fn cpu_and_gpu_end_together_or_the_cpu_gets_nothing() {
     };
     // The paper's own box (§5.2), on one node: nothing is cut but between the two devices.
     let part = Subdomain { extents: [8000, 200, 200], delta: [[0; 2]; 3], cell_bytes: 4.0 };
-    let balanced = Balanced { cpu: cpu_rate(4.0), gpu };
+    let balanced = Balanced { cpu: cpu_rate(4.0), gpu, delta: [1; 2] };
     let split = balanced.split(&part, 2);
     // Four times slower: about a fifth of the planes.
     assert!((1400..1800).contains(&split.cpu), "{split:?}");
-    let slow = Balanced { cpu: cpu_rate(1e5), gpu };
+    let slow = Balanced { cpu: cpu_rate(1e5), gpu, delta: [1; 2] };
     assert_eq!(slow.split(&part, 2).cpu, 0);
     let (depth, best, _) = balanced.best_depth(&part, 16);
     assert!(best.seconds <= split.seconds && depth >= 1);
