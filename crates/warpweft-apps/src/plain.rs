@@ -162,6 +162,11 @@ impl Plain {
                                 self.cells[start + ghost * stride] = value;
                                 continue;
                             }
+                            // No oracle has one: who reads it finds out.
+                            (Boundary::Function, _) => {
+                                self.cells[start + ghost * stride] = f64::NAN;
+                                continue;
+                            }
                             (Boundary::Periodic, 0) => ghost + n,
                             (Boundary::Periodic, _) => ghost - n,
                             (Boundary::Neumann, 0) => ghosts + depth,

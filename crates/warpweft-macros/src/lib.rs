@@ -2,10 +2,11 @@
 //!
 //! The road of a function: parsed by `syn`, constant loops unrolled (`unroll`), checked against the
 //! subset and lowered (`lower`) to an IR that is neutral to the output language (`ir`), emitted as
-//! text (`emit`). What is generated around it depends on the attribute (`device`, `stencil`, `wavefront`).
+//! text (`emit`). What is generated around it depends on the attribute (`device`, `stencil`, `boundary`, `wavefront`).
 //! The macros know tokens, not types; `lower` says how rustc supplies those.
 
 mod attributes;
+mod boundary;
 mod constant;
 mod derive;
 mod device;
@@ -53,6 +54,20 @@ pub fn stencil(attribute: TokenStream, item: TokenStream) -> TokenStream {
     finish(
         signature::no_arguments(attribute.into(), "stencil")
             .and_then(|()| stencil::expand(function)),
+    )
+}
+
+/// Makes a function what cells beyond a face hold: a function of their position and of time.
+///
+/// Its first parameters are the indices of a cell outside the volume and the number of steps after
+/// which it holds what the function returns, `at: [i64; 2], step: u64`. `name(parameters)` makes what
+/// `Stencil::face_by` takes, and `name::cell(at, step, parameters)` calls the function itself.
+#[proc_macro_attribute]
+pub fn boundary(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let function = parse_macro_input!(item as syn::ItemFn);
+    finish(
+        signature::no_arguments(attribute.into(), "boundary")
+            .and_then(|()| boundary::expand(function)),
     )
 }
 

@@ -29,7 +29,7 @@ pub struct HotSpot {
 
 impl HotSpot {
     /// The hot spot on a grid of 1 to 3 axes, with the weights of the second difference, centre
-    /// first; `None` where no mode fits: a Dirichlet face with a footprint wider than one cell, or
+    /// first; `None` where no mode fits: a face that is a function, a Dirichlet face with a footprint wider than one cell, or
     /// Dirichlet faces that differ.
     pub fn new(
         extents: &[usize],
@@ -44,6 +44,9 @@ impl HotSpot {
                     return None;
                 }
                 base = Some(value);
+            }
+            if face == Boundary::Function {
+                return None;
             }
         }
         // A missing axis holds the constant mode, which nothing changes.
@@ -171,7 +174,7 @@ impl Axis {
             let outward = match face {
                 Boundary::Mirror => 0.0,
                 Boundary::Neumann => 0.5,
-                Boundary::Dirichlet(_) => 1.0,
+                Boundary::Dirichlet(_) | Boundary::Function => 1.0,
                 Boundary::Periodic => 0.5,
             };
             if high { n as f64 - 1.0 + outward } else { -outward }

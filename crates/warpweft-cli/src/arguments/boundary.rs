@@ -122,6 +122,7 @@ impl fmt::Display for BoundaryChoice {
                 Boundary::Neumann => write!(f, "neumann")?,
                 Boundary::Mirror => write!(f, "mirror")?,
                 Boundary::Dirichlet(value) => write!(f, "dirichlet:{value}")?,
+                Boundary::Function => write!(f, "function")?,
             }
         }
         Ok(())

@@ -24,4 +24,4 @@ pub use text::{enum_text, key, struct_text, weave};
 pub use unit::{Site, Unit};
 
 #[doc(inline)]
-pub use warpweft_macros::{Device, Fields, device, stencil};
+pub use warpweft_macros::{Device, Fields, boundary, device, stencil};

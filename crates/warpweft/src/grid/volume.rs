@@ -94,6 +94,14 @@ impl<S: Fields, const D: usize> Volume<S, D> {
         true
     }
 
+    /// Replaces the fields of the cell at `at` whose bit is set in `fields`, if it is inside.
+    pub(crate) fn set_fields(&mut self, at: [usize; D], cell: S, fields: u32) {
+        let Some(index) = self.index_of(at) else { return };
+        let base = self.base_mut();
+        // SAFETY: as in `set`.
+        unsafe { cell.store(&base, index as isize, fields) };
+    }
+
     /// Field number `field` as a slice of its scalar, in row-major order; `None` when there is no
     /// such field or it holds another scalar.
     pub fn field<T: Scalar>(&self, field: usize) -> Option<&[T]> {

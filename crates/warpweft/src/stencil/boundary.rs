@@ -16,6 +16,16 @@ pub enum Boundary {
     Neumann,
     /// Mirrored in the first cell's centre: `u[-k] = u[k]`.
     Mirror,
+    /// `u[-k]` is what the face's function of position and time says, which [`super::Stencil::face_by`]
+    /// names. Not for itself to give.
+    Function,
+}
+
+impl Boundary {
+    /// Whether cells beyond the face have a value of their own, and follow no cell.
+    pub fn is_held(self) -> bool {
+        matches!(self, Self::Dirichlet(_) | Self::Function)
+    }
 }
 
 /// The low or the high end of an axis.
@@ -39,6 +49,27 @@ pub enum Source {
     Cell(usize),
     /// No cell: this value.
     Value(f64),
+    /// No cell: what the function of this face says.
+    Function(Face),
+}
+
+/// What decides the value of a cell outside the volume.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ghost<const D: usize> {
+    /// It holds what this cell holds.
+    Cell([isize; D]),
+    /// It holds this value.
+    Value(f64),
+    /// It holds what a face's function says.
+    Function {
+        /// The axis that the face is across.
+        axis: usize,
+        /// Its end.
+        face: Face,
+        /// The position that the function is given: the cell's own index along axes on which it is
+        /// beyond a face that holds values, its source's along the others.
+        at: [isize; D],
+    },
 }
 
 impl<const D: usize> Boundaries<D> {
@@ -62,11 +93,35 @@ impl<const D: usize> Boundaries<D> {
         // Index of the source counted inwards from the face.
         let inward = match self.0[axis][face] {
             Boundary::Dirichlet(value) => return Source::Value(value),
+            Boundary::Function => return Source::Function([Face::Low, Face::High][face]),
             Boundary::Periodic => last - (depth - 1),
             Boundary::Neumann => depth - 1,
             Boundary::Mirror => depth,
         };
         Source::Cell(if face == 0 { inward } else { last - inward } as usize)
+    }
+
+    /// What decides the value of the cell at `at`, of which at least one index is outside `extents`.
+    /// Along axes that are `open`, cells run on beyond the ends.
+    pub fn ghost(
+        &self,
+        at: [isize; D],
+        extents: [usize; D],
+        open: impl Fn(usize) -> bool,
+    ) -> Ghost<D> {
+        let mut from = at;
+        let mut held = None;
+        for d in (0..D).filter(|&d| !open(d)) {
+            match self.source(d, at[d], extents[d]) {
+                Source::Cell(cell) => from[d] = cell as isize,
+                source => held = held.or(Some((d, source))),
+            }
+        }
+        match held {
+            None | Some((_, Source::Cell(_))) => Ghost::Cell(from),
+            Some((_, Source::Value(value))) => Ghost::Value(value),
+            Some((axis, Source::Function(face))) => Ghost::Function { axis, face, at: from },
+        }
     }
 }
 
@@ -91,5 +146,23 @@ mod tests {
             Boundaries::<1>::all(Boundary::Dirichlet(7.0)).source(0, -1, 4),
             Source::Value(7.0)
         );
+    }
+
+    #[test]
+    fn corners_are_the_slowest_holding_face_s_and_functions_see_where_others_copy_from() {
+        let mut faces = Boundaries::<2>([
+            [Boundary::Neumann, Boundary::Function],
+            [Boundary::Function, Boundary::Dirichlet(3.0)],
+        ]);
+        let ghost = |faces: &Boundaries<2>, at| faces.ghost(at, [4, 5], |_| false);
+        let by = |axis, face, at| Ghost::Function { axis, face, at };
+        assert_eq!(ghost(&faces, [-2, 3]), Ghost::Cell([1, 3]));
+        assert_eq!(ghost(&faces, [-2, -1]), by(1, Face::Low, [1, -1]));
+        assert_eq!(ghost(&faces, [-2, 5]), Ghost::Value(3.0));
+        assert_eq!(ghost(&faces, [5, -1]), by(0, Face::High, [5, -1]));
+        assert_eq!(ghost(&faces, [4, 6]), by(0, Face::High, [4, 6]));
+        faces.0[0] = [Boundary::Periodic; 2];
+        assert_eq!(ghost(&faces, [-1, -1]), by(1, Face::Low, [3, -1]));
+        assert_eq!(faces.ghost([-1, -1], [4, 5], |d| d == 0), by(1, Face::Low, [-1, -1]));
     }
 }

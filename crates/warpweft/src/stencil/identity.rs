@@ -31,7 +31,13 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let names: Vec<_> = self.stages.iter().map(|stage| stage.name()).collect();
         let codes: Vec<_> = self.stages.iter().map(|stage| code(&**stage, true)).collect();
         let fields: Vec<_> = S::FIELDS.iter().map(|field| (field.name, field.kind)).collect();
-        let all = format!("{codes:?} {fields:?} {:?} {:?}", self.boundaries, self.points.sources);
+        let mut all =
+            format!("{codes:?} {fields:?} {:?} {:?}", self.boundaries, self.points.sources);
+        for (_, _, function) in self.function_faces() {
+            let mut unit = Unit::new();
+            let (name, values) = (function.cuda(&mut unit), function.parameters_text(&mut unit));
+            all += &format!("{name}\n{values}\n{}", unit.source());
+        }
         let kinds: Vec<_> = S::FIELDS.iter().map(|field| field.kind.name()).collect();
         let extents = extents.map(|n| n.to_string()).join(" x ");
         format!(
@@ -52,6 +58,11 @@ mod tests {
         rate * u[[0]] + u[[1]]
     }
 
+    #[boundary]
+    fn tide(at: [i64; 1], step: u64, rate: f32) -> f32 {
+        rate * (at[0] as f32 + step as f32)
+    }
+
     #[test]
     fn parameters_boundaries_and_extents_tell_computations_apart() {
         let of = |rate| Stencil::of(decay(rate)).boundary(Boundary::Periodic);
@@ -61,5 +72,8 @@ mod tests {
         assert_ne!(one, of(0.25).identity([8]));
         assert_ne!(one, of(0.5).identity([9]));
         assert_ne!(one, of(0.5).boundary(Boundary::Neumann).identity([8]));
+        let by = |rate| of(0.5).boundary_by(tide(rate)).identity([8]);
+        assert_eq!(by(1.0), by(1.0));
+        assert_ne!(by(1.0), by(2.0));
     }
 }

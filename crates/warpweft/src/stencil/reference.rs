@@ -1,6 +1,6 @@
 //! The obviously right sequential loop: the oracle of every executor.
 
-use super::boundary::Source;
+use super::boundary::Ghost;
 use super::residual::Residual;
 use super::spec::Stencil;
 use crate::element::Fields;
@@ -38,8 +38,8 @@ pub fn reference_with_probes<S: Fields, const D: usize>(
     let mut series = stencil.points.series();
     for step in 1..=steps {
         let before = stencil.until.map(|_| volume.clone());
-        for stage in &stencil.stages {
-            let padded = pad(stencil, volume, radius)?;
+        for (number, stage) in stencil.stages.iter().enumerate() {
+            let padded = pad(stencil, volume, radius, (step - 1, number))?;
             for index in 0..volume.len() {
                 let at = unravel(index, extents);
                 let inside = std::array::from_fn(|d| at[d] + radius[d][0]);
@@ -62,25 +62,37 @@ pub fn reference_with_probes<S: Fields, const D: usize>(
     Ok((steps, series))
 }
 
-/// The volume with ghost cells around it, every one looked up through the boundaries.
+/// The volume with ghost cells around it, every one looked up through the boundaries: as stage
+/// number `stage` finds it after `step` steps.
 fn pad<S: Fields, const D: usize>(
     stencil: &Stencil<S, D>,
     volume: &Volume<S, D>,
     radius: [[usize; 2]; D],
+    (step, stage): (u64, usize),
 ) -> Result<Volume<S, D>> {
     let extents = volume.extents();
     let padded = std::array::from_fn(|d| extents[d] + radius[d][0] + radius[d][1]);
-    Volume::try_from_fn(padded, |at| {
-        let mut from = [0; D];
-        for d in 0..D {
-            let index = at[d] as isize - radius[d][0] as isize;
-            match stencil.boundaries.source(d, index, extents[d]) {
-                Source::Cell(cell) => from[d] = cell,
-                Source::Value(value) => return S::splat(value),
+    let ghost = |at: [usize; D]| {
+        let at = std::array::from_fn(|d| at[d] as isize - radius[d][0] as isize);
+        stencil.boundaries.ghost(at, extents, |_| false)
+    };
+    let mut padded = Volume::try_from_fn(padded, |at| match ghost(at) {
+        Ghost::Cell(cell) => volume
+            .get(cell.map(|index| index as usize))
+            .unwrap_or_else(|| unreachable!("sources are inside")),
+        Ghost::Value(value) => S::splat(value),
+        Ghost::Function { .. } => S::splat(0.0),
+    })?;
+    if stencil.has_functions() {
+        let times = (step, stencil.times(stage));
+        for index in 0..padded.len() {
+            let to = unravel(index, padded.extents());
+            if let Ghost::Function { axis, face, at } = ghost(to) {
+                stencil.hold((axis, face, at), times, &mut padded, to);
             }
         }
-        volume.get(from).unwrap_or_else(|| unreachable!("sources are inside"))
-    })
+    }
+    Ok(padded)
 }
 
 fn unravel<const D: usize>(mut index: usize, extents: [usize; D]) -> [usize; D] {

@@ -1,6 +1,9 @@
 //! What must be computed: stages, boundaries, when to stop.
 
+use std::sync::Arc;
+
 use super::boundary::{Boundaries, Boundary, Face};
+use super::functions::{BoundaryFunction, FaceFunction, Functions};
 use super::points::{PointSource, Points, Probe};
 use super::residual::Residual;
 use super::stage::{StageList, Stages};
@@ -27,6 +30,7 @@ pub struct Until {
 pub struct Stencil<S: Fields, const D: usize> {
     pub(crate) stages: StageList<S, D>,
     pub(crate) boundaries: Boundaries<D>,
+    pub(crate) functions: Functions<S, D>,
     pub(crate) until: Option<Until>,
     pub(crate) points: Points<D>,
 }
@@ -40,7 +44,14 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// Several element functions a step, in order; each sees what the one before wrote.
     pub fn sequence(stages: impl Stages<D, State = S>) -> Self {
         let boundaries = Boundaries::all(Boundary::Dirichlet(0.0));
-        Self { stages: stages.list(), boundaries, until: None, points: Points::default() }
+        let functions = Functions::new();
+        Self {
+            stages: stages.list(),
+            boundaries,
+            functions,
+            until: None,
+            points: Points::default(),
+        }
     }
 
     /// The same boundary on every face.
@@ -55,6 +66,31 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             faces[face as usize] = boundary;
         }
         self
+    }
+
+    /// A function of position and time on every face; see [`Stencil::face_by`].
+    pub fn boundary_by(mut self, function: impl BoundaryFunction<S, D> + 'static) -> Self {
+        let function: FaceFunction<S, D> = Arc::new(function);
+        for axis in 0..D {
+            for face in [Face::Low, Face::High] {
+                self.functions.set(axis, face, function.clone());
+            }
+        }
+        self.boundary(Boundary::Function)
+    }
+
+    /// Lets cells beyond one face hold what a function of their position and of time says, e.g. one
+    /// with `#[boundary]`. It is given indices outside the volume and the number of steps that the
+    /// cells beside it have taken; a field that no stage writes keeps the value of step 0. Along axes
+    /// whose own boundary copies cells, a ghost's index is that of the cell copied.
+    pub fn face_by(
+        mut self,
+        axis: usize,
+        face: Face,
+        function: impl BoundaryFunction<S, D> + 'static,
+    ) -> Self {
+        self.functions.set(axis, face, Arc::new(function));
+        self.face(axis, face, Boundary::Function)
     }
 
     /// Stop early once the change of a step is small: `residual` ≤ `tolerance`, checked every step.
@@ -113,10 +149,11 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// Whether the computation is well posed on `extents`.
     ///
     /// # Errors
-    /// One periodic face beside another kind; a footprint wider than the volume; a NaN tolerance; a
-    /// source or probe outside.
+    /// One periodic face beside another kind; a face without its function; a footprint wider than the
+    /// volume; a NaN tolerance; a source or probe outside.
     pub fn check(&self, extents: [usize; D]) -> Result<()> {
         self.points.check::<S>(extents)?;
+        self.check_functions()?;
         for (axis, faces) in self.boundaries.0.iter().enumerate() {
             if (faces[0] == Boundary::Periodic) != (faces[1] == Boundary::Periodic) {
                 return Err(Error::spec(
@@ -129,7 +166,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             for (side, &r) in radius.iter().enumerate() {
                 let deepest = match self.boundaries.0[axis][side] {
                     Boundary::Mirror => n - 1,
-                    Boundary::Periodic | Boundary::Neumann => n,
+                    Boundary::Periodic | Boundary::Neumann | Boundary::Function => n,
                     Boundary::Dirichlet(_) => usize::MAX,
                 };
                 if r > deepest {

@@ -42,6 +42,7 @@ fn kind(boundary: Boundary) -> &'static str {
         Boundary::Dirichlet(_) => "dirichlet",
         Boundary::Neumann => "neumann",
         Boundary::Mirror => "mirror",
+        Boundary::Function => "function",
     }
 }
 

@@ -6,7 +6,10 @@ use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::grid::Volume;
 use crate::report::Series;
-use crate::stencil::{Residual, Stencil, SweepExecutor, reference, reference_with_probes, sweeps};
+use crate::stencil::{
+    Boundary, BoundaryFunction, Residual, Stencil, SweepExecutor, reference, reference_with_probes,
+    sweeps,
+};
 
 /// Steps of a sweep; no multiple of a usual temporal depth, and less than most settings' steps.
 const SWEEP: u64 = 5;
@@ -25,6 +28,26 @@ impl<U: Subject> Suite<'_, U> {
             let mut stencil = stencil.clone();
             stencil.boundaries = setting.boundaries;
             self.each_way(name, &setting, &stencil);
+        }
+    }
+
+    /// As [`Suite::run`] for settings with Dirichlet faces, of which all are functions, or but the first.
+    pub fn run_by<S: Fields, const D: usize>(
+        &mut self,
+        name: &str,
+        stencil: &Stencil<S, D>,
+        function: impl BoundaryFunction<S, D> + Copy + 'static,
+    ) {
+        let held = |face: &&mut Boundary| matches!(face, Boundary::Dirichlet(_));
+        for (number, setting) in all::<D>().into_iter().enumerate() {
+            let mut stencil = stencil.clone().boundary_by(function);
+            stencil.boundaries = setting.boundaries;
+            let faces = stencil.boundaries.0.as_flattened_mut().iter_mut();
+            let faces: Vec<_> = faces.filter(held).skip(number / 4).collect();
+            if !faces.is_empty() {
+                faces.into_iter().for_each(|face| *face = Boundary::Function);
+                self.each_way(name, &setting, &stencil);
+            }
         }
     }
 

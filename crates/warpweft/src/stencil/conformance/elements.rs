@@ -122,6 +122,45 @@ fn warm(now: Near<Tissue, 3>, next: &mut Tissue) {
     }
 }
 
+/// Every position and step has a value of its own, or nearly.
+#[device]
+fn mix(at: [i64; 4], step: u64) -> f64 {
+    let index = ((at[0] * 31 + at[1]) * 37 + at[2]) * 41 + at[3];
+    ((index * 7 + 3 * (step as i64)).rem_euclid(1009)) as f64 / 1009.0 - 0.5
+}
+
+#[boundary]
+fn along(at: [i64; 1], step: u64) -> f64 {
+    mix([0, 0, 0, at[0]], step)
+}
+
+#[boundary]
+fn around<T: Real>(at: [i64; 2], step: u64, scale: T) -> T {
+    scale * T::lit(0.125) * T::lit(((at[0] * 5 + at[1] * 3 + step as i64 * 7) % 64) as f64)
+}
+
+#[boundary]
+fn enclosing(at: [i64; 3], step: u64, scale: f32, shift: [i64; 2]) -> f32 {
+    scale * mix([shift[0], at[0], at[1], at[2] + shift[1]], step) as f32
+}
+
+#[boundary]
+fn beyond(at: [i64; 4], step: u64) -> f32 {
+    mix(at, step) as f32
+}
+
+#[boundary]
+fn stirred(at: [i64; 2], step: u64) -> Acoustic {
+    let pressure = mix([1, 0, at[0], at[1]], step) as f32;
+    Acoustic { pressure, vx: 0.5 * pressure, vy: mix([0, 1, at[1], at[0]], step) as f32 }
+}
+
+#[boundary]
+fn skin(at: [i64; 3], step: u64) -> Tissue {
+    let heat = mix([0, at[0], at[1], at[2]], step);
+    Tissue { heat, kind: (step % 3) as u8, steps: step as i32 }
+}
+
 /// With sources in a corner, which ghosts follow, and inside, that act in some steps, and a probe.
 fn pricked<S: Fields>(stencil: Stencil<S, 3>, field: usize) -> Stencil<S, 3> {
     let at = vec![[0, 0, 0], [4, 7, 8]];
@@ -152,6 +191,17 @@ pub(super) fn each(suite: &mut Suite<'_, impl Subject>) {
     suite.run("tissue of mixed scalars", &Stencil::of(warm()));
     suite.run("space f32 with sources", &pricked(Stencil::of(space(0.15)), 0));
     suite.run("tissue with sources", &pricked(Stencil::of(warm()), 2));
+    suite.run_by("upwind f64 by a function", &Stencil::of(upwind()), along());
+    suite.run_by("plane f32 by a function", &Stencil::of(plane(0.2f32)), around(0.5f32));
+    suite.run_by("lopsided f64 by a function", &Stencil::of(lopsided()), around(0.5f64));
+    suite.run_by("space f32 by a function", &Stencil::of(space(0.15)), enclosing(2.0, [3, 5]));
+    suite.run_by("eighth order by a function", &Stencil::of(eighth(0.05)), enclosing(1.0, [0, 1]));
+    let stages = Stencil::sequence((space(0.15), damp(), space(0.1)));
+    suite.run_by("space, damp, space by a function", &stages, enclosing(1.0, [2, 0]));
+    suite.run_by("hyper f32 by a function", &Stencil::of(hyper()), beyond());
+    let acoustic = Stencil::sequence((velocity(0.4), pressure(0.4)));
+    suite.run_by("acoustic by a function", &acoustic, stirred());
+    suite.run_by("tissue by a function", &Stencil::of(warm()), skin());
     suite.stop("plane f64", Stencil::of(plane(0.2f64)));
     suite.stop("acoustic", Stencil::sequence((velocity(0.4), pressure(0.4))));
     suite.stop("tissue", Stencil::of(warm()));

@@ -1,9 +1,9 @@
 //! Ghost cells of an executor's arrays: who holds what, and when it is brought up to date.
 //!
-//! Three kinds. *Fixed* ones hold a Dirichlet value and are written once. *Followers* copy a cell
-//! of the same array and are refreshed right after it was computed (Neumann, mirror, and periodic
-//! along axes that are always swept whole). *Deep* ones belong to periodic axes that traversals
-//! tilt, and are filled before a block of levels.
+//! Three kinds, beside those that functions decide (`faces`). *Fixed* ones hold a Dirichlet value and
+//! are written once. *Followers* copy a cell of the same array and are refreshed right after it was
+//! computed (Neumann, mirror, and periodic along axes that are always swept whole). *Deep* ones belong
+//! to periodic axes that traversals tilt, and are filled before a block of levels.
 
 use super::layout::{Layout, M, X, Y, Z};
 use crate::stencil::{Boundaries, Boundary, Source};
@@ -15,10 +15,18 @@ pub(super) struct Ghosts {
     /// Per canonical axis, ghost coordinate and the coordinate it follows.
     followers: [Vec<(isize, isize)>; 4],
     /// Per canonical axis, whether its ghost cells are deep.
-    deep: [bool; 4],
-    /// Per canonical axis, the value of the faces that have one.
-    fixed: [[Option<f64>; 2]; 4],
+    pub deep: [bool; 4],
+    /// Per canonical axis, the faces that hold values: this one, or a function's.
+    held: [[Option<Held>; 2]; 4],
     tile_axis: usize,
+}
+
+/// What a face that holds values holds.
+#[derive(Clone, Copy, Debug)]
+enum Held {
+    Value(f64),
+    /// What its function says.
+    Function,
 }
 
 /// Where an array of one field is: its address and the size of its scalar.
@@ -63,16 +71,18 @@ impl Ghosts {
             layout,
             followers: Default::default(),
             deep: [false; 4],
-            fixed: [[None; 2]; 4],
+            held: [[None; 2]; 4],
             tile_axis,
         };
         for (d, &axis) in axes.iter().enumerate() {
             let faces = boundaries.0[d];
             ghosts.deep[axis] = faces[0] == Boundary::Periodic && (axis == Z || axis == tile_axis);
             for side in 0..2 {
-                if let Boundary::Dirichlet(value) = faces[side] {
-                    ghosts.fixed[axis][side] = Some(value);
-                }
+                ghosts.held[axis][side] = match faces[side] {
+                    Boundary::Dirichlet(value) => Some(Held::Value(value)),
+                    Boundary::Function => Some(Held::Function),
+                    _ => None,
+                };
             }
             if ghosts.deep[axis] {
                 continue;
@@ -87,15 +97,20 @@ impl Ghosts {
         ghosts
     }
 
-    /// The value of a cell that a Dirichlet face decides: the slowest such axis it is beyond.
+    /// The value of a cell that a Dirichlet face decides: the slowest face that holds values and that
+    /// the cell is beyond.
     pub fn fixed(&self, at: [isize; 4]) -> Option<f64> {
-        (0..4).find_map(|axis| {
+        let held = (0..4).find_map(|axis| {
             let n = self.layout.extents[axis] as isize;
             match at[axis] {
-                i if i < 0 => self.fixed[axis][0],
-                i if i >= n => self.fixed[axis][1],
+                i if i < 0 => self.held[axis][0],
+                i if i >= n => self.held[axis][1],
                 _ => None,
             }
+        });
+        held.and_then(|held| match held {
+            Held::Value(value) => Some(value),
+            Held::Function => None,
         })
     }
 
@@ -130,7 +145,7 @@ impl Ghosts {
                                 array,
                                 from,
                                 self.layout.index([z, y, ghost, 0]),
-                                done[X],
+                                Some(done[X]),
                             );
                         }
                     }
@@ -138,13 +153,13 @@ impl Ghosts {
             }
             for (ghost, source) in within(Y) {
                 for z in done[Z][0]..done[Z][1] {
-                    self.copy_line(array, [z, source], [z, ghost], done[X]);
+                    self.copy_line(array, [z, source], [z, ghost], Some(done[X]));
                 }
             }
             for (ghost, source) in within(Z) {
                 let rows = (done[Y][0]..done[Y][1]).chain(within(Y).map(|(ghost, _)| ghost));
                 for y in rows {
-                    self.copy_line(array, [source, y], [ghost, y], done[X]);
+                    self.copy_line(array, [source, y], [ghost, y], Some(done[X]));
                 }
             }
         }
@@ -179,19 +194,19 @@ impl Ghosts {
         }
     }
 
-    /// Copies the cells `cells` of one row to another, with the ghosts that follow them.
+    /// Copies the cells `cells` of one row to another, with the ghosts that follow them, or all of it.
     ///
     /// # Safety
     /// As for [`Ghosts::refresh`].
-    unsafe fn copy_row(&self, array: Array, from: isize, to: isize, cells: [isize; 2]) {
+    unsafe fn copy_row(&self, array: Array, from: isize, to: isize, cells: Option<[isize; 2]>) {
         // SAFETY: the caller's contract.
         unsafe {
-            if self.tile_axis != X {
-                // The row belongs to one tile: all of it, fixed ghosts and all.
+            // Where rows belong to one tile, all of them, fixed ghosts and all.
+            let Some(cells) = cells.filter(|_| self.tile_axis == X) else {
                 let [low, high] = self.layout.padded(X);
                 array.copy(from + low, to + low, (high - low) as usize);
                 return;
-            }
+            };
             array.copy(from + cells[0], to + cells[0], (cells[1] - cells[0]) as usize);
             for &(ghost, source) in &self.followers[X] {
                 if cells[0] <= source && source < cells[1] {
@@ -205,7 +220,13 @@ impl Ghosts {
     ///
     /// # Safety
     /// As for [`Ghosts::refresh`].
-    unsafe fn copy_line(&self, array: Array, from: [isize; 2], to: [isize; 2], cells: [isize; 2]) {
+    unsafe fn copy_line(
+        &self,
+        array: Array,
+        from: [isize; 2],
+        to: [isize; 2],
+        cells: Option<[isize; 2]>,
+    ) {
         for m in self.layout.padded(M)[0]..self.layout.padded(M)[1] {
             let from = self.layout.index([from[0], from[1], m, 0]);
             // SAFETY: the caller's contract.
@@ -244,7 +265,8 @@ impl Ghosts {
                 // target is a source.
                 unsafe {
                     if from != to {
-                        self.copy_line(array, from, to, whole);
+                        // Nobody is computing, so rows are copied to their ends but for deep ones.
+                        self.copy_line(array, from, to, self.deep[X].then_some(whole));
                     }
                     if self.deep[X] {
                         let cells = range(X, depth[1]);

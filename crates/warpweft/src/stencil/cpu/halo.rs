@@ -41,6 +41,19 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
         }
         self.stale = 0;
     }
+
+    /// Brings the ghost cells of function faces to the present state, which is that after `step` steps.
+    pub(super) fn face(&mut self, step: u64) -> Result<()> {
+        if self.faced == Some(step) {
+            return Ok(());
+        }
+        let values = [(step, self.faces.times(0).now), (0, 0)];
+        let outcome = self.faces.write_all(&self.arrays, self.present, values, &self.pool);
+        outcome.map_err(|panic| Error::Element {
+            place: "a boundary function".into(),
+            what: panic.message,
+        })
+    }
 }
 
 impl<S: Fields, const D: usize> HaloExecutor<S, D> for CpuSweeps<S, D> {

@@ -20,6 +20,8 @@
 pub(super) struct Level {
     /// Number of the stage.
     pub stage: usize,
+    /// Steps from the one that the block begins in to this level's.
+    pub step: u64,
     /// Lag behind level 0, per tilted axis (waves, tiles).
     pub shift: [isize; 2],
     /// Cells to compute, per tilted axis.
@@ -103,7 +105,8 @@ impl Shape {
                 range[axis] = [-grow, self.extents[axis] as isize + grow];
             }
             let flips = self.flips[stage(l)];
-            levels.push(Level { stage: stage(l), shift, range, present, flips });
+            let step = ((first_stage + l) / stages) as u64;
+            levels.push(Level { stage: stage(l), step, shift, range, present, flips });
             present ^= flips;
         }
         let fill = [0, 1]

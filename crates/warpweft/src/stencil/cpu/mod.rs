@@ -5,6 +5,7 @@
 
 mod arrays;
 mod change;
+mod faces;
 mod ghosts;
 mod halo;
 mod layout;
@@ -31,6 +32,7 @@ use crate::grid::Volume;
 use crate::trace::Trace;
 use arrays::Arrays;
 use change::Change;
+use faces::Faces;
 use ghosts::Ghosts;
 use layout::{Layout, canonical, tile_axis};
 use levels::Shape;
@@ -47,6 +49,9 @@ pub struct CpuSweeps<S: Fields, const D: usize> {
     extents: [usize; D],
     arrays: Arrays,
     ghosts: Ghosts,
+    faces: Faces<S, D>,
+    /// Steps done when the ghosts of function faces were last written.
+    faced: Option<u64>,
     shape: Shape,
     /// Levels of the longest block the ghost cells are deep enough for.
     depth: usize,
@@ -130,6 +135,9 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
         let doubled = shape.flips.iter().fold(0, |all, flips| all | flips);
         let arrays = Arrays::new::<S>(layout, doubled, &pool)?;
         let ghosts = Ghosts::new(layout, &stencil.boundaries, axes, tile);
+        let faces = Faces::new(stencil, layout, ghosts.deep);
+        let never = [(0, faces.times(0).never), (0, 0)];
+        faces.write_all(&arrays, 0, never, &pool).map_err(internal)?;
         arrays.load(volume, &ghosts, deep, &pool).map_err(internal)?;
         Ok(Self {
             policy,
@@ -137,6 +145,8 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
             extents,
             arrays,
             ghosts,
+            faces,
+            faced: None,
             shape,
             depth,
             present: 0,
@@ -184,7 +194,10 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for CpuSweeps<S, D> {
         if sweep.keep_change {
             self.keep_change()?;
         }
-        self.advance(sweep.steps)
+        self.face(sweep.first_step)?;
+        self.advance(sweep.first_step, sweep.steps)?;
+        self.faced = Some(sweep.first_step + sweep.steps);
+        Ok(())
     }
 
     fn residual(&mut self, kind: Residual) -> Result<f64> {

@@ -9,39 +9,44 @@ use super::slab::Slab;
 use crate::cpu::Worker;
 use crate::element::Fields;
 use crate::error::Result;
+use crate::stencil::functions::Times;
 
 impl<S: Fields, const D: usize> CpuSweeps<S, D> {
-    /// Advances the whole volume by `steps` steps.
-    pub(super) fn advance(&mut self, steps: u64) -> Result<()> {
+    /// Advances the whole volume by `steps` steps after the first `step`.
+    pub(super) fn advance(&mut self, step: u64, steps: u64) -> Result<()> {
         let stages = self.stages.len();
         // No count of steps overflows this.
         let mut left = u128::from(steps) * stages as u128;
-        let mut first = 0;
+        let (mut first, mut step) = (0, step);
         // Blocks of one pass over the pool; more would only make the list longer.
         while left > 0 {
             let mut blocks = Vec::new();
             while left > 0 && blocks.len() < 64 {
+                let began = step;
                 let count = self.depth.min(usize::try_from(left).unwrap_or(usize::MAX));
                 let block = self.shape.block(first, count, self.present);
                 self.present = block.levels.iter().fold(self.present, |p, level| p ^ level.flips);
+                step += ((first + count) / stages) as u64;
                 first = (first + count) % stages;
                 left -= count as u128;
-                blocks.push((block, self.published));
+                blocks.push((block, self.published, began));
                 self.published += blocks[blocks.len() - 1].0.waves + 1;
             }
-            let tiles = blocks.iter().map(|(block, _)| block.tiles.len()).max().unwrap_or(0);
+            let tiles = blocks.iter().map(|(block, ..)| block.tiles.len()).max().unwrap_or(0);
             self.progress.resize_with(self.progress.len().max(tiles), Default::default);
             let this = &*self;
             let outcome = this.pool.run(|worker| {
-                blocks.iter().try_for_each(|(block, base)| this.block(worker, block, *base))
+                blocks
+                    .iter()
+                    .try_for_each(|(block, base, step)| this.block(worker, block, *base, *step))
             });
             outcome.map_err(|panic| self.fault(panic))?;
         }
         Ok(())
     }
 
-    /// One worker's part of a block; ends with all workers done.
-    fn block(&self, worker: &Worker<'_>, block: &Block, base: usize) -> Outcome {
+    /// One worker's part of a block that begins after `step` steps; ends with all workers done.
+    fn block(&self, worker: &Worker<'_>, block: &Block, base: usize, step: u64) -> Outcome {
         let mut log = Log::new(self.trace.as_deref(), worker.index);
         if self.ghosts.any_deep() {
             let from = log.now();
@@ -68,7 +73,7 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
                 }
                 for (l, level) in block.levels.iter().enumerate() {
                     if let Some(cells) = block.cells(l, wave, tile) {
-                        self.level(worker, level, cells);
+                        self.level(worker, level, cells, step + level.step);
                     }
                 }
                 self.progress[tile].publish(due);
@@ -81,8 +86,15 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
         Ok(())
     }
 
-    /// Computes a level's cells in one wave of one tile, and refreshes the ghosts that follow them.
-    fn level(&self, worker: &Worker<'_>, level: &Level, [planes, tile]: [[isize; 2]; 2]) {
+    /// Computes a level's cells in one wave of one tile, in the step after `step` steps, and refreshes
+    /// the ghosts that follow them.
+    fn level(
+        &self,
+        worker: &Worker<'_>,
+        level: &Level,
+        [planes, tile]: [[isize; 2]; 2],
+        step: u64,
+    ) {
         let layout = &self.arrays.layout;
         let mut done = layout.extents.map(|n| [0, n as isize]);
         done[Z] = planes;
@@ -119,6 +131,13 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
         for &f in stage.writes() {
             // SAFETY: the followers belong to this tile as the cells do.
             unsafe { self.ghosts.refresh(self.arrays.array(f, next), done) };
+        }
+        if !self.faces.is_empty() {
+            let written = stage.writes().iter().fold(0, |bits, field| bits | 1 << field);
+            let Times { now, next: later, .. } = self.faces.times(level.stage + 1);
+            let values = [(step, written & now), (step + 1, written & later)];
+            // SAFETY: as above.
+            unsafe { self.faces.write(&self.arrays.at(next, 0), done, values) };
         }
     }
 }

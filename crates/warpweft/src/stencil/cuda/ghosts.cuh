@@ -15,7 +15,7 @@ namespace ww::stencil {
 
 // Beyond a shared face lie cells of another device, which fills them; only those are this launch's that
 // lie beyond a Dirichlet face of another axis.
-enum { periodic = 0, dirichlet = 1, neumann = 2, mirror = 3, shared = 4 };
+enum { periodic = 0, dirichlet = 1, neumann = 2, mirror = 3, shared = 4, function = 5 };
 
 struct Slab {
   int low[4];
@@ -48,7 +48,7 @@ extern "C" __global__ void __launch_bounds__(256) ww_ghosts(const __grid_constan
     }
   }
   if (rest > 0) return;
-  int axis = -1, side = 0;  // the first axis beyond a Dirichlet face
+  int axis = -1, side = 0;  // the first axis beyond a face that holds values
   bool other = false;       // whether beyond a shared one
 #pragma unroll
   for (int d = 3; d >= 0; d--) {
@@ -58,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(256) ww_ghosts(const __grid_constan
       const int face = at[d] < 0 ? 0 : 1;
       const int depth = face == 0 ? -at[d] : at[d] - last;
       const int kind = g.boundary[d][face];
-      if (kind == dirichlet) {
+      if (kind == dirichlet || kind == function) {
         axis = d;
         side = face;
       }
@@ -70,6 +70,8 @@ extern "C" __global__ void __launch_bounds__(256) ww_ghosts(const __grid_constan
     from += source * g.stride[d];
   }
   if ((axis >= 0) != (fill != 0) || (other && axis < 0)) return;
+  // Those that a function decides are written by its own kernel (faces.cuh).
+  if (axis >= 0 && g.boundary[axis][side] == function) return;
   for (int f = 0; f < g.fields; f++) {
     const u64 value = axis >= 0 ? g.value[axis][side][f] : 0;
     switch (g.size[f]) {

@@ -43,11 +43,13 @@ fn slabs(layout: &Layout, faces: &[[Boundary; 2]; 4], which: Which) -> Vec<Slab>
     for axis in 0..4 {
         for side in 0..2 {
             let depth = layout.ghosts[axis][side];
-            let fixed = matches!(faces[axis][side], Boundary::Dirichlet(_));
+            let fixed = faces[axis][side].is_held();
             // Behind a fixed face nothing has a source; the corners of a copied face may be fixed.
+            // What functions decide is written by their own kernel.
             // Behind a shared one there are another device's cells, but fixed corners too.
             let shared = layout.shared[axis][side];
-            if depth == 0 || (which != Which::Fixed && (fixed || shared)) {
+            let function = faces[axis][side] == Boundary::Function && !shared;
+            if depth == 0 || function || (which != Which::Fixed && (fixed || shared)) {
                 continue;
             }
             let mut slab = Slab { low: [0; 4], size: layout.extents.map(|n| n as i32) };
@@ -92,11 +94,7 @@ pub(super) fn launch<S: Fields, const D: usize>(
         }
     };
     blob32(&layout.extents.map(|n| n as i32));
-    let shared = layout.shared.as_flattened();
-    let codes = faces.as_flattened().iter().zip(shared);
-    blob32(
-        &codes.map(|(face, &shared)| if shared { SHARED } else { code(face) }).collect::<Vec<_>>(),
-    );
+    blob32(&codes(layout, boundaries));
     let none = Slab { low: [0; 4], size: [1; 4] };
     for n in 0..8 {
         let slab = slabs.get(n).unwrap_or(&none);
@@ -126,6 +124,14 @@ pub(super) fn launch<S: Fields, const D: usize>(
     Some((Launch::new(grid, [256, 1, 1]), args))
 }
 
+/// The kinds of all faces, `[axis][side]` of (w, z, y, x), as ghosts.cuh numbers them.
+pub(super) fn codes<const D: usize>(layout: &Layout, boundaries: &Boundaries<D>) -> [i32; 8] {
+    let faces = faces(boundaries);
+    std::array::from_fn(|n| {
+        if layout.shared[n / 2][n % 2] { SHARED } else { code(&faces[n / 2][n % 2]) }
+    })
+}
+
 /// What ghosts.cuh calls a face beyond which lie another device's cells.
 const SHARED: i32 = 4;
 
@@ -136,6 +142,7 @@ fn code(boundary: &Boundary) -> i32 {
         Boundary::Dirichlet(_) => 1,
         Boundary::Neumann => 2,
         Boundary::Mirror => 3,
+        Boundary::Function => 5,
     }
 }
 
@@ -165,6 +172,8 @@ mod tests {
             origin: 0,
             len: 0,
             shared: [[false; 2]; 4],
+            begin: [0; 4],
+            period: [0; 4],
         };
         let faces = [[Boundary::Periodic; 2]; 4];
         let count = |which| slabs(&layout, &faces, which).iter().map(Slab::cells).sum::<u64>();

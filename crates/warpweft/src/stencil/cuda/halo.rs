@@ -357,7 +357,10 @@ impl<S: Fields, const D: usize> HaloExecutor<S, D> for CudaSweeps<S, D> {
 
     fn can_split(&self) -> bool {
         // Later stages read what earlier ones wrote beside a cell, which may be on its way.
-        self.kernels.len() == 1 && self.policy().kernel != CudaKernel::Pipeline
+        // Nor are the ghosts of functions brought on by parts of a step.
+        self.kernels.len() == 1
+            && self.policy().kernel != CudaKernel::Pipeline
+            && !self.stencil.has_functions()
     }
 
     fn begin_step(&mut self, first: &[Region<D>]) -> Result<()> {

@@ -9,7 +9,7 @@ use super::text::{grid, layout_of, step_text, trip_grid};
 use crate::element::Scalar;
 use crate::grid::Volume;
 use crate::prelude::*;
-use crate::stencil::{Boundaries, CudaKernel, CudaPolicy, Source, StencilElement, reference};
+use crate::stencil::{Boundaries, CudaKernel, CudaPolicy, Ghost, StencilElement, reference};
 
 /// Advances `volume` as the device would by one launch; `None` without a C++ compiler.
 fn launch<T: Scalar, const D: usize>(
@@ -138,18 +138,15 @@ fn padded<T: Scalar, const D: usize>(
             for y in range(2) {
                 for x in range(3) {
                     let at = [w, z, y, x];
-                    let mut from = [0; D];
-                    let mut fixed = None;
+                    let mut own = [0; D];
                     for (d, axis) in axes.into_iter().enumerate() {
-                        let Some(axis) = axis else { continue };
-                        match boundaries.source(axis, at[d], layout.extents[d]) {
-                            Source::Cell(cell) => from[axis] = cell,
-                            Source::Value(value) => fixed = fixed.or(Some(value)),
-                        }
+                        axis.into_iter().for_each(|axis| own[axis] = at[d]);
                     }
-                    let cell = match fixed {
-                        Some(value) => T::from_f64(value),
-                        None => volume.get(from).unwrap(),
+                    let extents = volume.extents();
+                    let cell = match boundaries.ghost(own, extents, |_| false) {
+                        Ghost::Value(value) => T::from_f64(value),
+                        Ghost::Cell(from) => volume.get(from.map(|n| n as usize)).unwrap(),
+                        Ghost::Function { .. } => unreachable!("no face is a function here"),
                     };
                     let index = layout.origin as isize
                         + (0..4).map(|d| at[d] * layout.strides[d] as isize).sum::<isize>();

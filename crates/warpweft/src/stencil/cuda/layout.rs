@@ -42,6 +42,10 @@ pub(super) struct Layout {
     /// Faces `[below, above]` along each beyond which lie cells of another device: their ghosts
     /// are that device's to fill.
     pub shared: [[bool; 2]; 4],
+    /// Index of cell (0, 0, 0, 0) in the whole volume, which boundary functions are told.
+    pub begin: [i64; 4],
+    /// The whole volume's extent along axes on which such indices wrap; 0 along the others.
+    pub period: [i64; 4],
 }
 
 impl Layout {
@@ -65,12 +69,15 @@ impl Layout {
                 (sizes[to], ghosts[to]) = (extents[axis], radius[axis]);
             }
         }
-        Self::new(sizes, ghosts, LINE / smallest, slack).ok_or_else(|| {
+        let layout = Self::new(sizes, ghosts, LINE / smallest, slack).ok_or_else(|| {
             Error::spec(
                 format!("extents {extents:?} with ghost cells are more than a GPU can index"),
                 "choose smaller extents",
             )
-        })
+        })?;
+        let frame = &stencil.functions.frame;
+        let place = |of: [i64; D]| axes::<D>().map(|axis| axis.map_or(0, |axis| of[axis]));
+        Ok(Self { begin: place(frame.begin), period: place(frame.period), ..layout })
     }
 
     /// `line` is the number of elements of a line for the smallest scalar.
@@ -104,6 +111,8 @@ impl Layout {
             origin,
             len,
             shared: [[false; 2]; 4],
+            begin: [0; 4],
+            period: [0; 4],
         })
     }
 

@@ -1,6 +1,7 @@
 //! What a step (or a trip of several) puts into a stream: kernels with their arguments.
 
 use super::arrays::Arrays;
+use super::faces::{self, Faces, When};
 use super::ghosts::{self, At, Which};
 use super::layout::Layout;
 use super::text::{Role, StageShape, StepText};
@@ -36,6 +37,7 @@ pub(super) struct Queue<'a, S: Fields, const D: usize> {
     pub text: &'a StepText,
     pub tools: &'a Module,
     pub arrays: &'a Arrays,
+    pub faces: Option<&'a Faces>,
 }
 
 impl<S: Fields, const D: usize> Queue<'_, S, D> {
@@ -51,9 +53,8 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
         let layout = &self.arrays.layout;
         let mut now: Vec<usize> =
             (0..S::FIELDS.len()).map(|f| self.arrays.current(f, state)).collect();
-        for ((stage, shape), kernel) in
-            self.stencil.stages.iter().zip(&self.text.stages).zip(kernels)
-        {
+        let stages = self.stencil.stages.iter().zip(&self.text.stages).zip(kernels);
+        for (number, ((stage, shape), kernel)) in stages.enumerate() {
             let whole = layout.whole_box();
             queued.push(self.stage(&**stage, shape, kernel, (grid, warps), &now, &whole)?);
             for (f, role) in shape.roles.iter().enumerate() {
@@ -62,6 +63,7 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
                 }
             }
             queued.extend(self.renew(stage.writes(), &now)?);
+            queued.extend(self.face(number, &now));
         }
         Ok(queued)
     }
@@ -173,17 +175,53 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
     /// The launch that renews the ghosts of those of `fields` that are read beside a cell, in the
     /// arrays `now`.
     pub fn renew(&self, fields: &[usize], now: &[usize]) -> Result<Option<Queued>> {
-        let taps = || self.stencil.stages.iter().flat_map(|stage| stage.taps());
-        let beside = |f: usize, axes: usize| {
-            taps()
-                .any(|tap| tap.field == f && tap.offset.iter().filter(|&&o| o != 0).count() >= axes)
-        };
-        let haloed: Vec<_> = fields.iter().copied().filter(|&f| beside(f, 1)).collect();
+        let haloed: Vec<_> = fields.iter().copied().filter(|&f| self.beside(f, 1)).collect();
         // Stars need no edges and corners, but several steps of a star do.
-        let corners = self.policy.temporal_depth > 1 || haloed.iter().any(|&f| beside(f, 2));
+        let corners = self.policy.temporal_depth > 1 || haloed.iter().any(|&f| self.beside(f, 2));
         let which = if corners { Which::All } else { Which::Faces };
         let at: Vec<_> = haloed.iter().map(|&f| (f, self.arrays.of(f)[now[f]].address())).collect();
         self.ghosts(which, &at)
+    }
+
+    /// Whether field `f` is read off the cell along that many axes at once, or more.
+    fn beside(&self, f: usize, axes: usize) -> bool {
+        let mut taps = self.stencil.stages.iter().flat_map(|stage| stage.taps());
+        taps.any(|tap| tap.field == f && tap.offset.iter().filter(|&&o| o != 0).count() >= axes)
+    }
+
+    /// The launch that brings the ghosts of function faces from what stage number `stage` wrote, in the
+    /// arrays `now`, to the next one; it counts the step if that was the last.
+    pub fn face(&self, stage: usize, now: &[usize]) -> Option<Queued> {
+        let stages = &self.stencil.stages;
+        let written = stages[stage].writes().iter().fold(0, |bits, field| bits | 1 << field);
+        let times = self.stencil.times(stage + 1);
+        let fields = [written & times.now, written & times.next];
+        self.faces_of(When { steps: None, fields, tick: stage + 1 == stages.len() }, now)
+    }
+
+    /// The launch that gives those of function faces their values of `steps` steps, in the arrays that
+    /// are current in `state`; of step 0 for the fields that no stage writes, if there are none.
+    pub fn all_faces(&self, steps: Option<u64>, state: usize) -> Option<Queued> {
+        let times = self.stencil.times(0);
+        let fields = [if steps.is_some() { times.now } else { times.never }, 0];
+        let now: Vec<_> = (0..S::FIELDS.len()).map(|f| self.arrays.current(f, state)).collect();
+        self.faces_of(When { steps: steps.or(Some(0)), fields, tick: false }, &now)
+    }
+
+    fn faces_of(&self, mut when: When, now: &[usize]) -> Option<Queued> {
+        let faces = self.faces?;
+        let read = (0..S::FIELDS.len()).filter(|&f| self.beside(f, 1));
+        let read = read.fold(0, |bits, f| bits | 1u32 << f);
+        when.fields = when.fields.map(|fields| fields & read);
+        if when.fields == [0; 2] && !when.tick {
+            return None;
+        }
+        let address = |f: usize| Some(self.arrays.cell(f, self.arrays.of(f).get(*now.get(f)?)?));
+        let fields =
+            std::array::from_fn(|f| if f < S::FIELDS.len() { address(f).unwrap_or(0) } else { 0 });
+        let clock = (faces.clock.address(), when);
+        let (launch, args) = faces::launch(self.stencil, &self.arrays.layout, clock, fields)?;
+        Some(Queued { kernel: faces.kernel.clone(), launch, args })
     }
 
     /// The launch that writes `which` ghosts of the arrays `at`.
@@ -206,6 +244,7 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
             queued.extend(self.ghosts(Which::Fixed, &at)?);
         }
         queued.extend(self.renew(&fields, &vec![0; S::FIELDS.len()])?);
+        queued.extend(self.all_faces(None, 0));
         Ok(queued)
     }
 }

@@ -1,6 +1,7 @@
 //! The CUDA executor of sweeps.
 
 use super::arrays::Arrays;
+use super::faces::Faces;
 use super::ghosts;
 use super::halo::{self, Halos};
 use super::layout::axes;
@@ -31,6 +32,8 @@ pub struct CudaSweeps<S: Fields, const D: usize> {
     text: StepText,
     /// Of each stage, one step a launch.
     pub(super) kernels: Vec<Kernel>,
+    /// What writes the ghosts of faces that are functions, if there are any.
+    faces: Option<Faces>,
     /// Where an element function's fault is reported, if it can have one.
     fault: Option<Global>,
     /// The launches of one step from either state of the arrays.
@@ -140,7 +143,15 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
         };
         let stream = Stream::new(device)?;
         let arrays = Arrays::new(stencil, layout, &stream)?;
-        let queue = Queue { stencil, policy: &policy, text: &text, tools: &tools, arrays: &arrays };
+        let faces = Faces::new(stencil, &module, &stream)?;
+        let queue = Queue {
+            stencil,
+            policy: &policy,
+            text: &text,
+            tools: &tools,
+            arrays: &arrays,
+            faces: faces.as_ref(),
+        };
         let mut kernels = Vec::new();
         for stage in &text.stages {
             kernels.push(kernel(&module, &stage.kernel, stage.shared)?);
@@ -175,6 +186,7 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
             arrays,
             text,
             kernels,
+            faces,
             fault,
             step,
             trip,
@@ -261,8 +273,21 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
     }
 
     pub(super) fn queue(&self) -> Queue<'_, S, D> {
-        let Self { stencil, policy, text, tools, arrays, .. } = self;
-        Queue { stencil, policy, text, tools, arrays }
+        let Self { stencil, policy, text, tools, arrays, faces, .. } = self;
+        Queue { stencil, policy, text, tools, arrays, faces: faces.as_ref() }
+    }
+
+    /// Brings the ghosts of function faces to the present state, which is that after `steps` steps.
+    fn face(&mut self, steps: u64) -> Result<()> {
+        let Some(faces) = self.faces.as_ref().filter(|faces| faces.done != Some(steps)) else {
+            return Ok(());
+        };
+        faces.set(&self.stream, steps)?;
+        if let Some(queued) = self.queue().all_faces(Some(steps), self.state) {
+            // SAFETY: the arrays live as long as `self`, and dropping one waits for the device.
+            unsafe { queued.launch(&self.stream)? };
+        }
+        Ok(())
     }
 
     fn check_region(&self, region: &Region<D>) -> Result<()> {
@@ -299,6 +324,7 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for CudaSweeps<S, D> {
     fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
         self.check_region(&sweep.region)?;
         self.settle()?;
+        self.face(sweep.first_step)?;
         if sweep.keep_change {
             self.prepare_change()?;
             for (f, kept) in self.kept.iter().enumerate() {
@@ -317,6 +343,9 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for CudaSweeps<S, D> {
         }
         // SAFETY: as above.
         self.state = unsafe { self.step.run(&self.stream, steps, self.state)? };
+        if let Some(faces) = &mut self.faces {
+            faces.done = Some(sweep.first_step + sweep.steps);
+        }
         Ok(())
     }
 

@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use super::super::boundary::{Boundary, Face, Source};
+use super::super::boundary::{Boundary, Face, Ghost};
+use super::super::functions::Frame;
 use super::super::halo::{Margin, Reach, Span};
 use super::super::partition::Partition;
 use super::super::spec::Stencil;
@@ -22,7 +23,10 @@ use crate::grid::Volume;
 /// The room is as deep as the deepest swap needs, so the depth may change from swap to swap.
 #[derive(Clone)]
 pub(super) struct Part<'a, S: Fields, const D: usize> {
-    stencil: &'a Stencil<S, D>,
+    /// With functions that find their way in the part's frame.
+    stencil: Stencil<S, D>,
+    /// Steps done.
+    steps: u64,
     partition: &'a Partition<D>,
     part: usize,
     /// All cells held, in the part's frame.
@@ -33,16 +37,16 @@ pub(super) struct Part<'a, S: Fields, const D: usize> {
 }
 
 impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
-    /// The part's own and ghost cells out of `start`.
+    /// The part's own and ghost cells out of `start`, after `steps` steps.
     ///
     /// # Errors
     /// Not enough host memory; whatever `start` fails with.
     pub(super) fn new(
-        stencil: &'a Stencil<S, D>,
-        partition: &'a Partition<D>,
-        part: usize,
+        stencil: &Stencil<S, D>,
+        (partition, part): (&'a Partition<D>, usize),
         ghosts: &Margin<D>,
         start: &Start<'_, S, D>,
+        steps: u64,
     ) -> Result<Self> {
         let zone = partition.grown(part, ghosts);
         let mut held = zone;
@@ -58,7 +62,10 @@ impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
         let cells = start(zone)?;
         // The boundary's ghosts are looked up anew before every stage.
         let mut now = Volume::zeroed(held.extents())?;
-        let mut part = Self { stencil, partition, part, held, next: now.clone(), now: cells };
+        let mut stencil = stencil.clone();
+        stencil.functions.frame = frame(partition, [0; D]);
+        let next = now.clone();
+        let mut part = Self { stencil, steps, partition, part, held, next, now: cells };
         for field in 0..S::FIELDS.len() {
             let (low, high) = (part.local(zone.low), part.local(zone.high));
             now.set_box(field, low, high, part.now.field_bytes(field))?;
@@ -88,8 +95,9 @@ impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
         }
     }
 
-    /// Looks up the boundary's ghost cells that `stage` reads around `region`.
-    fn fill_boundary(&mut self, stage: &dyn Stage<S, D>, region: Span<D>) {
+    /// Looks up the boundary's ghost cells that stage number `number` reads around `region`.
+    fn fill_boundary(&mut self, number: usize, stage: &dyn Stage<S, D>, region: Span<D>) {
+        let times = (self.steps, self.stencil.times(number));
         let extents = self.partition.extents();
         let mut around = region;
         for (d, radius) in stage.radius().into_iter().enumerate() {
@@ -105,9 +113,16 @@ impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
             below.high[d] = below.high[d].min(0);
             above.low[d] = above.low[d].max(n);
             for at in below.iter().chain(above.iter()) {
-                let cell = self.boundary_cell(at);
                 let local = self.local(at);
-                self.now.set(local, cell);
+                let cell = match self.stencil.boundaries.ghost(at, extents, |d| self.wraps(d)) {
+                    Ghost::Cell(from) => self.now.get(self.local(from)),
+                    Ghost::Value(value) => Some(S::splat(value)),
+                    Ghost::Function { axis, face, at } => {
+                        self.stencil.hold((axis, face, at), times, &mut self.now, local);
+                        continue;
+                    }
+                };
+                self.now.set(local, cell.unwrap_or_else(|| unreachable!("sources are held")));
             }
         }
     }
@@ -115,19 +130,6 @@ impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
     /// Whether the axis runs on into a neighbour at both ends of the volume.
     fn wraps(&self, axis: usize) -> bool {
         self.partition.is_cut(axis) && self.stencil.boundaries.0[axis][0] == Boundary::Periodic
-    }
-
-    /// What a cell outside the volume holds: axis by axis, slowest first, as the reference does.
-    fn boundary_cell(&self, at: [isize; D]) -> S {
-        let extents = self.partition.extents();
-        let mut from = at;
-        for d in (0..D).filter(|&d| !self.wraps(d)) {
-            match self.stencil.boundaries.source(d, at[d], extents[d]) {
-                Source::Cell(cell) => from[d] = cell as isize,
-                Source::Value(value) => return S::splat(value),
-            }
-        }
-        self.now.get(self.local(from)).unwrap_or_else(|| unreachable!("sources are held"))
     }
 
     /// The bytes of a message this part sends. Fields in `unpublished` are read from what was
@@ -170,7 +172,8 @@ impl<S: Fields, const D: usize> Compute<S, D> for Part<'_, S, D> {
         keep: bool,
         net: &dyn Transport,
     ) -> Result<Advanced> {
-        let (stencil, partition, part) = (self.stencil, self.partition, self.part);
+        let stencil = self.stencil.clone();
+        let (partition, part) = (self.partition, self.part);
         let mut advanced = Advanced { before: None, sent: false };
         for (step, margins) in reach.compute.iter().enumerate() {
             let last_step = step + 1 == reach.depth;
@@ -182,7 +185,7 @@ impl<S: Fields, const D: usize> Compute<S, D> for Part<'_, S, D> {
             for (index, (stage, margin)) in stencil.stages.iter().zip(margins).enumerate() {
                 let stage = stage.as_ref();
                 let region = partition.grown(part, margin);
-                self.fill_boundary(stage, region);
+                self.fill_boundary(index, stage, region);
                 match ahead {
                     Some(ahead) if last_step && index + 1 == stencil.stages.len() => {
                         let sent = ahead.iter().filter(|message| message.from == part);
@@ -201,6 +204,7 @@ impl<S: Fields, const D: usize> Compute<S, D> for Part<'_, S, D> {
                 }
                 self.publish(stage, region);
             }
+            self.steps += 1;
         }
         Ok(advanced)
     }
@@ -235,6 +239,14 @@ impl<S: Fields, const D: usize> Compute<S, D> for Part<'_, S, D> {
     fn route(&self) -> Route {
         Route::Host
     }
+}
+
+/// Where a part whose first cell is at `begin` of the part's frame lies in the volume.
+pub(super) fn frame<const D: usize>(partition: &Partition<D>, begin: [isize; D]) -> Frame<D> {
+    let extents = partition.extents();
+    let wraps = |d| partition.is_periodic(d) && partition.is_cut(d);
+    let period = |d| if wraps(d) { extents[d] as i64 } else { 0 };
+    Frame { begin: begin.map(|n| n as i64), period: std::array::from_fn(period) }
 }
 
 /// A part's own cells as boxes that the messages it sends are copied from, and the box inside of

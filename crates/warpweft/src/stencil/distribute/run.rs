@@ -81,10 +81,14 @@ impl<S: Fields, const D: usize> Task<'_, S, D> {
         let stages = footprints(&stencil.stages);
         let ghosts = Reach::new(&stages, S::FIELDS.len(), distribution.depth).deepest();
         let mut part: Box<dyn Compute<S, D> + '_> = match self.build {
-            None => Box::new(Part::new(stencil, partition, rank, &ghosts, self.start)?),
+            None => {
+                let of = (partition, rank);
+                Box::new(Part::new(stencil, of, &ghosts, self.start, self.first.step)?)
+            }
             Some(build) => {
                 let zone = partition.grown(rank, &ghosts);
-                Box::new(Swept::new(stencil, partition, rank, zone, self.start, build)?)
+                let (of, first) = ((partition, rank), self.first.step);
+                Box::new(Swept::new(stencil, of, zone, self.start, build, first)?)
             }
         };
         let region = partition.region(rank);

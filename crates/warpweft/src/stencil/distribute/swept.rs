@@ -11,7 +11,7 @@ use super::super::plan::{Region, Sweep};
 use super::super::spec::Stencil;
 use super::compute::{Advanced, Compute, values};
 use super::halo_executor::{Cells, HaloExecutor, Route};
-use super::part::rim_and_core;
+use super::part::{frame, rim_and_core};
 use super::start::Start;
 use super::swap::{Message, Piece};
 use crate::cluster::Transport;
@@ -37,17 +37,17 @@ pub(super) struct Swept<'a, S: Fields, const D: usize> {
 }
 
 impl<'a, S: Fields, const D: usize> Swept<'a, S, D> {
-    /// The part's own and ghost cells out of `start`, on an executor.
+    /// The part's own and ghost cells out of `start`, on an executor, after `steps` steps.
     ///
     /// # Errors
     /// Not enough host memory; whatever `start` and `build` fail with.
     pub(super) fn new(
         stencil: &Stencil<S, D>,
-        partition: &'a Partition<D>,
-        part: usize,
+        (partition, part): (&'a Partition<D>, usize),
         zone: Span<D>,
         start: &Start<'_, S, D>,
         build: &Build<'_, S, D>,
+        steps: u64,
     ) -> Result<Self> {
         let volume = start(zone)?;
         let mut faces = stencil.boundaries.0;
@@ -61,9 +61,10 @@ impl<'a, S: Fields, const D: usize> Swept<'a, S, D> {
         let mut own = stencil.clone();
         own.boundaries = Boundaries(faces);
         own.until = None;
+        own.functions.frame = frame(partition, zone.low);
         let executor = build(&own, &volume, part)?;
         let written = stencil.written_fields();
-        Ok(Self { partition, part, zone, written, executor, volume, steps: 0 })
+        Ok(Self { partition, part, zone, written, executor, volume, steps })
     }
 
     fn sweep(&mut self, steps: usize) -> Result<()> {

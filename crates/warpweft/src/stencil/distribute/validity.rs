@@ -101,7 +101,7 @@ fn source(
         }
         match boundaries.source(d, at[d], partition.extents()[d]) {
             Source::Cell(cell) => from[d] = cell as isize,
-            Source::Value(_) => return None,
+            Source::Value(_) | Source::Function(_) => return None,
         }
     }
     Some(from)

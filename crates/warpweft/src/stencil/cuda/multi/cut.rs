@@ -91,7 +91,12 @@ pub(super) fn layout<S: Fields, const D: usize>(
         Exchange::Words => Layout::of(stencil, of_slab, policy.steps_a_turn() as usize, [0; 2])?,
         _ => layout_of(stencil, of_slab, &policy.cuda)?,
     };
-    layout.shared[slowest::<D>()] = shared(stencil, part, parts);
+    let slowest = slowest::<D>();
+    layout.shared[slowest] = shared(stencil, part, parts);
+    layout.begin[slowest] += planes.start as i64;
+    if stencil.boundaries.0[0][0] == Boundary::Periodic {
+        layout.period[slowest] = extents[0] as i64;
+    }
     Ok(layout)
 }
 

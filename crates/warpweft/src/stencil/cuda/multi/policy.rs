@@ -215,7 +215,7 @@ impl MultiCudaPolicy {
 fn reads_corners<S: Fields, const D: usize>(stencil: &Stencil<S, D>) -> bool {
     let copied = |d: usize, o: isize| {
         let side = usize::from(o > 0);
-        o != 0 && !matches!(stencil.boundaries.0[d][side], Boundary::Dirichlet(_))
+        o != 0 && !stencil.boundaries.0[d][side].is_held()
     };
     let mut taps = stencil.stages.iter().flat_map(|stage| stage.taps());
     taps.any(|tap| tap.offset[0] != 0 && (1..D).any(|d| copied(d, tap.offset[d])))

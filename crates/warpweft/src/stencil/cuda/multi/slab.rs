@@ -13,6 +13,7 @@ use crate::element::{Fields, MAX_FIELDS};
 use crate::error::{Error, Result};
 use crate::grid::Volume;
 use crate::stencil::cuda::arrays::Arrays;
+use crate::stencil::cuda::faces::Faces;
 use crate::stencil::cuda::layout::Layout;
 use crate::stencil::cuda::queue::{Queue, Queued, element_argument};
 use crate::stencil::cuda::residual::Change;
@@ -57,7 +58,7 @@ impl<S: Fields, const D: usize> Problem<S, D> {
 #[derive(Debug)]
 pub(super) struct StageLaunch {
     stage: Queued,
-    ghosts: Option<Queued>,
+    ghosts: Vec<Queued>,
     /// Fields whose planes at a cut the stage changed, and the array they are in.
     pub sent: Vec<(usize, usize)>,
 }
@@ -71,6 +72,7 @@ pub(super) struct Slab {
     arrays: Arrays,
     module: Module,
     tools: Module,
+    faces: Option<Faces>,
     fault: Option<Global>,
     pub flags: Option<Flags>,
     pub landing: Option<Landing>,
@@ -129,7 +131,9 @@ impl Slab {
             Landing::new(&stream, deep, words, tiles)
         });
         let arrays = Arrays::new(stencil, layout, &stream)?;
+        let faces = Faces::new(stencil, &module, &stream)?;
         let slab = Self {
+            faces,
             planes,
             axis: slowest::<D>(),
             arrays,
@@ -185,7 +189,7 @@ impl Slab {
         let mut now: Vec<usize> =
             (0..S::FIELDS.len()).map(|f| self.arrays.current(f, state)).collect();
         let mut queued = Vec::new();
-        for (stage, shape) in stencil.stages.iter().zip(&text.stages) {
+        for (number, (stage, shape)) in stencil.stages.iter().zip(&text.stages).enumerate() {
             let mut args = Args::new();
             let mut next = now.clone();
             for (f, role) in shape.roles.iter().enumerate() {
@@ -226,7 +230,11 @@ impl Slab {
             let crossing = stage.writes().iter().filter(|&&f| stencil.crosses_cut(f));
             queued.push(StageLaunch {
                 stage: Queued { kernel, launch, args },
-                ghosts: queue.renew(stage.writes(), &next)?,
+                ghosts: queue
+                    .renew(stage.writes(), &next)?
+                    .into_iter()
+                    .chain(queue.face(number, &next))
+                    .collect(),
                 sent: crossing.map(|&f| (f, next[f])).collect(),
             });
             now = next;
@@ -282,7 +290,7 @@ impl Slab {
         let mut queued = queued.into_iter();
         let Some(mut stage) = queued.next() else { return Ok(None) };
         stage.launch.early = flagged && self.early(problem)?;
-        Ok(Some(vec![StageLaunch { stage, ghosts: queued.next(), sent: vec![(0, 1 - state)] }]))
+        Ok(Some(vec![StageLaunch { stage, ghosts: queued.collect(), sent: vec![(0, 1 - state)] }]))
     }
 
     /// Prepares the launches of a trip from `state` that exchanges planes in words: a step each.
@@ -337,7 +345,12 @@ impl Slab {
             let crossing = shape.sent.iter().map(|&f| (f, 1 - self.arrays.current(f, now)));
             queued.push(StageLaunch {
                 stage: Queued { kernel: kernel.clone(), launch, args },
-                ghosts: self.queue(problem).renew(stage.writes(), &[1 - now; MAX_FIELDS])?,
+                ghosts: self
+                    .queue(problem)
+                    .renew(stage.writes(), &[1 - now; MAX_FIELDS])?
+                    .into_iter()
+                    .chain(self.queue(problem).face(0, &[1 - now; MAX_FIELDS]))
+                    .collect(),
                 sent: crossing.collect(),
             });
         }
@@ -385,6 +398,7 @@ impl Slab {
             text: &problem.text,
             tools: &self.tools,
             arrays: &self.arrays,
+            faces: self.faces.as_ref(),
         }
     }
 
@@ -428,6 +442,17 @@ impl Slab {
         self.queue(problem).first_ghosts()?.iter().try_for_each(|queued| self.launch(queued))
     }
 
+    /// Brings the ghosts of function faces to the present state, which is that after `steps` steps.
+    pub fn face<S: Fields, const D: usize>(
+        &self,
+        problem: &Problem<S, D>,
+        (steps, state): (u64, usize),
+    ) -> Result<()> {
+        let Some(faces) = &self.faces else { return Ok(()) };
+        faces.set(&self.stream, steps)?;
+        self.queue(problem).all_faces(Some(steps), state).map_or(Ok(()), |it| self.launch(&it))
+    }
+
     fn launch(&self, queued: &Queued) -> Result<()> {
         // SAFETY: arguments point to arrays and flags of this slab and its neighbours, which live as
         // long as the executor that has them all and waits for all devices before it drops any.
@@ -437,7 +462,7 @@ impl Slab {
     /// Queues a stage and the renewal of ghosts after it.
     pub fn stage(&self, queued: &StageLaunch) -> Result<()> {
         self.launch(&queued.stage)?;
-        queued.ghosts.as_ref().map_or(Ok(()), |ghosts| self.launch(ghosts))
+        queued.ghosts.iter().try_for_each(|ghosts| self.launch(ghosts))
     }
 
     /// The launches of one turn from `state`: a trip, where the policy has such, or a step.

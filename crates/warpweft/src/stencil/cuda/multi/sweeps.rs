@@ -23,6 +23,8 @@ pub struct MultiCudaSweeps<S: Fields, const D: usize> {
     marks: Vec<[Event; 2]>,
     slabs: Vec<Slab>,
     notes: Vec<String>,
+    /// Steps after which the present ghosts of function faces are, once there are any.
+    faced: Option<u64>,
 }
 
 impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
@@ -76,7 +78,7 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
         let notes = compiled.iter().flat_map(|(_, cubins)| cubins).flat_map(|it| &it.notes);
         let notes = notes.cloned().collect();
         // From here on dropping waits for all devices; before, no slab knows of another.
-        let mut sweeps = Self { problem, state: 0, marks, slabs, notes };
+        let mut sweeps = Self { problem, state: 0, marks, slabs, notes, faced: None };
         sweeps.check_residency()?;
         for part in 0..sweeps.slabs.len() {
             let neighbours = sweeps.neighbours(part);
@@ -357,6 +359,10 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for MultiCudaSweeps<S, D> {
             ));
         }
         self.check_flags()?;
+        if self.faced != Some(sweep.first_step) {
+            let at = (sweep.first_step, self.state);
+            self.slabs.iter().try_for_each(|slab| slab.face(&self.problem, at))?;
+        }
         if sweep.keep_change {
             let (problem, state) = (&self.problem, self.state);
             self.slabs.iter_mut().try_for_each(|slab| slab.keep(problem, state))?;
@@ -365,6 +371,7 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for MultiCudaSweeps<S, D> {
             Exchange::Copies => self.run_by_copies(sweep.steps)?,
             _ => self.run_by_devices(sweep.steps)?,
         };
+        self.faced = Some(sweep.first_step + sweep.steps);
         Ok(())
     }
 

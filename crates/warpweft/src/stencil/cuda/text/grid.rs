@@ -78,7 +78,7 @@ pub fn layout_of<S: Fields, const D: usize>(
         return refused(
             "several steps a trip of this stencil".into(),
             "take another kernel: pipelines are for stars of radius one over one scalar of four or \
-             eight bytes, Dirichlet or periodic, without faults",
+             eight bytes, between faces that are periodic or hold one value, without faults",
         );
     }
     let Some(trip) = TripShape::of(policy, D, S::FIELDS[0].kind.size()) else {

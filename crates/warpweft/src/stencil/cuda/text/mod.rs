@@ -13,7 +13,7 @@ pub use self::grid::{grid, layout_of, trip_grid};
 pub use self::reach::{Role, role_of};
 pub use self::trip::TripShape;
 use self::trip::write_trip;
-use super::multi;
+use super::{faces, multi};
 use crate::cuda::{Cache, Cubin, Options, compile_in};
 use crate::element::{Fields, ScalarKind, Unit};
 use crate::error::Result;
@@ -81,6 +81,7 @@ pub fn cut_step_text<S: Fields, const D: usize>(
     let policy = &single(policy).reduced::<D>();
     let mut unit = Unit::new();
     let names: Vec<String> = stencil.stages.iter().map(|stage| stage.cuda(&mut unit)).collect();
+    let faces = faces::write_text(stencil, &mut unit);
     let mut source = unit.source();
     source.push_str(CELLS);
     let skeleton: &[&str] = match policy.kernel {
@@ -126,6 +127,7 @@ pub fn cut_step_text<S: Fields, const D: usize>(
         let _ = glue.write(&mut source, &names[0]);
         words = Some(glue.shape);
     }
+    source.extend(faces);
     // Each skeleton may stand alone, but the pragma means nothing in a main file.
     StepText {
         source: source.replace("#pragma once\n", ""),
@@ -175,7 +177,7 @@ pub fn compile_check_in<S: Fields, const D: usize>(
 }
 
 /// The C++ name of field `f`'s scalar.
-fn type_of<S: Fields>(f: usize) -> String {
+pub fn type_of<S: Fields>(f: usize) -> String {
     match S::FIELDS[f].kind {
         ScalarKind::Bool => "bool".into(),
         kind => format!("ww::{}", kind.name()),
