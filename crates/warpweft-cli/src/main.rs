@@ -8,6 +8,7 @@ mod info;
 mod interrupt;
 mod model;
 mod output;
+mod place;
 mod plot;
 mod recurrences;
 mod run;
@@ -80,13 +81,13 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         // Help and version are "errors" with status 0.
         Err(error) => {
-            if world::speaks() {
+            if place::speaks() {
                 let _ = error.print();
             }
             return ExitCode::from(error.exit_code() as u8);
         }
     };
-    if !world::speaks() && !matches!(cli.command, Command::Run(_)) {
+    if !place::speaks() && !matches!(cli.command, Command::Run(_)) {
         // The other commands are one process's work.
         return ExitCode::SUCCESS;
     }

@@ -7,11 +7,11 @@ use std::sync::{Mutex, PoisonError};
 
 use warpweft::Error;
 
-use crate::{interrupt, world};
+use crate::{interrupt, place};
 
 /// Writes `text` and a newline to standard output. A reader that went away (`| head`) is no error.
 pub fn say(text: &str) -> ExitCode {
-    if !world::speaks() {
+    if !place::speaks() {
         return ExitCode::SUCCESS;
     }
     let mut out = std::io::stdout().lock();
@@ -32,7 +32,7 @@ pub fn complain(what: &str) {
 
 /// Tells what the user may want to know, on standard error, once.
 pub fn note(what: &str) {
-    if !world::speaks() {
+    if !place::speaks() {
         return;
     }
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
@@ -46,7 +46,7 @@ pub fn note(what: &str) {
 /// Says what went wrong; 2 for what the user asked for, 130 for Ctrl-C, 1 for the rest.
 pub fn fail(error: &Error) -> ExitCode {
     let text = error.to_string();
-    match world::place().filter(|place| place.rank > 0) {
+    match place::place().filter(|place| place.rank > 0) {
         None => complain(&text),
         Some(place) => match error {
             // Rank 0 says so too.

@@ -1,25 +1,16 @@
 //! The other processes that `mpirun` started with this one, if it did.
 
 use std::process::ExitCode;
+#[cfg(feature = "mpi")]
 use std::sync::OnceLock;
 
+use warpweft::cluster::Transport;
 #[cfg(feature = "mpi")]
 use warpweft::cluster::mpi::Mpi;
-use warpweft::cluster::{Launched, Transport};
 use warpweft::{Error, Result};
 
 use crate::output;
-
-/// This process's place among several; `None` when it is alone.
-pub fn place() -> Option<Launched> {
-    static PLACE: OnceLock<Option<Launched>> = OnceLock::new();
-    *PLACE.get_or_init(|| Launched::detect().filter(|launched| launched.ranks > 1))
-}
-
-/// Whether this process is the one that talks and writes files.
-pub fn speaks() -> bool {
-    place().is_none_or(|place| place.rank == 0)
-}
+use crate::place::place;
 
 #[cfg(feature = "mpi")]
 static JOINED: OnceLock<Mpi> = OnceLock::new();

@@ -17,7 +17,7 @@ use crate::arguments::{PolicyChoice, RanksPolicy};
 use crate::device::{limits, target};
 use crate::interrupt;
 use crate::output::note;
-use crate::world;
+use crate::{place, world};
 
 /// A machine that is known and measured, and the user's wishes about it.
 pub struct Host {
@@ -113,7 +113,7 @@ impl Host {
         let (ranks, policy) = (Spread::of(options)?, of_device(options)?);
         let machine = Machine::detect()?;
         let target = target(options.grid.device, &machine)?;
-        if world::speaks() {
+        if place::speaks() {
             limits(&machine)?;
         }
         if let Some(what) = Wisdom::user().note() {

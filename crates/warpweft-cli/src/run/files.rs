@@ -8,8 +8,8 @@ use warpweft::grid::io::{Picture, check_writable, npy, png, vti};
 use warpweft::prelude::*;
 
 use super::options::Options;
+use crate::place;
 use crate::plot::Look;
-use crate::world;
 
 /// A format by its ending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Outputs {
     /// # Errors
     /// An ending that names no format, a file named twice, or a place that can't be written.
     pub fn prepare(app: &str, options: &Options) -> Result<Self> {
-        if !world::speaks() {
+        if !place::speaks() {
             return Ok(Self { results: Vec::new(), plot: None, trace: None });
         }
         let known = [Format::Npy, Format::Vti, Format::Png];

@@ -22,7 +22,7 @@ use crate::arguments::apply;
 use crate::device::need_memory;
 use crate::output::{counted, note};
 use crate::plot::{self, Look};
-use crate::world;
+use crate::{place, world};
 
 /// An application on a grid.
 pub trait Job<S: Fields, const D: usize> {
@@ -97,7 +97,7 @@ pub fn run<S: Fields, const D: usize>(
         host.execute(&endless, &mut volume, steps, None)?;
         Ok(volume)
     };
-    if !world::speaks() {
+    if !place::speaks() {
         return follow(again).map(|()| None);
     }
     let begin = Instant::now();

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-use crate::world;
+use crate::{place, world};
 
 /// Which application.
 #[derive(clap::Args)]
@@ -69,7 +69,7 @@ impl Run {
             App::Tricubic(tricubic) => tricubic.run(),
             App::Seismic(seismic) => seismic.run(),
             // Sweeps in place are one process's work.
-            App::Laplace(_) if !world::speaks() => Ok(None),
+            App::Laplace(_) if !place::speaks() => Ok(None),
             App::Laplace(laplace) => laplace.run().map(Some),
         });
         match outcome {

@@ -1,9 +1,9 @@
 //! CUDA C++: `match` and patterns, as chains of tests and copies.
 
-use super::cuda::{Cuda, spelled};
-use super::flow::Sink;
+use super::cuda::{Cuda, Sink};
 use super::mark;
 use super::spill::hoists;
+use super::value::spelled;
 use crate::ir::{Arm, Expr, Pattern, PatternValue};
 
 impl Cuda {

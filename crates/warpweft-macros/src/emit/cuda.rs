@@ -1,12 +1,20 @@
-//! CUDA C++: expressions.
+//! CUDA C++: the body of a function, written line by line.
 //!
 //! Arithmetic goes through the overloads of the device prelude (`ww::add`), which know the type
 //! that the macro does not; locals are `auto`, so only what [`crate::ir::Hole`]s name is spelled.
 
-use super::flow::Sink;
-use super::spill::{conditional, hoists};
-use super::{mark, member_name};
-use crate::ir::{BinOp, Block, Expr, Input, Member, UnOp};
+use crate::ir::Block;
+
+/// Where a value goes.
+#[derive(Clone, Debug)]
+pub enum Sink {
+    /// To this place.
+    Assign(String),
+    /// Out of the function.
+    Return,
+    /// Nowhere: the expression stands for its effect.
+    Discard,
+}
 
 /// What `return` does.
 #[derive(Clone, Debug)]
@@ -52,225 +60,4 @@ impl Cuda {
         self.counter += 1;
         format!("t{}", self.counter)
     }
-
-    /// Several operands, evaluated from left to right.
-    pub(super) fn values(&mut self, exprs: &[&Expr]) -> Vec<String> {
-        let last = exprs.iter().rposition(|expr| hoists(expr)).unwrap_or(0);
-        let mut values = vec![];
-        for (i, expr) in exprs.iter().enumerate() {
-            let value = self.value(expr);
-            values.push(if i < last { self.spill(expr, value) } else { value });
-        }
-        values
-    }
-
-    /// `value` in a temporary, unless nothing can change it.
-    pub(super) fn spill(&mut self, expr: &Expr, value: String) -> String {
-        if matches!(expr, Expr::Value(_) | Expr::Bool(_) | Expr::Unit) {
-            return value;
-        }
-        let name = self.temporary();
-        // What is passed by reference stays the place that it is.
-        let auto = if matches!(expr, Expr::Reference(_)) { "auto&&" } else { "const auto" };
-        self.line(format!("{auto} {name} = {value};"));
-        name
-    }
-
-    /// A C++ expression for `expr`; what must come before it is emitted.
-    pub(super) fn value(&mut self, expr: &Expr) -> String {
-        match expr {
-            Expr::Local(name) => name.clone(),
-            Expr::Reference(place) => self.value(place),
-            Expr::Input(input) => self.input(input),
-            Expr::Value(hole) => mark(*hole),
-            Expr::Bool(value) => value.to_string(),
-            Expr::Unit => "ww::unit{}".into(),
-            Expr::Unary(op, value) => {
-                let name = match op {
-                    UnOp::Neg => "neg",
-                    UnOp::Not => "bit_not",
-                };
-                format!("ww::{name}({})", self.value(value))
-            }
-            Expr::Binary { op, left, right, sites } => {
-                let values = self.values(&[left, right]);
-                binary(*op, &values[0], &values[1], sites)
-            }
-            Expr::And(left, right) => self.lazy(left, right, true),
-            Expr::Or(left, right) => self.lazy(left, right, false),
-            Expr::Cast { to, value } => format!("ww::cast<{}>({})", mark(*to), self.value(value)),
-            Expr::Method { name, arguments, sites } => {
-                let mut values = self.values(&arguments.iter().collect::<Vec<_>>());
-                values.extend(sites.iter().map(|site| mark(*site)));
-                format!("ww::{name}({})", values.join(", "))
-            }
-            Expr::Call { function, arguments, effects } => {
-                let values = self.values(&arguments.iter().collect::<Vec<_>>());
-                let call = format!("{}({})", mark(*function), values.join(", "));
-                if *effects {
-                    let name = self.temporary();
-                    self.line(format!("const auto {name} = {call};"));
-                    return name;
-                }
-                call
-            }
-            Expr::Tuple(members) => {
-                format!(
-                    "ww::tuple({})",
-                    self.values(&members.iter().collect::<Vec<_>>()).join(", ")
-                )
-            }
-            Expr::Array(items) => {
-                format!("ww::list({})", self.values(&items.iter().collect::<Vec<_>>()).join(", "))
-            }
-            Expr::Repeat { array, value } => {
-                format!("ww::repeat<{}>({})", mark(*array), self.value(value))
-            }
-            Expr::Struct { name, members, base } => {
-                let mut parts: Vec<_> = members.iter().map(|(_, value)| value).collect();
-                parts.extend(base.as_deref());
-                let values = self.values(&parts);
-                let whole = self.temporary();
-                let start = match base {
-                    Some(_) => format!(" = {}", values[members.len()]),
-                    None => String::new(),
-                };
-                self.line(format!("{} {whole}{start};", mark(*name)));
-                for ((member, _), value) in members.iter().zip(&values) {
-                    self.line(format!("{whole}.{} = {value};", spelled(member)));
-                }
-                whole
-            }
-            Expr::Field(of, member) => format!("{}.{}", self.value(of), spelled(member)),
-            Expr::Index { array, index, site } => {
-                let values = match hoists(index) {
-                    // A place is not copied: Rust, too, evaluates the index and then looks.
-                    true if is_place(array) => {
-                        let array = self.place(array);
-                        vec![array, self.value(index)]
-                    }
-                    _ => self.values(&[array, index]),
-                };
-                format!("ww::at({}, {}, {})", values[0], values[1], mark(*site))
-            }
-            Expr::If { .. } if conditional(expr).is_some() => match conditional(expr) {
-                Some((condition, then, otherwise)) => {
-                    let c = self.value(condition);
-                    let (a, b) = (self.value(then), self.value(otherwise));
-                    format!("({c} ? {a} : {b})")
-                }
-                None => String::new(),
-            },
-            Expr::Matches { scrutinee, pattern, guard } => {
-                self.matches(scrutinee, pattern, guard.as_deref())
-            }
-            Expr::Block(block) => self.open_block(block),
-            Expr::If { value: Some(ty), .. }
-            | Expr::Match { value: Some(ty), .. }
-            | Expr::Loop { value: Some(ty), .. } => {
-                let name = self.temporary();
-                self.line(format!("{} {name};", mark(*ty)));
-                self.into(expr, &Sink::Assign(name.clone()));
-                name
-            }
-            _ => {
-                self.effect(expr);
-                "ww::unit{}".into()
-            }
-        }
-    }
-
-    /// A place, its own indices evaluated and checked by what is emitted before it.
-    fn place(&mut self, place: &Expr) -> String {
-        let text = self.value(place);
-        if matches!(place, Expr::Local(_)) {
-            return text;
-        }
-        let name = self.temporary();
-        self.line(format!("auto& {name} = {text};"));
-        name
-    }
-
-    fn input(&mut self, input: &Input) -> String {
-        let list =
-            |offset: &[i128]| offset.iter().map(i128::to_string).collect::<Vec<_>>().join(", ");
-        match input {
-            Input::Tap { field, offset } => {
-                format!("now.template at<{}, {}>()", mark(*field), list(offset))
-            }
-            Input::Earlier { vector } => format!("h.template at<{}>()", list(vector)),
-            Input::Old { vector } => format!("h.template old<{}>()", list(vector)),
-            Input::Next { field } => format!("next.template ref<{}>()", mark(*field)),
-        }
-    }
-
-    fn lazy(&mut self, left: &Expr, right: &Expr, and: bool) -> String {
-        let l = self.value(left);
-        if !hoists(right) {
-            let r = self.value(right);
-            return format!("({l} {} {r})", if and { "&&" } else { "||" });
-        }
-        let name = self.temporary();
-        self.line(format!("bool {name} = {l};"));
-        self.line(format!("if ({}{name}) {{", if and { "" } else { "!" }));
-        self.depth += 1;
-        let r = self.value(right);
-        self.line(format!("{name} = {r};"));
-        self.depth -= 1;
-        self.line("}");
-        name
-    }
-
-    /// The statements of a block without braces (names are unique), and its value.
-    fn open_block(&mut self, block: &Block) -> String {
-        for statement in &block.statements {
-            self.statement(statement);
-        }
-        match &block.tail {
-            Some(tail) => self.value(tail),
-            None => "ww::unit{}".into(),
-        }
-    }
-}
-
-pub(super) fn spelled(member: &Member) -> String {
-    match member {
-        Member::Named(name) => member_name(name),
-        Member::Index(index) => format!("_{index}"),
-    }
-}
-
-fn is_place(expr: &Expr) -> bool {
-    match expr {
-        Expr::Local(_) => true,
-        Expr::Field(of, _) | Expr::Index { array: of, .. } => is_place(of),
-        _ => false,
-    }
-}
-
-/// `left op right`.
-pub(super) fn binary(op: BinOp, left: &str, right: &str, sites: &[usize]) -> String {
-    let (name, infix) = match op {
-        BinOp::Add => ("add", ""),
-        BinOp::Sub => ("sub", ""),
-        BinOp::Mul => ("mul", ""),
-        BinOp::Div => ("div", ""),
-        BinOp::Rem => ("rem", ""),
-        BinOp::BitAnd => ("bit_and", ""),
-        BinOp::BitOr => ("bit_or", ""),
-        BinOp::BitXor => ("bit_xor", ""),
-        BinOp::Shl => ("shl", ""),
-        BinOp::Shr => ("shr", ""),
-        BinOp::Eq => ("", "=="),
-        BinOp::Ne => ("", "!="),
-        BinOp::Lt => ("", "<"),
-        BinOp::Le => ("", "<="),
-        BinOp::Gt => ("", ">"),
-        BinOp::Ge => ("", ">="),
-    };
-    if name.is_empty() {
-        return format!("({left} {infix} {right})");
-    }
-    let sites: String = sites.iter().map(|site| format!(", {}", mark(*site))).collect();
-    format!("ww::{name}({left}, {right}{sites})")
 }

@@ -1,20 +1,10 @@
 //! CUDA C++: statements, branches, loops and jumps.
 
-use super::cuda::{Cuda, Returns, binary};
+use super::cuda::{Cuda, Returns, Sink};
 use super::mark;
 use super::spill::{diverges, hoists};
+use super::value::binary;
 use crate::ir::{Block, Expr, Pattern, Range, Statement};
-
-/// Where a value goes.
-#[derive(Clone, Debug)]
-pub enum Sink {
-    /// To this place.
-    Assign(String),
-    /// Out of the function.
-    Return,
-    /// Nowhere: the expression stands for its effect.
-    Discard,
-}
 
 impl Cuda {
     pub(super) fn braced(&mut self, head: &str, body: impl FnOnce(&mut Self)) {

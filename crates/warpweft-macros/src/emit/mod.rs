@@ -4,6 +4,7 @@ mod choice;
 mod cuda;
 mod flow;
 mod spill;
+mod value;
 
 use proc_macro2::TokenStream;
 use quote::quote;
