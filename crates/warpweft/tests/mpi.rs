@@ -108,7 +108,11 @@ fn same_bits<S: Fields, const D: usize>(
 #[test]
 #[ignore = "a rank, which the other tests start by mpirun"]
 fn rank() {
-    let net = Mpi::join(&Launched::detect().expect("mpirun started this")).unwrap();
+    let Some(launched) = Launched::detect() else {
+        println!("skipped: mpirun starts this");
+        return;
+    };
+    let net = Mpi::join(&launched).unwrap();
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let space = Volume::from_fn([11, 13, 14], |[z, y, x]| (z * 911 + y * 83 + x * 7) as u32);
         let plane = Volume::from_fn([17, 19], |[y, x]| Wave {

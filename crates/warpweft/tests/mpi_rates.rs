@@ -60,7 +60,11 @@ fn filled(extents: [usize; 3]) -> Result<Volume<f32, 3>> {
 #[test]
 #[ignore = "a rank with a GPU, to be started by mpirun"]
 fn rank() {
-    let net = Mpi::join(&Launched::detect().expect("mpirun started this")).unwrap();
+    let Some(launched) = Launched::detect() else {
+        println!("skipped: mpirun starts this");
+        return;
+    };
+    let net = Mpi::join(&launched).unwrap();
     let machine = Machine::detect().unwrap();
     let n = side();
     let extents = [n * net.ranks(), n, n];

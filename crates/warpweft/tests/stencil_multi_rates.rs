@@ -168,7 +168,10 @@ fn strong<const D: usize>(
     println!("{name:10} 1 GPU {:8.2} us, at best {:8.2} ({})", one.single, one.any, one.by);
     let mut speedup = 0.0;
     for count in [2, devices.len()] {
-        if count < 2 || (count == 2 && devices.len() > 2 && volume.len() > 1 << 26) {
+        if count < 2
+            || count > devices.len()
+            || (count == 2 && devices.len() > 2 && volume.len() > 1 << 26)
+        {
             continue;
         }
         let all = best(stencil, &volume, policies, &devices[..count]);

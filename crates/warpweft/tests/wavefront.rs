@@ -14,12 +14,9 @@ fn pool(workers: usize) -> Pool {
     Pool::new(&cores.into_iter().cycle().take(workers).collect::<Vec<_>>()).unwrap()
 }
 
-fn policies() -> [CpuPolicy; 4] {
-    [(1, 300), (50, 3), (64, 100), (512, 4096)].map(|(tile_rows, tile_columns)| CpuPolicy {
-        threads: 1,
-        tile_rows,
-        tile_columns,
-    })
+fn policies() -> [CpuPolicy; 5] {
+    [(1, 300), (50, 3), (64, 100), (512, 4096), (1 << 63, usize::MAX)]
+        .map(|(tile_rows, tile_columns)| CpuPolicy { threads: 1, tile_rows, tile_columns })
 }
 
 const LOCAL: local = local { matching: 2, mismatch: -1, gap: -1 };

@@ -22,6 +22,22 @@ fn not_a_sum(h: Earlier<i32>, #[cell] x: i32) -> i32 {
     h.n.max(h.w) - h.nw + x
 }
 
+#[wavefront(sums)]
+fn clipped(h: Earlier<i32>, #[cell] x: i32) -> i32 {
+    (h.n + h.w - h.nw + x).max(0)
+}
+
+#[wavefront(sums)]
+fn sometimes(h: Earlier<i64>, #[cell] x: i32) -> i64 {
+    if x < 7 { h.n + h.w - h.nw + x as i64 } else { h.n }
+}
+
+/// What nobody may call with inputs of its own.
+#[wavefront]
+fn divided(h: Earlier<i32>, #[row] a: i32) -> i32 {
+    h.n / a + h.w
+}
+
 const POLICIES: [ScanPolicy; 3] = [
     ScanPolicy { rows: 8, warps: 16 },
     ScanPolicy { rows: 3, warps: 2 },
@@ -48,6 +64,13 @@ fn what_is_no_sum_is_not_scanned() {
     assert_eq!(misses(&sum.clone().keep(Keep::LastRow)), Some("result but the matrix"));
     let wrong = Wavefront::of(not_a_sum()).over([2, 3]).inputs(&pixels).keep(Keep::Matrix);
     assert_eq!(misses(&wrong), Some("sum that adds up otherwise"));
+    let wrong = Wavefront::of(clipped()).over([2, 3]).inputs(&pixels).keep(Keep::Matrix);
+    assert_eq!(misses(&wrong), Some("sum that adds up otherwise"));
+    let late = [1, 2, 3, 4, 5, 9];
+    let wrong = Wavefront::of(sometimes()).over([2, 3]).inputs(&late).keep(Keep::Matrix);
+    assert_eq!(misses(&wrong), Some("sum that adds up otherwise"));
+    let never = Wavefront::of(divided()).rows(&[3]).columns(&[(); 2]).keep(Keep::Matrix);
+    assert_eq!(misses(&never), Some("recurrence but sums"));
     let other = Wavefront::of(mix(1)).rows(&[1]).columns(&[1]).keep(Keep::Matrix);
     assert_eq!(misses(&other), Some("recurrence but sums"));
 }

@@ -233,13 +233,13 @@ impl Device {
         Ok(())
     }
 
-    /// Notes that nobody waits any longer for the work before `event`.
+    /// Notes that nobody waits any longer for the work before `event`, which is never destroyed.
     ///
     /// Freeing memory, a stream or a module waits in the driver for kernels that may use it. As long
     /// as the event has not been passed, everything about the device is therefore an error at once,
     /// and what is dropped is not freed: the process can say what happened and end.
-    pub(super) fn give_up(&self, event: super::stream::Event) {
-        self.context.hung.store(event.into_raw(), Ordering::Release);
+    pub(super) fn give_up(&self, event: sys::CUevent) {
+        self.context.hung.store(event, Ordering::Release);
     }
 
     pub(super) fn check(&self, code: CUresult, stage: &str) -> Result<()> {

@@ -157,9 +157,10 @@ impl Event {
         Ok(Self { device: *device, raw })
     }
 
-    /// The driver's handle, kept as long as the process.
-    pub(super) fn into_raw(self) -> sys::CUevent {
-        std::mem::ManuallyDrop::new(self).raw
+    /// Waits no longer for the work before it: see [`Device::give_up`].
+    pub(super) fn give_up(self) {
+        let event = std::mem::ManuallyDrop::new(self);
+        event.device.give_up(event.raw);
     }
 
     /// Waits until the device has passed it.

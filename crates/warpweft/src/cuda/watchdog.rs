@@ -122,7 +122,7 @@ impl Watchdog {
             None => format!("not done after {:.1} s", start.elapsed().as_secs_f64()),
         };
         if !ended {
-            stream.device().give_up(done);
+            done.give_up();
         }
         Err(Error::Device {
             stage: "waiting".into(),

@@ -81,6 +81,12 @@ impl CpuPolicy {
         let tile_rows = (rows / (8 * threads.max(1))).clamp(128, 1024);
         Self { threads, tile_rows, tile_columns: 1024 }
     }
+
+    /// The same over so many rows and columns: a tile is no larger than the whole.
+    pub(super) fn within(self, [rows, columns]: [usize; 2]) -> Self {
+        let tile_rows = self.tile_rows.min(rows).max(1);
+        Self { tile_rows, tile_columns: self.tile_columns.min(columns).max(1), ..self }
+    }
 }
 
 /// The shape of the register-strip kernel: a lane owns a strip of rows in registers.

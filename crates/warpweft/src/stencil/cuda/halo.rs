@@ -193,19 +193,20 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
         Ok(())
     }
 
-    /// Lets the sweeps wait for what was unpacked, and renews the boundary's ghosts that follow it.
+    /// Lets the sweeps wait for what was unpacked, and renews the boundary's ghosts that follow what
+    /// was unpacked or added.
     pub(super) fn settle(&mut self) -> Result<()> {
-        let Some(halos) = &mut self.halos else { return Ok(()) };
-        (halos.split, halos.ahead) = (false, false);
-        if std::mem::take(&mut halos.awaited) {
-            self.stream.wait(&halos.unpacked)?;
+        if let Some(halos) = &mut self.halos {
+            (halos.split, halos.ahead) = (false, false);
+            if std::mem::take(&mut halos.awaited) {
+                self.stream.wait(&halos.unpacked)?;
+            }
         }
         if std::mem::take(&mut self.stale) {
             let queue = self.queue();
-            let written = self.stencil.written_fields();
-            let now: Vec<_> =
-                (0..S::FIELDS.len()).map(|f| self.arrays.current(f, self.state)).collect();
-            if let Some(queued) = queue.renew(&written, &now)? {
+            let fields: Vec<_> = (0..S::FIELDS.len()).collect();
+            let now: Vec<_> = fields.iter().map(|&f| self.arrays.current(f, self.state)).collect();
+            if let Some(queued) = queue.renew(&fields, &now)? {
                 // SAFETY: as in `copy_halos`.
                 unsafe { queued.launch(&self.stream)? };
             }

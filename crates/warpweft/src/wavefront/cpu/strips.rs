@@ -127,6 +127,7 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
         filled: &'a mut Filled<E::Cell>,
     ) -> Self {
         let [rows, columns] = wavefront.extents();
+        let policy = policy.within([rows, columns]);
         let count = rows.div_ceil(policy.tile_rows);
         let mut matrices = filled.matrix.chunks_mut(policy.tile_rows * columns);
         let mut lasts = filled.last_column.chunks_mut(policy.tile_rows);

@@ -38,6 +38,7 @@ impl<'a, 'w, E: WavefrontElement> Sweeps<'a, 'w, E> {
     /// # Errors
     /// Too little memory.
     pub fn new(wavefront: &'a Wavefront<'w, E>, policy: CpuPolicy) -> Result<Self> {
+        let policy = policy.within(wavefront.extents());
         let frame = Frame::of(wavefront);
         let order = precedences(E::DEPENDENCES, E::OLD)?;
         let (ahead, reach) = (Reach::of(&order), frame.reach);

@@ -10,6 +10,7 @@ use crate::element::{Scalar, ScalarKind};
 use crate::error::{Error, Result};
 use crate::report::Report;
 use crate::wavefront::executor::WavefrontExecutor;
+use crate::wavefront::frame::allocate;
 use crate::wavefront::report::report;
 use crate::wavefront::spec::{Keep, Kept, Wavefront};
 use crate::wavefront::{Best, Border, CudaPolicy, Extreme, Policy, WavefrontElement};
@@ -158,6 +159,8 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
             has_lines: i32::from(left.is_some()),
             reserved: 0,
         };
+        // Before the work, lest it be lost.
+        let mut cells = allocate(kept_cells)?;
         let mut args = Args::new();
         args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>());
         self.watchdog.reset();
@@ -178,7 +181,6 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
         let seconds = start.seconds_until(&end)?;
 
         let begin = Instant::now();
-        let mut cells = vec![E::Cell::default(); kept_cells];
         let kept = if in_border { &border } else { &kept };
         stream.download(kept, 0, bytes_of_mut(&mut cells))?;
         let kept = match wavefront.keep {
