@@ -14,6 +14,7 @@ mod gpus;
 mod halo;
 mod identity;
 mod model;
+mod pace;
 mod partition;
 mod plan;
 mod points;

@@ -34,15 +34,15 @@ pub fn sweeps<const D: usize>(
     depth: u64,
     until: Option<Until>,
 ) -> impl Iterator<Item = Sweep<D>> {
-    sweeps_of(extents, 0..steps, depth, until, None)
+    sweeps_of(extents, 0..steps, move || depth, until, None)
 }
 
-/// As [`sweeps`] for the steps from `steps.start` on up to `steps.end`; those after which the state
-/// is saved, every so many, end a sweep too.
+/// As [`sweeps`] for the steps from `steps.start` on up to `steps.end`, each of up to `depth()` steps,
+/// asked for every sweep; steps after which the state is saved, every so many, end a sweep too.
 pub(super) fn sweeps_of<const D: usize>(
     extents: [usize; D],
     steps: Range<u64>,
-    depth: u64,
+    depth: impl Fn() -> u64,
     until: Option<Until>,
     saves: Option<u64>,
 ) -> impl Iterator<Item = Sweep<D>> {
@@ -56,7 +56,7 @@ pub(super) fn sweeps_of<const D: usize>(
         let to_check = until.map_or(u64::MAX, |until| until.every - done % until.every);
         let keep_change = to_check == 1;
         let to_save = saves.map_or(u64::MAX, |every| every - done % every);
-        let most = depth.min(steps.end - done).min(to_save);
+        let most = depth().min(steps.end - done).min(to_save);
         let length = if keep_change { 1 } else { most.min(to_check - 1) };
         let sweep = Sweep { first_step: done, steps: length, region, keep_change };
         done += length;
@@ -79,7 +79,7 @@ mod tests {
             [(3, false), (1, false), (1, true), (3, false), (1, false), (1, true), (2, false)]
         );
         let lengths = |steps, saves| -> Vec<u64> {
-            sweeps_of([4], steps, 4, None, saves).map(|sweep| sweep.steps).collect()
+            sweeps_of([4], steps, || 4, None, saves).map(|sweep| sweep.steps).collect()
         };
         assert_eq!(lengths(0..10, None), [4, 4, 2]);
         assert_eq!(lengths(5..20, Some(5)), [4, 1, 4, 1, 4, 1]);

@@ -13,6 +13,7 @@ use super::cuda::multi::{Exchange, GpuList, MultiCudaPolicy, MultiCudaSweeps};
 use super::executor::{SweepExecutor, no_points};
 use super::gpus::Chosen;
 use super::model::Prediction;
+use super::pace::Pace;
 use super::plan::{Region, sweeps_of};
 use super::policy::{CpuPolicy, CudaPolicy, Policy};
 use super::spec::{Stencil, Steps};
@@ -29,10 +30,8 @@ use crate::report::{Quantity, Report};
 use crate::trace::Trace;
 use crate::tune::Wisdom;
 
-/// Cells a second that a core, or a GPU, is taken to do at least, where nothing is known: progress
-/// is told, and interrupts are seen, about twenty times a second.
+/// Cells a second that a core, or a GPU, is taken to do at first.
 pub(super) const CELLS_A_SECOND: [f64; 2] = [1e9, 2e11];
-const TICK: f64 = 0.05;
 
 /// Where a stencil runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,12 +126,11 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         trace(run, "set up", begin);
         let start = Instant::now();
         let cells = volume.len();
-        let tick = TICK * ready.cells_a_second / cells as f64;
-        let length = (tick as u64).clamp(1, 1 << 20).next_multiple_of(ready.depth);
+        let pace = Pace::new(cells as f64 / ready.cells_a_second, ready.depth);
         let mut interrupted = false;
         let saves = saver.map(Saver::every);
         let mut probes = self.points.series();
-        let sweeps = sweeps_of(extents, at.step..steps, length, self.until, saves);
+        let sweeps = sweeps_of(extents, at.step..steps, || pace.steps(), self.until, saves);
         for sweep in sweeps.flat_map(|sweep| self.points.cut(sweep)) {
             if run.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                 interrupted = true;
@@ -141,6 +139,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             let from = Instant::now();
             ready.executor.sweep(&sweep)?;
             ready.executor.finish()?;
+            pace.took(sweep.steps, from.elapsed().as_secs_f64());
             let before = at.step;
             at.step += sweep.steps;
             if let (Some(until), true) = (self.until, sweep.keep_change) {

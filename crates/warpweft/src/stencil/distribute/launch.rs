@@ -45,10 +45,11 @@ const TICK: Duration = Duration::from_millis(50);
 pub(super) const CELLS_A_SECOND: f64 = 1e9;
 pub(super) const SWAP: Linear = Linear { per_unit: 2e-10, fixed: 2e-5 };
 
-/// Steps between two looks for an interrupt, for `cells` cells on so many ranks' cores.
+/// Steps between two looks for an interrupt, for `cells` cells on so many ranks' cores: a quarter of a
+/// tick, since cores that others use are slower.
 pub(super) fn looks(cells: usize, ranks: usize) -> u64 {
-    let tick = TICK.as_secs_f64() * CELLS_A_SECOND * ranks as f64 / cells as f64;
-    (tick as u64).max(1)
+    let step = cells as f64 / (CELLS_A_SECOND * ranks as f64) + SWAP.fixed;
+    ((0.25 * TICK.as_secs_f64() / step) as u64).max(1)
 }
 
 impl<S: Fields, const D: usize> Task<'_, S, D> {
