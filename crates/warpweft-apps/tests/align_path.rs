@@ -83,7 +83,8 @@ fn pool() -> Pool {
 }
 
 fn core(pool: &Pool) -> CpuExecutor<'_> {
-    CpuExecutor::new(pool, CpuPolicy { threads: 1, tile_rows: 7, tile_columns: 16 }).unwrap()
+    CpuExecutor::new(pool, CpuPolicy { threads: 1, tile_rows: 7, tile_columns: 16, sixteen: true })
+        .unwrap()
 }
 
 #[test]

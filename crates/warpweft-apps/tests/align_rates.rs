@@ -120,7 +120,7 @@ fn one_core() {
     let (a, b) = (random(1, 20_000), random(2, 20_000));
     let core = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
     let pool = Pool::new(&[core]).unwrap();
-    let policy = CpuPolicy { threads: 1, tile_rows: 1024, tile_columns: 1024 };
+    let policy = CpuPolicy { threads: 1, tile_rows: 1024, tile_columns: 1024, sixteen: true };
     let mut executor = CpuExecutor::new(&pool, policy).unwrap();
     for _ in 0..3 {
         let (found, report) =

@@ -83,7 +83,8 @@ impl Verify {
     }
 
     fn wavefront(&self, machine: &Machine, count: &mut Count) {
-        let policy = CpuPolicy { threads: machine.cpu.threads(), tile_rows: 64, tile_columns: 100 };
+        let threads = machine.cpu.threads();
+        let policy = CpuPolicy { threads, tile_rows: 64, tile_columns: 100, sixteen: true };
         say(&format!("wavefront on {}", machine.cpu.label(policy.threads)));
         let pool = Pool::new(&machine.cpu.cores[..policy.threads]);
         match pool

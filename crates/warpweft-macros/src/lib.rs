@@ -78,7 +78,9 @@ pub fn boundary(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// Parameters marked `#[row]`, `#[column]` and `#[cell]` are the inputs of a row, a column and a
 /// cell; `name(others)` makes the element for `Wavefront::of`, and `name::cell(h, ..)` calls the
 /// function itself. `#[wavefront(bounds = path)]` names a function of the element, rows and
-/// columns that returns the least and greatest number that can arise, as `[f64; 2]`; `sums` among the
+/// columns that returns the least and greatest number that can arise, as `[f64; 2]`; `step = path` one
+/// of the element and a border cell that returns by how much neighbours differ at most, for cells of
+/// 16 bits (`WavefrontElement::relative`); `sums` among the
 /// arguments says that the function is `h.n + h.w - h.nw` and a term of the inputs, which GPUs then
 /// compute by scans, floats rounded in another order.
 #[proc_macro_attribute]

@@ -1,6 +1,7 @@
 //! `#[wavefront]`: an element function of earlier cells, as `warpweft::wavefront::WavefrontElement`.
 
 mod inputs;
+mod relative;
 mod shape;
 mod south;
 
@@ -10,6 +11,7 @@ use syn::visit::Visit;
 use syn::{ItemFn, Path, Token, parse_quote};
 
 use self::inputs::{WavefrontInputs, spelled_out};
+use self::relative::Relative;
 use self::shape::{Role, Shape, shape};
 use self::south::south;
 use crate::attributes;
@@ -22,7 +24,7 @@ use crate::signature::no_lifetimes;
 use crate::unroll::unroll;
 
 pub fn expand(tokens: TokenStream, function: ItemFn) -> syn::Result<TokenStream> {
-    let Arguments { bounds, sums } = arguments(tokens)?;
+    let Arguments { bounds, step, sums } = arguments(tokens)?;
     let shape = shape(&function)?;
     let signature = &shape.signature;
     no_lifetimes(&signature.generics)?;
@@ -49,6 +51,7 @@ pub fn expand(tokens: TokenStream, function: ItemFn) -> syn::Result<TokenStream>
             ),
         ));
     }
+    let relative = step.map(|step| Relative::of(step, &shape, vectors)).transpose()?;
     let hidden = ["__earlier", "__old"].map(|name| Ident::new(name, Span::mixed_site()));
     let specialised = replace(body, &names, &|number, _| {
         let (kind, at) = inputs.reads.get(&number)?;
@@ -67,6 +70,7 @@ pub fn expand(tokens: TokenStream, function: ItemFn) -> syn::Result<TokenStream>
             south,
             sums,
             bounds,
+            relative,
         },
     ))
 }
@@ -75,15 +79,17 @@ pub fn expand(tokens: TokenStream, function: ItemFn) -> syn::Result<TokenStream>
 #[derive(Default)]
 struct Arguments {
     bounds: Option<Path>,
+    step: Option<Path>,
     sums: bool,
 }
 
-/// `bounds = path` and `sums`, each at most once.
+/// `bounds = path`, `step = path` and `sums`, each at most once.
 fn arguments(tokens: TokenStream) -> syn::Result<Arguments> {
     let refused = reject(
         &tokens,
         "`#[wavefront]` takes no such arguments",
-        "drop them, or write `bounds = path` with a function of the element, rows and columns, or `sums`",
+        "drop them, or write `bounds = path` with a function of the element, rows and columns, \
+         `step = path` with one of the element and a border cell, or `sums`",
     );
     let mut found = Arguments::default();
     let parse = |input: syn::parse::ParseStream| {
@@ -92,6 +98,9 @@ fn arguments(tokens: TokenStream) -> syn::Result<Arguments> {
             if name == "bounds" && found.bounds.is_none() {
                 input.parse::<Token![=]>()?;
                 found.bounds = Some(input.parse()?);
+            } else if name == "step" && found.step.is_none() {
+                input.parse::<Token![=]>()?;
+                found.step = Some(input.parse()?);
             } else if name == "sums" && !found.sums {
                 found.sums = true;
             } else {
@@ -180,6 +189,7 @@ struct Item {
     south: TokenStream,
     sums: bool,
     bounds: Option<Path>,
+    relative: Option<Relative>,
 }
 
 /// All that the attribute leaves in the function's place.
@@ -192,6 +202,7 @@ fn item(function: &ItemFn, shape: &Shape, translation: &Translation, item: Item)
         south,
         sums,
         bounds,
+        relative,
     } = item;
     let [dependences, old_dependences] = vectors;
     let Translation { slots, shadow, text } = translation;
@@ -246,7 +257,11 @@ fn item(function: &ItemFn, shape: &Shape, translation: &Translation, item: Item)
             #(#plain),*
         ) -> #cell #body
     };
-    let element = element(function, signature, &shape.rest, specialised);
+    let [form, relative] = match relative {
+        Some(relative) => relative.items(shape, [&earlier, &old], old_count, &body),
+        None => [quote!(), quote!()],
+    };
+    let element = element(function, signature, &shape.rest, quote!(#specialised #form));
     quote! {
         #element
 
@@ -277,6 +292,7 @@ fn item(function: &ItemFn, shape: &Shape, translation: &Translation, item: Item)
                 Self::__specialised(#earlier, #old, #(#passed),*)
             }
             #bounds
+            #relative
             #[allow(warnings, clippy::all)]
             fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
                 #(let #slots = ::warpweft::element::Slot::new();)*

@@ -15,8 +15,14 @@ fn pool(workers: usize) -> Pool {
 }
 
 fn policies() -> [CpuPolicy; 5] {
-    [(1, 300), (50, 3), (64, 100), (512, 4096), (1 << 63, usize::MAX)]
-        .map(|(tile_rows, tile_columns)| CpuPolicy { threads: 1, tile_rows, tile_columns })
+    [(1, 300), (50, 3), (64, 100), (512, 4096), (1 << 63, usize::MAX)].map(
+        |(tile_rows, tile_columns)| CpuPolicy {
+            threads: 1,
+            tile_rows,
+            tile_columns,
+            sixteen: true,
+        },
+    )
 }
 
 const LOCAL: local = local { matching: 2, mismatch: -1, gap: -1 };

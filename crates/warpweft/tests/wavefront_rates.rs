@@ -27,7 +27,7 @@ fn one_core_scores_a_pair_of_twenty_thousand() {
     let pool = Pool::new(&[core]).unwrap();
     for tile_rows in [128, 256, 512, 1024, 2048, 4096] {
         for tile_columns in [1024, 4096] {
-            let policy = CpuPolicy { threads: 1, tile_rows, tile_columns };
+            let policy = CpuPolicy { threads: 1, tile_rows, tile_columns, sixteen: true };
             let mut executor = CpuExecutor::new(&pool, policy).unwrap();
             let (kept, report) = executor.run(&wavefront).unwrap();
             let Kept::Best(Some(best)) = kept else { panic!("{kept:?}") };

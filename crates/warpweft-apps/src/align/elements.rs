@@ -1,13 +1,13 @@
 //! The recurrences with a linear gap: plain, and in the form that the device computes fastest.
 
 use warpweft::element::Unit;
-use warpweft::wavefront::{Dependence, Earlier, WavefrontElement, wavefront};
+use warpweft::wavefront::{Dependence, Earlier, Relative, WavefrontElement, wavefront};
 
 use super::Weights;
 
 /// Smith-Waterman over any letters. Of the three terms only the one to the north waits for the row
 /// above, so it comes last.
-#[wavefront(bounds = letters_bounds)]
+#[wavefront(bounds = letters_bounds, step = letters_step)]
 pub fn letters(
     h: Earlier<i32>,
     #[row] a: u8,
@@ -23,6 +23,14 @@ pub fn letters(
 
 fn letters_bounds(of: &letters, rows: u64, columns: u64) -> [f64; 2] {
     Weights::linear(of.matching, of.mismatch, of.below).local_bounds(rows, columns)
+}
+
+/// Two neighbours differ by a match and a gap at most, and a sum by what is added.
+fn letters_step(of: &letters, border: i32) -> Option<u32> {
+    let letters { matching, mismatch, below, right, .. } = *of;
+    let step = i64::from(matching.max(0)) - i64::from(mismatch.min(below).min(right).min(0));
+    let known = border == 0 && below.max(right) <= 0 && mismatch <= matching;
+    u32::try_from(step).ok().filter(|_| known)
 }
 
 impl letters {
@@ -106,11 +114,14 @@ unsafe impl WavefrontElement for Dna {
     }
 
     fn step(&self, border: i32) -> Option<u32> {
-        // Two neighbours differ by a match and a gap at most, and a sum by what is added.
-        let letters { matching, mismatch, below, right, .. } = self.0;
-        let gap = below.min(right);
-        let step = i64::from(matching) - i64::from(mismatch.min(gap));
-        u32::try_from(step).ok().filter(|_| border == 0)
+        self.0.step(border)
+    }
+
+    const RELATIVE: bool = letters::RELATIVE;
+
+    #[inline(always)]
+    fn relative(&self, h: [Relative; 3], a: u8, b: u8, x: ()) -> Relative {
+        self.0.relative(h, a, b, x)
     }
 
     fn cuda_pairs(unit: &mut Unit) -> Option<String> {

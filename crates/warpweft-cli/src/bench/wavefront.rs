@@ -51,8 +51,9 @@ const fn case(on: Kind, what: &'static str, size: usize, keep: Keep) -> Case {
     Case { on, what, size, keep }
 }
 
-const CASES: [Case; 12] = [
+const CASES: [Case; 13] = [
     case(Kind::Cpu, "SW i32, one core", 20_000, Keep::Best),
+    case(Kind::Cpu, "SW 16 bits, one core", 20_000, Keep::Best),
     case(Kind::Cpu, "DTW f32, one core", 20_000, Keep::LastRow),
     case(Kind::Gpu, "SW i32, score", 20_000, Keep::Score),
     case(Kind::Gpu, "SW i32, score", 100_000, Keep::Score),
@@ -118,7 +119,7 @@ impl Wavefronts {
             let case = Case { size: (case.size / self.shrink as usize).max(64), ..case };
             let memory = probe.gpu(0).and_then(|gpu| gpu.bandwidth());
             figures.push(figure(case, &machine, memory, self.options.repeats)?);
-            if case.on == Kind::Cpu && case.keep == Keep::Best {
+            if case.on == Kind::Cpu && case.what.starts_with("SW 16") {
                 peers.extend(peers::alignment(&self.options.peers, case.size)?);
             }
         }
@@ -183,7 +184,9 @@ fn rates<E: WavefrontElement>(
         (Kind::Gpu, None) => return Err(Error::spec("no GPU", "measure the cores only")),
         (Kind::Cpu, _) => {
             pool = Pool::new(machine.cpu.first(1))?;
-            let policy = CpuPolicy { tile_rows: 1024, ..CpuPolicy::for_domain(case.size, 1) };
+            let sixteen = case.what.starts_with("SW 16");
+            let policy = CpuPolicy::for_domain(case.size, 1);
+            let policy = CpuPolicy { tile_rows: 1024, sixteen, ..policy };
             Box::new(CpuExecutor::new(&pool, policy)?)
         }
     };

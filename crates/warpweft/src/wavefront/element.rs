@@ -2,6 +2,7 @@
 
 use super::dependence::Dependence;
 use super::rank::Ranked;
+use super::relative::Relative;
 use crate::element::{DeviceType, Unit};
 
 /// A recurrence's element function with its parameters: what `#[wavefront]` makes of
@@ -39,6 +40,8 @@ pub unsafe trait WavefrontElement: Copy + Send + Sync + 'static {
     /// Whether every cell is north + west − north-west + a term of the inputs alone. Such sums need
     /// not go cell by cell; with floats, results may then be rounded in another order.
     const SUMS: bool = false;
+    /// Whether there is [`WavefrontElement::relative`], for cells that are `i32`.
+    const RELATIVE: bool = false;
 
     /// The cell whose row has input `a`, whose column has `b` and which has `x` itself.
     ///
@@ -59,9 +62,24 @@ pub unsafe trait WavefrontElement: Copy + Send + Sync + 'static {
         None
     }
 
+    /// The cell as [`WavefrontElement::cell`] computes it from the cells to the north-west, north and
+    /// west, all as 16-bit distances from one base. Called where [`WavefrontElement::RELATIVE`] says
+    /// that there is such a form; `#[wavefront(step = ..)]` writes it.
+    fn relative(
+        &self,
+        earlier: [Relative; 3],
+        a: Self::Row,
+        b: Self::Column,
+        x: Self::Input,
+    ) -> Relative {
+        let _ = (a, b, x);
+        earlier[0]
+    }
+
     /// The most by which a cell, or any number on the way to it, can differ from the cells it
     /// depends on, whatever the inputs, where all cells outside hold `border`; if the function
-    /// knows. What two cells a register are allowed by: see [`WavefrontElement::cuda_pairs`].
+    /// knows. What cells of 16 bits are allowed by: see [`WavefrontElement::relative`] and
+    /// [`WavefrontElement::cuda_pairs`].
     fn step(&self, border: Self::Cell) -> Option<u32> {
         let _ = border;
         None

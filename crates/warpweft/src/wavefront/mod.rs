@@ -19,6 +19,7 @@ pub mod model;
 mod policy;
 mod rank;
 mod reference;
+mod relative;
 mod report;
 mod run;
 mod spec;
@@ -36,6 +37,7 @@ pub use frame::Frame;
 pub use policy::{CpuPolicy, CudaPolicy, Method, Policy, ScanPolicy, TilePolicy};
 pub use rank::{Best, Extreme, Ranked};
 pub use reference::reference;
+pub use relative::{Difference, Relative, Term};
 pub use spec::{Keep, Kept, MAX_EXTENT, Wavefront, no_inputs};
 
 #[doc(inline)]

@@ -72,14 +72,18 @@ pub struct CpuPolicy {
     pub tile_rows: usize,
     /// Columns between two looks at the neighbours' progress.
     pub tile_columns: usize,
+    /// Cells of 16 bits where the element has a form for it and its scores allow it
+    /// ([`WavefrontElement::step`](super::WavefrontElement::step)), in tiles as small as that takes.
+    #[serde(default)]
+    pub sixteen: bool,
 }
 
 impl CpuPolicy {
     /// A shape for `rows` rows on `threads` workers: tile-rows that keep all workers busy most of
-    /// the time, and whose three fronts stay in the first-level cache.
+    /// the time, and whose fronts stay in the first-level cache.
     pub fn for_domain(rows: usize, threads: usize) -> Self {
         let tile_rows = (rows / (8 * threads.max(1))).clamp(128, 1024);
-        Self { threads, tile_rows, tile_columns: 1024 }
+        Self { threads, tile_rows, tile_columns: 1024, sixteen: true }
     }
 
     /// The same over so many rows and columns: a tile is no larger than the whole.

@@ -78,4 +78,13 @@ struct Two {
 #[repr(C)]
 struct Tuple(i32, i32);
 
+#[wavefront(step = never)]
+fn wide_step(h: Earlier<i64>) -> i64 {
+    h.n
+}
+
+fn never<E>(_: &E, _: i64) -> Option<u32> {
+    None
+}
+
 fn main() {}

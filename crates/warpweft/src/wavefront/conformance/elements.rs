@@ -15,7 +15,7 @@ pub fn mix(h: Earlier<u64>, #[row] a: u32, #[column] b: u16, salt: u64) -> u64 {
 
 /// Smith-Waterman with a linear gap: what equal letters, different ones and a letter against nothing
 /// add.
-#[wavefront(bounds = local_bounds)]
+#[wavefront(bounds = local_bounds, step = local_step)]
 pub fn local(
     h: Earlier<i32>,
     #[row] a: u8,
@@ -31,6 +31,13 @@ pub fn local(
 fn local_bounds(of: &local, rows: u64, columns: u64) -> [f64; 2] {
     let least = of.mismatch.min(of.gap).min(0);
     [f64::from(least), f64::from(of.matching) * rows.min(columns) as f64]
+}
+
+/// Two neighbours differ by a match and a gap at most, and a sum by what is added.
+fn local_step(of: &local, border: i32) -> Option<u32> {
+    let step = i64::from(of.matching.max(0)) - i64::from(of.mismatch.min(of.gap).min(0));
+    let known = border == 0 && of.gap <= 0 && of.mismatch <= of.matching;
+    u32::try_from(step).ok().filter(|_| known)
 }
 
 /// Dynamic time warping: |a − b| plus the least of three.

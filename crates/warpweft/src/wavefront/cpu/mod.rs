@@ -6,6 +6,7 @@
 //! unless the matrix is kept (`strips`); any other dependences, and several sweeps, go cell by cell
 //! through the whole matrix (`sweeps`).
 
+mod form;
 mod row;
 mod simd;
 mod strip;
@@ -72,19 +73,21 @@ impl CpuExecutor<'_> {
         let strips = Strips::new(wavefront, self.policy, self.simd, filled);
         let setup_seconds = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
-        strips.run(self.pool).map_err(panicked::<E>)?;
+        let policy = strips.policy();
+        let outcome = strips.run(self.pool).map_err(panicked::<E>)?;
         let seconds = begin.elapsed().as_secs_f64();
-        Ok((strips.outcome(), self.report(wavefront, seconds, setup_seconds)))
+        Ok((outcome, self.report(wavefront, policy, seconds, setup_seconds)))
     }
 
     fn report<E: WavefrontElement>(
         &self,
         wavefront: &Wavefront<'_, E>,
+        policy: CpuPolicy,
         seconds: f64,
         setup_seconds: f64,
     ) -> Report {
         let devices = vec![format!("{} cores", self.pool.len())];
-        report(wavefront, devices, seconds, setup_seconds, Policy::Cpu(self.policy))
+        report(wavefront, devices, seconds, setup_seconds, Policy::Cpu(policy))
     }
 }
 
@@ -104,7 +107,8 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
         let begin = Instant::now();
         sweeps.run(self.pool).map_err(panicked::<E>)?;
         let seconds = begin.elapsed().as_secs_f64();
-        Ok((sweeps.kept()?, self.report(wavefront, seconds, setup_seconds)))
+        let policy = CpuPolicy { sixteen: false, ..self.policy };
+        Ok((sweeps.kept()?, self.report(wavefront, policy, seconds, setup_seconds)))
     }
 
     fn edges(

@@ -1,108 +1,134 @@
 //! One tile-row in flight: its cells, anti-diagonal by anti-diagonal.
 //!
 //! Lane `l` owns row `l` of the tile-row and is `l` columns behind lane 0, so that all lanes of one
-//! front are independent and lie side by side in memory: the loop over lanes vectorises. The skew
-//! runs on from tile to tile (hyper-tiles, PeerWave section 3.3): only the first and last fronts of
-//! a tile-row are short.
+//! front are independent and lie side by side in memory: the loop over lanes vectorises. It goes over
+//! two fronts at once, in place: what a lane takes from its neighbour's last turn passes from vector
+//! to vector in registers, and a pair of fronts is three loads and two stores. The skew runs on from
+//! tile to tile (hyper-tiles, PeerWave section 3.3): only the first and last fronts of a tile-row are
+//! short.
 
-use crate::wavefront::rank::{Best, Extreme, Ranked, is_nan};
-use crate::wavefront::{Band, Cells, Wavefront, WavefrontElement};
+use super::form::Form;
+use crate::wavefront::rank::{Extreme, Ranked, is_nan};
+use crate::wavefront::{Band, Wavefront, WavefrontElement};
 
-/// What a strip tracks beside the cells, as constants of the loop.
+/// Which scores a strip compares, as a constant of the loop.
 pub(super) trait Track {
-    /// Whether scores are compared, and which win.
+    /// Which win, if any.
     const EXTREME: Option<Extreme>;
-    /// Whether it matters where the winner is.
-    const PLACE: bool;
 }
 
 /// Cells only.
 pub(super) struct Nothing;
-/// The greatest score and its place.
-pub(super) struct Greatest;
-/// The least score and its place.
-pub(super) struct Least;
 /// The greatest score.
-pub(super) struct Score;
+pub(super) struct Greatest;
+/// The least score.
+pub(super) struct Least;
 
 impl Track for Nothing {
     const EXTREME: Option<Extreme> = None;
-    const PLACE: bool = false;
 }
 impl Track for Greatest {
     const EXTREME: Option<Extreme> = Some(Extreme::Greatest);
-    const PLACE: bool = true;
 }
 impl Track for Least {
     const EXTREME: Option<Extreme> = Some(Extreme::Least);
-    const PLACE: bool = true;
-}
-impl Track for Score {
-    const EXTREME: Option<Extreme> = Some(Extreme::Greatest);
-    const PLACE: bool = false;
 }
 
-/// The state of a tile-row between two fronts.
-pub(super) struct Strip<'a, E: WavefrontElement> {
-    element: E,
-    /// The first row of the tile-row.
-    first_row: usize,
-    rows: &'a [E::Row],
-    /// The inputs of all columns, last column first: a front reads ascending addresses.
-    reversed: &'a [E::Column],
-    /// The inputs of all the tile-row's cells, and those of one front in order.
-    inputs: &'a [E::Input],
-    given: Vec<E::Input>,
-    band: Option<Band<E::Cell>>,
-    /// The fronts before last, last and next. Entry `l + 1` is lane `l`; entry 0 is the row above.
-    fronts: [Vec<E::Cell>; 3],
+/// Cells that leave a tile-row.
+pub(super) trait Sink<E: WavefrontElement, F: Form<E>> {
+    /// Called once a front with the lanes computed, the first of them, and its column.
+    fn front(&mut self, form: &F, first_lane: usize, first_column: usize, cells: &[F::Held]);
+}
+
+/// Where a tile-row is between two fronts.
+#[derive(Clone)]
+pub(super) struct State<F, H> {
+    form: F,
+    /// A cell a lane of the front computed last, and of the one before. Lanes that have not started
+    /// hold their cell of column −1, lanes that are done their last.
+    last: Vec<H>,
+    before: Vec<H>,
+    /// The row above's cell that lane 0 read last.
+    above: H,
     /// Front to be computed next, from 0; lane 0 is then at that column.
     front: usize,
-    /// Per lane the winning score so far and the first front that had it.
-    winning: Vec<<E::Cell as Ranked>::Score>,
-    reached: Vec<u32>,
-    /// Per lane whether it had a cell in the band.
-    first_front: Vec<u32>,
 }
 
-/// Cells that leave a tile-row: lane, column, cell.
-pub(super) trait Sink<C> {
-    /// Called once a front with the lanes computed, the first of them, and its column.
-    fn front(&mut self, first_lane: usize, first_column: usize, cells: &[C]);
+type Score<E> = <<E as WavefrontElement>::Cell as Ranked>::Score;
+
+/// A tile-row.
+pub(super) struct Strip<'a, E: WavefrontElement, F: Form<E>> {
+    pub state: State<F, F::Held>,
+    /// The first row of the tile-row, and how many there are.
+    first_row: usize,
+    lanes: usize,
+    /// What every cell of column −1 holds, where lanes without a row are computed.
+    left: E::Cell,
+    /// The inputs of the rows, and some more of the last one.
+    rows: Vec<E::Row>,
+    /// Number of columns and their inputs, see [`reversed`].
+    columns: usize,
+    reversed: &'a [E::Column],
+    /// The inputs of all the tile-row's cells, and those of two fronts in order.
+    inputs: &'a [E::Input],
+    given: [Vec<E::Input>; 2],
+    band: Option<Band<E::Cell>>,
+    /// Per lane the winning score since it was last asked for, and the first front since.
+    winning: Vec<F::Score>,
+    since: usize,
 }
 
-/// Before the first front.
-const NEVER: u32 = u32::MAX;
+/// The inputs of all columns, last column first: a front reads ascending addresses. Lanes that have
+/// not started find some more of the first column.
+pub(super) fn reversed<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> Vec<E::Column> {
+    let columns = wavefront.columns;
+    columns.iter().rev().chain(std::iter::repeat_n(&columns[0], 2 * MOST)).copied().collect()
+}
 
-impl<'a, E: WavefrontElement> Strip<'a, E> {
-    /// The tile-row of `rows`; `reversed` are the inputs of the columns, last first.
+/// The most lanes of a [`Form::GROUP`].
+const MOST: usize = 32;
+
+/// What a loop over lanes reads beside cells.
+struct Lanes<'l, E: WavefrontElement> {
+    a: &'l [E::Row],
+    b: &'l [E::Column],
+    x: &'l [E::Input],
+}
+
+impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
+    /// The tile-row of `rows`; `reversed` as the function of this name gives it.
     pub fn new<T: Track>(
+        form: F,
         wavefront: &'a Wavefront<'_, E>,
         rows: std::ops::Range<usize>,
         reversed: &'a [E::Column],
     ) -> Self {
-        // Lanes that have not started hold their cell of column −1 in every front.
-        let lanes = rows.start as isize - 1..rows.end as isize;
-        let front: Vec<_> = lanes.map(|i| wavefront.border.at(i, -1)).collect();
-        let count = rows.len();
+        let border = |i: usize| wavefront.border.at(i as isize, -1);
+        let above = wavefront.border.at(rows.start as isize - 1, -1);
+        let form = form.around(above);
+        let (columns, lanes) = (wavefront.columns.len(), rows.len());
+        let padded =
+            |row| (0..lanes.next_multiple_of(F::GROUP)).map(move |l| row + l.min(lanes - 1));
+        let last: Vec<_> = padded(rows.start).map(|row| form.hold(border(row))).collect();
+        let count = last.len();
         let worst = T::EXTREME.map_or_else(Default::default, Extreme::worst);
         let inputs = match wavefront.inputs {
             [] => &[],
-            inputs => &inputs[rows.start * reversed.len()..rows.end * reversed.len()],
+            inputs => &inputs[rows.start * columns..rows.end * columns],
         };
         Self {
-            element: wavefront.element,
+            state: State { form, before: last.clone(), last, above: form.hold(above), front: 0 },
             first_row: rows.start,
-            rows: &wavefront.rows[rows],
+            lanes,
+            left: border(rows.start),
+            rows: padded(rows.start).map(|row| wavefront.rows[row]).collect(),
+            columns,
             reversed,
             inputs,
-            given: vec![E::Input::default(); count],
+            given: [(); 2].map(|()| vec![E::Input::default(); count]),
             band: wavefront.band,
-            fronts: [front.clone(), front.clone(), front],
-            front: 0,
             winning: vec![worst; count],
-            reached: vec![NEVER; count],
-            first_front: vec![NEVER; count],
+            since: 0,
         }
     }
 
@@ -115,104 +141,247 @@ impl<'a, E: WavefrontElement> Strip<'a, E> {
         top: &[E::Cell],
         more: usize,
         bottom: &mut Vec<E::Cell>,
-        sink: &mut impl Sink<E::Cell>,
+        sink: &mut impl Sink<E, F>,
     ) {
-        let (lanes, columns) = (self.rows.len(), self.reversed.len());
-        for step in 0..top.len() + more {
-            if let Some(cell) = top.get(step) {
-                self.fronts[1][0] = *cell;
-            }
-            let front = self.front;
-            let low = (front + 1).saturating_sub(columns);
-            let high = (front + 1).min(lanes);
-            match self.band {
-                None => self.lanes::<T>(low, high),
-                Some(band) => {
-                    let (from, to) = self.banded(&band, low, high);
-                    self.fronts[2][low + 1..from + 1].fill(band.outside);
-                    self.fronts[2][to + 1..high + 1].fill(band.outside);
-                    self.lanes::<T>(from, to);
-                    for first in &mut self.first_front[from..to] {
-                        *first = (*first).min(front as u32);
-                    }
-                }
-            }
-            self.front += 1;
-            let next = &self.fronts[2];
-            sink.front(low, front - low, &next[low + 1..high + 1]);
-            if high == lanes && front + 1 >= lanes {
-                bottom.push(next[lanes]);
-            }
-            self.fronts.rotate_left(1);
+        if F::MOVES {
+            self.rebase();
         }
+        let (lanes, form) = (self.lanes, self.state.form);
+        let mut step = 0;
+        while step < top.len() + more {
+            let whole = self.state.front >= lanes && self.band.is_none();
+            if let Some(&[first, second]) = top.get(step..step + 2)
+                && whole
+            {
+                self.two::<T>(form.hold(first), form.hold(second));
+                let State { last, before, front, .. } = &self.state;
+                sink.front(&form, 0, front - 2, &before[..lanes]);
+                sink.front(&form, 0, front - 1, &last[..lanes]);
+                bottom.extend([before, last].map(|cells| form.cell(cells[lanes - 1])));
+                step += 2;
+            } else {
+                self.one::<T>(top.get(step).map(|&cell| form.hold(cell)), bottom, sink);
+                step += 1;
+            }
+        }
+    }
+
+    /// Counts all cells from the one in the middle, or as far down as lanes have begun.
+    #[inline(always)]
+    fn rebase(&mut self) {
+        let State { form, last, before, above, front } = &mut self.state;
+        let middle = (self.lanes / 2).min(front.saturating_sub(1));
+        let to = form.around(form.cell(last[middle]));
+        for held in last.iter_mut().chain([above]) {
+            *held = to.hold(form.cell(*held));
+        }
+        for held in before {
+            *held = to.hold(form.cell(*held));
+        }
+        *form = to;
+    }
+
+    /// The next front, with lane 0's cell of the row above while there is one.
+    #[inline(always)]
+    fn one<T: Track>(
+        &mut self,
+        top: Option<F::Held>,
+        bottom: &mut Vec<E::Cell>,
+        sink: &mut impl Sink<E, F>,
+    ) {
+        let (lanes, columns, front) = (self.lanes, self.columns, self.state.front);
+        if F::GROUP > 1 && front < lanes {
+            // This lane begins: until now it may have been computed for nothing.
+            self.state.last[front] = self.state.form.hold(self.left);
+            self.winning[front] = T::EXTREME.map_or_else(Default::default, Extreme::worst);
+        }
+        let low = (front + 1).saturating_sub(columns);
+        let high = (front + 1).min(lanes);
+        let (from, to) = match self.band {
+            None => (low, high),
+            Some(band) => self.banded(&band, low, high),
+        };
+        let top = top.unwrap_or(self.state.above);
+        self.lanes::<T>(from, to, top);
+        let State { form, last, before, above, .. } = &mut self.state;
+        if let Some(band) = self.band {
+            for outside in [low..from, to..high] {
+                before[outside.clone()].copy_from_slice(&last[outside.clone()]);
+                last[outside].fill(form.hold(band.outside));
+            }
+        }
+        *above = top;
+        sink.front(form, low, front - low, &last[low..high]);
+        if high == lanes && front + 1 >= lanes {
+            bottom.push(form.cell(last[lanes - 1]));
+        }
+        self.state.front += 1;
     }
 
     /// Those of the lanes `low..high` whose cells of this front are in the band.
     fn banded(&self, band: &Band<E::Cell>, low: usize, high: usize) -> (usize, usize) {
         // Lane l is at row `first_row + l` and column `front - l`.
-        let diagonal = self.front as i128 - self.first_row as i128;
+        let diagonal = self.state.front as i128 - self.first_row as i128;
         let within = |lane: i128| lane.clamp(low as i128, high as i128) as usize;
         let from = (diagonal - band.upper as i128 + 1).div_euclid(2);
         let to = (diagonal - band.lower as i128).div_euclid(2) + 1;
         (within(from), within(to).max(within(from)))
     }
 
-    /// The cells of lanes `low..high` of the next front.
+    /// What lanes `from..to` read of front `front`, the `which`th of a pair.
     #[inline(always)]
-    fn lanes<T: Track>(&mut self, low: usize, high: usize) {
-        let (front, columns, count) = (self.front, self.reversed.len(), high - low);
-        if count == 0 {
-            return;
-        }
+    fn given(&mut self, which: usize, front: usize, from: usize, to: usize) {
         if size_of::<E::Input>() > 0 {
-            for (lane, given) in self.given[low..high].iter_mut().enumerate() {
-                let lane = lane + low;
+            let columns = self.columns;
+            for (lane, given) in self.given[which].iter_mut().enumerate().take(to).skip(from) {
                 *given = self.inputs[lane * columns + front - lane];
-            }
-        }
-        let first = columns - 1 + low - front;
-        let lane = low..high;
-        let [before, last, next] = &mut self.fronts;
-        let nw = &before[lane.clone()];
-        let (n, w) = (&last[lane.clone()], &last[low + 1..high + 1]);
-        let (a, b) = (&self.rows[lane.clone()], &self.reversed[first..first + count]);
-        let x = &self.given[lane.clone()];
-        let out = &mut next[low + 1..high + 1];
-        let (winning, reached) = (&mut self.winning[lane.clone()], &mut self.reached[lane]);
-        let none = E::Old::gather(|_| E::Cell::default());
-        for l in 0..count {
-            let earlier = E::Earlier::gather(|k| match E::DEPENDENCES[k] {
-                [-1, -1] => nw[l],
-                [-1, 0] => n[l],
-                _ => w[l],
-            });
-            let cell = self.element.cell(earlier, none, a[l], b[l], x[l]);
-            out[l] = cell;
-            if let Some(extreme) = T::EXTREME {
-                let score = cell.score();
-                let better = extreme.better(score, winning[l]);
-                winning[l] = if better { score } else { winning[l] };
-                if T::PLACE {
-                    reached[l] = if better { front as u32 } else { reached[l] };
-                }
             }
         }
     }
 
-    /// The winner of the tile-row.
-    pub fn best<T: Track>(&self) -> Option<Best<<E::Cell as Ranked>::Score>> {
-        let extreme = T::EXTREME?;
-        let mut best = None;
-        for (lane, (&score, &reached)) in self.winning.iter().zip(&self.reached).enumerate() {
-            // An integer row that was never better than the worst value has it from the start.
-            let start = if self.band.is_some() { self.first_front[lane] } else { lane as u32 };
-            let front = if reached == NEVER { start } else { reached };
-            if is_nan(score) || front == NEVER {
-                continue;
-            }
-            let (row, column) = (self.first_row + lane, front as usize - lane);
-            best = Best::of(best, Some(Best { score, row, column }), extreme);
+    /// The cells of lanes `from..to` of the next front; lane 0's north is `top`.
+    #[inline(always)]
+    fn lanes<T: Track>(&mut self, from: usize, to: usize, top: F::Held) {
+        let front = self.state.front;
+        if from == to {
+            return;
         }
-        best
+        self.given(0, front, from, to);
+        let count = (to - from).next_multiple_of(F::GROUP).min(self.rows.len() - from);
+        let to = from + count;
+        let State { form, last, before, above, .. } = &mut self.state;
+        let (nw, n) = match from {
+            0 => (*above, top),
+            _ => (before[from - 1], last[from - 1]),
+        };
+        let first = self.columns - 1 + from - front;
+        let given = Lanes {
+            a: &self.rows[from..to],
+            b: &self.reversed[first..first + count],
+            x: &self.given[0][from..to],
+        };
+        let (last, before) = (&mut last[from..to], &mut before[from..to]);
+        single::<E, F, T>(*form, last, before, &mut self.winning[from..to], given, [nw, n]);
+    }
+
+    /// The cells of all lanes of the next two fronts; lane 0's norths are `first` and `second`.
+    #[inline(always)]
+    fn two<T: Track>(&mut self, first: F::Held, second: F::Held) {
+        let (front, count) = (self.state.front, self.rows.len());
+        self.given(0, front, 0, self.lanes);
+        self.given(1, front + 1, 0, self.lanes);
+        let State { form, last, before, above, .. } = &mut self.state;
+        let at = self.columns - 1 - front;
+        let given = [(at, 0), (at - 1, 1)].map(|(at, which)| Lanes {
+            a: &self.rows,
+            b: &self.reversed[at..at + count],
+            x: &self.given[which],
+        });
+        let norths = [*above, first, second];
+        double::<E, F, T>(*form, last, before, &mut self.winning, given, norths);
+        *above = second;
+        self.state.front += 2;
+    }
+
+    /// The winner since this was last asked for: its score and its lane, the first of those that have
+    /// it. `against` is one that it must beat: by score, or with the same by a lesser lane.
+    pub fn winner<T: Track>(
+        &mut self,
+        against: Option<(Score<E>, usize)>,
+    ) -> Option<(Score<E>, usize)> {
+        let extreme = T::EXTREME?;
+        let worst = Extreme::worst(extreme);
+        // Lanes that have computed a cell since; in a band some may not have.
+        let begun = self.state.front.min(self.lanes);
+        let lanes = (self.since + 1).saturating_sub(self.columns).min(begun)..begun;
+        let most = (self.winning[lanes.clone()].iter())
+            .fold(worst, |a, &b| if extreme.better(b, a) { b } else { a });
+        let score = self.state.form.whole(most);
+        let wins = |lane: usize| {
+            against.is_none_or(|(known, at)| match score == known {
+                true => lane < at,
+                false => extreme.better(score, known),
+            })
+        };
+        // Few tiles have a winner at all.
+        let lane = (!is_nan(score) && wins(0))
+            .then(|| lanes.clone().find(|&lane| self.winning[lane] == most && self.had(lane)));
+        self.winning.fill(worst);
+        self.since = self.state.front;
+        lane.flatten().filter(|&lane| wins(lane)).map(|lane| (score, lane))
+    }
+
+    /// Whether `lane` has computed a cell since the winner was last asked for.
+    fn had(&self, lane: usize) -> bool {
+        let columns = self.columns as i128;
+        let (first, end) = match self.band {
+            None => (0, columns),
+            Some(Band { lower, upper, .. }) => {
+                let row = (self.first_row + lane) as i128;
+                ((row + lower as i128).max(0), (row + upper as i128 + 1).min(columns))
+            }
+        };
+        let [lane, since, front] = [lane, self.since, self.state.front].map(|n| n as i128);
+        (first + lane).max(since) < (end + lane).min(front)
+    }
+}
+
+/// The cells of one front over those of the one before; `nw` and `n` are the first lane's. A function
+/// of slices, so that the compiler knows them apart; likewise below.
+#[inline(always)]
+fn single<E: WavefrontElement, F: Form<E>, T: Track>(
+    form: F,
+    last: &mut [F::Held],
+    before: &mut [F::Held],
+    winning: &mut [F::Score],
+    Lanes { a, b, x }: Lanes<'_, E>,
+    [mut nw, mut n]: [F::Held; 2],
+) {
+    let count = last.len();
+    let (before, winning) = (&mut before[..count], &mut winning[..count]);
+    let (a, b, x) = (&a[..count], &b[..count], &x[..count]);
+    for l in 0..count {
+        let w = last[l];
+        let cell = form.next([nw, n, w], a[l], b[l], x[l]);
+        (nw, n) = (before[l], w);
+        before[l] = w;
+        last[l] = cell;
+        note::<E, F, T>(&mut winning[l], cell);
+    }
+}
+
+/// The cells of two fronts. What a lane needs of the lane before, its cells of four fronts, it finds
+/// in `oldest` to `old` and in the present cell: they pass on in registers.
+#[inline(always)]
+fn double<E: WavefrontElement, F: Form<E>, T: Track>(
+    form: F,
+    last: &mut [F::Held],
+    before: &mut [F::Held],
+    winning: &mut [F::Score],
+    [Lanes { a, b, x }, later]: [Lanes<'_, E>; 2],
+    [mut oldest, mut older, mut old]: [F::Held; 3],
+) {
+    let count = last.len();
+    let (before, winning) = (&mut before[..count], &mut winning[..count]);
+    let (a, b, x) = (&a[..count], &b[..count], &x[..count]);
+    let (later_b, later_x) = (&later.b[..count], &later.x[..count]);
+    for l in 0..count {
+        let (w, ww) = (last[l], before[l]);
+        let cell = form.next([oldest, older, w], a[l], b[l], x[l]);
+        let next = form.next([older, old, cell], a[l], later_b[l], later_x[l]);
+        (oldest, older, old) = (ww, w, cell);
+        before[l] = cell;
+        last[l] = next;
+        note::<E, F, T>(&mut winning[l], cell);
+        note::<E, F, T>(&mut winning[l], next);
+    }
+}
+
+/// Keeps the better of a lane's score so far and that of `cell`.
+#[inline(always)]
+fn note<E: WavefrontElement, F: Form<E>, T: Track>(winning: &mut F::Score, cell: F::Held) {
+    if let Some(extreme) = T::EXTREME {
+        let score = F::score(cell);
+        *winning = if extreme.better(score, *winning) { score } else { *winning };
     }
 }

@@ -2,10 +2,11 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use super::form::{Form, Plain, Sixteen};
 use super::row::SharedRow;
 use super::simd;
-use super::strip::{self, Sink, Strip, Track};
-use crate::cpu::{Aborted, Pool, Progress, Simd, Worker};
+use super::strip::{Greatest, Least, Nothing, Sink, State, Strip, Track, reversed};
+use crate::cpu::{Aborted, Pool, Progress, Simd, Worker, WorkerPanic};
 use crate::error::Result;
 use crate::wavefront::frame::allocate;
 use crate::wavefront::rank::{Best, Ranked};
@@ -19,24 +20,68 @@ pub(super) fn can<E: WavefrontElement>() -> bool {
 }
 
 /// What one tile-row leaves behind.
-struct Part<'a, C: Ranked> {
-    best: Option<Best<C::Score>>,
+struct Part<'a, C> {
     last_column: &'a mut [C],
     matrix: &'a mut [C],
     columns: usize,
 }
 
-impl<C: Ranked> Sink<C> for Part<'_, C> {
+impl<E: WavefrontElement, F: Form<E>> Sink<E, F> for Part<'_, E::Cell> {
     #[inline(always)]
-    fn front(&mut self, first_lane: usize, first_column: usize, cells: &[C]) {
+    fn front(&mut self, form: &F, first_lane: usize, first_column: usize, cells: &[F::Held]) {
         if !self.matrix.is_empty() {
-            for (l, cell) in cells.iter().enumerate() {
-                self.matrix[(first_lane + l) * self.columns + first_column - l] = *cell;
+            for (l, &cell) in cells.iter().enumerate() {
+                self.matrix[(first_lane + l) * self.columns + first_column - l] = form.cell(cell);
             }
         }
         // The first lane of a front is the one furthest to the east.
         if first_column + 1 == self.columns && !self.last_column.is_empty() {
-            self.last_column[first_lane] = cells[0];
+            self.last_column[first_lane] = form.cell(cells[0]);
+        }
+    }
+}
+
+/// The winner of a tile-row, which may be the winner of all: its score and its row, and the tile
+/// where it is for the first time in this row, as it was before.
+struct Candidate<E: WavefrontElement, F: Form<E>> {
+    score: <E::Cell as Ranked>::Score,
+    row: usize,
+    tile: Option<Tile<E, F>>,
+}
+
+impl<E: WavefrontElement, F: Form<E>> Candidate<E, F> {
+    /// Whether it wins over `other`, which is of another row.
+    fn beats(&self, other: &Self, extreme: Extreme) -> bool {
+        let of = |it: &Self| Best { score: it.score, row: it.row, column: 0 };
+        of(self).beats(&of(other), extreme)
+    }
+}
+
+/// A tile that can be computed again: the state before it, and the row above.
+struct Tile<E: WavefrontElement, F: Form<E>> {
+    state: State<F, F::Held>,
+    top: Vec<E::Cell>,
+    more: usize,
+}
+
+/// Looks for the first cell of one lane with a score.
+struct Find<'a, 'w, E: WavefrontElement> {
+    wavefront: &'a Wavefront<'w, E>,
+    score: <E::Cell as Ranked>::Score,
+    row: usize,
+    lane: usize,
+    column: Option<usize>,
+}
+
+impl<E: WavefrontElement, F: Form<E>> Sink<E, F> for Find<'_, '_, E> {
+    fn front(&mut self, form: &F, first_lane: usize, first_column: usize, cells: &[F::Held]) {
+        let at = self.lane.wrapping_sub(first_lane);
+        if let Some(&cell) = cells.get(at)
+            && self.column.is_none()
+            && self.wavefront.computes(self.row, first_column - at)
+            && form.cell(cell).score() == self.score
+        {
+            self.column = Some(first_column - at);
         }
     }
 }
@@ -54,16 +99,27 @@ struct Shared<'a, 'w, E: WavefrontElement> {
 }
 
 impl<E: WavefrontElement> Shared<'_, '_, E> {
-    fn tile_row<T: Track>(&self, s: usize, worker: &Worker<'_>) -> Result<(), Aborted> {
-        let spec = self.wavefront;
+    /// The rows of tile-row `s`.
+    fn rows(&self, s: usize) -> std::ops::Range<usize> {
         let first = s * self.policy.tile_rows;
-        let last = (first + self.policy.tile_rows).min(spec.rows.len());
-        let columns = self.reversed.len();
-        let mut strip = Strip::new::<T>(spec, first..last, &self.reversed);
+        first..(first + self.policy.tile_rows).min(self.wavefront.rows.len())
+    }
+
+    fn tile_row<F: Form<E>, T: Track>(
+        &self,
+        form: F,
+        s: usize,
+        worker: &Worker<'_>,
+    ) -> Result<Option<Candidate<E, F>>, Aborted> {
+        let (rows, columns) = (self.rows(s), self.wavefront.columns.len());
+        let places = matches!(self.wavefront.keep, Keep::Best | Keep::Least);
+        let mut strip = Strip::new::<T>(form, self.wavefront, rows.clone(), &self.reversed);
         let mut part = self.parts[s].lock().unwrap_or_else(PoisonError::into_inner);
         let mut top = vec![E::Cell::default(); self.policy.tile_columns.min(columns)];
         let mut bottom = Vec::new();
         let mut published = 0;
+        let mut before = strip.state.clone();
+        let mut candidate: Option<Candidate<E, F>> = None;
         for column in (0..columns).step_by(self.policy.tile_columns) {
             let end = (column + self.policy.tile_columns).min(columns);
             if s > 0 {
@@ -73,16 +129,43 @@ impl<E: WavefrontElement> Shared<'_, '_, E> {
             // SAFETY: the row above has published these columns, and only this tile-row writes
             // them next.
             unsafe { self.row.read(column, top) };
-            let more = if end == columns { last - first - 1 } else { 0 };
-            simd::advance::<E, T>(self.simd, &mut strip, top, more, &mut bottom, &mut *part);
+            let more = if end == columns { rows.len() - 1 } else { 0 };
+            if places {
+                before.clone_from(&strip.state);
+            }
+            simd::advance::<E, F, T>(self.simd, &mut strip, top, more, &mut bottom, &mut *part);
             // SAFETY: this tile-row has read them, and the next one waits for the flag.
             unsafe { self.row.write(published, &bottom) };
             published += bottom.len();
             bottom.clear();
             self.progress[s].publish(published);
+            let known = candidate.as_ref().map(|known| (known.score, known.row - rows.start));
+            if let Some((score, lane)) = strip.winner::<T>(known) {
+                let tile = places.then(|| Tile { state: before.clone(), top: top.to_vec(), more });
+                candidate = Some(Candidate { score, row: rows.start + lane, tile });
+            }
         }
-        part.best = strip.best::<T>();
-        Ok(())
+        Ok(candidate)
+    }
+
+    /// Where a candidate is.
+    fn place<F: Form<E>>(
+        &self,
+        form: F,
+        candidate: Candidate<E, F>,
+    ) -> Best<<E::Cell as Ranked>::Score> {
+        let Candidate { score, row, tile } = candidate;
+        let Some(Tile { state, top, more }) = tile else {
+            return Best { score, row, column: 0 };
+        };
+        let rows = self.rows(row / self.policy.tile_rows);
+        let lane = row - rows.start;
+        let mut find = Find { wavefront: self.wavefront, score, row, lane, column: None };
+        let mut strip = Strip::new::<Nothing>(form, self.wavefront, rows, &self.reversed);
+        strip.state = state;
+        strip.advance::<Nothing>(&top, more, &mut Vec::new(), &mut find);
+        // The tile holds the cell: the same function has computed it there.
+        Best { score, row, column: find.column.unwrap_or_default() }
     }
 }
 
@@ -128,13 +211,14 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
     ) -> Self {
         let [rows, columns] = wavefront.extents();
         let policy = policy.within([rows, columns]);
+        let fits = Sixteen::fits(wavefront, policy);
+        let policy = fits.unwrap_or(CpuPolicy { sixteen: false, ..policy });
         let count = rows.div_ceil(policy.tile_rows);
         let mut matrices = filled.matrix.chunks_mut(policy.tile_rows * columns);
         let mut lasts = filled.last_column.chunks_mut(policy.tile_rows);
         let parts = (0..count).map(|_| {
             let (last_column, matrix) = (lasts.next(), matrices.next());
             Mutex::new(Part {
-                best: None,
                 last_column: last_column.unwrap_or_default(),
                 matrix: matrix.unwrap_or_default(),
                 columns,
@@ -142,7 +226,7 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
         });
         let shared = Shared {
             wavefront,
-            reversed: wavefront.columns.iter().rev().copied().collect(),
+            reversed: reversed(wavefront),
             row: SharedRow::new((0..columns as isize).map(|j| wavefront.border.at(-1, j))),
             progress: (0..count).map(|_| Progress::default()).collect(),
             parts: parts.collect(),
@@ -152,39 +236,53 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
         Self { shared }
     }
 
-    /// Computes all tile-rows.
-    pub fn run(&self, pool: &Pool) -> Result<(), crate::cpu::WorkerPanic> {
+    /// The policy of the run: its tiles may be smaller, or its cells not of 16 bits.
+    pub fn policy(&self) -> CpuPolicy {
+        self.shared.policy
+    }
+
+    /// Computes all tile-rows; the winner, and the last row.
+    pub fn run(self, pool: &Pool) -> Result<Outcome<E::Cell>, WorkerPanic> {
+        let element = self.shared.wavefront.element;
+        // The constant first: what is never called is not compiled.
+        let best = if E::RELATIVE && self.shared.policy.sixteen {
+            self.of(Sixteen::new(element), pool)?
+        } else {
+            self.of(Plain(element), pool)?
+        };
+        Ok(Outcome { best, row: self.shared.row.into_cells() })
+    }
+
+    fn of<F: Form<E>>(&self, form: F, pool: &Pool) -> Result<Winner<E>, WorkerPanic> {
         match self.shared.wavefront.keep {
-            Keep::Best => self.all::<strip::Greatest>(pool),
-            Keep::Least => self.all::<strip::Least>(pool),
-            Keep::Score => self.all::<strip::Score>(pool),
-            _ => self.all::<strip::Nothing>(pool),
+            Keep::Best | Keep::Score => self.all::<F, Greatest>(form, pool),
+            Keep::Least => self.all::<F, Least>(form, pool),
+            _ => self.all::<F, Nothing>(form, pool),
         }
     }
 
-    fn all<T: Track>(&self, pool: &Pool) -> Result<(), crate::cpu::WorkerPanic> {
+    fn all<F: Form<E>, T: Track>(&self, form: F, pool: &Pool) -> Result<Winner<E>, WorkerPanic> {
         let count = self.shared.parts.len();
+        let best: Mutex<Option<Candidate<E, F>>> = Mutex::new(None);
         pool.run(|worker| {
             for s in (worker.index..count).step_by(worker.count) {
-                self.shared.tile_row::<T>(s, worker)?;
+                let found = self.shared.tile_row::<F, T>(form, s, worker)?;
+                let mut best = best.lock().unwrap_or_else(PoisonError::into_inner);
+                if let (Some(found), Some(extreme)) = (found, T::EXTREME)
+                    && best.as_ref().is_none_or(|best| found.beats(best, extreme))
+                {
+                    *best = Some(found);
+                }
             }
             Ok(())
-        })
-    }
-
-    /// The winner, and the last row.
-    pub fn outcome(self) -> Outcome<E::Cell> {
-        let extreme = match self.shared.wavefront.keep {
-            Keep::Least => Extreme::Least,
-            _ => Extreme::Greatest,
-        };
-        let parts = self.shared.parts.into_iter();
-        let best = parts
-            .map(|part| part.into_inner().unwrap_or_else(PoisonError::into_inner).best)
-            .fold(None, |a, b| Best::of(a, b, extreme));
-        Outcome { best, row: self.shared.row.into_cells() }
+        })?;
+        let best = best.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(best.map(|best| self.shared.place(form, best)))
     }
 }
+
+/// The winner of a run, if scores were compared.
+type Winner<E> = Option<Best<<<E as WavefrontElement>::Cell as Ranked>::Score>>;
 
 /// What the tile-rows leave behind beside [`Filled`].
 pub(super) struct Outcome<C: Ranked> {

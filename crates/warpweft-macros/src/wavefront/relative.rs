@@ -1,0 +1,117 @@
+//! The same body over cells of 16 bits: distances from a base, in types that allow nothing else.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::Path;
+use syn::spanned::Spanned;
+
+use super::shape::{Role, Shape};
+use crate::diag::reject;
+use crate::parameters::Named;
+
+/// The vectors of such a form, in the order of its cells.
+const VECTORS: [[i128; 2]; 3] = [[-1, -1], [-1, 0], [0, -1]];
+
+/// That there is such a form.
+pub struct Relative {
+    step: Path,
+    /// Which of [`VECTORS`] the function's cells are.
+    order: Vec<usize>,
+}
+
+impl Relative {
+    /// The form of a function with `vectors`, `step` of which is given.
+    pub fn of(step: Path, shape: &Shape, vectors: &[[i128; 2]]) -> syn::Result<Self> {
+        let known = |vector| VECTORS.iter().position(|known| known == vector);
+        let order: Option<Vec<_>> = vectors.iter().map(known).collect();
+        let cell = &shape.cell;
+        match order {
+            Some(order) if shape.old.is_none() && quote!(#cell).to_string() == "i32" => {
+                Ok(Self { step, order })
+            }
+            _ => Err(reject(
+                &step,
+                "cells of 16 bits, which `step` is for, are those of `i32` that read `h.n`, `h.w` and `h.nw`",
+                "leave `step` out",
+            )),
+        }
+    }
+
+    /// The function's second copy, and what of `WavefrontElement` calls it.
+    pub fn items(
+        &self,
+        shape: &Shape,
+        [earlier, old]: [&Ident; 2],
+        old_count: usize,
+        body: &TokenStream,
+    ) -> [TokenStream; 2] {
+        let Self { step, order } = self;
+        let cell = &shape.cell;
+        let is_number = |named: &Named| {
+            let ty = &named.ty;
+            quote!(#ty).to_string() == quote!(#cell).to_string()
+        };
+        let parameter = |named: &Named, number: bool| {
+            let Named { ident, mutable, ty } = named;
+            let mutable = mutable.then(|| quote!(mut));
+            match number {
+                true => quote!(#mutable #ident: ::warpweft::wavefront::Difference),
+                false => quote!(#mutable #ident: #ty),
+            }
+        };
+        let inputs = ["__a", "__b", "__x"].map(|name| Ident::new(name, Span::mixed_site()));
+        let (mut declared, mut passed) = (vec![], vec![]);
+        for role in &shape.order {
+            match role {
+                Role::Old => {}
+                Role::Input(which) => {
+                    let Some(named) = &shape.inputs[*which] else { continue };
+                    declared.push(parameter(named, false));
+                    let name = &inputs[*which];
+                    passed.push(quote!(#name));
+                }
+                Role::Rest(at) => {
+                    let named = &shape.rest[*at];
+                    let (ident, number) = (&named.ident, is_number(named));
+                    declared.push(parameter(named, number));
+                    passed.push(match number {
+                        true => quote!(::warpweft::wavefront::Difference::from(self.#ident)),
+                        false => quote!(self.#ident),
+                    });
+                }
+            }
+        }
+        let count = order.len();
+        let copy = quote_spanned! {step.span()=>
+            #[doc(hidden)]
+            #[inline(always)]
+            #[allow(unused, clippy::all)]
+            fn __relative(
+                #earlier: [::warpweft::wavefront::Relative; #count],
+                #old: [::warpweft::wavefront::Relative; #old_count],
+                #(#declared),*
+            ) -> ::warpweft::wavefront::Relative #body
+        };
+        let [a, b, x] = &inputs;
+        let [row, column, input] = [0, 1, 2].map(|which| shape.input(which));
+        let method = quote! {
+            const RELATIVE: bool = true;
+
+            fn step(&self, __border: #cell) -> ::core::option::Option<u32> {
+                #step(self, __border)
+            }
+
+            #[inline(always)]
+            fn relative(
+                &self,
+                #earlier: [::warpweft::wavefront::Relative; 3],
+                #a: #row,
+                #b: #column,
+                #x: #input,
+            ) -> ::warpweft::wavefront::Relative {
+                Self::__relative([#(#earlier[#order]),*], [], #(#passed),*)
+            }
+        };
+        [copy, method]
+    }
+}
