@@ -1,6 +1,6 @@
 //! From what was asked for to what the machine has.
 
-use warpweft::machine::{Machine, Probe, probe};
+use warpweft::machine::{Machine, Probe, probed};
 use warpweft::prelude::*;
 use warpweft::stencil::{GpuList, Target};
 
@@ -70,18 +70,7 @@ pub fn need_memory<const D: usize>(cells: usize, bytes: u64, machine: &Machine) 
 /// # Errors
 /// As [`probe`]. A folder that can't be read or written is noted.
 pub fn limits(machine: &Machine) -> Result<Probe> {
-    let folder = warpweft::cuda::folder();
-    let mut notes = Vec::new();
-    let known = folder.as_ref().and_then(|folder| Probe::load(machine, folder, &mut notes));
-    notes.iter().for_each(|what| note(what));
-    if let Some(known) = known {
-        return Ok(known);
-    }
-    note("measuring this machine's limits, once");
-    let measured = probe(machine)?;
+    let measured = probed(machine, warpweft::cuda::folder().as_deref(), &note)?;
     measured.notes.iter().for_each(|what| note(what));
-    if let Some(Err(error)) = folder.map(|folder| measured.save(machine, &folder)) {
-        note(&error.to_string());
-    }
     Ok(measured)
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use warpweft::machine::{Machine, Probe, probe, probed_in};
+use warpweft::machine::{Machine, Probe, probe, probed};
 
 #[test]
 fn the_machine_found_is_the_one_the_system_describes() {
@@ -76,7 +76,8 @@ fn a_kept_probe_comes_back_for_its_machine_alone() {
     assert_eq!(Probe::load(&machine, &folder, &mut notes), None);
     let known = made_up(&machine);
     known.save(&machine, &folder).unwrap();
-    assert_eq!(probed_in(&machine, &folder).unwrap(), known);
+    let silent = |what: &str| panic!("{what}");
+    assert_eq!(probed(&machine, Some(&folder), &silent).unwrap(), known);
     let mut other = machine.clone();
     other.cpu.model = "another".into();
     assert_eq!(Probe::load(&other, &folder, &mut notes), None);

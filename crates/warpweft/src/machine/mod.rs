@@ -16,7 +16,7 @@ use crate::error::Result;
 
 pub use cpu::{Caches, Cpu, Memory, Node, available_memory};
 pub use gpu::{Gpu, Link};
-pub use probe::{CpuProbe, GpuProbe, PairProbe, Probe, probe, probed, probed_in};
+pub use probe::{CpuProbe, GpuProbe, PairProbe, Probe, probe, probed};
 
 /// The machine that this process may use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -262,6 +262,9 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             executor.record(trace.clone());
         }
         let probe = probe(machine);
+        let low =
+            "the bound was measured while other work had the cores, so it is higher".to_string();
+        let disturbed = probe.as_ref().is_some_and(|probe| probe.cpu.disturbed());
         Ok(Ready {
             executor: Box::new(executor),
             devices: vec![machine.cpu.label(policy.threads)],
@@ -270,7 +273,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             known_rate,
             cells_a_second: CELLS_A_SECOND[0] * policy.threads as f64,
             policy: Policy::Cpu(policy),
-            notes: Vec::new(),
+            notes: disturbed.then_some(low).into_iter().collect(),
         })
     }
 

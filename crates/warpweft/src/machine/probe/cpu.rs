@@ -1,7 +1,7 @@
 //! The host's memory and the way from core to core.
 
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{CpuProbe, keep, median};
 use crate::cpu::{Buffer, Pool, Progress};
@@ -17,7 +17,10 @@ pub(super) fn measure(cpu: &Cpu, notes: &mut Vec<String>) -> Result<CpuProbe> {
     let threads = cpu.threads();
     let pool = Pool::new(cpu.first(threads))?;
     let bytes = array_bytes(cpu);
-    let mut probe = CpuProbe { threads, ..CpuProbe::default() };
+    let mut probe = CpuProbe { threads, others: others(), ..CpuProbe::default() };
+    if probe.disturbed() {
+        notes.push("the cores were busy with other work, so their limits are higher".into());
+    }
     match Buffer::zeroed(bytes, &pool).and_then(|a| Ok((a, Buffer::zeroed(bytes, &pool)?))) {
         Ok((from, to)) => {
             let copied = try_rate(2 * bytes, || copy(&pool, &from, &to, copy_streaming));
@@ -34,6 +37,20 @@ pub(super) fn measure(cpu: &Cpu, notes: &mut Vec<String>) -> Result<CpuProbe> {
         probe.hop = keep("the way from core to core", hop, notes);
     }
     Ok(probe)
+}
+
+/// Tasks beside this one that want a core, on average over a twentieth of a second; `None` where
+/// nothing tells.
+pub(super) fn others() -> Option<f64> {
+    const LOOKS: u32 = 10;
+    let mut sum = 0.0;
+    for _ in 0..LOOKS {
+        let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+        let running: f64 = text.split_whitespace().nth(3)?.split('/').next()?.parse().ok()?;
+        sum += (running - 1.0).max(0.0);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Some(sum / f64::from(LOOKS))
 }
 
 /// Beyond all caches, yet a fraction of what is free.

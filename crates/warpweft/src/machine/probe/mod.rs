@@ -15,7 +15,10 @@ use serde::{Deserialize, Serialize};
 use super::Machine;
 use crate::error::Result;
 
-pub use store::{probed, probed_in};
+pub use store::probed;
+
+/// Other tasks on the cores, on average, that spoil a measurement.
+const DISTURBING: f64 = 0.5;
 
 /// The measured limits of a machine. Rates are bytes a second, times are seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,6 +49,16 @@ pub struct CpuProbe {
     pub read: Option<f64>,
     /// A flag from one core to another, one way; `None` on a single core.
     pub hop: Option<f64>,
+    /// Other tasks that ran just before, on average; `None` where nothing tells.
+    #[serde(default)]
+    pub others: Option<f64>,
+}
+
+impl CpuProbe {
+    /// Whether other work took enough of the cores for the limits to be too low.
+    pub fn disturbed(&self) -> bool {
+        self.others.is_some_and(|others| others > DISTURBING)
+    }
 }
 
 /// Limits of a GPU.

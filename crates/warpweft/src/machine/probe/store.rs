@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{Probe, probe};
+use super::{DISTURBING, Probe, cpu, probe};
 use crate::cuda;
 use crate::error::{Error, Result};
 use crate::machine::Machine;
@@ -53,29 +53,28 @@ fn read(folder: &Path, notes: &mut Vec<String>) -> File {
     }
 }
 
-/// The machine's probe: from the user's cache folder ([`cuda::folder`]), or measured and kept
-/// there, which takes a few seconds.
+/// The machine's probe as `folder` has it ([`cuda::folder`] is the user's), or measured and kept there,
+/// which takes a few seconds and is said to `tell` before. One that other work on the cores disturbed is
+/// measured again once they are idle.
 ///
 /// # Errors
 /// As [`probe`]. A folder that can't be read or written adds a note.
-pub fn probed(machine: &Machine) -> Result<Probe> {
-    match cuda::folder() {
-        Some(folder) => probed_in(machine, &folder),
-        None => probe(machine),
-    }
-}
-
-/// As [`probed`], in a folder of the caller's choice.
-///
-/// # Errors
-/// As [`probed`].
-pub fn probed_in(machine: &Machine, folder: &Path) -> Result<Probe> {
+pub fn probed(machine: &Machine, folder: Option<&Path>, tell: &dyn Fn(&str)) -> Result<Probe> {
     let mut notes = Vec::new();
-    if let Some(known) = Probe::load(machine, folder, &mut notes) {
-        return Ok(known);
-    }
-    let mut measured = probe(machine)?;
-    if let Err(error) = measured.save(machine, folder) {
+    let known = folder.and_then(|folder| Probe::load(machine, folder, &mut notes));
+    let quiet = || cpu::others().is_none_or(|others| others <= DISTURBING);
+    let mut measured = match known {
+        Some(known) if !known.cpu.disturbed() || !quiet() => return Ok(known),
+        Some(_) => {
+            tell("measuring this machine's limits again: its cores were busy the last time");
+            probe(machine)?
+        }
+        None => {
+            tell("measuring this machine's limits, once");
+            probe(machine)?
+        }
+    };
+    if let Some(Err(error)) = folder.map(|folder| measured.save(machine, folder)) {
         notes.push(error.to_string());
     }
     // Of this run alone, so not kept.
