@@ -21,7 +21,12 @@ pub mod wavefront;
 
 pub use error::{Error, Result};
 
-/// The example of the README runs as it stands there.
+/// The examples of the README run as they stand there.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// Those of the guides too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/element.md")]
+struct Guide;
