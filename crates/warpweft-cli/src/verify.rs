@@ -2,16 +2,22 @@
 
 use std::process::ExitCode;
 
+use warpweft::Result;
 use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
 use warpweft::machine::Machine;
-use warpweft::stencil::conformance::{Case, OnCores, OnGpu, Outcome, Subject, conformance};
-use warpweft::wavefront::conformance::{self, suite};
+use warpweft::stencil::conformance::{Case, OnCores, OnGpu, OnGpus, Outcome, Subject, conformance};
+use warpweft::wavefront::conformance::{self, KEEPS, Runs, suite, suite_of};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
-use warpweft::wavefront::{CpuPolicy, CudaPolicy};
+use warpweft::wavefront::cuda::scan::ScanExecutor;
+use warpweft::wavefront::cuda::tiles::TileExecutor;
+use warpweft::wavefront::{CpuPolicy, CudaPolicy, Keep, Method, TilePolicy};
 
 use crate::output::{fail, say};
+
+/// What most kernels are asked for: each is compiled for what it keeps.
+const SOME: [Keep; 2] = [Keep::Best, Keep::Matrix];
 
 /// Check every executor against the reference, bit for bit.
 #[derive(clap::Args)]
@@ -80,6 +86,13 @@ impl Verify {
                 Err(error) => count.one(&name, &Outcome::Skipped(error.to_string())),
             }
         }
+        if machine.gpus.len() > 1 {
+            let name = format!("stencil on {} GPUs", machine.gpus.len());
+            match warpweft::cuda::compiler().and_then(|_| OnGpus::new(&machine.gpus)) {
+                Ok(subject) => self.suite(&name, &subject, count),
+                Err(error) => count.one(&name, &Outcome::Skipped(error.to_string())),
+            }
+        }
     }
 
     fn wavefront(&self, machine: &Machine, count: &mut Count) {
@@ -100,18 +113,46 @@ impl Verify {
         }
         for gpu in &machine.gpus {
             let name = format!("wavefront on {}", gpu.label());
-            let shape =
-                CudaPolicy { rows: 4, columns: 2, chunk: 16, warps: 4, blocks: 1, pairs: false };
-            let executor = warpweft::cuda::compiler()
-                .and_then(|_| Device::open(gpu.ordinal))
-                .and_then(|device| CudaExecutor::new(&device, Some(shape)));
-            match executor {
-                Ok(mut executor) => {
-                    say(&name);
-                    self.elements(suite(&mut executor), count);
-                }
+            match warpweft::cuda::compiler().and_then(|_| gpu.device()) {
+                Ok(device) => self.wavefront_on(&name, &device, count),
                 Err(error) => count.one(&name, &Outcome::Skipped(error.to_string())),
             }
+        }
+    }
+
+    /// Every kind of kernel: register strips, the five methods of tiles, scans.
+    fn wavefront_on(&self, name: &str, device: &Device, count: &mut Count) {
+        let small =
+            CudaPolicy { rows: 4, columns: 2, chunk: 16, warps: 4, blocks: 1, pairs: false };
+        for policy in [None, Some(small)] {
+            let shape =
+                policy.map_or("of the default shape".into(), |policy| format!("{policy:?}"));
+            let name = format!("{name} by register strips {shape}");
+            let keeps: &[Keep] = if policy.is_none() { &SOME } else { &KEEPS };
+            self.executor(&name, CudaExecutor::new(device, policy), keeps, count);
+        }
+        for method in Method::ALL {
+            let policy = TilePolicy { method, height: 64, width: 64, blocks: 2 };
+            let name = format!("{name} by tiles, {method:?}");
+            self.executor(&name, TileExecutor::new(device, Some(policy)), &SOME, count);
+        }
+        let name = format!("{name} by scans");
+        self.executor(&name, ScanExecutor::new(device, None), &[Keep::Matrix], count);
+    }
+
+    fn executor<X: Runs>(
+        &self,
+        name: &str,
+        executor: Result<X>,
+        keeps: &[Keep],
+        count: &mut Count,
+    ) {
+        match executor {
+            Ok(mut executor) => {
+                say(name);
+                self.elements(suite_of(&mut executor, keeps), count);
+            }
+            Err(error) => count.one(name, &Outcome::Skipped(error.to_string())),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::grid::Volume;
 use crate::stencil::{Stencil, SweepExecutor};
 
 pub(crate) use drive::agrees;
-pub use subjects::{OnCores, OnGpu};
+pub use subjects::{OnCores, OnGpu, OnGpus};
 
 /// What came of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]

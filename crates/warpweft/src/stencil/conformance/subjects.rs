@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::grid::Volume;
 use crate::machine::{Gpu, Machine};
 use crate::stencil::{
-    CpuPolicy, CpuSweeps, CudaKernel, CudaPolicy, CudaSweeps, Stencil, SweepExecutor,
+    CpuPolicy, CpuSweeps, CudaKernel, CudaPolicy, CudaSweeps, Exchange, MultiCudaPolicy,
+    MultiCudaSweeps, Stencil, SweepExecutor,
 };
 
 /// The CPU executor: several shapes, with every instruction set the machine has.
@@ -101,5 +102,44 @@ impl Subject for OnGpu {
         };
         let policy = CudaPolicy { contraction: false, ..policy };
         Ok(Box::new(CudaSweeps::new(stencil, volume, &policy, &self.device)?))
+    }
+}
+
+/// Several GPUs with contraction off: every kind of exchange.
+pub struct OnGpus {
+    devices: Vec<cuda::Device>,
+}
+
+impl OnGpus {
+    /// On all of these together.
+    ///
+    /// # Errors
+    /// A device can't be opened.
+    pub fn new(gpus: &[Gpu]) -> Result<Self> {
+        Ok(Self { devices: gpus.iter().map(Gpu::device).collect::<Result<_>>()? })
+    }
+}
+
+/// Exchanges, and steps between two.
+const EXCHANGES: [(Exchange, u32); 4] =
+    [(Exchange::Flags, 1), (Exchange::Words, 1), (Exchange::Words, 2), (Exchange::Copies, 1)];
+
+impl Subject for OnGpus {
+    fn ways(&self) -> Vec<String> {
+        let way = |(exchange, depth)| format!("{exchange:?} every {depth}");
+        EXCHANGES.into_iter().map(way).collect()
+    }
+
+    fn executor<S: Fields, const D: usize>(
+        &self,
+        way: usize,
+        stencil: &Stencil<S, D>,
+        volume: &Volume<S, D>,
+    ) -> Result<Box<dyn SweepExecutor<S, D>>> {
+        let (exchange, depth) = EXCHANGES[way];
+        let default = MultiCudaPolicy::default_for(stencil, volume.extents(), &self.devices)?;
+        let cuda = CudaPolicy { contraction: false, ..default.cuda };
+        let policy = MultiCudaPolicy { depth, ..MultiCudaPolicy::new(cuda, exchange) };
+        Ok(Box::new(MultiCudaSweeps::new(stencil, volume, &policy, &self.devices)?))
     }
 }
