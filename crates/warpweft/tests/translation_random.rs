@@ -108,7 +108,10 @@ mod driver {
             println!("skipped: the functions need this crate's sources and cargo");
             return;
         }
-        let seed = number("WARPWEFT_RANDOM_SEED", 20_260_601);
+        // Other functions every day; the seed is printed to have the same again.
+        let days = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() / 86_400);
+        let seed = number("WARPWEFT_RANDOM_SEED", 1000 * days);
+        println!("WARPWEFT_RANDOM_SEED={seed}");
         let shards = number("WARPWEFT_RANDOM_SHARDS", 4);
         let each = number("WARPWEFT_RANDOM_FUNCTIONS", 1_000).div_ceil(shards) as usize;
         let out = std::env::var("WARPWEFT_RANDOM_OUT").map(PathBuf::from);

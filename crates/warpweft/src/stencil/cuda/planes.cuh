@@ -89,9 +89,12 @@ WW_FN void barrier_expect(unsigned barrier, unsigned bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
+// A plane that does not come ends the kernel with an error; a try waits for up to some microseconds.
+constexpr unsigned PATIENCE = 1u << 24;
 WW_FN void barrier_wait(unsigned barrier, unsigned parity) {
-  unsigned done;
+  unsigned done, tries = 0;
   do {
+    if (++tries == PATIENCE) asm volatile("trap;");
     asm volatile(
         "{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
         "selp.u32 %0, 1, 0, p;\n}"
