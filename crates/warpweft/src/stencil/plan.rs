@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::spec::Until;
+use super::residual::Until;
 
 /// A box of cells: `[low, high)` per axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,6 +20,17 @@ pub enum Residual {
     SumOfSquares,
 }
 
+/// Stop early once a residual is at or below a tolerance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Until {
+    /// What is compared.
+    pub residual: Residual,
+    /// The tolerance.
+    pub tolerance: f64,
+    /// Steps between two checks, at least 1.
+    pub every: u64,
+}
+
 impl Residual {
     /// What one cell contributes.
     #[inline(always)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::boundary::{Boundaries, Boundary, Face};
 use super::functions::{BoundaryFunction, FaceFunction, Functions};
 use super::points::{PointSource, Points, Probe};
-use super::residual::Residual;
+use super::residual::{Residual, Until};
 use super::stage::{StageList, Stages};
 use crate::element::Fields;
 use crate::error::{Error, Result};
@@ -13,17 +13,6 @@ use crate::error::{Error, Result};
 /// A number of time steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Steps(pub u64);
-
-/// Stop early once a residual is at or below a tolerance.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Until {
-    /// What is compared.
-    pub residual: Residual,
-    /// The tolerance.
-    pub tolerance: f64,
-    /// Steps between two checks, at least 1.
-    pub every: u64,
-}
 
 /// A stencil computation: what to compute, not how.
 #[derive(Clone)]

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::cpu::{self, Slab};
+use super::cpu::rows;
+use super::cpu::slab::Slab;
 use super::element::{StencilElement, Tap};
 use crate::element::{Fields, Near, Unit};
 
@@ -72,7 +73,7 @@ unsafe impl<E: StencilElement<D>, const D: usize> Stage<E::State, D> for E {
     }
     unsafe fn slab(&self, slab: &Slab<D>) {
         // SAFETY: passed on to the caller.
-        unsafe { cpu::slab(self, slab) }
+        unsafe { rows::slab(self, slab) }
     }
     fn cuda(&self, unit: &mut Unit) -> String {
         E::cuda(unit)

@@ -18,7 +18,7 @@ use super::plan::{Region, Sweep};
 use super::policy::{CpuPolicy, CudaPolicy, Policy};
 use super::run::{Target, cores};
 use super::spec::Stencil;
-use super::wisdom::key;
+use super::wisdom::{key, label};
 use crate::cpu::Pool;
 use crate::cuda;
 use crate::element::Fields;
@@ -217,11 +217,6 @@ struct Search<'a, S: Fields, const D: usize> {
     untuned: Option<f64>,
     refused: usize,
     trials: Vec<Trial>,
-}
-
-/// What the wisdom of runs on all of `gpus` calls them.
-pub(super) fn label(gpus: &[&Gpu]) -> String {
-    gpus.iter().map(|gpu| gpu.label()).collect::<Vec<_>>().join(", ")
 }
 
 impl<'a, S: Fields, const D: usize> Search<'a, S, D> {

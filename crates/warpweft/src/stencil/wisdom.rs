@@ -4,7 +4,7 @@ use super::boundary::Boundary;
 use super::identity::{code, short_hash};
 use super::spec::Stencil;
 use crate::element::Fields;
-use crate::machine::Machine;
+use crate::machine::{Gpu, Machine};
 
 /// The key of a problem on `device` of `machine`: everything that a policy's speed depends on.
 pub(super) fn key<S: Fields, const D: usize>(
@@ -44,6 +44,11 @@ fn kind(boundary: Boundary) -> &'static str {
         Boundary::Mirror => "mirror",
         Boundary::Function => "function",
     }
+}
+
+/// What the wisdom of runs on all of `gpus` calls them.
+pub(super) fn label(gpus: &[&Gpu]) -> String {
+    gpus.iter().map(|gpu| gpu.label()).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

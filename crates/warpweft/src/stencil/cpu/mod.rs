@@ -12,8 +12,8 @@ mod layout;
 mod levels;
 mod log;
 mod policy;
-mod rows;
-mod slab;
+pub(super) mod rows;
+pub(super) mod slab;
 mod traverse;
 
 use std::sync::Arc;
@@ -37,7 +37,7 @@ use ghosts::Ghosts;
 use layout::{Layout, canonical, tile_axis};
 use levels::Shape;
 
-pub(crate) use rows::{flips, slab};
+pub(crate) use rows::flips;
 pub use slab::Slab;
 
 /// Runs sweeps over a copy of a volume on the workers of a pool.

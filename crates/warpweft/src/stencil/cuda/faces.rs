@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::layout::{Layout, axes};
-use super::text::type_of;
+use super::text::reach::type_of;
 use crate::cuda::{Args, Buffer, Kernel, Launch, Module, Stream};
 use crate::element::{Fields, MAX_FIELDS, Unit};
 use crate::error::Result;

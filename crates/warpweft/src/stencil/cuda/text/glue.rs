@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::reach::{Reach, Role, reach_of, ring_of, role_of};
-use super::{Cut, type_of};
+use super::Cut;
+use super::reach::{Reach, Role, reach_of, ring_of, role_of, type_of};
 use crate::element::Fields;
 use crate::stencil::{CudaKernel, CudaPolicy, Stage};
 

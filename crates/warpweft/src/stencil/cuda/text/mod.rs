@@ -3,7 +3,7 @@
 
 mod glue;
 mod grid;
-mod reach;
+pub(super) mod reach;
 mod trip;
 
 use self::glue::Glue;
@@ -15,7 +15,7 @@ pub use self::trip::TripShape;
 use self::trip::write_trip;
 use super::{faces, multi};
 use crate::cuda::{Cache, Cubin, Options, compile_in};
-use crate::element::{Fields, ScalarKind, Unit};
+use crate::element::{Fields, Unit};
 use crate::error::Result;
 use crate::stencil::{CudaKernel, CudaPolicy, Stage, Stencil};
 
@@ -174,12 +174,4 @@ pub fn compile_check_in<S: Fields, const D: usize>(
     let text = step_text(stencil, &policy, strided);
     let options = Options { contract: policy.contraction, ..Options::default() };
     compile_in(cache, &text.source, "a stencil", arch, &options)
-}
-
-/// The C++ name of field `f`'s scalar.
-pub fn type_of<S: Fields>(f: usize) -> String {
-    match S::FIELDS[f].kind {
-        ScalarKind::Bool => "bool".into(),
-        kind => format!("ww::{}", kind.name()),
-    }
 }

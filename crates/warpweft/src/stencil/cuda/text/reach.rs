@@ -1,6 +1,6 @@
 //! How a stage uses each field, and how far it reads it.
 
-use crate::element::Fields;
+use crate::element::{Fields, ScalarKind};
 use crate::stencil::cuda::layout::axes;
 use crate::stencil::{CudaPolicy, Stage};
 
@@ -86,4 +86,12 @@ pub fn ring_of<S: Fields>(
         slot += (width * rows * size).next_multiple_of(128);
     }
     (ringed, slots * slot)
+}
+
+/// The C++ name of field `f`'s scalar.
+pub fn type_of<S: Fields>(f: usize) -> String {
+    match S::FIELDS[f].kind {
+        ScalarKind::Bool => "bool".into(),
+        kind => format!("ww::{}", kind.name()),
+    }
 }

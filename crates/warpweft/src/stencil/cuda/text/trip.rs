@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use super::reach::{Role, role_of};
-use super::type_of;
+use super::reach::{Role, role_of, type_of};
 use crate::element::{Fields, Unit};
 use crate::stencil::{Boundary, CudaPolicy, Stage, Stencil};
 
