@@ -33,18 +33,18 @@ fn error<T: Conducts<D>, const D: usize>(
 }
 
 /// The exact solution with coefficients as `T` holds them.
-fn spot<T: Real, const D: usize>(
+fn spot<T: Stored, const D: usize>(
     extents: [usize; D],
     order: usize,
     boundary: Boundary,
     rate: f64,
 ) -> HotSpot {
     let weights = heat::weights_in::<T>(order, D).expect("a known order");
-    let rate = T::lit(rate).to_f64();
+    let rate = heat::number::<T>(rate);
     HotSpot::new(&extents, &[[boundary; 2]; D], &weights, rate).expect("an exact case")
 }
 
-fn allowed<T: Real, const D: usize>(spot: &HotSpot, order: usize, rate: f64, steps: u64) -> f64 {
+fn allowed<T: Stored, const D: usize>(spot: &HotSpot, order: usize, rate: f64, steps: u64) -> f64 {
     spot.allowed(steps, &Rounding::of::<T>(order, D, rate).expect("a known order"))
 }
 
@@ -66,6 +66,24 @@ fn every_order_and_dimension_follows_the_exact_solution() {
                 );
                 assert!(tolerance < 1e-4);
             }
+        }
+    }
+}
+
+#[test]
+fn cells_of_two_bytes_are_rounded_once_a_step_and_no_more() {
+    for order in heat::ORDERS {
+        for (error, tolerance, most) in [
+            error::<f16, 2>([13, 24], order, Boundary::Periodic, 30),
+            error::<f16, 3>([9, 12, 10], order, Boundary::Mirror, 30),
+            error::<bf16, 2>([13, 24], order, Boundary::Neumann, 30),
+        ]
+        .into_iter()
+        .zip([0.02, 0.02, 0.15])
+        .map(|((error, tolerance), most)| (error, tolerance, most))
+        {
+            assert!(error <= tolerance, "order {order}: {error:e} > {tolerance:e}");
+            assert!(error > 0.0 && tolerance < most, "order {order}: {tolerance:e}");
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The names a program needs: `use warpweft::prelude::*;`.
 
-pub use crate::element::{Device, Fields, Near, Real, Scalar, boundary, device, stencil};
+pub use crate::element::{
+    Device, Fields, Near, Real, Scalar, Stored, bf16, boundary, device, f16, stencil,
+};
 pub use crate::error::{Error, Result};
 pub use crate::grid::Volume;
 pub use crate::machine::Machine;

@@ -5,18 +5,19 @@ use warpweft::prelude::*;
 use super::{EIGHTH, FOURTH, SECOND, SIXTH};
 
 /// `$name` conducts in `$dims` dimensions with weights `$weights` up to `$reach` cells away, where
-/// `[..]` pairs are the two neighbours at distance `$k` along each axis.
+/// `[..]` pairs are the two neighbours at distance `$k` along each axis. Cells of two bytes are computed in
+/// `f32` and rounded once a step.
 macro_rules! conduct {
     ($($name:ident($dims:tt, $weights:ident, $reach:tt, $here:tt, |$k:ident| $($below:tt + $above:tt),+);)*) => {$(
         #[stencil]
-        fn $name<T: Real>(u: Near<T, $dims>, rate: T) -> T {
-            let mut sum = T::lit($dims as f64 * $weights[0]) * u[$here];
+        fn $name<T: Stored<Number = N>, N: Real>(u: Near<T, $dims>, rate: N) -> T {
+            let mut sum = N::lit($dims as f64 * $weights[0]) * u[$here].widen();
             for $k in 1..=$reach {
-                let mut around = T::default();
-                $(around += u[$below] + u[$above];)+
-                sum += T::lit($weights[$k as usize]) * around;
+                let mut around = N::default();
+                $(around += u[$below].widen() + u[$above].widen();)+
+                sum += N::lit($weights[$k as usize]) * around;
             }
-            u[$here] + rate * sum
+            T::narrow(u[$here].widen() + rate * sum)
         }
     )*};
 }
@@ -37,9 +38,9 @@ conduct! {
 }
 
 /// A scalar in which heat conduction in `D` dimensions can be computed.
-pub trait Conducts<const D: usize>: Real {
+pub trait Conducts<const D: usize>: Stored {
     /// The computation of an order, or `None` where there is none.
-    fn of_order(order: usize, rate: Self) -> Option<Stencil<Self, D>>;
+    fn of_order(order: usize, rate: Self::Number) -> Option<Stencil<Self, D>>;
 }
 
 // For each scalar by itself: the loops of an element are then compiled here, once, and not again in
@@ -47,7 +48,10 @@ pub trait Conducts<const D: usize>: Real {
 macro_rules! orders {
     ($($scalar:ident $dims:literal: $second:ident $fourth:ident $sixth:ident $eighth:ident;)*) => {$(
         impl Conducts<$dims> for $scalar {
-            fn of_order(order: usize, rate: $scalar) -> Option<Stencil<$scalar, $dims>> {
+            fn of_order(
+                order: usize,
+                rate: <$scalar as Stored>::Number,
+            ) -> Option<Stencil<$scalar, $dims>> {
                 Some(match order {
                     2 => Stencil::of($second(rate)),
                     4 => Stencil::of($fourth(rate)),
@@ -61,6 +65,12 @@ macro_rules! orders {
 }
 
 orders! {
+    f16 1: line2 line4 line6 line8;
+    f16 2: plane2 plane4 plane6 plane8;
+    f16 3: space2 space4 space6 space8;
+    bf16 1: line2 line4 line6 line8;
+    bf16 2: plane2 plane4 plane6 plane8;
+    bf16 3: space2 space4 space6 space8;
     f32 1: line2 line4 line6 line8;
     f64 1: line2 line4 line6 line8;
     f32 2: plane2 plane4 plane6 plane8;

@@ -127,7 +127,7 @@ impl HotSpot {
         let modes = self.modes();
         let at = |step: u64| modes.iter().map(|(a, f)| a * power(f.abs(), step)).sum::<f64>();
         let sum = modes.iter().map(|(a, f)| a * geometric(f.abs(), steps)).sum();
-        rounding.allowed(at(0).max(at(steps)), sum)
+        rounding.allowed(at(0).max(at(steps)), sum, steps)
     }
 
     /// After how many of `steps` steps a comparison tells most: after all of them, unless a

@@ -38,17 +38,22 @@ pub fn weights(order: usize) -> Result<&'static [f64]> {
     }
 }
 
-/// The weights as an element over `T` in `dims` dimensions holds them: rounded, so that they don't sum
+/// The weights as an element over cells of `T` in `dims` dimensions holds them: rounded, so that they don't sum
 /// to nothing any more, which shows after many steps.
 ///
 /// # Errors
 /// As [`weights`].
-pub fn weights_in<T: Real>(order: usize, dims: usize) -> Result<Vec<f64>> {
-    let rounded = |weight: f64| T::lit(weight).to_f64();
+pub fn weights_in<T: Stored>(order: usize, dims: usize) -> Result<Vec<f64>> {
+    let rounded = number::<T>;
     let mut weights: Vec<f64> = weights(order)?.to_vec();
     weights[0] = rounded(dims as f64 * weights[0]) / dims as f64;
     weights[1..].iter_mut().for_each(|weight| *weight = rounded(*weight));
     Ok(weights)
+}
+
+/// `value` as an element over cells of `T` computes with it.
+pub fn number<T: Stored>(value: f64) -> f64 {
+    T::Number::lit(value).to_f64()
 }
 
 /// The largest rate at which no mode grows.
@@ -78,7 +83,7 @@ pub fn stencil<T: Conducts<D>, const D: usize>(order: usize, rate: f64) -> Resul
             format!("choose a rate above 0 and at most {limit:.6}, beyond which errors grow"),
         ));
     }
-    T::of_order(order, T::lit(rate)).ok_or_else(|| {
+    T::of_order(order, T::Number::lit(rate)).ok_or_else(|| {
         Error::spec(format!("order {order} in {D} dimensions"), "choose one of 2, 4, 6 and 8")
     })
 }

@@ -10,6 +10,7 @@
 //! wrong here: smooth states change so slowly that cells round the same way for thousands of steps
 //! (1000 cells of f32 were off by 0.06 u a step after 32,768 steps).
 
+use warpweft::element::ScalarKind;
 use warpweft::prelude::*;
 
 use super::weights;
@@ -17,10 +18,12 @@ use super::weights;
 /// The roundings of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rounding {
-    /// u, half the distance between 1 and the next number.
+    /// u of what cells hold, half the distance between 1 and the next number.
     unit: f64,
     /// The most that a step on values up to 1 rounds.
     step: f64,
+    /// The most that a step rounds values that are next to nothing.
+    floor: f64,
 }
 
 impl Rounding {
@@ -28,8 +31,15 @@ impl Rounding {
     ///
     /// # Errors
     /// As [`weights`].
-    pub fn of<T: Real>(order: usize, dims: usize, rate: f64) -> Result<Self> {
-        let unit = 0.5 * if size_of::<T>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    pub fn of<T: Stored>(order: usize, dims: usize, rate: f64) -> Result<Self> {
+        let single = 0.5 * f64::from(f32::EPSILON);
+        // What cells hold, what is computed in, and half the least number that cells hold.
+        let (stored, unit, floor) = match T::KIND {
+            ScalarKind::F16 => (2f64.powi(-11), single, 2f64.powi(-25)),
+            ScalarKind::Bf16 => (2f64.powi(-8), single, 0.0),
+            ScalarKind::F64 => (0.5 * f64::EPSILON, 0.5 * f64::EPSILON, 0.0),
+            _ => (single, single, 0.0),
+        };
         let dims = dims as f64;
         let weights = weights(order)?;
         // The weighted centre; then for each distance the sums of pairs and of axes, the weighted sum,
@@ -43,13 +53,16 @@ impl Rounding {
             rounded += weight * (around + axes + around) + sum;
         }
         // The rate times it all, and the new value.
-        Ok(Self { unit, step: unit * (1.0 + rate * (rounded + sum)) })
+        // The last operation's result is rounded to what cells hold as well, where that is another.
+        let last = if stored > unit { stored } else { 0.0 };
+        let step = unit * (1.0 + rate * (rounded + sum)) + last;
+        Ok(Self { unit: stored, step, floor })
     }
 
     /// The error that a run may end with, its start's rounding included, when its largest value is
-    /// `largest` and the sum over its steps of the largest value is `sum`.
-    pub fn allowed(&self, largest: f64, sum: f64) -> f64 {
-        self.unit * largest + self.step * sum
+    /// `largest` and the sum over its `steps` steps of the largest value is `sum`.
+    pub fn allowed(&self, largest: f64, sum: f64, steps: u64) -> f64 {
+        self.unit * largest + self.step * sum + self.floor * (1.0 + steps as f64)
     }
 
     /// How many steps on values that don't decay keep the error within `share` of them.

@@ -1,6 +1,6 @@
 //! The options of heat conduction, and the way from them to types.
 
-use warpweft::{Error, Result};
+use warpweft::prelude::*;
 use warpweft_apps::heat::Conducts;
 
 use super::{number, whole};
@@ -17,7 +17,7 @@ pub struct Conduction {
     /// Dimensions, 1 to 3 [default: what --size or --input has, else 3].
     #[arg(long, value_parser = whole::<usize>)]
     pub dims: Option<usize>,
-    /// Scalar: f32 or f64 [default: what --input holds, else f32].
+    /// What cells hold: f16, bf16, f32 or f64 [default: what --input holds, else f32].
     #[arg(long)]
     pub dtype: Option<Float>,
 }
@@ -25,6 +25,10 @@ pub struct Conduction {
 /// A scalar of heat conduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Float {
+    #[value(aliases = ["float16", "half"])]
+    F16,
+    #[value(alias = "bfloat16")]
+    Bf16,
     #[value(aliases = ["float32", "float", "single"])]
     F32,
     #[value(aliases = ["float64", "double"])]
@@ -69,6 +73,12 @@ impl Conduction {
         }
         let dims = agreed.map_or(3, |(_, dims)| dims);
         match (dims, self.dtype.or(float).unwrap_or(Float::F32)) {
+            (1, Float::F16) => job.run::<f16, 1>([1 << 20]),
+            (1, Float::Bf16) => job.run::<bf16, 1>([1 << 20]),
+            (2, Float::F16) => job.run::<f16, 2>([2048; 2]),
+            (2, Float::Bf16) => job.run::<bf16, 2>([2048; 2]),
+            (3, Float::F16) => job.run::<f16, 3>([256; 3]),
+            (3, Float::Bf16) => job.run::<bf16, 3>([256; 3]),
             (1, Float::F32) => job.run::<f32, 1>([1 << 20]),
             (1, Float::F64) => job.run::<f64, 1>([1 << 20]),
             (2, Float::F32) => job.run::<f32, 2>([2048; 2]),

@@ -176,7 +176,7 @@ fn typed<T: Conducts<D>, const D: usize>(
     let rate = 0.5 * heat::stable_rate(case.order, D)?;
     let stencil = heat::stencil::<T, D>(case.order, rate)?.boundary(Boundary::Dirichlet(0.0));
     let mut noise = SplitMix::new(1);
-    let mut volume = Volume::try_from_fn([case.size; D], |_| T::lit(noise.next_unit()))?;
+    let mut volume = Volume::try_from_fn([case.size; D], |_| T::from_f64(noise.next_unit()))?;
     let target = match case.on {
         Kind::Cpu => Target::Cpu,
         Kind::Gpu => Target::Gpu(0),

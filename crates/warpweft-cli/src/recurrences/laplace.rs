@@ -55,6 +55,10 @@ impl Laplace {
         match self.dtype {
             Float::F32 => self.relaxed::<f32>(),
             Float::F64 => self.relaxed::<f64>(),
+            Float::F16 | Float::Bf16 => Err(Error::spec(
+                "a recurrence in two bytes",
+                "choose f32 or f64: only cells of stencils may be smaller than what is computed in",
+            )),
         }
     }
 

@@ -41,10 +41,12 @@ impl Heat {
                 None => None,
                 Some(ScalarKind::F32) => Some(Float::F32),
                 Some(ScalarKind::F64) => Some(Float::F64),
+                Some(ScalarKind::F16) => Some(Float::F16),
+                Some(ScalarKind::Bf16) => Some(Float::Bf16),
                 Some(other) => {
                     return Err(Error::file(
                         path,
-                        format!("holds {}, heat is f32 or f64", other.name()),
+                        format!("holds {}, heat is f16, bf16, f32 or f64", other.name()),
                         "convert it with `array.astype('float32')`",
                     ));
                 }
@@ -86,17 +88,17 @@ struct Case<'a, const D: usize> {
 impl<const D: usize> Case<'_, D> {
     /// The exact solution from the hot spot with the coefficients as `T` holds them, where there is
     /// one.
-    fn exact<T: Real>(&self) -> Result<Option<HotSpot>> {
+    fn exact<T: Stored>(&self) -> Result<Option<HotSpot>> {
         let options = &self.heat.options;
         if options.input.is_some() || options.seed.is_some() {
             return Ok(None);
         }
         let weights = heat::weights_in::<T>(self.heat.conduction.order, D)?;
-        let rate = T::lit(self.heat.conduction.rate).to_f64();
+        let rate = heat::number::<T>(self.heat.conduction.rate);
         Ok(HotSpot::new(&self.extents, &self.faces, &weights, rate))
     }
 
-    fn hot_spot<T: Real>(&self) -> Result<Volume<T, D>> {
+    fn hot_spot<T: Stored>(&self) -> Result<Volume<T, D>> {
         let spot = match self.exact::<T>()? {
             Some(spot) => Some(spot),
             // No mode fits the boundaries: any smooth start will do, such as that of free faces.
@@ -140,10 +142,10 @@ impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
     fn initial(&self) -> Result<Volume<T, D>> {
         let options = &self.heat.options;
         match (&options.input, options.seed) {
-            (Some(path), _) => files::read(path, |grey| T::lit(f64::from(grey) / 255.0)),
+            (Some(path), _) => files::read(path, |grey| T::from_f64(f64::from(grey) / 255.0)),
             (None, Some(seed)) => {
                 let mut noise = SplitMix::new(seed);
-                Volume::try_from_fn(self.extents, |_| T::lit(noise.next_unit()))
+                Volume::try_from_fn(self.extents, |_| T::from_f64(noise.next_unit()))
             }
             (None, None) => self.hot_spot(),
         }
@@ -186,14 +188,14 @@ impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
         let steps = plain_steps(before.len(), done).min(rounding.steps_within(1e-3));
         let short = if steps == done { None } else { Some(again(steps)?) };
         let weights = heat::weights_in::<T>(order, D)?;
-        let update = heat::plain_step(&weights, T::lit(rate).to_f64(), D);
+        let update = heat::plain_step(&weights, heat::number::<T>(rate), D);
         Ok(against_plain(
             &before,
             short.as_ref().unwrap_or(volume),
             faces,
             (order / 2, update),
             (steps, done),
-            rounding.allowed(amplitude, amplitude * steps as f64),
+            rounding.allowed(amplitude, amplitude * steps as f64, steps),
         ))
     }
 

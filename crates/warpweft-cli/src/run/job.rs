@@ -203,6 +203,10 @@ impl NotFinite {
                 ScalarKind::F64 => {
                     volume.field::<f64>(f).unwrap_or_default().iter().for_each(|&cell| see(cell));
                 }
+                kind @ (ScalarKind::F16 | ScalarKind::Bf16) => {
+                    let cells = volume.field_bytes(f).chunks_exact(kind.size());
+                    cells.for_each(|cell| see(kind.to_f64(cell)));
+                }
                 _ => {}
             }
         }

@@ -14,6 +14,7 @@ use crate::ir::{Expr, Member};
 
 const NUMBERS: &[&str] =
     &["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize", "f32", "f64", "bool"];
+const STORED: &[&str] = &["f16", "bf16"];
 
 impl Lower<'_> {
     pub fn call(&mut self, call: &syn::ExprCall) -> syn::Result<Lowered> {
@@ -53,8 +54,19 @@ impl Lower<'_> {
             _ => None,
         };
         if let Some(owner) = &owner
-            && (NUMBERS.contains(&owner.as_str()) || self.generics.contains(owner))
+            && (NUMBERS.contains(&owner.as_str())
+                || STORED.contains(&owner.as_str())
+                || self.generics.contains(owner))
         {
+            if STORED.contains(&owner.as_str())
+                && !matches!(&*name, "narrow" | "from_f32" | "default")
+            {
+                return Err(reject(
+                    path,
+                    format_args!("`{owner}::{name}` is not part of device code"),
+                    format_args!("compute in `f32`, and round with `{owner}::narrow(x)`"),
+                ));
+            }
             return self.associated(call, path, &name);
         }
         if segments.len() > 1
@@ -126,7 +138,7 @@ impl Lower<'_> {
             ("lit", 1) if self.is_literal(&call.args[0]) => {
                 return Ok(self.constant(quote!(#call), span));
             }
-            ("lit" | "from" | "from_f64", 1) => {
+            ("lit" | "from" | "from_f64" | "from_f32" | "narrow", 1) => {
                 let value = self.expr(&call.args[0])?;
                 let rust = value.rust;
                 let (rust, to) = self.typed(quote_spanned!(span=> #path(#rust)), span);

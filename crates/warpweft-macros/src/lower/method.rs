@@ -37,6 +37,10 @@ const METHODS: &[(&str, usize, &[&str])] = &[
     ("is_sign_negative", 0, &[]),
     ("is_sign_positive", 0, &[]),
     ("to_bits", 0, &[]),
+    // Of floats as cells hold them, and of two bytes.
+    ("widen", 0, &[]),
+    ("to_f32", 0, &[]),
+    ("to_f64", 0, &[]),
     ("exp", 0, &[]),
     ("exp2", 0, &[]),
     ("exp_m1", 0, &[]),

@@ -9,6 +9,7 @@ mod fields;
 mod near;
 mod scalar;
 mod shadow;
+mod stored;
 mod text;
 mod unit;
 
@@ -16,9 +17,11 @@ pub use device::{DeviceFn, DeviceType, Slot};
 #[doc(hidden)]
 pub use device::{Length, function_of, length, length_of, type_of, value_of};
 pub use fields::{FieldInfo, Fields, MAX_FIELDS};
+pub use half::{bf16, f16};
 pub use near::{Bounds, CellPtr, Checked, Near, ScalarNear, Unchecked};
 pub use scalar::{Real, Scalar, ScalarKind};
 pub use shadow::{Comparable, comparable, like, scalar};
+pub use stored::Stored;
 #[doc(hidden)]
 pub use text::{enum_text, key, struct_text, weave};
 pub use unit::{Site, Unit};

@@ -85,6 +85,18 @@ template<> struct num<f64> {
 template<> struct num<bool> {
   static constexpr bool known = true, real = false, has_sign = false;
 };
+// Stored in two bytes, computed in f32: what is between the braces are the bits. Operators round each
+// result, as the Rust types' do; an element had better widen.
+struct f16 { u16 bits; };
+struct bf16 { u16 bits; };
+template<> struct num<f16> {
+  static constexpr bool known = true, real = true, has_sign = true;
+  using same = u16;
+};
+template<> struct num<bf16> {
+  static constexpr bool known = true, real = true, has_sign = true;
+  using same = u16;
+};
 template<class A, class B> struct same_type { static constexpr bool value = false; };
 template<class A> struct same_type<A, A> { static constexpr bool value = true; };
 
@@ -103,6 +115,71 @@ WW_FN f64 from_bits(u64 x) { f64 y; __builtin_memcpy(&y, &x, 8); return y; }
 // In constants.
 WW_FN constexpr f32 f32_bits(u32 x) { return __builtin_bit_cast(f32, x); }
 WW_FN constexpr f64 f64_bits(u64 x) { return __builtin_bit_cast(f64, x); }
+
+// Widening is exact, narrowing to the nearest, of two the even one (element/stored.rs has the same).
+WW_FN f32 widen(f32 x) { return x; }
+WW_FN f64 widen(f64 x) { return x; }
+WW_FN f32 widen(bf16 x) { return from_bits((u32)x.bits << 16); }
+WW_FN bf16 narrow_bf16(f32 x) {
+  const u32 bits = to_bits(x);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return {(u16)(bits >> 16 | 0x40u)};
+  return {(u16)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16)};
+}
+#if WW_DEVICE
+WW_FN f32 widen(f16 x) {
+  f32 y;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
+  return y;
+}
+WW_FN f16 narrow_f16(f32 x) {
+  f16 y;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+  return y;
+}
+#else
+WW_FN f32 widen(f16 x) {
+  const u32 magnitude = (x.bits & 0x7fffu) << 13;
+  u32 number = to_bits(from_bits(magnitude) * from_bits(0x77800000u));
+  if (magnitude >= 0x0f800000u) number = magnitude | 0x7f800000u;
+  return from_bits(number | (x.bits & 0x8000u) << 16);
+}
+WW_FN f16 narrow_f16(f32 x) {
+  const u32 bits = to_bits(x), magnitude = bits & 0x7fffffffu;
+  u32 number = (magnitude + 0xc8000fffu + (magnitude >> 13 & 1u)) >> 13;
+  if (magnitude < 0x38800000u) number = to_bits(from_bits(magnitude) + 0.5f) - 0x3f000000u;
+  if (magnitude >= 0x47800000u) number = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;
+  return {(u16)(number | (bits >> 16 & 0x8000u))};
+}
+#endif
+WW_FN f32 to_f32(f16 x) { return widen(x); }
+WW_FN f32 to_f32(bf16 x) { return widen(x); }
+WW_FN f64 to_f64(f16 x) { return (f64)widen(x); }
+WW_FN f64 to_f64(bf16 x) { return (f64)widen(x); }
+WW_FN u16 to_bits(f16 x) { return x.bits; }
+WW_FN u16 to_bits(bf16 x) { return x.bits; }
+// An f64 in fewer digits, the last of them odd where any was lost: to be rounded once more.
+WW_FN f32 to_odd(f32 x) { return x; }
+WW_FN f32 to_odd(f64 x) {
+  const f32 y = (f32)x;
+  if ((f64)y == x || x != x) return y;
+  const bool above = ((f64)y < 0 ? -(f64)y : (f64)y) > (x < 0 ? -x : x);
+  return from_bits((to_bits(y) - (above ? 1u : 0u)) | 1u);
+}
+#define WW_STORED(T)                                                                             \
+  WW_FN T operator+(T a, T b) { return narrow_##T(widen(a) + widen(b)); }                        \
+  WW_FN T operator-(T a, T b) { return narrow_##T(widen(a) - widen(b)); }                        \
+  WW_FN T operator*(T a, T b) { return narrow_##T(widen(a) * widen(b)); }                        \
+  WW_FN T operator/(T a, T b) { return narrow_##T(widen(a) / widen(b)); }                        \
+  WW_FN T operator-(T a) { return {(u16)(a.bits ^ 0x8000u)}; }                                   \
+  WW_FN bool operator==(T a, T b) { return widen(a) == widen(b); }                               \
+  WW_FN bool operator!=(T a, T b) { return widen(a) != widen(b); }                               \
+  WW_FN bool operator<(T a, T b) { return widen(a) < widen(b); }                                 \
+  WW_FN bool operator<=(T a, T b) { return widen(a) <= widen(b); }                               \
+  WW_FN bool operator>(T a, T b) { return widen(a) > widen(b); }                                 \
+  WW_FN bool operator>=(T a, T b) { return widen(a) >= widen(b); }
+WW_STORED(f16)
+WW_STORED(bf16)
+#undef WW_STORED
 
 // Arithmetic: integers wrap, floats are plain operators (contraction is the compiler's option).
 #define WW_ARITHMETIC(name, op)                                                                  \
@@ -146,6 +223,8 @@ template<class T, class S> WW_FN T shr(T a, S by) {
 
 WW_FN f32 mod(f32 a, f32 b) { return WW_MATH(fmodf)(a, b); }
 WW_FN f64 mod(f64 a, f64 b) { return WW_MATH(fmod)(a, b); }
+WW_FN f16 mod(f16 a, f16 b) { return narrow_f16(mod(widen(a), widen(b))); }
+WW_FN bf16 mod(bf16 a, bf16 b) { return narrow_bf16(mod(widen(a), widen(b))); }
 
 // Division by what can be seen to be neither 0 nor -1.
 template<class T> WW_FN T div(T a, T b) { return (T)(a / b); }
@@ -172,7 +251,15 @@ template<class T> WW_FN T rem(T a, T b, u32 zero, u32 overflow) {
 
 // `as`.
 template<class To, class From> WW_FN To cast(From x) {
-  if constexpr (num<From>::real && num<To>::known && !num<To>::real && !same_type<To, bool>::value) {
+  if constexpr (same_type<To, From>::value) {
+    return x;
+  } else if constexpr (same_type<From, f16>::value || same_type<From, bf16>::value) {
+    return cast<To>(widen(x));
+  } else if constexpr (same_type<To, f16>::value) {
+    return narrow_f16(to_odd(x));
+  } else if constexpr (same_type<To, bf16>::value) {
+    return narrow_bf16(to_odd(x));
+  } else if constexpr (num<From>::real && num<To>::known && !num<To>::real && !same_type<To, bool>::value) {
     // Saturating, NaN to 0. 2^bits is exact in both formats; the highest integer may not be.
     constexpr int magnitude = num<To>::bits - (num<To>::has_sign ? 1 : 0);
     constexpr From limit = (From)2 * (From)((u64)1 << (magnitude - 1));
@@ -271,8 +358,8 @@ WW_FN f64 copysign(f64 x, f64 y) {
 WW_FN f32 mul_add(f32 x, f32 a, f32 b) { return WW_MATH(fmaf)(x, a, b); }
 WW_FN f64 mul_add(f64 x, f64 a, f64 b) { return WW_MATH(fma)(x, a, b); }
 template<class T> WW_FN bool is_nan(T x) { return x != x; }
-template<class T> WW_FN bool is_finite(T x) { return x - x == (T)0; }
-template<class T> WW_FN bool is_infinite(T x) { return x == x && x - x != (T)0; }
+template<class T> WW_FN bool is_finite(T x) { return widen(x) - widen(x) == 0; }
+template<class T> WW_FN bool is_infinite(T x) { return x == x && widen(x) - widen(x) != 0; }
 template<class T> WW_FN bool is_sign_negative(T x) {
   return (to_bits(x) >> (8 * sizeof(T) - 1)) != 0;
 }

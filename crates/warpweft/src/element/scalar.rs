@@ -1,5 +1,7 @@
 //! The numeric types an element function may compute with.
 
+use half::{bf16, f16};
+
 use super::DeviceType;
 
 /// The kind of a scalar, as layouts, files and kernels name it.
@@ -32,6 +34,10 @@ pub enum ScalarKind {
     F32,
     /// `f64`.
     F64,
+    /// `f16`, IEEE 754 binary16, stored only.
+    F16,
+    /// `bf16`, the upper half of an `f32`, stored only.
+    Bf16,
 }
 
 impl ScalarKind {
@@ -39,7 +45,7 @@ impl ScalarKind {
     pub const fn size(self) -> usize {
         match self {
             Self::Bool | Self::I8 | Self::U8 => 1,
-            Self::I16 | Self::U16 => 2,
+            Self::I16 | Self::U16 | Self::F16 | Self::Bf16 => 2,
             Self::I32 | Self::U32 | Self::F32 => 4,
             Self::I64 | Self::U64 | Self::Isize | Self::Usize | Self::F64 => 8,
         }
@@ -61,14 +67,21 @@ impl ScalarKind {
             Self::Usize => "usize",
             Self::F32 => "f32",
             Self::F64 => "f64",
+            Self::F16 => "f16",
+            Self::Bf16 => "bf16",
         }
     }
 
     /// The value of one scalar's bytes as `f64`, as `as` converts; 0 for another number of bytes.
-    pub(crate) fn to_f64(self, bytes: &[u8]) -> f64 {
+    pub fn to_f64(self, bytes: &[u8]) -> f64 {
         macro_rules! number {
             ($t:ty) => {
                 bytes.try_into().map_or(0.0, |bytes| <$t>::from_ne_bytes(bytes) as f64)
+            };
+        }
+        macro_rules! bits {
+            ($t:ty) => {
+                bytes.try_into().map_or(0.0, |bytes| Scalar::to_f64(<$t>::from_ne_bytes(bytes)))
             };
         }
         match self {
@@ -84,6 +97,8 @@ impl ScalarKind {
             Self::Usize => number!(usize),
             Self::F32 => number!(f32),
             Self::F64 => number!(f64),
+            Self::F16 => bits!(f16),
+            Self::Bf16 => bits!(bf16),
         }
     }
 

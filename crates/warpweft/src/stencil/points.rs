@@ -6,7 +6,7 @@
 
 use super::executor::SweepExecutor;
 use super::plan::Sweep;
-use crate::element::{Fields, Scalar, ScalarKind};
+use crate::element::{Fields, Scalar, ScalarKind, bf16, f16};
 use crate::error::{Error, Result};
 use crate::grid::Volume;
 use crate::report::Series;
@@ -193,6 +193,8 @@ pub(super) fn value_of(kind: ScalarKind, bytes: &[u8]) -> f64 {
         ScalarKind::Usize => value!(usize),
         ScalarKind::F32 => value!(f32),
         ScalarKind::F64 => value!(f64),
+        ScalarKind::F16 => value!(f16),
+        ScalarKind::Bf16 => value!(bf16),
     }
 }
 
@@ -218,6 +220,8 @@ pub(super) fn add_to(kind: ScalarKind, bytes: &mut [u8], amount: f64) {
         ScalarKind::Usize => put!(usize),
         ScalarKind::F32 => put!(f32),
         ScalarKind::F64 => put!(f64),
+        ScalarKind::F16 => put!(f16),
+        ScalarKind::Bf16 => put!(bf16),
     }
 }
 

@@ -322,7 +322,11 @@ fn range(kind: ScalarKind) -> Option<[f64; 2]> {
         | ScalarKind::U32
         | ScalarKind::U64
         | ScalarKind::Usize => false,
-        ScalarKind::Bool | ScalarKind::F32 | ScalarKind::F64 => return None,
+        ScalarKind::Bool
+        | ScalarKind::F32
+        | ScalarKind::F64
+        | ScalarKind::F16
+        | ScalarKind::Bf16 => return None,
     };
     let bits = kind.size() as i32 * 8;
     Some(match signed {

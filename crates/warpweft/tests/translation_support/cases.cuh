@@ -18,7 +18,9 @@ template<class T> struct io {
     return v;
   }
   WW_FN static void put(u8*& p, T v) {
-    if constexpr (num<T>::real) {
+    if constexpr (num<T>::real && sizeof(T) == 2) {
+      if (v != v) v.bits = 0x7fff;
+    } else if constexpr (num<T>::real) {
       if (v != v) v = from_bits((typename num<T>::same)(sizeof(T) == 4 ? 0x7fc00000ull : 0x7ff8000000000000ull));
     }
     for (usize i = 0; i < sizeof(T); ++i) *p++ = ((const u8*)&v)[i];

@@ -1,6 +1,6 @@
 //! Values as packed bytes, with inputs worth trying.
 
-use warpweft::element::{Device, DeviceType, Unit};
+use warpweft::element::{Device, DeviceType, Unit, bf16, f16};
 
 use super::random::Random;
 
@@ -62,6 +62,26 @@ macro_rules! floats {
     )*};
 }
 floats!(f32, u32; f64, u64);
+
+macro_rules! halves {
+    ($($t:ty),*) => {$(
+        impl Flat for $t {
+            const BYTES: usize = 2;
+            fn put(&self, bytes: &mut Vec<u8>) {
+                let canonical = if self.is_nan() { <$t>::from_bits(0x7fff) } else { *self };
+                bytes.extend(canonical.to_bits().to_le_bytes());
+            }
+            fn sample(random: &mut Random) -> Self {
+                match random.below(3) {
+                    0 => <$t>::from_bits(random.next() as u16),
+                    1 => <$t>::from_bits((random.next() as u16 & 0x8181) | 0x3c00),
+                    _ => <$t>::from_f32(random.below(2001) as f32 / 8.0 - 125.0),
+                }
+            }
+        }
+    )*};
+}
+halves!(f16, bf16);
 
 impl Flat for bool {
     const BYTES: usize = 1;

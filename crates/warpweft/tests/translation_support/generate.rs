@@ -16,6 +16,8 @@ pub enum Ty {
     Int(&'static str),
     /// `f32` or `f64`.
     Float(&'static str),
+    /// `f16` or `bf16`.
+    Half(&'static str),
     /// `bool`.
     Bool,
     /// [`super::Hue`].
@@ -28,12 +30,13 @@ pub enum Ty {
     Array(Box<Ty>, usize),
 }
 
+const HALVES: [&str; 2] = ["f16", "bf16"];
 const INTS: [&str; 10] = ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize"];
 
 impl Ty {
     fn name(&self) -> String {
         match self {
-            Self::Int(name) | Self::Float(name) => name.to_string(),
+            Self::Int(name) | Self::Float(name) | Self::Half(name) => name.to_string(),
             Self::Bool => "bool".into(),
             Self::Hue => "Hue".into(),
             Self::Point => "Point".into(),
@@ -93,14 +96,15 @@ impl Writer<'_> {
     }
 
     fn ty(&mut self, depth: usize) -> Ty {
-        match self.random.below(if depth == 0 { 7 } else { 10 }) {
+        match self.random.below(if depth == 0 { 8 } else { 11 }) {
             0..=2 => Ty::Int(self.random.pick(&INTS)),
             3 => Ty::Float("f32"),
             4 => Ty::Float("f64"),
             5 => Ty::Bool,
             6 => Ty::Hue,
-            7 => Ty::Point,
-            8 => Ty::Pair(Box::new(self.ty(depth - 1)), Box::new(self.ty(depth - 1))),
+            7 => Ty::Half(self.random.pick(&HALVES)),
+            8 => Ty::Point,
+            9 => Ty::Pair(Box::new(self.ty(depth - 1)), Box::new(self.ty(depth - 1))),
             _ => Ty::Array(Box::new(self.ty(depth - 1)), 1 + self.random.below(4)),
         }
     }

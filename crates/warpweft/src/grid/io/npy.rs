@@ -1,5 +1,8 @@
 //! NumPy's NPY format, versions 1 to 3: one array of scalars in C order.
 //!
+//! NumPy itself has no `bf16`: such arrays have the type string `<V2`, as those of the package ml_dtypes
+//! that `numpy.save` wrote; `numpy.load(path).view(ml_dtypes.bfloat16)` gives them back.
+//!
 //! Own code because the crates for it need a C compiler to build or an array type of their own.
 //! Format: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 
@@ -8,7 +11,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use super::write_whole;
-use crate::element::{Fields, Scalar, ScalarKind};
+use crate::element::{Fields, Scalar, ScalarKind, bf16, f16};
 use crate::error::{Error, Result};
 use crate::grid::Volume;
 
@@ -189,6 +192,9 @@ fn parse(path: &Path, text: &str, data_at: u64) -> Result<Header> {
         "u8" => ScalarKind::U64,
         "f4" => ScalarKind::F32,
         "f8" => ScalarKind::F64,
+        "f2" => ScalarKind::F16,
+        // NumPy has no name for it: what the package ml_dtypes writes.
+        "V2" => ScalarKind::Bf16,
         _ => {
             return Err(bad(
                 format!("holds scalars of type '{descr}'"),
@@ -237,7 +243,8 @@ fn stored(kind: ScalarKind) -> ScalarKind {
 fn descriptor(kind: ScalarKind) -> String {
     let class = match stored(kind) {
         ScalarKind::Bool => 'b',
-        ScalarKind::F32 | ScalarKind::F64 => 'f',
+        ScalarKind::F16 | ScalarKind::F32 | ScalarKind::F64 => 'f',
+        ScalarKind::Bf16 => 'V',
         ScalarKind::I8 | ScalarKind::I16 | ScalarKind::I32 | ScalarKind::I64 => 'i',
         _ => 'u',
     };
@@ -253,6 +260,8 @@ fn descriptor(kind: ScalarKind) -> String {
 fn numpy_name(kind: ScalarKind) -> String {
     match kind {
         ScalarKind::Bool => "bool".into(),
+        ScalarKind::F16 => "float16".into(),
+        ScalarKind::Bf16 => "bfloat16".into(),
         ScalarKind::F32 => "float32".into(),
         ScalarKind::F64 => "float64".into(),
         other => other.name().replacen('u', "uint", 1).replacen(
@@ -289,7 +298,7 @@ fn fill<T: Scalar, const D: usize>(
         };
     }
     of_kind!(I8 => i8, I16 => i16, I32 => i32, I64 => i64, U8 => u8, U16 => u16, U32 => u32,
-        U64 => u64, Isize => isize, Usize => usize, F32 => f32, F64 => f64)
+        U64 => u64, Isize => isize, Usize => usize, F32 => f32, F64 => f64, F16 => f16, Bf16 => bf16)
 }
 
 /// Reads one value a cell, a block of cells at a time.

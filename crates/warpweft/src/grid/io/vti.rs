@@ -2,6 +2,7 @@
 //!
 //! Raw appended data, uncompressed. Format: VTK's file formats, "XML file formats", ImageData.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use super::write_whole;
@@ -42,18 +43,28 @@ pub fn write<S: Fields, const D: usize>(path: &Path, volume: &Volume<S, D>) -> R
             vtk_name(field.kind)
         );
         text.push_str(&line);
-        offset += size_of::<u64>() + volume.field_bytes(i).len();
+        offset += size_of::<u64>() + data(volume, i).len();
     }
     text.push_str("</CellData>\n</Piece>\n</ImageData>\n<AppendedData encoding=\"raw\">\n_");
     write_whole(path, |to| {
         to.write_all(text.as_bytes())?;
         for i in 0..S::FIELDS.len() {
-            let bytes = volume.field_bytes(i);
+            let bytes = data(volume, i);
             to.write_all(&(bytes.len() as u64).to_ne_bytes())?;
-            to.write_all(bytes)?;
+            to.write_all(&bytes)?;
         }
         to.write_all(b"\n</AppendedData>\n</VTKFile>\n")
     })
+}
+
+/// The bytes of field `i`; of numbers of two bytes, which the format doesn't know, as numbers of four.
+fn data<S: Fields, const D: usize>(volume: &Volume<S, D>, i: usize) -> Cow<'_, [u8]> {
+    let (kind, bytes) = (S::FIELDS[i].kind, volume.field_bytes(i));
+    if !matches!(kind, ScalarKind::F16 | ScalarKind::Bf16) {
+        return bytes.into();
+    }
+    let cells = bytes.chunks_exact(kind.size());
+    cells.flat_map(|cell| (kind.to_f64(cell) as f32).to_ne_bytes()).collect::<Vec<_>>().into()
 }
 
 fn vtk_name(kind: ScalarKind) -> &'static str {
@@ -66,7 +77,7 @@ fn vtk_name(kind: ScalarKind) -> &'static str {
         ScalarKind::U16 => "UInt16",
         ScalarKind::U32 => "UInt32",
         ScalarKind::U64 | ScalarKind::Usize => "UInt64",
-        ScalarKind::F32 => "Float32",
+        ScalarKind::F16 | ScalarKind::Bf16 | ScalarKind::F32 => "Float32",
         ScalarKind::F64 => "Float64",
     }
 }

@@ -24,6 +24,18 @@ fn plane<T: Real>(u: Near<T, 2>, rate: T) -> T {
 }
 
 #[stencil]
+fn stored<T: Stored<Number = N>, N: Real>(u: Near<T, 2>, rate: N) -> T {
+    let around = u[[-1, 0]].widen() + u[[1, 1]].widen() + u[[0, -2]].widen();
+    T::narrow(u[[0, 0]].widen() + rate * (around - N::lit(3.0) * u[[0, 0]].widen()))
+}
+
+#[stencil]
+fn coarse(u: Near<f16, 3>) -> f16 {
+    let sum = u[[-1, 0, 0]] + u[[0, 1, 1]] * f16::from_f32(0.5) - u[[0, 0, -1]];
+    if sum < u[[1, 0, 0]] { -sum } else { f16::narrow(0.25 * u[[0, 0, 0]].to_f32()) }
+}
+
+#[stencil]
 fn lopsided(u: Near<f64, 2>) -> f64 {
     0.4 * u[[0, 0]] + 0.3 * u[[-2, 1]] - 0.2 * u[[1, -3]] + 0.1 * u[[0, 2]]
 }
@@ -178,6 +190,9 @@ pub(super) fn each(suite: &mut Suite<'_, impl Subject>) {
     suite.run("plane f32", &Stencil::of(plane(0.2f32)));
     suite.run("plane f64", &Stencil::of(plane(0.2f64)));
     suite.run("lopsided f64", &Stencil::of(lopsided()));
+    suite.run("stored f16", &Stencil::of(stored::<f16, f32>(0.2)));
+    suite.run("stored bf16", &Stencil::of(stored::<bf16, f32>(0.2)));
+    suite.run("coarse f16", &Stencil::of(coarse()));
     suite.run("life u8", &Stencil::of(life()));
     suite.run("parity bool", &Stencil::of(parity()));
     suite.run("space f32", &Stencil::of(space(0.15)));
@@ -203,6 +218,7 @@ pub(super) fn each(suite: &mut Suite<'_, impl Subject>) {
     suite.run_by("acoustic by a function", &acoustic, stirred());
     suite.run_by("tissue by a function", &Stencil::of(warm()), skin());
     suite.stop("plane f64", Stencil::of(plane(0.2f64)));
+    suite.stop("stored bf16", Stencil::of(stored::<bf16, f32>(0.2)));
     suite.stop("acoustic", Stencil::sequence((velocity(0.4), pressure(0.4))));
     suite.stop("tissue", Stencil::of(warm()));
 }

@@ -1,6 +1,6 @@
 //! Extents, boundaries and steps to run an element in, and states to begin with.
 
-use crate::element::{Fields, ScalarKind};
+use crate::element::{Fields, ScalarKind, bf16, f16};
 use crate::error::Result;
 use crate::grid::Volume;
 use crate::stencil::{Boundaries, Boundary};
@@ -95,6 +95,8 @@ pub(super) fn state<S: Fields, const D: usize>(extents: [usize; D]) -> Result<Vo
             ScalarKind::Usize => fill!(usize, next() as usize),
             ScalarKind::F32 => fill!(f32, next() as f32 / 2e9 - 0.5),
             ScalarKind::F64 => fill!(f64, next() as f64 / 2e9 - 0.5),
+            ScalarKind::F16 => fill!(f16, f16::from_f64(next() as f64 / 2e9 - 0.5)),
+            ScalarKind::Bf16 => fill!(bf16, bf16::from_f64(next() as f64 / 2e9 - 0.5)),
         }
     }
     Ok(volume)

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use super::layout::X;
 use super::{CpuSweeps, internal};
-use crate::element::{Fields, Scalar, ScalarKind};
+use crate::element::{Fields, Scalar, ScalarKind, bf16, f16};
 use crate::error::{Error, Result};
 use crate::stencil::residual::{LANES, Residual};
 
@@ -125,7 +125,7 @@ unsafe fn row(
         };
     }
     typed!(Bool => bool, I8 => i8, I16 => i16, I32 => i32, I64 => i64, U8 => u8, U16 => u16,
-        U32 => u32, U64 => u64, Isize => isize, Usize => usize, F32 => f32, F64 => f64)
+        U32 => u32, U64 => u64, Isize => isize, Usize => usize, F32 => f32, F64 => f64, F16 => f16, Bf16 => bf16)
 }
 
 fn line<T: Scalar>(kind: Residual, before: &[T], after: &[T]) -> f64 {

@@ -17,7 +17,8 @@ WW_FN f64 combine(int norm, f64 a, f64 b) {
   return a > b ? a : b;
 }
 
-// Scalars as `ScalarKind` lists them: bool i8 i16 i32 i64 u8 u16 u32 u64 isize usize f32 f64.
+// Scalars as `ScalarKind` lists them: bool i8 i16 i32 i64 u8 u16 u32 u64 isize usize f32 f64
+// f16 bf16.
 WW_FN f64 value_of(int scalar, const void* field, i64 at) {
   switch (scalar) {
     case 0:
@@ -32,7 +33,9 @@ WW_FN f64 value_of(int scalar, const void* field, i64 at) {
     case 8:
     case 10: return __ull2double_rn(static_cast<const u64*>(field)[at]);
     case 11: return static_cast<const f32*>(field)[at];
-    default: return static_cast<const f64*>(field)[at];
+    case 12: return static_cast<const f64*>(field)[at];
+    case 13: return widen(static_cast<const f16*>(field)[at]);
+    default: return widen(static_cast<const bf16*>(field)[at]);
   }
 }
 

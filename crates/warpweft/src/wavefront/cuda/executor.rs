@@ -210,6 +210,7 @@ pub(super) fn winner<S: Scalar>(candidates: &[[u64; 3]], extreme: Extreme) -> Op
     let reversal = match (extreme, S::KIND) {
         (Extreme::Greatest, _) => 0,
         (Extreme::Least, ScalarKind::Bool) => 1,
+        (Extreme::Least, ScalarKind::F16 | ScalarKind::Bf16) => 1 << 15,
         (Extreme::Least, ScalarKind::F32) => 1 << 31,
         (Extreme::Least, ScalarKind::F64) => 1 << 63,
         (Extreme::Least, kind) => u64::MAX >> (64 - 8 * kind.size()),
@@ -222,7 +223,8 @@ pub(super) fn winner<S: Scalar>(candidates: &[[u64; 3]], extreme: Extreme) -> Op
         column: (place & 0xffff_ffff) as usize,
     });
     // The worst integer has no rank: where nothing else was found, every cell holds it.
-    let integer = !matches!(S::KIND, ScalarKind::F32 | ScalarKind::F64);
+    use ScalarKind::{Bf16, F16, F32, F64};
+    let integer = !matches!(S::KIND, F16 | Bf16 | F32 | F64);
     let nothing = integer.then(|| Best { score: extreme.worst(), row: 0, column: 0 });
     found.fold(None, |best, one| Best::of(best, Some(one), extreme)).or(nothing)
 }

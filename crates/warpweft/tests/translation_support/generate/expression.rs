@@ -1,6 +1,6 @@
 //! Random expressions of a given type.
 
-use super::{INTS, Ty, Writer};
+use super::{HALVES, INTS, Ty, Writer};
 
 impl Writer<'_> {
     /// An expression of type `ty`. `bare`: it may be a literal without a suffix.
@@ -20,6 +20,7 @@ impl Writer<'_> {
         match ty {
             Ty::Int(name) => self.int(ty, name, depth + 1),
             Ty::Float(name) => self.float(ty, name, depth + 1),
+            Ty::Half(name) => self.half(ty, name, depth + 1),
             Ty::Bool => self.truth(depth + 1),
             Ty::Hue => match self.random.below(2) {
                 0 => format!("hue({})", self.expr(&Ty::Int("i64"), depth + 1, true)),
@@ -99,6 +100,11 @@ impl Writer<'_> {
                     true => format!("(-{digits}{end})"),
                     false => format!("{digits}{end}"),
                 }
+            }
+            Ty::Half(name) => {
+                let value = self.leaf(&Ty::Float("f32"), false);
+                let rounded = self.random.pick(&["narrow", "from_f32"]);
+                format!("{name}::{rounded}({value})")
             }
             Ty::Bool => self.random.pick(&["true", "false"]).into(),
             Ty::Hue => self.random.pick(&["Hue::Red", "Hue::Green", "Hue::Blue"]).into(),
@@ -284,6 +290,15 @@ impl Writer<'_> {
     }
 
     fn float(&mut self, ty: &Ty, name: &str, depth: usize) -> String {
+        if self.random.chance(12) {
+            let half = self.random.pick(&HALVES);
+            let half = self.expr(&Ty::Half(half), depth, false);
+            return match self.random.below(3) {
+                0 if name == "f64" => format!("{half}.to_f64()"),
+                0 => format!("{half}.to_f32()"),
+                _ => format!("({half}.widen() as {name})"),
+            };
+        }
         let a = self.expr(ty, depth, false);
         match self.random.below(20) {
             0..=7 => {
@@ -334,10 +349,27 @@ impl Writer<'_> {
         }
     }
 
+    fn half(&mut self, ty: &Ty, name: &str, depth: usize) -> String {
+        match self.random.below(8) {
+            0..=3 => {
+                let value = self.expr(&Ty::Float("f32"), depth, false);
+                let rounded = self.random.pick(&["narrow", "from_f32"]);
+                format!("{name}::{rounded}({value})")
+            }
+            4 => format!("(-{})", self.expr(ty, depth, false)),
+            _ => {
+                let op = self.random.pick(&["+", "-", "*", "/"]);
+                let (a, b) = (self.expr(ty, depth, false), self.expr(ty, depth, false));
+                format!("({a} {op} {b})")
+            }
+        }
+    }
+
     fn truth(&mut self, depth: usize) -> String {
         match self.random.below(12) {
             0..=4 => {
-                let ty = match self.random.below(5) {
+                let ty = match self.random.below(6) {
+                    5 => Ty::Half(self.random.pick(&HALVES)),
                     0 => Ty::Float("f32"),
                     1 => Ty::Float("f64"),
                     2 => Ty::Hue,

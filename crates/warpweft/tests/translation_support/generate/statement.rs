@@ -93,7 +93,7 @@ impl Writer<'_> {
             Ty::Int(_) => {
                 self.random.pick(&["=", "+=", "-=", "*=", "^=", "|=", "&=", "<<=", ">>="])
             }
-            Ty::Float(_) => self.random.pick(&["=", "+=", "-=", "*=", "/="]),
+            Ty::Float(_) | Ty::Half(_) => self.random.pick(&["=", "+=", "-=", "*=", "/="]),
             Ty::Bool => self.random.pick(&["=", "^=", "|=", "&="]),
             _ => "=",
         };
