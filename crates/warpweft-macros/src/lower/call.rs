@@ -1,6 +1,6 @@
 //! Calls: of `#[device]` functions, of associated functions of numbers, of constructors, of macros.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::Expr as E;
 use syn::punctuated::Punctuated;
@@ -50,24 +50,22 @@ impl Lower<'_> {
         }
         let owner = match &path.qself {
             Some(of) if segments.len() == 1 => type_name(&of.ty),
-            None if segments.len() == 2 => Some(segments[0].ident.to_string()),
+            None if segments.len() == 2 => Some(segments[0].ident.clone()),
             _ => None,
         };
         if let Some(owner) = &owner
-            && (NUMBERS.contains(&owner.as_str())
-                || STORED.contains(&owner.as_str())
-                || self.generics.contains(owner))
+            && (is_one_of(owner, NUMBERS)
+                || is_one_of(owner, STORED)
+                || self.generics.contains(&owner.to_string()))
         {
-            if STORED.contains(&owner.as_str())
-                && !matches!(&*name, "narrow" | "from_f32" | "default")
-            {
+            if is_one_of(owner, STORED) && !matches!(&*name, "narrow" | "from_f32" | "default") {
                 return Err(reject(
                     path,
                     format_args!("`{owner}::{name}` is not part of device code"),
                     format_args!("compute in `f32`, and round with `{owner}::narrow(x)`"),
                 ));
             }
-            return self.associated(call, path, &name);
+            return self.associated(call, path, owner, &last.ident);
         }
         if segments.len() > 1
             && matches!(name.as_str(), "new" | "default" | "from" | "with_capacity")
@@ -130,41 +128,70 @@ impl Lower<'_> {
         &mut self,
         call: &syn::ExprCall,
         path: &syn::ExprPath,
-        name: &str,
+        owner: &Ident,
+        ident: &Ident,
     ) -> syn::Result<Lowered> {
         let span = call.span();
-        match (name, call.args.len()) {
+        let name = ident.to_string();
+        match (name.as_str(), call.args.len()) {
             ("default", 0) => return Ok(self.constant(quote!(#call), span)),
             ("lit", 1) if self.is_literal(&call.args[0]) => {
                 return Ok(self.constant(quote!(#call), span));
             }
             ("lit" | "from" | "from_f64" | "from_f32" | "narrow", 1) => {
-                let value = self.expr(&call.args[0])?;
-                let rust = value.rust;
-                let (rust, to) = self.typed(quote_spanned!(span=> #path(#rust)), span);
-                return Ok(Lowered::new(rust, Expr::Cast { to, value: Box::new(value.ir) }));
+                return self.conversion(call, path, owner, &name);
             }
             _ => {}
         }
         let (rust, arguments) = self.list(&call.args)?;
-        let rust = quote_spanned!(span=> #path(#(#rust),*));
-        if (name, arguments.len()) == ("from_bits", 1) {
-            return Ok(Lowered::new(
-                rust,
-                Expr::Method { name: name.into(), arguments, sites: vec![] },
-            ));
+        if (name.as_str(), arguments.len()) == ("from_bits", 1) {
+            let rust = quote_spanned! {span=>
+                ::warpweft::element::method::from_bits::<#owner>(#(#rust),*)
+            };
+            return Ok(Lowered::new(rust, Expr::Method { name, arguments, sites: vec![] }));
         }
-        match arguments.len().checked_sub(1).and_then(|rest| method::faults(name, rest)) {
-            Some(faults) => {
+        let faults = arguments.len().checked_sub(1).and_then(|rest| method::faults(&name, rest));
+        match (faults, rust.split_first()) {
+            (Some(faults), Some((receiver, rest))) => {
                 let sites = faults.iter().map(|what| self.site(path, what)).collect();
-                Ok(Lowered::new(rust, Expr::Method { name: name.into(), arguments, sites }))
+                let rust = method::own(ident, quote!(::<_, #owner>), receiver, rest, span);
+                Ok(Lowered::new(rust, Expr::Method { name, arguments, sites }))
             }
-            None => Err(reject(
+            _ => Err(reject(
                 path,
                 format_args!("`{name}` is not a function of numbers in device code"),
                 "use one listed in docs/element.md, or a function with `#[device]`",
             )),
         }
+    }
+
+    /// `T::lit(x)`, `T::from(x)`, `T::narrow(x)` and so on: those of the library and of Rust.
+    fn conversion(
+        &mut self,
+        call: &syn::ExprCall,
+        path: &syn::ExprPath,
+        owner: &Ident,
+        name: &str,
+    ) -> syn::Result<Lowered> {
+        let span = call.span();
+        let value = self.expr(&call.args[0])?;
+        let rust = value.rust;
+        let at = path.span();
+        let wanted = match name {
+            "lit" => quote_spanned!(at=> <#owner as ::warpweft::element::Real>::lit),
+            "from" => quote_spanned!(at=> <#owner as ::core::convert::From<_>>::from),
+            "narrow" => quote_spanned!(at=> <#owner as ::warpweft::element::Stored>::narrow),
+            "from_f32" => quote_spanned!(at=> ::warpweft::element::method::from_f32::<#owner>),
+            _ => quote_spanned!(at=> <#owner as ::warpweft::element::Scalar>::from_f64),
+        };
+        let function = match name {
+            // Inherent, as `from_bits`.
+            "from_f32" => wanted,
+            _ => quote_spanned!(span=> ::warpweft::element::method::resolved(#path, #wanted)),
+        };
+        let rust = quote_spanned!(span=> #function(::warpweft::element::convertible(#rust)));
+        let (rust, to) = self.typed(rust, span);
+        Ok(Lowered::new(rust, Expr::Cast { to, value: Box::new(value.ir) }))
     }
 
     fn is_literal(&self, expr: &E) -> bool {
@@ -289,10 +316,14 @@ fn is_plain_text(expr: &E) -> bool {
     }
 }
 
+fn is_one_of(owner: &Ident, names: &[&str]) -> bool {
+    names.iter().any(|name| owner == name)
+}
+
 /// The name of a type that is one.
-fn type_name(ty: &syn::Type) -> Option<String> {
+fn type_name(ty: &syn::Type) -> Option<Ident> {
     match ty {
-        syn::Type::Path(path) => Some(path.path.get_ident()?.to_string()),
+        syn::Type::Path(path) => path.path.get_ident().cloned(),
         syn::Type::Group(group) => type_name(&group.elem),
         syn::Type::Paren(paren) => type_name(&paren.elem),
         _ => None,

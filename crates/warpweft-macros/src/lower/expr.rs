@@ -235,6 +235,11 @@ impl Lower<'_> {
         let compares =
             matches!(op, BinOp::Eq | BinOp::Ne | BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge);
         let check = if compares { quote!(comparable) } else { quote!(scalar) };
+        // Another type on the right finds no overload, except as the amount of a shift.
+        let r = match op {
+            BinOp::Shl | BinOp::Shr => quote_spanned!(span=> ::warpweft::element::scalar(#r)),
+            _ => r,
+        };
         let rust = quote_spanned!(span=> (::warpweft::element::#check(#l) #token #r));
         let sites = self.sites_of(op, token, &binary.right);
         Ok(Lowered::new(rust, Expr::Binary { op, left, right, sites }))

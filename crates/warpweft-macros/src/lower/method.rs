@@ -1,5 +1,6 @@
 //! Methods of numbers: the closed list that the device prelude has.
 
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
@@ -37,10 +38,8 @@ const METHODS: &[(&str, usize, &[&str])] = &[
     ("is_sign_negative", 0, &[]),
     ("is_sign_positive", 0, &[]),
     ("to_bits", 0, &[]),
-    // Of floats as cells hold them, and of two bytes.
-    ("widen", 0, &[]),
+    // Of floats of two bytes.
     ("to_f32", 0, &[]),
-    ("to_f64", 0, &[]),
     ("exp", 0, &[]),
     ("exp2", 0, &[]),
     ("exp_m1", 0, &[]),
@@ -104,6 +103,24 @@ pub fn faults(name: &str, arguments: usize) -> Option<&'static [&'static str]> {
         .map(|(_, _, faults)| *faults)
 }
 
+/// The shadow of method `name` of numbers, of type `owner` where that is given: Rust's own, which a
+/// trait of the user's is not.
+pub fn own(
+    name: &Ident,
+    owner: TokenStream,
+    receiver: &TokenStream,
+    arguments: &[TokenStream],
+    span: Span,
+) -> TokenStream {
+    quote_spanned! {span=>
+        ::warpweft::element::method::method #owner(
+            ::warpweft::element::method::name::#name,
+            #receiver,
+            (#(#arguments,)*),
+        )
+    }
+}
+
 impl Lower<'_> {
     pub fn method(&mut self, call: &syn::ExprMethodCall) -> syn::Result<Lowered> {
         let span = call.span();
@@ -116,7 +133,7 @@ impl Lower<'_> {
         let (r, method) = (receiver.rust, &call.method);
         let arguments = std::iter::once(receiver.ir).chain(values).collect();
         let sites = faults.iter().map(|what| self.site(method, what)).collect();
-        let rust = quote_spanned!(span=> ::warpweft::element::scalar(#r).#method(#(#rust),*));
+        let rust = own(method, quote!(), &r, &rust, span);
         Ok(Lowered::new(rust, Expr::Method { name, arguments, sites }))
     }
 
@@ -125,13 +142,28 @@ impl Lower<'_> {
         let span = call.span();
         let method = &call.method;
         match (name, call.args.len()) {
-            ("to_f64", 0) => {
+            ("to_f64" | "widen", 0) => {
                 let value = self.referent(&call.receiver)?;
+                let (beside, none, of) = match name {
+                    "widen" => (quote!(method::by_reference::Widen), quote!(), quote!(Stored)),
+                    _ => (quote!(Fields), quote!(0), quote!(Scalar)),
+                };
                 let rust = value.rust;
-                let (rust, to) = self.typed(
-                    quote_spanned!(span=> ::warpweft::element::scalar(#rust).#method()),
-                    span,
-                );
+                // Not inherent: with the library's traits in scope, another of this name is ambiguous.
+                let rust = quote_spanned! {span=> {
+                    let __value = ::warpweft::element::scalar(#rust);
+                    {
+                        use ::warpweft::element::#beside as _;
+                        (&__value).#method(#none);
+                    }
+                    use ::warpweft::element::#of as _;
+                    __value.#method()
+                }};
+                if name == "widen" {
+                    let (name, arguments) = (name.into(), vec![value.ir]);
+                    return Ok(Lowered::new(rust, Expr::Method { name, arguments, sites: vec![] }));
+                }
+                let (rust, to) = self.typed(rust, span);
                 return Ok(Lowered::new(rust, Expr::Cast { to, value: Box::new(value.ir) }));
             }
             ("len", 0) => {
@@ -140,10 +172,17 @@ impl Lower<'_> {
                 let rust = array.rust;
                 let slot = self.slot(span);
                 let hole = self.hole(quote!(::warpweft::element::length_of(&#slot, __unit)));
-                return Ok(Lowered::new(
-                    quote_spanned!(span=> #slot.array(#rust).len()),
-                    Expr::Value(hole),
-                ));
+                // As above.
+                let rust = quote_spanned! {span=> {
+                    let __array = #slot.array(#rust);
+                    {
+                        use ::warpweft::element::method::by_reference::Len as _;
+                        (&__array).#method();
+                    }
+                    use ::warpweft::element::method::Len as _;
+                    __array.#method()
+                }};
+                return Ok(Lowered::new(rust, Expr::Value(hole)));
             }
             _ => {}
         }

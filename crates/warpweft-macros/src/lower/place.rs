@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 use super::expr::{binary_op, member};
 use super::{Lower, Lowered};
 use crate::diag::reject;
-use crate::ir::{Expr, Input};
+use crate::ir::{BinOp, Expr, Input};
 
 impl Lower<'_> {
     /// `a.b`, `a.0` and `a[i]`.
@@ -103,6 +103,10 @@ impl Lower<'_> {
         };
         let sites = self.sites_of(op, token, &binary.right);
         let ir = Expr::AssignOp { op, place: Box::new(place.ir), value: Box::new(value.ir), sites };
+        let v = match op {
+            BinOp::Shl | BinOp::Shr => quote_spanned!(span=> ::warpweft::element::scalar(#v)),
+            _ => v,
+        };
         let rust = quote_spanned! {span=> {
             ::warpweft::element::scalar(#p);
             #p #token #v

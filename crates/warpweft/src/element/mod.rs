@@ -6,6 +6,8 @@
 
 mod device;
 mod fields;
+#[doc(hidden)]
+pub mod method;
 mod near;
 mod scalar;
 mod shadow;
@@ -20,7 +22,7 @@ pub use fields::{FieldInfo, Fields, MAX_FIELDS};
 pub use half::{bf16, f16};
 pub use near::{Bounds, CellPtr, Checked, Near, ScalarNear, Unchecked};
 pub use scalar::{Real, Scalar, ScalarKind};
-pub use shadow::{Comparable, comparable, like, scalar};
+pub use shadow::{Comparable, Convertible, comparable, convertible, like, scalar};
 pub use stored::Stored;
 #[doc(hidden)]
 pub use text::{enum_text, key, struct_text, weave};

@@ -3,6 +3,7 @@
 use half::{bf16, f16};
 
 use super::DeviceType;
+use super::method::RealMethods;
 
 /// The kind of a scalar, as layouts, files and kernels name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -132,6 +133,7 @@ pub unsafe trait Scalar:
 /// A floating-point scalar: what a generic numeric element function is written over.
 pub trait Real:
     Scalar
+    + RealMethods
     + std::ops::Add<Output = Self>
     + std::ops::Sub<Output = Self>
     + std::ops::Mul<Output = Self>

@@ -14,7 +14,22 @@ pub trait Comparable: DeviceType {}
 
 impl<T: Scalar> Comparable for T {}
 
-/// The operand of an operator, or the receiver of a method, of numbers.
+/// A number that `T::from` converts.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not converted by `from` in device code",
+    note = "`from` converts numbers: write a free function with `#[device]` that has a `match` or computes from the members; `x as T` is an enum's discriminant"
+)]
+pub trait Convertible: DeviceType {}
+
+impl<T: Scalar> Convertible for T {}
+
+/// What a conversion of numbers takes.
+#[inline(always)]
+pub fn convertible<T: Convertible>(value: T) -> T {
+    value
+}
+
+/// The operand of an operator of numbers.
 #[inline(always)]
 pub fn scalar<T: Scalar>(value: T) -> T {
     value
