@@ -182,6 +182,13 @@ pub struct Range {
     pub reversed: bool,
     /// Step and the fault of a zero step.
     pub step: Option<(Expr, Hole)>,
+    /// Whether it is known to be short: at most [`Range::FEW`] numbers.
+    pub few: bool,
+}
+
+impl Range {
+    /// The length up to which a loop ends soon enough whatever its body computes.
+    pub const FEW: u128 = 4096;
 }
 
 #[derive(Clone, Debug, Default)]

@@ -59,6 +59,16 @@ fn share(now: Near<i32, 2>) -> i32 {
     100 / now[[0, 1]] + now[[0, -1]]
 }
 
+/// Without end for `n` 0, unless the fault ends it.
+#[stencil]
+fn fill(u: Near<i32, 2>, n: i32) -> i32 {
+    let mut x = u[[0, 0]];
+    while x < 10 {
+        x += 10 / n;
+    }
+    x
+}
+
 fn noise(index: usize, of: u64) -> f64 {
     let mut h = (index as u64 ^ of << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     h ^= h >> 29;
@@ -188,4 +198,27 @@ fn a_division_by_zero_is_reported_with_its_place() {
     assert!(matches!(error, Error::Element { .. }), "{error}");
     assert!(error.to_string().contains("stencil_cuda_fields.rs"), "{error}");
     assert!(error.to_string().contains("zero"), "{error}");
+}
+
+#[test]
+fn a_loop_that_a_fault_leaves_without_end_ends_and_is_reported() {
+    let start = Volume::from_fn([20, 30], |[y, x]| (y + x) as i32 % 12);
+    if let Err(error) = compiler() {
+        return println!("skipped: {error}");
+    }
+    let Ok(device) = Device::open(0) else {
+        compile_check(&Stencil::of(fill(0)), start.extents(), &policies()[0], "sm_90").unwrap();
+        return println!("compiled only: no GPU");
+    };
+    for n in [5, 0] {
+        let stencil = Stencil::of(fill(n)).boundary(Boundary::Dirichlet(1.0));
+        let mut executor = CudaSweeps::new(&stencil, &start, &policies()[0], &device).unwrap();
+        for sweep in sweeps([20, 30], 3, 1, None) {
+            executor.sweep(&sweep).unwrap();
+        }
+        match (n, executor.finish()) {
+            (0, Err(error)) => assert!(error.to_string().contains("divide by zero"), "{error}"),
+            (n, ended) => assert!(n == 5 && ended.is_ok(), "{n}: {ended:?}"),
+        }
+    }
 }

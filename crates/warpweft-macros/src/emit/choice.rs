@@ -42,8 +42,11 @@ impl Cuda {
     fn flagged_match(&mut self, whole: &str, arms: &[Arm], sink: &Sink) {
         let done = self.temporary();
         self.line(format!("bool {done} = false;"));
-        for arm in arms {
-            let test = condition(&arm.pattern, whole).map(|test| format!(" && {test}"));
+        for (i, arm) in arms.iter().enumerate() {
+            // As above; what a watched loop returns need not be a variant of an enum.
+            let always = i + 1 == arms.len() && arm.guard.is_none();
+            let test = condition(&arm.pattern, whole).filter(|_| !always);
+            let test = test.map(|test| format!(" && {test}"));
             self.braced(&format!("if (!{done}{})", test.unwrap_or_default()), |cuda| {
                 cuda.bind(&arm.pattern, whole);
                 let Some(guard) = &arm.guard else {

@@ -3,6 +3,7 @@
 //! Arithmetic goes through the overloads of the device prelude (`ww::add`), which know the type
 //! that the macro does not; locals are `auto`, so only what [`crate::ir::Hole`]s name is spelled.
 
+use super::IF_FAULTS;
 use crate::ir::Block;
 
 /// Where a value goes.
@@ -39,14 +40,21 @@ pub struct Cuda {
     pub(super) loops: Vec<(usize, Sink)>,
     /// The loops and keywords that jumped by `goto`.
     pub(super) labels: Vec<(usize, String)>,
+    /// Whether a loop is watched for faults.
+    pub(super) watches: bool,
 }
 
 impl Cuda {
     /// The text of `body`, indented by `depth`.
     pub fn body(body: &Block, returns: Returns, depth: usize) -> String {
-        let mut cuda =
-            Self { text: String::new(), depth, counter: 0, returns, loops: vec![], labels: vec![] };
+        let (text, loops, labels) = Default::default();
+        let mut cuda = Self { text, depth, counter: 0, returns, loops, labels, watches: false };
         cuda.block_into(body, &Sink::Return);
+        if cuda.watches {
+            let body = std::mem::take(&mut cuda.text);
+            cuda.line(format!("{IF_FAULTS}ww::watch watch;"));
+            cuda.text.push_str(&body);
+        }
         cuda.text
     }
 

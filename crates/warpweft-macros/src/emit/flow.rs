@@ -1,9 +1,9 @@
 //! CUDA C++: statements, branches, loops and jumps.
 
 use super::cuda::{Cuda, Returns, Sink};
-use super::mark;
 use super::spill::{diverges, hoists};
 use super::value::binary;
+use super::{IF_FAULTS, mark};
 use crate::ir::{Block, Expr, Pattern, Range, Statement};
 
 impl Cuda {
@@ -76,7 +76,10 @@ impl Cuda {
             Expr::Match { scrutinee, arms, .. } => self.match_(scrutinee, arms, sink),
             Expr::Loop { id, body, .. } => {
                 self.loops.push((*id, sink.clone()));
-                self.braced("while (true)", |cuda| cuda.loop_body(*id, body));
+                self.braced("while (true)", |cuda| {
+                    cuda.watch();
+                    cuda.loop_body(*id, body);
+                });
                 self.loops.pop();
                 self.label(*id);
             }
@@ -84,13 +87,17 @@ impl Cuda {
                 self.loops.push((*id, Sink::Discard));
                 if hoists(condition) {
                     self.braced("while (true)", |cuda| {
+                        cuda.watch();
                         let condition = cuda.value(condition);
                         cuda.line(format!("if (!({condition})) break;"));
                         cuda.loop_body(*id, body);
                     });
                 } else {
                     let condition = self.value(condition);
-                    self.braced(&format!("while ({condition})"), |c| c.loop_body(*id, body));
+                    self.braced(&format!("while ({condition})"), |cuda| {
+                        cuda.watch();
+                        cuda.loop_body(*id, body);
+                    });
                 }
                 self.loops.pop();
                 self.label(*id);
@@ -184,6 +191,18 @@ impl Cuda {
         self.line(format!("goto {keyword}_{id};"));
     }
 
+    /// Leaves the function where a loop goes on after a fault, as Rust did: with what stands in for the
+    /// value that Rust never had, the loop may not end, whether that value came out of it or not.
+    fn watch(&mut self) {
+        self.watches = true;
+        let back = match self.returns {
+            Returns::Value => "return {}",
+            Returns::Unit => "return ww::unit{}",
+            Returns::Into(_) | Returns::Nothing => "return",
+        };
+        self.line(format!("{IF_FAULTS}if (watch.over()) {back};"));
+    }
+
     fn loop_body(&mut self, id: usize, body: &Block) {
         let before = self.text.len();
         self.block_into(body, &Sink::Discard);
@@ -246,6 +265,9 @@ impl Cuda {
                 // Counting down is done where the value is taken.
                 None if plain && range.reversed => cuda.line(format!("{at};")),
                 None => {}
+            }
+            if !range.few {
+                cuda.watch();
             }
             cuda.loop_body(id, body);
         });

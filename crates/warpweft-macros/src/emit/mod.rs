@@ -32,6 +32,10 @@ pub fn member_name(name: &str) -> String {
 const OPEN: char = '\u{1}';
 const CLOSE: char = '\u{2}';
 
+/// Begins what is left of a line only in units in which something can fault; the same character is
+/// `warpweft::element::unit`'s.
+pub const IF_FAULTS: char = '\u{3}';
+
 /// The mark of a hole in emitted text.
 pub fn mark(hole: usize) -> String {
     format!("{OPEN}{hole}{CLOSE}")

@@ -214,7 +214,10 @@ impl Lower<'_> {
                     high = Expr::Value(self.hole(hole));
                     inclusive = false;
                 }
-                let range = Range { low: low.ir, high, inclusive, reversed: false, step: None };
+                let few = matches!((self.known(start), self.known(end)), (Some(low), Some(high))
+                    if high <= low || high.abs_diff(low) <= Range::FEW);
+                let (low, reversed, step) = (low.ir, false, None);
+                let range = Range { low, high, inclusive, reversed, step, few };
                 Ok((rust, range, number))
             }
             E::MethodCall(call) if call.method == "rev" && call.args.is_empty() => {

@@ -22,8 +22,8 @@
 #define WW_OFFSET(type, member) __builtin_offsetof(type, member)
 #endif
 
-// The first fault since the host cleared it: a site's number, or 0. A test may define WW_FAIL to
-// note faults elsewhere.
+// The first fault since the host cleared it: a site's number, or 0. A test may define WW_FAIL and
+// WW_FAULTED to note faults elsewhere.
 #ifndef WW_FAIL
 #if WW_DEVICE
 extern "C" __device__ unsigned int ww_fault;
@@ -33,6 +33,7 @@ __device__ unsigned int ww_fault = 0;
 static unsigned int ww_fault = 0;
 #define WW_FAIL(site) (void)(ww_fault == 0 ? ww_fault = (site) : 0u)
 #endif
+#define WW_FAULTED (*(volatile unsigned int*)&ww_fault != 0)
 #endif
 
 namespace ww {
@@ -52,6 +53,14 @@ struct unit {};
 
 // Reports that site `site` did what would have panicked. The first report stays.
 WW_FN void fail(u32 site) { WW_FAIL(site); }
+
+// Ends loops after a fault, of this thread or of one whose cells it reads: Rust ended there, and a
+// loop that goes on with a 0 in place of a value may do so for ever. A trip costs an addition and a
+// test; memory is asked every 256 trips.
+struct watch {
+  u32 trips = 0;
+  WW_FN bool over() { return (++trips & 255u) == 0 && WW_FAULTED; }
+};
 
 // What there is to know of a number: the unsigned integer of its size, and the one to compute in
 // (C++ promotes what is narrower than int to a signed int, whose overflow is undefined).

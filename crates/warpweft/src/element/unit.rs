@@ -2,6 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+/// Stands before what is left of a line only where something can fault: a loop asks whether to go on.
+/// The macros write it, who don't know what else comes into a unit.
+const IF_FAULTS: char = '\u{3}';
+
 /// A place in the user's Rust source that a device-side fault can name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
@@ -86,7 +90,13 @@ impl Unit {
     pub fn source(&self) -> String {
         let mut text = String::from(include_str!("prelude.cuh"));
         for definition in &self.definitions {
-            text.push_str(definition);
+            for line in definition.split_inclusive('\n') {
+                match line.split_once(IF_FAULTS) {
+                    None => text.push_str(line),
+                    Some(_) if self.sites.is_empty() => {}
+                    Some((indent, rest)) => text.extend([indent, rest]),
+                }
+            }
             text.push('\n');
         }
         text

@@ -94,6 +94,7 @@ template<> struct io<unit> {
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <unistd.h>
 #define WW_CASE(name) static void name(const ww::u8* in, ww::u8* out)
 struct Row { void (*run)(const ww::u8*, ww::u8*); const char* label; };
 #define WW_TABLE_BEGIN static const Row table[] = {
@@ -111,6 +112,7 @@ struct Row { void (*run)(const ww::u8*, ww::u8*); const char* label; };
     for (unsigned i = 0; i < n; ++i) printf(" %02x", p[i]);                                      \
   }                                                                                              \
   int main(int, char** argv) {                                                                   \
+    alarm(120); /* A loop without end fails here. */                                             \
     FILE* file = fopen(argv[1], "rb");                                                           \
     if (!file) return 2;                                                                         \
     fseek(file, 0, SEEK_END);                                                                    \

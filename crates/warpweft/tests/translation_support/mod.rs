@@ -170,7 +170,9 @@ impl Cases {
 
     /// The translation unit, to be compiled with `cases.cuh` in front.
     pub fn source(&self) -> String {
-        let mut text = String::from("#define WW_FAIL(site) ww_case_fault(site)\n");
+        let mut text = String::from(
+            "#define WW_FAIL(site) ww_case_fault(site)\n#define WW_FAULTED ww_case_faulted()\n",
+        );
         text.push_str(include_str!("faults.cuh"));
         text.push_str(&self.unit.source());
         text.push_str(include_str!("cases.cuh"));
