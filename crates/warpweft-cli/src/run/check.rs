@@ -19,18 +19,27 @@ pub struct Check {
     pub tolerance: Option<f64>,
     /// Whether the error is within the tolerance; `None` when nothing was compared.
     pub passed: Option<bool>,
+    /// Whether the result itself was compared, not that of a shorter run made anew.
+    #[serde(skip)] // the oracle's name says so
+    pub whole: bool,
 }
 
 impl Check {
     /// A comparison that was made.
     pub fn made(oracle: impl Into<String>, error: f64, tolerance: f64) -> Self {
         let passed = Some(error <= tolerance);
-        Self { oracle: oracle.into(), error: Some(error), tolerance: Some(tolerance), passed }
+        Self {
+            oracle: oracle.into(),
+            error: Some(error),
+            tolerance: Some(tolerance),
+            passed,
+            whole: true,
+        }
     }
 
     /// A comparison that was not made, and why.
     pub fn none(reason: impl Into<String>) -> Self {
-        Self { oracle: reason.into(), error: None, tolerance: None, passed: None }
+        Self { oracle: reason.into(), error: None, tolerance: None, passed: None, whole: false }
     }
 }
 
@@ -70,7 +79,7 @@ pub fn against_plain<T: Scalar, const D: usize>(
         .zip(plain.cells())
         .map(|(&a, b)| difference(a.to_f64(), b))
         .fold(0.0, worse);
-    Check::made(straightforward(steps, done), error, tolerance)
+    straightforward((steps, done), error, tolerance)
 }
 
 /// As [`against_plain`], of several fields of floats: each error is a share of its field's largest
@@ -95,7 +104,7 @@ pub fn against<S: Fields, const D: usize>(
         let differences = values(after, f).into_iter().zip(&expect);
         error = differences.map(|(a, &b)| difference(a, b) / most).fold(error, worse);
     }
-    Check::made(straightforward(steps, done), error, tolerance)
+    straightforward((steps, done), error, tolerance)
 }
 
 /// The cells of a field of floats.
@@ -106,12 +115,14 @@ pub fn values<S: Fields, const D: usize>(volume: &Volume<S, D>, field: usize) ->
     }
 }
 
-/// The name of the straightforward loop, with how far it went.
-fn straightforward(steps: u64, done: u64) -> String {
-    match steps == done {
-        true => "straightforward loop".into(),
-        false => format!("straightforward loop, first {steps} of {done} steps"),
+/// A comparison with the straightforward loop, which says how far that went.
+fn straightforward((steps, done): (u64, u64), error: f64, tolerance: f64) -> Check {
+    let name = "straightforward loop";
+    if steps == done {
+        return Check::made(name, error, tolerance);
     }
+    let name = format!("{name}, first {steps} of {done} steps");
+    Check { whole: false, ..Check::made(name, error, tolerance) }
 }
 
 #[cfg(test)]

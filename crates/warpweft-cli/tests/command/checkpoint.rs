@@ -168,6 +168,51 @@ fn what_can_not_be_resumed_is_refused() {
 }
 
 #[test]
+fn another_start_is_refused_whether_of_a_seed_or_a_file() {
+    let here = tempfile::tempdir().unwrap();
+    let run = |more: &str| warpweft_in(here.path(), more);
+    let saved = "--device cpu --checkpoint saved --checkpoint-every 30";
+    let life = |more: &str| run(&format!("run life --size 48x40 {saved} {more}"));
+    life("--seed 1 --steps 60").fine();
+    for ranks in ["", "--ranks 3"] {
+        for other in ["--seed 2", ""] {
+            let ran = life(&format!("{other} --steps 90 --resume {ranks}"));
+            ran.fails(2, &["from another initial state", "the seed or the input of the run"]);
+        }
+        life(&format!("--seed 1 --steps 90 --resume {ranks}")).fine();
+    }
+    std::fs::remove_dir_all(here.path().join("saved")).unwrap();
+    for (name, seed) in [("a.npy", 1), ("b.npy", 2)] {
+        run(&format!("run heat --size 24x20 --seed {seed} --steps 0 --output {name}")).fine();
+    }
+    let heat = |more: &str| run(&format!("run heat {saved} {more}"));
+    heat("--input a.npy --steps 60").fine();
+    heat("--input b.npy --steps 90 --resume").fails(2, &["from another initial state"]);
+    heat("--input a.npy --steps 90 --resume").fine();
+    // The same cells, whatever they came from.
+    heat("--size 24x20 --seed 1 --steps 120 --resume").fine();
+}
+
+#[test]
+fn the_check_of_a_resumed_run_says_what_it_compared() {
+    let here = tempfile::tempdir().unwrap();
+    let life = |more: &str| {
+        let line = "run life --device cpu --size 512 --seed 1 --checkpoint saved \
+                    --checkpoint-every 50 --json";
+        let json = warpweft_in(here.path(), &format!("{line} {more}")).json();
+        assert_eq!(json["check"]["passed"], true, "{json}");
+        json["check"]["oracle"].as_str().unwrap_or_default().to_string()
+    };
+    assert_eq!(life("--steps 100"), "straightforward loop, first 76 of 100 steps");
+    let anew = "first 76 of 120 steps, made anew: the resumed state is not compared";
+    assert!(life("--steps 120 --resume").ends_with(anew));
+    // Short enough to be compared as a whole, the steps before it too.
+    std::fs::remove_dir_all(here.path().join("saved")).unwrap();
+    life("--steps 51");
+    assert_eq!(life("--steps 60 --resume"), "straightforward loop");
+}
+
+#[test]
 fn a_full_disk_leaves_the_last_checkpoint_whole() {
     let here = tempfile::tempdir().unwrap();
     let disk = here.path().join("saved");

@@ -83,6 +83,20 @@ fn ranks_that_disagree_are_told_so() {
 }
 
 #[test]
+fn ranks_that_start_from_other_states_are_told_so() {
+    each(|launcher| {
+        let here = tempfile::tempdir().unwrap();
+        let line = |seed| format!("run life --device cpu --size 24 --steps 30 --seed {seed}");
+        let (one, other) = (line(1), line(2));
+        let ranks = [(1, one.as_str()), (1, other.as_str())];
+        let ran = ran(RUN, &mut mpirun(launcher, here.path(), &ranks));
+        assert_ne!(ran.status, Some(0), "{}{}", ran.out, ran.err);
+        assert!(ran.err.contains("rank 1 has an initial state with the hash"), "{}", ran.err);
+        assert!(ran.out.is_empty(), "{}", ran.out);
+    });
+}
+
+#[test]
 fn an_error_on_one_rank_ends_all() {
     each(|launcher| {
         let here = tempfile::tempdir().unwrap();

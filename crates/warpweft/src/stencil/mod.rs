@@ -8,6 +8,7 @@ pub mod cuda;
 pub mod distribute;
 mod element;
 mod executor;
+mod fingerprint;
 mod functions;
 pub mod ghost_model;
 mod gpus;

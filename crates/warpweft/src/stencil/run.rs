@@ -11,6 +11,7 @@ use super::cpu::CpuSweeps;
 use super::cuda::CudaSweeps;
 use super::cuda::multi::{Exchange, GpuList, MultiCudaPolicy, MultiCudaSweeps};
 use super::executor::{SweepExecutor, no_points};
+use super::fingerprint::fingerprint;
 use super::gpus::Chosen;
 use super::model::Prediction;
 use super::pace::Pace;
@@ -100,8 +101,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let extents = volume.extents();
         self.check(extents)?;
         let begin = Instant::now();
-        let saved = run.checkpoint.map(|at| checkpoint::open(at, self, (extents, steps), &Alone));
-        let saved = saved.transpose()?;
+        let saved = self.open_checkpoint(volume, steps, run)?;
         let whole = Region { low: [0; D], high: extents };
         let mut at = saved.as_ref().map(Opened::first).unwrap_or_default();
         let first = at.step;
@@ -196,6 +196,21 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
                 .chain(ready.notes)
                 .collect(),
         })
+    }
+
+    /// The folder that `run` names, if it does, for a run of one process that starts from `volume`.
+    pub(super) fn open_checkpoint(
+        &self,
+        volume: &Volume<S, D>,
+        steps: u64,
+        run: &Run<'_>,
+    ) -> Result<Option<Opened<D>>> {
+        let open = |at: &Checkpoint| {
+            let extents = volume.extents();
+            let start = fingerprint(volume, [0; D], extents);
+            checkpoint::open(at, self, (extents, start, steps), &Alone)
+        };
+        run.checkpoint.map(open).transpose()
     }
 
     /// The executor that `run` asks for, with what the report wants to know of it.

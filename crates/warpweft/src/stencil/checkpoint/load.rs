@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::manifest::{Manifest, PartFile, hex};
-use super::{State, region_of};
+use super::{Origin, State, region_of};
 use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::grid::Volume;
@@ -23,10 +23,15 @@ impl<const D: usize> Saved<D> {
     /// Reads the manifest of the checkpoint in `folder`.
     ///
     /// # Errors
-    /// [`Error::File`] for damage; [`Error::Spec`] for a checkpoint of another computation or format.
-    pub fn open<S: Fields>(folder: &Path, of: &str, extents: [usize; D]) -> Result<Self> {
+    /// [`Error::File`] for damage; [`Error::Spec`] for a checkpoint of another computation, initial
+    /// state or format.
+    pub fn open<S: Fields>(
+        folder: &Path,
+        Origin { of, start }: &Origin,
+        extents: [usize; D],
+    ) -> Result<Self> {
         let manifest = Manifest::read(folder)?;
-        if manifest.of != of {
+        if manifest.of != *of {
             return Err(Error::spec(
                 format!(
                     "{} is a checkpoint of {}, this run is {of}",
@@ -34,6 +39,17 @@ impl<const D: usize> Saved<D> {
                     manifest.of
                 ),
                 "give the arguments of the run that wrote it, or begin anew in an empty folder",
+            ));
+        }
+        if manifest.start != *start {
+            return Err(Error::spec(
+                format!(
+                    "{} is a checkpoint of a run from another initial state (hash {}, this run's is \
+                     {start})",
+                    folder.display(),
+                    manifest.start
+                ),
+                "give the seed or the input of the run that wrote it, or begin anew in an empty folder",
             ));
         }
         let damaged = |what: String| Error::file(folder, what, "resume from another checkpoint");

@@ -10,7 +10,7 @@ use crate::element::ScalarKind;
 use crate::error::{Error, Result};
 
 /// The version of the format; raised when it changes.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 /// Its name in the folder.
 pub(super) const NAME: &str = "manifest";
 
@@ -23,6 +23,8 @@ pub(super) struct Manifest {
     pub program: String,
     /// The computation, as [`crate::stencil::Stencil::identity`] tells it.
     pub of: String,
+    /// The fingerprint of the state that it began from.
+    pub start: String,
     /// Extents of the volume.
     pub extents: Vec<usize>,
     /// Names and scalars of the fields.

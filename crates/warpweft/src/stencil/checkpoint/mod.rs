@@ -27,7 +27,8 @@ pub struct Checkpoint {
     pub directory: PathBuf,
     /// Steps between two, at least 1.
     pub every: u64,
-    /// Whether to go on from the newest that is whole; otherwise there must be none.
+    /// Whether to go on from the newest that is whole; otherwise there must be none. A resumed run
+    /// is given the start of the one that it goes on from, and refused another.
     pub resume: bool,
 }
 
@@ -38,6 +39,26 @@ pub(crate) struct State {
     pub step: u64,
     /// The residual of the last check.
     pub residual: Option<f64>,
+}
+
+/// What is computed, and from what: a checkpoint and the run that goes on from it must agree on both.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Origin {
+    /// The computation, as [`Stencil::identity`] tells it.
+    pub of: String,
+    /// The [fingerprint](super::fingerprint) of the initial state.
+    pub start: String,
+}
+
+impl Origin {
+    /// Of the run of `stencil` over `extents` from the state with this fingerprint.
+    pub fn new<S: Fields, const D: usize>(
+        stencil: &Stencil<S, D>,
+        extents: [usize; D],
+        start: u64,
+    ) -> Self {
+        Self { of: stencil.identity(extents), start: format!("{start:016x}") }
+    }
 }
 
 /// Gives the bytes of one field's cells in the part that is saved.
@@ -64,24 +85,24 @@ impl<const D: usize> Opened<D> {
 ///
 /// # Errors
 /// On every rank: a folder that can't be made or read; to be resumed, no checkpoint, or one of
-/// another computation or format or of more than `steps` steps, or none that is whole; otherwise
-/// checkpoints of an earlier run.
+/// another computation, initial state or format or of more than `steps` steps, or none that is whole;
+/// otherwise checkpoints of an earlier run.
 pub(crate) fn open<S: Fields, const D: usize>(
     checkpoint: &Checkpoint,
     stencil: &Stencil<S, D>,
-    (extents, steps): ([usize; D], u64),
+    (extents, start, steps): ([usize; D], u64, u64),
     net: &dyn Transport,
 ) -> Result<Opened<D>> {
     let Checkpoint { directory, every, resume } = checkpoint;
     if *every == 0 {
         return Err(Error::spec("a checkpoint every 0 steps", "save every 1 or more steps"));
     }
-    let of = stencil.identity(extents);
+    let origin = Origin::new(stencil, extents, start);
     let mut notes = Vec::new();
     let chosen = if net.rank() == 0 {
         std::fs::create_dir_all(directory)
             .map_err(|error| Error::file(directory, error, "choose a folder that can be written"))
-            .and_then(|()| choose::<S, D>(directory, &of, extents, *resume, &mut notes))
+            .and_then(|()| choose::<S, D>(directory, &origin, extents, *resume, &mut notes))
     } else {
         Ok(None)
     };
@@ -93,7 +114,7 @@ pub(crate) fn open<S: Fields, const D: usize>(
         Ok(_) if net.rank() == 0 => chosen?,
         Ok(step) => {
             let step = u64::from_le_bytes(step);
-            Some(Saved::open::<S>(&directory.join(folder_name(step)), &of, extents)?)
+            Some(Saved::open::<S>(&directory.join(folder_name(step)), &origin, extents)?)
         }
     };
     let last = from.as_ref().map(|saved| saved.state().step);
@@ -106,7 +127,7 @@ pub(crate) fn open<S: Fields, const D: usize>(
     let saver = Saver::new::<S, D>(
         directory,
         *every,
-        of,
+        origin,
         extents,
         from.as_ref().map(|saved| saved.state().step),
     );
@@ -116,7 +137,7 @@ pub(crate) fn open<S: Fields, const D: usize>(
 /// The newest checkpoint that is whole, if the run is to go on from one.
 fn choose<S: Fields, const D: usize>(
     directory: &Path,
-    of: &str,
+    origin: &Origin,
     extents: [usize; D],
     resume: bool,
     notes: &mut Vec<String>,
@@ -142,7 +163,7 @@ fn choose<S: Fields, const D: usize>(
     let mut damage = String::new();
     while let Some(step) = steps.pop() {
         let folder = directory.join(folder_name(step));
-        match Saved::open::<S>(&folder, of, extents)
+        match Saved::open::<S>(&folder, origin, extents)
             .and_then(|saved| saved.verify().map(|()| saved))
         {
             Ok(saved) => return Ok(Some(saved)),

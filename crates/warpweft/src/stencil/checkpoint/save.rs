@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sha2::{Digest, Sha256};
 
 use super::manifest::{self, Manifest, PartFile, VERSION, hex};
-use super::{Cut, State, folder_name, steps};
+use super::{Cut, Origin, State, folder_name, steps};
 use crate::cluster::{Transport, agree_on, gather_fine};
 use crate::element::{Fields, ScalarKind};
 use crate::error::{Error, Result};
@@ -24,7 +24,7 @@ const NONE: u64 = u64::MAX;
 pub(crate) struct Saver {
     directory: PathBuf,
     every: u64,
-    of: String,
+    origin: Origin,
     extents: Vec<usize>,
     fields: Vec<(String, ScalarKind)>,
     /// The step of the last checkpoint that is whole.
@@ -35,7 +35,7 @@ impl Saver {
     pub(super) fn new<S: Fields, const D: usize>(
         directory: &Path,
         every: u64,
-        of: String,
+        origin: Origin,
         extents: [usize; D],
         last: Option<u64>,
     ) -> Self {
@@ -43,7 +43,7 @@ impl Saver {
         Self {
             directory: directory.to_path_buf(),
             every,
-            of,
+            origin,
             extents: extents.to_vec(),
             fields: fields.collect(),
             last: AtomicU64::new(last.unwrap_or(NONE)),
@@ -130,7 +130,8 @@ impl Saver {
         let manifest = Manifest {
             version: VERSION,
             program: env!("CARGO_PKG_VERSION").into(),
-            of: self.of.clone(),
+            of: self.origin.of.clone(),
+            start: self.origin.start.clone(),
             extents: self.extents.clone(),
             fields: self.fields.clone(),
             step: state.step,

@@ -69,7 +69,7 @@ fn a_device_that_vanishes_is_an_error_on_every_rank_and_the_last_checkpoint_is_w
     let distribution: Distribution<2> = stencil.distribution(start.extents(), &ranks).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let at = |resume| Checkpoint { directory: folder.path().into(), every: 5, resume };
-    let opened = |resume| checkpoint::open(&at(resume), &stencil, (start.extents(), 40), &Alone);
+    let opened = |resume| checkpoint::open(&at(resume), &stencil, (start.extents(), 7, 40), &Alone);
     let failing = |last: u64| {
         move |stencil: &Stencil<f64, 2>, volume: &Volume<f64, 2>, part: usize| {
             let pool = Arc::new(Pool::new(&[0])?);

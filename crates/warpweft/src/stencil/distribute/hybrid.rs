@@ -26,7 +26,6 @@ use super::rank::{RankReport, Verdict};
 use super::run::{Distribution, Task, on_cores, store_all};
 use super::start::from_whole;
 use super::swept::Build;
-use crate::cluster::Alone;
 use crate::element::Fields;
 use crate::error::Result;
 use crate::grid::Volume;
@@ -183,7 +182,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             let sweeps = CudaSweeps::new(stencil, volume, &cuda, &device)?;
             Ok(Box::new(sweeps) as Box<dyn HaloExecutor<S, D>>)
         };
-        let saved = self.open_checkpoint(extents, steps, run, &Alone)?;
+        let saved = self.open_checkpoint(volume, steps, run)?;
         let both = Both {
             stencil: self,
             builds: [&on_cores, &on_gpu],

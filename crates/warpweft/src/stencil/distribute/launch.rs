@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::super::checkpoint::{self, Opened};
+use super::super::checkpoint::Opened;
 use super::super::ghost_model::{GhostModel, Kernel, Linear, Staging};
 use super::super::halo::footprints;
 use super::super::partition::Partition;
@@ -15,7 +15,6 @@ use super::run::{Distribution, Own, Task, on_cores, store_all};
 use super::search::Search;
 use super::start::from_whole;
 use super::{deepest_feasible, fewest_dependences};
-use crate::cluster::{Alone, Transport};
 use crate::element::Fields;
 use crate::error::{Error, Result, no_thread};
 use crate::grid::Volume;
@@ -94,7 +93,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let begin = Instant::now();
         let distribution = self.distribution(volume.extents(), ranks)?;
         let (policy, cores) = self.cores_for(&distribution.partition, machine, run)?;
-        let saved = self.open_checkpoint(volume.extents(), steps, run, &Alone)?;
+        let saved = self.open_checkpoint(volume, steps, run)?;
         let most = run.threads.unwrap_or_else(|| machine.cpu.threads());
         let build = on_cores(policy, &cores);
         let outcome = {
@@ -126,17 +125,6 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         report.setup_seconds = begin.elapsed().as_secs_f64() - report.seconds;
         report.notes = saved.map(|saved| saved.notes).unwrap_or_default();
         Ok(report)
-    }
-
-    /// The folder that `run` names, if it does, on all ranks of `net`.
-    pub(super) fn open_checkpoint(
-        &self,
-        extents: [usize; D],
-        steps: u64,
-        run: &Run<'_>,
-        net: &dyn Transport,
-    ) -> Result<Option<Opened<D>>> {
-        run.checkpoint.map(|at| checkpoint::open(at, self, (extents, steps), net)).transpose()
     }
 
     /// What all ranks did, after the steps up to `first` that an earlier run did. Devices, set-up and

@@ -39,4 +39,6 @@ pub use swap::{Message, Piece, swap_messages};
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod origins;
+#[cfg(test)]
 mod validity;

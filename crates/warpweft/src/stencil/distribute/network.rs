@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::super::checkpoint::Opened;
+use super::super::checkpoint::{self, Opened};
 use super::super::cpu::CpuSweeps;
 use super::super::cuda::CudaSweeps;
+use super::super::fingerprint::fingerprint;
 use super::super::policy::{CudaPolicy, Policy};
 use super::super::run::{Run, Target, gpu};
 use super::super::spec::{Stencil, Steps};
@@ -15,7 +16,7 @@ use super::rank::RankReport;
 use super::run::{Distribution, Own, Task, Watch, store};
 use super::start::{Start, from_whole};
 use super::swept::Build;
-use crate::cluster::{Seat, Tag, Transport, agree, gather, seats};
+use crate::cluster::{Seat, Tag, Transport, agree, broadcast, gather, gather_fine, seats};
 use crate::cpu::Pool;
 use crate::element::Fields;
 use crate::error::{Error, Result};
@@ -34,8 +35,8 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// Ranks of one host share its cores, or take a GPU each.
     ///
     /// # Errors
-    /// As [`Stencil::run_over_ranks`]; ranks that disagree on what to compute; another rank's error.
-    /// Any error is one on all ranks.
+    /// As [`Stencil::run_over_ranks`]; ranks that disagree on what to compute or from what; another
+    /// rank's error. Any error is one on all ranks.
     pub fn run_on_rank(
         &self,
         volume: &mut Volume<S, D>,
@@ -49,7 +50,9 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let outcome = (|| {
             let found = {
                 let start = from_whole(volume);
-                self.on_rank((volume.extents(), &start), steps, machine, ranks, run, net)?
+                let extents = volume.extents();
+                let whole = Some(fingerprint(volume, [0; D], extents));
+                self.on_rank((extents, &start, whole), steps, machine, ranks, run, net)?
             };
             let Found { own, mut report, distribution } = found;
             let partition = &distribution.partition;
@@ -70,7 +73,8 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     }
 
     /// As [`Stencil::run_on_rank`], out of cells that only their own rank has, and into such: the own
-    /// cells of this rank and its first one come back, and no rank ever holds the whole.
+    /// cells of this rank and its first one come back, and no rank ever holds the whole. That ranks mean
+    /// the same start can't be seen here; that a resumed run has that of the run it goes on from is.
     ///
     /// # Errors
     /// As [`Stencil::run_on_rank`], and whatever `start` fails with.
@@ -85,7 +89,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     ) -> Result<(Volume<S, D>, [usize; D], Report)> {
         let outcome = (|| {
             let begin = Instant::now();
-            let found = self.on_rank((extents, start), steps, machine, ranks, run, net)?;
+            let found = self.on_rank((extents, start, None), steps, machine, ranks, run, net)?;
             let region = found.distribution.partition.region(net.rank());
             let mut cells = start(region.into())?;
             let whole = cells.extents();
@@ -99,9 +103,10 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         outcome.inspect_err(|error: &Error| net.abort(&error.to_string()))
     }
 
+    /// `whole`: the fingerprint of the start, where every rank has all of it.
     fn on_rank(
         &self,
-        (extents, start): ([usize; D], &Start<'_, S, D>),
+        (extents, start, whole): ([usize; D], &Start<'_, S, D>, Option<u64>),
         Steps(steps): Steps,
         machine: &Machine,
         ranks: &Ranks<D>,
@@ -115,6 +120,9 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             self.until
         );
         agree(net, "a run of", &spec)?;
+        if let Some(whole) = whole {
+            agree(net, "an initial state with the hash", &format!("{whole:016x}"))?;
+        }
         if ranks.count != net.ranks() {
             return Err(Error::spec(
                 format!("{} ranks, of which {} are there", ranks.count, net.ranks()),
@@ -124,7 +132,19 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let mut distribution = self.distribution(extents, ranks)?;
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let seat = seats(net, host.trim(), &machine.cpu.cores)?;
-        let saved = self.open_checkpoint(extents, steps, run, net)?;
+        let saved = match run.checkpoint {
+            None => None,
+            Some(at) => {
+                let hash = match whole {
+                    Some(whole) => whole,
+                    None => sum_of_all(net, || {
+                        let region = distribution.partition.region(net.rank());
+                        Ok(fingerprint(&start(region.into())?, region.low, extents))
+                    })?,
+                };
+                Some(checkpoint::open(at, self, (extents, hash, steps), net)?)
+            }
+        };
         let first = saved.as_ref().map(Opened::first).unwrap_or_default();
         let device = self.device_of(&distribution, machine, &seat, run)?;
         distribution.boundary_first = device.boundary_first;
@@ -262,6 +282,15 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             notes,
         })
     }
+}
+
+/// What the ranks' numbers add up to, mod 2^64, on every rank.
+fn sum_of_all(net: &dyn Transport, mine: impl FnOnce() -> Result<u64>) -> Result<u64> {
+    let all = gather_fine(net, mine().map(|n| n.to_le_bytes().to_vec()))?;
+    let number = |bytes: &Vec<u8>| bytes.as_slice().try_into().map_or(0, u64::from_le_bytes);
+    let sum = all.iter().map(number).fold(0, u64::wrapping_add);
+    let told = broadcast(net, sum.to_le_bytes().to_vec())?;
+    Ok(number(&told))
 }
 
 /// The GPU of a rank: as the run says, otherwise ranks of one host take them in turn.
