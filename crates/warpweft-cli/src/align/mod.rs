@@ -18,7 +18,7 @@ use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::{Error, Result};
 use warpweft_apps::align::{Executor, Scope, Sequence, Tracing, Weights, align, read, trace};
 
-use crate::arguments::{DeviceChoice, at_least_one};
+use crate::arguments::{DeviceChoice, threads};
 use crate::device::target;
 use crate::output::{counted, fail};
 use crate::run::outcome::Outcome;
@@ -101,7 +101,7 @@ pub struct Align {
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: DeviceChoice,
     /// Threads on the CPU [default: one a core].
-    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>)]
+    #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
     /// Print one JSON object instead of the report.
     #[arg(long)]

@@ -4,7 +4,7 @@ use std::num::NonZero;
 
 use warpweft::Result;
 
-use super::{BoundaryChoice, DeviceChoice, Size, at_least_one};
+use super::{BoundaryChoice, DeviceChoice, Size, threads};
 
 /// Extents, faces and device.
 #[derive(clap::Args)]
@@ -22,7 +22,7 @@ pub struct Grid {
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     pub device: DeviceChoice,
     /// Threads on the CPU [default: one a core].
-    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>)]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<NonZero<usize>>,
 }
 

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use warpweft::cluster::{Jitter, Transfer, Tree};
+use warpweft::grid::check_extents;
 use warpweft::stencil::distribute::search::{DepthSearch, Guided};
 use warpweft::stencil::distribute::{Simulation, deepest_feasible};
 use warpweft::stencil::ghost_model::{
@@ -68,7 +69,7 @@ impl Row {
 /// `work` on `extents` cells, periodic, cut into `grid` parts on the devices `placement` of `network`.
 ///
 /// # Errors
-/// Parts too small for the depth asked for, or for any.
+/// More cells than memory can address; parts too small for the depth asked for, or for any.
 pub fn row<const D: usize>(
     work: &Workload<D>,
     extents: [usize; D],
@@ -77,6 +78,7 @@ pub fn row<const D: usize>(
     placement: &[usize],
     how: &How,
 ) -> Result<Row> {
+    check_extents(extents)?;
     let boundaries = Boundaries::all(Boundary::Periodic);
     let partition = Partition::grid(extents, grid, &boundaries)?;
     let feasible =

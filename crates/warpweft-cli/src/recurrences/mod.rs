@@ -20,7 +20,7 @@ pub use dtw::Dtw;
 pub use laplace::Laplace;
 pub use sat::Sat;
 
-use crate::arguments::{DeviceChoice, at_least_one};
+use crate::arguments::{DeviceChoice, threads};
 use crate::device::target;
 use crate::output::fail;
 use crate::plot::{self, Look};
@@ -34,7 +34,7 @@ pub struct Options {
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: DeviceChoice,
     /// Threads on the CPU [default: one a core].
-    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>)]
+    #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
     /// Print one JSON object instead of the report.
     #[arg(long)]

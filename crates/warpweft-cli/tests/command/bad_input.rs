@@ -42,6 +42,40 @@ fn parameters_out_of_range() {
 }
 
 #[test]
+fn numbers_that_no_machine_is_large_enough_for() {
+    let most = ["4097", "20000", "9999999999", "18446744073709551615"];
+    for (line, threads) in [
+        ("align a.fa b.fa", most[1]),
+        ("align a.fa b.fa", most[3]),
+        ("dtw a.npy b.npy", most[3]),
+        ("sat a.png", most[2]),
+        ("run laplace", most[3]),
+        ("run heat --size 64 --ranks 2", most[3]),
+        ("run heat --size 64", most[0]),
+        ("tune heat", most[0]),
+    ] {
+        let ran = warpweft(&format!("{line} --threads {threads}"));
+        ran.fails(2, &["--threads", threads, "at most 4096"]);
+    }
+    for depth in ["65537", "1000000000000", "9223372036854775807", "18446744073709551615"] {
+        let ran = warpweft(&format!("run heat --device cpu --size 16 --ranks 2 --depth {depth}"));
+        ran.fails(2, &[&format!("R = {depth} steps"), "the largest feasible R is 8"]);
+        let one = r#"{"executor":"cpu","threads":1,"temporal_depth":1,"tile_rows":8,"slab_planes":4,"tile_cells":64,"jam":1}"#;
+        let policy = format!(r#"{{"ranks":2,"grid":[2,1,1],"depth":{depth},"rank":{one}}}"#);
+        let ran = warpweft(&format!("run heat --device cpu --size 16 --policy {policy}"));
+        ran.fails(2, &["the largest feasible R is 8"]);
+    }
+    warpweft("run heat --device cpu --size 16 --ranks 2 --depth 9")
+        .fails(2, &["R = 9 steps between swaps need 9", "the largest feasible R is 8"]);
+    for size in ["18446744073709551615", "1000000000000000", "9223372036854775807x8x8"] {
+        warpweft(&format!("model stencil --nodes 1,2 --size {size}"))
+            .fails(2, &["more cells than memory can address"]);
+    }
+    warpweft("model stencil --nodes 1,2 --size 8 --depth 18446744073709551615")
+        .fails(2, &["the largest feasible R is"]);
+}
+
+#[test]
 fn boundaries_that_fit_nothing() {
     warpweft("run heat --boundary open").fails(2, &["no boundary 'open'"]);
     let half = "run heat --size 8 --boundary neumann,z-low=periodic";

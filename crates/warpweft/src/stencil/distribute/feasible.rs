@@ -5,6 +5,9 @@ use super::super::halo::{Footprint, Reach};
 use super::super::partition::Partition;
 use crate::error::{Error, Result};
 
+/// Deeper zones are a slip: swaps once in so many steps cost nothing. Each step takes memory to trace.
+const DEEPEST: usize = 1 << 16;
+
 /// The largest depth R whose ghost zones fit into the neighbours along every cut axis, at most
 /// `limit`; 0 when not even one step fits, and `limit` when nothing is cut.
 pub fn deepest_feasible<const D: usize>(
@@ -29,7 +32,8 @@ pub fn deepest_feasible<const D: usize>(
 /// Whether `depth` steps between swaps are possible.
 ///
 /// # Errors
-/// Depth 0; parts smaller than their neighbours' ghost zones, with the largest feasible R.
+/// Depth 0, or more than 65,536; parts smaller than their neighbours' ghost zones. With the largest
+/// feasible R.
 pub fn check_depth<const D: usize>(
     partition: &Partition<D>,
     boundaries: &Boundaries<D>,
@@ -40,15 +44,23 @@ pub fn check_depth<const D: usize>(
     if depth == 0 {
         return Err(Error::spec("0 steps between swaps", "swap after 1 or more steps"));
     }
+    let largest = |limit| match deepest_feasible(partition, boundaries, stages, fields, limit) {
+        0 => "use fewer parts along that axis".to_string(),
+        best => format!("the largest feasible R is {best}; or use fewer parts along that axis"),
+    };
+    if depth > DEEPEST {
+        return Err(Error::spec(
+            format!("R = {depth} steps between swaps"),
+            match deepest_feasible(partition, boundaries, stages, fields, DEEPEST) {
+                0 => "use fewer parts".to_string(),
+                best => format!("the largest feasible R is {best}"),
+            },
+        ));
+    }
     let Some((axis, needed)) =
         misfit(partition, boundaries, stages, &Reach::new(stages, fields, depth))
     else {
         return Ok(());
-    };
-    let best = deepest_feasible(partition, boundaries, stages, fields, depth);
-    let remedy = match best {
-        0 => "use fewer parts along that axis".to_string(),
-        _ => format!("the largest feasible R is {best}; or use fewer parts along that axis"),
     };
     Err(Error::spec(
         format!(
@@ -58,7 +70,7 @@ pub fn check_depth<const D: usize>(
             partition.extents()[axis],
             partition.smallest(axis),
         ),
-        remedy,
+        largest(depth),
     ))
 }
 

@@ -232,6 +232,12 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             ));
         }
         let threads = run.threads.unwrap_or_else(|| machine.cpu.threads());
+        if threads > CpuPolicy::MOST_THREADS {
+            return Err(Error::spec(
+                format!("{threads} threads"),
+                format!("use {} or fewer: one a core is best", CpuPolicy::MOST_THREADS),
+            ));
+        }
         let each = (threads / partition.parts()).max(1);
         let mut next = machine.cpu.cores.iter().copied().cycle();
         let cores = (0..partition.parts()).map(|_| next.by_ref().take(each).collect()).collect();
