@@ -1,23 +1,39 @@
-//! Ctrl-C: the first asks the run to stop after the present sweep, the second stops at once.
+//! Ctrl-C, and the signals by which `kill`, schedulers and `mpirun` ask a program to end: the first
+//! asks the run to stop after the present sweep, the second stops at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// The exit status of a program that Ctrl-C ended: 128 + SIGINT.
+/// The exit status of a run that was asked to end: 128 + SIGINT, as of one that Ctrl-C ended.
 pub const STATUS: u8 = 130;
 
-/// Listens for Ctrl-C from now on. Without a handler Ctrl-C ends the program at once, as ever.
+/// Listens for SIGINT (Ctrl-C), SIGTERM and SIGHUP from now on. Without a handler they end the program
+/// at once, as ever.
 pub fn listen() {
+    let hang_up_ignored = ignores_hang_up();
     // Fails only when there is a handler already, and then this one is it.
     let _ = ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {
             std::process::exit(STATUS.into());
         }
     });
+    if hang_up_ignored {
+        // SAFETY: a constant disposition for a signal that this program's own handler was just set for.
+        unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+    }
 }
 
-/// Set once Ctrl-C was pressed.
+/// Whether the program was started to outlive its terminal, as by `nohup`.
+fn ignores_hang_up() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let signals = ignored.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
+    // Bit 0 is signal 1, which is SIGHUP.
+    signals.is_some_and(|signals| signals & 1 != 0)
+}
+
+/// Set once the run was asked to end.
 pub fn flag() -> &'static AtomicBool {
     &STOP
 }

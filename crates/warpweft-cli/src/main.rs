@@ -34,7 +34,10 @@ Exit status:
   0    done, and what was checked is right
   1    a file, a device, memory or a check failed; what could be saved was
   2    what was asked for can't be: an option, its value, or how they go together
-  130  ended by Ctrl-C; what was done until then is saved")]
+  130  ended by Ctrl-C
+
+Asked to end by Ctrl-C, SIGTERM or SIGHUP, `run` finishes its sweep, saves what was asked for and ends
+with 130; asked again, it ends at once, as all other commands do.")]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -170,7 +170,7 @@ impl Align {
             lines,
             saved: files.write(&pairs, &targets, self.eqx),
             json: self.json,
-            interrupted: false,
+            interrupted: None,
         })
     }
 

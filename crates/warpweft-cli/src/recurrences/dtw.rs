@@ -98,7 +98,7 @@ impl Dtw {
             lines: Vec::new(),
             saved: Saved::default(),
             json: self.options.json,
-            interrupted: false,
+            interrupted: None,
         })
     }
 }

@@ -1,18 +1,26 @@
 //! `warpweft run laplace`: a plate relaxed in place.
 
 use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 use warpweft::prelude::*;
+use warpweft::report::Report;
+use warpweft::wavefront::{Ranked, WavefrontElement, WavefrontExecutor};
 use warpweft_apps::relaxation::{gauss_seidel, over_relaxation, plain, relax};
 
 use super::{Files, Options};
 use crate::arguments::{Float, Size, at_least_one};
+use crate::interrupt;
+use crate::output::counted;
 use crate::run::check::{Check, difference, worse};
 use crate::run::outcome::Outcome;
 
 /// Cell updates that the straightforward loop is given to check with: about a second.
 const CHECKED_UPDATES: u64 = 100_000_000;
+/// Seconds between two looks for an interrupt, and cell updates a second before any are measured.
+const TICK: f64 = 0.5;
+const UPDATES_A_SECOND: f64 = 1e8;
 
 /// Laplace's equation by Gauss-Seidel or over-relaxation.
 #[derive(clap::Args)]
@@ -62,18 +70,23 @@ impl Laplace {
         }
     }
 
-    fn relaxed<T: Real + warpweft::wavefront::Ranked<Score = T>>(&self) -> Result<Outcome> {
+    fn relaxed<T: Real + Ranked<Score = T>>(&self) -> Result<Outcome> {
         let formats = self.files.prepare()?;
         let extents = self.size.extents::<2>()?;
         let mut chosen = self.options.chosen()?;
         let mut plate = Volume::<T, 2>::zeroed(extents)?;
         let (top, sweeps) = (T::lit(1.0), self.sweeps.get());
         let omega = self.omega.map(T::lit);
-        let report = match omega {
-            None => relax(gauss_seidel::<T>(), &mut plate, top, sweeps, &mut chosen)?,
-            Some(omega) => relax(over_relaxation(omega), &mut plate, top, sweeps, &mut chosen)?,
+        let stop = interrupt::flag();
+        let (report, done) = match omega {
+            None => some(gauss_seidel::<T>(), (&mut plate, top), sweeps, &mut chosen, stop)?,
+            Some(omega) => {
+                some(over_relaxation(omega), (&mut plate, top), sweeps, &mut chosen, stop)?
+            }
         };
-        let check = if report.done > CHECKED_UPDATES {
+        let check = if done < sweeps {
+            Check::none("not compared: interrupted")
+        } else if report.done > CHECKED_UPDATES {
             Check::none(format!(
                 "not made: the straightforward loop is run for up to {CHECKED_UPDATES} updates"
             ))
@@ -89,18 +102,51 @@ impl Laplace {
         let mean = plate.as_slice().iter().map(|&cell| Scalar::to_f64(cell)).sum::<f64>()
             / plate.len() as f64;
         let [rows, columns] = extents;
-        let title = format!("{rows}x{columns}, {sweeps} sweeps");
+        let told = counted(done as u64, "sweep");
+        let title = format!("{rows}x{columns}, {told}");
+        let mut answer = vec![("mean", json!(mean)), ("sweeps", json!(done))];
+        if done < sweeps {
+            answer.push(("interrupted_before", json!(sweeps)));
+        }
         let saved = self.files.save(&formats, &format!("laplace {title}"), &plate);
         Ok(Outcome {
             app: "laplace",
             title,
             report,
-            answer: vec![("mean", json!(mean)), ("sweeps", json!(sweeps))],
+            answer,
             check,
             lines: Vec::new(),
             saved,
             json: self.options.json,
-            interrupted: false,
+            interrupted: (done < sweeps).then_some(told),
         })
     }
+}
+
+/// Relaxes by `sweeps` sweeps, or fewer when `stop` is set, which is looked at every now and then: the
+/// report and how many sweeps there were, at least 1. `sweeps` must be at least 1.
+fn some<T, E>(
+    element: E,
+    (plate, top): (&mut Volume<T, 2>, T),
+    sweeps: usize,
+    executor: &mut impl WavefrontExecutor<E>,
+    stop: &AtomicBool,
+) -> Result<(Report, usize)>
+where
+    T: Real,
+    E: WavefrontElement<Cell = T, Row = (), Column = (), Input = ()>,
+{
+    let cells = plate.len() as f64;
+    let next = |rate: f64, done: usize| ((TICK * rate / cells) as usize).clamp(1, sweeps - done);
+    let mut done = next(UPDATES_A_SECOND, 0);
+    let mut report = relax(element, plate, top, done, executor)?;
+    let mut rate = report.rate.value;
+    while done < sweeps && !stop.load(Ordering::Relaxed) {
+        let now = next(rate, done);
+        let further = relax(element, plate, top, now, executor)?;
+        rate = further.rate.value;
+        report = report.followed_by(&further);
+        done += now;
+    }
+    Ok((report, done))
 }

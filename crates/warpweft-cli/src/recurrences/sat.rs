@@ -110,7 +110,7 @@ impl Sat {
             lines: Vec::new(),
             saved,
             json: self.options.json,
-            interrupted: false,
+            interrupted: None,
         })
     }
 }

@@ -157,7 +157,7 @@ pub fn run<S: Fields, const D: usize>(
             counted(report.done, "step"),
             options.grid.boundary
         ),
-        interrupted: report.interrupted,
+        interrupted: report.interrupted.then(|| counted(report.done, "step")),
         report,
         answer,
         check,

@@ -9,7 +9,7 @@ use warpweft::report::{Quantity, Report};
 use super::check::Check;
 use super::files::Saved;
 use crate::interrupt;
-use crate::output::{complain, counted, say, scaled};
+use crate::output::{complain, say, scaled};
 
 /// Everything there is to say about a run.
 pub struct Outcome {
@@ -29,8 +29,8 @@ pub struct Outcome {
     pub saved: Saved,
     /// Whether to print JSON.
     pub json: bool,
-    /// Whether Ctrl-C ended it.
-    pub interrupted: bool,
+    /// How far it came when it was asked to end, e.g. `3 steps`; `None` for a run that was not.
+    pub interrupted: Option<String>,
 }
 
 impl Outcome {
@@ -39,8 +39,7 @@ impl Outcome {
         let said = say(&if self.json { self.to_json().to_string() } else { self.to_text() });
         let failures = &self.saved.failures;
         failures.iter().for_each(|failure| complain(&failure.to_string()));
-        if self.interrupted {
-            let done = counted(self.report.done, "step");
+        if let Some(done) = &self.interrupted {
             let kept = if failures.is_empty() { "; what was asked for is saved" } else { "" };
             complain(&format!("interrupted after {done}{kept}"));
         }
@@ -53,7 +52,7 @@ impl Outcome {
             ));
             return ExitCode::FAILURE;
         }
-        match (failures.is_empty(), self.interrupted) {
+        match (failures.is_empty(), self.interrupted.is_some()) {
             (false, _) => ExitCode::FAILURE,
             (true, true) => ExitCode::from(interrupt::STATUS),
             (true, false) => said,

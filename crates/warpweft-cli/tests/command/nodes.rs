@@ -111,6 +111,32 @@ fn an_error_on_one_rank_ends_all() {
 }
 
 #[test]
+fn ctrl_c_on_the_launcher_saves_a_checkpoint_on_all_ranks() {
+    each(|launcher| {
+        let here = tempfile::tempdir().unwrap();
+        let line = "run heat --device cpu --size 24 --steps 1000000000 --checkpoint saved                     --checkpoint-every 100000000";
+        let mut command = mpirun(launcher, here.path(), &[(2, line)]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let begun = Instant::now();
+        while !here.path().join("saved/step-000000000000/manifest").exists() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint is written");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        let process = child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &process]).status().unwrap().success());
+        ends_within(SOON, &mut child);
+        let saved = std::fs::read_dir(here.path().join("saved")).unwrap().flatten();
+        let names: Vec<_> = saved.map(|entry| entry.file_name()).collect();
+        let later = |name: &std::ffi::OsString| {
+            let step = name.to_str().and_then(|name| name.strip_prefix("step-")?.parse().ok());
+            step.is_some_and(|step: u64| step > 0)
+        };
+        assert!(names.iter().any(later), "{names:?} under {}", launcher.program);
+    });
+}
+
+#[test]
 fn a_killed_rank_ends_all() {
     each(|launcher| {
         let here = tempfile::tempdir().unwrap();
