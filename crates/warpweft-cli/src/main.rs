@@ -48,7 +48,7 @@ enum Command {
     /// Run an application, check its answer and report.
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Run(Box<run::Run>),
-    /// Align DNA sequences: the score and the end of the best alignment.
+    /// Align DNA sequences: the best alignment, its score, ends and path.
     Align(align::Align),
     /// Sum an image over all rectangles from its corner: the summed area table.
     Sat(recurrences::Sat),

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use warpweft::grid::io::{check_writable, write_whole};
+use warpweft::grid::io::write_whole;
 use warpweft::{Error, Result};
 use warpweft_apps::align::{Aligned, Operation};
 
 use super::pair::{Named, Pair};
 use crate::plot;
-use crate::run::files::{Format, Saved};
+use crate::run::files::{Format, Saved, found_writable, none_read};
 
 /// Mapping quality that is not known, in both formats.
 const UNKNOWN: u8 = 255;
@@ -32,8 +32,13 @@ impl Files {
     /// As they were named, found writable before any work is done.
     ///
     /// # Errors
-    /// An ending that names no format, or a place that can't be written.
-    pub fn prepare(outputs: &[PathBuf], plot: Option<&Option<PathBuf>>) -> Result<Self> {
+    /// An ending that names no format, a file named twice or one of those to be `read`, or a place that
+    /// can't be written.
+    pub fn prepare(
+        outputs: &[PathBuf],
+        plot: Option<&Option<PathBuf>>,
+        read: &[&PathBuf],
+    ) -> Result<Self> {
         let kind = |path: &PathBuf| {
             let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
             match ending.as_deref() {
@@ -50,8 +55,9 @@ impl Files {
         if let Some(plot) = &plot {
             Format::of(plot, &[Format::Png])?;
         }
-        let mut all = outputs.iter().map(|(path, _)| path).chain(&plot);
-        all.try_for_each(|path| check_writable(path))?;
+        let all = outputs.iter().map(|(path, _)| path).chain(&plot);
+        none_read(all.clone(), read)?;
+        found_writable(all)?;
         Ok(Self { outputs, plot })
     }
 

@@ -124,7 +124,7 @@ impl Align {
             let remedy = "give a file for the query or for the target";
             return Err(Error::spec("standard input can be read once", remedy));
         }
-        let files = Files::prepare(&self.output, self.plot.as_ref())?;
+        let files = Files::prepare(&self.output, self.plot.as_ref(), &[&self.query, &self.target])?;
         let (queries, targets) = (sequences(&self.query)?, sequences(&self.target)?);
         files.check(&queries, &targets)?;
         let machine = Machine::detect()?;

@@ -128,6 +128,12 @@ impl Stencils {
                 continue;
             }
             if on == Kind::Gpu && machine.gpus.is_empty() {
+                if self.only == Some(Kind::Gpu) {
+                    return Err(Error::spec(
+                        "--only gpu where there is no GPU",
+                        "see `warpweft info`",
+                    ));
+                }
                 note("no GPU: its cases are left out");
                 continue;
             }

@@ -8,7 +8,7 @@ use warpweft::element::ScalarKind;
 use warpweft::grid::io::npy;
 use warpweft::prelude::*;
 use warpweft::wavefront::WavefrontElement;
-use warpweft_apps::warping::{distance, plain, time_warping};
+use warpweft_apps::warping::{check, distance, plain, time_warping};
 
 use super::{Options, finish};
 use crate::run::check::{Check, difference};
@@ -67,9 +67,16 @@ impl Dtw {
     {
         let [a, b]: [Volume<T, 1>; 2] = [npy::read(&self.a)?, npy::read(&self.b)?];
         let (a, b) = (a.as_slice(), b.as_slice());
+        for (name, path, series) in [("a", &self.a, a), ("b", &self.b, b)] {
+            // What stands in a file is the file's fault, not the command line's.
+            check(name, series).map_err(|error| match error {
+                Error::Spec { what, remedy } => Error::file(path, what, remedy),
+                other => other,
+            })?;
+        }
         let mut chosen = self.options.chosen()?;
         let (found, report) = distance(a, b, self.band, &mut chosen)?;
-        let check = match a.len() as u64 * b.len() as u64 {
+        let compared = match a.len() as u64 * b.len() as u64 {
             0..=CHECKED_CELLS => {
                 let expect = plain(a, b, self.band);
                 let error = difference(Scalar::to_f64(found), Scalar::to_f64(expect));
@@ -94,7 +101,7 @@ impl Dtw {
                 ("distance", json!(distance)),
                 ("mean_of_both_lengths", json!(distance / (a.len() + b.len()) as f64)),
             ],
-            check,
+            check: compared,
             lines: Vec::new(),
             saved: Saved::default(),
             json: self.options.json,

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use warpweft::element::Scalar;
-use warpweft::grid::io::{Colours, check_writable, middle_range};
+use warpweft::grid::io::{Colours, middle_range};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::report::Report;
@@ -90,7 +90,7 @@ impl Files {
     /// The results' formats, each file found writable before any work is done.
     ///
     /// # Errors
-    /// An ending that names no format, or a place that can't be written.
+    /// An ending that names no format, a file named twice, or a place that can't be written.
     fn prepare(&self) -> Result<Vec<Format>> {
         let known = [Format::Npy, Format::Vti, Format::Png];
         let formats = self.output.iter().map(|path| Format::of(path, &known));
@@ -98,7 +98,7 @@ impl Files {
         if let Some(plot) = &self.plot {
             Format::of(plot, &[Format::Png])?;
         }
-        self.output.iter().chain(&self.plot).try_for_each(|path| check_writable(path))?;
+        files::found_writable(self.output.iter().chain(&self.plot))?;
         Ok(formats)
     }
 

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use warpweft::element::{Fields, Scalar};
+use warpweft::machine::available_memory;
 use warpweft::prelude::*;
 use warpweft_apps::plain::{Place, Plain};
 
@@ -56,6 +57,18 @@ pub fn worse(a: f64, b: f64) -> f64 {
 /// How often the straightforward loop is run on `cells` cells for a run of `done` steps.
 pub fn plain_steps(cells: usize, done: u64) -> u64 {
     (PLAIN_UPDATES / cells.max(1) as u64).max(1).min(done)
+}
+
+/// Why a comparison with the straightforward loop is not made, if there is not the memory for it:
+/// two states of `f64`, the start and the end of a shorter run, which may take three of the volume.
+pub fn too_large<S: Fields, const D: usize>(start: &Volume<S, D>) -> Option<Check> {
+    let values = start.len() as u64 * S::FIELDS.len() as u64;
+    let of_volume: u64 = S::FIELDS.iter().map(|field| field.kind.size() as u64).sum();
+    let needed = values * 24 + start.len() as u64 * of_volume * 4;
+    let available = available_memory()?;
+    (needed > available).then(|| {
+        Check::none(format!("not compared: {needed} bytes needed for that, {available} available"))
+    })
 }
 
 /// Compares `after`, the state `steps` steps after `before`, with the straightforward loop; `done`

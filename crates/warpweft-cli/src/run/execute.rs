@@ -133,9 +133,17 @@ impl Host {
         })
     }
 
-    /// How many times the volume must fit into host memory.
-    pub fn copies(&self) -> u64 {
-        match world::net() {
+    /// How many times the volume must fit into host memory; `until`: the state before a step too, to
+    /// find its change.
+    pub fn copies(&self, until: bool) -> u64 {
+        // A GPU keeps that in its own memory, ranks have it twice.
+        let change = match (self.ranks.is_some(), self.target) {
+            _ if !until => 0,
+            (true, _) => 2,
+            (false, Target::Cpu) => 1,
+            (false, _) => 0,
+        };
+        let run = match world::net() {
             // Each process has the start, and its part three times.
             Some(net) => 1 + 3u64.div_ceil(net.ranks() as u64),
             // The cores work on two padded copies.
@@ -143,7 +151,8 @@ impl Host {
             // The state, beside the start, and the cores' part of it twice.
             None if matches!(self.target, Target::CpuAndGpu(_)) => 4,
             None => 1,
-        }
+        };
+        run + change
     }
 
     /// Advances `volume` by `steps` steps.

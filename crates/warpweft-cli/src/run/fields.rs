@@ -8,7 +8,7 @@ use warpweft::report::Report;
 use warpweft_apps::plain::Plain;
 use warpweft_apps::soup::SplitMix;
 
-use super::check::{Check, against, plain_steps, values};
+use super::check::{Check, against, plain_steps, too_large, values};
 use super::files;
 use super::job::{self, Job};
 use super::options::Options;
@@ -135,6 +135,9 @@ impl<S: Fields, const D: usize> Job<S, D> for Case<'_, S, D> {
         again: &dyn Fn(u64) -> Result<Volume<S, D>>,
     ) -> Result<Check> {
         let before = self.initial()?;
+        if let Some(none) = too_large(&before) {
+            return Ok(none);
+        }
         let steps = plain_steps(before.len() * S::FIELDS.len(), done);
         let short = if steps == done { None } else { Some(again(steps)?) };
         let single = S::FIELDS.iter().any(|field| field.kind == ScalarKind::F32);

@@ -83,13 +83,12 @@ impl Outputs {
             Format::of(plot, &[Format::Png])?;
         }
         let outputs = Self { results, plot, trace: options.trace.clone() };
-        each_once(outputs.all())?;
-        outputs.all().try_for_each(|path| check_writable(path))?;
+        found_writable(outputs.all())?;
         Ok(outputs)
     }
 
     /// Every file.
-    fn all(&self) -> impl Iterator<Item = &PathBuf> {
+    fn all(&self) -> impl Iterator<Item = &PathBuf> + Clone {
         self.results.iter().map(|(path, _)| path).chain(&self.plot).chain(&self.trace)
     }
 }
@@ -133,6 +132,32 @@ pub fn write<S: Fields, const D: usize>(
     }
 }
 
+/// Whether all of `paths` can be written, each a file of its own.
+///
+/// # Errors
+/// A file named twice, or a place that can't be written.
+pub fn found_writable<'a>(mut paths: impl Iterator<Item = &'a PathBuf> + Clone) -> Result<()> {
+    each_once(paths.clone())?;
+    paths.try_for_each(|path| check_writable(path))
+}
+
+/// Refuses to write to what is still to be read.
+///
+/// # Errors
+/// One of `paths` is one of `read`.
+pub fn none_read<'a>(paths: impl Iterator<Item = &'a PathBuf>, read: &[&'a PathBuf]) -> Result<()> {
+    for path in paths {
+        let same = |other: &&&PathBuf| other.is_file() && place(other) == place(path);
+        if let Some(other) = read.iter().find(same) {
+            return Err(Error::spec(
+                format!("{} is read and is to be written", other.display()),
+                "give the output another name",
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses to write two things to one file.
 fn each_once<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<()> {
     let mut seen = HashSet::new();
@@ -172,9 +197,13 @@ pub fn extents<const D: usize>(options: &Options, default: [usize; D]) -> Result
 
 /// The extents and scalar of an initial state in a file.
 pub fn shape_of(path: &Path) -> Result<(Vec<usize>, Option<warpweft::element::ScalarKind>)> {
-    match Format::of(path, &[Format::Npy, Format::Png])? {
-        Format::Npy => npy::header(path).map(|header| (header.shape, Some(header.kind))),
-        _ => png::read(path).map(|picture| (picture.extents().to_vec(), None)),
+    let (shape, kind) = match Format::of(path, &[Format::Npy, Format::Png])? {
+        Format::Npy => npy::header(path).map(|header| (header.shape, Some(header.kind)))?,
+        _ => png::read(path).map(|picture| (picture.extents().to_vec(), None))?,
+    };
+    match shape.contains(&0) {
+        true => Err(Error::file(path, format!("is of shape {shape:?}"), "give at least one cell")),
+        false => Ok((shape, kind)),
     }
 }
 

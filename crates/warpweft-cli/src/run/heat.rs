@@ -8,12 +8,13 @@ use warpweft::report::Report;
 use warpweft_apps::heat::{self, Conducts, HotSpot, Rounding};
 use warpweft_apps::soup::SplitMix;
 
-use super::check::{Check, against_plain, difference, plain_steps, worse};
+use super::check::{Check, against_plain, difference, plain_steps, too_large, worse};
 use super::files;
 use super::job::{self, Job};
 use super::options::Options;
 use super::outcome::Outcome;
 use crate::arguments::{Conduction, Float, InTypes};
+use crate::output::counted;
 use crate::plot::Look;
 
 /// Heat conduction.
@@ -177,12 +178,15 @@ impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
             // When all has decayed, any coefficient looks right.
             if telling < done && error <= allowed {
                 let (error, allowed) = compare(&again(telling)?, telling);
-                let oracle = format!("{oracle}, after {telling} steps as after all");
+                let oracle = format!("{oracle}, after {} as after all", counted(telling, "step"));
                 return Ok(Check::made(oracle, error, allowed));
             }
             return Ok(Check::made(oracle, error, allowed));
         }
         let before: Volume<T, D> = self.initial()?;
+        if let Some(none) = too_large(&before) {
+            return Ok(none);
+        }
         let amplitude = self.amplitude(before.as_slice().iter().map(|&cell| cell.to_f64()));
         // More would allow more than a thousandth of it.
         let steps = plain_steps(before.len(), done).min(rounding.steps_within(1e-3));

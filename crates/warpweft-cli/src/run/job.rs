@@ -70,7 +70,11 @@ pub fn run<S: Fields, const D: usize>(
     let endless = apply(job.stencil()?, &faces);
     endless.check(extents)?;
     let host = Host::ready(options)?;
-    need_memory::<D>(cells, host.copies() * cell_bytes::<S>(), &host.machine)?;
+    need_memory::<D>(
+        cells,
+        host.copies(options.until.is_some()) * cell_bytes::<S>(),
+        &host.machine,
+    )?;
     let stencil = match options.until {
         Some(until) => {
             let every = options.check_every.map_or(1, NonZero::get);

@@ -9,7 +9,7 @@ use warpweft_apps::plain::Place;
 use warpweft_apps::soup::SplitMix;
 use warpweft_apps::{life, life3d};
 
-use super::check::{Check, against_plain, plain_steps};
+use super::check::{Check, against_plain, plain_steps, too_large};
 use super::files;
 use super::job::{self, Job};
 use super::options::Options;
@@ -141,6 +141,9 @@ impl<const D: usize> Job<u8, D> for Case<'_, D> {
         again: &dyn Fn(u64) -> Result<Volume<u8, D>>,
     ) -> Result<Check> {
         let before = self.initial()?;
+        if let Some(none) = too_large(&before) {
+            return Ok(none);
+        }
         let steps = plain_steps(before.len(), done);
         let short = if steps == done { None } else { Some(again(steps)?) };
         let after = short.as_ref().unwrap_or(volume);

@@ -76,7 +76,23 @@ fn numbers_that_no_machine_is_large_enough_for() {
 }
 
 #[test]
+fn outputs_take_no_file_that_is_read_or_written_already() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for name in ["q.paf", "t.fa"] {
+        std::fs::write(directory.path().join(name), ">one\nACGT\n").expect("a small file");
+    }
+    let ran = |line: &str| warpweft_in(directory.path(), line);
+    ran("align q.paf t.fa --output ./q.paf").fails(2, &["q.paf is read and is to be written"]);
+    ran("align q.paf t.fa --output a.paf --output ./a.paf").fails(2, &["to be written twice"]);
+    ran("run laplace --size 8 --output a.npy --output a.npy").fails(2, &["to be written twice"]);
+    let read = std::fs::read(directory.path().join("q.paf")).expect("still there");
+    assert_eq!(read, b">one\nACGT\n");
+}
+
+#[test]
 fn boundaries_that_fit_nothing() {
+    warpweft("run heat --size 8 --boundary dirichlet:1e40").fails(2, &["infinite as f32", "f64"]);
+    warpweft("run heat --size 8 --steps 1 --dtype f64 --boundary dirichlet:1e40").fine();
     warpweft("run heat --boundary open").fails(2, &["no boundary 'open'"]);
     let half = "run heat --size 8 --boundary neumann,z-low=periodic";
     warpweft(half).fails(2, &["axis 0 is periodic on one face", "both faces"]);

@@ -20,6 +20,15 @@ fn tuning_is_kept_for_later_runs_of_the_same_problem() {
     assert_eq!(tuned["refused"], 0);
     let run = "run heat --device cpu --size 24 --steps 3 --json";
     assert_eq!(ran(cache.path(), run).json()["policy"], tuned["policy"]);
+    // What can't have been tuned stops nothing.
+    let file = cache.path().join("wisdom.json");
+    let wisdom = std::fs::read_to_string(&file).expect("just written");
+    let depth = wisdom.lines().find(|line| line.contains("\"temporal_depth\"")).expect("a policy");
+    std::fs::write(&file, wisdom.replace(depth, "\"temporal_depth\": 0,")).expect("a small file");
+    let ran = ran(cache.path(), run);
+    let said = ran.err.matches("is not used: policy has `temporal_depth` 0").count();
+    assert_eq!(said, 1, "{}", ran.err);
+    ran.fine();
 }
 
 #[test]

@@ -175,10 +175,8 @@ fn another_start_is_refused_whether_of_a_seed_or_a_file() {
     let life = |more: &str| run(&format!("run life --size 48x40 {saved} {more}"));
     life("--seed 1 --steps 60").fine();
     for ranks in ["", "--ranks 3"] {
-        for other in ["--seed 2", ""] {
-            let ran = life(&format!("{other} --steps 90 --resume {ranks}"));
-            ran.fails(2, &["from another initial state", "the seed or the input of the run"]);
-        }
+        let ran = life(&format!("--seed 2 --steps 90 --resume {ranks}"));
+        ran.fails(2, &["from another initial state", "the seed or the input of the run"]);
         life(&format!("--seed 1 --steps 90 --resume {ranks}")).fine();
     }
     std::fs::remove_dir_all(here.path().join("saved")).unwrap();

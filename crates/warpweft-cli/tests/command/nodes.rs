@@ -116,6 +116,8 @@ fn ctrl_c_on_the_launcher_saves_a_checkpoint_on_all_ranks() {
         let here = tempfile::tempdir().unwrap();
         let line = "run heat --device cpu --size 24 --steps 1000000000 --checkpoint saved                     --checkpoint-every 100000000";
         let mut command = mpirun(launcher, here.path(), &[(2, line)]);
+        // It kills after a second what is not at an end; this machine may be busy with other tests.
+        command.env("OMPI_MCA_odls_base_sigkill_timeout", "30");
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let begun = Instant::now();
         while !here.path().join("saved/step-000000000000/manifest").exists() {
@@ -125,7 +127,7 @@ fn ctrl_c_on_the_launcher_saves_a_checkpoint_on_all_ranks() {
         std::thread::sleep(Duration::from_millis(500));
         let process = child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &process]).status().unwrap().success());
-        ends_within(SOON, &mut child);
+        ends_within(RUN, &mut child);
         let saved = std::fs::read_dir(here.path().join("saved")).unwrap().flatten();
         let names: Vec<_> = saved.map(|entry| entry.file_name()).collect();
         let later = |name: &std::ffi::OsString| {

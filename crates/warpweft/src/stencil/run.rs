@@ -262,7 +262,15 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let most = run.threads.unwrap_or_else(|| machine.cpu.threads());
         let wisdom = Wisdom::user();
         let key = key(self, volume.extents(), machine, &format!("{most} threads"));
-        let (policy, known_rate) = match (run.policy, wisdom.policy::<CpuPolicy>(&key)) {
+        let mut notes = Vec::new();
+        let tuned = wisdom.policy::<CpuPolicy>(&key).filter(|tuned| match tuned.check() {
+            Ok(()) => true,
+            Err(error) => {
+                notes.push(format!("what tuning is known to have found is not used: {error}"));
+                false
+            }
+        });
+        let (policy, known_rate) = match (run.policy, tuned) {
             (Some(Policy::Cpu(policy)), _) => (policy, None),
             (_, Some(policy)) => (policy, wisdom.get(&key).map(|entry| entry.rate)),
             _ => (self.default_on_cores(volume.extents(), machine, most), None),
@@ -287,7 +295,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             known_rate,
             cells_a_second: CELLS_A_SECOND[0] * policy.threads as f64,
             policy: Policy::Cpu(policy),
-            notes: disturbed.then_some(low).into_iter().collect(),
+            notes: notes.into_iter().chain(disturbed.then_some(low)).collect(),
         })
     }
 

@@ -151,6 +151,18 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
                 ));
             }
         }
+        for boundary in self.boundaries.0.as_flattened() {
+            let Boundary::Dirichlet(value) = *boundary else { continue };
+            let cell = S::splat(value);
+            let beyond = |field: &usize| value.is_finite() && cell.to_f64(*field).is_infinite();
+            if let Some(field) = (0..S::FIELDS.len()).find(beyond) {
+                let kind = S::FIELDS[field].kind.name();
+                return Err(Error::spec(
+                    format!("a dirichlet boundary of {value:e}, which is infinite as {kind}"),
+                    "give a smaller value, or use f64",
+                ));
+            }
+        }
         for (axis, (radius, &n)) in self.radius().iter().zip(&extents).enumerate() {
             for (side, &r) in radius.iter().enumerate() {
                 let deepest = match self.boundaries.0[axis][side] {
