@@ -203,10 +203,16 @@ fn as_saturates_truncates_and_rounds_as_in_rust() {
     fn literals(a: u8) -> (f32, u8, i64, u64) {
         (0.1 as f32 + a as f32, 300i32 as u8, -1 as i64, 3_000_000_000 as u64 + u64::from(a))
     }
+    #[device]
+    fn of_the_library(a: f32, b: f64, n: i32) -> ([f64; 2], [f32; 3], (i32, u8)) {
+        let real = [a.widen(), f32::from_f64(b), f32::lit(b)];
+        ([a.to_f64(), n.to_f64()], real, (i32::from_f64(b), u8::from_f64(b)))
+    }
     check("casts", |cases| {
         casts!(cases, i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64);
         case!(cases, from_bool, (a, hue), &inputs());
         case!(cases, literals, (a), &inputs());
+        case!(cases, of_the_library, (a, b, n), &inputs());
     });
 }
 
