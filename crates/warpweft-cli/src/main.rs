@@ -90,8 +90,13 @@ fn main() -> ExitCode {
             return ExitCode::from(error.exit_code() as u8);
         }
     };
-    if !place::speaks() && !matches!(cli.command, Command::Run(_)) {
+    let of_ranks = match &cli.command {
+        Command::Run(_) => true,
+        Command::Bench(bench) => bench.is_of_ranks(),
         // The other commands are one process's work.
+        _ => false,
+    };
+    if !place::speaks() && !of_ranks {
         return ExitCode::SUCCESS;
     }
     match cli.command {

@@ -1,5 +1,6 @@
 //! Runs over processes that `mpirun` starts: the reference's bits for any number of ranks, any grid of
-//! them, any boundary and any depth of ghost zones. The processes are this very program.
+//! them, any boundary, any depth of ghost zones and any way that halos take between GPUs. The processes are
+//! this very program.
 #![cfg(feature = "mpi")]
 
 mod launchers;
@@ -11,8 +12,12 @@ use warpweft::cluster::mpi::Mpi;
 use warpweft::cluster::{Launched, Tag, Transport};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
-use warpweft::stencil::distribute::{Ranks, deepest_feasible, fewest_dependences, footprints_of};
-use warpweft::stencil::{Boundaries, Partition, Residual, Run, Target, reference};
+use warpweft::stencil::distribute::{
+    Ranks, Route, deepest_feasible, fewest_dependences, footprints_of,
+};
+use warpweft::stencil::{
+    Boundaries, CudaPolicy, Partition, Policy, Residual, Run, Target, reference,
+};
 
 /// Mixes all bits of an uneven box: one wrong neighbour anywhere and nothing is right.
 #[stencil]
@@ -63,15 +68,23 @@ fn faced<S: Fields, const D: usize>(
 }
 
 /// All boundaries and depths on one grid of ranks, or the one that cuts fewest dependences; how many
-/// runs there were.
+/// runs there were. On GPUs if halos are to travel a certain way.
 fn same_bits<S: Fields, const D: usize>(
     net: &Mpi,
     stencil: &Stencil<S, D>,
     start: &Volume<S, D>,
     grid: Option<[usize; D]>,
+    halos: Option<Route>,
 ) -> usize {
     let machine = Machine::detect().unwrap();
-    let run = Run { target: Target::Cpu, threads: Some(1), ..Run::default() };
+    let mut run = Run { target: Target::Cpu, threads: Some(1), ..Run::default() };
+    if halos.is_some() {
+        let capability = machine.gpus[0].capability;
+        let policy = CudaPolicy::default_for(stencil, start.extents(), capability);
+        let policy = Policy::Cuda(CudaPolicy { contraction: false, ..policy });
+        run = Run { policy: Some(policy), halos, ..Run::default() };
+    }
+    let by = halos.filter(|_| net.ranks() > 1).unwrap_or(Route::Host);
     let mut runs = 0;
     for faces in kinds() {
         let stencil = faced(stencil.clone(), faces);
@@ -93,7 +106,11 @@ fn same_bits<S: Fields, const D: usize>(
             let ranks = Ranks { count: net.ranks(), grid, depth };
             let mut found = start.clone();
             let report = stencil.run_on_rank(&mut found, Steps(7), &machine, &ranks, &run, net);
-            assert_eq!(report.unwrap().done, done);
+            let report = report.unwrap();
+            assert_eq!(report.done, done);
+            if net.rank() == 0 {
+                assert_eq!(report.policy["halos_by"], by.to_string());
+            }
             runs += 1;
             for field in 0..S::FIELDS.len() {
                 let same = net.rank() > 0 || found.field_bytes(field) == expect.field_bytes(field);
@@ -102,6 +119,14 @@ fn same_bits<S: Fields, const D: usize>(
         }
     }
     runs
+}
+
+fn waves(extents: [usize; 2]) -> Volume<Wave, 2> {
+    Volume::from_fn(extents, |[y, x]| Wave {
+        v: (y * 31 + x) as f32 * 0.01,
+        s: (x * 17 + y) as f64 * 0.003,
+        rho: 1.0 + (y % 3) as f32,
+    })
 }
 
 /// What every process of [`the_same_bits_on_any_ranks`] does.
@@ -115,11 +140,7 @@ fn rank() {
     let net = Mpi::join(&launched).unwrap();
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let space = Volume::from_fn([11, 13, 14], |[z, y, x]| (z * 911 + y * 83 + x * 7) as u32);
-        let plane = Volume::from_fn([17, 19], |[y, x]| Wave {
-            v: (y * 31 + x) as f32 * 0.01,
-            s: (x * 17 + y) as f64 * 0.003,
-            rho: 1.0 + (y % 3) as f32,
-        });
+        let plane = waves([17, 19]);
         let mut runs = 0;
         let stir = Stencil::of(stir(3));
         let grids: &[[usize; 3]] = match net.ranks() {
@@ -129,14 +150,44 @@ fn rank() {
             _ => &[],
         };
         for grid in grids {
-            runs += same_bits(&net, &stir, &space, Some(*grid));
+            runs += same_bits(&net, &stir, &space, Some(*grid), None);
         }
-        runs += same_bits(&net, &stir, &space, None);
-        runs += same_bits(&net, &Stencil::sequence((velocity(0.01), stress())), &plane, None);
+        runs += same_bits(&net, &stir, &space, None, None);
+        let waves = Stencil::sequence((velocity(0.01), stress()));
+        runs += same_bits(&net, &waves, &plane, None, None);
         converges(&net);
         shared_memory(&net);
         if net.rank() == 0 {
             println!("{runs} runs over {} ranks by {}", net.ranks(), net.library());
+        }
+    }));
+    if outcome.is_err() {
+        net.abort("a comparison failed");
+        net.end_all(1);
+    }
+    net.leave().unwrap();
+}
+
+/// What every process of [`the_same_bits_by_any_way`] does: GPUs, and halos the way that is named.
+#[test]
+#[ignore = "a rank with a GPU, which the other tests start by mpirun"]
+fn rank_with_gpu() {
+    let net = Mpi::join(&Launched::detect().expect("mpirun started this")).unwrap();
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let named = std::env::var("BY").unwrap();
+        let by = [Route::Ipc, Route::CudaAware, Route::Staged];
+        let by = by.into_iter().find(|route| route.to_string() == named);
+        assert!(by.is_some(), "no way is called {named}");
+        let space = Volume::from_fn([23, 21, 70], |[z, y, x]| (z * 911 + y * 83 + x * 7) as u32);
+        let stir = Stencil::of(stir(3));
+        let grid = if net.ranks() == 4 { [1, 2, 2] } else { [1, net.ranks(), 1] };
+        let mut runs = same_bits(&net, &stir, &space, Some(grid), by);
+        runs += same_bits(&net, &stir, &space, None, by);
+        let plane = waves([33, 47]);
+        let sequence = Stencil::sequence((velocity(0.01), stress()));
+        runs += same_bits(&net, &sequence, &plane, None, by);
+        if net.rank() == 0 {
+            println!("{runs} runs over {} ranks by {named}, {}", net.ranks(), net.library());
         }
     }));
     if outcome.is_err() {
@@ -201,6 +252,37 @@ fn the_same_bits_on_any_ranks() {
                 .find(|line| line.contains(&told))
                 .unwrap_or_else(|| panic!("{out}{err}"));
             println!("{line}");
+        }
+    }
+}
+
+#[test]
+fn the_same_bits_by_any_way() {
+    let gpus = Machine::detect().map_or(0, |machine| machine.gpus.len());
+    if gpus == 0 {
+        return println!("skipped: no GPU");
+    }
+    let launchers = launchers();
+    if launchers.is_empty() {
+        return println!("skipped: no mpirun of Open MPI or MPICH");
+    }
+    let program = std::env::current_exe().unwrap();
+    for launcher in &launchers {
+        for (ranks, by) in [(2, "ipc"), (2, "staged"), (4, "ipc"), (4, "staged")] {
+            if ranks > gpus && by == "ipc" {
+                println!("skipped: {ranks} ranks by ipc on {gpus} GPUs");
+                continue;
+            }
+            let mut command = launcher.command();
+            command.arg("-n").arg(ranks.to_string()).arg(&program).env("BY", by);
+            command.args(["--exact", "rank_with_gpu", "--ignored", "--nocapture"]);
+            let ran = within(Duration::from_secs(120), &mut command);
+            let (out, err) =
+                (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+            assert!(ran.status.success(), "{launcher:?}, {ranks} ranks by {by}: {out}{err}");
+            let told = format!("runs over {ranks} ranks by {by}");
+            let line = out.lines().find(|line| line.contains(&told));
+            println!("{}", line.unwrap_or_else(|| panic!("{out}{err}")));
         }
     }
 }

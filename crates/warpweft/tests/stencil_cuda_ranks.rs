@@ -1,12 +1,12 @@
 //! Ranks that compute their parts on GPUs: faces packed on the device, boundary cells first, and the
-//! bits of the reference for any grid of ranks and any depth.
+//! bits of the reference for any grid of ranks, any depth and any way that halos take.
 
 use std::time::Duration;
 
 use warpweft::cluster::in_process;
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
-use warpweft::stencil::distribute::{Ranks, deepest_feasible, footprints_of};
+use warpweft::stencil::distribute::{Ranks, Route, deepest_feasible, footprints_of};
 use warpweft::stencil::{Boundaries, CudaKernel, CudaPolicy, Partition, Policy, Run, reference};
 
 /// Mixes all bits of an uneven box.
@@ -64,22 +64,27 @@ fn check<S: Fields, const D: usize>(
             let stages = footprints_of(&stencil);
             let partition = Partition::grid(start.extents(), grid, &boundaries).unwrap();
             let deepest = deepest_feasible(&partition, &boundaries, &stages, S::FIELDS.len(), 3);
-            for (depth, policy) in (1..=deepest).flat_map(|depth| [(depth, base), (depth, direct)])
+            let settings = (1..=deepest).flat_map(|depth| [(depth, base), (depth, direct)]);
+            for ((depth, policy), route) in
+                settings.flat_map(|it| [Route::Ipc, Route::Staged].map(|route| (it, route)))
             {
                 let policy = Policy::Cuda(CudaPolicy { contraction: false, ..policy });
                 let count = grid.iter().product();
                 let ranks = Ranks { count, grid: Some(grid), depth: Some(depth) };
                 let found = in_process(count, Duration::from_secs(60), |net| {
                     let mut volume = start.clone();
-                    let run = Run { policy: Some(policy), ..Run::default() };
-                    stencil.run_on_rank(&mut volume, Steps(11), machine, &ranks, &run, net)?;
+                    let run = Run { policy: Some(policy), halos: Some(route), ..Run::default() };
+                    let steps = Steps(11);
+                    let report =
+                        stencil.run_on_rank(&mut volume, steps, machine, &ranks, &run, net)?;
+                    assert_eq!(report.policy["halos_by"], route.to_string());
                     Ok(volume)
                 });
                 let found = found.unwrap().swap_remove(0);
                 for field in 0..S::FIELDS.len() {
                     assert!(
                         found.field_bytes(field) == expect.field_bytes(field),
-                        "field {field}, {boundary:?}, grid {grid:?}, R = {depth}, {policy:?}"
+                        "field {field}, {boundary:?}, grid {grid:?}, R = {depth}, {policy:?} by {route}"
                     );
                 }
             }

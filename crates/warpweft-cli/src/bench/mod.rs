@@ -2,6 +2,7 @@
 
 mod multi;
 mod peers;
+mod ranks;
 mod record;
 mod stencil;
 mod tuner;
@@ -40,6 +41,11 @@ enum Pattern {
   warpweft bench multi --save
   warpweft bench multi --budget 60")]
     Multi(multi::Several),
+    /// Heat conduction by ranks of MPI with a GPU each, beside one process with all of them.
+    #[command(after_help = "Examples:
+  mpirun -n 4 warpweft bench ranks --save
+  mpirun -n 2 warpweft bench ranks --sizes 256")]
+    Ranks(ranks::Ranked),
     /// Searches for the depth of ghost zones, simulated and on the GPUs of this machine, and the
     /// model's prediction beside measured steps.
     #[command(after_help = "Example:
@@ -84,12 +90,18 @@ impl Options {
 }
 
 impl Bench {
+    /// Whether every process that `mpirun` started is to measure.
+    pub fn is_of_ranks(&self) -> bool {
+        matches!(self.pattern, Pattern::Ranks(_))
+    }
+
     /// Measures and prints.
     pub fn execute(&self) -> ExitCode {
         match &self.pattern {
             Pattern::Stencil(stencil) => stencil.execute(),
             Pattern::Wavefront(wavefront) => wavefront.execute(),
             Pattern::Multi(several) => several.execute(),
+            Pattern::Ranks(ranked) => ranked.execute(),
             Pattern::Tuner(tuners) => tuners.execute(),
         }
     }

@@ -226,12 +226,12 @@ fn plane_stencil() -> Stencil<f32, 2> {
     Stencil::of(plane(RATE)).boundary(Boundary::Dirichlet(0.0))
 }
 
-fn space_stencil() -> Stencil<f32, 3> {
+pub(super) fn space_stencil() -> Stencil<f32, 3> {
     Stencil::of(space(RATE)).boundary(Boundary::Dirichlet(0.0))
 }
 
 /// A volume of stirred values, filled by all cores.
-fn filled<const D: usize>(extents: [usize; D]) -> Result<Volume<f32, D>> {
+pub(super) fn filled<const D: usize>(extents: [usize; D]) -> Result<Volume<f32, D>> {
     let mut volume = Volume::<f32, D>::zeroed(extents)?;
     let cells = volume.as_mut_slice();
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());

@@ -41,7 +41,7 @@ impl Exchange {
 }
 
 impl Rank<'_> {
-    fn check(&self, state: &State, peer: usize) -> Result<()> {
+    fn check_peer(&self, state: &State, peer: usize) -> Result<()> {
         if peer >= self.exchange.ranks {
             return Err(Error::Rank {
                 rank: self.rank,
@@ -77,7 +77,7 @@ impl Transport for Rank<'_> {
 
     fn send(&self, to: usize, tag: Tag, message: Vec<u8>) -> Result<()> {
         let mut state = self.exchange.state();
-        self.check(&state, to)?;
+        self.check_peer(&state, to)?;
         state.queues.entry((self.rank, to, tag)).or_default().push_back(message);
         self.exchange.changed.notify_all();
         Ok(())
@@ -87,7 +87,7 @@ impl Transport for Rank<'_> {
         let start = Instant::now();
         let mut state = self.exchange.state();
         loop {
-            self.check(&state, from)?;
+            self.check_peer(&state, from)?;
             let queue = state.queues.get_mut(&(from, self.rank, tag));
             if let Some(message) = queue.and_then(VecDeque::pop_front) {
                 return Ok(message);
@@ -118,6 +118,10 @@ impl Transport for Rank<'_> {
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
+    }
+
+    fn check(&self) -> Result<()> {
+        self.check_peer(&self.exchange.state(), self.rank)
     }
 
     fn abort(&self, why: &str) {

@@ -63,6 +63,24 @@ pub trait Transport: Send + Sync {
         Ok(())
     }
 
+    /// Fails once any rank has aborted, and moves on what was sent; for ranks that wait for something else
+    /// than a message.
+    ///
+    /// # Errors
+    /// A rank has aborted.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Waits until all that was sent is on its way without this rank: long messages of many transports
+    /// stand still while their sender makes no call. For ranks that are about to do something long.
+    ///
+    /// # Errors
+    /// As [`Transport::receive`].
+    fn flush(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Makes every present and future call on every rank fail, naming this rank and `why`. The
     /// first abort counts.
     fn abort(&self, why: &str);

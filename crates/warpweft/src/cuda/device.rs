@@ -170,6 +170,18 @@ impl Device {
         Ok(can != 0)
     }
 
+    /// Its address on the machine's bus: domain, bus and device. The same in every process.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn bus(&self) -> Result<[i32; 3]> {
+        Ok([
+            self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID)?,
+            self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)?,
+            self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)?,
+        ])
+    }
+
     /// The driver's rank of the link to `other`: 0 is the fastest of this machine. `None` where
     /// it gives none.
     pub fn link_rank(&self, other: &Device) -> Option<u32> {

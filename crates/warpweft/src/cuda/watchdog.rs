@@ -12,6 +12,7 @@ use super::stream::{Event, Stream};
 use crate::error::{Error, Result};
 
 /// The states of word 0, as in `watchdog.cuh`.
+const WRITING: u32 = 1;
 const REPORTED: u32 = 2;
 
 /// How long the host waits on beyond the device's time-out for blocks to notice and end.
@@ -82,6 +83,11 @@ impl Watchdog {
     /// Forgets the report, for the next launch; no kernel may be using it.
     pub fn reset(&self) {
         self.words.store(0, 0);
+    }
+
+    /// Ends all waits soon, without a report: what they wait for will not come.
+    pub fn call_off(&self) {
+        self.words.store(0, WRITING);
     }
 
     /// Waits for what is queued in `stream`, for at most `limit` of wall-clock time.

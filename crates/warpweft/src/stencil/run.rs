@@ -10,6 +10,7 @@ use super::checkpoint::{self, Checkpoint, Opened, Saver, State};
 use super::cpu::CpuSweeps;
 use super::cuda::CudaSweeps;
 use super::cuda::multi::{Exchange, GpuList, MultiCudaPolicy, MultiCudaSweeps};
+use super::distribute::Route;
 use super::executor::{SweepExecutor, no_points};
 use super::fingerprint::fingerprint;
 use super::gpus::Chosen;
@@ -66,6 +67,8 @@ pub struct Run<'a> {
     pub trace: Option<Arc<Trace>>,
     /// Where the state is saved every so many steps, to go on from after a failure.
     pub checkpoint: Option<&'a Checkpoint>,
+    /// How halos travel between ranks on GPUs; `$WARPWEFT_HALOS`, or the fastest way there is, if `None`.
+    pub halos: Option<Route>,
 }
 
 impl<S: Fields, const D: usize> Stencil<S, D> {

@@ -94,9 +94,7 @@ impl Mpi {
     /// # Errors
     /// A rank has aborted; messages that nobody receives.
     pub fn leave(&self) -> Result<()> {
-        self.wait("the messages sent to be on their way", |mpi| {
-            Ok((mpi.reaped()? == 0).then_some(()))
-        })?;
+        self.flush()?;
         self.wire.finalize().map_err(|why| self.fault(why))
     }
 
@@ -125,7 +123,7 @@ impl Mpi {
     }
 
     /// Fails once any rank has aborted.
-    fn check(&self) -> Result<()> {
+    fn news(&self) -> Result<()> {
         if self.polls.fetch_add(1, Ordering::Relaxed).is_multiple_of(NEWS) {
             let mut news = Vec::new();
             let polled = self.wire.poll(None, ABORT, Room::Append(&mut news));
@@ -157,7 +155,7 @@ impl Mpi {
         let begin = Instant::now();
         let mut looks = 0u32;
         loop {
-            self.check()?;
+            self.news()?;
             if let Some(found) = look(self)? {
                 return Ok(found);
             }
@@ -221,7 +219,7 @@ impl Transport for Mpi {
 
     fn send_shared(&self, to: usize, tag: Tag, message: Shared) -> Result<()> {
         self.check_peer(to)?;
-        self.check()?;
+        self.news()?;
         self.begin(to, tag.0, &message)?;
         self.reaped().map(|_| ())
     }
@@ -259,6 +257,17 @@ impl Transport for Mpi {
             return Err(wrong_length(self.rank(), from, filled, to.len()));
         }
         Ok(())
+    }
+
+    fn check(&self) -> Result<()> {
+        self.news()?;
+        self.reaped().map(|_| ())
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.wait("the messages sent to be on their way", |mpi| {
+            Ok((mpi.reaped()? == 0).then_some(()))
+        })
     }
 
     fn abort(&self, why: &str) {

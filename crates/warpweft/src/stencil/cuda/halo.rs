@@ -1,103 +1,76 @@
-//! Ghost zones of a part that one GPU computes: faces packed on the device, through page-locked
-//! memory to the transport and back, beside the sweeps of the part's core.
-
-use std::sync::Arc;
-use std::time::Instant;
+//! Ghost zones of a part that one GPU computes: faces packed and unpacked on the device, in a stream of
+//! their own beside the sweeps of the part's core. Not: how they travel (`peers`, `staging`).
 
 use super::layout::{Layout, axes};
+use super::peers::Peers;
 use super::queue::Queued;
+use super::staging::Staging;
 use super::sweeps::{CudaSweeps, clamped};
 use super::text::grid;
 use crate::cluster::{Tag, Transport};
-use crate::cuda::{Args, Buffer, Device, Event, Extents, Launch, Pinned, Priority, Rows, Stream};
+use crate::cuda::{Args, Device, Event, Extents, Launch, Priority, Rows, Stream};
 use crate::element::Fields;
 use crate::error::{Error, Result};
-use crate::stencil::distribute::{Cells, HaloExecutor, Route};
+use crate::stencil::distribute::{Cells, HaloExecutor, Parcel, Route, Routes};
 use crate::stencil::{CudaKernel, Region, Span};
 
-/// The kernel's text; compiled with the ghosts', so that every stencil shares it.
+/// The kernels' text; compiled with the ghosts', so that every stencil shares it.
 pub(super) const TEXT: &str = include_str!("halo.cuh");
 
-/// Staging areas that are kept though nothing is on its way in them.
-const KEPT: usize = 8;
+/// Blocks of a copy at most: enough for every multiprocessor to be full a few times over.
+const BLOCKS: usize = 4096;
 
 /// What an executor needs once its part has neighbours.
 pub(super) struct Halos {
-    /// Packs, copies and unpacks, before what the part's core still has to do.
-    stream: Stream,
-    /// The cells that are packed next are computed.
+    /// Computes what neighbours wait for, packs, waits and unpacks, before what the part's core still has
+    /// to do.
+    pub stream: Stream,
+    /// The cells that are packed or computed next are there.
     ready: Event,
-    /// What came last is unpacked.
-    unpacked: Event,
+    /// All queued in `stream` is done.
+    settled: Event,
     /// Whether the sweeps have yet to wait for that.
     awaited: bool,
-    /// Whether a step was begun whose other cells are being computed: what is received need not wait
-    /// for them.
+    /// Whether a step was begun whose other cells are being computed: what is sent is in `stream`, and
+    /// neither that nor what is received need wait for them.
     split: bool,
-    /// Whether what is sent need not either: the first phase of a swap, before anything is received.
-    ahead: bool,
-    sent: Vec<Area<Arc<Pinned<u8>>>>,
-    received: Vec<Area<Pinned<u8>>>,
-}
-
-/// Room for one message, on the device and on the host.
-struct Area<P> {
-    device: Buffer,
-    host: P,
-    /// The device is done with it.
-    done: Event,
+    pub staging: Staging,
+    pub peers: Option<Peers>,
 }
 
 impl Halos {
-    pub(super) fn new(device: &Device) -> Result<Self> {
+    fn new(device: &Device) -> Result<Self> {
         Ok(Self {
             stream: Stream::with_priority(device, Priority::High)?,
             ready: Event::new(device)?,
-            unpacked: Event::new(device)?,
+            settled: Event::new(device)?,
             awaited: false,
             split: false,
-            ahead: false,
-            sent: Vec::new(),
-            received: Vec::new(),
+            staging: Staging::default(),
+            peers: None,
         })
     }
 }
 
 impl Drop for Halos {
     fn drop(&mut self) {
+        if let Some(peers) = &self.peers {
+            peers.call_off();
+        }
         // After a failure here nothing is left that could use the areas.
         let _ = self.stream.synchronize();
     }
 }
 
-/// The first free area of so many bytes, or a new one.
-fn area<P>(
-    areas: &mut Vec<Area<P>>,
-    bytes: usize,
-    free: impl Fn(&mut P) -> bool,
-    new: impl FnOnce(Pinned<u8>) -> P,
-    device: &Device,
-) -> Result<usize> {
-    for at in 0..areas.len() {
-        let area = &mut areas[at];
-        if area.device.bytes() == bytes && free(&mut area.host) && area.done.is_done()? {
-            return Ok(at);
-        }
-    }
-    let mut at = 0;
-    while areas.len() > KEPT && at < areas.len() {
-        if free(&mut areas[at].host) && areas[at].done.is_done()? {
-            areas.swap_remove(at);
-        } else {
-            at += 1;
-        }
-    }
-    areas.push(Area {
-        device: Buffer::new(device, bytes)?,
-        host: new(Pinned::new(device, bytes)?),
-        done: Event::new(device)?,
-    });
-    Ok(areas.len() - 1)
+/// The flag by which the receiver on another device learns that all is there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Signal {
+    /// Its address.
+    pub flag: u64,
+    /// What it becomes.
+    pub value: u32,
+    /// The address of a word of this device, zero before and after.
+    pub count: u64,
 }
 
 /// The box as (w, z, y, x): first cell and extents.
@@ -141,72 +114,91 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
         ([x * size, y, z, w], rows)
     }
 
-    /// The launch that copies the box of one field to or from byte `offset` of `dense`.
+    /// The launch that copies the box of one field to or from address `dense`.
     fn halo(
         &self,
         (field, region): &Cells<D>,
-        dense: &Buffer,
-        offset: usize,
+        dense: u64,
         out: bool,
-    ) -> Result<Option<Queued>> {
+        signal: Option<Signal>,
+    ) -> Result<Queued> {
         let size = S::FIELDS[*field].kind.size();
         let (low, extents) = placed(region);
-        if extents.contains(&0) {
-            return Ok(None);
-        }
-        // Where a smaller scalar's field came before, cells need not be aligned.
-        let unit = if offset == 0 { size } else { size.min(1 << offset.trailing_zeros()) };
-        let strides = self.arrays.layout.strides;
-        let cell: usize = (0..4).map(|d| low[d] * strides[d]).sum();
-        let first = self.arrays.cell(*field, self.arrays.now(*field, self.state));
-        let units = [extents[0], extents[1], extents[2], extents[3] * (size / unit)];
+        let strides = self.arrays.layout.strides.map(|n| n * size);
+        let inside: usize = (0..4).map(|d| low[d] * strides[d]).sum();
+        let cell = self.arrays.cell(*field, self.arrays.now(*field, self.state)) + inside as u64;
+        let row = extents[3] * size;
+        // As wide as everything is aligned to.
+        let aligned = strides[..3].iter().fold(cell | dense | row as u64, |all, &n| all | n as u64);
+        let unit = 1usize << aligned.trailing_zeros().min(4);
+        let units = [extents[0], extents[1], extents[2], row / unit];
         let all: usize = units.iter().product();
-        let numbers = |n: u64| n.to_ne_bytes();
-        let mut halo: Vec<u8> = numbers(first + (cell * size) as u64).to_vec();
-        halo.extend(numbers(dense.address() + offset as u64));
-        halo.extend(strides[..3].iter().flat_map(|&n| ((n * size) as i64).to_ne_bytes()));
+        let Signal { flag, value, count } =
+            signal.unwrap_or(Signal { flag: 0, value: 0, count: 0 });
+        // `struct Halo`, which ends with four bytes of padding.
+        let mut halo: Vec<u8> =
+            [cell, dense, flag, count].iter().flat_map(|n| n.to_ne_bytes()).collect();
+        halo.extend(strides[..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));
         halo.extend(units.iter().flat_map(|&n| (n as u32).to_ne_bytes()));
-        halo.extend([unit as i32, i32::from(out)].iter().flat_map(|n| n.to_ne_bytes()));
+        halo.extend([unit as u32, u32::from(out), value, 0].iter().flat_map(|n| n.to_ne_bytes()));
         let mut args = Args::new();
         args.blob(&halo, 8);
-        let launch = Launch::new([all.div_ceil(256) as u32, 1, 1], [256, 1, 1]);
-        Ok(Some(Queued { kernel: self.tools.kernel("ww_halo")?, launch, args }))
+        let blocks = all.div_ceil(256).min(BLOCKS) as u32;
+        let launch = Launch::new([blocks, 1, 1], [256, 1, 1]);
+        Ok(Queued { kernel: self.tools.kernel("ww_halo")?, launch, args })
     }
 
-    /// Queues the copies of all boxes into or out of an area.
-    fn copy_halos(
+    /// Queues the copies of all boxes to (`out`) or from consecutive bytes at address `dense`, and then
+    /// the signal.
+    ///
+    /// # Safety
+    /// As many bytes must be there, until the stream is done with them, and the signal's words.
+    pub(super) unsafe fn copy_halos(
         &self,
         boxes: &[Cells<D>],
-        dense: &Buffer,
+        mut dense: u64,
         stream: &Stream,
         out: bool,
+        signal: Option<Signal>,
     ) -> Result<()> {
-        let mut offset = 0;
-        for cells in boxes {
-            if let Some(queued) = self.halo(cells, dense, offset, out)? {
-                // SAFETY: the arrays and areas live as long as `self`, and dropping one waits for
-                // the device; `check_boxes` found the box inside.
-                unsafe { queued.launch(stream)? };
-            }
-            offset += Span::from(cells.1).cells() * S::FIELDS[cells.0].kind.size();
+        let cells = |(_, region): &Cells<D>| Span::from(*region).cells();
+        let last = boxes.iter().rposition(|it| cells(it) > 0);
+        for (n, it) in boxes.iter().enumerate().filter(|(_, it)| cells(it) > 0) {
+            let queued = self.halo(it, dense, out, signal.filter(|_| Some(n) == last))?;
+            // SAFETY: the arrays live as long as `self`, and dropping one waits for the device;
+            // `check_boxes` found the box inside; the rest is the caller's contract.
+            unsafe { queued.launch(stream)? };
+            dense += (cells(it) * S::FIELDS[it.0].kind.size()) as u64;
         }
         Ok(())
     }
 
-    /// Lets the sweeps wait for what was unpacked, and renews the boundary's ghosts that follow what
-    /// was unpacked or added.
+    /// Lets the sweeps wait for what was computed and unpacked beside them, and renews the boundary's
+    /// ghosts that follow what was unpacked or added.
     pub(super) fn settle(&mut self) -> Result<()> {
+        self.settle_for(&self.whole())
+    }
+
+    /// As [`CudaSweeps::settle`], for a step that computes no cells but `own`: the ghosts of faces that it
+    /// does not touch may stay as they are.
+    fn settle_for(&mut self, own: &Region<D>) -> Result<()> {
         if let Some(halos) = &mut self.halos {
-            (halos.split, halos.ahead) = (false, false);
+            halos.split = false;
             if std::mem::take(&mut halos.awaited) {
-                self.stream.wait(&halos.unpacked)?;
+                halos.stream.record(&halos.settled)?;
+                self.stream.wait(&halos.settled)?;
             }
         }
         if std::mem::take(&mut self.stale) {
-            let queue = self.queue();
+            let mut layout = self.arrays.layout;
+            let (low, size) = placed(own);
+            for d in 0..4 {
+                layout.shared[d][0] |= low[d] > 0;
+                layout.shared[d][1] |= low[d] + size[d] < layout.extents[d];
+            }
             let fields: Vec<_> = (0..S::FIELDS.len()).collect();
             let now: Vec<_> = fields.iter().map(|&f| self.arrays.current(f, self.state)).collect();
-            if let Some(queued) = queue.renew(&fields, &now)? {
+            if let Some(queued) = self.queue().renew_in(&layout, &fields, &now)? {
                 // SAFETY: as in `copy_halos`.
                 unsafe { queued.launch(&self.stream)? };
             }
@@ -215,7 +207,7 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
     }
 
     /// Queues the step's kernel over `region` alone.
-    fn launch_part(&self, region: &Region<D>) -> Result<()> {
+    fn launch_part(&self, region: &Region<D>, stream: &Stream) -> Result<()> {
         let (low, size) = placed(region);
         if size.contains(&0) {
             return Ok(());
@@ -231,27 +223,46 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
         let blocks = clamped(grid::<D>(&Layout { extents, ..*layout }, self.policy()));
         if let Some(queued) = self.queue().part(&self.kernels[0], blocks, self.state, &part)? {
             // SAFETY: as in `copy_halos`.
-            unsafe { queued.launch(&self.stream)? };
+            unsafe { queued.launch(stream)? };
         }
         Ok(())
     }
 
-    fn halos(&mut self) -> Result<&mut Halos> {
+    pub(super) fn halos(&mut self) -> Result<&mut Halos> {
         if self.halos.is_none() {
             self.halos = Some(Halos::new(self.stream.device())?);
         }
         self.halos.as_mut().ok_or_else(|| Error::spec("no halos", "report this as a bug"))
     }
 
-    /// Lets the halos' stream wait for all that the sweeps have queued, or of a split step for the
-    /// first cells only, whose event was recorded when they were queued.
-    fn follow_sweeps(&mut self, first_only: fn(&Halos) -> bool) -> Result<()> {
-        self.halos()?;
-        let Some(halos) = &self.halos else { return Ok(()) };
-        if !first_only(halos) {
-            self.stream.record(&halos.ready)?;
+    /// Lets the halos' stream wait for all that the sweeps have queued; not in the middle of a split step,
+    /// where that stream has itself computed what is sent.
+    fn follow_sweeps(&mut self) -> Result<()> {
+        let halos = self.halos()?;
+        halos.awaited = true;
+        if halos.split {
+            return Ok(());
         }
+        let Some(halos) = &self.halos else { return Ok(()) };
+        self.stream.record(&halos.ready)?;
         halos.stream.wait(&halos.ready)
+    }
+
+    /// Fails once the device has waited too long for a neighbour's.
+    pub(super) fn check_halos(&self) -> Result<()> {
+        let peers = self.halos.as_ref().and_then(|halos| halos.peers.as_ref());
+        peers.map_or(Ok(()), Peers::check)
+    }
+
+    /// Lends the halos to `work`, which queues copies into their stream.
+    fn with_halos<T>(&mut self, work: impl FnOnce(&Self, &mut Halos) -> Result<T>) -> Result<T> {
+        self.follow_sweeps()?;
+        let Some(mut halos) = self.halos.take() else {
+            return Err(Error::spec("no halos", "report this as a bug"));
+        };
+        let outcome = work(self, &mut halos);
+        self.halos = Some(halos);
+        outcome
     }
 }
 
@@ -266,7 +277,7 @@ impl<S: Fields, const D: usize> HaloExecutor<S, D> for CudaSweeps<S, D> {
             let from = (self.arrays.now(field, self.state), rows);
             self.stream.download_box(extents, from, (&mut to[before..], Rows::dense(extents)))?;
         }
-        Ok(())
+        self.check_halos()
     }
 
     fn write(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()> {
@@ -297,25 +308,13 @@ impl<S: Fields, const D: usize> HaloExecutor<S, D> for CudaSweeps<S, D> {
         (to, tag): (usize, Tag),
     ) -> Result<()> {
         let bytes = self.check_boxes(boxes)?;
-        self.follow_sweeps(|halos| halos.ahead)?;
-        let device = *self.stream.device();
-        let Some(mut halos) = self.halos.take() else { return Ok(()) };
-        let free = |host: &mut Arc<Pinned<u8>>| Arc::get_mut(host).is_some();
-        let at = area(&mut halos.sent, bytes, free, Arc::new, &device)?;
-        let stage = || {
-            let Area { device, host, .. } = &mut halos.sent[at];
-            self.copy_halos(boxes, device, &halos.stream, true)?;
-            if let Some(host) = Arc::get_mut(host) {
-                // SAFETY: nobody else has the area, and the stream is waited for below.
-                unsafe { halos.stream.download_async(device, 0, host, 0..bytes)? };
+        self.with_halos(|sweeps, halos| {
+            let Halos { stream, staging, peers, .. } = halos;
+            match peers.as_mut().and_then(|peers| peers.outbound(to, tag)) {
+                Some(peer) => peer.put(sweeps, boxes, net, stream),
+                None => staging.send(sweeps, boxes, bytes, net, (to, tag), stream),
             }
-            halos.stream.synchronize()
-        };
-        let staged = { stage }();
-        let message = halos.sent[at].host.clone();
-        self.halos = Some(halos);
-        staged?;
-        net.send_shared(to, tag, message)
+        })
     }
 
     fn receive(
@@ -331,29 +330,34 @@ impl<S: Fields, const D: usize> HaloExecutor<S, D> for CudaSweeps<S, D> {
                 "this is a fault of Warpweft: report it",
             ));
         }
-        self.follow_sweeps(|halos| halos.split)?;
-        let device = *self.stream.device();
-        let Some(mut halos) = self.halos.take() else { return Ok(0.0) };
-        // The next phase sends cells of the whole step.
-        halos.ahead = false;
-        let receive = || {
-            let at = area(&mut halos.received, bytes, |_| true, |host| host, &device)?;
-            let Area { device, host, done } = &mut halos.received[at];
-            let start = Instant::now();
-            net.receive_into(from, tag, &mut host[..bytes])?;
-            let waited = start.elapsed().as_secs_f64();
-            // SAFETY: the area is not used again before `done` is passed, nor dropped.
-            unsafe { halos.stream.upload_async(device, 0, host, 0..bytes)? };
-            self.copy_halos(boxes, device, &halos.stream, false)?;
-            halos.stream.record(done)?;
-            halos.stream.record(&halos.unpacked)?;
-            Ok(waited)
-        };
-        let waited = { receive }();
-        halos.awaited = true;
-        self.halos = Some(halos);
+        let waited = self.with_halos(|sweeps, halos| {
+            let Halos { stream, staging, peers, .. } = halos;
+            match peers.as_mut().and_then(|peers| peers.inbound(from, tag)) {
+                Some(peer) => peer.take(sweeps, boxes, net, stream),
+                None => staging.receive(sweeps, boxes, bytes, net, (from, tag), stream),
+            }
+        });
         self.stale = true;
+        self.check_halos()?;
         waited
+    }
+
+    fn connect(
+        &mut self,
+        parcels: &[Parcel],
+        net: &dyn Transport,
+        wanted: Option<Route>,
+    ) -> Result<()> {
+        let peers = Peers::connect(&self.stream, &self.tools, parcels, net, wanted)?;
+        self.halos()?.peers = Some(peers);
+        Ok(())
+    }
+
+    fn disconnect(&mut self, net: &dyn Transport) -> Result<()> {
+        let Some(halos) = &mut self.halos else { return Ok(()) };
+        let Some(peers) = halos.peers.take() else { return Ok(()) };
+        halos.stream.synchronize()?;
+        peers.part(net)
     }
 
     fn can_split(&self) -> bool {
@@ -364,24 +368,39 @@ impl<S: Fields, const D: usize> HaloExecutor<S, D> for CudaSweeps<S, D> {
             && !self.stencil.has_functions()
     }
 
-    fn begin_step(&mut self, first: &[Region<D>]) -> Result<()> {
+    fn tile(&self) -> [usize; D] {
+        let policy = self.policy();
+        let [x, y, z] = policy.cells.map(|cells| cells.max(1) as usize);
+        let deep = if policy.kernel == CudaKernel::Direct { z } else { 1 };
+        let of_axis = [1, deep, y, x];
+        let mut tile = [1; D];
+        for (axis, cells) in axes::<D>().into_iter().zip(of_axis) {
+            if let Some(axis) = axis {
+                tile[axis] = cells;
+            }
+        }
+        tile
+    }
+
+    fn begin_step(&mut self, first: &[Region<D>], own: &Region<D>) -> Result<()> {
         self.halos()?;
-        self.settle()?;
-        first.iter().try_for_each(|region| self.launch_part(region))?;
-        let halos = self.halos()?;
-        (halos.split, halos.ahead) = (true, true);
+        self.settle_for(own)?;
+        self.follow_sweeps()?;
+        let Some(halos) = &mut self.halos else { return Ok(()) };
+        halos.split = true;
         let Some(halos) = &self.halos else { return Ok(()) };
-        self.stream.record(&halos.ready)
+        first.iter().try_for_each(|region| self.launch_part(region, &halos.stream))
     }
 
     fn end_step(&mut self, rest: Region<D>) -> Result<()> {
-        self.launch_part(&rest)?;
+        self.launch_part(&rest, &self.stream)?;
         self.state = 1 - self.state;
         self.stale = true;
         Ok(())
     }
 
-    fn route(&self) -> Route {
-        Route::PinnedHost
+    fn routes(&self) -> Routes {
+        let peers = self.halos.as_ref().and_then(|halos| halos.peers.as_ref());
+        peers.map_or(Route::Staged.into(), Peers::routes)
     }
 }

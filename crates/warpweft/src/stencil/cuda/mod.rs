@@ -14,9 +14,11 @@ mod halo;
 mod host;
 mod layout;
 pub mod multi;
+mod peers;
 mod policy;
 mod queue;
 mod residual;
+mod staging;
 mod sweeps;
 mod text;
 

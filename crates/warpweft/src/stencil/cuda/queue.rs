@@ -175,12 +175,22 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
     /// The launch that renews the ghosts of those of `fields` that are read beside a cell, in the
     /// arrays `now`.
     pub fn renew(&self, fields: &[usize], now: &[usize]) -> Result<Option<Queued>> {
+        self.renew_in(&self.arrays.layout, fields, now)
+    }
+
+    /// As [`Queue::renew`], in a layout that may share more faces than the arrays' own.
+    pub fn renew_in(
+        &self,
+        layout: &Layout,
+        fields: &[usize],
+        now: &[usize],
+    ) -> Result<Option<Queued>> {
         let haloed: Vec<_> = fields.iter().copied().filter(|&f| self.beside(f, 1)).collect();
         // Stars need no edges and corners, but several steps of a star do.
         let corners = self.policy.temporal_depth > 1 || haloed.iter().any(|&f| self.beside(f, 2));
         let which = if corners { Which::All } else { Which::Faces };
         let at: Vec<_> = haloed.iter().map(|&f| (f, self.arrays.of(f)[now[f]].address())).collect();
-        self.ghosts(which, &at)
+        self.ghosts(layout, which, &at)
     }
 
     /// Whether field `f` is read off the cell along that many axes at once, or more.
@@ -225,9 +235,9 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
     }
 
     /// The launch that writes `which` ghosts of the arrays `at`.
-    pub fn ghosts(&self, which: Which, at: &[At]) -> Result<Option<Queued>> {
+    fn ghosts(&self, layout: &Layout, which: Which, at: &[At]) -> Result<Option<Queued>> {
         let boundaries = &self.stencil.boundaries;
-        let made = ghosts::launch::<S, D>(&self.arrays.layout, boundaries, which, at);
+        let made = ghosts::launch::<S, D>(layout, boundaries, which, at);
         made.map(|(launch, args)| {
             Ok(Queued { kernel: self.tools.kernel("ww_ghosts")?, launch, args })
         })
@@ -241,7 +251,7 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
         for which in 0..2 {
             let arrays = fields.iter().filter_map(|&f| Some((f, self.arrays.of(f).get(which)?)));
             let at: Vec<_> = arrays.map(|(f, array)| (f, array.address())).collect();
-            queued.extend(self.ghosts(Which::Fixed, &at)?);
+            queued.extend(self.ghosts(&self.arrays.layout, Which::Fixed, &at)?);
         }
         queued.extend(self.renew(&fields, &vec![0; S::FIELDS.len()])?);
         queued.extend(self.all_faces(None, 0));

@@ -374,7 +374,10 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for CudaSweeps<S, D> {
     }
 
     fn finish(&mut self) -> Result<()> {
-        self.check_fault()
+        // Halos that are on their way are part of what was asked for.
+        self.settle()?;
+        self.check_fault()?;
+        self.check_halos()
     }
 
     fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {

@@ -1,7 +1,8 @@
 //! What the run loop asks of whatever computes a part.
 
 use super::super::halo::Reach;
-use super::halo_executor::Route;
+use super::links::Parcel;
+use super::routes::{Route, Routes};
 use super::swap::Message;
 use crate::cluster::Transport;
 use crate::element::Fields;
@@ -17,12 +18,12 @@ pub(super) struct Advanced {
 
 /// One part on one device.
 pub(super) trait Compute<S: Fields, const D: usize> {
-    /// Computes `reach.depth` steps. May send the messages of this part among `ahead`, the first
-    /// phase of the next swap, as soon as their cells are ready.
+    /// Computes `reach.depth` steps. May send the messages of this part in the first phase of the next
+    /// swap, whose phases are `ahead`, as soon as their cells are ready.
     fn advance(
         &mut self,
         reach: &Reach<D>,
-        ahead: Option<&[Message<D>]>,
+        ahead: Option<&[Vec<Message<D>>]>,
         keep: bool,
         net: &dyn Transport,
     ) -> Result<Advanced>;
@@ -36,8 +37,22 @@ pub(super) trait Compute<S: Fields, const D: usize> {
     /// The bytes of the part's own cells of one field, in row-major order.
     fn cells(&mut self, field: usize) -> Result<Vec<u8>>;
 
-    /// How halos travel between the device and the transport.
-    fn route(&self) -> Route;
+    /// Waits until all is computed.
+    fn finish(&mut self) -> Result<()>;
+
+    /// As [`super::HaloExecutor::connect`].
+    fn connect(
+        &mut self,
+        parcels: &[Parcel],
+        net: &dyn Transport,
+        wanted: Option<Route>,
+    ) -> Result<()>;
+
+    /// As [`super::HaloExecutor::disconnect`].
+    fn disconnect(&mut self, net: &dyn Transport) -> Result<()>;
+
+    /// How halos travel to the neighbours.
+    fn routes(&self) -> Routes;
 }
 
 /// Cells' bytes as numbers.

@@ -8,6 +8,7 @@ use super::super::checkpoint;
 use super::super::executor::SweepExecutor;
 use super::super::plan::Sweep;
 use super::halo_executor::{Cells, HaloExecutor};
+use super::routes::Route;
 use super::run::{Task, Watch};
 use super::start::from_whole;
 use super::{Distribution, Ranks};
@@ -95,6 +96,7 @@ fn a_device_that_vanishes_is_an_error_on_every_rank_and_the_last_checkpoint_is_w
             saving: Some(&opened.saver),
             trace: None,
             judge: None,
+            halos: Some(Route::Host),
         };
         let watch = || Watch { told: &|_| (), stop: None, every: 1 };
         in_process_all(4, Duration::from_secs(60), |net| task.rank(net, &watch()))

@@ -2,27 +2,14 @@
 
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
-
 use super::super::executor::SweepExecutor;
 use super::super::plan::Region;
 use super::super::points::{add_to, value_of};
+use super::links::{Parcel, decline};
+use super::routes::{Route, Routes};
 use crate::cluster::{Tag, Transport};
 use crate::element::Fields;
 use crate::error::{Error, Result};
-
-/// How halos travel between a device and the transport.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Route {
-    /// They are in the host's memory as it is.
-    #[default]
-    Host,
-    /// Through page-locked memory of the host.
-    PinnedHost,
-    /// Straight out of and into the device's memory.
-    Device,
-}
 
 /// A box of one field.
 pub(crate) type Cells<const D: usize> = (usize, Region<D>);
@@ -82,12 +69,18 @@ pub(crate) trait HaloExecutor<S: Fields, const D: usize>: SweepExecutor<S, D> {
         false
     }
 
-    /// Begins one more step: computes `first`, whose new cells [`HaloExecutor::send`] sends from now
-    /// on. Nothing else may be asked for before [`HaloExecutor::end_step`].
+    /// Cells along each axis of a tile that is computed at full speed.
+    fn tile(&self) -> [usize; D] {
+        [1; D]
+    }
+
+    /// Begins one more step of the cells `own`: computes `first`, whose new cells [`HaloExecutor::send`] sends from
+    /// [`HaloExecutor::end_step`] on, before which nothing else may be asked for. Until the next step
+    /// only those cells are sent, and received ones.
     ///
     /// # Errors
     /// As [`SweepExecutor::sweep`]; an executor that can't.
-    fn begin_step(&mut self, _first: &[Region<D>]) -> Result<()> {
+    fn begin_step(&mut self, _first: &[Region<D>], _own: &Region<D>) -> Result<()> {
         Err(Error::spec("a step in two parts", "this is a fault of Warpweft: report it"))
     }
 
@@ -100,9 +93,32 @@ pub(crate) trait HaloExecutor<S: Fields, const D: usize>: SweepExecutor<S, D> {
         Err(Error::spec("a step in two parts", "this is a fault of Warpweft: report it"))
     }
 
-    /// How halos travel between the device and the transport.
-    fn route(&self) -> Route {
-        Route::Host
+    /// Agrees with the neighbours, which all come here with theirs, on how each of the `parcels` of
+    /// this rank travels: as `wanted`, or the fastest way if `None`.
+    ///
+    /// # Errors
+    /// A way that is wanted and not possible, with the reason; as [`Transport::receive`].
+    fn connect(
+        &mut self,
+        parcels: &[Parcel],
+        net: &dyn Transport,
+        _wanted: Option<Route>,
+    ) -> Result<()> {
+        decline(parcels, net, "it computes on the cores")
+    }
+
+    /// Ends what [`HaloExecutor::connect`] began, after the last message of a run that went well; all
+    /// neighbours come here.
+    ///
+    /// # Errors
+    /// As [`SweepExecutor::finish`] and [`Transport::receive`].
+    fn disconnect(&mut self, _net: &dyn Transport) -> Result<()> {
+        Ok(())
+    }
+
+    /// How halos travel to the neighbours.
+    fn routes(&self) -> Routes {
+        Route::Host.into()
     }
 }
 

@@ -23,6 +23,7 @@ use super::deepest_feasible;
 use super::halo_executor::HaloExecutor;
 use super::launch::{DEEPEST, SWAP, looks};
 use super::rank::{RankReport, Verdict};
+use super::routes::Route;
 use super::run::{Distribution, Task, on_cores, store_all};
 use super::start::from_whole;
 use super::swept::Build;
@@ -120,6 +121,7 @@ impl<S: Fields, const D: usize> Both<'_, S, D> {
                     saving: self.saving,
                     trace: run.trace.as_deref(),
                     judge: Some(&judge),
+                    halos: Some(Route::Host),
                 };
                 task.check(extents)?;
                 task.watched(run, looks(state.len(), CORES_A_GPU))?

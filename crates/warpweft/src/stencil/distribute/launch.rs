@@ -11,6 +11,7 @@ use super::super::policy::{CpuPolicy, Policy};
 use super::super::run::{Run, Target};
 use super::super::spec::{Stencil, Steps};
 use super::rank::RankReport;
+use super::routes::{Route, Routes};
 use super::run::{Distribution, Own, Task, on_cores, store_all};
 use super::search::Search;
 use super::start::from_whole;
@@ -112,6 +113,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
                 saving: saved.as_ref().map(|saved| &saved.saver),
                 trace: run.trace.as_deref(),
                 judge: None,
+                halos: Some(Route::Host),
             };
             task.check(volume.extents())?;
             task.watched(run, looks(volume.len(), cores.len()))
@@ -150,7 +152,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             "swaps": of_rank_0.swaps,
             "messages": total(|report| report.messages),
             "halo_bytes": total(|report| report.bytes),
-            "halos_by": of_rank_0.route,
+            "halos_by": reports.iter().fold(Routes::default(), |all, report| all.joined(report.routes)).to_string(),
             "waiting": waiting / (seconds * reports.len() as f64).max(1e-9),
             "rank": policy,
         });

@@ -13,6 +13,7 @@ use super::super::spec::{Stencil, Steps};
 use super::halo_executor::HaloExecutor;
 use super::launch::{Ranks, looks};
 use super::rank::RankReport;
+use super::routes::Route;
 use super::run::{Distribution, Own, Task, Watch, store};
 use super::start::{Start, from_whole};
 use super::swept::Build;
@@ -114,8 +115,9 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         net: &dyn Transport,
     ) -> Result<Found<D>> {
         let resumes = run.checkpoint.map(|at| (at.every, at.resume));
+        let halos = Route::forced().map(|forced| run.halos.or(forced))?;
         let spec = format!(
-            "{steps} steps of {}, {:?}, as {ranks:?}, checkpoints {resumes:?}",
+            "{steps} steps of {}, {:?}, as {ranks:?}, halos by {halos:?}, checkpoints {resumes:?}",
             self.identity(extents),
             self.until
         );
@@ -162,6 +164,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             saving: saved.as_ref().map(|saved| &saved.saver),
             trace: run.trace.as_deref(),
             judge: None,
+            halos,
         };
         task.check(extents)?;
         let cells: usize = extents.iter().product();

@@ -11,9 +11,9 @@ use super::super::checkpoint::{Cut, State};
 use super::super::halo::{Reach, footprints};
 use super::super::spec::Stencil;
 use super::compute::{Advanced, Compute, values};
-use super::halo_executor::Route;
 use super::pace::Pace;
 use super::residual::residual;
+use super::routes::Routes;
 use super::run::Distribution;
 use super::swap::{Message, swap_messages};
 use crate::cluster::{Transport, agree, broadcast, gather};
@@ -48,8 +48,8 @@ pub struct RankReport {
     pub residual: Option<f64>,
     /// The last step whose state was saved.
     pub saved: Option<u64>,
-    /// How halos travelled between device and transport.
-    pub route: Route,
+    /// How halos travelled to the neighbours.
+    pub routes: Routes,
 }
 
 /// The steps of a run, and who watches them from outside.
@@ -121,7 +121,7 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
     let mut report = RankReport {
         steps: course.first,
         residual: course.residual,
-        route: part.route(),
+        routes: part.routes(),
         ..RankReport::default()
     };
     // Steps from `done` on that may be taken before something else is due.
@@ -171,10 +171,11 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
         };
         let ahead = distribution.boundary_first && stencil.until.is_none() && following > 0;
         let next = ahead.then(|| plans.of(following));
-        let first_phase = next.as_ref().and_then(|plan| plan.phases.first()).map(Vec::as_slice);
+        let phases = next.as_ref().map(|plan| plan.phases.as_slice());
+        let phases = phases.filter(|phases| !phases.is_empty());
         let checks = stencil.until.is_some_and(|until| done.is_multiple_of(until.every));
         let from = Instant::now();
-        let Advanced { before, sent } = part.advance(&plan.reach, first_phase, checks, net)?;
+        let Advanced { before, sent } = part.advance(&plan.reach, phases, checks, net)?;
         traced(&format!("steps {}..{done}", report.steps), from);
         looks.busy += from.elapsed().as_secs_f64();
         sent_ahead = sent;
@@ -224,6 +225,9 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
             break;
         }
     }
+    // A long message that is still on its way stands still while its sender is busy elsewhere.
+    net.flush()?;
+    part.finish()?;
     report.saved = (course.saving.is_some() && saved > course.first).then_some(saved);
     report.seconds = begun.elapsed().as_secs_f64();
     report.depth = pace.depth();

@@ -14,10 +14,13 @@ use super::super::spec::Stencil;
 use super::compute::Compute;
 use super::feasible::check_depth;
 use super::halo_executor::HaloExecutor;
+use super::links::Parcel;
 use super::part::Part;
 use super::rank::{Course, Judge, RankReport, Saving, run_rank};
+use super::routes::Route;
 use super::search::Search;
 use super::start::{Start, from_whole};
+use super::swap::swap_messages;
 use super::swept::{Build, Built, Swept};
 use crate::cluster::{Transport, in_process};
 use crate::cpu::{Pool, Simd};
@@ -58,6 +61,9 @@ pub(super) struct Task<'a, S: Fields, const D: usize> {
     pub trace: Option<&'a Trace>,
     /// Who judges whether the parts are of the right sizes.
     pub judge: Option<&'a Judge<'a>>,
+    /// How halos travel, if that is not to be found out. Ranks that all compute on the cores say
+    /// [`Route::Host`].
+    pub halos: Option<Route>,
 }
 
 /// Who watches a run from outside.
@@ -79,7 +85,8 @@ impl<S: Fields, const D: usize> Task<'_, S, D> {
         let (stencil, distribution, rank) = (self.stencil, self.distribution, net.rank());
         let partition = &distribution.partition;
         let stages = footprints(&stencil.stages);
-        let ghosts = Reach::new(&stages, S::FIELDS.len(), distribution.depth).deepest();
+        let reach = Reach::new(&stages, S::FIELDS.len(), distribution.depth);
+        let ghosts = reach.deepest();
         let mut part: Box<dyn Compute<S, D> + '_> = match self.build {
             None => {
                 let of = (partition, rank);
@@ -91,6 +98,13 @@ impl<S: Fields, const D: usize> Task<'_, S, D> {
                 Box::new(Swept::new(stencil, of, zone, self.start, build, first)?)
             }
         };
+        let connected = self.halos != Some(Route::Host);
+        if connected {
+            let fields = stencil.written_fields();
+            let messages = swap_messages(partition, &reach, S::FIELDS, &fields);
+            let mine = messages.iter().flatten().filter(|it| it.from == rank || it.to == rank);
+            part.connect(&mine.map(Parcel::from).collect::<Vec<_>>(), net, self.halos)?;
+        }
         let region = partition.region(rank);
         let save = |state: State, cells: &mut Cut<'_>| match self.saving {
             Some(saver) => saver.save(net, state, region, cells),
@@ -110,7 +124,11 @@ impl<S: Fields, const D: usize> Task<'_, S, D> {
         };
         let report = run_rank(stencil, distribution, part.as_mut(), net, &course)?;
         let own = stencil.written_fields().into_iter().map(|field| Ok((field, part.cells(field)?)));
-        Ok((own.collect::<Result<_>>()?, report))
+        let own = own.collect::<Result<_>>()?;
+        if connected {
+            part.disconnect(net)?;
+        }
+        Ok((own, report))
     }
 
     /// Whether all fits together.
@@ -260,6 +278,7 @@ fn run<S: Fields, const D: usize>(
             saving,
             trace: None,
             judge: None,
+            halos: Some(Route::Host),
         };
         task.check(volume.extents())?;
         task.in_process(deadline, &|_| (), (None, 1))?

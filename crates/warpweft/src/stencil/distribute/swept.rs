@@ -10,8 +10,10 @@ use super::super::partition::Partition;
 use super::super::plan::{Region, Sweep};
 use super::super::spec::Stencil;
 use super::compute::{Advanced, Compute, values};
-use super::halo_executor::{Cells, HaloExecutor, Route};
+use super::halo_executor::{Cells, HaloExecutor};
+use super::links::Parcel;
 use super::part::{frame, rim_and_core};
+use super::routes::{Route, Routes};
 use super::start::Start;
 use super::swap::{Message, Piece};
 use crate::cluster::Transport;
@@ -77,15 +79,18 @@ impl<'a, S: Fields, const D: usize> Swept<'a, S, D> {
         Ok(())
     }
 
-    /// One step that computes what neighbours wait for first, and sends it while the rest is computed.
-    fn split_step(&mut self, ahead: &[Message<D>], net: &dyn Transport) -> Result<()> {
-        let sent = || ahead.iter().filter(|message| message.from == self.part);
-        let (rim, core) = rim_and_core(self.partition, self.part, sent());
-        let sent: Vec<_> = sent().cloned().collect();
+    /// One step that computes what neighbours wait for first, and sends it while the rest is computed:
+    /// the first phase at once, the others as soon as what they pass on has come.
+    fn split_step(&mut self, ahead: &[Vec<Message<D>>], net: &dyn Transport) -> Result<()> {
+        let mine = |message: &&Message<D>| message.from == self.part;
+        let all = ahead.iter().flatten().filter(mine);
+        let (rim, core) = rim_and_core(self.partition, self.part, all, self.executor.tile());
+        let own = self.local(Span::from(self.partition.region(self.part)));
+        let sent: Vec<_> = ahead.iter().take(1).flatten().filter(mine).cloned().collect();
         let local = |span: &Span<D>| (span.cells() > 0).then(|| self.local(*span));
         let rim: Vec<_> = rim.iter().filter_map(local).collect();
         let core = self.local(core);
-        self.executor.begin_step(&rim)?;
+        self.executor.begin_step(&rim, &own)?;
         self.executor.end_step(core)?;
         self.steps += 1;
         sent.iter().try_for_each(|message| self.send(message, net))
@@ -106,7 +111,7 @@ impl<S: Fields, const D: usize> Compute<S, D> for Swept<'_, S, D> {
     fn advance(
         &mut self,
         reach: &Reach<D>,
-        ahead: Option<&[Message<D>]>,
+        ahead: Option<&[Vec<Message<D>>]>,
         keep: bool,
         net: &dyn Transport,
     ) -> Result<Advanced> {
@@ -153,7 +158,24 @@ impl<S: Fields, const D: usize> Compute<S, D> for Swept<'_, S, D> {
         Ok(bytes)
     }
 
-    fn route(&self) -> Route {
-        self.executor.route()
+    fn finish(&mut self) -> Result<()> {
+        self.executor.finish()
+    }
+
+    fn connect(
+        &mut self,
+        parcels: &[Parcel],
+        net: &dyn Transport,
+        wanted: Option<Route>,
+    ) -> Result<()> {
+        self.executor.connect(parcels, net, wanted)
+    }
+
+    fn disconnect(&mut self, net: &dyn Transport) -> Result<()> {
+        self.executor.disconnect(net)
+    }
+
+    fn routes(&self) -> Routes {
+        self.executor.routes()
     }
 }
