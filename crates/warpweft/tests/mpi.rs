@@ -5,11 +5,12 @@
 
 mod launchers;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use launchers::{launchers, within};
 use warpweft::cluster::mpi::Mpi;
-use warpweft::cluster::{Launched, Tag, Transport};
+use warpweft::cluster::{Launched, Remote, Tag, Transport};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::stencil::distribute::{
@@ -220,12 +221,31 @@ fn converges(net: &Mpi) {
 fn shared_memory(net: &Mpi) {
     let (to, from) = ((net.rank() + 1) % net.ranks(), (net.rank() + net.ranks() - 1) % net.ranks());
     let long: Vec<u8> = (0..3_000_001u32).map(|n| (n % 251) as u8).collect();
-    net.send_shared(to, Tag(3), std::sync::Arc::new(long.clone())).unwrap();
+    net.send_shared(to, Tag(3), Arc::new(long.clone())).unwrap();
     net.send(to, Tag(4), Vec::new()).unwrap();
     assert!(net.receive(from, Tag(4)).unwrap().is_empty());
     let mut found = vec![0; long.len()];
     net.receive_into(from, Tag(3), &mut found).unwrap();
     assert!(found == long);
+    // By address alone, as out of and into a GPU's memory.
+    net.send_remote(to, Tag(5), Arc::new(Placed(long.clone()))).unwrap();
+    let place = Placed(vec![0; long.len()]);
+    net.receive_remote(from, Tag(5), &place).unwrap();
+    assert!(place.0 == long);
+    net.flush().unwrap();
+}
+
+/// Memory of the host in the place of a GPU's.
+struct Placed(Vec<u8>);
+
+// SAFETY: the vector's own bytes; it is not used until the messages have come.
+unsafe impl Remote for Placed {
+    fn address(&self) -> u64 {
+        self.0.as_ptr() as u64
+    }
+    fn bytes(&self) -> usize {
+        self.0.len()
+    }
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Ranks that compute their parts on GPUs: faces packed on the device, boundary cells first, and the
 //! bits of the reference for any grid of ranks, any depth and any way that halos take.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use warpweft::cluster::in_process;
+use cudarc::driver::sys::{cuCtxSynchronize, cuMemcpyDtoH_v2, cuMemcpyHtoD_v2};
+use warpweft::cluster::{Remote, Shared, Tag, Transport, in_process};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::stencil::distribute::{Ranks, Route, deepest_feasible, footprints_of};
@@ -44,6 +46,55 @@ fn stress(now: Near<Wave, 2>, next: &mut Wave) {
     next.s = 0.9 * now.s[[0, 0]] + bent as f64;
 }
 
+/// A transport that takes device memory, as a CUDA-aware MPI does.
+struct Aware<'a>(&'a dyn Transport);
+
+impl Transport for Aware<'_> {
+    fn rank(&self) -> usize {
+        self.0.rank()
+    }
+    fn ranks(&self) -> usize {
+        self.0.ranks()
+    }
+    fn send(&self, to: usize, tag: Tag, message: Vec<u8>) -> Result<()> {
+        self.0.send(to, tag, message)
+    }
+    fn send_shared(&self, _: usize, _: Tag, _: Shared) -> Result<()> {
+        Err(Error::spec("a message through the host", "send it from the device"))
+    }
+    fn receive(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
+        self.0.receive(from, tag)
+    }
+    fn takes_remote(&self) -> bool {
+        true
+    }
+    fn send_remote(&self, to: usize, tag: Tag, message: Arc<dyn Remote>) -> Result<()> {
+        let mut bytes = vec![0u8; message.bytes()];
+        let (at, count) = (bytes.as_mut_ptr().cast(), bytes.len());
+        // SAFETY: as many bytes as the message has, which its sender's context is current for.
+        unsafe { cuMemcpyDtoH_v2(at, message.address(), count) }.result().unwrap();
+        self.0.send(to, tag, bytes)
+    }
+    fn receive_remote(&self, from: usize, tag: Tag, to: &dyn Remote) -> Result<()> {
+        let bytes = self.0.receive(from, tag)?;
+        assert_eq!(bytes.len(), to.bytes());
+        // SAFETY: as above.
+        unsafe { cuMemcpyHtoD_v2(to.address(), bytes.as_ptr().cast(), bytes.len()) }
+            .result()
+            .unwrap();
+        // The copy may still be on its way from the driver's own memory.
+        // SAFETY: waits for the current context.
+        unsafe { cuCtxSynchronize() }.result().unwrap();
+        Ok(())
+    }
+    fn check(&self) -> Result<()> {
+        self.0.check()
+    }
+    fn abort(&self, why: &str) {
+        self.0.abort(why);
+    }
+}
+
 fn check<S: Fields, const D: usize>(
     machine: &Machine,
     stencil: &Stencil<S, D>,
@@ -65,9 +116,9 @@ fn check<S: Fields, const D: usize>(
             let partition = Partition::grid(start.extents(), grid, &boundaries).unwrap();
             let deepest = deepest_feasible(&partition, &boundaries, &stages, S::FIELDS.len(), 3);
             let settings = (1..=deepest).flat_map(|depth| [(depth, base), (depth, direct)]);
-            for ((depth, policy), route) in
-                settings.flat_map(|it| [Route::Ipc, Route::Staged].map(|route| (it, route)))
-            {
+            for ((depth, policy), route) in settings.flat_map(|it| {
+                [Route::Ipc, Route::CudaAware, Route::Staged].map(|route| (it, route))
+            }) {
                 let policy = Policy::Cuda(CudaPolicy { contraction: false, ..policy });
                 let count = grid.iter().product();
                 let ranks = Ranks { count, grid: Some(grid), depth: Some(depth) };
@@ -75,6 +126,8 @@ fn check<S: Fields, const D: usize>(
                     let mut volume = start.clone();
                     let run = Run { policy: Some(policy), halos: Some(route), ..Run::default() };
                     let steps = Steps(11);
+                    let aware = Aware(net);
+                    let net = if route == Route::CudaAware { &aware } else { net };
                     let report =
                         stencil.run_on_rank(&mut volume, steps, machine, &ranks, &run, net)?;
                     assert_eq!(report.policy["halos_by"], route.to_string());

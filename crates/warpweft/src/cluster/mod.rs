@@ -23,5 +23,5 @@ pub use in_process::{in_process, in_process_all};
 pub use jitter::Jitter;
 pub use launched::{Launched, Launcher};
 pub use neighbourhood::{Seat, seats};
-pub use transport::{Shared, Tag, Transport};
+pub use transport::{Remote, Shared, Tag, Transport};
 pub use tree::{Link, Transfer, Tree};

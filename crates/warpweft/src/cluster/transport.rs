@@ -7,6 +7,17 @@ use crate::error::{Error, Result};
 /// Bytes that a transport may keep until they are on their way, e.g. page-locked memory.
 pub type Shared = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
+/// Memory that the host can't address, e.g. a GPU's, and that stays where it is as long as this.
+///
+/// # Safety
+/// As many bytes as it says are at the address, and nothing else uses them while a transport does.
+pub unsafe trait Remote: Send + Sync {
+    /// The first byte's address, as the device's driver knows it.
+    fn address(&self) -> u64;
+    /// How many there are.
+    fn bytes(&self) -> usize;
+}
+
 /// Tells messages between the same two ranks apart, e.g. the phase of a swap and its face.
 /// Collectives use the tags from [`Tag::COLLECTIVE`] up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,6 +74,27 @@ pub trait Transport: Send + Sync {
         Ok(())
     }
 
+    /// Whether messages may lie in the memory of a GPU.
+    fn takes_remote(&self) -> bool {
+        false
+    }
+
+    /// As [`Transport::send_shared`], out of a GPU's memory. The device must be done with writing it.
+    ///
+    /// # Errors
+    /// As [`Transport::send`]; a transport that takes none.
+    fn send_remote(&self, _to: usize, _tag: Tag, _message: Arc<dyn Remote>) -> Result<()> {
+        Err(no_remote(self.rank()))
+    }
+
+    /// As [`Transport::receive_into`], into a GPU's memory, which is written when this returns.
+    ///
+    /// # Errors
+    /// As [`Transport::receive_into`]; a transport that takes none.
+    fn receive_remote(&self, _from: usize, _tag: Tag, _to: &dyn Remote) -> Result<()> {
+        Err(no_remote(self.rank()))
+    }
+
     /// Fails once any rank has aborted, and moves on what was sent; for ranks that wait for something else
     /// than a message.
     ///
@@ -84,6 +116,14 @@ pub trait Transport: Send + Sync {
     /// Makes every present and future call on every rank fail, naming this rank and `why`. The
     /// first abort counts.
     fn abort(&self, why: &str);
+}
+
+fn no_remote(rank: usize) -> Error {
+    Error::Rank {
+        rank,
+        what: "a message in the memory of a GPU, by a transport that takes none".into(),
+        remedy: "this is a fault of Warpweft: report it".into(),
+    }
 }
 
 /// A message that is not as long as its receiver knows it must be.

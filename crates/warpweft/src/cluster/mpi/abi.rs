@@ -7,11 +7,11 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
-use crate::cluster::transport::Shared;
+use crate::cluster::transport::{Remote, Shared};
 
 /// Calls from several threads, one at a time: MPI_THREAD_SERIALIZED.
 const SERIALIZED: c_int = 2;
@@ -30,7 +30,7 @@ pub(super) trait Wire: Send + Sync {
         &self,
         to: usize,
         tag: u16,
-        message: &Shared,
+        message: &Message,
         part: Range<usize>,
     ) -> Result<(), String>;
     /// Lets go of messages that are on their way; returns how many are not.
@@ -47,8 +47,37 @@ pub(super) trait Wire: Send + Sync {
     fn abort(&self, code: i32);
 }
 
+/// What is sent, and stays where it is until it is on its way.
+#[derive(Clone)]
+pub(super) enum Message {
+    /// In the host's memory.
+    Host(Shared),
+    /// In that of a GPU.
+    Device(Arc<dyn Remote>),
+}
+
+impl Message {
+    /// Bytes.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Host(message) => (**message).as_ref().len(),
+            Self::Device(message) => message.bytes(),
+        }
+    }
+
+    /// Where its bytes begin.
+    fn start(&self) -> *const u8 {
+        match self {
+            Self::Host(message) => (**message).as_ref().as_ptr(),
+            Self::Device(message) => message.address() as *const u8,
+        }
+    }
+}
+
 /// Where to put a message.
 pub(super) enum Room<'a> {
+    /// Into a GPU's memory from this byte on, if it fits.
+    Device(&'a dyn Remote, usize),
     /// Behind what is there.
     Append(&'a mut Vec<u8>),
     /// At the beginning, if it fits.
@@ -155,7 +184,7 @@ impl<H: Handle> Calls<H> {
 struct Pending<H> {
     request: H,
     /// Keeps the bytes where they are.
-    _message: Shared,
+    _message: Message,
 }
 
 /// All ranks, as one of them.
@@ -291,18 +320,20 @@ impl<H: Handle> Wire for World<H> {
         &self,
         to: usize,
         tag: u16,
-        message: &Shared,
+        message: &Message,
         part: Range<usize>,
     ) -> Result<(), String> {
         let mut pending = self.lock();
-        let bytes = (**message).as_ref().get(part).ok_or("a part beyond the message's end")?;
-        let count = c_int::try_from(bytes.len()).map_err(|_| "a part of 2 GiB or more")?;
+        if part.start > part.end || part.end > message.len() {
+            return Err("a part beyond the message's end".into());
+        }
+        let count = c_int::try_from(part.len()).map_err(|_| "a part of 2 GiB or more")?;
+        let from = message.start().wrapping_add(part.start).cast();
         let (to, tag) = (to as c_int, c_int::from(tag));
         let mut request = H::BLANK;
-        // SAFETY: `bytes` are borrowed from `message`, a clone of which is kept until the request is
-        // complete, so that nobody can borrow what it holds exclusively before.
+        // SAFETY: so many bytes of `message`, a clone of which is kept until the request is complete, so
+        // that nobody can borrow what it holds exclusively before.
         let code = unsafe {
-            let from = bytes.as_ptr().cast();
             (self.calls.isend)(from, count, self.constants.byte, to, tag, self.comm, &mut request)
         };
         self.calls.check(code, "sending")?;
@@ -347,15 +378,18 @@ impl<H: Handle> Wire for World<H> {
             Room::Append(bytes) => {
                 let before = bytes.len();
                 bytes.resize(before + length, 0);
-                &mut bytes[before..]
+                bytes[before..].as_mut_ptr()
             }
-            Room::Into(bytes) if length <= bytes.len() => &mut bytes[..length],
-            Room::Into(_) => return Ok(Polled::TooLong(length)),
+            Room::Into(bytes) if length <= bytes.len() => bytes.as_mut_ptr(),
+            Room::Device(to, from) if length <= to.bytes().saturating_sub(from) => {
+                (to.address() as *mut u8).wrapping_add(from)
+            }
+            Room::Into(_) | Room::Device(..) => return Ok(Polled::TooLong(length)),
         };
-        // SAFETY: `to` is borrowed exclusively and holds `count` bytes. Nobody else receives in
-        // between: the lock is held.
+        // SAFETY: `to` is borrowed exclusively, or a device's by the contract of `Remote`, and holds
+        // `count` bytes. Nobody else receives in between: the lock is held.
         let code = unsafe {
-            let to = to.as_mut_ptr().cast();
+            let to = to.cast();
             (self.calls.recv)(to, count, byte, from, tag, self.comm, &mut status)
         };
         self.calls.check(code, "receiving")?;

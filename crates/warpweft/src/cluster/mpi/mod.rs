@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use self::abi::{Polled, Room, Wire};
+use self::abi::{Message, Polled, Room, Wire};
 use super::launched::{Launched, Launcher};
-use super::transport::{Shared, Tag, Transport, wrong_length};
+use super::transport::{Remote, Shared, Tag, Transport, wrong_length};
 use crate::error::{Error, Result};
 
 /// A rank that is alive but says nothing for this long is given up.
@@ -190,11 +190,43 @@ impl Mpi {
         })
     }
 
-    fn begin(&self, to: usize, tag: u16, message: &Shared) -> Result<()> {
-        let length = (**message).as_ref().len();
+    fn begin(&self, to: usize, tag: u16, message: &Message) -> Result<()> {
+        let length = message.len();
         for start in (0..=length).step_by(PART) {
             let part = start..(start + PART).min(length);
             self.wire.start(to, tag, message, part).map_err(|why| self.fault(why))?;
+        }
+        Ok(())
+    }
+
+    fn send_kept(&self, to: usize, tag: Tag, message: &Message) -> Result<()> {
+        self.check_peer(to)?;
+        self.news()?;
+        self.begin(to, tag.0, message)?;
+        self.reaped().map(|_| ())
+    }
+
+    /// Receives a message of `bytes` bytes; `poll` looks for its part from some byte on.
+    fn receive_parts(
+        &self,
+        (from, tag): (usize, Tag),
+        bytes: usize,
+        mut poll: impl FnMut(&Self, usize) -> std::result::Result<Polled, String>,
+    ) -> Result<()> {
+        self.check_peer(from)?;
+        let mut filled = 0;
+        self.wait(&Self::awaited(from, tag), |mpi| {
+            match poll(mpi, filled).map_err(|why| mpi.fault(why))? {
+                Polled::Nothing => Ok(None),
+                Polled::TooLong(more) => Err(wrong_length(mpi.rank(), from, filled + more, bytes)),
+                Polled::Received(more) => {
+                    filled += more;
+                    Ok((more < PART).then_some(()))
+                }
+            }
+        })?;
+        if filled != bytes {
+            return Err(wrong_length(self.rank(), from, filled, bytes));
         }
         Ok(())
     }
@@ -218,10 +250,21 @@ impl Transport for Mpi {
     }
 
     fn send_shared(&self, to: usize, tag: Tag, message: Shared) -> Result<()> {
-        self.check_peer(to)?;
-        self.news()?;
-        self.begin(to, tag.0, &message)?;
-        self.reaped().map(|_| ())
+        self.send_kept(to, tag, &Message::Host(message))
+    }
+
+    fn takes_remote(&self) -> bool {
+        self.cuda_aware()
+    }
+
+    fn send_remote(&self, to: usize, tag: Tag, message: Arc<dyn Remote>) -> Result<()> {
+        self.send_kept(to, tag, &Message::Device(message))
+    }
+
+    fn receive_remote(&self, from: usize, tag: Tag, to: &dyn Remote) -> Result<()> {
+        self.receive_parts((from, tag), to.bytes(), |mpi, filled| {
+            mpi.wire.poll(Some(from), tag.0, Room::Device(to, filled))
+        })
     }
 
     fn receive(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
@@ -238,25 +281,9 @@ impl Transport for Mpi {
     }
 
     fn receive_into(&self, from: usize, tag: Tag, to: &mut [u8]) -> Result<()> {
-        self.check_peer(from)?;
-        let mut filled = 0;
-        self.wait(&Self::awaited(from, tag), |mpi| {
-            let room = Room::Into(&mut to[filled..]);
-            match mpi.wire.poll(Some(from), tag.0, room).map_err(|why| mpi.fault(why))? {
-                Polled::Nothing => Ok(None),
-                Polled::TooLong(more) => {
-                    Err(wrong_length(mpi.rank(), from, filled + more, to.len()))
-                }
-                Polled::Received(bytes) => {
-                    filled += bytes;
-                    Ok((bytes < PART).then_some(()))
-                }
-            }
-        })?;
-        if filled != to.len() {
-            return Err(wrong_length(self.rank(), from, filled, to.len()));
-        }
-        Ok(())
+        self.receive_parts((from, tag), to.len(), |mpi, filled| {
+            mpi.wire.poll(Some(from), tag.0, Room::Into(&mut to[filled..]))
+        })
     }
 
     fn check(&self) -> Result<()> {
@@ -275,6 +302,7 @@ impl Transport for Mpi {
             return;
         }
         let news: Shared = Arc::new(format!("{}\n{why}", self.rank()).into_bytes());
+        let news = Message::Host(news);
         for to in (0..self.ranks()).filter(|&to| to != self.rank()) {
             // Whoever can't be told is ended with all others by `end_all`.
             let _ = self.begin(to, ABORT, &news);

@@ -349,7 +349,9 @@ impl<S: Fields, const D: usize> HaloExecutor<S, D> for CudaSweeps<S, D> {
         wanted: Option<Route>,
     ) -> Result<()> {
         let peers = Peers::connect(&self.stream, &self.tools, parcels, net, wanted)?;
-        self.halos()?.peers = Some(peers);
+        let halos = self.halos()?;
+        halos.staging.aware = peers.aware();
+        halos.peers = Some(peers);
         Ok(())
     }
 

@@ -14,6 +14,8 @@ mod halo;
 mod host;
 mod layout;
 pub mod multi;
+#[cfg(test)]
+mod peer_protocol;
 mod peers;
 mod policy;
 mod queue;

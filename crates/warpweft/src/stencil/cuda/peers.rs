@@ -1,5 +1,6 @@
 //! Halos that a device writes straight into the memory of its neighbour's device: by CUDA IPC between
-//! processes, by plain addresses between threads of one.
+//! processes, by plain addresses between threads of one. All orders of its protocol are gone through in
+//! `peer_protocol`.
 //!
 //! Protocol. The receiver of a kind of message has two slots for it, and a flag. Message n, counted from 0,
 //! is packed into slot n mod 2, then the flag becomes n + 1 (halo.cuh); the receiver's device waits for
@@ -52,6 +53,8 @@ pub(super) struct Peers {
     counts: Buffer,
     dog: Watchdog,
     routes: Routes,
+    /// The way of messages that have no link.
+    other: Route,
 }
 
 /// One kind of message that comes.
@@ -143,6 +146,19 @@ impl Peers {
     ) -> Result<Self> {
         let device = stream.device();
         let here = Place::of(device)?;
+        let other = match wanted {
+            Some(Route::CudaAware) if !net.takes_remote() => {
+                return Err(Error::Rank {
+                    rank: net.rank(),
+                    what: "halos in device memory, by an MPI library that takes none".into(),
+                    remedy:
+                        "start with a library that says it is CUDA-aware, or WARPWEFT_HALOS=staged"
+                            .into(),
+                });
+            }
+            None | Some(Route::CudaAware) if net.takes_remote() => Route::CudaAware,
+            _ => Route::Staged,
+        };
         let willing = matches!(wanted, None | Some(Route::Ipc));
         let place = if willing { Ok(here.clone()) } else { Err("it is to be another way".into()) };
         let outbound: Vec<_> = parcels.iter().filter(|it| it.from == net.rank()).collect();
@@ -195,6 +211,7 @@ impl Peers {
             mailbox: std::mem::ManuallyDrop::new(mailbox),
             dog: Watchdog::new(device, TIMEOUT)?,
             routes: Routes::default(),
+            other,
             counts,
         };
         let mut refused = None;
@@ -205,7 +222,7 @@ impl Peers {
                 offer.and_then(|offer| Outbound::open(device, &here, parcel, &offer, count));
             let verdict: Said<()> = opened.map(|link| peers.outbound.push(link));
             say(net, parcel.to, About::Verdict.tag(parcel.tag), &verdict)?;
-            let route = if verdict.is_ok() { Route::Ipc } else { Route::Staged };
+            let route = if verdict.is_ok() { Route::Ipc } else { other };
             peers.routes = peers.routes.and(route);
             refused = refused.or(verdict.err().map(|why| (parcel.to, why)));
         }
@@ -240,6 +257,11 @@ impl Peers {
     /// How messages go.
     pub(super) fn routes(&self) -> Routes {
         self.routes
+    }
+
+    /// Whether messages that have no link are handed to the transport on the device.
+    pub(super) fn aware(&self) -> bool {
+        self.other == Route::CudaAware
     }
 
     /// The link of messages to a rank, if they need no transport.
