@@ -1,5 +1,5 @@
 //! Memory of one process that kernels of another on the same host address directly: CUDA IPC. Not: who
-//! writes what where, and when (`stencil/cuda/peers.rs`).
+//! writes what where, and when (`stencil/cuda/peers`).
 //!
 //! Semantics after the driver's reference manual, "Memory Management", `cuIpcGetMemHandle` and
 //! `cuIpcOpenMemHandle`: a handle stands for a whole allocation; memory must be closed wherever it was

@@ -7,7 +7,7 @@
 // Invariants: a unit is as many bytes as everything is aligned to, 16 at most; `size` counts units along
 // x. A box has fewer than 2^32 units.
 //
-// Protocol (the host's half is peers.rs). The last block of a launch with a flag says, released to the
+// Protocol (the host's half is peers). The last block of a launch with a flag says, released to the
 // system, that the launch's bytes and those of the launches before it are there. Every block releases what
 // its threads wrote before it counts itself, and the last one to count has acquired all others', so that
 // its release covers them (PTX ISA, memory consistency model: causality order is transitive). The

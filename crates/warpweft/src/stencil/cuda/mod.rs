@@ -14,8 +14,6 @@ mod halo;
 mod host;
 mod layout;
 pub mod multi;
-#[cfg(test)]
-mod peer_protocol;
 mod peers;
 mod policy;
 mod queue;

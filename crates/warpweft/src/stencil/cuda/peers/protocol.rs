@@ -1,4 +1,4 @@
-//! The protocol of peers.rs, checked exhaustively: every order in which the hosts and the devices of two
+//! The protocol of links (mod.rs), checked exhaustively: every order in which the hosts and the devices of two
 //! ranks can take their steps. Nothing may be read that is not there or is being overwritten, no device may
 //! wait for what is not queued yet, and no order may end before all is done.
 

@@ -1,6 +1,6 @@
 //! Halos that a device writes straight into the memory of its neighbour's device: by CUDA IPC between
 //! processes, by plain addresses between threads of one. All orders of its protocol are gone through in
-//! `peer_protocol`.
+//! `protocol`.
 //!
 //! Protocol. The receiver of a kind of message has two slots for it, and a flag. Message n, counted from 0,
 //! is packed into slot n mod 2, then the flag becomes n + 1 (halo.cuh); the receiver's device waits for
@@ -15,22 +15,20 @@
 //! A wait that takes too long is reported by the watchdog, and an error; nobody waits for a rank that has
 //! failed.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
-use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+mod link;
+mod place;
+#[cfg(test)]
+mod protocol;
 
-use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
-use super::halo::Signal;
-use super::sweeps::CudaSweeps;
+pub(super) use self::link::passed;
+use self::link::{Inbound, Offer, Outbound};
+use self::place::Place;
 use crate::cluster::{Tag, Transport};
-use crate::cuda::{
-    Args, Buffer, Device, Event, Exported, Imported, Kernel, Launch, Module, Stream, Watchdog,
-};
-use crate::element::Fields;
+use crate::cuda::{Buffer, Event, Module, Stream, Watchdog};
 use crate::error::{Error, Result};
-use crate::stencil::distribute::{About, Cells, Parcel, Route, Routes, Said, hear, say};
+use crate::stencil::distribute::{About, Parcel, Route, Routes, Said, hear, say};
 
 /// How long a device waits for another. By rule 1 that is no longer than the other works off what is
 /// queued, at most two swaps; and all ranks are to know of a failure within ten seconds.
@@ -39,8 +37,6 @@ const TIMEOUT: Duration = Duration::from_secs(8);
 const LINE: usize = 128;
 /// Messages of one kind that may be on their way.
 const SLOTS: usize = 2;
-/// Looks at an event without a pause.
-const SPINS: u32 = 1000;
 
 /// The links of one executor.
 pub(super) struct Peers {
@@ -55,81 +51,6 @@ pub(super) struct Peers {
     routes: Routes,
     /// The way of messages that have no link.
     other: Route,
-}
-
-/// One kind of message that comes.
-pub(super) struct Inbound {
-    from: usize,
-    tag: Tag,
-    flag: u64,
-    slots: [u64; SLOTS],
-    /// What came and was queued to be unpacked.
-    taken: u64,
-    /// The slot has been unpacked.
-    done: [Event; SLOTS],
-    wait: Kernel,
-    dog: [u64; 2],
-}
-
-/// One kind of message that goes.
-pub(super) struct Outbound {
-    to: usize,
-    tag: Tag,
-    flag: u64,
-    slots: [u64; SLOTS],
-    count: u64,
-    /// What was queued to be packed.
-    put: u64,
-    memory: Option<Imported>,
-}
-
-/// Where a rank is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Place {
-    /// Tells hosts apart, and starts of one.
-    host: String,
-    process: u64,
-    /// The device's address on the host's bus.
-    bus: [i32; 3],
-}
-
-/// Where a receiver wants messages.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Offer {
-    process: u64,
-    ordinal: usize,
-    address: u64,
-    /// Unless both are of one process.
-    handle: Option<Vec<u8>>,
-    flag: u64,
-    slots: [u64; SLOTS],
-}
-
-impl Place {
-    fn of(device: &Device) -> Result<Self> {
-        static PROCESS: OnceLock<u64> = OnceLock::new();
-        let process = *PROCESS.get_or_init(|| {
-            let mut hasher = RandomState::new().build_hasher();
-            hasher.write_u32(std::process::id());
-            hasher.finish()
-        });
-        // Another host can't have the same; another container of this host does.
-        let host = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        Ok(Self { host: host.trim().into(), process, bus: device.bus()? })
-    }
-
-    /// Whether a sender there may be offered memory here.
-    fn admits(&self, sender: &Self, wanted: Option<Route>) -> Said<()> {
-        if self.host.is_empty() || self.host != sender.host {
-            return Err("it is on another host".into());
-        }
-        let shared = self.process != sender.process && self.bus == sender.bus;
-        if shared && wanted.is_none() {
-            // Processes take turns on a device: a wait would last as long as a turn.
-            return Err("another process shares its GPU".into());
-        }
-        Ok(())
-    }
 }
 
 impl Peers {
@@ -339,115 +260,4 @@ fn rooms(inbound: &[&Parcel], senders: &[Said<Place>]) -> Vec<Room> {
         ((n * LINE, slots), end)
     };
     admitted.iter().enumerate().map(room).collect()
-}
-
-impl Outbound {
-    fn open(
-        device: &Device,
-        here: &Place,
-        parcel: &Parcel,
-        offer: &Offer,
-        count: u64,
-    ) -> Said<Self> {
-        let told = |error: Error| error.to_string();
-        let (start, memory) = match &offer.handle {
-            Some(handle) => {
-                let handle = Exported::from_bytes(handle).ok_or("its handle is damaged")?;
-                let memory = Imported::open(device, &handle).map_err(told)?;
-                (memory.address(), Some(memory))
-            }
-            None if offer.process != here.process => return Err("it gave no handle".into()),
-            None => {
-                let other = Device::open(offer.ordinal).map_err(told)?;
-                if *device != other && !device.can_access(&other).map_err(told)? {
-                    return Err(format!("no link from {} to {}", device.label(), other.label()));
-                }
-                device.enable_peer(&other).map_err(told)?;
-                (offer.address, None)
-            }
-        };
-        Ok(Self {
-            to: parcel.to,
-            tag: parcel.tag,
-            flag: start + offer.flag,
-            slots: offer.slots.map(|slot| start + slot),
-            count,
-            put: 0,
-            memory,
-        })
-    }
-
-    /// Queues the packing of `boxes` into the neighbour's slot, and tells it.
-    ///
-    /// # Errors
-    /// The driver's; as [`Transport::receive`].
-    pub(super) fn put<S: Fields, const D: usize>(
-        &mut self,
-        sweeps: &CudaSweeps<S, D>,
-        boxes: &[Cells<D>],
-        net: &dyn Transport,
-        stream: &Stream,
-    ) -> Result<()> {
-        if self.put >= SLOTS as u64 {
-            net.receive(self.to, About::Taken.tag(self.tag))?;
-        }
-        let slot = self.slots[self.put as usize % SLOTS];
-        self.put += 1;
-        // Flags wrap, and waits know it.
-        let signal = Signal { flag: self.flag, value: self.put as u32, count: self.count };
-        // SAFETY: the slot is the neighbour's room for the longest of these messages, and free by rule 2;
-        // both keep it until they have parted.
-        unsafe { sweeps.copy_halos(boxes, slot, stream, true, Some(signal))? };
-        net.send(self.to, About::Put.tag(self.tag), Vec::new())
-    }
-}
-
-impl Inbound {
-    /// Queues the unpacking of `boxes` out of the slot, once the neighbour has packed them; the seconds
-    /// waited for the neighbour to begin.
-    ///
-    /// # Errors
-    /// The driver's; as [`Transport::receive`].
-    pub(super) fn take<S: Fields, const D: usize>(
-        &mut self,
-        sweeps: &CudaSweeps<S, D>,
-        boxes: &[Cells<D>],
-        net: &dyn Transport,
-        stream: &Stream,
-    ) -> Result<f64> {
-        if self.taken > 0 {
-            passed(&self.done[(self.taken as usize - 1) % SLOTS], net)?;
-            net.send(self.from, About::Taken.tag(self.tag), Vec::new())?;
-        }
-        let start = Instant::now();
-        net.receive(self.from, About::Put.tag(self.tag))?;
-        let waited = start.elapsed().as_secs_f64();
-        let slot = self.taken as usize % SLOTS;
-        self.taken += 1;
-        let mut args = Args::new();
-        args.value(self.flag);
-        args.value(self.taken as u32);
-        args.value(self.dog);
-        args.value(self.from as u32);
-        args.value(u32::from(self.tag.0));
-        // SAFETY: the flag and the watchdog's words live until the links are down; the slot holds the
-        // longest of these messages.
-        unsafe {
-            stream.launch(&self.wait, Launch::line(1, 1), &args)?;
-            sweeps.copy_halos(boxes, self.slots[slot], stream, false, None)?;
-        }
-        stream.record(&self.done[slot])?;
-        Ok(waited)
-    }
-}
-
-/// Waits until the device has passed `event`, or a rank fails.
-pub(super) fn passed(event: &Event, net: &dyn Transport) -> Result<()> {
-    let mut looks = 0u32;
-    while !event.is_done()? {
-        net.check()?;
-        looks = looks.saturating_add(1);
-        if looks < SPINS { std::hint::spin_loop() } else { std::thread::yield_now() }
-    }
-    Ok(())
 }
