@@ -15,7 +15,7 @@ use warpweft::stencil::distribute::{
     Distribution, RankReport, Ranks, deepest_feasible, footprints_of, run_in_process, run_on_cores,
     slab_axis,
 };
-use warpweft::stencil::ghost_model::{GhostModel, Kernel, Linear, Staging};
+use warpweft::stencil::ghost_model::{GhostModel, Kernel, Linear, Overlap, Staging};
 use warpweft::stencil::{
     Boundaries, CpuPolicy, Partition, Run, StencilElement, Tap, Target, reference,
 };
@@ -385,7 +385,7 @@ fn searching_the_depth_while_running_changes_nothing_but_the_swaps() {
         host_link: Linear::default(),
         kernel: Kernel::Shrinking,
         staging: Staging::None,
-        overlap: false,
+        overlap: Overlap::None,
     };
     let searches =
         [Search::Exhaustive, Search::HillClimbing, Search::Dichotomic, Search::Guided(rates)];

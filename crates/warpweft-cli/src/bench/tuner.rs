@@ -12,7 +12,9 @@ use warpweft::stencil::distribute::footprints_of;
 use warpweft::stencil::distribute::search::{
     Assessment, DepthSearch, Dichotomic, Exhaustive, Guided, HillClimbing, assess_measured,
 };
-use warpweft::stencil::ghost_model::{GhostModel, Kernel, Linear, Sample, Staging, Traced, fit};
+use warpweft::stencil::ghost_model::{
+    GhostModel, Kernel, Linear, Overlap, Sample, Staging, Traced, refine,
+};
 use warpweft::stencil::{
     Boundaries, CudaKernel, CudaPolicy, Exchange, MultiCudaPolicy, MultiCudaSweeps, Partition,
     Region, Sweep, SweepExecutor,
@@ -41,7 +43,7 @@ const MACHINES: [&str; 4] = ["x79", "p67-nat", "p67-nf", "h200"];
 const PRIORS: [f64; 2] = [1.0, 4.0];
 /// Deepest ghost zone on real GPUs, in steps.
 const DEEPEST: usize = 8;
-/// Depths from which the model is fitted before it predicts all others.
+/// Depths from which the probe's rates are refined before the model predicts all others.
 const PROBED: [usize; 3] = [1, 3, 8];
 /// Orders in space and cells along each axis of volumes that are predicted.
 const PREDICTED: [(usize, usize); 6] = [(2, 128), (4, 128), (6, 128), (2, 256), (4, 256), (6, 256)];
@@ -71,7 +73,7 @@ struct Real {
     gpus: usize,
     /// Microseconds a step at depth 1, 2, …: medians.
     measured: Vec<f64>,
-    /// The same as predicted from the fit to some of them.
+    /// The same as predicted by the probe's rates, refined by some of them.
     predicted: Vec<f64>,
     /// Median of |predicted − measured| / measured over the depths that were not fitted to, percent.
     median_error_percent: f64,
@@ -182,7 +184,8 @@ where
         Traced::new(&partition, &stages, <f32 as warpweft::element::Fields>::FIELDS, DEEPEST);
     let sample = |&depth: &usize| Sample { part: part.clone(), depth, seconds: medians[depth - 1] };
     let samples: Vec<_> = PROBED.iter().map(sample).collect();
-    let fitted = fit(&samples, Kernel::ShrinkingLaunches, Staging::None)?;
+    let prior = prior(probe, stencil.step_bytes() as f64);
+    let fitted = refine(&prior, &samples);
     let predicted: Vec<f64> =
         (1..=DEEPEST).map(|depth| fitted.model.predict(&part, depth).seconds).collect();
     let others = (1..=DEEPEST).filter(|depth| !PROBED.contains(depth));
@@ -192,7 +195,7 @@ where
         Box::new(Exhaustive::new(DEEPEST)),
         Box::new(HillClimbing::new(DEEPEST)),
         Box::new(Dichotomic::new(DEEPEST)),
-        Box::new(Guided::new(prior(probe, stencil.step_bytes() as f64), part.clone(), DEEPEST)),
+        Box::new(Guided::new(prior, part.clone(), DEEPEST)),
     ];
     let searches =
         searches.iter_mut().map(|search| assess_measured(search.as_mut(), &runs)).collect();
@@ -224,7 +227,7 @@ fn prior(probe: &Probe, step_bytes: f64) -> GhostModel {
         host_link: Linear::default(),
         kernel: Kernel::ShrinkingLaunches,
         staging: Staging::None,
-        overlap: false,
+        overlap: Overlap::LastStep,
     }
 }
 

@@ -6,7 +6,7 @@ use warpweft::grid::check_extents;
 use warpweft::stencil::distribute::search::{DepthSearch, Guided};
 use warpweft::stencil::distribute::{Simulation, deepest_feasible};
 use warpweft::stencil::ghost_model::{
-    GhostModel, Kernel, Linear, Prediction, Sample, Staging, Traced, refine,
+    GhostModel, Kernel, Linear, Overlap, Prediction, Sample, Staging, Traced, refine,
 };
 use warpweft::stencil::{Boundaries, Boundary, Face, Partition};
 use warpweft::{Error, Result};
@@ -157,7 +157,10 @@ pub fn prior<const D: usize>(simulation: &Simulation<'_, D>) -> GhostModel {
         host_link: Linear::default(),
         kernel: Kernel::ShrinkingLaunches,
         staging: Staging::None,
-        overlap: simulation.boundary_first,
+        overlap: match simulation.boundary_first {
+            true => Overlap::Core,
+            false => Overlap::None,
+        },
     }
 }
 

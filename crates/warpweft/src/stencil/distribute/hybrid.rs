@@ -10,7 +10,9 @@ use std::time::Instant;
 
 use super::super::checkpoint::{Opened, Saver, State};
 use super::super::cuda::CudaSweeps;
-use super::super::ghost_model::{Balanced, GhostModel, Kernel, Linear, Split, Staging, Subdomain};
+use super::super::ghost_model::{
+    Balanced, GhostModel, Kernel, Linear, Overlap, Split, Staging, Subdomain,
+};
 use super::super::halo::{Margin, Reach, footprints};
 use super::super::partition::Partition;
 use super::super::plan::Region;
@@ -272,7 +274,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             },
             kernel: Kernel::Whole,
             staging: Staging::Halos,
-            overlap: false,
+            overlap: Overlap::None,
         };
         let launch = of_gpu.and_then(|gpu| gpu.graph_launch).unwrap_or(1e-6);
         let stages = footprints(&self.stages);

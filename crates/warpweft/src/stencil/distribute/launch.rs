@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::super::checkpoint::Opened;
-use super::super::ghost_model::{GhostModel, Kernel, Linear, Staging};
+use super::super::ghost_model::{GhostModel, Kernel, Linear, Overlap, Staging};
 use super::super::halo::footprints;
 use super::super::partition::Partition;
 use super::super::policy::{CpuPolicy, Policy};
@@ -213,7 +213,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             host_link: Linear::default(),
             kernel: Kernel::Whole,
             staging: Staging::None,
-            overlap: false,
+            overlap: Overlap::None,
         };
         let search = (ranks.depth.is_none() && deepest > 1).then_some(Search::Guided(rates));
         let depth = ranks.depth.unwrap_or(deepest);

@@ -144,7 +144,7 @@ impl Cycle {
 #[cfg(test)]
 mod tests {
     use super::super::super::boundary::{Boundaries, Boundary};
-    use super::super::super::ghost_model::{GhostModel, Kernel, Staging, Subdomain};
+    use super::super::super::ghost_model::{GhostModel, Kernel, Overlap, Staging, Subdomain};
     use super::*;
     use crate::cluster::{Link, topology};
     use crate::element::ScalarKind;
@@ -191,7 +191,7 @@ mod tests {
                 host_link: Linear::default(),
                 kernel: Kernel::ShrinkingLaunches,
                 staging: Staging::None,
-                overlap: boundary_first,
+                overlap: if boundary_first { Overlap::Core } else { Overlap::None },
             };
             let (simulated, predicted) =
                 (simulation.cycle(depth).exact(), model.predict(&part, depth).seconds);

@@ -1,6 +1,6 @@
 //! Rates from samples, without a prior: least squares over non-negative rates.
 
-use super::{Geometry, GhostModel, Kernel, Linear, Staging};
+use super::{Geometry, GhostModel, Kernel, Linear, Overlap, Staging};
 use crate::error::{Error, Result};
 
 /// One measured run.
@@ -68,7 +68,7 @@ pub fn fit<G: Geometry>(samples: &[Sample<G>], kernel: Kernel, staging: Staging)
         Staging::Halos | Staging::Whole => (Linear::default(), link),
     };
     let compute = Linear { per_unit: a_c, fixed: b_c };
-    let model = GhostModel { compute, network, host_link, kernel, staging, overlap: false };
+    let model = GhostModel { compute, network, host_link, kernel, staging, overlap: Overlap::None };
     Ok(judge(model, samples))
 }
 
@@ -89,7 +89,7 @@ fn row<G: Geometry>(sample: &Sample<G>, kernel: Kernel, staging: Staging) -> [f6
         host_link: unit,
         kernel,
         staging,
-        overlap: false,
+        overlap: Overlap::None,
     };
     let (cells, launches) = counts.work(&sample.part, sample.depth);
     let bytes = match staging {

@@ -61,6 +61,19 @@ pub enum Staging {
     Whole,
 }
 
+/// What is computed while halos are on their way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Overlap {
+    /// Nothing.
+    None,
+    /// The core, in all steps up to the swap: what neighbours wait for is computed first, apart.
+    Core,
+    /// One step: tiles send in the last launch before the swap, the first ones of it, and those of the
+    /// next launch that read no ghosts do not wait. Measured on GPUs that exchange in words.
+    LastStep,
+}
+
 /// Rates of one device and its links, and how a swap is done.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GhostModel {
@@ -74,8 +87,8 @@ pub struct GhostModel {
     pub kernel: Kernel,
     /// What is staged through the host.
     pub staging: Staging,
-    /// Whether boundary regions are computed first and halos fly while the core is computed.
-    pub overlap: bool,
+    /// What is computed while halos fly.
+    pub overlap: Overlap,
 }
 
 /// Seconds a step, with its parts; without overlap they add up to `seconds`.
@@ -98,8 +111,10 @@ pub struct Prediction {
 impl GhostModel {
     /// Equation (7) for `depth` steps between swaps (R ≥ 1): seconds a step.
     ///
-    /// With [`GhostModel::overlap`] rim and core are launched apart, and the swap costs what of it
-    /// outlasts the core; a part that is all rim overlaps nothing.
+    /// With [`Overlap::Core`] rim and core are launched apart, and the swap costs what of it outlasts
+    /// the core; a part that is all rim overlaps nothing. With [`Overlap::LastStep`] it costs what of it
+    /// outlasts one step of the part's own cells: a deep zone, sent all at once, hides no better than
+    /// one for a single step.
     pub fn predict(&self, part: &impl Geometry, depth: usize) -> Prediction {
         let steps = depth.max(1) as f64;
         let (cells, launches) = self.work(part, depth);
@@ -113,9 +128,16 @@ impl GhostModel {
         let mut launching = self.compute.fixed * launches;
         let mut hidden = 0.0;
         let core = part.core_cells(depth);
-        if self.overlap && bytes > 0.0 && core > 0.0 {
-            hidden = (self.compute.per_unit * core + launching).min(bandwidth + swap);
-            launching *= 2.0;
+        match self.overlap {
+            Overlap::Core if bytes > 0.0 && core > 0.0 => {
+                hidden = (self.compute.per_unit * core + launching).min(bandwidth + swap);
+                launching *= 2.0;
+            }
+            Overlap::LastStep => {
+                let step = self.compute.seconds(part.cells(), 1.0);
+                hidden = step.min(bandwidth + swap);
+            }
+            _ => {}
         }
         Prediction {
             seconds: (all + launching + bandwidth + swap - hidden) / steps,

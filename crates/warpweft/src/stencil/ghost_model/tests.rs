@@ -9,7 +9,7 @@ const GPU: GhostModel = GhostModel {
     host_link: Linear { per_unit: 2e-11, fixed: 10e-6 },
     kernel: Kernel::Whole,
     staging: Staging::Whole,
-    overlap: false,
+    overlap: Overlap::None,
 };
 
 fn cube(b: usize, delta: usize) -> Subdomain<3> {
@@ -128,7 +128,7 @@ fn time_falls_and_then_rises_with_depth() {
 fn overlap_hides_what_the_core_covers_and_costs_a_launch() {
     let model = GhostModel { staging: Staging::None, kernel: Kernel::ShrinkingLaunches, ..GPU };
     let model = GhostModel { network: Linear { per_unit: 1e-11, fixed: 30e-6 }, ..model };
-    let overlapped = GhostModel { overlap: true, ..model };
+    let overlapped = GhostModel { overlap: Overlap::Core, ..model };
     // A large part hides everything: the time is the computation alone.
     let p = overlapped.predict(&cube(768, 1), 1);
     close(p.seconds, 768f64.powi(3) * 2e-12 + 8e-6);
@@ -136,6 +136,23 @@ fn overlap_hides_what_the_core_covers_and_costs_a_launch() {
     let rim = Subdomain { extents: [4; 3], ..cube(4, 1) };
     let (with, without) = (overlapped.predict(&rim, 2), model.predict(&rim, 2));
     assert_eq!(with, without);
+}
+
+#[test]
+fn a_deep_zone_sent_at_once_hides_behind_one_step_alone() {
+    let model = GhostModel { staging: Staging::None, kernel: Kernel::ShrinkingLaunches, ..GPU };
+    let model = GhostModel { overlap: Overlap::LastStep, ..model };
+    let part = cube(200, 1);
+    let step = model.compute.seconds(200f64.powi(3), 1.0);
+    let swap = |r: usize| model.network.seconds(part.halo_bytes(r), 1.0);
+    assert!(swap(1) > step);
+    for r in [1, 2, 4] {
+        let work = model.compute.seconds(part.shrinking_cells(r), r as f64);
+        close(model.predict(&part, r).seconds, (work + swap(r) - step) / r as f64);
+    }
+    // What one step hides costs nothing at all.
+    let network = Linear { per_unit: 0.0, fixed: 0.5 * step };
+    close(GhostModel { network, ..model }.predict(&part, 1).seconds, step);
 }
 
 #[test]
@@ -170,7 +187,7 @@ fn samples_that_say_too_little_are_refused() {
 
 #[test]
 fn refining_explains_samples_and_leaves_the_rest_of_the_prior() {
-    let truth = GhostModel { overlap: true, staging: Staging::None, ..GPU };
+    let truth = GhostModel { overlap: Overlap::Core, staging: Staging::None, ..GPU };
     let mut prior = truth;
     prior.network.fixed *= 4.0;
     prior.compute.per_unit *= 0.6;

@@ -1,6 +1,6 @@
 //! Searches on curves whose optimum is known.
 
-use super::super::super::ghost_model::{GhostModel, Kernel, Linear, Staging, Subdomain};
+use super::super::super::ghost_model::{GhostModel, Kernel, Linear, Overlap, Staging, Subdomain};
 use super::*;
 
 /// Runs a search on a curve; returns what it came to, the depths it tried and the steps it took.
@@ -63,7 +63,7 @@ fn a_guided_search_finds_the_optimum_from_a_prior_that_is_off_by_three() {
         host_link: Linear::default(),
         kernel: Kernel::ShrinkingLaunches,
         staging: Staging::None,
-        overlap: false,
+        overlap: Overlap::None,
     };
     let curve = |depth| truth.predict(&part, depth).seconds;
     let best = truth.best_depth(&part, 85).1.seconds;
