@@ -27,6 +27,12 @@ pub struct Several {
     /// Divide every extent by this, for a quick look.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
     shrink: u32,
+    /// Measure strong scaling of these cases only, as dimensions x cells, e.g. 3x128,2x4096.
+    #[arg(long, value_name = "DxN[,DxN..]", value_delimiter = ',', value_parser = case)]
+    only: Vec<(usize, usize)>,
+    /// List every candidate that ran.
+    #[arg(long)]
+    all: bool,
     #[command(flatten)]
     options: Options,
 }
@@ -82,6 +88,13 @@ impl Several {
         if self.shrink != 1 {
             command.push_str(&format!(" --shrink {}", self.shrink));
         }
+        if !self.only.is_empty() {
+            let cases = self.only.iter().map(|(dims, size)| format!("{dims}x{size}"));
+            command.push_str(&format!(" --only {}", cases.collect::<Vec<_>>().join(",")));
+        }
+        if self.all {
+            command.push_str(" --all");
+        }
         command + &self.options.command()
     }
 
@@ -99,7 +112,8 @@ impl Several {
         let probe = limits(&machine)?;
         let list = GpuList::new(&all)?;
         let mut figures = Vec::new();
-        for (dims, size) in CASES {
+        let only = |case: &(usize, usize)| self.only.is_empty() || self.only.contains(case);
+        for (dims, size) in CASES.into_iter().filter(only) {
             let size = size / self.shrink as usize;
             note(&extents_of(dims, size));
             figures.extend(match dims {
@@ -107,10 +121,12 @@ impl Several {
                 _ => self.strong(space_stencil(), size, list, &machine, &probe)?,
             });
         }
-        note("weak scaling");
-        figures.extend(self.weak(&machine, &probe, &figures)?);
+        if self.only.is_empty() {
+            note("weak scaling");
+            figures.extend(self.weak(&machine, &probe, &figures)?);
+        }
         let folder = self.options.peers.as_path();
-        let peers = if folder.exists() && self.shrink == 1 {
+        let peers = if folder.exists() && self.shrink == 1 && self.only.is_empty() {
             note("peers");
             peers::on_gpus(folder)?
         } else {
@@ -144,6 +160,10 @@ impl Several {
         let tuning = Tuning { target: Target::Gpus(list), budget, ..Tuning::default() };
         let Tuned { trials, notes, .. } = tune(&stencil, &volume, machine, &tuning)?;
         notes.iter().for_each(|what| note(what));
+        if self.all {
+            let figure = |trial: &Trial| figure(trial, "strong", D, size, volume.len(), probe);
+            return Ok(trials.iter().map(figure).collect());
+        }
         Ok(figures_of(&trials, "strong", D, size, 1.0, probe))
     }
 
@@ -202,6 +222,13 @@ impl Several {
         });
         Ok(found)
     }
+}
+
+/// One of the cases by its name.
+fn case(text: &str) -> Result<(usize, usize), String> {
+    let known = || CASES.iter().map(|(dims, size)| format!("{dims}x{size}")).collect::<Vec<_>>();
+    let found = CASES.into_iter().find(|(dims, size)| format!("{dims}x{size}") == text);
+    found.ok_or_else(|| format!("no case '{text}'; {}", known().join(", ")))
 }
 
 /// The share of a neighbour that the peers take too.
