@@ -13,7 +13,7 @@ use super::cuda::multi::{Exchange, GpuList, MultiCudaPolicy, MultiCudaSweeps};
 use super::distribute::Route;
 use super::executor::{SweepExecutor, no_points};
 use super::fingerprint::fingerprint;
-use super::gpus::Chosen;
+use super::gpus::{Chosen, placed, worthwhile};
 use super::model::Prediction;
 use super::pace::Pace;
 use super::plan::{Region, sweeps_of};
@@ -354,12 +354,25 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             gpus = of_list(chosen.gpus)?;
             tuned = Some(chosen.policy);
         }
+        let probe = probe(machine);
+        let mut why = "which was fastest when tuned";
+        if run.policy.is_none() && tuned.is_none() {
+            let bytes = (self.step_bytes() * volume.len()) as f64;
+            let count = worthwhile(list, bytes, 1, probe.as_ref());
+            let plane = bytes / volume.extents()[0] as f64;
+            if let (true, Some(few)) =
+                (count < all, placed(list, count, machine, probe.as_ref(), plane))
+            {
+                gpus = of_list(few)?;
+                why = "as more are predicted to save little; tuning finds out";
+            }
+        }
         let run = &Run { policy: run.policy.or(tuned), trace: run.trace.clone(), ..*run };
         let known_rate = tuned.and_then(|_| Some(wisdom.get(&key)?.rate));
         if let ([one], None | Some(Policy::Cuda(_))) = (&gpus[..], run.policy) {
             let mut ready = self.on_gpu(volume, machine, run, one.ordinal)?;
             if all > 1 {
-                ready.notes.push(format!("one GPU of {all} is used, which was faster when tuned"));
+                ready.notes.push(format!("one GPU of {all} is used, {why}"));
             }
             return Ok(ready);
         }
@@ -379,12 +392,11 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             _ => MultiCudaPolicy::default_for(self, volume.extents(), &devices)?,
         };
         let executor = MultiCudaSweeps::new(self, volume, &policy, &devices)?;
-        let probe = probe(machine);
         let bandwidths = gpus.iter().map(|gpu| probe.as_ref()?.gpu(gpu.ordinal)?.bandwidth());
         let mut notes = executor.notes().to_vec();
         if gpus.len() < all {
             let used = gpus.len();
-            notes.push(format!("{used} GPUs of {all} are used, which was fastest when tuned"));
+            notes.push(format!("{used} GPUs of {all} are used, {why}"));
         }
         Ok(Ready {
             devices: executor.devices(),
