@@ -119,13 +119,21 @@ fn boundaries<S: Fields, const D: usize>(stencil: &Stencil<S, D>) -> Vec<Stencil
 
 /// Every policy, boundary and number of GPUs against the reference, all fields bitwise.
 fn check<S: Fields, const D: usize>(stencil: Stencil<S, D>, start: &Volume<S, D>) {
+    check_by(policies(D), stencil, start);
+}
+
+fn check_by<S: Fields, const D: usize>(
+    policies: Vec<MultiCudaPolicy>,
+    stencil: Stencil<S, D>,
+    start: &Volume<S, D>,
+) {
     if let Err(error) = compiler() {
         return println!("skipped: {error}");
     }
     let machines = machines();
     if machines.is_empty() {
         println!("compiled only: no GPU");
-        for policy in policies(D) {
+        for policy in policies {
             // What not every stencil can do has tests of its own.
             if policy.cuda.kernel == CudaKernel::Pipeline || policy.exchange == Exchange::Words {
                 continue;
@@ -141,7 +149,7 @@ fn check<S: Fields, const D: usize>(stencil: Stencil<S, D>, start: &Volume<S, D>
     for stencil in boundaries(&stencil) {
         let mut expect = start.clone();
         reference(&stencil, &mut expect, STEPS).unwrap();
-        for policy in policies(D) {
+        for policy in policies.iter().copied() {
             for devices in &machines {
                 let mut found = start.clone();
                 let executor = MultiCudaSweeps::new(&stencil, &found, &policy, devices);
@@ -203,6 +211,26 @@ fn planes_over_several() {
     check(Stencil::of(Heat2d { rate: 0.9 }), &filled([40, 70]));
     check(Stencil::of(Box2 { rate: 3 }), &filled([50, 300]));
     check(Stencil::of(Bytes2 { rate: 3 }), &filled([31, 150]));
+}
+
+/// Tiles of one plane and of more than a zone has, rows that end within a pair of words, boxes of rows
+/// that are more than a block's warps, and every depth up to a slab's.
+#[test]
+fn words_over_several() {
+    let words = |dims: usize| {
+        let shapes = [([4, 2, 1], 8), ([4, 1, 4], 4), ([2, 1, 3], 1), ([1, 3, 2], 3)];
+        let all = shapes.into_iter().flat_map(|(cells, warps)| {
+            (1..=4).map(move |depth| {
+                let policy = policy(CudaKernel::Direct, cells, warps, Exchange::Words);
+                MultiCudaPolicy { depth, ..policy }
+            })
+        });
+        all.filter(|policy| dims == 3 || policy.cuda.cells[1] == 1).collect::<Vec<_>>()
+    };
+    check_by(words(2), Stencil::of(Heat2 { rate: 0.9 }), &filled([67, 261]));
+    check_by(words(3), Stencil::of(Heat3 { rate: 0.9 }), &filled([29, 42, 133]));
+    check_by(words(3), Stencil::of(Heat3d { rate: 0.9 }), &filled([24, 17, 129]));
+    check_by(words(3), Stencil::of(Order8 { rate: 0.9 }), &filled([64, 19, 75]));
 }
 
 #[test]

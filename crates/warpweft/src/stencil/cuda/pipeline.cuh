@@ -131,7 +131,7 @@ struct Pipeline {
   }
 
   // Takes plane s in and finishes plane s - depth. With `Edge` some cell of a plane may be held; with
-  // `Check` some level's plane may be held or outside the chunk. A check is a branch a level, and keeps
+  // `Check` some level's plane may be held. A check is a branch a level, and keeps
   // the compiler from interleaving the levels.
   template <int Parity, bool Edge, bool Check, class E>
   WW_FN void step(int s, const E& element) {
@@ -207,7 +207,7 @@ struct Pipeline {
         }
       }
     }
-    if (!Check || (s - S::depth >= first && s - S::depth < end)) {
+    if (s - S::depth >= first && s - S::depth < end) {
       store(next, out);
       Passed<S>::plane(trip, s - S::depth, [&](i64 by) { store(next, out + by); });
     }
@@ -238,9 +238,9 @@ struct Pipeline {
   WW_FN void run(bool edge, const E& element) {
     int s = first - S::depth;
     const int after = end + S::depth;
-    // Steps in which every level's plane is computed and the last level's stored.
-    const int low = higher(S::depth + trip.hold_low[0], first + S::depth);
-    const int high = lower(trip.hold_high[0], end - 1 + S::depth);
+    // Steps in which no level's plane is held. While the pipeline fills, levels are computed from
+    // garbage, and nothing is stored.
+    const int low = S::depth + trip.hold_low[0], high = lower(trip.hold_high[0], after);
     // Loops of their own, so that registers are allotted to each alone.
 #pragma unroll 1
     while (s < after) {

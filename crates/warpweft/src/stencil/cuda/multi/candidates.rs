@@ -11,7 +11,7 @@ use crate::stencil::{CudaKernel, CudaPolicy, Stencil};
 /// words, which are twice as many bytes, have nothing to gain.
 const SMALL: usize = 64 << 20;
 /// Planes that a chunk costs beside those that it computes: filling and draining the pipeline.
-const START: usize = 2;
+const START: usize = 6;
 
 impl MultiCudaPolicy {
     /// What a tuner should try; the default is the first of all. Every one can run on `devices`.
@@ -53,7 +53,7 @@ impl MultiCudaPolicy {
         }
         if small {
             for depth in [1, 3, 2, 4] {
-                for cuda in register_blocks(&start.cuda).into_iter().skip(1) {
+                for cuda in word_blocks(&start.cuda) {
                     add(Self { depth, ..Self::new(cuda, Exchange::Words) });
                 }
             }
@@ -72,20 +72,33 @@ impl MultiCudaPolicy {
     }
 }
 
+/// Cells along y and z, warps and blocks of a shape of Direct.
+type Shape = ([u32; 2], u32, u32);
+
+fn direct(like: &CudaPolicy, ([vy, vz], warps, min_blocks): Shape) -> CudaPolicy {
+    CudaPolicy {
+        kernel: CudaKernel::Direct,
+        cells: [like.cells[0].min(4), vy, vz],
+        warps,
+        min_blocks,
+        chunk: 0,
+        prefetch: 0,
+        temporal_depth: 1,
+        ..*like
+    }
+}
+
 /// Shapes of Direct from large to small, for as many cells along x as `like` has.
 fn register_blocks(like: &CudaPolicy) -> [CudaPolicy; 5] {
-    [([2, 4], 8, 2), ([2, 2], 8, 3), ([2, 1], 8, 4), ([1, 2], 8, 4), ([1, 1], 4, 8)].map(
-        |([vy, vz], warps, min_blocks)| CudaPolicy {
-            kernel: CudaKernel::Direct,
-            cells: [like.cells[0].min(4), vy, vz],
-            warps,
-            min_blocks,
-            chunk: 0,
-            prefetch: 0,
-            temporal_depth: 1,
-            ..*like
-        },
-    )
+    [([2, 4], 8, 2), ([2, 2], 8, 3), ([2, 1], 8, 4), ([1, 2], 8, 4), ([1, 1], 4, 8)]
+        .map(|shape| direct(like, shape))
+}
+
+/// Shapes for words: small, as slabs are then. Tiles of as many planes as a zone has read each word
+/// once, those of one plane as often as a step reaches.
+fn word_blocks(like: &CudaPolicy) -> [CudaPolicy; 6] {
+    [([1, 4], 8, 3), ([1, 2], 8, 4), ([1, 4], 4, 6), ([2, 1], 8, 4), ([1, 1], 4, 8), ([2, 2], 8, 3)]
+        .map(|shape| direct(like, shape))
 }
 
 /// A pipeline and shallower ones of its shape: a slab is short, and chunks have ends of as many
@@ -114,16 +127,22 @@ fn slots(sms: u32, cuda: &CudaPolicy) -> usize {
 }
 
 /// The chunks for which `planes` planes of `tiles` tiles take least time on `slots` blocks, which take
-/// as many turns as it takes, each of a chunk and the planes that it computes in vain: the best, and
-/// the best of another number of turns.
+/// as many turns as it takes, each of a chunk and the planes that it computes in vain: the best three,
+/// of different numbers of turns.
 fn chunks_of(planes: usize, tiles: usize, slots: usize, cuda: &CudaPolicy) -> Vec<u32> {
     let depth = cuda.temporal_depth as usize;
     let turns = |chunk: usize| (tiles * planes.div_ceil(chunk)).div_ceil(slots.max(1));
     let cost = |&chunk: &usize| turns(chunk) * (chunk + 2 * depth + START);
     let chunks = (1..=planes.div_ceil(4)).map(|count| planes.div_ceil(count).max(1));
-    let Some(best) = chunks.clone().min_by_key(cost) else { return Vec::new() };
-    let other = chunks.filter(|&chunk| turns(chunk) != turns(best)).min_by_key(cost);
-    [Some(best), other].into_iter().flatten().map(|chunk| chunk as u32).collect()
+    let mut found: Vec<usize> = Vec::new();
+    while found.len() < 3 {
+        let known = |chunk: &usize| found.iter().any(|&other| turns(other) == turns(*chunk));
+        let Some(best) = chunks.clone().filter(|chunk| !known(chunk)).min_by_key(cost) else {
+            break;
+        };
+        found.push(best);
+    }
+    found.into_iter().map(|chunk| chunk as u32).collect()
 }
 
 #[cfg(test)]
@@ -145,14 +164,15 @@ mod tests {
 
     #[test]
     fn chunks_fill_the_multiprocessors_and_leave_little_in_vain() {
-        // 90 tiles on 132 blocks: four chunks of 32 take three turns of 40 planes, two of 64 two of
-        // 72, one takes one turn of 136, and seven of 19 take five turns of 27.
-        assert_eq!(chunks_of(128, 90, 132, &pipeline(3)), [32, 19]);
+        // 90 tiles on 132 blocks: four chunks of 32 take three turns of 44 planes, two of 64 two of
+        // 76, one takes one turn of 140, and five of 26 four turns of 38.
+        assert_eq!(chunks_of(128, 90, 132, &pipeline(3)), [32, 128, 64]);
         // As many tiles as blocks: one chunk.
         assert_eq!(chunks_of(256, 132, 132, &pipeline(3))[0], 256);
         assert_eq!(chunks_of(64, 27, 132, &pipeline(3))[0], 16);
         assert_eq!(chunks_of(1, 5, 132, &pipeline(8)), [1]);
-        let cost = |chunk: usize| (10 * 1024usize.div_ceil(chunk)).div_ceil(396) * (chunk + 18);
+        let cost =
+            |chunk: usize| (10 * 1024usize.div_ceil(chunk)).div_ceil(396) * (chunk + 16 + START);
         let best = chunks_of(1024, 10, 396, &pipeline(8))[0] as usize;
         assert!((16..=1024).all(|chunk| cost(chunk) >= cost(best)), "{best}");
     }

@@ -106,60 +106,109 @@ struct Arriving {
   int low[3], high[3];
 };
 
-// Polls the words of a box and stores their values into this device's ghost planes, `Batch` pairs a
-// thread at a time. False: took too long.
-template <class S, int Batch>
-WW_FN bool receive(const Words& words, const Box& box, typename S::template Type<S::sent_field>* array,
-                   const Arriving& part, int side, unsigned trip, int thread) {
-  using T = typename S::template Type<S::sent_field>;
+// The landing zone of one side in one trip, seen from the cells: where the words of element index 0 of the
+// array would be.
+struct Zone {
+  const unsigned long long* words;
+  int side;
+  unsigned trip;
+};
+
+// Polls for words that are not there yet. False: took too long.
+WW_FN bool poll(const Words& words, const Zone& zone, const unsigned long long* from, bool one, word_pair& got) {
+  unsigned long long start = 0;
+#pragma unroll 1
+  for (unsigned tries = 1; tag_of(got.x) != zone.trip || (!one && tag_of(got.y) != zone.trip); tries++) {
+    got = load_words(from);
+    if ((tries & 0x3ff) != 0) continue;
+    if (ww_load_acquire_gpu(words.failed) != 0) return false;
+    const unsigned long long now = ww_nanoseconds();
+    if (start == 0) start = now;
+    if (now - start > words.dog.nanoseconds) {
+      ww_watchdog_report(words.dog, zone.side, ww_word(from - zone.words), zone.trip, tag_of(got.x));
+      ww_store_release_gpu(words.failed, 1);
+      return false;
+    }
+  }
+  return true;
+}
+
+// Puts the values of a pair of words, which may not be there yet, at element index `at`; `one` without
+// its second cell. False: took too long.
+template <class T>
+WW_FN bool put(const Words& words, const Zone& zone, T* array, i64 at, bool one, word_pair got) {
   constexpr int cells = 8 / int(sizeof(T));  // of a pair of words
-  constexpr int threads = 32 * S::warps;
-  const int wide = (part.high[2] - part.low[2]) / cells, rows = part.high[1] - part.low[1];
-  const int count = wide * rows * (part.high[0] - part.low[0]);
-  const int plane_0 = side == 0 ? -words.zone[0] : words.planes;
-  const unsigned long long* from = words.from[side] + (trip & 1) * words.slot;
+  if (!poll(words, zone, zone.words + at * int(sizeof(T) / 4), one, got)) return false;
+  const unsigned bits[2] = {unsigned(got.x), unsigned(got.y)};
+  T values[cells];
+  memcpy(values, bits, sizeof(bits));
+  if (one) {
+    array[at] = values[0];
+  } else {
+    store_vector<cells>(array + at, values);
+  }
+  return true;
+}
+
+// Polls the words of a box and stores their values into this device's ghost planes. Rows go to warps in
+// turn, several at a time, and to lanes the columns that the tile has itself; what sticks out on either
+// side of those comes at the end, a pair a thread. Where every step exchanges, both slots are asked at
+// once: which of them it is, `trip` says, and that is still on its way itself. False: took too long.
+template <class S>
+WW_FN bool receive(const Words& words, const Box& box, typename S::template Type<S::sent_field>* array,
+                   const Arriving& part, int side, unsigned trip) {
+  using T = typename S::template Type<S::sent_field>;
+  constexpr int cells = 8 / int(sizeof(T)), halves = sizeof(T) / 4;
+  constexpr int pairs = S::vx >= cells ? S::vx / cells : 1;    // of a lane, a warp's width apart
+  constexpr bool either = S::every == 1;
+  // Rows of a warp on their way; in two dimensions there are hardly more rows than warps.
+  constexpr int batch = either ? S::vy : S::dims == 2 || pairs >= 8 ? 1 : 8 / pairs;
+  const i64 first = (side == 0 ? -words.zone[0] : words.planes) * box.z;
+  const unsigned long long* const zero = words.from[side] - first * halves;  // the first slot's
+  const int rows = part.high[1] - part.low[1], count = rows * (part.high[0] - part.low[0]);
+  const int x0 = int(blockIdx.x) * 32 * S::vx, x1 = lower(x0 + 32 * S::vx, part.high[2]);
+  const auto row_at = [&](int row) { return (part.low[0] + row / rows) * box.z + (part.low[1] + row % rows) * box.y; };
+  const auto one = [&](int x) { return cells == 2 && x + 1 >= box.high[3]; };
   bool ok = true;
 #pragma unroll 1
-  for (int first = thread; first < count; first += threads * Batch) {
-    word_pair got[Batch];
-    i64 at[Batch];
-    int x[Batch];
+  for (int row = int(threadIdx.y); row < count; row += S::warps * batch) {
+    word_pair got[batch][pairs], other[batch][pairs];
+    const int x = x0 + int(threadIdx.x) * cells;
 #pragma unroll
-    for (int b = 0; b < Batch; b++) {
-      const int i = lower(first + b * threads, count - 1);
-      x[b] = part.low[2] + i % wide * cells;
-      const int row = i / wide;
-      const int z = part.low[0] + row / rows, y = part.low[1] + row % rows;
-      at[b] = z * box.z + y * box.y + x[b];
-      got[b] = load_words(from + (at[b] - plane_0 * box.z) * int(sizeof(T) / 4));
-    }
+    for (int b = 0; b < batch; b++) {
+      const i64 at = row_at(lower(row + b * S::warps, count - 1));
 #pragma unroll
-    for (int b = 0; b < Batch; b++) {
-      // The last cell of an odd row has no companion.
-      const bool one = cells == 2 && x[b] + 1 >= box.high[3];
-      const unsigned long long* word = from + (at[b] - plane_0 * box.z) * int(sizeof(T) / 4);
-      unsigned long long start = 0;
-      for (unsigned tries = 1; ok && (tag_of(got[b].x) != trip || (!one && tag_of(got[b].y) != trip)); tries++) {
-        got[b] = load_words(word);
-        if ((tries & 0x3ff) != 0) continue;
-        if (ww_load_acquire_gpu(words.failed) != 0) ok = false;
-        const unsigned long long now = ww_nanoseconds();
-        if (start == 0) start = now;
-        if (now - start > words.dog.nanoseconds) {
-          ww_watchdog_report(words.dog, side, ww_word(at[b]), trip, tag_of(got[b].x));
-          ww_store_release_gpu(words.failed, 1);
-          ok = false;
-        }
-      }
-      const unsigned bits[2] = {unsigned(got[b].x), unsigned(got[b].y)};
-      T values[cells];
-      memcpy(values, bits, sizeof(bits));
-      if (one) {
-        array[at[b]] = values[0];
-      } else {
-        store_vector<cells>(array + at[b], values);
+      for (int p = 0; p < pairs; p++) {
+        const int column = x + p * 32 * cells;
+        if (column >= x1) continue;
+        const unsigned long long* from = zero + (at + column) * halves;
+        got[b][p] = load_words(either ? from : from + (trip & 1) * words.slot);
+        if (either) other[b][p] = load_words(from + words.slot);
       }
     }
+    if (trip == 0) return true;
+    const Zone zone = {zero + (trip & 1) * words.slot, side, trip};
+#pragma unroll
+    for (int b = 0; b < batch; b++) {
+      const i64 at = row_at(lower(row + b * S::warps, count - 1));
+#pragma unroll
+      for (int p = 0; p < pairs; p++) {
+        const int column = x + p * 32 * cells;
+        if (column >= x1) continue;
+        const word_pair pair = either && (trip & 1) ? other[b][p] : got[b][p];
+        ok = ok && put(words, zone, array, at + column, one(column), pair);
+      }
+    }
+  }
+  const Zone zone = {zero + (trip & 1) * words.slot, side, trip};
+  const int before = (x0 - part.low[2]) / cells;
+  const int beside = before + higher(part.high[2] - x1, 0) / cells;
+#pragma unroll 1
+  for (int i = threadIdx.y * 32 + threadIdx.x; i < beside * count; i += 32 * S::warps) {
+    const int column = i % beside;
+    const int x = column < before ? part.low[2] + column * cells : x1 + (column - before) * cells;
+    const i64 at = row_at(i / beside) + x;
+    ok = ok && put(words, zone, array, at, one(x), load_words(zone.words + at * halves));
   }
   return ok;
 }
@@ -198,7 +247,6 @@ WW_FN void words_direct(const Pointers<S>& plain, WordPointers<S> fields,
     if (mine) direct_tile<S>(plain, box, element, 0, own_z, own_y, x);
     return;
   }
-  const int thread = threadIdx.y * 32 + threadIdx.x;
   const int counter = turn.rank * turn.columns + turn.column;
   unsigned trip = 0;
   if (words.received != nullptr) {
@@ -206,10 +254,10 @@ WW_FN void words_direct(const Pointers<S>& plain, WordPointers<S> fields,
     bool ok = true;
 #pragma unroll 1
     for (int side = 0; side < 2; side++) {
-      if (trip == 0 || words.zone[side] == 0) continue;
+      if ((S::every > 1 && trip == 0) || words.zone[side] == 0) continue;
       const Arriving part = arriving<S>(words, box, side, z, y);
       if (part.high[0] <= part.low[0]) continue;
-      ok = ok && receive<S, 4>(words, box, array, part, side, trip, thread);
+      ok = ok && receive<S>(words, box, array, part, side, trip);
     }
     if (!__syncthreads_and(ok)) return;
     // No load of ghost planes is known before this.
@@ -230,7 +278,7 @@ WW_FN void words_direct(const Pointers<S>& plain, WordPointers<S> fields,
   if (mine) direct_tile<Worded<S>>(fields, box, element, 0, own_z, own_y, x);
   // Other threads read the counters above.
   __syncthreads();
-  if (thread == 0) {
+  if (threadIdx.y * 32 + threadIdx.x == 0) {
     if (words.received != nullptr) words.received[counter] = after(trip);
     if (words.sent != nullptr && words.sent != words.received) words.sent[counter] = after(trip);
   }

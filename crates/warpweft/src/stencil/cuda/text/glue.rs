@@ -32,6 +32,8 @@ pub struct Glue<'a, S: Fields, const D: usize> {
     pub columns: [usize; 2],
     /// Cells along x, y and z beyond its own that a tile takes from ghost planes in words.
     pub near: [usize; 3],
+    /// Steps between two exchanges in words.
+    pub every: u32,
     reach: Vec<Reach>,
     pub shape: StageShape,
 }
@@ -52,7 +54,7 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
         let kernel = format!("ww_stage{number}");
         let shape = StageShape { kernel, roles, ringed, shared, sent: Vec::new() };
         let (cut, columns, near) = (Cut::None, [0; 2], [0; 3]);
-        Self { stage, number, policy, strided, cut, columns, near, reach, shape }
+        Self { stage, number, policy, strided, cut, columns, near, every: 1, reach, shape }
     }
 
     pub fn write(&self, text: &mut String, functor: &str) -> std::fmt::Result {
@@ -201,6 +203,7 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
         writeln!(text, "  static constexpr int reach_x = {reach_x}, reach_y = {reach_y};")?;
         let [x, y, z] = self.near;
         writeln!(text, "  static constexpr int near_x = {x}, near_y = {y}, near_z = {z};")?;
+        writeln!(text, "  static constexpr int every = {};", self.every)?;
         let field = self.shape.sent.first().copied().unwrap_or(0);
         writeln!(text, "  static constexpr int sent_field = {field};")?;
         writeln!(text, "  static constexpr int dims = {D}, vx = {vx}, vy = {vy}, vz = {vz};")?;

@@ -122,6 +122,7 @@ pub fn cut_step_text<S: Fields, const D: usize>(
         let mut glue = Glue::<S, D>::new(&**stage, stencil.stages.len(), policy, strided);
         glue.cut = cut;
         glue.near = multi::near(stencil, depth);
+        glue.every = depth;
         glue.shape.sent = sent(stencil, &**stage);
         glue.shape.kernel = "ww_words".into();
         let _ = glue.write(&mut source, &names[0]);
