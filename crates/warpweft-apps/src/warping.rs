@@ -7,7 +7,8 @@
 use warpweft::error::{Error, Result};
 use warpweft::prelude::*;
 use warpweft::report::Report;
-use warpweft::wavefront::{Kept, WavefrontExecutor};
+use warpweft::wavefront::traceback::{self, Cut, End, Stored, Traced};
+use warpweft::wavefront::{Dependence, Earlier, Kept, WavefrontExecutor};
 
 /// The distance of the series up to here: the pair's cost after the best of three ways to it.
 #[wavefront]
@@ -71,6 +72,73 @@ where
         _ => None,
     };
     Ok((distance.unwrap_or_default(), report))
+}
+
+/// Which of the three ways to a cell is the best: of equal ones both series go on, before only B does,
+/// before only A does.
+fn best_way<T: Real>(h: &Earlier<'_, T>) -> Dependence {
+    let least = h.n.min(h.w).min(h.nw);
+    match least {
+        _ if h.nw == least => [-1, -1],
+        _ if h.w == least => [0, -1],
+        _ => [-1, 0],
+    }
+}
+
+macro_rules! traced {
+    ($($real:ty)*) => {$(
+        impl Traced for time_warping<$real> {
+            type State = ();
+            fn back(
+                &self,
+                (): (),
+                h: Earlier<'_, $real>,
+                _: $real,
+                _: $real,
+                _: $real,
+            ) -> Option<(Dependence, ())> {
+                Some((best_way(&h), ()))
+            }
+        }
+    )*};
+}
+traced!(f32 f64);
+
+/// Bytes that a search for a path keeps in memory, unless told otherwise.
+const MEMORY: u64 = 512 << 20;
+
+/// The distance of `a` and `b` and a best path, in linear space: the indices of the samples that are
+/// paired, from the first pair to the last. `cut` is what is kept meanwhile, by default what fits
+/// half a gigabyte.
+///
+/// # Errors
+/// As [`check`]; the executor's.
+pub fn path<T: Real + Stored + Ranked<Score = T>>(
+    a: &[T],
+    b: &[T],
+    cut: Option<Cut>,
+    executor: &mut dyn WavefrontExecutor<time_warping<T>>,
+) -> Result<(T, Vec<[usize; 2]>, Report)>
+where
+    time_warping<T>: Traced<Cell = T, Row = T, Column = T>,
+{
+    check("A", a)?;
+    check("B", b)?;
+    let wavefront = Wavefront::of(time_warping::<T>()).rows(a).columns(b).border(border());
+    let cut = cut.unwrap_or_else(|| Cut::within(MEMORY, wavefront.extents(), size_of::<T>()));
+    let (found, report) = traceback::trace(&wavefront, End::Corner, &cut, None, executor)?;
+    let Some(found) = found else {
+        return Err(Error::spec("no path between series of numbers", "report this as a bug"));
+    };
+    let mut at = found.start;
+    let mut pairs = Vec::with_capacity(a.len().max(b.len()));
+    for run in &found.runs {
+        for _ in 0..run.count {
+            at = [at[0] - run.vector[0], at[1] - run.vector[1]];
+            pairs.push(at.map(|index| index as usize));
+        }
+    }
+    Ok((found.score, pairs, report))
 }
 
 /// The same by the straightforward loop over the whole table.

@@ -36,6 +36,16 @@ pub enum Scope {
     Global,
 }
 
+impl Scope {
+    /// What tells the score and the end.
+    fn keep(self) -> Keep {
+        match self {
+            Self::Local => Keep::Best,
+            Self::Global => Keep::LastRow,
+        }
+    }
+}
+
 /// A best alignment: its score and where it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alignment {
@@ -92,6 +102,82 @@ pub fn align(
     let problem = Problem { query, target, weights, scope, tracing: None };
     let (found, report) = problem.solve(executor)?;
     Ok((found.alignment, report))
+}
+
+/// The score and the end of the best alignment of each query with its target: many short pairs take
+/// little longer than few.
+///
+/// # Errors
+/// As [`align`], of any pair; no pairs.
+pub fn align_all(
+    pairs: &[(&Sequence, &Sequence)],
+    weights: Weights,
+    scope: Scope,
+    executor: &mut dyn Executor,
+) -> Result<(Vec<Alignment>, Report)> {
+    weights.check()?;
+    let (border, gapped) = (weights.border(scope), weights.gapped_border(scope));
+    let plain = pairs.iter().all(|(_, target)| target.is_plain());
+    match (scope, weights.is_linear()) {
+        (Scope::Local, true) if plain && Dna::can(&weights) => {
+            batch(pairs, Dna::new(weights), scope, border, executor)
+        }
+        (Scope::Local, true) => batch(pairs, letters::with(weights), scope, border, executor),
+        (Scope::Global, true) => {
+            batch(pairs, global_letters::with(weights), scope, border, executor)
+        }
+        (Scope::Local, false) => batch(pairs, affine::with(weights), scope, gapped, executor),
+        (Scope::Global, false) => {
+            batch(pairs, global_affine::with(weights), scope, gapped, executor)
+        }
+    }
+}
+
+fn batch<E, X>(
+    pairs: &[(&Sequence, &Sequence)],
+    element: E,
+    scope: Scope,
+    border: Border<E::Cell>,
+    executor: &mut X,
+) -> Result<(Vec<Alignment>, Report)>
+where
+    E: Traced<Row = u8, Column = u8>,
+    E::Cell: Ranked<Score = i32>,
+    X: WavefrontExecutor<E> + ?Sized,
+{
+    let wavefronts: Vec<_> = pairs
+        .iter()
+        .map(|(query, target)| {
+            Wavefront::of(element)
+                .rows(query.as_rows())
+                .columns(target.as_columns())
+                .border(border.clone())
+                .keep(scope.keep())
+        })
+        .collect();
+    let (all, report) = executor.run_batch(&wavefronts)?;
+    let found = all
+        .iter()
+        .zip(&wavefronts)
+        .map(|(kept, wavefront)| found(kept, wavefront.extents()).unwrap_or(nothing().alignment));
+    Ok((found.collect(), report))
+}
+
+/// The alignment of a query and a target of these lengths that `kept` tells of, if any.
+fn found<C: Ranked<Score = i32>>(
+    kept: &Kept<C>,
+    [query_end, target_end]: [usize; 2],
+) -> Option<Alignment> {
+    match kept {
+        Kept::Best(Some(Best { score, row, column })) if *score > 0 => {
+            Some(Alignment { score: *score, query_end: row + 1, target_end: column + 1 })
+        }
+        Kept::LastRow(row) => {
+            let score = row.last().map_or(0, Ranked::score);
+            Some(Alignment { score, query_end, target_end })
+        }
+        _ => None,
+    }
 }
 
 /// The best alignment of `query` and `target`, letter by letter, in linear space. Of equal ends the
@@ -170,23 +256,12 @@ impl Problem<'_> {
         E::Cell: Ranked<Score = i32>,
         X: WavefrontExecutor<E> + ?Sized,
     {
-        let keep = match self.scope {
-            Scope::Local => Keep::Best,
-            Scope::Global => Keep::LastRow,
-        };
-        let (kept, report) = executor.run(&wavefront.keep(keep))?;
-        let [query_end, target_end] = [self.query.len(), self.target.len()];
-        let alignment = match kept {
-            Kept::Best(Some(Best { score, row, column })) if score > 0 => {
-                Alignment { score, query_end: row + 1, target_end: column + 1 }
-            }
-            Kept::LastRow(row) => {
-                let score = row.last().map_or(0, Ranked::score);
-                Alignment { score, query_end, target_end }
-            }
-            _ => return Ok((nothing(), report)),
-        };
-        Ok((Aligned { alignment, ..nothing() }, report))
+        let (kept, report) = executor.run(&wavefront.keep(self.scope.keep()))?;
+        let lengths = [self.query.len(), self.target.len()];
+        Ok(match found(&kept, lengths) {
+            Some(alignment) => (Aligned { alignment, ..nothing() }, report),
+            None => (nothing(), report),
+        })
     }
 
     /// The path, too.

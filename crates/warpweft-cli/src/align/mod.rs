@@ -16,7 +16,7 @@ use warpweft::wavefront::CpuPolicy;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::{Error, Result};
-use warpweft_apps::align::{Executor, Scope, Sequence, Tracing, Weights, align, read, trace};
+use warpweft_apps::align::{Executor, Scope, Sequence, Tracing, Weights, align_all, read, trace};
 
 use crate::arguments::{DeviceChoice, threads};
 use crate::device::target;
@@ -51,6 +51,7 @@ Examples:
   warpweft align a.fa b.fa --match 5 --mismatch -4 --gap -8 --json
   warpweft align a.fa b.fa --output hits.paf --eqx --plot
   warpweft align a.fa b.fa --checkpoint saved --resume
+  warpweft align reads.fa windows.fa --batch --score-only
   warpweft align a.fa b.fa --global --match 2 --mismatch -3 --gap-open -5 --gap-extend -2"
 )]
 pub struct Align {
@@ -79,7 +80,11 @@ pub struct Align {
     /// Align both sequences whole.
     #[arg(long)]
     global: bool,
-    /// Compute the score and the end only, which is faster.
+    /// Align the first sequence of one file with the first of the other, the second with the second,
+    /// and so on.
+    #[arg(long)]
+    batch: bool,
+    /// Compute the score and the end only, which is faster: many pairs at once.
     #[arg(long, conflicts_with_all = ["eqx", "output", "plot", "checkpoint"])]
     score_only: bool,
     /// Tell equal (=) and different letters (X) apart in CIGARs, not M for both.
@@ -190,32 +195,51 @@ impl Align {
     ) -> Result<Aligner<'s>> {
         let scope = if self.global { Scope::Global } else { Scope::Local };
         let mut all = Aligner { pairs: Vec::new(), report: None, check: Tally::default() };
-        for query in queries {
-            for target in targets {
-                let (a, b) = (&query.sequence, &target.sequence);
-                let (alignment, path, report) = if self.score_only {
-                    let (alignment, report) = align(a, b, weights, scope, executor)?;
-                    (alignment, None, report)
-                } else {
-                    let folder = format!("pair-{}", all.pairs.len() + 1);
-                    let checkpoint = self.checkpoint.as_ref().map(|path| path.join(folder));
-                    let tracing = Tracing {
-                        cut: None,
-                        checkpoint: checkpoint.map(|folder| (folder, self.resume)),
-                    };
-                    let (path, report) = trace(a, b, weights, scope, &tracing, executor)?;
-                    (path.alignment, Some(path), report)
-                };
-                let pair = Pair { query, target, alignment, path };
+        let chosen = self.pairs(queries, targets)?;
+        if self.score_only && !chosen.is_empty() {
+            let sequences: Vec<_> =
+                chosen.iter().map(|(a, b)| (&a.sequence, &b.sequence)).collect();
+            let (found, report) = align_all(&sequences, weights, scope, executor)?;
+            for ((query, target), alignment) in chosen.into_iter().zip(found) {
+                let pair = Pair { query, target, alignment, path: None };
                 all.check.add(&pair, weights, scope);
                 all.pairs.push(pair);
-                all.report = Some(match all.report.take() {
-                    Some(total) => total.followed_by(&report),
-                    None => report,
-                });
             }
+            return Ok(Aligner { report: Some(report), ..all });
+        }
+        for (query, target) in chosen {
+            let folder = format!("pair-{}", all.pairs.len() + 1);
+            let checkpoint = self.checkpoint.as_ref().map(|path| path.join(folder));
+            let tracing =
+                Tracing { cut: None, checkpoint: checkpoint.map(|folder| (folder, self.resume)) };
+            let (a, b) = (&query.sequence, &target.sequence);
+            let (path, report) = trace(a, b, weights, scope, &tracing, executor)?;
+            let pair = Pair { query, target, alignment: path.alignment, path: Some(path) };
+            all.check.add(&pair, weights, scope);
+            all.pairs.push(pair);
+            all.report = Some(match all.report.take() {
+                Some(total) => total.followed_by(&report),
+                None => report,
+            });
         }
         Ok(all)
+    }
+
+    /// Which query goes with which target.
+    fn pairs<'s>(
+        &self,
+        queries: &'s [Named],
+        targets: &'s [Named],
+    ) -> Result<Vec<(&'s Named, &'s Named)>> {
+        if !self.batch {
+            let with = |query| targets.iter().map(move |target| (query, target));
+            return Ok(queries.iter().flat_map(with).collect());
+        }
+        if queries.len() != targets.len() {
+            let counts = format!("{} queries for {} targets", queries.len(), targets.len());
+            return Err(Error::spec(counts, "give as many of either, or leave out --batch"));
+        }
+        Ok(queries.iter().zip(targets).collect())
     }
 
     /// The application's answer: as JSON always a list of pairs; for people one line a pair.

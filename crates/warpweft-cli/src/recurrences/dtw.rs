@@ -7,12 +7,14 @@ use serde_json::json;
 use warpweft::element::ScalarKind;
 use warpweft::grid::io::npy;
 use warpweft::prelude::*;
-use warpweft::wavefront::WavefrontElement;
-use warpweft_apps::warping::{check, distance, plain, time_warping};
+use warpweft::wavefront::Ranked;
+use warpweft::wavefront::traceback::{Stored, Traced};
+use warpweft_apps::warping::{check, distance, path, plain, time_warping};
 
 use super::{Options, finish};
+use crate::plot;
 use crate::run::check::{Check, difference};
-use crate::run::files::Saved;
+use crate::run::files::{Format, Saved, found_writable, none_read};
 use crate::run::outcome::Outcome;
 
 /// Cells that the straightforward loop is given to check with: less than a second.
@@ -23,10 +25,12 @@ const CHECKED_CELLS: u64 = 20_000_000;
 #[command(
     arg_required_else_help = true,
     after_help = "The distance is the sum of |a - b| along the best path from both beginnings to both ends, not \
-the root of a sum of squares as in some libraries. The path itself is not computed.
+the root of a sum of squares as in some libraries. --path saves the pairs of indices along it, first to \
+last, of equal paths one that, seen from the end, prefers both series to go on to B alone, and that to A.
 
 Examples:
   warpweft dtw a.npy b.npy
+  warpweft dtw a.npy b.npy --path pairs.npy --plot
   warpweft dtw a.npy b.npy --band 100 --json"
 )]
 pub struct Dtw {
@@ -37,6 +41,12 @@ pub struct Dtw {
     /// Only paths whose indices differ by so much at most (Sakoe and Chiba's band).
     #[arg(long, value_name = "N")]
     band: Option<usize>,
+    /// Save the best path: .npy of two columns, the indices in either series, int64.
+    #[arg(long, value_name = "FILE.npy", conflicts_with = "band")]
+    path: Option<PathBuf>,
+    /// Draw the best path [default file: dtw.png].
+    #[arg(long, value_name = "FILE.png", num_args = 0..=1, conflicts_with = "band")]
+    plot: Option<Option<PathBuf>>,
     #[command(flatten)]
     options: Options,
 }
@@ -60,11 +70,27 @@ impl Dtw {
         }
     }
 
+    /// The picture's file; all files are found writable before any work is done.
+    fn files(&self) -> Result<Option<PathBuf>> {
+        let plot = self.plot.clone().map(|path| path.unwrap_or_else(|| PathBuf::from("dtw.png")));
+        if let Some(path) = &self.path {
+            Format::of(path, &[Format::Npy])?;
+        }
+        if let Some(plot) = &plot {
+            Format::of(plot, &[Format::Png])?;
+        }
+        let all = self.path.iter().chain(&plot);
+        none_read(all.clone(), &[&self.a, &self.b])?;
+        found_writable(all)?;
+        Ok(plot)
+    }
+
     fn warp<T>(&self) -> Result<Outcome>
     where
-        T: Real,
-        time_warping<T>: WavefrontElement<Cell = T, Row = T, Column = T>,
+        T: Real + Stored + Ranked<Score = T>,
+        time_warping<T>: Traced<Cell = T, Row = T, Column = T>,
     {
+        let plot = self.files()?;
         let [a, b]: [Volume<T, 1>; 2] = [npy::read(&self.a)?, npy::read(&self.b)?];
         let (a, b) = (a.as_slice(), b.as_slice());
         for (name, path, series) in [("a", &self.a, a), ("b", &self.b, b)] {
@@ -75,7 +101,12 @@ impl Dtw {
             })?;
         }
         let mut chosen = self.options.chosen()?;
-        let (found, report) = distance(a, b, self.band, &mut chosen)?;
+        let (found, pairs, report) = if self.path.is_some() || plot.is_some() {
+            path(a, b, None, &mut chosen)?
+        } else {
+            let (found, report) = distance(a, b, self.band, &mut chosen)?;
+            (found, Vec::new(), report)
+        };
         let compared = match a.len() as u64 * b.len() as u64 {
             0..=CHECKED_CELLS => {
                 let expect = plain(a, b, self.band);
@@ -87,6 +118,22 @@ impl Dtw {
             )),
         };
         let distance = Scalar::to_f64(found);
+        let mut answer = vec![
+            ("distance", json!(distance)),
+            ("mean_of_both_lengths", json!(distance / (a.len() + b.len()) as f64)),
+        ];
+        if !pairs.is_empty() {
+            answer.push(("pairs", json!(pairs.len())));
+        }
+        let mut saved = Saved::default();
+        if let Some(path) = &self.path {
+            let table = Volume::from_fn([pairs.len(), 2], |[k, side]| pairs[k][side] as i64);
+            saved.add(path, npy::write(path, &table, 0));
+        }
+        if let Some(file) = &plot {
+            let title = format!("{} / {}: {distance}", self.a.display(), self.b.display());
+            saved.add(file, plot::path::save(file, &title, [a.len(), b.len()], &pairs));
+        }
         Ok(Outcome {
             app: "dtw",
             title: format!(
@@ -97,13 +144,10 @@ impl Dtw {
                 b.len()
             ),
             report,
-            answer: vec![
-                ("distance", json!(distance)),
-                ("mean_of_both_lengths", json!(distance / (a.len() + b.len()) as f64)),
-            ],
+            answer,
             check: compared,
             lines: Vec::new(),
-            saved: Saved::default(),
+            saved,
             json: self.options.json,
             interrupted: None,
         })

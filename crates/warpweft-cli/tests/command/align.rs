@@ -165,3 +165,27 @@ fn a_run_that_is_killed_goes_on_where_it_was() {
     let other = format!("{line} --resume --match 3");
     warpweft_in(folder.path(), &other).fails(1, &["another problem"]);
 }
+
+#[test]
+fn records_are_paired_one_by_one_and_many_scores_come_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.fa"), ">a\nGATTACA\n>b\nACGT\n").unwrap();
+    fs::write(folder.path().join("b.fa"), ">c\nTTTAGATCACA\n>d\nACGTACGT\n").unwrap();
+    let scores = |options: &str| -> Vec<i64> {
+        let line = format!("align a.fa b.fa --device cpu --json {options}");
+        let said = warpweft_in(folder.path(), &line).fine();
+        let object: serde_json::Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(object["check"]["passed"], true);
+        let pairs = object["result"]["pairs"].as_array().unwrap().clone();
+        pairs.iter().map(|pair| pair["score"].as_i64().unwrap()).collect()
+    };
+    let all = scores("");
+    assert_eq!((all[0], all[3]), (11, 8));
+    assert_eq!(scores("--score-only"), all);
+    assert_eq!(scores("--global --score-only"), scores("--global"));
+    assert_eq!(scores("--batch"), [11, 8]);
+    assert_eq!(scores("--batch --score-only"), [11, 8]);
+    fs::write(folder.path().join("b.fa"), ">c\nTTTAGATCACA\n").unwrap();
+    let ran = warpweft_in(folder.path(), "align a.fa b.fa --batch --device cpu");
+    ran.fails(2, &["2 queries for 1 targets", "leave out --batch"]);
+}

@@ -45,6 +45,13 @@ fn series_are_warped() {
     let object = json(&warpweft_in(folder.path(), "dtw a.npy b.npy --device cpu --json").fine());
     assert_eq!(object["result"]["distance"], 2.0);
     assert_eq!(object["check"]["passed"], true);
+    let line = "dtw a.npy b.npy --path pairs.npy --plot --device cpu --json";
+    let object = json(&warpweft_in(folder.path(), line).fine());
+    assert_eq!(object["result"]["distance"], 2.0);
+    assert_eq!(object["outputs"], serde_json::json!(["pairs.npy", "dtw.png"]));
+    let pairs: Volume<i64, 2> = npy::read(&folder.path().join("pairs.npy")).unwrap();
+    assert_eq!(object["result"]["pairs"], pairs.extents()[0]);
+    assert_eq!(pairs.as_slice()[..2], [0, 0]);
     let ran = warpweft_in(folder.path(), "dtw a.npy b.npy --band 0 --device cpu");
     assert!(ran.status != Some(0) && ran.err.contains("a band of 0"), "{}", ran.err);
     save("c.npy", &[0.0, f64::NAN]);

@@ -3,7 +3,7 @@
 use super::edges::{Edges, one_by_one};
 use super::element::WavefrontElement;
 use super::spec::{Kept, Wavefront};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::report::Report;
 
 /// Runs wavefronts of `E` on one device.
@@ -21,6 +21,18 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
         None
     }
 
+    /// Runs problems that have nothing to do with one another, of whatever sizes, and returns what each
+    /// was to keep, in their order. The report is that of all together.
+    ///
+    /// # Errors
+    /// No problems; as [`WavefrontExecutor::run`] of any.
+    fn run_batch(
+        &mut self,
+        wavefronts: &[Wavefront<'_, E>],
+    ) -> Result<(Vec<Kept<E::Cell>>, Report)> {
+        in_turn(wavefronts, |wavefront| self.run(wavefront))
+    }
+
     /// Computes all cells and returns the last row, the last column and, if it is asked for, the
     /// greatest score; what `wavefront` says to keep does not matter.
     ///
@@ -33,4 +45,41 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
     ) -> Result<(Edges<E::Cell>, Report)> {
         one_by_one(self, wavefront, best)
     }
+}
+
+/// Problem after problem by `run`.
+pub(super) fn in_turn<'w, E: WavefrontElement>(
+    wavefronts: &[Wavefront<'w, E>],
+    mut run: impl FnMut(&Wavefront<'w, E>) -> Result<(Kept<E::Cell>, Report)>,
+) -> Result<(Vec<Kept<E::Cell>>, Report)> {
+    let mut all = Vec::with_capacity(wavefronts.len());
+    let mut total: Option<Report> = None;
+    for wavefront in wavefronts {
+        let (kept, report) = run(wavefront)?;
+        all.push(kept);
+        total = Some(match total {
+            Some(total) => total.followed_by(&report),
+            None => report,
+        });
+    }
+    let nothing = || Error::spec("a batch of no problems", "give at least one");
+    Ok((all, total.ok_or_else(nothing)?))
+}
+
+/// The numbers of `wavefronts`: first those that deserve a device of `parts` parts for themselves, as
+/// one part would be busy with them when all others are done and they have more than `least` cells,
+/// then the rest; the largest first.
+pub(super) fn by_size<E: WavefrontElement>(
+    wavefronts: &[Wavefront<'_, E>],
+    parts: usize,
+    least: u64,
+) -> (Vec<usize>, Vec<usize>) {
+    let updates: Vec<_> = wavefronts.iter().map(Wavefront::updates).collect();
+    let fair = updates.iter().map(|&n| u128::from(n)).sum::<u128>() / parts.max(1) as u128;
+    let mut order: Vec<_> = (0..wavefronts.len()).collect();
+    order.sort_by_key(|&k| std::cmp::Reverse(updates[k]));
+    let alone = |&k: &usize| updates[k] > least && u128::from(updates[k]) > fair;
+    let large = if parts > 1 { order.partition_point(alone) } else { 0 };
+    let rest = order.split_off(large);
+    (order, rest)
 }

@@ -13,21 +13,35 @@ pub(super) fn report<E: WavefrontElement>(
     setup_seconds: f64,
     policy: Policy,
 ) -> Report {
-    let matrix = match wavefront.keep {
-        Keep::Matrix => wavefront.cells() * size_of::<E::Cell>() as u64,
-        _ => 0,
-    };
-    let [rows, columns] = wavefront.extents();
-    let lines = rows * size_of::<E::Row>() + columns * size_of::<E::Column>();
-    let cells = (size_of_val(wavefront.inputs) + size_of_val(wavefront.initial)) as u64;
-    let updates = wavefront.updates();
+    report_of([wavefront], devices, seconds, setup_seconds, policy)
+}
+
+/// The report of several problems that took `seconds` together.
+pub(super) fn report_of<'w, E: WavefrontElement>(
+    wavefronts: impl IntoIterator<Item = &'w Wavefront<'w, E>>,
+    devices: Vec<String>,
+    seconds: f64,
+    setup_seconds: f64,
+    policy: Policy,
+) -> Report {
+    let (mut bytes, mut updates) = (0, 0);
+    for wavefront in wavefronts {
+        if wavefront.keep == Keep::Matrix {
+            bytes += wavefront.cells() * size_of::<E::Cell>() as u64;
+        }
+        let [rows, columns] = wavefront.extents();
+        let lines = rows * size_of::<E::Row>() + columns * size_of::<E::Column>();
+        let cells = size_of_val(wavefront.inputs) + size_of_val(wavefront.initial);
+        bytes += (lines + cells) as u64;
+        updates += wavefront.updates();
+    }
     Report {
         pattern: "wavefront",
         devices,
         seconds,
         setup_seconds,
         rate: Quantity { value: updates as f64 / seconds, unit: "cells/s" },
-        bytes: matrix + lines as u64 + cells,
+        bytes,
         bound: None,
         fraction: None,
         predicted_seconds: None,

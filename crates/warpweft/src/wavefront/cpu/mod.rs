@@ -6,6 +6,7 @@
 //! unless the matrix is kept (`strips`); any other dependences, and several sweeps, go cell by cell
 //! through the whole matrix (`sweeps`).
 
+mod batch;
 mod form;
 mod row;
 mod simd;
@@ -109,6 +110,13 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
         let seconds = begin.elapsed().as_secs_f64();
         let policy = CpuPolicy { sixteen: false, ..self.policy };
         Ok((sweeps.kept()?, self.report(wavefront, policy, seconds, setup_seconds)))
+    }
+
+    fn run_batch(
+        &mut self,
+        wavefronts: &[Wavefront<'_, E>],
+    ) -> Result<(Vec<Kept<E::Cell>>, Report)> {
+        self.batch(wavefronts)
     }
 
     fn edges(

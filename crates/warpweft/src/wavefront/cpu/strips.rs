@@ -163,7 +163,8 @@ impl<E: WavefrontElement> Shared<'_, '_, E> {
         let mut find = Find { wavefront: self.wavefront, score, row, lane, column: None };
         let mut strip = Strip::new::<Nothing>(form, self.wavefront, rows, &self.reversed);
         strip.state = state;
-        strip.advance::<Nothing>(&top, more, &mut Vec::new(), &mut find);
+        let bottom = &mut Vec::new();
+        simd::advance::<E, F, Nothing>(self.simd, &mut strip, &top, more, bottom, &mut find);
         // The tile holds the cell: the same function has computed it there.
         Best { score, row, column: find.column.unwrap_or_default() }
     }
@@ -242,30 +243,30 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
     }
 
     /// Computes all tile-rows; the winner, and the last row.
-    pub fn run(self, pool: &Pool) -> Result<Outcome<E::Cell>, WorkerPanic> {
+    pub fn run<C: Crew>(self, crew: &C) -> Result<Outcome<E::Cell>, C::Error> {
         let element = self.shared.wavefront.element;
         // The constant first: what is never called is not compiled.
         let best = if E::RELATIVE && self.shared.policy.sixteen {
-            self.of(Sixteen::new(element), pool)?
+            self.of(Sixteen::new(element), crew)?
         } else {
-            self.of(Plain(element), pool)?
+            self.of(Plain(element), crew)?
         };
         Ok(Outcome { best, row: self.shared.row.into_cells() })
     }
 
-    fn of<F: Form<E>>(&self, form: F, pool: &Pool) -> Result<Winner<E>, WorkerPanic> {
+    fn of<F: Form<E>, C: Crew>(&self, form: F, crew: &C) -> Result<Winner<E>, C::Error> {
         match self.shared.wavefront.keep {
-            Keep::Best | Keep::Score => self.all::<F, Greatest>(form, pool),
-            Keep::Least => self.all::<F, Least>(form, pool),
-            _ => self.all::<F, Nothing>(form, pool),
+            Keep::Best | Keep::Score => self.all::<F, Greatest, C>(form, crew),
+            Keep::Least => self.all::<F, Least, C>(form, crew),
+            _ => self.all::<F, Nothing, C>(form, crew),
         }
     }
 
-    fn all<F: Form<E>, T: Track>(&self, form: F, pool: &Pool) -> Result<Winner<E>, WorkerPanic> {
+    fn all<F: Form<E>, T: Track, C: Crew>(&self, form: F, crew: &C) -> Result<Winner<E>, C::Error> {
         let count = self.shared.parts.len();
         let best: Mutex<Option<Candidate<E, F>>> = Mutex::new(None);
-        pool.run(|worker| {
-            for s in (worker.index..count).step_by(worker.count) {
+        crew.share(&|worker, first, step| {
+            for s in (first..count).step_by(step) {
                 let found = self.shared.tile_row::<F, T>(form, s, worker)?;
                 let mut best = best.lock().unwrap_or_else(PoisonError::into_inner);
                 if let (Some(found), Some(extreme)) = (found, T::EXTREME)
@@ -278,6 +279,31 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
         })?;
         let best = best.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(best.map(|best| self.shared.place(form, best)))
+    }
+}
+
+/// Who computes the tile-rows of a wavefront.
+pub(super) trait Crew {
+    type Error;
+    /// Calls `part` once a worker, with the first of its tile-rows and the distance to the next.
+    fn share(&self, part: &Duty<'_>) -> Result<(), Self::Error>;
+}
+
+/// What a worker of a crew does.
+type Duty<'a> = dyn Fn(&Worker<'_>, usize, usize) -> Result<(), Aborted> + Sync + 'a;
+
+impl Crew for Pool {
+    type Error = WorkerPanic;
+    fn share(&self, part: &Duty<'_>) -> Result<(), WorkerPanic> {
+        self.run(|worker| part(worker, worker.index, worker.count))
+    }
+}
+
+/// One worker, from top to bottom.
+impl Crew for Worker<'_> {
+    type Error = Aborted;
+    fn share(&self, part: &Duty<'_>) -> Result<(), Aborted> {
+        part(self, 0, 1)
     }
 }
 

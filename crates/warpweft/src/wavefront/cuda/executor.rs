@@ -25,8 +25,8 @@ const FLAG_BYTES: usize = 32;
 
 /// Runs wavefronts on one GPU.
 pub struct CudaExecutor {
-    device: Device,
-    stream: Stream,
+    pub(super) device: Device,
+    pub(super) stream: Stream,
     watchdog: Watchdog,
     policy: Option<CudaPolicy>,
     /// The last kernel and its source.
@@ -93,6 +93,13 @@ impl CudaExecutor {
 impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
     fn misses(&self, wavefront: &Wavefront<'_, E>) -> Option<&'static str> {
         misses(wavefront)
+    }
+
+    fn run_batch(
+        &mut self,
+        wavefronts: &[Wavefront<'_, E>],
+    ) -> Result<(Vec<Kept<E::Cell>>, Report)> {
+        self.batch(wavefronts)
     }
 
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {

@@ -1,6 +1,7 @@
 // The strip kernel's shape, its arguments and what its blocks share.
 #pragma once
 #include "words.cuh"
+#include "neighbours.cuh"
 #include "rank.cuh"
 #include "flags.cuh"
 
@@ -51,15 +52,6 @@ struct ww_edges {
 };
 static_assert(sizeof(ww_arguments) == WW_ARGUMENTS_BYTES, "the host has the same layout");
 
-template <class T> struct earlier_of {
-    T nw, n, w;
-    template <int DI, int DJ> WW_FN const T& at() const {
-        static_assert(DI >= -1 && DJ >= -1 && DI <= 0 && DJ <= 0 && DI + DJ < 0, "not a neighbour");
-        if constexpr (DI == 0) return w;
-        else if constexpr (DJ == 0) return n;
-        else return nw;
-    }
-};
 using earlier = earlier_of<cell_t>;
 
 // Cells of a saved window: per lane its rows, the cell above-left and its last columns, all as the

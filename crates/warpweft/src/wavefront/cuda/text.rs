@@ -90,6 +90,7 @@ pub(super) fn options() -> Options {
             header("stage.cuh", include_str!("stage.cuh")),
             header("flags.cuh", include_str!("flags.cuh")),
             header("words.cuh", include_str!("words.cuh")),
+            header("neighbours.cuh", include_str!("neighbours.cuh")),
             header("rank.cuh", include_str!("rank.cuh")),
         ],
         ..Options::default()

@@ -1,0 +1,153 @@
+// Many problems of any sizes: a warp takes the next one and computes it alone, until none is left.
+//
+// Grid: a line of blocks, as many as the device holds; block: BATCH_WARPS warps, none of which waits
+// for another. A lane owns K rows in registers and is one column behind the lane above, so that a pass
+// goes over 32 * K rows; cells and column inputs go from lane to lane by shuffle. The last lane's
+// bottom row goes to the warp's own line in global memory, which the next pass reads in pieces of 32.
+#include "words.cuh"
+#include "rank.cuh"
+#include "neighbours.cuh"
+
+enum { WW_BEST = 0, WW_LAST_ROW = 1, WW_LAST_COLUMN = 2 };
+
+constexpr int K = WW_ROWS, BATCH_WARPS = WW_WARPS, PASS = 32 * K;
+constexpr int NOWHERE = -1;
+
+using cell_t = ww_cell;
+using row_t = typename ww_element::Row;
+using column_t = typename ww_element::Column;
+using earlier = earlier_of<cell_t>;
+
+struct ww_problem {
+    unsigned long long rows, columns;  // where its inputs begin
+    unsigned long long kept;           // where its last row or column does
+    int row_count, column_count;
+};
+static_assert(sizeof(ww_problem) == WW_PROBLEM_BYTES, "the host has the same layout");
+
+struct ww_arguments {
+    const ww_row_input* rows;        // of all problems
+    const ww_column_input* columns;
+    const ww_problem* problems;      // [count], the largest first
+    const ww_element* elements;      // [count]
+    const cell_t* borders;           // [count]: what every cell outside holds
+    unsigned* next;                  // the first that nobody has taken, 0
+    cell_t* lines;                   // a warp: [line]
+    cell_t* kept;
+    unsigned long long* candidates;  // a problem: rank, score's bits, row << 32 | column
+    unsigned long long line;
+    unsigned count;
+    int reserved;
+};
+static_assert(sizeof(ww_arguments) == WW_ARGUMENTS_BYTES, "the host has the same layout");
+
+// The value of another lane.
+template <class T> __device__ __forceinline__ T of_lane(const T& value, int lane) {
+    constexpr int COUNT = (sizeof(T) + 3) / 4;
+    unsigned words[COUNT] = {};
+    memcpy(words, &value, sizeof(T));
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) words[i] = __shfl_sync(~0u, words[i], lane);
+    T result;
+    memcpy(&result, words, sizeof(T));
+    return result;
+}
+
+__device__ __forceinline__ bool beats(ww_score_type a, ww_score_type b) { return a > b || b != b; }
+
+// One pass: the rows from `row0` on, over all columns.
+__device__ __forceinline__ void pass(const ww_arguments& A, const ww_problem& P, const ww_element& f,
+                                     cell_t border, cell_t* line, int row0, int lane,
+                                     candidate& mine) {
+    const int first = row0 + lane * K, columns = P.column_count;
+    const bool last = row0 + PASS >= P.row_count;
+    row_t inputs[K];
+    cell_t h[K], corner = border, bottom = border, staged = border;
+    column_t column{}, staged_column{};
+    ww_score_type best[K];
+    int at[K];
+#pragma unroll
+    for (int r = 0; r < K; r++) {
+        inputs[r] = f.row(first + r < P.row_count ? A.rows[P.rows + first + r] : ww_row_input{});
+        h[r] = border;
+        best[r] = lowest<ww_score_type>::value();
+        at[r] = NOWHERE;
+    }
+#pragma unroll 1
+    for (int t = 0; t < columns + 31; t++) {
+        if (t % 32 == 0 && t < columns) {
+            const bool some = t + lane < columns;
+            staged_column = f.column(some ? A.columns[P.columns + t + lane] : ww_column_input{});
+            // Lane 31 has written as far as the column before.
+            if (row0 > 0 && some) staged = line[t + lane];
+        }
+        const cell_t above = shuffle_up(bottom), top = of_lane(staged, t % 32);
+        const column_t passed = shuffle_up(column), fresh = of_lane(staged_column, t % 32);
+        const cell_t n = lane == 0 ? top : above;
+        column = lane == 0 ? fresh : passed;
+        const int j = t - lane;
+        if ((unsigned)j < (unsigned)columns) {
+            cell_t nw = corner, north = n;
+#pragma unroll
+            for (int r = 0; r < K; r++) {
+                const cell_t w = h[r], cell = f(earlier{nw, north, w}, inputs[r], column);
+                nw = w;
+                north = cell;
+                h[r] = cell;
+                if constexpr (WW_KEEP == WW_BEST) {
+                    const ww_score_type score = ww_score(cell);
+                    const bool better = beats(score, best[r]);
+                    best[r] = better ? score : best[r];
+                    at[r] = better ? j : at[r];
+                }
+            }
+            corner = n;
+            bottom = north;
+            if (!last) {
+                if (lane == 31) line[j] = north;
+            } else if constexpr (WW_KEEP == WW_LAST_ROW) {
+#pragma unroll
+                for (int r = 0; r < K; r++)
+                    if (first + r == P.row_count - 1) A.kept[P.kept + j] = h[r];
+            }
+        }
+    }
+#pragma unroll
+    for (int r = 0; r < K; r++) {
+        if (first + r >= P.row_count) continue;
+        if constexpr (WW_KEEP == WW_LAST_COLUMN) A.kept[P.kept + first + r] = h[r];
+        if constexpr (WW_KEEP == WW_BEST) {
+            candidate here{rank_of(best[r]), 0, first + r, at[r]};
+            memcpy(&here.bits, &best[r], sizeof(best[r]));
+            if (at[r] != NOWHERE && here.beats(mine)) mine = here;
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(32 * BATCH_WARPS)
+    wavefront_batch(const ww_arguments A) {
+    const int lane = threadIdx.x % 32;
+    const unsigned warp = blockIdx.x * BATCH_WARPS + threadIdx.x / 32;
+    cell_t* line = A.lines + warp * A.line;
+    for (;;) {
+        unsigned k = lane == 0 ? atomicAdd(A.next, 1u) : 0u;
+        k = __shfl_sync(~0u, k, 0);
+        if (k >= A.count) return;
+        const ww_problem P = A.problems[k];
+        const ww_element f = A.elements[k];
+        const cell_t border = A.borders[k];
+        candidate mine{0, 0, 0x7fffffff, 0x7fffffff};
+        for (int row0 = 0; row0 < P.row_count; row0 += PASS) {
+            pass(A, P, f, border, line, row0, lane, mine);
+            __syncwarp();
+        }
+        if constexpr (WW_KEEP == WW_BEST) {
+            mine = best_of_warp(mine);
+            if (lane == 0) {
+                A.candidates[3 * k] = mine.rank;
+                A.candidates[3 * k + 1] = mine.bits;
+                A.candidates[3 * k + 2] = (unsigned long long)(unsigned)mine.row << 32 | (unsigned)mine.column;
+            }
+        }
+    }
+}

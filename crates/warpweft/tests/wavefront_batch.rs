@@ -1,0 +1,170 @@
+//! Many problems of different sizes at once: each as if it were alone.
+
+use warpweft::cpu::Pool;
+use warpweft::cuda::{Device, compiler};
+use warpweft::wavefront::conformance::{AffineCell, Inputs, KEEPS, affine_local, local, warp};
+use warpweft::wavefront::cpu::CpuExecutor;
+use warpweft::wavefront::cuda::{CudaExecutor, compile_batch_check};
+use warpweft::wavefront::{
+    Border, CpuPolicy, Keep, Wavefront, WavefrontElement, WavefrontExecutor, reference,
+};
+
+/// Rows and columns of every problem: single cells, reads against a reference, one that is larger
+/// than all others together.
+const SIZES: [[usize; 2]; 14] = [
+    [1, 1],
+    [150, 2000],
+    [151, 1999],
+    [3, 500],
+    [32, 32],
+    [700, 900],
+    [64, 1],
+    [1, 77],
+    [257, 31],
+    [1500, 1500],
+    [33, 65],
+    [100, 2000],
+    [520, 40],
+    [149, 1000],
+];
+
+fn inputs<T>(seed: u64, count: usize, of: impl Fn(&mut Inputs) -> T) -> Vec<T> {
+    let mut inputs = Inputs(seed);
+    (0..count).map(|_| of(&mut inputs)).collect()
+}
+
+/// Runs all problems at once and compares each with the reference.
+fn check<E: WavefrontElement<Input = ()>>(
+    executor: &mut dyn WavefrontExecutor<E>,
+    element: E,
+    keeps: &[Keep],
+    row: impl Fn(&mut Inputs) -> E::Row,
+    column: impl Fn(&mut Inputs) -> E::Column,
+    border: &Border<E::Cell>,
+) {
+    let all: Vec<_> = (SIZES.iter().enumerate())
+        .map(|(k, &[m, n])| (inputs(k as u64, m, &row), inputs(99 + k as u64, n, &column)))
+        .collect();
+    for &keep in keeps {
+        let problems: Vec<_> = all
+            .iter()
+            .map(|(a, b)| {
+                Wavefront::of(element).rows(a).columns(b).border(border.clone()).keep(keep)
+            })
+            .collect();
+        let (found, report) = executor.run_batch(&problems).unwrap();
+        assert_eq!(found.len(), problems.len());
+        for (k, (found, problem)) in found.iter().zip(&problems).enumerate() {
+            assert_eq!(found, &reference(problem).unwrap(), "{} {k} {keep:?}", E::NAME);
+        }
+        assert_eq!(report.done, problems.iter().map(Wavefront::cells).sum::<u64>());
+    }
+}
+
+fn letter(inputs: &mut Inputs) -> u8 {
+    inputs.one_of(b"ACGT")
+}
+
+fn sample(inputs: &mut Inputs) -> f32 {
+    (inputs.bits() % 1000) as f32 / 8.0
+}
+
+/// All elements on one executor.
+fn conforms<X>(executor: &mut X)
+where
+    X: WavefrontExecutor<local> + WavefrontExecutor<affine_local> + WavefrontExecutor<warp>,
+{
+    check(executor, local(2, -1, -1), &KEEPS, letter, letter, &Border::Value(0));
+    let nothing = AffineCell { h: 0, e: -1_000_000, f: -1_000_000 };
+    let affine = affine_local(2, -3, -5, -1);
+    check(executor, affine, &KEEPS[..5], letter, letter, &Border::Value(nothing));
+    check(executor, warp(), &KEEPS[..5], sample, sample, &Border::Value(0.0));
+    let corner = Border::function(|i, j| if i == j { 0.0 } else { f32::INFINITY });
+    check(executor, warp(), &[Keep::LastRow], sample, sample, &corner);
+}
+
+#[test]
+fn cores_compute_each_problem_as_if_alone() {
+    for workers in [1, 3] {
+        let pool = Pool::new(&vec![0; workers]).unwrap();
+        conforms(&mut CpuExecutor::new(&pool, CpuPolicy::for_domain(200, workers)).unwrap());
+    }
+}
+
+#[test]
+fn no_problem_and_an_ill_posed_one_are_refused() {
+    let pool = Pool::new(&[0]).unwrap();
+    let mut executor = CpuExecutor::new(&pool, CpuPolicy::for_domain(200, 1)).unwrap();
+    let error = WavefrontExecutor::<local>::run_batch(&mut executor, &[]).unwrap_err().to_string();
+    assert!(error.contains("no problems"), "{error}");
+    let good = Wavefront::of(local(2, -1, -1)).rows(b"ACGT").columns(b"ACGA");
+    let bad = good.clone().rows(b"");
+    let error = executor.run_batch(&[good, bad]).unwrap_err().to_string();
+    assert!(error.contains("0 rows for local"), "{error}");
+}
+
+#[test]
+fn kernels_of_batches_compile() {
+    if let Err(error) = compiler() {
+        return println!("skipped: {error}");
+    }
+    for arch in ["sm_80", "sm_90"] {
+        compile_batch_check::<local>(Keep::Best, 5, arch).unwrap();
+    }
+    compile_batch_check::<warp>(Keep::LastRow, 8, "sm_90").unwrap();
+    compile_batch_check::<affine_local>(Keep::Least, 2, "sm_90").unwrap();
+}
+
+#[test]
+fn a_gpu_computes_each_problem_as_if_alone() {
+    match Device::open(0) {
+        Ok(device) => conforms(&mut CudaExecutor::new(&device, None).unwrap()),
+        Err(error) => println!("skipped: {error}"),
+    }
+}
+
+/// `count` pairs of 100 to 300 letters with windows of 500 to 1,500: the best of three runs.
+fn rate(name: &str, count: usize, executor: &mut dyn WavefrontExecutor<local>) {
+    let length =
+        |seed: usize, least: usize| least + Inputs(seed as u64).bits() as usize % (2 * least);
+    let pairs: Vec<_> = (0..count)
+        .map(|k| {
+            let [m, n] = [length(k, 100), length(k + count, 500)];
+            (inputs(k as u64, m, letter), inputs((k + count) as u64, n, letter))
+        })
+        .collect();
+    let problems: Vec<_> =
+        pairs.iter().map(|(a, b)| Wavefront::of(local(2, -1, -1)).rows(a).columns(b)).collect();
+    let runs = (0..3).map(|_| executor.run_batch(&problems).unwrap().1);
+    let best = runs.max_by(|a, b| a.rate.value.total_cmp(&b.rate.value)).unwrap();
+    let cells = best.done as f64;
+    println!(
+        "{name}, {count} pairs: {:.1} GCUPS, with all transfers {:.1} ({})",
+        best.rate.value / 1e9,
+        cells / (best.seconds + best.setup_seconds) / 1e9,
+        best.policy
+    );
+}
+
+#[test]
+#[ignore = "takes seconds of a quiet core"]
+fn one_core_scores_many_reads() {
+    let pool = Pool::new(&[0]).unwrap();
+    for sixteen in [false, true] {
+        let policy = CpuPolicy { sixteen, ..CpuPolicy::for_domain(300, 1) };
+        let mut executor = CpuExecutor::new(&pool, policy).unwrap();
+        rate(&format!("a core, 16 bits {sixteen}"), 4000, &mut executor);
+    }
+}
+
+#[test]
+#[ignore = "takes seconds of a GPU"]
+fn one_gpu_scores_many_reads() {
+    let device = match Device::open(0) {
+        Ok(device) => device,
+        Err(error) => return println!("skipped: {error}"),
+    };
+    for count in [1000, 10_000, 100_000] {
+        rate(device.label(), count, &mut CudaExecutor::new(&device, None).unwrap());
+    }
+}
