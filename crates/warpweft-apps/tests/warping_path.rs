@@ -8,7 +8,13 @@ use warpweft::wavefront::traceback::Cut;
 use warpweft::wavefront::{CpuPolicy, WavefrontExecutor};
 use warpweft_apps::warping::{path, plain, time_warping};
 
-/// A series and the same slower in places, in eighths: sums are exact.
+/// So many workers on one core that the test may use.
+fn pool(workers: usize) -> Pool {
+    let core = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
+    Pool::new(&vec![core; workers]).unwrap()
+}
+
+/// A series in eighths: sums are exact.
 fn series(seed: u64, count: usize) -> Vec<f32> {
     let mut state = seed;
     (0..count)
@@ -65,7 +71,7 @@ fn conforms(executor: &mut dyn WavefrontExecutor<time_warping<f32>>) {
 
 #[test]
 fn on_the_cores() {
-    let pool = Pool::new(&[0]).unwrap();
+    let pool = pool(1);
     let policy = CpuPolicy { tile_rows: 64, ..CpuPolicy::for_domain(300, 1) };
     conforms(&mut CpuExecutor::new(&pool, policy).unwrap());
 }
@@ -80,7 +86,7 @@ fn on_a_gpu() {
 
 #[test]
 fn samples_that_are_no_numbers_are_refused() {
-    let pool = Pool::new(&[0]).unwrap();
+    let pool = pool(1);
     let mut executor = CpuExecutor::new(&pool, CpuPolicy::for_domain(300, 1)).unwrap();
     let error = path(&[1.0f32, f32::NAN], &[2.0], None, &mut executor).unwrap_err().to_string();
     assert!(error.contains("sample 1 of series A"), "{error}");

@@ -28,6 +28,12 @@ const SIZES: [[usize; 2]; 14] = [
     [149, 1000],
 ];
 
+/// So many workers on one core that the test may use.
+fn pool(workers: usize) -> Pool {
+    let core = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
+    Pool::new(&vec![core; workers]).unwrap()
+}
+
 fn inputs<T>(seed: u64, count: usize, of: impl Fn(&mut Inputs) -> T) -> Vec<T> {
     let mut inputs = Inputs(seed);
     (0..count).map(|_| of(&mut inputs)).collect()
@@ -86,14 +92,14 @@ where
 #[test]
 fn cores_compute_each_problem_as_if_alone() {
     for workers in [1, 3] {
-        let pool = Pool::new(&vec![0; workers]).unwrap();
+        let pool = pool(workers);
         conforms(&mut CpuExecutor::new(&pool, CpuPolicy::for_domain(200, workers)).unwrap());
     }
 }
 
 #[test]
 fn no_problem_and_an_ill_posed_one_are_refused() {
-    let pool = Pool::new(&[0]).unwrap();
+    let pool = pool(1);
     let mut executor = CpuExecutor::new(&pool, CpuPolicy::for_domain(200, 1)).unwrap();
     let error = WavefrontExecutor::<local>::run_batch(&mut executor, &[]).unwrap_err().to_string();
     assert!(error.contains("no problems"), "{error}");
@@ -149,7 +155,7 @@ fn rate(name: &str, count: usize, executor: &mut dyn WavefrontExecutor<local>) {
 #[test]
 #[ignore = "takes seconds of a quiet core"]
 fn one_core_scores_many_reads() {
-    let pool = Pool::new(&[0]).unwrap();
+    let pool = pool(1);
     for sixteen in [false, true] {
         let policy = CpuPolicy { sixteen, ..CpuPolicy::for_domain(300, 1) };
         let mut executor = CpuExecutor::new(&pool, policy).unwrap();

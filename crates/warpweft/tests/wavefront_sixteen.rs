@@ -7,6 +7,12 @@ use warpweft::wavefront::{
     Best, Border, CpuPolicy, Keep, Kept, Wavefront, WavefrontElement, WavefrontExecutor, reference,
 };
 
+/// So many workers on one core that the test may use.
+fn pool(workers: usize) -> Pool {
+    let core = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
+    Pool::new(&vec![core; workers]).unwrap()
+}
+
 fn letters(seed: u64, count: usize) -> Vec<u8> {
     let mut inputs = Inputs(seed);
     (0..count).map(|_| inputs.one_of(b"ACGT")).collect()
@@ -20,7 +26,7 @@ fn run(pool: &Pool, policy: CpuPolicy, wavefront: &Wavefront<'_, local>) -> (Kep
 
 #[test]
 fn all_that_is_kept_is_the_references_at_any_tile_and_instruction_set() {
-    let pool = Pool::new(&[0]).unwrap();
+    let pool = pool(1);
     for (tile_rows, tile_columns) in [(1, 7), (50, 3), (64, 100), (512, 4096)] {
         let policy = CpuPolicy { threads: 1, tile_rows, tile_columns, sixteen: true };
         for simd in Simd::available() {
@@ -40,7 +46,7 @@ fn all_that_is_kept_is_the_references_at_any_tile_and_instruction_set() {
 
 #[test]
 fn scores_pass_beyond_what_16_bits_hold() {
-    let pool = Pool::new(&[0]).unwrap();
+    let pool = pool(1);
     let policy = CpuPolicy { tile_rows: 512, ..CpuPolicy::for_domain(8000, 1) };
     let a = letters(1, 8000);
     for (weights, short) in [(local(5, -4, -8), true), (local(20, -20, -20), true)] {
@@ -55,7 +61,7 @@ fn scores_pass_beyond_what_16_bits_hold() {
 
 #[test]
 fn tiles_shrink_until_scores_fit_or_cells_stay_whole() {
-    let pool = Pool::new(&[0]).unwrap();
+    let pool = pool(1);
     let (a, b) = (letters(1, 900), letters(2, 1100));
     let policy = CpuPolicy { tile_rows: 512, ..CpuPolicy::for_domain(900, 1) };
     let sixteen = |wavefront: &Wavefront<'_, local>| {
