@@ -20,7 +20,8 @@ def main():
     generator = random.Random(1)
     a, b = ("".join(generator.choice("ACGT") for _ in range(size)) for _ in range(2))
     matrix = parasail.matrix_create("ACGT", 2, -1)
-    for dtype, routine in (("i32", parasail.sw_scan_32), ("i32", parasail.sw_striped_32), ("i16", parasail.sw_scan_16)):
+    for dtype, routine in (("i32", parasail.sw_scan_32), ("i32", parasail.sw_striped_32), ("i16", parasail.sw_scan_16),
+                           ("i16", parasail.sw_striped_16)):
         seconds = []
         for _ in range(3):
             start = time.perf_counter()
