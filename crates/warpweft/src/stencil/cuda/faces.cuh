@@ -36,8 +36,11 @@ struct Faces {
   int tick;       // whether a step ends with this launch
 };
 
+// Two values, not one of two places: the compiler took the parameter's place for one in global memory.
 WW_FN u64 face_steps(const Faces& g) {
-  return g.clock ? *const_cast<const volatile u64*>(&g.clock->steps) : g.steps;
+  u64 steps = g.steps;
+  if (g.clock) steps = *const_cast<const volatile u64*>(&g.clock->steps);
+  return steps;
 }
 
 // The ghost of this thread: its element, and the position that the function is given.
