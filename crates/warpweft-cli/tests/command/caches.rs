@@ -32,6 +32,28 @@ fn tuning_is_kept_for_later_runs_of_the_same_problem() {
 }
 
 #[test]
+fn a_few_cells_are_tuned_within_the_budget_and_a_longer_search_is_not_lost() {
+    let cache = tempfile::tempdir().expect("a temporary directory");
+    let tune = "tune heat --device cpu --size 2 --budget 1";
+    let begin = std::time::Instant::now();
+    ran(cache.path(), tune).fine();
+    // A step of eight cells takes what the hand-over between threads takes, however long that is.
+    assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
+    let path = cache.path().join("wisdom.json");
+    let text = std::fs::read_to_string(&path).expect("just written");
+    let mut wisdom: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    for (_, entry) in wisdom["entries"].as_object_mut().expect("entries") {
+        (entry["tried"], entry["rate"]) = (1_000_000.into(), 1e30.into());
+    }
+    std::fs::write(&path, wisdom.to_string()).expect("a small file");
+    let again = ran(cache.path(), tune);
+    assert!(again.err.contains("an earlier search that tried 1000000"), "{}", again.err);
+    assert!(again.fine().contains("not kept"));
+    let kept = std::fs::read_to_string(&path).expect("still there");
+    assert_eq!(kept, wisdom.to_string());
+}
+
+#[test]
 fn damaged_files_are_made_anew_and_said_once() {
     let cache = tempfile::tempdir().expect("a temporary directory");
     let run = "run heat --device cpu --size 8 --steps 1";

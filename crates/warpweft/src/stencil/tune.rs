@@ -31,6 +31,9 @@ use crate::tune::{
 
 /// Seconds that one measured run should last: long beside a time slice, short beside a budget.
 const RUN: f64 = 0.03;
+/// Steps of a measured run grow by so much at a time at most: what a step takes can only be found out,
+/// and on a few cells the hand-over between threads takes thousands of times what the cells do.
+const GROWTH: f64 = 32.0;
 /// Cells along each axis of the volume on which a candidate must agree with the reference.
 const CHECKED: usize = 24;
 /// Planes of a slab on which a candidate is checked: one more than the deepest ghost zone.
@@ -201,7 +204,15 @@ pub fn tune<S: Fields, const D: usize>(
     };
     let mut wisdom = tuning.folder.as_deref().map_or_else(Wisdom::user, Wisdom::open);
     tuned.notes.extend(wisdom.note().map(str::to_owned));
-    match wisdom.keep(&key(stencil, extents, machine, &device), entry) {
+    let key = key(stencil, extents, machine, &device);
+    if let Some(known) = wisdom.get(&key).filter(|known| known.outdoes(&entry)) {
+        tuned.notes.push(format!(
+            "an earlier search that tried {} policies found a faster one ({:.3e} cells/s): that is kept",
+            known.tried, known.rate
+        ));
+        return Ok(tuned);
+    }
+    match wisdom.keep(&key, entry) {
         Ok(kept) => tuned.kept = kept,
         Err(error) => tuned.notes.push(error.to_string()),
     }
@@ -251,8 +262,7 @@ impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
         let found = climb(&space, &start.values(), budget, &mut |values, best| {
             let policy = start.with_values(values);
             let depth = policy.temporal_depth as u64;
-            let rate = start.threads as f64 * 1e9;
-            self.trial(depth, rate, best, |volume, _| make(policy, volume))
+            self.trial(depth, best, budget, |volume, _| make(policy, volume))
         })?;
         Ok(found.map(|found| (Policy::Cpu(start.with_values(&found.values)), found)))
     }
@@ -272,7 +282,7 @@ impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
         let mut begin = Budget::of(budget);
         if threads > 1 {
             let arch = device.arch()?;
-            compile_ahead(candidates.len(), threads, |n, checked| {
+            compile_ahead(candidates.len(), threads, begin, |n, checked| {
                 let mut policy = candidates[n];
                 policy.contraction &= !checked;
                 let _ = super::cuda::compile_check(stencil, extents, &policy, &arch);
@@ -284,7 +294,7 @@ impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
         let found = exhaustive(&space, begin, &mut |values, best| {
             let policy = candidates[values[0]];
             let depth = u64::from(policy.temporal_depth);
-            let measured = self.trial(depth, 1e11, best, |volume, checked| {
+            let measured = self.trial(depth, best, begin, |volume, checked| {
                 // Contraction changes bits by design, so the check is of the same shape without.
                 let contraction = policy.contraction && !checked;
                 CudaSweeps::new(stencil, volume, &CudaPolicy { contraction, ..policy }, &device)
@@ -359,7 +369,8 @@ impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
             candidates => candidates?,
         };
         if let Some(Ok(arch)) = devices.first().map(|device| device.arch()) {
-            compile_ahead(candidates.len(), machine.cpu.threads(), |n, checked| {
+            let (threads, begin) = (machine.cpu.threads(), Budget::of(budget));
+            compile_ahead(candidates.len(), threads, begin, |n, checked| {
                 let mut policy = candidates[n];
                 policy.cuda.contraction &= !checked;
                 let _ = compile_check(stencil, &policy, &arch);
@@ -367,11 +378,11 @@ impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
         }
         let axis = Axis { name: "candidate", values: (0..candidates.len()).collect() };
         let space = Space::new(vec![axis], |_| true);
-        let found = exhaustive(&space, Budget::of(budget), &mut |values, best| {
+        let begin = Budget::of(budget);
+        let found = exhaustive(&space, begin, &mut |values, best| {
             let policy = candidates[values[0]];
-            let rate = 1e11 * devices.len() as f64;
             let depth = u64::from(policy.steps_a_turn());
-            let measured = self.trial(depth, rate, best, |volume, checked| {
+            let measured = self.trial(depth, best, begin, |volume, checked| {
                 let mut policy = policy;
                 policy.cuda.contraction &= !checked;
                 MultiCudaSweeps::new(stencil, volume, &policy, &devices)
@@ -382,13 +393,12 @@ impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
         Ok(found.map(|found| (Policy::Gpus(candidates[found.values[0]]), found)))
     }
 
-    /// Measures a candidate in seconds a step; checks it before it may beat `best`. `rate` is about
-    /// how many cells a second the device does.
+    /// Measures a candidate in seconds a step; checks it before it may beat `best`.
     fn trial<X: SweepExecutor<S, D>>(
         &mut self,
         depth: u64,
-        rate: f64,
         best: f64,
+        budget: Budget,
         make: impl Fn(&Volume<S, D>, bool) -> Result<X>,
     ) -> Result<Option<Measured>> {
         let mut executor = match make(self.volume, false) {
@@ -399,13 +409,11 @@ impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
             }
             Err(error) => return Err(error),
         };
-        let cells = self.volume.len() as f64;
         let checked = self.stencil.until.is_some_and(|until| until.every == 1);
-        let steps = if checked { 1 } else { (RUN * rate / cells) as u64 };
-        let steps = steps.max(1).next_multiple_of(if checked { 1 } else { depth });
+        let whole = if checked { 1 } else { depth.max(1) };
         let region = Region { low: [0; D], high: self.volume.extents() };
-        let sweep = Sweep { first_step: 0, steps, region, keep_change: checked };
-        let mut run = || {
+        let mut run = |steps: u64| {
+            let sweep = Sweep { first_step: 0, steps, region, keep_change: checked };
             let start = Instant::now();
             executor.sweep(&sweep)?;
             if let (Some(until), true) = (self.stencil.until, checked) {
@@ -414,9 +422,17 @@ impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
             executor.finish()?;
             Ok(start.elapsed().as_secs_f64() / steps as f64)
         };
-        // The first touches everything.
-        run()?;
-        let measured = measure(Repeats::default(), best, run)?;
+        // The first touches everything, and says little of what further ones take.
+        run(whole)?;
+        let mut steps = whole;
+        while !checked && !budget.spent() {
+            let more = RUN / (run(steps)? * steps as f64).max(1e-9);
+            if more < 2.0 {
+                break;
+            }
+            steps = ((steps as f64 * more.min(GROWTH)) as u64).next_multiple_of(whole);
+        }
+        let measured = measure(Repeats::default(), best, budget, || run(steps))?;
         drop(executor);
         self.untuned.get_or_insert(measured.median);
         if measured.median < best {
@@ -432,8 +448,13 @@ impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
 }
 
 /// Compiles `count` candidates into the cache, several at once, each as it runs and as it is checked.
-/// One that fails will do so again when tried.
-fn compile_ahead(count: usize, threads: usize, compile: impl Fn(usize, bool) + Sync) {
+/// One that fails will do so again when tried, one that the budget did not reach is compiled then.
+fn compile_ahead(
+    count: usize,
+    threads: usize,
+    budget: Budget,
+    compile: impl Fn(usize, bool) + Sync,
+) {
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..threads.clamp(1, COMPILERS) {
@@ -441,7 +462,7 @@ fn compile_ahead(count: usize, threads: usize, compile: impl Fn(usize, bool) + S
             let _ = std::thread::Builder::new().name("compiler".into()).spawn_scoped(scope, || {
                 loop {
                     let n = next.fetch_add(1, Ordering::Relaxed);
-                    if n >= 2 * count {
+                    if n >= 2 * count || budget.spent() {
                         break;
                     }
                     compile(n / 2, n % 2 == 1);

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Budget;
 use crate::error::Result;
 
 /// How often to repeat a measurement.
@@ -32,20 +33,22 @@ pub struct Measured {
     pub runs: usize,
 }
 
-/// Repeats `run`, which returns seconds; `best` is the median to beat, infinite if there is none.
+/// Repeats `run`, which returns seconds; `best` is the median to beat, infinite if there is none. Once
+/// the budget is spent what was measured by then has to do: one run at least.
 ///
 /// # Errors
 /// The first of `run`.
 pub fn measure(
     repeats: Repeats,
     best: f64,
+    budget: Budget,
     mut run: impl FnMut() -> Result<f64>,
 ) -> Result<Measured> {
     let mut times = Vec::with_capacity(repeats.most);
     for _ in 0..repeats.most.max(1) {
         let seconds = run()?;
         times.push(seconds);
-        if seconds > repeats.give_up * best {
+        if seconds > repeats.give_up * best || budget.spent() {
             break;
         }
     }
@@ -55,19 +58,25 @@ pub fn measure(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+
+    const LONG: Duration = Duration::from_secs(600);
 
     #[test]
     fn one_disturbed_run_does_not_move_the_median() {
         let mut times = [1.0, 9.0, 1.1, 0.9, 1.2].into_iter();
-        let measured =
-            measure(Repeats::default(), f64::INFINITY, || Ok(times.next().unwrap())).unwrap();
+        let run = || Ok(times.next().unwrap());
+        let measured = measure(Repeats::default(), f64::INFINITY, Budget::of(LONG), run).unwrap();
         assert_eq!(measured, Measured { median: 1.1, least: 0.9, runs: 5 });
     }
 
     #[test]
-    fn the_clearly_slower_is_run_once() {
-        let measured = measure(Repeats::default(), 1.0, || Ok(2.0)).unwrap();
-        assert_eq!(measured.runs, 1);
+    fn the_clearly_slower_is_run_once_and_so_is_all_on_a_spent_budget() {
+        let runs = |best, budget| {
+            measure(Repeats::default(), best, Budget::of(budget), || Ok(2.0)).unwrap().runs
+        };
+        assert_eq!((runs(1.0, LONG), runs(2.0, LONG), runs(2.0, Duration::ZERO)), (1, 5, 1));
     }
 }

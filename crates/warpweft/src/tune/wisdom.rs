@@ -31,6 +31,14 @@ pub struct Entry {
     pub tried: usize,
 }
 
+impl Entry {
+    /// Whether this is the better one and came of the longer search: a short search that finds less
+    /// has only not looked as far. A search as long has seen the machine as it is now, and is believed.
+    pub fn outdoes(&self, new: &Self) -> bool {
+        self.tried > new.tried && self.rate > new.rate
+    }
+}
+
 #[derive(Default, Serialize, Deserialize)]
 struct File {
     form: u32,
@@ -141,6 +149,14 @@ mod tests {
         assert_eq!(read.get("a"), Some(&entry(1)));
         assert_eq!(read.policy::<usize>("b"), Some(2));
         assert_eq!(read.policy::<String>("b"), None);
+    }
+
+    #[test]
+    fn a_short_search_that_finds_less_is_outdone_a_better_or_longer_one_is_not() {
+        let known = entry(1);
+        let of = |rate, tried| Entry { rate, tried, ..entry(2) };
+        assert!(known.outdoes(&of(1.9, 3)));
+        assert!(![of(2.1, 3), of(1.9, 4), of(1.0, 9)].iter().any(|new| known.outdoes(new)));
     }
 
     #[test]
