@@ -7,7 +7,8 @@ use serde_json::json;
 use warpweft::Result;
 use warpweft::machine::{Gpu, Machine, Probe, probe};
 
-use crate::output::{fail, note, say, scaled};
+use crate::output::{fail, note, say, scaled, time};
+use crate::progress::Progress;
 
 /// Show the cores, the memory, the GPUs and their links.
 #[derive(clap::Args)]
@@ -35,8 +36,18 @@ impl Info {
 
     fn text(&self) -> Result<String> {
         let machine = Machine::detect()?;
-        let measured = if self.probe { Some(probe(&machine)?) } else { None };
-        if let (Some(measured), Some(folder)) = (&measured, warpweft::cuda::folder())
+        let folder = warpweft::cuda::folder();
+        let mut notes = Vec::new();
+        let measured = if self.probe {
+            let _waiting = Progress::waiting("measuring");
+            Some(probe(&machine)?)
+        } else {
+            // What was measured before, to which reports refer.
+            folder.as_ref().and_then(|folder| Probe::load(&machine, folder, &mut notes))
+        };
+        notes.iter().for_each(|what| note(what));
+        if self.probe
+            && let (Some(measured), Some(folder)) = (&measured, folder)
             && let Err(error) = measured.save(&machine, &folder)
         {
             note(&error.to_string());
@@ -51,13 +62,18 @@ impl Info {
         describe(&mut text, &machine);
         match compiler {
             Ok(compiler) => line(&mut text, "compiler", &compiler),
+            // Nobody misses it where there is nothing to compile for.
+            Err(_) if machine.gpus.is_empty() => {}
             Err(error) => line(&mut text, "compiler", &format!("none: {error}")),
         }
         for note in &machine.notes {
             line(&mut text, "note", note);
         }
-        if let Some(measured) = measured {
-            describe_probe(&mut text, &measured);
+        match measured {
+            Some(measured) => describe_probe(&mut text, &measured, self.probe),
+            None => {
+                line(&mut text, "measured", "nothing yet; --probe does, and so does the first run")
+            }
         }
         Ok(text.trim_end().into())
     }
@@ -110,7 +126,7 @@ fn describe_gpu(text: &mut String, gpu: &Gpu) {
     }
 }
 
-fn describe_probe(text: &mut String, measured: &Probe) {
+fn describe_probe(text: &mut String, measured: &Probe, now: bool) {
     let rates = |parts: &[(&str, Option<f64>, &str)]| {
         let parts = parts.iter().map(|(name, value, unit)| match value {
             Some(value) if *unit == "s" => format!("{name} {}", time(*value)),
@@ -119,8 +135,9 @@ fn describe_probe(text: &mut String, measured: &Probe) {
         });
         parts.collect::<Vec<_>>().join(", ")
     };
-    line(text, "", "");
-    line(text, "measured", &format!("in {:.1} s", measured.seconds));
+    let when = if now { "" } else { " earlier; --probe measures again" };
+    text.push('\n');
+    line(text, "measured", &format!("in {:.1} s{when}", measured.seconds));
     let cpu = &measured.cpu;
     let parts = [
         ("copy", cpu.copy, "B/s"),
@@ -164,27 +181,14 @@ fn binary(bytes: u64) -> String {
     format!("{value:.digits$} {}", ["B", "KiB", "MiB", "GiB"][scale])
 }
 
-/// Seconds with a prefix.
-fn time(seconds: f64) -> String {
-    if seconds < 1e-6 {
-        format!("{:.0} ns", seconds * 1e9)
-    } else if seconds < 1e-3 {
-        format!("{:.2} us", seconds * 1e6)
-    } else {
-        format!("{:.2} ms", seconds * 1e3)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn sizes_and_times_are_short() {
+    fn sizes_are_short() {
         assert_eq!(binary(48 << 10), "48.0 KiB");
         assert_eq!(binary(140 << 30), "140 GiB");
         assert_eq!(binary(0), "0 B");
-        assert_eq!(time(5.6e-7), "560 ns");
-        assert_eq!(time(1.03e-6), "1.03 us");
     }
 }

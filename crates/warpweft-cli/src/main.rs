@@ -10,6 +10,7 @@ mod model;
 mod output;
 mod place;
 mod plot;
+mod progress;
 mod recurrences;
 mod run;
 mod shell;
@@ -18,6 +19,7 @@ mod verify;
 mod waves;
 mod world;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Arg, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -37,7 +39,12 @@ Exit status:
   130  ended by Ctrl-C
 
 Asked to end by Ctrl-C, SIGTERM or SIGHUP, `run` finishes its sweep, saves what was asked for and ends
-with 130; asked again, it ends at once, as all other commands do.")]
+with 130; asked again, it ends at once, as all other commands do.
+
+Environment:
+  WARPWEFT_CACHE  folder for compiled kernels, measured limits and tuned policies; ~/.cache/warpweft if unset
+  WARPWEFT_NVRTC  folder of NVIDIA's run-time compiler, or its library, where it isn't found by itself
+  WARPWEFT_MPI    path of MPI's library, where the launcher's isn't found by itself")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -85,7 +92,7 @@ fn main() -> ExitCode {
         // Help and version are "errors" with status 0.
         Err(error) => {
             if place::speaks() {
-                let _ = error.print();
+                say_refusal(&error);
             }
             return ExitCode::from(error.exit_code() as u8);
         }
@@ -112,6 +119,25 @@ fn main() -> ExitCode {
         Command::Completions(completions) => completions.execute(Cli::command()),
         Command::Man => shell::man(Cli::command()),
     }
+}
+
+/// Prints what is wrong with an option: in words for its user where the standard library has some for
+/// programmers.
+fn say_refusal(error: &clap::Error) {
+    let known = [
+        ("invalid digit found in string", "write a whole number"),
+        ("invalid float literal", "write a number"),
+        ("number too large to fit in target type", "that is too large"),
+        ("number too small to fit in target type", "that is too small"),
+        ("cannot parse integer from empty string", "write a whole number"),
+        ("cannot parse float from empty string", "write a number"),
+    ];
+    let text = error.render().to_string();
+    // There is nowhere left to say that standard output or error is closed.
+    let _ = match known.iter().find(|(programmers, _)| text.contains(programmers)) {
+        Some((theirs, ours)) => write!(std::io::stderr(), "{}", text.replace(theirs, ours)),
+        None => error.print(),
+    };
 }
 
 /// With options whose values may begin with a minus: whether -1 is a rate or a size is for them to

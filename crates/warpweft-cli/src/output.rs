@@ -7,15 +7,18 @@ use std::sync::{Mutex, PoisonError};
 
 use warpweft::Error;
 
-use crate::{interrupt, place};
+use crate::{interrupt, place, progress};
 
 /// Writes `text` and a newline to standard output. A reader that went away (`| head`) is no error.
 pub fn say(text: &str) -> ExitCode {
     if !place::speaks() {
         return ExitCode::SUCCESS;
     }
-    let mut out = std::io::stdout().lock();
-    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+    let print = || {
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{text}").and_then(|()| out.flush())
+    };
+    match progress::aside(print) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             complain(&format!("standard output: {error}"));
             ExitCode::FAILURE
@@ -27,7 +30,7 @@ pub fn say(text: &str) -> ExitCode {
 /// Writes one line to standard error.
 pub fn complain(what: &str) {
     // There is nowhere left to say that standard error is closed.
-    let _ = writeln!(std::io::stderr(), "error: {what}");
+    let _ = progress::aside(|| writeln!(std::io::stderr(), "error: {what}"));
 }
 
 /// Tells what the user may want to know, on standard error, once.
@@ -40,7 +43,7 @@ pub fn note(what: &str) {
         return;
     }
     // As in `complain`.
-    let _ = writeln!(std::io::stderr(), "note: {what}");
+    let _ = progress::aside(|| writeln!(std::io::stderr(), "note: {what}"));
 }
 
 /// Says what went wrong; 2 for what the user asked for, 130 for Ctrl-C, 1 for the rest.
@@ -89,9 +92,26 @@ pub fn scaled(value: f64) -> String {
     format!("{value:.digits$} {prefix}")
 }
 
+/// A time of three digits below a second, and of milliseconds above.
+pub fn time(seconds: f64) -> String {
+    let units = [(1e-3, 1e3, "ms"), (1e-6, 1e6, "us"), (0.0, 1e9, "ns")];
+    match units.iter().find(|(least, ..)| seconds < 1.0 && seconds >= *least) {
+        None => format!("{seconds:.3} s"),
+        Some((_, scale, unit)) => format!("{}{unit}", scaled(seconds * scale)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_have_the_unit_that_fits() {
+        let cases =
+            [(0.0, "0.00 ns"), (5.6e-7, "560 ns"), (1.03e-6, "1.03 us"), (0.0123, "12.3 ms")];
+        cases.iter().for_each(|(seconds, expect)| assert_eq!(time(*seconds), *expect));
+        assert_eq!(time(75.25), "75.250 s");
+    }
 
     #[test]
     fn numbers_keep_three_digits() {

@@ -14,9 +14,13 @@ use warpweft_apps::heat::{self, Conducts};
 use warpweft_apps::soup::SplitMix;
 use warpweft_apps::{life, life3d};
 
-use crate::arguments::{Conduction, Grid, InTypes, apply};
+use crate::arguments::{
+    Conduction, Grid, InTypes, apply, as_size, by_default, conduction, seconds,
+};
 use crate::device::{need_memory, target};
-use crate::output::{fail, note, say, scaled};
+use crate::output::{counted, fail, note, say, scaled};
+use crate::progress::Progress;
+use crate::run::life::{DEEP, FLAT};
 
 /// Find and keep the fastest policy.
 #[derive(clap::Args)]
@@ -28,15 +32,18 @@ pub struct Tune {
 #[derive(Subcommand)]
 enum App {
     /// Tune heat conduction.
+    #[command(mut_arg("size", |arg| by_default(arg, conduction::SIZES)))]
     #[command(after_help = "Examples:
   warpweft tune heat
   warpweft tune heat --size 768 --order 8 --device gpu --budget 60")]
     Heat(Heat),
     /// Tune Conway's Game of Life.
+    #[command(mut_arg("size", |arg| by_default(arg, as_size(&FLAT))))]
     #[command(after_help = "Example:
   warpweft tune life --size 16384 --device gpu")]
     Life(Game),
     /// Tune Life in three dimensions.
+    #[command(mut_arg("size", |arg| by_default(arg, as_size(&DEEP))))]
     #[command(after_help = "Example:
   warpweft tune life3d --size 256")]
     Life3d(Game),
@@ -55,7 +62,7 @@ struct Game {
     #[command(flatten)]
     grid: Grid,
     /// Seconds that the search may take, about.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = seconds)]
     budget: u64,
     /// Print one JSON object.
     #[arg(long)]
@@ -70,8 +77,8 @@ impl Tune {
                 let size = heat.game.grid.size.as_ref().and_then(|size| size.dims());
                 heat.conduction.in_types(size, None, None, heat)
             }
-            App::Life(game) => game.tune("life", life::stencil(), [1024; 2]),
-            App::Life3d(game) => game.tune("life3d", life3d::stencil(), [128; 3]),
+            App::Life(game) => game.tune("life", life::stencil(), FLAT),
+            App::Life3d(game) => game.tune("life3d", life3d::stencil(), DEEP),
         };
         match text {
             Ok(text) => say(&text),
@@ -117,7 +124,10 @@ impl Game {
                 noise.next_unit()
             })
         })?;
+        let progress = Progress::waiting("tuning");
+        progress.tell(format!("of about {}", counted(self.budget, "second")));
         let tuned = tune(&stencil, &volume, &machine, &tuning)?;
+        progress.clear();
         tuned.notes.iter().for_each(|what| note(what));
         Ok(self.shown(app, &extents, &tuned))
     }

@@ -15,6 +15,7 @@ use warpweft::wavefront::cuda::tiles::TileExecutor;
 use warpweft::wavefront::{CpuPolicy, CudaPolicy, Keep, Method, TilePolicy};
 
 use crate::output::{fail, say};
+use crate::progress::Progress;
 
 /// What most kernels are asked for: each is compiled for what it keeps.
 const SOME: [Keep; 2] = [Keep::Best, Keep::Matrix];
@@ -39,11 +40,11 @@ enum Pattern {
 }
 
 /// Cases by what came of them.
-#[derive(Default)]
 struct Count {
     passed: usize,
     failed: usize,
     skipped: usize,
+    progress: Progress,
 }
 
 impl Verify {
@@ -53,13 +54,15 @@ impl Verify {
             Ok(machine) => machine,
             Err(error) => return fail(&error),
         };
-        let mut count = Count::default();
+        let progress = Progress::waiting("verify");
+        let mut count = Count { passed: 0, failed: 0, skipped: 0, progress };
         if self.pattern != Some(Pattern::Wavefront) {
             self.stencil(&machine, &mut count);
         }
         if self.pattern != Some(Pattern::Stencil) {
             self.wavefront(&machine, &mut count);
         }
+        count.progress.clear();
         let said = say(&format!(
             "{} passed, {} failed, {} skipped",
             count.passed, count.failed, count.skipped
@@ -162,6 +165,7 @@ impl Verify {
             match result {
                 conformance::Outcome::Passed(cases) => {
                     count.passed += cases;
+                    count.tell(name);
                     if self.verbose {
                         say(&format!("  passed  {name}: {cases} cases"));
                     }
@@ -181,6 +185,7 @@ impl Verify {
                 say(&format!("  passed  {name}"));
             }
             count.one(name, outcome);
+            count.tell(name);
         };
         conformance(subject, &mut told);
         if let Err(error) = warpweft_apps::conformance::conformance(subject, &mut told) {
@@ -190,6 +195,11 @@ impl Verify {
 }
 
 impl Count {
+    /// How far it has come, for those who wait.
+    fn tell(&self, last: &str) {
+        self.progress.tell(format!("{} passed, the last {last}", self.passed));
+    }
+
     /// Counts a case and names it unless it passed.
     fn one(&mut self, name: &str, outcome: &Outcome) {
         match outcome {

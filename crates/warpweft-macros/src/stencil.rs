@@ -77,6 +77,16 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
             '_, ::warpweft::element::Unchecked<{ #dimensions }>, { #dimensions }>
     };
     let next = shape.next.as_ref();
+    // What a returned state of several fields changes can't be told from the text.
+    let returned = next.is_none().then(|| {
+        quote! {
+            assert!(
+                <#state as ::warpweft::element::Fields>::FIELDS.len() == 1,
+                "a state of several fields isn't returned: take `next: &mut State` after the \
+                 neighbourhood and assign the fields that change"
+            );
+        }
+    });
     let next_parameter = next.map(|next| quote!(#next: &mut #state,));
     let (checked_call, unchecked_call) = match next {
         None => (
@@ -107,6 +117,7 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
             const NAME: &'static str = #name_text;
             const TAPS: &'static [::warpweft::stencil::Tap<{ #dimensions }>] = &[#(#taps),*];
             const WRITES: &'static [usize] = {
+                #returned
                 const fn sorted<const N: usize>(mut fields: [usize; N]) -> [usize; N] {
                     let mut i = 1;
                     while i < N {

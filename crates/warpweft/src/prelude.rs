@@ -6,5 +6,5 @@ pub use crate::element::{
 pub use crate::error::{Error, Result};
 pub use crate::grid::Volume;
 pub use crate::machine::Machine;
-pub use crate::stencil::{Boundary, Face, Residual, Stencil, Steps};
+pub use crate::stencil::{Boundary, Face, PointSource, Probe, Residual, Stencil, Steps};
 pub use crate::wavefront::{Border, Earlier, Keep, Old, Ranked, Wavefront, wavefront};

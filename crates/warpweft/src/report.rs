@@ -46,6 +46,9 @@ pub struct Report {
     pub policy: serde_json::Value,
     /// Units of progress done: steps of a stencil.
     pub done: u64,
+    /// How many of them an earlier run did, from whose checkpoint this one went on; time and rate are
+    /// of the others.
+    pub first: u64,
     /// Whether the run was asked to stop before it was through.
     pub interrupted: bool,
     /// The last residual, for runs that check one.

@@ -155,6 +155,28 @@ fn a_gpu_that_is_not_there_and_a_policy_of_another_device_are_refused() {
 }
 
 #[test]
+fn faces_that_are_not_there_and_tolerances_below_zero_are_refused() {
+    let stencil = Stencil::of(diffuse(0.2));
+    let error = |stencil: Stencil<f64, 2>| stencil.check([8, 8]).unwrap_err().to_string();
+    let told = error(stencil.clone().face(3, Face::Low, Boundary::Neumann));
+    assert!(told.contains("axis 3 of 2 dimensions") && told.contains("to 1"), "{told}");
+    for tolerance in [-1.0, f64::NAN] {
+        let told = error(stencil.clone().until(Residual::Max, tolerance));
+        assert!(told.contains(&format!("tolerance {tolerance}")), "{told}");
+    }
+}
+
+#[test]
+fn a_change_that_is_no_number_is_said() {
+    let machine = Machine::detect().unwrap();
+    let mut volume = Volume::from_fn([8, 8], |at| if at == [3, 3] { f64::NAN } else { 0.0 });
+    let stencil = Stencil::of(diffuse(0.2)).until(Residual::Max, 1e-3);
+    let report = stencil.run_with(&mut volume, Steps(4), &machine, &on_cores()).unwrap();
+    assert_eq!(report.done, 4);
+    assert!(report.notes.iter().any(|note| note.contains("no number")), "{:?}", report.notes);
+}
+
+#[test]
 fn tuning_keeps_a_policy_that_was_measured_and_agrees() {
     let folder = tempfile::tempdir().unwrap();
     let machine = Machine::detect().unwrap();

@@ -18,7 +18,8 @@ pub struct Record {
 /// The records of a file, in order; of standard input for `-`. Compression is told by the file's first bytes, not its name.
 ///
 /// # Errors
-/// A file that can't be read or is cut short, that doesn't begin with a header, or has no records.
+/// A file that can't be read or is cut short, that doesn't begin with a header, has a record without a
+/// name or no records.
 pub fn read(path: &Path) -> Result<Vec<Record>> {
     let failed = |error: std::io::Error| {
         let remedy = match error.kind() {
@@ -49,6 +50,9 @@ fn parse(text: &[u8]) -> Result<Vec<Record>, String> {
         let line = line.trim_ascii();
         if let Some(header) = line.strip_prefix(b">") {
             let name = header.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+            if name.is_empty() {
+                return Err(format!("line {}: a record without a name", number + 1));
+            }
             let name = String::from_utf8_lossy(name).into_owned();
             records.push(Record { name, letters: Vec::new() });
         } else if let Some(record) = records.last_mut() {
@@ -76,6 +80,7 @@ mod tests {
         assert_eq!(records[1].letters, b"");
         assert_eq!(records[2].letters, b"G");
         assert!(parse(b"\nACGT\n>a\n").unwrap_err().contains("line 2"));
+        assert!(parse(b">a\nAC\n> b\nGT\n").unwrap_err().contains("line 3: a record without"));
         assert!(parse(b"").unwrap_err().contains("no records"));
     }
 }

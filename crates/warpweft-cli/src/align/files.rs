@@ -188,5 +188,6 @@ fn picture(path: &Path, pair: &Pair<'_>) -> Result<()> {
     }
     let title =
         format!("{} / {}: score {}", pair.query.name, pair.target.name, pair.alignment.score);
-    plot::path::save(path, &title, [query.len(), target.len()], &corners)
+    let axes = (["query", "target"], [query.len(), target.len()]);
+    plot::path::save(path, &title, axes, &corners)
 }

@@ -21,6 +21,7 @@ use warpweft_apps::align::{Executor, Scope, Sequence, Tracing, Weights, align_al
 use crate::arguments::{DeviceChoice, threads};
 use crate::device::target;
 use crate::output::{counted, fail};
+use crate::progress::Progress;
 use crate::run::outcome::Outcome;
 
 use self::check::Tally;
@@ -41,8 +42,8 @@ but score and end.
 --output takes the ending .paf (cg:Z: and AS:i:) or .sam (soft clips, SEQ, NM:i:, AS:i:).
 --checkpoint saves a long run's state about eight times; killed, it goes on with --resume.
 
-A gap of k letters scores gap-open + gap-extend * (k - 1), as in parasail; --gap-open 5 and \
---gap-open -5 mean the same. With equal numbers, or --gap alone, the gap is linear.
+A gap of k letters scores gap-open + gap-extend * (k - 1), as in parasail; 5 and -5 mean the same for \
+--gap, --gap-open and --gap-extend. With equal numbers, or --gap alone, the gap is linear.
 
 Files are FASTA, plain or gzip. Ambiguous letters (N, R, ..) match nothing.
 
@@ -65,7 +66,7 @@ pub struct Align {
     /// Score of a pair of different letters.
     #[arg(long, value_name = "N", default_value_t = -1, allow_negative_numbers = true)]
     mismatch: i32,
-    /// Score of each letter of a gap.
+    /// Score of each letter of a gap; 1 and -1 mean the same.
     #[arg(long, value_name = "N", default_value_t = -1, allow_negative_numbers = true)]
     gap: i32,
     /// Score of the first letter of a gap [default: that of --gap].
@@ -147,21 +148,33 @@ impl Align {
                 // A path is looked for in blocks of an eighth.
                 let rows = if self.score_only { longest } else { longest.div_ceil(8) };
                 let policy = CpuPolicy::for_domain(rows, threads);
-                self.align(&queries, &targets, weights, &mut CpuExecutor::new(&pool, policy)?)?
+                let mut executor = CpuExecutor::new(&pool, policy)?;
+                let mut aligned = self.align(&queries, &targets, weights, &mut executor)?;
+                if let Some(report) = &mut aligned.report {
+                    report.devices = vec![machine.cpu.label(threads)];
+                }
+                aligned
             }
         };
         let Aligner { pairs, report: Some(report), check } = aligned else {
             return Err(Error::spec("no pair of sequences", "give files with records"));
         };
+        let Weights { matching, mismatch, open, extend } = weights;
+        let gap = match weights.is_linear() {
+            true => format!("gap {open}"),
+            false => format!("gap {open} and {extend}"),
+        };
+        let how = if self.global { "globally" } else { "locally" };
+        let how = format!("{how}, match {matching}, mismatch {mismatch}, {gap}");
         let title = match &pairs[..] {
             [pair] => format!(
-                "{} ({} letters) and {} ({} letters)",
+                "{} ({} letters) and {} ({} letters) {how}",
                 pair.query.name,
                 pair.query.sequence.len(),
                 pair.target.name,
                 pair.target.sequence.len()
             ),
-            pairs => format!("{} pairs of sequences", pairs.len()),
+            pairs => format!("{} pairs of sequences {how}", pairs.len()),
         };
         let ambiguous: usize =
             queries.iter().chain(&targets).map(|named| named.sequence.ambiguous()).sum();
@@ -169,6 +182,13 @@ impl Align {
         Ok(Outcome {
             app: "align",
             title,
+            settings: vec![
+                ("scope", if self.global { "global" } else { "local" }.into()),
+                ("match", weights.matching.into()),
+                ("mismatch", weights.mismatch.into()),
+                ("gap_open", weights.open.into()),
+                ("gap_extend", weights.extend.into()),
+            ],
             report,
             answer,
             check: check.made(),
@@ -182,7 +202,7 @@ impl Align {
     /// Gaps cost, whatever the sign they were given with.
     fn weights(&self) -> Weights {
         let [open, extend] = [self.gap_open, self.gap_extend]
-            .map(|given| given.map_or(self.gap, |given| given.saturating_abs().saturating_neg()));
+            .map(|given| given.unwrap_or(self.gap).saturating_abs().saturating_neg());
         Weights { matching: self.matching, mismatch: self.mismatch, open, extend }
     }
 
@@ -196,6 +216,8 @@ impl Align {
         let scope = if self.global { Scope::Global } else { Scope::Local };
         let mut all = Aligner { pairs: Vec::new(), report: None, check: Tally::default() };
         let chosen = self.pairs(queries, targets)?;
+        let progress = Progress::waiting("aligning");
+        let count = chosen.len();
         if self.score_only && !chosen.is_empty() {
             let sequences: Vec<_> =
                 chosen.iter().map(|(a, b)| (&a.sequence, &b.sequence)).collect();
@@ -208,6 +230,7 @@ impl Align {
             return Ok(Aligner { report: Some(report), ..all });
         }
         for (query, target) in chosen {
+            progress.tell(format!("pair {} of {count}", all.pairs.len() + 1));
             let folder = format!("pair-{}", all.pairs.len() + 1);
             let checkpoint = self.checkpoint.as_ref().map(|path| path.join(folder));
             let tracing =
@@ -252,7 +275,10 @@ impl Align {
         let (answer, mut lines): Answer = match pairs {
             [pair] => (pair.numbers(), pair.cigar(self.eqx).into_iter().collect()),
             pairs => {
-                let lines = pairs.iter().map(|pair| ("pair", pair.line())).collect();
+                let of = |pair: &Pair<'_>| {
+                    [Some(("pair", pair.line())), pair.cigar(self.eqx)].into_iter().flatten()
+                };
+                let lines = pairs.iter().flat_map(of).collect();
                 (vec![("alignments", pairs.len().into())], lines)
             }
         };

@@ -5,6 +5,9 @@ use warpweft_apps::heat::Conducts;
 
 use super::{number, whole};
 
+/// The extents in each number of dimensions where none are asked for, as help tells them.
+pub const SIZES: &str = "256x256x256, 2048x2048 or 1048576";
+
 /// Order, rate, dimensions and scalar.
 #[derive(clap::Args)]
 pub struct Conduction {

@@ -29,6 +29,14 @@ pub fn at_least_one<N: FromStr>(text: &str) -> Result<N, String> {
     text.trim().parse().map_err(|_| "write a whole number of at least 1".into())
 }
 
+/// A whole number of seconds, at least 1.
+///
+/// # Errors
+/// It is none.
+pub fn seconds(text: &str) -> Result<u64, String> {
+    at_least_one::<NonZero<u64>>(text).map(NonZero::get)
+}
+
 /// A number of threads.
 ///
 /// # Errors

@@ -14,6 +14,7 @@ use warpweft::stencil::{
 use super::Options;
 use super::peers::{self, Peer};
 use super::record::{self, Record};
+use crate::arguments::seconds;
 use crate::device::limits;
 use crate::output::{fail, note, say, scaled};
 
@@ -22,7 +23,7 @@ use crate::output::{fail, note, say, scaled};
 pub struct Several {
     /// Seconds that the search for the best policies of a case may take, about; three times as many
     /// for large volumes.
-    #[arg(long, value_name = "SECONDS", default_value_t = BUDGET, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = BUDGET, value_parser = seconds)]
     budget: u64,
     /// Divide every extent by this, for a quick look.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]

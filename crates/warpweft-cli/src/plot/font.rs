@@ -6,6 +6,8 @@ use warpweft::grid::io::Picture;
 const SCALE: usize = 2;
 /// Height of a line of text in pixels.
 pub const HEIGHT: usize = 7 * SCALE;
+/// Letters with a part below the line, which are drawn so much lower, in font pixels.
+const DESCENDING: (&str, usize) = ("gpqy", 2);
 /// Width of a character with the gap after it.
 const WIDTH: usize = 6 * SCALE;
 
@@ -65,10 +67,11 @@ pub fn write(page: &mut Picture, [x, y]: [usize; 2], text: &str, ink: [u8; 3]) {
         let c = c.to_ascii_lowercase();
         // A character it does not have leaves a gap.
         let Some((_, dots)) = GLYPHS.iter().find(|(known, _)| *known == c) else { continue };
+        let drop = if DESCENDING.0.contains(c) { DESCENDING.1 * SCALE } else { 0 };
         for (dot, _) in dots.bytes().enumerate().filter(|(_, b)| *b == b'#') {
             for part in 0..SCALE * SCALE {
                 let px = x + i * WIDTH + dot % 5 * SCALE + part % SCALE;
-                let py = y + dot / 5 * SCALE + part / SCALE;
+                let py = y + drop + dot / 5 * SCALE + part / SCALE;
                 if px < page.width && py < page.height {
                     page.pixels[py * page.width + px] = ink;
                 }
@@ -99,6 +102,17 @@ mod tests {
             let same = GLYPHS[..i].iter().find(|(d, other)| d == c || other == dots);
             assert_eq!(same, None, "{c}");
         }
+    }
+
+    #[test]
+    fn letters_hang_below_the_line_as_they_should() {
+        let lowest = |text: &str| {
+            let mut page = Picture::filled(20, 40, [255; 3]);
+            write(&mut page, [2, 2], text, [0; 3]);
+            page.pixels.chunks(20).rposition(|row| row.contains(&[0; 3])).unwrap_or(0)
+        };
+        assert_eq!(lowest("a"), 2 + HEIGHT - 1);
+        assert!("gpqy".chars().all(|c| lowest(&c.to_string()) == lowest("a") + 2 * SCALE));
     }
 
     #[test]

@@ -141,9 +141,13 @@ fn bar(page: &mut Picture, [x, y]: [usize; 2], height: usize, look: Look) {
     frame(page, [x, y], [width, height]);
     let middle = 0.5 * (look.range[0] + look.range[1]);
     let room = height.saturating_sub(font::HEIGHT);
-    let mut labels = vec![(look.range[1], 0), (look.range[0], room)];
-    if room > 4 * font::HEIGHT {
-        labels.push((middle, room / 2));
+    let mut labels = vec![(look.range[1], 0)];
+    // One number says it all where there is but one value, or room for one.
+    if look.range.map(label)[0] != label(look.range[1]) && room > font::HEIGHT {
+        labels.push((look.range[0], room));
+        if room > 4 * font::HEIGHT {
+            labels.push((middle, room / 2));
+        }
     }
     for (value, below) in labels {
         font::write(page, [x + width + 8, y + below], &label(value), INK);

@@ -7,16 +7,21 @@ use warpweft::grid::io::{Colours, Picture, png};
 
 use super::{INK, MARGINS, PAPER, SIDES, font, frame, paste};
 
-/// Draws the lines between `corners`, each a row and a column of a matrix of these extents, with axes,
-/// and writes the PNG file at `file`.
+/// Draws the lines between `corners`, each a row and a column of a matrix whose axes have these names
+/// and extents, and writes the PNG file at `file`.
 ///
 /// # Errors
 /// The file can't be written.
-pub fn save(file: &Path, title: &str, extents: [usize; 2], corners: &[[usize; 2]]) -> Result<()> {
-    png::write(file, &draw(title, extents, corners))
+pub fn save(
+    file: &Path,
+    title: &str,
+    (names, extents): ([&str; 2], [usize; 2]),
+    corners: &[[usize; 2]],
+) -> Result<()> {
+    png::write(file, &draw(title, names, extents, corners))
 }
 
-fn draw(title: &str, extents: [usize; 2], corners: &[[usize; 2]]) -> Picture {
+fn draw(title: &str, names: [&str; 2], extents: [usize; 2], corners: &[[usize; 2]]) -> Picture {
     let longest = extents[0].max(extents[1]).max(1);
     // To scale, but never too flat to be seen.
     let side = |extent: usize| (extent * SIDES[0] / longest).clamp(SIDES[1] / 8, SIDES[0]);
@@ -44,7 +49,7 @@ fn draw(title: &str, extents: [usize; 2], corners: &[[usize; 2]]) -> Picture {
     }
     let labels = extents.map(|extent| extent.to_string());
     let [left, top, _, bottom] = MARGINS;
-    let left = left.max(font::width(&labels[0]) + 16);
+    let left = left.max(font::width(&labels[0]).max(font::width(names[0])) + 16);
     let wide = (left + width + 30).max(left + font::width(title) + 8);
     let mut page = Picture::filled(wide, top + height + bottom, PAPER);
     paste(&mut page, &plane, [left, top]);
@@ -55,6 +60,15 @@ fn draw(title: &str, extents: [usize; 2], corners: &[[usize; 2]]) -> Picture {
     let below = top + height + 10;
     font::write(&mut page, [left, below], "0", INK);
     font::write_right(&mut page, [left + width, below], &labels[1], INK);
+    // The names of the axes, where there is room between the numbers.
+    let [rows, columns] = names;
+    if height > 5 * font::HEIGHT {
+        let middle = top + (height - font::HEIGHT) / 2;
+        font::write_right(&mut page, [left - 8, middle], rows, INK);
+    }
+    if width > 2 * (font::width(&labels[1]) + font::width(columns)) {
+        font::write(&mut page, [left + (width - font::width(columns)) / 2, below], columns, INK);
+    }
     page
 }
 
@@ -65,7 +79,7 @@ mod tests {
     #[test]
     fn a_path_runs_from_corner_to_corner_whatever_the_shape() {
         for extents in [[1, 1], [1, 100_000], [5000, 700], [3, 2]] {
-            let page = draw("a / b", extents, &[[0, 0], extents]);
+            let page = draw("a / b", ["a", "b"], extents, &[[0, 0], extents]);
             let ink = Colours::Viridis.of(0.3);
             let at: Vec<_> = (0..page.pixels.len()).filter(|&at| page.pixels[at] == ink).collect();
             let place = |at: usize| [at / page.width, at % page.width];
@@ -73,7 +87,7 @@ mod tests {
             let sides = [0, 1].map(|axis| last[axis] - first[axis] + 1);
             assert!(sides[0].max(sides[1]) == SIDES[0], "{extents:?} {sides:?}");
             assert!(sides[0].min(sides[1]) >= SIDES[1] / 8, "{extents:?} {sides:?}");
-            assert!(draw("", extents, &[]).pixels.iter().all(|pixel| *pixel != ink));
+            assert!(draw("", ["", ""], extents, &[]).pixels.iter().all(|pixel| *pixel != ink));
         }
     }
 }

@@ -62,11 +62,17 @@ impl Dtw {
         match kinds {
             [ScalarKind::F32, ScalarKind::F32] => self.warp::<f32>(),
             [ScalarKind::F64, ScalarKind::F64] => self.warp::<f64>(),
-            [a, b] => Err(Error::file(
-                &self.b,
-                format!("holds {}, and {} holds {}", b.name(), self.a.display(), a.name()),
-                "convert both with `array.astype('float32')`, or both to float64",
-            )),
+            [a, b] => {
+                let (path, what) = match a == b {
+                    true => (&self.a, format!("and {} hold {}", self.b.display(), a.name())),
+                    false => {
+                        let other = format!("{} holds {}", self.a.display(), a.name());
+                        (&self.b, format!("holds {}, and {other}", b.name()))
+                    }
+                };
+                let remedy = "convert both with `array.astype('float32')`, or both to float64";
+                Err(Error::file(path, what, remedy))
+            }
         }
     }
 
@@ -120,7 +126,7 @@ impl Dtw {
         let distance = Scalar::to_f64(found);
         let mut answer = vec![
             ("distance", json!(distance)),
-            ("mean_of_both_lengths", json!(distance / (a.len() + b.len()) as f64)),
+            ("distance_over_both_lengths", json!(distance / (a.len() + b.len()) as f64)),
         ];
         if !pairs.is_empty() {
             answer.push(("pairs", json!(pairs.len())));
@@ -132,7 +138,10 @@ impl Dtw {
         }
         if let Some(file) = &plot {
             let title = format!("{} / {}: {distance}", self.a.display(), self.b.display());
-            saved.add(file, plot::path::save(file, &title, [a.len(), b.len()], &pairs));
+            saved.add(
+                file,
+                plot::path::save(file, &title, (["a", "b"], [a.len(), b.len()]), &pairs),
+            );
         }
         Ok(Outcome {
             app: "dtw",
@@ -143,6 +152,11 @@ impl Dtw {
                 self.b.display(),
                 b.len()
             ),
+            settings: vec![
+                ("dtype", json!(T::KIND.name())),
+                ("band", json!(self.band)),
+                ("lengths", json!([a.len(), b.len()])),
+            ],
             report,
             answer,
             check: compared,

@@ -13,6 +13,7 @@ use super::{Files, Options};
 use crate::arguments::{Float, Size, at_least_one};
 use crate::interrupt;
 use crate::output::counted;
+use crate::progress::Progress;
 use crate::run::check::{Check, difference, worse};
 use crate::run::outcome::Outcome;
 
@@ -71,19 +72,24 @@ impl Laplace {
     }
 
     fn relaxed<T: Real + Ranked<Score = T>>(&self) -> Result<Outcome> {
-        let formats = self.files.prepare()?;
+        let formats = self.files.prepare("laplace")?;
         let extents = self.size.extents::<2>()?;
         let mut chosen = self.options.chosen()?;
         let mut plate = Volume::<T, 2>::zeroed(extents)?;
         let (top, sweeps) = (T::lit(1.0), self.sweeps.get());
         let omega = self.omega.map(T::lit);
         let stop = interrupt::flag();
+        let progress = Progress::new("laplace", sweeps as u64, plate.len());
+        let told = |done: usize| progress.at(done as u64);
         let (report, done) = match omega {
-            None => some(gauss_seidel::<T>(), (&mut plate, top), sweeps, &mut chosen, stop)?,
+            None => {
+                some(gauss_seidel::<T>(), (&mut plate, top), sweeps, &mut chosen, (stop, &told))?
+            }
             Some(omega) => {
-                some(over_relaxation(omega), (&mut plate, top), sweeps, &mut chosen, stop)?
+                some(over_relaxation(omega), (&mut plate, top), sweeps, &mut chosen, (stop, &told))?
             }
         };
+        progress.clear();
         let check = if done < sweeps {
             Check::none("not compared: interrupted")
         } else if report.done > CHECKED_UPDATES {
@@ -103,7 +109,11 @@ impl Laplace {
             / plate.len() as f64;
         let [rows, columns] = extents;
         let told = counted(done as u64, "sweep");
-        let title = format!("{rows}x{columns}, {told}");
+        let how = match self.omega {
+            None => "Gauss-Seidel".to_string(),
+            Some(omega) => format!("over-relaxed by {omega}"),
+        };
+        let title = format!("{rows}x{columns} cells of {}, {how}, {told}", T::KIND.name());
         let mut answer = vec![("mean", json!(mean)), ("sweeps", json!(done))];
         if done < sweeps {
             answer.push(("interrupted_before", json!(sweeps)));
@@ -112,6 +122,12 @@ impl Laplace {
         Ok(Outcome {
             app: "laplace",
             title,
+            settings: vec![
+                ("size", json!(format!("{rows}x{columns}"))),
+                ("dtype", json!(T::KIND.name())),
+                ("sweeps", json!(sweeps)),
+                ("omega", json!(self.omega)),
+            ],
             report,
             answer,
             check,
@@ -124,13 +140,13 @@ impl Laplace {
 }
 
 /// Relaxes by `sweeps` sweeps, or fewer when `stop` is set, which is looked at every now and then: the
-/// report and how many sweeps there were, at least 1. `sweeps` must be at least 1.
+/// report and how many sweeps there were, at least 1, which `told` is told meanwhile. `sweeps` must be at least 1.
 fn some<T, E>(
     element: E,
     (plate, top): (&mut Volume<T, 2>, T),
     sweeps: usize,
     executor: &mut impl WavefrontExecutor<E>,
-    stop: &AtomicBool,
+    (stop, told): (&AtomicBool, &dyn Fn(usize)),
 ) -> Result<(Report, usize)>
 where
     T: Real,
@@ -147,6 +163,7 @@ where
         rate = further.rate.value;
         report = report.followed_by(&further);
         done += now;
+        told(done);
     }
     Ok((report, done))
 }

@@ -47,8 +47,14 @@ pub struct Files {
     /// Save the result: .npy, .vti (ParaView) or .png. May be repeated.
     #[arg(long, value_name = "FILE")]
     output: Vec<PathBuf>,
-    /// Draw the result with axes and a colour bar.
-    #[arg(long, value_name = "FILE.png")]
+    /// Draw the result with axes and a colour bar [default file: the command's name.png].
+    #[arg(long, value_name = "FILE.png", num_args = 0..=1)]
+    plot: Option<Option<PathBuf>>,
+}
+
+/// The results' formats in the order of their files, and where the plot goes.
+struct Planned {
+    formats: Vec<Format>,
     plot: Option<PathBuf>,
 }
 
@@ -87,30 +93,35 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for Chosen {
 }
 
 impl Files {
-    /// The results' formats, each file found writable before any work is done.
+    /// What `command` will write, each file found writable before any work is done.
     ///
     /// # Errors
     /// An ending that names no format, a file named twice, or a place that can't be written.
-    fn prepare(&self) -> Result<Vec<Format>> {
+    fn prepare(&self, command: &str) -> Result<Planned> {
         let known = [Format::Npy, Format::Vti, Format::Png];
         let formats = self.output.iter().map(|path| Format::of(path, &known));
         let formats = formats.collect::<Result<_>>()?;
-        if let Some(plot) = &self.plot {
+        let named = |path: &Option<PathBuf>| match path {
+            Some(path) => path.clone(),
+            None => PathBuf::from(format!("{command}.png")),
+        };
+        let plot = self.plot.as_ref().map(named);
+        if let Some(plot) = &plot {
             Format::of(plot, &[Format::Png])?;
         }
-        files::found_writable(self.output.iter().chain(&self.plot))?;
-        Ok(formats)
+        files::found_writable(self.output.iter().chain(&plot))?;
+        Ok(Planned { formats, plot })
     }
 
     /// Writes `plane`.
-    fn save<T: Scalar>(&self, formats: &[Format], title: &str, plane: &Volume<T, 2>) -> Saved {
+    fn save<T: Scalar>(&self, planned: &Planned, title: &str, plane: &Volume<T, 2>) -> Saved {
         let mut saved = Saved::default();
         let look =
             || Ok(Look { field: 0, range: middle_range(plane, 0)?, colours: Colours::Viridis });
-        for (path, format) in self.output.iter().zip(formats) {
+        for (path, format) in self.output.iter().zip(&planned.formats) {
             saved.add(path, files::write(path, *format, plane, look));
         }
-        if let Some(path) = &self.plot {
+        if let Some(path) = &planned.plot {
             saved.add(path, look().and_then(|look| plot::save(path, title, plane, look)));
         }
         saved

@@ -10,9 +10,9 @@ use warpweft::prelude::*;
 use warpweft::wavefront::WavefrontElement;
 use warpweft_apps::area::{plain, plain_rounded, sum_of, sum_of_bytes, table};
 
-use super::{Chosen, Files, Options, finish};
+use super::{Chosen, Files, Options, Planned, finish};
 use crate::run::check::{Check, difference, worse};
-use crate::run::files::{self, Format};
+use crate::run::files;
 use crate::run::outcome::Outcome;
 
 /// The summed area table of an image.
@@ -43,7 +43,7 @@ impl Sat {
     }
 
     fn outcome(&self) -> Result<Outcome> {
-        let formats = self.files.prepare()?;
+        let planned = self.files.prepare("sat")?;
         let (_, kind) = files::shape_of(&self.image)?;
         let mut chosen = self.options.chosen()?;
         match kind {
@@ -55,10 +55,10 @@ impl Sat {
                     let error = pairs.map(|(a, b)| difference(a, b)).fold(0.0, worse);
                     Check::made("running sums along rows, then columns", error, 0.0)
                 };
-                self.sum(sum_of_bytes(), &image, &formats, &mut chosen, exact)
+                self.sum(sum_of_bytes(), &image, &planned, &mut chosen, exact)
             }
-            Some(ScalarKind::F32) => self.floats::<f32>(&formats, &mut chosen),
-            Some(ScalarKind::F64) => self.floats::<f64>(&formats, &mut chosen),
+            Some(ScalarKind::F32) => self.floats::<f32>(&planned, &mut chosen),
+            Some(ScalarKind::F64) => self.floats::<f64>(&planned, &mut chosen),
             Some(other) => Err(Error::file(
                 &self.image,
                 format!("holds {}", other.name()),
@@ -69,7 +69,7 @@ impl Sat {
 
     fn floats<T: Real + warpweft::wavefront::Ranked<Score = T>>(
         &self,
-        formats: &[Format],
+        planned: &Planned,
         chosen: &mut Chosen,
     ) -> Result<Outcome> {
         let image: Volume<T, 2> = npy::read(&self.image)?;
@@ -80,14 +80,14 @@ impl Sat {
                 .fold(0.0, worse);
             Check::made("straightforward loop", error, 0.0)
         };
-        self.sum(sum_of::<T>(), &image, formats, chosen, rounded)
+        self.sum(sum_of::<T>(), &image, planned, chosen, rounded)
     }
 
     fn sum<E>(
         &self,
         element: E,
         image: &Volume<E::Input, 2>,
-        formats: &[Format],
+        planned: &Planned,
         chosen: &mut Chosen,
         check: impl Fn(&Volume<E::Cell, 2>) -> Check,
     ) -> Result<Outcome>
@@ -100,10 +100,11 @@ impl Sat {
         let (sums, report) = table(element, image, chosen)?;
         let total = sums.as_slice().last().map_or(0.0, |&sum| Scalar::to_f64(sum));
         let title = format!("{rows}x{columns} pixels of {}", self.image.display());
-        let saved = self.files.save(formats, &format!("sat {title}"), &sums);
+        let saved = self.files.save(planned, &format!("sat {title}"), &sums);
         Ok(Outcome {
             app: "sat",
             title,
+            settings: vec![("dtype", json!(E::Input::KIND.name()))],
             report,
             answer: vec![("rows", json!(rows)), ("columns", json!(columns)), ("sum", json!(total))],
             check: check(&sums),

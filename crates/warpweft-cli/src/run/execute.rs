@@ -51,7 +51,10 @@ impl Spread {
                 "leave --ranks out: mpirun's processes are the ranks",
             ));
         }
-        let count = there.or(asked);
+        // A grid says how many ranks there are.
+        let parts =
+            grid.as_ref().map(|grid| grid.iter().fold(1, |all: usize, n| all.saturating_mul(*n)));
+        let count = there.or(asked).or(parts);
         let policy = match &options.policy {
             Some(PolicyChoice::Ranks(policy)) => policy,
             _ => match (count, depth) {

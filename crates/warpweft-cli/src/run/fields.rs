@@ -1,6 +1,6 @@
 //! Applications of several fields: what they have in common is here, an application says the rest.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use warpweft::element::{Fields, ScalarKind};
 use warpweft::grid::io::{Colours, middle_range};
 use warpweft::prelude::*;
@@ -8,15 +8,12 @@ use warpweft::report::Report;
 use warpweft_apps::plain::Plain;
 use warpweft_apps::soup::SplitMix;
 
-use super::check::{Check, against, plain_steps, too_large, values};
+use super::check::{Check, Loop, Ran, values};
 use super::files;
 use super::job::{self, Job};
 use super::options::Options;
-use super::outcome::Outcome;
+use super::outcome::{Answer, Outcome};
 use crate::plot::Look;
-
-/// Parts of an answer by name.
-pub type Answer = Vec<(&'static str, Value)>;
 
 /// How values become colours.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -127,24 +124,18 @@ impl<S: Fields, const D: usize> Job<S, D> for Case<'_, S, D> {
         (self.ready)(self, self.begun()?)
     }
 
-    fn check(
-        &self,
-        volume: &Volume<S, D>,
-        done: u64,
-        faces: &[[Boundary; 2]; D],
-        again: &dyn Fn(u64) -> Result<Volume<S, D>>,
-    ) -> Result<Check> {
-        let before = self.initial()?;
-        if let Some(none) = too_large(&before) {
-            return Ok(none);
-        }
-        let steps = plain_steps(before.len() * S::FIELDS.len(), done);
-        let short = if steps == done { None } else { Some(again(steps)?) };
+    fn check(&self, ran: &Ran<'_, S, D>) -> Result<Check> {
         let single = S::FIELDS.iter().any(|field| field.kind == ScalarKind::F32);
         let epsilon = if single { f64::from(f32::EPSILON) } else { f64::EPSILON };
-        let tolerance = epsilon * (1.0 + self.roundings * steps as f64);
-        let after = short.as_ref().unwrap_or(volume);
-        Ok(against(&before, after, faces, self.plain, (steps, done), tolerance))
+        let (ghosts, step) = self.plain;
+        let plain = Loop {
+            ghosts,
+            step,
+            relative: true,
+            tolerance: &|steps| epsilon * (1.0 + self.roundings * steps as f64),
+            most: u64::MAX,
+        };
+        ran.against(&self.initial()?, &plain)
     }
 
     fn answer(&self, volume: &Volume<S, D>, report: &Report) -> Answer {

@@ -28,17 +28,8 @@ impl Format {
     /// # Errors
     /// Its ending is not one of `known`.
     pub fn of(path: &Path, known: &[Self]) -> Result<Self> {
-        let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-        known.iter().copied().find(|format| ending.as_deref() == Some(format.ending())).ok_or_else(
-            || {
-                let endings: Vec<_> =
-                    known.iter().map(|format| format!(".{}", format.ending())).collect();
-                Error::spec(
-                    format!("{} is in no format known here", path.display()),
-                    format!("end it in {}", endings.join(" or ")),
-                )
-            },
-        )
+        let endings: Vec<_> = known.iter().map(|format| format.ending()).collect();
+        ending(path, &endings).map(|number| known[number])
     }
 
     fn ending(self) -> &'static str {
@@ -48,6 +39,18 @@ impl Format {
             Self::Vti => "vti",
         }
     }
+}
+
+/// The number of the ending of `path` among `known`, whatever its case.
+fn ending(path: &Path, known: &[&str]) -> Result<usize> {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    known.iter().position(|known| ending.as_deref() == Some(*known)).ok_or_else(|| {
+        let endings: Vec<_> = known.iter().map(|known| format!(".{known}")).collect();
+        Error::spec(
+            format!("{} is in no format known here", path.display()),
+            format!("end it in {}", endings.join(" or ")),
+        )
+    })
 }
 
 /// What a run will write.
@@ -81,6 +84,9 @@ impl Outputs {
             .map(|path| path.clone().unwrap_or_else(|| PathBuf::from(format!("{app}.png"))));
         if let Some(plot) = &plot {
             Format::of(plot, &[Format::Png])?;
+        }
+        if let Some(trace) = options.trace.as_ref().filter(|path| !is_device(path)) {
+            ending(trace, &["json"])?;
         }
         let outputs = Self { results, plot, trace: options.trace.clone() };
         found_writable(outputs.all())?;
@@ -162,8 +168,7 @@ pub fn none_read<'a>(paths: impl Iterator<Item = &'a PathBuf>, read: &[&'a PathB
 fn each_once<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<()> {
     let mut seen = HashSet::new();
     for path in paths {
-        // Devices and pipes take several.
-        if std::fs::metadata(path).is_ok_and(|known| !known.is_file()) {
+        if is_device(path) {
             continue;
         }
         if !seen.insert(place(path)) {
@@ -174,6 +179,11 @@ fn each_once<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether `path` is a device or a pipe, which takes several things and any.
+fn is_device(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir())
 }
 
 /// Where `path` leads, whatever way it is written.

@@ -8,17 +8,24 @@ use warpweft::report::Report;
 use warpweft_apps::heat::{self, Conducts, HotSpot, Rounding};
 use warpweft_apps::soup::SplitMix;
 
-use super::check::{Check, against_plain, difference, plain_steps, too_large, worse};
+use super::check::{Check, Loop, Ran, difference, worse};
 use super::files;
 use super::job::{self, Job};
 use super::options::Options;
-use super::outcome::Outcome;
-use crate::arguments::{Conduction, Float, InTypes};
+use super::outcome::{Answer, Outcome};
+use crate::arguments::{Conduction, Float, InTypes, by_default, conduction};
 use crate::output::counted;
 use crate::plot::Look;
 
+/// The steps where none are asked for.
+const STEPS: u64 = 200;
+
 /// Heat conduction.
 #[derive(clap::Args)]
+#[command(
+    mut_arg("size", |arg| by_default(arg, conduction::SIZES)),
+    mut_arg("steps", |arg| by_default(arg, STEPS))
+)]
 #[command(after_help = "Examples:
   warpweft run heat --plot
   warpweft run heat --size 512 --order 8 --dtype f64 --device gpu
@@ -75,7 +82,7 @@ impl InTypes for Start<'_> {
             extents: options.extents(self.shape, default)?,
             faces: options.grid.boundary.faces()?,
         };
-        job::run::<T, D>(&case, options, options.steps.unwrap_or(200))
+        job::run::<T, D>(&case, options, options.steps.unwrap_or(STEPS))
     }
 }
 
@@ -132,6 +139,11 @@ impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
         format!("order {}, rate {}", self.heat.conduction.order, self.heat.conduction.rate)
     }
 
+    fn settings(&self) -> Answer {
+        let Conduction { order, rate, .. } = self.heat.conduction;
+        vec![("order", json!(order)), ("rate", json!(rate))]
+    }
+
     fn extents(&self) -> [usize; D] {
         self.extents
     }
@@ -152,13 +164,7 @@ impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
         }
     }
 
-    fn check(
-        &self,
-        volume: &Volume<T, D>,
-        done: u64,
-        faces: &[[Boundary; 2]; D],
-        again: &dyn Fn(u64) -> Result<Volume<T, D>>,
-    ) -> Result<Check> {
+    fn check(&self, ran: &Ran<'_, T, D>) -> Result<Check> {
         let Conduction { order, rate, .. } = self.heat.conduction;
         let rounding = Rounding::of::<T>(order, D, rate)?;
         if let Some(spot) = self.exact::<T>()? {
@@ -173,34 +179,29 @@ impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
                 (error, spot.allowed(steps, &rounding))
             };
             let oracle = "exact solution of the discrete equation";
-            let (error, allowed) = compare(volume, done);
-            let telling = spot.telling(done, &rounding);
+            let (error, allowed) = compare(ran.after, ran.done);
+            let telling = spot.telling(ran.done, &rounding);
             // When all has decayed, any coefficient looks right.
-            if telling < done && error <= allowed {
-                let (error, allowed) = compare(&again(telling)?, telling);
+            if telling < ran.done && error <= allowed {
+                let (error, allowed) = compare(&(ran.again)(telling)?, telling);
                 let oracle = format!("{oracle}, after {} as after all", counted(telling, "step"));
                 return Ok(Check::made(oracle, error, allowed));
             }
             return Ok(Check::made(oracle, error, allowed));
         }
         let before: Volume<T, D> = self.initial()?;
-        if let Some(none) = too_large(&before) {
-            return Ok(none);
-        }
         let amplitude = self.amplitude(before.as_slice().iter().map(|&cell| cell.to_f64()));
-        // More would allow more than a thousandth of it.
-        let steps = plain_steps(before.len(), done).min(rounding.steps_within(1e-3));
-        let short = if steps == done { None } else { Some(again(steps)?) };
         let weights = heat::weights_in::<T>(order, D)?;
         let update = heat::plain_step(&weights, heat::number::<T>(rate), D);
-        Ok(against_plain(
-            &before,
-            short.as_ref().unwrap_or(volume),
-            faces,
-            (order / 2, update),
-            (steps, done),
-            rounding.allowed(amplitude, amplitude * steps as f64, steps),
-        ))
+        let plain = Loop {
+            ghosts: order / 2,
+            step: &|plain| plain.step(&update),
+            relative: false,
+            tolerance: &|steps| rounding.allowed(amplitude, amplitude * steps as f64, steps),
+            // More would allow more than a thousandth of it.
+            most: rounding.steps_within(1e-3),
+        };
+        ran.against(&before, &plain)
     }
 
     fn answer(&self, volume: &Volume<T, D>, _: &Report) -> Vec<(&'static str, Value)> {

@@ -8,9 +8,17 @@ use super::fields::{Case, Show};
 use super::files;
 use super::options::Options;
 use super::outcome::Outcome;
+use crate::arguments::by_default;
+
+/// The steps where none are asked for.
+const STEPS: u64 = 100;
 
 /// The Himeno benchmark.
 #[derive(clap::Args)]
+#[command(
+    mut_arg("size", |arg| by_default(arg, "that of --class")),
+    mut_arg("steps", |arg| by_default(arg, STEPS))
+)]
 #[command(after_help = "Examples:
   warpweft run himeno
   warpweft run himeno --class L --steps 1000 --device gpu --json")]
@@ -34,7 +42,7 @@ impl Himeno {
             title: "Jacobi, over-relaxed by 0.8".into(),
             options: &self.options,
             extents: files::extents(&self.options, default)?,
-            steps: 100,
+            steps: STEPS,
             stencil: f32::stencil(),
             start: &himeno::start::<f32>,
             shown: 0,

@@ -9,9 +9,18 @@ use super::fields::{Case, Show};
 use super::files;
 use super::options::Options;
 use super::outcome::Outcome;
+use crate::arguments::{as_size, by_default};
+
+/// The extents and steps where none are asked for.
+const SIZE: [usize; 3] = [96; 3];
+const STEPS: u64 = 500;
 
 /// Temperatures of heated tissue.
 #[derive(clap::Args)]
+#[command(
+    mut_arg("size", |arg| by_default(arg, as_size(&SIZE))),
+    mut_arg("steps", |arg| by_default(arg, STEPS))
+)]
 #[command(mut_arg("boundary", |arg| arg.default_value("dirichlet:37")))]
 #[command(after_help = "Examples:
   warpweft run hyperthermia --plot
@@ -28,8 +37,8 @@ impl Hyperthermia {
             app: "hyperthermia",
             title: "an antenna's focus in muscle under fat".into(),
             options: &self.options,
-            extents: files::extents(&self.options, [96; 3])?,
-            steps: 500,
+            extents: files::extents(&self.options, SIZE)?,
+            steps: STEPS,
             stencil: f32::stencil(),
             start: &hyperthermia::body::<f32>,
             shown: 0,

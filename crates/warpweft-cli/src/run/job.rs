@@ -12,16 +12,16 @@ use warpweft::prelude::*;
 use warpweft::report::Report;
 use warpweft::trace::Trace;
 
-use super::check::Check;
+use super::check::{Check, Ran, block};
 use super::execute::{Host, Watch};
 use super::files::{self, Outputs, Saved};
 use super::options::Options;
-use super::outcome::Outcome;
-use super::progress::Progress;
+use super::outcome::{Answer, Outcome};
 use crate::arguments::apply;
 use crate::device::need_memory;
 use crate::output::{counted, note};
 use crate::plot::{self, Look};
+use crate::progress::Progress;
 use crate::{place, world};
 
 /// An application on a grid.
@@ -30,21 +30,18 @@ pub trait Job<S: Fields, const D: usize> {
     fn app(&self) -> &'static str;
     /// What it computes, for the report's first line.
     fn title(&self) -> String;
+    /// What else was asked for, by name.
+    fn settings(&self) -> Answer {
+        Answer::new()
+    }
     /// The extents.
     fn extents(&self) -> [usize; D];
     /// The computation, boundaries not yet said.
     fn stencil(&self) -> Result<Stencil<S, D>>;
     /// The state it starts from; the same at every call.
     fn initial(&self) -> Result<Volume<S, D>>;
-    /// Compares `volume`, the state after `done` steps, with an oracle. `again(n)` is the state
-    /// after `n` steps of the same computation on the same device.
-    fn check(
-        &self,
-        volume: &Volume<S, D>,
-        done: u64,
-        faces: &[[Boundary; 2]; D],
-        again: &dyn Fn(u64) -> Result<Volume<S, D>>,
-    ) -> Result<Check>;
+    /// Compares what a run came to with an oracle.
+    fn check(&self, ran: &Ran<'_, S, D>) -> Result<Check>;
     /// The application's own answer, with what NaN there is.
     fn answer(
         &self,
@@ -105,11 +102,14 @@ pub fn run<S: Fields, const D: usize>(
         return follow(again).map(|()| None);
     }
     let begin = Instant::now();
+    let waiting = Progress::waiting("checking");
     let check = if report.interrupted {
         Ok(Check::none("not compared: interrupted"))
     } else {
         let again = |steps| lead(Some(steps)).and_then(|()| again(steps));
-        job.check(&volume, report.done, &faces, &again)
+        let (block, reach) = (block(&report.policy), endless.reach());
+        let done = report.done;
+        job.check(&Ran { after: &volume, done, block, faces, reach, again: &again })
     };
     // The answer is there, whatever hinders the comparison.
     let mut saved = Saved::default();
@@ -121,6 +121,7 @@ pub fn run<S: Fields, const D: usize>(
     if options.resume && check.passed.is_some() && !check.whole {
         check.oracle += ", made anew: the resumed state is not compared";
     }
+    drop(waiting);
     lead(None)?;
     traced(&trace, "check", begin);
 
@@ -143,6 +144,9 @@ pub fn run<S: Fields, const D: usize>(
     if report.interrupted {
         answer.push(("interrupted_before", steps.into()));
     }
+    if report.first > 0 {
+        answer.push(("resumed_from_step", report.first.into()));
+    }
     if let Some(until) = options.until {
         answer.push(("residual", serde_json::json!(report.residual)));
         answer.push(("converged", report.residual.is_some_and(|r| r <= until.1).into()));
@@ -151,8 +155,18 @@ pub fn run<S: Fields, const D: usize>(
     if let Some(network) = world::network() {
         answer.push(("network", network.into()));
     }
+    let mut settings = vec![
+        ("size", shown(&extents).replace(' ', "").into()),
+        ("dtype", kinds::<S>().into()),
+        ("boundary", options.grid.boundary.to_string().into()),
+        ("steps", steps.into()),
+        ("seed", options.seed.into()),
+        ("input", options.input.as_ref().map(|path| path.display().to_string()).into()),
+    ];
+    settings.extend(job.settings());
     Ok(Some(Outcome {
         app,
+        settings,
         title: format!(
             "{} cells of {}, {}, {}, {}",
             shown(&extents),

@@ -9,15 +9,25 @@ use warpweft_apps::plain::Place;
 use warpweft_apps::soup::SplitMix;
 use warpweft_apps::{life, life3d};
 
-use super::check::{Check, against_plain, plain_steps, too_large};
+use super::check::{Check, Loop, Ran};
 use super::files;
 use super::job::{self, Job};
 use super::options::Options;
 use super::outcome::Outcome;
+use crate::arguments::{as_size, by_default};
 use crate::plot::Look;
+
+/// The extents and steps where none are asked for, in two and three dimensions.
+pub const FLAT: [usize; 2] = [1024; 2];
+pub const DEEP: [usize; 3] = [128; 3];
+const STEPS: [u64; 2] = [500, 100];
 
 /// Conway's Game of Life.
 #[derive(clap::Args)]
+#[command(
+    mut_arg("size", |arg| by_default(arg, as_size(&FLAT))),
+    mut_arg("steps", |arg| by_default(arg, STEPS[0]))
+)]
 #[command(after_help = "Examples:
   warpweft run life --seed 7 --plot
   warpweft run life --size 16384 --steps 1000 --device gpu --json
@@ -29,6 +39,10 @@ pub struct Flat {
 
 /// Life in three dimensions.
 #[derive(clap::Args)]
+#[command(
+    mut_arg("size", |arg| by_default(arg, as_size(&DEEP))),
+    mut_arg("steps", |arg| by_default(arg, STEPS[1]))
+)]
 #[command(after_help = "Examples:
   warpweft run life3d --output life3d.vti
   warpweft run life3d --size 64x128x256 --seed 3 --steps 50")]
@@ -40,7 +54,7 @@ pub struct Deep {
 impl Flat {
     /// Runs it.
     pub fn run(&self) -> Result<Option<Outcome>> {
-        let extents = files::extents(&self.options, [1024; 2])?;
+        let extents = files::extents(&self.options, FLAT)?;
         let case = Case {
             app: "life",
             rule: "B3/S23",
@@ -50,14 +64,14 @@ impl Flat {
             stencil: life::stencil,
             update: life::plain_step,
         };
-        job::run(&case, &self.options, self.options.steps.unwrap_or(500))
+        job::run(&case, &self.options, self.options.steps.unwrap_or(STEPS[0]))
     }
 }
 
 impl Deep {
     /// Runs it.
     pub fn run(&self) -> Result<Option<Outcome>> {
-        let extents = files::extents(&self.options, [128; 3])?;
+        let extents = files::extents(&self.options, DEEP)?;
         let case = Case {
             app: "life3d",
             rule: "B5/S2..7",
@@ -67,7 +81,7 @@ impl Deep {
             stencil: life3d::stencil,
             update: life3d::plain_step,
         };
-        job::run(&case, &self.options, self.options.steps.unwrap_or(100))
+        job::run(&case, &self.options, self.options.steps.unwrap_or(STEPS[1]))
     }
 }
 
@@ -133,21 +147,15 @@ impl<const D: usize> Job<u8, D> for Case<'_, D> {
         }
     }
 
-    fn check(
-        &self,
-        volume: &Volume<u8, D>,
-        done: u64,
-        faces: &[[Boundary; 2]; D],
-        again: &dyn Fn(u64) -> Result<Volume<u8, D>>,
-    ) -> Result<Check> {
-        let before = self.initial()?;
-        if let Some(none) = too_large(&before) {
-            return Ok(none);
-        }
-        let steps = plain_steps(before.len(), done);
-        let short = if steps == done { None } else { Some(again(steps)?) };
-        let after = short.as_ref().unwrap_or(volume);
-        Ok(against_plain(&before, after, faces, (1, self.update), (steps, done), 0.0))
+    fn check(&self, ran: &Ran<'_, u8, D>) -> Result<Check> {
+        let plain = Loop {
+            ghosts: 1,
+            step: &|plain| plain.step(self.update),
+            relative: false,
+            tolerance: &|_| 0.0,
+            most: u64::MAX,
+        };
+        ran.against(&self.initial()?, &plain)
     }
 
     fn answer(&self, volume: &Volume<u8, D>, _: &Report) -> Vec<(&'static str, Value)> {

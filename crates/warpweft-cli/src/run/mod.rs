@@ -9,18 +9,20 @@ mod heat;
 mod himeno;
 mod hyperthermia;
 mod job;
-mod life;
+pub mod life;
 mod options;
 pub mod outcome;
-mod progress;
 mod seismic;
 mod swim;
 mod tricubic;
+mod window;
 
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use warpweft::cluster::Launched;
 
+use crate::output::note;
 use crate::{place, world};
 
 /// Which application.
@@ -58,6 +60,9 @@ impl Run {
     /// Runs it and reports.
     pub fn execute(&self) -> ExitCode {
         crate::interrupt::listen();
+        if let Some(what) = Launched::misread() {
+            note(&what);
+        }
         let outcome = world::join().and_then(|()| match &self.app {
             App::Heat(heat) => heat.run(),
             App::Life(life) => life.run(),

@@ -38,10 +38,12 @@ pub struct Options {
     /// The tunables, as --json prints them, ranks included [default: tuned ones, else by rule].
     #[arg(long, value_name = "JSON")]
     pub policy: Option<PolicyChoice>,
-    /// Initial state from a file: .npy, or .png for two dimensions.
+    /// Initial state from a file: .npy, or .png for two dimensions (greys from 0 to 1 for heat, alive
+    /// above 127 for life, 0 to 255 otherwise). Of several fields the shown one is replaced.
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
-    /// Save the result: .npy, .vti (ParaView) or .png (the middle plane). May be repeated.
+    /// Save the result: .npy, .vti (ParaView) or .png (the middle plane). Of several fields .vti has all,
+    /// the others the one that the report names. May be repeated.
     #[arg(long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
     /// Draw the middle plane with axes and a colour bar [default file: APP.png].

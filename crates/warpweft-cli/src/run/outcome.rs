@@ -9,7 +9,10 @@ use warpweft::report::{Quantity, Report};
 use super::check::Check;
 use super::files::Saved;
 use crate::interrupt;
-use crate::output::{complain, say, scaled};
+use crate::output::{complain, say, scaled, time};
+
+/// Values by name.
+pub type Answer = Vec<(&'static str, Value)>;
 
 /// Everything there is to say about a run.
 pub struct Outcome {
@@ -17,10 +20,12 @@ pub struct Outcome {
     pub app: &'static str,
     /// What was computed.
     pub title: String,
+    /// What was asked for, so that a record of the run says of what.
+    pub settings: Answer,
     /// What the run did.
     pub report: Report,
     /// The application's own answer.
-    pub answer: Vec<(&'static str, Value)>,
+    pub answer: Answer,
     /// The comparison with an oracle.
     pub check: Check,
     /// What else there is to say about it to people: names and texts of further lines.
@@ -60,18 +65,22 @@ impl Outcome {
     }
 
     fn to_json(&self) -> Value {
-        let answer: Map<String, Value> =
-            self.answer.iter().map(|(name, value)| ((*name).to_string(), value.clone())).collect();
+        let object = |values: &Answer| -> Map<String, Value> {
+            values.iter().map(|(name, value)| ((*name).to_string(), value.clone())).collect()
+        };
         json!({
             "app": self.app,
+            "title": self.title,
+            "settings": object(&self.settings),
             "pattern": self.report.pattern,
             "devices": self.report.devices,
             "seconds": self.report.seconds,
+            "setup_seconds": self.report.setup_seconds,
             "rate": self.report.rate,
             "bound": self.report.bound,
             "fraction": self.report.fraction,
             "policy": self.report.policy,
-            "result": answer,
+            "result": object(&self.answer),
             "check": self.check,
             "outputs": self.saved.written,
         })
@@ -85,7 +94,7 @@ impl Outcome {
             let _ = writeln!(text, "  {name:<8} {value}");
         };
         line("device", report.devices.join(", "));
-        line("time", format!("{:.3} s, set-up {:.3} s", report.seconds, report.setup_seconds));
+        line("time", format!("{}, set-up {}", time(report.seconds), time(report.setup_seconds)));
         if report.done == 0 {
             line("rate", "none: nothing was to be done".into());
         } else {
@@ -97,9 +106,10 @@ impl Outcome {
         if let Value::Object(policy) = &report.policy {
             line("policy", listed(policy));
         }
-        let named =
-            |(name, value): &(&str, Value)| format!("{} {}", name.replace('_', " "), bare(value));
-        line("result", self.answer.iter().map(named).collect::<Vec<_>>().join(", "));
+        let result: Vec<_> = self.answer.iter().filter_map(said).collect();
+        if !result.is_empty() {
+            line("result", result.join(", "));
+        }
         self.lines.iter().for_each(|(name, text)| line(name, text.clone()));
         let check = &self.check;
         line(
@@ -122,6 +132,19 @@ impl Outcome {
     }
 }
 
+/// A part of the answer in words: units last; what the title says or what is as ever left out.
+fn said((name, value): &(&'static str, Value)) -> Option<String> {
+    let told = ["extents", "steps", "sweeps", "rows", "columns"].contains(name);
+    let none = ["nan_cells", "infinite_cells"].contains(name) && value.as_u64() == Some(0);
+    if told || none {
+        return None;
+    }
+    let units = [("_metres", " m"), ("_seconds", " s")];
+    let unit = units.iter().find_map(|(ending, unit)| Some((name.strip_suffix(ending)?, *unit)));
+    let (name, unit) = unit.unwrap_or((name, ""));
+    Some(format!("{} {}{unit}", name.replace('_', " "), bare(value)))
+}
+
 fn shown(value: Option<f64>) -> String {
     match value {
         Some(0.0) => "0".into(),
@@ -137,8 +160,10 @@ fn line_of_bound(report: &Report) -> Option<String> {
     let mut depths = ["/temporal_depth", "/cuda/temporal_depth"].iter();
     let depth = depths.find_map(|at| report.policy.pointer(at)?.as_u64()).unwrap_or(1);
     let reached = if fraction < 1.0 {
-        let percent = 100.0 * fraction;
-        format!("{percent:.*} %", usize::from(percent < 10.0))
+        match 100.0 * fraction {
+            ..0.1 => "less than 0.1 %".into(),
+            percent => format!("{percent:.*} %", usize::from(percent < 10.0)),
+        }
     } else {
         format!("{fraction:.2} times that")
     };
@@ -200,6 +225,16 @@ mod tests {
     }
 
     #[test]
+    fn answers_have_their_units_last_and_say_nothing_twice() {
+        let said = |name, value| said(&(name, value));
+        let metres = said("p_wave_found_at_metres", json!(43.5));
+        assert_eq!(metres.as_deref(), Some("p wave found at 43.5 m"));
+        assert_eq!(said("time_seconds", json!(0.25)).as_deref(), Some("time 0.25 s"));
+        assert_eq!(said("nan_cells", json!(3)).as_deref(), Some("nan cells 3"));
+        assert_eq!((said("nan_cells", json!(0)), said("steps", json!(9))), (None, None));
+    }
+
+    #[test]
     fn several_steps_a_trip_are_judged_by_the_bound_of_one() {
         let report = |fraction: f64, policy: Value| Report {
             pattern: "stencil",
@@ -213,6 +248,7 @@ mod tests {
             predicted_seconds: None,
             policy,
             done: 1,
+            first: 0,
             interrupted: false,
             residual: None,
             probes: Vec::new(),

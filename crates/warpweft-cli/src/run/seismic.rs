@@ -8,9 +8,18 @@ use super::fields::{Case, Show};
 use super::files;
 use super::options::Options;
 use super::outcome::Outcome;
+use crate::arguments::{as_size, by_default};
+
+/// The extents and steps where none are asked for.
+const SIZE: [usize; 3] = [96; 3];
+const STEPS: u64 = 100;
 
 /// Elastic waves from a blast.
 #[derive(clap::Args)]
+#[command(
+    mut_arg("size", |arg| by_default(arg, as_size(&SIZE))),
+    mut_arg("steps", |arg| by_default(arg, STEPS))
+)]
 #[command(mut_arg("boundary", |arg| arg.default_value("dirichlet")))]
 #[command(after_help = "Examples:
   warpweft run seismic --plot
@@ -42,14 +51,14 @@ impl Seismic {
         let Self { vp, vs, rho, cell: dx, courant, .. } = *self;
         let still = Medium { vp, vs, rho, dx, dt: 0.0 };
         let medium = Medium { dt: courant * still.longest_step(), ..still };
-        let extents = files::extents(&self.options, [96; 3])?;
+        let extents = files::extents(&self.options, SIZE)?;
         let blast = Blast::in_the_middle(extents);
         let case = Case {
             app: "seismic",
             title: format!("v_P {vp} m/s, v_S {vs} m/s, steps of {:.4} ms", 1e3 * medium.dt),
             options: &self.options,
             extents,
-            steps: 100,
+            steps: STEPS,
             stencil: medium.stencil::<f32>()?,
             start: &|extents| blast.start::<f32>(extents),
             shown: 0,
@@ -60,7 +69,7 @@ impl Seismic {
             answer: &|volume, report| {
                 let time = (report.done as f64 + 0.5) * medium.dt;
                 let mut answer = vec![
-                    ("seconds_after", json!(time)),
+                    ("time_seconds", json!(time)),
                     ("p_wave_expected_at_metres", json!(vp * time)),
                 ];
                 if let Some(front) = blast.front(&medium, volume) {

@@ -8,9 +8,18 @@ use super::fields::{Case, Show};
 use super::files;
 use super::options::Options;
 use super::outcome::Outcome;
+use crate::arguments::{as_size, by_default};
+
+/// The extents and steps where none are asked for.
+const SIZE: [usize; 2] = [512; 2];
+const STEPS: u64 = 500;
 
 /// Shallow water on a torus.
 #[derive(clap::Args)]
+#[command(
+    mut_arg("size", |arg| by_default(arg, as_size(&SIZE))),
+    mut_arg("steps", |arg| by_default(arg, STEPS))
+)]
 #[command(after_help = "Examples:
   warpweft run swim --size 256 --steps 99       the sum of |u| is then 6518.6598565
   warpweft run swim --size 4096 --device gpu --plot")]
@@ -33,8 +42,8 @@ impl Swim {
             app: "swim",
             title: format!("leapfrog by {DT} s, after a first step forward"),
             options: &self.options,
-            extents: files::extents(&self.options, [512; 2])?,
-            steps: 500,
+            extents: files::extents(&self.options, SIZE)?,
+            steps: STEPS,
             stencil: swim::stencil::<f64>(),
             start: &swim::at_rest::<f64>,
             shown: 2,

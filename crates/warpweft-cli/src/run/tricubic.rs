@@ -9,9 +9,18 @@ use super::fields::{Case, Show};
 use super::files;
 use super::options::Options;
 use super::outcome::Outcome;
+use crate::arguments::{as_size, by_default};
+
+/// The extents and steps where none are asked for.
+const SIZE: [usize; 3] = [96; 3];
+const STEPS: u64 = 60;
 
 /// Dye in a flow.
 #[derive(clap::Args)]
+#[command(
+    mut_arg("size", |arg| by_default(arg, as_size(&SIZE))),
+    mut_arg("steps", |arg| by_default(arg, STEPS))
+)]
 #[command(after_help = "Examples:
   warpweft run tricubic --plot
   warpweft run tricubic --size 256 --steps 300 --device gpu --output dye.vti")]
@@ -27,8 +36,8 @@ impl Tricubic {
             app: "tricubic",
             title: "64 points, moved up to a cell a step".into(),
             options: &self.options,
-            extents: files::extents(&self.options, [96; 3])?,
-            steps: 60,
+            extents: files::extents(&self.options, SIZE)?,
+            steps: STEPS,
             stencil: f32::stencil(),
             start: &tricubic::whirl::<f32>,
             shown: 0,

@@ -64,8 +64,15 @@ fn several_pairs_have_a_line_each_and_letters_that_match_nothing_one_of_their_ow
     assert!(said.contains("result   alignments 2\n"), "{said}");
     let one =
         "pair     one and two: score 14, query start 1, query end 7, target start 1, target end 7";
-    assert!(said.contains(&format!("{one}, identity 1.0, gaps 0, letters in gaps 0\n")), "{said}");
-    let said = warpweft_in(folder.path(), "align a.fa b.fa --device cpu --score-only").fine();
+    assert!(
+        said.contains(&format!("{one}, identity 1.0, gaps 0, letters in gaps 0\n  cigar    7M\n"))
+    );
+    assert!(
+        said.starts_with("align: 2 pairs of sequences locally, match 2, mismatch -1, gap -1\n")
+    );
+    // A gap costs, whatever its sign.
+    let said =
+        warpweft_in(folder.path(), "align a.fa b.fa --device cpu --score-only --gap 1").fine();
     assert!(said.contains("pair     one and two: score 14, query end 7, target end 7\n"), "{said}");
     assert!(said.contains("note     3 ambiguous letters in all"), "{said}");
 }

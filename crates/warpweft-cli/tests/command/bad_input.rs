@@ -39,6 +39,23 @@ fn parameters_out_of_range() {
     warpweft("run heat --rate warm").fails(2, &["--rate", "write a number"]);
     warpweft("run heat --threads 0").fails(2, &["--threads", "at least 1"]);
     warpweft("run heat --until -1").fails(2, &["'-1' is not a tolerance"]);
+    // No words of the standard library's for programmers.
+    for (line, expect) in [
+        ("tune heat --budget -1", "a whole number of at least 1"),
+        ("tune heat --budget 0", "a whole number of at least 1"),
+        ("align a b --gap warm", "write a whole number"),
+        ("dtw a b --band -1", "write a whole number"),
+        ("model stencil --nodes abc", "write a whole number"),
+        ("run seismic --vp fast", "write a number"),
+    ] {
+        let ran = warpweft(line);
+        ran.fails(2, &[expect]);
+        assert!(
+            !ran.err.contains("found in string") && !ran.err.contains("literal"),
+            "{}",
+            ran.err
+        );
+    }
 }
 
 #[test]
@@ -191,6 +208,7 @@ fn outputs_are_found_unwritable_before_any_work() {
         ("--output a.bmp", ".npy or .vti or .png"),
         ("--plot a.jpg", "end it in .png"),
         ("--trace no/such/place.json", "place.json"),
+        ("--trace a.txt", "end it in .json"),
     ] {
         let ran = warpweft(&format!("{long} {option}"));
         assert!(matches!(ran.status, Some(1 | 2)), "{option}: {:?}", ran.status);

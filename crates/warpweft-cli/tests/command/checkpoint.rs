@@ -95,7 +95,7 @@ fn ranks_of_mpirun_go_on_from_one_process_and_back() {
     spread.args(line.split_whitespace());
     spread.args("--steps 250 --checkpoint saved --checkpoint-every 20 --resume".split_whitespace());
     Ran::of(&mut spread).fine();
-    assert_eq!(steps(here.path()), ["step-000000000220", "step-000000000240"]);
+    assert_eq!(steps(here.path()), ["step-000000000240", "step-000000000250"]);
     let line = format!("{line} {STEPS} --ranks 3 --resume --output found.npy");
     warpweft_in(here.path(), &line).fine();
     assert!(std::fs::read(here.path().join("found.npy")).unwrap() == expect);
@@ -113,6 +113,11 @@ fn the_residual_is_part_of_the_state() {
         assert_eq!(resumed["result"][what], whole["result"][what], "{what}");
     }
     assert_eq!(whole["result"]["converged"], true);
+    assert_eq!(resumed["result"]["resumed_from_step"], 25);
+    assert!(whole["result"]["resumed_from_step"].is_null());
+    // What has converged has done so for good: the same again is the same.
+    let again = warpweft_in(here.path(), &format!("{line} --steps 5000 {saved} --resume")).json();
+    assert_eq!(again["result"]["steps"], whole["result"]["steps"]);
 }
 
 #[test]
@@ -122,15 +127,17 @@ fn a_damaged_checkpoint_is_passed_over_and_that_is_said() {
     let expect = undisturbed(here.path(), line);
     let saved = "--checkpoint saved --checkpoint-every 40";
     warpweft_in(here.path(), &format!("{line} --steps 150 {saved}")).fine();
-    assert_eq!(steps(here.path()), ["step-000000000080", "step-000000000120"]);
-    let part = here.path().join("saved/step-000000000120/part-0");
+    // The end is kept too.
+    assert_eq!(steps(here.path()), ["step-000000000120", "step-000000000150"]);
+    let part = here.path().join("saved/step-000000000150/part-0");
     let mut bytes = std::fs::read(&part).unwrap();
     bytes[777] ^= 4;
     std::fs::write(&part, &bytes).unwrap();
     let line = format!("{line} --steps 400 {saved} --resume --output found.npy");
     let ran = warpweft_in(here.path(), &line);
-    assert!(ran.err.contains("the checkpoint of step 120 is damaged"), "{}", ran.err);
+    assert!(ran.err.contains("the checkpoint of step 150 is damaged"), "{}", ran.err);
     assert!(ran.err.contains("checksum"), "{}", ran.err);
+    assert!(!ran.err.contains("resume from another"), "{}", ran.err);
     ran.fine();
     assert!(std::fs::read(here.path().join("found.npy")).unwrap() == expect);
     // None is whole: cut short, and without a manifest.
@@ -149,7 +156,7 @@ fn what_can_not_be_resumed_is_refused() {
     };
     warpweft_in(here.path(), &line("--resume")).fails(1, &["holds no checkpoint to resume"]);
     warpweft_in(here.path(), &line("--checkpoint-every 6")).fine();
-    warpweft_in(here.path(), &line("")).fails(1, &["of an earlier run", "step 18", "--resume"]);
+    warpweft_in(here.path(), &line("")).fails(1, &["of an earlier run", "step 20", "--resume"]);
     let other = |more: &str| warpweft_in(here.path(), &line(&format!("--resume {more}")));
     for another in ["--rate 0.01", "--boundary neumann", "--dtype f64", "--order 4"] {
         other(another).fails(2, &["is a checkpoint of", "this run is", "begin anew"]);
@@ -162,7 +169,7 @@ fn what_can_not_be_resumed_is_refused() {
         here.path(),
         "run heat --device cpu --size 16 --steps 10 --checkpoint saved --resume",
     )
-    .fails(2, &["10 steps from a checkpoint of step 18"]);
+    .fails(2, &["10 steps from a checkpoint of step 20"]);
     let ran = warpweft("run heat --resume");
     assert_eq!(ran.status, Some(2), "{}", ran.err);
 }

@@ -26,6 +26,14 @@ fn any_number_of_ranks_gives_the_same_answer_and_it_is_checked() {
 }
 
 #[test]
+fn a_grid_of_ranks_says_how_many_there_are() {
+    let line = "run life --device cpu --size 16x24 --steps 6 --json --rank-grid";
+    let spread = object(&format!("{line} 2x3"));
+    assert_eq!((&spread["policy"]["ranks"], &spread["check"]["passed"]), (&6.into(), &true.into()));
+    warpweft(&format!("{line} 2x2x2")).fails(2, &["a grid of 3 axes for 2"]);
+}
+
+#[test]
 fn too_many_ranks_or_too_deep_zones_are_refused_with_what_fits() {
     let ran = warpweft("run heat --size 16 --steps 4 --ranks 8 --depth 50");
     assert_eq!(ran.status, Some(2), "{}", ran.err);

@@ -7,11 +7,27 @@ fn the_json_object_has_what_is_promised() {
     let json = warpweft("run heat --size 16 --steps 10 --json").json();
     let names: Vec<_> = json.as_object().expect("an object").keys().cloned().collect();
     let promised = [
-        "app", "bound", "check", "devices", "fraction", "outputs", "pattern", "policy", "rate",
-        "result", "seconds",
+        "app",
+        "bound",
+        "check",
+        "devices",
+        "fraction",
+        "outputs",
+        "pattern",
+        "policy",
+        "rate",
+        "result",
+        "seconds",
+        "settings",
+        "setup_seconds",
+        "title",
     ];
     assert_eq!(names, promised);
     assert_eq!((&json["app"], &json["pattern"]), (&"heat".into(), &"stencil".into()));
+    let settings = &json["settings"];
+    assert_eq!((&settings["order"], &settings["rate"]), (&2.into(), &0.1.into()));
+    assert_eq!((&settings["size"], &settings["dtype"]), (&"16x16x16".into(), &"f32".into()));
+    assert_eq!((&settings["boundary"], &settings["seed"]), (&"periodic".into(), &().into()));
     assert_eq!(json["rate"]["unit"], "cells/s");
     let rate = json["rate"]["value"].as_f64().expect("a number");
     let seconds = json["seconds"].as_f64().expect("a number");

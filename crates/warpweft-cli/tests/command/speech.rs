@@ -21,6 +21,24 @@ fn every_subcommand_has_help_with_examples() {
 }
 
 #[test]
+fn help_tells_the_defaults() {
+    for (line, size, steps) in [
+        ("heat", "256x256x256", "200"),
+        ("life", "1024x1024", "500"),
+        ("life3d", "128x128x128", "100"),
+        ("seismic", "96x96x96", "100"),
+        ("himeno", "that of --class", "100"),
+    ] {
+        let help = warpweft(&format!("run {line} --help")).fine();
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains(&format!("[default: {size}")), "{line}: {help}");
+        assert!(help.contains(&format!("Steps to do [default: {steps}]")), "{line}: {help}");
+    }
+    let help = warpweft("--help").fine();
+    assert!(help.contains("Environment:") && help.contains("WARPWEFT_NVRTC"), "{help}");
+}
+
+#[test]
 fn no_arguments_show_help_and_fail() {
     let help = warpweft("--help").fine();
     assert!(help.contains("Exit status:") && help.contains("130"), "{help}");
@@ -39,7 +57,14 @@ fn shells_get_completions_and_man_gets_a_page() {
     let page = warpweft("man").fine();
     assert!(page.starts_with(".ie") || page.starts_with(".TH"), "{page}");
     assert_eq!(page.matches(".TH ").count(), 1, "one page");
-    for part in [".SH EXAMPLES", ".SH EXIT STATUS", "boundary", "ended by Ctrl", "run heat"] {
+    for part in [
+        ".SH EXAMPLES",
+        ".SH ENVIRONMENT",
+        ".SH EXIT STATUS",
+        "boundary",
+        "ended by Ctrl",
+        "run heat",
+    ] {
         assert!(page.contains(part), "{part} in {page}");
     }
 }

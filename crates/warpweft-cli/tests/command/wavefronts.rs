@@ -45,6 +45,7 @@ fn series_are_warped() {
     let object = json(&warpweft_in(folder.path(), "dtw a.npy b.npy --device cpu --json").fine());
     assert_eq!(object["result"]["distance"], 2.0);
     assert_eq!(object["check"]["passed"], true);
+    assert_eq!(object["result"]["distance_over_both_lengths"], 2.0 / 11.0);
     let line = "dtw a.npy b.npy --path pairs.npy --plot --device cpu --json";
     let object = json(&warpweft_in(folder.path(), line).fine());
     assert_eq!(object["result"]["distance"], 2.0);
@@ -67,6 +68,12 @@ fn a_plate_is_relaxed_and_checked() {
         let object = json(&warpweft_in(folder.path(), &line).fine());
         assert_eq!(object["check"]["passed"], true);
         assert_eq!(object["check"]["error"], 0.0);
+        assert_eq!(object["settings"]["sweeps"], 7);
+    }
+    let said = warpweft_in(folder.path(), "run laplace --size 8 --omega 1.5 --plot --device cpu");
+    let said = said.fine();
+    for part in ["8x8 cells of f32, over-relaxed by 1.5", "cores of", "written  laplace.png"] {
+        assert!(said.contains(part) || part == "cores of" && said.contains("core of"), "{said}");
     }
     let ran = warpweft_in(folder.path(), "run laplace --omega 2 --device cpu");
     assert!(ran.status != Some(0) && ran.err.contains("relaxation factor 2"), "{}", ran.err);

@@ -38,6 +38,11 @@ impl Launched {
         Self::from(|name| std::env::var(name).ok())
     }
 
+    /// What is wrong with a launcher's variables that name a rank or a number and don't say it.
+    pub fn misread() -> Option<String> {
+        misread(|name| std::env::var(name).ok())
+    }
+
     fn from(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let number = |name: &str| variable(name)?.trim().parse::<usize>().ok();
         KNOWN.iter().find_map(|&(launcher, rank, sizes)| {
@@ -62,6 +67,16 @@ impl Launched {
             "build it with `--features mpi`, or use `--ranks` for ranks of one process",
         ))
     }
+}
+
+fn misread(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    // Slurm's number of tasks may say other things, and is there without a launcher too.
+    let names = KNOWN.iter().flat_map(|&(_, rank, sizes)| [rank, sizes[0]]);
+    names.filter(|name| !name.starts_with("SLURM")).find_map(|name| {
+        let value = variable(name)?;
+        let what = format!("{name} is {value:?}, no number: this process runs alone");
+        value.trim().parse::<usize>().is_err().then_some(what)
+    })
 }
 
 #[cfg(test)]
@@ -90,6 +105,9 @@ mod tests {
         // A batch script is not one of the tasks that it may start.
         assert_eq!(with(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "8")]), None);
         assert_eq!(with(&[("PMI_RANK", "x"), ("PMI_SIZE", "3")]), None);
+        let told = misread(|name| (name == "OMPI_COMM_WORLD_SIZE").then(|| "abc".into()));
+        assert!(told.is_some_and(|told| told.contains("OMPI_COMM_WORLD_SIZE is \"abc\"")));
+        assert_eq!(misread(|name| (name == "PMI_RANK").then(|| "1".into())), None);
     }
 
     #[test]

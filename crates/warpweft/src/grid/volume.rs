@@ -5,6 +5,7 @@ use std::ops::{Index, IndexMut};
 
 use crate::element::{CellPtr, Checked, Fields, MAX_FIELDS, Near, Scalar};
 use crate::error::{Error, Result};
+use crate::machine::available_memory;
 
 /// Cells of `S` over extents `[usize; D]`, slowest axis first, `D` from 1 to 4.
 ///
@@ -231,7 +232,7 @@ fn zeroed_words(words: usize) -> Result<Vec<u64>> {
     array.try_reserve_exact(words).map_err(|_| Error::Memory {
         whose: "host".into(),
         needed: words as u64 * 8,
-        available: 0,
+        available: available_memory().unwrap_or(0),
         remedy: "choose smaller extents".into(),
     })?;
     array.resize(words, 0);

@@ -155,10 +155,12 @@ fn periodic<const D: usize>(boundaries: &Boundaries<D>) -> [bool; D] {
 /// Splits `n` cells in proportion to `weights` by largest remainders, each part at least one cell.
 fn weighted_cuts(axis: usize, n: usize, weights: &[f64]) -> Result<Vec<usize>> {
     if weights.is_empty() || weights.len() > n {
-        return Err(Error::spec(
-            format!("{} parts along axis {axis}, which has {n} cells", weights.len()),
-            format!("use 1 to {n} parts there"),
-        ));
+        let remedy = match n {
+            0 => "give it cells".into(),
+            n => format!("use 1 to {n} parts there"),
+        };
+        let what = format!("{} parts along axis {axis}, which has {n} cells", weights.len());
+        return Err(Error::spec(what, remedy));
     }
     if let Some(weight) = weights.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
         return Err(Error::spec(

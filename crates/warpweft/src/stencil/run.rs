@@ -121,6 +121,10 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
                 saver.save(&Alone, at, whole, &mut |field| Ok(state.field_bytes(field).to_vec()))
             }
         };
+        let mut kept = first;
+        let met = |at: &State| {
+            self.until.is_some_and(|until| at.residual.is_some_and(|r| r <= until.tolerance))
+        };
         if at.step == 0 {
             // Says at once whether there is room, and makes a run that is stopped soon one to resume.
             save(&mut *ready.executor, at)?;
@@ -134,6 +138,9 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let mut probes = self.points.series();
         let sweeps = sweeps_of(extents, at.step..steps, || pace.steps(), self.until, saves);
         for sweep in sweeps.flat_map(|sweep| self.points.cut(sweep)) {
+            if met(&at) {
+                break;
+            }
             if run.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                 interrupted = true;
                 break;
@@ -156,17 +163,13 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             if let Some(progress) = run.progress {
                 progress(at.step, steps);
             }
-            if let (Some(until), Some(residual), true) =
-                (self.until, at.residual, sweep.keep_change)
-                && residual <= until.tolerance
-            {
-                break;
-            }
-            if saves.is_some_and(|every| at.step.is_multiple_of(every)) && at.step < steps {
+            if saves.is_some_and(|every| at.step.is_multiple_of(every)) {
                 save(&mut *ready.executor, at)?;
+                kept = at.step;
             }
         }
-        if interrupted && at.step > first {
+        // The end is kept too: whoever wants more steps goes on from there.
+        if at.step > kept {
             save(&mut *ready.executor, at)?;
         }
         let seconds = start.elapsed().as_secs_f64();
@@ -174,6 +177,11 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         ready.executor.store(volume)?;
         trace(run, "store", end);
         let done = at.step - first;
+        if self.until.is_some() && at.residual.is_some_and(f64::is_nan) {
+            ready
+                .notes
+                .push("the change of a step is no number, which no tolerance is met by".into());
+        }
         let rate = cells as f64 * done as f64 / seconds.max(1e-9);
         let Prediction { bytes, bound, seconds: predicted } =
             self.predict(cells, done, ready.depth, ready.bandwidth, ready.known_rate);
@@ -189,6 +197,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             predicted_seconds: predicted,
             policy: serde_json::to_value(ready.policy).unwrap_or_default(),
             done: at.step,
+            first,
             interrupted,
             residual: at.residual,
             probes,

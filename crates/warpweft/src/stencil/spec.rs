@@ -22,6 +22,8 @@ pub struct Stencil<S: Fields, const D: usize> {
     pub(crate) functions: Functions<S, D>,
     pub(crate) until: Option<Until>,
     pub(crate) points: Points<D>,
+    /// An axis named that `D` dimensions don't have.
+    pub(crate) no_axis: Option<usize>,
 }
 
 impl<S: Fields, const D: usize> Stencil<S, D> {
@@ -40,6 +42,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             functions,
             until: None,
             points: Points::default(),
+            no_axis: None,
         }
     }
 
@@ -51,8 +54,9 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
 
     /// The boundary of one face. Out-of-range axes are reported by [`Stencil::check`].
     pub fn face(mut self, axis: usize, face: Face, boundary: Boundary) -> Self {
-        if let Some(faces) = self.boundaries.0.get_mut(axis) {
-            faces[face as usize] = boundary;
+        match self.boundaries.0.get_mut(axis) {
+            Some(faces) => faces[face as usize] = boundary,
+            None => self.no_axis = Some(axis),
         }
         self
     }
@@ -119,6 +123,18 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         widest
     }
 
+    /// How far a step reads, per axis: `[below, above]`, all stages together.
+    pub fn reach(&self) -> [[usize; 2]; D] {
+        let mut reach = [[0; 2]; D];
+        for stage in &self.stages {
+            let radius = stage.radius();
+            for d in 0..D {
+                reach[d] = [reach[d][0] + radius[d][0], reach[d][1] + radius[d][1]];
+            }
+        }
+        reach
+    }
+
     /// The fields that a step assigns, ascending.
     pub fn written_fields(&self) -> Vec<usize> {
         let mut fields: Vec<_> =
@@ -139,8 +155,15 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     ///
     /// # Errors
     /// One periodic face beside another kind; a face without its function; a footprint wider than the
-    /// volume; a NaN tolerance; a source or probe outside.
+    /// volume; an axis that is not there; a tolerance that no residual meets; a source or probe
+    /// outside.
     pub fn check(&self, extents: [usize; D]) -> Result<()> {
+        if let Some(axis) = self.no_axis {
+            return Err(Error::spec(
+                format!("a boundary for axis {axis} of {D} dimensions"),
+                format!("axes are counted from 0, the slowest, to {}", D - 1),
+            ));
+        }
         self.points.check::<S>(extents)?;
         self.check_functions()?;
         for (axis, faces) in self.boundaries.0.iter().enumerate() {
@@ -179,11 +202,11 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             }
         }
         if let Some(until) = self.until
-            && (until.tolerance.is_nan() || until.every == 0)
+            && !(until.tolerance >= 0.0 && until.every > 0)
         {
             return Err(Error::spec(
                 format!("tolerance {} checked every {} steps", until.tolerance, until.every),
-                "give a number and check every 1 or more steps",
+                "give a number that is not negative and check every 1 or more steps",
             ));
         }
         Ok(())

@@ -47,6 +47,7 @@ pub(super) fn report_of<'w, E: WavefrontElement>(
         predicted_seconds: None,
         policy: serde_json::to_value(policy).unwrap_or_default(),
         done: updates,
+        first: 0,
         interrupted: false,
         residual: None,
         probes: Vec::new(),

@@ -54,6 +54,8 @@ impl<E: WavefrontElement> Wavefront<'_, E> {
         let threads = machine.cpu.threads();
         let pool = Pool::new(machine.cpu.first(threads))?;
         let policy = CpuPolicy::for_domain(self.rows.len(), threads);
-        CpuExecutor::new(&pool, policy)?.run(self)
+        let (kept, mut report) = CpuExecutor::new(&pool, policy)?.run(self)?;
+        report.devices = vec![machine.cpu.label(threads)];
+        Ok((kept, report))
     }
 }

@@ -58,7 +58,7 @@ pub fn read<T: Scalar, const D: usize>(path: &Path) -> Result<Volume<T, D>> {
         Error::file(
             path,
             format!("has shape {:?}, but {D} axes are wanted", header.shape),
-            "reshape it, or ask for its number of axes",
+            format!("reshape it to {D} axes"),
         )
     })?;
     let mut volume = Volume::zeroed(extents)

@@ -17,13 +17,17 @@ use crate::grid::Volume;
 /// The file can't be read, is not PNG, or is damaged.
 pub fn read(path: &Path) -> Result<Volume<u8, 2>> {
     let bad = |error: png::DecodingError| {
-        let remedy = match &error {
-            png::DecodingError::IoError(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                "check the path"
+        use png::DecodingError::{Format, IoError, LimitsExceeded, Parameter};
+        let what = match error {
+            IoError(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+                "ends early".into()
             }
-            _ => "give a whole PNG file",
+            IoError(error) => error.to_string(),
+            LimitsExceeded => "is larger than memory".into(),
+            // What the decoder says of these is for its own authors.
+            Format(_) | Parameter(_) => "is no PNG file, or is damaged".to_string(),
         };
-        Error::file(path, error, remedy)
+        Error::file(path, what, "give a whole PNG file")
     };
     let file = File::open(path).map_err(|error| Error::file(path, error, "check the path"))?;
     let mut decoder = png::Decoder::new(BufReader::new(file));

@@ -32,12 +32,17 @@ impl<const D: usize> Saved<D> {
     ) -> Result<Self> {
         let manifest = Manifest::read(folder)?;
         if manifest.of != *of {
+            let name = |of: &str| of.rsplit_once(" (").map_or(of, |(name, _)| name).to_string();
+            let what = match name(&manifest.of) == name(of) {
+                // Names and extents are the same, but not the hash.
+                true => {
+                    let same = name(of);
+                    format!("{same}, as this run is, but with another parameter, boundary or code")
+                }
+                false => format!("{}, this run is {}", name(&manifest.of), name(of)),
+            };
             return Err(Error::spec(
-                format!(
-                    "{} is a checkpoint of {}, this run is {of}",
-                    folder.display(),
-                    manifest.of
-                ),
+                format!("{} is a checkpoint of {what}", folder.display()),
                 "give the arguments of the run that wrote it, or begin anew in an empty folder",
             ));
         }

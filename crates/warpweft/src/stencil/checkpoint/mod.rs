@@ -170,9 +170,14 @@ fn choose<S: Fields, const D: usize>(
             // Another computation's are as whole as they ever were.
             Err(error @ Error::Spec { .. }) => return Err(error),
             Err(error) => {
+                // What to do about it is done here.
+                let what = match &error {
+                    Error::File { what, .. } => what.clone(),
+                    other => other.to_string(),
+                };
                 damage = error.to_string();
                 notes.push(format!(
-                    "the checkpoint of step {step} is damaged, an earlier one is taken: {damage}"
+                    "the checkpoint of step {step} is damaged ({what}); an earlier one is taken"
                 ));
             }
         }

@@ -171,6 +171,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             predicted_seconds: None,
             policy,
             done: of_rank_0.steps,
+            first,
             interrupted: of_rank_0.interrupted,
             residual: of_rank_0.residual,
             probes: Vec::new(),

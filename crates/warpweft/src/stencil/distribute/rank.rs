@@ -154,7 +154,10 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
             trace.add(format!("rank {}", net.rank()), name, from);
         }
     };
-    while report.steps < course.steps {
+    let met = |residual: Option<f64>| {
+        stencil.until.is_some_and(|until| residual.is_some_and(|r| r <= until.tolerance))
+    };
+    while report.steps < course.steps && !met(report.residual) {
         let depth = free(report.steps).min(pace.next(net, report.steps)? as u64) as usize;
         let plan = plans.of(depth);
         if report.steps > course.first {
@@ -192,27 +195,26 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
             }
             let value = residual(net, &distribution.partition, until.residual, changes)?;
             report.residual = Some(value);
-            if value <= until.tolerance {
-                break;
-            }
         }
+        let ended = done == course.steps || met(report.residual);
         // All ranks come by the same steps, so all of them ask, and all stop or none.
         if let Some(stop) = course.stop
+            && !ended
             && before_these / course.every != done / course.every
         {
             let order = vec![u8::from(stop.load(Ordering::Relaxed))];
             report.interrupted = broadcast(net, order)? == [1];
         }
         if let Some(saving) = course.saving
-            && (report.interrupted || done.is_multiple_of(saving.every))
-            && done < course.steps
+            // The end is kept too: whoever wants more steps goes on from there.
+            && (ended || report.interrupted || done.is_multiple_of(saving.every))
         {
             let state = State { step: done, residual: report.residual };
             (saving.save)(state, &mut |field| part.cells(field))?;
             saved = done;
         }
         if let Some(judge) = course.judge
-            && done < course.steps
+            && !ended
             && !report.interrupted
         {
             report.resized = looks.ask(judge, net)?;

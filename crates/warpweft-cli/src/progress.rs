@@ -1,0 +1,164 @@
+//! A line on standard error while work lasts; nothing when standard error is no terminal.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::output::scaled;
+use crate::place;
+
+/// Between two looks at the clock of work that tells nothing of itself: seldom enough that a pinned
+/// worker isn't disturbed.
+const TICK: Duration = Duration::from_millis(500);
+
+/// The line that is there now, which what is printed must not run into.
+static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// The line; it goes when dropped.
+pub struct Progress {
+    bar: ProgressBar,
+    cells: f64,
+}
+
+impl Progress {
+    /// A bar for `steps` steps over `cells` cells.
+    pub fn new(app: &'static str, steps: u64, cells: usize) -> Self {
+        Self::of(ProgressBar::new(steps), app, cells)
+    }
+
+    fn of(bar: ProgressBar, app: &'static str, cells: usize) -> Self {
+        // In a narrow terminal the message is cut off.
+        let bar = shown(bar, "{prefix} [{bar:16}] {pos}/{len} steps{wide_msg}");
+        bar.set_prefix(app);
+        Self { bar, cells: cells as f64 }
+    }
+
+    /// The time that `what` has taken, until it is [cleared](Progress::clear).
+    pub fn waiting(what: &'static str) -> Self {
+        let bar = shown(ProgressBar::new_spinner(), "{prefix} {elapsed} {wide_msg}");
+        bar.set_prefix(what);
+        if !bar.is_hidden() {
+            bar.enable_steady_tick(TICK);
+        }
+        Self { bar, cells: 0.0 }
+    }
+
+    /// `done` steps are through.
+    pub fn at(&self, done: u64) {
+        self.bar.set_position(done);
+        if done > 0 {
+            let seconds = self.bar.elapsed().max(Duration::from_millis(1)).as_secs_f64();
+            let rate = scaled(self.cells * done as f64 / seconds);
+            let left = self.bar.eta().as_secs();
+            self.bar.set_message(format!(", {rate}cells/s, {left}s left"));
+        }
+    }
+
+    /// How far the work has come, in words.
+    pub fn tell(&self, what: String) {
+        self.bar.set_message(what);
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        self.bar.finish_and_clear();
+        *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Prints something while the line, if there is one, is out of the way.
+pub fn aside<T>(print: impl FnOnce() -> T) -> T {
+    let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match shown {
+        Some(bar) => bar.suspend(print),
+        None => print(),
+    }
+}
+
+fn shown(bar: ProgressBar, template: &str) -> ProgressBar {
+    if !place::speaks() {
+        return ProgressBar::hidden();
+    }
+    let bar = match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style.progress_chars("=> ")),
+        Err(_) => bar,
+    };
+    *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use indicatif::{ProgressDrawTarget, TermLike};
+
+    use super::*;
+
+    /// A terminal of 40 columns: what was written, with `^` for every line it went back up.
+    #[derive(Clone, Debug, Default)]
+    struct Narrow(Arc<Mutex<String>>);
+
+    impl Narrow {
+        fn add(&self, text: &str) -> io::Result<()> {
+            self.0.lock().unwrap().push_str(text);
+            Ok(())
+        }
+    }
+
+    impl TermLike for Narrow {
+        fn width(&self) -> u16 {
+            40
+        }
+        fn move_cursor_up(&self, lines: usize) -> io::Result<()> {
+            self.add(&"^".repeat(lines))
+        }
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.add(&format!("{text}\n"))
+        }
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.add(text)
+        }
+        fn clear_line(&self) -> io::Result<()> {
+            self.add("\r")
+        }
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_narrow_terminal_gets_one_line_and_nothing_is_said_of_what_is_not_known() {
+        let terminal = Narrow::default();
+        let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
+        let bar = ProgressBar::with_draw_target(Some(2000), target);
+        let progress = Progress::of(bar, "heat", 1 << 20);
+        progress.at(0);
+        progress.bar.force_draw();
+        let told = std::mem::take(&mut *terminal.0.lock().unwrap());
+        assert!(told.contains("0/2000") && !told.contains("left"), "{told:?}");
+        progress.at(20);
+        progress.bar.force_draw();
+        let told = terminal.0.lock().unwrap().clone();
+        let last = told.rsplit(['\r', '\n']).next().unwrap_or_default();
+        assert!(last.contains("20/2000 steps"), "{told:?}");
+        assert!(last.trim_end().chars().count() <= 40 && !told.contains('^'), "{told:?}");
+    }
+}

@@ -1,0 +1,129 @@
+//! A box of a volume in which the straightforward loop can go many steps: what lies beyond its cut sides
+//! is not known to it, and what that does creeps inwards step by step.
+
+use std::ops::Range;
+
+use warpweft::stencil::Boundary;
+
+/// Where the cells that are compared lie along every axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// In the middle.
+    Middle,
+    /// At the upper face; across the seam of a periodic axis.
+    Upper,
+}
+
+/// A box of a volume.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Window<const D: usize> {
+    /// The extents of the volume.
+    whole: [usize; D],
+    /// Where the box begins; outside the volume beyond a periodic face.
+    low: [isize; D],
+    /// Its extents.
+    pub extents: [usize; D],
+    /// The volume's boundaries where the box ends with it; any where it is cut.
+    pub faces: [[Boundary; 2]; D],
+    /// The cells of the box that nothing beyond a cut side has reached.
+    right: [Range<usize>; D],
+}
+
+impl<const D: usize> Window<D> {
+    /// All of a volume.
+    pub fn whole(extents: [usize; D], faces: [[Boundary; 2]; D]) -> Self {
+        let right = extents.map(|n| 0..n);
+        Self { whole: extents, low: [0; D], extents, faces, right }
+    }
+
+    /// The box that takes `side` cells along every axis right through `steps` steps that each read
+    /// `reach` cells, below and above.
+    pub fn of(
+        whole: [usize; D],
+        faces: [[Boundary; 2]; D],
+        reach: [[usize; 2]; D],
+        (steps, side, part): (usize, usize, Part),
+    ) -> Self {
+        let mut window = Self::whole(whole, faces);
+        for d in 0..D {
+            let n = whole[d];
+            let [below, above] = reach[d].map(|reach| reach.saturating_mul(steps));
+            let periodic = faces[d][0] == Boundary::Periodic;
+            let first = match part {
+                Part::Middle => n.saturating_sub(side) / 2,
+                Part::Upper if periodic => n.saturating_sub(side / 2),
+                Part::Upper => n.saturating_sub(side),
+            };
+            let last = first.saturating_add(side);
+            let (low, high) = match periodic {
+                true => (first as isize - below as isize, last.saturating_add(above)),
+                false => (first.saturating_sub(below) as isize, last.saturating_add(above).min(n)),
+            };
+            let extent = (high as isize).saturating_sub(low) as usize;
+            if extent >= n {
+                continue;
+            }
+            (window.low[d], window.extents[d]) = (low, extent);
+            // Beyond a cut any plausible values will do.
+            let cut = |ends: bool, face: Boundary| if ends { face } else { Boundary::Neumann };
+            let ends = [!periodic && low == 0, !periodic && high == n];
+            window.faces[d] = [0, 1].map(|side| cut(ends[side], faces[d][side]));
+            let begin = (first as isize - low) as usize;
+            window.right[d] = begin..begin + side;
+        }
+        window
+    }
+
+    /// The cells that are compared along every axis.
+    pub fn compared(&self) -> [usize; D] {
+        self.right.clone().map(|right| right.len())
+    }
+
+    /// Its cells in row-major order: the index in the volume, and whether it is right after all steps.
+    pub fn cells(&self) -> impl Iterator<Item = ([usize; D], bool)> + '_ {
+        let width = self.extents[D - 1];
+        let rows: usize = self.extents[..D - 1].iter().product();
+        (0..rows).flat_map(move |row| {
+            let (mut rest, mut at, mut right) = (row, [0; D], true);
+            for d in (0..D - 1).rev() {
+                let here = rest % self.extents[d];
+                rest /= self.extents[d];
+                at[d] = self.index(d, here);
+                right &= self.right[d].contains(&here);
+            }
+            (0..width).map(move |here| {
+                at[D - 1] = self.index(D - 1, here);
+                (at, right && self.right[D - 1].contains(&here))
+            })
+        })
+    }
+
+    /// The index in the volume of the box's cell `here` along axis `d`.
+    fn index(&self, d: usize, here: usize) -> usize {
+        let (n, at) = (self.whole[d] as isize, self.low[d] + here as isize);
+        (if (0..n).contains(&at) { at } else { at.rem_euclid(n) }) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Boundary::{Neumann, Periodic};
+
+    #[test]
+    fn boxes_end_with_the_volume_or_keep_their_distance_from_cuts() {
+        let faces = [[Neumann; 2], [Periodic; 2]];
+        let of = |part| Window::of([40, 50], faces, [[1, 2]; 2], (3, 8, part));
+        let middle = of(Part::Middle);
+        assert_eq!((middle.low, middle.extents), ([13, 18], [17, 17]));
+        assert_eq!((middle.faces, middle.right.clone()), ([[Neumann; 2]; 2], [3..11, 3..11]));
+        let upper = of(Part::Upper);
+        assert_eq!((upper.low, upper.extents, upper.compared()), ([29, 43], [11, 17], [8, 8]));
+        let cells: Vec<_> = upper.cells().filter(|(_, right)| *right).map(|(at, _)| at).collect();
+        assert_eq!((cells.len(), cells[0], cells[63]), (64, [32, 46], [39, 3]));
+        // One that would be as large as the volume is the volume.
+        let all = Window::of([40, 16], faces, [[1, 2]; 2], (3, 8, Part::Upper));
+        assert_eq!((all.low[1], all.extents[1], all.faces[1]), (0, 16, [Periodic; 2]));
+        assert_eq!(all.compared(), [8, 16]);
+    }
+}
