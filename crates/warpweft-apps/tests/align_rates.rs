@@ -6,8 +6,8 @@ use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
 use warpweft::wavefront::conformance::Inputs;
 use warpweft::wavefront::cpu::CpuExecutor;
-use warpweft::wavefront::cuda::{CudaExecutor, compile_check};
-use warpweft::wavefront::{CpuPolicy, CudaPolicy, Wavefront};
+use warpweft::wavefront::cuda::{CudaExecutor, Variant, compile_check, compile_check_as};
+use warpweft::wavefront::{CpuPolicy, CudaPolicy, Keep, Wavefront, WavefrontExecutor};
 use warpweft_apps::align::{Dna, Scope, Sequence, Weights, align};
 
 fn random(seed: u64, length: usize) -> Sequence {
@@ -111,6 +111,88 @@ fn shapes_of_the_gpu_kernel() {
             );
         }
         println!("{length}: {answer:?}");
+    }
+}
+
+/// Shapes for a share of a long pair: all rows at once over all GPUs.
+const SHARED: [[u32; 5]; 16] = [
+    [15, 1, 8, 4, 1],
+    [15, 1, 16, 4, 1],
+    [15, 1, 32, 4, 1],
+    [15, 2, 8, 4, 1],
+    [15, 2, 16, 4, 1],
+    [15, 2, 32, 4, 1],
+    [15, 4, 16, 4, 1],
+    [8, 1, 16, 8, 1],
+    [8, 2, 16, 8, 1],
+    [8, 1, 16, 4, 1],
+    [8, 2, 16, 4, 1],
+    [5, 2, 16, 4, 1],
+    [3, 2, 16, 4, 1],
+    [5, 2, 16, 8, 1],
+    [15, 1, 32, 8, 1],
+    [15, 2, 32, 8, 1],
+];
+
+/// A long pair over all GPUs of the machine by the shape of tile-rows, and what one of them takes for
+/// as many rows as it holds at once, of which the model's costs are made.
+#[test]
+#[ignore = "takes half a minute of all GPUs"]
+fn shapes_over_several_gpus() {
+    let count = match Device::count() {
+        Ok(count) if count > 0 => count.min(4),
+        _ => return println!("skipped: no GPU"),
+    };
+    let devices: Vec<_> = (0..count).map(|number| Device::open(number).unwrap()).collect();
+    let length = 1_000_000;
+    let (a, b) = (random(1, length), random(2, length));
+    let wavefront = Wavefront::of(Dna::new(Weights::default()));
+    let arch = devices[0].arch().unwrap();
+    let policies = SHARED.map(|[rows, columns, chunk, warps, blocks]| CudaPolicy {
+        rows,
+        columns,
+        chunk,
+        warps,
+        blocks,
+        pairs: false,
+    });
+    std::thread::scope(|scope| {
+        for policy in policies {
+            for several in [false, true] {
+                let variant = Variant { several, ..Variant::default() };
+                let (wavefront, arch) = (&wavefront, &arch);
+                let wavefront = wavefront.clone().rows(b"A").columns(b"A").keep(Keep::Score);
+                scope.spawn(move || compile_check_as(&wavefront, &policy, variant, arch).unwrap());
+            }
+        }
+    });
+    let mut score = None;
+    for policy in policies {
+        for gpus in [1, count] {
+            // One GPU's share of the work, or all of it.
+            let all = gpus > 1 || policy.warps == 8 && policy.rows == 15;
+            let rows = if all { length } else { 132 * policy.tile_rows() };
+            let wavefront = wavefront.clone().rows(&a.as_rows()[..rows]).columns(b.as_columns());
+            let wavefront = wavefront.keep(Keep::Score);
+            let mut executor = CudaExecutor::over(&devices[..gpus], Some(policy)).unwrap();
+            let mut seconds = f64::INFINITY;
+            for _ in 0..3 {
+                let (found, report) = executor.run(&wavefront).unwrap();
+                if all {
+                    assert!(*score.get_or_insert(found.clone()) == found, "{policy:?}");
+                }
+                seconds = seconds.min(report.seconds);
+            }
+            let rate = rows as f64 * length as f64 / seconds / 1e12;
+            let CudaPolicy { rows: k, columns, chunk, warps, .. } = policy;
+            println!(
+                "{gpus} GPUs, K{k} SK{columns} CH{chunk} NW{warps}, {rows} rows: {:.3} ms {rate:.3} TCUPS",
+                seconds * 1e3
+            );
+            if count == 1 {
+                break;
+            }
+        }
     }
 }
 

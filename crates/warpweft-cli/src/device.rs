@@ -1,11 +1,13 @@
 //! From what was asked for to what the machine has.
 
+use warpweft::cluster::seats;
 use warpweft::machine::{Machine, Probe, probed};
 use warpweft::prelude::*;
 use warpweft::stencil::{GpuList, Target};
 
 use crate::arguments::DeviceChoice;
 use crate::output::note;
+use crate::world;
 
 /// The device that was asked for.
 ///
@@ -28,6 +30,37 @@ pub fn target(choice: DeviceChoice, machine: &Machine) -> Result<Target> {
             GpuList::new(&all).map(Target::Gpus)
         }
     }
+}
+
+/// Leaves of `machine` the GPUs that a wavefront may share, none for the cores; and of those and of the
+/// cores this process's own, where `mpirun` started several.
+///
+/// # Errors
+/// As [`target`]; as [`seats`].
+pub fn for_wavefronts(choice: DeviceChoice, machine: &mut Machine) -> Result<()> {
+    match target(choice, machine)? {
+        Target::Cpu => machine.gpus.clear(),
+        Target::Auto => {}
+        Target::Gpu(number) => machine.gpus.retain(|gpu| gpu.ordinal == number),
+        Target::CpuAndGpu(_) => {
+            let remedy = "name the cores or GPUs: a wavefront goes at the pace of its slowest part";
+            return Err(Error::spec(format!("--device {choice}"), remedy));
+        }
+        Target::Gpus(list) => {
+            let all = std::mem::take(&mut machine.gpus);
+            let numbered = |number| all.iter().find(|gpu| gpu.ordinal == number).cloned();
+            machine.gpus = list.numbers().filter_map(numbered).collect();
+        }
+    }
+    let Some(net) = world::net() else { return Ok(()) };
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let seat = seats(net, host.trim(), &machine.cpu.cores)?;
+    machine.cpu.cores = seat.cores;
+    if !machine.gpus.is_empty() {
+        let own = machine.gpus.swap_remove(seat.local_rank % machine.gpus.len());
+        machine.gpus = vec![own];
+    }
+    Ok(())
 }
 
 fn no_gpu(choice: DeviceChoice, machine: &Machine) -> Error {

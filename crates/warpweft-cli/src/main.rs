@@ -98,7 +98,7 @@ fn main() -> ExitCode {
         }
     };
     let of_ranks = match &cli.command {
-        Command::Run(_) => true,
+        Command::Run(_) | Command::Align(_) | Command::Dtw(_) => true,
         Command::Bench(bench) => bench.is_of_ranks(),
         // The other commands are one process's work.
         _ => false,

@@ -11,18 +11,19 @@ use std::process::ExitCode;
 use warpweft::cpu::Pool;
 use warpweft::machine::Machine;
 use warpweft::report::Report;
-use warpweft::stencil::Target;
-use warpweft::wavefront::CpuPolicy;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
+use warpweft::wavefront::{CpuPolicy, RankExecutor};
 use warpweft::{Error, Result};
 use warpweft_apps::align::{Executor, Scope, Sequence, Tracing, Weights, align_all, read, trace};
 
 use crate::arguments::{DeviceChoice, threads};
-use crate::device::target;
-use crate::output::{counted, fail};
+use crate::device::for_wavefronts;
+use crate::output::counted;
+use crate::place;
 use crate::progress::Progress;
 use crate::run::outcome::Outcome;
+use crate::world;
 
 use self::check::Tally;
 use self::files::Files;
@@ -103,7 +104,7 @@ pub struct Align {
     /// Go on from the state that an earlier run saved there, if any.
     #[arg(long, requires = "checkpoint")]
     resume: bool,
-    /// Where to run: cpu, gpu, gpu:N, or auto for the first GPU if there is one.
+    /// Where to run: cpu, gpu, gpu:N, gpu:N,M,.., gpus, or auto for as many GPUs as make it faster.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: DeviceChoice,
     /// Threads on the CPU [default: one a core].
@@ -117,9 +118,9 @@ pub struct Align {
 impl Align {
     /// Reads, aligns, checks and prints.
     pub fn execute(&self) -> ExitCode {
-        match self.outcome() {
-            Ok(outcome) => outcome.report(),
-            Err(error) => fail(&error),
+        match world::join().and_then(|()| self.outcome()) {
+            Ok(outcome) => world::leave(outcome.report()),
+            Err(error) => world::fail(&error),
         }
     }
 
@@ -130,27 +131,39 @@ impl Align {
             let remedy = "give a file for the query or for the target";
             return Err(Error::spec("standard input can be read once", remedy));
         }
-        let files = Files::prepare(&self.output, self.plot.as_ref(), &[&self.query, &self.target])?;
+        if let Some(place) = place::place() {
+            self.over_ranks(place.ranks)?;
+        }
+        // One process writes.
+        let files = match place::speaks() {
+            true => {
+                let inputs = [self.query.as_path(), self.target.as_path()];
+                Files::prepare(&self.output, self.plot.as_ref(), &inputs)?
+            }
+            false => Files::prepare(&[], None, &[])?,
+        };
         let (queries, targets) = (sequences(&self.query)?, sequences(&self.target)?);
         files.check(&queries, &targets)?;
-        let machine = Machine::detect()?;
+        let mut machine = Machine::detect()?;
+        for_wavefronts(self.device, &mut machine)?;
         let threads = self.threads.map_or(machine.cpu.threads(), NonZero::get);
         let longest = queries.iter().map(|query| query.sequence.len()).max().unwrap_or(0);
-        let aligned = match gpu(self.device, &machine)? {
-            Some(number) => {
-                let mut executor = CudaExecutor::new(&machine.gpus[number].device()?, None)?;
-                self.align(&queries, &targets, weights, &mut executor)?
+        let aligned = match machine.gpus.is_empty() {
+            false => {
+                let executor = CudaExecutor::over(&machine.together()?, None)?;
+                self.align(&queries, &targets, weights, executor)?
             }
-            None => {
+            true => {
                 let cores = machine.cpu.first(machine.cpu.cores.len());
                 let cores: Vec<_> = cores.iter().copied().cycle().take(threads).collect();
                 let pool = Pool::new(&cores)?;
                 // A path is looked for in blocks of an eighth.
                 let rows = if self.score_only { longest } else { longest.div_ceil(8) };
                 let policy = CpuPolicy::for_domain(rows, threads);
-                let mut executor = CpuExecutor::new(&pool, policy)?;
-                let mut aligned = self.align(&queries, &targets, weights, &mut executor)?;
-                if let Some(report) = &mut aligned.report {
+                let executor = CpuExecutor::new(&pool, policy)?;
+                let mut aligned = self.align(&queries, &targets, weights, executor)?;
+                // Over ranks the report names those of all.
+                if let Some(report) = aligned.report.as_mut().filter(|_| world::net().is_none()) {
                     report.devices = vec![machine.cpu.label(threads)];
                 }
                 aligned
@@ -206,7 +219,42 @@ impl Align {
         Weights { matching: self.matching, mismatch: self.mismatch, open, extend }
     }
 
-    fn align<'s>(
+    /// What ranks can't do together.
+    fn over_ranks(&self, ranks: usize) -> Result<()> {
+        let refuse = |what: &str, remedy: &str| {
+            Err(Error::spec(format!("{what} in one of {ranks} processes"), remedy))
+        };
+        if self.checkpoint.is_some() {
+            return refuse("--checkpoint", "leave it out, or start one process");
+        }
+        if [&self.query, &self.target].iter().any(|path| path.as_os_str() == "-") {
+            return refuse("standard input", "name files that every process can read");
+        }
+        Ok(())
+    }
+
+    /// Aligns all pairs on `executor`, and over those of all processes if there are several.
+    fn align<'s, X>(
+        &self,
+        queries: &'s [Named],
+        targets: &'s [Named],
+        weights: Weights,
+        mut executor: X,
+    ) -> Result<Aligner<'s>>
+    where
+        X: Executor,
+        for<'n> RankExecutor<'n, X>: Executor,
+    {
+        match world::net() {
+            Some(net) => {
+                let mut executor = RankExecutor::new(net, executor);
+                self.align_on(queries, targets, weights, &mut executor)
+            }
+            None => self.align_on(queries, targets, weights, &mut executor),
+        }
+    }
+
+    fn align_on<'s>(
         &self,
         queries: &'s [Named],
         targets: &'s [Named],
@@ -295,18 +343,6 @@ struct Aligner<'s> {
     pairs: Vec<Pair<'s>>,
     report: Option<Report>,
     check: Tally,
-}
-
-/// Which GPU to run on, if any.
-fn gpu(choice: DeviceChoice, machine: &Machine) -> Result<Option<usize>> {
-    Ok(match target(choice, machine)? {
-        Target::Gpu(number) => Some(number),
-        Target::Auto => Some(0),
-        Target::Cpu => None,
-        Target::Gpus(_) | Target::CpuAndGpu(_) => {
-            return Err(Error::spec(format!("--device {choice}"), "align on one GPU, e.g. gpu:0"));
-        }
-    })
 }
 
 fn sequences(path: &Path) -> Result<Vec<Named>> {

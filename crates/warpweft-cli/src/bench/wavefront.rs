@@ -5,31 +5,33 @@ mod methods;
 
 use std::process::ExitCode;
 
+use clap::ValueEnum;
 use serde::Serialize;
+use warpweft::{Error, Result};
 use warpweft::cpu::Pool;
+use warpweft::cuda::Device;
 use warpweft::machine::Machine;
 use warpweft::report::{Quantity, Report};
 use warpweft::wavefront::conformance::{affine_local, local, warp};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::{CpuPolicy, Keep, Wavefront, WavefrontElement, WavefrontExecutor};
-use warpweft::{Error, Result};
+use warpweft_apps::align::{Dna, Sequence, Weights};
 use warpweft_apps::soup::SplitMix;
 
 use self::methods::Methods;
 use super::Options;
 use super::peers::{self, Peer};
 use super::record::{self, Record};
-use super::stencil::Kind;
 use crate::device::limits;
 use crate::output::{fail, note, say, scaled};
 
 /// Wavefronts at several sizes.
 #[derive(clap::Args)]
 pub struct Wavefronts {
-    /// Only the cores, or only the GPU.
+    /// Only some of it; may be repeated.
     #[arg(long, value_enum)]
-    only: Option<Kind>,
+    only: Vec<Part>,
     /// Divide every extent by this, for a quick look.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     shrink: u32,
@@ -37,34 +39,54 @@ pub struct Wavefronts {
     options: Options,
 }
 
+/// A part of the bench.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+enum Part {
+    /// Alignment and warping on one core.
+    Cpu,
+    /// The same on the first GPU, by register strips.
+    Gpu,
+    /// The same on all GPUs beside one.
+    Gpus,
+    /// PeerWave's methods on the first GPU.
+    Methods,
+}
+
 /// What is measured.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Case {
-    on: Kind,
+    on: Part,
     what: &'static str,
     size: usize,
     #[serde(skip)]
     keep: Keep,
 }
 
-const fn case(on: Kind, what: &'static str, size: usize, keep: Keep) -> Case {
+const fn case(on: Part, what: &'static str, size: usize, keep: Keep) -> Case {
     Case { on, what, size, keep }
 }
 
-const CASES: [Case; 13] = [
-    case(Kind::Cpu, "SW i32, one core", 20_000, Keep::Best),
-    case(Kind::Cpu, "SW 16 bits, one core", 20_000, Keep::Best),
-    case(Kind::Cpu, "DTW f32, one core", 20_000, Keep::LastRow),
-    case(Kind::Gpu, "SW i32, score", 20_000, Keep::Score),
-    case(Kind::Gpu, "SW i32, score", 100_000, Keep::Score),
-    case(Kind::Gpu, "SW i32, score", 1_000_000, Keep::Score),
-    case(Kind::Gpu, "SW i32, position", 20_000, Keep::Best),
-    case(Kind::Gpu, "SW i32, position", 100_000, Keep::Best),
-    case(Kind::Gpu, "SW i32, position", 1_000_000, Keep::Best),
-    case(Kind::Gpu, "SW affine, position", 100_000, Keep::Best),
-    case(Kind::Gpu, "SW affine, position", 1_000_000, Keep::Best),
-    case(Kind::Gpu, "SW i32, matrix", 32_768, Keep::Matrix),
-    case(Kind::Gpu, "DTW f32, last row", 100_000, Keep::LastRow),
+const CASES: [Case; 19] = [
+    case(Part::Cpu, "SW i32, one core", 20_000, Keep::Best),
+    case(Part::Cpu, "SW 16 bits, one core", 20_000, Keep::Best),
+    case(Part::Cpu, "DTW f32, one core", 20_000, Keep::LastRow),
+    case(Part::Gpu, "SW i32, score", 20_000, Keep::Score),
+    case(Part::Gpu, "SW i32, score", 100_000, Keep::Score),
+    case(Part::Gpu, "SW i32, score", 1_000_000, Keep::Score),
+    case(Part::Gpu, "SW 16-bit pairs, score", 1_000_000, Keep::Score),
+    case(Part::Gpu, "SW i32, position", 20_000, Keep::Best),
+    case(Part::Gpu, "SW i32, position", 100_000, Keep::Best),
+    case(Part::Gpu, "SW i32, position", 1_000_000, Keep::Best),
+    case(Part::Gpu, "SW affine, position", 100_000, Keep::Best),
+    case(Part::Gpu, "SW affine, position", 1_000_000, Keep::Best),
+    case(Part::Gpu, "SW i32, matrix", 32_768, Keep::Matrix),
+    case(Part::Gpu, "DTW f32, last row", 100_000, Keep::LastRow),
+    case(Part::Gpus, "SW i32, score", 100_000, Keep::Score),
+    case(Part::Gpus, "SW i32, score", 1_000_000, Keep::Score),
+    case(Part::Gpus, "SW i32, score", 4_000_000, Keep::Score),
+    case(Part::Gpus, "SW 16-bit pairs, score", 1_000_000, Keep::Score),
+    case(Part::Gpus, "SW i32, position", 1_000_000, Keep::Best),
 ];
 
 /// What came of it.
@@ -73,6 +95,10 @@ struct Figure {
     #[serde(flatten)]
     case: Case,
     device: String,
+    /// GPUs that were there to choose from, and those that worked.
+    gpus: [usize; 2],
+    /// Over one GPU of this run.
+    speedup: Option<f64>,
     /// The median of the repeats.
     rate: Quantity,
     /// The slowest and the fastest repeat.
@@ -94,8 +120,9 @@ impl Wavefronts {
     /// The command that measures the same.
     fn repeat(&self) -> String {
         let mut command = String::from("warpweft bench wavefront");
-        if let Some(only) = self.only {
-            command.push_str(if only == Kind::Cpu { " --only cpu" } else { " --only gpu" });
+        for part in &self.only {
+            let name = part.to_possible_value().map(|value| value.get_name().to_string());
+            command.push_str(&format!(" --only {}", name.unwrap_or_default()));
         }
         if self.shrink > 1 {
             command.push_str(&format!(" --shrink {}", self.shrink));
@@ -108,33 +135,60 @@ impl Wavefronts {
         let probe = limits(&machine)?;
         let mut figures = Vec::new();
         let mut peers = Vec::new();
-        for case in CASES {
-            if self.only.is_some_and(|only| only != case.on) {
-                continue;
-            }
-            if case.on == Kind::Gpu && machine.gpus.is_empty() {
-                if self.only == Some(Kind::Gpu) {
+        let wanted = |part| self.only.is_empty() || self.only.contains(&part);
+        let together = machine.together()?;
+        for case in CASES.into_iter().filter(|case| wanted(case.on)) {
+            let needed = match case.on {
+                Part::Cpu => 0,
+                Part::Gpus => 2,
+                Part::Gpu | Part::Methods => 1,
+            };
+            if together.len() < needed {
+                if self.only == [Part::Gpu] && needed == 1 {
                     return Err(Error::spec(
                         "--only gpu where there is no GPU",
                         "see `warpweft info`",
                     ));
                 }
-                note("no GPU: its cases are left out");
+                note(&format!("fewer GPUs than {needed}: their cases are left out"));
                 continue;
             }
             let case = Case { size: (case.size / self.shrink as usize).max(64), ..case };
+            note(&format!("{} {}", case.what, case.size));
             let memory = probe.gpu(0).and_then(|gpu| gpu.bandwidth());
-            figures.push(figure(case, &machine, memory, self.options.repeats)?);
-            if case.on == Kind::Cpu && case.what.starts_with("SW 16") {
+            let repeats = self.options.repeats;
+            // One GPU beside several in the same run.
+            let counts = match case.on {
+                Part::Cpu => vec![0],
+                Part::Gpu | Part::Methods => vec![1],
+                Part::Gpus => {
+                    let doubled = std::iter::successors(Some(1), |count| Some(2 * count));
+                    let below = doubled.take_while(|&count| count < together.len());
+                    below.chain([together.len()]).collect()
+                }
+            };
+            let mut one = None;
+            for count in counts {
+                let figure = figure(case, &machine, &together[..count], memory, repeats)?;
+                let rate = figure.rate.value;
+                let speedup = one.filter(|_| count > 1).map(|one: f64| rate / one);
+                one = one.or(Some(rate));
+                figures.push(Figure { speedup, ..figure });
+            }
+            if case.on == Part::Cpu && case.what.starts_with("SW 16") {
                 peers.extend(peers::alignment(&self.options.peers, case.size)?);
             }
         }
         let mut methods = Vec::new();
-        if let Some(gpu) = machine.gpus.first().filter(|_| self.only != Some(Kind::Cpu)) {
+        if let Some(gpu) = machine.gpus.first().filter(|_| wanted(Part::Methods)) {
             methods = Methods { device: gpu.device()?, shrink: self.shrink as usize }.measure()?;
         }
         let all = serde_json::json!({ "rates": figures, "methods": methods });
-        let record = Record::new("wavefront", &self.repeat(), &machine, probe, &all, &peers);
+        let name = match &self.only[..] {
+            [part] => format!("wavefront-{}", format!("{part:?}").to_lowercase()),
+            _ => "wavefront".into(),
+        };
+        let record = Record::new(&name, &self.repeat(), &machine, probe, &all, &peers);
         let saved = if self.options.save { Some(record.save()?) } else { None };
         if self.options.json {
             return Ok(record.json().to_string());
@@ -149,31 +203,55 @@ impl Wavefronts {
     }
 }
 
-fn figure(case: Case, machine: &Machine, memory: Option<f64>, repeats: u32) -> Result<Figure> {
+fn figure(
+    case: Case,
+    machine: &Machine,
+    gpus: &[Device],
+    memory: Option<f64>,
+    repeats: u32,
+) -> Result<Figure> {
     let mut noise = SplitMix::new(case.size as u64);
     let mut letters =
         || -> Vec<u8> { (0..case.size).map(|_| b"ACGT"[noise.next_u64() as usize % 4]).collect() };
     let (a, b) = (letters(), letters());
-    let (rates, last) = if case.what.starts_with("DTW") {
+    let found = if case.what.starts_with("DTW") {
         let series = |letters: &[u8]| letters.iter().map(|&c| f32::from(c)).collect::<Vec<_>>();
         let (a, b) = (series(&a), series(&b));
-        rates(case, Wavefront::of(warp()).rows(&a).columns(&b), machine, repeats)?
+        rates(case, Wavefront::of(warp()).rows(&a).columns(&b), machine, gpus, repeats)?
     } else if case.what.starts_with("SW affine") {
         let element = affine_local(2, -3, -5, -1);
-        rates(case, Wavefront::of(element).rows(&a).columns(&b), machine, repeats)?
+        rates(case, Wavefront::of(element).rows(&a).columns(&b), machine, gpus, repeats)?
     } else {
-        let element = local(2, -1, -1);
-        rates(case, Wavefront::of(element).rows(&a).columns(&b), machine, repeats)?
+        if case.on == Part::Cpu {
+            let plain = Wavefront::of(local(2, -1, -1)).rows(&a).columns(&b);
+            return Ok(told(case, rates(case, plain, machine, gpus, repeats)?, gpus, memory));
+        }
+        // Codes of letters, as `warpweft align` has them.
+        let (a, b) = (Sequence::new("query", &a)?, Sequence::new("target", &b)?);
+        let plain = Wavefront::of(Dna::new(Weights::default()));
+        rates(case, plain.rows(a.as_rows()).columns(b.as_columns()), machine, gpus, repeats)?
     };
-    Ok(Figure {
+    Ok(told(case, found, gpus, memory))
+}
+
+/// The figure of these rates.
+fn told(
+    case: Case,
+    (rates, last): (Vec<f64>, Report),
+    gpus: &[Device],
+    memory: Option<f64>,
+) -> Figure {
+    Figure {
         case,
+        gpus: [gpus.len(), if gpus.is_empty() { 0 } else { last.devices.len() }],
+        speedup: None,
         device: last.devices.join(", "),
         rate: Quantity { value: rates[rates.len() / 2], unit: "cells/s" },
         range: [rates[0], rates[rates.len() - 1]],
         // A matrix is written, not read.
         bound: memory.filter(|_| case.keep == Keep::Matrix).map(|bandwidth| bandwidth / 4.0),
         policy: last.policy,
-    })
+    }
 }
 
 /// The rates, ascending, and the last report.
@@ -181,14 +259,18 @@ fn rates<E: WavefrontElement>(
     case: Case,
     wavefront: Wavefront<'_, E>,
     machine: &Machine,
+    gpus: &[Device],
     repeats: u32,
 ) -> Result<(Vec<f64>, Report)> {
     let wavefront = wavefront.keep(case.keep);
     let pool;
-    let mut executor: Box<dyn WavefrontExecutor<E>> = match (case.on, machine.gpus.first()) {
-        (Kind::Gpu, Some(gpu)) => Box::new(CudaExecutor::new(&gpu.device()?, None)?),
-        (Kind::Gpu, None) => return Err(Error::spec("no GPU", "measure the cores only")),
-        (Kind::Cpu, _) => {
+    let mut executor: Box<dyn WavefrontExecutor<E>> = match gpus {
+        [_, ..] => {
+            let executor = CudaExecutor::over(gpus, None)?;
+            let pairs = case.what.contains("pairs");
+            Box::new(if pairs { executor } else { executor.one_by_one() })
+        }
+        [] => {
             pool = Pool::new(machine.cpu.first(1))?;
             let sixteen = case.what.starts_with("SW 16");
             let policy = CpuPolicy::for_domain(case.size, 1);
@@ -215,9 +297,9 @@ fn table(figures: &[Figure], peers: &[Peer]) -> String {
             device = &figure.device;
             text.push_str(&format!("{device}\n"));
         }
-        let Figure { case, rate, range, bound, .. } = figure;
+        let Figure { case, rate, range, bound, speedup, .. } = figure;
         text.push_str(&format!(
-            "  {:<20} {:>9}  {}{} ({} to {})",
+            "  {:<22} {:>9}  {}{} ({} to {})",
             case.what,
             case.size,
             scaled(rate.value),
@@ -227,6 +309,9 @@ fn table(figures: &[Figure], peers: &[Peer]) -> String {
         ));
         if let Some(bound) = bound {
             text.push_str(&format!(", {:.2} of what memory allows", rate.value / bound));
+        }
+        if let Some(speedup) = speedup {
+            text.push_str(&format!(", {speedup:.2} times one GPU"));
         }
         text.push('\n');
     }

@@ -7,8 +7,8 @@ use serde_json::json;
 use warpweft::element::ScalarKind;
 use warpweft::grid::io::npy;
 use warpweft::prelude::*;
-use warpweft::wavefront::Ranked;
 use warpweft::wavefront::traceback::{Stored, Traced};
+use warpweft::wavefront::{RankExecutor, Ranked, WavefrontExecutor};
 use warpweft_apps::warping::{check, distance, path, plain, time_warping};
 
 use super::{Options, finish};
@@ -16,6 +16,8 @@ use crate::plot;
 use crate::run::check::{Check, difference};
 use crate::run::files::{Format, Saved, found_writable, none_read};
 use crate::run::outcome::Outcome;
+use crate::place;
+use crate::world;
 
 /// Cells that the straightforward loop is given to check with: less than a second.
 const CHECKED_CELLS: u64 = 20_000_000;
@@ -54,7 +56,7 @@ pub struct Dtw {
 impl Dtw {
     /// Reads, warps, checks and prints.
     pub fn execute(&self) -> ExitCode {
-        finish(self.outcome())
+        finish(world::join().and_then(|()| self.outcome()))
     }
 
     fn outcome(&self) -> Result<Outcome> {
@@ -107,11 +109,15 @@ impl Dtw {
             })?;
         }
         let mut chosen = self.options.chosen()?;
-        let (found, pairs, report) = if self.path.is_some() || plot.is_some() {
-            path(a, b, None, &mut chosen)?
-        } else {
-            let (found, report) = distance(a, b, self.band, &mut chosen)?;
-            (found, Vec::new(), report)
+        let with_path = self.path.is_some() || plot.is_some();
+        let warped = |executor: &mut dyn WavefrontExecutor<time_warping<T>>| match with_path {
+            true => path(a, b, None, executor),
+            false => distance(a, b, self.band, executor)
+                .map(|(found, report)| (found, Vec::new(), report)),
+        };
+        let (found, pairs, report) = match world::net() {
+            Some(net) => warped(&mut RankExecutor::new(net, chosen))?,
+            None => warped(&mut chosen)?,
         };
         let compared = match a.len() as u64 * b.len() as u64 {
             0..=CHECKED_CELLS => {
@@ -132,11 +138,12 @@ impl Dtw {
             answer.push(("pairs", json!(pairs.len())));
         }
         let mut saved = Saved::default();
-        if let Some(path) = &self.path {
+        // One process writes.
+        if let Some(path) = self.path.as_ref().filter(|_| place::speaks()) {
             let table = Volume::from_fn([pairs.len(), 2], |[k, side]| pairs[k][side] as i64);
             saved.add(path, npy::write(path, &table, 0));
         }
-        if let Some(file) = &plot {
+        if let Some(file) = plot.as_ref().filter(|_| place::speaks()) {
             let title = format!("{} / {}: {distance}", self.a.display(), self.b.display());
             saved.add(
                 file,

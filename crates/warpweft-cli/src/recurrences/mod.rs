@@ -13,7 +13,6 @@ use warpweft::grid::io::{Colours, middle_range};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::report::Report;
-use warpweft::stencil::Target;
 use warpweft::wavefront::{Kept, WavefrontElement, WavefrontExecutor};
 
 pub use dtw::Dtw;
@@ -21,16 +20,16 @@ pub use laplace::Laplace;
 pub use sat::Sat;
 
 use crate::arguments::{DeviceChoice, threads};
-use crate::device::target;
-use crate::output::fail;
+use crate::device::for_wavefronts;
 use crate::plot::{self, Look};
 use crate::run::files::{self, Format, Saved};
 use crate::run::outcome::Outcome;
+use crate::world;
 
 /// Where to run and how to report.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Where to run: cpu, gpu, gpu:N, or auto for the first GPU if there is one.
+    /// Where to run: cpu, gpu, gpu:N, gpu:N,M,.., gpus, or auto for as many GPUs as make it faster.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: DeviceChoice,
     /// Threads on the CPU [default: one a core].
@@ -62,21 +61,13 @@ struct Planned {
 pub struct Chosen(Machine);
 
 impl Options {
-    /// The machine with no other device than the one asked for.
+    /// The machine with no other device than those asked for.
     ///
     /// # Errors
-    /// A GPU that is not there, or several.
+    /// A GPU that is not there.
     fn chosen(&self) -> Result<Chosen> {
         let mut machine = Machine::detect()?;
-        match target(self.device, &machine)? {
-            Target::Cpu => machine.gpus.clear(),
-            Target::Auto => {}
-            Target::Gpu(number) => machine.gpus.retain(|gpu| gpu.ordinal == number),
-            Target::Gpus(_) | Target::CpuAndGpu(_) => {
-                let remedy = "name one GPU, e.g. gpu:0";
-                return Err(Error::spec(format!("--device {}", self.device), remedy));
-            }
-        }
+        for_wavefronts(self.device, &mut machine)?;
         if let Some(threads) = self.threads {
             let cores = machine.cpu.cores.iter().copied().cycle().take(threads.get()).collect();
             machine.cpu.cores = cores;
@@ -131,7 +122,7 @@ impl Files {
 /// Prints what a command came to.
 fn finish(outcome: Result<Outcome>) -> ExitCode {
     match outcome {
-        Ok(outcome) => outcome.report(),
-        Err(error) => fail(&error),
+        Ok(outcome) => world::leave(outcome.report()),
+        Err(error) => world::fail(&error),
     }
 }

@@ -69,6 +69,33 @@ fn one_report_of_the_same_answer() {
 }
 
 #[test]
+fn an_alignment_over_ranks_is_that_of_one() {
+    each(|launcher| {
+        let here = tempfile::tempdir().unwrap();
+        let letters = |seed: usize, n: usize| -> String {
+            let letter = |i: usize| b"ACGT"[(i * i * 7 + i * seed + i / 5) % 4] as char;
+            (0..n).map(letter).collect()
+        };
+        for (name, seed, n) in [("a.fa", 3, 900), ("b.fa", 5, 1100)] {
+            std::fs::write(here.path().join(name), format!(">{name}\n{}\n", letters(seed, n)))
+                .unwrap();
+        }
+        for more in ["--score-only", "--global --gap-open -5 --gap-extend -1", ""] {
+            let line = format!("align a.fa b.fa --device cpu --threads 1 --json {more}");
+            let alone = warpweft_in(here.path(), &line).json();
+            let spread = ran(RUN, &mut mpirun(launcher, here.path(), &[(3, &line)])).json();
+            assert_eq!(spread["result"], alone["result"], "{more}");
+            assert_eq!(spread["policy"]["ranks"], 3);
+            assert_eq!(spread["devices"].as_array().map(Vec::len), Some(3));
+        }
+        let refused = "align a.fa b.fa --device cpu --checkpoint saved";
+        let refused = ran(RUN, &mut mpirun(launcher, here.path(), &[(2, refused)]));
+        assert_ne!(refused.status, Some(0));
+        assert!(refused.err.contains("--checkpoint in one of 2 processes"), "{}", refused.err);
+    });
+}
+
+#[test]
 fn ranks_that_disagree_are_told_so() {
     each(|launcher| {
         let here = tempfile::tempdir().unwrap();

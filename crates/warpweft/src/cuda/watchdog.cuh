@@ -11,6 +11,9 @@ struct ww_watchdog {
 };
 static_assert(sizeof(ww_watchdog) == 16, "the host passes 16 bytes");
 
+// What to call another GPU's block in a report: some block of GPU `number`.
+__device__ __forceinline__ ww_word ww_elsewhere(int number) { return 0x80000000u | (ww_word)number; }
+
 enum : ww_word { WW_QUIET = 0, WW_WRITING = 1, WW_REPORTED = 2 };
 
 __device__ __noinline__ void ww_watchdog_report(const ww_watchdog& dog, ww_word other, ww_word flag,

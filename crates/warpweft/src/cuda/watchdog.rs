@@ -15,6 +15,9 @@ use crate::error::{Error, Result};
 const WRITING: u32 = 1;
 const REPORTED: u32 = 2;
 
+/// What stands before the number of a GPU, as `ww_elsewhere` in `watchdog.cuh`.
+const ELSEWHERE: u32 = 1 << 31;
+
 /// How long the host waits on beyond the device's time-out for blocks to notice and end.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -30,7 +33,7 @@ pub struct Watchdog {
 pub struct Stuck {
     /// The block that waited.
     pub block: u32,
-    /// The block it waited for.
+    /// The block it waited for; with the top bit set, the number of the GPU that the block is on.
     pub other: u32,
     /// Which flag of that block.
     pub flag: u32,
@@ -144,9 +147,10 @@ impl Watchdog {
 impl std::fmt::Display for Stuck {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { block, other, flag, wanted, seen } = self;
-        write!(
-            f,
-            "block {block} waits for flag {flag} of block {other} to reach {wanted}, it is {seen}"
-        )
+        let whose = match other & ELSEWHERE {
+            0 => format!("block {other}"),
+            _ => format!("a block of GPU {}", other & !ELSEWHERE),
+        };
+        write!(f, "block {block} waits for flag {flag} of {whose} to reach {wanted}, it is {seen}")
     }
 }

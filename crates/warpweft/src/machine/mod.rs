@@ -12,6 +12,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cuda::Device;
 use crate::error::Result;
 
 pub use cpu::{Caches, Cpu, Memory, Node, available_memory};
@@ -40,6 +41,24 @@ impl Machine {
         let cpu = Cpu::detect(Path::new("/"), &mut notes)?;
         let gpus = gpu::detect(&mut notes);
         Ok(Self { cpu, gpus, notes })
+    }
+
+    /// The first GPU and those like it that it and all of them can store into the memory of: what can
+    /// share a run that goes at the pace of the slowest.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn together(&self) -> Result<Vec<Device>> {
+        let mut together: Vec<&Gpu> = Vec::new();
+        for gpu in &self.gpus {
+            let linked = |a: &Gpu, b: &Gpu| a.links.iter().any(|to| to.to == b.ordinal && to.peer);
+            let like = |other: &&Gpu| (&gpu.name, gpu.sms) == (&other.name, other.sms);
+            if together.iter().all(|other| like(other) && linked(gpu, other) && linked(other, gpu))
+            {
+                together.push(gpu);
+            }
+        }
+        together.into_iter().map(Gpu::device).collect()
     }
 
     /// What tells this machine from others, for results that are kept: models, numbers and sizes,

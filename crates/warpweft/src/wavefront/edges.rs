@@ -2,7 +2,7 @@
 
 use super::element::WavefrontElement;
 use super::executor::WavefrontExecutor;
-use super::rank::{Best, Ranked};
+use super::rank::{Best, Extreme, Ranked};
 use super::spec::{Keep, Kept, Wavefront};
 use crate::error::{Error, Result};
 use crate::report::Report;
@@ -14,7 +14,7 @@ pub struct Edges<C: Ranked> {
     pub row: Vec<C>,
     /// The last column, one cell a row.
     pub column: Vec<C>,
-    /// The greatest score, if it was asked for.
+    /// The greatest or least score, if one was asked for.
     pub best: Option<Best<C::Score>>,
 }
 
@@ -22,7 +22,7 @@ pub struct Edges<C: Ranked> {
 pub(super) fn one_by_one<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized>(
     executor: &mut X,
     wavefront: &Wavefront<'_, E>,
-    best: bool,
+    best: Option<Extreme>,
 ) -> Result<(Edges<E::Cell>, Report)> {
     let mut run = |keep| executor.run(&wavefront.clone().keep(keep));
     let (Kept::LastRow(row), mut report) = run(Keep::LastRow)? else {
@@ -33,8 +33,9 @@ pub(super) fn one_by_one<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized>(
     };
     report = report.followed_by(&further);
     let mut edges = Edges { row, column, best: None };
-    if best {
-        let (Kept::Best(best), further) = run(Keep::Best)? else { return Err(other(Keep::Best)) };
+    if let Some(extreme) = best {
+        let keep = extreme.keep();
+        let (Kept::Best(best), further) = run(keep)? else { return Err(other(keep)) };
         report = report.followed_by(&further);
         edges.best = best;
     }

@@ -2,6 +2,7 @@
 
 use super::edges::{Edges, one_by_one};
 use super::element::WavefrontElement;
+use super::rank::Extreme;
 use super::spec::{Kept, Wavefront};
 use crate::error::{Error, Result};
 use crate::report::Report;
@@ -34,14 +35,14 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
     }
 
     /// Computes all cells and returns the last row, the last column and, if it is asked for, the
-    /// greatest score; what `wavefront` says to keep does not matter.
+    /// `best` score; what `wavefront` says to keep does not matter.
     ///
     /// # Errors
     /// As [`WavefrontExecutor::run`].
     fn edges(
         &mut self,
         wavefront: &Wavefront<'_, E>,
-        best: bool,
+        best: Option<Extreme>,
     ) -> Result<(Edges<E::Cell>, Report)> {
         one_by_one(self, wavefront, best)
     }

@@ -2,8 +2,7 @@
 //!
 //! Cell `[i, j]` is a function of its earlier neighbours, of one input a row, one a column and one a
 //! cell, and, where sweeps follow one another, of what later cells held before. See [`Keep`] for what
-//! a run returns, and [`traceback`] for the path that leads to a cell. Time tiles and several devices
-//! are not here yet.
+//! a run returns, and [`traceback`] for the path that leads to a cell. Time tiles are not here yet.
 
 mod border;
 pub mod conformance;
@@ -18,6 +17,7 @@ mod frame;
 pub mod model;
 mod policy;
 mod rank;
+mod ranks;
 mod reference;
 mod relative;
 mod report;
@@ -36,6 +36,7 @@ pub use executor::WavefrontExecutor;
 pub use frame::Frame;
 pub use policy::{CpuPolicy, CudaPolicy, Method, Policy, ScanPolicy, TilePolicy};
 pub use rank::{Best, Extreme, Ranked};
+pub use ranks::RankExecutor;
 pub use reference::reference;
 pub use relative::{Difference, Relative, Term};
 pub use spec::{Keep, Kept, MAX_EXTENT, Wavefront, no_inputs};

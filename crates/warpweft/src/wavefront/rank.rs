@@ -1,5 +1,6 @@
 //! How cells are compared when only the best one is kept.
 
+use super::spec::Keep;
 use crate::element::{DeviceType, Scalar, ScalarKind};
 
 /// What a cell can be: comparable by a number it holds.
@@ -39,6 +40,14 @@ pub enum Extreme {
 }
 
 impl Extreme {
+    /// What to keep to find it.
+    pub(super) fn keep(self) -> Keep {
+        match self {
+            Self::Greatest => Keep::Best,
+            Self::Least => Keep::Least,
+        }
+    }
+
     /// Whether `a` wins over `b`, which may be NaN: any number wins over that.
     #[inline(always)]
     pub(super) fn better<S: Scalar>(self, a: S, b: S) -> bool {

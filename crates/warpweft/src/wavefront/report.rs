@@ -1,7 +1,8 @@
 //! What a run of a wavefront reports, whatever the device.
 
+use serde::Serialize;
+
 use super::element::WavefrontElement;
-use super::policy::Policy;
 use super::spec::{Keep, Wavefront};
 use crate::report::{Quantity, Report};
 
@@ -11,7 +12,7 @@ pub(super) fn report<E: WavefrontElement>(
     devices: Vec<String>,
     seconds: f64,
     setup_seconds: f64,
-    policy: Policy,
+    policy: impl Serialize,
 ) -> Report {
     report_of([wavefront], devices, seconds, setup_seconds, policy)
 }

@@ -14,8 +14,9 @@ use crate::machine::Machine;
 use crate::report::Report;
 
 impl<E: WavefrontElement> Wavefront<'_, E> {
-    /// Computes it on the first GPU, or on all cores where there is none or where the GPU's kernels
-    /// can't do what the recurrence needs, which the report then says.
+    /// Computes it on the first GPU and on as many of those like it as make it faster by the model, or
+    /// on all cores where there is none. Where register strips can't do what the recurrence needs,
+    /// which the report then says, one GPU works.
     ///
     /// ```
     /// use warpweft::prelude::*;
@@ -44,7 +45,7 @@ impl<E: WavefrontElement> Wavefront<'_, E> {
                 return ScanExecutor::new(&gpu.device()?, None)?.run(self);
             }
             let Some(what) = misses(self) else {
-                return CudaExecutor::new(&gpu.device()?, None)?.run(self);
+                return CudaExecutor::over(&machine.together()?, None)?.run(self);
             };
             let (kept, mut report) = TileExecutor::new(&gpu.device()?, None)?.run(self)?;
             let name = E::NAME;

@@ -22,6 +22,7 @@ use super::edges::{Edges, one_by_one};
 use super::element::WavefrontElement;
 use super::executor::WavefrontExecutor;
 use super::policy::{CpuPolicy, Policy};
+use super::rank::Extreme;
 use super::report::report;
 use super::spec::{Keep, Kept, Wavefront};
 use crate::cpu::{Pool, Simd, WorkerPanic};
@@ -122,13 +123,13 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
     fn edges(
         &mut self,
         wavefront: &Wavefront<'_, E>,
-        best: bool,
+        best: Option<Extreme>,
     ) -> Result<(Edges<E::Cell>, Report)> {
         if !strips::can::<E>() {
             return one_by_one(self, wavefront, best);
         }
         // What is kept decides only whether scores are compared.
-        let keep = if best { Keep::Best } else { Keep::LastColumn };
+        let keep = best.map_or(Keep::LastColumn, Extreme::keep);
         let wavefront = wavefront.clone().keep(keep);
         wavefront.check()?;
         let mut filled = Filled::last_column(&wavefront)?;

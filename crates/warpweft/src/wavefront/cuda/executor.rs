@@ -1,36 +1,39 @@
-//! The executor: inputs in, one cooperative launch, what was kept out.
+//! The executor: inputs in, one cooperative launch a GPU, what was kept out.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use super::bytes::bytes_of_mut;
+use super::choose::choose;
 use super::pairs;
-use super::shape::{default_policy, misses};
-use super::text::{Arguments, options, source};
-use crate::cuda::{Args, Buffer, Device, Event, Kernel, Launch, Module, Stream, Watchdog, compile};
-use crate::element::{Scalar, ScalarKind};
+use super::part::{Gpu, Part};
+use super::shape::misses;
+use super::text::{Variant, options, source};
+use super::turns::turns;
+use super::winner::winner;
+use crate::cuda::{Device, Event, compile};
 use crate::error::{Error, Result};
 use crate::report::Report;
 use crate::wavefront::executor::WavefrontExecutor;
 use crate::wavefront::frame::allocate;
 use crate::wavefront::report::report;
 use crate::wavefront::spec::{Keep, Kept, Wavefront};
-use crate::wavefront::{Best, Border, CudaPolicy, Extreme, Policy, WavefrontElement};
+use crate::wavefront::{Best, CudaPolicy, Edges, Extreme, Policy, Ranked, WavefrontElement};
 
-/// How long a block may wait for another: far above any wait of a working run, which is bounded by
-/// the time between the first chunk of a tile-row and that of the next.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a run may take in all.
-const LIMIT: Duration = Duration::from_secs(24 * 3600);
-/// Bytes between two flags, as in `layout.cuh`: a sector of its own for each.
-const FLAG_BYTES: usize = 32;
-
-/// Runs wavefronts on one GPU.
+/// Runs wavefronts on one GPU, or on several that share the tile-rows.
 pub struct CudaExecutor {
-    pub(super) device: Device,
-    pub(super) stream: Stream,
-    watchdog: Watchdog,
+    pub(super) gpus: Vec<Gpu>,
     policy: Option<CudaPolicy>,
-    /// The last kernel and its source.
-    kernel: Option<(String, Kernel, u32)>,
+    pairs: bool,
+    extras: Extras,
+}
+
+/// What a run has beside the work: for tests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extras {
+    /// Random delays before flags are looked at and set, from this seed.
+    pub delays: Option<u32>,
+    /// Blocks of each GPU's launch at most, if they are said.
+    pub blocks: Vec<usize>,
 }
 
 impl CudaExecutor {
@@ -40,53 +43,86 @@ impl CudaExecutor {
     /// # Errors
     /// The driver's.
     pub fn new(device: &Device, policy: Option<CudaPolicy>) -> Result<Self> {
-        Ok(Self {
-            device: *device,
-            stream: Stream::new(device)?,
-            watchdog: Watchdog::new(device, PATIENCE)?,
-            policy,
-            kernel: None,
-        })
+        Self::over(std::slice::from_ref(device), policy)
+    }
+
+    /// An executor on several GPUs of this process, each of which can store into the memory of the
+    /// next, the last into that of the first. Tile-rows go round robin to the blocks of all of them;
+    /// results don't depend on how many there are. The same GPU may be named again: its blocks are
+    /// then shared out, which tests the rest.
+    ///
+    /// Without a policy, as many of the first of them work as make it fastest by the model.
+    ///
+    /// # Errors
+    /// No device; two that have no direct link; the driver's.
+    pub fn over(devices: &[Device], policy: Option<CudaPolicy>) -> Result<Self> {
+        if devices.is_empty() {
+            return Err(Error::spec("a wavefront over 0 GPUs", "name at least one"));
+        }
+        for (device, next) in devices.iter().zip(devices.iter().cycle().skip(1)) {
+            device.enable_peer(next)?;
+        }
+        let gpus = devices.iter().map(Gpu::new).collect::<Result<_>>()?;
+        Ok(Self { gpus, policy, pairs: true, extras: Extras::default() })
+    }
+
+    /// With a register for every cell, unless a policy says otherwise: two cells never share one.
+    pub fn one_by_one(mut self) -> Self {
+        self.pairs = false;
+        self
+    }
+
+    /// With `extras`.
+    pub fn with(mut self, extras: Extras) -> Self {
+        self.extras = extras;
+        self
     }
 
     /// What the compiler made of the last kernel run, and its dynamic shared memory.
     pub fn attributes(&self) -> Option<(crate::cuda::Attributes, u32)> {
-        self.kernel.as_ref().map(|(_, kernel, shared)| (kernel.attributes(), *shared))
+        let (kernel, shared) = self.gpus.first()?.kernel()?;
+        Some((kernel.attributes(), shared))
     }
 
-    /// The kernel for `source`, and the bytes of shared memory it needs.
-    fn kernel(&mut self, source: String, name: &str) -> Result<(Kernel, u32)> {
-        if let Some((known, kernel, shared)) = &self.kernel
-            && *known == source
-        {
-            return Ok((kernel.clone(), *shared));
+    /// Compiles the kernel once an architecture and loads it on the first `count` GPUs, unless it is
+    /// there.
+    fn load(&mut self, source: &str, name: &str, count: usize) -> Result<()> {
+        for gpu in self.gpus.iter_mut().take(count).filter(|gpu| !gpu.has(source)) {
+            let cubin = compile(source, name, &gpu.device.arch()?, &options())?;
+            gpu.load(source, &cubin)?;
         }
-        let cubin = compile(&source, name, &self.device.arch()?, &options())?;
-        let module = Module::load(&self.device, &cubin)?;
-        let kernel = module.kernel("wavefront_strip")?;
-        let shared: u32 = module.global("ww_shared_bytes")?.read(&self.stream)?;
-        kernel.allow_shared(shared)?;
-        self.kernel = Some((source, kernel.clone(), shared));
-        Ok((kernel, shared))
+        Ok(())
     }
 
-    /// Blocks that are resident at once, which all of a launch must be: they wait for one another.
-    fn resident(&self, kernel: &Kernel, policy: &CudaPolicy, shared: u32) -> Result<u32> {
-        let an_sm = kernel.blocks_per_sm(policy.threads(), shared)?;
-        if an_sm == 0 {
-            return Err(Error::Device {
-                stage: "planning".into(),
-                device: self.device.label().into(),
-                what: format!(
-                    "no block of {} threads, {} registers a thread and {shared} bytes of shared \
-                     memory fits an SM",
-                    policy.threads(),
-                    kernel.attributes().registers
-                ),
-                remedy: "lower `warps` or `rows` of the policy".into(),
-            });
+    /// Blocks that each of the first `count` GPUs can hold at once.
+    fn resident(&self, policy: &CudaPolicy, count: usize) -> Result<Vec<usize>> {
+        let gpus = &self.gpus[..count];
+        let each = gpus.iter().enumerate().map(|(number, gpu)| {
+            let sharing = gpus.iter().filter(|other| other.device == gpu.device).count();
+            let most = self.extras.blocks.get(number).copied().unwrap_or(usize::MAX);
+            Ok((gpu.resident(policy)? / sharing).min(most).max(1))
+        });
+        each.collect()
+    }
+
+    /// The policy, and how many of the GPUs take part.
+    fn plan<E: WavefrontElement>(
+        &self,
+        wavefront: &Wavefront<'_, E>,
+        edges: bool,
+    ) -> Result<(CudaPolicy, usize)> {
+        let (policy, count) = match self.policy {
+            Some(policy) => (policy, self.gpus.len()),
+            None => {
+                let pairs = self.pairs && !edges;
+                choose(wavefront, pairs, self.gpus[0].device.sms()?, self.gpus.len())
+            }
+        };
+        policy.check(size_of::<E::Cell>())?;
+        if policy.pairs {
+            pairs::check(wavefront, &policy, edges)?;
         }
-        Ok(an_sm.min(policy.blocks) * self.device.sms()?)
+        Ok((policy, count))
     }
 }
 
@@ -104,6 +140,46 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
 
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
         wavefront.check()?;
+        let [rows, columns] = wavefront.extents();
+        // Before the work, lest it be lost.
+        let cells = allocate(match wavefront.keep {
+            Keep::Best | Keep::Least | Keep::Score => 0,
+            Keep::LastRow => columns,
+            Keep::LastColumn => rows,
+            Keep::Matrix => wavefront.cells() as usize,
+        })?;
+        self.compute(wavefront, false, |policy, parts| kept(wavefront, policy, parts, cells))
+    }
+
+    fn edges(
+        &mut self,
+        wavefront: &Wavefront<'_, E>,
+        best: Option<Extreme>,
+    ) -> Result<(Edges<E::Cell>, Report)> {
+        let wavefront = wavefront.clone().keep(best.map_or(Keep::LastColumn, Extreme::keep));
+        wavefront.check()?;
+        let [rows, columns] = wavefront.extents();
+        let (row, column) = (allocate(columns)?, allocate(rows)?);
+        self.compute(&wavefront, true, |policy, parts| {
+            let best = match best {
+                Some(extreme) => best_of(policy, parts, extreme)?,
+                None => None,
+            };
+            let column = gather(&wavefront, policy, parts, column)?;
+            Ok(Edges { row: last_row(&wavefront, policy, parts, row)?, column, best })
+        })
+    }
+}
+
+impl CudaExecutor {
+    /// Computes all cells, last row and column kept beside the rest if `edges` says so; then `take`s
+    /// the results.
+    fn compute<E: WavefrontElement, R>(
+        &mut self,
+        wavefront: &Wavefront<'_, E>,
+        edges: bool,
+        take: impl FnOnce(&CudaPolicy, &[Part<'_, E>]) -> Result<R>,
+    ) -> Result<(R, Report)> {
         if let Some(what) = misses(wavefront) {
             return Err(Error::spec(
                 format!("register strips run no {what}, which {} has", E::NAME),
@@ -111,147 +187,132 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
             ));
         }
         let begin = Instant::now();
-        let [rows, columns] = wavefront.extents();
-        let cell = size_of::<E::Cell>();
-        let policy = match self.policy {
-            Some(policy) => policy,
-            None => default_policy(wavefront, self.device.sms()?),
-        };
-        policy.check(cell)?;
-        if policy.pairs {
-            pairs::check(wavefront, &policy)?;
-        }
-        let (kernel, shared) = self.kernel(source(wavefront, &policy), E::NAME)?;
-        let strips = rows.div_ceil(policy.tile_rows());
-        let blocks = strips.min(self.resident(&kernel, &policy, shared)? as usize);
-        let warps = blocks * policy.warps as usize;
-
-        let stream = &self.stream;
-        let row_inputs = inputs(stream, wavefront.rows)?;
-        let column_inputs = inputs(stream, wavefront.columns)?;
-        let border = Buffer::new(&self.device, columns * cell)?;
-        let mut left = None;
-        let mut edges = match wavefront.border {
-            Border::Value(value) => [value; 2],
-            _ => [E::Cell::default(); 2],
-        };
-        if let Some((corner, top, cells)) = wavefront.border.lines(rows, columns) {
-            stream.upload(&border, 0, bytes_of(&top))?;
-            left = Some(Buffer::from_slice(stream, bytes_of(&cells))?);
-            edges[1] = corner;
-        }
-        let flags = Buffer::zeroed(stream, strips * FLAG_BYTES)?;
-        let kept_cells = match wavefront.keep {
-            Keep::Best | Keep::Least | Keep::Score => 0,
-            Keep::LastRow => columns,
-            Keep::LastColumn => rows,
-            Keep::Matrix => rows * columns,
-        };
-        // The last row ends as the border of the tile-row that would come next.
-        let in_border = wavefront.keep == Keep::LastRow;
-        let kept = Buffer::new(&self.device, if in_border { 0 } else { kept_cells * cell })?;
-        let record = Buffer::zeroed(stream, 8)?;
-        let candidates = Buffer::zeroed(stream, warps * 24)?;
-        let arguments = Arguments {
-            rows: row_inputs.address(),
-            columns: column_inputs.address(),
-            row_count: rows as i32,
-            column_count: columns as i32,
-            border: border.address(),
-            left: left.as_ref().map_or(0, Buffer::address),
-            flags: flags.address(),
-            kept: kept.address(),
-            record: record.address(),
-            candidates: candidates.address(),
-            has_lines: i32::from(left.is_some()),
-            reserved: 0,
-        };
-        // Before the work, lest it be lost.
-        let mut cells = allocate(kept_cells)?;
-        let mut args = Args::new();
-        args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>());
-        self.watchdog.reset();
-        self.watchdog.argument(&mut args)?;
-        args.blob(bytes_of(&edges), align_of::<E::Cell>());
-        args.blob(bytes_of(std::slice::from_ref(&wavefront.element)), align_of::<E>());
-        let launch = Launch::line(blocks as u32, policy.threads()).shared(shared);
-        let (start, end) = (Event::new(&self.device)?, Event::new(&self.device)?);
-        stream.synchronize()?;
+        let (policy, count) = self.plan(wavefront, edges)?;
+        let delays = self.extras.delays;
+        let variant = Variant { several: count > 1, edges, delays: delays.is_some() };
+        self.load(&source(wavefront, &policy, variant), E::NAME, count)?;
+        let strips = wavefront.extents()[0].div_ceil(policy.tile_rows());
+        let all = turns(strips, &self.resident(&policy, count)?);
+        let working = self.gpus.iter().zip(all).filter(|(_, turn)| turn.blocks > 0);
+        let parts = working.map(|(gpu, turn)| Part::new(gpu, turn, wavefront, &policy, edges));
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        // Whoever starts first may store into any other's memory.
+        parts.iter().try_for_each(|part| part.gpu.stream.synchronize())?;
         let mut setup_seconds = begin.elapsed().as_secs_f64();
 
-        stream.record(&start)?;
-        // SAFETY: the arguments are those of `wavefront_strip` in order and layout; every buffer
-        // holds what the kernel's comment says and lives past the wait.
-        unsafe { stream.launch_cooperative(&kernel, launch, &args)? };
-        stream.record(&end)?;
-        self.watchdog.wait(stream, LIMIT)?;
-        let seconds = start.seconds_until(&end)?;
+        let seconds = launch(wavefront, &policy, &parts, delays.unwrap_or(0))?;
 
         let begin = Instant::now();
-        let kept = if in_border { &border } else { &kept };
-        stream.download(kept, 0, bytes_of_mut(&mut cells))?;
-        let kept = match wavefront.keep {
-            Keep::Best | Keep::Least | Keep::Score => {
-                let mut found = vec![[0u64; 3]; warps];
-                stream.download(&candidates, 0, &mut found)?;
-                match wavefront.keep {
-                    Keep::Least => Kept::Best(winner(&found, Extreme::Least)),
-                    Keep::Best => Kept::Best(winner(&found, Extreme::Greatest)),
-                    _ => Kept::Score(winner(&found, Extreme::Greatest).map(|best| best.score)),
-                }
-            }
-            Keep::LastRow => Kept::LastRow(cells),
-            Keep::LastColumn => Kept::LastColumn(cells),
-            Keep::Matrix => Kept::Matrix(cells),
-        };
+        let found = take(&policy, &parts)?;
         setup_seconds += begin.elapsed().as_secs_f64();
-        let devices = vec![self.device.label().to_string()];
-        Ok((kept, report(wavefront, devices, seconds, setup_seconds, Policy::Cuda(policy))))
+        let devices = parts.iter().map(|part| part.gpu.device.label().to_string()).collect();
+        Ok((found, report(wavefront, devices, seconds, setup_seconds, Policy::Cuda(policy))))
     }
 }
 
-/// The best of the warps' candidates: rank (0 for none), bits of the score, row and column.
-///
-/// For the least score the kernel ranks reversed scores, see `ww_reversed` in `rank.cuh`.
-pub(super) fn winner<S: Scalar>(candidates: &[[u64; 3]], extreme: Extreme) -> Option<Best<S>> {
-    let reversal = match (extreme, S::KIND) {
-        (Extreme::Greatest, _) => 0,
-        (Extreme::Least, ScalarKind::Bool) => 1,
-        (Extreme::Least, ScalarKind::F16 | ScalarKind::Bf16) => 1 << 15,
-        (Extreme::Least, ScalarKind::F32) => 1 << 31,
-        (Extreme::Least, ScalarKind::F64) => 1 << 63,
-        (Extreme::Least, kind) => u64::MAX >> (64 - 8 * kind.size()),
-    };
-    let found = candidates.iter().filter(|[rank, ..]| *rank != 0).map(|[_, bits, place]| Best {
-        // SAFETY: the kernel put a score of this type into the low bytes of a little-endian word,
-        // and reversing it gives another.
-        score: unsafe { std::ptr::from_ref(&(bits ^ reversal)).cast::<S>().read() },
-        row: (place >> 32) as usize,
-        column: (place & 0xffff_ffff) as usize,
+/// Launches all parts and waits for them; the seconds that took.
+fn launch<E: WavefrontElement>(
+    wavefront: &Wavefront<'_, E>,
+    policy: &CudaPolicy,
+    parts: &[Part<'_, E>],
+    delays: u32,
+) -> Result<f64> {
+    let count = parts.len();
+    let mut marks = Vec::new();
+    for part in parts {
+        marks.push([Event::new(&part.gpu.device)?, Event::new(&part.gpu.device)?]);
+    }
+    let begin = Instant::now();
+    let launched = parts.iter().zip(&marks).enumerate().try_for_each(|(at, (part, mark))| {
+        part.gpu.stream.record(&mark[0])?;
+        let (above, below) = (&parts[(at + count - 1) % count], &parts[(at + 1) % count]);
+        part.launch(wavefront, policy, above, below, delays)?;
+        part.gpu.stream.record(&mark[1])
     });
-    // The worst integer has no rank: where nothing else was found, every cell holds it.
-    use ScalarKind::{Bf16, F16, F32, F64};
-    let integer = !matches!(S::KIND, F16 | Bf16 | F32 | F64);
-    let nothing = integer.then(|| Best { score: extreme.worst(), row: 0, column: 0 });
-    found.fold(None, |best, one| Best::of(best, Some(one), extreme)).or(nothing)
-}
-
-/// A copy of inputs on the device; one byte each for those that have no size, as in C++.
-pub(super) fn inputs<T: Copy>(stream: &Stream, values: &[T]) -> Result<Buffer> {
-    match size_of::<T>() {
-        0 => Buffer::zeroed(stream, values.len()),
-        _ => Buffer::from_slice(stream, bytes_of(values)),
+    // Nobody's memory may go while another may store into it. Those that wait for one that could not
+    // be launched say so in time.
+    let waits: Vec<_> = parts.iter().map(|part| part.gpu.wait()).collect();
+    let seconds = begin.elapsed().as_secs_f64();
+    launched?;
+    let is_echo =
+        |error: &Error| matches!(error, Error::Device { stage, .. } if stage == "waiting");
+    let mut failed: Vec<_> = waits.into_iter().filter_map(Result::err).collect();
+    // Who fails makes others wait in vain.
+    failed.sort_by_key(is_echo);
+    if let Some(error) = failed.into_iter().next() {
+        return Err(error);
+    }
+    match &marks[..] {
+        [[start, end]] => start.seconds_until(end),
+        _ => Ok(seconds),
     }
 }
 
-/// The bytes of device values.
-pub(super) fn bytes_of<T: Copy>(values: &[T]) -> &[u8] {
-    // SAFETY: only the driver reads them, byte by byte; values outlive the borrow.
-    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+/// What was to be kept, from all parts.
+fn kept<E: WavefrontElement>(
+    wavefront: &Wavefront<'_, E>,
+    policy: &CudaPolicy,
+    parts: &[Part<'_, E>],
+    cells: Vec<E::Cell>,
+) -> Result<Kept<E::Cell>> {
+    let best = |extreme| best_of(policy, parts, extreme);
+    Ok(match wavefront.keep {
+        Keep::Best => Kept::Best(best(Extreme::Greatest)?),
+        Keep::Least => Kept::Best(best(Extreme::Least)?),
+        Keep::Score => Kept::Score(best(Extreme::Greatest)?.map(|best| best.score)),
+        Keep::LastRow => Kept::LastRow(last_row(wavefront, policy, parts, cells)?),
+        Keep::LastColumn => Kept::LastColumn(gather(wavefront, policy, parts, cells)?),
+        Keep::Matrix => Kept::Matrix(gather(wavefront, policy, parts, cells)?),
+    })
 }
 
-/// The bytes of device values, to be written by the kernel's cells.
-pub(super) fn bytes_of_mut<T: Copy>(values: &mut [T]) -> &mut [u8] {
-    // SAFETY: as above; what is copied in are cells of the same type, laid out the same.
-    unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
+/// The winner of all warps of all parts.
+fn best_of<E: WavefrontElement>(
+    policy: &CudaPolicy,
+    parts: &[Part<'_, E>],
+    extreme: Extreme,
+) -> Result<Option<Best<<E::Cell as Ranked>::Score>>> {
+    let mut found = Vec::new();
+    for part in parts {
+        let mut own = vec![[0u64; 3]; part.turn.blocks * policy.warps as usize];
+        part.gpu.stream.download(&part.candidates, 0, &mut own)?;
+        found.extend(own);
+    }
+    Ok(winner(&found, extreme))
+}
+
+/// The last row, which ends as the border of the tile-row that would come next.
+fn last_row<E: WavefrontElement>(
+    wavefront: &Wavefront<'_, E>,
+    policy: &CudaPolicy,
+    parts: &[Part<'_, E>],
+    mut cells: Vec<E::Cell>,
+) -> Result<Vec<E::Cell>> {
+    let rows = wavefront.rows.len();
+    let last = rows.div_ceil(policy.tile_rows()) - 1;
+    if let Some(part) = parts.iter().find(|part| part.turn.has(last)) {
+        part.gpu.stream.download(&part.border, 0, bytes_of_mut(&mut cells))?;
+    }
+    Ok(cells)
+}
+
+/// What is kept of every row, in order, each from the GPU that computed it.
+fn gather<E: WavefrontElement>(
+    wavefront: &Wavefront<'_, E>,
+    policy: &CudaPolicy,
+    parts: &[Part<'_, E>],
+    mut cells: Vec<E::Cell>,
+) -> Result<Vec<E::Cell>> {
+    let rows = wavefront.rows.len();
+    let wide = cells.len() / rows;
+    for part in parts {
+        let mut before = 0;
+        for range in part.turn.rows(policy.tile_rows(), rows) {
+            let to = bytes_of_mut(&mut cells[range.start * wide..range.end * wide]);
+            let bytes = to.len();
+            part.gpu.stream.download(&part.kept, before, to)?;
+            before += bytes;
+        }
+    }
+    Ok(cells)
 }

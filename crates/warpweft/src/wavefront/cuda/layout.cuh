@@ -15,14 +15,19 @@ constexpr int LANES = 32 * HALVES;                   // that own K rows each
 constexpr int LAG = (LANES - 1) * SK;                // columns the last is behind the first
 constexpr int WARP_ROWS = LANES * K, BLOCK_ROWS = WARPS * WARP_ROWS;
 constexpr int FLAG_STRIDE = 8;
+constexpr bool SEVERAL = WW_SEVERAL;                 // GPUs share the tile-rows
 static_assert(CHUNK % G == 0 && RING % CHUNK == 0 && G % SK == 0, "chunks are whole groups");
 // Columns between two looks for a new record: what a record costs is then seldom paid.
 constexpr int WINDOW = CHUNK < 128 ? 128 : CHUNK, WINDOW_CHUNKS = WINDOW / CHUNK;
 static_assert(WARPS * (LAG + 2 * CHUNK) + WINDOW + 2 * RING <= INPUTS,
               "column inputs outlive all warps");
 
+// Last row and last column are kept beside the winner where WW_EDGES says so.
+constexpr bool BEST = WW_KEEP == WW_BEST || WW_KEEP == WW_ONLY_SCORE;
+constexpr bool LAST_ROW = WW_KEEP == WW_LAST_ROW || WW_EDGES;
+constexpr bool LAST_COLUMN = WW_KEEP == WW_LAST_COLUMN || WW_EDGES;
 // The words of a cell that go from lane to lane: all, where the last row passes through lanes below.
-constexpr unsigned HANDED = WW_KEEP == WW_LAST_ROW ? ~0u : WW_SOUTH;
+constexpr unsigned HANDED = LAST_ROW ? ~0u : WW_SOUTH;
 
 using cell_t = ww_cell;
 // What lanes compute with: the element, or its form for pairs.
@@ -44,8 +49,26 @@ struct ww_arguments {
     cell_t* kept;                    // last column or matrix
     unsigned long long* record;      // greatest rank seen by any warp, zero
     unsigned long long* candidates;  // per compute warp: rank, score's bits, row << 32 | column
+    // The GPU that has the tile-rows below those of this one's last block: where their row above and
+    // its flags lie. Own memory where there is one GPU.
+    cell_t* border_below;
+    ww_word* flags_below;
     int has_lines;
+    // Blocks of all GPUs take turns: this one's are those from `first_block` on of `all_blocks`.
+    int first_block, all_blocks;
+    int gpu_above;                   // number of the GPU of the block before the first
+    unsigned delays;                 // seed of random delays, where they are compiled in
+    int reserved;
 };
+// Between tests, a wait that nobody is in: random delays show orders that a quiet machine hides.
+__device__ __forceinline__ void delay(const ww_arguments& A, unsigned where) {
+#ifdef WW_DELAYS
+    unsigned x = A.delays ^ (blockIdx.x * 0x9e3779b9u) ^ (where * 0xc2b2ae35u);
+    x ^= x >> 16; x *= 0x7feb352du; x ^= x >> 15; x *= 0x846ca68bu; x ^= x >> 16;
+    if (x % 4 == 0) __nanosleep(x >> 20);
+#endif
+}
+
 // What cells outside hold, where there are no lines of them; and the one above the first.
 struct ww_edges {
     cell_t border, corner;

@@ -1,18 +1,24 @@
-//! Wavefronts on one NVIDIA GPU: register strips, scans for sums, and batches of small ones.
+//! Wavefronts on NVIDIA GPUs: register strips on one or several, scans for sums and batches of small
+//! ones on one.
 //!
 //! The element's C++ text, a few lines that name its types (`text`) and the skeleton `strip.cuh`
-//! make one translation unit, compiled for the device at hand. Not here: the five methods of the
-//! PeerWave paper, and several devices.
+//! make one translation unit, compiled for the device at hand. `tiles` has the five methods of the
+//! PeerWave paper, on one GPU. Not here: several processes.
 
 mod batch;
+mod bytes;
+mod choose;
 mod executor;
 mod pairs;
+mod part;
 pub mod scan;
 mod shape;
 mod text;
 pub mod tiles;
+mod turns;
+mod winner;
 
 pub use batch::compile_check as compile_batch_check;
-pub use executor::CudaExecutor;
+pub use executor::{CudaExecutor, Extras};
 pub use shape::misses;
-pub use text::compile_check;
+pub use text::{Variant, compile_check, compile_check_as};

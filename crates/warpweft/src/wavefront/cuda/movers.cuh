@@ -25,6 +25,9 @@ struct movers {
         const int count = A.column_count;
         int at = 0, available = s > 0 && !given_up ? 0 : count;
         const ww_word* flag = A.flags + (size_t)(s - 1) * FLAG_STRIDE;
+        // The block above a GPU's first is another GPU's.
+        const bool afar = SEVERAL && blockIdx.x == 0;
+        const ww_word above = afar ? ww_elsewhere(A.gpu_above) : (blockIdx.x + gridDim.x - 1) % gridDim.x;
         unsigned long long known = 0;
         while (at < count) {
             ww_column_input raw[PART];
@@ -33,13 +36,14 @@ struct movers {
                 const int j = at + 32 * q + lane;
                 raw[q] = j < count ? A.columns[j] : ww_column_input{};
             }
+            delay(A, s * 0x10001u + at);
             // A whole chunk at least, or the rest.
             const int wanted = min(at + CHUNK, count);
             patience patience_above;
             while (available < wanted) {
-                available = (int)ww_load_acquire(flag);
+                available = (int)(afar ? ww_load_acquire_sys(flag) : ww_load_acquire(flag));
                 if (available < wanted
-                    && patience_above.over(dog, (s - 1) % gridDim.x, s - 1, wanted, available)) {
+                    && patience_above.over(dog, above, s - 1, wanted, available)) {
                     available = count;
                     given_up = true;
                 }
@@ -99,8 +103,12 @@ struct movers {
     }
 
     // The last active warp's ring to the border, for the block of the next tile-row.
-    __device__ __forceinline__ void take_out(int s, int ring) {
+    __device__ __forceinline__ void take_out(int s, int ring, bool last) {
         int at = 0;
+        // The block below a GPU's last is the next GPU's, in whose memory it looks.
+        const bool afar = SEVERAL && !last && blockIdx.x == gridDim.x - 1;
+        cell_t* border = afar ? A.border_below : A.border;
+        ww_word* flag = (afar ? A.flags_below : A.flags) + (size_t)s * FLAG_STRIDE;
         while (at < A.column_count) {
             const int wanted = min(at + CHUNK, A.column_count);
             const int ready = given_up
@@ -108,12 +116,14 @@ struct movers {
             given_up |= ready == FAR;
             const int n = __shfl_sync(~0u, min(min(ready, A.column_count) - at, BATCH), 0);
             for (int j = lane; j < n; j += 32)
-                store_global(A.border + at + j, S.rings[ring][(at + j) & (RING - 1)]);
+                store_global(border + at + j, S.rings[ring][(at + j) & (RING - 1)]);
             __syncwarp();
             at += n;
+            delay(A, s * 0x10001u + at + 0x8000u);
             if (lane == 0) {
                 store_in_order_shared(&S.consumed[ring], at);
-                ww_store_release(A.flags + (size_t)s * FLAG_STRIDE, (ww_word)at);
+                if (afar) ww_store_release_sys(flag, (ww_word)at);
+                else ww_store_release(flag, (ww_word)at);
             }
         }
     }

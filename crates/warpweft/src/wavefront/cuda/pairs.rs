@@ -13,13 +13,14 @@ const FARTHEST: u64 = 32_000;
 /// Columns between two bases, as `WINDOW` in `layout.cuh`.
 const WINDOW: u32 = 128;
 
-/// Whether pairs of this shape compute `wavefront` exactly.
+/// Whether pairs of this shape compute `wavefront` exactly, if its `edges` are not kept beside.
 ///
 /// # Errors
 /// What stands against it.
 pub(super) fn check<E: WavefrontElement>(
     wavefront: &Wavefront<'_, E>,
     policy: &CudaPolicy,
+    edges: bool,
 ) -> Result<()> {
     let refuse = |what: String| {
         let error = format!("two cells of {} a register: {what}", E::NAME);
@@ -32,6 +33,9 @@ pub(super) fn check<E: WavefrontElement>(
     let mut unit = Unit::new();
     if !number || E::cuda_pairs(&mut unit).is_none() {
         return refuse("the element has no form for it".into());
+    }
+    if edges {
+        return refuse("it keeps the last row and column".into());
     }
     if !matches!(wavefront.keep, Keep::Best | Keep::Score) {
         return refuse(format!("it keeps {:?}", wavefront.keep));

@@ -142,9 +142,11 @@ fn even(rows: usize, lanes: u32, most: u32, sms: u32) -> u32 {
     rows.div_ceil(lanes * passes).max(1) as u32
 }
 
-/// The shape for `wavefront` where nobody gave one.
-pub(super) fn default_policy<E: WavefrontElement>(
+/// The shape for `wavefront` on one GPU where nobody gave one, with two cells a register if `pairs`
+/// says so and it is worth it.
+pub(super) fn on_one<E: WavefrontElement>(
     wavefront: &Wavefront<'_, E>,
+    pairs: bool,
     sms: u32,
 ) -> CudaPolicy {
     let (rows, cell) = (wavefront.rows.len(), size_of::<E::Cell>());
@@ -152,6 +154,6 @@ pub(super) fn default_policy<E: WavefrontElement>(
         return CudaPolicy::for_matrix(rows, cell, sms);
     }
     CudaPolicy::for_pairs(rows, sms)
-        .filter(|policy| pairs::check(wavefront, policy).is_ok())
+        .filter(|policy| pairs && pairs::check(wavefront, policy, false).is_ok())
         .unwrap_or_else(|| CudaPolicy::for_domain(rows, cell, sms))
 }

@@ -14,13 +14,13 @@ constexpr int PARTY_ROWS = PARTY * K;
 // `count` columns of piece `piece` of the rows from `first` on, in units of U. The first row is
 // `row` in the domain, of whose rows there are `rows`.
 template <class U>
-__device__ __forceinline__ void unstage_as(const ww_arguments& A, const cell_t* first, int row,
-                                           int rows, int piece, int count, int lane) {
+__device__ __forceinline__ void unstage_as(const ww_arguments& A, cell_t* kept, const cell_t* first,
+                                           int row, int rows, int piece, int count, int lane) {
     constexpr int UNITS = CHUNK * (int)sizeof(cell_t) / (int)sizeof(U);  // a row
     constexpr int PITCH = STAGE_COLUMNS * (int)sizeof(cell_t) / (int)sizeof(U);
     constexpr int STEP = UNITS < 32 ? 32 / UNITS : 1;
     const U* from = (const U*)(first + (piece & 1) * CHUNK);
-    char* to = (char*)(A.kept + (size_t)row * A.column_count + CHUNK * piece);
+    char* to = (char*)(kept + (size_t)row * A.column_count + CHUNK * piece);
     const size_t pitch = (size_t)A.column_count * sizeof(cell_t);
     if (32 % UNITS == 0 && PARTY_ROWS % STEP == 0 && rows == PARTY_ROWS && count == CHUNK) {
         from += lane / UNITS * PITCH + lane % UNITS;
@@ -40,9 +40,9 @@ __device__ __forceinline__ void unstage_as(const ww_arguments& A, const cell_t* 
     }
 }
 
-// What is whole of a warp's tile after chunk `c`, to the matrix.
-__device__ __forceinline__ void unstage(const ww_arguments& A, const cell_t* tile, int warp_row,
-                                        int c, int lane) {
+// What is whole of a warp's tile after chunk `c`, to the matrix, whose rows begin at `kept`.
+__device__ __forceinline__ void unstage(const ww_arguments& A, cell_t* kept, const cell_t* tile,
+                                        int warp_row, int c, int lane) {
     constexpr int UNIT = vector_of<cell_t, 1>::WIDTH < 4 ? vector_of<cell_t, 1>::WIDTH : 4;
     using narrow = typename vector_word<UNIT>::type;
     const bool wide = CHUNK * sizeof(cell_t) % 16 == 0
@@ -54,7 +54,7 @@ __device__ __forceinline__ void unstage(const ww_arguments& A, const cell_t* til
         const int rows = min(PARTY_ROWS, A.row_count - warp_row - first);
         if (piece < 0 || count <= 0 || rows <= 0) continue;
         const cell_t* from = tile + first * STAGE_COLUMNS;
-        if (wide) unstage_as<uint4>(A, from, warp_row + first, rows, piece, count, lane);
-        else unstage_as<narrow>(A, from, warp_row + first, rows, piece, count, lane);
+        if (wide) unstage_as<uint4>(A, kept, from, warp_row + first, rows, piece, count, lane);
+        else unstage_as<narrow>(A, kept, from, warp_row + first, rows, piece, count, lane);
     }
 }

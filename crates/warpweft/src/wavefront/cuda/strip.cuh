@@ -1,15 +1,17 @@
 // Wavefront by register strips: a lane owns WW_ROWS rows in registers and walks along them, one
 // macro-step of WW_COLUMNS columns behind the lane above.
 //
-// Grid    persistent, all blocks resident (cooperative launch); block b computes tile-rows b,
-//         b + gridDim.x, .. of WW_WARPS * 32 * WW_ROWS rows each.
+// Grid    persistent, all blocks resident (cooperative launch); block b of the B blocks of all GPUs
+//         computes tile-rows b, b + B, .. of WW_WARPS * 32 * WW_ROWS rows each.
 // Block   WW_WARPS warps compute (walker.cuh), one brings the row above and the columns' inputs
 //         in, one takes the bottom row out (movers.cuh).
 // Shared  a ring of cells between neighbouring warps (ring w feeds warp w), a ring of column
 //         inputs, per ring a count of columns ready and of columns consumed.
 // Global  `border`, one cell a column, in place: a tile-row reads cell j before it overwrites it;
 //         one flag a tile-row counts the columns of its bottom row that lie there. In the end it
-//         holds the last row.
+//         holds the last row. Each GPU has its own, and the last block of one stores its bottom row
+//         and flags into those of the next (the last GPU's into the first's). A cell is overwritten
+//         by a tile-row that all tile-rows since the one that read it led to: no credit is needed.
 // Lanes meet by shuffle, warps by rings (release/acquire in shared memory), blocks by flags.
 // Invariants: ring w holds columns [consumed[w], ready[w]) at most WW_RING of them; what lies
 // beyond the last row or column is computed and never kept.
@@ -41,7 +43,8 @@ wavefront_strip(const __grid_constant__ ww_arguments A, const __grid_constant__ 
     movers movers(A, dog, edges, g, S, lane);
     if (threadIdx.x < WARPS) S.records[threadIdx.x] = 0;
     if (threadIdx.x == 0) S.others = 0;
-    for (int s = blockIdx.x; s < strips; s += gridDim.x) {
+    const int first = SEVERAL ? A.first_block : 0, stride = SEVERAL ? A.all_blocks : gridDim.x;
+    for (int s = first + blockIdx.x; s < strips; s += stride) {
         const bool last = s == strips - 1;
         const int active = min(WARPS, (A.row_count - s * BLOCK_ROWS + WARP_ROWS - 1) / WARP_ROWS);
         __syncthreads();
@@ -51,7 +54,7 @@ wavefront_strip(const __grid_constant__ ww_arguments A, const __grid_constant__ 
         }
         __syncthreads();
         if (warp == WARPS) movers.bring_in(s, active);
-        else if (warp > WARPS) { if (!last || WW_KEEP == WW_LAST_ROW) movers.take_out(s, active); }
+        else if (warp > WARPS) { if (!last || LAST_ROW) movers.take_out(s, active, last); }
         else if (warp < active) walker.walk(s, last, active);
     }
     if (warp < WARPS) walker.finish();

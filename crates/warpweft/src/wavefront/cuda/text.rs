@@ -20,14 +20,32 @@ pub(super) struct Arguments {
     pub kept: u64,
     pub record: u64,
     pub candidates: u64,
+    pub border_below: u64,
+    pub flags_below: u64,
     pub has_lines: i32,
+    pub first_block: i32,
+    pub all_blocks: i32,
+    pub gpu_above: i32,
+    pub delays: u32,
     pub reserved: i32,
+}
+
+/// What the kernel is compiled with beside the policy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Variant {
+    /// Several GPUs share the tile-rows.
+    pub several: bool,
+    /// Last row and last column are kept beside what the wavefront keeps.
+    pub edges: bool,
+    /// Random delays before flags are looked at and set.
+    pub delays: bool,
 }
 
 /// CUDA C++ of the kernel for `wavefront`.
 pub(super) fn source<E: WavefrontElement>(
     wavefront: &Wavefront<'_, E>,
     policy: &CudaPolicy,
+    variant: Variant,
 ) -> String {
     let mut unit = Unit::new();
     let element = E::cuda(&mut unit);
@@ -48,7 +66,8 @@ pub(super) fn source<E: WavefrontElement>(
         Some(name) if pairs => format!("using ww_pairs = {name};"),
         _ => String::new(),
     };
-    let pairs = i32::from(pairs);
+    let [pairs, several, edges] = [pairs, variant.several, variant.edges].map(i32::from);
+    let delays = if variant.delays { "#define WW_DELAYS" } else { "" };
     let (bytes, south) = (size_of::<Arguments>(), E::SOUTH);
     let member = <E::Cell as Ranked>::MEMBER;
     let order = if wavefront.keep == Keep::Least { "ww_reversed" } else { "" };
@@ -68,6 +87,9 @@ using ww_score_type = {score};
 #define WW_WARPS {warps}
 #define WW_BLOCKS {blocks}
 #define WW_PAIRS {pairs}
+#define WW_SEVERAL {several}
+#define WW_EDGES {edges}
+{delays}
 #define WW_SOUTH {south}u
 #define WW_ARGUMENTS_BYTES {bytes}
 #include \"strip.cuh\"
@@ -106,9 +128,22 @@ pub fn compile_check<E: WavefrontElement>(
     policy: &CudaPolicy,
     arch: &str,
 ) -> Result<Cubin> {
+    compile_check_as(wavefront, policy, Variant::default(), arch)
+}
+
+/// As [`compile_check`], a variant of it.
+///
+/// # Errors
+/// As there.
+pub fn compile_check_as<E: WavefrontElement>(
+    wavefront: &Wavefront<'_, E>,
+    policy: &CudaPolicy,
+    variant: Variant,
+    arch: &str,
+) -> Result<Cubin> {
     policy.check(size_of::<E::Cell>())?;
     if policy.pairs {
-        super::pairs::check(wavefront, policy)?;
+        super::pairs::check(wavefront, policy, variant.edges)?;
     }
-    compile(&source(wavefront, policy), E::NAME, arch, &options())
+    compile(&source(wavefront, policy, variant), E::NAME, arch, &options())
 }

@@ -26,6 +26,7 @@ struct walker {
     int ready, room;
     bool given_up;
     int stage;  // where this lane's rows of the stage begin
+    cell_t* kept_rows;  // where row 0 would be kept: a GPU keeps its own rows only
     // Per row the greatest score of the present window or tile-row, and which half of `saved` is
     // the window's.
     form::score best[K];
@@ -41,7 +42,7 @@ struct walker {
                                       int lane, int warp)
         : A(A), dog(dog), edges(edges), f(f), S(S), lane(lane), warp(warp), in_form(0),
           given_up(false),
-          stage(warp * STAGE + lane * K * STAGE_COLUMNS), saved_half(0), record(0), record_row(FAR), record_column(0),
+          stage(warp * STAGE + lane * K * STAGE_COLUMNS), kept_rows(A.kept), saved_half(0), record(0), record_row(FAR), record_column(0),
           greatest(lowest<ww_score_type>::value()) {
         // Or the compiler multiplies again for every cell.
         asm("" : "+r"(stage));
@@ -106,7 +107,7 @@ struct walker {
                 nw = w;
                 to[r] = cell;
                 n = cell;
-                if constexpr (WW_KEEP == WW_BEST || WW_KEEP == WW_ONLY_SCORE) {
+                if constexpr (BEST) {
                     if constexpr (EDGE) {
                         const form::score score =
                             kept_score(kept, form::score_of(cell));
@@ -116,11 +117,9 @@ struct walker {
                         best[r] = form::greater_score(best[r], form::score_of(w),
                                                       form::score_of(cell));
                     }
-                } else if constexpr (STAGED) {
-                    staged[r][u] = cell;
-                } else {
-                    keep_cell<EDGE>(kept, r, first + u, cell);
                 }
+                if constexpr (STAGED) staged[r][u] = cell;
+                else keep_cell<EDGE>(kept, r, first + u, cell);
             }
             above_left = top[u];
             below[u] = n;
@@ -151,9 +150,9 @@ struct walker {
 #if !WW_PAIRS
         if constexpr (WW_KEEP == WW_MATRIX) {
             if (kept && (!EDGE || row0 + r < A.row_count))
-                A.kept[(size_t)(row0 + r) * A.column_count + column] = cell;
-        } else if constexpr (EDGE && WW_KEEP == WW_LAST_COLUMN) {
-            if (row0 + r < A.row_count && column == A.column_count - 1) A.kept[row0 + r] = cell;
+                kept_rows[(size_t)(row0 + r) * A.column_count + column] = cell;
+        } else if constexpr (EDGE && LAST_COLUMN) {
+            if (row0 + r < A.row_count && column == A.column_count - 1) kept_rows[row0 + r] = cell;
         }
 #endif
     }
@@ -234,7 +233,7 @@ struct walker {
             store_in_order_shared(&S.consumed[warp], CHUNK * (c + 1));
         if constexpr (STAGED) {
             __syncwarp();
-            unstage(A, S.stage[warp], row0 - lane * K, c, lane);
+            unstage(A, kept_rows, S.stage[warp], row0 - lane * K, c, lane);
             __syncwarp();
         }
     }
@@ -361,9 +360,15 @@ struct walker {
     __device__ __forceinline__ void walk(int s, bool last_strip, int active) {
         const int warp_row = (s * WARPS + warp) * WARP_ROWS;
         row0 = warp_row + lane * HALVES * K;
+        kept_rows = A.kept;
+        if constexpr (SEVERAL && (WW_KEEP == WW_MATRIX || LAST_COLUMN)) {
+            const int turn = s / A.all_blocks;
+            const int hidden = (s - (turn * (int)gridDim.x + (int)blockIdx.x)) * BLOCK_ROWS;
+            kept_rows -= (size_t)hidden * (WW_KEEP == WW_MATRIX ? A.column_count : 1);
+        }
         // Warps above hand their bottom row on; so does the last of a tile-row that is not the last,
         // and of the last if that row is kept.
-        publishes = warp + 1 < active || !last_strip || WW_KEEP == WW_LAST_ROW;
+        publishes = warp + 1 < active || !last_strip || LAST_ROW;
         ragged = warp_row + WARP_ROWS > A.row_count;
         in_form.rebase((int)0);
 #pragma unroll
@@ -382,15 +387,15 @@ struct walker {
         chunks = (A.column_count + LAG + CHUNK - 1) / CHUNK;
         const int ramp = min((LAG + CHUNK - 1) / CHUNK, chunks);
         // Whole chunks without a cell that is checked: not the last column, if it is kept.
-        const int checked = WW_KEEP == WW_LAST_COLUMN;
+        const int checked = LAST_COLUMN;
         const bool checks = ragged && WW_KEEP == WW_MATRIX && !STAGED;
         const int full = checks ? 0 : (A.column_count - checked) / CHUNK;
         if (WW_KEEP == WW_ONLY_SCORE) forget_scores();
-        if (ragged && WW_KEEP == WW_LAST_ROW) spans<WW_KEEP == WW_LAST_ROW>(ramp, full);
+        if (ragged && LAST_ROW) spans<LAST_ROW>(ramp, full);
         else spans<false>(ramp, full);
         if constexpr (STAGED)
             for (int c = chunks; CHUNK * (c - PARTIES) < A.column_count; c++)
-                unstage(A, S.stage[warp], warp_row, c, lane);
+                unstage(A, kept_rows, S.stage[warp], warp_row, c, lane);
         if (WW_KEEP == WW_ONLY_SCORE) greatest = greater(greatest, greatest_score());
     }
 

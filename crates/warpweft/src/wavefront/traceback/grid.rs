@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::report::Report;
 use crate::wavefront::border::Border;
 use crate::wavefront::spec::{Keep, Wavefront};
-use crate::wavefront::{Best, Edges, Ranked, WavefrontElement, WavefrontExecutor};
+use crate::wavefront::{Best, Edges, Extreme, Ranked, WavefrontElement, WavefrontExecutor};
 
 /// Rows and columns of the domain, and the cells above and to the left of them.
 #[derive(Clone, Debug)]
@@ -149,14 +149,15 @@ impl<C: Ranked> Grid<C> {
             let block = self.block([p, q], &line.rights);
             // The edges are asked for below, whatever is said here.
             let spec = block.wavefront(wavefront, Keep::LastRow);
-            let (Edges { row, column, best: found }, report) = executor.edges(&spec, best)?;
+            let (Edges { row, column, best: found }, report) =
+                executor.edges(&spec, best.then_some(Extreme::Greatest))?;
             told(&report);
             let found = found.map(|found| Best {
                 row: found.row + block.rows.start,
                 column: found.column + block.columns.start,
                 ..found
             });
-            line.best = Best::of(line.best, found, crate::wavefront::Extreme::Greatest);
+            line.best = Best::of(line.best, found, Extreme::Greatest);
             line.bottom.extend(row);
             line.rights.push(column);
         }

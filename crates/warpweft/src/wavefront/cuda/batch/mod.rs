@@ -8,8 +8,10 @@ mod text;
 use std::collections::HashMap;
 use std::time::Instant;
 
-use super::executor::{CudaExecutor, bytes_of, bytes_of_mut, inputs, winner};
+use super::bytes::{bytes_of, bytes_of_mut, inputs};
+use super::executor::CudaExecutor;
 use super::shape::misses;
+use super::winner::winner;
 use crate::cuda::{Args, Buffer, Event, Launch, Module, Stream, compile};
 use crate::error::Result;
 use crate::report::Report;
@@ -101,7 +103,7 @@ impl CudaExecutor {
         wavefronts: &[Wavefront<'_, E>],
     ) -> Result<(Vec<Kept<E::Cell>>, Report)> {
         wavefronts.iter().try_for_each(Wavefront::check)?;
-        let sms = self.device.sms()?;
+        let sms = self.gpus[0].device.sms()?;
         // Of as many parts as warps run well at once.
         let (large, rest) = by_size(wavefronts, 4 * WARPS as usize * sms as usize, SMALL);
         let (Some(borders), false) = (borders(wavefronts), rest.len() < 2) else {
@@ -146,8 +148,8 @@ impl CudaExecutor {
         let cell = size_of::<E::Cell>();
         let rows = rows_of(wavefronts, cell);
         let text = source::<E>(keep, rows, WARPS);
-        let cubin = compile(&text, E::NAME, &self.device.arch()?, &options())?;
-        let kernel = Module::load(&self.device, &cubin)?.kernel("wavefront_batch")?;
+        let cubin = compile(&text, E::NAME, &self.gpus[0].device.arch()?, &options())?;
+        let kernel = Module::load(&self.gpus[0].device, &cubin)?.kernel("wavefront_batch")?;
 
         let (mut row_inputs, mut column_inputs) = (Pooled::new(), Pooled::new());
         let mut kept_count = 0;
@@ -175,12 +177,12 @@ impl CudaExecutor {
         // A line is read by the next pass, if there is one.
         let passes = |wavefront: &&Wavefront<'_, E>| wavefront.rows.len() > 32 * rows as usize;
         let line = wavefronts.iter().filter(passes).map(|w| w.columns.len()).max().unwrap_or(0);
-        let resident = (kernel.blocks_per_sm(32 * WARPS, 0)?.max(1) * self.device.sms()?) as usize;
+        let resident = (kernel.blocks_per_sm(32 * WARPS, 0)?.max(1) * self.gpus[0].device.sms()?) as usize;
         let affordable = LINES / (line * cell).max(1) / WARPS as usize;
         let wanted = wavefronts.len().div_ceil(WARPS as usize);
         let blocks = resident.min(affordable).min(wanted).max(1);
 
-        let stream = &self.stream;
+        let stream = &self.gpus[0].stream;
         let row_inputs = row_inputs.upload(stream)?;
         let column_inputs = column_inputs.upload(stream)?;
         let problem_buffer = Buffer::from_slice(stream, bytes_of(&problems))?;
@@ -188,8 +190,8 @@ impl CudaExecutor {
         let elements = inputs(stream, &elements)?;
         let borders = inputs(stream, borders)?;
         let next = Buffer::zeroed(stream, 4)?;
-        let lines = Buffer::new(&self.device, blocks * WARPS as usize * line * cell)?;
-        let kept = Buffer::new(&self.device, kept_count * cell)?;
+        let lines = Buffer::new(&self.gpus[0].device, blocks * WARPS as usize * line * cell)?;
+        let kept = Buffer::new(&self.gpus[0].device, kept_count * cell)?;
         let candidates = Buffer::zeroed(stream, wavefronts.len() * 24)?;
         let arguments = Arguments {
             rows: row_inputs.address(),
@@ -209,7 +211,7 @@ impl CudaExecutor {
         let mut args = Args::new();
         args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>());
         let launch = Launch::line(blocks as u32, 32 * WARPS);
-        let (start, end) = (Event::new(&self.device)?, Event::new(&self.device)?);
+        let (start, end) = (Event::new(&self.gpus[0].device)?, Event::new(&self.gpus[0].device)?);
         stream.synchronize()?;
         let mut setup_seconds = begin.elapsed().as_secs_f64();
 
@@ -234,7 +236,7 @@ impl CudaExecutor {
         });
         let all = all.collect();
         setup_seconds += begin.elapsed().as_secs_f64();
-        let devices = vec![self.device.label().to_string()];
+        let devices = vec![self.gpus[0].device.label().to_string()];
         let policy = CudaPolicy {
             rows,
             columns: 1,

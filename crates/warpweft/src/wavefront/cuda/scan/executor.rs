@@ -7,7 +7,7 @@ use crate::cuda::{Args, Buffer, Device, Event, Launch, Module, Stream, Watchdog,
 use crate::element::{Scalar, ScalarKind, Unit};
 use crate::error::{Error, Result};
 use crate::report::Report;
-use crate::wavefront::cuda::executor::{bytes_of, bytes_of_mut, inputs};
+use crate::wavefront::cuda::bytes::{bytes_of, bytes_of_mut, inputs};
 use crate::wavefront::executor::WavefrontExecutor;
 use crate::wavefront::frame::allocate;
 use crate::wavefront::report::report;

@@ -1,6 +1,6 @@
 //! What a launch reads and writes, in the hybrid layout.
 
-use super::super::executor::{bytes_of, inputs};
+use super::super::bytes::{bytes_of, inputs};
 use super::plan::Plan;
 use super::text::{Arguments, Extras};
 use crate::cuda::{Buffer, Device, Stream};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::super::executor::bytes_of;
+use super::super::bytes::bytes_of;
 use super::buffers::{Buffers, Contents};
 use super::plan::{Plan, Shape};
 use super::prepared::Prepared;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::super::executor::{bytes_of_mut, winner};
+use super::super::bytes::bytes_of_mut;
+use super::super::winner::winner;
 use super::buffers::Buffers;
 use super::idle::IdleTime;
 use super::plan::Plan;

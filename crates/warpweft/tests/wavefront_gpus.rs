@@ -1,0 +1,193 @@
+//! Wavefronts over several GPUs: the reference's cells for any number of GPUs, blocks and delays;
+//! without a GPU, that the kernels compile. One GPU may stand for several.
+
+use warpweft::cuda::{Device, compiler};
+use warpweft::wavefront::conformance::{
+    AffineCell, Inputs, KEEPS, affine_local, conforms, local, mix, warp,
+};
+use warpweft::wavefront::cuda::{CudaExecutor, Extras, Variant, compile_check_as};
+use warpweft::wavefront::{
+    Border, CudaPolicy, Extreme, Keep, Kept, Wavefront, WavefrontElement, WavefrontExecutor,
+    reference,
+};
+
+const LOCAL: local = local { matching: 2, mismatch: -1, gap: -1 };
+const AFFINE: affine_local = affine_local { matching: 2, mismatch: -3, open: -5, extend: -1 };
+const SEVERAL: Variant = Variant { several: true, edges: false, delays: false };
+const EDGES: Variant = Variant { several: true, edges: true, delays: false };
+const DELAYED: Variant = Variant { several: true, edges: false, delays: true };
+
+fn policy([rows, columns, chunk, warps, blocks]: [u32; 5]) -> CudaPolicy {
+    CudaPolicy { rows, columns, chunk, warps, blocks, pairs: false }
+}
+
+/// Shapes of 32, 512 and 192 rows a tile-row.
+fn policies() -> [CudaPolicy; 3] {
+    [[1, 1, 8, 1, 1], [4, 2, 16, 4, 1], [3, 4, 32, 2, 2]].map(policy)
+}
+
+/// Compiles all of `keeps` × `policies` at once, into the cache.
+fn compiles<E: WavefrontElement>(
+    element: E,
+    keeps: &[Keep],
+    policies: &[CudaPolicy],
+    variant: Variant,
+    arch: &str,
+) {
+    let (a, b) = ([E::Row::default(); 3], [E::Column::default(); 3]);
+    let wavefront = Wavefront::of(element).rows(&a).columns(&b);
+    std::thread::scope(|scope| {
+        for (keep, policy) in keeps.iter().flat_map(|keep| policies.iter().map(move |p| (keep, p)))
+        {
+            let wavefront = wavefront.clone().keep(*keep);
+            scope.spawn(move || compile_check_as(&wavefront, policy, variant, arch).unwrap());
+        }
+    });
+}
+
+#[test]
+fn kernels_for_several_gpus_compile() {
+    if let Err(error) = compiler() {
+        return println!("skipped: {error}");
+    }
+    compiles(LOCAL, &KEEPS, &policies()[1..2], SEVERAL, "sm_90");
+    compiles(mix(1), &KEEPS[4..], &policies()[..1], DELAYED, "sm_80");
+    compiles(AFFINE, &KEEPS[..1], &policies()[2..], SEVERAL, "sm_90");
+    compiles(AFFINE, &[Keep::Best, Keep::LastColumn], &policies()[1..2], EDGES, "sm_90");
+}
+
+/// Lists of GPUs to run on: as many as there are up to four, and the first one three times over.
+fn lists() -> Option<Vec<Vec<Device>>> {
+    let count = match Device::count() {
+        Ok(0) => "no GPU".to_string(),
+        Ok(count) => {
+            let open = |number| Device::open(number).unwrap();
+            let mut all: Vec<_> =
+                (2..=count.min(4)).map(|n| (0..n).map(open).collect::<Vec<_>>()).collect();
+            all.push(vec![open(0); 3]);
+            return Some(all);
+        }
+        Err(error) => error.to_string(),
+    };
+    println!("skipped: {count}");
+    None
+}
+
+#[test]
+fn any_number_of_gpus_computes_the_same() {
+    let Some(lists) = lists() else { return };
+    let arch = lists[0][0].arch().unwrap();
+    compiles(LOCAL, &KEEPS, &policies(), SEVERAL, &arch);
+    compiles(mix(1), &KEEPS, &policies(), SEVERAL, &arch);
+    compiles(warp(), &KEEPS, &policies(), SEVERAL, &arch);
+    compiles(AFFINE, &KEEPS, &policies(), SEVERAL, &arch);
+    for devices in lists {
+        for (policy, blocks) in
+            policies().into_iter().zip([vec![2, 1, 3, 2], vec![1; 4], Vec::new()])
+        {
+            let extras = Extras { blocks, ..Extras::default() };
+            let new = CudaExecutor::over(&devices, Some(policy)).unwrap();
+            let mut executor = new.with(extras);
+            let (bits, half) = (|i: &mut Inputs| i.bits() as u32, |i: &mut Inputs| i.bits() as u16);
+            let lines = |i: isize, j: isize| (i * 31 + j * 7) as u64;
+            conforms(&mut executor, mix(99), &KEEPS, bits, half, lines).unwrap();
+            let letter = |inputs: &mut Inputs| inputs.one_of(b"ACGT");
+            conforms(&mut executor, LOCAL, &KEEPS, letter, letter, |_, _| 0).unwrap();
+            let sample = |inputs: &mut Inputs| (inputs.bits() % 1000) as f32 / 8.0;
+            let corner = |i, j| if (i, j) == (-1, -1) { 0.0 } else { f32::INFINITY };
+            conforms(&mut executor, warp(), &KEEPS, sample, sample, corner).unwrap();
+            let border = |_, _| AffineCell { h: 0, e: -1_000_000, f: -1_000_000 };
+            conforms(&mut executor, AFFINE, &KEEPS, letter, letter, border).unwrap();
+            println!("{devices:?} {policy:?} conforms");
+        }
+    }
+}
+
+/// Last row, last column and winner of one run, on one GPU and on several.
+#[test]
+fn edges_are_those_of_three_runs() {
+    let Some(mut lists) = lists() else { return };
+    lists.push(vec![lists[0][0]]);
+    for ([m, n], devices) in
+        [[1, 1], [513, 700], [300, 97], [1025, 31]].into_iter().zip(lists.iter().cycle())
+    {
+        let mut inputs = Inputs(m as u64);
+        let rows: Vec<_> = (0..m).map(|_| inputs.one_of(b"ACGT")).collect();
+        let columns: Vec<_> = (0..n).map(|_| inputs.one_of(b"ACGT")).collect();
+        let words: Vec<_> = (0..m).map(|_| inputs.bits() as u32).collect();
+        let halves: Vec<_> = (0..n).map(|_| inputs.bits() as u16).collect();
+        let lines = Border::from_fn(m, n, |i, j| (i * 31 + j * 7) as u64);
+        for policy in policies() {
+            let extras = Extras { blocks: vec![1, 2, 1, 3], ..Extras::default() };
+            let mut executor = CudaExecutor::over(devices, Some(policy)).unwrap().with(extras);
+            let gaps = Border::Value(AffineCell { h: 0, e: -1_000_000, f: -1_000_000 });
+            let gapped = Wavefront::of(AFFINE).rows(&rows).columns(&columns).border(gaps);
+            edges(&mut executor, &gapped, Some(Extreme::Greatest));
+            let mixed = Wavefront::of(mix(9)).rows(&words).columns(&halves).border(lines.clone());
+            edges(&mut executor, &mixed, Some(Extreme::Least));
+            edges(&mut executor, &mixed, None);
+        }
+    }
+}
+
+fn edges<E: WavefrontElement>(
+    executor: &mut CudaExecutor,
+    wavefront: &Wavefront<'_, E>,
+    best: Option<Extreme>,
+) {
+    let keep = |keep| reference(&wavefront.clone().keep(keep)).unwrap();
+    let (found, _) = executor.edges(wavefront, best).unwrap();
+    assert_eq!(Kept::LastRow(found.row), keep(Keep::LastRow));
+    assert_eq!(Kept::LastColumn(found.column), keep(Keep::LastColumn));
+    match best {
+        Some(Extreme::Greatest) => assert_eq!(Kept::Best(found.best), keep(Keep::Best)),
+        Some(Extreme::Least) => assert_eq!(Kept::Best(found.best), keep(Keep::Least)),
+        None => assert_eq!(found.best, None),
+    }
+}
+
+/// Runs of the stress test; each takes about a millisecond.
+const STRESSES: u64 = 1500;
+
+/// Random delays, blocks and numbers of GPUs: whatever the flags allow, cells are the reference's.
+#[test]
+fn flags_between_gpus_hold_whatever_the_delays() {
+    let Some(lists) = lists() else { return };
+    let arch = lists[0][0].arch().unwrap();
+    let mut inputs = Inputs(1);
+    let rows: Vec<_> = (0..700).map(|_| inputs.bits() as u32).collect();
+    let columns: Vec<_> = (0..450).map(|_| inputs.bits() as u16).collect();
+    let plain = Wavefront::of(mix(7)).rows(&rows).columns(&columns);
+    let keeps = [Keep::LastRow, Keep::Matrix, Keep::Best];
+    compiles(mix(7), &keeps, &policies(), DELAYED, &arch);
+    let wavefronts = keeps.map(|keep| plain.clone().keep(keep));
+    let right: Vec<_> = wavefronts.iter().map(|w| reference(w).unwrap()).collect();
+    let mut pick = Inputs(2);
+    for devices in &lists {
+        for shape in policies() {
+            for (wavefront, right) in wavefronts.iter().zip(&right) {
+                let mut executor = CudaExecutor::over(devices, Some(shape)).unwrap();
+                for _ in 0..STRESSES / (lists.len() * 9) as u64 {
+                    let blocks = (0..4).map(|_| 1 + (pick.bits() % 5) as usize).collect();
+                    let extras = Extras { delays: Some(pick.bits() as u32), blocks };
+                    executor = executor.with(extras.clone());
+                    let found = executor.run(wavefront).unwrap().0;
+                    assert!(found == *right, "{devices:?} {shape:?} {extras:?}");
+                }
+            }
+        }
+    }
+}
+
+/// One case for a memory checker.
+#[test]
+#[ignore = "run under compute-sanitizer"]
+fn one_case_on_several() {
+    let Some(lists) = lists() else { return };
+    let Some(devices) = lists.first() else { return };
+    let extras = Extras { blocks: vec![2; 4], ..Extras::default() };
+    let new = CudaExecutor::over(devices, Some(policies()[1])).unwrap();
+    let letter = |inputs: &mut Inputs| inputs.one_of(b"ACGT");
+    let keeps = [Keep::Best, Keep::LastColumn];
+    conforms(&mut new.with(extras), LOCAL, &keeps, letter, letter, |_, _| 0).unwrap();
+}
