@@ -137,8 +137,8 @@ impl Align {
         // One process writes.
         let files = match place::speaks() {
             true => {
-                let inputs = [self.query.as_path(), self.target.as_path()];
-                Files::prepare(&self.output, self.plot.as_ref(), &inputs)?
+                let read = [&self.query, &self.target];
+                Files::prepare(&self.output, self.plot.as_ref(), &read)?
             }
             false => Files::prepare(&[], None, &[])?,
         };

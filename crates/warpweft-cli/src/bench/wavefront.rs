@@ -7,7 +7,6 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 use serde::Serialize;
-use warpweft::{Error, Result};
 use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
 use warpweft::machine::Machine;
@@ -16,6 +15,7 @@ use warpweft::wavefront::conformance::{affine_local, local, warp};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::{CpuPolicy, Keep, Wavefront, WavefrontElement, WavefrontExecutor};
+use warpweft::{Error, Result};
 use warpweft_apps::align::{Dna, Sequence, Weights};
 use warpweft_apps::soup::SplitMix;
 

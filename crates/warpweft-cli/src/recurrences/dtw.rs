@@ -12,11 +12,11 @@ use warpweft::wavefront::{RankExecutor, Ranked, WavefrontExecutor};
 use warpweft_apps::warping::{check, distance, path, plain, time_warping};
 
 use super::{Options, finish};
+use crate::place;
 use crate::plot;
 use crate::run::check::{Check, difference};
 use crate::run::files::{Format, Saved, found_writable, none_read};
 use crate::run::outcome::Outcome;
-use crate::place;
 use crate::world;
 
 /// Cells that the straightforward loop is given to check with: less than a second.

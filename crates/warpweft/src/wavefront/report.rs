@@ -23,7 +23,7 @@ pub(super) fn report_of<'w, E: WavefrontElement>(
     devices: Vec<String>,
     seconds: f64,
     setup_seconds: f64,
-    policy: Policy,
+    policy: impl Serialize,
 ) -> Report {
     let (mut bytes, mut updates) = (0, 0);
     for wavefront in wavefronts {

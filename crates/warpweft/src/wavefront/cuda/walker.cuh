@@ -216,7 +216,8 @@ struct walker {
         const int written = CHUNK * (c + 1) - LAG;  // columns of the bottom row after this chunk
         if (written > room || ready < needed(c)) await(c, written);
         constexpr int GROUPS = CHUNK / G;
-        constexpr int UNROLL = G * K >= 32 ? 2 : 4;
+        // A warp alone on its scheduler has nobody to fill the gap at a loop's end.
+        constexpr int UNROLL = WARPS > 4 && G * K >= 32 ? 2 : 4;
 #pragma unroll UNROLL
         for (int g = 0; g < GROUPS - 1; g++) group<EDGE, TAIL>(c, g, [&] { fetch(c, g + 1); });
         // The next chunk's first group is fetched whether it is there or not: `ready`, read before

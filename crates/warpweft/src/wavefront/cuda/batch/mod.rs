@@ -177,7 +177,8 @@ impl CudaExecutor {
         // A line is read by the next pass, if there is one.
         let passes = |wavefront: &&Wavefront<'_, E>| wavefront.rows.len() > 32 * rows as usize;
         let line = wavefronts.iter().filter(passes).map(|w| w.columns.len()).max().unwrap_or(0);
-        let resident = (kernel.blocks_per_sm(32 * WARPS, 0)?.max(1) * self.gpus[0].device.sms()?) as usize;
+        let resident =
+            (kernel.blocks_per_sm(32 * WARPS, 0)?.max(1) * self.gpus[0].device.sms()?) as usize;
         let affordable = LINES / (line * cell).max(1) / WARPS as usize;
         let wanted = wavefronts.len().div_ceil(WARPS as usize);
         let blocks = resident.min(affordable).min(wanted).max(1);
