@@ -108,6 +108,11 @@ fn any_number_of_gpus_computes_the_same() {
 fn edges_are_those_of_three_runs() {
     let Some(mut lists) = lists() else { return };
     lists.push(vec![lists[0][0]]);
+    let arch = lists[0][0].arch().unwrap();
+    for variant in [EDGES, Variant { several: false, ..EDGES }] {
+        compiles(AFFINE, &[Keep::Best], &policies(), variant, &arch);
+        compiles(mix(9), &[Keep::Least, Keep::LastColumn], &policies(), variant, &arch);
+    }
     for ([m, n], devices) in
         [[1, 1], [513, 700], [300, 97], [1025, 31]].into_iter().zip(lists.iter().cycle())
     {

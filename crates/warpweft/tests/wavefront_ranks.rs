@@ -81,16 +81,16 @@ fn more_ranks_than_columns_are_idle() {
 }
 
 #[test]
-fn what_no_rank_can_keep_is_refused() {
+fn what_can_not_go_from_rank_to_rank_is_refused() {
     let all = in_process_all(2, SOON, |net| {
         let pool = Pool::new(&[core()])?;
         let executor = CpuExecutor::new(&pool, CpuPolicy::for_domain(8, 1))?;
         let mut executor = RankExecutor::new(net, executor);
-        executor.run(&Wavefront::of(LOCAL).rows(b"A").columns(b"A").keep(Keep::Matrix))
+        executor.run(&Wavefront::of(LOCAL).rows(b"A").columns(b"A").band(0, 0, 0))
     });
     for outcome in all {
         let error = outcome.unwrap_err().to_string();
-        assert!(error.contains("kept matrix over ranks"), "{error}");
+        assert!(error.contains("bands over ranks"), "{error}");
     }
 }
 

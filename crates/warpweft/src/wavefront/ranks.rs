@@ -5,7 +5,8 @@
 //! column on. Ranks are one block apart, as the tile-rows of one device are a chunk apart. Whatever is
 //! kept, every rank returns all of it, to the bit that one device computes.
 //!
-//! Not here: kept matrices, several GPUs of one process (`cuda`), and how ranks were started.
+//! A kept matrix every rank computes for itself. Not here: several GPUs of one process (`cuda`), and how
+//! ranks were started.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -52,7 +53,6 @@ fn unsent<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> Option<&'static 
     let reach = Reach::of(E::DEPENDENCES);
     let far = reach.north > 1 || reach.west > 1 || reach.south + reach.east > 0;
     [
-        ("kept matrix over ranks", wavefront.keep == Keep::Matrix),
         ("old values over ranks", !E::OLD.is_empty()),
         ("dependences but north, west and north-west over ranks", far),
         ("inputs of cells over ranks", size_of::<E::Input>() > 0),
@@ -214,6 +214,10 @@ where
 
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
         let keep = wavefront.keep;
+        if keep == Keep::Matrix {
+            // Every rank is to have it whole, and it is computed sooner than sent.
+            return self.executor.run(wavefront);
+        }
         let best = match keep {
             Keep::Best | Keep::Score => Some(Extreme::Greatest),
             Keep::Least => Some(Extreme::Least),

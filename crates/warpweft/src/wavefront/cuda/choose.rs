@@ -12,13 +12,16 @@ use crate::wavefront::{CudaPolicy, Keep, Wavefront, WavefrontElement};
 
 /// Nanoseconds that a column costs a warp with so many rows a lane, as fitted to Smith-Waterman in 32
 /// bits on an H200 (`align_rates`, within a tenth from 3 to 15 rows): a row, in 16-bit pairs; what a
-/// lone warp of a scheduler waits beside, and one of several; with one column a macro-step; and a chunk.
+/// lone warp of a scheduler waits beside, and one of several; with one column a macro-step, half of it
+/// where warps fill one another's gaps; and a chunk.
 const ROW: f64 = 3.3;
 const PAIR: f64 = 5.3;
 const ALONE: f64 = 9.0;
 const BESIDE: f64 = 2.0;
 const SINGLE: f64 = 8.0;
 const CHUNK: f64 = 64.0;
+/// Seconds from a block to the next, beside the columns that they are apart.
+const HOP: f64 = 5e-6;
 /// A launch more, and a part's copies and flags: what the time on several GPUs must save at least.
 const GPU: f64 = 5e-5;
 /// Schedulers of an SM.
@@ -30,8 +33,9 @@ fn seconds(policy: &CudaPolicy, rows: usize, columns: usize, blocks: usize) -> f
     let work = f64::from(own) * if pairs { PAIR } else { ROW } + CHUNK / f64::from(chunk);
     let single = if step == 1 { SINGLE } else { 0.0 };
     let sharing = f64::from(warps.div_ceil(SCHEDULERS));
-    let column = (work + ALONE + single).max(sharing * (work + BESIDE));
-    StripModel { column: column * 1e-9, chunk: 0.0 }.seconds(policy, rows, columns, blocks)
+    let column = (work + ALONE + single).max(sharing * (work + BESIDE + single / 2.0));
+    let model = StripModel { column: column * 1e-9, chunk: 0.0 };
+    model.seconds(policy, rows, columns, blocks) + HOP * blocks.saturating_sub(1) as f64
 }
 
 /// Shapes for a pipeline over several GPUs, of cells of so many words.
@@ -67,7 +71,8 @@ pub(super) fn choose<E: WavefrontElement>(
         let blocks = (sms as usize * gpus).min(rows.div_ceil(policy.tile_rows()));
         words as f64 * seconds(policy, rows, columns, blocks) + GPU * (gpus - 1) as f64
     };
-    let several = (2..=gpus).flat_map(|gpus| shapes(words, one.pairs).map(move |p| (p, gpus)));
+    let shapes = || shapes(words, false).chain(shapes(words, true).filter(|_| one.pairs));
+    let several = (2..=gpus).flat_map(|gpus| shapes().map(move |policy| (policy, gpus)));
     let fits = several.filter(|(policy, _)| policy.check(size_of::<E::Cell>()).is_ok());
     let best = fits.map(|(policy, gpus)| (predicted(&policy, gpus), policy, gpus));
     let all = std::iter::once((predicted(&one, 1), one, 1)).chain(best);
@@ -83,6 +88,10 @@ mod tests {
         CudaPolicy { rows, columns, chunk, warps, blocks: 1, pairs: false }
     }
 
+    const fn pairs(rows: u32, warps: u32) -> CudaPolicy {
+        CudaPolicy { pairs: true, ..policy(rows, 1, 32, warps) }
+    }
+
     /// Measured on H200s: milliseconds of a million columns.
     #[test]
     fn measured_times_are_predicted_within_a_tenth() {
@@ -95,11 +104,17 @@ mod tests {
             (policy(5, 2, 16, 8), 168_960, 1, 49.0),
             (policy(8, 2, 16, 8), 270_336, 1, 72.9),
             (policy(15, 2, 32, 8), 1_000_000, 1, 221.7),
-            (policy(15, 2, 32, 4), 1_000_000, 2, 130.9),
+            (policy(15, 2, 32, 4), 1_000_000, 2, 126.7),
+            (policy(15, 2, 32, 4), 1_000_000, 4, 77.7),
+            (policy(15, 1, 32, 8), 1_000_000, 1, 238.7),
+            (pairs(15, 8), 1_000_000, 1, 186.6),
+            (pairs(15, 4), 1_000_000, 2, 109.5),
+            (pairs(4, 8), 1_000_000, 4, 83.8),
             (policy(15, 2, 32, 8), 1_000_000, 2, 127.1),
             (policy(5, 2, 16, 4), 1_000_000, 2, 175.5),
         ] {
-            let found = 1e3 * seconds(&policy, rows, 1_000_000, 132 * gpus);
+            let blocks = (132 * gpus).min(rows.div_ceil(policy.tile_rows()));
+            let found = 1e3 * seconds(&policy, rows, 1_000_000, blocks);
             assert!((found / milliseconds - 1.0).abs() < 0.1, "{policy:?}: {found} {milliseconds}");
         }
     }
@@ -115,6 +130,7 @@ mod tests {
         };
         assert_eq!(gpus(100, 4), 1);
         assert_eq!(gpus(3_000, 8), 1);
+        assert_eq!(gpus(100_000, 4), 1);
         assert_eq!(gpus(1_000_000, 4), 4);
         assert_eq!(gpus(1_000_000, 1), 1);
         let matrix = Wavefront::of(crate::wavefront::conformance::local(2, -1, -1))

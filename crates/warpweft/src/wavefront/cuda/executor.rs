@@ -46,8 +46,7 @@ impl CudaExecutor {
         Self::over(std::slice::from_ref(device), policy)
     }
 
-    /// An executor on several GPUs of this process, each of which can store into the memory of the
-    /// next, the last into that of the first. Tile-rows go round robin to the blocks of all of them;
+    /// An executor on several GPUs of this process that can store into one another's memory. Tile-rows go round robin to the blocks of all of them;
     /// results don't depend on how many there are. The same GPU may be named again: its blocks are
     /// then shared out, which tests the rest.
     ///
@@ -59,8 +58,9 @@ impl CudaExecutor {
         if devices.is_empty() {
             return Err(Error::spec("a wavefront over 0 GPUs", "name at least one"));
         }
-        for (device, next) in devices.iter().zip(devices.iter().cycle().skip(1)) {
-            device.enable_peer(next)?;
+        // All into all: where there are few tile-rows, GPUs between two may have none.
+        for device in devices {
+            devices.iter().try_for_each(|other| device.enable_peer(other))?;
         }
         let gpus = devices.iter().map(Gpu::new).collect::<Result<_>>()?;
         Ok(Self { gpus, policy, pairs: true, extras: Extras::default() })
