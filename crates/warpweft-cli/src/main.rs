@@ -38,12 +38,12 @@ Exit status:
   2    what was asked for can't be: an option, its value, or how they go together
   130  ended by Ctrl-C
 
-Asked to end by Ctrl-C, SIGTERM or SIGHUP, `run` finishes its sweep, saves what was asked for and ends
-with 130; asked again, it ends at once, as all other commands do.
+Asked to end by Ctrl-C, SIGTERM or SIGHUP, `run` finishes its sweep, saves what was asked for and
+ends with 130; asked again, it ends at once, as all other commands do.
 
 Environment:
-  WARPWEFT_CACHE  folder for compiled kernels, measured limits and tuned policies; ~/.cache/warpweft if unset
-  WARPWEFT_NVRTC  folder of NVIDIA's run-time compiler, or its library, where it isn't found by itself
+  WARPWEFT_CACHE  folder of compiled kernels, limits and tuned policies [~/.cache/warpweft]
+  WARPWEFT_NVRTC  NVIDIA's run-time compiler or its folder, where it isn't found by itself
   WARPWEFT_MPI    path of MPI's library, where the launcher's isn't found by itself")]
 struct Cli {
     #[command(subcommand)]

@@ -31,7 +31,7 @@ fn parameters_out_of_range() {
     warpweft("run heat --order 3").fails(2, &["order 3", "2, 4, 6 and 8"]);
     warpweft("run heat --dims 5").fails(2, &["5 dimensions", "1, 2 or 3"]);
     warpweft("run heat --dims 2 --size 8x8x8").fails(2, &["--dims says 2 dimensions, --size 3"]);
-    warpweft("run heat --dtype f16").fails(2, &["f16", "f32, f64"]);
+    warpweft("run heat --dtype f8").fails(2, &["f8", "f32, f64"]);
     warpweft("run heat --size 8 --steps 1 --dtype float32").fine();
     warpweft("run heat --rate -1").fails(2, &["rate -1 at order 2", "above 0"]);
     warpweft("run heat --size -1").fails(2, &["--size", "'-1' is not an extent"]);
