@@ -21,7 +21,7 @@ use crate::run::outcome::Outcome;
 const CHECKED_UPDATES: u64 = 100_000_000;
 /// Seconds between two looks for an interrupt, and cell updates a second before any are measured.
 const TICK: f64 = 0.5;
-const UPDATES_A_SECOND: f64 = 1e8;
+const UPDATES_A_SECOND: f64 = 1e6;
 
 /// Laplace's equation by Gauss-Seidel or over-relaxation.
 #[derive(clap::Args)]

@@ -85,8 +85,11 @@ fn an_alignment_over_ranks_is_that_of_one() {
             let alone = warpweft_in(here.path(), &line).json();
             let spread = ran(RUN, &mut mpirun(launcher, here.path(), &[(3, &line)])).json();
             assert_eq!(spread["result"], alone["result"], "{more}");
-            assert_eq!(spread["policy"]["ranks"], 3);
-            assert_eq!(spread["devices"].as_array().map(Vec::len), Some(3));
+            // So small a path is found in one matrix, which every rank computes by itself.
+            if more == "--score-only" {
+                assert_eq!(spread["policy"]["ranks"], 3, "{spread}");
+                assert_eq!(spread["devices"].as_array().map(Vec::len), Some(3));
+            }
         }
         let refused = "align a.fa b.fa --device cpu --checkpoint saved";
         let refused = ran(RUN, &mut mpirun(launcher, here.path(), &[(2, refused)]));
