@@ -30,6 +30,14 @@ pub struct Options {
     pub line_info: bool,
 }
 
+impl Options {
+    /// The default, with files of these names and texts to include.
+    pub fn including(headers: &[(&str, &str)]) -> Self {
+        let headers = headers.iter().map(|&(name, text)| (name.into(), text.into())).collect();
+        Self { headers, ..Self::default() }
+    }
+}
+
 /// A kernel to compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::error::Error;
+
 /// Stands before what is left of a line only where something can fault: a loop asks whether to go on.
 /// The macros write it, who don't know what else comes into a unit.
 const IF_FAULTS: char = '\u{3}';
@@ -84,6 +86,25 @@ impl Unit {
     /// The place behind a fault word read back from the device, if it is one of this unit's.
     pub fn site_of(&self, fault: u32) -> Option<&Site> {
         self.sites.get((fault as usize).checked_sub(1)?)
+    }
+
+    /// Whether anything in it can fault: then there is a fault word `ww_fault` on the device.
+    pub fn faults(&self) -> bool {
+        !self.sites.is_empty()
+    }
+
+    /// The error for a fault word that is not 0, read back from `device`.
+    pub fn fault(&self, word: u32, device: &str) -> Error {
+        match self.site_of(word) {
+            Some(site) => Error::Element {
+                place: format!("{}:{}", site.file, site.line),
+                what: site.what.into(),
+            },
+            None => Error::Element {
+                place: device.into(),
+                what: format!("fault {word}, which is no place of its own"),
+            },
+        }
     }
 
     /// The device prelude followed by every definition.

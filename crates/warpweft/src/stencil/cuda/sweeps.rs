@@ -137,10 +137,7 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
         let tools = compile(&tools_text(), "ghosts and residuals", &arch, &Options::default())?;
         let notes = compiled.notes.iter().chain(&tools.notes).cloned().collect();
         let tools = Module::load(device, &tools)?;
-        let fault = match text.unit.site_of(1) {
-            Some(_) => Some(module.global("ww_fault")?),
-            None => None,
-        };
+        let fault = if text.unit.faults() { Some(module.global("ww_fault")?) } else { None };
         let stream = Stream::new(device)?;
         let arrays = Arrays::new(stencil, layout, &stream)?;
         let faces = Faces::new(stencil, &module, &stream)?;
@@ -306,16 +303,7 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
         let Some(fault) = &self.fault else { return self.stream.synchronize() };
         match fault.read::<u32>(&self.stream)? {
             0 => Ok(()),
-            code => Err(match self.text.unit.site_of(code) {
-                Some(site) => Error::Element {
-                    place: format!("{}:{}", site.file, site.line),
-                    what: site.what.into(),
-                },
-                None => Error::Element {
-                    place: self.stream.device().label().into(),
-                    what: format!("fault {code}, which is no place of its own"),
-                },
-            }),
+            code => Err(self.text.unit.fault(code, self.stream.device().label())),
         }
     }
 }

@@ -21,7 +21,7 @@ pub fn misses<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> Option<&'sta
     let faults = || {
         let mut unit = Unit::new();
         E::cuda(&mut unit);
-        unit.site_of(1).is_some()
+        unit.faults()
     };
     [
         ("old values", !E::OLD.is_empty()),

@@ -100,23 +100,19 @@ using ww_score_type = {score};
 
 /// What the skeleton may include.
 pub(super) fn options() -> Options {
-    let header = |name: &str, text: &str| (name.to_string(), text.to_string());
-    Options {
-        headers: vec![
-            header("strip.cuh", include_str!("strip.cuh")),
-            header("layout.cuh", include_str!("layout.cuh")),
-            header("movers.cuh", include_str!("movers.cuh")),
-            header("walker.cuh", include_str!("walker.cuh")),
-            header("form.cuh", include_str!("form.cuh")),
-            header("replay.cuh", include_str!("replay.cuh")),
-            header("stage.cuh", include_str!("stage.cuh")),
-            header("flags.cuh", include_str!("flags.cuh")),
-            header("words.cuh", include_str!("words.cuh")),
-            header("neighbours.cuh", include_str!("neighbours.cuh")),
-            header("rank.cuh", include_str!("rank.cuh")),
-        ],
-        ..Options::default()
-    }
+    Options::including(&[
+        ("strip.cuh", include_str!("strip.cuh")),
+        ("layout.cuh", include_str!("layout.cuh")),
+        ("movers.cuh", include_str!("movers.cuh")),
+        ("walker.cuh", include_str!("walker.cuh")),
+        ("form.cuh", include_str!("form.cuh")),
+        ("replay.cuh", include_str!("replay.cuh")),
+        ("stage.cuh", include_str!("stage.cuh")),
+        ("flags.cuh", include_str!("flags.cuh")),
+        ("words.cuh", include_str!("words.cuh")),
+        ("neighbours.cuh", include_str!("neighbours.cuh")),
+        ("rank.cuh", include_str!("rank.cuh")),
+    ])
 }
 
 /// Compiles the kernel for `arch` without a device.

@@ -101,10 +101,7 @@ impl Slab {
         let planes = slabs[part].clone();
         let layout = cut::layout(stencil, policy, *extents, &planes, [part, slabs.len()])?;
         let (module, tools) = (Module::load(device, step)?, Module::load(device, tools)?);
-        let fault = match text.unit.site_of(1) {
-            Some(_) => Some(module.global("ww_fault")?),
-            None => None,
-        };
+        let fault = if text.unit.faults() { Some(module.global("ww_fault")?) } else { None };
         let stream = Stream::new(device)?;
         let flags = (policy.exchange == Exchange::Flags).then(|| {
             let around = if text.trip.is_some() { around(stencil) } else { [false; 2] };
@@ -596,16 +593,7 @@ impl Slab {
         let Some(fault) = &self.fault else { return self.stream.synchronize() };
         match fault.read::<u32>(&self.stream)? {
             0 => Ok(()),
-            code => Err(match problem.text.unit.site_of(code) {
-                Some(site) => Error::Element {
-                    place: format!("{}:{}", site.file, site.line),
-                    what: site.what.into(),
-                },
-                None => Error::Element {
-                    place: self.stream.device().label().into(),
-                    what: format!("fault {code}"),
-                },
-            }),
+            code => Err(problem.text.unit.fault(code, self.stream.device().label())),
         }
     }
 

@@ -58,7 +58,7 @@ pub fn pipelines<S: Fields, const D: usize>(stencil: &Stencil<S, D>) -> bool {
         && role_of(&**stage, 0) == Role::Doubled
         && star
         && exact
-        && unit.site_of(1).is_none()
+        && !unit.faults()
 }
 
 /// Writes the pipelined kernel and its shape; given the columns of tiles around its own that a tile at

@@ -72,16 +72,12 @@ using ww_score_type = {score};
 
 /// What the skeleton may include.
 pub(super) fn options() -> Options {
-    let header = |name: &str, text: &str| (name.to_string(), text.to_string());
-    Options {
-        headers: vec![
-            header("batch.cuh", include_str!("batch.cuh")),
-            header("neighbours.cuh", include_str!("../neighbours.cuh")),
-            header("words.cuh", include_str!("../words.cuh")),
-            header("rank.cuh", include_str!("../rank.cuh")),
-        ],
-        ..Options::default()
-    }
+    Options::including(&[
+        ("batch.cuh", include_str!("batch.cuh")),
+        ("neighbours.cuh", include_str!("../neighbours.cuh")),
+        ("words.cuh", include_str!("../words.cuh")),
+        ("rank.cuh", include_str!("../rank.cuh")),
+    ])
 }
 
 /// Compiles the kernel of a batch for `arch` without a device.

@@ -31,7 +31,7 @@ pub fn misses<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> Option<&'sta
     let faults = || {
         let mut unit = Unit::new();
         E::cuda(&mut unit);
-        unit.site_of(1).is_some()
+        unit.faults()
     };
     // The order matters: the function is tried on cells only once it is known what they are and that
     // it can't fail.

@@ -50,15 +50,11 @@ using ww_input = {input};
 
 /// What the skeleton may include.
 pub(super) fn options() -> Options {
-    let header = |name: &str, text: &str| (name.to_string(), text.to_string());
-    Options {
-        headers: vec![
-            header("scan.cuh", include_str!("scan.cuh")),
-            header("flags.cuh", include_str!("../flags.cuh")),
-            header("words.cuh", include_str!("../words.cuh")),
-        ],
-        ..Options::default()
-    }
+    Options::including(&[
+        ("scan.cuh", include_str!("scan.cuh")),
+        ("flags.cuh", include_str!("../flags.cuh")),
+        ("words.cuh", include_str!("../words.cuh")),
+    ])
 }
 
 /// Compiles the kernel for `arch` without a device.

@@ -92,10 +92,7 @@ impl TileExecutor {
         let kernel = module.kernel("wavefront_tiles")?;
         kernel.allow_shared(shared)?;
         let blocks = self.blocks(&kernel, &plan, shared)?;
-        let fault = match unit.site_of(1) {
-            Some(_) => Some(module.global("ww_fault")?),
-            None => None,
-        };
+        let fault = if unit.faults() { Some(module.global("ww_fault")?) } else { None };
 
         let Self { device, stream, watchdog, .. } = &*self;
         let buffers = Buffers::new(device, stream, wavefront, &plan, contents, blocks as usize)?;

@@ -70,16 +70,7 @@ impl Prepared<'_> {
             return Ok(());
         }
         fault.write(self.stream, 0u32)?;
-        Err(match self.unit.site_of(code) {
-            Some(site) => Error::Element {
-                place: format!("{}:{}", site.file, site.line),
-                what: site.what.into(),
-            },
-            None => Error::Element {
-                place: self.stream.device().label().into(),
-                what: format!("fault {code}, which is no place of its own"),
-            },
-        })
+        Err(self.unit.fault(code, self.stream.device().label()))
     }
 
     /// Where the blocks' time went in the last launch; zeros unless it was compiled in.

@@ -89,7 +89,7 @@ pub(super) fn source<E: WavefrontElement>(
         ("SQUARE", usize::from(plan.policy.method.square())),
         ("KEEP", keep),
         ("HAS_INPUT", usize::from(size_of::<E::Input>() > 0)),
-        ("FAULTS", usize::from(unit.site_of(1).is_some())),
+        ("FAULTS", usize::from(unit.faults())),
         ("BAND", usize::from(wavefront.band.is_some())),
         ("ARGUMENTS_BYTES", size_of::<Arguments>()),
     ]
@@ -142,18 +142,14 @@ fn choice(name: &str, cases: impl Iterator<Item = (String, isize)>, otherwise: i
 
 /// What the kernels may include.
 pub(super) fn options() -> Options {
-    let header = |name: &str, text: &str| (name.to_string(), text.to_string());
-    Options {
-        headers: vec![
-            header("tile.cuh", include_str!("tile.cuh")),
-            header("flags.cuh", include_str!("flags.cuh")),
-            header("barriers.cuh", include_str!("barriers.cuh")),
-            header("idle.cuh", include_str!("idle.cuh")),
-            header("words.cuh", include_str!("../words.cuh")),
-            header("rank.cuh", include_str!("../rank.cuh")),
-        ],
-        ..Options::default()
-    }
+    Options::including(&[
+        ("tile.cuh", include_str!("tile.cuh")),
+        ("flags.cuh", include_str!("flags.cuh")),
+        ("barriers.cuh", include_str!("barriers.cuh")),
+        ("idle.cuh", include_str!("idle.cuh")),
+        ("words.cuh", include_str!("../words.cuh")),
+        ("rank.cuh", include_str!("../rank.cuh")),
+    ])
 }
 
 /// Compiles the kernel for `arch` without a device.
