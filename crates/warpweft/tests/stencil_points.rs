@@ -1,8 +1,10 @@
 //! Point sources and probes: what they add, when, and that runs report what they saw.
 
 use warpweft::prelude::*;
-use warpweft::stencil::distribute::Ranks;
-use warpweft::stencil::{PointSource, Probe, Run, Target, reference, reference_with_probes};
+use warpweft::stencil::distribute::{Distribution, Ranks, run_in_process};
+use warpweft::stencil::{
+    Boundaries, Partition, PointSource, Probe, Run, Target, reference, reference_with_probes,
+};
 
 #[stencil]
 fn conduct(u: Near<f64, 2>, rate: f64) -> f64 {
@@ -59,14 +61,67 @@ fn runs_report_what_the_reference_s_probes_see_whatever_the_policy() {
 }
 
 #[test]
-fn where_they_can_t_be_yet_runs_say_so() {
-    let (stencil, mut volume) = lit([12, 12], 3);
+fn ranks_add_and_record_what_one_process_does_in_ghost_zones_of_any_depth() {
     let machine = Machine::detect().expect("a machine");
+    for boundary in [Boundary::Neumann, Boundary::Periodic] {
+        let (stencil, start) = lit([17, 22], 9);
+        // Beside cuts, in corners that ranks hold many copies of, and at the same cell twice.
+        let at = vec![[8, 11], [9, 10], [16, 21], [0, 21], [8, 11]];
+        let stencil = stencil
+            .boundary(boundary)
+            .source(PointSource { field: 0, at: at.clone(), amplitudes: vec![0.5, -1.0, 0.0, 2.0] })
+            .probe(Probe { field: 0, at: at.clone(), every: 2 })
+            .until_every(Residual::Sum, 0.0, 6);
+        let mut expect = start.clone();
+        let (_, series) = reference_with_probes(&stencil, &mut expect, 23).expect("well posed");
+        for (count, grid) in [(2, None), (4, Some([2, 2])), (3, Some([1, 3])), (6, Some([3, 2]))] {
+            for depth in [Some(1), Some(2), Some(5), None] {
+                let ranks = Ranks { count, grid, depth };
+                let mut volume = start.clone();
+                let run = Run { target: Target::Cpu, threads: Some(2), ..Run::default() };
+                let report = stencil.run_over_ranks(&mut volume, Steps(23), &machine, &ranks, &run);
+                let report = report.expect("a run");
+                assert!(volume.as_slice() == expect.as_slice(), "{boundary:?} {ranks:?}");
+                assert_eq!(report.probes, series, "{boundary:?} {ranks:?}");
+            }
+        }
+        for (boundary_first, depth) in [(false, 1), (true, 1), (true, 3)] {
+            let faces = Boundaries::<2>::all(boundary);
+            let partition = Partition::grid([17, 22], [2, 2], &faces).expect("parts");
+            let distribution = Distribution { partition, depth, search: None, boundary_first };
+            let mut volume = start.clone();
+            let soon = std::time::Duration::from_secs(60);
+            // A residual keeps what is sent from being sent ahead.
+            let mut plain = start.clone();
+            let endless = lit([17, 22], 9).0.boundary(boundary);
+            reference(&endless, &mut plain, 23).expect("well posed");
+            run_in_process(&endless, &mut volume, 23, &distribution, soon).expect("a run");
+            assert!(volume.as_slice() == plain.as_slice(), "{boundary:?} {distribution:?}");
+        }
+    }
+}
+
+#[test]
+fn a_source_of_what_no_stage_writes_is_refused_over_ranks() {
+    #[derive(Clone, Copy, Fields)]
+    #[repr(C)]
+    struct Ground {
+        heat: f64,
+        kind: f64,
+    }
+    #[stencil]
+    fn warm(now: Near<Ground, 2>, next: &mut Ground) {
+        next.heat = 0.5 * now.heat[[0, 0]] + 0.5 * now.kind[[0, 1]] * now.heat[[1, 0]];
+    }
+    let machine = Machine::detect().expect("a machine");
+    let source = PointSource { field: 1, at: vec![[2, 2]], amplitudes: vec![1.0] };
+    let mut volume = Volume::<Ground, 2>::zeroed([8, 8]).expect("a small volume");
     let ranks = Ranks { count: 2, grid: None, depth: Some(1) };
     let run = Run { target: Target::Cpu, ..Run::default() };
+    let stencil = Stencil::of(warm()).source(source);
     let outcome = stencil.run_over_ranks(&mut volume, Steps(4), &machine, &ranks, &run);
     let error = outcome.expect_err("not over ranks").to_string();
-    assert!(error.contains("sources or probes over several ranks"), "{error}");
+    assert!(error.contains("a source of field 1, which no stage writes"), "{error}");
 }
 
 #[test]

@@ -55,6 +55,6 @@ pub trait SweepExecutor<S: Fields, const D: usize> {
 }
 
 /// What an executor without access to single cells says.
-pub(crate) fn no_points() -> Error {
-    Error::spec("sources and probes over several GPUs", "run on one GPU, or on the cores")
+fn no_points() -> Error {
+    Error::spec("sources and probes by this executor", "run on a GPU, or on the cores")
 }

@@ -6,6 +6,7 @@
 
 use super::executor::SweepExecutor;
 use super::plan::Sweep;
+use super::spec::Stencil;
 use crate::element::{Fields, Scalar, ScalarKind, bf16, f16};
 use crate::error::{Error, Result};
 use crate::grid::Volume;
@@ -80,11 +81,6 @@ impl<const D: usize> Points<D> {
         Ok(())
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.sources.is_empty() && self.probes.is_empty()
-    }
-
     /// Whether anything is to be done after step `step`, counted from 1.
     pub fn due(&self, step: u64) -> bool {
         self.sources.iter().any(|source| source.amplitude(step) != 0.0)
@@ -136,6 +132,26 @@ impl<const D: usize> Points<D> {
             }
         }
         Ok(())
+    }
+}
+
+impl<S: Fields, const D: usize> Stencil<S, D> {
+    /// Whether sources can act on parts that exchange cells of the fields that a step writes.
+    ///
+    /// # Errors
+    /// A source of another field.
+    pub(super) fn check_points_of_parts(&self) -> Result<()> {
+        let written = self.written_fields();
+        match self.points.sources.iter().find(|source| !written.contains(&source.field)) {
+            None => Ok(()),
+            Some(source) => Err(Error::spec(
+                format!(
+                    "a source of field {}, which no stage writes, over several parts",
+                    source.field
+                ),
+                "run on one GPU, or on the cores of one process",
+            )),
+        }
     }
 }
 

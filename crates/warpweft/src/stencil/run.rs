@@ -11,7 +11,7 @@ use super::cpu::CpuSweeps;
 use super::cuda::CudaSweeps;
 use super::cuda::multi::{Exchange, GpuList, MultiCudaPolicy, MultiCudaSweeps};
 use super::distribute::Route;
-use super::executor::{SweepExecutor, no_points};
+use super::executor::SweepExecutor;
 use super::fingerprint::fingerprint;
 use super::gpus::{Chosen, placed, worthwhile};
 use super::model::Prediction;
@@ -385,9 +385,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             }
             return Ok(ready);
         }
-        if !self.points.is_empty() {
-            return Err(no_points());
-        }
+        self.check_points_of_parts()?;
         let devices = gpus.iter().map(|gpu| gpu.device()).collect::<Result<Vec<_>>>()?;
         let policy = match run.policy {
             Some(Policy::Gpus(policy)) => policy,

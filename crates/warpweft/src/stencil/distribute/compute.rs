@@ -7,6 +7,7 @@ use super::swap::Message;
 use crate::cluster::Transport;
 use crate::element::Fields;
 use crate::error::Result;
+use crate::report::Series;
 
 /// What came of some steps.
 pub(super) struct Advanced {
@@ -27,6 +28,13 @@ pub(super) trait Compute<S: Fields, const D: usize> {
         keep: bool,
         net: &dyn Transport,
     ) -> Result<Advanced>;
+
+    /// Does what sources and probes do after step `step`, the last one computed; [`Compute::advance`] does
+    /// it for the steps before.
+    fn after(&mut self, step: u64) -> Result<()>;
+
+    /// What probes recorded of the part's own cells.
+    fn series(&self) -> &[Series];
 
     /// Sends a message of this part.
     fn send(&mut self, message: &Message<D>, net: &dyn Transport) -> Result<()>;

@@ -97,6 +97,7 @@ fn a_device_that_vanishes_is_an_error_on_every_rank_and_the_last_checkpoint_is_w
             trace: None,
             judge: None,
             halos: Some(Route::Host),
+            probed: &Default::default(),
         };
         let watch = || Watch { told: &|_| (), stop: None, every: 1 };
         in_process_all(4, Duration::from_secs(60), |net| task.rank(net, &watch()))

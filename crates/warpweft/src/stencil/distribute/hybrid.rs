@@ -33,7 +33,7 @@ use crate::element::Fields;
 use crate::error::Result;
 use crate::grid::Volume;
 use crate::machine::Machine;
-use crate::report::Report;
+use crate::report::{Report, Series};
 use crate::tune::Wisdom;
 
 /// The cores must be predicted to save so much of the GPU's time alone: predictions are no better.
@@ -53,6 +53,8 @@ pub(super) struct Shared<const D: usize> {
     pub shares: Vec<(usize, Shares)>,
     /// Measurements taken.
     pub rounds: usize,
+    /// What probes recorded.
+    pub probes: Vec<Series>,
 }
 
 /// Steps on two devices that share a volume.
@@ -92,6 +94,7 @@ impl<S: Fields, const D: usize> Both<'_, S, D> {
             let round = ROUND[usize::from(balance.decided())];
             Verdict::Keep((round / whole.max(1e-9)).clamp(1.0, 1e6) as u32)
         };
+        let probed = Mutex::default();
         let mut first = self.first;
         let mut shares = Vec::new();
         let mut before: Vec<RankReport> = Vec::new();
@@ -124,6 +127,7 @@ impl<S: Fields, const D: usize> Both<'_, S, D> {
                     trace: run.trace.as_deref(),
                     judge: Some(&judge),
                     halos: Some(Route::Host),
+                    probed: &probed,
                 };
                 task.check(extents)?;
                 task.watched(run, looks(state.len(), CORES_A_GPU))?
@@ -141,7 +145,8 @@ impl<S: Fields, const D: usize> Both<'_, S, D> {
             }
             if !last.resized {
                 let rounds = lock().1;
-                return Ok(Shared { distribution, reports, shares, rounds });
+                let probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
+                return Ok(Shared { distribution, reports, shares, rounds, probes });
             }
             before = reports;
         }
@@ -154,7 +159,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// part, so the result does not depend on who computed which plane.
     ///
     /// # Errors
-    /// As [`Stencil::run_with`]; sources and probes.
+    /// As [`Stencil::run_with`]; a source of a field that no stage writes.
     pub(in super::super) fn run_on_both(
         &self,
         volume: &mut Volume<S, D>,
@@ -201,7 +206,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         };
         let smallest = self.thinnest(depth);
         let balance = Balance::new(extents[0], smallest, split.cpu as f64 / extents[0] as f64);
-        let Shared { distribution, reports, shares, rounds } =
+        let Shared { distribution, reports, shares, rounds, probes } =
             both.run(&mut state, balance, run)?;
         *volume = state;
         let first = both.first.step;
@@ -217,6 +222,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             "cpu": Policy::Cpu(cpu_policy),
             "gpu": Policy::Cuda(cuda),
         });
+        report.probes = probes;
         report.notes = saved.map(|saved| saved.notes).unwrap_or_default();
         report.notes.push(why);
         report.notes.push(format!(

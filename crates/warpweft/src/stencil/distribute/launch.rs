@@ -1,6 +1,7 @@
 //! A stencil over ranks of this process, from spec to report: what a user calls.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::super::checkpoint::Opened;
@@ -97,6 +98,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let saved = self.open_checkpoint(volume, steps, run)?;
         let most = run.threads.unwrap_or_else(|| machine.cpu.threads());
         let build = on_cores(policy, &cores);
+        let probed = Mutex::default();
         let outcome = {
             let whole = from_whole(volume);
             let start = |span| match saved.as_ref().and_then(|saved| saved.from.as_ref()) {
@@ -114,6 +116,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
                 trace: run.trace.as_deref(),
                 judge: None,
                 halos: Some(Route::Host),
+                probed: &probed,
             };
             task.check(volume.extents())?;
             task.watched(run, looks(volume.len(), cores.len()))
@@ -125,6 +128,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let mut report = self.reported(&distribution, &reports, first, Policy::Cpu(policy));
         report.devices = vec![device];
         report.setup_seconds = begin.elapsed().as_secs_f64() - report.seconds;
+        report.probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
         report.notes = saved.map(|saved| saved.notes).unwrap_or_default();
         Ok(report)
     }

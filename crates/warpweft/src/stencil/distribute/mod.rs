@@ -14,6 +14,7 @@ mod network;
 mod orient;
 mod pace;
 mod part;
+mod points;
 mod rank;
 mod residual;
 mod routes;

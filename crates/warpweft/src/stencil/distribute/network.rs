@@ -1,6 +1,6 @@
 //! A stencil over ranks that are processes: what each of them calls.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::super::checkpoint::{self, Opened};
@@ -154,6 +154,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             Some(from) => from.cells(span),
             None => start(span),
         };
+        let probed = Mutex::default();
         let task = Task {
             stencil: self,
             distribution: &distribution,
@@ -165,6 +166,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             trace: run.trace.as_deref(),
             judge: None,
             halos,
+            probed: &probed,
         };
         task.check(extents)?;
         let cells: usize = extents.iter().product();
@@ -192,6 +194,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         reports[0].residual = mine.residual;
         let mut report = self.reported(&distribution, &reports, first.step, policy);
         report.devices = labels;
+        report.probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
         report.notes =
             saved.map(|saved| saved.notes).into_iter().flatten().chain(device.notes).collect();
         Ok(Found { own, report, distribution })

@@ -6,10 +6,12 @@ use super::super::boundary::{Boundary, Face, Ghost};
 use super::super::functions::Frame;
 use super::super::halo::{Margin, Reach, Span};
 use super::super::partition::Partition;
+use super::super::points::Points;
 use super::super::spec::Stencil;
 use super::super::stage::Stage;
 use super::compute::{Advanced, Compute, values};
 use super::links::{Parcel, decline};
+use super::points::of_part;
 use super::routes::{Route, Routes};
 use super::start::Start;
 use super::swap::Message;
@@ -17,6 +19,7 @@ use crate::cluster::Transport;
 use crate::element::Fields;
 use crate::error::Result;
 use crate::grid::Volume;
+use crate::report::Series;
 
 /// The cells that one part holds: its own, a ghost zone wherever a neighbour is, and room for the
 /// boundary's ghost cells wherever the volume ends.
@@ -28,6 +31,9 @@ pub(super) struct Part<'a, S: Fields, const D: usize> {
     stencil: Stencil<S, D>,
     /// Steps done.
     steps: u64,
+    /// Sources and probes in the part's own indices, and what these recorded.
+    points: Points<D>,
+    series: Vec<Series>,
     partition: &'a Partition<D>,
     part: usize,
     /// All cells held, in the part's frame.
@@ -66,7 +72,10 @@ impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
         let mut stencil = stencil.clone();
         stencil.functions.frame = frame(partition, [0; D]);
         let next = now.clone();
-        let mut part = Self { stencil, steps, partition, part, held, next, now: cells };
+        let points = of_part(&stencil.points, partition, part, held);
+        let series = points.series();
+        let mut part =
+            Self { stencil, steps, points, series, partition, part, held, next, now: cells };
         for field in 0..S::FIELDS.len() {
             let (low, high) = (part.local(zone.low), part.local(zone.high));
             now.set_box(field, low, high, part.now.field_bytes(field))?;
@@ -206,8 +215,19 @@ impl<S: Fields, const D: usize> Compute<S, D> for Part<'_, S, D> {
                 self.publish(stage, region);
             }
             self.steps += 1;
+            if !last_step {
+                self.after(self.steps)?;
+            }
         }
         Ok(advanced)
+    }
+
+    fn after(&mut self, step: u64) -> Result<()> {
+        self.points.after(step, &mut self.now, &mut self.series)
+    }
+
+    fn series(&self) -> &[Series] {
+        &self.series
     }
 
     fn send(&mut self, message: &Message<D>, net: &dyn Transport) -> Result<()> {

@@ -172,7 +172,9 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
             true => free(done).min(pace.following().unwrap_or(0) as u64) as usize,
             false => 0,
         };
-        let ahead = distribution.boundary_first && stencil.until.is_none() && following > 0;
+        // Nor is anything sent that sources are still to add to.
+        let settled = stencil.until.is_none() && !stencil.points.due(done);
+        let ahead = distribution.boundary_first && settled && following > 0;
         let next = ahead.then(|| plans.of(following));
         let phases = next.as_ref().map(|plan| plan.phases.as_slice());
         let phases = phases.filter(|phases| !phases.is_empty());
@@ -196,6 +198,7 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
             let value = residual(net, &distribution.partition, until.residual, changes)?;
             report.residual = Some(value);
         }
+        part.after(done)?;
         let ended = done == course.steps || met(report.residual);
         // All ranks come by the same steps, so all of them ask, and all stop or none.
         if let Some(stop) = course.stop

@@ -1,7 +1,7 @@
 //! A distributed run, from start to result: what one rank does, and all of them as threads.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::super::checkpoint::{Cut, Saver, State};
@@ -16,6 +16,7 @@ use super::feasible::check_depth;
 use super::halo_executor::HaloExecutor;
 use super::links::Parcel;
 use super::part::Part;
+use super::points::{append, collect};
 use super::rank::{Course, Judge, RankReport, Saving, run_rank};
 use super::routes::Route;
 use super::search::Search;
@@ -27,6 +28,7 @@ use crate::cpu::{Pool, Simd};
 use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::grid::Volume;
+use crate::report::Series;
 use crate::trace::Trace;
 
 /// How a stencil is spread. Changes time, never results.
@@ -64,6 +66,8 @@ pub(super) struct Task<'a, S: Fields, const D: usize> {
     /// How halos travel, if that is not to be found out. Ranks that all compute on the cores say
     /// [`Route::Host`].
     pub halos: Option<Route>,
+    /// What probes recorded on all ranks goes here, on rank 0.
+    pub probed: &'a Mutex<Vec<Series>>,
 }
 
 /// Who watches a run from outside.
@@ -123,6 +127,9 @@ impl<S: Fields, const D: usize> Task<'_, S, D> {
             judge: self.judge,
         };
         let report = run_rank(stencil, distribution, part.as_mut(), net, &course)?;
+        if let Some(all) = collect(&stencil.points, partition, part.series(), net)? {
+            append(&mut self.probed.lock().unwrap_or_else(PoisonError::into_inner), all);
+        }
         let own = stencil.written_fields().into_iter().map(|field| Ok((field, part.cells(field)?)));
         let own = own.collect::<Result<_>>()?;
         if connected {
@@ -144,12 +151,7 @@ impl<S: Fields, const D: usize> Task<'_, S, D> {
             ));
         }
         self.stencil.check(extents)?;
-        if !self.stencil.points.is_empty() {
-            return Err(Error::spec(
-                "sources or probes over several ranks",
-                "run in one process on one GPU, or on the cores",
-            ));
-        }
+        self.stencil.check_points_of_parts()?;
         let (stages, depth) = (footprints(&self.stencil.stages), self.distribution.depth);
         check_depth(partition, &self.stencil.boundaries, &stages, S::FIELDS.len(), depth)
     }
@@ -279,6 +281,7 @@ fn run<S: Fields, const D: usize>(
             trace: None,
             judge: None,
             halos: Some(Route::Host),
+            probed: &Mutex::default(),
         };
         task.check(volume.extents())?;
         task.in_process(deadline, &|_| (), (None, 1))?

@@ -5,14 +5,17 @@
 //! stale from step to step; the zone is deep enough for the part's own cells never to see them.
 
 use super::super::boundary::{Boundaries, Boundary, Face};
+use super::super::executor::SweepExecutor;
 use super::super::halo::{Reach, Span};
 use super::super::partition::Partition;
 use super::super::plan::{Region, Sweep};
+use super::super::points::Points;
 use super::super::spec::Stencil;
 use super::compute::{Advanced, Compute, values};
 use super::halo_executor::{Cells, HaloExecutor};
 use super::links::Parcel;
 use super::part::{frame, rim_and_core};
+use super::points::of_part;
 use super::routes::{Route, Routes};
 use super::start::Start;
 use super::swap::{Message, Piece};
@@ -20,6 +23,7 @@ use crate::cluster::Transport;
 use crate::element::Fields;
 use crate::error::Result;
 use crate::grid::Volume;
+use crate::report::Series;
 
 /// Makes an executor for a part: its stencil, with cuts as boundaries, and its padded volume.
 pub(super) type Build<'a, S, const D: usize> =
@@ -36,6 +40,9 @@ pub(super) struct Swept<'a, S: Fields, const D: usize> {
     /// What was built from: cells of the fields that no step writes are those still.
     volume: Volume<S, D>,
     steps: u64,
+    /// Sources and probes in the part's own indices, and what these recorded.
+    points: Points<D>,
+    series: Vec<Series>,
 }
 
 impl<'a, S: Fields, const D: usize> Swept<'a, S, D> {
@@ -63,18 +70,36 @@ impl<'a, S: Fields, const D: usize> Swept<'a, S, D> {
         let mut own = stencil.clone();
         own.boundaries = Boundaries(faces);
         own.until = None;
+        let points = of_part(&own.points, partition, part, zone);
+        own.points = Points::default();
         own.functions.frame = frame(partition, zone.low);
         let executor = build(&own, &volume, part)?;
         let written = stencil.written_fields();
-        Ok(Self { partition, part, zone, written, executor, volume, steps })
+        Ok(Self {
+            partition,
+            part,
+            zone,
+            written,
+            executor,
+            volume,
+            steps,
+            series: points.series(),
+            points,
+        })
     }
 
-    fn sweep(&mut self, steps: usize) -> Result<()> {
-        if steps > 0 {
-            let region = Region { low: [0; D], high: self.volume.extents() };
-            let (first_step, steps) = (self.steps, steps as u64);
-            self.executor.sweep(&Sweep { first_step, steps, region, keep_change: false })?;
-            self.steps += steps;
+    /// Sweeps, cut where sources and probes act; after the last step they do so only if there are `more`.
+    fn sweep(&mut self, steps: usize, more: bool) -> Result<()> {
+        let region = Region { low: [0; D], high: self.volume.extents() };
+        let (first_step, steps) = (self.steps, steps as u64);
+        let whole = Sweep { first_step, steps, region, keep_change: false };
+        let sweeps: Vec<_> = self.points.cut(whole).collect();
+        for sweep in sweeps {
+            self.executor.sweep(&sweep)?;
+            self.steps += sweep.steps;
+            if more || self.steps < first_step + steps {
+                self.after(self.steps)?;
+            }
         }
         Ok(())
     }
@@ -116,24 +141,36 @@ impl<S: Fields, const D: usize> Compute<S, D> for Swept<'_, S, D> {
         net: &dyn Transport,
     ) -> Result<Advanced> {
         if keep {
-            self.sweep(reach.depth - 1)?;
+            self.sweep(reach.depth - 1, true)?;
             let fields = self.written.clone().into_iter();
             let before = fields.map(|field| Ok(values::<S>(field, &self.cells(field)?)));
             let before = Some(before.collect::<Result<_>>()?);
-            self.sweep(1)?;
+            self.sweep(1, false)?;
             self.executor.finish()?;
             return Ok(Advanced { before, sent: false });
         }
         if let Some(ahead) = ahead
             && self.executor.can_split()
         {
-            self.sweep(reach.depth - 1)?;
+            self.sweep(reach.depth - 1, true)?;
             self.split_step(ahead, net)?;
             return Ok(Advanced { before: None, sent: true });
         }
-        self.sweep(reach.depth)?;
+        self.sweep(reach.depth, false)?;
         self.executor.finish()?;
         Ok(Advanced { before: None, sent: false })
+    }
+
+    fn after(&mut self, step: u64) -> Result<()> {
+        if self.points.due(step) {
+            let executor: &mut dyn SweepExecutor<S, D> = &mut *self.executor;
+            self.points.after(step, executor, &mut self.series)?;
+        }
+        Ok(())
+    }
+
+    fn series(&self) -> &[Series] {
+        &self.series
     }
 
     fn send(&mut self, message: &Message<D>, net: &dyn Transport) -> Result<()> {

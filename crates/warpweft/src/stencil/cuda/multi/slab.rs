@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::grid::Volume;
 use crate::stencil::cuda::arrays::Arrays;
 use crate::stencil::cuda::faces::Faces;
-use crate::stencil::cuda::layout::Layout;
+use crate::stencil::cuda::layout::{Layout, axes};
 use crate::stencil::cuda::queue::{Queue, Queued, element_argument};
 use crate::stencil::cuda::residual::Change;
 use crate::stencil::cuda::text::{Role, StageShape, StepText, trip_grid};
@@ -448,6 +448,43 @@ impl Slab {
         let Some(faces) = &self.faces else { return Ok(()) };
         faces.set(&self.stream, steps)?;
         self.queue(problem).all_faces(Some(steps), state).map_or(Ok(()), |it| self.launch(&it))
+    }
+
+    /// Renews the boundary's ghosts that follow cells written since they were, in `state`.
+    pub fn renew<S: Fields, const D: usize>(
+        &self,
+        problem: &Problem<S, D>,
+        state: usize,
+    ) -> Result<()> {
+        let now: Vec<_> = (0..S::FIELDS.len()).map(|f| self.arrays.current(f, state)).collect();
+        let written = problem.stencil.written_fields();
+        let queued = self.queue(problem).renew(&written, &now)?;
+        queued.map_or(Ok(()), |queued| self.launch(&queued))
+    }
+
+    /// The array of field `f` that is current in `state`, and where the volume's cell `at`, one of this
+    /// slab's, is in it, in bytes.
+    ///
+    /// # Errors
+    /// A field that no stage uses has no array.
+    pub fn place<const D: usize>(
+        &self,
+        f: usize,
+        state: usize,
+        mut at: [usize; D],
+    ) -> Result<(&Buffer, usize)> {
+        if self.arrays.of(f).is_empty() {
+            return Err(Error::spec(
+                format!("field {f}, which no stage uses, over several GPUs"),
+                "leave it out, or run on one GPU",
+            ));
+        }
+        at[0] -= self.planes.start;
+        let Layout { origin, strides, .. } = self.arrays.layout;
+        let along = axes::<D>().into_iter().zip(strides);
+        let inside: usize =
+            along.map(|(axis, stride)| axis.map_or(0, |axis| at[axis] * stride)).sum();
+        Ok((self.arrays.now(f, state), (origin + inside) * self.arrays.size(f)))
     }
 
     fn launch(&self, queued: &Queued) -> Result<()> {

@@ -9,6 +9,7 @@ use crate::error::{Error, Result, no_thread};
 use crate::grid::Volume;
 use crate::stencil::cuda::sweeps::tools_text;
 use crate::stencil::cuda::text::{Cut, cut_step_text};
+use crate::stencil::points::{add_to, value_of};
 use crate::stencil::{Region, Residual, Stencil, Sweep, SweepExecutor};
 
 /// Runs sweeps over a copy of a volume that is cut into slabs across its slowest axis, one a GPU.
@@ -25,6 +26,8 @@ pub struct MultiCudaSweeps<S: Fields, const D: usize> {
     notes: Vec<String>,
     /// Steps after which the present ghosts of function faces are, once there are any.
     faced: Option<u64>,
+    /// Whether ghosts have yet to follow cells that were added to.
+    stale: bool,
 }
 
 impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
@@ -78,7 +81,7 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
         let notes = compiled.iter().flat_map(|(_, cubins)| cubins).flat_map(|it| &it.notes);
         let notes = notes.cloned().collect();
         // From here on dropping waits for all devices; before, no slab knows of another.
-        let mut sweeps = Self { problem, state: 0, marks, slabs, notes, faced: None };
+        let mut sweeps = Self { problem, state: 0, marks, slabs, notes, faced: None, stale: false };
         sweeps.check_residency()?;
         for part in 0..sweeps.slabs.len() {
             let neighbours = sweeps.neighbours(part);
@@ -172,6 +175,28 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
             slab.landing.as_ref().map_or(Ok(()), |landing| landing.check(part, neighbours))?;
         }
         Ok(())
+    }
+
+    /// The slab that has a cell.
+    fn slab_of(&self, at: [usize; D]) -> Result<&Slab> {
+        let found = self.slabs.iter().find(|slab| slab.planes.contains(&at[0]));
+        found.ok_or_else(|| Error::spec(format!("the cell {at:?}"), "name one inside the volume"))
+    }
+
+    /// Brings ghost planes and boundaries to the cells that were added to since the last sweep.
+    fn settle(&mut self) -> Result<()> {
+        if !std::mem::take(&mut self.stale) {
+            return Ok(());
+        }
+        self.meet()?;
+        self.slabs.iter().try_for_each(|slab| slab.renew(&self.problem, self.state))?;
+        self.mark_stages()?;
+        self.exchange(&self.slabs[0].used(self.state))?;
+        // What arrived in words is older.
+        for slab in &self.slabs {
+            slab.landing.as_ref().map_or(Ok(()), |landing| landing.reset(&slab.stream))?;
+        }
+        self.meet()
     }
 
     /// Queues turns in which the devices exchange planes themselves, and by copies the steps that
@@ -359,6 +384,7 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for MultiCudaSweeps<S, D> {
             ));
         }
         self.check_flags()?;
+        self.settle()?;
         if self.faced != Some(sweep.first_step) {
             let at = (sweep.first_step, self.state);
             self.slabs.iter().try_for_each(|slab| slab.face(&self.problem, at))?;
@@ -393,6 +419,35 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for MultiCudaSweeps<S, D> {
         let done: Vec<_> = self.slabs.iter().map(|slab| slab.finish(&self.problem)).collect();
         self.check_flags()?;
         done.into_iter().collect()
+    }
+
+    fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
+        self.finish()?;
+        let kind = S::FIELDS[field].kind;
+        let mut bytes = [0u8; 8];
+        let bytes = &mut bytes[..kind.size()];
+        for &at in at {
+            let slab = self.slab_of(at)?;
+            let (array, offset) = slab.place(field, self.state, at)?;
+            slab.stream.download(array, offset, bytes)?;
+            add_to(kind, bytes, amount);
+            slab.stream.upload(array, offset, bytes)?;
+        }
+        self.stale = true;
+        Ok(())
+    }
+
+    fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>> {
+        let kind = S::FIELDS[field].kind;
+        let value = |&at: &[usize; D]| {
+            let mut bytes = [0u8; 8];
+            let bytes = &mut bytes[..kind.size()];
+            let slab = self.slab_of(at)?;
+            let (array, offset) = slab.place(field, self.state, at)?;
+            slab.stream.download(array, offset, bytes)?;
+            Ok(value_of(kind, bytes))
+        };
+        at.iter().map(value).collect()
     }
 
     fn store(&mut self, volume: &mut Volume<S, D>) -> Result<()> {
