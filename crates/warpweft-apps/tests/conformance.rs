@@ -67,11 +67,11 @@ fn noise<S: Fields, const D: usize>(extents: [usize; D]) -> Volume<S, D> {
 }
 
 /// Cells a second of the best of three runs of `steps` steps, cut at sources as a run does.
-fn rate<S: Fields, const D: usize>(
-    executor: &mut dyn SweepExecutor<S, D>,
+fn rate<const D: usize>(
+    executor: &mut dyn SweepExecutor<D>,
     extents: [usize; D],
     steps: u64,
-    each_step: &mut dyn FnMut(&mut dyn SweepExecutor<S, D>),
+    each_step: &mut dyn FnMut(&mut dyn SweepExecutor<D>),
     length: u64,
 ) -> f64 {
     let mut best = 0.0f64;
@@ -99,7 +99,7 @@ fn rates<S: Fields, const D: usize>(
     let machine = Machine::detect().expect("a machine");
     let stencil = stencil.clone().boundary(Boundary::Periodic);
     let bound = 4.24e12 / stencil.step_bytes() as f64;
-    let mut each_step = |executor: &mut dyn SweepExecutor<S, D>| {
+    let mut each_step = |executor: &mut dyn SweepExecutor<D>| {
         if let Some(source) = &source {
             executor.add(source.field, &source.at, 1.0).expect("a cell");
         }
@@ -109,7 +109,7 @@ fn rates<S: Fields, const D: usize>(
     if let (Some(gpu), Ok(_)) = (machine.gpus.first(), warpweft::cuda::compiler()) {
         let device = gpu.device().expect("a device");
         let policy = CudaPolicy::default_for(&stencil, large, gpu.capability);
-        let volume = noise(large);
+        let volume: Volume<S, D> = noise(large);
         let mut executor =
             CudaSweeps::new(&stencil, &volume, &policy, &device).expect("a policy that fits");
         let local = executor.local_bytes();
@@ -125,7 +125,7 @@ fn rates<S: Fields, const D: usize>(
     let caches = &machine.cpu.caches;
     let cache = caches.l2.unwrap_or(1 << 20).max(caches.l3.unwrap_or(0) / 4);
     let policy = CpuPolicy::default_for(&stencil, small, pool.len(), cache as usize);
-    let volume = noise(small);
+    let volume: Volume<S, D> = noise(small);
     let mut executor = CpuSweeps::new(&stencil, &volume, policy, pool.clone(), machine.cpu.simd)
         .expect("a policy that fits");
     let rate = rate(&mut executor, small, 12, &mut each_step, length);

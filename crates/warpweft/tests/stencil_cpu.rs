@@ -127,7 +127,7 @@ where
         run.sweep(&sweep).unwrap();
     }
     run.finish().unwrap();
-    run.store(&mut found).unwrap();
+    run.store(found.writable()).unwrap();
     prop_assert_eq!(found.field_bytes(0), expect.field_bytes(0));
     Ok(())
 }
@@ -197,7 +197,7 @@ fn agrees<const D: usize>(stencil: &Stencil<f64, D>, n: usize, policy: CpuPolicy
     for sweep in sweeps([n; D], 4, 4, None) {
         run.sweep(&sweep).unwrap();
     }
-    run.store(&mut found).unwrap();
+    run.store(found.writable()).unwrap();
     assert_eq!(found.field_bytes(0), expect.field_bytes(0), "{policy:?}");
 }
 

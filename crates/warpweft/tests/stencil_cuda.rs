@@ -210,7 +210,7 @@ fn compare<T: Scalar, const D: usize>(
         executor.sweep(&sweep).unwrap();
     }
     executor.finish().unwrap();
-    executor.store(&mut found).unwrap();
+    executor.store(found.writable()).unwrap();
     if found.field_bytes(0) != expect.field_bytes(0) {
         let bad: Vec<_> =
             (0..found.len()).filter(|&i| found.as_slice()[i] != expect.as_slice()[i]).collect();
@@ -304,7 +304,7 @@ fn many_steps_replay_a_graph() {
         executor.sweep(&sweep).unwrap();
     }
     executor.finish().unwrap();
-    executor.store(&mut found).unwrap();
+    executor.store(found.writable()).unwrap();
     assert!(found.as_slice() == expect.as_slice());
 }
 

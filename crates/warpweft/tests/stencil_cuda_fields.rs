@@ -117,13 +117,13 @@ fn check<S: Fields>(stencil: &Stencil<S, 3>, start: &Volume<S, 3>) {
         reference(&stencil, &mut expect, 5).unwrap();
         for policy in policies() {
             // Another volume than the one copied in: fields that are only read come back too.
-            let mut found = Volume::zeroed(start.extents()).unwrap();
+            let mut found: Volume<S, 3> = Volume::zeroed(start.extents()).unwrap();
             let mut executor = CudaSweeps::new(&stencil, start, &policy, &device).unwrap();
             for sweep in sweeps(start.extents(), 5, 3, None) {
                 executor.sweep(&sweep).unwrap();
             }
             executor.finish().unwrap();
-            executor.store(&mut found).unwrap();
+            executor.store(found.writable()).unwrap();
             for f in 0..S::FIELDS.len() {
                 let (found, expect) = (found.field_bytes(f), expect.field_bytes(f));
                 assert!(found == expect, "{:?} differs: {boundary:?} {policy:?}", S::FIELDS[f]);

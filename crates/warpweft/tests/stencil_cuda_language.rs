@@ -67,7 +67,7 @@ impl<S: Fields, const D: usize> Problem<S, D> {
         Self { stencil, start: start.clone(), cells, expect, seen }
     }
 
-    fn check(&self, executor: &mut dyn SweepExecutor<S, D>, what: &str) {
+    fn check(&self, executor: &mut dyn SweepExecutor<D>, what: &str) {
         let mut done = 0;
         for steps in SWEEPS {
             for mut sweep in sweeps(self.start.extents(), steps, steps, None) {
@@ -79,8 +79,8 @@ impl<S: Fields, const D: usize> Problem<S, D> {
         }
         let seen = executor.sample(0, &self.cells).unwrap();
         executor.finish().unwrap();
-        let mut found = Volume::zeroed(self.start.extents()).unwrap();
-        executor.store(&mut found).unwrap();
+        let mut found: Volume<S, D> = Volume::zeroed(self.start.extents()).unwrap();
+        executor.store(found.writable()).unwrap();
         for f in self.stencil.written_fields() {
             let pairs = found.field_bytes(f).iter().zip(self.expect.field_bytes(f));
             let first = pairs.enumerate().position(|(_, (a, b))| a != b);

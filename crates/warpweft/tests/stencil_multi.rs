@@ -164,7 +164,7 @@ fn check_by<S: Fields, const D: usize>(
                     executor.sweep(&sweep).unwrap();
                 }
                 executor.finish().unwrap();
-                executor.store(&mut found).unwrap();
+                executor.store(found.writable()).unwrap();
                 runs += 1;
                 for f in 0..S::FIELDS.len() {
                     let (found, expect) = (found.field_bytes(f), expect.field_bytes(f));
@@ -273,7 +273,7 @@ fn an_executor_dropped_at_work_spoils_nothing_of_the_next() {
                 executor.sweep(&sweep).unwrap();
             }
             executor.finish().unwrap();
-            executor.store(&mut found).unwrap();
+            executor.store(found.writable()).unwrap();
             assert!(found.as_slice() == expect.as_slice(), "{executor:?}, {exchange:?}");
             runs += 1;
         }
@@ -303,7 +303,7 @@ fn contracted_kernels_give_the_bits_of_one() {
             executor.sweep(&sweep).unwrap();
         }
         executor.finish().unwrap();
-        executor.store(&mut volume).unwrap();
+        executor.store(volume.writable()).unwrap();
         Some(volume)
     };
     for mut policy in policies(3) {
@@ -395,10 +395,11 @@ fn too_many_slabs_and_lines_are_refused() {
     let Ok(device) = Device::open(0) else { return println!("skipped: no GPU") };
     let policy = policy(CudaKernel::Direct, [4, 1, 1], 4, Exchange::Flags);
     let stencil = Stencil::of(Heat3 { rate: 0.9 });
-    let volume = filled([5, 8, 8]);
+    let volume = filled::<f32, 3>([5, 8, 8]);
     let error = MultiCudaSweeps::new(&stencil, &volume, &policy, &[device; 3]).unwrap_err();
     assert!(error.to_string().contains("1 to 2 GPUs"), "{error}");
     let line = Stencil::of(Line1 { rate: 0.9 });
-    let error = MultiCudaSweeps::new(&line, &filled([500]), &policy, &[device; 2]).unwrap_err();
+    let error =
+        MultiCudaSweeps::new(&line, &filled::<f32, 1>([500]), &policy, &[device; 2]).unwrap_err();
     assert!(error.to_string().contains("a line of cells"), "{error}");
 }

@@ -46,8 +46,8 @@ const PLANE: [CudaPolicy; 4] = [
 ];
 
 /// Microseconds a step: the median of three runs of about 40 ms, by the host's clock.
-fn step_time<T: Scalar, const D: usize>(
-    executor: &mut impl SweepExecutor<T, D>,
+fn step_time<const D: usize>(
+    executor: &mut impl SweepExecutor<D>,
     extents: [usize; D],
     guess: f64,
 ) -> Result<f64> {

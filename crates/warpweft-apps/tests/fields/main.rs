@@ -75,7 +75,7 @@ fn run_fast<S: Fields, const D: usize>(
     for sweep in sweeps(volume.extents(), steps, 1000, None) {
         executor.sweep(&sweep).expect("a sweep");
     }
-    executor.store(&mut volume).expect("a volume of its extents");
+    executor.store(volume.writable()).expect("a volume of its extents");
     volume
 }
 

@@ -4,6 +4,7 @@
 //! knows a pattern. The attribute macros generate implementations of the traits of this room, and
 //! rustc itself supplies the types: see [`Slot`].
 
+mod cell_type;
 mod device;
 mod fields;
 #[doc(hidden)]
@@ -15,6 +16,8 @@ mod stored;
 mod text;
 mod unit;
 
+pub(crate) use cell_type::Bits;
+pub use cell_type::CellType;
 pub use device::{DeviceFn, DeviceType, Slot};
 #[doc(hidden)]
 pub use device::{Length, function_of, length, length_of, type_of, value_of};

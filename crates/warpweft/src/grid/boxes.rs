@@ -1,7 +1,6 @@
 //! Boxes of a volume's cells as bytes, copied row by row: what travels between ranks and into files.
 
-use super::Volume;
-use crate::element::Fields;
+use super::RawVolume;
 use crate::error::{Error, Result};
 
 /// Element index and length of each row of the box from `low` to `high`, slowest axis first.
@@ -29,11 +28,11 @@ fn rows<const D: usize>(
     })
 }
 
-impl<S: Fields, const D: usize> Volume<S, D> {
+impl<const D: usize> RawVolume<D> {
     /// The bytes of one field in the box from `low` to `high`, row-major; a box that leaves the
     /// volume is empty.
     pub(crate) fn box_bytes(&self, field: usize, low: [usize; D], high: [usize; D]) -> Vec<u8> {
-        let size = S::FIELDS[field].kind.size();
+        let size = self.cell_type().size(field);
         let cells: usize = (0..D).map(|d| high[d].saturating_sub(low[d])).product();
         let mut bytes = Vec::with_capacity(cells * size);
         let all = self.field_bytes(field);
@@ -43,7 +42,7 @@ impl<S: Fields, const D: usize> Volume<S, D> {
         bytes
     }
 
-    /// Replaces one field in the box from `low` to `high` by what [`Volume::box_bytes`] gave of a
+    /// Replaces one field in the box from `low` to `high` by what [`RawVolume::box_bytes`] gave of a
     /// box of the same extents.
     ///
     /// # Errors
@@ -55,7 +54,7 @@ impl<S: Fields, const D: usize> Volume<S, D> {
         high: [usize; D],
         bytes: &[u8],
     ) -> Result<()> {
-        let size = S::FIELDS[field].kind.size();
+        let size = self.cell_type().size(field);
         let extents = self.extents();
         let cells: usize = rows(extents, low, high).map(|(_, length)| length).sum();
         if cells * size != bytes.len() {
@@ -77,12 +76,12 @@ impl<S: Fields, const D: usize> Volume<S, D> {
     /// The cells from `low` on as a volume of `extents`; beyond a face the volume repeats.
     ///
     /// # Errors
-    /// As [`Volume::zeroed`].
+    /// As [`RawVolume::zeroed`].
     pub(crate) fn cut_out(&self, low: [isize; D], extents: [usize; D]) -> Result<Self> {
-        let mut cut = Self::zeroed(extents)?;
+        let mut cut = Self::zeroed(self.cell_type(), extents)?;
         let whole = self.extents();
-        for field in 0..S::FIELDS.len() {
-            let size = S::FIELDS[field].kind.size();
+        for field in 0..self.cell_type().fields().len() {
+            let size = self.cell_type().size(field);
             let (from, to) = (self.field_bytes(field), cut.field_bytes_mut(field));
             for (start, length) in rows(extents, [0; D], extents) {
                 let mut at = [0; D];
@@ -110,14 +109,14 @@ impl<S: Fields, const D: usize> Volume<S, D> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::grid::Volume;
 
     #[test]
     fn what_is_cut_out_repeats_beyond_the_faces() {
         let volume = Volume::from_fn([3, 4], |[y, x]| (10 * y + x) as i32);
         let cut = volume.cut_out([-1, -2], [3, 7]).unwrap();
-        assert_eq!(cut.as_slice()[..7], [22, 23, 20, 21, 22, 23, 20]);
-        assert_eq!(cut.as_slice()[14..], [12, 13, 10, 11, 12, 13, 10]);
+        assert_eq!(cut.field::<i32>(0).unwrap()[..7], [22, 23, 20, 21, 22, 23, 20]);
+        assert_eq!(cut.field::<i32>(0).unwrap()[14..], [12, 13, 10, 11, 12, 13, 10]);
     }
 
     #[test]
@@ -127,9 +126,9 @@ mod tests {
         assert_eq!(bytes.len(), 2 * 2 * 2 * 3);
         assert_eq!(bytes[..2], 112u16.to_ne_bytes());
         let mut other = Volume::<u16, 3>::zeroed([3, 4, 5]).unwrap();
-        other.set_box(0, [1, 1, 2], [3, 3, 5], &bytes).unwrap();
+        other.raw_mut().set_box(0, [1, 1, 2], [3, 3, 5], &bytes).unwrap();
         assert_eq!(other[[2, 2, 4]], 224);
         assert_eq!(other.as_slice().iter().filter(|&&cell| cell > 0).count(), 12);
-        assert!(other.set_box(0, [1, 1, 2], [3, 3, 6], &bytes).is_err());
+        assert!(other.raw_mut().set_box(0, [1, 1, 2], [3, 3, 6], &bytes).is_err());
     }
 }

@@ -2,6 +2,8 @@
 
 mod boxes;
 pub mod io;
+mod raw;
 mod volume;
 
-pub use volume::{Volume, check_extents};
+pub use raw::{RawVolume, RawVolumeMut, check_extents};
+pub use volume::Volume;

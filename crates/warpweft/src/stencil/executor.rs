@@ -2,15 +2,14 @@
 
 use super::plan::Sweep;
 use super::residual::Residual;
-use crate::element::Fields;
 use crate::error::{Error, Result};
-use crate::grid::Volume;
+use crate::grid::RawVolumeMut;
 
 /// Runs sweeps over a copy of a volume that lives on its device.
 ///
 /// Built from a spec, a volume and a policy; the volume is copied in then and copied back by
 /// [`SweepExecutor::store`]. In between nothing leaves the device.
-pub trait SweepExecutor<S: Fields, const D: usize> {
+pub trait SweepExecutor<const D: usize> {
     /// Advances the region by the sweep's steps. May return before the device is done.
     ///
     /// # Errors
@@ -51,7 +50,7 @@ pub trait SweepExecutor<S: Fields, const D: usize> {
     ///
     /// # Errors
     /// As [`SweepExecutor::sweep`].
-    fn store(&mut self, volume: &mut Volume<S, D>) -> Result<()>;
+    fn store(&mut self, volume: RawVolumeMut<'_, D>) -> Result<()>;
 }
 
 /// What an executor without access to single cells says.

@@ -2,8 +2,7 @@
 //!
 //! Not a cryptographic hash: it tells mistakes apart, not malice.
 
-use crate::element::Fields;
-use crate::grid::Volume;
+use crate::grid::RawVolume;
 
 /// Odd constants without pattern: the golden ratio's bits, and those of the mixer below.
 const PLACE: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -15,8 +14,8 @@ const MIX: [u64; 2] = [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb];
 /// partition.
 ///
 /// The mixer is that of SplitMix64 (Steele, Lea, Flood 2014). O(cells), one pass.
-pub(super) fn fingerprint<S: Fields, const D: usize>(
-    cells: &Volume<S, D>,
+pub(super) fn fingerprint<const D: usize>(
+    cells: &RawVolume<D>,
     low: [usize; D],
     extents: [usize; D],
 ) -> u64 {
@@ -32,7 +31,7 @@ pub(super) fn fingerprint<S: Fields, const D: usize>(
         index as u64
     };
     let mut sum = 0u64;
-    for (field, info) in S::FIELDS.iter().enumerate() {
+    for (field, info) in cells.cell_type().fields().iter().enumerate() {
         let size = info.kind.size();
         for (n, line) in cells.field_bytes(field).chunks_exact(row * size).enumerate() {
             let seed = first(n).wrapping_mul(PLACE) ^ (field as u64) << 56;
@@ -71,6 +70,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::grid::Volume;
 
     #[test]
     fn parts_add_up_to_the_whole_however_it_is_cut() {

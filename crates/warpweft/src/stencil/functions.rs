@@ -6,13 +6,14 @@
 //! writes does not change, and keeps the function's value of step 0.
 
 use std::ffi::c_void;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::boundary::{Boundary, Face};
-use super::spec::Stencil;
-use crate::element::{Fields, MAX_FIELDS, Unit};
+use super::spec::Spec;
+use crate::element::{Bits, Fields, MAX_FIELDS, Unit};
 use crate::error::{Error, Result};
-use crate::grid::Volume;
+use crate::grid::RawVolume;
 
 /// A function of position and time with its parameters: what `#[boundary]` makes of `tide(0.1)`.
 ///
@@ -36,8 +37,69 @@ pub unsafe trait BoundaryFunction<S: Fields, const D: usize>: Send + Sync {
     fn parameters_size(&self) -> usize;
 }
 
-/// A function behind a pointer.
-pub(crate) type FaceFunction<S, const D: usize> = Arc<dyn BoundaryFunction<S, D>>;
+/// A function behind a pointer, its type of cell erased.
+pub(crate) type FaceFunction<const D: usize> = Arc<dyn HeldFace<D>>;
+
+/// What is asked of a [`BoundaryFunction`] by code that does not know its type of cell.
+pub(crate) trait HeldFace<const D: usize>: Send + Sync {
+    /// As [`BoundaryFunction::value`].
+    fn bits(&self, at: [i64; D], step: u64) -> Bits;
+    /// Writes the value to element `index` of the field arrays: the fields whose bit is set.
+    ///
+    /// # Safety
+    /// As for [`Fields::store`], the arrays being of the function's type of cell.
+    unsafe fn store(
+        &self,
+        value: ([i64; D], u64),
+        to: (&[*mut u8; MAX_FIELDS], isize),
+        fields: u32,
+    );
+    /// As [`BoundaryFunction::cuda`].
+    fn cuda(&self, unit: &mut Unit) -> String;
+    /// As [`BoundaryFunction::parameters_text`].
+    fn parameters_text(&self, unit: &mut Unit) -> String;
+    /// As [`BoundaryFunction::parameters`].
+    fn parameters(&self) -> *const c_void;
+    /// As [`BoundaryFunction::parameters_size`].
+    fn parameters_size(&self) -> usize;
+}
+
+/// A function with its type of cell.
+struct Held<F, S>(F, PhantomData<fn() -> S>);
+
+impl<F: BoundaryFunction<S, D>, S: Fields, const D: usize> HeldFace<D> for Held<F, S> {
+    fn bits(&self, at: [i64; D], step: u64) -> Bits {
+        Bits::of(self.0.value(at, step))
+    }
+    unsafe fn store(
+        &self,
+        (at, step): ([i64; D], u64),
+        (base, index): (&[*mut u8; MAX_FIELDS], isize),
+        fields: u32,
+    ) {
+        // SAFETY: passed on to the caller.
+        unsafe { self.0.value(at, step).store(base, index, fields) }
+    }
+    fn cuda(&self, unit: &mut Unit) -> String {
+        self.0.cuda(unit)
+    }
+    fn parameters_text(&self, unit: &mut Unit) -> String {
+        self.0.parameters_text(unit)
+    }
+    fn parameters(&self) -> *const c_void {
+        self.0.parameters()
+    }
+    fn parameters_size(&self) -> usize {
+        self.0.parameters_size()
+    }
+}
+
+/// `function` without its type of cell.
+pub(crate) fn held<S: Fields, const D: usize>(
+    function: impl BoundaryFunction<S, D> + 'static,
+) -> FaceFunction<D> {
+    Arc::new(Held(function, PhantomData::<fn() -> S>))
+}
 
 /// Where the cells that are swept lie in the whole volume, whose indices functions are given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,12 +122,12 @@ impl<const D: usize> Frame<D> {
 
 /// The functions of a stencil's faces.
 #[derive(Clone)]
-pub(crate) struct Functions<S: Fields, const D: usize> {
-    faces: [[Option<FaceFunction<S, D>>; 2]; D],
+pub(crate) struct Functions<const D: usize> {
+    faces: [[Option<FaceFunction<D>>; 2]; D],
     pub frame: Frame<D>,
 }
 
-impl<S: Fields, const D: usize> Functions<S, D> {
+impl<const D: usize> Functions<D> {
     /// None.
     pub fn new() -> Self {
         let faces = std::array::from_fn(|_| [const { None }; 2]);
@@ -73,14 +135,14 @@ impl<S: Fields, const D: usize> Functions<S, D> {
     }
 
     /// Gives a face its function.
-    pub fn set(&mut self, axis: usize, face: Face, function: FaceFunction<S, D>) {
+    pub fn set(&mut self, axis: usize, face: Face, function: FaceFunction<D>) {
         if let Some(faces) = self.faces.get_mut(axis) {
             faces[face as usize] = Some(function);
         }
     }
 
     /// The function of a face, if it has one.
-    pub fn of(&self, axis: usize, face: Face) -> Option<&FaceFunction<S, D>> {
+    pub fn of(&self, axis: usize, face: Face) -> Option<&FaceFunction<D>> {
         self.faces.get(axis)?[face as usize].as_ref()
     }
 }
@@ -96,11 +158,11 @@ pub(crate) struct Times {
     pub next: u32,
 }
 
-impl<S: Fields, const D: usize> Stencil<S, D> {
+impl<const D: usize> Spec<D> {
     /// The faces that are functions: axis, end, function.
     pub(crate) fn function_faces(
         &self,
-    ) -> impl Iterator<Item = (usize, Face, &FaceFunction<S, D>)> + '_ {
+    ) -> impl Iterator<Item = (usize, Face, &FaceFunction<D>)> + '_ {
         let all = (0..D).flat_map(|axis| [(axis, Face::Low), (axis, Face::High)]);
         all.filter(|&(axis, face)| self.boundaries.0[axis][face as usize] == Boundary::Function)
             .filter_map(|(axis, face)| Some((axis, face, self.functions.of(axis, face)?)))
@@ -117,7 +179,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             let writes = self.stages[from..to].iter().flat_map(|stage| stage.writes());
             writes.fold(0u32, |bits, field| bits | 1 << field)
         };
-        let all = (1u32 << S::FIELDS.len().min(MAX_FIELDS)) - 1;
+        let all = (1u32 << self.cell.fields().len().min(MAX_FIELDS)) - 1;
         let (written, to_come) = (bits(0, self.stages.len()), bits(stages, self.stages.len()));
         Times { never: all & !written, now: to_come, next: written & !to_come }
     }
@@ -128,14 +190,14 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         &self,
         (axis, face, at): (usize, Face, [isize; D]),
         (step, times): (u64, Times),
-        volume: &mut Volume<S, D>,
+        volume: &mut RawVolume<D>,
         to: [usize; D],
     ) {
         let Some(function) = self.functions.of(axis, face) else { return };
         let at = self.functions.frame.place(at);
         for (step, fields) in [(0, times.never), (step, times.now), (step + 1, times.next)] {
             if fields != 0 {
-                volume.set_fields(to, function.value(at, step), fields);
+                volume.set_bits(to, &function.bits(at, step), fields);
             }
         }
     }

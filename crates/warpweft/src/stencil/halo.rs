@@ -8,7 +8,6 @@
 
 use super::plan::Region;
 use super::stage::StageList;
-use crate::element::Fields;
 
 /// Cells beyond a box per axis: `[below, above]`.
 pub type Margin<const D: usize> = [[usize; 2]; D];
@@ -85,8 +84,8 @@ pub struct Footprint<const D: usize> {
 }
 
 /// The footprints of a spec's stages, in order.
-pub fn footprints<S: Fields, const D: usize>(stages: &StageList<S, D>) -> Vec<Footprint<D>> {
-    let of_stage = |stage: &std::sync::Arc<dyn super::stage::Stage<S, D>>| {
+pub fn footprints<const D: usize>(stages: &StageList<D>) -> Vec<Footprint<D>> {
+    let of_stage = |stage: &std::sync::Arc<dyn super::stage::Stage<D>>| {
         let mut reads: Vec<(usize, Margin<D>)> = Vec::new();
         for tap in stage.taps() {
             let known = reads.iter().position(|(field, _)| *field == tap.field);

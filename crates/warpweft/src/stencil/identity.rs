@@ -3,12 +3,12 @@
 
 use sha2::{Digest, Sha256};
 
-use super::spec::Stencil;
+use super::spec::Spec;
 use super::stage::Stage;
-use crate::element::{Fields, Unit};
+use crate::element::Unit;
 
 /// Everything that a stage computes: its code and footprint, and its parameters if asked for.
-pub(super) fn code<S: Fields, const D: usize>(stage: &dyn Stage<S, D>, parameters: bool) -> String {
+pub(super) fn code<const D: usize>(stage: &dyn Stage<D>, parameters: bool) -> String {
     let mut unit = Unit::new();
     let functor = stage.cuda(&mut unit);
     let mut text = format!("{functor}\n{:?}\n{:?}\n", stage.taps(), stage.writes());
@@ -24,13 +24,14 @@ pub(crate) fn short_hash(text: &str) -> String {
     hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-impl<S: Fields, const D: usize> Stencil<S, D> {
+impl<const D: usize> Spec<D> {
     /// What is computed over `extents`: names to read and a hash of code, parameters, fields and
     /// boundaries. Not part of it: for how long, and on what.
     pub(crate) fn identity(&self, extents: [usize; D]) -> String {
         let names: Vec<_> = self.stages.iter().map(|stage| stage.name()).collect();
         let codes: Vec<_> = self.stages.iter().map(|stage| code(&**stage, true)).collect();
-        let fields: Vec<_> = S::FIELDS.iter().map(|field| (field.name, field.kind)).collect();
+        let fields: Vec<_> =
+            self.cell.fields().iter().map(|field| (field.name, field.kind)).collect();
         let mut all =
             format!("{codes:?} {fields:?} {:?} {:?}", self.boundaries, self.points.sources);
         for (_, _, function) in self.function_faces() {
@@ -38,7 +39,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             let (name, values) = (function.cuda(&mut unit), function.parameters_text(&mut unit));
             all += &format!("{name}\n{values}\n{}", unit.source());
         }
-        let kinds: Vec<_> = S::FIELDS.iter().map(|field| field.kind.name()).collect();
+        let kinds: Vec<_> = self.cell.fields().iter().map(|field| field.kind.name()).collect();
         let extents = extents.map(|n| n.to_string()).join(" x ");
         format!(
             "{} of {} over {extents} ({})",

@@ -26,6 +26,7 @@ mod run;
 mod spec;
 mod stage;
 mod tune;
+mod typed;
 mod wisdom;
 
 pub use boundary::{Boundaries, Boundary, Face, Ghost, Source};
@@ -45,6 +46,6 @@ pub use policy::{CpuPolicy, CudaKernel, CudaPolicy, Policy};
 pub use reference::{reference, reference_with_probes};
 pub use residual::{Residual, Until};
 pub use run::{Run, Target};
-pub use spec::{Stencil, Steps};
+pub use spec::{Spec, Stencil, Steps};
 pub use stage::{Stage, StageList, Stages};
 pub use tune::{Trial, Tuned, Tuning, tune};

@@ -4,9 +4,9 @@
 //! reads are of cells that were read before and can come from a cache. The bound is that of one step
 //! a trip to memory. A block of `depth` steps moves the bytes once for all of them and may pass it.
 
-use crate::element::Fields;
+use crate::element::CellType;
 
-use super::spec::Stencil;
+use super::spec::Spec;
 
 /// What the model says of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,20 +19,22 @@ pub struct Prediction {
     pub seconds: Option<f64>,
 }
 
-impl<S: Fields, const D: usize> Stencil<S, D> {
+impl<const D: usize> Spec<D> {
     /// Bytes that one step must move for one cell: per stage each field read and each field
     /// written, once.
     pub fn step_bytes(&self) -> usize {
         let stages = self.stages.iter();
         stages
-            .map(|stage| bytes_of::<S>(reads(stage.taps())) + bytes_of::<S>(mask(stage.writes())))
+            .map(|stage| {
+                bytes_of(self.cell, reads(stage.taps())) + bytes_of(self.cell, mask(stage.writes()))
+            })
             .sum()
     }
 
     /// Bytes of a cell's fields that any stage reads or writes.
     pub fn touched_bytes(&self) -> usize {
         let touched = self.stages.iter().map(|s| reads(s.taps()) | mask(s.writes()));
-        bytes_of::<S>(touched.fold(0, |all, fields| all | fields))
+        bytes_of(self.cell, touched.fold(0, |all, fields| all | fields))
     }
 
     /// What `steps` steps over `cells` cells cost in blocks of `depth` steps.
@@ -66,8 +68,8 @@ fn mask(fields: &[usize]) -> u32 {
     fields.iter().fold(0, |mask, field| mask | 1 << field)
 }
 
-fn bytes_of<S: Fields>(fields: u32) -> usize {
-    let sizes = S::FIELDS.iter().enumerate().filter(|(f, _)| fields >> f & 1 == 1);
+fn bytes_of(cell: CellType, fields: u32) -> usize {
+    let sizes = cell.fields().iter().enumerate().filter(|(f, _)| fields >> f & 1 == 1);
     sizes.map(|(_, field)| field.kind.size()).sum()
 }
 

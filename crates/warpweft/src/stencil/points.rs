@@ -6,10 +6,10 @@
 
 use super::executor::SweepExecutor;
 use super::plan::Sweep;
-use super::spec::Stencil;
-use crate::element::{Fields, Scalar, ScalarKind, bf16, f16};
+use super::spec::Spec;
+use crate::element::{CellType, Scalar, ScalarKind, bf16, f16};
 use crate::error::{Error, Result};
-use crate::grid::Volume;
+use crate::grid::RawVolume;
 use crate::report::Series;
 
 /// Cells to which an amplitude is added after each of the first steps.
@@ -53,8 +53,8 @@ impl<const D: usize> PointSource<D> {
 
 impl<const D: usize> Points<D> {
     /// Whether they can be on `extents` with so many fields.
-    pub fn check<S: Fields>(&self, extents: [usize; D]) -> Result<()> {
-        let fields = S::FIELDS.len();
+    pub fn check(&self, cell: CellType, extents: [usize; D]) -> Result<()> {
+        let fields = cell.len();
         let sources = self.sources.iter().map(|source| ("a source", source.field, &source.at));
         let probes = self.probes.iter().map(|probe| ("a probe", probe.field, &probe.at));
         for (what, field, at) in sources.chain(probes) {
@@ -135,7 +135,7 @@ impl<const D: usize> Points<D> {
     }
 }
 
-impl<S: Fields, const D: usize> Stencil<S, D> {
+impl<const D: usize> Spec<D> {
     /// Whether sources can act on parts that exchange cells of the fields that a step writes.
     ///
     /// # Errors
@@ -163,7 +163,7 @@ pub(crate) trait AtCells<const D: usize> {
     fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>>;
 }
 
-impl<S: Fields, const D: usize> AtCells<D> for dyn SweepExecutor<S, D> + '_ {
+impl<const D: usize> AtCells<D> for dyn SweepExecutor<D> + '_ {
     fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
         SweepExecutor::add(self, field, at, amount)
     }
@@ -172,9 +172,9 @@ impl<S: Fields, const D: usize> AtCells<D> for dyn SweepExecutor<S, D> + '_ {
     }
 }
 
-impl<S: Fields, const D: usize> AtCells<D> for Volume<S, D> {
+impl<const D: usize> AtCells<D> for RawVolume<D> {
     fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
-        let (extents, kind) = (self.extents(), S::FIELDS[field].kind);
+        let (extents, kind) = (self.extents(), self.cell_type().kind(field));
         let bytes = self.field_bytes_mut(field);
         for at in at {
             let index = (0..D).fold(0, |index, d| index * extents[d] + at[d]);
@@ -183,8 +183,7 @@ impl<S: Fields, const D: usize> AtCells<D> for Volume<S, D> {
         Ok(())
     }
     fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>> {
-        let value = |&at| self.get(at).map_or(f64::NAN, |cell| cell.to_f64(field));
-        Ok(at.iter().map(value).collect())
+        Ok(at.iter().map(|&at| self.value(field, at)).collect())
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::boundary::Ghost;
 use super::residual::Residual;
-use super::spec::Stencil;
+use super::spec::{Spec, Stencil};
 use crate::element::Fields;
 use crate::error::Result;
-use crate::grid::Volume;
+use crate::grid::{RawVolume, Volume};
 use crate::report::Series;
 
 /// Applies `steps` steps of `stencil` to `volume` cell by cell; returns the steps done, fewer than
@@ -14,7 +14,7 @@ use crate::report::Series;
 /// Complexity: O(steps × cells × taps), one thread, two copies of a padded volume.
 ///
 /// # Errors
-/// As [`Stencil::check`].
+/// As [`Spec::check`].
 pub fn reference<S: Fields, const D: usize>(
     stencil: &Stencil<S, D>,
     volume: &mut Volume<S, D>,
@@ -32,8 +32,17 @@ pub fn reference_with_probes<S: Fields, const D: usize>(
     volume: &mut Volume<S, D>,
     steps: u64,
 ) -> Result<(u64, Vec<Series>)> {
+    run_reference(stencil, volume.raw_mut(), steps)
+}
+
+/// As [`reference_with_probes`], for cells of any type.
+pub(super) fn run_reference<const D: usize>(
+    stencil: &Spec<D>,
+    volume: &mut RawVolume<D>,
+    steps: u64,
+) -> Result<(u64, Vec<Series>)> {
     let extents = volume.extents();
-    stencil.check(extents)?;
+    stencil.check_volume(volume)?;
     let radius = stencil.radius();
     let mut series = stencil.points.series();
     for step in 1..=steps {
@@ -43,9 +52,7 @@ pub fn reference_with_probes<S: Fields, const D: usize>(
             for index in 0..volume.len() {
                 let at = unravel(index, extents);
                 let inside = std::array::from_fn(|d| at[d] + radius[d][0]);
-                let mut next = volume.get(at).unwrap_or_else(|| unreachable!("at is inside"));
-                stage.cell(padded.near(inside), &mut next);
-                volume.set(at, next);
+                stage.cell(&padded, inside, volume, at);
             }
         }
         let ends = match (stencil.until, before) {
@@ -64,33 +71,33 @@ pub fn reference_with_probes<S: Fields, const D: usize>(
 
 /// The volume with ghost cells around it, every one looked up through the boundaries: as stage
 /// number `stage` finds it after `step` steps.
-fn pad<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
-    volume: &Volume<S, D>,
+fn pad<const D: usize>(
+    stencil: &Spec<D>,
+    volume: &RawVolume<D>,
     radius: [[usize; 2]; D],
     (step, stage): (u64, usize),
-) -> Result<Volume<S, D>> {
+) -> Result<RawVolume<D>> {
     let extents = volume.extents();
     let padded = std::array::from_fn(|d| extents[d] + radius[d][0] + radius[d][1]);
     let ghost = |at: [usize; D]| {
         let at = std::array::from_fn(|d| at[d] as isize - radius[d][0] as isize);
         stencil.boundaries.ghost(at, extents, |_| false)
     };
-    let mut padded = Volume::try_from_fn(padded, |at| match ghost(at) {
-        Ghost::Cell(cell) => volume
-            .get(cell.map(|index| index as usize))
-            .unwrap_or_else(|| unreachable!("sources are inside")),
-        Ghost::Value(value) => S::splat(value),
-        Ghost::Function { .. } => S::splat(0.0),
-    })?;
-    if stencil.has_functions() {
-        let times = (step, stencil.times(stage));
-        for index in 0..padded.len() {
-            let to = unravel(index, padded.extents());
-            if let Ghost::Function { axis, face, at } = ghost(to) {
+    let mut padded = RawVolume::zeroed(stencil.cell, padded)?;
+    let times = (step, stencil.times(stage));
+    for index in 0..padded.len() {
+        let to = unravel(index, padded.extents());
+        let cell = match ghost(to) {
+            Ghost::Cell(cell) => volume
+                .bits(cell.map(|index| index as usize))
+                .unwrap_or_else(|| unreachable!("sources are inside")),
+            Ghost::Value(value) => stencil.cell.splat(value),
+            Ghost::Function { axis, face, at } => {
                 stencil.hold((axis, face, at), times, &mut padded, to);
+                continue;
             }
-        }
+        };
+        padded.set_bits(to, &cell, u32::MAX);
     }
     Ok(padded)
 }
@@ -105,21 +112,18 @@ fn unravel<const D: usize>(mut index: usize, extents: [usize; D]) -> [usize; D] 
 }
 
 /// A residual between two volumes, in the order of [`super::residual`].
-fn residual<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
+fn residual<const D: usize>(
+    stencil: &Spec<D>,
     kind: Residual,
-    before: &Volume<S, D>,
-    after: &Volume<S, D>,
+    before: &RawVolume<D>,
+    after: &RawVolume<D>,
 ) -> f64 {
     let mut total = 0.0;
     for field in stencil.written_fields() {
         let mut values: Vec<f64> = (0..before.len())
             .map(|index| {
                 let at = unravel(index, before.extents());
-                let value = |volume: &Volume<S, D>| {
-                    volume.get(at).map_or(f64::NAN, |cell| cell.to_f64(field))
-                };
-                kind.of_change(value(before), value(after))
+                kind.of_change(before.value(field, at), after.value(field, at))
             })
             .collect();
         // Axis by axis, innermost first: each pass replaces a line of cells by its total.

@@ -18,14 +18,13 @@ use super::model::Prediction;
 use super::pace::Pace;
 use super::plan::{Region, sweeps_of};
 use super::policy::{CpuPolicy, CudaPolicy, Policy};
-use super::spec::{Stencil, Steps};
+use super::spec::{Spec, Steps};
 use super::wisdom::{key, label};
 use crate::cluster::Alone;
 use crate::cpu::Pool;
 use crate::cuda;
-use crate::element::Fields;
 use crate::error::{Error, Result};
-use crate::grid::Volume;
+use crate::grid::RawVolume;
 use crate::machine::{Gpu, Machine, Probe};
 use crate::report::{Quantity, Report};
 use crate::trace::Trace;
@@ -71,29 +70,15 @@ pub struct Run<'a> {
     pub halos: Option<Route>,
 }
 
-impl<S: Fields, const D: usize> Stencil<S, D> {
-    /// Advances `volume` by `steps` steps, or fewer when [`Stencil::until`] is met, on the best
-    /// device of `machine`.
+impl<const D: usize> Spec<D> {
+    /// Advances `volume` by `steps` steps, or fewer when [`super::Stencil::until`] is met, as `run` says.
     ///
     /// # Errors
-    /// As [`Stencil::check`]; too little memory; a fault of the element function or of the device.
-    /// `volume` is then as it was.
-    pub fn run(
-        &self,
-        volume: &mut Volume<S, D>,
-        steps: Steps,
-        machine: &Machine,
-    ) -> Result<Report> {
-        self.run_with(volume, steps, machine, &Run::default())
-    }
-
-    /// As [`Stencil::run`], with options.
-    ///
-    /// # Errors
-    /// As [`Stencil::run`]; a policy for another device than the target; a GPU that is not there.
+    /// As [`Spec::check`]; too little memory; a fault of the element function or of the device; a policy
+    /// for another device than the target; a GPU that is not there. `volume` is then as it was.
     pub fn run_with(
         &self,
-        volume: &mut Volume<S, D>,
+        volume: &mut RawVolume<D>,
         Steps(steps): Steps,
         machine: &Machine,
         run: &Run<'_>,
@@ -102,7 +87,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             return self.run_on_both(volume, Steps(steps), machine, number, run);
         }
         let extents = volume.extents();
-        self.check(extents)?;
+        self.check_volume(volume)?;
         let begin = Instant::now();
         let saved = self.open_checkpoint(volume, steps, run)?;
         let whole = Region { low: [0; D], high: extents };
@@ -113,11 +98,11 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             None => self.prepare(volume, machine, run)?,
         };
         let saver = saved.as_ref().map(|saved| &saved.saver);
-        let save = |executor: &mut dyn SweepExecutor<S, D>, at: State| match saver {
+        let save = |executor: &mut dyn SweepExecutor<D>, at: State| match saver {
             None => Ok(()),
             Some(saver) => {
-                let mut state = Volume::zeroed(extents)?;
-                executor.store(&mut state)?;
+                let mut state = RawVolume::zeroed(self.cell, extents)?;
+                executor.store(state.writable())?;
                 saver.save(&Alone, at, whole, &mut |field| Ok(state.field_bytes(field).to_vec()))
             }
         };
@@ -174,7 +159,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         }
         let seconds = start.elapsed().as_secs_f64();
         let end = Instant::now();
-        ready.executor.store(volume)?;
+        ready.executor.store(volume.writable())?;
         trace(run, "store", end);
         let done = at.step - first;
         if self.until.is_some() && at.residual.is_some_and(f64::is_nan) {
@@ -213,7 +198,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// The folder that `run` names, if it does, for a run of one process that starts from `volume`.
     pub(super) fn open_checkpoint(
         &self,
-        volume: &Volume<S, D>,
+        volume: &RawVolume<D>,
         steps: u64,
         run: &Run<'_>,
     ) -> Result<Option<Opened<D>>> {
@@ -226,12 +211,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     }
 
     /// The executor that `run` asks for, with what the report wants to know of it.
-    fn prepare(
-        &self,
-        volume: &Volume<S, D>,
-        machine: &Machine,
-        run: &Run<'_>,
-    ) -> Result<Ready<S, D>> {
+    fn prepare(&self, volume: &RawVolume<D>, machine: &Machine, run: &Run<'_>) -> Result<Ready<D>> {
         match (run.target, run.policy) {
             (Target::Cpu, Some(Policy::Cuda(_) | Policy::Gpus(_)))
             | (Target::Gpu(_), Some(Policy::Cpu(_) | Policy::Gpus(_)))
@@ -267,10 +247,10 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
 
     fn on_cores(
         &self,
-        volume: &Volume<S, D>,
+        volume: &RawVolume<D>,
         machine: &Machine,
         run: &Run<'_>,
-    ) -> Result<Ready<S, D>> {
+    ) -> Result<Ready<D>> {
         let most = run.threads.unwrap_or_else(|| machine.cpu.threads());
         let wisdom = Wisdom::user();
         let key = key(self, volume.extents(), machine, &format!("{most} threads"));
@@ -313,11 +293,11 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
 
     fn on_gpu(
         &self,
-        volume: &Volume<S, D>,
+        volume: &RawVolume<D>,
         machine: &Machine,
         run: &Run<'_>,
         number: usize,
-    ) -> Result<Ready<S, D>> {
+    ) -> Result<Ready<D>> {
         let gpu = gpu(machine, number)?;
         let device = gpu.device()?;
         let wisdom = Wisdom::user();
@@ -344,11 +324,11 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
 
     fn on_gpus(
         &self,
-        volume: &Volume<S, D>,
+        volume: &RawVolume<D>,
         machine: &Machine,
         run: &Run<'_>,
         list: GpuList,
-    ) -> Result<Ready<S, D>> {
+    ) -> Result<Ready<D>> {
         let of_list = |list: GpuList| {
             list.numbers().map(|number| gpu(machine, number)).collect::<Result<Vec<_>>>()
         };
@@ -433,8 +413,8 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
 }
 
 /// An executor and what is known about it.
-struct Ready<S: Fields, const D: usize> {
-    executor: Box<dyn SweepExecutor<S, D>>,
+struct Ready<const D: usize> {
+    executor: Box<dyn SweepExecutor<D>>,
     devices: Vec<String>,
     policy: Policy,
     /// Steps per trip to memory.

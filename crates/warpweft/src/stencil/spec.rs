@@ -1,25 +1,45 @@
 //! What must be computed: stages, boundaries, when to stop.
 
-use std::sync::Arc;
+use std::marker::PhantomData;
+use std::ops::Deref;
 
 use super::boundary::{Boundaries, Boundary, Face};
-use super::functions::{BoundaryFunction, FaceFunction, Functions};
+use super::functions::{BoundaryFunction, Functions, held};
 use super::points::{PointSource, Points, Probe};
 use super::residual::{Residual, Until};
 use super::stage::{StageList, Stages};
-use crate::element::Fields;
+use crate::element::{CellType, FieldInfo, Fields};
 use crate::error::{Error, Result};
+use crate::grid::RawVolume;
 
 /// A number of time steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Steps(pub u64);
 
 /// A stencil computation: what to compute, not how.
+///
+/// The type of its cells is there for the compiler alone; what it computes is a [`Spec`].
 #[derive(Clone)]
 pub struct Stencil<S: Fields, const D: usize> {
-    pub(crate) stages: StageList<S, D>,
+    spec: Spec<D>,
+    cell: PhantomData<fn() -> S>,
+}
+
+impl<S: Fields, const D: usize> Deref for Stencil<S, D> {
+    type Target = Spec<D>;
+    fn deref(&self) -> &Spec<D> {
+        &self.spec
+    }
+}
+
+/// A [`Stencil`] without the type of its cells: what everything works on from here on, compiled once
+/// for all types.
+#[derive(Clone)]
+pub struct Spec<const D: usize> {
+    pub(crate) cell: CellType,
+    pub(crate) stages: StageList<D>,
     pub(crate) boundaries: Boundaries<D>,
-    pub(crate) functions: Functions<S, D>,
+    pub(crate) functions: Functions<D>,
     pub(crate) until: Option<Until>,
     pub(crate) points: Points<D>,
     /// An axis named that `D` dimensions don't have.
@@ -34,39 +54,39 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
 
     /// Several element functions a step, in order; each sees what the one before wrote.
     pub fn sequence(stages: impl Stages<D, State = S>) -> Self {
-        let boundaries = Boundaries::all(Boundary::Dirichlet(0.0));
-        let functions = Functions::new();
-        Self {
+        let spec = Spec {
+            cell: CellType::of::<S>(),
             stages: stages.list(),
-            boundaries,
-            functions,
+            boundaries: Boundaries::all(Boundary::Dirichlet(0.0)),
+            functions: Functions::new(),
             until: None,
             points: Points::default(),
             no_axis: None,
-        }
+        };
+        Self { spec, cell: PhantomData }
     }
 
     /// The same boundary on every face.
     pub fn boundary(mut self, boundary: Boundary) -> Self {
-        self.boundaries = Boundaries::all(boundary);
+        self.spec.boundaries = Boundaries::all(boundary);
         self
     }
 
     /// The boundary of one face. Out-of-range axes are reported by [`Stencil::check`].
     pub fn face(mut self, axis: usize, face: Face, boundary: Boundary) -> Self {
-        match self.boundaries.0.get_mut(axis) {
+        match self.spec.boundaries.0.get_mut(axis) {
             Some(faces) => faces[face as usize] = boundary,
-            None => self.no_axis = Some(axis),
+            None => self.spec.no_axis = Some(axis),
         }
         self
     }
 
     /// A function of position and time on every face; see [`Stencil::face_by`].
     pub fn boundary_by(mut self, function: impl BoundaryFunction<S, D> + 'static) -> Self {
-        let function: FaceFunction<S, D> = Arc::new(function);
+        let function = held(function);
         for axis in 0..D {
             for face in [Face::Low, Face::High] {
-                self.functions.set(axis, face, function.clone());
+                self.spec.functions.set(axis, face, function.clone());
             }
         }
         self.boundary(Boundary::Function)
@@ -82,7 +102,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         face: Face,
         function: impl BoundaryFunction<S, D> + 'static,
     ) -> Self {
-        self.functions.set(axis, face, Arc::new(function));
+        self.spec.functions.set(axis, face, held(function));
         self.face(axis, face, Boundary::Function)
     }
 
@@ -95,22 +115,24 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// a time, with temporal blocking. What is compared is the change of the checked step alone.
     /// [`Stencil::check`] reports an `every` of 0.
     pub fn until_every(mut self, residual: Residual, tolerance: f64, every: u64) -> Self {
-        self.until = Some(Until { residual, tolerance, every });
+        self.spec.until = Some(Until { residual, tolerance, every });
         self
     }
 
     /// Adds to cells after steps. May be called repeatedly; [`Stencil::check`] reports cells outside.
     pub fn source(mut self, source: PointSource<D>) -> Self {
-        self.points.sources.push(source);
+        self.spec.points.sources.push(source);
         self
     }
 
     /// Records cells into [`crate::report::Report::probes`]. As [`Stencil::source`].
     pub fn probe(mut self, probe: Probe<D>) -> Self {
-        self.points.probes.push(probe);
+        self.spec.points.probes.push(probe);
         self
     }
+}
 
+impl<const D: usize> Spec<D> {
     /// How far the stages read, per axis: `[below, above]`, the widest of all stages.
     pub fn radius(&self) -> [[usize; 2]; D] {
         let mut widest = [[0; 2]; D];
@@ -151,6 +173,20 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         taps().any(|tap| tap.field == f && tap.offset[0] != 0)
     }
 
+    /// Whether `volume` holds the cells that are computed, and as [`Spec::check`].
+    ///
+    /// # Errors
+    /// Cells of another type; as [`Spec::check`].
+    pub(crate) fn check_volume(&self, volume: &RawVolume<D>) -> Result<()> {
+        if volume.cell_type() != self.cell {
+            return Err(Error::spec(
+                format!("a volume of {:?} for a stencil of {:?}", volume.cell_type(), self.cell),
+                "give a volume of the stencil's type of cell",
+            ));
+        }
+        self.check(volume.extents())
+    }
+
     /// Whether the computation is well posed on `extents`.
     ///
     /// # Errors
@@ -164,7 +200,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
                 format!("axes are counted from 0, the slowest, to {}", D - 1),
             ));
         }
-        self.points.check::<S>(extents)?;
+        self.points.check(self.cell, extents)?;
         self.check_functions()?;
         for (axis, faces) in self.boundaries.0.iter().enumerate() {
             if (faces[0] == Boundary::Periodic) != (faces[1] == Boundary::Periodic) {
@@ -176,10 +212,12 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         }
         for boundary in self.boundaries.0.as_flattened() {
             let Boundary::Dirichlet(value) = *boundary else { continue };
-            let cell = S::splat(value);
-            let beyond = |field: &usize| value.is_finite() && cell.to_f64(*field).is_infinite();
-            if let Some(field) = (0..S::FIELDS.len()).find(beyond) {
-                let kind = S::FIELDS[field].kind.name();
+            let cell = self.cell.splat(value);
+            let beyond = |(number, field): &(usize, &FieldInfo)| {
+                value.is_finite() && cell.to_f64(field.kind, *number).is_infinite()
+            };
+            if let Some((_, field)) = self.cell.fields().iter().enumerate().find(beyond) {
+                let kind = field.kind.name();
                 return Err(Error::spec(
                     format!("a dirichlet boundary of {value:e}, which is infinite as {kind}"),
                     "give a smaller value, or use f64",

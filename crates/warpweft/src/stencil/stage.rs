@@ -1,11 +1,12 @@
-//! One stage of a step, with the type of its element function erased.
+//! One stage of a step, with the types of its element function and of its cells erased.
 
 use std::sync::Arc;
 
 use super::cpu::rows;
 use super::cpu::slab::Slab;
 use super::element::{StencilElement, Tap};
-use crate::element::{Fields, Near, Unit};
+use crate::element::{Bits, CellType, Fields, Unit};
+use crate::grid::RawVolume;
 
 /// An element function behind a pointer: everything after the spec works on these, so plans and
 /// executors are compiled once and only the innermost loops once per element.
@@ -17,15 +18,21 @@ use crate::element::{Fields, Near, Unit};
 /// [`Stage::writes`] every field assigned, the same at every call; [`Stage::slab`] may access nothing
 /// beyond those; [`Stage::parameters`] must point to [`Stage::parameters_size`] readable bytes for as
 /// long as the stage lives; and the text of [`Stage::cuda`] must keep to the same taps and fields.
-pub unsafe trait Stage<S: Fields, const D: usize>: Send + Sync {
+pub unsafe trait Stage<const D: usize>: Send + Sync {
     /// The function's name.
     fn name(&self) -> &'static str;
+    /// What a cell holds.
+    fn cell_type(&self) -> CellType;
     /// Every read.
     fn taps(&self) -> &'static [Tap<D>];
     /// The fields assigned, ascending.
     fn writes(&self) -> &'static [usize];
-    /// The function as the user wrote it.
-    fn cell(&self, now: Near<'_, S, D>, next: &mut S);
+    /// Computes, by the function as the user wrote it, the new cell `at` of `now` into the cell `to` of
+    /// `next`.
+    ///
+    /// # Panics
+    /// When a volume's cells are of another type or a cell lies outside; as the function does.
+    fn cell(&self, now: &RawVolume<D>, at: [usize; D], next: &mut RawVolume<D>, to: [usize; D]);
     /// Computes every cell of a slab with loops compiled for this very function.
     ///
     /// # Safety
@@ -58,9 +65,12 @@ pub unsafe trait Stage<S: Fields, const D: usize>: Send + Sync {
 
 // SAFETY: implementing `StencilElement` is unsafe for the same promises, and the parameters are the
 // bytes of the element itself.
-unsafe impl<E: StencilElement<D>, const D: usize> Stage<E::State, D> for E {
+unsafe impl<E: StencilElement<D>, const D: usize> Stage<D> for E {
     fn name(&self) -> &'static str {
         E::NAME
+    }
+    fn cell_type(&self) -> CellType {
+        CellType::of::<E::State>()
     }
     fn taps(&self) -> &'static [Tap<D>] {
         E::TAPS
@@ -68,8 +78,11 @@ unsafe impl<E: StencilElement<D>, const D: usize> Stage<E::State, D> for E {
     fn writes(&self) -> &'static [usize] {
         E::WRITES
     }
-    fn cell(&self, now: Near<'_, E::State, D>, next: &mut E::State) {
-        StencilElement::cell(self, now, next);
+    fn cell(&self, now: &RawVolume<D>, at: [usize; D], next: &mut RawVolume<D>, to: [usize; D]) {
+        let near = now.near::<E::State>(at);
+        let mut cell: E::State = now.get(at);
+        StencilElement::cell(self, near, &mut cell);
+        assert!(next.set_bits(to, &Bits::of(cell), u32::MAX), "{to:?} is outside");
     }
     unsafe fn slab(&self, slab: &Slab<D>) {
         // SAFETY: passed on to the caller.
@@ -90,19 +103,19 @@ unsafe impl<E: StencilElement<D>, const D: usize> Stage<E::State, D> for E {
 }
 
 /// The stages of one step, in order.
-pub type StageList<S, const D: usize> = Vec<Arc<dyn Stage<S, D>>>;
+pub type StageList<const D: usize> = Vec<Arc<dyn Stage<D>>>;
 
 /// One element function or a tuple of them: what [`super::Stencil::sequence`] takes.
 pub trait Stages<const D: usize> {
     /// What a cell holds, the same for all.
     type State: Fields;
     /// The stages in order.
-    fn list(self) -> StageList<Self::State, D>;
+    fn list(self) -> StageList<D>;
 }
 
 impl<E: StencilElement<D>, const D: usize> Stages<D> for E {
     type State = E::State;
-    fn list(self) -> StageList<E::State, D> {
+    fn list(self) -> StageList<D> {
         vec![Arc::new(self)]
     }
 }
@@ -116,7 +129,7 @@ macro_rules! sequences {
             $($more: StencilElement<D, State = S>,)*
         {
             type State = S;
-            fn list(self) -> StageList<S, D> {
+            fn list(self) -> StageList<D> {
                 vec![Arc::new(self.$i) $(, Arc::new(self.$j))*]
             }
         }

@@ -17,13 +17,12 @@ use super::gpus::{Chosen, placed};
 use super::plan::{Region, Sweep};
 use super::policy::{CpuPolicy, CudaPolicy, Policy};
 use super::run::{Target, cores};
-use super::spec::Stencil;
+use super::spec::Spec;
 use super::wisdom::{key, label};
 use crate::cpu::Pool;
 use crate::cuda;
-use crate::element::Fields;
 use crate::error::{Error, Result};
-use crate::grid::Volume;
+use crate::grid::RawVolume;
 use crate::machine::{Gpu, Machine, Probe};
 use crate::tune::{
     Axis, Budget, Entry, Found, Measured, Repeats, Space, Wisdom, climb, exhaustive, measure,
@@ -107,9 +106,9 @@ impl Default for Tuning {
 ///
 /// # Errors
 /// As [`Stencil::run`]. A folder that can't be written is a note.
-pub fn tune<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
-    volume: &Volume<S, D>,
+pub fn tune<const D: usize>(
+    stencil: &Spec<D>,
+    volume: &RawVolume<D>,
     machine: &Machine,
     tuning: &Tuning,
 ) -> Result<Tuned> {
@@ -219,20 +218,20 @@ pub fn tune<S: Fields, const D: usize>(
     Ok(tuned)
 }
 
-struct Search<'a, S: Fields, const D: usize> {
-    stencil: &'a Stencil<S, D>,
-    volume: &'a Volume<S, D>,
+struct Search<'a, const D: usize> {
+    stencil: &'a Spec<D>,
+    volume: &'a RawVolume<D>,
     /// The same stencil on a corner of the volume, for checks.
-    corner: Volume<S, D>,
+    corner: RawVolume<D>,
     /// Seconds a step of the first candidate.
     untuned: Option<f64>,
     refused: usize,
     trials: Vec<Trial>,
 }
 
-impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
+impl<'a, const D: usize> Search<'a, D> {
     /// Candidates are checked on volumes of `planes` planes or so.
-    fn new(stencil: &'a Stencil<S, D>, volume: &'a Volume<S, D>, planes: usize) -> Result<Self> {
+    fn new(stencil: &'a Spec<D>, volume: &'a RawVolume<D>, planes: usize) -> Result<Self> {
         let radius = stencil.radius();
         let extents = std::array::from_fn(|d| {
             let least = radius[d][0].max(radius[d][1]) + 1;
@@ -240,7 +239,7 @@ impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
             let cells = if d == 0 { planes } else { CHECKED };
             (cells + 2 * d + 1).max(least).min(volume.extents()[d])
         });
-        let corner = Volume::try_from_fn(extents, |at| volume.get(at).unwrap_or(S::splat(0.0)))?;
+        let corner = volume.cut_out([0; D], extents)?;
         Ok(Self { stencil, volume, corner, untuned: None, refused: 0, trials: Vec::new() })
     }
 
@@ -255,7 +254,7 @@ impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
         start.check()?;
         let pool = Arc::new(Pool::new(&cores(machine, start.threads))?);
         let simd = machine.cpu.simd;
-        let make = |policy: CpuPolicy, volume: &Volume<S, D>| {
+        let make = |policy: CpuPolicy, volume: &RawVolume<D>| {
             CpuSweeps::new(stencil, volume, policy, pool.clone(), simd)
         };
         let space = start.space(stencil, extents);
@@ -322,7 +321,8 @@ impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
         let probe = cuda::folder().and_then(|at| Probe::load(machine, &at, &mut Vec::new()));
         let extents = self.volume.extents();
         let plane = self.volume.len() / extents[0].max(1);
-        let bytes = S::FIELDS.iter().map(|field| field.kind.size()).sum::<usize>() * plane;
+        let bytes =
+            self.stencil.cell.fields().iter().map(|field| field.kind.size()).sum::<usize>() * plane;
         let all = list.numbers().count();
         let counts: Vec<usize> = (1..=all).filter(|&n| n == all || n.is_power_of_two()).collect();
         let mut best: Option<(Chosen, Found)> = None;
@@ -394,12 +394,12 @@ impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
     }
 
     /// Measures a candidate in seconds a step; checks it before it may beat `best`.
-    fn trial<X: SweepExecutor<S, D>>(
+    fn trial<X: SweepExecutor<D>>(
         &mut self,
         depth: u64,
         best: f64,
         budget: Budget,
-        make: impl Fn(&Volume<S, D>, bool) -> Result<X>,
+        make: impl Fn(&RawVolume<D>, bool) -> Result<X>,
     ) -> Result<Option<Measured>> {
         let mut executor = match make(self.volume, false) {
             Ok(executor) => executor,
@@ -437,7 +437,7 @@ impl<'a, S: Fields, const D: usize> Search<'a, S, D> {
         self.untuned.get_or_insert(measured.median);
         if measured.median < best {
             let mut on_corner = make(&self.corner, true)?;
-            let plain = Stencil { until: None, ..self.stencil.clone() };
+            let plain = Spec { until: None, ..self.stencil.clone() };
             if !agrees(&mut on_corner, &plain, &self.corner, 2 * depth.min(16) + 1)? {
                 self.refused += 1;
                 return Ok(None);

@@ -2,13 +2,12 @@
 
 use super::boundary::Boundary;
 use super::identity::{code, short_hash};
-use super::spec::Stencil;
-use crate::element::Fields;
+use super::spec::Spec;
 use crate::machine::{Gpu, Machine};
 
 /// The key of a problem on `device` of `machine`: everything that a policy's speed depends on.
-pub(super) fn key<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
+pub(super) fn key<const D: usize>(
+    stencil: &Spec<D>,
     extents: [usize; D],
     machine: &Machine,
     device: &str,
@@ -23,7 +22,7 @@ pub(super) fn key<S: Fields, const D: usize>(
             format!("{} {} taps {radius:?} {hash}", stage.name(), stage.taps().len())
         })
         .collect();
-    let fields: Vec<_> = S::FIELDS.iter().map(|field| field.kind.name()).collect();
+    let fields: Vec<_> = stencil.cell.fields().iter().map(|field| field.kind.name()).collect();
     let faces: Vec<_> = stencil.boundaries.0.iter().flatten().map(|&face| kind(face)).collect();
     let until = if stencil.until.is_some() { ", until" } else { "" };
     format!(
@@ -54,8 +53,8 @@ pub(super) fn label(gpus: &[&Gpu]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::{DeviceType, Near, Unchecked, Unit};
-    use crate::stencil::{StencilElement, Tap};
+    use crate::element::{DeviceType, Fields, Near, Unchecked, Unit};
+    use crate::stencil::{Stencil, StencilElement, Tap};
 
     /// Two elements of one name, told apart by `FAR` and by their text.
     #[derive(Clone, Copy)]

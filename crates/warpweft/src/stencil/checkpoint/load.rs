@@ -6,15 +6,16 @@ use sha2::{Digest, Sha256};
 
 use super::manifest::{Manifest, PartFile, hex};
 use super::{Origin, State, region_of};
-use crate::element::Fields;
+use crate::element::CellType;
 use crate::error::{Error, Result};
-use crate::grid::Volume;
+use crate::grid::RawVolume;
 use crate::stencil::{Region, Span};
 
 /// A checkpoint that is there.
 #[derive(Debug)]
 pub(crate) struct Saved<const D: usize> {
     folder: PathBuf,
+    cell: CellType,
     manifest: Manifest,
     regions: Vec<Region<D>>,
 }
@@ -25,10 +26,10 @@ impl<const D: usize> Saved<D> {
     /// # Errors
     /// [`Error::File`] for damage; [`Error::Spec`] for a checkpoint of another computation, initial
     /// state or format.
-    pub fn open<S: Fields>(
+    pub fn open(
         folder: &Path,
         Origin { of, start }: &Origin,
-        extents: [usize; D],
+        (cell, extents): (CellType, [usize; D]),
     ) -> Result<Self> {
         let manifest = Manifest::read(folder)?;
         if manifest.of != *of {
@@ -68,10 +69,10 @@ impl<const D: usize> Saved<D> {
             regions.push(region);
         }
         let cells: usize = regions.iter().map(|region| Span::from(*region).cells()).sum();
-        if cells != extents.iter().product::<usize>() || manifest.fields.len() != S::FIELDS.len() {
+        if cells != extents.iter().product::<usize>() || manifest.fields.len() != cell.len() {
             return Err(damaged(format!("its parts hold {cells} cells")));
         }
-        Ok(Self { folder: folder.to_path_buf(), manifest, regions })
+        Ok(Self { folder: folder.to_path_buf(), cell, manifest, regions })
     }
 
     /// Where the run was.
@@ -104,8 +105,8 @@ impl<const D: usize> Saved<D> {
     ///
     /// # Errors
     /// As [`Saved::verify`]; not enough host memory.
-    pub fn cells<S: Fields>(&self, span: Span<D>) -> Result<Volume<S, D>> {
-        let mut cells = Volume::zeroed(span.extents())?;
+    pub fn cells(&self, span: Span<D>) -> Result<RawVolume<D>> {
+        let mut cells = RawVolume::zeroed(self.cell, span.extents())?;
         let extents: [usize; D] = std::array::from_fn(|d| self.manifest.extents[d]);
         for (part, &region) in self.manifest.parts.iter().zip(&self.regions) {
             let overlaps: Vec<_> = shifts(extents)
@@ -114,13 +115,13 @@ impl<const D: usize> Saved<D> {
             if overlaps.is_empty() {
                 continue;
             }
-            let held = self.part::<S>(part, region)?;
+            let held = self.part(part, region)?;
             for (from, to) in overlaps {
                 let at = |corner: [isize; D], low: [isize; D]| {
                     std::array::from_fn(|d| (corner[d] - low[d]) as usize)
                 };
                 let origin = region.low.map(|n| n as isize);
-                for field in 0..S::FIELDS.len() {
+                for field in 0..self.cell.len() {
                     let bytes = held.box_bytes(field, at(from.low, origin), at(from.high, origin));
                     cells.set_box(field, at(to.low, span.low), at(to.high, span.low), &bytes)?;
                 }
@@ -130,15 +131,15 @@ impl<const D: usize> Saved<D> {
     }
 
     /// One part's cells.
-    fn part<S: Fields>(&self, part: &PartFile, region: Region<D>) -> Result<Volume<S, D>> {
+    fn part(&self, part: &PartFile, region: Region<D>) -> Result<RawVolume<D>> {
         let bytes = self.bytes(part)?;
         let damaged = |what: &str| {
             Error::file(self.folder.join(&part.file), what, "resume from another checkpoint")
         };
         let extents = Span::from(region).extents();
-        let mut held = Volume::zeroed(extents)?;
+        let mut held = RawVolume::zeroed(self.cell, extents)?;
         let mut rest = bytes.as_slice();
-        for (field, info) in S::FIELDS.iter().enumerate() {
+        for (field, info) in self.cell.fields().iter().enumerate() {
             let length = held.len() * info.kind.size();
             let (values, after) = rest
                 .split_at_checked(length)

@@ -15,9 +15,9 @@ pub(crate) use load::Saved;
 pub(crate) use save::Saver;
 
 use super::plan::Region;
-use super::spec::Stencil;
+use super::spec::Spec;
 use crate::cluster::{Transport, agree_on};
-use crate::element::Fields;
+use crate::element::CellType;
 use crate::error::{Error, Result};
 
 /// Where a run saves its state, how often, and whether it goes on from there.
@@ -52,11 +52,7 @@ pub(crate) struct Origin {
 
 impl Origin {
     /// Of the run of `stencil` over `extents` from the state with this fingerprint.
-    pub fn new<S: Fields, const D: usize>(
-        stencil: &Stencil<S, D>,
-        extents: [usize; D],
-        start: u64,
-    ) -> Self {
+    pub fn new<const D: usize>(stencil: &Spec<D>, extents: [usize; D], start: u64) -> Self {
         Self { of: stencil.identity(extents), start: format!("{start:016x}") }
     }
 }
@@ -87,9 +83,9 @@ impl<const D: usize> Opened<D> {
 /// On every rank: a folder that can't be made or read; to be resumed, no checkpoint, or one of
 /// another computation, initial state or format or of more than `steps` steps, or none that is whole;
 /// otherwise checkpoints of an earlier run.
-pub(crate) fn open<S: Fields, const D: usize>(
+pub(crate) fn open<const D: usize>(
     checkpoint: &Checkpoint,
-    stencil: &Stencil<S, D>,
+    stencil: &Spec<D>,
     (extents, start, steps): ([usize; D], u64, u64),
     net: &dyn Transport,
 ) -> Result<Opened<D>> {
@@ -102,7 +98,9 @@ pub(crate) fn open<S: Fields, const D: usize>(
     let chosen = if net.rank() == 0 {
         std::fs::create_dir_all(directory)
             .map_err(|error| Error::file(directory, error, "choose a folder that can be written"))
-            .and_then(|()| choose::<S, D>(directory, &origin, extents, *resume, &mut notes))
+            .and_then(|()| {
+                choose::<D>(directory, &origin, (stencil.cell, extents), *resume, &mut notes)
+            })
     } else {
         Ok(None)
     };
@@ -114,7 +112,7 @@ pub(crate) fn open<S: Fields, const D: usize>(
         Ok(_) if net.rank() == 0 => chosen?,
         Ok(step) => {
             let step = u64::from_le_bytes(step);
-            Some(Saved::open::<S>(&directory.join(folder_name(step)), &origin, extents)?)
+            Some(Saved::open(&directory.join(folder_name(step)), &origin, (stencil.cell, extents))?)
         }
     };
     let last = from.as_ref().map(|saved| saved.state().step);
@@ -124,21 +122,21 @@ pub(crate) fn open<S: Fields, const D: usize>(
             "give the number of all steps, those done included",
         ));
     }
-    let saver = Saver::new::<S, D>(
+    let saver = Saver::new::<D>(
         directory,
         *every,
         origin,
-        extents,
+        (stencil.cell, extents),
         from.as_ref().map(|saved| saved.state().step),
     );
     Ok(Opened { from, saver, notes })
 }
 
 /// The newest checkpoint that is whole, if the run is to go on from one.
-fn choose<S: Fields, const D: usize>(
+fn choose<const D: usize>(
     directory: &Path,
     origin: &Origin,
-    extents: [usize; D],
+    of: (CellType, [usize; D]),
     resume: bool,
     notes: &mut Vec<String>,
 ) -> Result<Option<Saved<D>>> {
@@ -163,9 +161,7 @@ fn choose<S: Fields, const D: usize>(
     let mut damage = String::new();
     while let Some(step) = steps.pop() {
         let folder = directory.join(folder_name(step));
-        match Saved::open::<S>(&folder, origin, extents)
-            .and_then(|saved| saved.verify().map(|()| saved))
-        {
+        match Saved::open(&folder, origin, of).and_then(|saved| saved.verify().map(|()| saved)) {
             Ok(saved) => return Ok(Some(saved)),
             // Another computation's are as whole as they ever were.
             Err(error @ Error::Spec { .. }) => return Err(error),

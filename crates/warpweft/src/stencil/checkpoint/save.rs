@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::manifest::{self, Manifest, PartFile, VERSION, hex};
 use super::{Cut, Origin, State, folder_name, steps};
 use crate::cluster::{Transport, agree_on, gather_fine};
-use crate::element::{Fields, ScalarKind};
+use crate::element::{CellType, ScalarKind};
 use crate::error::{Error, Result};
 use crate::stencil::Region;
 
@@ -32,14 +32,14 @@ pub(crate) struct Saver {
 }
 
 impl Saver {
-    pub(super) fn new<S: Fields, const D: usize>(
+    pub(super) fn new<const D: usize>(
         directory: &Path,
         every: u64,
         origin: Origin,
-        extents: [usize; D],
+        (cell, extents): (CellType, [usize; D]),
         last: Option<u64>,
     ) -> Self {
-        let fields = S::FIELDS.iter().map(|field| (field.name.to_string(), field.kind));
+        let fields = cell.fields().iter().map(|field| (field.name.to_string(), field.kind));
         Self {
             directory: directory.to_path_buf(),
             every,

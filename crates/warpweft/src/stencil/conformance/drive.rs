@@ -4,11 +4,11 @@ use super::settings::{Setting, all, state};
 use super::{Case, Outcome, Subject};
 use crate::element::Fields;
 use crate::error::{Error, Result};
-use crate::grid::Volume;
+use crate::grid::RawVolume;
 use crate::report::Series;
+use crate::stencil::reference::run_reference;
 use crate::stencil::{
-    Boundary, BoundaryFunction, Residual, Stencil, SweepExecutor, reference, reference_with_probes,
-    sweeps,
+    Boundary, BoundaryFunction, Residual, Spec, Stencil, SweepExecutor, Until, sweeps,
 };
 
 /// Steps of a sweep; no multiple of a usual temporal depth, and less than most settings' steps.
@@ -23,7 +23,7 @@ pub(super) struct Suite<'a, U> {
 
 impl<U: Subject> Suite<'_, U> {
     /// An element in every setting and way; `name` says which.
-    pub fn run<S: Fields, const D: usize>(&mut self, name: &str, stencil: &Stencil<S, D>) {
+    pub fn run<const D: usize>(&mut self, name: &str, stencil: &Spec<D>) {
         for setting in all::<D>() {
             let mut stencil = stencil.clone();
             stencil.boundaries = setting.boundaries;
@@ -36,11 +36,15 @@ impl<U: Subject> Suite<'_, U> {
         &mut self,
         name: &str,
         stencil: &Stencil<S, D>,
-        function: impl BoundaryFunction<S, D> + Copy + 'static,
+        function: impl BoundaryFunction<S, D> + 'static,
     ) {
+        self.by(name, &stencil.clone().boundary_by(function));
+    }
+
+    fn by<const D: usize>(&mut self, name: &str, stencil: &Spec<D>) {
         let held = |face: &&mut Boundary| matches!(face, Boundary::Dirichlet(_));
         for (number, setting) in all::<D>().into_iter().enumerate() {
-            let mut stencil = stencil.clone().boundary_by(function);
+            let mut stencil = stencil.clone();
             stencil.boundaries = setting.boundaries;
             let faces = stencil.boundaries.0.as_flattened_mut().iter_mut();
             let faces: Vec<_> = faces.filter(held).skip(number / 4).collect();
@@ -52,28 +56,23 @@ impl<U: Subject> Suite<'_, U> {
     }
 
     /// An element that stops when its residual is small, for every kind of residual.
-    pub fn stop<S: Fields, const D: usize>(&mut self, name: &str, stencil: Stencil<S, D>) {
+    pub fn stop<const D: usize>(&mut self, name: &str, stencil: &Spec<D>) {
         for (kind, every) in [(Residual::Max, 1), (Residual::Sum, 3), (Residual::SumOfSquares, 2)] {
             let Some(mut setting) = all::<D>().into_iter().next() else { return };
             setting.steps = 40;
             // Met about half way, as the reference finds it.
-            let Ok(tolerance) = half_way(&stencil, &setting, kind) else { continue };
-            let mut stencil = stencil.clone().until(kind, tolerance);
+            let Ok(tolerance) = half_way(stencil, &setting, kind) else { continue };
+            let mut stencil = stencil.clone();
             stencil.boundaries = setting.boundaries;
-            stencil.until = stencil.until.map(|until| crate::stencil::Until { every, ..until });
+            stencil.until = Some(Until { residual: kind, tolerance, every });
             self.each_way(&format!("{name} until {kind:?} every {every}"), &setting, &stencil);
         }
     }
 
-    fn each_way<S: Fields, const D: usize>(
-        &mut self,
-        name: &str,
-        setting: &Setting<D>,
-        stencil: &Stencil<S, D>,
-    ) {
-        let expect = state(setting.extents).and_then(|start| {
+    fn each_way<const D: usize>(&mut self, name: &str, setting: &Setting<D>, stencil: &Spec<D>) {
+        let expect = state(stencil.cell, setting.extents).and_then(|start| {
             let mut end = start.clone();
-            let (done, series) = reference_with_probes(stencil, &mut end, setting.steps)?;
+            let (done, series) = run_reference(stencil, &mut end, setting.steps)?;
             Ok((start, Ended { volume: end, done, series }))
         });
         for (way, of) in self.subject.ways().iter().enumerate() {
@@ -94,29 +93,30 @@ impl<U: Subject> Suite<'_, U> {
     }
 }
 
-fn half_way<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
+fn half_way<const D: usize>(
+    stencil: &Spec<D>,
     setting: &Setting<D>,
     kind: Residual,
 ) -> Result<f64> {
     // The largest tolerance of a descending series that takes more than ten steps to meet.
     let mut tolerance = 1e3;
     loop {
-        let mut stencil = stencil.clone().until(kind, tolerance);
+        let mut stencil = stencil.clone();
         stencil.boundaries = setting.boundaries;
-        let mut volume = state(setting.extents)?;
-        if reference(&stencil, &mut volume, setting.steps)? > 10 {
+        stencil.until = Some(Until { residual: kind, tolerance, every: 1 });
+        let mut volume = state(stencil.cell, setting.extents)?;
+        if run_reference(&stencil, &mut volume, setting.steps)?.0 > 10 {
             return Ok(tolerance);
         }
         tolerance /= 2.0;
     }
 }
 
-fn outcome<S: Fields, const D: usize>(
-    executor: Result<Box<dyn SweepExecutor<S, D>>>,
-    stencil: &Stencil<S, D>,
-    start: &Volume<S, D>,
-    end: &Ended<S, D>,
+fn outcome<const D: usize>(
+    executor: Result<Box<dyn SweepExecutor<D>>>,
+    stencil: &Spec<D>,
+    start: &RawVolume<D>,
+    end: &Ended<D>,
     steps: u64,
 ) -> Outcome {
     let ran = match executor {
@@ -141,19 +141,19 @@ fn outcome<S: Fields, const D: usize>(
 }
 
 /// What a run came to.
-struct Ended<S: Fields, const D: usize> {
-    volume: Volume<S, D>,
+struct Ended<const D: usize> {
+    volume: RawVolume<D>,
     done: u64,
     series: Vec<Series>,
 }
 
 /// Drives an executor as a run does.
-fn run<S: Fields, const D: usize>(
-    executor: &mut dyn SweepExecutor<S, D>,
-    stencil: &Stencil<S, D>,
-    start: &Volume<S, D>,
+fn run<const D: usize>(
+    executor: &mut dyn SweepExecutor<D>,
+    stencil: &Spec<D>,
+    start: &RawVolume<D>,
     steps: u64,
-) -> Result<Ended<S, D>> {
+) -> Result<Ended<D>> {
     let mut done = 0;
     let mut series = stencil.points.series();
     let sweeps = sweeps(start.extents(), steps, SWEEP, stencil.until);
@@ -174,19 +174,16 @@ fn run<S: Fields, const D: usize>(
         }
     }
     executor.finish()?;
-    let mut volume = Volume::zeroed(start.extents())?;
-    executor.store(&mut volume)?;
+    let mut volume = RawVolume::zeroed(stencil.cell, start.extents())?;
+    executor.store(volume.writable())?;
     Ok(Ended { volume, done, series })
 }
 
 /// The first cell whose bits differ, and how many do.
-fn difference<S: Fields, const D: usize>(
-    found: &Volume<S, D>,
-    expect: &Volume<S, D>,
-) -> Option<String> {
-    for (f, field) in S::FIELDS.iter().enumerate() {
+fn difference<const D: usize>(found: &RawVolume<D>, expect: &RawVolume<D>) -> Option<String> {
+    for (f, field) in found.cell_type().fields().iter().enumerate() {
         let size = field.kind.size();
-        let cells = |volume: &Volume<S, D>| {
+        let cells = |volume: &RawVolume<D>| {
             volume.field_bytes(f).chunks_exact(size).map(<[u8]>::to_vec).collect::<Vec<_>>()
         };
         let (found_bytes, expect_bytes) = (cells(found), cells(expect));
@@ -199,7 +196,7 @@ fn difference<S: Fields, const D: usize>(
                 at[d] = rest % found.extents()[d];
                 rest /= found.extents()[d];
             }
-            let value = |volume: &Volume<S, D>| volume.get(at).map_or(f64::NAN, |c| c.to_f64(f));
+            let value = |volume: &RawVolume<D>| volume.value(f, at);
             return Some(format!(
                 "{} cells of field {f} differ, first {at:?}: {:e} for {:e}",
                 differs.len(),
@@ -215,14 +212,14 @@ fn difference<S: Fields, const D: usize>(
 ///
 /// # Errors
 /// The executor's, and the reference's.
-pub(crate) fn agrees<S: Fields, const D: usize>(
-    executor: &mut dyn SweepExecutor<S, D>,
-    stencil: &Stencil<S, D>,
-    start: &Volume<S, D>,
+pub(crate) fn agrees<const D: usize>(
+    executor: &mut dyn SweepExecutor<D>,
+    stencil: &Spec<D>,
+    start: &RawVolume<D>,
     steps: u64,
 ) -> Result<bool> {
     let mut end = start.clone();
-    let expect = reference(stencil, &mut end, steps)?;
+    let (expect, _) = run_reference(stencil, &mut end, steps)?;
     let found = run(executor, stencil, start, steps)?;
     Ok(found.done == expect && difference(&found.volume, &end).is_none())
 }

@@ -217,8 +217,8 @@ pub(super) fn each(suite: &mut Suite<'_, impl Subject>) {
     let acoustic = Stencil::sequence((velocity(0.4), pressure(0.4)));
     suite.run_by("acoustic by a function", &acoustic, stirred());
     suite.run_by("tissue by a function", &Stencil::of(warm()), skin());
-    suite.stop("plane f64", Stencil::of(plane(0.2f64)));
-    suite.stop("stored bf16", Stencil::of(stored::<bf16, f32>(0.2)));
-    suite.stop("acoustic", Stencil::sequence((velocity(0.4), pressure(0.4))));
-    suite.stop("tissue", Stencil::of(warm()));
+    suite.stop("plane f64", &Stencil::of(plane(0.2f64)));
+    suite.stop("stored bf16", &Stencil::of(stored::<bf16, f32>(0.2)));
+    suite.stop("acoustic", &Stencil::sequence((velocity(0.4), pressure(0.4))));
+    suite.stop("tissue", &Stencil::of(warm()));
 }

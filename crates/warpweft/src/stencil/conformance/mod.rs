@@ -8,10 +8,9 @@ mod elements;
 mod settings;
 mod subjects;
 
-use crate::element::Fields;
 use crate::error::Result;
-use crate::grid::Volume;
-use crate::stencil::{Stencil, SweepExecutor};
+use crate::grid::RawVolume;
+use crate::stencil::{Spec, SweepExecutor};
 
 pub(crate) use drive::agrees;
 pub use subjects::{OnCores, OnGpu, OnGpus};
@@ -46,20 +45,20 @@ pub trait Subject {
     /// # Errors
     /// A policy this problem can't have ([`crate::Error::Spec`], which skips the case) or any other
     /// failure (which fails it).
-    fn executor<S: Fields, const D: usize>(
+    fn executor<const D: usize>(
         &self,
         way: usize,
-        stencil: &Stencil<S, D>,
-        volume: &Volume<S, D>,
-    ) -> Result<Box<dyn SweepExecutor<S, D>>>;
+        stencil: &Spec<D>,
+        volume: &RawVolume<D>,
+    ) -> Result<Box<dyn SweepExecutor<D>>>;
 }
 
 /// Runs one stencil in every setting, whose boundaries overrule its own; `told` hears of every case
 /// as it ends. Its states are noise from −½ to ½.
-pub fn conformance_of<S: Fields, const D: usize>(
+pub fn conformance_of<const D: usize>(
     subject: &impl Subject,
     name: &str,
-    stencil: &Stencil<S, D>,
+    stencil: &Spec<D>,
     mut told: impl FnMut(&Case),
 ) -> Vec<Case> {
     let mut cases = Vec::new();

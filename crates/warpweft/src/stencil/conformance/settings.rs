@@ -1,8 +1,8 @@
 //! Extents, boundaries and steps to run an element in, and states to begin with.
 
-use crate::element::{Fields, ScalarKind, bf16, f16};
+use crate::element::{CellType, ScalarKind, bf16, f16};
 use crate::error::Result;
-use crate::grid::Volume;
+use crate::grid::RawVolume;
 use crate::stencil::{Boundaries, Boundary};
 
 /// A problem but for its element.
@@ -65,14 +65,14 @@ pub(super) fn all<const D: usize>() -> Vec<Setting<D>> {
 }
 
 /// A volume of pseudo-random cells (Knuth's multiplicative generator), the same every time.
-pub(super) fn state<S: Fields, const D: usize>(extents: [usize; D]) -> Result<Volume<S, D>> {
-    let mut volume = Volume::zeroed(extents)?;
+pub(super) fn state<const D: usize>(cell: CellType, extents: [usize; D]) -> Result<RawVolume<D>> {
+    let mut volume = RawVolume::zeroed(cell, extents)?;
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = move || {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         seed >> 33
     };
-    for (f, field) in S::FIELDS.iter().enumerate() {
+    for (f, field) in cell.fields().iter().enumerate() {
         macro_rules! fill {
             ($t:ty, $value:expr) => {
                 if let Some(cells) = volume.field_mut::<$t>(f) {

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use super::Subject;
 use crate::cpu::{Pool, Simd};
 use crate::cuda;
-use crate::element::Fields;
 use crate::error::Result;
-use crate::grid::Volume;
+use crate::grid::RawVolume;
 use crate::machine::{Gpu, Machine};
 use crate::stencil::{
     CpuPolicy, CpuSweeps, CudaKernel, CudaPolicy, CudaSweeps, Exchange, MultiCudaPolicy,
-    MultiCudaSweeps, Stencil, SweepExecutor,
+    MultiCudaSweeps, Spec, SweepExecutor,
 };
 
 /// The CPU executor: several shapes, with every instruction set the machine has.
@@ -50,12 +49,12 @@ impl Subject for OnCores {
         self.ways.iter().map(|(name, _, simd)| format!("{name}, {simd:?}")).collect()
     }
 
-    fn executor<S: Fields, const D: usize>(
+    fn executor<const D: usize>(
         &self,
         way: usize,
-        stencil: &Stencil<S, D>,
-        volume: &Volume<S, D>,
-    ) -> Result<Box<dyn SweepExecutor<S, D>>> {
+        stencil: &Spec<D>,
+        volume: &RawVolume<D>,
+    ) -> Result<Box<dyn SweepExecutor<D>>> {
         let (_, policy, simd) = self.ways[way];
         let pool = self.pools[policy.threads - 1].clone();
         Ok(Box::new(CpuSweeps::new(stencil, volume, policy, pool, simd)?))
@@ -86,12 +85,12 @@ impl Subject for OnGpu {
         SKELETONS.iter().map(|kernel| format!("{kernel:?}")).collect()
     }
 
-    fn executor<S: Fields, const D: usize>(
+    fn executor<const D: usize>(
         &self,
         way: usize,
-        stencil: &Stencil<S, D>,
-        volume: &Volume<S, D>,
-    ) -> Result<Box<dyn SweepExecutor<S, D>>> {
+        stencil: &Spec<D>,
+        volume: &RawVolume<D>,
+    ) -> Result<Box<dyn SweepExecutor<D>>> {
         let candidates = CudaPolicy::candidates(stencil, volume.extents(), self.capability);
         let found = candidates.into_iter().find(|policy| policy.kernel == SKELETONS[way]);
         let Some(policy) = found else {
@@ -130,12 +129,12 @@ impl Subject for OnGpus {
         EXCHANGES.into_iter().map(way).collect()
     }
 
-    fn executor<S: Fields, const D: usize>(
+    fn executor<const D: usize>(
         &self,
         way: usize,
-        stencil: &Stencil<S, D>,
-        volume: &Volume<S, D>,
-    ) -> Result<Box<dyn SweepExecutor<S, D>>> {
+        stencil: &Spec<D>,
+        volume: &RawVolume<D>,
+    ) -> Result<Box<dyn SweepExecutor<D>>> {
         let (exchange, depth) = EXCHANGES[way];
         let default = MultiCudaPolicy::default_for(stencil, volume.extents(), &self.devices)?;
         let cuda = CudaPolicy { contraction: false, ..default.cuda };

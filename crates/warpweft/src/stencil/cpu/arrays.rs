@@ -3,9 +3,9 @@
 use super::ghosts::{Array, Ghosts};
 use super::layout::{Layout, M, X, Y, Z};
 use crate::cpu::{Aborted, Buffer, Pool, Worker, WorkerPanic};
-use crate::element::{Fields, MAX_FIELDS};
+use crate::element::{CellType, MAX_FIELDS};
 use crate::error::Result;
-use crate::grid::Volume;
+use crate::grid::RawVolume;
 
 /// The second array of a field starts this much later within its pages, so that the same cell of
 /// the two does not fall into the same cache set.
@@ -30,11 +30,11 @@ unsafe impl Sync for Arrays {}
 
 impl Arrays {
     /// Zeroed arrays, two for each field whose bit is set in `doubled`.
-    pub fn new<S: Fields>(layout: Layout, doubled: u32, pool: &Pool) -> Result<Self> {
+    pub fn new(cell: CellType, layout: Layout, doubled: u32, pool: &Pool) -> Result<Self> {
         let mut buffers = Vec::new();
         let mut bases = [[std::ptr::null_mut(); 2]; MAX_FIELDS];
         let mut sizes = [0; MAX_FIELDS];
-        for (f, field) in S::FIELDS.iter().enumerate() {
+        for (f, field) in cell.fields().iter().enumerate() {
             sizes[f] = field.kind.size();
             let bytes = layout.len * sizes[f];
             let first = Buffer::zeroed(bytes, pool)?;
@@ -46,7 +46,7 @@ impl Arrays {
                 buffers.push(second);
             }
         }
-        Ok(Self { layout, _buffers: buffers, bases, sizes, fields: S::FIELDS.len() })
+        Ok(Self { layout, _buffers: buffers, bases, sizes, fields: cell.len() })
     }
 
     /// The array of `field` that bit `field` of `which` selects.
@@ -66,9 +66,9 @@ impl Arrays {
     }
 
     /// Copies a volume in and fills all ghost cells of both arrays of every field.
-    pub fn load<S: Fields, const D: usize>(
+    pub fn load<const D: usize>(
         &self,
-        volume: &Volume<S, D>,
+        volume: &RawVolume<D>,
         ghosts: &Ghosts,
         depth: [usize; 2],
         pool: &Pool,
@@ -78,7 +78,7 @@ impl Arrays {
         let [low, high] = self.layout.padded(Z);
         pool.run(|worker| {
             for plane in worker.share((high - low) as usize) {
-                self.fix::<S>(ghosts, low + plane as isize);
+                self.fix(volume.cell_type(), ghosts, low + plane as isize);
             }
             // SAFETY: each worker copies its own planes, from a volume nobody writes.
             self.rows(worker, |index, cells, f, array| unsafe {
@@ -107,10 +107,10 @@ impl Arrays {
     }
 
     /// Copies the arrays that `present` selects back into a volume.
-    pub fn store<S: Fields, const D: usize>(
+    pub fn store<const D: usize>(
         &self,
         present: u32,
-        volume: &mut Volume<S, D>,
+        volume: &mut RawVolume<D>,
         pool: &Pool,
     ) -> Result<(), WorkerPanic> {
         let to = Shared(volume.base_mut());
@@ -150,7 +150,7 @@ impl Arrays {
     }
 
     /// Writes the Dirichlet values of one plane into both arrays.
-    fn fix<S: Fields>(&self, ghosts: &Ghosts, z: isize) {
+    fn fix(&self, cell: CellType, ghosts: &Ghosts, z: isize) {
         let [y, m, x] = [Y, M, X].map(|axis| self.layout.padded(axis));
         let n = self.layout.extents[X] as isize;
         for y in y[0]..y[1] {
@@ -159,12 +159,16 @@ impl Arrays {
                     for x in cells {
                         let at = [z, y, m, x];
                         let Some(value) = ghosts.fixed(at) else { continue };
-                        for which in [0, u32::MAX] {
-                            let base = self.at(which, 0);
-                            // SAFETY: the cell is inside the padded layout, in this worker's plane.
-                            unsafe {
-                                S::splat(value).store(&base, self.layout.index(at), u32::MAX)
-                            };
+                        let bits = cell.splat(value);
+                        for field in 0..self.fields {
+                            let value = bits.bytes(field);
+                            for array in [0, u32::MAX].map(|which| self.array(field, which)) {
+                                // SAFETY: the cell is inside the padded layout, in this worker's plane.
+                                unsafe {
+                                    let to = array.at(self.layout.index(at));
+                                    to.copy_from(value.as_ptr(), array.size);
+                                }
+                            }
                         }
                     }
                 };

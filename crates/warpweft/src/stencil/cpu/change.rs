@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use super::layout::X;
 use super::{CpuSweeps, internal};
-use crate::element::{Fields, Scalar, ScalarKind, bf16, f16};
+use crate::element::{Scalar, ScalarKind, bf16, f16};
 use crate::error::{Error, Result};
 use crate::stencil::residual::{LANES, Residual};
 
@@ -15,14 +15,14 @@ pub(super) struct Change {
     before: Vec<Vec<u64>>,
 }
 
-impl<S: Fields, const D: usize> CpuSweeps<S, D> {
+impl<const D: usize> CpuSweeps<D> {
     /// Keeps the present values of the written fields.
     pub(super) fn keep_change(&mut self) -> Result<()> {
         let cells: usize = self.extents.iter().product();
         let mut kept = std::mem::take(&mut self.change.before);
         for (i, &f) in self.written.iter().enumerate() {
             if kept.len() == i {
-                kept.push(vec![0; (cells * S::FIELDS[f].kind.size()).div_ceil(8)]);
+                kept.push(vec![0; (cells * self.cell.size(f)).div_ceil(8)]);
             }
         }
         let kept_at: Vec<_> =
@@ -65,7 +65,7 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
                         // SAFETY: the row is inside both arrays, which nobody writes now.
                         mine.push(unsafe {
                             let before = before.as_ptr().cast::<u8>().add(cell * array.size);
-                            row(S::FIELDS[f].kind, kind, before, array.at(index), row_cells)
+                            row(self.cell.kind(f), kind, before, array.at(index), row_cells)
                         });
                     }
                 });

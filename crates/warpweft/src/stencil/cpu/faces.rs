@@ -7,9 +7,9 @@ use super::arrays::Arrays;
 use super::ghosts::Box4;
 use super::layout::{Layout, canonical};
 use crate::cpu::{Pool, WorkerPanic};
-use crate::element::{Fields, MAX_FIELDS};
+use crate::element::MAX_FIELDS;
 use crate::stencil::functions::{FaceFunction, Times};
-use crate::stencil::{Face, Source, Stencil};
+use crate::stencil::{Face, Source, Spec};
 
 /// A coordinate of a ghost.
 #[derive(Clone, Copy, Debug)]
@@ -24,18 +24,18 @@ struct Beyond {
 }
 
 /// The function faces of a layout.
-pub(super) struct Faces<S: Fields, const D: usize> {
-    stencil: Stencil<S, D>,
+pub(super) struct Faces<const D: usize> {
+    stencil: Spec<D>,
     layout: Layout,
     /// Per canonical axis; none along axes whose ghosts are deep.
     beyond: [Vec<Beyond>; 4],
     /// Canonical axis, end and function.
-    functions: Vec<(usize, Face, FaceFunction<S, D>)>,
+    functions: Vec<(usize, Face, FaceFunction<D>)>,
 }
 
-impl<S: Fields, const D: usize> Faces<S, D> {
+impl<const D: usize> Faces<D> {
     /// The function faces of `stencil`; `deep` as in [`super::ghosts::Ghosts`].
-    pub fn new(stencil: &Stencil<S, D>, layout: Layout, deep: [bool; 4]) -> Self {
+    pub fn new(stencil: &Spec<D>, layout: Layout, deep: [bool; 4]) -> Self {
         let axes = canonical::<D>();
         let functions = stencil.function_faces();
         let functions = functions.map(|(axis, face, f)| (axes[axis], face, f.clone())).collect();
@@ -85,9 +85,8 @@ impl<S: Fields, const D: usize> Faces<S, D> {
                             let index = self.layout.index([z.at, y.at, m.at, x.at]);
                             for (step, fields) in values {
                                 if fields != 0 {
-                                    let cell = function.value(told, step);
                                     // SAFETY: the ghost is in the layout; the caller's contract.
-                                    unsafe { cell.store(base, index, fields) };
+                                    unsafe { function.store((told, step), (base, index), fields) };
                                 }
                             }
                         }

@@ -2,17 +2,16 @@
 
 use super::CpuSweeps;
 use super::layout::canonical;
-use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::stencil::distribute::{Cells, HaloExecutor};
 use crate::stencil::{Region, Span};
 
-impl<S: Fields, const D: usize> CpuSweeps<S, D> {
+impl<const D: usize> CpuSweeps<D> {
     /// Element index and length of each row of `region`, slowest axis first.
     fn box_rows(&self, field: usize, region: Region<D>) -> Result<Vec<(isize, usize)>> {
         let inside =
             (0..D).all(|d| region.low[d] <= region.high[d] && region.high[d] <= self.extents[d]);
-        if !inside || field >= S::FIELDS.len() {
+        if !inside || field >= self.cell.len() {
             return Err(Error::spec(
                 format!("field {field} of {region:?} in a volume of {:?}", self.extents),
                 "this is a fault of Warpweft: report it",
@@ -35,7 +34,7 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
     /// Brings the ghost cells that follow cells written from outside up to date.
     pub(super) fn settle(&mut self) {
         let whole = self.arrays.layout.extents.map(|n| [0, n as isize]);
-        for field in (0..S::FIELDS.len()).filter(|field| self.stale >> field & 1 == 1) {
+        for field in (0..self.cell.len()).filter(|field| self.stale >> field & 1 == 1) {
             // SAFETY: `self` is borrowed exclusively, so no worker is running.
             unsafe { self.ghosts.refresh(self.arrays.array(field, self.present), whole) };
         }
@@ -56,7 +55,7 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
     }
 }
 
-impl<S: Fields, const D: usize> HaloExecutor<S, D> for CpuSweeps<S, D> {
+impl<const D: usize> HaloExecutor<D> for CpuSweeps<D> {
     fn read(&mut self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()> {
         for &(field, region) in boxes {
             let rows = self.box_rows(field, region)?;

@@ -23,12 +23,12 @@ use super::executor::SweepExecutor;
 use super::plan::{Region, Sweep};
 use super::policy::CpuPolicy;
 use super::residual::Residual;
-use super::spec::Stencil;
+use super::spec::Spec;
 use super::stage::StageList;
 use crate::cpu::{Barrier, Pool, Progress, Simd, WorkerPanic};
-use crate::element::Fields;
+use crate::element::CellType;
 use crate::error::{Error, Result};
-use crate::grid::Volume;
+use crate::grid::{RawVolume, RawVolumeMut};
 use crate::trace::Trace;
 use arrays::Arrays;
 use change::Change;
@@ -41,15 +41,16 @@ pub(crate) use rows::flips;
 pub use slab::Slab;
 
 /// Runs sweeps over a copy of a volume on the workers of a pool.
-pub struct CpuSweeps<S: Fields, const D: usize> {
-    stages: StageList<S, D>,
+pub struct CpuSweeps<const D: usize> {
+    cell: CellType,
+    stages: StageList<D>,
     policy: CpuPolicy,
     simd: Simd,
     pool: Arc<Pool>,
     extents: [usize; D],
     arrays: Arrays,
     ghosts: Ghosts,
-    faces: Faces<S, D>,
+    faces: Faces<D>,
     /// Steps done when the ghosts of function faces were last written.
     faced: Option<u64>,
     shape: Shape,
@@ -71,20 +72,20 @@ pub struct CpuSweeps<S: Fields, const D: usize> {
     trace: Option<Arc<Trace>>,
 }
 
-impl<S: Fields, const D: usize> CpuSweeps<S, D> {
+impl<const D: usize> CpuSweeps<D> {
     /// Copies `volume` in. `policy.threads` is overruled by the pool's size.
     ///
     /// # Errors
     /// As [`Stencil::check`]; [`CpuPolicy::check`]; not enough memory.
     pub fn new(
-        stencil: &Stencil<S, D>,
-        volume: &Volume<S, D>,
+        stencil: &Spec<D>,
+        volume: &RawVolume<D>,
         policy: CpuPolicy,
         pool: Arc<Pool>,
         simd: Simd,
     ) -> Result<Self> {
         let extents = volume.extents();
-        stencil.check(extents)?;
+        stencil.check_volume(volume)?;
         policy.check()?;
         let policy = CpuPolicy { threads: pool.len(), ..policy }.clamped();
         let simd = simd.min(Simd::detect());
@@ -125,7 +126,7 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
                 ghosts[axis] = [deep[side]; 2];
             }
         }
-        let widest = S::FIELDS.iter().map(|field| field.kind.size()).max().unwrap_or(1);
+        let widest = stencil.cell.fields().iter().map(|field| field.kind.size()).max().unwrap_or(1);
         let layout = Layout::new(cells, ghosts, widest).ok_or_else(|| {
             Error::spec(
                 format!("extents {extents:?} with ghost cells are more than memory can address"),
@@ -133,13 +134,14 @@ impl<S: Fields, const D: usize> CpuSweeps<S, D> {
             )
         })?;
         let doubled = shape.flips.iter().fold(0, |all, flips| all | flips);
-        let arrays = Arrays::new::<S>(layout, doubled, &pool)?;
+        let arrays = Arrays::new(stencil.cell, layout, doubled, &pool)?;
         let ghosts = Ghosts::new(layout, &stencil.boundaries, axes, tile);
         let faces = Faces::new(stencil, layout, ghosts.deep);
         let never = [(0, faces.times(0).never), (0, 0)];
         faces.write_all(&arrays, 0, never, &pool).map_err(internal)?;
         arrays.load(volume, &ghosts, deep, &pool).map_err(internal)?;
         Ok(Self {
+            cell: stencil.cell,
             policy,
             simd,
             extents,
@@ -182,7 +184,7 @@ fn internal(panic: WorkerPanic) -> Error {
     Error::spec(format!("copying a volume failed: {}", panic.message), "report this as a bug")
 }
 
-impl<S: Fields, const D: usize> SweepExecutor<S, D> for CpuSweeps<S, D> {
+impl<const D: usize> SweepExecutor<D> for CpuSweeps<D> {
     fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
         if sweep.region != (Region { low: [0; D], high: self.extents }) {
             return Err(Error::spec(
@@ -209,20 +211,15 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for CpuSweeps<S, D> {
     }
 
     fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
-        add_to_cells(self, field, at, amount)
+        add_to_cells((self.cell, self), field, at, amount)
     }
 
     fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>> {
-        values_of_cells(self, field, at)
+        values_of_cells((self.cell, self), field, at)
     }
 
-    fn store(&mut self, volume: &mut Volume<S, D>) -> Result<()> {
-        if volume.extents() != self.extents {
-            return Err(Error::spec(
-                format!("storing {:?} into a volume of {:?}", self.extents, volume.extents()),
-                "store into a volume of the extents loaded",
-            ));
-        }
+    fn store(&mut self, volume: RawVolumeMut<'_, D>) -> Result<()> {
+        let volume = volume.of(self.cell, self.extents)?;
         self.arrays.store(self.present, volume, &self.pool).map_err(internal)
     }
 }

@@ -6,8 +6,7 @@
 //! ghost and lag work. Two planes at once beat one by 1.1 to 1.4 times.
 
 use super::layout::{M, X, Y, Z, canonical, tile_axis};
-use crate::element::Fields;
-use crate::stencil::{Boundary, CpuPolicy, Stencil};
+use crate::stencil::{Boundary, CpuPolicy, Spec};
 use crate::tune::{Axis, Space};
 
 /// Cells below which another worker costs more than it does.
@@ -31,7 +30,7 @@ struct Problem {
 }
 
 impl Problem {
-    fn of<S: Fields, const D: usize>(stencil: &Stencil<S, D>, extents: [usize; D]) -> Self {
+    fn of<const D: usize>(stencil: &Spec<D>, extents: [usize; D]) -> Self {
         let axes = canonical::<D>();
         let mut problem = Self {
             extents: [1; 4],
@@ -86,8 +85,8 @@ impl Default for CpuPolicy {
 impl CpuPolicy {
     /// The shape to start from, for at most `threads` workers with `cache` bytes of the last
     /// cache level each.
-    pub fn default_for<S: Fields, const D: usize>(
-        stencil: &Stencil<S, D>,
+    pub fn default_for<const D: usize>(
+        stencil: &Spec<D>,
         extents: [usize; D],
         threads: usize,
         cache: usize,
@@ -141,11 +140,7 @@ impl CpuPolicy {
     }
 
     /// What a tuner should try around this shape: its axes are [`CpuPolicy::values`].
-    pub fn space<S: Fields, const D: usize>(
-        self,
-        stencil: &Stencil<S, D>,
-        extents: [usize; D],
-    ) -> Space {
+    pub fn space<const D: usize>(self, stencil: &Spec<D>, extents: [usize; D]) -> Space {
         let problem = Problem::of(stencil, extents);
         let around = |name, some: &[usize], own: usize, most: usize| {
             let mut values: Vec<_> = some.iter().copied().filter(|&v| v <= most).collect();
@@ -201,6 +196,7 @@ impl CpuPolicy {
 mod tests {
     use super::*;
     use crate::prelude::{Near, Residual, stencil};
+    use crate::stencil::Stencil;
 
     #[stencil]
     fn wide(u: Near<f32, 3>) -> f32 {

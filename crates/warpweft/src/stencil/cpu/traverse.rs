@@ -7,11 +7,10 @@ use super::levels::{Block, Level};
 use super::log::Log;
 use super::slab::Slab;
 use crate::cpu::Worker;
-use crate::element::Fields;
 use crate::error::Result;
 use crate::stencil::functions::Times;
 
-impl<S: Fields, const D: usize> CpuSweeps<S, D> {
+impl<const D: usize> CpuSweeps<D> {
     /// Advances the whole volume by `steps` steps after the first `step`.
     pub(super) fn advance(&mut self, step: u64, steps: u64) -> Result<()> {
         let stages = self.stages.len();

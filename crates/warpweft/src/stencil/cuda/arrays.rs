@@ -4,10 +4,10 @@ use super::layout::Layout;
 use super::residual::Change;
 use super::text::{Role, role_of};
 use crate::cuda::{Buffer, Element, Rows, Stream, Swizzle, TensorMap, Tiled};
-use crate::element::{Fields, ScalarKind};
+use crate::element::ScalarKind;
 use crate::error::{Error, Result};
-use crate::grid::Volume;
-use crate::stencil::Stencil;
+use crate::grid::RawVolume;
+use crate::stencil::Spec;
 
 /// Per field none, one or two padded arrays.
 ///
@@ -24,17 +24,18 @@ pub(super) struct Arrays {
 }
 
 impl Arrays {
+    /// A field's scalar.
+    pub fn kind_of(&self, field: usize) -> ScalarKind {
+        self.kinds[field]
+    }
+
     /// Zeroed arrays for every field that `stencil` uses.
     ///
     /// # Errors
     /// [`Error::Memory`] with the bytes needed and free.
-    pub fn new<S: Fields, const D: usize>(
-        stencil: &Stencil<S, D>,
-        layout: Layout,
-        stream: &Stream,
-    ) -> Result<Self> {
+    pub fn new<const D: usize>(stencil: &Spec<D>, layout: Layout, stream: &Stream) -> Result<Self> {
         let roles = |f: usize| stencil.stages.iter().map(move |stage| role_of(&**stage, f));
-        let fields = 0..S::FIELDS.len();
+        let fields = 0..stencil.cell.len();
         let count = |f: usize| {
             let arrays = roles(f).map(|role| match role {
                 Role::Unused => 0,
@@ -43,7 +44,7 @@ impl Arrays {
             });
             arrays.max().unwrap_or(0)
         };
-        let kinds: Vec<_> = S::FIELDS.iter().map(|field| field.kind).collect();
+        let kinds: Vec<_> = stencil.cell.fields().iter().map(|field| field.kind).collect();
         let bytes = |f: usize| layout.len * kinds[f].size();
         let mut needed: usize = fields.clone().map(|f| count(f) * bytes(f)).sum();
         if stencil.until.is_some() {
@@ -141,11 +142,7 @@ impl Arrays {
     }
 
     /// Copies `volume` into the first arrays.
-    pub fn upload<S: Fields, const D: usize>(
-        &self,
-        stream: &Stream,
-        volume: &Volume<S, D>,
-    ) -> Result<()> {
+    pub fn upload<const D: usize>(&self, stream: &Stream, volume: &RawVolume<D>) -> Result<()> {
         for f in self.fields() {
             let (extents, rows) = self.layout.interior(self.kinds[f].size());
             let from = (volume.field_bytes(f), Rows::dense(extents));
@@ -155,12 +152,12 @@ impl Arrays {
     }
 
     /// Copies `fields` from the arrays that are current in `state`.
-    pub fn download<S: Fields, const D: usize>(
+    pub fn download<const D: usize>(
         &self,
         stream: &Stream,
         state: usize,
         fields: &[usize],
-        volume: &mut Volume<S, D>,
+        volume: &mut RawVolume<D>,
     ) -> Result<()> {
         let (bytes, cells) = (volume.base_mut(), volume.len());
         for &f in fields {

@@ -5,45 +5,42 @@ use std::fmt::Write;
 use super::layout::{Layout, axes};
 use super::text::reach::type_of;
 use crate::cuda::{Args, Buffer, Kernel, Launch, Module, Stream};
-use crate::element::{Fields, MAX_FIELDS, Unit};
+use crate::element::{CellType, MAX_FIELDS, Unit};
 use crate::error::Result;
-use crate::stencil::Stencil;
+use crate::stencil::Spec;
 
 const TEXT: &str = include_str!("faces.cuh");
 
 /// The kernel `ww_faces` of `stencil`'s functions; nothing if it has none.
-pub(super) fn write_text<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
-    unit: &mut Unit,
-) -> Option<String> {
+pub(super) fn write_text<const D: usize>(stencil: &Spec<D>, unit: &mut Unit) -> Option<String> {
     if !stencil.has_functions() {
         return None;
     }
     let faces = stencil.function_faces();
     let faces: Vec<_> = faces.map(|(_, _, of)| (of.cuda(unit), of.parameters_size() > 0)).collect();
-    let state = S::cuda(unit);
+    let state = stencil.cell.cuda(unit);
     let mut text = String::from(TEXT);
     // Writing to a string can't fail.
-    let _ = write_kernel::<S, D>(&mut text, &state, &faces);
+    let _ = write_kernel::<D>(&mut text, (stencil.cell, &state), &faces);
     Some(text)
 }
 
-fn write_kernel<S: Fields, const D: usize>(
+fn write_kernel<const D: usize>(
     text: &mut String,
-    state: &str,
+    (cell, state): (CellType, &str),
     faces: &[(String, bool)],
 ) -> std::fmt::Result {
     writeln!(
         text,
         "WW_FN void ww_put(const ww::stencil::Faces& g, ww::i64 to, ww::u32 fields, const {state}& cell) {{"
     )?;
-    for (f, field) in S::FIELDS.iter().enumerate() {
+    for (f, field) in cell.fields().iter().enumerate() {
         let value = if field.name.is_empty() { String::new() } else { member(field.name) };
         writeln!(
             text,
             "  if (fields & {:#x}u) static_cast<{}*>(g.field[{f}])[to] = cell{value};",
             1u32 << f,
-            type_of::<S>(f)
+            type_of(cell, f)
         )?;
     }
     write!(
@@ -104,8 +101,8 @@ pub(super) struct Faces {
 
 impl Faces {
     /// For `stencil`, if it has functions.
-    pub fn new<S: Fields, const D: usize>(
-        stencil: &Stencil<S, D>,
+    pub fn new<const D: usize>(
+        stencil: &Spec<D>,
         module: &Module,
         stream: &Stream,
     ) -> Result<Option<Self>> {
@@ -134,8 +131,8 @@ pub(super) struct When {
 }
 
 /// The launch for arrays at these addresses of cell (0, 0, 0, 0), by field.
-pub(super) fn launch<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
+pub(super) fn launch<const D: usize>(
+    stencil: &Spec<D>,
     layout: &Layout,
     (clock, when): (u64, When),
     fields: [u64; MAX_FIELDS],
@@ -161,8 +158,8 @@ pub(super) fn launch<S: Fields, const D: usize>(
 }
 
 /// `struct Faces`, member by member; no member needs padding before it.
-fn argument<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
+fn argument<const D: usize>(
+    stencil: &Spec<D>,
     layout: &Layout,
     slabs: &[Slab],
     (clock, when): (u64, When),
@@ -197,7 +194,7 @@ struct Slab {
     face: i32,
 }
 
-fn slabs<S: Fields, const D: usize>(stencil: &Stencil<S, D>, layout: &Layout) -> Vec<Slab> {
+fn slabs<const D: usize>(stencil: &Spec<D>, layout: &Layout) -> Vec<Slab> {
     let own = axes::<D>();
     let mut slabs = Vec::new();
     for (number, (axis, face, _)) in stencil.function_faces().enumerate() {
@@ -270,7 +267,7 @@ mod tests {
     }
 
     /// What the kernel leaves in the first field's array, full of ones before, cell for cell.
-    fn check<S: Fields, const D: usize>(stencil: &Stencil<S, D>, extents: [usize; D]) {
+    fn check<const D: usize>(stencil: &Spec<D>, extents: [usize; D]) {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::of(stencil, extents, 1, [0; 2]).unwrap();
         let slabs = slabs(stencil, &layout);
@@ -294,7 +291,7 @@ mod tests {
         }
         let mut unit = Unit::new();
         let text = write_text(stencil, &mut unit).unwrap();
-        let size = S::FIELDS[0].kind.size();
+        let size = stencil.cell.size(0);
         let most = slabs.iter().map(|slab| slab.size.iter().product::<i32>()).max().unwrap();
         let main = format!(
             "int main(int, char** names) {{
@@ -345,7 +342,7 @@ mod tests {
                 continue;
             };
             functions += 1;
-            let mut cell = Volume::<S, D>::zeroed([1; D]).unwrap();
+            let mut cell = crate::grid::RawVolume::zeroed(stencil.cell, [1; D]).unwrap();
             let times = crate::stencil::functions::Times { never: 0, now: 0, next: u32::MAX };
             stencil.hold((axis, face, told), (5, times), &mut cell, [0; D]);
             let place = axes::<D>().into_iter().zip(layout.strides);
@@ -373,7 +370,8 @@ mod tests {
         );
         let two = faces(space()).face_by(1, Face::High, hull(7)).face_by(2, Face::Low, lid());
         check(&two.face(0, Face::High, Boundary::Dirichlet(1.0)), [4, 3, 35]);
-        let moved = |mut stencil: Stencil<i32, 3>| {
+        let moved = |stencil: Stencil<i32, 3>| {
+            let mut stencil = Spec::clone(&stencil);
             stencil.functions.frame.begin = [70, 0, -1];
             stencil.functions.frame.period = [72, 0, 0];
             stencil

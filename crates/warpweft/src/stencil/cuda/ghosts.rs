@@ -2,7 +2,7 @@
 
 use super::layout::{Layout, axes};
 use crate::cuda::{Args, Launch};
-use crate::element::{Fields, MAX_FIELDS};
+use crate::element::{CellType, MAX_FIELDS};
 use crate::stencil::{Boundaries, Boundary};
 
 /// The kernel's text; compiled on its own, so that every stencil shares it.
@@ -71,9 +71,9 @@ fn slabs(layout: &Layout, faces: &[[Boundary; 2]; 4], which: Which) -> Vec<Slab>
 pub(super) type At = (usize, u64);
 
 /// The launch that writes `which` ghosts of `fields`, or `None` when there are none.
-pub(super) fn launch<S: Fields, const D: usize>(
+pub(super) fn launch<const D: usize>(
     layout: &Layout,
-    boundaries: &Boundaries<D>,
+    (cell, boundaries): (CellType, &Boundaries<D>),
     which: Which,
     fields: &[At],
 ) -> Option<(Launch, Args)> {
@@ -100,16 +100,16 @@ pub(super) fn launch<S: Fields, const D: usize>(
         let slab = slabs.get(n).unwrap_or(&none);
         blob.extend(slab.low.iter().chain(&slab.size).flat_map(|n| n.to_ne_bytes()));
     }
-    let size = |f: usize| S::FIELDS[f].kind.size();
+    let size = |f: usize| cell.size(f);
     for n in 0..MAX_FIELDS {
         let at = fields.get(n).map_or(0, |&(f, array)| array + (layout.origin * size(f)) as u64);
         blob.extend(at.to_ne_bytes());
     }
     for face in faces.as_flattened() {
         let value = if let Boundary::Dirichlet(value) = face { *value } else { 0.0 };
-        let bits = bits_of(&S::splat(value));
+        let bits = cell.splat(value);
         for n in 0..MAX_FIELDS {
-            blob.extend(fields.get(n).map_or(0, |&(f, _)| bits[f]).to_ne_bytes());
+            blob.extend(fields.get(n).map_or(0, |&(f, _)| bits.word(f)).to_ne_bytes());
         }
     }
     for n in 0..MAX_FIELDS {
@@ -146,18 +146,6 @@ fn code(boundary: &Boundary) -> i32 {
     }
 }
 
-/// The bits of every field of a cell, in the low bytes.
-fn bits_of<S: Fields>(cell: &S) -> [u64; MAX_FIELDS] {
-    let mut bits = [0u64; MAX_FIELDS];
-    let mut base = [std::ptr::null_mut(); MAX_FIELDS];
-    for (to, from) in base.iter_mut().zip(&mut bits) {
-        *to = std::ptr::from_mut(from).cast::<u8>();
-    }
-    // SAFETY: each field has an eight-byte word of its own, aligned for every scalar.
-    unsafe { cell.store(&base, 0, u32::MAX) };
-    bits
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,11 +173,5 @@ mod tests {
         let count = |which| slabs(&cut, &faces, which).iter().map(Slab::cells).sum::<u64>();
         assert_eq!(count(Which::Faces), 5 * 6 + 4 * 3 * 6 + 4 * 5 * 2);
         assert_eq!(count(Which::Fixed), 7 * 8 * 8 - 4 * 5 * 6);
-    }
-
-    #[test]
-    fn a_cell_s_bits_are_its_fields() {
-        assert_eq!(bits_of(&1.0f32)[0], u64::from(1.0f32.to_bits()));
-        assert_eq!(bits_of(&-1i8)[0], 0xff);
     }
 }

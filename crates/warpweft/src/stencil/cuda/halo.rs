@@ -9,7 +9,6 @@ use super::sweeps::{CudaSweeps, clamped};
 use super::text::grid;
 use crate::cluster::{Tag, Transport};
 use crate::cuda::{Args, Device, Event, Extents, Launch, Priority, Rows, Stream};
-use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::stencil::distribute::{Cells, HaloExecutor, Parcel, Route, Routes};
 use crate::stencil::{CudaKernel, Region, Span};
@@ -85,28 +84,28 @@ fn placed<const D: usize>(region: &Region<D>) -> ([usize; 4], [usize; 4]) {
     (low, size)
 }
 
-impl<S: Fields, const D: usize> CudaSweeps<S, D> {
+impl<const D: usize> CudaSweeps<D> {
     fn check_boxes(&self, boxes: &[Cells<D>]) -> Result<usize> {
         let whole = self.whole();
         let mut bytes = 0;
         for (field, region) in boxes {
             let inside =
                 (0..D).all(|d| region.low[d] <= region.high[d] && region.high[d] <= whole.high[d]);
-            let known = *field < S::FIELDS.len() && !self.arrays.of(*field).is_empty();
+            let known = *field < self.stencil.cell.len() && !self.arrays.of(*field).is_empty();
             if !inside || !known {
                 return Err(Error::spec(
                     format!("field {field} of {region:?} in a volume of {:?}", whole.high),
                     "this is a fault of Warpweft: report it",
                 ));
             }
-            bytes += Span::from(*region).cells() * S::FIELDS[*field].kind.size();
+            bytes += Span::from(*region).cells() * self.stencil.cell.size(*field);
         }
         Ok(bytes)
     }
 
     /// A box of one field in its padded array, for copies.
     fn box_rows(&self, field: usize, region: &Region<D>) -> (Extents, Rows) {
-        let size = S::FIELDS[field].kind.size();
+        let size = self.stencil.cell.size(field);
         let (low, [w, z, y, x]) = placed(region);
         let (_, mut rows) = self.arrays.layout.interior(size);
         let cells: usize = (0..4).map(|d| low[d] * self.arrays.layout.strides[d]).sum();
@@ -122,7 +121,7 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
         out: bool,
         signal: Option<Signal>,
     ) -> Result<Queued> {
-        let size = S::FIELDS[*field].kind.size();
+        let size = self.stencil.cell.size(*field);
         let (low, extents) = placed(region);
         let strides = self.arrays.layout.strides.map(|n| n * size);
         let inside: usize = (0..4).map(|d| low[d] * strides[d]).sum();
@@ -168,7 +167,7 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
             // SAFETY: the arrays live as long as `self`, and dropping one waits for the device;
             // `check_boxes` found the box inside; the rest is the caller's contract.
             unsafe { queued.launch(stream)? };
-            dense += (cells(it) * S::FIELDS[it.0].kind.size()) as u64;
+            dense += (cells(it) * self.stencil.cell.size(it.0)) as u64;
         }
         Ok(())
     }
@@ -196,7 +195,7 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
                 layout.shared[d][0] |= low[d] > 0;
                 layout.shared[d][1] |= low[d] + size[d] < layout.extents[d];
             }
-            let fields: Vec<_> = (0..S::FIELDS.len()).collect();
+            let fields: Vec<_> = (0..self.stencil.cell.len()).collect();
             let now: Vec<_> = fields.iter().map(|&f| self.arrays.current(f, self.state)).collect();
             if let Some(queued) = self.queue().renew_in(&layout, &fields, &now)? {
                 // SAFETY: as in `copy_halos`.
@@ -266,7 +265,7 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
     }
 }
 
-impl<S: Fields, const D: usize> HaloExecutor<S, D> for CudaSweeps<S, D> {
+impl<const D: usize> HaloExecutor<D> for CudaSweeps<D> {
     fn read(&mut self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()> {
         self.check_boxes(boxes)?;
         self.settle()?;

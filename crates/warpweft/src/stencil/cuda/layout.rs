@@ -5,9 +5,8 @@
 //! row before. Around the ghosts of a row there is room for the widest vector access.
 
 use crate::cuda::{Extents, Rows};
-use crate::element::Fields;
 use crate::error::{Error, Result};
-use crate::stencil::Stencil;
+use crate::stencil::Spec;
 
 /// Elements of the widest vector: 16 bytes of one-byte scalars.
 const VECTOR: usize = 16;
@@ -54,14 +53,15 @@ impl Layout {
     ///
     /// # Errors
     /// More cells than kernels can index.
-    pub fn of<S: Fields, const D: usize>(
-        stencil: &Stencil<S, D>,
+    pub fn of<const D: usize>(
+        stencil: &Spec<D>,
         extents: [usize; D],
         depth: usize,
         slack: [usize; 2],
     ) -> Result<Self> {
         let radius = stencil.radius().map(|reach| reach.map(|cells| cells * depth));
-        let smallest = S::FIELDS.iter().map(|field| field.kind.size()).min().unwrap_or(1);
+        let smallest =
+            stencil.cell.fields().iter().map(|field| field.kind.size()).min().unwrap_or(1);
         let mut sizes = [1; 4];
         let mut ghosts = [[0; 2]; 4];
         for (to, axis) in axes::<D>().into_iter().enumerate() {

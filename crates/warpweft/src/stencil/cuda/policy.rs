@@ -7,9 +7,8 @@
 
 use super::layout::axes;
 use super::text::{grid, layout_of, step_text};
-use crate::element::Fields;
 use crate::error::{Error, Result};
-use crate::stencil::{CudaKernel, CudaPolicy, Stencil};
+use crate::stencil::{CudaKernel, CudaPolicy, Spec};
 
 /// Blocks below which a grid can't fill a device: about four for every SM of an H200.
 const ENOUGH_BLOCKS: usize = 512;
@@ -36,11 +35,7 @@ struct Problem {
 }
 
 impl Problem {
-    fn of<S: Fields, const D: usize>(
-        stencil: &Stencil<S, D>,
-        extents: [usize; D],
-        capability: (u32, u32),
-    ) -> Self {
+    fn of<const D: usize>(stencil: &Spec<D>, extents: [usize; D], capability: (u32, u32)) -> Self {
         let radius = stencil.radius();
         let reach =
             |axis: Option<usize>| axis.map_or(0, |axis| radius[axis][0].max(radius[axis][1]));
@@ -49,12 +44,12 @@ impl Problem {
             let stages = &stencil.stages;
             stages.iter().any(|s| s.writes().contains(&f) || s.taps().iter().any(|t| t.field == f))
         };
-        let sizes = || S::FIELDS.iter().map(|field| field.kind.size());
+        let sizes = || stencil.cell.fields().iter().map(|field| field.kind.size());
         Self {
             dims: D,
             radius: [reach(z), reach(y), reach(x)],
             size: sizes().max().unwrap_or(4),
-            fields: (0..S::FIELDS.len()).filter(|&f| used(f)).count(),
+            fields: (0..stencil.cell.len()).filter(|&f| used(f)).count(),
             taps: stencil.stages.iter().map(|stage| stage.taps().len()).max().unwrap_or(0),
             row: x.map_or(1, |axis| extents[axis]),
             cells: extents.iter().product(),
@@ -72,8 +67,8 @@ impl Problem {
 
 impl CudaPolicy {
     /// The skeleton and shape to start from, for a device of this compute capability.
-    pub fn default_for<S: Fields, const D: usize>(
-        stencil: &Stencil<S, D>,
+    pub fn default_for<const D: usize>(
+        stencil: &Spec<D>,
         extents: [usize; D],
         capability: (u32, u32),
     ) -> Self {
@@ -118,8 +113,8 @@ impl CudaPolicy {
     /// What a tuner should try, the most promising first; the default is the first of all. Every one
     /// compiles for this capability, but some may spill registers: see
     /// [`super::CudaSweeps::local_bytes`].
-    pub fn candidates<S: Fields, const D: usize>(
-        stencil: &Stencil<S, D>,
+    pub fn candidates<const D: usize>(
+        stencil: &Spec<D>,
         extents: [usize; D],
         capability: (u32, u32),
     ) -> Vec<Self> {
@@ -256,7 +251,7 @@ fn shape(kernel: CudaKernel, cells: [u32; 3], warps: u32, min_blocks: u32) -> Cu
 }
 
 /// Whether the rings of as many blocks as the policy wants on an SM fit its shared memory.
-fn ring_fits<S: Fields, const D: usize>(stencil: &Stencil<S, D>, policy: &CudaPolicy) -> bool {
+fn ring_fits<const D: usize>(stencil: &Spec<D>, policy: &CudaPolicy) -> bool {
     let text = step_text(stencil, policy, false);
     let rings = text.stages.iter().map(|stage| stage.shared);
     let trips = text.trip.iter().map(|trip| trip.shared);

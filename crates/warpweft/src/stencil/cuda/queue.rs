@@ -6,9 +6,8 @@ use super::ghosts::{self, At, Which};
 use super::layout::Layout;
 use super::text::{Role, StageShape, StepText};
 use crate::cuda::{Args, Kernel, Launch, Module, Stream};
-use crate::element::Fields;
 use crate::error::Result;
-use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Stage, Stencil};
+use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Spec, Stage};
 
 /// A launch and its arguments.
 #[derive(Debug)]
@@ -31,8 +30,8 @@ impl Queued {
 }
 
 /// What launches are made of.
-pub(super) struct Queue<'a, S: Fields, const D: usize> {
-    pub stencil: &'a Stencil<S, D>,
+pub(super) struct Queue<'a, const D: usize> {
+    pub stencil: &'a Spec<D>,
     pub policy: &'a CudaPolicy,
     pub text: &'a StepText,
     pub tools: &'a Module,
@@ -40,7 +39,7 @@ pub(super) struct Queue<'a, S: Fields, const D: usize> {
     pub faces: Option<&'a Faces>,
 }
 
-impl<S: Fields, const D: usize> Queue<'_, S, D> {
+impl<const D: usize> Queue<'_, D> {
     /// The launches of one step that begins in `state`, each over `grid` blocks.
     pub fn step(
         &self,
@@ -52,7 +51,7 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
         let mut queued = Vec::new();
         let layout = &self.arrays.layout;
         let mut now: Vec<usize> =
-            (0..S::FIELDS.len()).map(|f| self.arrays.current(f, state)).collect();
+            (0..self.stencil.cell.len()).map(|f| self.arrays.current(f, state)).collect();
         let stages = self.stencil.stages.iter().zip(&self.text.stages).zip(kernels);
         for (number, ((stage, shape), kernel)) in stages.enumerate() {
             let whole = layout.whole_box();
@@ -80,14 +79,15 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
         let ([stage], [shape]) = (&self.stencil.stages[..], &self.text.stages[..]) else {
             return Ok(None);
         };
-        let now: Vec<usize> = (0..S::FIELDS.len()).map(|f| self.arrays.current(f, state)).collect();
+        let now: Vec<usize> =
+            (0..self.stencil.cell.len()).map(|f| self.arrays.current(f, state)).collect();
         self.stage(&**stage, shape, kernel, (grid, self.text.warps), &now, region).map(Some)
     }
 
     /// The launch of a stage that reads the arrays `now`, over `region`.
     fn stage(
         &self,
-        stage: &dyn Stage<S, D>,
+        stage: &dyn Stage<D>,
         shape: &StageShape,
         kernel: &Kernel,
         (grid, warps): ([u32; 3], u32),
@@ -214,21 +214,23 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
     pub fn all_faces(&self, steps: Option<u64>, state: usize) -> Option<Queued> {
         let times = self.stencil.times(0);
         let fields = [if steps.is_some() { times.now } else { times.never }, 0];
-        let now: Vec<_> = (0..S::FIELDS.len()).map(|f| self.arrays.current(f, state)).collect();
+        let now: Vec<_> =
+            (0..self.stencil.cell.len()).map(|f| self.arrays.current(f, state)).collect();
         self.faces_of(When { steps: steps.or(Some(0)), fields, tick: false }, &now)
     }
 
     fn faces_of(&self, mut when: When, now: &[usize]) -> Option<Queued> {
         let faces = self.faces?;
-        let read = (0..S::FIELDS.len()).filter(|&f| self.beside(f, 1));
+        let read = (0..self.stencil.cell.len()).filter(|&f| self.beside(f, 1));
         let read = read.fold(0, |bits, f| bits | 1u32 << f);
         when.fields = when.fields.map(|fields| fields & read);
         if when.fields == [0; 2] && !when.tick {
             return None;
         }
         let address = |f: usize| Some(self.arrays.cell(f, self.arrays.of(f).get(*now.get(f)?)?));
-        let fields =
-            std::array::from_fn(|f| if f < S::FIELDS.len() { address(f).unwrap_or(0) } else { 0 });
+        let fields = std::array::from_fn(|f| {
+            if f < self.stencil.cell.len() { address(f).unwrap_or(0) } else { 0 }
+        });
         let clock = (faces.clock.address(), when);
         let (launch, args) = faces::launch(self.stencil, &self.arrays.layout, clock, fields)?;
         Some(Queued { kernel: faces.kernel.clone(), launch, args })
@@ -237,7 +239,7 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
     /// The launch that writes `which` ghosts of the arrays `at`.
     fn ghosts(&self, layout: &Layout, which: Which, at: &[At]) -> Result<Option<Queued>> {
         let boundaries = &self.stencil.boundaries;
-        let made = ghosts::launch::<S, D>(layout, boundaries, which, at);
+        let made = ghosts::launch::<D>(layout, (self.stencil.cell, boundaries), which, at);
         made.map(|(launch, args)| {
             Ok(Queued { kernel: self.tools.kernel("ww_ghosts")?, launch, args })
         })
@@ -253,17 +255,14 @@ impl<S: Fields, const D: usize> Queue<'_, S, D> {
             let at: Vec<_> = arrays.map(|(f, array)| (f, array.address())).collect();
             queued.extend(self.ghosts(&self.arrays.layout, Which::Fixed, &at)?);
         }
-        queued.extend(self.renew(&fields, &vec![0; S::FIELDS.len()])?);
+        queued.extend(self.renew(&fields, &vec![0; self.stencil.cell.len()])?);
         queued.extend(self.all_faces(None, 0));
         Ok(queued)
     }
 }
 
 /// Adds the stage's parameters, if it has any, as the kernel's last argument.
-pub(super) fn element_argument<S: Fields, const D: usize>(
-    args: &mut Args,
-    stage: &dyn Stage<S, D>,
-) {
+pub(super) fn element_argument<const D: usize>(args: &mut Args, stage: &dyn Stage<D>) {
     let size = stage.parameters_size();
     if size > 0 {
         // SAFETY: a stage promises that so many bytes are there.

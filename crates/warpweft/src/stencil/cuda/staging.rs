@@ -8,7 +8,6 @@ use super::peers::passed;
 use super::sweeps::CudaSweeps;
 use crate::cluster::{Remote, Tag, Transport};
 use crate::cuda::{Buffer, Device, Event, Pinned, Stream};
-use crate::element::Fields;
 use crate::error::Result;
 use crate::stencil::distribute::Cells;
 
@@ -84,9 +83,9 @@ impl Staging {
     ///
     /// # Errors
     /// The driver's; as [`Transport::send`].
-    pub(super) fn send<S: Fields, const D: usize>(
+    pub(super) fn send<const D: usize>(
         &mut self,
-        sweeps: &CudaSweeps<S, D>,
+        sweeps: &CudaSweeps<D>,
         boxes: &[Cells<D>],
         bytes: usize,
         net: &dyn Transport,
@@ -116,9 +115,9 @@ impl Staging {
     ///
     /// # Errors
     /// The driver's; as [`Transport::receive`].
-    pub(super) fn receive<S: Fields, const D: usize>(
+    pub(super) fn receive<const D: usize>(
         &mut self,
-        sweeps: &CudaSweeps<S, D>,
+        sweeps: &CudaSweeps<D>,
         boxes: &[Cells<D>],
         bytes: usize,
         net: &dyn Transport,

@@ -9,11 +9,11 @@ use super::queue::{Queue, Queued};
 use super::residual::{self, Change};
 use super::text::{StepText, grid, layout_of, step_text, trip_grid};
 use crate::cuda::{Buffer, Device, Global, Graph, Kernel, Module, Options, Stream, compile};
-use crate::element::{Fields, Unit};
+use crate::element::Unit;
 use crate::error::{Error, Result};
-use crate::grid::Volume;
+use crate::grid::{RawVolume, RawVolumeMut};
 use crate::stencil::points::{add_to, value_of};
-use crate::stencil::{CudaKernel, CudaPolicy, Region, Residual, Stencil, Sweep, SweepExecutor};
+use crate::stencil::{CudaKernel, CudaPolicy, Region, Residual, Spec, Sweep, SweepExecutor};
 
 /// Blocks along the grid's second and third axes at most.
 const GRID: usize = 65_535;
@@ -24,9 +24,9 @@ const GRAPH_TURNS: u64 = 16;
 ///
 /// A sweep of many steps costs less than as many sweeps: launches are replayed from a graph, and
 /// pipelines advance [`CudaPolicy::temporal_depth`] steps a trip.
-pub struct CudaSweeps<S: Fields, const D: usize> {
+pub struct CudaSweeps<const D: usize> {
     pub(super) stream: Stream,
-    pub(super) stencil: Stencil<S, D>,
+    pub(super) stencil: Spec<D>,
     policy: CudaPolicy,
     pub(super) arrays: Arrays,
     text: StepText,
@@ -103,19 +103,19 @@ impl Turn {
     }
 }
 
-impl<S: Fields, const D: usize> CudaSweeps<S, D> {
+impl<const D: usize> CudaSweeps<D> {
     /// Compiles the step for `device` (or takes it from the cache) and copies `volume` there.
     ///
     /// # Errors
     /// As [`Stencil::check`]; a policy that no kernel can have or this device can't run;
     /// [`Error::Memory`] with the bytes needed and free; the compiler's and the driver's.
     pub fn new(
-        stencil: &Stencil<S, D>,
-        volume: &Volume<S, D>,
+        stencil: &Spec<D>,
+        volume: &RawVolume<D>,
         policy: &CudaPolicy,
         device: &Device,
     ) -> Result<Self> {
-        stencil.check(volume.extents())?;
+        stencil.check_volume(volume)?;
         let policy = policy.shaped::<D>()?;
         let layout = layout_of(stencil, volume.extents(), &policy)?;
         let blocks = grid::<D>(&layout, &policy);
@@ -165,7 +165,7 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
             trip_kernel = Some(kernel);
         }
         arrays.upload(&stream, volume)?;
-        let unused = (0..S::FIELDS.len())
+        let unused = (0..stencil.cell.len())
             .filter(|&f| arrays.of(f).is_empty())
             .map(|f| (f, volume.field_bytes(f).to_vec()))
             .collect();
@@ -189,7 +189,7 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
             trip,
             state: 0,
             change: None,
-            kept: S::FIELDS.iter().map(|_| None).collect(),
+            kept: stencil.cell.fields().iter().map(|_| None).collect(),
             tools,
             local_bytes: local.unwrap_or(0),
             notes,
@@ -244,9 +244,19 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
         Ok(())
     }
 
+    fn extents(&self) -> [usize; D] {
+        let mut extents = [0; D];
+        for (axis, n) in axes::<D>().into_iter().zip(self.arrays.layout.extents) {
+            if let Some(axis) = axis {
+                extents[axis] = n;
+            }
+        }
+        extents
+    }
+
     /// Where a cell of a field is held.
     fn place(&mut self, field: usize, at: &[usize; D]) -> Place<'_> {
-        let size = S::FIELDS[field].kind.size();
+        let size = self.stencil.cell.size(field);
         if let Some((_, bytes)) = self.unused.iter_mut().find(|(f, _)| *f == field) {
             let axes = axes::<D>().into_iter().zip(self.arrays.layout.extents);
             let index = axes.fold(0, |i, (axis, n)| i * n + axis.map_or(0, |axis| at[axis]));
@@ -269,7 +279,7 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
         whole
     }
 
-    pub(super) fn queue(&self) -> Queue<'_, S, D> {
+    pub(super) fn queue(&self) -> Queue<'_, D> {
         let Self { stencil, policy, text, tools, arrays, faces, .. } = self;
         Queue { stencil, policy, text, tools, arrays, faces: faces.as_ref() }
     }
@@ -308,7 +318,7 @@ impl<S: Fields, const D: usize> CudaSweeps<S, D> {
     }
 }
 
-impl<S: Fields, const D: usize> SweepExecutor<S, D> for CudaSweeps<S, D> {
+impl<const D: usize> SweepExecutor<D> for CudaSweeps<D> {
     fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
         self.check_region(&sweep.region)?;
         self.settle()?;
@@ -354,7 +364,8 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for CudaSweeps<S, D> {
             let after = self.arrays.cell(f, self.arrays.now(f, self.state));
             let before = self.arrays.cell(f, before);
             // SAFETY: both are cells (0, 0, 0, 0) of arrays of this field in this layout.
-            let part = unsafe { change.of(&self.stream, kind, S::FIELDS[f].kind, before, after)? };
+            let part =
+                unsafe { change.of(&self.stream, kind, self.stencil.cell.kind(f), before, after)? };
             total = kind.combine(total, part);
         }
         self.check_fault()?;
@@ -369,7 +380,7 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for CudaSweeps<S, D> {
     }
 
     fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
-        let kind = S::FIELDS[field].kind;
+        let kind = self.stencil.cell.kind(field);
         let mut bytes = [0u8; 8];
         let bytes = &mut bytes[..kind.size()];
         for at in at {
@@ -390,7 +401,7 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for CudaSweeps<S, D> {
     }
 
     fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>> {
-        let kind = S::FIELDS[field].kind;
+        let kind = self.stencil.cell.kind(field);
         let mut values = Vec::with_capacity(at.len());
         for at in at {
             let mut bytes = [0u8; 8];
@@ -406,13 +417,14 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for CudaSweeps<S, D> {
         Ok(values)
     }
 
-    fn store(&mut self, volume: &mut Volume<S, D>) -> Result<()> {
+    fn store(&mut self, volume: RawVolumeMut<'_, D>) -> Result<()> {
+        let volume = volume.of(self.stencil.cell, self.extents())?;
         // All fields, since the volume need not be the one that was copied in.
         let used: Vec<_> = self.arrays.fields().collect();
         self.arrays.download(&self.stream, self.state, &used, volume)?;
         let (base, cells) = (volume.base_mut(), volume.len());
         for (f, bytes) in &self.unused {
-            if bytes.len() == cells * S::FIELDS[*f].kind.size() {
+            if bytes.len() == cells * self.stencil.cell.size(*f) {
                 // SAFETY: the volume's array of this field holds as many bytes.
                 unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), base[*f], bytes.len()) };
             }
@@ -421,7 +433,7 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for CudaSweeps<S, D> {
     }
 }
 
-impl<S: Fields, const D: usize> std::fmt::Debug for CudaSweeps<S, D> {
+impl<const D: usize> std::fmt::Debug for CudaSweeps<D> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let extents = self.arrays.layout.extents;
         write!(f, "CudaSweeps of {extents:?} on {:?}", self.stream.device())

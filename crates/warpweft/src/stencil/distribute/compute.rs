@@ -5,7 +5,7 @@ use super::links::Parcel;
 use super::routes::{Route, Routes};
 use super::swap::Message;
 use crate::cluster::Transport;
-use crate::element::Fields;
+use crate::element::CellType;
 use crate::error::Result;
 use crate::report::Series;
 
@@ -18,7 +18,7 @@ pub(super) struct Advanced {
 }
 
 /// One part on one device.
-pub(super) trait Compute<S: Fields, const D: usize> {
+pub(super) trait Compute<const D: usize> {
     /// Computes `reach.depth` steps. May send the messages of this part in the first phase of the next
     /// swap, whose phases are `ahead`, as soon as their cells are ready.
     fn advance(
@@ -64,7 +64,7 @@ pub(super) trait Compute<S: Fields, const D: usize> {
 }
 
 /// Cells' bytes as numbers.
-pub(super) fn values<S: Fields>(field: usize, cells: &[u8]) -> Vec<f64> {
-    let kind = S::FIELDS[field].kind;
+pub(super) fn values(cell: CellType, field: usize, cells: &[u8]) -> Vec<f64> {
+    let kind = cell.kind(field);
     cells.chunks_exact(kind.size()).map(|bytes| kind.to_f64(bytes)).collect()
 }

@@ -14,18 +14,18 @@ use super::start::from_whole;
 use super::{Distribution, Ranks};
 use crate::cluster::{Alone, in_process_all};
 use crate::cpu::{Pool, Simd};
-use crate::element::Fields;
 use crate::error::{Error, Result};
+use crate::grid::{RawVolume, RawVolumeMut};
 use crate::prelude::*;
-use crate::stencil::{Checkpoint, CpuPolicy, CpuSweeps, Residual, reference};
+use crate::stencil::{Checkpoint, CpuPolicy, CpuSweeps, Residual, Spec, reference};
 
 /// Fails once it is to go beyond a step.
-struct Failing<S: Fields, const D: usize> {
-    inner: CpuSweeps<S, D>,
+struct Failing<const D: usize> {
+    inner: CpuSweeps<D>,
     last: u64,
 }
 
-impl<S: Fields, const D: usize> SweepExecutor<S, D> for Failing<S, D> {
+impl<const D: usize> SweepExecutor<D> for Failing<D> {
     fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
         if sweep.first_step + sweep.steps > self.last {
             return Err(Error::Device {
@@ -43,12 +43,12 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for Failing<S, D> {
     fn finish(&mut self) -> Result<()> {
         self.inner.finish()
     }
-    fn store(&mut self, volume: &mut Volume<S, D>) -> Result<()> {
+    fn store(&mut self, volume: RawVolumeMut<'_, D>) -> Result<()> {
         self.inner.store(volume)
     }
 }
 
-impl<S: Fields, const D: usize> HaloExecutor<S, D> for Failing<S, D> {
+impl<const D: usize> HaloExecutor<D> for Failing<D> {
     fn read(&mut self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()> {
         self.inner.read(boxes, to)
     }
@@ -72,12 +72,12 @@ fn a_device_that_vanishes_is_an_error_on_every_rank_and_the_last_checkpoint_is_w
     let at = |resume| Checkpoint { directory: folder.path().into(), every: 5, resume };
     let opened = |resume| checkpoint::open(&at(resume), &stencil, (start.extents(), 7, 40), &Alone);
     let failing = |last: u64| {
-        move |stencil: &Stencil<f64, 2>, volume: &Volume<f64, 2>, part: usize| {
+        move |stencil: &Spec<2>, volume: &RawVolume<2>, part: usize| {
             let pool = Arc::new(Pool::new(&[0])?);
             let policy = CpuPolicy::default_for(stencil, volume.extents(), 1, 1 << 20);
             let inner = CpuSweeps::new(stencil, volume, policy, pool, Simd::detect())?;
             let last = if part == 2 { last } else { u64::MAX };
-            Ok(Box::new(Failing { inner, last }) as Box<dyn HaloExecutor<f64, 2>>)
+            Ok(Box::new(Failing { inner, last }) as Box<dyn HaloExecutor<2>>)
         }
     };
     let run = |resume: bool, last: u64| {
@@ -115,7 +115,7 @@ fn a_device_that_vanishes_is_an_error_on_every_rank_and_the_last_checkpoint_is_w
     let mut found = start.clone();
     for (rank, outcome) in run(true, u64::MAX).into_iter().enumerate() {
         let region = distribution.partition.region(rank);
-        super::run::store(&mut found, region, &outcome.unwrap().0).unwrap();
+        super::run::store(found.raw_mut(), region, &outcome.unwrap().0).unwrap();
     }
     assert_eq!(found.as_slice(), expect.as_slice());
 }

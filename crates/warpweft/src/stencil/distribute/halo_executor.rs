@@ -8,7 +8,7 @@ use super::super::points::{add_to, value_of};
 use super::links::{Parcel, decline};
 use super::routes::{Route, Routes};
 use crate::cluster::{Tag, Transport};
-use crate::element::Fields;
+use crate::element::CellType;
 use crate::error::{Error, Result};
 
 /// A box of one field.
@@ -18,7 +18,7 @@ pub(crate) type Cells<const D: usize> = (usize, Region<D>);
 ///
 /// The bytes written must come from [`HaloExecutor::read`] of an executor of the same cells: not every
 /// byte is a `bool`, which is why this is no public interface.
-pub(crate) trait HaloExecutor<S: Fields, const D: usize>: SweepExecutor<S, D> {
+pub(crate) trait HaloExecutor<const D: usize>: SweepExecutor<D> {
     /// Appends the present cells of `boxes` to `to`, box by box in row-major order.
     ///
     /// # Errors
@@ -131,8 +131,8 @@ fn single<const D: usize>(at: &[usize; D]) -> Region<D> {
 ///
 /// # Errors
 /// As [`HaloExecutor::write`].
-pub(crate) fn add_to_cells<S: Fields, const D: usize>(
-    executor: &mut impl HaloExecutor<S, D>,
+pub(crate) fn add_to_cells<const D: usize>(
+    (cell, executor): (CellType, &mut impl HaloExecutor<D>),
     field: usize,
     at: &[[usize; D]],
     amount: f64,
@@ -141,7 +141,7 @@ pub(crate) fn add_to_cells<S: Fields, const D: usize>(
     for at in at {
         bytes.clear();
         executor.read(&[(field, single(at))], &mut bytes)?;
-        add_to(S::FIELDS[field].kind, &mut bytes, amount);
+        add_to(cell.kind(field), &mut bytes, amount);
         executor.write(&[(field, single(at))], &bytes)?;
     }
     Ok(())
@@ -151,8 +151,8 @@ pub(crate) fn add_to_cells<S: Fields, const D: usize>(
 ///
 /// # Errors
 /// As [`HaloExecutor::read`].
-pub(crate) fn values_of_cells<S: Fields, const D: usize>(
-    executor: &mut impl HaloExecutor<S, D>,
+pub(crate) fn values_of_cells<const D: usize>(
+    (cell, executor): (CellType, &mut impl HaloExecutor<D>),
     field: usize,
     at: &[[usize; D]],
 ) -> Result<Vec<f64>> {
@@ -160,7 +160,7 @@ pub(crate) fn values_of_cells<S: Fields, const D: usize>(
     let value = |at: &[usize; D]| {
         bytes.clear();
         executor.read(&[(field, single(at))], &mut bytes)?;
-        Ok(value_of(S::FIELDS[field].kind, &bytes))
+        Ok(value_of(cell.kind(field), &bytes))
     };
     at.iter().map(value).collect()
 }

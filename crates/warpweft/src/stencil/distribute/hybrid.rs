@@ -18,7 +18,7 @@ use super::super::partition::Partition;
 use super::super::plan::Region;
 use super::super::policy::{CpuPolicy, CudaPolicy, Policy};
 use super::super::run::{CELLS_A_SECOND, Run, Target, gpu, probe};
-use super::super::spec::{Stencil, Steps};
+use super::super::spec::{Spec, Steps};
 use super::super::wisdom::key;
 use super::balance::{Balance, Measured, Shares};
 use super::deepest_feasible;
@@ -29,9 +29,8 @@ use super::routes::Route;
 use super::run::{Distribution, Task, on_cores, store_all};
 use super::start::from_whole;
 use super::swept::Build;
-use crate::element::Fields;
 use crate::error::Result;
-use crate::grid::Volume;
+use crate::grid::RawVolume;
 use crate::machine::Machine;
 use crate::report::{Report, Series};
 use crate::tune::Wisdom;
@@ -58,10 +57,10 @@ pub(super) struct Shared<const D: usize> {
 }
 
 /// Steps on two devices that share a volume.
-pub(super) struct Both<'a, S: Fields, const D: usize> {
-    pub stencil: &'a Stencil<S, D>,
+pub(super) struct Both<'a, const D: usize> {
+    pub stencil: &'a Spec<D>,
     /// Makes the executors of the cores' part and of the GPU's.
-    pub builds: [&'a Build<'a, S, D>; 2],
+    pub builds: [&'a Build<'a, D>; 2],
     /// Steps between two swaps.
     pub depth: usize,
     /// Steps done before, and the residual then.
@@ -71,11 +70,11 @@ pub(super) struct Both<'a, S: Fields, const D: usize> {
     pub saving: Option<&'a Saver>,
 }
 
-impl<S: Fields, const D: usize> Both<'_, S, D> {
+impl<const D: usize> Both<'_, D> {
     /// Advances `state`, shared as `balance` says, which learns on the way.
     pub fn run(
         &self,
-        state: &mut Volume<S, D>,
+        state: &mut RawVolume<D>,
         balance: Balance,
         run: &Run<'_>,
     ) -> Result<Shared<D>> {
@@ -110,7 +109,7 @@ impl<S: Fields, const D: usize> Both<'_, S, D> {
             let depth = self.depth;
             let distribution =
                 Distribution { partition, depth, search: None, boundary_first: false };
-            let build = |stencil: &Stencil<S, D>, volume: &Volume<S, D>, part: usize| {
+            let build = |stencil: &Spec<D>, volume: &RawVolume<D>, part: usize| {
                 let device = if share.cpu == 0 { 1 } else { part };
                 self.builds[device](stencil, volume, part)
             };
@@ -153,7 +152,7 @@ impl<S: Fields, const D: usize> Both<'_, S, D> {
     }
 }
 
-impl<S: Fields, const D: usize> Stencil<S, D> {
+impl<const D: usize> Spec<D> {
     /// Advances `volume` on the cores and GPU `number` together, or on the GPU alone where the cores
     /// would not add to its speed. Multiplications and additions are not contracted where both take
     /// part, so the result does not depend on who computed which plane.
@@ -162,7 +161,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// As [`Stencil::run_with`]; a source of a field that no stage writes.
     pub(in super::super) fn run_on_both(
         &self,
-        volume: &mut Volume<S, D>,
+        volume: &mut RawVolume<D>,
         Steps(steps): Steps,
         machine: &Machine,
         number: usize,
@@ -187,9 +186,9 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let cuda = CudaPolicy { contraction: false, ..self.of_gpu(extents, machine, number, run)? };
         let lists = [cores];
         let on_cores = on_cores(cpu_policy, &lists);
-        let on_gpu = |stencil: &Stencil<S, D>, volume: &Volume<S, D>, _: usize| {
+        let on_gpu = |stencil: &Spec<D>, volume: &RawVolume<D>, _: usize| {
             let sweeps = CudaSweeps::new(stencil, volume, &cuda, &device)?;
-            Ok(Box::new(sweeps) as Box<dyn HaloExecutor<S, D>>)
+            Ok(Box::new(sweeps) as Box<dyn HaloExecutor<D>>)
         };
         let saved = self.open_checkpoint(volume, steps, run)?;
         let both = Both {
@@ -239,7 +238,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// The fewest planes that a part of two may have where ghost zones serve `depth` steps.
     pub(super) fn thinnest(&self, depth: usize) -> usize {
         let stages = footprints(&self.stages);
-        let [below, above] = Reach::new(&stages, S::FIELDS.len(), depth).deepest()[0];
+        let [below, above] = Reach::new(&stages, self.cell.len(), depth).deepest()[0];
         // A mirror looks its ghosts up among the cells of one part, the first not among them.
         let radius = self.radius()[0];
         below.max(above).max(radius[0].max(radius[1]) + 1)
@@ -284,8 +283,8 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         };
         let launch = of_gpu.and_then(|gpu| gpu.graph_launch).unwrap_or(1e-6);
         let stages = footprints(&self.stages);
-        let one: Margin<D> = Reach::new(&stages, S::FIELDS.len(), 1).deepest();
-        let written = self.written_fields().into_iter().map(|f| S::FIELDS[f].kind.size());
+        let one: Margin<D> = Reach::new(&stages, self.cell.len(), 1).deepest();
+        let written = self.written_fields().into_iter().map(|f| self.cell.size(f));
         let part =
             Subdomain { extents, delta: [[0; 2]; D], cell_bytes: written.sum::<usize>() as f64 };
         let cpu = GhostModel { staging: Staging::None, ..model(rates[0], launch) };
@@ -294,7 +293,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let halves = Partition::slabs(extents, 0, &[1.0; 2], &self.boundaries);
         let deepest = halves.map_or(0, |halves| {
             let most = DEEPEST.max(4 * trip);
-            deepest_feasible(&halves, &self.boundaries, &stages, S::FIELDS.len(), most)
+            deepest_feasible(&halves, &self.boundaries, &stages, self.cell.len(), most)
         });
         // The GPU advances by whole trips.
         let depths =

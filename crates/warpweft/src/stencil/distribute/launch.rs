@@ -10,16 +10,15 @@ use super::super::halo::footprints;
 use super::super::partition::Partition;
 use super::super::policy::{CpuPolicy, Policy};
 use super::super::run::{Run, Target};
-use super::super::spec::{Stencil, Steps};
+use super::super::spec::{Spec, Steps};
 use super::rank::RankReport;
 use super::routes::{Route, Routes};
 use super::run::{Distribution, Own, Task, on_cores, store_all};
 use super::search::Search;
 use super::start::from_whole;
 use super::{deepest_feasible, fewest_dependences};
-use crate::element::Fields;
 use crate::error::{Error, Result, no_thread};
-use crate::grid::Volume;
+use crate::grid::RawVolume;
 use crate::machine::Machine;
 use crate::report::{Quantity, Report};
 
@@ -53,7 +52,7 @@ pub(super) fn looks(cells: usize, ranks: usize) -> u64 {
     ((0.25 * TICK.as_secs_f64() / step) as u64).max(1)
 }
 
-impl<S: Fields, const D: usize> Task<'_, S, D> {
+impl<const D: usize> Task<'_, D> {
     /// All ranks as threads, while the user's progress function is told how far they are: it stays
     /// on the user's thread.
     pub(super) fn watched(&self, run: &Run<'_>, every: u64) -> Result<Vec<(Own, RankReport)>> {
@@ -77,7 +76,7 @@ impl<S: Fields, const D: usize> Task<'_, S, D> {
     }
 }
 
-impl<S: Fields, const D: usize> Stencil<S, D> {
+impl<const D: usize> Spec<D> {
     /// Advances `volume` by `steps` steps on ranks of this process, each with cores of its own while
     /// there are enough: the bits of [`Stencil::run`].
     ///
@@ -86,7 +85,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// the depth, with the deepest that fits. `volume` is then as it was.
     pub fn run_over_ranks(
         &self,
-        volume: &mut Volume<S, D>,
+        volume: &mut RawVolume<D>,
         Steps(steps): Steps,
         machine: &Machine,
         ranks: &Ranks<D>,
@@ -207,10 +206,12 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         }
         let grid = match ranks.grid {
             Some(grid) => grid,
-            None => fewest_dependences(extents, ranks.count, &boundaries, &stages, S::FIELDS)?,
+            None => {
+                fewest_dependences(extents, ranks.count, &boundaries, &stages, self.cell.fields())?
+            }
         };
         let partition = Partition::grid(extents, grid, &boundaries)?;
-        let fields = S::FIELDS.len();
+        let fields = self.cell.len();
         let deepest = deepest_feasible(&partition, &boundaries, &stages, fields, DEEPEST).max(1);
         let rates = GhostModel {
             compute: Linear { per_unit: 1.0 / CELLS_A_SECOND, fixed: 0.0 },

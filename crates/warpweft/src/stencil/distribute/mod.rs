@@ -37,7 +37,7 @@ pub use routes::{Route, Routes};
 pub use run::{Distribution, footprints_of, run_in_process, run_on_cores};
 pub use select::{Selection, select};
 pub use simulate::{Cycle, Simulated, Simulation};
-pub use start::Start;
+pub use start::{RawStart, Start};
 pub use swap::{Message, Piece, swap_messages};
 
 #[cfg(test)]

@@ -9,26 +9,25 @@ use super::super::cuda::CudaSweeps;
 use super::super::fingerprint::fingerprint;
 use super::super::policy::{CudaPolicy, Policy};
 use super::super::run::{Run, Target, gpu};
-use super::super::spec::{Stencil, Steps};
+use super::super::spec::{Spec, Steps};
 use super::halo_executor::HaloExecutor;
 use super::launch::{Ranks, looks};
 use super::rank::RankReport;
 use super::routes::Route;
 use super::run::{Distribution, Own, Task, Watch, store};
-use super::start::{Start, from_whole};
+use super::start::{RawStart, from_whole};
 use super::swept::Build;
 use crate::cluster::{Seat, Tag, Transport, agree, broadcast, gather, gather_fine, seats};
 use crate::cpu::Pool;
-use crate::element::Fields;
 use crate::error::{Error, Result};
-use crate::grid::Volume;
+use crate::grid::RawVolume;
 use crate::machine::Machine;
 use crate::report::Report;
 
 /// The message with which a rank's cells come to rank 0.
 const RESULT: Tag = Tag(0x6000);
 
-impl<S: Fields, const D: usize> Stencil<S, D> {
+impl<const D: usize> Spec<D> {
     /// Advances `volume` by `steps` steps together with all other ranks of `net`, which call this with
     /// the same arguments: the bits of [`Stencil::run`]. Afterwards rank 0's volume is the result; the
     /// others' hold theirs where they computed it and the start elsewhere. Rank 0's report is of all.
@@ -40,7 +39,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// rank's error. Any error is one on all ranks.
     pub fn run_on_rank(
         &self,
-        volume: &mut Volume<S, D>,
+        volume: &mut RawVolume<D>,
         steps: Steps,
         machine: &Machine,
         ranks: &Ranks<D>,
@@ -81,13 +80,13 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// As [`Stencil::run_on_rank`], and whatever `start` fails with.
     pub fn run_share(
         &self,
-        (extents, start): ([usize; D], &Start<'_, S, D>),
+        (extents, start): ([usize; D], &RawStart<'_, D>),
         steps: Steps,
         machine: &Machine,
         ranks: &Ranks<D>,
         run: &Run<'_>,
         net: &dyn Transport,
-    ) -> Result<(Volume<S, D>, [usize; D], Report)> {
+    ) -> Result<(RawVolume<D>, [usize; D], Report)> {
         let outcome = (|| {
             let begin = Instant::now();
             let found = self.on_rank((extents, start, None), steps, machine, ranks, run, net)?;
@@ -107,7 +106,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// `whole`: the fingerprint of the start, where every rank has all of it.
     fn on_rank(
         &self,
-        (extents, start, whole): ([usize; D], &Start<'_, S, D>, Option<u64>),
+        (extents, start, whole): ([usize; D], &RawStart<'_, D>, Option<u64>),
         Steps(steps): Steps,
         machine: &Machine,
         ranks: &Ranks<D>,
@@ -207,7 +206,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         machine: &'a Machine,
         seat: &Seat,
         run: &Run<'a>,
-    ) -> Result<Device<'a, S, D>> {
+    ) -> Result<Device<'a, D>> {
         let quota = (machine.cpu.threads() / seat.local_ranks).max(1);
         let most = run.threads.unwrap_or(quota).min(seat.cores.len().max(1));
         let cores: Vec<usize> = seat.cores.iter().copied().take(most).collect();
@@ -228,10 +227,10 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         };
         let label = machine.cpu.label(cores.len());
         let looks = cores.len();
-        let build = move |stencil: &Stencil<S, D>, volume: &Volume<S, D>, _| {
+        let build = move |stencil: &Spec<D>, volume: &RawVolume<D>, _| {
             let pool = Arc::new(Pool::new(&cores)?);
             let sweeps = CpuSweeps::new(stencil, volume, policy, pool, machine.cpu.simd)?;
-            Ok(Box::new(sweeps) as Box<dyn HaloExecutor<S, D>>)
+            Ok(Box::new(sweeps) as Box<dyn HaloExecutor<D>>)
         };
         Ok(Device {
             build: Box::new(build),
@@ -244,7 +243,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     }
 }
 
-impl<S: Fields, const D: usize> Stencil<S, D> {
+impl<const D: usize> Spec<D> {
     /// GPU `number`, for parts of about these extents.
     fn device_on_gpu<'a>(
         &'a self,
@@ -253,7 +252,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         number: usize,
         seat: &Seat,
         run: &Run<'a>,
-    ) -> Result<Device<'a, S, D>> {
+    ) -> Result<Device<'a, D>> {
         let gpu = gpu(machine, number)?;
         let device = gpu.device()?;
         let policy = match run.policy {
@@ -266,9 +265,9 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             }
             None => CudaPolicy::default_for(self, part, gpu.capability),
         };
-        let build = move |stencil: &Stencil<S, D>, volume: &Volume<S, D>, _| {
+        let build = move |stencil: &Spec<D>, volume: &RawVolume<D>, _| {
             let sweeps = CudaSweeps::new(stencil, volume, &policy, &device)?;
-            Ok(Box::new(sweeps) as Box<dyn HaloExecutor<S, D>>)
+            Ok(Box::new(sweeps) as Box<dyn HaloExecutor<D>>)
         };
         let mut notes = Vec::new();
         if seat.local_ranks > machine.gpus.len() {
@@ -320,8 +319,8 @@ struct Found<const D: usize> {
 }
 
 /// What a rank computes on.
-struct Device<'a, S: Fields, const D: usize> {
-    build: Box<Build<'a, S, D>>,
+struct Device<'a, const D: usize> {
+    build: Box<Build<'a, D>>,
     label: String,
     policy: Policy,
     boundary_first: bool,

@@ -7,18 +7,17 @@ use super::super::functions::Frame;
 use super::super::halo::{Margin, Reach, Span};
 use super::super::partition::Partition;
 use super::super::points::Points;
-use super::super::spec::Stencil;
+use super::super::spec::Spec;
 use super::super::stage::Stage;
 use super::compute::{Advanced, Compute, values};
 use super::links::{Parcel, decline};
 use super::points::of_part;
 use super::routes::{Route, Routes};
-use super::start::Start;
+use super::start::RawStart;
 use super::swap::Message;
 use crate::cluster::Transport;
-use crate::element::Fields;
 use crate::error::Result;
-use crate::grid::Volume;
+use crate::grid::RawVolume;
 use crate::report::Series;
 
 /// The cells that one part holds: its own, a ghost zone wherever a neighbour is, and room for the
@@ -26,9 +25,9 @@ use crate::report::Series;
 ///
 /// The room is as deep as the deepest swap needs, so the depth may change from swap to swap.
 #[derive(Clone)]
-pub(super) struct Part<'a, S: Fields, const D: usize> {
+pub(super) struct Part<'a, const D: usize> {
     /// With functions that find their way in the part's frame.
-    stencil: Stencil<S, D>,
+    stencil: Spec<D>,
     /// Steps done.
     steps: u64,
     /// Sources and probes in the part's own indices, and what these recorded.
@@ -38,21 +37,21 @@ pub(super) struct Part<'a, S: Fields, const D: usize> {
     part: usize,
     /// All cells held, in the part's frame.
     held: Span<D>,
-    now: Volume<S, D>,
+    now: RawVolume<D>,
     /// What a stage writes until it is through.
-    next: Volume<S, D>,
+    next: RawVolume<D>,
 }
 
-impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
+impl<'a, const D: usize> Part<'a, D> {
     /// The part's own and ghost cells out of `start`, after `steps` steps.
     ///
     /// # Errors
     /// Not enough host memory; whatever `start` fails with.
     pub(super) fn new(
-        stencil: &Stencil<S, D>,
+        stencil: &Spec<D>,
         (partition, part): (&'a Partition<D>, usize),
         ghosts: &Margin<D>,
-        start: &Start<'_, S, D>,
+        start: &RawStart<'_, D>,
         steps: u64,
     ) -> Result<Self> {
         let zone = partition.grown(part, ghosts);
@@ -68,7 +67,7 @@ impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
         }
         let cells = start(zone)?;
         // The boundary's ghosts are looked up anew before every stage.
-        let mut now = Volume::zeroed(held.extents())?;
+        let mut now = RawVolume::zeroed(stencil.cell, held.extents())?;
         let mut stencil = stencil.clone();
         stencil.functions.frame = frame(partition, [0; D]);
         let next = now.clone();
@@ -76,7 +75,7 @@ impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
         let series = points.series();
         let mut part =
             Self { stencil, steps, points, series, partition, part, held, next, now: cells };
-        for field in 0..S::FIELDS.len() {
+        for field in 0..now.cell_type().len() {
             let (low, high) = (part.local(zone.low), part.local(zone.high));
             now.set_box(field, low, high, part.now.field_bytes(field))?;
         }
@@ -85,19 +84,17 @@ impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
     }
 
     /// Computes one stage over `region`; the results count once [`Part::publish`] is called.
-    fn compute(&mut self, stage: &dyn Stage<S, D>, region: Span<D>) {
+    fn compute(&mut self, stage: &dyn Stage<D>, region: Span<D>) {
         for at in region.iter() {
             let local = self.local(at);
-            let mut next = self.now.get(local).unwrap_or_else(|| unreachable!("at is held"));
-            stage.cell(self.now.near(local), &mut next);
-            self.next.set(local, next);
+            stage.cell(&self.now, local, &mut self.next, local);
         }
     }
 
     /// Makes what `stage` wrote over `region` the present state.
-    fn publish(&mut self, stage: &dyn Stage<S, D>, region: Span<D>) {
+    fn publish(&mut self, stage: &dyn Stage<D>, region: Span<D>) {
         for &field in stage.writes() {
-            let size = S::FIELDS[field].kind.size();
+            let size = self.stencil.cell.size(field);
             for (start, end) in self.rows(region) {
                 let (from, to) = (self.next.field_bytes(field), self.now.field_bytes_mut(field));
                 to[start * size..end * size].copy_from_slice(&from[start * size..end * size]);
@@ -106,7 +103,7 @@ impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
     }
 
     /// Looks up the boundary's ghost cells that stage number `number` reads around `region`.
-    fn fill_boundary(&mut self, number: usize, stage: &dyn Stage<S, D>, region: Span<D>) {
+    fn fill_boundary(&mut self, number: usize, stage: &dyn Stage<D>, region: Span<D>) {
         let times = (self.steps, self.stencil.times(number));
         let extents = self.partition.extents();
         let mut around = region;
@@ -125,14 +122,15 @@ impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
             for at in below.iter().chain(above.iter()) {
                 let local = self.local(at);
                 let cell = match self.stencil.boundaries.ghost(at, extents, |d| self.wraps(d)) {
-                    Ghost::Cell(from) => self.now.get(self.local(from)),
-                    Ghost::Value(value) => Some(S::splat(value)),
+                    Ghost::Cell(from) => self.now.bits(self.local(from)),
+                    Ghost::Value(value) => Some(self.stencil.cell.splat(value)),
                     Ghost::Function { axis, face, at } => {
                         self.stencil.hold((axis, face, at), times, &mut self.now, local);
                         continue;
                     }
                 };
-                self.now.set(local, cell.unwrap_or_else(|| unreachable!("sources are held")));
+                let cell = cell.unwrap_or_else(|| unreachable!("sources are held"));
+                self.now.set_bits(local, &cell, u32::MAX);
             }
         }
     }
@@ -148,7 +146,8 @@ impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
         let mut bytes = Vec::with_capacity(message.bytes as usize);
         for piece in &message.pieces {
             let from = if unpublished.contains(&piece.field) { &self.next } else { &self.now };
-            let (field, size) = (from.field_bytes(piece.field), S::FIELDS[piece.field].kind.size());
+            let (field, size) =
+                (from.field_bytes(piece.field), self.stencil.cell.size(piece.field));
             for (start, end) in self.rows(piece.read) {
                 bytes.extend_from_slice(&field[start * size..end * size]);
             }
@@ -161,7 +160,7 @@ impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
     }
 
     /// Element ranges of a box's rows in the field arrays.
-    fn rows(&self, span: Span<D>) -> impl Iterator<Item = (usize, usize)> + use<S, D> {
+    fn rows(&self, span: Span<D>) -> impl Iterator<Item = (usize, usize)> + use<D> {
         let shape = self.now.extents();
         let low = self.held.low;
         let length = (span.high[D - 1] - span.low[D - 1]).max(0) as usize;
@@ -174,7 +173,7 @@ impl<'a, S: Fields, const D: usize> Part<'a, S, D> {
     }
 }
 
-impl<S: Fields, const D: usize> Compute<S, D> for Part<'_, S, D> {
+impl<const D: usize> Compute<D> for Part<'_, D> {
     fn advance(
         &mut self,
         reach: &Reach<D>,
@@ -189,7 +188,7 @@ impl<S: Fields, const D: usize> Compute<S, D> for Part<'_, S, D> {
             let last_step = step + 1 == reach.depth;
             if keep && last_step {
                 let fields = stencil.written_fields().into_iter();
-                let before = fields.map(|f| Ok(values::<S>(f, &self.cells(f)?)));
+                let before = fields.map(|f| Ok(values(self.stencil.cell, f, &self.cells(f)?)));
                 advanced.before = Some(before.collect::<Result<_>>()?);
             }
             for (index, (stage, margin)) in stencil.stages.iter().zip(margins).enumerate() {
@@ -241,7 +240,7 @@ impl<S: Fields, const D: usize> Compute<S, D> for Part<'_, S, D> {
         let waited = start.elapsed().as_secs_f64();
         let mut rest = bytes.as_slice();
         for piece in &message.pieces {
-            let size = S::FIELDS[piece.field].kind.size();
+            let size = self.stencil.cell.size(piece.field);
             for (start, end) in self.rows(piece.write) {
                 let (row, after) = rest.split_at((end - start) * size);
                 self.now.field_bytes_mut(piece.field)[start * size..end * size]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::checkpoint::{Cut, State};
 use super::super::halo::{Reach, footprints};
-use super::super::spec::Stencil;
+use super::super::spec::Spec;
 use super::compute::{Advanced, Compute, values};
 use super::pace::Pace;
 use super::residual::residual;
@@ -17,7 +17,6 @@ use super::routes::Routes;
 use super::run::Distribution;
 use super::swap::{Message, swap_messages};
 use crate::cluster::{Transport, agree, broadcast, gather};
-use crate::element::Fields;
 use crate::error::Result;
 use crate::trace::Trace;
 
@@ -98,10 +97,10 @@ pub(super) struct Saving<'a> {
 pub(super) type Save<'a> = dyn Fn(State, &mut Cut<'_>) -> Result<()> + 'a;
 
 /// One rank's loop. Ghost zones are valid on entry, so the first swap is skipped.
-pub(super) fn run_rank<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
+pub(super) fn run_rank<const D: usize>(
+    stencil: &Spec<D>,
     distribution: &Distribution<D>,
-    part: &mut dyn Compute<S, D>,
+    part: &mut dyn Compute<D>,
     net: &dyn Transport,
     course: &Course<'_>,
 ) -> Result<RankReport> {
@@ -137,7 +136,7 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
         Some(search) => Pace::searching(search.start(
             &distribution.partition,
             &stages,
-            S::FIELDS,
+            stencil.cell.fields(),
             distribution.depth,
         )),
     };
@@ -192,7 +191,8 @@ pub(super) fn run_rank<S: Fields, const D: usize>(
         if let (Some(until), Some(before)) = (stencil.until, before) {
             let mut changes = Vec::new();
             for (field, before) in stencil.written_fields().into_iter().zip(before) {
-                let pairs = before.into_iter().zip(values::<S>(field, &part.cells(field)?));
+                let pairs =
+                    before.into_iter().zip(values(stencil.cell, field, &part.cells(field)?));
                 changes.push(pairs.map(|(b, a)| until.residual.of_change(b, a)).collect());
             }
             let value = residual(net, &distribution.partition, until.residual, changes)?;
@@ -284,21 +284,21 @@ struct Plan<const D: usize> {
 }
 
 /// The plans of one rank, made once for each depth.
-struct Plans<'a, S: Fields, const D: usize> {
-    stencil: &'a Stencil<S, D>,
+struct Plans<'a, const D: usize> {
+    stencil: &'a Spec<D>,
     distribution: &'a Distribution<D>,
     rank: usize,
     known: HashMap<usize, Rc<Plan<D>>>,
 }
 
-impl<S: Fields, const D: usize> Plans<'_, S, D> {
+impl<const D: usize> Plans<'_, D> {
     fn of(&mut self, depth: usize) -> Rc<Plan<D>> {
         let (stencil, partition, rank) = (self.stencil, &self.distribution.partition, self.rank);
         let make = || {
-            let reach = Reach::new(&footprints(&stencil.stages), S::FIELDS.len(), depth);
+            let reach = Reach::new(&footprints(&stencil.stages), stencil.cell.len(), depth);
             // Fields that no stage writes never change, so their ghosts stay valid.
             let fields = stencil.written_fields();
-            let mut phases = swap_messages(partition, &reach, S::FIELDS, &fields);
+            let mut phases = swap_messages(partition, &reach, stencil.cell.fields(), &fields);
             for phase in &mut phases {
                 phase.retain(|message| message.from == rank || message.to == rank);
             }
@@ -309,8 +309,8 @@ impl<S: Fields, const D: usize> Plans<'_, S, D> {
 }
 
 /// One swap: per phase, send, then receive. `ahead`: the first phase has been sent already.
-fn swap<S: Fields, const D: usize>(
-    part: &mut dyn Compute<S, D>,
+fn swap<const D: usize>(
+    part: &mut dyn Compute<D>,
     phases: &[Vec<Message<D>>],
     ahead: bool,
     net: &dyn Transport,

@@ -10,7 +10,7 @@ use super::super::halo::{Footprint, Reach, footprints};
 use super::super::partition::Partition;
 use super::super::plan::Region;
 use super::super::policy::CpuPolicy;
-use super::super::spec::Stencil;
+use super::super::spec::{Spec, Stencil};
 use super::compute::Compute;
 use super::feasible::check_depth;
 use super::halo_executor::HaloExecutor;
@@ -20,14 +20,14 @@ use super::points::{append, collect};
 use super::rank::{Course, Judge, RankReport, Saving, run_rank};
 use super::routes::Route;
 use super::search::Search;
-use super::start::{Start, from_whole};
+use super::start::{RawStart, from_whole};
 use super::swap::swap_messages;
 use super::swept::{Build, Built, Swept};
 use crate::cluster::{Transport, in_process};
 use crate::cpu::{Pool, Simd};
 use crate::element::Fields;
 use crate::error::{Error, Result};
-use crate::grid::Volume;
+use crate::grid::{RawVolume, Volume};
 use crate::report::Series;
 use crate::trace::Trace;
 
@@ -46,17 +46,17 @@ pub struct Distribution<const D: usize> {
 }
 
 /// One run as every rank knows it: what, from where to where, and on what.
-pub(super) struct Task<'a, S: Fields, const D: usize> {
-    pub stencil: &'a Stencil<S, D>,
+pub(super) struct Task<'a, const D: usize> {
+    pub stencil: &'a Spec<D>,
     pub distribution: &'a Distribution<D>,
     /// Where the first cells come from.
-    pub start: &'a Start<'a, S, D>,
+    pub start: &'a RawStart<'a, D>,
     /// Steps done before, and the residual then.
     pub first: State,
     /// Steps to be done in all.
     pub steps: u64,
     /// Makes the executor of a part; the plain loop computes it if `None`.
-    pub build: Option<&'a Build<'a, S, D>>,
+    pub build: Option<&'a Build<'a, D>>,
     /// Where states are saved, if they are.
     pub saving: Option<&'a Saver>,
     /// Where ranks record what they did when.
@@ -83,15 +83,15 @@ pub(super) struct Watch<'a> {
 /// The own cells of one rank: the fields that a step writes, each with its bytes.
 pub(super) type Own = Vec<(usize, Vec<u8>)>;
 
-impl<S: Fields, const D: usize> Task<'_, S, D> {
+impl<const D: usize> Task<'_, D> {
     /// This rank's part of the run.
     pub fn rank(&self, net: &dyn Transport, watch: &Watch<'_>) -> Result<(Own, RankReport)> {
         let (stencil, distribution, rank) = (self.stencil, self.distribution, net.rank());
         let partition = &distribution.partition;
         let stages = footprints(&stencil.stages);
-        let reach = Reach::new(&stages, S::FIELDS.len(), distribution.depth);
+        let reach = Reach::new(&stages, self.stencil.cell.len(), distribution.depth);
         let ghosts = reach.deepest();
-        let mut part: Box<dyn Compute<S, D> + '_> = match self.build {
+        let mut part: Box<dyn Compute<D> + '_> = match self.build {
             None => {
                 let of = (partition, rank);
                 Box::new(Part::new(stencil, of, &ghosts, self.start, self.first.step)?)
@@ -105,7 +105,7 @@ impl<S: Fields, const D: usize> Task<'_, S, D> {
         let connected = self.halos != Some(Route::Host);
         if connected {
             let fields = stencil.written_fields();
-            let messages = swap_messages(partition, &reach, S::FIELDS, &fields);
+            let messages = swap_messages(partition, &reach, self.stencil.cell.fields(), &fields);
             let mine = messages.iter().flatten().filter(|it| it.from == rank || it.to == rank);
             part.connect(&mine.map(Parcel::from).collect::<Vec<_>>(), net, self.halos)?;
         }
@@ -153,7 +153,7 @@ impl<S: Fields, const D: usize> Task<'_, S, D> {
         self.stencil.check(extents)?;
         self.stencil.check_points_of_parts()?;
         let (stages, depth) = (footprints(&self.stencil.stages), self.distribution.depth);
-        check_depth(partition, &self.stencil.boundaries, &stages, S::FIELDS.len(), depth)
+        check_depth(partition, &self.stencil.boundaries, &stages, self.stencil.cell.len(), depth)
     }
 
     /// All ranks as threads: what each came to.
@@ -180,8 +180,8 @@ impl<S: Fields, const D: usize> Task<'_, S, D> {
 }
 
 /// Puts what the rank of `region` came to into the whole volume.
-pub(super) fn store<S: Fields, const D: usize>(
-    volume: &mut Volume<S, D>,
+pub(super) fn store<const D: usize>(
+    volume: &mut RawVolume<D>,
     region: Region<D>,
     own: &Own,
 ) -> Result<()> {
@@ -190,8 +190,8 @@ pub(super) fn store<S: Fields, const D: usize>(
 }
 
 /// Puts what all ranks came to into the whole volume; their reports.
-pub(super) fn store_all<S: Fields, const D: usize>(
-    volume: &mut Volume<S, D>,
+pub(super) fn store_all<const D: usize>(
+    volume: &mut RawVolume<D>,
     distribution: &Distribution<D>,
     ranks: Vec<(Own, RankReport)>,
 ) -> Result<Vec<RankReport>> {
@@ -205,14 +205,14 @@ pub(super) fn store_all<S: Fields, const D: usize>(
 
 /// Makes each part's executor on cores of its own, pinned to one of the given lists; parts beyond
 /// the last list begin again with the first.
-pub(super) fn on_cores<S: Fields, const D: usize>(
+pub(super) fn on_cores<const D: usize>(
     policy: CpuPolicy,
     cores: &[Vec<usize>],
-) -> impl Fn(&Stencil<S, D>, &Volume<S, D>, usize) -> Built<S, D> + Sync + '_ {
+) -> impl Fn(&Spec<D>, &RawVolume<D>, usize) -> Built<D> + Sync + '_ {
     move |stencil, volume, part| {
         let pool = Arc::new(Pool::new(&cores[part % cores.len()])?);
         let sweeps = CpuSweeps::new(stencil, volume, policy, pool, Simd::detect())?;
-        Ok(Box::new(sweeps) as Box<dyn HaloExecutor<S, D>>)
+        Ok(Box::new(sweeps) as Box<dyn HaloExecutor<D>>)
     }
 }
 
@@ -231,7 +231,7 @@ pub fn run_in_process<S: Fields, const D: usize>(
     distribution: &Distribution<D>,
     deadline: Duration,
 ) -> Result<Vec<RankReport>> {
-    run(stencil, volume, steps, distribution, deadline, None)
+    run(stencil, volume.raw_mut(), steps, distribution, deadline, None)
 }
 
 /// As [`run_in_process`], each part swept at full speed by workers of its own, pinned to one of the
@@ -255,16 +255,17 @@ pub fn run_on_cores<S: Fields, const D: usize>(
     if cores.is_empty() {
         return Err(Error::spec("no cores to run on", "name at least one list of cores"));
     }
-    run(stencil, volume, steps, distribution, deadline, Some(&on_cores(policy, cores)))
+    let build = on_cores(policy, cores);
+    run(stencil, volume.raw_mut(), steps, distribution, deadline, Some(&build))
 }
 
-fn run<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
-    volume: &mut Volume<S, D>,
+fn run<const D: usize>(
+    stencil: &Spec<D>,
+    volume: &mut RawVolume<D>,
     steps: u64,
     distribution: &Distribution<D>,
     deadline: Duration,
-    build: Option<&Build<'_, S, D>>,
+    build: Option<&Build<'_, D>>,
 ) -> Result<Vec<RankReport>> {
     let ranks = {
         let start = from_whole(volume);
@@ -291,6 +292,6 @@ fn run<S: Fields, const D: usize>(
 
 /// The footprints of a spec, for [`deepest_feasible`](super::deepest_feasible) and the choice of
 /// axes.
-pub fn footprints_of<S: Fields, const D: usize>(stencil: &Stencil<S, D>) -> Vec<Footprint<D>> {
+pub fn footprints_of<const D: usize>(stencil: &Spec<D>) -> Vec<Footprint<D>> {
     footprints(&stencil.stages)
 }

@@ -10,52 +10,51 @@ use super::super::halo::{Reach, Span};
 use super::super::partition::Partition;
 use super::super::plan::{Region, Sweep};
 use super::super::points::Points;
-use super::super::spec::Stencil;
+use super::super::spec::Spec;
 use super::compute::{Advanced, Compute, values};
 use super::halo_executor::{Cells, HaloExecutor};
 use super::links::Parcel;
 use super::part::{frame, rim_and_core};
 use super::points::of_part;
 use super::routes::{Route, Routes};
-use super::start::Start;
+use super::start::RawStart;
 use super::swap::{Message, Piece};
 use crate::cluster::Transport;
-use crate::element::Fields;
 use crate::error::Result;
-use crate::grid::Volume;
+use crate::grid::RawVolume;
 use crate::report::Series;
 
 /// Makes an executor for a part: its stencil, with cuts as boundaries, and its padded volume.
-pub(super) type Build<'a, S, const D: usize> =
-    dyn Fn(&Stencil<S, D>, &Volume<S, D>, usize) -> Built<S, D> + Sync + 'a;
-pub(super) type Built<S, const D: usize> = Result<Box<dyn HaloExecutor<S, D>>>;
+pub(super) type Build<'a, const D: usize> =
+    dyn Fn(&Spec<D>, &RawVolume<D>, usize) -> Built<D> + Sync + 'a;
+pub(super) type Built<const D: usize> = Result<Box<dyn HaloExecutor<D>>>;
 
-pub(super) struct Swept<'a, S: Fields, const D: usize> {
+pub(super) struct Swept<'a, const D: usize> {
     partition: &'a Partition<D>,
     part: usize,
     /// The cells held, in the part's frame.
     zone: Span<D>,
     written: Vec<usize>,
-    executor: Box<dyn HaloExecutor<S, D>>,
+    executor: Box<dyn HaloExecutor<D>>,
     /// What was built from: cells of the fields that no step writes are those still.
-    volume: Volume<S, D>,
+    volume: RawVolume<D>,
     steps: u64,
     /// Sources and probes in the part's own indices, and what these recorded.
     points: Points<D>,
     series: Vec<Series>,
 }
 
-impl<'a, S: Fields, const D: usize> Swept<'a, S, D> {
+impl<'a, const D: usize> Swept<'a, D> {
     /// The part's own and ghost cells out of `start`, on an executor, after `steps` steps.
     ///
     /// # Errors
     /// Not enough host memory; whatever `start` and `build` fail with.
     pub(super) fn new(
-        stencil: &Stencil<S, D>,
+        stencil: &Spec<D>,
         (partition, part): (&'a Partition<D>, usize),
         zone: Span<D>,
-        start: &Start<'_, S, D>,
-        build: &Build<'_, S, D>,
+        start: &RawStart<'_, D>,
+        build: &Build<'_, D>,
         steps: u64,
     ) -> Result<Self> {
         let volume = start(zone)?;
@@ -132,7 +131,7 @@ impl<'a, S: Fields, const D: usize> Swept<'a, S, D> {
     }
 }
 
-impl<S: Fields, const D: usize> Compute<S, D> for Swept<'_, S, D> {
+impl<const D: usize> Compute<D> for Swept<'_, D> {
     fn advance(
         &mut self,
         reach: &Reach<D>,
@@ -143,7 +142,8 @@ impl<S: Fields, const D: usize> Compute<S, D> for Swept<'_, S, D> {
         if keep {
             self.sweep(reach.depth - 1, true)?;
             let fields = self.written.clone().into_iter();
-            let before = fields.map(|field| Ok(values::<S>(field, &self.cells(field)?)));
+            let before =
+                fields.map(|field| Ok(values(self.volume.cell_type(), field, &self.cells(field)?)));
             let before = Some(before.collect::<Result<_>>()?);
             self.sweep(1, false)?;
             self.executor.finish()?;
@@ -163,7 +163,7 @@ impl<S: Fields, const D: usize> Compute<S, D> for Swept<'_, S, D> {
 
     fn after(&mut self, step: u64) -> Result<()> {
         if self.points.due(step) {
-            let executor: &mut dyn SweepExecutor<S, D> = &mut *self.executor;
+            let executor: &mut dyn SweepExecutor<D> = &mut *self.executor;
             self.points.after(step, executor, &mut self.series)?;
         }
         Ok(())

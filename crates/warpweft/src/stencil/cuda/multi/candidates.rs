@@ -2,10 +2,9 @@
 
 use super::policy::{Exchange, MultiCudaPolicy};
 use crate::cuda::Device;
-use crate::element::Fields;
 use crate::error::Result;
 use crate::stencil::cuda::text::TripShape;
-use crate::stencil::{CudaKernel, CudaPolicy, Stencil};
+use crate::stencil::{CudaKernel, CudaPolicy, Spec};
 
 /// Bytes of a field's slab above which a step takes so long that the exchange hides behind it, and
 /// words, which are twice as many bytes, have nothing to gain.
@@ -18,8 +17,8 @@ impl MultiCudaPolicy {
     ///
     /// # Errors
     /// As [`MultiCudaPolicy::default_for`].
-    pub fn candidates<S: Fields, const D: usize>(
-        stencil: &Stencil<S, D>,
+    pub fn candidates<const D: usize>(
+        stencil: &Spec<D>,
         extents: [usize; D],
         devices: &[Device],
     ) -> Result<Vec<Self>> {
@@ -40,7 +39,7 @@ impl MultiCudaPolicy {
             }
             possible
         };
-        let size = S::FIELDS.iter().map(|field| field.kind.size()).max().unwrap_or(4);
+        let size = stencil.cell.fields().iter().map(|field| field.kind.size()).max().unwrap_or(4);
         let small = slab.iter().product::<usize>() * size <= SMALL;
         for cuda in of_slab.iter().filter(|cuda| cuda.kernel == CudaKernel::Pipeline) {
             for cuda in depths::<D>(cuda) {

@@ -3,11 +3,10 @@
 use std::ops::Range;
 
 use super::policy::{Exchange, MultiCudaPolicy};
-use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::stencil::cuda::layout::Layout;
 use crate::stencil::cuda::text::layout_of;
-use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Stencil};
+use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Spec};
 
 /// The slowest axis of a `D`-dimensional volume among (w, z, y, x).
 pub(super) const fn slowest<const D: usize>() -> usize {
@@ -57,19 +56,12 @@ pub(super) fn slabs(
 
 /// How deep the ghost zones at a cut are, `[below, above]`: as far as one stage reads, or all the
 /// steps between exchanges.
-pub(super) fn reach<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
-    policy: &MultiCudaPolicy,
-) -> [usize; 2] {
+pub(super) fn reach<const D: usize>(stencil: &Spec<D>, policy: &MultiCudaPolicy) -> [usize; 2] {
     stencil.radius()[0].map(|cells| cells * policy.steps_a_turn() as usize)
 }
 
 /// Whether slab `part` of `parts` has a neighbour below and above it.
-pub(super) fn shared<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
-    part: usize,
-    parts: usize,
-) -> [bool; 2] {
+pub(super) fn shared<const D: usize>(stencil: &Spec<D>, part: usize, parts: usize) -> [bool; 2] {
     let around = stencil.boundaries.0[0][0] == Boundary::Periodic && parts > 1;
     [part > 0 || around, part + 1 < parts || around]
 }
@@ -78,8 +70,8 @@ pub(super) fn shared<S: Fields, const D: usize>(
 ///
 /// # Errors
 /// As [`layout_of`].
-pub(super) fn layout<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
+pub(super) fn layout<const D: usize>(
+    stencil: &Spec<D>,
     policy: &MultiCudaPolicy,
     extents: [usize; D],
     planes: &Range<usize>,

@@ -4,11 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::cut;
 use crate::cuda::Device;
-use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::stencil::cuda::layout::{Layout, axes};
 use crate::stencil::cuda::text::{Role, TripShape, grid, role_of, trip_grid};
-use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Stencil};
+use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Spec};
 
 /// Blocks along the grid's third axis at most.
 const GRID_Z: usize = 65_535;
@@ -66,8 +65,8 @@ impl MultiCudaPolicy {
     ///
     /// # Errors
     /// As [`super::MultiCudaSweeps::new`] for extents that can't be cut; the driver's.
-    pub fn default_for<S: Fields, const D: usize>(
-        stencil: &Stencil<S, D>,
+    pub fn default_for<const D: usize>(
+        stencil: &Spec<D>,
         extents: [usize; D],
         devices: &[Device],
     ) -> Result<Self> {
@@ -104,9 +103,9 @@ impl MultiCudaPolicy {
     ///
     /// # Errors
     /// The reason why not, and [`Exchange::Copies`] as the remedy.
-    pub fn check_flags<S: Fields, const D: usize>(
+    pub fn check_flags<const D: usize>(
         &self,
-        stencil: &Stencil<S, D>,
+        stencil: &Spec<D>,
         extents: [usize; D],
         devices: &[Device],
     ) -> Result<()> {
@@ -135,7 +134,7 @@ impl MultiCudaPolicy {
         let shaped = Self { cuda: self.cuda.shaped::<D>()?, ..*self };
         for (part, planes) in shaped.slabs(stencil, extents, parts)?.iter().enumerate() {
             let layout = cut::layout(stencil, &shaped, extents, planes, [part, parts])?;
-            let size = S::FIELDS[0].kind.size();
+            let size = stencil.cell.size(0);
             let trip = if trips { TripShape::of(&shaped.cuda, D, size) } else { None };
             let blocks = shaped.flagged_grid::<D>(&layout, trip.as_ref());
             if blocks[2] > GRID_Z {
@@ -153,7 +152,7 @@ impl MultiCudaPolicy {
     }
 
     /// Why planes can't be exchanged in words, if they can't.
-    fn no_words<S: Fields, const D: usize>(&self, stencil: &Stencil<S, D>) -> Option<String> {
+    fn no_words<const D: usize>(&self, stencil: &Spec<D>) -> Option<String> {
         let [stage] = &stencil.stages[..] else { return Some("of several stages".into()) };
         if self.cuda.kernel != CudaKernel::Direct {
             return Some(format!("by the kernel {:?}", self.cuda.kernel));
@@ -163,7 +162,7 @@ impl MultiCudaPolicy {
         }
         let sent: Vec<_> = stage.writes().iter().filter(|&&f| stencil.crosses_cut(f)).collect();
         let [&f] = sent[..] else { return Some(format!("of {} fields", sent.len())) };
-        let size = S::FIELDS[f].kind.size();
+        let size = stencil.cell.size(f);
         if role_of(&**stage, f) != Role::Doubled || !matches!(size, 4 | 8) {
             return Some(format!("of a field of {size} bytes that is read only at the cell"));
         }
@@ -198,9 +197,9 @@ impl MultiCudaPolicy {
     ///
     /// # Errors
     /// More parts than there are planes for.
-    pub(super) fn slabs<S: Fields, const D: usize>(
+    pub(super) fn slabs<const D: usize>(
         &self,
-        stencil: &Stencil<S, D>,
+        stencil: &Spec<D>,
         extents: [usize; D],
         parts: usize,
     ) -> Result<Vec<std::ops::Range<usize>>> {
@@ -212,7 +211,7 @@ impl MultiCudaPolicy {
 
 /// Whether a stage reads cells that lie across a cut and beyond a face whose ghosts are copied from
 /// cells: the neighbour's tiles, which fill ghost planes, fill no such corners.
-fn reads_corners<S: Fields, const D: usize>(stencil: &Stencil<S, D>) -> bool {
+fn reads_corners<const D: usize>(stencil: &Spec<D>) -> bool {
     let copied = |d: usize, o: isize| {
         let side = usize::from(o > 0);
         o != 0 && !stencil.boundaries.0[d][side].is_held()
@@ -222,8 +221,8 @@ fn reads_corners<S: Fields, const D: usize>(stencil: &Stencil<S, D>) -> bool {
 }
 
 /// Columns of tiles around its own, along x and y, that a tile's ghosts across a cut come from.
-pub(in crate::stencil::cuda) fn columns<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
+pub(in crate::stencil::cuda) fn columns<const D: usize>(
+    stencil: &Spec<D>,
     policy: &CudaPolicy,
 ) -> [usize; 2] {
     let [_, _, y, x] = axes::<D>();
@@ -244,10 +243,7 @@ pub(in crate::stencil::cuda) fn columns<S: Fields, const D: usize>(
 
 /// Cells along x, y and z beyond its own that a tile reads of ghost planes, where ghost zones serve
 /// `depth` steps: across the cut alone, or also while advancing ghost planes.
-pub(in crate::stencil::cuda) fn near<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
-    depth: u32,
-) -> [usize; 3] {
+pub(in crate::stencil::cuda) fn near<const D: usize>(stencil: &Spec<D>, depth: u32) -> [usize; 3] {
     let [_, z, y, x] = axes::<D>();
     [x, y, z].map(|axis| {
         let taps = stencil.stages.iter().flat_map(|stage| stage.taps());
@@ -258,8 +254,8 @@ pub(in crate::stencil::cuda) fn near<S: Fields, const D: usize>(
 
 /// The same for trips, whose tiles read as deep into the columns beside as they have steps. A last
 /// tile may have few columns, so around a volume one more counts.
-pub(in crate::stencil::cuda) fn trip_columns<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
+pub(in crate::stencil::cuda) fn trip_columns<const D: usize>(
+    stencil: &Spec<D>,
     trip: Option<TripShape>,
     policy: &CudaPolicy,
 ) -> [usize; 2] {
@@ -272,7 +268,7 @@ pub(in crate::stencil::cuda) fn trip_columns<S: Fields, const D: usize>(
 }
 
 /// Whether faces across x, and across y, are periodic.
-pub(super) fn around<S: Fields, const D: usize>(stencil: &Stencil<S, D>) -> [bool; 2] {
+pub(super) fn around<const D: usize>(stencil: &Spec<D>) -> [bool; 2] {
     let [_, _, y, x] = axes::<D>();
     [x, y].map(|axis| axis.is_some_and(|d| stencil.boundaries.0[d][0] == Boundary::Periodic))
 }

@@ -9,16 +9,16 @@ use super::words::{Landing, WordLaunch};
 use crate::cuda::{
     Args, Buffer, Cubin, Device, Event, Extents, Global, Graph, Launch, Module, Rows, Stream,
 };
-use crate::element::{Fields, MAX_FIELDS};
+use crate::element::MAX_FIELDS;
 use crate::error::{Error, Result};
-use crate::grid::Volume;
+use crate::grid::RawVolume;
 use crate::stencil::cuda::arrays::Arrays;
 use crate::stencil::cuda::faces::Faces;
 use crate::stencil::cuda::layout::{Layout, axes};
 use crate::stencil::cuda::queue::{Queue, Queued, element_argument};
 use crate::stencil::cuda::residual::Change;
 use crate::stencil::cuda::text::{Role, StageShape, StepText, trip_grid};
-use crate::stencil::{Residual, Stencil};
+use crate::stencil::{Residual, Spec};
 
 /// Turns (steps or trips) of a captured graph: even, so that it ends in the arrays it began in. The
 /// long one makes little of the gap between graphs, during which neighbours wait; the short one does
@@ -35,8 +35,8 @@ fn split(turns: u64) -> [(u64, u64); 2] {
 }
 
 /// What all slabs of a run share.
-pub(super) struct Problem<S: Fields, const D: usize> {
-    pub stencil: Stencil<S, D>,
+pub(super) struct Problem<const D: usize> {
+    pub stencil: Spec<D>,
     pub extents: [usize; D],
     /// With 1 for the axes that the volume lacks.
     pub policy: MultiCudaPolicy,
@@ -45,7 +45,7 @@ pub(super) struct Problem<S: Fields, const D: usize> {
     pub slabs: Vec<Range<usize>>,
 }
 
-impl<S: Fields, const D: usize> Problem<S, D> {
+impl<const D: usize> Problem<D> {
     /// The slabs below and above slab `part`, where there are any.
     pub fn neighbours(&self, part: usize) -> [Option<usize>; 2] {
         let parts = self.slabs.len();
@@ -90,10 +90,10 @@ pub(super) struct Slab {
 
 impl Slab {
     /// Allocates slab `part` on `device` and copies its planes of `volume` there.
-    pub fn new<S: Fields, const D: usize>(
-        problem: &Problem<S, D>,
+    pub fn new<const D: usize>(
+        problem: &Problem<D>,
         part: usize,
-        volume: &Volume<S, D>,
+        volume: &RawVolume<D>,
         device: &Device,
         [step, tools]: [&Cubin; 2],
     ) -> Result<Self> {
@@ -119,7 +119,7 @@ impl Slab {
             let deep = cut::reach(stencil, policy);
             let neighbours = problem.neighbours(part);
             let deep = [0, 1].map(|side| neighbours[side].map_or(0, |_| deep[side]));
-            let size = shape.sent.first().map_or(4, |&f| S::FIELDS[f].kind.size());
+            let size = shape.sent.first().map_or(4, |&f| problem.stencil.cell.size(f));
             let words = layout.strides[slowest::<D>()] * size / 4;
             let [gx, gy, gz] = policy.grid::<D>(&layout);
             let Layers { all, edge } = Self::layers(problem, part);
@@ -144,7 +144,7 @@ impl Slab {
             graphs: Default::default(),
             marks: (0..QUEUED).map(|_| Event::new(device)).collect::<Result<_>>()?,
             change: None,
-            kept: S::FIELDS.iter().map(|_| None).collect(),
+            kept: problem.stencil.cell.fields().iter().map(|_| None).collect(),
             stream,
         };
         slab.load(problem, volume)?;
@@ -152,7 +152,7 @@ impl Slab {
     }
 
     /// Layers of tiles of slab `part`.
-    pub fn layers<S: Fields, const D: usize>(problem: &Problem<S, D>, part: usize) -> Layers {
+    pub fn layers<const D: usize>(problem: &Problem<D>, part: usize) -> Layers {
         let [below, above] = cut::reach(&problem.stencil, &problem.policy);
         let shared = cut::shared(&problem.stencil, part, problem.slabs.len());
         let tile = cut::tile_depth::<D>(&problem.policy.cuda);
@@ -170,9 +170,9 @@ impl Slab {
     }
 
     /// Prepares the launches of a step from `state`, between `neighbours` below and above.
-    pub fn wire<S: Fields, const D: usize>(
+    pub fn wire<const D: usize>(
         &self,
-        problem: &Problem<S, D>,
+        problem: &Problem<D>,
         neighbours: [Option<&Slab>; 2],
         state: usize,
     ) -> Result<Vec<StageLaunch>> {
@@ -184,7 +184,7 @@ impl Slab {
         // Where trips exchange planes by flags, single steps don't.
         let edges = if text.trip.is_none() { self.edges(problem, neighbours)? } else { None };
         let mut now: Vec<usize> =
-            (0..S::FIELDS.len()).map(|f| self.arrays.current(f, state)).collect();
+            (0..problem.stencil.cell.len()).map(|f| self.arrays.current(f, state)).collect();
         let mut queued = Vec::new();
         for (number, (stage, shape)) in stencil.stages.iter().zip(&text.stages).enumerate() {
             let mut args = Args::new();
@@ -240,9 +240,9 @@ impl Slab {
     }
 
     /// The planes that go to `neighbours`: those before the first and from the second on.
-    fn sent<S: Fields, const D: usize>(
+    fn sent<const D: usize>(
         &self,
-        problem: &Problem<S, D>,
+        problem: &Problem<D>,
         neighbours: [Option<&Slab>; 2],
     ) -> [Option<usize>; 2] {
         let [below, above] = cut::reach(&problem.stencil, &problem.policy);
@@ -252,9 +252,9 @@ impl Slab {
     }
 
     /// `struct Edges`, where planes are exchanged by flags.
-    fn edges<S: Fields, const D: usize>(
+    fn edges<const D: usize>(
         &self,
-        problem: &Problem<S, D>,
+        problem: &Problem<D>,
         neighbours: [Option<&Slab>; 2],
     ) -> Result<Option<Vec<u8>>> {
         let Some(flags) = &self.flags else { return Ok(None) };
@@ -266,9 +266,9 @@ impl Slab {
     }
 
     /// Prepares the launches of a trip of several steps from `state`, if the policy has such.
-    pub fn wire_trip<S: Fields, const D: usize>(
+    pub fn wire_trip<const D: usize>(
         &self,
-        problem: &Problem<S, D>,
+        problem: &Problem<D>,
         neighbours: [Option<&Slab>; 2],
         state: usize,
     ) -> Result<Option<Vec<StageLaunch>>> {
@@ -291,9 +291,9 @@ impl Slab {
     }
 
     /// Prepares the launches of a trip from `state` that exchanges planes in words: a step each.
-    fn wire_words<S: Fields, const D: usize>(
+    fn wire_words<const D: usize>(
         &self,
-        problem: &Problem<S, D>,
+        problem: &Problem<D>,
         neighbours: [Option<&Slab>; 2],
         state: usize,
         landing: &Landing,
@@ -355,9 +355,9 @@ impl Slab {
     }
 
     /// What `struct CutTrip` has beside `struct Trip`, for a trip into `array`.
-    fn cut_trip<S: Fields, const D: usize>(
+    fn cut_trip<const D: usize>(
         &self,
-        problem: &Problem<S, D>,
+        problem: &Problem<D>,
         neighbours: [Option<&Slab>; 2],
         array: usize,
     ) -> Vec<u8> {
@@ -381,14 +381,11 @@ impl Slab {
     }
 
     /// Whether launches may start while the ones before them end.
-    fn early<S: Fields, const D: usize>(&self, problem: &Problem<S, D>) -> Result<bool> {
+    fn early<const D: usize>(&self, problem: &Problem<D>) -> Result<bool> {
         Ok(problem.policy.early && self.stream.device().capability()? >= (9, 0))
     }
 
-    fn queue<'a, S: Fields, const D: usize>(
-        &'a self,
-        problem: &'a Problem<S, D>,
-    ) -> Queue<'a, S, D> {
+    fn queue<'a, const D: usize>(&'a self, problem: &'a Problem<D>) -> Queue<'a, D> {
         Queue {
             stencil: &problem.stencil,
             policy: &problem.policy.cuda,
@@ -411,11 +408,7 @@ impl Slab {
 
     /// Copies planes in, those of the ghost zones at cuts too, and gives all other ghosts their
     /// first values.
-    fn load<S: Fields, const D: usize>(
-        &self,
-        problem: &Problem<S, D>,
-        volume: &Volume<S, D>,
-    ) -> Result<()> {
+    fn load<const D: usize>(&self, problem: &Problem<D>, volume: &RawVolume<D>) -> Result<()> {
         let all = problem.extents[0];
         let layout = &self.arrays.layout;
         let (shared, depth) = (layout.shared[self.axis], layout.ghosts[self.axis]);
@@ -440,9 +433,9 @@ impl Slab {
     }
 
     /// Brings the ghosts of function faces to the present state, which is that after `steps` steps.
-    pub fn face<S: Fields, const D: usize>(
+    pub fn face<const D: usize>(
         &self,
-        problem: &Problem<S, D>,
+        problem: &Problem<D>,
         (steps, state): (u64, usize),
     ) -> Result<()> {
         let Some(faces) = &self.faces else { return Ok(()) };
@@ -451,12 +444,9 @@ impl Slab {
     }
 
     /// Renews the boundary's ghosts that follow cells written since they were, in `state`.
-    pub fn renew<S: Fields, const D: usize>(
-        &self,
-        problem: &Problem<S, D>,
-        state: usize,
-    ) -> Result<()> {
-        let now: Vec<_> = (0..S::FIELDS.len()).map(|f| self.arrays.current(f, state)).collect();
+    pub fn renew<const D: usize>(&self, problem: &Problem<D>, state: usize) -> Result<()> {
+        let now: Vec<_> =
+            (0..problem.stencil.cell.len()).map(|f| self.arrays.current(f, state)).collect();
         let written = problem.stencil.written_fields();
         let queued = self.queue(problem).renew(&written, &now)?;
         queued.map_or(Ok(()), |queued| self.launch(&queued))
@@ -577,18 +567,14 @@ impl Slab {
     }
 
     /// Whether a step leaves the state before it in the other array of field `f`.
-    fn survives<S: Fields, const D: usize>(&self, problem: &Problem<S, D>, f: usize) -> bool {
+    fn survives<const D: usize>(&self, problem: &Problem<D>, f: usize) -> bool {
         let stages = &problem.stencil.stages;
         let written = stages.iter().filter(|stage| stage.writes().contains(&f)).count();
         written == 1 && self.arrays.flips(f)
     }
 
     /// Keeps what [`Slab::changes`] needs of `state`, before the step.
-    pub fn keep<S: Fields, const D: usize>(
-        &mut self,
-        problem: &Problem<S, D>,
-        state: usize,
-    ) -> Result<()> {
+    pub fn keep<const D: usize>(&mut self, problem: &Problem<D>, state: usize) -> Result<()> {
         if self.change.is_none() {
             self.change = Some(Change::new(&self.stream, &self.tools, &self.arrays.layout)?);
         }
@@ -608,7 +594,7 @@ impl Slab {
     }
 
     /// A total a plane of the change that the step to `state` made to field `f`.
-    pub fn changes<S: Fields>(&self, kind: Residual, f: usize, state: usize) -> Result<Vec<f64>> {
+    pub fn changes(&self, kind: Residual, f: usize, state: usize) -> Result<Vec<f64>> {
         let Some(change) = &self.change else {
             return Err(Error::spec(
                 "a residual of a step whose change was not kept",
@@ -622,11 +608,11 @@ impl Slab {
         };
         let pair = [before, self.cell(f, current)];
         // SAFETY: both are cells (0, 0, 0, 0) of arrays of this field in this layout.
-        unsafe { change.planes(&self.stream, kind, S::FIELDS[f].kind, pair, self.axis) }
+        unsafe { change.planes(&self.stream, kind, self.arrays.kind_of(f), pair, self.axis) }
     }
 
     /// Waits for the device, then reports a fault of an element function.
-    pub fn finish<S: Fields, const D: usize>(&self, problem: &Problem<S, D>) -> Result<()> {
+    pub fn finish<const D: usize>(&self, problem: &Problem<D>) -> Result<()> {
         let Some(fault) = &self.fault else { return self.stream.synchronize() };
         match fault.read::<u32>(&self.stream)? {
             0 => Ok(()),
@@ -635,11 +621,11 @@ impl Slab {
     }
 
     /// Copies the planes of the written fields into the whole volume's arrays.
-    pub fn store<S: Fields, const D: usize>(
+    pub fn store<const D: usize>(
         &self,
-        problem: &Problem<S, D>,
+        problem: &Problem<D>,
         state: usize,
-        volume: &mut Volume<S, D>,
+        volume: &mut RawVolume<D>,
     ) -> Result<()> {
         let cells = volume.len();
         let bytes = volume.base_mut();
@@ -659,9 +645,9 @@ impl Slab {
     }
 
     /// Blocks at cuts, and how many blocks of the kernels the device can hold.
-    pub fn residency<S: Fields, const D: usize>(
+    pub fn residency<const D: usize>(
         &self,
-        problem: &Problem<S, D>,
+        problem: &Problem<D>,
         part: usize,
     ) -> Result<[usize; 2]> {
         let Layers { all, edge } = Self::layers(problem, part);
@@ -685,10 +671,7 @@ impl Slab {
     }
 
     /// Registers and bytes of local memory a thread, the most of all kernels.
-    pub fn footprint<S: Fields, const D: usize>(
-        &self,
-        problem: &Problem<S, D>,
-    ) -> Result<[u32; 2]> {
+    pub fn footprint<const D: usize>(&self, problem: &Problem<D>) -> Result<[u32; 2]> {
         let mut most = [0; 2];
         let stages = problem.text.stages.iter().map(|shape| &*shape.kernel);
         let words = problem.text.words.as_ref().map(|shape| &*shape.kernel);

@@ -4,20 +4,19 @@ use super::cut;
 use super::policy::{Exchange, MultiCudaPolicy};
 use super::slab::{Problem, Slab, StageLaunch};
 use crate::cuda::{Cubin, Device, Event, Options, compile};
-use crate::element::Fields;
 use crate::error::{Error, Result, no_thread};
-use crate::grid::Volume;
+use crate::grid::{RawVolume, RawVolumeMut};
 use crate::stencil::cuda::sweeps::tools_text;
 use crate::stencil::cuda::text::{Cut, cut_step_text};
 use crate::stencil::points::{add_to, value_of};
-use crate::stencil::{Region, Residual, Stencil, Sweep, SweepExecutor};
+use crate::stencil::{Region, Residual, Spec, Sweep, SweepExecutor};
 
 /// Runs sweeps over a copy of a volume that is cut into slabs across its slowest axis, one a GPU.
 ///
 /// The bits of the result don't depend on how many GPUs there are. Naming a GPU twice gives it two
 /// slabs, which run beside one another; good for tests only.
-pub struct MultiCudaSweeps<S: Fields, const D: usize> {
-    problem: Problem<S, D>,
+pub struct MultiCudaSweeps<const D: usize> {
+    problem: Problem<D>,
     /// Which state the arrays are in.
     state: usize,
     /// Per slab: its last stage is done, and it has taken its neighbours' planes.
@@ -30,7 +29,7 @@ pub struct MultiCudaSweeps<S: Fields, const D: usize> {
     stale: bool,
 }
 
-impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
+impl<const D: usize> MultiCudaSweeps<D> {
     /// Compiles the step for `devices` (or takes it from the cache), cuts `volume` into as many
     /// slabs and copies each to its device.
     ///
@@ -38,13 +37,13 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
     /// As [`Stencil::check`] and [`super::super::CudaSweeps::new`]; no devices; one-dimensional
     /// volumes over several; slabs thinner than the footprint; [`MultiCudaPolicy::check_flags`].
     pub fn new(
-        stencil: &Stencil<S, D>,
-        volume: &Volume<S, D>,
+        stencil: &Spec<D>,
+        volume: &RawVolume<D>,
         policy: &MultiCudaPolicy,
         devices: &[Device],
     ) -> Result<Self> {
         let extents = volume.extents();
-        stencil.check(extents)?;
+        stencil.check_volume(volume)?;
         if D == 1 {
             return Err(Error::spec(
                 "a line of cells over several GPUs",
@@ -321,10 +320,7 @@ impl<S: Fields, const D: usize> MultiCudaSweeps<S, D> {
 }
 
 /// Lets neighbours address one another's memory, where that is how planes are exchanged.
-fn open_links<S: Fields, const D: usize>(
-    problem: &Problem<S, D>,
-    devices: &[Device],
-) -> Result<()> {
+fn open_links<const D: usize>(problem: &Problem<D>, devices: &[Device]) -> Result<()> {
     for (part, device) in devices.iter().enumerate() {
         for neighbour in problem.neighbours(part).into_iter().flatten() {
             let other = &devices[neighbour];
@@ -347,10 +343,7 @@ fn cut_of(policy: &MultiCudaPolicy) -> Cut {
 }
 
 /// The step's kernels, and those that every stencil shares.
-fn compile_for<S: Fields, const D: usize>(
-    problem: &Problem<S, D>,
-    arch: &str,
-) -> Result<[Cubin; 2]> {
+fn compile_for<const D: usize>(problem: &Problem<D>, arch: &str) -> Result<[Cubin; 2]> {
     let contract = problem.policy.cuda.contraction;
     let options = Options { contract, ..Options::default() };
     let names: Vec<_> = problem.stencil.stages.iter().map(|stage| stage.name()).collect();
@@ -363,8 +356,8 @@ fn compile_for<S: Fields, const D: usize>(
 ///
 /// # Errors
 /// A policy that no kernel can have; the compiler's.
-pub fn compile_check<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
+pub fn compile_check<const D: usize>(
+    stencil: &Spec<D>,
     policy: &MultiCudaPolicy,
     arch: &str,
 ) -> Result<Cubin> {
@@ -374,7 +367,7 @@ pub fn compile_check<S: Fields, const D: usize>(
     compile(&text.source, "a stencil", arch, &options)
 }
 
-impl<S: Fields, const D: usize> SweepExecutor<S, D> for MultiCudaSweeps<S, D> {
+impl<const D: usize> SweepExecutor<D> for MultiCudaSweeps<D> {
     fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
         let whole = Region { low: [0; D], high: self.problem.extents };
         if sweep.region != whole {
@@ -407,7 +400,7 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for MultiCudaSweeps<S, D> {
             // The order that every executor keeps: planes are combined as the last axis's line.
             let mut planes = Vec::new();
             for slab in &self.slabs {
-                planes.extend(slab.changes::<S>(kind, f, self.state)?);
+                planes.extend(slab.changes(kind, f, self.state)?);
             }
             total = kind.combine(total, kind.total(planes.into_iter()));
         }
@@ -423,7 +416,7 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for MultiCudaSweeps<S, D> {
 
     fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
         self.finish()?;
-        let kind = S::FIELDS[field].kind;
+        let kind = self.problem.stencil.cell.kind(field);
         let mut bytes = [0u8; 8];
         let bytes = &mut bytes[..kind.size()];
         for &at in at {
@@ -438,7 +431,7 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for MultiCudaSweeps<S, D> {
     }
 
     fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>> {
-        let kind = S::FIELDS[field].kind;
+        let kind = self.problem.stencil.cell.kind(field);
         let value = |&at: &[usize; D]| {
             let mut bytes = [0u8; 8];
             let bytes = &mut bytes[..kind.size()];
@@ -450,12 +443,13 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for MultiCudaSweeps<S, D> {
         at.iter().map(value).collect()
     }
 
-    fn store(&mut self, volume: &mut Volume<S, D>) -> Result<()> {
+    fn store(&mut self, volume: RawVolumeMut<'_, D>) -> Result<()> {
+        let volume = volume.of(self.problem.stencil.cell, self.problem.extents)?;
         self.slabs.iter().try_for_each(|slab| slab.store(&self.problem, self.state, volume))
     }
 }
 
-impl<S: Fields, const D: usize> Drop for MultiCudaSweeps<S, D> {
+impl<const D: usize> Drop for MultiCudaSweeps<D> {
     /// Waits for every device before any array goes: freeing one waits for its own device alone,
     /// and a neighbour's kernel may still store into it or set its flags.
     fn drop(&mut self) {
@@ -466,7 +460,7 @@ impl<S: Fields, const D: usize> Drop for MultiCudaSweeps<S, D> {
     }
 }
 
-impl<S: Fields, const D: usize> std::fmt::Debug for MultiCudaSweeps<S, D> {
+impl<const D: usize> std::fmt::Debug for MultiCudaSweeps<D> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "MultiCudaSweeps of {:?} on {}", self.problem.extents, self.devices().join(", "))
     }

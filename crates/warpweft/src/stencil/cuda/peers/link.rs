@@ -8,7 +8,6 @@ use super::SLOTS;
 use super::place::Place;
 use crate::cluster::{Tag, Transport};
 use crate::cuda::{Args, Device, Event, Exported, Imported, Kernel, Launch, Stream};
-use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::stencil::cuda::halo::Signal;
 use crate::stencil::cuda::sweeps::CudaSweeps;
@@ -95,9 +94,9 @@ impl Outbound {
     ///
     /// # Errors
     /// The driver's; as [`Transport::receive`].
-    pub(in crate::stencil::cuda) fn put<S: Fields, const D: usize>(
+    pub(in crate::stencil::cuda) fn put<const D: usize>(
         &mut self,
-        sweeps: &CudaSweeps<S, D>,
+        sweeps: &CudaSweeps<D>,
         boxes: &[Cells<D>],
         net: &dyn Transport,
         stream: &Stream,
@@ -122,9 +121,9 @@ impl Inbound {
     ///
     /// # Errors
     /// The driver's; as [`Transport::receive`].
-    pub(in crate::stencil::cuda) fn take<S: Fields, const D: usize>(
+    pub(in crate::stencil::cuda) fn take<const D: usize>(
         &mut self,
-        sweeps: &CudaSweeps<S, D>,
+        sweeps: &CudaSweeps<D>,
         boxes: &[Cells<D>],
         net: &dyn Transport,
         stream: &Stream,

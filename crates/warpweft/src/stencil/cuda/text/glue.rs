@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::Cut;
 use super::reach::{Reach, Role, reach_of, ring_of, role_of, type_of};
-use crate::element::Fields;
+use crate::element::CellType;
 use crate::stencil::{CudaKernel, CudaPolicy, Stage};
 
 /// One stage as its kernel sees it.
@@ -22,8 +22,8 @@ pub struct StageShape {
     pub sent: Vec<usize>,
 }
 
-pub struct Glue<'a, S: Fields, const D: usize> {
-    stage: &'a dyn Stage<S, D>,
+pub struct Glue<'a, const D: usize> {
+    stage: &'a dyn Stage<D>,
     number: usize,
     policy: &'a CudaPolicy,
     strided: bool,
@@ -38,17 +38,17 @@ pub struct Glue<'a, S: Fields, const D: usize> {
     pub shape: StageShape,
 }
 
-impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
+impl<'a, const D: usize> Glue<'a, D> {
     pub fn new(
-        stage: &'a dyn Stage<S, D>,
+        stage: &'a dyn Stage<D>,
         number: usize,
         policy: &'a CudaPolicy,
         strided: bool,
     ) -> Self {
-        let reach: Vec<_> = (0..S::FIELDS.len()).map(|f| reach_of(stage, f)).collect();
-        let roles = (0..S::FIELDS.len()).map(|f| role_of(stage, f)).collect();
+        let reach: Vec<_> = (0..stage.cell_type().len()).map(|f| reach_of(stage, f)).collect();
+        let roles = (0..stage.cell_type().len()).map(|f| role_of(stage, f)).collect();
         let (ringed, shared) = match policy.kernel {
-            CudaKernel::Planes => ring_of::<S>(&reach, policy),
+            CudaKernel::Planes => ring_of(stage.cell_type(), &reach, policy),
             _ => (Vec::new(), 0),
         };
         let kernel = format!("ww_stage{number}");
@@ -68,7 +68,7 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
         )?;
         let mut pairs = Vec::new();
         for (f, role) in self.shape.roles.iter().enumerate() {
-            let scalar = type_of::<S>(f);
+            let scalar = type_of(self.stage.cell_type(), f);
             match role {
                 Role::Unused => {}
                 Role::Read => {
@@ -94,7 +94,7 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
         }
         let mut peers = Vec::new();
         for &f in self.shape.sent.iter().filter(|_| self.cut == Cut::Flags) {
-            let scalar = type_of::<S>(f);
+            let scalar = type_of(self.stage.cell_type(), f);
             write!(text, "{scalar}* __restrict__ low{f}, {scalar}* __restrict__ high{f}, ")?;
             peers.push(format!("{{low{f}, high{f}}}"));
         }
@@ -170,7 +170,7 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
     /// The body of a kernel whose tiles at a cut exchange words.
     fn write_words(&self, text: &mut String, shape: &str, pairs: &str) -> std::fmt::Result {
         let f = self.shape.sent.first().copied().unwrap_or(0);
-        let scalar = type_of::<S>(f);
+        let scalar = type_of(self.stage.cell_type(), f);
         writeln!(text, "  const ww::stencil::Pointers<{shape}> fields{{{pairs}}};")?;
         writeln!(text, "  const ww::stencil::WordPointers<{shape}> worded{{{{{pairs}}}}};")?;
         writeln!(
@@ -180,12 +180,12 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
     }
 
     fn write_shape(&self, text: &mut String, shape: &str) -> std::fmt::Result {
-        let fields = 0..S::FIELDS.len();
+        let fields = 0..self.stage.cell_type().len();
         let list = |keep: &dyn Fn(usize) -> bool| {
             let kept: Vec<_> = fields.clone().filter(|&f| keep(f)).map(|f| f.to_string()).collect();
             format!("ww::stencil::indices<{}>", kept.join(", "))
         };
-        let types: Vec<_> = fields.clone().map(|f| type_of::<S>(f)).collect();
+        let types: Vec<_> = fields.clone().map(|f| type_of(self.stage.cell_type(), f)).collect();
         let reads = |f: usize| self.stage.taps().iter().any(|tap| tap.field == f);
         let [vx, vy, vz] = self.policy.cells;
         let CudaPolicy { warps, chunk, prefetch, .. } = *self.policy;
@@ -211,7 +211,11 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
             text,
             "  static constexpr int warps = {warps}, chunk = {chunk}, prefetch = {prefetch};"
         )?;
-        writeln!(text, "  static constexpr int turn = {};", turn::<S>(self.policy.kernel))?;
+        writeln!(
+            text,
+            "  static constexpr int turn = {};",
+            turn(self.stage.cell_type(), self.policy.kernel)
+        )?;
         writeln!(text, "  static constexpr int ring_bytes = {};", self.shape.shared)?;
         writeln!(text, "  static constexpr bool strided = {};", self.strided)?;
         let places: Vec<_> =
@@ -247,7 +251,7 @@ impl<'a, S: Fields, const D: usize> Glue<'a, S, D> {
 /// One phase at a time compiles in a third of the time. On an H200, beside all of them: Planes of f64
 /// at order 8 rises from 202 to 213 Gcells/s (nothing spills any more), at order 6 from 214 to 215;
 /// f32 falls from 413 to 407 and from 425 to 414; March, which has fewer registers, loses up to a fifth.
-fn turn<S: Fields>(kernel: CudaKernel) -> i32 {
-    let wide = S::FIELDS.iter().all(|field| field.kind.size() >= 8);
+fn turn(cell: CellType, kernel: CudaKernel) -> i32 {
+    let wide = cell.fields().iter().all(|field| field.kind.size() >= 8);
     if kernel == CudaKernel::Planes && wide { 1 } else { i32::MAX }
 }

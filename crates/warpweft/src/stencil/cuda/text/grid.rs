@@ -1,10 +1,9 @@
 //! Blocks over a layout, and the layout that a policy needs.
 
 use super::trip::{TripShape, pipelines};
-use crate::element::Fields;
 use crate::error::{Error, Result};
 use crate::stencil::cuda::layout::Layout;
-use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Stencil};
+use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Spec};
 
 /// The shape of single steps beside a pipeline, for what is left of a number of steps.
 pub fn single(policy: &CudaPolicy) -> CudaPolicy {
@@ -65,8 +64,8 @@ pub fn trip_grid<const D: usize>(
 ///
 /// # Errors
 /// More cells than kernels can index; steps that can't be pipelined.
-pub fn layout_of<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
+pub fn layout_of<const D: usize>(
+    stencil: &Spec<D>,
     extents: [usize; D],
     policy: &CudaPolicy,
 ) -> Result<Layout> {
@@ -81,7 +80,7 @@ pub fn layout_of<S: Fields, const D: usize>(
              eight bytes, between faces that are periodic or hold one value, without faults",
         );
     }
-    let Some(trip) = TripShape::of(policy, D, S::FIELDS[0].kind.size()) else {
+    let Some(trip) = TripShape::of(policy, D, stencil.cell.size(0)) else {
         return refused(
             format!(
                 "tiles of {:?} cells and {} warps, {} steps deep",

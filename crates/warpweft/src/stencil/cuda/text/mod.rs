@@ -15,9 +15,9 @@ pub use self::trip::TripShape;
 use self::trip::write_trip;
 use super::{faces, multi};
 use crate::cuda::{Cache, Cubin, Options, compile_in};
-use crate::element::{Fields, Unit};
+use crate::element::Unit;
 use crate::error::Result;
-use crate::stencil::{CudaKernel, CudaPolicy, Stage, Stencil};
+use crate::stencil::{CudaKernel, CudaPolicy, Spec, Stage};
 
 const CELLS: &str = include_str!("../cells.cuh");
 const DIRECT: &str = include_str!("../direct.cuh");
@@ -60,8 +60,8 @@ pub enum Cut {
 }
 
 /// Writes the text of a step of `stencil`. `strided` lets blocks take several tiles along z.
-pub fn step_text<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
+pub fn step_text<const D: usize>(
+    stencil: &Spec<D>,
     policy: &CudaPolicy,
     strided: bool,
 ) -> StepText {
@@ -69,8 +69,8 @@ pub fn step_text<S: Fields, const D: usize>(
 }
 
 /// As [`step_text`], with kernels for slabs of a volume.
-pub fn cut_step_text<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
+pub fn cut_step_text<const D: usize>(
+    stencil: &Spec<D>,
     policy: &CudaPolicy,
     strided: bool,
     cut: Cut,
@@ -96,7 +96,7 @@ pub fn cut_step_text<S: Fields, const D: usize>(
     }
     let mut stages = Vec::new();
     for (number, (stage, functor)) in stencil.stages.iter().zip(&names).enumerate() {
-        let mut glue = Glue::<S, D>::new(&**stage, number, policy, strided);
+        let mut glue = Glue::<D>::new(&**stage, number, policy, strided);
         if edged {
             glue.cut = cut;
             glue.columns = multi::columns(stencil, policy);
@@ -108,7 +108,7 @@ pub fn cut_step_text<S: Fields, const D: usize>(
     }
     let (mut trip, mut words) = (None, None);
     if let (Some(policy), [stage]) = (piped, &stencil.stages[..]) {
-        trip = TripShape::of(policy, D, S::FIELDS[0].kind.size());
+        trip = TripShape::of(policy, D, stencil.cell.size(0));
         source.push_str(PIPELINE);
         let columns = edged_trips.then(|| multi::trip_columns(stencil, trip, policy));
         if edged_trips {
@@ -119,7 +119,7 @@ pub fn cut_step_text<S: Fields, const D: usize>(
     }
     if let (Cut::Words(depth), [stage]) = (cut, &stencil.stages[..]) {
         source.push_str(WORDS);
-        let mut glue = Glue::<S, D>::new(&**stage, stencil.stages.len(), policy, strided);
+        let mut glue = Glue::<D>::new(&**stage, stencil.stages.len(), policy, strided);
         glue.cut = cut;
         glue.near = multi::near(stencil, depth);
         glue.every = depth;
@@ -141,7 +141,7 @@ pub fn cut_step_text<S: Fields, const D: usize>(
 }
 
 /// The fields that `stage` writes and somebody reads across a cut.
-fn sent<S: Fields, const D: usize>(stencil: &Stencil<S, D>, stage: &dyn Stage<S, D>) -> Vec<usize> {
+fn sent<const D: usize>(stencil: &Spec<D>, stage: &dyn Stage<D>) -> Vec<usize> {
     stage.writes().iter().copied().filter(|&f| stencil.crosses_cut(f)).collect()
 }
 
@@ -149,8 +149,8 @@ fn sent<S: Fields, const D: usize>(stencil: &Stencil<S, D>, stage: &dyn Stage<S,
 ///
 /// # Errors
 /// A policy that no kernel can have; the compiler's.
-pub fn compile_check<S: Fields, const D: usize>(
-    stencil: &Stencil<S, D>,
+pub fn compile_check<const D: usize>(
+    stencil: &Spec<D>,
     extents: [usize; D],
     policy: &CudaPolicy,
     arch: &str,
@@ -162,9 +162,9 @@ pub fn compile_check<S: Fields, const D: usize>(
 ///
 /// # Errors
 /// As [`compile_check`].
-pub fn compile_check_in<S: Fields, const D: usize>(
+pub fn compile_check_in<const D: usize>(
     cache: &Cache,
-    stencil: &Stencil<S, D>,
+    stencil: &Spec<D>,
     extents: [usize; D],
     policy: &CudaPolicy,
     arch: &str,

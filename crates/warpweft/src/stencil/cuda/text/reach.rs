@@ -1,6 +1,6 @@
 //! How a stage uses each field, and how far it reads it.
 
-use crate::element::{Fields, ScalarKind};
+use crate::element::{CellType, ScalarKind};
 use crate::stencil::cuda::layout::axes;
 use crate::stencil::{CudaPolicy, Stage};
 
@@ -31,7 +31,7 @@ pub struct Reach {
 }
 
 /// How `stage` uses field `f`.
-pub fn role_of<S: Fields, const D: usize>(stage: &dyn Stage<S, D>, f: usize) -> Role {
+pub fn role_of<const D: usize>(stage: &dyn Stage<D>, f: usize) -> Role {
     let mut taps = stage.taps().iter().filter(|tap| tap.field == f).peekable();
     let read = taps.peek().is_some();
     match (stage.writes().contains(&f), read) {
@@ -42,7 +42,7 @@ pub fn role_of<S: Fields, const D: usize>(stage: &dyn Stage<S, D>, f: usize) -> 
     }
 }
 
-pub fn reach_of<S: Fields, const D: usize>(stage: &dyn Stage<S, D>, f: usize) -> Reach {
+pub fn reach_of<const D: usize>(stage: &dyn Stage<D>, f: usize) -> Reach {
     let mut reach = Reach::default();
     for tap in stage.taps().iter().filter(|tap| tap.field == f) {
         let [w, z, y, x] = axes::<D>().map(|axis| axis.map_or(0, |axis| tap.offset[axis]));
@@ -64,7 +64,8 @@ pub fn reach_of<S: Fields, const D: usize>(stage: &dyn Stage<S, D>, f: usize) ->
 }
 
 /// The fields in the ring and the ring's bytes, as planes.cuh works them out.
-pub fn ring_of<S: Fields>(
+pub fn ring_of(
+    cell: CellType,
     reach: &[Reach],
     policy: &CudaPolicy,
 ) -> (Vec<(usize, [usize; 2])>, usize) {
@@ -78,7 +79,7 @@ pub fn ring_of<S: Fields>(
     let mut ringed = Vec::new();
     let mut slot = 0;
     for (f, reach) in reach.iter().enumerate().filter(|(_, reach)| reach.off.is_some()) {
-        let size = S::FIELDS[f].kind.size();
+        let size = cell.size(f);
         let [west, east] = reach.x.map(|depth| depth.next_multiple_of(16 / size));
         let width = 32 * policy.cells[0] as usize + west + east;
         let rows = (policy.warps * policy.cells[1]) as usize + reach.y[0] + reach.y[1];
@@ -89,8 +90,8 @@ pub fn ring_of<S: Fields>(
 }
 
 /// The C++ name of field `f`'s scalar.
-pub fn type_of<S: Fields>(f: usize) -> String {
-    match S::FIELDS[f].kind {
+pub fn type_of(cell: CellType, f: usize) -> String {
+    match cell.kind(f) {
         ScalarKind::Bool => "bool".into(),
         kind => format!("ww::{}", kind.name()),
     }

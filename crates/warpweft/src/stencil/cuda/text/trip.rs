@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::reach::{Role, role_of, type_of};
-use crate::element::{Fields, Unit};
-use crate::stencil::{Boundary, CudaPolicy, Stage, Stencil};
+use crate::element::Unit;
+use crate::stencil::{Boundary, CudaPolicy, Spec, Stage};
 
 /// What the host must know of a pipelined kernel: `Tile` in pipeline.cuh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl TripShape {
 }
 
 /// Whether several steps of `stencil` can be pipelined (see [`CudaKernel::Pipeline`]).
-pub fn pipelines<S: Fields, const D: usize>(stencil: &Stencil<S, D>) -> bool {
+pub fn pipelines<const D: usize>(stencil: &Spec<D>) -> bool {
     let [stage] = &stencil.stages[..] else { return false };
     let star = stage.taps().iter().all(|tap| {
         tap.offset.iter().all(|o| o.abs() <= 1)
@@ -53,8 +53,8 @@ pub fn pipelines<S: Fields, const D: usize>(stencil: &Stencil<S, D>) -> bool {
     let mut unit = Unit::new();
     stage.cuda(&mut unit);
     (D == 2 || D == 3)
-        && S::FIELDS.len() == 1
-        && matches!(S::FIELDS[0].kind.size(), 4 | 8)
+        && stencil.cell.len() == 1
+        && matches!(stencil.cell.size(0), 4 | 8)
         && role_of(&**stage, 0) == Role::Doubled
         && star
         && exact
@@ -63,15 +63,15 @@ pub fn pipelines<S: Fields, const D: usize>(stencil: &Stencil<S, D>) -> bool {
 
 /// Writes the pipelined kernel and its shape; given the columns of tiles around its own that a tile at
 /// a cut waits for, the one that exchanges planes.
-pub fn write_trip<S: Fields, const D: usize>(
+pub fn write_trip<const D: usize>(
     text: &mut String,
-    stage: &dyn Stage<S, D>,
+    stage: &dyn Stage<D>,
     functor: &str,
     policy: &CudaPolicy,
     shared: usize,
     columns: Option<[usize; 2]>,
 ) -> std::fmt::Result {
-    let scalar = type_of::<S>(0);
+    let scalar = type_of(stage.cell_type(), 0);
     let (trip, edges, skeleton, argument) = match columns {
         None => ("const ww::stencil::Trip", "", "pipeline", ""),
         Some(_) => {

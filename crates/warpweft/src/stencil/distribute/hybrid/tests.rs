@@ -9,16 +9,17 @@ use super::super::halo_executor::Cells;
 use super::super::swept::Built;
 use super::*;
 use crate::cpu::{Pool, Simd};
+use crate::grid::RawVolumeMut;
 use crate::prelude::*;
 use crate::stencil::{CpuSweeps, Residual, reference};
 
 /// Takes at least so long for every plane and step.
-struct Slowed<S: Fields, const D: usize> {
-    inner: CpuSweeps<S, D>,
+struct Slowed<const D: usize> {
+    inner: CpuSweeps<D>,
     a_step: Duration,
 }
 
-impl<S: Fields, const D: usize> SweepExecutor<S, D> for Slowed<S, D> {
+impl<const D: usize> SweepExecutor<D> for Slowed<D> {
     fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
         let begin = Instant::now();
         self.inner.sweep(sweep)?;
@@ -31,12 +32,12 @@ impl<S: Fields, const D: usize> SweepExecutor<S, D> for Slowed<S, D> {
     fn finish(&mut self) -> Result<()> {
         self.inner.finish()
     }
-    fn store(&mut self, volume: &mut Volume<S, D>) -> Result<()> {
+    fn store(&mut self, volume: RawVolumeMut<'_, D>) -> Result<()> {
         self.inner.store(volume)
     }
 }
 
-impl<S: Fields, const D: usize> HaloExecutor<S, D> for Slowed<S, D> {
+impl<const D: usize> HaloExecutor<D> for Slowed<D> {
     fn read(&mut self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()> {
         self.inner.read(boxes, to)
     }
@@ -46,9 +47,9 @@ impl<S: Fields, const D: usize> HaloExecutor<S, D> for Slowed<S, D> {
 }
 
 /// Makes executors that take so many microseconds a plane and step.
-fn slowed<S: Fields, const D: usize>(
+fn slowed<const D: usize>(
     micros: u64,
-) -> impl Fn(&Stencil<S, D>, &Volume<S, D>, usize) -> Built<S, D> + Sync {
+) -> impl Fn(&Spec<D>, &RawVolume<D>, usize) -> Built<D> + Sync {
     move |stencil, volume, part| {
         let pool = Arc::new(Pool::new(&[part])?);
         let policy = CpuPolicy::default_for(stencil, volume.extents(), 1, 1 << 20);
@@ -72,10 +73,10 @@ fn shared<S: Fields, const D: usize>(
         Both { stencil, builds: [&cpu, &gpu], depth, first: State::default(), steps, saving: None };
     let balance = Balance::new(start.extents()[0], stencil.thinnest(depth), share);
     let mut found = start.clone();
-    let shared = both.run(&mut found, balance, &Run::default()).unwrap();
+    let shared = both.run(found.raw_mut(), balance, &Run::default()).unwrap();
     let mut expect = start.clone();
     reference(stencil, &mut expect, steps).unwrap();
-    for field in 0..S::FIELDS.len() {
+    for field in 0..start.cell_type().len() {
         assert!(found.field_bytes(field) == expect.field_bytes(field), "{:?}", shared.shares);
     }
     assert_eq!(shared.reports[0].steps, steps);
@@ -152,9 +153,9 @@ fn a_gpu_and_cores_give_the_bits_of_either() {
         contraction: false,
         ..CudaPolicy::default_for(&stencil, start.extents(), found.capability)
     };
-    let on_gpu = |stencil: &Stencil<u32, 3>, volume: &Volume<u32, 3>, _: usize| {
+    let on_gpu = |stencil: &Spec<3>, volume: &RawVolume<3>, _: usize| {
         let sweeps = CudaSweeps::new(stencil, volume, &policy, &device)?;
-        Ok(Box::new(sweeps) as Box<dyn HaloExecutor<u32, 3>>)
+        Ok(Box::new(sweeps) as Box<dyn HaloExecutor<3>>)
     };
     for micros in [0, 300, 20_000] {
         let on_cores = slowed(micros);
@@ -168,7 +169,7 @@ fn a_gpu_and_cores_give_the_bits_of_either() {
         };
         let mut volume = start.clone();
         let balance = Balance::new(40, stencil.thinnest(2), 0.5);
-        let shared = both.run(&mut volume, balance, &Run::default()).unwrap();
+        let shared = both.run(volume.raw_mut(), balance, &Run::default()).unwrap();
         let mut expect = start.clone();
         reference(&stencil, &mut expect, 61).unwrap();
         assert!(volume.as_slice() == expect.as_slice(), "{:?}", shared.shares);
