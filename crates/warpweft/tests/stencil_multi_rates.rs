@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use linear::star;
 use warpweft::cuda::Device;
-use warpweft::element::Scalar;
 use warpweft::prelude::*;
 use warpweft::stencil::{
     CudaKernel, CudaPolicy, CudaSweeps, Exchange, MultiCudaPolicy, MultiCudaSweeps, Region, Sweep,

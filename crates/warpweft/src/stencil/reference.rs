@@ -23,10 +23,10 @@ pub fn reference<S: Fields, const D: usize>(
     reference_with_probes(stencil, volume, steps).map(|(done, _)| done)
 }
 
-/// As [`reference`], with what the stencil's probes recorded.
+/// As [`reference()`], with what the stencil's probes recorded.
 ///
 /// # Errors
-/// As [`reference`].
+/// As [`reference()`].
 pub fn reference_with_probes<S: Fields, const D: usize>(
     stencil: &Stencil<S, D>,
     volume: &mut Volume<S, D>,

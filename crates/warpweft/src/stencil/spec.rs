@@ -72,7 +72,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         self
     }
 
-    /// The boundary of one face. Out-of-range axes are reported by [`Stencil::check`].
+    /// The boundary of one face. Out-of-range axes are reported by [`Spec::check`].
     pub fn face(mut self, axis: usize, face: Face, boundary: Boundary) -> Self {
         match self.spec.boundaries.0.get_mut(axis) {
             Some(faces) => faces[face as usize] = boundary,
@@ -113,13 +113,13 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
 
     /// As [`Stencil::until`], checked after every `every` steps only: the steps between run many at
     /// a time, with temporal blocking. What is compared is the change of the checked step alone.
-    /// [`Stencil::check`] reports an `every` of 0.
+    /// [`Spec::check`] reports an `every` of 0.
     pub fn until_every(mut self, residual: Residual, tolerance: f64, every: u64) -> Self {
         self.spec.until = Some(Until { residual, tolerance, every });
         self
     }
 
-    /// Adds to cells after steps. May be called repeatedly; [`Stencil::check`] reports cells outside.
+    /// Adds to cells after steps. May be called repeatedly; [`Spec::check`] reports cells outside.
     pub fn source(mut self, source: PointSource<D>) -> Self {
         self.spec.points.sources.push(source);
         self

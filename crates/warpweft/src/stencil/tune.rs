@@ -105,7 +105,7 @@ impl Default for Tuning {
 /// keeps it for later runs.
 ///
 /// # Errors
-/// As [`Stencil::run`]. A folder that can't be written is a note.
+/// As [`Spec::run_with`]. A folder that can't be written is a note.
 pub fn tune<const D: usize>(
     stencil: &Spec<D>,
     volume: &RawVolume<D>,

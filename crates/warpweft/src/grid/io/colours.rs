@@ -1,8 +1,7 @@
 //! Numbers to colours: a plane of a volume as a picture.
 
-use crate::element::Fields;
 use crate::error::{Error, Result};
-use crate::grid::Volume;
+use crate::grid::RawVolume;
 
 /// A picture, 8 bits for each of red, green and blue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,8 +72,8 @@ impl Picture {
     ///
     /// # Errors
     /// There is no field number `field`.
-    pub fn of_middle<S: Fields, const D: usize>(
-        volume: &Volume<S, D>,
+    pub fn of_middle<const D: usize>(
+        volume: &RawVolume<D>,
         field: usize,
         range: [f64; 2],
         colours: Colours,
@@ -99,10 +98,7 @@ impl Picture {
 ///
 /// # Errors
 /// There is no field number `field`.
-pub fn middle_range<S: Fields, const D: usize>(
-    volume: &Volume<S, D>,
-    field: usize,
-) -> Result<[f64; 2]> {
+pub fn middle_range<const D: usize>(volume: &RawVolume<D>, field: usize) -> Result<[f64; 2]> {
     let values = middle(volume, field)?;
     let finite = values.into_iter().filter(|value| value.is_finite());
     let range = finite.fold(None, |range: Option<[f64; 2]>, value| {
@@ -118,10 +114,10 @@ fn plane<const D: usize>(extents: [usize; D]) -> [usize; 2] {
 }
 
 /// The values of the middle plane.
-fn middle<S: Fields, const D: usize>(volume: &Volume<S, D>, field: usize) -> Result<Vec<f64>> {
-    if field >= S::FIELDS.len() {
+fn middle<const D: usize>(volume: &RawVolume<D>, field: usize) -> Result<Vec<f64>> {
+    if field >= volume.cell_type().len() {
         return Err(Error::spec(
-            format!("field {field} of a cell with {} fields", S::FIELDS.len()),
+            format!("field {field} of a cell with {} fields", volume.cell_type().len()),
             "name one that exists",
         ));
     }
@@ -135,7 +131,7 @@ fn middle<S: Fields, const D: usize>(volume: &Volume<S, D>, field: usize) -> Res
                 at[D - 2] = y;
             }
             at[D - 1] = x;
-            values.push(volume.get(at).map_or(f64::NAN, |cell| cell.to_f64(field)));
+            values.push(volume.value(field, at));
         }
     }
     Ok(values)
@@ -144,6 +140,7 @@ fn middle<S: Fields, const D: usize>(volume: &Volume<S, D>, field: usize) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grid::Volume;
 
     #[test]
     fn the_ends_of_the_maps_are_theirs() {

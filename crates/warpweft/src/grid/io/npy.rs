@@ -11,9 +11,9 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use super::write_whole;
-use crate::element::{Fields, Scalar, ScalarKind, bf16, f16};
+use crate::element::{Scalar, ScalarKind};
 use crate::error::{Error, Result};
-use crate::grid::Volume;
+use crate::grid::{RawVolume, Volume};
 
 const SIGNATURE: &[u8] = b"\x93NUMPY";
 
@@ -61,9 +61,9 @@ pub fn read<T: Scalar, const D: usize>(path: &Path) -> Result<Volume<T, D>> {
             format!("reshape it to {D} axes"),
         )
     })?;
-    let mut volume = Volume::zeroed(extents)
+    let mut volume = Volume::<T, D>::zeroed(extents)
         .map_err(|error| Error::file(path, error, "save an array that fits"))?;
-    fill(&mut volume, header.swapped, &mut data)
+    fill(volume.raw_mut().field_bytes_mut(0), T::KIND, header.swapped, &mut data)
         .map_err(|error| Error::file(path, error, "write the file again"))?;
     Ok(volume)
 }
@@ -72,14 +72,10 @@ pub fn read<T: Scalar, const D: usize>(path: &Path) -> Result<Volume<T, D>> {
 ///
 /// # Errors
 /// The file can't be written, or there is no such field.
-pub fn write<S: Fields, const D: usize>(
-    path: &Path,
-    volume: &Volume<S, D>,
-    field: usize,
-) -> Result<()> {
-    let Some(info) = S::FIELDS.get(field) else {
+pub fn write<const D: usize>(path: &Path, volume: &RawVolume<D>, field: usize) -> Result<()> {
+    let Some(info) = volume.cell_type().fields().get(field) else {
         return Err(Error::spec(
-            format!("field {field} of a cell with {} fields", S::FIELDS.len()),
+            format!("field {field} of a cell with {} fields", volume.cell_type().len()),
             "name one that exists",
         ));
     };
@@ -272,48 +268,24 @@ fn numpy_name(kind: ScalarKind) -> String {
     }
 }
 
-/// Reads the cells in order.
-fn fill<T: Scalar, const D: usize>(
-    volume: &mut Volume<T, D>,
+/// Reads cells of `kind` in order, as bytes that are all of them valid.
+fn fill(
+    cells: &mut [u8],
+    kind: ScalarKind,
     swapped: bool,
-    data: &mut impl Read,
+    data: &mut dyn Read,
 ) -> std::io::Result<()> {
-    macro_rules! of_kind {
-        ($($kind:ident => $t:ty),*) => {
-            match T::KIND {
-                ScalarKind::Bool => {
-                    let cells = volume.field_mut::<bool>(0).unwrap_or_default();
-                    each(cells, data, |[byte]: [u8; 1]| byte != 0)
-                }
-                $(ScalarKind::$kind => {
-                    let cells = volume.field_mut::<$t>(0).unwrap_or_default();
-                    each(cells, data, |mut bytes: [u8; size_of::<$t>()]| {
-                        if swapped {
-                            bytes.reverse();
-                        }
-                        <$t>::from_ne_bytes(bytes)
-                    })
-                })*
-            }
-        };
-    }
-    of_kind!(I8 => i8, I16 => i16, I32 => i32, I64 => i64, U8 => u8, U16 => u16, U32 => u32,
-        U64 => u64, Isize => isize, Usize => usize, F32 => f32, F64 => f64, F16 => f16, Bf16 => bf16)
-}
-
-/// Reads one value a cell, a block of cells at a time.
-fn each<T, const N: usize>(
-    cells: &mut [T],
-    data: &mut impl Read,
-    value: impl Fn([u8; N]) -> T,
-) -> std::io::Result<()> {
-    let mut block = vec![0; N * 16_384];
-    for cells in cells.chunks_mut(16_384) {
-        let block = &mut block[..cells.len() * N];
+    // What is read is no valid cell yet, so it is read beside them.
+    let mut block = vec![0; kind.size() * 16_384];
+    for cells in cells.chunks_mut(block.len()) {
+        let block = &mut block[..cells.len()];
         data.read_exact(block)?;
-        for (cell, bytes) in cells.iter_mut().zip(block.as_chunks().0) {
-            *cell = value(*bytes);
+        if kind == ScalarKind::Bool {
+            block.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+        } else if swapped {
+            block.chunks_exact_mut(kind.size()).for_each(<[u8]>::reverse);
         }
+        cells.copy_from_slice(block);
     }
     Ok(())
 }

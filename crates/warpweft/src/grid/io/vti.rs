@@ -6,15 +6,15 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::write_whole;
-use crate::element::{Fields, ScalarKind};
+use crate::element::ScalarKind;
 use crate::error::{Error, Result};
-use crate::grid::Volume;
+use crate::grid::RawVolume;
 
 /// Writes all fields of `volume` to the file at `path`. The field of a scalar is called `u`.
 ///
 /// # Errors
 /// The file can't be written, or the volume has four dimensions, which the format can't hold.
-pub fn write<S: Fields, const D: usize>(path: &Path, volume: &Volume<S, D>) -> Result<()> {
+pub fn write<const D: usize>(path: &Path, volume: &RawVolume<D>) -> Result<()> {
     if D > 3 {
         return Err(Error::file(
             path,
@@ -36,7 +36,7 @@ pub fn write<S: Fields, const D: usize>(path: &Path, volume: &Volume<S, D>) -> R
          <Piece Extent=\"{extent}\">\n<CellData>\n"
     );
     let mut offset = 0;
-    for (i, field) in S::FIELDS.iter().enumerate() {
+    for (i, field) in volume.cell_type().fields().iter().enumerate() {
         let name = if field.name.is_empty() { "u" } else { field.name };
         let line = format!(
             "<DataArray type=\"{}\" Name=\"{name}\" format=\"appended\" offset=\"{offset}\"/>\n",
@@ -48,7 +48,7 @@ pub fn write<S: Fields, const D: usize>(path: &Path, volume: &Volume<S, D>) -> R
     text.push_str("</CellData>\n</Piece>\n</ImageData>\n<AppendedData encoding=\"raw\">\n_");
     write_whole(path, |to| {
         to.write_all(text.as_bytes())?;
-        for i in 0..S::FIELDS.len() {
+        for i in 0..volume.cell_type().len() {
             let bytes = data(volume, i);
             to.write_all(&(bytes.len() as u64).to_ne_bytes())?;
             to.write_all(&bytes)?;
@@ -58,8 +58,8 @@ pub fn write<S: Fields, const D: usize>(path: &Path, volume: &Volume<S, D>) -> R
 }
 
 /// The bytes of field `i`; of numbers of two bytes, which the format doesn't know, as numbers of four.
-fn data<S: Fields, const D: usize>(volume: &Volume<S, D>, i: usize) -> Cow<'_, [u8]> {
-    let (kind, bytes) = (S::FIELDS[i].kind, volume.field_bytes(i));
+fn data<const D: usize>(volume: &RawVolume<D>, i: usize) -> Cow<'_, [u8]> {
+    let (kind, bytes) = (volume.cell_type().kind(i), volume.field_bytes(i));
     if !matches!(kind, ScalarKind::F16 | ScalarKind::Bf16) {
         return bytes.into();
     }
@@ -85,6 +85,7 @@ fn vtk_name(kind: ScalarKind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grid::Volume;
 
     #[test]
     fn the_data_lie_where_the_header_says() {

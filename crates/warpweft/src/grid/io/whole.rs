@@ -18,6 +18,12 @@ pub fn write_whole(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<()> {
+    let mut content = Some(content);
+    whole(path, &mut |to| content.take().map_or(Ok(()), |content| content(to)))
+}
+
+/// Compiled once for all contents.
+fn whole(path: &Path, content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let told = |error: io::Error| Error::file(path, error, REMEDY);
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     if fs::metadata(&target).is_ok_and(|known| !known.is_file() && !known.is_dir()) {

@@ -1,6 +1,6 @@
 //! One suite for every executor: bit for bit what the reference computes.
 //!
-//! Data driven: elements of every kind ([`elements`]) in settings of every kind ([`settings`]), run in
+//! Data driven: elements of every kind (`elements`) in settings of every kind (`settings`), run in
 //! every way that a [`Subject`] offers. Tests, `warpweft verify` and the tuner call the same suite.
 
 mod drive;

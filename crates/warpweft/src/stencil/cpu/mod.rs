@@ -76,7 +76,7 @@ impl<const D: usize> CpuSweeps<D> {
     /// Copies `volume` in. `policy.threads` is overruled by the pool's size.
     ///
     /// # Errors
-    /// As [`Stencil::check`]; [`CpuPolicy::check`]; not enough memory.
+    /// As [`Spec::check`]; [`CpuPolicy::check`]; not enough memory.
     pub fn new(
         stencil: &Spec<D>,
         volume: &RawVolume<D>,

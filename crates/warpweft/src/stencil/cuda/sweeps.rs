@@ -107,7 +107,7 @@ impl<const D: usize> CudaSweeps<D> {
     /// Compiles the step for `device` (or takes it from the cache) and copies `volume` there.
     ///
     /// # Errors
-    /// As [`Stencil::check`]; a policy that no kernel can have or this device can't run;
+    /// As [`Spec::check`]; a policy that no kernel can have or this device can't run;
     /// [`Error::Memory`] with the bytes needed and free; the compiler's and the driver's.
     pub fn new(
         stencil: &Spec<D>,

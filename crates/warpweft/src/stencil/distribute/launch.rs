@@ -78,10 +78,10 @@ impl<const D: usize> Task<'_, D> {
 
 impl<const D: usize> Spec<D> {
     /// Advances `volume` by `steps` steps on ranks of this process, each with cores of its own while
-    /// there are enough: the bits of [`Stencil::run`].
+    /// there are enough: the bits of [`Spec::run_with`].
     ///
     /// # Errors
-    /// As [`Stencil::run`]; ranks on a GPU; a grid of another number of parts; parts too small for
+    /// As [`Spec::run_with`]; ranks on a GPU; a grid of another number of parts; parts too small for
     /// the depth, with the deepest that fits. `volume` is then as it was.
     pub fn run_over_ranks(
         &self,

@@ -29,13 +29,13 @@ const RESULT: Tag = Tag(0x6000);
 
 impl<const D: usize> Spec<D> {
     /// Advances `volume` by `steps` steps together with all other ranks of `net`, which call this with
-    /// the same arguments: the bits of [`Stencil::run`]. Afterwards rank 0's volume is the result; the
+    /// the same arguments: the bits of [`Spec::run_with`]. Afterwards rank 0's volume is the result; the
     /// others' hold theirs where they computed it and the start elsewhere. Rank 0's report is of all.
     ///
     /// Ranks of one host share its cores, or take a GPU each.
     ///
     /// # Errors
-    /// As [`Stencil::run_over_ranks`]; ranks that disagree on what to compute or from what; another
+    /// As [`Spec::run_over_ranks`]; ranks that disagree on what to compute or from what; another
     /// rank's error. Any error is one on all ranks.
     pub fn run_on_rank(
         &self,
@@ -72,12 +72,12 @@ impl<const D: usize> Spec<D> {
         outcome.inspect_err(|error: &Error| net.abort(&error.to_string()))
     }
 
-    /// As [`Stencil::run_on_rank`], out of cells that only their own rank has, and into such: the own
+    /// As [`Spec::run_on_rank`], out of cells that only their own rank has, and into such: the own
     /// cells of this rank and its first one come back, and no rank ever holds the whole. That ranks mean
     /// the same start can't be seen here; that a resumed run has that of the run it goes on from is.
     ///
     /// # Errors
-    /// As [`Stencil::run_on_rank`], and whatever `start` fails with.
+    /// As [`Spec::run_on_rank`], and whatever `start` fails with.
     pub fn run_share(
         &self,
         (extents, start): ([usize; D], &RawStart<'_, D>),

@@ -141,7 +141,7 @@ impl<const D: usize> Task<'_, D> {
     /// Whether all fits together.
     ///
     /// # Errors
-    /// As [`Stencil::check`] and [`check_depth`]; a partition of other extents.
+    /// As [`Spec::check`] and [`check_depth`]; a partition of other extents.
     pub fn check(&self, extents: [usize; D]) -> Result<()> {
         let partition = &self.distribution.partition;
         if partition.extents() != extents {
@@ -223,7 +223,7 @@ pub(super) fn on_cores<const D: usize>(
 /// distributions and for small runs; for others see [`run_on_cores`].
 ///
 /// # Errors
-/// As [`Stencil::check`] and [`check_depth`]; a partition of other extents; what any rank fails with.
+/// As [`Spec::check`] and [`check_depth`]; a partition of other extents; what any rank fails with.
 pub fn run_in_process<S: Fields, const D: usize>(
     stencil: &Stencil<S, D>,
     volume: &mut Volume<S, D>,

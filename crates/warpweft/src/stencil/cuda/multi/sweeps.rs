@@ -34,7 +34,7 @@ impl<const D: usize> MultiCudaSweeps<D> {
     /// slabs and copies each to its device.
     ///
     /// # Errors
-    /// As [`Stencil::check`] and [`super::super::CudaSweeps::new`]; no devices; one-dimensional
+    /// As [`Spec::check`] and [`super::super::CudaSweeps::new`]; no devices; one-dimensional
     /// volumes over several; slabs thinner than the footprint; [`MultiCudaPolicy::check_flags`].
     pub fn new(
         stencil: &Spec<D>,

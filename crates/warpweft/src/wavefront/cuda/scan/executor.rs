@@ -21,6 +21,8 @@ const LIMIT: Duration = Duration::from_secs(3600);
 /// Bytes between two flags, as in `scan.cuh`.
 const FLAG_BYTES: usize = 32;
 
+const NO_SUMS: &str = "recurrence but sums";
+
 /// What scans can't do that `wavefront` needs, if anything.
 pub fn misses<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> Option<&'static str> {
     let kind = <<E::Cell as Ranked>::Score as Scalar>::KIND;
@@ -36,7 +38,7 @@ pub fn misses<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> Option<&'sta
     // The order matters: the function is tried on cells only once it is known what they are and that
     // it can't fail.
     let misses: [(&str, &dyn Fn() -> bool); 6] = [
-        ("recurrence but sums", &|| !E::SUMS || !E::OLD.is_empty()),
+        (NO_SUMS, &|| !E::SUMS || !E::OLD.is_empty()),
         ("cells but numbers of 4 and 8 bytes", &|| !number),
         ("result but the matrix", &|| wavefront.keep != Keep::Matrix),
         ("bands", &|| wavefront.band.is_some()),
@@ -109,11 +111,18 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for ScanExecutor {
 
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
         wavefront.check()?;
-        if let Some(what) = misses(wavefront) {
-            return Err(Error::spec(
+        let refused = |what| {
+            Error::spec(
                 format!("scans run no {what}, which {} has", E::NAME),
                 "run it by tiles or on the cores",
-            ));
+            )
+        };
+        if !E::SUMS {
+            // Known when compiled, so that nothing below is compiled for other recurrences.
+            return Err(refused(NO_SUMS));
+        }
+        if let Some(what) = misses(wavefront) {
+            return Err(refused(what));
         }
         let begin = Instant::now();
         let [rows, columns] = wavefront.extents();
