@@ -18,7 +18,7 @@ use crate::output::{fail, say};
 use crate::progress::Progress;
 
 /// What most kernels are asked for: each is compiled for what it keeps.
-const SOME: [Keep; 2] = [Keep::Best, Keep::Matrix];
+const SOME: [Keep; 3] = [Keep::Best, Keep::Matrix, Keep::Sum];
 
 /// Check every executor against the reference, bit for bit.
 #[derive(clap::Args)]

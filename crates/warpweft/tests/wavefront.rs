@@ -34,7 +34,7 @@ fn every_cell_of_a_mixture_is_the_references_at_any_tile_and_thread_count() {
         for policy in policies() {
             // Every instruction set once. More workers than idle cores pass fine tiles on slowly.
             let fine = workers > 1 && policy.tile_columns < 1000;
-            let keeps = if fine { &KEEPS[5..] } else { &KEEPS };
+            let keeps: &[Keep] = if fine { &[Keep::Matrix] } else { &KEEPS };
             let sets = if workers == 1 && policy.tile_rows == 64 {
                 Simd::available()
             } else {
@@ -61,7 +61,7 @@ fn every_element_of_the_suite_conforms() {
     for (workers, policy) in [(1, policies()[1]), (2, policies()[0])] {
         let pool = pool(workers);
         let mut executor = CpuExecutor::new(&pool, policy).unwrap();
-        for (name, outcome) in suite_of(&mut executor, &[Keep::Matrix]) {
+        for (name, outcome) in suite_of(&mut executor, &[Keep::Matrix, Keep::Sum]) {
             assert!(matches!(outcome, Outcome::Passed(12..)), "{name} {policy:?}: {outcome:?}");
         }
     }
@@ -121,6 +121,69 @@ fn the_last_row_of_a_sum_of_ones_counts_paths() {
     assert_eq!(row, Kept::LastRow(vec![1, 6, 21, 56, 126]));
     let error = Wavefront::of(paths()).over([40, 40]).check().unwrap_err().to_string();
     assert!(error.contains("make the cell's scores f64"), "{error}");
+}
+
+/// Cells are binomial coefficients; the sum of all is one more, less a border.
+#[test]
+fn a_sum_is_exact_beyond_64_bits() {
+    #[wavefront]
+    fn paths(h: Earlier<u64>) -> u64 {
+        h.n + h.w
+    }
+    #[wavefront]
+    fn signed(h: Earlier<i64>) -> i64 {
+        -h.n - h.w
+    }
+    let binomial = |n: i128, k: i128| (0..k).fold(1, |product, i| product * (n - i) / (i + 1));
+    let pools = [pool(1), pool(3)];
+    for n in [1, 5, 34] {
+        let sum = binomial(2 * n + 1, n) - n - 1;
+        assert!(n < 34 || sum > u64::MAX.into());
+        let border = Border::function(|i, _| u64::from(i == -1));
+        let size = [n as usize; 2];
+        let wavefront = Wavefront::of(paths()).over(size).border(border).keep(Keep::Sum);
+        // With a sign like the colours of a chessboard, and three columns.
+        let cell = |i, j| binomial(i + j + 1, j) * if (i + j) % 2 == 0 { -1 } else { 1 };
+        let three = (0..n).flat_map(|i| (0..3).map(move |j| cell(i, j))).sum();
+        let border = |i, j: isize| if i == -1 { 1 - 2 * (j & 1) as i64 } else { 0 };
+        let other = Wavefront::of(signed()).over([size[0], 3]).keep(Keep::Sum);
+        let other = other.border(Border::function(border));
+        assert_eq!(reference(&wavefront).unwrap(), Kept::Sum(sum));
+        assert_eq!(reference(&other).unwrap(), Kept::Sum(three));
+        for pool in &pools {
+            for policy in policies() {
+                let mut executor = CpuExecutor::new(pool, policy).unwrap();
+                assert_eq!(executor.run(&wavefront).unwrap().0, Kept::Sum(sum), "{policy:?}");
+                assert_eq!(executor.run(&other).unwrap().0, Kept::Sum(three), "{policy:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sum_of_truth_values_counts_and_that_of_floats_is_refused() {
+    /// Whether the row's letter is here or to the west.
+    #[wavefront]
+    fn seen(h: Earlier<bool>, #[row] a: u8, #[column] b: u8) -> bool {
+        h.w || a == b
+    }
+    let (rows, columns) = (b"GATTACA".repeat(30), b"TTAGAC".repeat(50));
+    let after = |letter| columns.len() - columns.iter().position(|&b| b == letter).unwrap();
+    let expect: usize = rows.iter().map(|&letter| after(letter)).sum();
+    let wavefront = Wavefront::of(seen()).rows(&rows).columns(&columns).keep(Keep::Sum);
+    // Here all cells to the west of the band are true: so are those in it, which alone count.
+    let band = wavefront.clone().band(3, 17, true);
+    let pool = pool(2);
+    for policy in policies() {
+        let mut executor = CpuExecutor::new(&pool, policy).unwrap();
+        assert_eq!(executor.run(&wavefront).unwrap().0, Kept::Sum(expect as i128));
+        assert_eq!(executor.run(&band).unwrap().0, Kept::Sum(rows.len() as i128 * 15));
+    }
+    let mut executor = CpuExecutor::new(&pool, policies()[1]).unwrap();
+    let floats = Wavefront::of(warp()).rows(&[1.0]).columns(&[2.0]).keep(Keep::Sum);
+    let error = executor.run(&floats).unwrap_err().to_string();
+    assert!(error.contains("sum of scores of warp, which are f32"), "{error}");
+    assert!(error.contains("score an integer"), "{error}");
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn kernels_of_every_kind_of_cell_compile() {
     }
     let policy = &policies()[1..2];
     compiles(LOCAL, &KEEPS, policy, "sm_90");
-    compiles(LOCAL, &KEEPS[..1], &policies()[3..], "sm_80");
+    compiles(LOCAL, &[Keep::Best, Keep::Sum], &policies()[3..], "sm_80");
     compiles(mix(1), &KEEPS[3..], policy, "sm_90");
     compiles(warp(), &KEEPS[..1], policy, "sm_90");
     compiles(AFFINE, &KEEPS[..1], policy, "sm_90");
@@ -128,5 +128,5 @@ fn every_policy_conforms_on_the_gpu() {
 #[test]
 #[ignore = "run under compute-sanitizer"]
 fn one_policy_conforms() {
-    sweep(&[Keep::Best, Keep::LastRow], &policies()[3..4]);
+    sweep(&[Keep::Best, Keep::LastRow, Keep::Sum], &policies()[3..4]);
 }

@@ -7,8 +7,7 @@ use warpweft::wavefront::conformance::{
 };
 use warpweft::wavefront::cuda::{CudaExecutor, Extras, Variant, compile_check_as};
 use warpweft::wavefront::{
-    Border, CudaPolicy, Extreme, Keep, Kept, Wavefront, WavefrontElement, WavefrontExecutor,
-    reference,
+    Border, CudaPolicy, Keep, Kept, Wavefront, WavefrontElement, WavefrontExecutor, reference,
 };
 
 const LOCAL: local = local { matching: 2, mismatch: -1, gap: -1 };
@@ -53,7 +52,8 @@ fn kernels_for_several_gpus_compile() {
     compiles(LOCAL, &KEEPS, &policies()[1..2], SEVERAL, "sm_90");
     compiles(mix(1), &KEEPS[4..], &policies()[..1], DELAYED, "sm_80");
     compiles(AFFINE, &KEEPS[..1], &policies()[2..], SEVERAL, "sm_90");
-    compiles(AFFINE, &[Keep::Best, Keep::LastColumn], &policies()[1..2], EDGES, "sm_90");
+    let beside = [Keep::Best, Keep::Sum, Keep::LastColumn];
+    compiles(AFFINE, &beside, &policies()[1..2], EDGES, "sm_90");
 }
 
 /// Lists of GPUs to run on: as many as there are up to four, and the first one three times over.
@@ -103,15 +103,15 @@ fn any_number_of_gpus_computes_the_same() {
     }
 }
 
-/// Last row, last column and winner of one run, on one GPU and on several.
+/// Last row, last column, and winner or sum of one run, on one GPU and on several.
 #[test]
 fn edges_are_those_of_three_runs() {
     let Some(mut lists) = lists() else { return };
     lists.push(vec![lists[0][0]]);
     let arch = lists[0][0].arch().unwrap();
     for variant in [EDGES, Variant { several: false, ..EDGES }] {
-        compiles(AFFINE, &[Keep::Best], &policies(), variant, &arch);
-        compiles(mix(9), &[Keep::Least, Keep::LastColumn], &policies(), variant, &arch);
+        compiles(AFFINE, &[Keep::Best, Keep::Sum], &policies(), variant, &arch);
+        compiles(mix(9), &[Keep::Least, Keep::Sum, Keep::LastColumn], &policies(), variant, &arch);
     }
     for ([m, n], devices) in
         [[1, 1], [513, 700], [300, 97], [1025, 31]].into_iter().zip(lists.iter().cycle())
@@ -127,10 +127,12 @@ fn edges_are_those_of_three_runs() {
             let mut executor = CudaExecutor::over(devices, Some(policy)).unwrap().with(extras);
             let gaps = Border::Value(AffineCell { h: 0, e: -1_000_000, f: -1_000_000 });
             let gapped = Wavefront::of(AFFINE).rows(&rows).columns(&columns).border(gaps);
-            edges(&mut executor, &gapped, Some(Extreme::Greatest));
+            edges(&mut executor, &gapped, Keep::Best);
+            edges(&mut executor, &gapped, Keep::Sum);
             let mixed = Wavefront::of(mix(9)).rows(&words).columns(&halves).border(lines.clone());
-            edges(&mut executor, &mixed, Some(Extreme::Least));
-            edges(&mut executor, &mixed, None);
+            for beside in [Keep::Least, Keep::Sum, Keep::LastRow] {
+                edges(&mut executor, &mixed, beside);
+            }
         }
     }
 }
@@ -138,16 +140,16 @@ fn edges_are_those_of_three_runs() {
 fn edges<E: WavefrontElement>(
     executor: &mut CudaExecutor,
     wavefront: &Wavefront<'_, E>,
-    best: Option<Extreme>,
+    beside: Keep,
 ) {
     let keep = |keep| reference(&wavefront.clone().keep(keep)).unwrap();
-    let (found, _) = executor.edges(wavefront, best).unwrap();
+    let (found, _) = executor.edges(&wavefront.clone().keep(beside)).unwrap();
     assert_eq!(Kept::LastRow(found.row), keep(Keep::LastRow));
     assert_eq!(Kept::LastColumn(found.column), keep(Keep::LastColumn));
-    match best {
-        Some(Extreme::Greatest) => assert_eq!(Kept::Best(found.best), keep(Keep::Best)),
-        Some(Extreme::Least) => assert_eq!(Kept::Best(found.best), keep(Keep::Least)),
-        None => assert_eq!(found.best, None),
+    match beside {
+        Keep::Best | Keep::Least => assert_eq!(Kept::Best(found.best), keep(beside)),
+        Keep::Sum => assert_eq!(found.sum.map(Kept::Sum), Some(keep(beside))),
+        _ => assert_eq!((found.best, found.sum), (None, None)),
     }
 }
 
@@ -163,7 +165,7 @@ fn flags_between_gpus_hold_whatever_the_delays() {
     let rows: Vec<_> = (0..700).map(|_| inputs.bits() as u32).collect();
     let columns: Vec<_> = (0..450).map(|_| inputs.bits() as u16).collect();
     let plain = Wavefront::of(mix(7)).rows(&rows).columns(&columns);
-    let keeps = [Keep::LastRow, Keep::Matrix, Keep::Best];
+    let keeps = [Keep::LastRow, Keep::Matrix, Keep::Best, Keep::Sum];
     compiles(mix(7), &keeps, &policies(), DELAYED, &arch);
     let wavefronts = keeps.map(|keep| plain.clone().keep(keep));
     let right: Vec<_> = wavefronts.iter().map(|w| reference(w).unwrap()).collect();
@@ -172,7 +174,7 @@ fn flags_between_gpus_hold_whatever_the_delays() {
         for shape in policies() {
             for (wavefront, right) in wavefronts.iter().zip(&right) {
                 let mut executor = CudaExecutor::over(devices, Some(shape)).unwrap();
-                for _ in 0..STRESSES / (lists.len() * 9) as u64 {
+                for _ in 0..STRESSES / (lists.len() * 12) as u64 {
                     let blocks = (0..4).map(|_| 1 + (pick.bits() % 5) as usize).collect();
                     let extras = Extras { delays: Some(pick.bits() as u32), blocks };
                     executor = executor.with(extras.clone());

@@ -8,7 +8,7 @@ use warpweft::cpu::Pool;
 use warpweft::wavefront::conformance::{Inputs, KEEPS, conforms, local, mix, warp};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::{
-    Border, CpuPolicy, Extreme, Keep, Kept, RankExecutor, Wavefront, WavefrontExecutor, reference,
+    Border, CpuPolicy, Keep, Kept, RankExecutor, Wavefront, WavefrontExecutor, reference,
 };
 
 const SOON: Duration = Duration::from_secs(120);
@@ -60,14 +60,22 @@ fn every_rank_has_all_of_the_edges() {
     let columns: Vec<_> = (0..90).map(|_| inputs.bits() as u16).collect();
     let wavefront = Wavefront::of(mix(5)).rows(&rows).columns(&columns).border(Border::Value(3));
     let keep = |keep| reference(&wavefront.clone().keep(keep)).unwrap();
-    let found =
-        on_ranks(4, 40, |executor, _| executor.edges(&wavefront, Some(Extreme::Least)).unwrap());
-    for (edges, report) in found {
-        assert_eq!(Kept::LastRow(edges.row), keep(Keep::LastRow));
-        assert_eq!(Kept::LastColumn(edges.column), keep(Keep::LastColumn));
-        assert_eq!(Kept::Best(edges.best), keep(Keep::Least));
-        assert_eq!(report.devices.len(), 4);
-        assert_eq!(report.done, 150 * 90);
+    for beside in [Keep::Least, Keep::Sum, Keep::Matrix] {
+        let wavefront = wavefront.clone().keep(beside);
+        for (edges, report) in on_ranks(4, 40, |executor, _| executor.edges(&wavefront).unwrap()) {
+            assert_eq!(Kept::LastRow(edges.row), keep(Keep::LastRow));
+            assert_eq!(Kept::LastColumn(edges.column), keep(Keep::LastColumn));
+            match beside {
+                Keep::Least => assert_eq!(Kept::Best(edges.best), keep(beside)),
+                _ => assert_eq!(edges.best, None),
+            }
+            match beside {
+                Keep::Sum => assert_eq!(edges.sum.map(Kept::Sum), Some(keep(beside))),
+                _ => assert_eq!(edges.sum, None),
+            }
+            assert_eq!(report.devices.len(), 4);
+            assert_eq!(report.done, 150 * 90);
+        }
     }
 }
 

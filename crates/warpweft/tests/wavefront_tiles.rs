@@ -9,7 +9,7 @@ use warpweft::wavefront::{
     Keep, Method, TilePolicy, Wavefront, WavefrontElement, WavefrontExecutor, reference,
 };
 
-const KEPT: [Keep; 4] = [Keep::Best, Keep::LastRow, Keep::LastColumn, Keep::Matrix];
+const KEPT: [Keep; 5] = [Keep::Best, Keep::LastRow, Keep::LastColumn, Keep::Matrix, Keep::Sum];
 
 fn policy(method: Method, height: u32, width: u32, blocks: u32) -> TilePolicy {
     TilePolicy { method, height, width, blocks }
@@ -138,27 +138,27 @@ fn conforms(policies: &[TilePolicy], keeps: &[Keep], extras: Extras) {
 #[test]
 fn barriers_with_square_tiles_conform() {
     let of = |size, blocks| policy(Method::Barriers, size, size, blocks);
-    conforms(&[of(64, 1), of(32, 16)], &[Keep::Best, Keep::Matrix], Extras::default());
+    conforms(&[of(64, 1), of(32, 16)], &[Keep::Best, Keep::Matrix, Keep::Sum], Extras::default());
 }
 
 #[test]
 fn flags_with_square_tiles_conform() {
     let of = |size, blocks| policy(Method::Flags, size, size, blocks);
-    conforms(&[of(64, 1), of(32, 16)], &[Keep::Least, Keep::Matrix], Extras::default());
+    conforms(&[of(64, 1), of(32, 16)], &[Keep::Least, Keep::Matrix, Keep::Sum], Extras::default());
 }
 
 #[test]
 fn barriers_with_hyper_tiles_conform() {
     let of = |size, blocks| policy(Method::BarriersHyper, size, size, blocks);
     let idle = Extras { idle: true, ..Extras::default() };
-    conforms(&[of(64, 1), of(32, 16)], &[Keep::Score, Keep::LastRow, Keep::Matrix], idle);
+    conforms(&[of(64, 1), of(32, 16)], &[Keep::Score, Keep::LastRow, Keep::Sum], idle);
 }
 
 #[test]
 fn flags_with_hyper_tiles_conform() {
     let of = |size, blocks| policy(Method::FlagsHyper, size, size, blocks);
     let idle = Extras { idle: true, ..Extras::default() };
-    conforms(&[of(64, 1), of(256, 2)], &[Keep::Best, Keep::LastColumn], idle);
+    conforms(&[of(64, 1), of(256, 2)], &[Keep::Best, Keep::LastColumn, Keep::Sum], idle);
 }
 
 #[test]
@@ -206,5 +206,9 @@ fn flags_hold_whatever_the_delays() {
 #[test]
 #[ignore = "run under compute-sanitizer"]
 fn one_policy_conforms() {
-    conforms(&[policy(Method::FlagsFlexible, 64, 16, 1)], &[Keep::Matrix], Extras::default());
+    conforms(
+        &[policy(Method::FlagsFlexible, 64, 16, 1)],
+        &[Keep::Matrix, Keep::Sum],
+        Extras::default(),
+    );
 }

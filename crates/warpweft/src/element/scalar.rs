@@ -128,6 +128,8 @@ pub unsafe trait Scalar:
     fn from_f64(value: f64) -> Self;
     /// The value as `f64`, as `as` converts.
     fn to_f64(self) -> f64;
+    /// The value as `i128`, as `as` converts: every integer exactly.
+    fn to_i128(self) -> i128;
 }
 
 /// A floating-point scalar: what a generic numeric element function is written over.
@@ -165,6 +167,8 @@ macro_rules! scalars {
             const KIND: ScalarKind = ScalarKind::$kind;
             fn from_f64(value: f64) -> Self { value as $t }
             fn to_f64(self) -> f64 { self as f64 }
+            #[inline(always)]
+            fn to_i128(self) -> i128 { self as i128 }
         }
     )*};
 }
@@ -179,6 +183,10 @@ unsafe impl Scalar for bool {
     }
     fn to_f64(self) -> f64 {
         f64::from(u8::from(self))
+    }
+    #[inline(always)]
+    fn to_i128(self) -> i128 {
+        i128::from(self)
     }
 }
 

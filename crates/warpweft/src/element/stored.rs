@@ -112,6 +112,9 @@ macro_rules! scalars {
             fn to_f64(self) -> f64 {
                 f64::from(self.widen())
             }
+            fn to_i128(self) -> i128 {
+                self.widen() as i128
+            }
         }
 
         impl DeviceType for $t {

@@ -2,7 +2,7 @@
 
 use super::element::WavefrontElement;
 use super::executor::WavefrontExecutor;
-use super::rank::{Best, Extreme, Ranked};
+use super::rank::{Best, Ranked};
 use super::spec::{Keep, Kept, Wavefront};
 use crate::error::{Error, Result};
 use crate::report::Report;
@@ -14,15 +14,16 @@ pub struct Edges<C: Ranked> {
     pub row: Vec<C>,
     /// The last column, one cell a row.
     pub column: Vec<C>,
-    /// The greatest or least score, if one was asked for.
+    /// The greatest or least score, if one was to be kept.
     pub best: Option<Best<C::Score>>,
+    /// The sum of all scores, if it was.
+    pub sum: Option<i128>,
 }
 
 /// The edges by a run for each: for executors that keep one thing a run.
 pub(super) fn one_by_one<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized>(
     executor: &mut X,
     wavefront: &Wavefront<'_, E>,
-    best: Option<Extreme>,
 ) -> Result<(Edges<E::Cell>, Report)> {
     let mut run = |keep| executor.run(&wavefront.clone().keep(keep));
     let (Kept::LastRow(row), mut report) = run(Keep::LastRow)? else {
@@ -32,12 +33,15 @@ pub(super) fn one_by_one<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized>(
         return Err(other(Keep::LastColumn));
     };
     report = report.followed_by(&further);
-    let mut edges = Edges { row, column, best: None };
-    if let Some(extreme) = best {
-        let keep = extreme.keep();
-        let (Kept::Best(best), further) = run(keep)? else { return Err(other(keep)) };
+    let mut edges = Edges { row, column, best: None, sum: None };
+    if let Some(keep) = wavefront.keep.beside() {
+        let (kept, further) = run(keep)?;
         report = report.followed_by(&further);
-        edges.best = best;
+        match kept {
+            Kept::Best(best) => edges.best = best,
+            Kept::Sum(sum) => edges.sum = Some(sum),
+            _ => return Err(other(keep)),
+        }
     }
     Ok((edges, report))
 }

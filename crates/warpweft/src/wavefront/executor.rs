@@ -2,7 +2,6 @@
 
 use super::edges::{Edges, one_by_one};
 use super::element::WavefrontElement;
-use super::rank::Extreme;
 use super::spec::{Kept, Wavefront};
 use crate::error::{Error, Result};
 use crate::report::Report;
@@ -34,17 +33,13 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
         in_turn(wavefronts, |wavefront| self.run(wavefront))
     }
 
-    /// Computes all cells and returns the last row, the last column and, if it is asked for, the
-    /// `best` score; what `wavefront` says to keep does not matter.
+    /// Computes all cells and returns the last row, the last column and, if `wavefront` says to keep
+    /// the best score, the least or the sum, that too.
     ///
     /// # Errors
     /// As [`WavefrontExecutor::run`].
-    fn edges(
-        &mut self,
-        wavefront: &Wavefront<'_, E>,
-        best: Option<Extreme>,
-    ) -> Result<(Edges<E::Cell>, Report)> {
-        one_by_one(self, wavefront, best)
+    fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
+        one_by_one(self, wavefront)
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::dependence::{Dependence, Reach};
 use super::element::WavefrontElement;
-use super::rank::{Best, Extreme, Ranked, is_nan};
+use super::rank::{Best, Extreme, Ranked, is_nan, sum};
 use super::spec::{Keep, Kept, Wavefront};
 use crate::error::{Error, Result};
 
@@ -106,10 +106,15 @@ impl Frame {
             }
             best
         };
+        let row_sum = |i: usize| {
+            let inside = row(i).iter().enumerate().filter(|&(j, _)| wavefront.computes(i, j));
+            sum(inside.map(|(_, cell)| cell.score()))
+        };
         Ok(match wavefront.keep {
             Keep::Best => Kept::Best(best(Extreme::Greatest)),
             Keep::Least => Kept::Best(best(Extreme::Least)),
             Keep::Score => Kept::Score(best(Extreme::Greatest).map(|best| best.score)),
+            Keep::Sum => Kept::Sum((0..self.rows).map(row_sum).sum()),
             Keep::LastRow => Kept::LastRow(row(self.rows - 1).to_vec()),
             Keep::LastColumn => {
                 Kept::LastColumn((0..self.rows).map(|i| row(i)[self.columns - 1]).collect())

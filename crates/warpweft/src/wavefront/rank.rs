@@ -1,6 +1,5 @@
-//! How cells are compared when only the best one is kept.
+//! How cells are compared and summed when only the best one or the sum is kept.
 
-use super::spec::Keep;
 use crate::element::{DeviceType, Scalar, ScalarKind};
 
 /// What a cell can be: comparable by a number it holds.
@@ -12,11 +11,11 @@ use crate::element::{DeviceType, Scalar, ScalarKind};
 pub unsafe trait Ranked:
     DeviceType + Default + PartialEq + std::fmt::Debug + Send + Sync
 {
-    /// The number compared.
+    /// The number compared and summed.
     type Score: Scalar;
     /// Appended to a C++ cell to read its score: the empty string, or `.h`.
     const MEMBER: &'static str;
-    /// The number compared.
+    /// The number compared and summed.
     fn score(&self) -> Self::Score;
 }
 
@@ -40,14 +39,6 @@ pub enum Extreme {
 }
 
 impl Extreme {
-    /// What to keep to find it.
-    pub(super) fn keep(self) -> Keep {
-        match self {
-            Self::Greatest => Keep::Best,
-            Self::Least => Keep::Least,
-        }
-    }
-
     /// Whether `a` wins over `b`, which may be NaN: any number wins over that.
     #[inline(always)]
     pub(super) fn better<S: Scalar>(self, a: S, b: S) -> bool {
@@ -69,6 +60,15 @@ impl Extreme {
             (_, Self::Greatest) => S::from_f64(f64::NEG_INFINITY),
             (_, Self::Least) => S::from_f64(f64::INFINITY),
         }
+    }
+}
+
+/// The sum of no more than 2³¹ integers: those of 32 bits in 64, which vectors have.
+#[inline(always)]
+pub(super) fn sum<S: Scalar>(scores: impl Iterator<Item = S>) -> i128 {
+    match S::KIND.size() > 4 {
+        true => scores.map(S::to_i128).sum(),
+        false => scores.map(|score| score.to_i128() as i64).sum::<i64>().into(),
     }
 }
 

@@ -77,11 +77,7 @@ impl<X> RankExecutor<'_, X> {
     }
 
     /// This rank's columns, block by block.
-    fn share<E>(
-        &mut self,
-        wavefront: &Wavefront<'_, E>,
-        best: Option<Extreme>,
-    ) -> Result<Share<E::Cell>>
+    fn share<E>(&mut self, wavefront: &Wavefront<'_, E>) -> Result<Share<E::Cell>>
     where
         E: WavefrontElement<Cell: Stored>,
         X: WavefrontExecutor<E>,
@@ -94,6 +90,7 @@ impl<X> RankExecutor<'_, X> {
             row: (first..last).map(|j| border.at(-1, j)).collect(),
             column: Vec::new(),
             best: None,
+            sum: None,
         };
         let mut share = Share { edges, report: None };
         if columns.is_empty() {
@@ -120,7 +117,7 @@ impl<X> RankExecutor<'_, X> {
                 .columns(&wavefront.columns[columns.clone()])
                 .border(Border::Lines { corner, top: share.edges.row, left })
                 .keep(wavefront.keep);
-            let (edges, done) = self.executor.edges(&block, best)?;
+            let (edges, done) = self.executor.edges(&block)?;
             corner = next;
             if columns.end < n {
                 self.net.send(rank + 1, BORDER, store(&edges.column))?;
@@ -133,8 +130,11 @@ impl<X> RankExecutor<'_, X> {
                 column: found.column + columns.start,
                 ..found
             });
-            if let Some(extreme) = best {
+            if let Some(extreme) = wavefront.keep.extreme() {
                 share.edges.best = Best::of(share.edges.best, found, extreme);
+            }
+            if let Some(sum) = edges.sum {
+                *share.edges.sum.get_or_insert(0) += sum;
             }
             share.report = Some(match share.report.take() {
                 Some(before) => before.followed_by(&done),
@@ -168,6 +168,14 @@ impl<X> RankExecutor<'_, X> {
             column: word(&found[S::BYTES + 8..]),
         });
         Ok(each.fold(None, |best, one| Best::of(best, Some(one), extreme)))
+    }
+
+    /// The sum of all ranks' sums, on every rank.
+    fn total(&self, mine: Option<i128>) -> Result<i128> {
+        let mine = mine.unwrap_or_default().to_le_bytes().to_vec();
+        let all = broadcast(self.net, gather(self.net, mine)?.concat())?;
+        let (each, _) = all.as_chunks();
+        Ok(each.iter().map(|&sum| i128::from_le_bytes(sum)).sum())
     }
 
     /// The report of all ranks together, on every rank.
@@ -218,19 +226,15 @@ where
             // Every rank is to have it whole, and it is computed sooner than sent.
             return self.executor.run(wavefront);
         }
-        let best = match keep {
-            Keep::Best | Keep::Score => Some(Extreme::Greatest),
-            Keep::Least => Some(Extreme::Least),
-            Keep::LastRow | Keep::LastColumn | Keep::Matrix => None,
-        };
-        let (share, seconds) = self.begin(wavefront, best)?;
-        let Edges { row, column, best: found } = share.edges;
+        let (share, seconds) = self.begin(wavefront)?;
+        let Edges { row, column, best: found, sum } = share.edges;
         let kept = match keep {
             Keep::Best => Kept::Best(self.winner(found, Extreme::Greatest)?),
             Keep::Least => Kept::Best(self.winner(found, Extreme::Least)?),
             Keep::Score => {
                 Kept::Score(self.winner(found, Extreme::Greatest)?.map(|best| best.score))
             }
+            Keep::Sum => Kept::Sum(self.total(sum)?),
             Keep::LastRow => Kept::LastRow(self.all(&row)?),
             Keep::LastColumn => Kept::LastColumn(self.all(&column)?),
             Keep::Matrix => return Err(other(keep)),
@@ -238,20 +242,21 @@ where
         Ok((kept, self.together(wavefront, share.report, seconds)?))
     }
 
-    fn edges(
-        &mut self,
-        wavefront: &Wavefront<'_, E>,
-        best: Option<Extreme>,
-    ) -> Result<(Edges<E::Cell>, Report)> {
-        let wavefront = wavefront.clone().keep(Keep::LastRow);
-        let (share, seconds) = self.begin(&wavefront, best)?;
-        let Edges { row, column, best: found } = share.edges;
+    fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
+        let keep = wavefront.keep.beside();
+        let wavefront = wavefront.clone().keep(keep.unwrap_or(Keep::LastRow));
+        let (share, seconds) = self.begin(&wavefront)?;
+        let Edges { row, column, best: found, sum } = share.edges;
         let edges = Edges {
             row: self.all(&row)?,
             column: self.all(&column)?,
-            best: match best {
+            best: match wavefront.keep.extreme() {
                 Some(extreme) => self.winner(found, extreme)?,
                 None => None,
+            },
+            sum: match keep {
+                Some(Keep::Sum) => Some(self.total(sum)?),
+                _ => None,
             },
         };
         Ok((edges, self.together(&wavefront, share.report, seconds)?))
@@ -260,11 +265,7 @@ where
 
 impl<X> RankExecutor<'_, X> {
     /// This rank's share, once all have agreed on what to compute; the seconds it took.
-    fn begin<E>(
-        &mut self,
-        wavefront: &Wavefront<'_, E>,
-        best: Option<Extreme>,
-    ) -> Result<(Share<E::Cell>, f64)>
+    fn begin<E>(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Share<E::Cell>, f64)>
     where
         E: WavefrontElement<Cell: Stored>,
         X: WavefrontExecutor<E>,
@@ -279,7 +280,7 @@ impl<X> RankExecutor<'_, X> {
         let about = format!("{} {:?} {:?}", E::NAME, wavefront.extents(), wavefront.keep);
         agree(self.net, "the recurrence", &about)?;
         let begin = Instant::now();
-        let share = self.share(wavefront, best);
+        let share = self.share(wavefront);
         let share = share.inspect_err(|error| self.net.abort(&error.to_string()))?;
         Ok((share, begin.elapsed().as_secs_f64()))
     }

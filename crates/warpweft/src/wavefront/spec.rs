@@ -3,7 +3,7 @@
 use super::border::{Band, Border};
 use super::dependence::{Reach, precedences};
 use super::element::WavefrontElement;
-use super::rank::{Best, Ranked};
+use super::rank::{Best, Extreme, Ranked};
 use crate::element::{Scalar, ScalarKind};
 use crate::error::{Error, Result};
 
@@ -25,6 +25,52 @@ pub enum Keep {
     LastColumn,
     /// Every cell, row by row.
     Matrix,
+    /// The sum of all scores, which are integers or truth values: then of how many cells it is true.
+    ///
+    /// Scores of 64 bits, too, are summed without a rounding or an overflow: in whatever order it is
+    /// done, the sum is the same. That of floats would depend on the order, and is refused.
+    ///
+    /// ```
+    /// use warpweft::prelude::*;
+    /// use warpweft::wavefront::Kept;
+    ///
+    /// /// In how many ways one gets here from the corner, down and to the right.
+    /// #[wavefront]
+    /// fn paths(p: Earlier<u64>) -> u64 {
+    ///     p.n + p.w
+    /// }
+    ///
+    /// # fn main() -> warpweft::Result<()> {
+    /// let border = Border::function(|row, column| ((row, column) == (-1, 0)) as u64);
+    /// let table = Wavefront::of(paths()).over([4, 4]).border(border).keep(Keep::Sum);
+    /// // Pascal's triangle, as far as it lies in a square: C(8, 4) - 1.
+    /// assert_eq!(table.run(&Machine::detect()?)?.0, Kept::Sum(69));
+    /// # Ok(())
+    /// # }
+    /// ```
+    Sum,
+}
+
+impl Keep {
+    /// Which scores win, where one is looked for.
+    pub(super) fn extreme(self) -> Option<Extreme> {
+        match self {
+            Self::Best | Self::Score => Some(Extreme::Greatest),
+            Self::Least => Some(Extreme::Least),
+            Self::LastRow | Self::LastColumn | Self::Matrix | Self::Sum => None,
+        }
+    }
+
+    /// What is kept of the scores beside last row and last column, if anything: see [`Edges`].
+    ///
+    /// [`Edges`]: super::Edges
+    pub(super) fn beside(self) -> Option<Self> {
+        match self {
+            Self::Best | Self::Score => Some(Self::Best),
+            Self::Least | Self::Sum => Some(self),
+            Self::LastRow | Self::LastColumn | Self::Matrix => None,
+        }
+    }
 }
 
 /// What a run returned, as [`Keep`] asked.
@@ -40,6 +86,8 @@ pub enum Kept<C: Ranked> {
     LastColumn(Vec<C>),
     /// Rows × columns cells, row by row.
     Matrix(Vec<C>),
+    /// The sum of all scores: 2⁶² of 64 bits fit.
+    Sum(i128),
 }
 
 /// A recurrence over rows × columns cells: what to compute, not how.
@@ -103,8 +151,8 @@ impl<'a, E: WavefrontElement> Wavefront<'a, E> {
         self
     }
 
-    /// Computes only cells `[i, j]` with `lower ≤ j − i ≤ upper`; the others hold `outside` and are
-    /// never the best.
+    /// Computes only cells `[i, j]` with `lower ≤ j − i ≤ upper`; the others hold `outside`, are never
+    /// the best and not in the sum.
     pub fn band(mut self, lower: isize, upper: isize, outside: E::Cell) -> Self {
         self.band = Some(Band { lower, upper, outside });
         self
@@ -159,7 +207,7 @@ impl<'a, E: WavefrontElement> Wavefront<'a, E> {
     /// # Errors
     /// No rows or columns, or too many; inputs, initial cells or border lines of other lengths; no
     /// sweep, or several of an element that reads no old value; an empty band; dependences that are
-    /// illegal; scores that may overflow; a matrix that memory can't address.
+    /// illegal; scores that may overflow; a sum of floats; a matrix that memory can't address.
     pub fn check(&self) -> Result<()> {
         precedences(E::DEPENDENCES, E::OLD)?;
         for (name, n) in ["rows", "columns"].into_iter().zip(self.extents()) {
@@ -205,7 +253,24 @@ impl<'a, E: WavefrontElement> Wavefront<'a, E> {
                 ));
             }
         }
+        self.check_sum()?;
         self.check_overflow()
+    }
+
+    pub(super) fn check_sum(&self) -> Result<()> {
+        let kind = <<E::Cell as Ranked>::Score as Scalar>::KIND;
+        use ScalarKind::{Bf16, F16, F32, F64};
+        if self.keep == Keep::Sum && matches!(kind, F16 | Bf16 | F32 | F64) {
+            return Err(Error::spec(
+                format!(
+                    "the sum of scores of {}, which are {}: its rounding would depend on the order",
+                    E::NAME,
+                    kind.name()
+                ),
+                "score an integer, such as the number of thousandths as i64, or keep the matrix",
+            ));
+        }
+        Ok(())
     }
 
     fn check_border(&self) -> Result<()> {

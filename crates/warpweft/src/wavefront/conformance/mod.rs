@@ -31,8 +31,15 @@ pub const EXTENTS: [[usize; 2]; 12] = [
 ];
 
 /// What to keep, each in turn.
-pub const KEEPS: [Keep; 6] =
-    [Keep::Best, Keep::Least, Keep::Score, Keep::LastRow, Keep::LastColumn, Keep::Matrix];
+pub const KEEPS: [Keep; 7] = [
+    Keep::Best,
+    Keep::Least,
+    Keep::Score,
+    Keep::LastRow,
+    Keep::LastColumn,
+    Keep::Matrix,
+    Keep::Sum,
+];
 
 /// Splitmix64: inputs that everyone can repeat.
 #[derive(Clone, Copy, Debug)]
@@ -100,7 +107,7 @@ pub fn conforms<E: WavefrontElement<Input = ()>>(
 }
 
 /// Runs `element` over [`EXTENTS`] × `keeps`, with every kind of border, with bands and with several
-/// sweeps as far as `executor` can, on it and on the reference.
+/// sweeps as far as `executor` can, on it and on the reference. Of floats there is no sum.
 pub fn conforms_on<E: WavefrontElement>(
     executor: &mut dyn WavefrontExecutor<E>,
     element: E,
@@ -148,6 +155,9 @@ pub fn conforms_on<E: WavefrontElement>(
         for wavefront in variants {
             for &keep in keeps {
                 let wavefront = wavefront.clone().keep(keep);
+                if wavefront.check_sum().is_err() {
+                    continue;
+                }
                 if let Some(what) = executor.misses(&wavefront) {
                     missing = Some(what);
                     continue;
@@ -193,9 +203,9 @@ fn compare<E: WavefrontElement>(
 fn difference<C: Ranked>(expect: &Kept<C>, found: &Kept<C>, columns: usize) -> Option<String> {
     let cells = |kept: &Kept<C>| match kept {
         Kept::LastRow(cells) | Kept::LastColumn(cells) | Kept::Matrix(cells) => cells.clone(),
-        Kept::Best(_) | Kept::Score(_) => Vec::new(),
+        Kept::Best(_) | Kept::Score(_) | Kept::Sum(_) => Vec::new(),
     };
-    if matches!(expect, Kept::Best(_) | Kept::Score(_)) {
+    if matches!(expect, Kept::Best(_) | Kept::Score(_) | Kept::Sum(_)) {
         return (expect != found).then(|| format!("expected {expect:?}, found {found:?}"));
     }
     let (expect, found) = (cells(expect), cells(found));

@@ -22,7 +22,6 @@ use super::edges::{Edges, one_by_one};
 use super::element::WavefrontElement;
 use super::executor::WavefrontExecutor;
 use super::policy::{CpuPolicy, Policy};
-use super::rank::Extreme;
 use super::report::report;
 use super::spec::{Keep, Kept, Wavefront};
 use crate::cpu::{Pool, Simd, WorkerPanic};
@@ -120,16 +119,11 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
         self.batch(wavefronts)
     }
 
-    fn edges(
-        &mut self,
-        wavefront: &Wavefront<'_, E>,
-        best: Option<Extreme>,
-    ) -> Result<(Edges<E::Cell>, Report)> {
+    fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
         if !strips::can::<E>() {
-            return one_by_one(self, wavefront, best);
+            return one_by_one(self, wavefront);
         }
-        // What is kept decides only whether scores are compared.
-        let keep = best.map_or(Keep::LastColumn, Extreme::keep);
+        let keep = wavefront.keep.beside().unwrap_or(Keep::LastColumn);
         let wavefront = wavefront.clone().keep(keep);
         wavefront.check()?;
         let mut filled = Filled::last_column(&wavefront)?;

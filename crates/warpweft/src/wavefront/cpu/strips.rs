@@ -9,9 +9,9 @@ use super::strip::{Greatest, Least, Nothing, Sink, State, Strip, Track, reversed
 use crate::cpu::{Aborted, Pool, Progress, Simd, Worker, WorkerPanic};
 use crate::error::Result;
 use crate::wavefront::frame::allocate;
-use crate::wavefront::rank::{Best, Ranked};
+use crate::wavefront::rank::{Best, Ranked, sum};
 use crate::wavefront::spec::{Keep, Kept, Wavefront};
-use crate::wavefront::{CpuPolicy, Edges, Extreme, WavefrontElement};
+use crate::wavefront::{Band, CpuPolicy, Edges, Extreme, WavefrontElement};
 
 /// Whether every cell of `wavefront` is in the reach of anti-diagonals, computed once.
 pub(super) fn can<E: WavefrontElement>() -> bool {
@@ -24,6 +24,10 @@ struct Part<'a, C> {
     last_column: &'a mut [C],
     matrix: &'a mut [C],
     columns: usize,
+    /// The sum of its scores in the band, if they are summed, and its first row.
+    sum: Option<i128>,
+    band: Option<Band<C>>,
+    first_row: usize,
 }
 
 impl<E: WavefrontElement, F: Form<E>> Sink<E, F> for Part<'_, E::Cell> {
@@ -37,6 +41,17 @@ impl<E: WavefrontElement, F: Form<E>> Sink<E, F> for Part<'_, E::Cell> {
         // The first lane of a front is the one furthest to the east.
         if first_column + 1 == self.columns && !self.last_column.is_empty() {
             self.last_column[first_lane] = form.cell(cells[0]);
+        }
+        if let Some(all) = &mut self.sum {
+            let score = |&cell: &F::Held| form.whole(F::score(cell));
+            *all += match self.band {
+                None => sum(cells.iter().map(score)),
+                Some(band) => {
+                    let row = self.first_row + first_lane;
+                    let within = |&(l, _): &(usize, _)| band.holds(row + l, first_column - l);
+                    sum(cells.iter().enumerate().filter(within).map(|(_, cell)| score(cell)))
+                }
+            };
         }
     }
 }
@@ -189,7 +204,7 @@ impl<C: Ranked> Filled<C> {
         match wavefront.keep {
             Keep::Matrix => matrix = allocate(rows * columns)?,
             Keep::LastColumn => last_column = allocate(rows)?,
-            Keep::Best | Keep::Least | Keep::Score | Keep::LastRow => {}
+            Keep::Best | Keep::Least | Keep::Score | Keep::LastRow | Keep::Sum => {}
         }
         Ok(Self { last_column, matrix })
     }
@@ -217,12 +232,15 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
         let count = rows.div_ceil(policy.tile_rows);
         let mut matrices = filled.matrix.chunks_mut(policy.tile_rows * columns);
         let mut lasts = filled.last_column.chunks_mut(policy.tile_rows);
-        let parts = (0..count).map(|_| {
+        let parts = (0..count).map(|s| {
             let (last_column, matrix) = (lasts.next(), matrices.next());
             Mutex::new(Part {
                 last_column: last_column.unwrap_or_default(),
                 matrix: matrix.unwrap_or_default(),
                 columns,
+                sum: (wavefront.keep == Keep::Sum).then_some(0),
+                band: wavefront.band,
+                first_row: s * policy.tile_rows,
             })
         });
         let shared = Shared {
@@ -242,7 +260,7 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
         self.shared.policy
     }
 
-    /// Computes all tile-rows; the winner, and the last row.
+    /// Computes all tile-rows; the winner, the sum, and the last row.
     pub fn run<C: Crew>(self, crew: &C) -> Result<Outcome<E::Cell>, C::Error> {
         let element = self.shared.wavefront.element;
         // The constant first: what is never called is not compiled.
@@ -251,14 +269,16 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
         } else {
             self.of(Plain(element), crew)?
         };
-        Ok(Outcome { best, row: self.shared.row.into_cells() })
+        let parts = self.shared.parts.into_iter();
+        let sums = parts.map(|part| part.into_inner().unwrap_or_else(PoisonError::into_inner).sum);
+        Ok(Outcome { best, sum: sums.sum(), row: self.shared.row.into_cells() })
     }
 
     fn of<F: Form<E>, C: Crew>(&self, form: F, crew: &C) -> Result<Winner<E>, C::Error> {
-        match self.shared.wavefront.keep {
-            Keep::Best | Keep::Score => self.all::<F, Greatest, C>(form, crew),
-            Keep::Least => self.all::<F, Least, C>(form, crew),
-            _ => self.all::<F, Nothing, C>(form, crew),
+        match self.shared.wavefront.keep.extreme() {
+            Some(Extreme::Greatest) => self.all::<F, Greatest, C>(form, crew),
+            Some(Extreme::Least) => self.all::<F, Least, C>(form, crew),
+            None => self.all::<F, Nothing, C>(form, crew),
         }
     }
 
@@ -313,6 +333,7 @@ type Winner<E> = Option<Best<<<E as WavefrontElement>::Cell as Ranked>::Score>>;
 /// What the tile-rows leave behind beside [`Filled`].
 pub(super) struct Outcome<C: Ranked> {
     best: Option<Best<C::Score>>,
+    sum: Option<i128>,
     row: Vec<C>,
 }
 
@@ -322,14 +343,15 @@ impl<C: Ranked> Outcome<C> {
         match keep {
             Keep::Best | Keep::Least => Kept::Best(self.best),
             Keep::Score => Kept::Score(self.best.map(|best| best.score)),
+            Keep::Sum => Kept::Sum(self.sum.unwrap_or_default()),
             Keep::LastRow => Kept::LastRow(self.row),
             Keep::LastColumn => Kept::LastColumn(filled.last_column),
             Keep::Matrix => Kept::Matrix(filled.matrix),
         }
     }
 
-    /// Last row, last column and winner.
+    /// Last row, last column, and winner or sum.
     pub fn edges(self, filled: Filled<C>) -> Edges<C> {
-        Edges { row: self.row, column: filled.last_column, best: self.best }
+        Edges { row: self.row, column: filled.last_column, best: self.best, sum: self.sum }
     }
 }

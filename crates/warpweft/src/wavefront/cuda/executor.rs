@@ -9,7 +9,7 @@ use super::part::{Gpu, Part};
 use super::shape::misses;
 use super::text::{Variant, options, source};
 use super::turns::turns;
-use super::winner::winner;
+use super::winner::{total, winner};
 use crate::cuda::{Device, Event, compile};
 use crate::error::{Error, Result};
 use crate::report::Report;
@@ -17,7 +17,7 @@ use crate::wavefront::executor::WavefrontExecutor;
 use crate::wavefront::frame::allocate;
 use crate::wavefront::report::report;
 use crate::wavefront::spec::{Keep, Kept, Wavefront};
-use crate::wavefront::{Best, CudaPolicy, Edges, Extreme, Policy, Ranked, WavefrontElement};
+use crate::wavefront::{CudaPolicy, Edges, Extreme, Policy, WavefrontElement};
 
 /// Runs wavefronts on one GPU, or on several that share the tile-rows.
 pub struct CudaExecutor {
@@ -143,7 +143,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
         let [rows, columns] = wavefront.extents();
         // Before the work, lest it be lost.
         let cells = allocate(match wavefront.keep {
-            Keep::Best | Keep::Least | Keep::Score => 0,
+            Keep::Best | Keep::Least | Keep::Score | Keep::Sum => 0,
             Keep::LastRow => columns,
             Keep::LastColumn => rows,
             Keep::Matrix => wavefront.cells() as usize,
@@ -151,22 +151,23 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
         self.compute(wavefront, false, |policy, parts| kept(wavefront, policy, parts, cells))
     }
 
-    fn edges(
-        &mut self,
-        wavefront: &Wavefront<'_, E>,
-        best: Option<Extreme>,
-    ) -> Result<(Edges<E::Cell>, Report)> {
-        let wavefront = wavefront.clone().keep(best.map_or(Keep::LastColumn, Extreme::keep));
+    fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
+        let keep = wavefront.keep.beside().unwrap_or(Keep::LastColumn);
+        let wavefront = wavefront.clone().keep(keep);
         wavefront.check()?;
         let [rows, columns] = wavefront.extents();
         let (row, column) = (allocate(columns)?, allocate(rows)?);
         self.compute(&wavefront, true, |policy, parts| {
-            let best = match best {
-                Some(extreme) => best_of(policy, parts, extreme)?,
+            let best = match keep.extreme() {
+                Some(extreme) => winner(&found(policy, parts)?, extreme),
                 None => None,
             };
+            let sum = match keep {
+                Keep::Sum => Some(total(&found(policy, parts)?)),
+                _ => None,
+            };
             let column = gather(&wavefront, policy, parts, column)?;
-            Ok(Edges { row: last_row(&wavefront, policy, parts, row)?, column, best })
+            Ok(Edges { row: last_row(&wavefront, policy, parts, row)?, column, best, sum })
         })
     }
 }
@@ -255,30 +256,27 @@ fn kept<E: WavefrontElement>(
     parts: &[Part<'_, E>],
     cells: Vec<E::Cell>,
 ) -> Result<Kept<E::Cell>> {
-    let best = |extreme| best_of(policy, parts, extreme);
+    let best = |extreme| Ok::<_, Error>(winner(&found(policy, parts)?, extreme));
     Ok(match wavefront.keep {
         Keep::Best => Kept::Best(best(Extreme::Greatest)?),
         Keep::Least => Kept::Best(best(Extreme::Least)?),
         Keep::Score => Kept::Score(best(Extreme::Greatest)?.map(|best| best.score)),
+        Keep::Sum => Kept::Sum(total(&found(policy, parts)?)),
         Keep::LastRow => Kept::LastRow(last_row(wavefront, policy, parts, cells)?),
         Keep::LastColumn => Kept::LastColumn(gather(wavefront, policy, parts, cells)?),
         Keep::Matrix => Kept::Matrix(gather(wavefront, policy, parts, cells)?),
     })
 }
 
-/// The winner of all warps of all parts.
-fn best_of<E: WavefrontElement>(
-    policy: &CudaPolicy,
-    parts: &[Part<'_, E>],
-    extreme: Extreme,
-) -> Result<Option<Best<<E::Cell as Ranked>::Score>>> {
+/// The winners or sums of all warps of all parts.
+fn found<E: WavefrontElement>(policy: &CudaPolicy, parts: &[Part<'_, E>]) -> Result<Vec<[u64; 3]>> {
     let mut found = Vec::new();
     for part in parts {
         let mut own = vec![[0u64; 3]; part.turn.blocks * policy.warps as usize];
         part.gpu.stream.download(&part.candidates, 0, &mut own)?;
         found.extend(own);
     }
-    Ok(winner(&found, extreme))
+    Ok(found)
 }
 
 /// The last row, which ends as the border of the tile-row that would come next.

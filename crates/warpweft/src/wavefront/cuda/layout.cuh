@@ -3,9 +3,12 @@
 #include "words.cuh"
 #include "neighbours.cuh"
 #include "rank.cuh"
+#include "sum.cuh"
 #include "flags.cuh"
 
-enum { WW_BEST = 0, WW_LAST_ROW = 1, WW_LAST_COLUMN = 2, WW_MATRIX = 3, WW_ONLY_SCORE = 4 };
+enum {
+    WW_BEST = 0, WW_LAST_ROW = 1, WW_LAST_COLUMN = 2, WW_MATRIX = 3, WW_ONLY_SCORE = 4, WW_SUM = 5
+};
 
 constexpr int K = WW_ROWS, SK = WW_COLUMNS, CHUNK = WW_CHUNK, WARPS = WW_WARPS;
 constexpr int RING = 512, INPUTS = WW_PAIRS ? 8192 : 4096;
@@ -22,7 +25,7 @@ constexpr int WINDOW = CHUNK < 128 ? 128 : CHUNK, WINDOW_CHUNKS = WINDOW / CHUNK
 static_assert(WARPS * (LAG + 2 * CHUNK) + WINDOW + 2 * RING <= INPUTS,
               "column inputs outlive all warps");
 
-// Last row and last column are kept beside the winner where WW_EDGES says so.
+// Last row and last column are kept beside the winner or the sum where WW_EDGES says so.
 constexpr bool BEST = WW_KEEP == WW_BEST || WW_KEEP == WW_ONLY_SCORE;
 constexpr bool LAST_ROW = WW_KEEP == WW_LAST_ROW || WW_EDGES;
 constexpr bool LAST_COLUMN = WW_KEEP == WW_LAST_COLUMN || WW_EDGES;
@@ -48,7 +51,8 @@ struct ww_arguments {
     ww_word* flags;                  // [tile-rows * FLAG_STRIDE], zero
     cell_t* kept;                    // last column or matrix
     unsigned long long* record;      // greatest rank seen by any warp, zero
-    unsigned long long* candidates;  // per compute warp: rank, score's bits, row << 32 | column
+    // Per compute warp: rank, score's bits, row << 32 | column; or low and high word of its sum.
+    unsigned long long* candidates;
     // The GPU that has the tile-rows below those of this one's last block: where their row above and
     // its flags lie. Own memory where there is one GPU.
     cell_t* border_below;

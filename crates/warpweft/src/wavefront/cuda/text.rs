@@ -59,6 +59,7 @@ pub(super) fn source<E: WavefrontElement>(
         Keep::LastColumn => 2,
         Keep::Matrix => 3,
         Keep::Score => 4,
+        Keep::Sum => 5,
     };
     let CudaPolicy { rows, columns, chunk, warps, blocks, pairs } = *policy;
     // The struct for pairs needs the element's, which is defined by now.
@@ -112,6 +113,7 @@ pub(super) fn options() -> Options {
         ("words.cuh", include_str!("words.cuh")),
         ("neighbours.cuh", include_str!("neighbours.cuh")),
         ("rank.cuh", include_str!("rank.cuh")),
+        ("sum.cuh", include_str!("sum.cuh")),
     ])
 }
 

@@ -36,6 +36,7 @@ struct walker {
     rank_t record;
     int record_row, record_column;
     ww_score_type greatest;
+    exact_sum total;  // of the lane's scores, if they are summed
 
     __device__ __forceinline__ walker(const ww_arguments& A, const ww_watchdog& dog,
                                       const ww_edges& edges, const lane_element& f, shared_state& S,
@@ -43,7 +44,7 @@ struct walker {
         : A(A), dog(dog), edges(edges), f(f), S(S), lane(lane), warp(warp), in_form(0),
           given_up(false),
           stage(warp * STAGE + lane * K * STAGE_COLUMNS), kept_rows(A.kept), saved_half(0), record(0), record_row(FAR), record_column(0),
-          greatest(lowest<ww_score_type>::value()) {
+          greatest(lowest<ww_score_type>::value()), total{0, 0} {
         // Or the compiler multiplies again for every cell.
         asm("" : "+r"(stage));
     }
@@ -94,6 +95,7 @@ struct walker {
         const form::mask inside = EDGE ? form::inside(first, A.column_count) : form::all();
         form::word to[K], above_left = corner, below[SK];
         form::word staged[STAGED ? K : 1][SK];
+        typename sum_of_few<ww_score_type>::type sum{};
 #pragma unroll
         for (int r = 0; r < K; r++) to[r] = h[r];
 #pragma unroll
@@ -117,6 +119,9 @@ struct walker {
                         best[r] = form::greater_score(best[r], form::score_of(w),
                                                       form::score_of(cell));
                     }
+                }
+                if constexpr (WW_KEEP == WW_SUM) {
+                    if (!EDGE || (kept && row0 + r < A.row_count)) sum += form::score_of(cell);
                 }
                 if constexpr (STAGED) staged[r][u] = cell;
                 else keep_cell<EDGE>(kept, r, first + u, cell);
@@ -142,6 +147,7 @@ struct walker {
 #pragma unroll
         for (int u = 0; u < SK; u++) bottom[u] = form::select(inside, below[u], bottom[u]);
         corner = form::select(inside, above_left, corner);
+        if constexpr (WW_KEEP == WW_SUM) total += sum;
     }
 
     // A cell that is kept as such, if it is.
@@ -389,7 +395,7 @@ struct walker {
         const int ramp = min((LAG + CHUNK - 1) / CHUNK, chunks);
         // Whole chunks without a cell that is checked: not the last column, if it is kept.
         const int checked = LAST_COLUMN;
-        const bool checks = ragged && WW_KEEP == WW_MATRIX && !STAGED;
+        const bool checks = ragged && (WW_KEEP == WW_SUM || (WW_KEEP == WW_MATRIX && !STAGED));
         const int full = checks ? 0 : (A.column_count - checked) / CHUNK;
         if (WW_KEEP == WW_ONLY_SCORE) forget_scores();
         if (ragged && LAST_ROW) spans<LAST_ROW>(ramp, full);
@@ -400,8 +406,9 @@ struct walker {
         if (WW_KEEP == WW_ONLY_SCORE) greatest = greater(greatest, greatest_score());
     }
 
-    // Leaves the warp's best cell, or its score, for the host.
+    // Leaves the warp's best cell, its score, or the sum for the host.
     __device__ __forceinline__ void finish() {
+        unsigned long long* to = A.candidates + 3 * (size_t)index();
         candidate best{0, 0, 0, 0};
         if constexpr (WW_KEEP == WW_ONLY_SCORE) {
             best.rank = rank_of(greatest);
@@ -415,9 +422,11 @@ struct walker {
                 __syncwarp();
                 best = replay(saved, form::plain(f), lane);
             }
-        } else return;
+        } else {
+            if constexpr (WW_KEEP == WW_SUM) leave_sum(to, total, lane);
+            return;
+        }
         if (lane != 0) return;
-        unsigned long long* to = A.candidates + 3 * (size_t)index();
         to[0] = best.rank;
         to[1] = best.bits;
         to[2] = (unsigned long long)(unsigned)best.row << 32 | (unsigned)best.column;

@@ -1,4 +1,4 @@
-//! The winner of a run among those of its warps.
+//! The winner of a run among those of its warps, or the sum of theirs.
 
 use crate::element::{Scalar, ScalarKind};
 use crate::wavefront::{Best, Extreme};
@@ -27,4 +27,10 @@ pub(super) fn winner<S: Scalar>(candidates: &[[u64; 3]], extreme: Extreme) -> Op
     let integer = !matches!(S::KIND, F16 | Bf16 | F32 | F64);
     let nothing = integer.then(|| Best { score: extreme.worst(), row: 0, column: 0 });
     found.fold(None, |best, one| Best::of(best, Some(one), extreme)).or(nothing)
+}
+
+/// The sum of the warps' sums: low and high word of each, see `sum.cuh`.
+pub(super) fn total(sums: &[[u64; 3]]) -> i128 {
+    let of = |[low, high, _]: &[u64; 3]| i128::from(*high as i64) << 64 | i128::from(*low);
+    sums.iter().map(of).sum()
 }

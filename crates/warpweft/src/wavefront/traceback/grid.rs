@@ -147,10 +147,9 @@ impl<C: Ranked> Grid<C> {
                 break;
             }
             let block = self.block([p, q], &line.rights);
-            // The edges are asked for below, whatever is said here.
-            let spec = block.wavefront(wavefront, Keep::LastRow);
-            let (Edges { row, column, best: found }, report) =
-                executor.edges(&spec, best.then_some(Extreme::Greatest))?;
+            let keep = if best { Keep::Best } else { Keep::LastRow };
+            let (edges, report) = executor.edges(&block.wavefront(wavefront, keep))?;
+            let Edges { row, column, best: found, .. } = edges;
             told(&report);
             let found = found.map(|found| Best {
                 row: found.row + block.rows.start,

@@ -44,7 +44,10 @@ fn borders<E: WavefrontElement>(wavefronts: &[Wavefront<'_, E>]) -> Option<Vec<E
         }
         _ => None,
     };
-    if keep == Keep::Matrix { None } else { wavefronts.iter().map(border).collect() }
+    match keep {
+        Keep::Matrix | Keep::Sum => None,
+        _ => wavefronts.iter().map(border).collect(),
+    }
 }
 
 /// Rows a lane owns: the fewest steps over all problems, each of which takes a row's time a row.

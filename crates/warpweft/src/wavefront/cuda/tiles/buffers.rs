@@ -73,7 +73,7 @@ impl Buffers {
         let carry = plan.shape.depth + (plan.shape.above + 1) * plan.shape.history;
         let carries = if carried { states * carry * plan.layout.height } else { 0 };
         let kept_cells = match wavefront.keep {
-            Keep::Best | Keep::Least | Keep::Score | Keep::Matrix => 0,
+            Keep::Best | Keep::Least | Keep::Score | Keep::Sum | Keep::Matrix => 0,
             Keep::LastRow => columns,
             Keep::LastColumn => rows,
         };

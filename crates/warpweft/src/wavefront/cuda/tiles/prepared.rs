@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::bytes::bytes_of_mut;
-use super::super::winner::winner;
+use super::super::winner::{total, winner};
 use super::buffers::Buffers;
 use super::idle::IdleTime;
 use super::plan::Plan;
@@ -89,15 +89,18 @@ impl Prepared<'_> {
     /// Too little memory; the driver's.
     pub fn kept<E: WavefrontElement>(&self, wavefront: &Wavefront<'_, E>) -> Result<Kept<E::Cell>> {
         let [rows, columns] = self.plan.extents;
+        let found = || {
+            let warps = self.blocks as usize * self.plan.layout.height / 32;
+            let mut found = vec![[0u64; 3]; warps];
+            self.stream.download(&self.buffers.candidates, 0, &mut found)?;
+            Ok::<_, Error>(found)
+        };
         let best = |extreme| {
             if wavefront.updates() == 0 {
                 // No score at all, which is not the lowest.
                 return Ok(None);
             }
-            let warps = self.blocks as usize * self.plan.layout.height / 32;
-            let mut found = vec![[0u64; 3]; warps];
-            self.stream.download(&self.buffers.candidates, 0, &mut found)?;
-            Ok::<_, Error>(winner(&found, extreme))
+            Ok::<_, Error>(winner(&found()?, extreme))
         };
         let line = |count| {
             let mut cells: Vec<E::Cell> = allocate(count)?;
@@ -108,6 +111,7 @@ impl Prepared<'_> {
             Keep::Best => Kept::Best(best(Extreme::Greatest)?),
             Keep::Least => Kept::Best(best(Extreme::Least)?),
             Keep::Score => Kept::Score(best(Extreme::Greatest)?.map(|best| best.score)),
+            Keep::Sum => Kept::Sum(total(&found()?)),
             Keep::LastRow => Kept::LastRow(line(columns)?),
             Keep::LastColumn => Kept::LastColumn(line(rows)?),
             Keep::Matrix => {

@@ -72,6 +72,7 @@ pub(super) fn source<E: WavefrontElement>(
         Keep::LastRow => 1,
         Keep::LastColumn => 2,
         Keep::Matrix => 3,
+        Keep::Sum => 4,
     };
     let order = if wavefront.keep == Keep::Least { "ww_reversed" } else { "" };
     let member = <E::Cell as Ranked>::MEMBER;
@@ -149,6 +150,7 @@ pub(super) fn options() -> Options {
         ("idle.cuh", include_str!("idle.cuh")),
         ("words.cuh", include_str!("../words.cuh")),
         ("rank.cuh", include_str!("../rank.cuh")),
+        ("sum.cuh", include_str!("../sum.cuh")),
     ])
 }
 

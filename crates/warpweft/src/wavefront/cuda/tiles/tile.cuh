@@ -21,8 +21,9 @@
 #include "watchdog.cuh"
 #include "words.cuh"
 #include "rank.cuh"
+#include "sum.cuh"
 
-enum { WW_BEST = 0, WW_LAST_ROW = 1, WW_LAST_COLUMN = 2, WW_MATRIX = 3 };
+enum { WW_BEST = 0, WW_LAST_ROW = 1, WW_LAST_COLUMN = 2, WW_MATRIX = 3, WW_SUM = 4 };
 
 constexpr int HEIGHT = WW_HEIGHT, SKEW = WW_SKEW, ABOVE = WW_ABOVE, HISTORY = WW_HISTORY;
 constexpr int LEFT = WW_LEFT, RIGHT = WW_RIGHT, OLDS = WW_OLDS, GROUP = WW_GROUP, DEPTH = WW_DEPTH;
@@ -47,7 +48,8 @@ struct ww_arguments {
     cell_t* carry;                   // [states][CARRY][HEIGHT]: what a tile leaves to the next
     ww_word* flags;                  // [blocks * FLAG_STRIDE], zero; or the barrier's word
     cell_t* kept;                    // last row or column
-    unsigned long long* candidates;  // per block: rank, score's bits, row << 32 | column
+    // Per warp that computes: rank, score's bits, row << 32 | column; or low and high word of its sum.
+    unsigned long long* candidates;
     unsigned long long* idle;        // per block: see idle.cuh
     int row_count, column_count;
     int tile_rows, sweeps;
@@ -154,10 +156,11 @@ struct walker {
     fetched next;
     const cell_t* old_from[OLDS > 0 ? OLDS : 1];
     candidate best;
+    exact_sum total;
 
     __device__ __forceinline__ walker(const ww_arguments& A, const ww_edges& edges,
                                       const ww_element& f, int t)
-        : A(A), edges(edges), f(f), t(t), best{0, 0, 0, 0} {}
+        : A(A), edges(edges), f(f), t(t), best{0, 0, 0, 0}, total{0, 0} {}
 
     // `unit`: sweep after sweep of tile-rows.
     __device__ __forceinline__ void begin(int unit, int ring_base) {
@@ -265,6 +268,8 @@ struct walker {
         if constexpr (STORES) store_global(A.matrix + (cell0 + ((size_t)s + k) * HEIGHT), cell);
         if constexpr (RANKS) {
             if (computed && counts) rank(cell, j);
+        } else if constexpr (WW_KEEP == WW_SUM) {
+            if (computed && counts) total += ww_score(cell);
         } else if constexpr (EDGE && WW_KEEP == WW_LAST_ROW) {
             if (counts && i == A.row_count - 1) A.kept[j] = cell;
         } else if constexpr (EDGE && WW_KEEP == WW_LAST_COLUMN) {
@@ -299,12 +304,13 @@ struct walker {
             else groups<false, HEIGHT < 32>(first, n, begin, end);
         }
     }
-    // The block's best cell for the host; all threads that compute.
+    // The warps' best cells or sums for the host; all threads that compute.
     __device__ __forceinline__ void finish(int warps) {
+        unsigned long long* to = A.candidates + 3 * ((size_t)blockIdx.x * warps + t / 32);
+        if constexpr (WW_KEEP == WW_SUM) leave_sum(to, total, t % 32);
         if constexpr (RANKS) {
             const candidate winner = best_of_warp(best);
             if (t % 32 != 0) return;
-            unsigned long long* to = A.candidates + 3 * ((size_t)blockIdx.x * warps + t / 32);
             to[0] = winner.rank;
             to[1] = winner.bits;
             to[2] = (unsigned long long)(unsigned)winner.row << 32 | (unsigned)winner.column;
