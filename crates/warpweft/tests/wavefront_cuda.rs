@@ -5,7 +5,7 @@ use warpweft::wavefront::conformance::{
     AffineCell, Inputs, KEEPS, affine_local, conforms, local, mix, warp,
 };
 use warpweft::wavefront::cuda::{CudaExecutor, compile_check};
-use warpweft::wavefront::{CudaPolicy, Keep, Wavefront, WavefrontElement};
+use warpweft::wavefront::{CudaPolicy, Earlier, Keep, Wavefront, WavefrontElement, wavefront};
 
 const LOCAL: local = local { matching: 2, mismatch: -1, gap: -1 };
 const AFFINE: affine_local = affine_local { matching: 2, mismatch: -3, open: -5, extend: -1 };
@@ -28,6 +28,12 @@ fn policies() -> Vec<CudaPolicy> {
         pairs: false,
     })
     .to_vec()
+}
+
+/// Whether the row's letter is here or to the west.
+#[wavefront]
+fn seen(h: Earlier<bool>, #[row] a: u8, #[column] b: u8) -> bool {
+    h.w || a == b
 }
 
 /// Compiles the kernels of `element` for all of `keeps` × `policies` at once, into the cache.
@@ -54,6 +60,7 @@ fn kernels_of_every_kind_of_cell_compile() {
     compiles(mix(1), &KEEPS[3..], policy, "sm_90");
     compiles(warp(), &KEEPS[..1], policy, "sm_90");
     compiles(AFFINE, &KEEPS[..1], policy, "sm_90");
+    compiles(seen(), &[Keep::Sum], policy, "sm_80");
 }
 
 #[test]
@@ -103,6 +110,7 @@ fn sweep(keeps: &[Keep], policies: &[CudaPolicy]) {
     compiles(mix(1), keeps, policies, &arch);
     compiles(warp(), keeps, policies, &arch);
     compiles(AFFINE, keeps, policies, &arch);
+    compiles(seen(), &[Keep::Sum], policies, &arch);
     for &policy in policies {
         let mut executor = CudaExecutor::new(&device, Some(policy)).unwrap();
         let (bits, half) = (|i: &mut Inputs| i.bits() as u32, |i: &mut Inputs| i.bits() as u16);
@@ -115,6 +123,7 @@ fn sweep(keeps: &[Keep], policies: &[CudaPolicy]) {
         conforms(&mut executor, warp(), keeps, sample, sample, corner).unwrap();
         let border = |_, _| AffineCell { h: 0, e: -1_000_000, f: -1_000_000 };
         conforms(&mut executor, AFFINE, keeps, letter, letter, border).unwrap();
+        conforms(&mut executor, seen(), &[Keep::Sum], letter, letter, |i, j| i * j == 1).unwrap();
         println!("{policy:?} {keeps:?} conforms");
     }
 }

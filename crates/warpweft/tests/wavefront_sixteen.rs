@@ -57,6 +57,9 @@ fn scores_pass_beyond_what_16_bits_hold() {
         assert_eq!(found, Kept::Best(Some(Best { score, row: 7999, column: 7999 })));
         assert_eq!(sixteen, short, "{}", weights.matching);
     }
+    let sum = Wavefront::of(local(40, -30, -35)).rows(&a[..1000]).columns(&a[..900]);
+    let sum = sum.keep(Keep::Sum);
+    assert_eq!(run(&pool, policy, &sum), (reference(&sum).unwrap(), true));
 }
 
 #[test]

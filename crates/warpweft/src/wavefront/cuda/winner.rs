@@ -34,3 +34,16 @@ pub(super) fn total(sums: &[[u64; 3]]) -> i128 {
     let of = |[low, high, _]: &[u64; 3]| i128::from(*high as i64) << 64 | i128::from(*low);
     sums.iter().map(of).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::total;
+
+    #[test]
+    fn words_are_those_of_twos_complement() {
+        let minus_two = [u64::MAX - 1, u64::MAX, 0];
+        assert_eq!(total(&[minus_two, [5, 0, 7]]), 3);
+        assert_eq!(total(&[[1 << 63, 0, 0], [1 << 63, 1, 0]]), 1 << 65);
+        assert_eq!(total(&[]), 0);
+    }
+}
