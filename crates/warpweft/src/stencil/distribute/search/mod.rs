@@ -157,4 +157,6 @@ fn tally(
 }
 
 #[cfg(test)]
+mod recorded;
+#[cfg(test)]
 mod tests;
