@@ -200,6 +200,12 @@ impl<const D: usize> Spec<D> {
                 format!("axes are counted from 0, the slowest, to {}", D - 1),
             ));
         }
+        if let Some(stage) = self.stages.iter().find(|stage| stage.cell_type() != self.cell) {
+            return Err(Error::spec(
+                format!("{} computes {:?}, not {:?}", stage.name(), stage.cell_type(), self.cell),
+                "give stages of the stencil's type of cell",
+            ));
+        }
         self.points.check(self.cell, extents)?;
         self.check_functions()?;
         for (axis, faces) in self.boundaries.0.iter().enumerate() {
@@ -248,5 +254,35 @@ impl<const D: usize> Spec<D> {
             ));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    #[stencil]
+    fn wide(u: Near<f64, 1>) -> f64 {
+        u[[0]]
+    }
+
+    /// A list whose stages are not of the type that it names, which the compiler can't see.
+    struct Mislabelled;
+
+    impl Stages<1> for Mislabelled {
+        type State = f32;
+        fn list(self) -> StageList<1> {
+            wide().list()
+        }
+    }
+
+    #[test]
+    fn stages_and_volumes_of_other_cells_are_refused() {
+        let error = Stencil::of(Mislabelled).check([8]).unwrap_err().to_string();
+        assert!(error.contains("wide computes f64, not f32"), "{error}");
+        let volume = Volume::<f32, 1>::zeroed([8]).unwrap();
+        let error = Stencil::of(wide()).check_volume(&volume).unwrap_err().to_string();
+        assert!(error.contains("a volume of f32 for a stencil of f64"), "{error}");
     }
 }
