@@ -14,10 +14,11 @@ use crate::grid::RawVolume;
 /// Every [`StencilElement`] is one; there is no need to write another.
 ///
 /// # Safety
-/// Executors access memory by what a stage says of itself: [`Stage::taps`] must list every read and
-/// [`Stage::writes`] every field assigned, the same at every call; [`Stage::slab`] may access nothing
-/// beyond those; [`Stage::parameters`] must point to [`Stage::parameters_size`] readable bytes for as
-/// long as the stage lives; and the text of [`Stage::cuda`] must keep to the same taps and fields.
+/// Executors access memory by what a stage says of itself: [`Stage::cell_type`] must name the fields
+/// that it computes, [`Stage::taps`] list every read and [`Stage::writes`] every field assigned, the same
+/// at every call; [`Stage::slab`] may access nothing beyond those; [`Stage::parameters`] must point to
+/// [`Stage::parameters_size`] readable bytes for as long as the stage lives; and the text of
+/// [`Stage::cuda`] must keep to the same taps and fields.
 pub unsafe trait Stage<const D: usize>: Send + Sync {
     /// The function's name.
     fn name(&self) -> &'static str;
