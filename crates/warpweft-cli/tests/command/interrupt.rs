@@ -16,7 +16,9 @@ fn ctrl_c_saves_what_is_done_and_exits_130() {
 fn so_do_kill_and_a_terminal_that_goes_away() {
     interrupted("--device cpu --size 40", "-TERM");
     if hang_ups_are_ignored() {
-        return println!("skipped: SIGHUP is ignored here, as under nohup, and by what is started here");
+        return println!(
+            "skipped: SIGHUP is ignored here, as under nohup, and by what is started here"
+        );
     }
     interrupted("--device cpu --size 40", "-HUP");
 }
