@@ -218,8 +218,9 @@ impl Writer<'_> {
         self.frames.push(Frame { label, can_continue: false, valued: true });
         let body = self.block(2, None, depth);
         let condition = self.expr(&Ty::Bool, depth, false);
-        self.frames.pop();
+        // In the loop, too: a jump without a label would be out of this loop.
         let value = self.expr(ty, depth, false);
+        self.frames.pop();
         let most = 1 + self.random.below(4);
         format!(
             "{{ let mut {counter} = 0; {mark}loop {{ {counter} += 1; {body} if {counter} > {most} || {condition} {{ break {value}; }} }} }}"
