@@ -45,8 +45,7 @@ __device__ __forceinline__ void unstage(const ww_arguments& A, cell_t* kept, con
                                         int warp_row, int c, int lane) {
     constexpr int UNIT = vector_of<cell_t, 1>::WIDTH < 4 ? vector_of<cell_t, 1>::WIDTH : 4;
     using narrow = typename vector_word<UNIT>::type;
-    const bool wide = CHUNK * sizeof(cell_t) % 16 == 0
-        && (size_t)A.column_count * sizeof(cell_t) % 16 == 0;
+    const bool even = (size_t)A.column_count * sizeof(cell_t) % 16 == 0;
 #pragma unroll 1
     for (int party = 0; party < PARTIES; party++) {
         const int piece = c - 1 - party, first = party * PARTY_ROWS;
@@ -54,7 +53,12 @@ __device__ __forceinline__ void unstage(const ww_arguments& A, cell_t* kept, con
         const int rows = min(PARTY_ROWS, A.row_count - warp_row - first);
         if (piece < 0 || count <= 0 || rows <= 0) continue;
         const cell_t* from = tile + first * STAGE_COLUMNS;
-        if (wide) unstage_as<uint4>(A, kept, from, warp_row + first, rows, piece, count, lane);
-        else unstage_as<narrow>(A, kept, from, warp_row + first, rows, piece, count, lane);
+        if constexpr (CHUNK * sizeof(cell_t) % 16 == 0) {
+            if (even) {
+                unstage_as<uint4>(A, kept, from, warp_row + first, rows, piece, count, lane);
+                continue;
+            }
+        }
+        unstage_as<narrow>(A, kept, from, warp_row + first, rows, piece, count, lane);
     }
 }
