@@ -137,7 +137,7 @@ impl<const D: usize> RawVolume<D> {
     ///
     /// # Panics
     /// When `at` is outside the volume or a cell is no `S`.
-    pub fn get<S: Fields>(&self, at: [usize; D]) -> S {
+    pub fn cell<S: Fields>(&self, at: [usize; D]) -> S {
         assert_eq!(self.cell, CellType::of::<S>(), "the type of a cell");
         let Some(index) = self.index_of(at) else {
             panic!("cell {at:?} is outside the extents {:?}", self.extents)

@@ -81,7 +81,7 @@ unsafe impl<E: StencilElement<D>, const D: usize> Stage<D> for E {
     }
     fn cell(&self, now: &RawVolume<D>, at: [usize; D], next: &mut RawVolume<D>, to: [usize; D]) {
         let near = now.near::<E::State>(at);
-        let mut cell: E::State = now.get(at);
+        let mut cell: E::State = now.cell(at);
         StencilElement::cell(self, near, &mut cell);
         assert!(next.set_bits(to, &Bits::of(cell), u32::MAX), "{to:?} is outside");
     }
