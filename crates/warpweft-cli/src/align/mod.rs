@@ -150,8 +150,8 @@ impl Align {
         let longest = queries.iter().map(|query| query.sequence.len()).max().unwrap_or(0);
         let aligned = match machine.gpus.is_empty() {
             false => {
-                let executor = CudaExecutor::over(&machine.together()?, None)?;
-                self.align(&queries, &targets, weights, executor)?
+                let mut executor = CudaExecutor::over(&machine.together()?, None)?;
+                self.align(&queries, &targets, weights, &mut executor)?
             }
             true => {
                 let cores = machine.cpu.first(machine.cpu.cores.len());
@@ -160,8 +160,8 @@ impl Align {
                 // A path is looked for in blocks of an eighth.
                 let rows = if self.score_only { longest } else { longest.div_ceil(8) };
                 let policy = CpuPolicy::for_domain(rows, threads);
-                let executor = CpuExecutor::new(&pool, policy)?;
-                let mut aligned = self.align(&queries, &targets, weights, executor)?;
+                let mut executor = CpuExecutor::new(&pool, policy)?;
+                let mut aligned = self.align(&queries, &targets, weights, &mut executor)?;
                 // Over ranks the report names those of all.
                 if let Some(report) = aligned.report.as_mut().filter(|_| world::net().is_none()) {
                     report.devices = vec![machine.cpu.label(threads)];
@@ -234,23 +234,19 @@ impl Align {
     }
 
     /// Aligns all pairs on `executor`, and over those of all processes if there are several.
-    fn align<'s, X>(
+    fn align<'s>(
         &self,
         queries: &'s [Named],
         targets: &'s [Named],
         weights: Weights,
-        mut executor: X,
-    ) -> Result<Aligner<'s>>
-    where
-        X: Executor,
-        for<'n> RankExecutor<'n, X>: Executor,
-    {
+        executor: &mut dyn Executor,
+    ) -> Result<Aligner<'s>> {
         match world::net() {
             Some(net) => {
                 let mut executor = RankExecutor::new(net, executor);
                 self.align_on(queries, targets, weights, &mut executor)
             }
-            None => self.align_on(queries, targets, weights, &mut executor),
+            None => self.align_on(queries, targets, weights, executor),
         }
     }
 

@@ -1,6 +1,5 @@
 //! What cells outside the domain hold, and what cells outside a band do.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -32,9 +31,6 @@ impl<C> fmt::Debug for BorderFunction<C> {
     }
 }
 
-/// The cells of [`Border::Lines`]: corner, top and left.
-pub(super) type Lines<'a, C> = (C, Cow<'a, [C]>, Cow<'a, [C]>);
-
 impl<C: Copy> Border<C> {
     /// Cell by cell from a function of row and column, of which one at least is −1.
     pub fn from_fn(rows: usize, columns: usize, cell: impl Fn(isize, isize) -> C) -> Self {
@@ -61,19 +57,6 @@ impl<C: Copy> Border<C> {
                 _ => *corner,
             },
         }
-    }
-
-    /// The cells one by one, unless they are all the same.
-    pub(super) fn lines(&self, rows: usize, columns: usize) -> Option<Lines<'_, C>> {
-        Some(match self {
-            Self::Value(_) => return None,
-            Self::Lines { corner, top, left } => (*corner, top.into(), left.into()),
-            Self::Function(_) => (
-                self.at(-1, -1),
-                (0..columns as isize).map(|j| self.at(-1, j)).collect(),
-                (0..rows as isize).map(|i| self.at(i, -1)).collect(),
-            ),
-        })
     }
 }
 

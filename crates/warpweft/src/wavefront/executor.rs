@@ -2,6 +2,7 @@
 
 use super::edges::{Edges, one_by_one};
 use super::element::WavefrontElement;
+use super::erased::Erased;
 use super::spec::{Kept, Wavefront};
 use crate::error::{Error, Result};
 use crate::report::Report;
@@ -43,6 +44,27 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
     }
 }
 
+impl<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized> WavefrontExecutor<E> for &mut X {
+    fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
+        (**self).run(wavefront)
+    }
+
+    fn misses(&self, wavefront: &Wavefront<'_, E>) -> Option<&'static str> {
+        (**self).misses(wavefront)
+    }
+
+    fn run_batch(
+        &mut self,
+        wavefronts: &[Wavefront<'_, E>],
+    ) -> Result<(Vec<Kept<E::Cell>>, Report)> {
+        (**self).run_batch(wavefronts)
+    }
+
+    fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
+        (**self).edges(wavefront)
+    }
+}
+
 /// Problem after problem by `run`.
 pub(super) fn in_turn<'w, E: WavefrontElement>(
     wavefronts: &[Wavefront<'w, E>],
@@ -65,12 +87,12 @@ pub(super) fn in_turn<'w, E: WavefrontElement>(
 /// The numbers of `wavefronts`: first those that deserve a device of `parts` parts for themselves, as
 /// one part would be busy with them when all others are done and they have more than `least` cells,
 /// then the rest; the largest first.
-pub(super) fn by_size<E: WavefrontElement>(
-    wavefronts: &[Wavefront<'_, E>],
+pub(super) fn by_size(
+    wavefronts: &[Erased<'_>],
     parts: usize,
     least: u64,
 ) -> (Vec<usize>, Vec<usize>) {
-    let updates: Vec<_> = wavefronts.iter().map(Wavefront::updates).collect();
+    let updates: Vec<_> = wavefronts.iter().map(Erased::updates).collect();
     let fair = updates.iter().map(|&n| u128::from(n)).sum::<u128>() / parts.max(1) as u128;
     let mut order: Vec<_> = (0..wavefronts.len()).collect();
     order.sort_by_key(|&k| std::cmp::Reverse(updates[k]));

@@ -5,6 +5,8 @@
 //! a run returns, and [`traceback`] for the path that leads to a cell. Time tiles are not here yet.
 
 mod border;
+mod bytes;
+mod check;
 pub mod conformance;
 pub mod cpu;
 pub mod cuda;
@@ -12,6 +14,7 @@ mod dependence;
 mod earlier;
 mod edges;
 mod element;
+mod erased;
 mod executor;
 mod frame;
 pub mod model;

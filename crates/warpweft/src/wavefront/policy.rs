@@ -20,6 +20,13 @@ pub enum Policy {
     Scan(ScanPolicy),
 }
 
+impl Policy {
+    /// As a report has it.
+    pub(super) fn told(self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
 /// The shape of the scan kernel: a warp owns rows, a lane 16 bytes of cells of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ScanPolicy {

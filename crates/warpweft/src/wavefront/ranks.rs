@@ -15,6 +15,7 @@ use super::border::Border;
 use super::dependence::Reach;
 use super::edges::{Edges, other};
 use super::element::WavefrontElement;
+use super::erased::Erased;
 use super::executor::WavefrontExecutor;
 use super::rank::{Best, Extreme, Ranked};
 use super::report::report;
@@ -179,9 +180,9 @@ impl<X> RankExecutor<'_, X> {
     }
 
     /// The report of all ranks together, on every rank.
-    fn together<E: WavefrontElement>(
+    fn together(
         &self,
-        wavefront: &Wavefront<'_, E>,
+        wavefront: &Erased<'_>,
         share: Option<Report>,
         seconds: f64,
     ) -> Result<Report> {
@@ -197,7 +198,7 @@ impl<X> RankExecutor<'_, X> {
             "ranks": self.net.ranks(),
             "rank": of_rank,
         });
-        Ok(report(wavefront, devices, seconds, setup, policy))
+        Ok(report(std::slice::from_ref(wavefront), devices, seconds, setup, policy))
     }
 }
 
@@ -239,7 +240,7 @@ where
             Keep::LastColumn => Kept::LastColumn(self.all(&column)?),
             Keep::Matrix => return Err(other(keep)),
         };
-        Ok((kept, self.together(wavefront, share.report, seconds)?))
+        Ok((kept, self.together(&wavefront.erased(), share.report, seconds)?))
     }
 
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
@@ -259,7 +260,7 @@ where
                 _ => None,
             },
         };
-        Ok((edges, self.together(&wavefront, share.report, seconds)?))
+        Ok((edges, self.together(&wavefront.erased(), share.report, seconds)?))
     }
 }
 

@@ -1,41 +1,18 @@
 //! What a run of a wavefront reports, whatever the device.
 
-use serde::Serialize;
-
-use super::element::WavefrontElement;
-use super::spec::{Keep, Wavefront};
+use super::erased::Erased;
 use crate::report::{Quantity, Report};
 
-/// The report of a run that took `seconds`.
-pub(super) fn report<E: WavefrontElement>(
-    wavefront: &Wavefront<'_, E>,
+/// The report of a run of `wavefronts`, all of which together took `seconds`.
+pub(super) fn report(
+    wavefronts: &[Erased<'_>],
     devices: Vec<String>,
     seconds: f64,
     setup_seconds: f64,
-    policy: impl Serialize,
+    policy: serde_json::Value,
 ) -> Report {
-    report_of([wavefront], devices, seconds, setup_seconds, policy)
-}
-
-/// The report of several problems that took `seconds` together.
-pub(super) fn report_of<'w, E: WavefrontElement>(
-    wavefronts: impl IntoIterator<Item = &'w Wavefront<'w, E>>,
-    devices: Vec<String>,
-    seconds: f64,
-    setup_seconds: f64,
-    policy: impl Serialize,
-) -> Report {
-    let (mut bytes, mut updates) = (0, 0);
-    for wavefront in wavefronts {
-        if wavefront.keep == Keep::Matrix {
-            bytes += wavefront.cells() * size_of::<E::Cell>() as u64;
-        }
-        let [rows, columns] = wavefront.extents();
-        let lines = rows * size_of::<E::Row>() + columns * size_of::<E::Column>();
-        let cells = size_of_val(wavefront.inputs) + size_of_val(wavefront.initial);
-        bytes += (lines + cells) as u64;
-        updates += wavefront.updates();
-    }
+    let bytes = wavefronts.iter().map(Erased::traffic).sum();
+    let updates = wavefronts.iter().map(Erased::updates).sum();
     Report {
         pattern: "wavefront",
         devices,
@@ -46,7 +23,7 @@ pub(super) fn report_of<'w, E: WavefrontElement>(
         bound: None,
         fraction: None,
         predicted_seconds: None,
-        policy: serde_json::to_value(policy).unwrap_or_default(),
+        policy,
         done: updates,
         first: 0,
         interrupted: false,

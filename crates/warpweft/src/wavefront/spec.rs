@@ -1,11 +1,9 @@
 //! What must be computed: the recurrence, its inputs, its border and what to keep.
 
 use super::border::{Band, Border};
-use super::dependence::{Reach, precedences};
 use super::element::WavefrontElement;
 use super::rank::{Best, Extreme, Ranked};
-use crate::element::{Scalar, ScalarKind};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// The most rows or columns of a domain: fronts are counted in 32 bits.
 pub const MAX_EXTENT: usize = (i32::MAX as usize) - (1 << 20);
@@ -188,18 +186,7 @@ impl<'a, E: WavefrontElement> Wavefront<'a, E> {
 
     /// Number of calls of the element function: cells in the band, times sweeps.
     pub fn updates(&self) -> u64 {
-        let [m, n] = self.extents().map(|n| n as i128);
-        let cells = match self.band {
-            None => self.cells(),
-            Some(Band { lower, upper, .. }) => (0..m)
-                .map(|i| {
-                    let first = (i + lower as i128).max(0);
-                    let last = (i + upper as i128).min(n - 1);
-                    (last - first + 1).max(0) as u64
-                })
-                .sum(),
-        };
-        cells * self.sweeps as u64
+        self.erased().updates()
     }
 
     /// Whether the computation is well posed.
@@ -209,132 +196,7 @@ impl<'a, E: WavefrontElement> Wavefront<'a, E> {
     /// sweep, or several of an element that reads no old value; an empty band; dependences that are
     /// illegal; scores that may overflow; a sum of floats; a matrix that memory can't address.
     pub fn check(&self) -> Result<()> {
-        precedences(E::DEPENDENCES, E::OLD)?;
-        for (name, n) in ["rows", "columns"].into_iter().zip(self.extents()) {
-            if n == 0 || n > MAX_EXTENT {
-                return Err(Error::spec(
-                    format!("{n} {name} for {}", E::NAME),
-                    format!("give 1 to {MAX_EXTENT}"),
-                ));
-            }
-        }
-        self.check_border()?;
-        if let Some(Band { lower, upper, .. }) = self.band
-            && lower > upper
-        {
-            return Err(Error::spec(
-                format!("a band from diagonal {lower} to {upper}"),
-                "give the lower diagonal (j - i) first",
-            ));
-        }
-        self.check_sweeps()?;
-        let bytes = size_of::<E::Cell>().max(size_of::<E::Input>());
-        if (self.keep == Keep::Matrix || !self.inputs.is_empty() || !self.initial.is_empty())
-            && usize::try_from(self.cells())
-                .ok()
-                .and_then(|n| n.checked_mul(bytes))
-                .is_none_or(|n| n > isize::MAX as usize)
-        {
-            return Err(Error::spec(
-                format!("a matrix of {:?} cells", self.extents()),
-                "keep the best cell or the last row",
-            ));
-        }
-        let counts = [
-            ("inputs", self.inputs.len(), size_of::<E::Input>() > 0),
-            ("initial cells", self.initial.len(), !E::OLD.is_empty()),
-        ];
-        for (what, given, wanted) in counts {
-            if wanted && given as u64 != self.cells() || !wanted && given != 0 {
-                let cells = if wanted { self.cells() } else { 0 };
-                return Err(Error::spec(
-                    format!("{given} {what} for {:?} cells of {}", self.extents(), E::NAME),
-                    format!("give {cells}, row by row"),
-                ));
-            }
-        }
-        self.check_sum()?;
-        self.check_overflow()
-    }
-
-    pub(super) fn check_sum(&self) -> Result<()> {
-        let kind = <<E::Cell as Ranked>::Score as Scalar>::KIND;
-        use ScalarKind::{Bf16, F16, F32, F64};
-        if self.keep == Keep::Sum && matches!(kind, F16 | Bf16 | F32 | F64) {
-            return Err(Error::spec(
-                format!(
-                    "the sum of scores of {}, which are {}: its rounding would depend on the order",
-                    E::NAME,
-                    kind.name()
-                ),
-                "score an integer, such as the number of thousandths as i64, or keep the matrix",
-            ));
-        }
-        Ok(())
-    }
-
-    fn check_border(&self) -> Result<()> {
-        let Border::Lines { top, left, .. } = &self.border else { return Ok(()) };
-        if [left.len(), top.len()] != self.extents() {
-            return Err(Error::spec(
-                format!(
-                    "border lines of {} columns and {} rows around {:?} cells",
-                    top.len(),
-                    left.len(),
-                    self.extents()
-                ),
-                "give one cell a column on top and one a row on the left",
-            ));
-        }
-        let reach = Reach::of(E::DEPENDENCES).with(Reach::of(E::OLD));
-        if reach.north > 1 || reach.west > 1 || reach.south + reach.east > 0 {
-            return Err(Error::spec(
-                format!("border lines for {}, which reads cells further out", E::NAME),
-                "give the border as a value or as a function",
-            ));
-        }
-        Ok(())
-    }
-
-    fn check_sweeps(&self) -> Result<()> {
-        if self.sweeps == 0 {
-            return Err(Error::spec("no sweeps", "make at least one"));
-        }
-        if self.sweeps > 1 && E::OLD.is_empty() {
-            return Err(Error::spec(
-                format!("{} sweeps of {}, which reads no old values", self.sweeps, E::NAME),
-                "make one: every other would compute the same",
-            ));
-        }
-        Ok(())
-    }
-
-    fn check_overflow(&self) -> Result<()> {
-        type Score<E> = <<E as WavefrontElement>::Cell as Ranked>::Score;
-        let kind = <Score<E> as Scalar>::KIND;
-        let Some([least, greatest]) =
-            self.element.bounds(self.rows.len() as u64, self.columns.len() as u64)
-        else {
-            return Ok(());
-        };
-        let holds = |kind| range(kind).is_none_or(|[low, high]| least >= low && greatest <= high);
-        let Some([low, high]) = range(kind).filter(|_| !holds(kind)) else { return Ok(()) };
-        let wider = [ScalarKind::I16, ScalarKind::I32, ScalarKind::I64];
-        let remedy = match wider.into_iter().find(|&kind| holds(kind)) {
-            Some(wider) => {
-                format!("make the cell's scores {}, or use smaller weights", wider.name())
-            }
-            None => "make the cell's scores f64, or use smaller weights".into(),
-        };
-        Err(Error::spec(
-            format!(
-                "scores of {} over {:?} cells may reach {least}..{greatest}, and {} holds {low}..{high}",
-                E::NAME,
-                self.extents(),
-                kind.name()
-            ),
-            remedy,
-        ))
+        self.erased().check()
     }
 
     /// Whether cell `[i, j]` is in the band.
@@ -372,30 +234,4 @@ impl<E: WavefrontElement<Row = (), Column = ()>> Wavefront<'_, E> {
         self.columns = no_inputs(columns);
         self
     }
-}
-
-/// Least and greatest value of an integer scalar.
-fn range(kind: ScalarKind) -> Option<[f64; 2]> {
-    let signed = match kind {
-        ScalarKind::I8
-        | ScalarKind::I16
-        | ScalarKind::I32
-        | ScalarKind::I64
-        | ScalarKind::Isize => true,
-        ScalarKind::U8
-        | ScalarKind::U16
-        | ScalarKind::U32
-        | ScalarKind::U64
-        | ScalarKind::Usize => false,
-        ScalarKind::Bool
-        | ScalarKind::F32
-        | ScalarKind::F64
-        | ScalarKind::F16
-        | ScalarKind::Bf16 => return None,
-    };
-    let bits = kind.size() as i32 * 8;
-    Some(match signed {
-        true => [-(2f64.powi(bits - 1)), 2f64.powi(bits - 1) - 1.0],
-        false => [0.0, 2f64.powi(bits) - 1.0],
-    })
 }

@@ -34,12 +34,12 @@ fn nothing(_: &mut Inputs) {}
 
 /// Runs every element of the suite over [`super::EXTENTS`] × [`KEEPS`] × borders, bands and sweeps on
 /// `executor`; returns what came of each element.
-pub fn suite<X: Runs>(executor: &mut X) -> Vec<(&'static str, Outcome)> {
+pub fn suite(executor: &mut dyn Runs) -> Vec<(&'static str, Outcome)> {
     suite_of(executor, &KEEPS)
 }
 
 /// The same for some of the things to keep.
-pub fn suite_of<X: Runs>(executor: &mut X, keeps: &[Keep]) -> Vec<(&'static str, Outcome)> {
+pub fn suite_of(executor: &mut dyn Runs, keeps: &[Keep]) -> Vec<(&'static str, Outcome)> {
     let word = |inputs: &mut Inputs| inputs.bits() as u32;
     let half = |inputs: &mut Inputs| inputs.bits() as u16;
     let byte = |inputs: &mut Inputs| inputs.bits() as u8;
@@ -69,13 +69,22 @@ pub fn suite_of<X: Runs>(executor: &mut X, keeps: &[Keep]) -> Vec<(&'static str,
     let gapped = Samples { row: &letter, column: &letter, input: &nothing, cell: &low };
     let zero = |_, _| 0;
     vec![
-        ("mixture of u64", conforms_on(executor, mix(99), keeps, &wide_mix, mixed)),
-        ("local alignment, i32", conforms_on(executor, local(2, -1, -1), keeps, &pair, zero)),
-        ("time warping, f32", conforms_on(executor, warp(), keeps, &series, corner)),
-        ("affine gaps, a struct", conforms_on(executor, affine, keeps, &gapped, gaps)),
-        ("summed area table", conforms_on(executor, area(), keeps, &table, zero)),
-        ("cells further away", conforms_on(executor, far(5), keeps, &wide, mixed_word)),
-        ("relaxation, f32", conforms_on(executor, relax(1.5), keeps, &heat, edge)),
-        ("mixture of old and new", conforms_on(executor, remix(), keeps, &words, mixed_word)),
+        ("mixture of u64", conforms_on::<mix>(executor, mix(99), keeps, &wide_mix, mixed)),
+        (
+            "local alignment, i32",
+            conforms_on::<local>(executor, local(2, -1, -1), keeps, &pair, zero),
+        ),
+        ("time warping, f32", conforms_on::<warp>(executor, warp(), keeps, &series, corner)),
+        (
+            "affine gaps, a struct",
+            conforms_on::<affine_local>(executor, affine, keeps, &gapped, gaps),
+        ),
+        ("summed area table", conforms_on::<area>(executor, area(), keeps, &table, zero)),
+        ("cells further away", conforms_on::<far>(executor, far(5), keeps, &wide, mixed_word)),
+        ("relaxation, f32", conforms_on::<relax>(executor, relax(1.5), keeps, &heat, edge)),
+        (
+            "mixture of old and new",
+            conforms_on::<remix>(executor, remix(), keeps, &words, mixed_word),
+        ),
     ]
 }

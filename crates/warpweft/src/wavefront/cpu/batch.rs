@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::report::Report;
 use crate::wavefront::executor::{by_size, in_turn};
 use crate::wavefront::policy::Policy;
-use crate::wavefront::report::report_of;
+use crate::wavefront::report::report;
 use crate::wavefront::spec::{Kept, Wavefront};
 use crate::wavefront::{CpuPolicy, WavefrontElement, WavefrontExecutor};
 
@@ -28,8 +28,9 @@ impl CpuExecutor<'_> {
         wavefronts: &[Wavefront<'_, E>],
     ) -> Result<(Vec<Kept<E::Cell>>, Report)> {
         wavefronts.iter().try_for_each(Wavefront::check)?;
-        let (large, rest) = by_size(wavefronts, self.pool.len(), SMALL);
-        if !strips::can::<E>() || rest.is_empty() {
+        let erased: Vec<_> = wavefronts.iter().map(Wavefront::erased).collect();
+        let (large, rest) = by_size(&erased, self.pool.len(), SMALL);
+        if const { !strips::can::<E>() } || rest.is_empty() {
             return in_turn(wavefronts, |wavefront| self.run(wavefront));
         }
         let begin = Instant::now();
@@ -51,7 +52,7 @@ impl CpuExecutor<'_> {
                 }
                 Ok(())
             })
-            .map_err(panicked::<E>)?;
+            .map_err(|panic| panicked(E::NAME, Some(panic)))?;
         let stopped = || Error::spec("a problem left undone", "report this as a bug");
         let all = results
             .into_iter()
@@ -62,7 +63,8 @@ impl CpuExecutor<'_> {
             .collect::<Result<_>>()?;
         let devices = vec![format!("{} cores", self.pool.len())];
         let seconds = begin.elapsed().as_secs_f64();
-        Ok((all, report_of(wavefronts, devices, seconds, 0.0, Policy::Cpu(self.policy))))
+        let policy = Policy::Cpu(self.policy).told();
+        Ok((all, report(&erased, devices, seconds, 0.0, policy)))
     }
 
     /// One problem on one worker; none if another worker's panic ended it.

@@ -20,6 +20,7 @@ use self::strips::{Filled, Outcome, Strips};
 use self::sweeps::Sweeps;
 use super::edges::{Edges, one_by_one};
 use super::element::WavefrontElement;
+use super::erased::Erased;
 use super::executor::WavefrontExecutor;
 use super::policy::{CpuPolicy, Policy};
 use super::report::report;
@@ -58,9 +59,13 @@ impl<'a> CpuExecutor<'a> {
     }
 }
 
-/// What a panic in the element function becomes.
-fn panicked<E: WavefrontElement>(panic: WorkerPanic) -> Error {
-    Error::Element { place: format!("{} on worker {}", E::NAME, panic.worker), what: panic.message }
+/// What a panic in the element function `name` becomes.
+fn panicked(name: &str, panic: Option<WorkerPanic>) -> Error {
+    let (place, what) = match panic {
+        Some(panic) => (format!("{name} on worker {}", panic.worker), panic.message),
+        None => (name.into(), "a panic elsewhere".into()),
+    };
+    Error::Element { place, what }
 }
 
 impl CpuExecutor<'_> {
@@ -75,20 +80,21 @@ impl CpuExecutor<'_> {
         let setup_seconds = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
         let policy = strips.policy();
-        let outcome = strips.run(self.pool).map_err(panicked::<E>)?;
+        let outcome = strips.run(self.pool).map_err(|panic| panicked(E::NAME, panic))?;
         let seconds = begin.elapsed().as_secs_f64();
-        Ok((outcome, self.report(wavefront, policy, seconds, setup_seconds)))
+        Ok((outcome, self.report(&wavefront.erased(), policy, seconds, setup_seconds)))
     }
 
-    fn report<E: WavefrontElement>(
+    fn report(
         &self,
-        wavefront: &Wavefront<'_, E>,
+        wavefront: &Erased<'_>,
         policy: CpuPolicy,
         seconds: f64,
         setup_seconds: f64,
     ) -> Report {
         let devices = vec![format!("{} cores", self.pool.len())];
-        report(wavefront, devices, seconds, setup_seconds, Policy::Cpu(policy))
+        let policy = Policy::Cpu(policy).told();
+        report(std::slice::from_ref(wavefront), devices, seconds, setup_seconds, policy)
     }
 }
 
@@ -96,20 +102,22 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
         wavefront.check()?;
         let begin = Instant::now();
-        if strips::can::<E>() {
+        // A constant: of the two ways, the one that is never gone is not compiled.
+        if const { strips::can::<E>() } {
             let mut filled = Filled::new(wavefront)?;
             let allocated = begin.elapsed().as_secs_f64();
             let (outcome, mut report) = self.strips(wavefront, &mut filled)?;
             report.setup_seconds += allocated;
-            return Ok((outcome.kept(wavefront.keep, filled), report));
+            Ok((outcome.kept(wavefront.keep, filled), report))
+        } else {
+            let sweeps = Sweeps::new(wavefront, self.policy)?;
+            let setup_seconds = begin.elapsed().as_secs_f64();
+            let begin = Instant::now();
+            sweeps.run(self.pool).map_err(|panic| panicked(E::NAME, Some(panic)))?;
+            let seconds = begin.elapsed().as_secs_f64();
+            let policy = CpuPolicy { sixteen: false, ..self.policy };
+            Ok((sweeps.kept()?, self.report(&wavefront.erased(), policy, seconds, setup_seconds)))
         }
-        let sweeps = Sweeps::new(wavefront, self.policy)?;
-        let setup_seconds = begin.elapsed().as_secs_f64();
-        let begin = Instant::now();
-        sweeps.run(self.pool).map_err(panicked::<E>)?;
-        let seconds = begin.elapsed().as_secs_f64();
-        let policy = CpuPolicy { sixteen: false, ..self.policy };
-        Ok((sweeps.kept()?, self.report(wavefront, policy, seconds, setup_seconds)))
     }
 
     fn run_batch(
@@ -120,14 +128,15 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
     }
 
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
-        if !strips::can::<E>() {
-            return one_by_one(self, wavefront);
+        if const { strips::can::<E>() } {
+            let keep = wavefront.keep.beside().unwrap_or(Keep::LastColumn);
+            let wavefront = wavefront.clone().keep(keep);
+            wavefront.check()?;
+            let mut filled = Filled::last_column(&wavefront)?;
+            let (outcome, report) = self.strips(&wavefront, &mut filled)?;
+            Ok((outcome.edges(filled), report))
+        } else {
+            one_by_one(self, wavefront)
         }
-        let keep = wavefront.keep.beside().unwrap_or(Keep::LastColumn);
-        let wavefront = wavefront.clone().keep(keep);
-        wavefront.check()?;
-        let mut filled = Filled::last_column(&wavefront)?;
-        let (outcome, report) = self.strips(&wavefront, &mut filled)?;
-        Ok((outcome.edges(filled), report))
     }
 }

@@ -8,6 +8,7 @@
 //! short.
 
 use super::form::Form;
+use super::simd::Loops;
 use crate::wavefront::rank::{Extreme, Ranked, is_nan};
 use crate::wavefront::{Band, Wavefront, WavefrontElement};
 
@@ -73,7 +74,8 @@ pub(super) struct Strip<'a, E: WavefrontElement, F: Form<E>> {
     inputs: &'a [E::Input],
     given: [Vec<E::Input>; 2],
     band: Option<Band<E::Cell>>,
-    /// Per lane the winning score since it was last asked for, and the first front since.
+    /// Which scores win, and per lane the winning score since it was last asked for, and the first front since.
+    extreme: Option<Extreme>,
     winning: Vec<F::Score>,
     since: usize,
 }
@@ -96,9 +98,11 @@ struct Lanes<'l, E: WavefrontElement> {
 }
 
 impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
-    /// The tile-row of `rows`; `reversed` as the function of this name gives it.
-    pub fn new<T: Track>(
+    /// The tile-row of `rows`, of which scores are compared for `extreme`; `reversed` as the function
+    /// of this name gives it.
+    pub fn new(
         form: F,
+        extreme: Option<Extreme>,
         wavefront: &'a Wavefront<'_, E>,
         rows: std::ops::Range<usize>,
         reversed: &'a [E::Column],
@@ -111,7 +115,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
             |row| (0..lanes.next_multiple_of(F::GROUP)).map(move |l| row + l.min(lanes - 1));
         let last: Vec<_> = padded(rows.start).map(|row| form.hold(border(row))).collect();
         let count = last.len();
-        let worst = T::EXTREME.map_or_else(Default::default, Extreme::worst);
+        let worst = extreme.map_or_else(Default::default, Extreme::worst);
         let inputs = match wavefront.inputs {
             [] => &[],
             inputs => &inputs[rows.start * columns..rows.end * columns],
@@ -127,6 +131,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
             inputs,
             given: [(); 2].map(|()| vec![E::Input::default(); count]),
             band: wavefront.band,
+            extreme,
             winning: vec![worst; count],
             since: 0,
         }
@@ -134,33 +139,33 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
 
     /// Computes one front a cell of `top` (the row above, from the present front's column on), and
     /// past the last column `more` fronts. The bottom row's cells go to `bottom`, the others' to
-    /// `sink`.
-    #[inline(always)]
-    pub fn advance<T: Track>(
+    /// `sink`, if there is one.
+    pub fn advance(
         &mut self,
+        loops: Loops<E, F>,
         top: &[E::Cell],
         more: usize,
         bottom: &mut Vec<E::Cell>,
-        sink: &mut impl Sink<E, F>,
+        mut sink: Option<&mut dyn Sink<E, F>>,
     ) {
         if F::MOVES {
-            self.rebase();
+            loops.rebase(self);
         }
-        let (lanes, form) = (self.lanes, self.state.form);
         let mut step = 0;
         while step < top.len() + more {
-            let whole = self.state.front >= lanes && self.band.is_none();
-            if let Some(&[first, second]) = top.get(step..step + 2)
-                && whole
-            {
-                self.two::<T>(form.hold(first), form.hold(second));
-                let State { last, before, front, .. } = &self.state;
-                sink.front(&form, 0, front - 2, &before[..lanes]);
-                sink.front(&form, 0, front - 1, &last[..lanes]);
-                bottom.extend([before, last].map(|cells| form.cell(cells[lanes - 1])));
-                step += 2;
+            let whole = self.state.front >= self.lanes && self.band.is_none();
+            let rest = top.get(step..).unwrap_or_default();
+            let sink = match &mut sink {
+                Some(sink) => Some(&mut **sink as &mut dyn Sink<E, F>),
+                None => None,
+            };
+            if whole && rest.len() > 1 {
+                let pairs = rest.len() & !1;
+                loops.pairs(self, &rest[..pairs], bottom, sink);
+                step += pairs;
             } else {
-                self.one::<T>(top.get(step).map(|&cell| form.hold(cell)), bottom, sink);
+                let above = rest.first().map(|&cell| self.state.form.hold(cell));
+                self.one(loops, above, bottom, sink);
                 step += 1;
             }
         }
@@ -168,7 +173,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
 
     /// Counts all cells from the one in the middle, or as far down as lanes have begun.
     #[inline(always)]
-    fn rebase(&mut self) {
+    pub fn rebase(&mut self) {
         let State { form, last, before, above, front } = &mut self.state;
         let middle = (self.lanes / 2).min(front.saturating_sub(1));
         let to = form.around(form.cell(last[middle]));
@@ -182,18 +187,18 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
     }
 
     /// The next front, with lane 0's cell of the row above while there is one.
-    #[inline(always)]
-    fn one<T: Track>(
+    fn one(
         &mut self,
+        loops: Loops<E, F>,
         top: Option<F::Held>,
         bottom: &mut Vec<E::Cell>,
-        sink: &mut impl Sink<E, F>,
+        sink: Option<&mut dyn Sink<E, F>>,
     ) {
         let (lanes, columns, front) = (self.lanes, self.columns, self.state.front);
         if F::GROUP > 1 && front < lanes {
             // This lane begins: until now it may have been computed for nothing.
             self.state.last[front] = self.state.form.hold(self.left);
-            self.winning[front] = T::EXTREME.map_or_else(Default::default, Extreme::worst);
+            self.winning[front] = self.worst();
         }
         let low = (front + 1).saturating_sub(columns);
         let high = (front + 1).min(lanes);
@@ -202,7 +207,9 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
             Some(band) => self.banded(&band, low, high),
         };
         let top = top.unwrap_or(self.state.above);
-        self.lanes::<T>(from, to, top);
+        if from < to {
+            loops.lanes(self, from, to, top);
+        }
         let State { form, last, before, above, .. } = &mut self.state;
         if let Some(band) = self.band {
             for outside in [low..from, to..high] {
@@ -211,11 +218,18 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
             }
         }
         *above = top;
-        sink.front(form, low, front - low, &last[low..high]);
+        if let Some(sink) = sink {
+            sink.front(form, low, front - low, &last[low..high]);
+        }
         if high == lanes && front + 1 >= lanes {
             bottom.push(form.cell(last[lanes - 1]));
         }
         self.state.front += 1;
+    }
+
+    /// Where a lane's winning score starts.
+    fn worst(&self) -> F::Score {
+        self.extreme.map_or_else(Default::default, Extreme::worst)
     }
 
     /// Those of the lanes `low..high` whose cells of this front are in the band.
@@ -239,13 +253,10 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
         }
     }
 
-    /// The cells of lanes `from..to` of the next front; lane 0's north is `top`.
+    /// The cells of lanes `from..to` of the next front, one at least; lane 0's north is `top`.
     #[inline(always)]
-    fn lanes<T: Track>(&mut self, from: usize, to: usize, top: F::Held) {
+    pub fn lanes<T: Track>(&mut self, from: usize, to: usize, top: F::Held) {
         let front = self.state.front;
-        if from == to {
-            return;
-        }
         self.given(0, front, from, to);
         let count = (to - from).next_multiple_of(F::GROUP).min(self.rows.len() - from);
         let to = from + count;
@@ -262,6 +273,27 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
         };
         let (last, before) = (&mut last[from..to], &mut before[from..to]);
         single::<E, F, T>(*form, last, before, &mut self.winning[from..to], given, [nw, n]);
+    }
+
+    /// Two fronts for every two cells of `top`, of which there are an even number: [`Strip::advance`]
+    /// where every lane has a cell in all of them.
+    #[inline(always)]
+    pub fn pairs<T: Track>(
+        &mut self,
+        top: &[E::Cell],
+        bottom: &mut Vec<E::Cell>,
+        mut sink: Option<&mut dyn Sink<E, F>>,
+    ) {
+        let (lanes, form) = (self.lanes, self.state.form);
+        for &[first, second] in top.as_chunks().0 {
+            self.two::<T>(form.hold(first), form.hold(second));
+            let State { last, before, front, .. } = &self.state;
+            if let Some(sink) = &mut sink {
+                sink.front(&form, 0, front - 2, &before[..lanes]);
+                sink.front(&form, 0, front - 1, &last[..lanes]);
+            }
+            bottom.extend([before, last].map(|cells| form.cell(cells[lanes - 1])));
+        }
     }
 
     /// The cells of all lanes of the next two fronts; lane 0's norths are `first` and `second`.
@@ -285,12 +317,9 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
 
     /// The winner since this was last asked for: its score and its lane, the first of those that have
     /// it. `against` is one that it must beat: by score, or with the same by a lesser lane.
-    pub fn winner<T: Track>(
-        &mut self,
-        against: Option<(Score<E>, usize)>,
-    ) -> Option<(Score<E>, usize)> {
-        let extreme = T::EXTREME?;
-        let worst = Extreme::worst(extreme);
+    pub fn winner(&mut self, against: Option<(Score<E>, usize)>) -> Option<(Score<E>, usize)> {
+        let extreme = self.extreme?;
+        let worst = self.worst();
         // Lanes that have computed a cell since; in a band some may not have.
         let begun = self.state.front.min(self.lanes);
         let lanes = (self.since + 1).saturating_sub(self.columns).min(begun)..begun;

@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::form::{Form, Plain, Sixteen};
 use super::row::SharedRow;
-use super::simd;
-use super::strip::{Greatest, Least, Nothing, Sink, State, Strip, Track, reversed};
+use super::simd::Loops;
+use super::strip::{Sink, State, Strip, reversed};
 use crate::cpu::{Aborted, Pool, Progress, Simd, Worker, WorkerPanic};
 use crate::error::Result;
 use crate::wavefront::frame::allocate;
@@ -14,9 +14,15 @@ use crate::wavefront::spec::{Keep, Kept, Wavefront};
 use crate::wavefront::{Band, CpuPolicy, Edges, Extreme, WavefrontElement};
 
 /// Whether every cell of `wavefront` is in the reach of anti-diagonals, computed once.
-pub(super) fn can<E: WavefrontElement>() -> bool {
-    let known = |vector: &[isize; 2]| matches!(vector, [-1, -1] | [-1, 0] | [0, -1]);
-    E::OLD.is_empty() && E::DEPENDENCES.iter().all(known)
+pub(super) const fn can<E: WavefrontElement>() -> bool {
+    let mut k = 0;
+    while k < E::DEPENDENCES.len() {
+        if !matches!(E::DEPENDENCES[k], [-1, -1] | [-1, 0] | [0, -1]) {
+            return false;
+        }
+        k += 1;
+    }
+    E::OLD.is_empty()
 }
 
 /// What one tile-row leaves behind.
@@ -30,26 +36,36 @@ struct Part<'a, C> {
     first_row: usize,
 }
 
-impl<E: WavefrontElement, F: Form<E>> Sink<E, F> for Part<'_, E::Cell> {
-    #[inline(always)]
+impl<C> Part<'_, C> {
+    /// Whether it keeps anything of the cells.
+    fn keeps(&self) -> bool {
+        !self.matrix.is_empty() || !self.last_column.is_empty() || self.sum.is_some()
+    }
+}
+
+/// Fills a part.
+struct Fill<'p, 'a, E: WavefrontElement, F: Form<E>>(&'p mut Part<'a, E::Cell>, Loops<E, F>);
+
+impl<E: WavefrontElement, F: Form<E>> Sink<E, F> for Fill<'_, '_, E, F> {
     fn front(&mut self, form: &F, first_lane: usize, first_column: usize, cells: &[F::Held]) {
-        if !self.matrix.is_empty() {
+        let Self(part, loops) = self;
+        if !part.matrix.is_empty() {
             for (l, &cell) in cells.iter().enumerate() {
-                self.matrix[(first_lane + l) * self.columns + first_column - l] = form.cell(cell);
+                part.matrix[(first_lane + l) * part.columns + first_column - l] = form.cell(cell);
             }
         }
         // The first lane of a front is the one furthest to the east.
-        if first_column + 1 == self.columns && !self.last_column.is_empty() {
-            self.last_column[first_lane] = form.cell(cells[0]);
+        if first_column + 1 == part.columns && !part.last_column.is_empty() {
+            part.last_column[first_lane] = form.cell(cells[0]);
         }
-        if let Some(all) = &mut self.sum {
-            let score = |&cell: &F::Held| form.whole(F::score(cell));
-            *all += match self.band {
-                None => sum(cells.iter().map(score)),
+        if let Some(all) = &mut part.sum {
+            *all += match part.band {
+                None => loops.sum(form, cells),
                 Some(band) => {
-                    let row = self.first_row + first_lane;
+                    let row = part.first_row + first_lane;
                     let within = |&(l, _): &(usize, _)| band.holds(row + l, first_column - l);
-                    sum(cells.iter().enumerate().filter(within).map(|(_, cell)| score(cell)))
+                    let score = |(_, &cell): (usize, _)| form.whole(F::score(cell));
+                    sum(cells.iter().enumerate().filter(within).map(score))
                 }
             };
         }
@@ -120,7 +136,7 @@ impl<E: WavefrontElement> Shared<'_, '_, E> {
         first..(first + self.policy.tile_rows).min(self.wavefront.rows.len())
     }
 
-    fn tile_row<F: Form<E>, T: Track>(
+    fn tile_row<F: Form<E>>(
         &self,
         form: F,
         s: usize,
@@ -128,7 +144,9 @@ impl<E: WavefrontElement> Shared<'_, '_, E> {
     ) -> Result<Option<Candidate<E, F>>, Aborted> {
         let (rows, columns) = (self.rows(s), self.wavefront.columns.len());
         let places = matches!(self.wavefront.keep, Keep::Best | Keep::Least);
-        let mut strip = Strip::new::<T>(form, self.wavefront, rows.clone(), &self.reversed);
+        let extreme = self.wavefront.keep.extreme();
+        let loops = Loops::of(self.simd, extreme);
+        let mut strip = Strip::new(form, extreme, self.wavefront, rows.clone(), &self.reversed);
         let mut part = self.parts[s].lock().unwrap_or_else(PoisonError::into_inner);
         let mut top = vec![E::Cell::default(); self.policy.tile_columns.min(columns)];
         let mut bottom = Vec::new();
@@ -148,14 +166,17 @@ impl<E: WavefrontElement> Shared<'_, '_, E> {
             if places {
                 before.clone_from(&strip.state);
             }
-            simd::advance::<E, F, T>(self.simd, &mut strip, top, more, &mut bottom, &mut *part);
+            let keeps = part.keeps();
+            let mut fill = Fill(&mut part, loops);
+            let sink = keeps.then_some(&mut fill as &mut dyn Sink<E, F>);
+            strip.advance(loops, top, more, &mut bottom, sink);
             // SAFETY: this tile-row has read them, and the next one waits for the flag.
             unsafe { self.row.write(published, &bottom) };
             published += bottom.len();
             bottom.clear();
             self.progress[s].publish(published);
             let known = candidate.as_ref().map(|known| (known.score, known.row - rows.start));
-            if let Some((score, lane)) = strip.winner::<T>(known) {
+            if let Some((score, lane)) = strip.winner(known) {
                 let tile = places.then(|| Tile { state: before.clone(), top: top.to_vec(), more });
                 candidate = Some(Candidate { score, row: rows.start + lane, tile });
             }
@@ -176,10 +197,9 @@ impl<E: WavefrontElement> Shared<'_, '_, E> {
         let rows = self.rows(row / self.policy.tile_rows);
         let lane = row - rows.start;
         let mut find = Find { wavefront: self.wavefront, score, row, lane, column: None };
-        let mut strip = Strip::new::<Nothing>(form, self.wavefront, rows, &self.reversed);
+        let mut strip = Strip::new(form, None, self.wavefront, rows, &self.reversed);
         strip.state = state;
-        let bottom = &mut Vec::new();
-        simd::advance::<E, F, Nothing>(self.simd, &mut strip, &top, more, bottom, &mut find);
+        strip.advance(Loops::of(self.simd, None), &top, more, &mut Vec::new(), Some(&mut find));
         // The tile holds the cell: the same function has computed it there.
         Best { score, row, column: find.column.unwrap_or_default() }
     }
@@ -261,7 +281,10 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
     }
 
     /// Computes all tile-rows; the winner, the sum, and the last row.
-    pub fn run<C: Crew>(self, crew: &C) -> Result<Outcome<E::Cell>, C::Error> {
+    ///
+    /// # Errors
+    /// As [`Crew::share`].
+    pub fn run(self, crew: &dyn Crew) -> Result<Outcome<E::Cell>, Stopped> {
         let element = self.shared.wavefront.element;
         // The constant first: what is never called is not compiled.
         let best = if E::RELATIVE && self.shared.policy.sixteen {
@@ -274,22 +297,14 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
         Ok(Outcome { best, sum: sums.sum(), row: self.shared.row.into_cells() })
     }
 
-    fn of<F: Form<E>, C: Crew>(&self, form: F, crew: &C) -> Result<Winner<E>, C::Error> {
-        match self.shared.wavefront.keep.extreme() {
-            Some(Extreme::Greatest) => self.all::<F, Greatest, C>(form, crew),
-            Some(Extreme::Least) => self.all::<F, Least, C>(form, crew),
-            None => self.all::<F, Nothing, C>(form, crew),
-        }
-    }
-
-    fn all<F: Form<E>, T: Track, C: Crew>(&self, form: F, crew: &C) -> Result<Winner<E>, C::Error> {
+    fn of<F: Form<E>>(&self, form: F, crew: &dyn Crew) -> Result<Winner<E>, Stopped> {
         let count = self.shared.parts.len();
         let best: Mutex<Option<Candidate<E, F>>> = Mutex::new(None);
         crew.share(&|worker, first, step| {
             for s in (first..count).step_by(step) {
-                let found = self.shared.tile_row::<F, T>(form, s, worker)?;
+                let found = self.shared.tile_row(form, s, worker)?;
                 let mut best = best.lock().unwrap_or_else(PoisonError::into_inner);
-                if let (Some(found), Some(extreme)) = (found, T::EXTREME)
+                if let (Some(found), Some(extreme)) = (found, self.shared.wavefront.keep.extreme())
                     && best.as_ref().is_none_or(|best| found.beats(best, extreme))
                 {
                     *best = Some(found);
@@ -304,26 +319,29 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
 
 /// Who computes the tile-rows of a wavefront.
 pub(super) trait Crew {
-    type Error;
     /// Calls `part` once a worker, with the first of its tile-rows and the distance to the next.
-    fn share(&self, part: &Duty<'_>) -> Result<(), Self::Error>;
+    ///
+    /// # Errors
+    /// A worker's panic.
+    fn share(&self, part: &Duty<'_>) -> Result<(), Stopped>;
 }
+
+/// The panic that ended a run, if it was not one outside it.
+pub(super) type Stopped = Option<WorkerPanic>;
 
 /// What a worker of a crew does.
 type Duty<'a> = dyn Fn(&Worker<'_>, usize, usize) -> Result<(), Aborted> + Sync + 'a;
 
 impl Crew for Pool {
-    type Error = WorkerPanic;
-    fn share(&self, part: &Duty<'_>) -> Result<(), WorkerPanic> {
-        self.run(|worker| part(worker, worker.index, worker.count))
+    fn share(&self, part: &Duty<'_>) -> Result<(), Stopped> {
+        self.run(|worker| part(worker, worker.index, worker.count)).map_err(Some)
     }
 }
 
 /// One worker, from top to bottom.
 impl Crew for Worker<'_> {
-    type Error = Aborted;
-    fn share(&self, part: &Duty<'_>) -> Result<(), Aborted> {
-        part(self, 0, 1)
+    fn share(&self, part: &Duty<'_>) -> Result<(), Stopped> {
+        part(self, 0, 1).map_err(|Aborted| None)
     }
 }
 

@@ -7,8 +7,9 @@
 //! much.
 
 use super::shape::on_one;
+use crate::wavefront::erased::Erased;
 use crate::wavefront::model::StripModel;
-use crate::wavefront::{CudaPolicy, Keep, Wavefront, WavefrontElement};
+use crate::wavefront::{CudaPolicy, Keep};
 
 /// Nanoseconds that a column costs a warp with so many rows a lane, as fitted to Smith-Waterman in 32
 /// bits on an H200 (`align_rates`, within a tenth from 3 to 15 rows): a row, in 16-bit pairs; what a
@@ -57,14 +58,15 @@ fn shapes(words: usize, pairs: bool) -> impl Iterator<Item = CudaPolicy> {
 /// The shape for `wavefront` where nobody gave one, and on how many of `gpus` GPUs of `sms` SMs each;
 /// with two cells a register where that is exact, if `pairs` says so.
 /// Matrices are kept on one: bringing them to the host takes longer than computing them.
-pub(super) fn choose<E: WavefrontElement>(
-    wavefront: &Wavefront<'_, E>,
+pub(super) fn choose(
+    wavefront: &Erased<'_>,
     pairs: bool,
     sms: u32,
     gpus: usize,
 ) -> (CudaPolicy, usize) {
-    let [rows, columns] = wavefront.extents();
-    let words = size_of::<E::Cell>().div_ceil(4).max(1);
+    let [rows, columns] = wavefront.extents;
+    let cell = wavefront.element.cell;
+    let words = cell.div_ceil(4).max(1);
     let one = on_one(wavefront, pairs, sms);
     if wavefront.keep == Keep::Matrix {
         return (one, 1);
@@ -75,7 +77,7 @@ pub(super) fn choose<E: WavefrontElement>(
     };
     let shapes = || shapes(words, false).chain(shapes(words, true).filter(|_| one.pairs));
     let several = (2..=gpus).flat_map(|gpus| shapes().map(move |policy| (policy, gpus)));
-    let fits = several.filter(|(policy, _)| policy.check(size_of::<E::Cell>()).is_ok());
+    let fits = several.filter(|(policy, _)| policy.check(cell).is_ok());
     let best = fits.map(|(policy, gpus)| (MARGIN * predicted(&policy, gpus), policy, gpus));
     let all = std::iter::once((predicted(&one, 1), one, 1)).chain(best);
     let least = all.min_by(|a, b| a.0.total_cmp(&b.0));
@@ -85,6 +87,7 @@ pub(super) fn choose<E: WavefrontElement>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wavefront::Wavefront;
 
     const fn policy(rows: u32, columns: u32, chunk: u32, warps: u32) -> CudaPolicy {
         CudaPolicy { rows, columns, chunk, warps, blocks: 1, pairs: false }
@@ -128,7 +131,7 @@ mod tests {
             let element = crate::wavefront::conformance::local(2, -1, -1);
             let (a, b) = (&letters[..length], &letters[..length]);
             let wavefront = Wavefront::of(element).rows(a).columns(b);
-            choose(&wavefront, true, 132, there).1
+            choose(&wavefront.erased(), true, 132, there).1
         };
         assert_eq!(gpus(100, 4), 1);
         assert_eq!(gpus(3_000, 8), 1);
@@ -139,6 +142,6 @@ mod tests {
             .rows(&letters[..100_000])
             .columns(&letters[..100_000])
             .keep(Keep::Matrix);
-        assert_eq!(choose(&matrix, true, 132, 4).1, 1);
+        assert_eq!(choose(&matrix.erased(), true, 132, 4).1, 1);
     }
 }

@@ -2,22 +2,24 @@
 
 use std::time::Instant;
 
-use super::bytes::bytes_of_mut;
 use super::choose::choose;
+use super::filled::{Found, filled};
 use super::pairs;
 use super::part::{Gpu, Part};
-use super::shape::misses;
+use super::shape::missing;
 use super::text::{Variant, options, source};
 use super::turns::turns;
 use super::winner::{total, winner};
 use crate::cuda::{Device, Event, compile};
 use crate::error::{Error, Result};
 use crate::report::Report;
+use crate::wavefront::bytes::bytes_of_mut;
+use crate::wavefront::erased::Erased;
 use crate::wavefront::executor::WavefrontExecutor;
 use crate::wavefront::frame::allocate;
 use crate::wavefront::report::report;
 use crate::wavefront::spec::{Keep, Kept, Wavefront};
-use crate::wavefront::{CudaPolicy, Edges, Extreme, Policy, WavefrontElement};
+use crate::wavefront::{CudaPolicy, Edges, Policy, WavefrontElement};
 
 /// Runs wavefronts on one GPU, or on several that share the tile-rows.
 pub struct CudaExecutor {
@@ -106,11 +108,7 @@ impl CudaExecutor {
     }
 
     /// The policy, and how many of the GPUs take part.
-    fn plan<E: WavefrontElement>(
-        &self,
-        wavefront: &Wavefront<'_, E>,
-        edges: bool,
-    ) -> Result<(CudaPolicy, usize)> {
+    fn plan(&self, wavefront: &Erased<'_>, edges: bool) -> Result<(CudaPolicy, usize)> {
         let (policy, count) = match self.policy {
             Some(policy) => (policy, self.gpus.len()),
             None => {
@@ -118,7 +116,7 @@ impl CudaExecutor {
                 choose(wavefront, pairs, self.gpus[0].device.sms()?, self.gpus.len())
             }
         };
-        policy.check(size_of::<E::Cell>())?;
+        policy.check(wavefront.element.cell)?;
         if policy.pairs {
             pairs::check(wavefront, &policy, edges)?;
         }
@@ -128,7 +126,7 @@ impl CudaExecutor {
 
 impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
     fn misses(&self, wavefront: &Wavefront<'_, E>) -> Option<&'static str> {
-        misses(wavefront)
+        missing(&wavefront.erased())
     }
 
     fn run_batch(
@@ -139,51 +137,71 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
     }
 
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
-        wavefront.check()?;
-        let [rows, columns] = wavefront.extents();
-        // Before the work, lest it be lost.
-        let cells = allocate(match wavefront.keep {
-            Keep::Best | Keep::Least | Keep::Score | Keep::Sum => 0,
-            Keep::LastRow => columns,
-            Keep::LastColumn => rows,
-            Keep::Matrix => wavefront.cells() as usize,
-        })?;
-        self.compute(wavefront, false, |policy, parts| kept(wavefront, policy, parts, cells))
+        filled(wavefront, &mut |erased, cells| self.fill(erased, cells))
     }
 
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
         let keep = wavefront.keep.beside().unwrap_or(Keep::LastColumn);
-        let wavefront = wavefront.clone().keep(keep);
-        wavefront.check()?;
-        let [rows, columns] = wavefront.extents();
-        let (row, column) = (allocate(columns)?, allocate(rows)?);
-        self.compute(&wavefront, true, |policy, parts| {
-            let best = match keep.extreme() {
-                Some(extreme) => winner(&found(policy, parts)?, extreme),
-                None => None,
-            };
-            let sum = match keep {
-                Keep::Sum => Some(total(&found(policy, parts)?)),
-                _ => None,
-            };
-            let column = gather(&wavefront, policy, parts, column)?;
-            Ok(Edges { row: last_row(&wavefront, policy, parts, row)?, column, best, sum })
-        })
+        let erased = Erased { keep, ..wavefront.erased() };
+        erased.check()?;
+        let [rows, columns] = erased.extents;
+        let (mut row, mut column) = (allocate(columns)?, allocate(rows)?);
+        let lines = [bytes_of_mut(&mut row), bytes_of_mut(&mut column)];
+        let (found, report) = self.fill_edges(&erased, lines)?;
+        let best = keep.extreme().and_then(|extreme| winner(&found, extreme));
+        let sum = (keep == Keep::Sum).then(|| total(&found));
+        Ok((Edges { row, column, best, sum }, report))
     }
 }
 
 impl CudaExecutor {
+    /// Computes all cells and fills `cells` with what is kept of them.
+    pub(super) fn fill(
+        &mut self,
+        wavefront: &Erased<'_>,
+        cells: &mut [u8],
+    ) -> Result<(Found, Report)> {
+        self.compute(wavefront, false, &mut |policy, parts| {
+            match wavefront.keep {
+                Keep::LastRow => last_row(wavefront, policy, parts, cells)?,
+                Keep::LastColumn | Keep::Matrix => gather(wavefront, policy, parts, cells)?,
+                Keep::Best | Keep::Least | Keep::Score | Keep::Sum => {
+                    return found(policy, parts);
+                }
+            }
+            Ok(Found::new())
+        })
+    }
+
+    /// The same, with the last row and the last column beside what else is kept.
+    fn fill_edges(
+        &mut self,
+        wavefront: &Erased<'_>,
+        [row, column]: [&mut [u8]; 2],
+    ) -> Result<(Found, Report)> {
+        self.compute(wavefront, true, &mut |policy, parts| {
+            let found = match wavefront.keep.beside() {
+                Some(_) => found(policy, parts)?,
+                None => Found::new(),
+            };
+            gather(wavefront, policy, parts, column)?;
+            last_row(wavefront, policy, parts, row)?;
+            Ok(found)
+        })
+    }
+
     /// Computes all cells, last row and column kept beside the rest if `edges` says so; then `take`s
     /// the results.
-    fn compute<E: WavefrontElement, R>(
+    fn compute(
         &mut self,
-        wavefront: &Wavefront<'_, E>,
+        wavefront: &Erased<'_>,
         edges: bool,
-        take: impl FnOnce(&CudaPolicy, &[Part<'_, E>]) -> Result<R>,
-    ) -> Result<(R, Report)> {
-        if let Some(what) = misses(wavefront) {
+        take: &mut dyn FnMut(&CudaPolicy, &[Part<'_>]) -> Result<Found>,
+    ) -> Result<(Found, Report)> {
+        let name = wavefront.element.name;
+        if let Some(what) = missing(wavefront) {
             return Err(Error::spec(
-                format!("register strips run no {what}, which {} has", E::NAME),
+                format!("register strips run no {what}, which {name} has"),
                 "run it on the cores",
             ));
         }
@@ -191,8 +209,8 @@ impl CudaExecutor {
         let (policy, count) = self.plan(wavefront, edges)?;
         let delays = self.extras.delays;
         let variant = Variant { several: count > 1, edges, delays: delays.is_some() };
-        self.load(&source(wavefront, &policy, variant), E::NAME, count)?;
-        let strips = wavefront.extents()[0].div_ceil(policy.tile_rows());
+        self.load(&source(wavefront, &policy, variant), name, count)?;
+        let strips = wavefront.extents[0].div_ceil(policy.tile_rows());
         let all = turns(strips, &self.resident(&policy, count)?);
         let working = self.gpus.iter().zip(all).filter(|(_, turn)| turn.blocks > 0);
         let parts = working.map(|(gpu, turn)| Part::new(gpu, turn, wavefront, &policy, edges));
@@ -207,15 +225,17 @@ impl CudaExecutor {
         let found = take(&policy, &parts)?;
         setup_seconds += begin.elapsed().as_secs_f64();
         let devices = parts.iter().map(|part| part.gpu.device.label().to_string()).collect();
-        Ok((found, report(wavefront, devices, seconds, setup_seconds, Policy::Cuda(policy))))
+        let policy = Policy::Cuda(policy).told();
+        let wavefronts = std::slice::from_ref(wavefront);
+        Ok((found, report(wavefronts, devices, seconds, setup_seconds, policy)))
     }
 }
 
 /// Launches all parts and waits for them; the seconds that took.
-fn launch<E: WavefrontElement>(
-    wavefront: &Wavefront<'_, E>,
+fn launch(
+    wavefront: &Erased<'_>,
     policy: &CudaPolicy,
-    parts: &[Part<'_, E>],
+    parts: &[Part<'_>],
     delays: u32,
 ) -> Result<f64> {
     let count = parts.len();
@@ -249,27 +269,8 @@ fn launch<E: WavefrontElement>(
     }
 }
 
-/// What was to be kept, from all parts.
-fn kept<E: WavefrontElement>(
-    wavefront: &Wavefront<'_, E>,
-    policy: &CudaPolicy,
-    parts: &[Part<'_, E>],
-    cells: Vec<E::Cell>,
-) -> Result<Kept<E::Cell>> {
-    let best = |extreme| Ok::<_, Error>(winner(&found(policy, parts)?, extreme));
-    Ok(match wavefront.keep {
-        Keep::Best => Kept::Best(best(Extreme::Greatest)?),
-        Keep::Least => Kept::Best(best(Extreme::Least)?),
-        Keep::Score => Kept::Score(best(Extreme::Greatest)?.map(|best| best.score)),
-        Keep::Sum => Kept::Sum(total(&found(policy, parts)?)),
-        Keep::LastRow => Kept::LastRow(last_row(wavefront, policy, parts, cells)?),
-        Keep::LastColumn => Kept::LastColumn(gather(wavefront, policy, parts, cells)?),
-        Keep::Matrix => Kept::Matrix(gather(wavefront, policy, parts, cells)?),
-    })
-}
-
 /// The winners or sums of all warps of all parts.
-fn found<E: WavefrontElement>(policy: &CudaPolicy, parts: &[Part<'_, E>]) -> Result<Vec<[u64; 3]>> {
+fn found(policy: &CudaPolicy, parts: &[Part<'_>]) -> Result<Found> {
     let mut found = Vec::new();
     for part in parts {
         let mut own = vec![[0u64; 3]; part.turn.blocks * policy.warps as usize];
@@ -280,37 +281,36 @@ fn found<E: WavefrontElement>(policy: &CudaPolicy, parts: &[Part<'_, E>]) -> Res
 }
 
 /// The last row, which ends as the border of the tile-row that would come next.
-fn last_row<E: WavefrontElement>(
-    wavefront: &Wavefront<'_, E>,
+fn last_row(
+    wavefront: &Erased<'_>,
     policy: &CudaPolicy,
-    parts: &[Part<'_, E>],
-    mut cells: Vec<E::Cell>,
-) -> Result<Vec<E::Cell>> {
-    let rows = wavefront.rows.len();
-    let last = rows.div_ceil(policy.tile_rows()) - 1;
-    if let Some(part) = parts.iter().find(|part| part.turn.has(last)) {
-        part.gpu.stream.download(&part.border, 0, bytes_of_mut(&mut cells))?;
+    parts: &[Part<'_>],
+    cells: &mut [u8],
+) -> Result<()> {
+    let last = wavefront.extents[0].div_ceil(policy.tile_rows()) - 1;
+    match parts.iter().find(|part| part.turn.has(last)) {
+        Some(part) => part.gpu.stream.download(&part.border, 0, cells),
+        None => Ok(()),
     }
-    Ok(cells)
 }
 
 /// What is kept of every row, in order, each from the GPU that computed it.
-fn gather<E: WavefrontElement>(
-    wavefront: &Wavefront<'_, E>,
+fn gather(
+    wavefront: &Erased<'_>,
     policy: &CudaPolicy,
-    parts: &[Part<'_, E>],
-    mut cells: Vec<E::Cell>,
-) -> Result<Vec<E::Cell>> {
-    let rows = wavefront.rows.len();
+    parts: &[Part<'_>],
+    cells: &mut [u8],
+) -> Result<()> {
+    let rows = wavefront.extents[0];
     let wide = cells.len() / rows;
     for part in parts {
         let mut before = 0;
         for range in part.turn.rows(policy.tile_rows(), rows) {
-            let to = bytes_of_mut(&mut cells[range.start * wide..range.end * wide]);
+            let to = &mut cells[range.start * wide..range.end * wide];
             let bytes = to.len();
             part.gpu.stream.download(&part.kept, before, to)?;
             before += bytes;
         }
     }
-    Ok(cells)
+    Ok(())
 }

@@ -6,9 +6,10 @@
 //! PeerWave paper, on one GPU. Not here: several processes.
 
 mod batch;
-mod bytes;
 mod choose;
 mod executor;
+mod filled;
+mod names;
 mod pairs;
 mod part;
 pub mod scan;
@@ -16,6 +17,7 @@ mod shape;
 mod text;
 pub mod tiles;
 mod turns;
+mod upload;
 mod winner;
 
 pub use batch::compile_check as compile_batch_check;

@@ -3,9 +3,10 @@
 //! All numbers that a warp holds at one time lie within the element's step times the cells between
 //! them, of one base: where that fits 16 bits, pairs are exact.
 
-use crate::element::{Scalar, ScalarKind, Unit};
+use crate::element::{ScalarKind, Unit};
 use crate::error::{Error, Result};
-use crate::wavefront::{Border, CudaPolicy, Keep, Ranked, Wavefront, WavefrontElement};
+use crate::wavefront::erased::Erased;
+use crate::wavefront::{CudaPolicy, Keep};
 
 /// The farthest from its base that a number of 16 bits may be, with a margin: the least stands for
 /// none.
@@ -17,21 +18,14 @@ const WINDOW: u32 = 128;
 ///
 /// # Errors
 /// What stands against it.
-pub(super) fn check<E: WavefrontElement>(
-    wavefront: &Wavefront<'_, E>,
-    policy: &CudaPolicy,
-    edges: bool,
-) -> Result<()> {
+pub(super) fn check(wavefront: &Erased<'_>, policy: &CudaPolicy, edges: bool) -> Result<()> {
+    let element = &wavefront.element;
     let refuse = |what: String| {
-        let error = format!("two cells of {} a register: {what}", E::NAME);
+        let error = format!("two cells of {} a register: {what}", element.name);
         Err(Error::spec(error, "set `pairs` of the policy to false"))
     };
-    let kind = <<E::Cell as Ranked>::Score as Scalar>::KIND;
-    let number = matches!(kind, ScalarKind::I16 | ScalarKind::I32)
-        && <E::Cell as Ranked>::MEMBER.is_empty()
-        && size_of::<E::Cell>() == kind.size();
-    let mut unit = Unit::new();
-    if !number || E::cuda_pairs(&mut unit).is_none() {
+    let number = matches!(element.score, ScalarKind::I16 | ScalarKind::I32) && element.is_number();
+    if !number || (element.pairs)(&mut Unit::new()).is_none() {
         return refuse("the element has no form for it".into());
     }
     if edges {
@@ -40,10 +34,10 @@ pub(super) fn check<E: WavefrontElement>(
     if !matches!(wavefront.keep, Keep::Best | Keep::Score) {
         return refuse(format!("it keeps {:?}", wavefront.keep));
     }
-    let Border::Value(border) = wavefront.border else {
+    if wavefront.border.value().is_none() {
         return refuse("the border is not the same everywhere".into());
-    };
-    let Some(step) = wavefront.element.step(border) else {
+    }
+    let Some(step) = wavefront.known.step() else {
         return refuse("how far neighbours differ is not known".into());
     };
     // Rows and columns between the farthest two cells of a warp, which may lag by a chunk more.

@@ -3,13 +3,15 @@
 
 use std::time::Duration;
 
-use super::bytes::{bytes_of, inputs};
 use super::text::Arguments;
 use super::turns::Turn;
+use super::upload::inputs;
 use crate::cuda::{Args, Buffer, Cubin, Device, Kernel, Launch, Module, Stream, Watchdog};
 use crate::error::{Error, Result};
-use crate::wavefront::spec::{Keep, Wavefront};
-use crate::wavefront::{Border, CudaPolicy, WavefrontElement};
+use crate::wavefront::CudaPolicy;
+use crate::wavefront::bytes::bytes_of;
+use crate::wavefront::erased::Erased;
+use crate::wavefront::spec::Keep;
 
 /// How long a block may wait for another: far above any wait of a working run, which is bounded by
 /// the time between the first chunk of a tile-row and that of the next.
@@ -86,13 +88,14 @@ impl Gpu {
 }
 
 /// What a GPU holds for one run.
-pub(super) struct Part<'g, E: WavefrontElement> {
+pub(super) struct Part<'g> {
     pub gpu: &'g Gpu,
     pub turn: Turn,
     row_inputs: Buffer,
     column_inputs: Buffer,
     left: Option<Buffer>,
-    edges: [E::Cell; 2],
+    /// Two cells: of the border where it is the same everywhere, and its corner.
+    edges: Vec<u8>,
     flags: Buffer,
     /// The border: at last the last row, on the GPU that computed it.
     pub border: Buffer,
@@ -103,31 +106,28 @@ pub(super) struct Part<'g, E: WavefrontElement> {
     pub candidates: Buffer,
 }
 
-impl<'g, E: WavefrontElement> Part<'g, E> {
+impl<'g> Part<'g> {
     /// Allocates and fills; all of it is queued in the GPU's stream.
     pub fn new(
         gpu: &'g Gpu,
         turn: Turn,
-        wavefront: &Wavefront<'_, E>,
+        wavefront: &Erased<'_>,
         policy: &CudaPolicy,
         edges_kept: bool,
     ) -> Result<Self> {
         let (device, stream) = (&gpu.device, &gpu.stream);
-        let [rows, columns] = wavefront.extents();
-        let cell = size_of::<E::Cell>();
+        let [rows, columns] = wavefront.extents;
+        let cell = wavefront.element.cell;
         let height = policy.tile_rows();
         let border = Buffer::new(device, columns * cell)?;
         let mut left = None;
-        let mut edges = match wavefront.border {
-            Border::Value(value) => [value; 2],
-            _ => [E::Cell::default(); 2],
-        };
-        if let Some((corner, top, cells)) = wavefront.border.lines(rows, columns) {
+        let mut edges = wavefront.outside().repeat(2);
+        if let Some([corner, top, cells]) = wavefront.border.lines(wavefront.extents) {
             if turn.has(0) {
-                stream.upload(&border, 0, bytes_of(&top))?;
+                stream.upload(&border, 0, &top)?;
             }
-            left = Some(Buffer::from_slice(stream, bytes_of(&cells))?);
-            edges[1] = corner;
+            left = Some(Buffer::from_slice(stream, &cells)?);
+            edges[cell..].copy_from_slice(&corner);
         }
         let own: usize = turn.rows(height, rows).map(|range| range.len()).sum();
         let kept = match wavefront.keep {
@@ -139,8 +139,8 @@ impl<'g, E: WavefrontElement> Part<'g, E> {
         Ok(Self {
             gpu,
             turn,
-            row_inputs: inputs(stream, wavefront.rows)?,
-            column_inputs: inputs(stream, wavefront.columns)?,
+            row_inputs: inputs(stream, wavefront.rows, rows)?,
+            column_inputs: inputs(stream, wavefront.columns, columns)?,
             left,
             edges,
             flags: Buffer::zeroed(stream, rows.div_ceil(height) * FLAG_BYTES)?,
@@ -155,14 +155,14 @@ impl<'g, E: WavefrontElement> Part<'g, E> {
     /// this one's: itself, where it is the only one.
     pub fn launch(
         &self,
-        wavefront: &Wavefront<'_, E>,
+        wavefront: &Erased<'_>,
         policy: &CudaPolicy,
         above: &Self,
         below: &Self,
         delays: u32,
     ) -> Result<()> {
         let Some((kernel, shared)) = self.gpu.kernel() else { return Ok(()) };
-        let [rows, columns] = wavefront.extents();
+        let [rows, columns] = wavefront.extents;
         let arguments = Arguments {
             rows: self.row_inputs.address(),
             columns: self.column_inputs.address(),
@@ -187,8 +187,8 @@ impl<'g, E: WavefrontElement> Part<'g, E> {
         args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>());
         self.gpu.watchdog.reset();
         self.gpu.watchdog.argument(&mut args)?;
-        args.blob(bytes_of(&self.edges), align_of::<E::Cell>());
-        args.blob(bytes_of(std::slice::from_ref(&wavefront.element)), align_of::<E>());
+        args.blob(&self.edges, wavefront.element.cell_align);
+        args.blob(wavefront.parameters, wavefront.element.align);
         let launch = Launch::line(self.turn.blocks as u32, policy.threads()).shared(shared);
         // SAFETY: the arguments are those of `wavefront_strip` in order and layout; every buffer
         // holds what the kernel's comment says and lives past the wait, those of neighbours too.

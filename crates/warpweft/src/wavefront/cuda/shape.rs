@@ -1,8 +1,8 @@
 //! Which shapes the register-strip kernel can have.
 
 use super::pairs;
-use crate::element::Unit;
 use crate::error::{Error, Result};
+use crate::wavefront::erased::Erased;
 use crate::wavefront::{CudaPolicy, Keep, Wavefront, WavefrontElement};
 
 /// Columns of a ring between warps and of the ring of column inputs, as in `layout.cuh`.
@@ -15,22 +15,23 @@ const MAX_CELL: usize = 16;
 
 /// What register strips can't do that `wavefront` needs, if anything.
 pub fn misses<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> Option<&'static str> {
+    missing(&wavefront.erased())
+}
+
+/// The same.
+pub(super) fn missing(wavefront: &Erased<'_>) -> Option<&'static str> {
+    let element = &wavefront.element;
     let known = |vector: &[isize; 2]| matches!(vector, [-1, -1] | [-1, 0] | [0, -1]);
     let words = |bytes: usize| bytes == 0 || bytes.is_power_of_two() && bytes <= 16;
-    // They compute cells beyond the domain too, where a fault would be none.
-    let faults = || {
-        let mut unit = Unit::new();
-        E::cuda(&mut unit);
-        unit.faults()
-    };
     [
-        ("old values", !E::OLD.is_empty()),
-        ("dependences but north, west and north-west", !E::DEPENDENCES.iter().all(known)),
-        ("inputs of cells", size_of::<E::Input>() > 0),
+        ("old values", !element.old.is_empty()),
+        ("dependences but north, west and north-west", !element.dependences.iter().all(known)),
+        ("inputs of cells", element.input > 0),
         ("bands", wavefront.band.is_some()),
-        ("cells of more than 16 bytes", size_of::<E::Cell>() > MAX_CELL),
-        ("columns of such inputs", !words(size_of::<E::Column>())),
-        ("function that may fault", faults()),
+        ("cells of more than 16 bytes", element.cell > MAX_CELL),
+        ("columns of such inputs", !words(element.column)),
+        // They compute cells beyond the domain too, where a fault would be none.
+        ("function that may fault", element.faults()),
     ]
     .into_iter()
     .find_map(|(what, misses)| misses.then_some(what))
@@ -144,12 +145,8 @@ fn even(rows: usize, lanes: u32, most: u32, sms: u32) -> u32 {
 
 /// The shape for `wavefront` on one GPU where nobody gave one, with two cells a register if `pairs`
 /// says so and it is worth it.
-pub(super) fn on_one<E: WavefrontElement>(
-    wavefront: &Wavefront<'_, E>,
-    pairs: bool,
-    sms: u32,
-) -> CudaPolicy {
-    let (rows, cell) = (wavefront.rows.len(), size_of::<E::Cell>());
+pub(super) fn on_one(wavefront: &Erased<'_>, pairs: bool, sms: u32) -> CudaPolicy {
+    let (rows, cell) = (wavefront.extents[0], wavefront.element.cell);
     if wavefront.keep == Keep::Matrix {
         return CudaPolicy::for_matrix(rows, cell, sms);
     }

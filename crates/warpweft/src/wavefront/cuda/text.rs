@@ -1,10 +1,12 @@
 //! The translation unit of one element and policy.
 
+use super::names::{Wanted, names};
 use crate::cuda::{Cubin, Options, compile};
-use crate::element::{DeviceType, Unit};
+use crate::element::Unit;
 use crate::error::Result;
+use crate::wavefront::erased::Erased;
 use crate::wavefront::spec::{Keep, Wavefront};
-use crate::wavefront::{CudaPolicy, Ranked, WavefrontElement};
+use crate::wavefront::{CudaPolicy, WavefrontElement};
 
 /// The kernel's struct of arguments, as `ww_arguments` in `layout.cuh`.
 #[derive(Clone, Copy, Debug)]
@@ -42,17 +44,10 @@ pub struct Variant {
 }
 
 /// CUDA C++ of the kernel for `wavefront`.
-pub(super) fn source<E: WavefrontElement>(
-    wavefront: &Wavefront<'_, E>,
-    policy: &CudaPolicy,
-    variant: Variant,
-) -> String {
+pub(super) fn source(wavefront: &Erased<'_>, policy: &CudaPolicy, variant: Variant) -> String {
     let mut unit = Unit::new();
-    let element = E::cuda(&mut unit);
-    let cell = E::Cell::cuda(&mut unit);
-    let row = E::Row::cuda(&mut unit);
-    let column = E::Column::cuda(&mut unit);
-    let score = <E::Cell as Ranked>::Score::cuda(&mut unit);
+    let wanted = Wanted { inputs: false, scores: Some(wavefront.keep) };
+    let [element, types] = names(&mut unit, &wavefront.element, wanted);
     let keep = match wavefront.keep {
         Keep::Best | Keep::Least => 0,
         Keep::LastRow => 1,
@@ -63,25 +58,17 @@ pub(super) fn source<E: WavefrontElement>(
     };
     let CudaPolicy { rows, columns, chunk, warps, blocks, pairs } = *policy;
     // The struct for pairs needs the element's, which is defined by now.
-    let lanes = match E::cuda_pairs(&mut unit) {
+    let lanes = match (wavefront.element.pairs)(&mut unit) {
         Some(name) if pairs => format!("using ww_pairs = {name};"),
         _ => String::new(),
     };
     let [pairs, several, edges] = [pairs, variant.several, variant.edges].map(i32::from);
     let delays = if variant.delays { "#define WW_DELAYS" } else { "" };
-    let (bytes, south) = (size_of::<Arguments>(), E::SOUTH);
-    let member = <E::Cell as Ranked>::MEMBER;
-    let order = if wavefront.keep == Keep::Least { "ww_reversed" } else { "" };
+    let (bytes, south) = (size_of::<Arguments>(), wavefront.element.south);
     format!(
         "{}
-using ww_element = {element};
-{lanes}
-using ww_cell = {cell};
-using ww_row_input = {row};
-using ww_column_input = {column};
-using ww_score_type = {score};
-#define ww_score(cell) ({order}((cell){member}))
-#define WW_KEEP {keep}
+{element}{lanes}
+{types}#define WW_KEEP {keep}
 #define WW_ROWS {rows}
 #define WW_COLUMNS {columns}
 #define WW_CHUNK {chunk}
@@ -139,7 +126,8 @@ pub fn compile_check_as<E: WavefrontElement>(
     variant: Variant,
     arch: &str,
 ) -> Result<Cubin> {
-    policy.check(size_of::<E::Cell>())?;
+    let wavefront = &wavefront.erased();
+    policy.check(wavefront.element.cell)?;
     if policy.pairs {
         super::pairs::check(wavefront, policy, variant.edges)?;
     }

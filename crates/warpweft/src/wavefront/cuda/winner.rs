@@ -3,7 +3,8 @@
 use crate::element::{Scalar, ScalarKind};
 use crate::wavefront::{Best, Extreme};
 
-/// The best of the warps' candidates: rank (0 for none), bits of the score, row and column.
+/// The best of the warps' candidates: rank (0 for none), bits of the score, row and column. Without
+/// candidates no score was computed, and there is none.
 ///
 /// For the least score the kernel ranks reversed scores, see `ww_reversed` in `rank.cuh`.
 pub(super) fn winner<S: Scalar>(candidates: &[[u64; 3]], extreme: Extreme) -> Option<Best<S>> {
@@ -25,7 +26,11 @@ pub(super) fn winner<S: Scalar>(candidates: &[[u64; 3]], extreme: Extreme) -> Op
     // The worst integer has no rank: where nothing else was found, every cell holds it.
     use ScalarKind::{Bf16, F16, F32, F64};
     let integer = !matches!(S::KIND, F16 | Bf16 | F32 | F64);
-    let nothing = integer.then(|| Best { score: extreme.worst(), row: 0, column: 0 });
+    let nothing = (integer && !candidates.is_empty()).then(|| Best {
+        score: extreme.worst(),
+        row: 0,
+        column: 0,
+    });
     found.fold(None, |best, one| Best::of(best, Some(one), extreme)).or(nothing)
 }
 

@@ -2,7 +2,8 @@
 
 use super::costs::{Costs, Measured};
 use crate::error::Result;
-use crate::wavefront::cuda::tiles::{Contents, TileExecutor};
+use crate::wavefront::cuda::tiles::{Contents, Repeated, TileExecutor};
+use crate::wavefront::erased::Erased;
 use crate::wavefront::{TilePolicy, Wavefront, WavefrontElement};
 
 /// Runs of each width; the fastest counts, since whatever disturbs a run makes it slower.
@@ -21,10 +22,20 @@ pub fn measure<E: WavefrontElement>(
     policy: TilePolicy,
     widths: &[u32],
 ) -> Result<Vec<Measured>> {
+    measured(executor, &wavefront.erased(), contents.repeated(), policy, widths)
+}
+
+fn measured(
+    executor: &mut TileExecutor,
+    wavefront: &Erased<'_>,
+    repeated: Repeated<'_>,
+    policy: TilePolicy,
+    widths: &[u32],
+) -> Result<Vec<Measured>> {
     let mut runs = Vec::new();
     for &width in widths {
         executor.set_policy(TilePolicy { width, ..policy });
-        let prepared = executor.prepare(wavefront, contents)?;
+        let prepared = executor.ready(wavefront, repeated)?;
         let mut seconds = prepared.launch()?;
         for _ in 1..REPEATS {
             seconds = seconds.min(prepared.launch()?);

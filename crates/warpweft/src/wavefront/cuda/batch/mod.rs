@@ -8,18 +8,20 @@ mod text;
 use std::collections::HashMap;
 use std::time::Instant;
 
-use super::bytes::{bytes_of, bytes_of_mut, inputs};
 use super::executor::CudaExecutor;
-use super::shape::misses;
-use super::winner::winner;
+use super::filled::{Found, kept};
+use super::shape::missing;
+use super::upload::inputs;
 use crate::cuda::{Args, Buffer, Event, Launch, Module, Stream, compile};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::report::Report;
-use crate::wavefront::executor::{WavefrontExecutor, by_size, in_turn};
+use crate::wavefront::bytes::{bytes_of, bytes_of_mut};
+use crate::wavefront::erased::Erased;
+use crate::wavefront::executor::by_size;
 use crate::wavefront::frame::allocate;
-use crate::wavefront::report::report_of;
+use crate::wavefront::report::report;
 use crate::wavefront::spec::{Keep, Kept, Wavefront};
-use crate::wavefront::{Border, CudaPolicy, Extreme, Policy, WavefrontElement};
+use crate::wavefront::{CudaPolicy, Policy, WavefrontElement};
 
 pub use text::compile_check;
 use text::{Arguments, Problem, options, source};
@@ -36,13 +38,11 @@ const SMALL: u64 = 2 << 20;
 
 /// What every cell outside holds, problem by problem, if the kernel can run `wavefronts`: they are to
 /// keep the same, and each has one value for a border.
-fn borders<E: WavefrontElement>(wavefronts: &[Wavefront<'_, E>]) -> Option<Vec<E::Cell>> {
+fn borders<'w>(wavefronts: &'w [Erased<'_>]) -> Option<Vec<&'w [u8]>> {
     let keep = wavefronts.first()?.keep;
-    let border = |wavefront: &Wavefront<'_, E>| match wavefront.border {
-        Border::Value(value) if wavefront.keep == keep && misses(wavefront).is_none() => {
-            Some(value)
-        }
-        _ => None,
+    let border = |wavefront: &'w Erased<'_>| {
+        let same = wavefront.keep == keep && missing(wavefront).is_none();
+        wavefront.border.value().filter(|_| same)
     };
     match keep {
         Keep::Matrix | Keep::Sum => None,
@@ -51,13 +51,13 @@ fn borders<E: WavefrontElement>(wavefronts: &[Wavefront<'_, E>]) -> Option<Vec<E
 }
 
 /// Rows a lane owns: the fewest steps over all problems, each of which takes a row's time a row.
-fn rows_of<E: WavefrontElement>(wavefronts: &[Wavefront<'_, E>], cell: usize) -> u32 {
+fn rows_of(wavefronts: &[&Erased<'_>], cell: usize) -> u32 {
     let most = (MOST_ROWS as usize * 4 / cell.max(4)).max(1) as u32;
     // What a step costs beside its rows, in rows.
     let step = 2;
     let cost = |rows: u32| -> u64 {
         let passes = wavefronts.iter().map(|wavefront| {
-            let [m, n] = wavefront.extents();
+            let [m, n] = wavefront.extents;
             (m as u64).div_ceil(32 * u64::from(rows)) * (n as u64 + 31)
         });
         passes.sum::<u64>() * u64::from(rows + step)
@@ -66,53 +66,68 @@ fn rows_of<E: WavefrontElement>(wavefronts: &[Wavefront<'_, E>], cell: usize) ->
 }
 
 /// Inputs of all problems behind one another; those that several share are there once.
-struct Pooled<'a, T> {
-    known: HashMap<(*const T, usize), u64>,
-    parts: Vec<&'a [T]>,
+struct Pooled<'w> {
+    known: HashMap<(*const u8, usize), u64>,
     count: usize,
+    parts: Vec<&'w [u8]>,
 }
 
-impl<'a, T: Copy + Default> Pooled<'a, T> {
+impl<'w> Pooled<'w> {
     fn new() -> Self {
-        Self { known: HashMap::new(), parts: Vec::new(), count: 0 }
+        Self { known: HashMap::new(), count: 0, parts: Vec::new() }
     }
 
-    /// Where `values` begin.
-    fn place(&mut self, values: &'a [T]) -> u64 {
-        *self.known.entry((values.as_ptr(), values.len())).or_insert_with(|| {
+    /// Where `count` inputs begin, in inputs.
+    fn place(&mut self, bytes: &'w [u8], count: usize) -> u64 {
+        *self.known.entry((bytes.as_ptr(), count)).or_insert_with(|| {
             let at = self.count as u64;
-            self.parts.push(values);
-            self.count += values.len();
+            self.parts.push(bytes);
+            self.count += count;
             at
         })
     }
 
     fn upload(&self, stream: &Stream) -> Result<Buffer> {
-        let mut all = allocate(self.count)?;
+        let mut all = allocate(self.parts.iter().map(|part| part.len()).sum())?;
         let mut rest = &mut all[..];
         for part in &self.parts {
             let (here, further) = rest.split_at_mut(part.len());
             here.copy_from_slice(part);
             rest = further;
         }
-        inputs(stream, &all)
+        inputs(stream, &all, self.count)
     }
 }
 
 impl CudaExecutor {
-    /// As [`WavefrontExecutor::run_batch`].
+    /// As [`WavefrontExecutor::run_batch`](crate::wavefront::WavefrontExecutor::run_batch).
     pub(super) fn batch<E: WavefrontElement>(
         &mut self,
         wavefronts: &[Wavefront<'_, E>],
     ) -> Result<(Vec<Kept<E::Cell>>, Report)> {
-        wavefronts.iter().try_for_each(Wavefront::check)?;
+        let erased: Vec<_> = wavefronts.iter().map(Wavefront::erased).collect();
+        erased.iter().try_for_each(Erased::check)?;
+        let cells = erased.iter().map(|wavefront| allocate(wavefront.kept_cells()));
+        let mut cells = cells.collect::<Result<Vec<_>>>()?;
+        let mut bytes: Vec<_> = cells.iter_mut().map(|cells| bytes_of_mut(cells)).collect();
+        let (found, report) = self.all(&erased, &mut bytes)?;
+        let each = wavefronts.iter().zip(found).zip(cells);
+        let each = each.map(|((wavefront, found), cells)| kept(wavefront.keep, &found, cells));
+        Ok((each.collect(), report))
+    }
+
+    /// Runs all of `wavefronts` and fills what is kept of the cells of each.
+    fn all(
+        &mut self,
+        wavefronts: &[Erased<'_>],
+        cells: &mut [&mut [u8]],
+    ) -> Result<(Vec<Found>, Report)> {
         let sms = self.gpus[0].device.sms()?;
         // Of as many parts as warps run well at once.
         let (large, rest) = by_size(wavefronts, 4 * WARPS as usize * sms as usize, SMALL);
-        let (Some(borders), false) = (borders(wavefronts), rest.len() < 2) else {
-            return in_turn(wavefronts, |wavefront| self.run(wavefront));
-        };
-        let mut results: Vec<_> = wavefronts.iter().map(|_| None).collect();
+        let borders = borders(wavefronts).filter(|_| rest.len() > 1);
+        let in_turn = if borders.is_some() { large } else { (0..wavefronts.len()).collect() };
+        let mut results = vec![Found::new(); wavefronts.len()];
         let mut total: Option<Report> = None;
         let mut add = |report: Report| {
             total = Some(match total.take() {
@@ -120,66 +135,64 @@ impl CudaExecutor {
                 None => report,
             });
         };
-        for k in large {
-            let (kept, report) = self.run(&wavefronts[k])?;
-            results[k] = Some(kept);
+        for k in in_turn {
+            let (found, report) = self.fill(&wavefronts[k], cells[k])?;
+            results[k] = found;
             add(report);
         }
-        let small: Vec<_> = rest.iter().map(|&k| wavefronts[k].clone()).collect();
-        let borders: Vec<_> = rest.iter().map(|&k| borders[k]).collect();
-        let (kept, report) = self.small(&small, &borders)?;
-        for (k, kept) in rest.into_iter().zip(kept) {
-            results[k] = Some(kept);
+        if let Some(borders) = borders {
+            let small: Vec<_> = rest.iter().map(|&k| &wavefronts[k]).collect();
+            let borders: Vec<_> = rest.iter().map(|&k| borders[k]).collect();
+            let (all, found, report) = self.small(&small, &borders.concat())?;
+            let mut all = &all[..];
+            for (k, found) in rest.into_iter().zip(found) {
+                let (own, further) = all.split_at(cells[k].len());
+                cells[k].copy_from_slice(own);
+                results[k].push(found);
+                all = further;
+            }
+            add(report);
         }
-        let all: Option<Vec<_>> = results.into_iter().collect();
-        let undone = || crate::error::Error::spec("a problem left undone", "report this as a bug");
-        let report = match total.take() {
-            Some(total) => total.followed_by(&report),
-            None => report,
-        };
-        Ok((all.ok_or_else(undone)?, report))
+        let nothing = || Error::spec("a batch of no problems", "give at least one");
+        Ok((results, total.ok_or_else(nothing)?))
     }
 
-    /// One launch for all of `wavefronts`, the largest first.
-    fn small<E: WavefrontElement>(
+    /// One launch for all of `wavefronts`, the largest first: what is kept of their cells, one behind
+    /// the other, and what was found of each.
+    fn small(
         &mut self,
-        wavefronts: &[Wavefront<'_, E>],
-        borders: &[E::Cell],
-    ) -> Result<(Vec<Kept<E::Cell>>, Report)> {
+        wavefronts: &[&Erased<'_>],
+        borders: &[u8],
+    ) -> Result<(Vec<u8>, Found, Report)> {
         let begin = Instant::now();
         let keep = wavefronts[0].keep;
-        let cell = size_of::<E::Cell>();
+        let element = &wavefronts[0].element;
+        let cell = element.cell;
         let rows = rows_of(wavefronts, cell);
-        let text = source::<E>(keep, rows, WARPS);
-        let cubin = compile(&text, E::NAME, &self.gpus[0].device.arch()?, &options())?;
+        let text = source(element, keep, rows, WARPS);
+        let cubin = compile(&text, element.name, &self.gpus[0].device.arch()?, &options())?;
         let kernel = Module::load(&self.gpus[0].device, &cubin)?.kernel("wavefront_batch")?;
 
         let (mut row_inputs, mut column_inputs) = (Pooled::new(), Pooled::new());
         let mut kept_count = 0;
-        let mut places = Vec::with_capacity(wavefronts.len());
         let problems: Vec<_> = wavefronts
             .iter()
             .map(|wavefront| {
-                let [m, n] = wavefront.extents();
-                let length = match keep {
-                    Keep::LastRow => n,
-                    Keep::LastColumn => m,
-                    _ => 0,
-                };
-                places.push(kept_count..kept_count + length);
-                kept_count += length;
+                let [m, n] = wavefront.extents;
+                let kept = kept_count;
+                kept_count += wavefront.kept_cells();
                 Problem {
-                    rows: row_inputs.place(wavefront.rows),
-                    columns: column_inputs.place(wavefront.columns),
-                    kept: places[places.len() - 1].start as u64,
+                    rows: row_inputs.place(wavefront.rows, m),
+                    columns: column_inputs.place(wavefront.columns, n),
+                    kept: kept as u64,
                     row_count: m as i32,
                     column_count: n as i32,
                 }
             })
             .collect();
         // A line is read by the next pass, if there is one.
-        let passes = |wavefront: &&Wavefront<'_, E>| wavefront.rows.len() > 32 * rows as usize;
-        let line = wavefronts.iter().filter(passes).map(|w| w.columns.len()).max().unwrap_or(0);
+        let passes = |wavefront: &&&Erased<'_>| wavefront.extents[0] > 32 * rows as usize;
+        let line = wavefronts.iter().filter(passes).map(|w| w.extents[1]).max().unwrap_or(0);
         let resident =
             (kernel.blocks_per_sm(32 * WARPS, 0)?.max(1) * self.gpus[0].device.sms()?) as usize;
         let affordable = LINES / (line * cell).max(1) / WARPS as usize;
@@ -190,9 +203,9 @@ impl CudaExecutor {
         let row_inputs = row_inputs.upload(stream)?;
         let column_inputs = column_inputs.upload(stream)?;
         let problem_buffer = Buffer::from_slice(stream, bytes_of(&problems))?;
-        let elements: Vec<_> = wavefronts.iter().map(|wavefront| wavefront.element).collect();
-        let elements = inputs(stream, &elements)?;
-        let borders = inputs(stream, borders)?;
+        let elements: Vec<_> = wavefronts.iter().map(|wavefront| wavefront.parameters).collect();
+        let elements = inputs(stream, &elements.concat(), wavefronts.len())?;
+        let borders = inputs(stream, borders, wavefronts.len())?;
         let next = Buffer::zeroed(stream, 4)?;
         let lines = Buffer::new(&self.gpus[0].device, blocks * WARPS as usize * line * cell)?;
         let kept = Buffer::new(&self.gpus[0].device, kept_count * cell)?;
@@ -211,7 +224,7 @@ impl CudaExecutor {
             count: wavefronts.len() as u32,
             reserved: 0,
         };
-        let mut cells: Vec<E::Cell> = allocate(kept_count)?;
+        let mut cells = allocate(kept_count * cell)?;
         let mut args = Args::new();
         args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>());
         let launch = Launch::line(blocks as u32, 32 * WARPS);
@@ -228,17 +241,9 @@ impl CudaExecutor {
         let seconds = start.seconds_until(&end)?;
 
         let begin = Instant::now();
-        stream.download(&kept, 0, bytes_of_mut(&mut cells))?;
+        stream.download(&kept, 0, &mut cells)?;
         let mut found = vec![[0u64; 3]; wavefronts.len()];
         stream.download(&candidates, 0, &mut found)?;
-        let all = found.iter().zip(places).map(|(found, place)| match keep {
-            Keep::Least => Kept::Best(winner(&[*found], Extreme::Least)),
-            Keep::Score => Kept::Score(winner(&[*found], Extreme::Greatest).map(|best| best.score)),
-            Keep::LastRow => Kept::LastRow(cells[place].to_vec()),
-            Keep::LastColumn => Kept::LastColumn(cells[place].to_vec()),
-            _ => Kept::Best(winner(&[*found], Extreme::Greatest)),
-        });
-        let all = all.collect();
         setup_seconds += begin.elapsed().as_secs_f64();
         let devices = vec![self.gpus[0].device.label().to_string()];
         let policy = CudaPolicy {
@@ -249,7 +254,8 @@ impl CudaExecutor {
             blocks: blocks as u32,
             pairs: false,
         };
-        let policy = Policy::Cuda(policy);
-        Ok((all, report_of(wavefronts, devices, seconds, setup_seconds, policy)))
+        let policy = Policy::Cuda(policy).told();
+        let wavefronts: Vec<_> = wavefronts.iter().map(|&wavefront| wavefront.clone()).collect();
+        Ok((cells, found, report(&wavefronts, devices, seconds, setup_seconds, policy)))
     }
 }

@@ -1,10 +1,12 @@
 //! The translation unit of a batch of one element.
 
 use crate::cuda::{Cubin, Options, compile};
-use crate::element::{DeviceType, Unit};
+use crate::element::Unit;
 use crate::error::Result;
+use crate::wavefront::WavefrontElement;
+use crate::wavefront::cuda::names::{Wanted, names};
+use crate::wavefront::erased::ElementType;
 use crate::wavefront::spec::Keep;
-use crate::wavefront::{Ranked, WavefrontElement};
 
 /// One problem, as `ww_problem` in `batch.cuh`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,31 +37,20 @@ pub(super) struct Arguments {
     pub reserved: i32,
 }
 
-/// CUDA C++ of the kernel for `E`, whose lanes own `rows` rows.
-pub(super) fn source<E: WavefrontElement>(keep: Keep, rows: u32, warps: u32) -> String {
+/// CUDA C++ of the kernel for `element`, whose lanes own `rows` rows.
+pub(super) fn source(element: &ElementType, keep: Keep, rows: u32, warps: u32) -> String {
     let mut unit = Unit::new();
-    let element = E::cuda(&mut unit);
-    let cell = E::Cell::cuda(&mut unit);
-    let row = E::Row::cuda(&mut unit);
-    let column = E::Column::cuda(&mut unit);
-    let score = <E::Cell as Ranked>::Score::cuda(&mut unit);
+    let wanted = Wanted { inputs: false, scores: Some(keep) };
+    let [element, types] = names(&mut unit, element, wanted);
     let kept = match keep {
         Keep::LastRow => 1,
         Keep::LastColumn => 2,
         _ => 0,
     };
     let (bytes, problem) = (size_of::<Arguments>(), size_of::<Problem>());
-    let member = <E::Cell as Ranked>::MEMBER;
-    let order = if keep == Keep::Least { "ww_reversed" } else { "" };
     format!(
         "{}
-using ww_element = {element};
-using ww_cell = {cell};
-using ww_row_input = {row};
-using ww_column_input = {column};
-using ww_score_type = {score};
-#define ww_score(cell) ({order}((cell){member}))
-#define WW_KEEP {kept}
+{element}{types}#define WW_KEEP {kept}
 #define WW_ROWS {rows}
 #define WW_WARPS {warps}
 #define WW_ARGUMENTS_BYTES {bytes}
@@ -85,5 +76,6 @@ pub(super) fn options() -> Options {
 /// # Errors
 /// The compiler's.
 pub fn compile_check<E: WavefrontElement>(keep: Keep, rows: u32, arch: &str) -> Result<Cubin> {
-    compile(&source::<E>(keep, rows, super::WARPS), E::NAME, arch, &options())
+    let element = ElementType::of::<E>();
+    compile(&source(&element, keep, rows, super::WARPS), E::NAME, arch, &options())
 }

@@ -4,15 +4,17 @@ use std::time::{Duration, Instant};
 
 use super::text::{Arguments, options, source};
 use crate::cuda::{Args, Buffer, Device, Event, Launch, Module, Stream, Watchdog, compile};
-use crate::element::{Scalar, ScalarKind, Unit};
+use crate::element::{Scalar, ScalarKind};
 use crate::error::{Error, Result};
 use crate::report::Report;
-use crate::wavefront::cuda::bytes::{bytes_of, bytes_of_mut, inputs};
+use crate::wavefront::bytes::bytes_of;
+use crate::wavefront::cuda::filled::{Found, filled};
+use crate::wavefront::cuda::upload::inputs;
+use crate::wavefront::erased::Erased;
 use crate::wavefront::executor::WavefrontExecutor;
-use crate::wavefront::frame::allocate;
 use crate::wavefront::report::report;
 use crate::wavefront::spec::{Keep, Kept, Wavefront};
-use crate::wavefront::{Border, Cells, Policy, Ranked, ScanPolicy, WavefrontElement};
+use crate::wavefront::{Cells, Policy, Ranked, ScanPolicy, WavefrontElement};
 
 /// How long a block may wait for another.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -25,27 +27,29 @@ const NO_SUMS: &str = "recurrence but sums";
 
 /// What scans can't do that `wavefront` needs, if anything.
 pub fn misses<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> Option<&'static str> {
-    let kind = <<E::Cell as Ranked>::Score as Scalar>::KIND;
-    let number = <E::Cell as Ranked>::MEMBER.is_empty()
-        && size_of::<E::Cell>() == kind.size()
-        && matches!(kind.size(), 4 | 8)
-        && kind != ScalarKind::Bool;
-    let faults = || {
-        let mut unit = Unit::new();
-        E::cuda(&mut unit);
-        unit.faults()
-    };
-    // The order matters: the function is tried on cells only once it is known what they are and that
-    // it can't fail.
-    let misses: [(&str, &dyn Fn() -> bool); 6] = [
-        (NO_SUMS, &|| !E::SUMS || !E::OLD.is_empty()),
-        ("cells but numbers of 4 and 8 bytes", &|| !number),
-        ("result but the matrix", &|| wavefront.keep != Keep::Matrix),
-        ("bands", &|| wavefront.band.is_some()),
-        ("function that may fault", &faults),
-        ("sum that adds up otherwise", &|| !adds_up(wavefront)),
-    ];
-    misses.into_iter().find_map(|(what, misses)| misses().then_some(what))
+    // A constant: other recurrences' cells are not compiled to numbers.
+    if !E::SUMS {
+        return Some(NO_SUMS);
+    }
+    // The function is tried on cells only once it is known what they are and that it can't fail.
+    missing(&wavefront.erased())
+        .or_else(|| (!adds_up(wavefront)).then_some("sum that adds up otherwise"))
+}
+
+/// The same, but for whether sums add up.
+fn missing(wavefront: &Erased<'_>) -> Option<&'static str> {
+    let element = &wavefront.element;
+    let kind = element.score;
+    let number = element.is_number() && matches!(kind.size(), 4 | 8) && kind != ScalarKind::Bool;
+    [
+        (NO_SUMS, !element.sums || !element.old.is_empty()),
+        ("cells but numbers of 4 and 8 bytes", !number),
+        ("result but the matrix", wavefront.keep != Keep::Matrix),
+        ("bands", wavefront.band.is_some()),
+        ("function that may fault", element.faults()),
+    ]
+    .into_iter()
+    .find_map(|(what, misses)| misses.then_some(what))
 }
 
 /// Earlier cells (north-west, north, west) of either sign that sums are tried on.
@@ -110,27 +114,28 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for ScanExecutor {
     }
 
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
-        wavefront.check()?;
-        let refused = |what| {
-            Error::spec(
+        filled(wavefront, &mut |erased, cells| match misses(wavefront) {
+            None => self.fill(erased, cells),
+            Some(what) => Err(Error::spec(
                 format!("scans run no {what}, which {} has", E::NAME),
                 "run it by tiles or on the cores",
-            )
-        };
-        if !E::SUMS {
-            // Known when compiled, so that nothing below is compiled for other recurrences.
-            return Err(refused(NO_SUMS));
-        }
-        if let Some(what) = misses(wavefront) {
-            return Err(refused(what));
-        }
+            )),
+        })
+    }
+}
+
+impl ScanExecutor {
+    /// Computes all cells into `cells`.
+    fn fill(&mut self, wavefront: &Erased<'_>, cells: &mut [u8]) -> Result<(Found, Report)> {
         let begin = Instant::now();
-        let [rows, columns] = wavefront.extents();
-        let (cell, stream) = (size_of::<E::Cell>(), &self.stream);
+        let [rows, columns] = wavefront.extents;
+        let (element, stream) = (&wavefront.element, &self.stream);
+        let cell = element.cell;
         let sms = self.device.sms()?;
         let policy = self.policy.unwrap_or_else(|| ScanPolicy::for_domain(rows, sms));
         policy.check()?;
-        let cubin = compile(&source::<E>(&policy), E::NAME, &self.device.arch()?, &options())?;
+        let cubin =
+            compile(&source(element, &policy), element.name, &self.device.arch()?, &options())?;
         let kernel = Module::load(&self.device, &cubin)?.kernel("wavefront_scan")?;
         let bands = rows.div_ceil(policy.band_rows());
         let resident = kernel.blocks_per_sm(policy.threads(), 0)? * sms;
@@ -144,27 +149,23 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for ScanExecutor {
         }
         let blocks = bands.min(resident as usize) as u32;
 
-        let row_inputs = inputs(stream, wavefront.rows)?;
-        let column_inputs = inputs(stream, wavefront.columns)?;
-        let pixels = inputs(stream, wavefront.inputs)?;
+        let row_inputs = inputs(stream, wavefront.rows, rows)?;
+        let column_inputs = inputs(stream, wavefront.columns, columns)?;
+        let pixels = inputs(stream, wavefront.inputs, wavefront.given[0])?;
         let mut lines = None;
-        let mut edges = match wavefront.border {
-            Border::Value(value) => [value; 2],
-            _ => [E::Cell::default(); 2],
-        };
-        if let Some((corner, top, left)) = wavefront.border.lines(rows, columns) {
-            lines = Some([inputs(stream, &top)?, inputs(stream, &left)?]);
-            edges[1] = corner;
+        let mut edges = wavefront.outside().repeat(2);
+        if let Some([corner, top, left]) = wavefront.border.lines(wavefront.extents) {
+            lines = Some([inputs(stream, &top, columns)?, inputs(stream, &left, rows)?]);
+            edges[cell..].copy_from_slice(&corner);
         }
         let [top, left] =
             lines.as_ref().map_or([0; 2], |lines| lines.each_ref().map(Buffer::address));
         let flags = Buffer::zeroed(stream, bands * FLAG_BYTES)?;
-        let mut cells = allocate(rows * columns)?;
         let kept = Buffer::new(&self.device, rows * columns * cell)?;
         // Rows begin where 16 bytes of cells do, and as many inputs.
-        let lane = 16 / cell * size_of::<E::Input>();
+        let lane = 16 / cell * element.input;
         let wide = (columns * cell).is_multiple_of(16)
-            && (lane == 0 || (columns * size_of::<E::Input>()).is_multiple_of(lane.min(16)));
+            && (lane == 0 || (columns * element.input).is_multiple_of(lane.min(16)));
         let arguments = Arguments {
             rows: row_inputs.address(),
             columns: column_inputs.address(),
@@ -182,8 +183,8 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for ScanExecutor {
         args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>());
         self.watchdog.reset();
         self.watchdog.argument(&mut args)?;
-        args.blob(bytes_of(&edges), align_of::<E::Cell>());
-        args.blob(bytes_of(std::slice::from_ref(&wavefront.element)), align_of::<E>());
+        args.blob(&edges, element.cell_align);
+        args.blob(wavefront.parameters, element.align);
         let (start, end) = (Event::new(&self.device)?, Event::new(&self.device)?);
         stream.synchronize()?;
         let mut setup_seconds = begin.elapsed().as_secs_f64();
@@ -198,10 +199,11 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for ScanExecutor {
         let seconds = start.seconds_until(&end)?;
 
         let begin = Instant::now();
-        stream.download(&kept, 0, bytes_of_mut(&mut cells))?;
+        stream.download(&kept, 0, cells)?;
         setup_seconds += begin.elapsed().as_secs_f64();
         let devices = vec![self.device.label().to_string()];
-        let policy = Policy::Scan(policy);
-        Ok((Kept::Matrix(cells), report(wavefront, devices, seconds, setup_seconds, policy)))
+        let policy = Policy::Scan(policy).told();
+        let wavefronts = std::slice::from_ref(wavefront);
+        Ok((Found::new(), report(wavefronts, devices, seconds, setup_seconds, policy)))
     }
 }

@@ -8,7 +8,7 @@
 //         the warps through shared memory; the row above comes from the matrix itself.
 // Global  one flag a band counts the tiles whose bottom row is in the matrix.
 //
-// Expects: ww_element (which gives x where all neighbours are 0), ww_cell, ww_input, ww_row_input,
+// Expects: ww_element (which gives x where all neighbours are 0), ww_cell, ww_cell_input, ww_row_input,
 // ww_column_input, WW_SCAN_ROWS, WW_SCAN_WARPS.
 #pragma once
 #include "words.cuh"
@@ -22,7 +22,7 @@ constexpr int FLAG_STRIDE = 8;
 struct ww_scan_arguments {
     const ww_row_input* rows;        // [row_count]
     const ww_column_input* columns;  // [column_count]
-    const ww_input* inputs;          // [row_count][column_count]
+    const ww_cell_input* inputs;          // [row_count][column_count]
     cell_t* kept;                    // likewise
     const cell_t* top;               // [column_count]: row -1, if has_lines
     const cell_t* left;              // [row_count]: column -1, if has_lines
@@ -36,9 +36,9 @@ static_assert(sizeof(ww_scan_arguments) == WW_ARGUMENTS_BYTES, "the host has the
 
 // Neighbours that are 0, and the cell's input.
 struct nothing_earlier {
-    ww_input x;
+    ww_cell_input x;
     template <int DI, int DJ> WW_FN cell_t at() const { return cell_t{}; }
-    WW_FN ww_input input() const { return x; }
+    WW_FN ww_cell_input input() const { return x; }
 };
 
 __device__ __forceinline__ cell_t lane_value(cell_t value, int from) {
@@ -83,7 +83,7 @@ struct scanner {
         for (int v = 0; v < V; v++)
             to[v] = inside && column + v < A.column_count ? row[column + v] : T{};
     }
-    __device__ __forceinline__ void load_inputs(int tile, ww_input (&x)[ROWS][V]) const {
+    __device__ __forceinline__ void load_inputs(int tile, ww_cell_input (&x)[ROWS][V]) const {
         const int column = tile * TILE + lane * V;
 #pragma unroll
         for (int r = 0; r < ROWS; r++)
@@ -121,7 +121,7 @@ struct scanner {
             top[v] = column + v < A.column_count ? load_global(row + column + v) : cell_t{};
     }
 
-    __device__ __forceinline__ void tile(int band, int t, const ww_input (&x)[ROWS][V]) {
+    __device__ __forceinline__ void tile(int band, int t, const ww_cell_input (&x)[ROWS][V]) {
         const int column = t * TILE + lane * V;
         ww_column_input b[V];
 #pragma unroll
@@ -184,7 +184,7 @@ struct scanner {
 #pragma unroll
         for (int r = 0; r < ROWS; r++) carry[r] = ww::sub(left_of(row0 + r), left_of(row0 + r - 1));
         const int tiles = (A.column_count + TILE - 1) / TILE;
-        ww_input x[ROWS][V], next[ROWS][V];
+        ww_cell_input x[ROWS][V], next[ROWS][V];
         load_inputs(0, x);
         for (int t = 0; t < tiles; t++) {
             load_inputs(min(t + 1, tiles - 1), next);

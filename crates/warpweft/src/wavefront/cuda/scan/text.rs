@@ -1,8 +1,10 @@
 //! The translation unit of one sum and policy.
 
 use crate::cuda::{Cubin, Options, compile};
-use crate::element::{DeviceType, Unit};
+use crate::element::Unit;
 use crate::error::Result;
+use crate::wavefront::cuda::names::{Wanted, names};
+use crate::wavefront::erased::ElementType;
 use crate::wavefront::{ScanPolicy, WavefrontElement};
 
 /// The kernel's struct of arguments, as `ww_scan_arguments` in `scan.cuh`.
@@ -22,24 +24,15 @@ pub(super) struct Arguments {
     pub wide: i32,
 }
 
-/// CUDA C++ of the kernel for `E`.
-pub(super) fn source<E: WavefrontElement>(policy: &ScanPolicy) -> String {
+/// CUDA C++ of the kernel for `element`.
+pub(super) fn source(element: &ElementType, policy: &ScanPolicy) -> String {
     let mut unit = Unit::new();
-    let element = E::cuda(&mut unit);
-    let cell = E::Cell::cuda(&mut unit);
-    let row = E::Row::cuda(&mut unit);
-    let column = E::Column::cuda(&mut unit);
-    let input = E::Input::cuda(&mut unit);
+    let [element, types] = names(&mut unit, element, Wanted { inputs: true, scores: None });
     let ScanPolicy { rows, warps } = policy;
     let bytes = size_of::<Arguments>();
     format!(
         "{}
-using ww_element = {element};
-using ww_cell = {cell};
-using ww_row_input = {row};
-using ww_column_input = {column};
-using ww_input = {input};
-#define WW_SCAN_ROWS {rows}
+{element}{types}#define WW_SCAN_ROWS {rows}
 #define WW_SCAN_WARPS {warps}
 #define WW_ARGUMENTS_BYTES {bytes}
 #include \"scan.cuh\"
@@ -63,5 +56,5 @@ pub(super) fn options() -> Options {
 /// A policy that no kernel can have; the compiler's.
 pub fn compile_check<E: WavefrontElement>(policy: &ScanPolicy, arch: &str) -> Result<Cubin> {
     policy.check()?;
-    compile(&source::<E>(policy), E::NAME, arch, &options())
+    compile(&source(&ElementType::of::<E>(), policy), E::NAME, arch, &options())
 }

@@ -1,13 +1,15 @@
 //! What a launch reads and writes, in the hybrid layout.
 
-use super::super::bytes::{bytes_of, inputs};
+use super::super::upload::inputs;
 use super::plan::Plan;
 use super::text::{Arguments, Extras};
 use crate::cuda::{Buffer, Device, Stream};
 use crate::error::Result;
+use crate::wavefront::WavefrontElement;
+use crate::wavefront::bytes::bytes_of;
+use crate::wavefront::erased::Erased;
 use crate::wavefront::frame::allocate;
-use crate::wavefront::spec::{Keep, Wavefront};
-use crate::wavefront::{Border, WavefrontElement};
+use crate::wavefront::spec::Keep;
 
 /// Bytes between two flags, as in `flags.cuh`: a sector of its own for each.
 const FLAG_BYTES: usize = 32;
@@ -25,6 +27,18 @@ pub enum Contents<'a, E: WavefrontElement> {
         /// Cells before the first sweep.
         cells: &'a [E::Cell],
     },
+}
+
+/// Inputs and cells that repeat, if they do, as bytes.
+pub(in crate::wavefront) type Repeated<'a> = Option<[&'a [u8]; 2]>;
+
+impl<'a, E: WavefrontElement> Contents<'a, E> {
+    pub(in crate::wavefront) fn repeated(&self) -> Repeated<'a> {
+        match self {
+            Self::Given => None,
+            Self::Repeated { inputs, cells } => Some([bytes_of(inputs), bytes_of(cells)]),
+        }
+    }
 }
 
 /// The buffers of a launch.
@@ -50,22 +64,25 @@ impl Buffers {
     ///
     /// # Errors
     /// Too little memory; the driver's.
-    pub fn new<E: WavefrontElement>(
+    pub fn new(
         device: &Device,
         stream: &Stream,
-        wavefront: &Wavefront<'_, E>,
+        wavefront: &Erased<'_>,
         plan: &Plan,
-        contents: Contents<'_, E>,
+        contents: Repeated<'_>,
         blocks: usize,
     ) -> Result<Self> {
         let [rows, columns] = plan.extents;
-        let cell = size_of::<E::Cell>();
-        let stores = wavefront.keep == Keep::Matrix || !E::OLD.is_empty();
-        let mut columns_in = vec![E::Column::default(); columns + 2 * plan.column_padding()];
-        columns_in[plan.column_padding()..][..columns].copy_from_slice(wavefront.columns);
-        let lines = match wavefront.border {
-            Border::Value(_) => Vec::new(),
-            _ => side_cells(wavefront, plan)?,
+        let element = &wavefront.element;
+        let (cell, sweeps) = (element.cell, !element.old.is_empty());
+        let stores = wavefront.keep == Keep::Matrix || sweeps;
+        let padded = columns + 2 * plan.column_padding();
+        let mut columns_in = vec![0; padded * element.column];
+        columns_in[plan.column_padding() * element.column..][..wavefront.columns.len()]
+            .copy_from_slice(wavefront.columns);
+        let lines = match wavefront.border.value() {
+            Some(_) => Vec::new(),
+            None => side_cells(wavefront, plan)?,
         };
         let borders = if wavefront.sweeps > 1 { plan.tile_rows } else { 1 };
         let states = plan.tile_rows * plan.live_sweeps();
@@ -78,19 +95,19 @@ impl Buffers {
             Keep::LastColumn => rows,
         };
         Ok(Self {
-            rows: inputs(stream, wavefront.rows)?,
-            columns: inputs(stream, &columns_in)?,
-            inputs: match size_of::<E::Input>() {
+            rows: inputs(stream, wavefront.rows, rows)?,
+            columns: inputs(stream, &columns_in, padded)?,
+            inputs: match element.input {
                 0 => Buffer::new(device, 0)?,
                 _ => input_buffer(stream, wavefront, plan, contents)?,
             },
-            matrix: match (stores, E::OLD.is_empty()) {
+            matrix: match (stores, sweeps) {
                 (false, _) => Buffer::new(device, 0)?,
-                (true, true) => Buffer::new(device, plan.stored() * cell)?,
-                (true, false) => cell_buffer(stream, wavefront, plan, contents)?,
+                (true, false) => Buffer::new(device, plan.stored() * cell)?,
+                (true, true) => cell_buffer(stream, wavefront, plan, contents)?,
             },
-            top: Buffer::from_slice(stream, bytes_of(&top_cells(wavefront, plan)?))?,
-            sides: Buffer::from_slice(stream, bytes_of(&lines))?,
+            top: Buffer::from_slice(stream, &top_cells(wavefront, plan)?)?,
+            sides: Buffer::from_slice(stream, &lines)?,
             border: Buffer::new(device, borders * plan.shape.above * plan.width * cell)?,
             carry: Buffer::new(device, carries * cell)?,
             flags: Buffer::zeroed(stream, blocks * FLAG_BYTES)?,
@@ -102,12 +119,7 @@ impl Buffers {
     }
 
     /// The kernel's arguments.
-    pub fn arguments<E: WavefrontElement>(
-        &self,
-        wavefront: &Wavefront<'_, E>,
-        plan: &Plan,
-        extras: Extras,
-    ) -> Arguments {
+    pub fn arguments(&self, wavefront: &Erased<'_>, plan: &Plan, extras: Extras) -> Arguments {
         let past = |buffer: &Buffer, items: usize, bytes: usize| match buffer.bytes() {
             0 => 0,
             _ => buffer.address() + (items * bytes) as u64,
@@ -116,13 +128,13 @@ impl Buffers {
             let most = i32::MAX as isize / 2;
             [band.lower, band.upper].map(|d| d.clamp(-most, most) as i32)
         });
-        let cell = size_of::<E::Cell>();
+        let element = &wavefront.element;
         let [rows, columns] = plan.extents;
         Arguments {
             rows: self.rows.address(),
-            columns: past(&self.columns, plan.column_padding(), size_of::<E::Column>().max(1)),
-            inputs: past(&self.inputs, plan.padding(), size_of::<E::Input>()),
-            matrix: past(&self.matrix, plan.padding(), cell),
+            columns: past(&self.columns, plan.column_padding(), element.column.max(1)),
+            inputs: past(&self.inputs, plan.padding(), element.input),
+            matrix: past(&self.matrix, plan.padding(), element.cell),
             top: self.top.address(),
             sides: past(&self.sides, 0, 0),
             border: self.border.address(),
@@ -154,89 +166,90 @@ impl Buffers {
 }
 
 /// The rows above the domain, nearest first.
-fn top_cells<E: WavefrontElement>(
-    wavefront: &Wavefront<'_, E>,
-    plan: &Plan,
-) -> Result<Vec<E::Cell>> {
-    let mut cells = allocate(plan.shape.above * plan.width)?;
-    let read = E::DEPENDENCES.iter().map(|[di, _]| -di).max().unwrap_or(0);
-    for (v, row) in cells.chunks_mut(plan.width).enumerate().take(read as usize) {
-        for (x, cell) in row.iter_mut().enumerate() {
+fn top_cells(wavefront: &Erased<'_>, plan: &Plan) -> Result<Vec<u8>> {
+    let cell = wavefront.element.cell;
+    let mut cells = allocate(plan.shape.above * plan.width * cell)?;
+    let read = wavefront.element.dependences.iter().map(|[di, _]| -di).max().unwrap_or(0);
+    let rows = cells.chunks_mut((plan.width * cell).max(1));
+    for (v, row) in rows.enumerate().take(read as usize) {
+        for (x, cell) in row.chunks_mut(cell).enumerate() {
             let j = x as isize - plan.shape.sides[0] as isize;
-            *cell = wavefront.border.at(-1 - v as isize, j);
+            wavefront.border.put(-1 - v as isize, j, cell);
         }
     }
     Ok(cells)
 }
 
 /// The columns before and after the domain, row by row.
-fn side_cells<E: WavefrontElement>(
-    wavefront: &Wavefront<'_, E>,
-    plan: &Plan,
-) -> Result<Vec<E::Cell>> {
+fn side_cells(wavefront: &Erased<'_>, plan: &Plan) -> Result<Vec<u8>> {
     let [left, right] = plan.shape.sides;
     let [rows, columns] = plan.extents;
-    let mut cells = allocate(rows * (left + right))?;
-    for (i, row) in cells.chunks_mut((left + right).max(1)).enumerate() {
-        for (x, cell) in row.iter_mut().enumerate() {
+    let cell = wavefront.element.cell;
+    let mut cells = allocate(rows * (left + right) * cell)?;
+    for (i, row) in cells.chunks_mut(((left + right) * cell).max(1)).enumerate() {
+        for (x, cell) in row.chunks_mut(cell).enumerate() {
             let j =
                 if x < left { x as isize - left as isize } else { (columns + x - left) as isize };
-            *cell = wavefront.border.at(i as isize, j);
+            wavefront.border.put(i as isize, j, cell);
         }
     }
     Ok(cells)
 }
 
 /// The inputs of cells in the hybrid layout.
-fn input_buffer<E: WavefrontElement>(
+fn input_buffer(
     stream: &Stream,
-    wavefront: &Wavefront<'_, E>,
+    wavefront: &Erased<'_>,
     plan: &Plan,
-    contents: Contents<'_, E>,
+    contents: Repeated<'_>,
 ) -> Result<Buffer> {
-    if let Contents::Repeated { inputs, .. } = contents {
-        return repeated(stream, plan.stored(), inputs);
+    let size = wavefront.element.input;
+    if let Some([inputs, _]) = contents {
+        return repeated(stream, plan.stored() * size, inputs);
     }
-    let mut stored: Vec<E::Input> = allocate(plan.stored())?;
+    let mut stored = allocate(plan.stored() * size)?;
+    let mut given = wavefront.inputs.chunks(size);
     for i in 0..plan.extents[0] {
-        for j in 0..plan.extents[1] {
+        for (j, input) in given.by_ref().take(plan.extents[1]).enumerate() {
             let at = plan.padding() + plan.layout.index(i, j + plan.shape.sides[0]);
-            stored[at] = wavefront.input(i, j);
+            stored[at * size..][..size].copy_from_slice(input);
         }
     }
-    Buffer::from_slice(stream, bytes_of(&stored))
+    Buffer::from_slice(stream, &stored)
 }
 
 /// The cells before the first sweep in the hybrid layout, and what is around them.
-fn cell_buffer<E: WavefrontElement>(
+fn cell_buffer(
     stream: &Stream,
-    wavefront: &Wavefront<'_, E>,
+    wavefront: &Erased<'_>,
     plan: &Plan,
-    contents: Contents<'_, E>,
+    contents: Repeated<'_>,
 ) -> Result<Buffer> {
-    if let Contents::Repeated { cells, .. } = contents {
-        return repeated(stream, plan.stored(), cells);
+    let size = wavefront.element.cell;
+    if let Some([_, cells]) = contents {
+        return repeated(stream, plan.stored() * size, cells);
     }
     let [rows, columns] = plan.extents;
-    let mut stored: Vec<E::Cell> = allocate(plan.stored())?;
+    let mut stored = allocate(plan.stored() * size)?;
     for i in 0..rows + plan.shape.south {
         for x in 0..plan.width {
             let j = x as isize - plan.shape.sides[0] as isize;
-            stored[plan.padding() + plan.layout.index(i, x)] = match usize::try_from(j) {
+            let at = plan.padding() + plan.layout.index(i, x);
+            let to = &mut stored[at * size..][..size];
+            match usize::try_from(j) {
                 Ok(j) if i < rows && j < columns => {
-                    wavefront.initial.get(i * columns + j).copied().unwrap_or_default()
+                    to.copy_from_slice(&wavefront.initial[(i * columns + j) * size..][..size]);
                 }
-                _ => wavefront.border.at(i as isize, j),
-            };
+                _ => wavefront.border.put(i as isize, j, to),
+            }
         }
     }
-    Buffer::from_slice(stream, bytes_of(&stored))
+    Buffer::from_slice(stream, &stored)
 }
 
-/// `count` values: `block` over and over.
-fn repeated<T: Copy>(stream: &Stream, count: usize, block: &[T]) -> Result<Buffer> {
-    let buffer = Buffer::new(stream.device(), count * size_of::<T>())?;
-    let block = bytes_of(block);
+/// `bytes` bytes: `block` over and over.
+fn repeated(stream: &Stream, bytes: usize, block: &[u8]) -> Result<Buffer> {
+    let buffer = Buffer::new(stream.device(), bytes)?;
     let mut filled = block.len().min(buffer.bytes());
     stream.upload(&buffer, 0, &block[..filled])?;
     while filled > 0 && filled < buffer.bytes() {

@@ -2,18 +2,20 @@
 
 use std::time::{Duration, Instant};
 
-use super::super::bytes::bytes_of;
-use super::buffers::{Buffers, Contents};
+use super::super::filled::{Found, filled};
+use super::buffers::{Buffers, Contents, Repeated};
 use super::plan::{Plan, Shape};
 use super::prepared::Prepared;
 use super::text::{Arguments, Extras, options, source};
 use crate::cuda::{Args, Device, Kernel, Module, Stream, Watchdog, compile};
 use crate::error::{Error, Result};
 use crate::report::Report;
+use crate::wavefront::bytes::bytes_of;
+use crate::wavefront::erased::Erased;
 use crate::wavefront::executor::WavefrontExecutor;
 use crate::wavefront::report::report;
 use crate::wavefront::spec::{Kept, Wavefront};
-use crate::wavefront::{Border, Policy, TilePolicy, WavefrontElement};
+use crate::wavefront::{Policy, TilePolicy, WavefrontElement};
 
 /// How long a block may wait for another.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -78,35 +80,41 @@ impl TileExecutor {
         wavefront: &Wavefront<'_, E>,
         contents: Contents<'_, E>,
     ) -> Result<Prepared<'_>> {
-        let [rows, _] = wavefront.extents();
+        self.ready(&wavefront.erased(), contents.repeated())
+    }
+
+    /// The same; with inputs and cells that repeat, if there are such.
+    pub(in crate::wavefront) fn ready(
+        &mut self,
+        wavefront: &Erased<'_>,
+        repeated: Repeated<'_>,
+    ) -> Result<Prepared<'_>> {
+        let rows = wavefront.extents[0];
+        let element = &wavefront.element;
         let policy = match self.policy {
             Some(policy) => policy,
             None => TilePolicy::for_domain(rows, self.device.sms()?),
         };
-        let plan =
-            Plan::new(wavefront.extents(), wavefront.sweeps, E::DEPENDENCES, E::OLD, policy)?;
-        let cell = size_of::<E::Cell>();
-        let shared = plan.shared(cell)? as u32;
+        let (dependences, old) = (element.dependences, element.old);
+        let plan = Plan::new(wavefront.extents, wavefront.sweeps, dependences, old, policy)?;
+        let shared = plan.shared(element.cell)? as u32;
         let (text, unit) = source(wavefront, &plan, self.extras);
-        let module = self.module(text, E::NAME)?;
+        let module = self.module(text, element.name)?;
         let kernel = module.kernel("wavefront_tiles")?;
         kernel.allow_shared(shared)?;
         let blocks = self.blocks(&kernel, &plan, shared)?;
         let fault = if unit.faults() { Some(module.global("ww_fault")?) } else { None };
 
         let Self { device, stream, watchdog, .. } = &*self;
-        let buffers = Buffers::new(device, stream, wavefront, &plan, contents, blocks as usize)?;
+        let buffers = Buffers::new(device, stream, wavefront, &plan, repeated, blocks as usize)?;
         let arguments = buffers.arguments(wavefront, &plan, self.extras);
         let mut args = Args::new();
         args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>());
         watchdog.argument(&mut args)?;
-        let border = match wavefront.border {
-            Border::Value(value) => value,
-            _ => E::Cell::default(),
-        };
-        let edges = [border, wavefront.band.map_or(border, |band| band.outside)];
-        args.blob(bytes_of(&edges), align_of::<E::Cell>());
-        args.blob(bytes_of(std::slice::from_ref(&wavefront.element)), align_of::<E>());
+        let border = wavefront.outside();
+        let edges = [&border[..], wavefront.band.map_or(&border[..], |band| band.outside)];
+        args.blob(&edges.concat(), element.cell_align);
+        args.blob(wavefront.parameters, element.align);
         stream.synchronize()?;
         Ok(Prepared { plan, kernel, fault, unit, stream, watchdog, buffers, args, blocks, shared })
     }
@@ -141,16 +149,22 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for TileExecutor {
     }
 
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
-        wavefront.check()?;
+        filled(wavefront, &mut |erased, cells| self.fill(erased, cells))
+    }
+}
+
+impl TileExecutor {
+    /// Computes all cells and fills `cells` with what is kept of them.
+    fn fill(&mut self, wavefront: &Erased<'_>, cells: &mut [u8]) -> Result<(Found, Report)> {
         let begin = Instant::now();
-        let prepared = self.prepare(wavefront, Contents::Given)?;
+        let prepared = self.ready(wavefront, None)?;
         let mut setup = begin.elapsed().as_secs_f64();
         let seconds = prepared.launch()?;
         let begin = Instant::now();
-        let kept = prepared.kept(wavefront)?;
+        let found = prepared.fill(wavefront, cells)?;
         setup += begin.elapsed().as_secs_f64();
-        let policy = Policy::Tiles(prepared.plan.policy);
+        let policy = Policy::Tiles(prepared.plan.policy).told();
         let devices = vec![self.device.label().to_string()];
-        Ok((kept, report(wavefront, devices, seconds, setup, policy)))
+        Ok((found, report(std::slice::from_ref(wavefront), devices, seconds, setup, policy)))
     }
 }

@@ -14,6 +14,7 @@ mod prepared;
 mod text;
 
 pub use buffers::Contents;
+pub(in crate::wavefront) use buffers::Repeated;
 pub use executor::TileExecutor;
 pub use idle::IdleTime;
 pub use layout::Layout;

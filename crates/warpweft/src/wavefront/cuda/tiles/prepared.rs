@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
-use super::super::bytes::bytes_of_mut;
-use super::super::winner::{total, winner};
+use super::super::filled::{Found, kept};
 use super::buffers::Buffers;
 use super::idle::IdleTime;
 use super::plan::Plan;
 use crate::cuda::{Args, Event, Global, Kernel, Launch, Stream, Watchdog};
 use crate::element::Unit;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::wavefront::WavefrontElement;
+use crate::wavefront::bytes::bytes_of_mut;
+use crate::wavefront::erased::Erased;
 use crate::wavefront::frame::allocate;
 use crate::wavefront::spec::{Keep, Kept, Wavefront};
-use crate::wavefront::{Extreme, WavefrontElement};
 
 /// How long a run may take in all.
 const LIMIT: Duration = Duration::from_secs(24 * 3600);
@@ -88,47 +89,77 @@ impl Prepared<'_> {
     /// # Errors
     /// Too little memory; the driver's.
     pub fn kept<E: WavefrontElement>(&self, wavefront: &Wavefront<'_, E>) -> Result<Kept<E::Cell>> {
-        let [rows, columns] = self.plan.extents;
-        let found = || {
-            let warps = self.blocks as usize * self.plan.layout.height / 32;
-            let mut found = vec![[0u64; 3]; warps];
-            self.stream.download(&self.buffers.candidates, 0, &mut found)?;
-            Ok::<_, Error>(found)
-        };
-        let best = |extreme| {
-            if wavefront.updates() == 0 {
-                // No score at all, which is not the lowest.
-                return Ok(None);
+        let erased = wavefront.erased();
+        let mut cells = allocate(erased.kept_cells())?;
+        let found = self.fill(&erased, bytes_of_mut(&mut cells))?;
+        Ok(kept(wavefront.keep, &found, cells))
+    }
+
+    /// Fills `cells` with what was to be kept of them; what the warps found.
+    pub(super) fn fill(&self, wavefront: &Erased<'_>, cells: &mut [u8]) -> Result<Found> {
+        let plan = &self.plan;
+        match wavefront.keep {
+            // No score at all, which is not the lowest.
+            Keep::Best | Keep::Least | Keep::Score if wavefront.updates() == 0 => {}
+            Keep::Best | Keep::Least | Keep::Score | Keep::Sum => {
+                let mut found = vec![[0u64; 3]; self.blocks as usize * plan.layout.height / 32];
+                self.stream.download(&self.buffers.candidates, 0, &mut found)?;
+                return Ok(found);
             }
-            Ok::<_, Error>(winner(&found()?, extreme))
-        };
-        let line = |count| {
-            let mut cells: Vec<E::Cell> = allocate(count)?;
-            self.stream.download(&self.buffers.kept, 0, bytes_of_mut(&mut cells))?;
-            Ok::<_, Error>(cells)
-        };
-        Ok(match wavefront.keep {
-            Keep::Best => Kept::Best(best(Extreme::Greatest)?),
-            Keep::Least => Kept::Best(best(Extreme::Least)?),
-            Keep::Score => Kept::Score(best(Extreme::Greatest)?.map(|best| best.score)),
-            Keep::Sum => Kept::Sum(total(&found()?)),
-            Keep::LastRow => Kept::LastRow(line(columns)?),
-            Keep::LastColumn => Kept::LastColumn(line(rows)?),
+            Keep::LastRow | Keep::LastColumn => {
+                self.stream.download(&self.buffers.kept, 0, cells)?;
+            }
             Keep::Matrix => {
-                let plan = &self.plan;
-                let mut stored: Vec<E::Cell> = allocate(plan.layout.len(plan.stored_tile_rows()))?;
-                let skipped = plan.padding() * size_of::<E::Cell>();
-                self.stream.download(&self.buffers.matrix, skipped, bytes_of_mut(&mut stored))?;
-                let mut matrix: Vec<E::Cell> = allocate(rows * columns)?;
-                for (i, row) in matrix.chunks_mut(columns).enumerate() {
+                let cell = wavefront.element.cell;
+                let mut stored = allocate(plan.layout.len(plan.stored_tile_rows()) * cell)?;
+                self.stream.download(&self.buffers.matrix, plan.padding() * cell, &mut stored)?;
+                for (i, row) in cells.chunks_mut((plan.extents[1] * cell).max(1)).enumerate() {
                     let first = plan.layout.index(i, plan.shape.sides[0]);
-                    let cells = stored[first..].iter().step_by(plan.layout.height);
-                    for (to, from) in row.iter_mut().zip(cells) {
-                        *to = *from;
-                    }
+                    every(cell, &stored[first * cell..], plan.layout.height, row);
                 }
-                Kept::Matrix(matrix)
             }
-        })
+        }
+        Ok(Found::new())
+    }
+}
+
+/// Copies every `step`th cell of `from`, of so many bytes each, from the first on.
+fn every(cell: usize, from: &[u8], step: usize, to: &mut [u8]) {
+    // Moves, not calls, for the usual sizes.
+    fn whole<const N: usize>(from: &[u8], step: usize, to: &mut [u8]) {
+        let cells = from.as_chunks::<N>().0.iter().step_by(step);
+        for (to, from) in to.as_chunks_mut::<N>().0.iter_mut().zip(cells) {
+            *to = *from;
+        }
+    }
+    match cell {
+        1 => whole::<1>(from, step, to),
+        2 => whole::<2>(from, step, to),
+        4 => whole::<4>(from, step, to),
+        8 => whole::<8>(from, step, to),
+        12 => whole::<12>(from, step, to),
+        16 => whole::<16>(from, step, to),
+        _ => {
+            let cells = from.chunks_exact(cell.max(1)).step_by(step);
+            for (to, from) in to.chunks_exact_mut(cell.max(1)).zip(cells) {
+                to.copy_from_slice(from);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::every;
+
+    #[test]
+    fn every_third_cell_of_any_size_is_copied() {
+        for cell in 1..20 {
+            let from: Vec<u8> = (0..10 * cell).map(|at| at as u8).collect();
+            let mut to = vec![0; 4 * cell];
+            every(cell, &from, 3, &mut to);
+            let expect: Vec<_> = (0..4).flat_map(|k| &from[3 * k * cell..][..cell]).collect();
+            assert_eq!(to.iter().collect::<Vec<_>>(), expect);
+        }
     }
 }

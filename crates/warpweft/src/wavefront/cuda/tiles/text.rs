@@ -2,10 +2,12 @@
 
 use super::plan::Plan;
 use crate::cuda::{Cubin, Options, compile};
-use crate::element::{DeviceType, Unit};
+use crate::element::Unit;
 use crate::error::Result;
+use crate::wavefront::cuda::names::{Wanted, names};
+use crate::wavefront::erased::Erased;
 use crate::wavefront::spec::{Keep, Wavefront};
-use crate::wavefront::{Ranked, TilePolicy, WavefrontElement};
+use crate::wavefront::{TilePolicy, WavefrontElement};
 
 /// The kernel's struct of arguments, as `ww_arguments` in `tile.cuh`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,18 +57,10 @@ pub struct Extras {
 }
 
 /// CUDA C++ of the kernel, and the unit that knows where it can fault.
-pub(super) fn source<E: WavefrontElement>(
-    wavefront: &Wavefront<'_, E>,
-    plan: &Plan,
-    extras: Extras,
-) -> (String, Unit) {
+pub(super) fn source(wavefront: &Erased<'_>, plan: &Plan, extras: Extras) -> (String, Unit) {
     let mut unit = Unit::new();
-    let element = E::cuda(&mut unit);
-    let cell = E::Cell::cuda(&mut unit);
-    let row = E::Row::cuda(&mut unit);
-    let column = E::Column::cuda(&mut unit);
-    let input = E::Input::cuda(&mut unit);
-    let score = <E::Cell as Ranked>::Score::cuda(&mut unit);
+    let wanted = Wanted { inputs: true, scores: Some(wavefront.keep) };
+    let [element, types] = names(&mut unit, &wavefront.element, wanted);
     let keep = match wavefront.keep {
         Keep::Best | Keep::Least | Keep::Score => 0,
         Keep::LastRow => 1,
@@ -74,8 +68,7 @@ pub(super) fn source<E: WavefrontElement>(
         Keep::Matrix => 3,
         Keep::Sum => 4,
     };
-    let order = if wavefront.keep == Keep::Least { "ww_reversed" } else { "" };
-    let member = <E::Cell as Ranked>::MEMBER;
+    let old = wavefront.element.old;
     let shape = &plan.shape;
     let numbers: String = [
         ("HEIGHT", plan.layout.height),
@@ -84,12 +77,12 @@ pub(super) fn source<E: WavefrontElement>(
         ("HISTORY", shape.history),
         ("LEFT", shape.sides[0]),
         ("RIGHT", shape.sides[1]),
-        ("OLDS", E::OLD.len()),
+        ("OLDS", old.len()),
         ("GROUP", plan.group),
         ("DEPTH", shape.depth),
         ("SQUARE", usize::from(plan.policy.method.square())),
         ("KEEP", keep),
-        ("HAS_INPUT", usize::from(size_of::<E::Input>() > 0)),
+        ("HAS_INPUT", usize::from(wavefront.element.input > 0)),
         ("FAULTS", usize::from(unit.faults())),
         ("BAND", usize::from(wavefront.band.is_some())),
         ("ARGUMENTS_BYTES", size_of::<Arguments>()),
@@ -107,7 +100,7 @@ pub(super) fn source<E: WavefrontElement>(
     let streams = || shape.streams.iter().enumerate();
     let ahead = choice("u", streams().map(|(u, (east, _))| (u.to_string(), *east)), -1);
     let reads = choice("u", streams().map(|(u, (_, read))| (u.to_string(), isize::from(*read))), 0);
-    let olds = || E::OLD.iter().enumerate();
+    let olds = || old.iter().enumerate();
     let old_index: String =
         olds().map(|(q, [di, dj])| format!("di == {di} && dj == {dj} ? {q} : ")).collect();
     let old_row = choice("q", olds().map(|(q, [di, _])| (q.to_string(), *di)), 0);
@@ -115,14 +108,7 @@ pub(super) fn source<E: WavefrontElement>(
     let kernel = if plan.policy.method.flags() { "flags.cuh" } else { "barriers.cuh" };
     let text = format!(
         "{}
-using ww_element = {element};
-using ww_cell = {cell};
-using ww_row_input = {row};
-using ww_column_input = {column};
-using ww_cell_input = {input};
-using ww_score_type = {score};
-#define ww_score(cell) ({order}((cell){member}))
-{numbers}{switches}\
+{element}{types}{numbers}{switches}\
 __device__ constexpr int ww_ahead(int u) {{ return {ahead}; }}
 __device__ constexpr bool ww_reads(int u) {{ return {reads}; }}
 __device__ constexpr int ww_old_index(int di, int dj) {{ return {old_index}-1; }}
@@ -164,7 +150,8 @@ pub fn compile_check<E: WavefrontElement>(
     extras: Extras,
     arch: &str,
 ) -> Result<Cubin> {
-    let plan = Plan::new(wavefront.extents(), wavefront.sweeps, E::DEPENDENCES, E::OLD, policy)?;
-    plan.shared(size_of::<E::Cell>())?;
+    let wavefront = &wavefront.erased();
+    let plan = Plan::new(wavefront.extents, wavefront.sweeps, E::DEPENDENCES, E::OLD, policy)?;
+    plan.shared(wavefront.element.cell)?;
     compile(&source(wavefront, &plan, extras).0, E::NAME, arch, &options())
 }
