@@ -9,6 +9,7 @@
 
 use super::form::Form;
 use super::simd::Loops;
+use crate::element::Scalar;
 use crate::wavefront::rank::{Extreme, Ranked, is_nan};
 use crate::wavefront::{Band, Wavefront, WavefrontElement};
 
@@ -323,8 +324,12 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
         // Lanes that have computed a cell since; in a band some may not have.
         let begun = self.state.front.min(self.lanes);
         let lanes = (self.since + 1).saturating_sub(self.columns).min(begun)..begun;
-        let most = (self.winning[lanes.clone()].iter())
-            .fold(worst, |a, &b| if extreme.better(b, a) { b } else { a });
+        let winning = &self.winning[lanes.clone()];
+        // A constant each, so that the loop becomes one of vectors.
+        let most = match extreme {
+            Extreme::Greatest => most(winning, worst, Extreme::Greatest),
+            Extreme::Least => most(winning, worst, Extreme::Least),
+        };
         let score = self.state.form.whole(most);
         let wins = |lane: usize| {
             against.is_none_or(|(known, at)| match score == known {
@@ -404,6 +409,12 @@ fn double<E: WavefrontElement, F: Form<E>, T: Track>(
         note::<E, F, T>(&mut winning[l], cell);
         note::<E, F, T>(&mut winning[l], next);
     }
+}
+
+/// The score among `scores` that wins, all of which win over `worst`.
+#[inline(always)]
+fn most<S: Scalar>(scores: &[S], worst: S, extreme: Extreme) -> S {
+    scores.iter().fold(worst, |a, &b| if extreme.better(b, a) { b } else { a })
 }
 
 /// Keeps the better of a lane's score so far and that of `cell`.
