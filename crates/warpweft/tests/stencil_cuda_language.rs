@@ -99,6 +99,7 @@ fn kernel(kernel: CudaKernel) -> CudaPolicy {
         chunk: 3,
         prefetch: 1,
         temporal_depth: 1,
+        phases: 0,
         contraction: false,
     }
 }

@@ -26,6 +26,7 @@ const fn shape(kernel: CudaKernel, cells: [u32; 3], warps: u32, min_blocks: u32)
         chunk: 48,
         prefetch: 3,
         temporal_depth: 1,
+        phases: 0,
         contraction: true,
     }
 }

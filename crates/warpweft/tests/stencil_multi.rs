@@ -35,6 +35,7 @@ fn policy(kernel: CudaKernel, cells: [u32; 3], warps: u32, exchange: Exchange) -
         chunk: 3,
         prefetch: 1,
         temporal_depth: 1,
+        phases: 0,
         contraction: false,
     };
     MultiCudaPolicy::new(cuda, exchange)

@@ -26,6 +26,7 @@ const fn direct(cells: [u32; 3], warps: u32, min_blocks: u32) -> CudaPolicy {
         chunk: 0,
         prefetch: 0,
         temporal_depth: 1,
+        phases: 0,
         contraction: true,
     }
 }

@@ -424,6 +424,7 @@ mod tests {
             chunk: 8,
             prefetch: 1,
             temporal_depth: 3,
+            phases: 0,
             contraction: true,
         };
         let policy = match devices {

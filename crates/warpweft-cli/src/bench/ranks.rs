@@ -43,6 +43,7 @@ const DIRECT: CudaPolicy = CudaPolicy {
     chunk: 0,
     prefetch: 0,
     temporal_depth: 1,
+    phases: 0,
     contraction: true,
 };
 /// Seconds that a measured run should last, and cells a second that a GPU does.

@@ -246,6 +246,7 @@ fn at_depth<const D: usize>(
         chunk: 0,
         prefetch: 0,
         temporal_depth: 1,
+        phases: 0,
         contraction: true,
     };
     let policy = MultiCudaPolicy { depth, ..MultiCudaPolicy::new(cuda, Exchange::Words) };

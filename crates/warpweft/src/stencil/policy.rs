@@ -93,6 +93,10 @@ pub struct CudaPolicy {
     pub chunk: u32,
     /// Planes requested ahead of use.
     pub prefetch: u32,
+    /// Phases of the register queue that a march unrolls, each a copy of the element function: more
+    /// need fewer moves and more time to compile; 0 for all, and for skeletons that do not march.
+    #[serde(default)]
+    pub phases: u32,
     /// Steps that one trip through memory advances; above 1 for [`CudaKernel::Pipeline`] alone.
     pub temporal_depth: u32,
     /// Whether the compiler may contract multiply and add into one rounding. The only tunable that

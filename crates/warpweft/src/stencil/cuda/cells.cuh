@@ -56,13 +56,15 @@ struct offset {
 };
 
 // How far a field is read around a cell. Own: at dw = dy = dx = 0, along z alone. Off: at other dy or
-// dx (dw = 0), where `off_low ..= off_high` are the planes this happens in.
+// dx (dw = 0), where `off_low ..= off_high` are the planes this happens in. Cross: off only along y or
+// along x in the cell's own plane, as a star is.
 struct Reach {
   bool own;
   int own_low, own_high;
   bool off;
   int off_low, off_high;
   int y_low, y_high, x_low, x_high;
+  bool cross;
 };
 
 // The cells to advance, [low, high), and the strides in elements; x has stride 1.

@@ -3,7 +3,7 @@
 // from is the skeleton's: global memory here (`Beside`), a ring in shared memory in planes.cuh.
 //
 // Invariant: a queue holds planes z - low ..= z + high; entry (u + dz + low) mod U is plane z + dz in
-// phase u. A walk unrolls `turn` phases, so that every index is a constant, and then turns the queue
+// phase u. A walk unrolls `phases` phases, so that every index is a constant, and then turns the queue
 // back to phase 0: U phases need no moves but U copies of the element function, whose compilation is
 // most of a kernel's.
 #pragma once
@@ -56,7 +56,7 @@ struct Marching {
   static constexpr int low = queue_low<S>(typename S::Reads{});
   static constexpr int high = queue_high<S>(typename S::Reads{});
   static constexpr int phases = low + high + 1;
-  static constexpr int turn = S::turn < phases ? S::turn : phases;
+  static constexpr int turn = 0 < S::phases && S::phases < phases ? S::phases : phases;
   using Queue = QueueOf<S, phases, typename S::Reads>;
 };
 
@@ -66,6 +66,10 @@ struct Beside {
   const Pointers<S>& fields;
   const Box& box;
   i64 at;
+
+  // Whether field F's reads off its own column are kept in registers; here none's.
+  template <int F>
+  static constexpr bool crossed = false;
 
   template <int F>
   static constexpr memory source = memory_of<S, F>;
@@ -94,7 +98,12 @@ struct ColumnsNear {
     using o = offset<O...>;
     const int r = i + o::y, e = j + o::x;
     constexpr bool own = o::y < S::vy && -o::y < S::vy && o::x < S::vx && -o::x < S::vx;
-    if constexpr (own && queued<S>(F) && o::w == 0 && -o::z <= M::low && o::z <= M::high) {
+    constexpr bool queue_has = queued<S>(F) && o::w == 0 && -o::z <= M::low && o::z <= M::high;
+    if constexpr (queue_has && o::y == 0 && o::x == 0) {
+      return queue.template of<F>()[(u + o::z + M::low) % M::phases][i][j];
+    } else if constexpr (Around::template crossed<F> && o::w == 0 && o::z == 0) {
+      return around.template beside<F>(r, e);
+    } else if constexpr (queue_has && own) {
       if (r >= 0 && r < S::vy && e >= 0 && e < S::vx) {
         return queue.template of<F>()[(u + o::z + M::low) % M::phases][r][e];
       }

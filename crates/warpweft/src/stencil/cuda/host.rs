@@ -171,6 +171,7 @@ fn policy(kernel: CudaKernel, cells: [u32; 3], warps: u32) -> CudaPolicy {
         chunk: 5,
         prefetch: 2,
         temporal_depth: 1,
+        phases: 0,
         contraction: false,
     }
 }

@@ -144,12 +144,40 @@ WW_FN void request(const Maps<S>& maps, unsigned ring, unsigned barriers, int sl
   });
 }
 
+// The plane z of a field around a thread's columns, as far as a star reads it; corners are never set.
+template <class S, int F, bool Crossed>
+struct Cross {
+  using P = Plane<S, F>;
+  static constexpr int N = vector_length<typename P::T, S::vx>();
+  static constexpr int north = P::reach.y_low, rows = north + S::vy + P::reach.y_high;
+  static constexpr int west = (P::reach.x_low + N - 1) / N * N;
+  static constexpr int columns = west + S::vx + (P::reach.x_high + N - 1) / N * N;
+  typename P::T value[rows][columns];
+};
+template <class S, int F>
+struct Cross<S, F, false> {};
+template <class S>
+WW_FN constexpr bool crossed(int f) {
+  return ringed<S>(f) && S::reach(f).cross;
+}
+template <class S, class List>
+struct CrossesOf;
+template <class S, int... F>
+struct CrossesOf<S, indices<F...>> : Cross<S, F, stencil::crossed<S>(F)>... {};
+
 // All around a thread's columns, from the ring where the field is there; plane z + high is in slot
-// `newest`.
+// `newest`. A star's arms are loaded once a plane, into registers: the compiler then meets a load for
+// each vector of them, not one for each read, and needs half the time.
 template <class S>
 struct BesideRing : Beside<S> {
   const char* ring;
   int newest;
+  CrossesOf<S, typename S::Reads> crosses;
+
+  template <int F>
+  static constexpr bool crossed = stencil::crossed<S>(F);
+  template <int F>
+  using CrossOf = Cross<S, F, crossed<F>>;
 
   template <int F>
   static constexpr memory source = ringed<S>(F) ? memory::plain : memory_of<S, F>;
@@ -159,7 +187,7 @@ struct BesideRing : Beside<S> {
       using R = Ring<S>;
       using P = Plane<S, F>;
       int slot = newest + dz - R::high;
-      slot = slot < 0 ? slot + R::slots : slot;
+      slot += (slot >> 31) & R::slots;  // no branch: it would split the loads that follow
       return reinterpret_cast<const typename P::T*>(ring + slot * R::slot + R::template start<F>) +
              (int(threadIdx.y) * S::vy + P::north + i) * P::width + P::west + int(threadIdx.x) * S::vx;
     } else {
@@ -173,6 +201,38 @@ struct BesideRing : Beside<S> {
     } else {
       return Beside<S>::template element<F, DW, DZ>(r, e);
     }
+  }
+  template <int F>
+  WW_FN typename S::template Type<F> beside(int r, int e) const {
+    using C = CrossOf<F>;
+    return static_cast<const C&>(crosses).value[r + C::north][e + C::west];
+  }
+  // Loads the arms in plane z; the thread's own cells come from the queue's phase u where they are there.
+  WW_FN void load_crosses(const typename Marching<S>::Queue& queue, int u) {
+    each(typename S::Reads{}, [&](auto f) {
+      constexpr int F = decltype(f)::value;
+      if constexpr (crossed<F>) {
+        using C = CrossOf<F>;
+        using M = Marching<S>;
+        C& cross = static_cast<C&>(crosses);
+#pragma unroll
+        for (int r = -C::north; r < C::rows - C::north; r++) {
+#pragma unroll
+          for (int e = -C::west; e < C::columns - C::west; e += C::N) {
+            const bool own_row = r >= 0 && r < S::vy, own_column = e >= 0 && e < S::vx;
+            auto* to = &cross.value[r + C::north][e + C::west];
+            if (own_row && own_column && queued<S>(F)) {
+#pragma unroll
+              for (int k = 0; k < C::N; k++) {
+                to[k] = queue.template of<F>()[queued<S>(F) ? (u + M::low) % M::phases : 0][r][e + k];
+              }
+            } else if (own_row || own_column) {
+              load_vector<C::N, memory::plain>(row<F>(0, r) + e, to);
+            }
+          }
+        }
+      }
+    });
   }
 };
 
@@ -212,7 +272,7 @@ WW_FN void planes(const Pointers<S>& fields, const Maps<S>& maps, const Box& box
   typename M::Queue queue;
   int newest = 0, oldest = 0;  // slots of the plane to wait for next and of the one to free next
   unsigned parity = 0;
-  BesideRing<S> around{{fields, box, w * box.w + first * box.z + y * box.y + x}, ring, 0};
+  BesideRing<S> around{{fields, box, w * box.w + first * box.z + y * box.y + x}, ring, 0, {}};
   const auto refill = [&] {
     __syncthreads();
     if (leader && wanted < last) {
@@ -247,7 +307,10 @@ WW_FN void planes(const Pointers<S>& fields, const Maps<S>& maps, const Box& box
       if (z < end) {
         barrier_wait(barriers + newest * 8, parity);
         around.newest = newest;
-        if (whole) advance_columns<S>(fields, box, around, around.at, queue, u, element);
+        if (whole) {
+          around.load_crosses(queue, u);
+          advance_columns<S>(fields, box, around, around.at, queue, u, element);
+        }
         advance();
         refill();
         around.at += box.z;

@@ -63,6 +63,16 @@ impl Problem {
         let lanes = self.row.div_ceil(32).next_power_of_two();
         full.min(lanes) as u32
     }
+
+    /// Phases of Planes to begin with.
+    ///
+    /// Few, as all of them take thrice the time to compile. On an H200, beside all: one phase of f64
+    /// at order 8 rises from 202 to 213 Gcells/s (nothing spills any more), at order 6 from 214 to 215;
+    /// of f32 it falls from 413 to 407 and from 425 to 414. March, which has fewer registers, loses up
+    /// to a fifth by one phase.
+    fn phases(&self) -> u32 {
+        if self.size >= 8 { 1 } else { 2 }
+    }
 }
 
 impl CudaPolicy {
@@ -82,7 +92,7 @@ impl CudaPolicy {
             _ if problem.fields > 2 => shape(CudaKernel::Direct, [vx, 1, 2], 8, 2),
             _ if wide && problem.ring => {
                 let planes = shape(CudaKernel::Planes, [vx, 2, 1], 16, 1);
-                CudaPolicy { chunk: 96, prefetch: 4, ..planes }
+                CudaPolicy { chunk: 96, prefetch: 4, phases: problem.phases(), ..planes }
             }
             _ if wide => shape(CudaKernel::March, [vx, 1, 1], 8, 3),
             _ if problem.taps > 16 => shape(CudaKernel::Direct, [vx, 2, 2], 8, 2),
@@ -120,7 +130,8 @@ impl CudaPolicy {
     ) -> Vec<Self> {
         let problem = Problem::of(stencil, extents, capability);
         let vx = problem.vector();
-        let mut all = vec![Self::default_for(stencil, extents, capability)];
+        let default = Self::default_for(stencil, extents, capability);
+        let mut all = vec![default];
         let mut add = |policy: CudaPolicy| {
             let possible = policy.shaped::<D>().is_ok_and(|shaped| shaped == policy)
                 && layout_of(stencil, extents, &policy).is_ok()
@@ -132,14 +143,16 @@ impl CudaPolicy {
         for policy in pipelines_to_try(&problem) {
             add(policy);
         }
+        add(CudaPolicy { phases: 0, ..default });
         for (kernel, vy, vz, warps, blocks) in [
             (CudaKernel::Direct, 2, 4, 8, 2),
             (CudaKernel::Direct, 1, 4, 8, 2),
             (CudaKernel::March, 2, 1, 8, 3),
             (CudaKernel::Planes, 2, 1, 16, 1),
         ] {
-            let prefetch = if kernel == CudaKernel::Planes { 3 } else { 0 };
-            add(CudaPolicy { prefetch, ..shape(kernel, [vx, vy, vz], warps, blocks) });
+            let (prefetch, phases) =
+                if kernel == CudaKernel::Planes { (3, problem.phases()) } else { (0, 0) };
+            add(CudaPolicy { prefetch, phases, ..shape(kernel, [vx, vy, vz], warps, blocks) });
         }
         for (vy, vz) in [(2, 8), (1, 8), (2, 2), (1, 2), (1, 1), (4, 4), (1, 4), (2, 4)] {
             for (warps, blocks) in [(8, 2), (4, 4), (8, 3)] {
@@ -155,7 +168,7 @@ impl CudaPolicy {
             for (vy, warps, blocks) in [(2, 16, 1), (2, 16, 2), (1, 16, 2), (2, 8, 2)] {
                 for (chunk, prefetch) in [(48, 3), (96, 4)] {
                     let planes = shape(CudaKernel::Planes, [vx, vy, 1], warps, blocks);
-                    add(CudaPolicy { chunk, prefetch, ..planes });
+                    add(CudaPolicy { chunk, prefetch, phases: problem.phases(), ..planes });
                 }
             }
         }
@@ -175,6 +188,9 @@ impl CudaPolicy {
         }
         if self.kernel != CudaKernel::Direct {
             *vz = 1;
+        }
+        if !matches!(self.kernel, CudaKernel::March | CudaKernel::Planes) {
+            self.phases = 0;
         }
         if self.kernel != CudaKernel::Pipeline {
             self.temporal_depth = 1;
@@ -246,6 +262,7 @@ fn shape(kernel: CudaKernel, cells: [u32; 3], warps: u32, min_blocks: u32) -> Cu
         chunk,
         prefetch: 0,
         temporal_depth: 1,
+        phases: 0,
         contraction: true,
     }
 }

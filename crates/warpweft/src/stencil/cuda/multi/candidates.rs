@@ -157,6 +157,7 @@ mod tests {
             chunk: 1,
             prefetch: 2,
             temporal_depth,
+            phases: 0,
             contraction: true,
         }
     }

@@ -91,6 +91,7 @@ impl MultiCudaPolicy {
             min_blocks: 2,
             chunk: 32,
             prefetch: 0,
+            phases: 0,
             ..cuda
         };
         if policy(march).check_flags(stencil, extents, devices).is_ok() {

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use super::Cut;
 use super::reach::{Reach, Role, reach_of, ring_of, role_of, type_of};
-use crate::element::CellType;
 use crate::stencil::{CudaKernel, CudaPolicy, Stage};
 
 /// One stage as its kernel sees it.
@@ -211,11 +210,7 @@ impl<'a, const D: usize> Glue<'a, D> {
             text,
             "  static constexpr int warps = {warps}, chunk = {chunk}, prefetch = {prefetch};"
         )?;
-        writeln!(
-            text,
-            "  static constexpr int turn = {};",
-            turn(self.stage.cell_type(), self.policy.kernel)
-        )?;
+        writeln!(text, "  static constexpr int phases = {};", self.policy.phases)?;
         writeln!(text, "  static constexpr int ring_bytes = {};", self.shape.shared)?;
         writeln!(text, "  static constexpr bool strided = {};", self.strided)?;
         let places: Vec<_> =
@@ -232,26 +227,17 @@ impl<'a, const D: usize> Glue<'a, D> {
                 (reach.own.unwrap_or_default(), reach.off.unwrap_or_default());
             writeln!(
                 text,
-                "        {{{}, {own_low}, {own_high}, {}, {off_low}, {off_high}, {}, {}, {}, {}}},",
+                "        {{{}, {own_low}, {own_high}, {}, {off_low}, {off_high}, {}, {}, {}, {}, {}}},",
                 reach.own.is_some(),
                 reach.off.is_some(),
                 reach.y[0],
                 reach.y[1],
                 reach.x[0],
-                reach.x[1]
+                reach.x[1],
+                reach.cross
             )?;
         }
         text.push_str("    };\n    return all[f];\n  }\n};\n");
         Ok(())
     }
-}
-
-/// Phases of the register queue that a walk along z unrolls (columns.cuh).
-///
-/// One phase at a time compiles in a third of the time. On an H200, beside all of them: Planes of f64
-/// at order 8 rises from 202 to 213 Gcells/s (nothing spills any more), at order 6 from 214 to 215;
-/// f32 falls from 413 to 407 and from 425 to 414; March, which has fewer registers, loses up to a fifth.
-fn turn(cell: CellType, kernel: CudaKernel) -> i32 {
-    let wide = cell.fields().iter().all(|field| field.kind.size() >= 8);
-    if kernel == CudaKernel::Planes && wide { 1 } else { i32::MAX }
 }

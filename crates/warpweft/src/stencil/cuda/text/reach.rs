@@ -28,6 +28,8 @@ pub struct Reach {
     pub y: [usize; 2],
     /// Along x, below and above.
     pub x: [usize; 2],
+    /// Whether all reads off that column are along y or along x alone, as a star's are.
+    pub cross: bool,
 }
 
 /// How `stage` uses field `f`.
@@ -43,7 +45,7 @@ pub fn role_of<const D: usize>(stage: &dyn Stage<D>, f: usize) -> Role {
 }
 
 pub fn reach_of<const D: usize>(stage: &dyn Stage<D>, f: usize) -> Reach {
-    let mut reach = Reach::default();
+    let mut reach = Reach { cross: true, ..Reach::default() };
     for tap in stage.taps().iter().filter(|tap| tap.field == f) {
         let [w, z, y, x] = axes::<D>().map(|axis| axis.map_or(0, |axis| tap.offset[axis]));
         let widen = |range: Option<[isize; 2]>| {
@@ -56,6 +58,7 @@ pub fn reach_of<const D: usize>(stage: &dyn Stage<D>, f: usize) -> Reach {
             reach.own = widen(reach.own);
         } else {
             reach.off = widen(reach.off);
+            reach.cross &= z == 0 && (y == 0 || x == 0);
             reach.y = [reach.y[0].max(-y.min(0) as usize), reach.y[1].max(y.max(0) as usize)];
             reach.x = [reach.x[0].max(-x.min(0) as usize), reach.x[1].max(x.max(0) as usize)];
         }

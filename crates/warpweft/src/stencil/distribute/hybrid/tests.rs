@@ -150,6 +150,7 @@ fn a_gpu_and_cores_give_the_bits_of_either() {
     let stencil = Stencil::of(stir()).boundary(Boundary::Periodic);
     let start = stirred();
     let policy = CudaPolicy {
+        phases: 0,
         contraction: false,
         ..CudaPolicy::default_for(&stencil, start.extents(), found.capability)
     };
