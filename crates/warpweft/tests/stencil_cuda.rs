@@ -61,8 +61,9 @@ fn policies(dims: usize, ring: bool) -> Vec<CudaPolicy> {
     }
     if dims >= 3 && ring {
         all.push(policy(CudaKernel::Planes, [4, 2, 1], 8));
-        all.push(policy(CudaKernel::Planes, [2, 1, 1], 3));
-        all.push(CudaPolicy { prefetch: 0, ..policy(CudaKernel::Planes, [4, 3, 1], 2) });
+        all.push(CudaPolicy { phases: 1, ..policy(CudaKernel::Planes, [2, 1, 1], 3) });
+        let few = CudaPolicy { prefetch: 0, phases: 2, ..policy(CudaKernel::Planes, [4, 3, 1], 2) };
+        all.push(few);
     }
     all
 }

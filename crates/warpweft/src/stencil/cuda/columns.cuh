@@ -131,12 +131,10 @@ WW_FN void load_plane(const Around& around, typename Marching<S>::Queue& queue, 
   });
 }
 
-// Brings in the last plane that phase u needs, and advances the thread's cells of plane z.
+// Advances the thread's cells of plane z, all of whose planes are in the queue.
 template <class S, class Around, class E>
 WW_FN void advance_columns(const Pointers<S>& fields, const Box& box, const Around& around, i64 at,
                            typename Marching<S>::Queue& queue, int u, const E& element) {
-  using M = Marching<S>;
-  load_plane<S>(around, queue, M::high, (u + M::low + M::high) % M::phases);
   Row<S, S::vx> rows[S::vy];
 #pragma unroll
   for (int i = 0; i < S::vy; i++) {

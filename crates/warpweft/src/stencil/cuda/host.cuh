@@ -25,6 +25,9 @@ struct uint2 {
 struct uint4 {
   unsigned x, y, z, w;
 };
+struct int4 {
+  int x, y, z, w;
+};
 struct dim3 {
   unsigned x, y, z;
 };
@@ -60,6 +63,43 @@ template <class T>
 T __shfl_down_sync(unsigned, T value, int by) {
   const int from = int(threadIdx.x) + by;
   return exchange(value, from > 31 ? int(threadIdx.x) : from);
+}
+
+// The copy engine: a map is what `tensor_map` would encode, and copies are done when they are asked for.
+struct host_map {
+  const char* at;
+  long size, stride[3];     // of an element; from a row, plane, volume to the next, all in bytes
+  int extent[4], width, rows;  // along x, y, z, w; of a tile
+};
+// A barrier: the phases that were completed, above the bytes that the present one waits for.
+inline void host_barrier_init(size_t barrier) { *reinterpret_cast<size_t*>(barrier) = 0; }
+inline void host_barrier_expect(size_t barrier, unsigned bytes) {
+  __atomic_fetch_add(reinterpret_cast<size_t*>(barrier), bytes, __ATOMIC_SEQ_CST);
+}
+inline void host_barrier_wait(size_t barrier, unsigned parity) {
+  const auto phases = [&] {
+    return __atomic_load_n(reinterpret_cast<size_t*>(barrier), __ATOMIC_SEQ_CST) >> 32;
+  };
+  while (phases() % 2 == parity) std::this_thread::yield();
+}
+inline void host_copy_plane(size_t to, const void* encoded, int x, int y, int z, int w, size_t barrier) {
+  host_map map;
+  memcpy(&map, encoded, sizeof map);
+  const auto within = [&](int d, int at) { return at >= 0 && at < map.extent[d]; };
+  char* next = reinterpret_cast<char*>(to);
+  for (int row = y; row < y + map.rows; row++) {
+    for (int column = x; column < x + map.width; column++, next += map.size) {
+      memset(next, 0, map.size);
+      if (!within(0, column) || !within(1, row) || !within(2, z) || !within(3, w)) continue;
+      const long at = column * map.size + row * map.stride[0] + z * map.stride[1] + w * map.stride[2];
+      memcpy(next, map.at + at, map.size);
+    }
+  }
+  const size_t bytes = map.size * map.width * map.rows;
+  const auto word = reinterpret_cast<size_t*>(barrier);
+  if (unsigned(__atomic_sub_fetch(word, bytes, __ATOMIC_SEQ_CST)) == 0) {
+    __atomic_fetch_add(word, size_t(1) << 32, __ATOMIC_SEQ_CST);
+  }
 }
 
 // Runs `kernel` in every thread of a grid. Threads that do not wait for one another take turns.

@@ -1,5 +1,5 @@
 //! The skeletons run by the host's compiler, thread for thread: the kernels' indexing is checked
-//! on machines with no GPU. The copy engine's ring has no such stand-in.
+//! on machines with no GPU.
 
 use std::path::Path;
 use std::process::Command;
@@ -23,7 +23,10 @@ fn launch<T: Scalar, const D: usize>(
     let text = step_text(stencil, &policy, false);
     let (kernel, blocks, warps, waits) = match &text.trip {
         Some(shape) => ("ww_trip", trip_grid::<D>(&layout, &policy, shape), policy.warps, true),
-        None => ("ww_stage0", grid::<D>(&layout, &policy), text.warps, false),
+        None => {
+            let waits = policy.kernel == CudaKernel::Planes;
+            ("ww_stage0", grid::<D>(&layout, &policy), text.warps, waits)
+        }
     };
     let [gx, gy, gz] = blocks;
     let size = T::KIND.size();
@@ -54,7 +57,12 @@ fn launch<T: Scalar, const D: usize>(
             "ww::stencil::Box box{{{{0, 0, 0, 0}}, {{{w}, {z}, {y}, {x}}}, {sw}, {sz}, {sy}}};"
         ),
     };
-    let args = if text.trip.is_some() { "in, out, trip" } else { "in, out, box" };
+    let ringed = text.stages[0].ringed.first().filter(|_| text.trip.is_none());
+    let (args, map) = match ringed {
+        _ if text.trip.is_some() => ("in, out, trip", String::new()),
+        None => ("in, out, box", String::new()),
+        Some((_, tile)) => ("in, out, map, origin, box", host_map(&layout, size, *tile)),
+    };
     let parameters = stencil.stages[0].parameters_size();
     let functor = stencil.stages[0].cuda(&mut crate::element::Unit::new());
     let scalar =
@@ -72,6 +80,7 @@ int main(int, char** names) {{
   auto* in = reinterpret_cast<{scalar}*>(a.data()) + {origin};
   auto* out = reinterpret_cast<{scalar}*>(b.data()) + {origin};
   {setup}
+  {map}
   {functor} f;
   memcpy(&f, element.data(), sizeof f);
   run_grid({{{gx}, {gy}, {gz}}}, {{32, {warps}, 1}}, {waits}, [&] {{ {kernel}({args}, f); }});
@@ -118,6 +127,31 @@ int main(int, char** names) {{
             unsafe { std::ptr::read_unaligned(bytes[at * size..].as_ptr().cast()) };
     }
     Some(result)
+}
+
+/// The declarations of the copy engine's map of the array that is read, and of where its first cell is.
+fn host_map(layout: &Layout, size: usize, [width, rows]: [usize; 2]) -> String {
+    let Layout { extents, ghosts, strides, west, origin, .. } = *layout;
+    let padded = |d: usize| extents[d] + ghosts[d][0] + ghosts[d][1];
+    let first = origin - west - (0..3).map(|d| ghosts[d][0] * strides[d]).sum::<usize>();
+    format!(
+        "const host_map engine{{reinterpret_cast<char*>(a.data()) + {}, {size}, {{{}, {}, {}}}, \
+         {{{}, {}, {}, {}}}, {width}, {rows}}};
+  ww::stencil::TensorMap map;
+  memcpy(&map, &engine, sizeof engine);
+  const int4 origin{{{}, {}, {}, {west}}};",
+        first * size,
+        strides[2] * size,
+        strides[1] * size,
+        strides[0] * size,
+        strides[2],
+        padded(2),
+        padded(1),
+        padded(0),
+        ghosts[0][0],
+        ghosts[1][0],
+        ghosts[2][0],
+    )
 }
 
 /// The bytes of the padded array: ghosts looked up through the boundaries, pads all ones.
@@ -242,6 +276,29 @@ fn direct_and_march() {
     ];
     check(skew(3), [7, 6, 75], &policies);
     check(deep(0.25), [7, 6, 75], &policies[..2]);
+}
+
+/// A star of radius two and three, deeper on one side.
+#[stencil]
+fn star(u: Near<f32, 3>, rate: f32) -> f32 {
+    let far = u[[-2, 0, 0]] - u[[3, 0, 0]] + u[[0, -3, 0]] - u[[0, 2, 0]] + u[[0, 0, -1]];
+    let near = u[[-1, 0, 0]] + u[[0, 1, 0]] - u[[0, 0, 5]] + u[[0, 0, 1]];
+    u[[0, 0, 0]] + rate * (0.3 * far + 0.7 * near)
+}
+
+/// Its own column is not read off the plane.
+#[stencil]
+fn disc(u: Near<f64, 3>, rate: f64) -> f64 {
+    rate * (u[[0, 0, -1]] + u[[0, 1, 0]] + 0.5 * u[[0, 0, 0]])
+}
+
+#[test]
+fn planes_in_a_ring() {
+    let planes = |cells, phases| CudaPolicy { phases, ..policy(CudaKernel::Planes, cells, 2) };
+    let eager = CudaPolicy { prefetch: 0, ..planes([1, 3, 1], 4) };
+    check(star(0.25), [12, 9, 140], &[planes([4, 2, 1], 0), planes([2, 1, 1], 2), eager]);
+    check(skew(3), [7, 6, 75], &[planes([4, 2, 1], 1)]);
+    check(disc(0.25), [7, 6, 75], &[planes([2, 2, 1], 0)]);
 }
 
 #[test]

@@ -28,6 +28,7 @@ WW_FN void march_chunk(const Pointers<S>& fields, const Box& box, const E& eleme
 #pragma unroll
     for (int u = 0; u < M::turn; u++) {
       if (z < end) {
+        load_plane<S>(around, queue, M::high, (u + M::low + M::high) % M::phases);
         advance_columns<S>(fields, box, around, around.at, queue, u, element);
         around.at += box.z;
         z++;
