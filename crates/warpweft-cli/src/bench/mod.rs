@@ -1,5 +1,6 @@
 //! `warpweft bench`: rates at sizes that others publish, beside the peers that are installed.
 
+mod apps;
 mod multi;
 mod peers;
 mod ranks;
@@ -41,6 +42,11 @@ enum Pattern {
   warpweft bench multi --save
   warpweft bench multi --budget 60")]
     Multi(multi::Several),
+    /// Every stencil application on all GPUs of this machine over one GPU, the tuning counted.
+    #[command(after_help = "Examples:
+  warpweft bench apps --save
+  warpweft bench apps --budget 4 --only heat8-3d,life --sizes 2x16384,3x512")]
+    Apps(apps::Apps),
     /// Heat conduction by ranks of MPI with a GPU each, beside one process with all of them.
     #[command(after_help = "Examples:
   mpirun -n 4 warpweft bench ranks --save
@@ -101,6 +107,7 @@ impl Bench {
             Pattern::Stencil(stencil) => stencil.execute(),
             Pattern::Wavefront(wavefront) => wavefront.execute(),
             Pattern::Multi(several) => several.execute(),
+            Pattern::Apps(apps) => apps.execute(),
             Pattern::Ranks(ranked) => ranked.execute(),
             Pattern::Tuner(tuners) => tuners.execute(),
         }

@@ -19,7 +19,7 @@ use warpweft::trace::Trace;
 
 use super::Options;
 use super::multi::{filled, space_stencil};
-use super::record::{self, Record};
+use super::record::Record;
 use crate::device::limits;
 use crate::output::{fail, note, say};
 use crate::{place, world};
@@ -136,16 +136,7 @@ impl Ranked {
         let probe = limits(&machine)?;
         let peers = serde_json::json!({ "network": world::network(), "messages": messages });
         let record = Record::new("ranks", &command, &machine, probe, &figures, &peers);
-        let saved = if self.options.save { Some(record.save()?) } else { None };
-        if self.options.json {
-            return Ok(record.json().to_string());
-        }
-        let mut text = table(&figures, &messages);
-        text.push_str(&record::repeat_with(&command));
-        if let Some(path) = saved {
-            text.push_str(&format!("written {}\n", path.display()));
-        }
-        Ok(text.trim_end().into())
+        record.conclude(&self.options, table(&figures, &messages))
     }
 }
 

@@ -9,9 +9,12 @@ use warpweft::grid::io::write_whole;
 use warpweft::machine::{Machine, Probe};
 use warpweft::{Error, Result};
 
+use super::Options;
+
 /// The results of one bench.
 pub struct Record {
     name: String,
+    repeat: String,
     content: Value,
 }
 
@@ -40,19 +43,32 @@ impl Record {
             "figures": figures,
             "peers": peers,
         });
-        Self { name: format!("{date}-{pattern}-{}.json", slug(&device)), content }
+        let name = format!("{date}-{pattern}-{}.json", slug(&device));
+        Self { name, repeat: repeat.into(), content }
     }
 
-    /// The record as JSON.
-    pub fn json(&self) -> &Value {
-        &self.content
+    /// What to print: `table` and how to get it again, or the record itself; kept first where that was
+    /// asked for.
+    ///
+    /// # Errors
+    /// The file can't be written.
+    pub fn conclude(&self, options: &Options, mut table: String) -> Result<String> {
+        let saved = if options.save { Some(self.save()?) } else { None };
+        if options.json {
+            return Ok(self.content.to_string());
+        }
+        table.push_str(&format!("repeat with: {}\n", self.repeat));
+        if let Some(path) = saved {
+            table.push_str(&format!("written {}\n", path.display()));
+        }
+        Ok(table.trim_end().into())
     }
 
     /// Writes it into `bench/results` of the present folder.
     ///
     /// # Errors
     /// The file can't be written.
-    pub fn save(&self) -> Result<PathBuf> {
+    fn save(&self) -> Result<PathBuf> {
         let folder = PathBuf::from("bench/results");
         let remedy = "run in a folder that can be written";
         std::fs::create_dir_all(&folder).map_err(|error| Error::file(&folder, error, remedy))?;
@@ -61,11 +77,6 @@ impl Record {
         write_whole(&path, |to| to.write_all(text.as_bytes()))?;
         Ok(path)
     }
-}
-
-/// How to get these figures again.
-pub fn repeat_with(command: &str) -> String {
-    format!("repeat with: {command}\n")
 }
 
 /// Letters, digits and single dashes.

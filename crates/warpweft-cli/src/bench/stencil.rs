@@ -14,7 +14,7 @@ use warpweft_apps::soup::SplitMix;
 
 use super::Options;
 use super::peers::{self, Peer};
-use super::record::{self, Record};
+use super::record::Record;
 use crate::device::limits;
 use crate::output::{fail, note, say, scaled};
 
@@ -152,16 +152,7 @@ impl Stencils {
             }
         }
         let record = Record::new("stencil", &self.command(), &machine, probe, &figures, &peers);
-        let saved = if self.options.save { Some(record.save()?) } else { None };
-        if self.options.json {
-            return Ok(record.json().to_string());
-        }
-        let mut text = table(&figures, &peers);
-        text.push_str(&record::repeat_with(&self.command()));
-        if let Some(path) = saved {
-            text.push_str(&format!("written {}\n", path.display()));
-        }
-        Ok(text.trim_end().into())
+        record.conclude(&self.options, table(&figures, &peers))
     }
 }
 

@@ -22,7 +22,7 @@ use warpweft::stencil::{
 use warpweft_apps::heat::{self, Conducts};
 
 use super::Options;
-use super::record::{self, Record};
+use super::record::Record;
 use crate::device::limits;
 use crate::model::{SEARCHES, table_two};
 use crate::output::{fail, note, say};
@@ -128,16 +128,7 @@ impl Tuners {
         let figures = Figures { simulated, real };
         let none: [(); 0] = [];
         let record = Record::new("tuner", &self.command(), &machine, probe, &figures, &none);
-        let saved = if self.options.save { Some(record.save()?) } else { None };
-        if self.options.json {
-            return Ok(record.json().to_string());
-        }
-        let mut text = table(&figures);
-        text.push_str(&record::repeat_with(&self.command()));
-        if let Some(path) = saved {
-            text.push_str(&format!("written {}\n", path.display()));
-        }
-        Ok(text.trim_end().into())
+        record.conclude(&self.options, table(&figures))
     }
 }
 

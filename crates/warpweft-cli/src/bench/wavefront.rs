@@ -22,7 +22,7 @@ use warpweft_apps::soup::SplitMix;
 use self::methods::Methods;
 use super::Options;
 use super::peers::{self, Peer};
-use super::record::{self, Record};
+use super::record::Record;
 use crate::device::limits;
 use crate::output::{fail, note, say, scaled};
 
@@ -189,17 +189,8 @@ impl Wavefronts {
             _ => "wavefront".into(),
         };
         let record = Record::new(&name, &self.repeat(), &machine, probe, &all, &peers);
-        let saved = if self.options.save { Some(record.save()?) } else { None };
-        if self.options.json {
-            return Ok(record.json().to_string());
-        }
-        let mut text = table(&figures, &peers);
-        text.push_str(&methods::table(&methods));
-        text.push_str(&record::repeat_with(&self.repeat()));
-        if let Some(path) = saved {
-            text.push_str(&format!("written {}\n", path.display()));
-        }
-        Ok(text.trim_end().into())
+        let text = table(&figures, &peers) + &methods::table(&methods);
+        record.conclude(&self.options, text)
     }
 }
 

@@ -3,6 +3,7 @@
 mod boxes;
 pub mod io;
 mod raw;
+mod repeat;
 mod volume;
 
 pub use raw::{RawVolume, RawVolumeMut, check_extents};

@@ -50,6 +50,15 @@ pub struct Trial {
     pub devices: usize,
     /// Seconds a step: the median of the runs.
     pub seconds: f64,
+    /// Steps that its runs did, the first of all included, and seconds that these took.
+    pub ran: (u64, f64),
+}
+
+/// What a candidate's runs came to.
+struct Ran {
+    measured: Measured,
+    steps: u64,
+    seconds: f64,
 }
 
 /// The winner of a search, and what it won against.
@@ -261,7 +270,8 @@ impl<'a, const D: usize> Search<'a, D> {
         let found = climb(&space, &start.values(), budget, &mut |values, best| {
             let policy = start.with_values(values);
             let depth = policy.temporal_depth as u64;
-            self.trial(depth, best, budget, |volume, _| make(policy, volume))
+            let ran = self.trial(depth, best, budget, |volume, _| make(policy, volume))?;
+            Ok(ran.map(|ran| ran.measured))
         })?;
         Ok(found.map(|found| (Policy::Cpu(start.with_values(&found.values)), found)))
     }
@@ -293,20 +303,22 @@ impl<'a, const D: usize> Search<'a, D> {
         let found = exhaustive(&space, begin, &mut |values, best| {
             let policy = candidates[values[0]];
             let depth = u64::from(policy.temporal_depth);
-            let measured = self.trial(depth, best, begin, |volume, checked| {
+            let ran = self.trial(depth, best, begin, |volume, checked| {
                 // Contraction changes bits by design, so the check is of the same shape without.
                 let contraction = policy.contraction && !checked;
                 CudaSweeps::new(stencil, volume, &CudaPolicy { contraction, ..policy }, &device)
             })?;
-            self.note(Policy::Cuda(policy), 1, measured);
-            Ok(measured)
+            Ok(self.note(Policy::Cuda(policy), 1, ran))
         })?;
         Ok(found.map(|found| (Policy::Cuda(candidates[found.values[0]]), found)))
     }
 
-    /// Keeps a trial that ran.
-    fn note(&mut self, policy: Policy, devices: usize, measured: Option<Measured>) {
-        self.trials.extend(measured.map(|m| Trial { policy, devices, seconds: m.median }));
+    /// Keeps a trial that ran; what it measured.
+    fn note(&mut self, policy: Policy, devices: usize, ran: Option<Ran>) -> Option<Measured> {
+        let Ran { measured, steps, seconds } = ran?;
+        let ran = (steps, seconds);
+        self.trials.push(Trial { policy, devices, seconds: measured.median, ran });
+        Some(measured)
     }
 
     /// The best of all numbers of GPUs of `list`, each number with its share of the budget; one GPU
@@ -382,13 +394,12 @@ impl<'a, const D: usize> Search<'a, D> {
         let found = exhaustive(&space, begin, &mut |values, best| {
             let policy = candidates[values[0]];
             let depth = u64::from(policy.steps_a_turn());
-            let measured = self.trial(depth, best, begin, |volume, checked| {
+            let ran = self.trial(depth, best, begin, |volume, checked| {
                 let mut policy = policy;
                 policy.cuda.contraction &= !checked;
                 MultiCudaSweeps::new(stencil, volume, &policy, &devices)
             })?;
-            self.note(Policy::Gpus(policy), devices.len(), measured);
-            Ok(measured)
+            Ok(self.note(Policy::Gpus(policy), devices.len(), ran))
         })?;
         Ok(found.map(|found| (Policy::Gpus(candidates[found.values[0]]), found)))
     }
@@ -400,7 +411,7 @@ impl<'a, const D: usize> Search<'a, D> {
         best: f64,
         budget: Budget,
         make: impl Fn(&RawVolume<D>, bool) -> Result<X>,
-    ) -> Result<Option<Measured>> {
+    ) -> Result<Option<Ran>> {
         let mut executor = match make(self.volume, false) {
             Ok(executor) => executor,
             // Too much shared memory or too many ghost cells: not a candidate after all.
@@ -412,6 +423,7 @@ impl<'a, const D: usize> Search<'a, D> {
         let checked = self.stencil.until.is_some_and(|until| until.every == 1);
         let whole = if checked { 1 } else { depth.max(1) };
         let region = Region { low: [0; D], high: self.volume.extents() };
+        let (mut all_steps, mut all_seconds) = (0, 0.0);
         let mut run = |steps: u64| {
             let sweep = Sweep { first_step: 0, steps, region, keep_change: checked };
             let start = Instant::now();
@@ -420,7 +432,10 @@ impl<'a, const D: usize> Search<'a, D> {
                 executor.residual(until.residual)?;
             }
             executor.finish()?;
-            Ok(start.elapsed().as_secs_f64() / steps as f64)
+            let seconds = start.elapsed().as_secs_f64();
+            all_steps += steps;
+            all_seconds += seconds;
+            Ok(seconds / steps as f64)
         };
         // The first touches everything, and says little of what further ones take.
         run(whole)?;
@@ -443,7 +458,7 @@ impl<'a, const D: usize> Search<'a, D> {
                 return Ok(None);
             }
         }
-        Ok(Some(measured))
+        Ok(Some(Ran { measured, steps: all_steps, seconds: all_seconds }))
     }
 }
 

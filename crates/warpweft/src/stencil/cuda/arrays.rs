@@ -23,6 +23,29 @@ pub(super) struct Arrays {
     flips: Vec<bool>,
 }
 
+fn roles<const D: usize>(stencil: &Spec<D>, f: usize) -> impl Iterator<Item = Role> {
+    stencil.stages.iter().map(move |stage| role_of(&**stage, f))
+}
+
+/// Arrays that field `f` needs.
+fn count<const D: usize>(stencil: &Spec<D>, f: usize) -> usize {
+    let arrays = roles(stencil, f).map(|role| match role {
+        Role::Unused => 0,
+        Role::Read | Role::InPlace => 1,
+        Role::Doubled => 2,
+    });
+    arrays.max().unwrap_or(0)
+}
+
+/// Bytes of all arrays of this layout, and of what residuals need.
+pub(super) fn bytes_of<const D: usize>(stencil: &Spec<D>, layout: &Layout) -> u64 {
+    let fields = stencil.cell.fields().iter().enumerate();
+    let arrays: usize =
+        fields.map(|(f, field)| count(stencil, f) * layout.len * field.kind.size()).sum();
+    let change = if stencil.until.is_some() { Change::bytes(layout) } else { 0 };
+    (arrays + change) as u64
+}
+
 impl Arrays {
     /// A field's scalar.
     pub fn kind_of(&self, field: usize) -> ScalarKind {
@@ -34,27 +57,15 @@ impl Arrays {
     /// # Errors
     /// [`Error::Memory`] with the bytes needed and free.
     pub fn new<const D: usize>(stencil: &Spec<D>, layout: Layout, stream: &Stream) -> Result<Self> {
-        let roles = |f: usize| stencil.stages.iter().map(move |stage| role_of(&**stage, f));
         let fields = 0..stencil.cell.len();
-        let count = |f: usize| {
-            let arrays = roles(f).map(|role| match role {
-                Role::Unused => 0,
-                Role::Read | Role::InPlace => 1,
-                Role::Doubled => 2,
-            });
-            arrays.max().unwrap_or(0)
-        };
         let kinds: Vec<_> = stencil.cell.fields().iter().map(|field| field.kind).collect();
         let bytes = |f: usize| layout.len * kinds[f].size();
-        let mut needed: usize = fields.clone().map(|f| count(f) * bytes(f)).sum();
-        if stencil.until.is_some() {
-            needed += Change::bytes(&layout);
-        }
+        let needed = bytes_of(stencil, &layout);
         let (free, _) = stream.device().memory()?;
-        if needed as u64 > free {
+        if needed > free {
             return Err(Error::Memory {
                 whose: stream.device().label().into(),
-                needed: needed as u64,
+                needed,
                 available: free,
                 remedy: "choose smaller extents, or run on the CPU".into(),
             });
@@ -62,10 +73,10 @@ impl Arrays {
         let mut buffers = Vec::new();
         for f in fields.clone() {
             // Pads are read by vector loads, though nothing depends on what they hold.
-            let of_field = (0..count(f)).map(|_| Buffer::zeroed(stream, bytes(f)));
+            let of_field = (0..count(stencil, f)).map(|_| Buffer::zeroed(stream, bytes(f)));
             buffers.push(of_field.collect::<Result<Vec<_>>>()?);
         }
-        let doubled = |f: usize| roles(f).filter(|role| *role == Role::Doubled).count();
+        let doubled = |f: usize| roles(stencil, f).filter(|role| *role == Role::Doubled).count();
         let flips = fields.map(|f| doubled(f) % 2 == 1).collect();
         Ok(Self { layout, kinds, buffers, flips })
     }

@@ -23,4 +23,4 @@ mod sweeps;
 mod text;
 
 pub use sweeps::CudaSweeps;
-pub use text::{compile_check, compile_check_in};
+pub use text::{compile_check, compile_check_in, device_bytes};

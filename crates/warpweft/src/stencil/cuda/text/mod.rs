@@ -13,7 +13,7 @@ pub use self::grid::{grid, layout_of, trip_grid};
 pub use self::reach::{Role, role_of};
 pub use self::trip::TripShape;
 use self::trip::write_trip;
-use super::{faces, multi};
+use super::{arrays, faces, multi};
 use crate::cuda::{Cache, Cubin, Options, compile_in};
 use crate::element::Unit;
 use crate::error::Result;
@@ -143,6 +143,18 @@ pub fn cut_step_text<const D: usize>(
 /// The fields that `stage` writes and somebody reads across a cut.
 fn sent<const D: usize>(stencil: &Spec<D>, stage: &dyn Stage<D>) -> Vec<usize> {
     stage.writes().iter().copied().filter(|&f| stencil.crosses_cut(f)).collect()
+}
+
+/// Bytes of a GPU's memory that the fields of `stencil` over `extents` take under `policy`; no GPU is needed.
+///
+/// # Errors
+/// A policy that no kernel can have; more cells than kernels can index.
+pub fn device_bytes<const D: usize>(
+    stencil: &Spec<D>,
+    extents: [usize; D],
+    policy: &CudaPolicy,
+) -> Result<u64> {
+    Ok(arrays::bytes_of(stencil, &layout_of(stencil, extents, &policy.shaped::<D>()?)?))
 }
 
 /// Compiles the kernels of `policy` for `arch` ("sm_90") without a GPU; the machine code.

@@ -1,0 +1,50 @@
+//! Heat conduction as it is measured over GPUs: the computation and the state.
+
+use warpweft::prelude::*;
+
+/// The share of a neighbour that the peers take too.
+const RATE: f32 = 0.1;
+
+// Order two without the table of weights that `warpweft_apps::heat` looks into: a look that could fail
+// keeps a function from being pipelined.
+#[stencil]
+fn plane(u: Near<f32, 2>, rate: f32) -> f32 {
+    let around = u[[-1, 0]] + u[[1, 0]] + u[[0, -1]] + u[[0, 1]];
+    u[[0, 0]] + rate * (around - 4.0 * u[[0, 0]])
+}
+
+#[stencil]
+fn space(u: Near<f32, 3>, rate: f32) -> f32 {
+    let around = u[[-1, 0, 0]] + u[[1, 0, 0]] + u[[0, -1, 0]] + u[[0, 1, 0]];
+    let around = around + u[[0, 0, -1]] + u[[0, 0, 1]];
+    u[[0, 0, 0]] + rate * (around - 6.0 * u[[0, 0, 0]])
+}
+
+/// Order two in two dimensions.
+pub fn plane_stencil() -> Stencil<f32, 2> {
+    Stencil::of(plane(RATE)).boundary(Boundary::Dirichlet(0.0))
+}
+
+/// Order two in three dimensions.
+pub fn space_stencil() -> Stencil<f32, 3> {
+    Stencil::of(space(RATE)).boundary(Boundary::Dirichlet(0.0))
+}
+
+/// A volume of stirred values, filled by all cores.
+pub fn filled<const D: usize>(extents: [usize; D]) -> Result<Volume<f32, D>> {
+    let mut volume = Volume::<f32, D>::zeroed(extents)?;
+    let cells = volume.as_mut_slice();
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let share = cells.len().div_ceil(threads).max(1);
+    std::thread::scope(|scope| {
+        for (part, cells) in cells.chunks_mut(share).enumerate() {
+            scope.spawn(move || {
+                for (n, cell) in cells.iter_mut().enumerate() {
+                    let index = (part * share + n) as u32;
+                    *cell = (index.wrapping_mul(2_654_435_761) >> 8) as f32 / 16_777_216.0;
+                }
+            });
+        }
+    });
+    Ok(volume)
+}
