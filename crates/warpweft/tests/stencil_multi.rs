@@ -67,6 +67,21 @@ fn policies(dims: usize) -> Vec<MultiCudaPolicy> {
     all
 }
 
+/// Planes brought by the copy engine: chunks shorter and longer than slabs, few phases and all.
+fn ringed() -> Vec<MultiCudaPolicy> {
+    let planes = |exchange, [x, y, warps, chunk, phases]: [u32; 5]| {
+        let mut policy = policy(CudaKernel::Planes, [x, y, 1], warps, exchange);
+        (policy.cuda.chunk, policy.cuda.phases) = (chunk, phases);
+        policy
+    };
+    vec![
+        planes(Exchange::Copies, [4, 1, 4, 3, 2]),
+        planes(Exchange::Flags, [4, 2, 4, 3, 2]),
+        planes(Exchange::Flags, [2, 1, 3, 32, 1]),
+        MultiCudaPolicy { early: false, ..planes(Exchange::Flags, [4, 3, 2, 2, 0]) },
+    ]
+}
+
 /// Trips of several steps: chunks longer than a trip is deep, and shorter.
 fn trips() -> Vec<MultiCudaPolicy> {
     let trip = |exchange, [cells_y, warps, chunk, depth]: [u32; 4]| {
@@ -148,6 +163,9 @@ fn check_by<S: Fields, const D: usize>(
             // What not every stencil can do has tests of its own.
             if policy.cuda.kernel == CudaKernel::Pipeline || policy.exchange == Exchange::Words {
                 continue;
+            }
+            if policy.cuda.kernel != CudaKernel::Planes {
+                assert!(!compile_check(&stencil, &policy, "sm_80").unwrap().image().is_empty());
             }
             assert!(!compile_check(&stencil, &policy, "sm_90").unwrap().image().is_empty());
         }
@@ -330,6 +348,19 @@ fn contracted_kernels_give_the_bits_of_one() {
 }
 
 #[test]
+fn rings_over_several() {
+    if machines().iter().flatten().any(|device| device.capability().unwrap() < (9, 0)) {
+        return println!("skipped: a GPU without a copy engine");
+    }
+    check_by(ringed(), Stencil::of(Heat3 { rate: 0.9 }), &filled([29, 22, 133]));
+    check_by(ringed(), Stencil::of(Heat3d { rate: 0.9 }), &filled([13, 9, 70]));
+    check_by(ringed(), Stencil::of(Order8 { rate: 0.9 }), &filled([24, 11, 75]));
+    check_by(ringed(), Stencil::of(Order8 { rate: 0.9 }), &filled([64, 32, 128]));
+    check_by(ringed(), Stencil::of(Box3 { rate: 0.9 }), &filled([14, 10, 67]));
+    check_by(ringed(), Stencil::sequence((velocity(0.1), pressure(0.1))), &sound());
+}
+
+#[test]
 fn four_dimensions_over_several() {
     check(Stencil::of(Heat4 { rate: 0.9 }), &filled([8, 5, 6, 37]));
 }
@@ -366,13 +397,17 @@ fn blur(now: Near<Sound, 3>, next: &mut Sound, share: f32) {
     next.p = now.p[[0, 0, 0]] + share * (now.p[[-2, 0, 0]] - now.rho[[1, 0, 0]]);
 }
 
-#[test]
-fn a_sequence_over_fields_in_one_and_two_arrays() {
-    let start = Volume::from_fn([22, 14, 75], |[z, y, x]| {
+fn sound() -> Volume<Sound, 3> {
+    Volume::from_fn([22, 14, 75], |[z, y, x]| {
         let cell = ((z * 14 + y) * 75 + x) * 5;
         let value = |of| noise(cell + of) as f32;
         Sound { vz: value(0), vy: value(1), vx: value(2), p: value(3), rho: 1.0 + value(4) }
-    });
+    })
+}
+
+#[test]
+fn a_sequence_over_fields_in_one_and_two_arrays() {
+    let start = sound();
     check(Stencil::sequence((velocity(0.1), pressure(0.1))), &start);
     check(Stencil::sequence((pressure(0.1), blur(0.125), velocity(0.1))), &start);
 }

@@ -235,6 +235,10 @@ struct Stored {
   WW_FN static void row(const Pointers<S>&, i64, Row<S, Cells>&) {}
 };
 
+// Whether tiles of this shape meet those of another device within a launch.
+template <class S>
+constexpr bool meets = false;
+
 // Stores a full row of registers at element index `at`.
 template <class S>
 WW_FN void store_row(const Pointers<S>& fields, i64 at, Row<S, S::vx>& row) {

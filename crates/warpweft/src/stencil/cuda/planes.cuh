@@ -90,6 +90,8 @@ WW_FN void barrier_init(shared_at barrier) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
 }
 WW_FN void barriers_ready() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+// What this thread knows to be in global memory is there for the engine too.
+WW_FN void engine_sees() { asm volatile("fence.proxy.async.global;" ::: "memory"); }
 WW_FN void barrier_expect(shared_at barrier, unsigned bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
@@ -130,6 +132,7 @@ WW_FN void copy_plane(shared_at to, const TensorMap* map, int x, int y, int z, i
 using shared_at = usize;
 WW_FN void barrier_init(shared_at barrier) { host_barrier_init(barrier); }
 WW_FN void barriers_ready() {}
+WW_FN void engine_sees() {}
 WW_FN void barrier_expect(shared_at barrier, unsigned bytes) { host_barrier_expect(barrier, bytes); }
 WW_FN void barrier_wait(shared_at barrier, unsigned parity) { host_barrier_wait(barrier, parity); }
 template <int Dims>
@@ -255,20 +258,18 @@ struct BesideRing : Beside<S> {
   }
 };
 
+// The chunk from plane `first` of volume w on, of the tile whose first row is `tile_y`.
 template <class S, class E>
-WW_FN void planes(const Pointers<S>& fields, const Maps<S>& maps, const Box& box, const E& element) {
+WW_FN void planes_chunk(const Pointers<S>& fields, const Maps<S>& maps, const Box& box, const E& element,
+                        int w, int first, int tile_y) {
   using M = Marching<S>;
   using R = Ring<S>;
   static_assert(S::dims >= 3, "planes need three or four dimensions");
   static_assert(R::slots * R::slot == S::ring_bytes, "host and kernel disagree on the ring");
   extern __shared__ __align__(128) char shared_memory[];
   WW_SHARED __align__(8) u64 barrier[R::slots];
-  const int chunks = (box.high[1] - box.low[1] + S::chunk - 1) / S::chunk;
-  const int w = S::dims == 4 ? box.low[0] + int(blockIdx.z) / chunks : 0;
-  const int first = box.low[1] + int(blockIdx.z) % chunks * S::chunk;
   const int end = lower(first + S::chunk, box.high[1]);
   const int tile_x = (box.low[3] / S::vx + int(blockIdx.x) * 32) * S::vx;
-  const int tile_y = box.low[2] + int(blockIdx.y) * S::warps * S::vy;
   const int x = tile_x + int(threadIdx.x) * S::vx, y = tile_y + int(threadIdx.y) * S::vy;
   const bool whole = inside(box, 2, y, S::vy) && inside(box, 3, x, S::vx);
   const bool leader = threadIdx.x == 0 && threadIdx.y == 0;
@@ -278,6 +279,7 @@ WW_FN void planes(const Pointers<S>& fields, const Maps<S>& maps, const Box& box
   if (leader) {
     for (int s = 0; s < R::slots; s++) barrier_init(barriers + s * 8);
     barriers_ready();
+    if constexpr (meets<S>) engine_sees();
   }
   __syncthreads();
   if (leader) {
@@ -331,6 +333,14 @@ WW_FN void planes(const Pointers<S>& fields, const Maps<S>& maps, const Box& box
   if (!whole) {
     each_cell<S>(fields, box, element, w, first, end - first, y, S::vy, x, S::vx);
   }
+}
+
+template <class S, class E>
+WW_FN void planes(const Pointers<S>& fields, const Maps<S>& maps, const Box& box, const E& element) {
+  const int chunks = (box.high[1] - box.low[1] + S::chunk - 1) / S::chunk;
+  const int w = S::dims == 4 ? box.low[0] + int(blockIdx.z) / chunks : 0;
+  planes_chunk<S>(fields, maps, box, element, w, box.low[1] + int(blockIdx.z) % chunks * S::chunk,
+                  box.low[2] + int(blockIdx.y) * S::warps * S::vy);
 }
 
 }  // namespace ww::stencil

@@ -44,10 +44,20 @@ impl MultiCudaPolicy {
         for cuda in of_slab.iter().filter(|cuda| cuda.kernel == CudaKernel::Pipeline) {
             for cuda in depths::<D>(cuda) {
                 let Some(trip) = TripShape::of(&cuda, D, size) else { continue };
-                let tiles = tiles(slab, &cuda, &trip);
-                for chunk in chunks_of(slab[0], tiles, slots(sms, &cuda), &cuda) {
+                let tiles = tiles(slab, &cuda, trip.inner);
+                let vain = 2 * cuda.temporal_depth as usize + START;
+                for chunk in chunks_of(slab[0], tiles, slots(sms, &cuda), vain) {
                     add(Self::new(CudaPolicy { chunk, ..cuda }, Exchange::Flags));
                 }
+            }
+        }
+        if let (CudaPolicy { kernel: CudaKernel::Planes, .. }, 3) = (start.cuda, D) {
+            let [vx, vy, _] = start.cuda.cells.map(|cells| cells as usize);
+            let tile = [32 * vx, start.cuda.warps as usize * vy];
+            let tiles = tiles(slab, &start.cuda, tile);
+            let [below, above] = stencil.radius()[0];
+            for chunk in chunks_of(slab[0], tiles, slots(sms, &start.cuda), below + above + START) {
+                add(Self::new(CudaPolicy { chunk, ..start.cuda }, Exchange::Flags));
             }
         }
         if small {
@@ -59,7 +69,7 @@ impl MultiCudaPolicy {
         }
         let mut flagged = false;
         for cuda in register_blocks(&start.cuda).into_iter().chain(of_slab) {
-            if matches!(cuda.kernel, CudaKernel::Direct | CudaKernel::March) {
+            if cuda.kernel != CudaKernel::Pipeline {
                 flagged |= add(Self::new(cuda, Exchange::Flags));
             }
         }
@@ -111,12 +121,12 @@ fn depths<const D: usize>(cuda: &CudaPolicy) -> Vec<CudaPolicy> {
     all
 }
 
-/// Tiles across a plane, in blocks.
-fn tiles<const D: usize>(slab: [usize; D], cuda: &CudaPolicy, trip: &TripShape) -> usize {
-    let across = slab[D - 1].div_ceil(trip.inner[0]);
+/// Tiles of so many cells along x and y across a plane, in blocks.
+fn tiles<const D: usize>(slab: [usize; D], cuda: &CudaPolicy, [x, y]: [usize; 2]) -> usize {
+    let across = slab[D - 1].div_ceil(x);
     match D {
         2 => across.div_ceil(cuda.warps as usize),
-        _ => across * slab[D - 2].div_ceil(trip.inner[1]),
+        _ => across * slab[D - 2].div_ceil(y),
     }
 }
 
@@ -126,12 +136,11 @@ fn slots(sms: u32, cuda: &CudaPolicy) -> usize {
 }
 
 /// The chunks for which `planes` planes of `tiles` tiles take least time on `slots` blocks, which take
-/// as many turns as it takes, each of a chunk and the planes that it computes in vain: the best three,
-/// of different numbers of turns.
-fn chunks_of(planes: usize, tiles: usize, slots: usize, cuda: &CudaPolicy) -> Vec<u32> {
-    let depth = cuda.temporal_depth as usize;
+/// as many turns as it takes, each of a chunk and `vain` planes that it computes or brings in vain: the
+/// best three, of different numbers of turns.
+fn chunks_of(planes: usize, tiles: usize, slots: usize, vain: usize) -> Vec<u32> {
     let turns = |chunk: usize| (tiles * planes.div_ceil(chunk)).div_ceil(slots.max(1));
-    let cost = |&chunk: &usize| turns(chunk) * (chunk + 2 * depth + START);
+    let cost = |&chunk: &usize| turns(chunk) * (chunk + vain);
     let chunks = (1..=planes.div_ceil(4)).map(|count| planes.div_ceil(count).max(1));
     let mut found: Vec<usize> = Vec::new();
     while found.len() < 3 {
@@ -148,32 +157,22 @@ fn chunks_of(planes: usize, tiles: usize, slots: usize, cuda: &CudaPolicy) -> Ve
 mod tests {
     use super::*;
 
-    fn pipeline(temporal_depth: u32) -> CudaPolicy {
-        CudaPolicy {
-            kernel: CudaKernel::Pipeline,
-            cells: [4, 3, 1],
-            warps: 12,
-            min_blocks: 1,
-            chunk: 1,
-            prefetch: 2,
-            temporal_depth,
-            phases: 0,
-            contraction: true,
-        }
+    fn vain(temporal_depth: usize) -> usize {
+        2 * temporal_depth + START
     }
 
     #[test]
     fn chunks_fill_the_multiprocessors_and_leave_little_in_vain() {
         // 90 tiles on 132 blocks: four chunks of 32 take three turns of 44 planes, two of 64 two of
         // 76, one takes one turn of 140, and five of 26 four turns of 38.
-        assert_eq!(chunks_of(128, 90, 132, &pipeline(3)), [32, 128, 64]);
+        assert_eq!(chunks_of(128, 90, 132, vain(3)), [32, 128, 64]);
         // As many tiles as blocks: one chunk.
-        assert_eq!(chunks_of(256, 132, 132, &pipeline(3))[0], 256);
-        assert_eq!(chunks_of(64, 27, 132, &pipeline(3))[0], 16);
-        assert_eq!(chunks_of(1, 5, 132, &pipeline(8)), [1]);
+        assert_eq!(chunks_of(256, 132, 132, vain(3))[0], 256);
+        assert_eq!(chunks_of(64, 27, 132, vain(3))[0], 16);
+        assert_eq!(chunks_of(1, 5, 132, vain(8)), [1]);
         let cost =
             |chunk: usize| (10 * 1024usize.div_ceil(chunk)).div_ceil(396) * (chunk + 16 + START);
-        let best = chunks_of(1024, 10, 396, &pipeline(8))[0] as usize;
+        let best = chunks_of(1024, 10, 396, vain(8))[0] as usize;
         assert!((16..=1024).all(|chunk| cost(chunk) >= cost(best)), "{best}");
     }
 }

@@ -1,10 +1,10 @@
 // Edges: one launch a stage on every device, in which the tiles at a cut wait for the neighbour device,
 // compute, and store their planes into its ghost planes as well. No host and no copy in between.
 //
-// Grid:   as Direct or March, without loops: along the grid's z, layers of tiles in groups along y. All
+// Grid:   as Direct, March or Planes, without loops: along the grid's z, layers of tiles in groups along y. All
 //         tiles at a cut come first in launch order, then the others group by group.
-// Block:  as Direct or March; tiles at a cut meet at two block barriers.
-// Shared: none.
+// Block:  as Direct, March or Planes; tiles at a cut meet at two block barriers.
+// Shared: as Planes, else none.
 //
 // `S::reach_x` and `S::reach_y` are the columns of tiles around its own that a tile's ghosts come from.
 //
@@ -22,6 +22,8 @@
 // blocks are resident; where slabs share a device, the host makes sure that edge tiles can't fill it.
 // Ghost planes must not be read before 1 nor from a stale line of L1: edge tiles read through
 // `memory::arrived`, at addresses that depend on a value the compiler can't see through after the wait.
+// The copy engine's reads follow 1 in another proxy: the thread that asks for them fences it (PTX ISA,
+// "Proxies"), and every copy has come before 3.
 // Counters start at zero together, and wrap.
 #pragma once
 #include "watchdog.cuh"
@@ -47,6 +49,8 @@ struct Edges {
 
 template <class S>
 struct Edged : S {};
+template <class S>
+constexpr bool meets<Edged<S>> = true;
 
 template <int F, class T>
 struct Peer {
@@ -222,6 +226,18 @@ WW_FN void by_layer(const Edges& edges, const Interior& interior, const Edge& ed
     edge(turn.layer, turn.y);
     end(edges, turn, count);
   }
+}
+
+// Runs `tile` for the block's tile, at a cut or not, likewise: one copy of it, for long code.
+template <class S, class Tile>
+WW_FN void every_layer(const Edges& edges, const Tile& tile) {
+  take_turn();
+  Turn turn = turn_of(edges.layers, edges.groups);
+  Count count;
+  const bool edge = turn.edge();
+  if (edge && !begin<S>(edges, turn, count)) return;
+  tile(turn.layer, turn.y);
+  if (edge) end(edges, turn, count);
 }
 
 // One tile of Direct, in layer `layer` and at place `row` along y.

@@ -82,7 +82,7 @@ impl MultiCudaPolicy {
         if policy(cuda).check_flags(stencil, extents, devices).is_ok() {
             return Ok(policy(cuda));
         }
-        // Kernels that bring planes by the copy engine don't wait for flags; marching ones are next.
+        // Blocks with a ring fill a device that slabs share; those of marching kernels leave room.
         let shape = [cuda.cells[0], cuda.cells[1].min(2), 1];
         let march = CudaPolicy {
             kernel: CudaKernel::March,
@@ -118,9 +118,7 @@ impl MultiCudaPolicy {
         if !(2..=3).contains(&D) {
             return refuse(format!("in {D} dimensions"));
         }
-        if self.cuda.kernel == CudaKernel::Planes {
-            return refuse(format!("by the kernel {:?}", self.cuda.kernel));
-        }
+        self.check_engine(devices)?;
         let parts = devices.len();
         // Trips are of stars, and bring corners with the planes.
         let trips = self.cuda.kernel == CudaKernel::Pipeline;
@@ -147,6 +145,22 @@ impl MultiCudaPolicy {
             let joined = cut::shared(stencil, part, parts)[1] && above != device;
             if joined && !(device.can_access(above)? && above.can_access(device)?) {
                 return refuse(format!("between {} and {}", device.label(), above.label()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all of `devices` have what the kernel asks for.
+    ///
+    /// # Errors
+    /// Names one that has no copy engine where planes are to be brought by it; the driver's.
+    pub(super) fn check_engine(&self, devices: &[Device]) -> Result<()> {
+        for device in devices.iter().filter(|_| self.cuda.kernel == CudaKernel::Planes) {
+            if device.capability()? < (9, 0) {
+                return Err(Error::spec(
+                    format!("planes by the copy engine on {}, which has none", device.label()),
+                    "take March or Direct below compute capability 9.0",
+                ));
             }
         }
         Ok(())

@@ -53,6 +53,7 @@ impl<const D: usize> MultiCudaSweeps<D> {
         let policy = MultiCudaPolicy { cuda: policy.cuda.shaped::<D>()?, ..*policy };
         let slabs = policy.slabs(stencil, extents, devices.len())?;
         let copies = policy.exchange == Exchange::Copies;
+        policy.check_engine(devices)?;
         if !copies {
             policy.check_flags(stencil, extents, devices)?;
         }

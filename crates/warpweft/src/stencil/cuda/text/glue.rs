@@ -119,13 +119,7 @@ impl<'a, const D: usize> Glue<'a, D> {
         }
         writeln!(text, "  const ww::stencil::Pointers<{shape}> fields{{{}}};", pairs.join(", "))?;
         if self.policy.kernel == CudaKernel::Planes {
-            writeln!(
-                text,
-                "  ww::stencil::Maps<{shape}> maps{{{{}}, origin.x, origin.y, origin.z, origin.w}};"
-            )?;
-            for (f, _) in &self.shape.ringed {
-                writeln!(text, "  maps.map[{f}] = &map{f};")?;
-            }
+            self.write_maps(text, &shape)?;
         }
         let (skeleton, maps) = match self.policy.kernel {
             CudaKernel::Direct => ("direct", ""),
@@ -134,6 +128,14 @@ impl<'a, const D: usize> Glue<'a, D> {
             CudaKernel::Pipeline => ("pipeline", ""),
         };
         writeln!(text, "  ww::stencil::{skeleton}<{shape}>(fields, {maps}box, element);\n}}")
+    }
+
+    fn write_maps(&self, text: &mut String, shape: &str) -> std::fmt::Result {
+        writeln!(
+            text,
+            "  ww::stencil::Maps<{shape}> maps{{{{}}, origin.x, origin.y, origin.z, origin.w}};"
+        )?;
+        self.shape.ringed.iter().try_for_each(|(f, _)| writeln!(text, "  maps.map[{f}] = &map{f};"))
     }
 
     /// The body of a kernel whose tiles at a cut exchange planes.
@@ -151,6 +153,15 @@ impl<'a, const D: usize> Glue<'a, D> {
         )?;
         let layer = match self.policy.kernel {
             CudaKernel::March => "march_layer",
+            CudaKernel::Planes => {
+                self.write_maps(text, &edged)?;
+                return writeln!(
+                    text,
+                    "  ww::stencil::every_layer<{shape}>(edges, [&](int layer, int row) {{\n    \
+                     ww::stencil::planes_chunk<{edged}>(fields, maps, box, element, 0, layer * {shape}::chunk, \
+                     row * {shape}::warps * {shape}::vy);\n  }});\n}}"
+                );
+            }
             _ => "direct_layer",
         };
         let tile = |shape: &str| {
