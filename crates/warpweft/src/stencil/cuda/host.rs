@@ -1,6 +1,7 @@
 //! The skeletons run by the host's compiler, thread for thread: the kernels' indexing is checked
 //! on machines with no GPU.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::process::Command;
 
@@ -92,15 +93,21 @@ int main(int, char** names) {{
         origin = layout.origin,
     );
     let source = [include_str!("host.cuh"), &text.source, &main].concat();
-    let (cpp, program) = (folder.join("sweep.cpp"), folder.join("sweep"));
-    std::fs::write(&cpp, source).unwrap();
-    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
-    let compiled = Command::new(compiler)
-        .args(["-std=c++17", "-O0", "-ffp-contract=off", "-w", "-pthread", "-o"])
-        .args([&program, &cpp])
-        .output();
-    let Ok(compiled) = compiled else { return None };
-    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    // A skeleton knows no boundary: one program is for several.
+    let mut hasher = DefaultHasher::new();
+    source.hash(&mut hasher);
+    let program = folder.join(format!("{:016x}", hasher.finish()));
+    if !program.exists() {
+        let cpp = folder.join("sweep.cpp");
+        std::fs::write(&cpp, source).unwrap();
+        let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
+        let compiled = Command::new(compiler)
+            .args(["-std=c++17", "-O0", "-ffp-contract=off", "-w", "-pthread", "-o"])
+            .args([&program, &cpp])
+            .output();
+        let Ok(compiled) = compiled else { return None };
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    }
 
     let (from, to) = (folder.join("in"), folder.join("out"));
     let mut bytes = padded(&stencil.boundaries, volume, &layout);
