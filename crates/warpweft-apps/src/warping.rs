@@ -7,7 +7,7 @@
 use warpweft::error::{Error, Result};
 use warpweft::prelude::*;
 use warpweft::report::Report;
-use warpweft::wavefront::traceback::{self, Cut, End, Stored, Traced};
+use warpweft::wavefront::traceback::{self, Cut, End, Stored, Traced, Way};
 use warpweft::wavefront::{Dependence, Earlier, Kept, WavefrontExecutor};
 
 /// The distance of the series up to here: the pair's cost after the best of three ways to it.
@@ -74,14 +74,17 @@ where
     Ok((distance.unwrap_or_default(), report))
 }
 
-/// Which of the three ways to a cell is the best: of equal ones both series go on, before only B does,
-/// before only A does.
-fn best_way<T: Real>(h: &Earlier<'_, T>) -> Dependence {
+/// Which of the three ways to a cell is the best: of equal ones both series go on, 0, before only B
+/// does, 1, before only A does, 2.
+#[wavefront(choice)]
+pub fn best_way<T: Real>(h: Earlier<T>, #[row] _a: T, #[column] _b: T) -> u8 {
     let least = h.n.min(h.w).min(h.nw);
-    match least {
-        _ if h.nw == least => [-1, -1],
-        _ if h.w == least => [0, -1],
-        _ => [-1, 0],
+    if h.nw == least {
+        0
+    } else if h.w == least {
+        1
+    } else {
+        2
     }
 }
 
@@ -89,15 +92,22 @@ macro_rules! traced {
     ($($real:ty)*) => {$(
         impl Traced for time_warping<$real> {
             type State = ();
-            fn back(
-                &self,
-                (): (),
-                h: Earlier<'_, $real>,
-                _: $real,
-                _: $real,
-                _: $real,
-            ) -> Option<(Dependence, ())> {
-                Some((best_way(&h), ()))
+            type Choice = best_way<$real>;
+            type Plain = Self;
+            const BITS: u32 = 2;
+            fn plain(&self) -> Self {
+                *self
+            }
+            fn choice(&self) -> best_way<$real> {
+                best_way()
+            }
+            fn back(choice: u8, (): ()) -> Option<(Dependence, ())> {
+                let vector = match choice {
+                    0 => [-1, -1],
+                    1 => [0, -1],
+                    _ => [-1, 0],
+                };
+                Some((vector, ()))
             }
         }
     )*};
@@ -107,15 +117,16 @@ traced!(f32 f64);
 /// Bytes that a search for a path keeps in memory, unless told otherwise.
 const MEMORY: u64 = 512 << 20;
 
-/// The distance of `a` and `b` and a best path, in linear space: the indices of the samples that are
-/// paired, from the first pair to the last. `cut` is what is kept meanwhile, by default what fits
-/// half a gigabyte.
+/// The distance of `a` and `b` and a best path: the indices of the samples that are paired, from the
+/// first pair to the last. In linear space `cut` is what is kept meanwhile, by default what fits half a
+/// gigabyte.
 ///
 /// # Errors
 /// As [`check`]; the executor's.
 pub fn path<T: Real + Stored + Ranked<Score = T>>(
     a: &[T],
     b: &[T],
+    way: Way,
     cut: Option<Cut>,
     executor: &mut dyn WavefrontExecutor<time_warping<T>>,
 ) -> Result<(T, Vec<[usize; 2]>, Report)>
@@ -126,7 +137,7 @@ where
     check("B", b)?;
     let wavefront = Wavefront::of(time_warping::<T>()).rows(a).columns(b).border(border());
     let cut = cut.unwrap_or_else(|| Cut::within(MEMORY, wavefront.extents(), size_of::<T>()));
-    let (found, report) = traceback::trace(&wavefront, End::Corner, &cut, None, executor)?;
+    let (found, report) = traceback::trace(&wavefront, End::Corner, way, &cut, None, executor)?;
     let Some(found) = found else {
         return Err(Error::spec("no path between series of numbers", "report this as a bug"));
     };

@@ -4,15 +4,21 @@ use std::fs;
 use std::path::Path;
 
 use warpweft::cpu::Pool;
+use warpweft::cuda::{Device, compiler};
 use warpweft::report::Report;
 use warpweft::wavefront::conformance::Inputs;
 use warpweft::wavefront::cpu::CpuExecutor;
-use warpweft::wavefront::traceback::Cut;
-use warpweft::wavefront::{CpuPolicy, Kept, Wavefront, WavefrontElement, WavefrontExecutor};
+use warpweft::wavefront::cuda::{CudaExecutor, compile_recording_check};
+use warpweft::wavefront::traceback::{Cut, Traced, Way};
+use warpweft::wavefront::{
+    CpuPolicy, CudaPolicy, Kept, Wavefront, WavefrontElement, WavefrontExecutor,
+};
 use warpweft::{Error, Result};
 use warpweft_apps::align::{
-    Aligned, Executor, Operation, Scope, Sequence, Tracing, Weights, plain, plain_path, trace,
+    Aligned, Dna, Executor, Operation, Scope, Sequence, Tracing, Weights, affine, global_affine,
+    global_letters, letters, plain, plain_path, trace,
 };
+use warpweft_apps::warping::time_warping;
 
 const WEIGHTS: [Weights; 6] = [
     Weights::linear(2, -1, -1),
@@ -23,13 +29,16 @@ const WEIGHTS: [Weights; 6] = [
     Weights { matching: 5, mismatch: -4, open: -12, extend: -4 },
 ];
 
+const WAYS: [Way; 3] = [Way::Directions, Way::LinearSpace, Way::Auto];
+
 fn sequence(inputs: &mut Inputs, letters: &[u8], length: usize) -> Sequence {
     let text: Vec<_> = (0..length).map(|_| inputs.one_of(letters)).collect();
     Sequence::new("case", &text).unwrap()
 }
 
 fn cut(blocks: usize, matrix_cells: usize) -> Tracing {
-    Tracing { cut: Some(Cut { blocks, matrix_cells }), checkpoint: None }
+    let cut = Some(Cut { blocks, matrix_cells });
+    Tracing { way: Way::LinearSpace, cut, checkpoint: None }
 }
 
 /// The path equals that of the tables, adds up to the score, and ends where the score is.
@@ -43,7 +52,7 @@ fn is_right(found: &Aligned, (a, b): (&Sequence, &Sequence), weights: Weights, s
     assert_eq!([found.query_start, found.target_start], starts, "{weights:?} {scope:?}");
 }
 
-fn agrees_with_the_tables(executor: &mut dyn Executor, cases: usize) {
+fn agrees_with_the_tables(executor: &mut dyn Executor, cases: usize, ways: &[Way]) {
     let mut inputs = Inputs(5);
     for case in 0..cases {
         let letters = [&b"ACGT"[..], b"AC", b"A", b"ACGTN", b"NR"][case % 5];
@@ -54,8 +63,18 @@ fn agrees_with_the_tables(executor: &mut dyn Executor, cases: usize) {
         let tracing = cut(2 + case % 4, cells);
         for scope in [Scope::Local, Scope::Global] {
             let weights = WEIGHTS[case % WEIGHTS.len()];
-            let (found, _) = trace(&a, &b, weights, scope, &tracing, executor).unwrap();
-            is_right(&found, (&a, &b), weights, scope);
+            for &way in ways {
+                let tracing = Tracing { way, ..tracing.clone() };
+                let (found, report) = trace(&a, &b, weights, scope, &tracing, executor).unwrap();
+                is_right(&found, (&a, &b), weights, scope);
+                let said = match way {
+                    Way::Directions => "by directions",
+                    Way::LinearSpace => "in linear space",
+                    Way::Auto => "the path was found",
+                };
+                let notes = &report.notes;
+                assert!(notes.iter().any(|note| note.contains(said)), "{way:?} {notes:?}");
+            }
         }
     }
 }
@@ -88,16 +107,20 @@ fn core(pool: &Pool) -> CpuExecutor<'_> {
 }
 
 #[test]
-fn paths_on_the_cores_are_those_of_the_tables_at_any_cut() {
+fn paths_on_the_cores_are_those_of_the_tables_by_any_way_at_any_cut() {
     let pool = pool();
-    agrees_with_the_tables(&mut core(&pool), 240);
+    agrees_with_the_tables(&mut core(&pool), 240, &WAYS);
 }
 
 #[test]
 fn executors_that_keep_one_thing_a_run_find_the_same_paths() {
     let pool = pool();
     let mut executor = OneByOne { core: core(&pool), runs: 0, allowed: usize::MAX };
-    agrees_with_the_tables(&mut executor, 60);
+    agrees_with_the_tables(&mut executor, 60, &WAYS[1..]);
+    let (a, b) = (&sequence(&mut Inputs(1), b"AC", 9), &sequence(&mut Inputs(2), b"AC", 9));
+    let tracing = Tracing { way: Way::Directions, ..Tracing::default() };
+    let refused = trace(a, b, WEIGHTS[0], Scope::Local, &tracing, &mut executor).unwrap_err();
+    assert!(refused.to_string().contains("this executor does not record"), "{refused}");
     assert!(executor.runs > 60);
 }
 
@@ -179,4 +202,76 @@ fn a_run_goes_on_from_its_rows_of_blocks_and_from_no_other() {
         is_right(&found.unwrap(), (&a, &b), weights, scope);
         assert!(repaired > again);
     }
+}
+
+/// Shapes whose words of choices have 8, 16, 32 and 64 bits, and the default.
+fn policies() -> Vec<Option<CudaPolicy>> {
+    let shape = |(rows, columns, chunk, warps)| {
+        Some(CudaPolicy { rows, columns, chunk, warps, blocks: 1, pairs: false })
+    };
+    let shapes =
+        [(1, 1, 8, 1), (5, 2, 16, 4), (3, 8, 8, 2), (15, 2, 32, 8), (20, 1, 32, 8)].map(shape);
+    shapes.into_iter().chain([None]).collect()
+}
+
+fn compiles<E: Traced>(element: E, policies: &[Option<CudaPolicy>]) {
+    let (a, b) = ([E::Row::default(); 3], [E::Column::default(); 3]);
+    let wavefront = Wavefront::of(element).rows(&a).columns(&b);
+    std::thread::scope(|scope| {
+        for (policy, arch) in policies.iter().flat_map(|p| ["sm_80", "sm_90"].map(|arch| (p, arch)))
+        {
+            let wavefront = &wavefront;
+            scope.spawn(move || compile_recording_check(wavefront, *policy, arch).unwrap());
+        }
+    });
+}
+
+#[test]
+fn kernels_that_record_choices_compile() {
+    if let Err(error) = compiler() {
+        return println!("skipped: {error}");
+    }
+    // Words of 8, 16 and 64 bits.
+    compiles(letters::with(WEIGHTS[0]), &policies());
+    compiles(affine::with(WEIGHTS[3]), &[None, policies()[0], policies()[4]]);
+    compiles(Dna::new(WEIGHTS[0]), &[None]);
+    compiles(global_letters::with(WEIGHTS[0]), &[None]);
+    compiles(global_affine::with(WEIGHTS[3]), &[None]);
+    compiles(time_warping::<f32>(), &[None]);
+    compiles(time_warping::<f64>(), &[None]);
+}
+
+#[test]
+fn paths_on_a_gpu_are_those_of_the_tables_by_any_way() {
+    let device = match Device::open(0) {
+        Ok(device) => device,
+        Err(error) => return println!("skipped: {error}"),
+    };
+    for policy in policies() {
+        let mut executor = CudaExecutor::new(&device, policy).unwrap();
+        agrees_with_the_tables(&mut executor, 12, &WAYS);
+        // Through several windows, warps and blocks.
+        let mut inputs = Inputs(77);
+        let (a, b) = (sequence(&mut inputs, b"AC", 3000), sequence(&mut inputs, b"AC", 2500));
+        let tracing = Tracing { way: Way::Directions, ..Tracing::default() };
+        for weights in [WEIGHTS[0], WEIGHTS[5]] {
+            for scope in [Scope::Local, Scope::Global] {
+                let (found, _) = trace(&a, &b, weights, scope, &tracing, &mut executor).unwrap();
+                is_right(&found, (&a, &b), weights, scope);
+            }
+        }
+        println!("{policy:?} conforms");
+    }
+}
+
+/// What directions of a genome against itself need is more than there is.
+#[test]
+fn directions_that_do_not_fit_are_refused_with_their_bytes() {
+    let pool = pool();
+    let a = sequence(&mut Inputs(1), b"ACGT", 20_000_000);
+    let tracing = Tracing { way: Way::Directions, ..Tracing::default() };
+    let refused = trace(&a, &a, WEIGHTS[0], Scope::Local, &tracing, &mut core(&pool)).unwrap_err();
+    let Error::Memory { needed, available, .. } = refused else { panic!("{refused}") };
+    // Two bits a cell.
+    assert!(needed >= 20_000_000 * 20_000_000 / 4 && available < needed, "{needed} {available}");
 }

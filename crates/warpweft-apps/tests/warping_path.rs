@@ -4,7 +4,7 @@ use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
-use warpweft::wavefront::traceback::Cut;
+use warpweft::wavefront::traceback::{Cut, Way};
 use warpweft::wavefront::{CpuPolicy, WavefrontExecutor};
 use warpweft_apps::warping::{path, plain, time_warping};
 
@@ -57,11 +57,14 @@ fn conforms(executor: &mut dyn WavefrontExecutor<time_warping<f32>>) {
     for (m, n) in [(1, 1), (1, 9), (9, 1), (40, 33), (300, 211)] {
         let (a, b) = (series(m as u64, m), series(7 + n as u64, n));
         let expect = by_table(&a, &b);
-        // The whole table kept, and next to nothing.
-        for cut in [None, Some(Cut { blocks: 3, matrix_cells: 50 })] {
-            let (distance, pairs, _) = path(&a, &b, cut, executor).unwrap();
+        // The whole table kept, next to nothing, and every cell's choice.
+        let small = Some(Cut { blocks: 3, matrix_cells: 50 });
+        for (way, cut) in
+            [(Way::LinearSpace, None), (Way::LinearSpace, small), (Way::Directions, None)]
+        {
+            let (distance, pairs, _) = path(&a, &b, way, cut, executor).unwrap();
             assert_eq!(distance, plain(&a, &b, None), "{m} × {n}");
-            assert_eq!(pairs, expect, "{m} × {n} {cut:?}");
+            assert_eq!(pairs, expect, "{m} × {n} {way:?} {cut:?}");
             let cost: f32 = pairs.iter().map(|&[i, j]| (a[i] - b[j]).abs()).sum();
             assert_eq!(cost, distance);
             assert_eq!((pairs[0], pairs[pairs.len() - 1]), ([0, 0], [m - 1, n - 1]));
@@ -88,6 +91,7 @@ fn on_a_gpu() {
 fn samples_that_are_no_numbers_are_refused() {
     let pool = pool(1);
     let mut executor = CpuExecutor::new(&pool, CpuPolicy::for_domain(300, 1)).unwrap();
-    let error = path(&[1.0f32, f32::NAN], &[2.0], None, &mut executor).unwrap_err().to_string();
+    let error =
+        path(&[1.0f32, f32::NAN], &[2.0], Way::Auto, None, &mut executor).unwrap_err().to_string();
     assert!(error.contains("sample 1 of series A"), "{error}");
 }

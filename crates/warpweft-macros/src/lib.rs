@@ -83,6 +83,10 @@ pub fn boundary(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// 16 bits (`WavefrontElement::relative`); `sums` among the
 /// arguments says that the function is `h.n + h.w - h.nw` and a term of the inputs, which GPUs then
 /// compute by scans, floats rounded in another order.
+///
+/// `#[wavefront(choice)]` makes a function what tells a path from cell to cell
+/// (`wavefront::traceback::Choice`): its `#[cell]` is the finished cell, and it returns, as a `u8`, what
+/// that cell was made from.
 #[proc_macro_attribute]
 pub fn wavefront(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let function = parse_macro_input!(item as syn::ItemFn);

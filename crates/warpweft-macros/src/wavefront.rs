@@ -24,8 +24,12 @@ use crate::signature::no_lifetimes;
 use crate::unroll::unroll;
 
 pub fn expand(tokens: TokenStream, function: ItemFn) -> syn::Result<TokenStream> {
-    let Arguments { bounds, step, sums } = arguments(tokens)?;
-    let shape = shape(&function)?;
+    let Arguments { bounds, step, sums, choice } = arguments(tokens)?;
+    let shape = shape(&function, choice)?;
+    if let Some(old) = shape.old.as_ref().filter(|_| choice) {
+        let instead = "take the finished cell as `#[cell] cell: C`";
+        return Err(reject(old, "a choice is told from finished cells, none of them old", instead));
+    }
     let signature = &shape.signature;
     no_lifetimes(&signature.generics)?;
     attributes::check(|found| {
@@ -41,7 +45,7 @@ pub fn expand(tokens: TokenStream, function: ItemFn) -> syn::Result<TokenStream>
     let mut inputs = WavefrontInputs::new(&shape);
     let translation = Translation::of(&function, &shape, &body, &mut inputs)?;
     let [vectors, old_vectors] = &inputs.vectors;
-    if vectors.is_empty() {
+    if vectors.is_empty() && !choice {
         return Err(reject(
             &signature.ident,
             "this function depends on no earlier cell",
@@ -71,6 +75,7 @@ pub fn expand(tokens: TokenStream, function: ItemFn) -> syn::Result<TokenStream>
             sums,
             bounds,
             relative,
+            choice,
         },
     ))
 }
@@ -81,15 +86,16 @@ struct Arguments {
     bounds: Option<Path>,
     step: Option<Path>,
     sums: bool,
+    choice: bool,
 }
 
-/// `bounds = path`, `step = path` and `sums`, each at most once.
+/// `bounds = path`, `step = path` and `sums`, each at most once; or `choice` alone.
 fn arguments(tokens: TokenStream) -> syn::Result<Arguments> {
     let refused = reject(
         &tokens,
         "`#[wavefront]` takes no such arguments",
         "drop them, or write `bounds = path` with a function of the element, rows and columns, \
-         `step = path` with one of the element and a border cell, or `sums`",
+         `step = path` with one of the element and a border cell, `sums`, or `choice` alone",
     );
     let mut found = Arguments::default();
     let parse = |input: syn::parse::ParseStream| {
@@ -103,6 +109,8 @@ fn arguments(tokens: TokenStream) -> syn::Result<Arguments> {
                 found.step = Some(input.parse()?);
             } else if name == "sums" && !found.sums {
                 found.sums = true;
+            } else if name == "choice" && !found.choice {
+                found.choice = true;
             } else {
                 return Err(input.error("no such argument"));
             }
@@ -110,7 +118,11 @@ fn arguments(tokens: TokenStream) -> syn::Result<Arguments> {
                 input.parse::<Token![,]>()?;
             }
         }
-        Ok(())
+        match found {
+            Arguments { bounds: None, step: None, sums: false, choice: true }
+            | Arguments { choice: false, .. } => Ok(()),
+            _ => Err(input.error("`choice` stands alone")),
+        }
     };
     syn::parse::Parser::parse2(parse, tokens).map_err(|_| refused)?;
     Ok(found)
@@ -143,8 +155,8 @@ impl Translation {
         let type_of =
             |ty: &TokenStream| quote!(<#ty as ::warpweft::element::DeviceType>::cuda(__unit));
         let name = mark(lower.hole(quote!(__name.to_string())));
-        let cell = &shape.cell;
-        let cell = mark(lower.hole(type_of(&quote!(#cell))));
+        let output = &shape.output;
+        let output = mark(lower.hole(type_of(&quote!(#output))));
         let [row, column] = [0, 1].map(|which| mark(lower.hole(type_of(&shape.input(which)))));
         let Members { data, checks, copies } = members(&mut lower, &name, &shape.rest);
         let given: Vec<_> = shape
@@ -167,7 +179,7 @@ impl Translation {
   using Column = {column};
   WW_FN Row row(Row a) const {{ return a; }}
   WW_FN Column column(Column b) const {{ return b; }}
-  template<class Earlier> WW_FN {cell} operator()(const Earlier& h, Row {}, Column {}) const {{
+  template<class Earlier> WW_FN {output} operator()(const Earlier& h, Row {}, Column {}) const {{
 {input}{}  }}
 }};
 {checks}",
@@ -190,6 +202,7 @@ struct Item {
     sums: bool,
     bounds: Option<Path>,
     relative: Option<Relative>,
+    choice: bool,
 }
 
 /// All that the attribute leaves in the function's place.
@@ -203,10 +216,11 @@ fn item(function: &ItemFn, shape: &Shape, translation: &Translation, item: Item)
         sums,
         bounds,
         relative,
+        choice,
     } = item;
     let [dependences, old_dependences] = vectors;
     let Translation { slots, shadow, text } = translation;
-    let Shape { signature, cell, .. } = shape;
+    let Shape { signature, cell, output, .. } = shape;
     let name = &signature.ident;
     let clean_name = clean(&name.to_string());
     let name_text = name.to_string();
@@ -255,13 +269,53 @@ fn item(function: &ItemFn, shape: &Shape, translation: &Translation, item: Item)
             #earlier: [#cell; #count],
             #old: [#cell; #old_count],
             #(#plain),*
-        ) -> #cell #body
+        ) -> #output #body
     };
     let [form, relative] = match relative {
         Some(relative) => relative.items(shape, [&earlier, &old], old_count, &body),
         None => [quote!(), quote!()],
     };
     let element = element(function, signature, &shape.rest, quote!(#specialised #form));
+    let cuda = quote! {
+        #[allow(warnings, clippy::all)]
+        fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
+            #(let #slots = ::warpweft::element::Slot::new();)*
+            let _shadow = |
+                #h: ::warpweft::wavefront::Earlier<#cell>,
+                #old_parameter
+                #(#plain),*
+            | -> #output { #shadow };
+            __unit.define(&::warpweft::element::key::<Self>(), #clean_name, |__unit, __name| #text)
+        }
+    };
+    if choice {
+        return quote! {
+            #element
+
+            // SAFETY: the struct is `repr(C)` with the C++ struct's members, which asserts the same
+            // layout; the translation has values only, no addresses.
+            unsafe impl #generics ::warpweft::wavefront::traceback::Choice for #name #arguments #clause {
+                type Cell = #cell;
+                type Row = #row;
+                type Column = #column;
+                type Earlier = [#cell; #count];
+                const NAME: &'static str = #name_text;
+                const DEPENDENCES: &'static [::warpweft::wavefront::Dependence] = #dependences;
+
+                #[inline(always)]
+                fn choice(
+                    &self,
+                    #earlier: [#cell; #count],
+                    #x: #cell,
+                    #a: #row,
+                    #b: #column,
+                ) -> u8 {
+                    Self::__specialised(#earlier, [], #(#passed),*)
+                }
+                #cuda
+            }
+        };
+    }
     quote! {
         #element
 
@@ -293,16 +347,7 @@ fn item(function: &ItemFn, shape: &Shape, translation: &Translation, item: Item)
             }
             #bounds
             #relative
-            #[allow(warnings, clippy::all)]
-            fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
-                #(let #slots = ::warpweft::element::Slot::new();)*
-                let _shadow = |
-                    #h: ::warpweft::wavefront::Earlier<#cell>,
-                    #old_parameter
-                    #(#plain),*
-                | -> #cell { #shadow };
-                __unit.define(&::warpweft::element::key::<Self>(), #clean_name, |__unit, __name| #text)
-            }
+            #cuda
         }
     }
 }

@@ -3,69 +3,128 @@
 //! Of equal choices the order is: a pair of letters, a letter of the target against nothing, a letter
 //! of the query against nothing; and a gap is opened rather than extended, so that it is short.
 
+use warpweft::element::device;
 use warpweft::wavefront::traceback::{Stored, Traced};
-use warpweft::wavefront::{Dependence, Earlier};
+use warpweft::wavefront::{Dependence, Earlier, wavefront};
 
 use super::gapped::{Gapped, affine, global_affine};
 use super::{Dna, global_letters, letters};
 
-const PAIR: Dependence = [-1, -1];
-const ACROSS: Dependence = [0, -1];
-const DOWN: Dependence = [-1, 0];
+/// What a score was made from, in two bits.
+const BEGINS: u8 = 0;
+const PAIR: u8 = 1;
+const ACROSS: u8 = 2;
+const DOWN: u8 = 3;
+/// In further bits, whether the gap along the row, along the column, is opened here.
+const OPENED_ACROSS: u8 = 4;
+const OPENED_DOWN: u8 = 8;
 
-fn linear(h: &Earlier<'_, i32>, cell: i32, pair: i32, right: i32) -> Option<(Dependence, ())> {
-    let vector = match cell {
-        _ if cell == h.nw + pair => PAIR,
-        _ if cell == h.w + right => ACROSS,
-        _ => DOWN,
-    };
-    Some((vector, ()))
+/// Of a score that goes on: what it is equal to first.
+#[device]
+fn first_of(cell: i32, pair: i32, across: i32) -> u8 {
+    if cell == pair {
+        PAIR
+    } else if cell == across {
+        ACROSS
+    } else {
+        DOWN
+    }
+}
+
+/// The choice of [`letters`].
+#[wavefront(choice)]
+pub fn letters_choice(
+    h: Earlier<i32>,
+    #[row] a: u8,
+    #[column] b: u8,
+    #[cell] cell: i32,
+    matching: i32,
+    mismatch: i32,
+    right: i32,
+) -> u8 {
+    let pair = if a == b { matching } else { mismatch };
+    if cell == 0 { BEGINS } else { first_of(cell, h.nw + pair, h.w + right) }
+}
+
+/// The choice of [`global_letters`].
+#[wavefront(choice)]
+pub fn global_choice(
+    h: Earlier<i32>,
+    #[row] a: u8,
+    #[column] b: u8,
+    #[cell] cell: i32,
+    matching: i32,
+    mismatch: i32,
+    right: i32,
+) -> u8 {
+    let pair = if a == b { matching } else { mismatch };
+    first_of(cell, h.nw + pair, h.w + right)
+}
+
+/// From a cell of a linear recurrence.
+fn linear(choice: u8) -> Option<(Dependence, ())> {
+    match choice {
+        BEGINS => None,
+        PAIR => Some(([-1, -1], ())),
+        ACROSS => Some(([0, -1], ())),
+        _ => Some(([-1, 0], ())),
+    }
 }
 
 impl Traced for letters {
     type State = ();
+    type Choice = letters_choice;
+    type Plain = Self;
+    const BITS: u32 = 2;
 
-    fn back(
-        &self,
-        (): (),
-        h: Earlier<'_, i32>,
-        cell: i32,
-        a: u8,
-        b: u8,
-    ) -> Option<(Dependence, ())> {
-        let pair = if a == b { self.matching } else { self.mismatch };
-        if cell == 0 { None } else { linear(&h, cell, pair, self.right) }
+    fn plain(&self) -> Self {
+        *self
+    }
+
+    fn choice(&self) -> letters_choice {
+        letters_choice(self.matching, self.mismatch, self.right)
+    }
+
+    fn back(choice: u8, (): ()) -> Option<(Dependence, ())> {
+        linear(choice)
     }
 }
 
 impl Traced for Dna {
     type State = ();
+    type Choice = letters_choice;
+    type Plain = letters;
+    const BITS: u32 = 2;
 
-    fn back(
-        &self,
-        (): (),
-        h: Earlier<'_, i32>,
-        cell: i32,
-        a: u8,
-        b: u8,
-    ) -> Option<(Dependence, ())> {
-        self.plain().back((), h, cell, a, b)
+    fn plain(&self) -> letters {
+        *self.letters()
+    }
+
+    fn choice(&self) -> letters_choice {
+        self.letters().choice()
+    }
+
+    fn back(choice: u8, (): ()) -> Option<(Dependence, ())> {
+        linear(choice)
     }
 }
 
 impl Traced for global_letters {
     type State = ();
+    type Choice = global_choice;
+    type Plain = Self;
+    const BITS: u32 = 2;
 
-    fn back(
-        &self,
-        (): (),
-        h: Earlier<'_, i32>,
-        cell: i32,
-        a: u8,
-        b: u8,
-    ) -> Option<(Dependence, ())> {
-        let pair = if a == b { self.matching } else { self.mismatch };
-        linear(&h, cell, pair, self.right)
+    fn plain(&self) -> Self {
+        *self
+    }
+
+    fn choice(&self) -> global_choice {
+        global_choice(self.matching, self.mismatch, self.right)
+    }
+
+    fn back(choice: u8, (): ()) -> Option<(Dependence, ())> {
+        linear(choice)
     }
 }
 
@@ -81,52 +140,90 @@ pub enum Through {
     Down,
 }
 
-fn gapped(
-    through: Through,
-    before: &Earlier<'_, Gapped>,
-    cell: Gapped,
-    pair: i32,
+/// The choices of [`affine`].
+#[wavefront(choice)]
+pub fn affine_choice(
+    before: Earlier<Gapped>,
+    #[row] a: u8,
+    #[column] b: u8,
+    #[cell] cell: Gapped,
+    matching: i32,
+    mismatch: i32,
     open: i32,
-) -> (Dependence, Through) {
-    let opened = |h: i32, of: i32, further| if of == h + open { Through::Best } else { further };
-    match through {
-        Through::Best if cell.h == before.nw.h + pair => (PAIR, Through::Best),
-        Through::Across => (ACROSS, opened(before.w.h, cell.e, Through::Across)),
-        Through::Best if cell.h == cell.e => (ACROSS, opened(before.w.h, cell.e, Through::Across)),
-        _ => (DOWN, opened(before.n.h, cell.f, Through::Down)),
-    }
+) -> u8 {
+    let pair = if a == b { matching } else { mismatch };
+    let best = if cell.h == 0 { BEGINS } else { first_of(cell.h, before.nw.h + pair, cell.e) };
+    let across = if cell.e == before.w.h + open { OPENED_ACROSS } else { 0 };
+    let down = if cell.f == before.n.h + open { OPENED_DOWN } else { 0 };
+    best | across | down
+}
+
+/// The choices of [`global_affine`].
+#[wavefront(choice)]
+pub fn global_affine_choice(
+    before: Earlier<Gapped>,
+    #[row] a: u8,
+    #[column] b: u8,
+    #[cell] cell: Gapped,
+    matching: i32,
+    mismatch: i32,
+    open: i32,
+) -> u8 {
+    let pair = if a == b { matching } else { mismatch };
+    let best = first_of(cell.h, before.nw.h + pair, cell.e);
+    let across = if cell.e == before.w.h + open { OPENED_ACROSS } else { 0 };
+    let down = if cell.f == before.n.h + open { OPENED_DOWN } else { 0 };
+    best | across | down
+}
+
+/// From a cell of an affine recurrence, of which the path goes through one score.
+fn gapped(choice: u8, through: Through) -> Option<(Dependence, Through)> {
+    let opened = |bit: u8, further| if choice & bit != 0 { Through::Best } else { further };
+    Some(match (through, choice & 3) {
+        (Through::Best, BEGINS) => return None,
+        (Through::Best, PAIR) => ([-1, -1], Through::Best),
+        (Through::Best, ACROSS) | (Through::Across, _) => {
+            ([0, -1], opened(OPENED_ACROSS, Through::Across))
+        }
+        _ => ([-1, 0], opened(OPENED_DOWN, Through::Down)),
+    })
 }
 
 impl Traced for affine {
     type State = Through;
+    type Choice = affine_choice;
+    type Plain = Self;
+    const BITS: u32 = 4;
 
-    fn back(
-        &self,
-        through: Through,
-        before: Earlier<'_, Gapped>,
-        cell: Gapped,
-        a: u8,
-        b: u8,
-    ) -> Option<(Dependence, Through)> {
-        let pair = if a == b { self.matching } else { self.mismatch };
-        let begins = through == Through::Best && cell.h == 0;
-        (!begins).then(|| gapped(through, &before, cell, pair, self.open))
+    fn plain(&self) -> Self {
+        *self
+    }
+
+    fn choice(&self) -> affine_choice {
+        affine_choice(self.matching, self.mismatch, self.open)
+    }
+
+    fn back(choice: u8, through: Through) -> Option<(Dependence, Through)> {
+        gapped(choice, through)
     }
 }
 
 impl Traced for global_affine {
     type State = Through;
+    type Choice = global_affine_choice;
+    type Plain = Self;
+    const BITS: u32 = 4;
 
-    fn back(
-        &self,
-        through: Through,
-        before: Earlier<'_, Gapped>,
-        cell: Gapped,
-        a: u8,
-        b: u8,
-    ) -> Option<(Dependence, Through)> {
-        let pair = if a == b { self.matching } else { self.mismatch };
-        Some(gapped(through, &before, cell, pair, self.open))
+    fn plain(&self) -> Self {
+        *self
+    }
+
+    fn choice(&self) -> global_affine_choice {
+        global_affine_choice(self.matching, self.mismatch, self.open)
+    }
+
+    fn back(choice: u8, through: Through) -> Option<(Dependence, Through)> {
+        gapped(choice, through)
     }
 }
 

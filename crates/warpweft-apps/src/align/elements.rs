@@ -88,7 +88,7 @@ impl Dna {
     }
 
     /// The same over any letters.
-    pub(super) fn plain(&self) -> &letters {
+    pub(super) fn letters(&self) -> &letters {
         &self.0
     }
 }

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 
 use warpweft::error::Result;
 use warpweft::report::Report;
-use warpweft::wavefront::traceback::{self, Checkpoint, Cut, End, Traced};
+use warpweft::wavefront::traceback::{self, Checkpoint, Cut, End, Traced, Way};
 use warpweft::wavefront::{Best, Border, Keep, Kept, Ranked, Wavefront, WavefrontExecutor};
 
 /// Which alignments compete.
@@ -79,13 +79,15 @@ impl<X> Executor for X where
 /// How a path is looked for.
 #[derive(Clone, Debug, Default)]
 pub struct Tracing {
-    /// What is kept meanwhile; by default what fits [`MEMORY`] bytes.
+    /// By directions or in linear space.
+    pub way: Way,
+    /// What is kept meanwhile in linear space; by default what fits [`MEMORY`] bytes.
     pub cut: Option<Cut>,
     /// Where rows of blocks are saved, and whether to go on from there.
     pub checkpoint: Option<(PathBuf, bool)>,
 }
 
-/// Bytes that a search for a path keeps in memory, unless told otherwise.
+/// Bytes that a search for a path in linear space keeps in memory, unless told otherwise.
 pub const MEMORY: u64 = 512 << 20;
 
 /// The score and the end of the best alignment of `query` and `target`.
@@ -180,12 +182,13 @@ fn found<C: Ranked<Score = i32>>(
     }
 }
 
-/// The best alignment of `query` and `target`, letter by letter, in linear space. Of equal ends the
+/// The best alignment of `query` and `target`, letter by letter. Of equal ends the
 /// one of [`align`]; of equal paths the one that, seen from the end, prefers a pair of letters to a
 /// letter of the target against nothing, and that to a letter of the query against nothing.
 ///
 /// # Errors
-/// As [`align`]; a checkpoint of other sequences or weights, or that can't be written.
+/// As [`align`]; directions asked for that don't fit; a checkpoint with these, of other sequences or
+/// weights, or that can't be written.
 pub fn trace(
     query: &Sequence,
     target: &Sequence,
@@ -294,7 +297,7 @@ impl Problem<'_> {
             ),
         });
         let (path, report) =
-            traceback::trace(&wavefront, end, &cut, checkpoint.as_ref(), executor)?;
+            traceback::trace(&wavefront, end, tracing.way, &cut, checkpoint.as_ref(), executor)?;
         let global = self.scope == Scope::Global;
         Ok(match path {
             Some(path) if global || path.score > 0 => {

@@ -13,6 +13,7 @@ use warpweft::machine::Machine;
 use warpweft::report::Report;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
+use warpweft::wavefront::traceback::Way;
 use warpweft::wavefront::{CpuPolicy, RankExecutor};
 use warpweft::{Error, Result};
 use warpweft_apps::align::{Executor, Scope, Sequence, Tracing, Weights, align_all, read, trace};
@@ -29,6 +30,25 @@ use self::check::Tally;
 use self::files::Files;
 use self::pair::{Answer, Named, Pair};
 
+/// How a path is looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Traceback {
+    #[default]
+    Auto,
+    Directions,
+    LinearSpace,
+}
+
+impl From<Traceback> for Way {
+    fn from(asked: Traceback) -> Self {
+        match asked {
+            Traceback::Auto => Self::Auto,
+            Traceback::Directions => Self::Directions,
+            Traceback::LinearSpace => Self::LinearSpace,
+        }
+    }
+}
+
 /// Align every sequence of one file with every sequence of another.
 #[derive(clap::Args)]
 #[command(
@@ -37,8 +57,11 @@ use self::pair::{Answer, Named, Pair};
 score, its first and last letter in either sequence (counted from 1; of equal scores the smallest query \
 end, then target end), its identity (equal letters over columns), its gaps and its CIGAR. I is a letter \
 of the query against nothing, D one of the target; of equal paths, seen from the end, a pair is \
-preferred to D and D to I. Memory grows with the sum of the lengths only. --score-only leaves out all \
-but score and end.
+preferred to D and D to I. --score-only leaves out all but score and end.
+
+--traceback directions records two bits a cell, four with an affine gap, in one pass; linear-space takes \
+memory for the sum of the lengths only and about two passes; auto is directions where they fit and are \
+predicted to be faster. All find the same path.
 
 --output takes the ending .paf (cg:Z: and AS:i:) or .sam (soft clips, SEQ, NM:i:, AS:i:).
 --checkpoint saves a long run's state about eight times; killed, it goes on with --resume.
@@ -89,6 +112,9 @@ pub struct Align {
     /// Compute the score and the end only, which is faster: many pairs at once.
     #[arg(long, conflicts_with_all = ["eqx", "output", "plot", "checkpoint"])]
     score_only: bool,
+    /// How the path is found; the report says which way was taken.
+    #[arg(long, value_name = "WAY", value_enum, default_value_t, conflicts_with = "score_only")]
+    traceback: Traceback,
     /// Tell equal (=) and different letters (X) apart in CIGARs, not M for both.
     #[arg(long)]
     eqx: bool,
@@ -277,8 +303,11 @@ impl Align {
             progress.tell(format!("pair {} of {count}", all.pairs.len() + 1));
             let folder = format!("pair-{}", all.pairs.len() + 1);
             let checkpoint = self.checkpoint.as_ref().map(|path| path.join(folder));
-            let tracing =
-                Tracing { cut: None, checkpoint: checkpoint.map(|folder| (folder, self.resume)) };
+            let tracing = Tracing {
+                way: self.traceback.into(),
+                cut: None,
+                checkpoint: checkpoint.map(|folder| (folder, self.resume)),
+            };
             let (a, b) = (&query.sequence, &target.sequence);
             let (path, report) = trace(a, b, weights, scope, &tracing, executor)?;
             let pair = Pair { query, target, alignment: path.alignment, path: Some(path) };

@@ -1,7 +1,8 @@
-//! The wavefront pattern's bench: alignment, warping and tables by register strips, and the five
-//! methods of PeerWave over their tiles.
+//! The wavefront pattern's bench: alignment, warping and tables by register strips, the five methods of
+//! PeerWave over their tiles, and paths.
 
 mod methods;
+mod traceback;
 
 use std::process::ExitCode;
 
@@ -51,6 +52,8 @@ enum Part {
     Gpus,
     /// PeerWave's methods on the first GPU.
     Methods,
+    /// Paths by directions and in linear space, on the first GPU or one core.
+    Traceback,
 }
 
 /// What is measured.
@@ -141,7 +144,7 @@ impl Wavefronts {
             let needed = match case.on {
                 Part::Cpu => 0,
                 Part::Gpus => 2,
-                Part::Gpu | Part::Methods => 1,
+                Part::Gpu | Part::Methods | Part::Traceback => 1,
             };
             if together.len() < needed {
                 if self.only == [Part::Gpu] && needed == 1 {
@@ -160,7 +163,7 @@ impl Wavefronts {
             // One GPU beside several in the same run.
             let counts = match case.on {
                 Part::Cpu => vec![0],
-                Part::Gpu | Part::Methods => vec![1],
+                Part::Gpu | Part::Methods | Part::Traceback => vec![1],
                 Part::Gpus => {
                     let doubled = std::iter::successors(Some(1), |count| Some(2 * count));
                     let below = doubled.take_while(|&count| count < together.len());
@@ -183,13 +186,18 @@ impl Wavefronts {
         if let Some(gpu) = machine.gpus.first().filter(|_| wanted(Part::Methods)) {
             methods = Methods { device: gpu.device()?, shrink: self.shrink as usize }.measure()?;
         }
-        let all = serde_json::json!({ "rates": figures, "methods": methods });
+        let mut paths = Vec::new();
+        if wanted(Part::Traceback) {
+            let (gpu, shrink) = (together.first(), self.shrink as usize);
+            paths = traceback::measure(&machine, gpu, shrink, self.options.repeats)?;
+        }
+        let all = serde_json::json!({ "rates": figures, "methods": methods, "paths": paths });
         let name = match &self.only[..] {
             [part] => format!("wavefront-{}", format!("{part:?}").to_lowercase()),
             _ => "wavefront".into(),
         };
         let record = Record::new(&name, &self.repeat(), &machine, probe, &all, &peers);
-        let text = table(&figures, &peers) + &methods::table(&methods);
+        let text = table(&figures, &peers) + &methods::table(&methods) + &traceback::table(&paths);
         record.conclude(&self.options, text)
     }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use warpweft::element::ScalarKind;
 use warpweft::grid::io::npy;
 use warpweft::prelude::*;
-use warpweft::wavefront::traceback::{Stored, Traced};
+use warpweft::wavefront::traceback::{Stored, Traced, Way};
 use warpweft::wavefront::{RankExecutor, Ranked, WavefrontExecutor};
 use warpweft_apps::warping::{check, distance, path, plain, time_warping};
 
@@ -111,7 +111,7 @@ impl Dtw {
         let mut chosen = self.options.chosen()?;
         let with_path = self.path.is_some() || plot.is_some();
         let warped = |executor: &mut dyn WavefrontExecutor<time_warping<T>>| match with_path {
-            true => path(a, b, None, executor),
+            true => path(a, b, Way::Auto, None, executor),
             false => distance(a, b, self.band, executor)
                 .map(|(found, report)| (found, Vec::new(), report)),
         };

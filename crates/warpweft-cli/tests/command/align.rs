@@ -196,3 +196,32 @@ fn records_are_paired_one_by_one_and_many_scores_come_at_once() {
     let ran = warpweft_in(folder.path(), "align a.fa b.fa --batch --device cpu");
     ran.fails(2, &["2 queries for 1 targets", "leave out --batch"]);
 }
+
+#[test]
+fn a_path_is_the_same_whichever_way_it_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let letters = |step: usize| -> String {
+        (0..700).map(|i| ["A", "C", "G", "T"][(i * i / step + i / 7) % 4]).collect()
+    };
+    fs::write(folder.path().join("a.fa"), format!(">one\n{}\n", letters(5))).unwrap();
+    fs::write(folder.path().join("b.fa"), format!(">two\n{}\n", letters(6))).unwrap();
+    for options in ["", "--global", "--gap-open -5 --gap-extend -1"] {
+        let found = ["auto", "directions", "linear-space"].map(|way| {
+            let line = format!("align a.fa b.fa --device cpu --json --traceback {way} {options}");
+            let said = warpweft_in(folder.path(), &line).fine();
+            let object: serde_json::Value = serde_json::from_str(&said).unwrap();
+            assert_eq!(object["check"]["passed"], true);
+            let notes = object["notes"].to_string();
+            let said = match way {
+                "directions" => "by directions",
+                "linear-space" => "in linear space",
+                _ => "the path was found",
+            };
+            assert!(notes.contains(said), "{way}: {notes}");
+            object["result"]["pairs"][0]["cigar"].clone()
+        });
+        assert!(found[0].is_string() && found[0] == found[1] && found[0] == found[2], "{found:?}");
+    }
+    let refused = "align a.fa b.fa --device cpu --traceback directions --checkpoint saved";
+    warpweft_in(folder.path(), refused).fails(1, &["directions with a checkpoint"]);
+}

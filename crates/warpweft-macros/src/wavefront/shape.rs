@@ -15,6 +15,8 @@ pub struct Shape {
     pub earlier: Ident,
     pub old: Option<Ident>,
     pub cell: Type,
+    /// What the function returns.
+    pub output: Type,
     /// The inputs of a row, a column and a cell.
     pub inputs: [Option<Named>; 3],
     /// The parameters given at construction.
@@ -33,8 +35,9 @@ pub enum Role {
 
 const MARKERS: [&str; 3] = ["row", "column", "cell"];
 
-/// Takes the signature apart, or says what it should be.
-pub fn shape(function: &ItemFn) -> syn::Result<Shape> {
+/// Takes the signature apart, or says what it should be: of a recurrence, or of the function that says
+/// what a cell was made from.
+pub fn shape(function: &ItemFn, choice: bool) -> syn::Result<Shape> {
     let mut signature = function.sig.clone();
     let mut markers = vec![];
     for argument in &mut signature.inputs {
@@ -58,6 +61,7 @@ pub fn shape(function: &ItemFn) -> syn::Result<Shape> {
     let mut shape = Shape {
         earlier: plain_name(&first, "wavefront")?.0,
         old: None,
+        output: cell.clone(),
         cell,
         inputs: [const { None }; 3],
         rest: vec![],
@@ -67,14 +71,18 @@ pub fn shape(function: &ItemFn) -> syn::Result<Shape> {
     for (at, (parameter, marker)) in parameters.enumerate() {
         shape.add(at, parameter, marker)?;
     }
-    let wanted = &shape.cell;
+    let wanted = if choice { &syn::parse_quote!(u8) } else { &shape.cell };
     match &signature.output {
         ReturnType::Type(_, ty) if quote!(#ty).to_string() == quote!(#wanted).to_string() => {
+            shape.output = wanted.clone();
             Ok(shape)
         }
         output if returns_value(output) => Err(reject(
             output,
-            "a wavefront function returns what a cell holds",
+            match choice {
+                true => "a choice is told as a number",
+                false => "a wavefront function returns what a cell holds",
+            },
             format_args!("return `{}`", quote!(#wanted)),
         )),
         _ => Err(reject(

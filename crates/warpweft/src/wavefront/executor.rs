@@ -4,6 +4,7 @@ use super::edges::{Edges, one_by_one};
 use super::element::WavefrontElement;
 use super::erased::Erased;
 use super::spec::{Kept, Wavefront};
+use super::traceback::{Need, Traced, Walk, unrecorded};
 use crate::error::{Error, Result};
 use crate::report::Report;
 
@@ -42,6 +43,37 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
         one_by_one(self, wavefront)
     }
+
+    /// What [`WavefrontExecutor::record`] would need for `wavefront`; none if this executor records no
+    /// choices of it.
+    ///
+    /// # Errors
+    /// The device's.
+    fn directions(&self, wavefront: &Wavefront<'_, E>) -> Result<Option<Need>>
+    where
+        E: Traced,
+    {
+        let _ = wavefront;
+        Ok(None)
+    }
+
+    /// Computes all cells, records the choice of each, and lets `walk` go through them with what
+    /// `wavefront` keeps: the best score or the last row.
+    ///
+    /// # Errors
+    /// Where [`WavefrontExecutor::directions`] has none; as [`WavefrontExecutor::run`]; those of
+    /// `walk`.
+    fn record(
+        &mut self,
+        wavefront: &Wavefront<'_, E>,
+        walk: &mut Walk<'_, E::Cell>,
+    ) -> Result<Report>
+    where
+        E: Traced,
+    {
+        let _ = (wavefront, walk);
+        Err(unrecorded::<E>())
+    }
 }
 
 impl<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized> WavefrontExecutor<E> for &mut X {
@@ -62,6 +94,24 @@ impl<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized> WavefrontExecutor<E>
 
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
         (**self).edges(wavefront)
+    }
+
+    fn directions(&self, wavefront: &Wavefront<'_, E>) -> Result<Option<Need>>
+    where
+        E: Traced,
+    {
+        (**self).directions(wavefront)
+    }
+
+    fn record(
+        &mut self,
+        wavefront: &Wavefront<'_, E>,
+        walk: &mut Walk<'_, E::Cell>,
+    ) -> Result<Report>
+    where
+        E: Traced,
+    {
+        (**self).record(wavefront, walk)
     }
 }
 

@@ -174,6 +174,24 @@ impl<'a, E: WavefrontElement> Wavefront<'a, E> {
         self
     }
 
+    /// The same of another element with the same inputs, of which cells have none.
+    pub(super) fn with<O>(&self, element: O) -> Wavefront<'a, O>
+    where
+        O: WavefrontElement<Cell = E::Cell, Row = E::Row, Column = E::Column, Input = ()>,
+    {
+        Wavefront {
+            element,
+            rows: self.rows,
+            columns: self.columns,
+            inputs: &[],
+            border: self.border.clone(),
+            band: self.band,
+            initial: self.initial,
+            sweeps: self.sweeps,
+            keep: self.keep,
+        }
+    }
+
     /// Rows and columns.
     pub fn extents(&self) -> [usize; 2] {
         [self.rows.len(), self.columns.len()]

@@ -8,6 +8,7 @@
 
 mod batch;
 mod form;
+mod record;
 mod row;
 mod simd;
 mod strip;
@@ -16,6 +17,7 @@ mod sweeps;
 
 use std::time::Instant;
 
+use self::record::Recorded;
 use self::strips::{Filled, Outcome, Strips};
 use self::sweeps::Sweeps;
 use super::edges::{Edges, one_by_one};
@@ -25,6 +27,7 @@ use super::executor::WavefrontExecutor;
 use super::policy::{CpuPolicy, Policy};
 use super::report::report;
 use super::spec::{Keep, Kept, Wavefront};
+use super::traceback::{Need, Traced, Walk, unrecorded};
 use crate::cpu::{Pool, Simd, WorkerPanic};
 use crate::error::{Error, Result};
 use crate::report::Report;
@@ -138,5 +141,40 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
         } else {
             one_by_one(self, wavefront)
         }
+    }
+
+    fn directions(&self, wavefront: &Wavefront<'_, E>) -> Result<Option<Need>>
+    where
+        E: Traced,
+    {
+        Ok(Recorded::need(wavefront, self.policy))
+    }
+
+    fn record(
+        &mut self,
+        wavefront: &Wavefront<'_, E>,
+        walk: &mut Walk<'_, E::Cell>,
+    ) -> Result<Report>
+    where
+        E: Traced,
+    {
+        wavefront.check()?;
+        if !strips::can::<E::Plain>() {
+            return Err(unrecorded::<E>());
+        }
+        let begin = Instant::now();
+        // Choices are told from whole cells.
+        let policy = CpuPolicy { sixteen: false, ..self.policy };
+        let mut recorded = Recorded::new(wavefront, policy)?;
+        let mut filled = Filled::new(wavefront)?;
+        let plain = wavefront.with(wavefront.element.plain());
+        let strips = Strips::new(&plain, policy, self.simd, &mut filled);
+        let strips = strips.recording(recorded.recorders(wavefront, self.simd));
+        let setup_seconds = begin.elapsed().as_secs_f64();
+        let begin = Instant::now();
+        let outcome = strips.run(self.pool).map_err(|panic| panicked(E::NAME, panic))?;
+        walk(&outcome.kept(wavefront.keep, filled), &mut recorded)?;
+        let seconds = begin.elapsed().as_secs_f64();
+        Ok(self.report(&wavefront.erased(), policy, seconds, setup_seconds))
     }
 }

@@ -38,8 +38,16 @@ impl Track for Least {
 
 /// Cells that leave a tile-row.
 pub(super) trait Sink<E: WavefrontElement, F: Form<E>> {
-    /// Called once a front with the lanes computed, the first of them, and its column.
-    fn front(&mut self, form: &F, first_lane: usize, first_column: usize, cells: &[F::Held]);
+    /// Called once a front with the lanes computed, the first of them, and its column; `north` is the
+    /// cell above lane 0.
+    fn front(
+        &mut self,
+        form: &F,
+        first_lane: usize,
+        first_column: usize,
+        north: F::Held,
+        cells: &[F::Held],
+    );
 }
 
 /// Where a tile-row is between two fronts.
@@ -220,7 +228,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
         }
         *above = top;
         if let Some(sink) = sink {
-            sink.front(form, low, front - low, &last[low..high]);
+            sink.front(form, low, front - low, top, &last[low..high]);
         }
         if high == lanes && front + 1 >= lanes {
             bottom.push(form.cell(last[lanes - 1]));
@@ -287,11 +295,12 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
     ) {
         let (lanes, form) = (self.lanes, self.state.form);
         for &[first, second] in top.as_chunks().0 {
-            self.two::<T>(form.hold(first), form.hold(second));
+            let [first, second] = [first, second].map(|cell| form.hold(cell));
+            self.two::<T>(first, second);
             let State { last, before, front, .. } = &self.state;
             if let Some(sink) = &mut sink {
-                sink.front(&form, 0, front - 2, &before[..lanes]);
-                sink.front(&form, 0, front - 1, &last[..lanes]);
+                sink.front(&form, 0, front - 2, first, &before[..lanes]);
+                sink.front(&form, 0, front - 1, second, &last[..lanes]);
             }
             bottom.extend([before, last].map(|cells| form.cell(cells[lanes - 1])));
         }

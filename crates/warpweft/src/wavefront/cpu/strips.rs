@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::form::{Form, Plain, Sixteen};
+use super::record::Record;
 use super::row::SharedRow;
 use super::simd::Loops;
 use super::strip::{Sink, State, Strip, reversed};
@@ -34,12 +35,14 @@ struct Part<'a, C> {
     sum: Option<i128>,
     band: Option<Band<C>>,
     first_row: usize,
+    record: Option<Box<dyn Record<C> + 'a>>,
 }
 
 impl<C> Part<'_, C> {
     /// Whether it keeps anything of the cells.
     fn keeps(&self) -> bool {
-        !self.matrix.is_empty() || !self.last_column.is_empty() || self.sum.is_some()
+        let lines = !self.matrix.is_empty() || !self.last_column.is_empty();
+        lines || self.sum.is_some() || self.record.is_some()
     }
 }
 
@@ -47,8 +50,21 @@ impl<C> Part<'_, C> {
 struct Fill<'p, 'a, E: WavefrontElement, F: Form<E>>(&'p mut Part<'a, E::Cell>, Loops<E, F>);
 
 impl<E: WavefrontElement, F: Form<E>> Sink<E, F> for Fill<'_, '_, E, F> {
-    fn front(&mut self, form: &F, first_lane: usize, first_column: usize, cells: &[F::Held]) {
+    fn front(
+        &mut self,
+        form: &F,
+        first_lane: usize,
+        first_column: usize,
+        north: F::Held,
+        cells: &[F::Held],
+    ) {
         let Self(part, loops) = self;
+        if let Some(record) = &mut part.record {
+            for (to, &cell) in record.cells()[first_lane..].iter_mut().zip(cells) {
+                *to = form.cell(cell);
+            }
+            record.front(first_lane, cells.len(), first_column, form.cell(north));
+        }
         if !part.matrix.is_empty() {
             for (l, &cell) in cells.iter().enumerate() {
                 part.matrix[(first_lane + l) * part.columns + first_column - l] = form.cell(cell);
@@ -105,7 +121,14 @@ struct Find<'a, 'w, E: WavefrontElement> {
 }
 
 impl<E: WavefrontElement, F: Form<E>> Sink<E, F> for Find<'_, '_, E> {
-    fn front(&mut self, form: &F, first_lane: usize, first_column: usize, cells: &[F::Held]) {
+    fn front(
+        &mut self,
+        form: &F,
+        first_lane: usize,
+        first_column: usize,
+        _: F::Held,
+        cells: &[F::Held],
+    ) {
         let at = self.lane.wrapping_sub(first_lane);
         if let Some(&cell) = cells.get(at)
             && self.column.is_none()
@@ -261,6 +284,7 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
                 sum: (wavefront.keep == Keep::Sum).then_some(0),
                 band: wavefront.band,
                 first_row: s * policy.tile_rows,
+                record: None,
             })
         });
         let shared = Shared {
@@ -273,6 +297,17 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
             simd,
         };
         Self { shared }
+    }
+
+    /// With what goes along with each tile-row.
+    pub fn recording(
+        mut self,
+        records: impl Iterator<Item = Box<dyn Record<E::Cell> + 'a>>,
+    ) -> Self {
+        for (part, record) in self.shared.parts.iter_mut().zip(records) {
+            part.get_mut().unwrap_or_else(PoisonError::into_inner).record = Some(record);
+        }
+        self
     }
 
     /// The policy of the run: its tiles may be smaller, or its cells not of 16 bits.

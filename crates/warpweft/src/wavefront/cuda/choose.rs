@@ -31,7 +31,7 @@ const MARGIN: f64 = 1.1;
 const SCHEDULERS: u32 = 4;
 
 /// Seconds of `rows` × `columns` cells of one word on `blocks` blocks, one an SM.
-fn seconds(policy: &CudaPolicy, rows: usize, columns: usize, blocks: usize) -> f64 {
+pub(super) fn seconds(policy: &CudaPolicy, rows: usize, columns: usize, blocks: usize) -> f64 {
     let CudaPolicy { rows: own, columns: step, chunk, warps, pairs, .. } = *policy;
     let work = f64::from(own) * if pairs { PAIR } else { ROW } + CHUNK / f64::from(chunk);
     let single = if step == 1 { SINGLE } else { 0.0 };

@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use super::choose::choose;
-use super::filled::{Found, filled};
+use super::filled::{Found, filled, kept};
 use super::pairs;
 use super::part::{Gpu, Part};
+use super::record::{Beside, Recording};
 use super::shape::missing;
 use super::text::{Variant, options, source};
 use super::turns::turns;
@@ -19,6 +20,7 @@ use crate::wavefront::executor::WavefrontExecutor;
 use crate::wavefront::frame::allocate;
 use crate::wavefront::report::report;
 use crate::wavefront::spec::{Keep, Kept, Wavefront};
+use crate::wavefront::traceback::{Need, Traced, Walk};
 use crate::wavefront::{CudaPolicy, Edges, Policy, WavefrontElement};
 
 /// Runs wavefronts on one GPU, or on several that share the tile-rows.
@@ -80,6 +82,11 @@ impl CudaExecutor {
         self
     }
 
+    /// The policy that was given.
+    pub(super) fn given(&self) -> Option<CudaPolicy> {
+        self.policy
+    }
+
     /// What the compiler made of the last kernel run, and its dynamic shared memory.
     pub fn attributes(&self) -> Option<(crate::cuda::Attributes, u32)> {
         let (kernel, shared) = self.gpus.first()?.kernel()?;
@@ -108,10 +115,15 @@ impl CudaExecutor {
     }
 
     /// The policy, and how many of the GPUs take part.
-    fn plan(&self, wavefront: &Erased<'_>, edges: bool) -> Result<(CudaPolicy, usize)> {
-        let (policy, count) = match self.policy {
-            Some(policy) => (policy, self.gpus.len()),
-            None => {
+    fn plan(&self, wavefront: &Erased<'_>, beside: Beside<'_>) -> Result<(CudaPolicy, usize)> {
+        let edges = !matches!(beside, Beside::Nothing);
+        let (policy, count) = match (self.policy, beside) {
+            (_, Beside::Choices(recording)) => {
+                let sms = self.gpus[0].device.sms()?;
+                (recording.policy(self.policy, wavefront, sms), 1)
+            }
+            (Some(policy), _) => (policy, self.gpus.len()),
+            (None, _) => {
                 let pairs = self.pairs && !edges;
                 choose(wavefront, pairs, self.gpus[0].device.sms()?, self.gpus.len())
             }
@@ -152,6 +164,32 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
         let sum = (keep == Keep::Sum).then(|| total(&found));
         Ok((Edges { row, column, best, sum }, report))
     }
+
+    fn directions(&self, wavefront: &Wavefront<'_, E>) -> Result<Option<Need>>
+    where
+        E: Traced,
+    {
+        let plain = wavefront.with(wavefront.element.plain());
+        self.need(&plain.erased(), &Recording::of(&wavefront.element))
+    }
+
+    fn record(
+        &mut self,
+        wavefront: &Wavefront<'_, E>,
+        walk: &mut Walk<'_, E::Cell>,
+    ) -> Result<Report>
+    where
+        E: Traced,
+    {
+        let plain = wavefront.with(wavefront.element.plain());
+        let erased = plain.erased();
+        erased.check()?;
+        let mut cells: Vec<E::Cell> = allocate(erased.kept_cells())?;
+        self.choices(&erased, &Recording::of(&wavefront.element), &mut |found, choices, fill| {
+            fill(bytes_of_mut(&mut cells))?;
+            walk(&kept(wavefront.keep, found, std::mem::take(&mut cells)), choices)
+        })
+    }
 }
 
 impl CudaExecutor {
@@ -161,7 +199,7 @@ impl CudaExecutor {
         wavefront: &Erased<'_>,
         cells: &mut [u8],
     ) -> Result<(Found, Report)> {
-        self.compute(wavefront, false, &mut |policy, parts| {
+        self.compute(wavefront, Beside::Nothing, &mut |policy, parts| {
             match wavefront.keep {
                 Keep::LastRow => last_row(wavefront, policy, parts, cells)?,
                 Keep::LastColumn | Keep::Matrix => gather(wavefront, policy, parts, cells)?,
@@ -179,7 +217,7 @@ impl CudaExecutor {
         wavefront: &Erased<'_>,
         [row, column]: [&mut [u8]; 2],
     ) -> Result<(Found, Report)> {
-        self.compute(wavefront, true, &mut |policy, parts| {
+        self.compute(wavefront, Beside::Edges, &mut |policy, parts| {
             let found = match wavefront.keep.beside() {
                 Some(_) => found(policy, parts)?,
                 None => Found::new(),
@@ -190,12 +228,11 @@ impl CudaExecutor {
         })
     }
 
-    /// Computes all cells, last row and column kept beside the rest if `edges` says so; then `take`s
-    /// the results.
-    fn compute(
+    /// Computes all cells, keeps what is said `beside` the rest, then `take`s the results.
+    pub(super) fn compute(
         &mut self,
         wavefront: &Erased<'_>,
-        edges: bool,
+        beside: Beside<'_>,
         take: &mut dyn FnMut(&CudaPolicy, &[Part<'_>]) -> Result<Found>,
     ) -> Result<(Found, Report)> {
         let name = wavefront.element.name;
@@ -206,20 +243,21 @@ impl CudaExecutor {
             ));
         }
         let begin = Instant::now();
-        let (policy, count) = self.plan(wavefront, edges)?;
+        let (policy, count) = self.plan(wavefront, beside)?;
         let delays = self.extras.delays;
+        let edges = beside.edges();
         let variant = Variant { several: count > 1, edges, delays: delays.is_some() };
-        self.load(&source(wavefront, &policy, variant), name, count)?;
+        self.load(&source(wavefront, &policy, variant, beside.recording()), name, count)?;
         let strips = wavefront.extents[0].div_ceil(policy.tile_rows());
         let all = turns(strips, &self.resident(&policy, count)?);
         let working = self.gpus.iter().zip(all).filter(|(_, turn)| turn.blocks > 0);
-        let parts = working.map(|(gpu, turn)| Part::new(gpu, turn, wavefront, &policy, edges));
+        let parts = working.map(|(gpu, turn)| Part::new(gpu, turn, wavefront, &policy, beside));
         let parts = parts.collect::<Result<Vec<_>>>()?;
         // Whoever starts first may store into any other's memory.
         parts.iter().try_for_each(|part| part.gpu.stream.synchronize())?;
         let mut setup_seconds = begin.elapsed().as_secs_f64();
 
-        let seconds = launch(wavefront, &policy, &parts, delays.unwrap_or(0))?;
+        let seconds = launch(wavefront, &policy, &parts, beside, delays.unwrap_or(0))?;
 
         let begin = Instant::now();
         let found = take(&policy, &parts)?;
@@ -236,6 +274,7 @@ fn launch(
     wavefront: &Erased<'_>,
     policy: &CudaPolicy,
     parts: &[Part<'_>],
+    beside: Beside<'_>,
     delays: u32,
 ) -> Result<f64> {
     let count = parts.len();
@@ -247,7 +286,7 @@ fn launch(
     let launched = parts.iter().zip(&marks).enumerate().try_for_each(|(at, (part, mark))| {
         part.gpu.stream.record(&mark[0])?;
         let (above, below) = (&parts[(at + count - 1) % count], &parts[(at + 1) % count]);
-        part.launch(wavefront, policy, above, below, delays)?;
+        part.launch(wavefront, policy, above, below, beside, delays)?;
         part.gpu.stream.record(&mark[1])
     });
     // Nobody's memory may go while another may store into it. Those that wait for one that could not
@@ -270,7 +309,7 @@ fn launch(
 }
 
 /// The winners or sums of all warps of all parts.
-fn found(policy: &CudaPolicy, parts: &[Part<'_>]) -> Result<Found> {
+pub(super) fn found(policy: &CudaPolicy, parts: &[Part<'_>]) -> Result<Found> {
     let mut found = Vec::new();
     for part in parts {
         let mut own = vec![[0u64; 3]; part.turn.blocks * policy.warps as usize];
@@ -281,7 +320,7 @@ fn found(policy: &CudaPolicy, parts: &[Part<'_>]) -> Result<Found> {
 }
 
 /// The last row, which ends as the border of the tile-row that would come next.
-fn last_row(
+pub(super) fn last_row(
     wavefront: &Erased<'_>,
     policy: &CudaPolicy,
     parts: &[Part<'_>],

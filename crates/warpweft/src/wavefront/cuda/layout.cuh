@@ -29,8 +29,9 @@ static_assert(WARPS * (LAG + 2 * CHUNK) + WINDOW + 2 * RING <= INPUTS,
 constexpr bool BEST = WW_KEEP == WW_BEST || WW_KEEP == WW_ONLY_SCORE;
 constexpr bool LAST_ROW = WW_KEEP == WW_LAST_ROW || WW_EDGES;
 constexpr bool LAST_COLUMN = WW_KEEP == WW_LAST_COLUMN || WW_EDGES;
-// The words of a cell that go from lane to lane: all, where the last row passes through lanes below.
-constexpr unsigned HANDED = LAST_ROW ? ~0u : WW_SOUTH;
+// The words of a cell that go from lane to lane: all, where the last row passes through lanes below, or
+// where another function than the element's reads them.
+constexpr unsigned HANDED = LAST_ROW || WW_DIRECTIONS ? ~0u : WW_SOUTH;
 
 using cell_t = ww_cell;
 // What lanes compute with: the element, or its form for pairs.
@@ -49,7 +50,7 @@ struct ww_arguments {
     cell_t* border;                  // [column_count]; row -1 at first, if has_lines
     const cell_t* left;              // [row_count], if has_lines
     ww_word* flags;                  // [tile-rows * FLAG_STRIDE], zero
-    cell_t* kept;                    // last column or matrix
+    cell_t* kept;                    // last column or matrix; or choices, see directions.cuh
     unsigned long long* record;      // greatest rank seen by any warp, zero
     // Per compute warp: rank, score's bits, row << 32 | column; or low and high word of its sum.
     unsigned long long* candidates;

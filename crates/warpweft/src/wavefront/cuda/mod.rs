@@ -12,6 +12,7 @@ mod filled;
 mod names;
 mod pairs;
 mod part;
+mod record;
 pub mod scan;
 mod shape;
 mod text;
@@ -22,5 +23,6 @@ mod winner;
 
 pub use batch::compile_check as compile_batch_check;
 pub use executor::{CudaExecutor, Extras};
+pub use record::compile_check as compile_recording_check;
 pub use shape::misses;
 pub use text::{Variant, compile_check, compile_check_as};

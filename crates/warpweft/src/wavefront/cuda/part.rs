@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::record::Beside;
 use super::text::Arguments;
 use super::turns::Turn;
 use super::upload::inputs;
@@ -99,7 +100,7 @@ pub(super) struct Part<'g> {
     flags: Buffer,
     /// The border: at last the last row, on the GPU that computed it.
     pub border: Buffer,
-    /// Its rows of the matrix or of the last column.
+    /// Its rows of the matrix or of the last column, or its choices.
     pub kept: Buffer,
     record: Buffer,
     /// A winner a warp.
@@ -113,7 +114,7 @@ impl<'g> Part<'g> {
         turn: Turn,
         wavefront: &Erased<'_>,
         policy: &CudaPolicy,
-        edges_kept: bool,
+        beside: Beside<'_>,
     ) -> Result<Self> {
         let (device, stream) = (&gpu.device, &gpu.stream);
         let [rows, columns] = wavefront.extents;
@@ -133,9 +134,10 @@ impl<'g> Part<'g> {
         let kept = match wavefront.keep {
             Keep::Matrix => own * columns,
             Keep::LastColumn => own,
-            _ if edges_kept => own,
+            _ if beside.edges() => own,
             _ => 0,
         };
+        let choices = beside.recording().map(|it| it.bytes([rows, columns], policy));
         Ok(Self {
             gpu,
             turn,
@@ -145,7 +147,7 @@ impl<'g> Part<'g> {
             edges,
             flags: Buffer::zeroed(stream, rows.div_ceil(height) * FLAG_BYTES)?,
             border,
-            kept: Buffer::new(device, kept * cell)?,
+            kept: Buffer::new(device, choices.unwrap_or(kept * cell))?,
             record: Buffer::zeroed(stream, 8)?,
             candidates: Buffer::zeroed(stream, turn.blocks * policy.warps as usize * 24)?,
         })
@@ -159,6 +161,7 @@ impl<'g> Part<'g> {
         policy: &CudaPolicy,
         above: &Self,
         below: &Self,
+        beside: Beside<'_>,
         delays: u32,
     ) -> Result<()> {
         let Some((kernel, shared)) = self.gpu.kernel() else { return Ok(()) };
@@ -189,6 +192,9 @@ impl<'g> Part<'g> {
         self.gpu.watchdog.argument(&mut args)?;
         args.blob(&self.edges, wavefront.element.cell_align);
         args.blob(wavefront.parameters, wavefront.element.align);
+        if let Some(recording) = beside.recording() {
+            args.blob(&recording.choice, recording.align);
+        }
         let launch = Launch::line(self.turn.blocks as u32, policy.threads()).shared(shared);
         // SAFETY: the arguments are those of `wavefront_strip` in order and layout; every buffer
         // holds what the kernel's comment says and lives past the wait, those of neighbours too.

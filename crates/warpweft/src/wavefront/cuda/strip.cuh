@@ -18,7 +18,8 @@
 // Rows to blocks, one-way flags and the skew: PeerWave (Belviranli et al. 2015).
 //
 // Expects: ww_element, ww_cell, ww_row_input, ww_column_input, ww_score_type, ww_score(cell), and
-// WW_SOUTH, a bit mask of a cell's 4-byte words that the cells of the row below read.
+// WW_SOUTH, a bit mask of a cell's 4-byte words that the cells of the row below read; of choices
+// that are recorded, see directions.cuh.
 #pragma once
 #include "layout.cuh"
 #include "movers.cuh"
@@ -29,7 +30,11 @@ extern "C" __device__ unsigned ww_shared_bytes = sizeof(shared_state);
 
 extern "C" __global__ void __launch_bounds__(32 * (WARPS + 2), WW_BLOCKS)
 wavefront_strip(const __grid_constant__ ww_arguments A, const __grid_constant__ ww_watchdog dog,
-                const __grid_constant__ ww_edges edges, const ww_element f) {
+                const __grid_constant__ ww_edges edges, const ww_element f
+#if WW_DIRECTIONS
+                , const ww_choice choice
+#endif
+) {
     extern __shared__ __align__(16) char memory[];
     shared_state& S = *(shared_state*)memory;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -39,7 +44,12 @@ wavefront_strip(const __grid_constant__ ww_arguments A, const __grid_constant__ 
 #else
     const lane_element& g = f;
 #endif
-    walker walker(A, dog, edges, g, S, lane, warp);
+#if WW_DIRECTIONS
+    const recorder record_choices(choice);
+#else
+    const recorder record_choices;
+#endif
+    walker walker(A, dog, edges, g, S, record_choices, lane, warp);
     movers movers(A, dog, edges, g, S, lane);
     if (threadIdx.x < WARPS) S.records[threadIdx.x] = 0;
     if (threadIdx.x == 0) S.others = 0;

@@ -1,6 +1,7 @@
 //! The translation unit of one element and policy.
 
 use super::names::{Wanted, names};
+use super::record::Recording;
 use crate::cuda::{Cubin, Options, compile};
 use crate::element::Unit;
 use crate::error::Result;
@@ -44,7 +45,12 @@ pub struct Variant {
 }
 
 /// CUDA C++ of the kernel for `wavefront`.
-pub(super) fn source(wavefront: &Erased<'_>, policy: &CudaPolicy, variant: Variant) -> String {
+pub(super) fn source(
+    wavefront: &Erased<'_>,
+    policy: &CudaPolicy,
+    variant: Variant,
+    recording: Option<&Recording>,
+) -> String {
     let mut unit = Unit::new();
     let wanted = Wanted { inputs: false, scores: Some(wavefront.keep) };
     let [element, types] = names(&mut unit, &wavefront.element, wanted);
@@ -62,13 +68,16 @@ pub(super) fn source(wavefront: &Erased<'_>, policy: &CudaPolicy, variant: Varia
         Some(name) if pairs => format!("using ww_pairs = {name};"),
         _ => String::new(),
     };
+    let choice = recording.map(|recording| (recording.define)(&mut unit));
+    let choice = choice.map_or(String::new(), |name| format!("using ww_choice = {name};\n"));
+    let directions = recording.map_or(0, |recording| recording.bits);
     let [pairs, several, edges] = [pairs, variant.several, variant.edges].map(i32::from);
     let delays = if variant.delays { "#define WW_DELAYS" } else { "" };
     let (bytes, south) = (size_of::<Arguments>(), wavefront.element.south);
     format!(
         "{}
 {element}{lanes}
-{types}#define WW_KEEP {keep}
+{choice}{types}#define WW_KEEP {keep}
 #define WW_ROWS {rows}
 #define WW_COLUMNS {columns}
 #define WW_CHUNK {chunk}
@@ -77,6 +86,7 @@ pub(super) fn source(wavefront: &Erased<'_>, policy: &CudaPolicy, variant: Varia
 #define WW_PAIRS {pairs}
 #define WW_SEVERAL {several}
 #define WW_EDGES {edges}
+#define WW_DIRECTIONS {directions}
 {delays}
 #define WW_SOUTH {south}u
 #define WW_ARGUMENTS_BYTES {bytes}
@@ -93,6 +103,7 @@ pub(super) fn options() -> Options {
         ("layout.cuh", include_str!("layout.cuh")),
         ("movers.cuh", include_str!("movers.cuh")),
         ("walker.cuh", include_str!("walker.cuh")),
+        ("directions.cuh", include_str!("directions.cuh")),
         ("form.cuh", include_str!("form.cuh")),
         ("replay.cuh", include_str!("replay.cuh")),
         ("stage.cuh", include_str!("stage.cuh")),
@@ -131,5 +142,5 @@ pub fn compile_check_as<E: WavefrontElement>(
     if policy.pairs {
         super::pairs::check(wavefront, policy, variant.edges)?;
     }
-    compile(&source(wavefront, policy, variant), E::NAME, arch, &options())
+    compile(&source(wavefront, policy, variant, None), E::NAME, arch, &options())
 }

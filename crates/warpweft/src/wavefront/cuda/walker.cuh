@@ -3,6 +3,7 @@
 // The best cell's position costs little on the way: a warp saves its registers every WINDOW
 // columns, keeps those of the window with its record, and replays that one in the end.
 #pragma once
+#include "directions.cuh"
 #include "form.cuh"
 #include "replay.cuh"
 #include "stage.cuh"
@@ -37,14 +38,16 @@ struct walker {
     int record_row, record_column;
     ww_score_type greatest;
     exact_sum total;  // of the lane's scores, if they are summed
+    recorder record_choices;
 
     __device__ __forceinline__ walker(const ww_arguments& A, const ww_watchdog& dog,
                                       const ww_edges& edges, const lane_element& f, shared_state& S,
-                                      int lane, int warp)
+                                      const recorder& record_choices, int lane, int warp)
         : A(A), dog(dog), edges(edges), f(f), S(S), lane(lane), warp(warp), in_form(0),
           given_up(false),
           stage(warp * STAGE + lane * K * STAGE_COLUMNS), kept_rows(A.kept), saved_half(0), record(0), record_row(FAR), record_column(0),
-          greatest(lowest<ww_score_type>::value()), total{0, 0} {
+          greatest(lowest<ww_score_type>::value()), total{0, 0},
+          record_choices(record_choices) {
         // Or the compiler multiplies again for every cell.
         asm("" : "+r"(stage));
     }
@@ -106,6 +109,7 @@ struct walker {
 #pragma unroll
             for (int r = 0; r < K; r++) {
                 const form::word w = to[r], cell = in_form.next(f, nw, n, w, inputs[r], in[u]);
+                record_choices.tell(r, u, nw, n, w, cell, inputs[r], in[u]);
                 nw = w;
                 to[r] = cell;
                 n = cell;
@@ -135,6 +139,7 @@ struct walker {
                 for (int r = 0; r + 1 < K; r++) if (own == r + 1) below[u] = to[r];
             }
         }
+        record_choices.store();
         if constexpr (STAGED) {
             // Columns outside the domain too: they meet no cell that is not out yet.
             form::word* at =
@@ -392,6 +397,7 @@ struct walker {
         ready = given_up ? FAR : 0;
         room = publishes && !given_up ? RING : FAR;
         chunks = (A.column_count + LAG + CHUNK - 1) / CHUNK;
+        record_choices.begin(A, warp_row, chunks, lane);
         const int ramp = min((LAG + CHUNK - 1) / CHUNK, chunks);
         // Whole chunks without a cell that is checked: not the last column, if it is kept.
         const int checked = LAST_COLUMN;

@@ -1,26 +1,25 @@
-//! From the end of a path back to its start.
+//! From the end of a path back to its start, in linear space.
 
 use super::checkpoint::{Checkpoint, Store};
 use super::grid::{Grid, Rectangle};
-use super::{Cut, End, Path, Run, Traced};
+use super::trail::{NEAR, Trail, choice_of};
+use super::{Cut, End, Path, Traced};
 use crate::error::{Error, Result};
 use crate::report::Report;
-use crate::wavefront::dependence::Dependence;
 use crate::wavefront::edges::other;
 use crate::wavefront::spec::{Keep, Kept, Wavefront};
-use crate::wavefront::{Earlier, Ranked, WavefrontElement, WavefrontExecutor};
+use crate::wavefront::{Ranked, WavefrontElement, WavefrontExecutor};
 
 /// What the cells of `E` are compared by.
-type Score<E> = <<E as WavefrontElement>::Cell as Ranked>::Score;
+pub(super) type Score<E> = <<E as WavefrontElement>::Cell as Ranked>::Score;
 
 /// The path to the cell where `end` says, or none where no cell has a number for a score.
 ///
 /// The report is that of all runs together. Time and space are told at the head of this module.
 ///
 /// # Errors
-/// As [`Wavefront::check`]; a band, several sweeps or vectors that reach further than one row or
-/// column; a checkpoint of another problem or that can't be written; the executor's.
-pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
+/// A checkpoint of another problem or that can't be written; the executor's.
+pub(super) fn in_linear_space<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     wavefront: &Wavefront<'_, E>,
     end: End,
     cut: &Cut,
@@ -29,20 +28,12 @@ pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
 ) -> Result<(Option<Path<Score<E>>>, Report)> {
     // Edges are all that is kept of the domain, whatever the spec says.
     let wavefront = &wavefront.clone().keep(Keep::Best);
-    check(wavefront)?;
     let whole = Rectangle::whole(wavefront);
     let blocks = cut.of(whole.extents()).unwrap_or([1, 1]);
     let mut grid = Grid::new(whole, blocks);
     let store = checkpoint.map(|given| Store::open(given, wavefront, blocks, end)).transpose()?;
-    let mut tracer = Tracer {
-        wavefront,
-        cut,
-        executor,
-        report: None,
-        score: None,
-        state: E::State::default(),
-        runs: Vec::new(),
-    };
+    let mut tracer =
+        Tracer { wavefront, cut, executor, report: None, score: None, trail: Trail::new() };
     for p in 0..blocks[0] {
         let saved =
             store.as_ref().map(|store| store.load(p, grid.sizes(p), blocks[1])).transpose()?;
@@ -71,8 +62,7 @@ pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
             let start = match tracer.follow(&grid, at)? {
                 Reached::Start(start) | Reached::Beyond(start) => start,
             };
-            let mut runs = std::mem::take(&mut tracer.runs);
-            runs.reverse();
+            let runs = std::mem::replace(&mut tracer.trail, Trail::new()).runs();
             let score = tracer.score;
             score.map(|score| Path { score, end: at, start, runs })
         }
@@ -85,28 +75,6 @@ pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     report.notes.push(format!("the path took {percent:.1} % of the cells again"));
     Ok((path, report))
 }
-
-/// Whether blocks of `wavefront` can be computed from the cells next to them alone.
-fn check<E: Traced>(wavefront: &Wavefront<'_, E>) -> Result<()> {
-    wavefront.check()?;
-    let near = |vector: &Dependence| NEAR.contains(vector);
-    let what = if wavefront.band.is_some() {
-        "a band".to_string()
-    } else if !E::OLD.is_empty() {
-        "old values".to_string()
-    } else if let Some(far) = E::DEPENDENCES.iter().find(|vector| !near(vector)) {
-        format!("dependence {far:?}")
-    } else {
-        return Ok(());
-    };
-    Err(Error::spec(
-        format!("a path through {} with {what}", E::NAME),
-        "keep the matrix and follow the path there",
-    ))
-}
-
-/// The vectors that a path takes.
-const NEAR: [Dependence; 3] = [[-1, -1], [-1, 0], [0, -1]];
 
 /// How far a path got.
 enum Reached {
@@ -125,9 +93,7 @@ struct Tracer<'t, 'w, E: Traced, X: ?Sized> {
     report: Option<Report>,
     /// Of the cell at the end.
     score: Option<Score<E>>,
-    state: E::State,
-    /// From the end on.
-    runs: Vec<Run>,
+    trail: Trail<E>,
 }
 
 impl<E: Traced, X: WavefrontExecutor<E> + ?Sized> Tracer<'_, '_, E, X> {
@@ -183,29 +149,17 @@ impl<E: Traced, X: WavefrontExecutor<E> + ?Sized> Tracer<'_, '_, E, X> {
             (_, Ok(j)) => rectangle.top[j],
             _ => rectangle.corner,
         };
+        let choice = self.wavefront.element.choice();
         while i >= 0 && j >= 0 {
             let here = cell(i, j);
             self.score.get_or_insert(here.score());
-            let near = NEAR.map(|vector| (vector, cell(i + vector[0], j + vector[1])));
+            let near = NEAR.map(|vector| cell(i + vector[0], j + vector[1]));
             let a = self.wavefront.rows[(first[0] + i) as usize];
             let b = self.wavefront.columns[(first[1] + j) as usize];
-            let element = &self.wavefront.element;
-            let Some((vector, state)) = element.back(self.state, Earlier::of(&near), here, a, b)
-            else {
+            let Some(vector) = self.trail.go(choice_of::<E>(&choice, near, here, a, b))? else {
                 return Ok(Reached::Start([first[0] + i, first[1] + j]));
             };
-            if !NEAR.contains(&vector) {
-                return Err(Error::spec(
-                    format!("{} goes back by {vector:?}", E::NAME),
-                    format!("let it go by one of {NEAR:?}"),
-                ));
-            }
-            self.state = state;
             (i, j) = (i + vector[0], j + vector[1]);
-            match self.runs.last_mut() {
-                Some(run) if run.vector == vector => run.count += 1,
-                _ => self.runs.push(Run { vector, count: 1 }),
-            }
         }
         Ok(Reached::Beyond([first[0] + i, first[1] + j]))
     }

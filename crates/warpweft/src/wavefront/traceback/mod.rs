@@ -1,7 +1,8 @@
-//! The path that leads to a cell, in linear space.
+//! The path that leads to a cell: by directions, or in linear space.
 //!
 //! Aligned sequences, warped series: what is wanted of a recurrence is often not a number but the
-//! choices behind it. The domain is cut into blocks of which only the edges are kept (`grid`); from
+//! choices behind it. Where memory holds a few bits a cell, the executor records every cell's choice
+//! in one pass, and the path is read off them (`directions`). In linear space the domain is cut into blocks of which only the edges are kept (`grid`); from
 //! the end on, each block that the path crosses is computed again, cut into smaller ones, until one is
 //! small enough to be kept whole and walked through on the host (`follow`). So it works with any
 //! executor: FastLSA (Driga, Lu, Schaeffer, Charter and Parsons 2006), after Hirschberg (1975) and
@@ -13,16 +14,21 @@
 //! Not here: bands, sweeps, inputs of cells, and vectors that reach further than one row or column.
 
 mod checkpoint;
+mod choice;
 mod cut;
+mod directions;
 mod follow;
 mod grid;
+mod trail;
 
 pub use checkpoint::{Checkpoint, Stored};
+pub use choice::Choice;
 pub use cut::Cut;
-pub use follow::trace;
+pub(super) use directions::unrecorded;
+pub use directions::{Choices, Need, Walk, trace};
+pub(super) use trail::choice_of;
 
 use super::dependence::Dependence;
-use super::earlier::Earlier;
 use super::element::WavefrontElement;
 use super::rank::Ranked;
 
@@ -31,18 +37,35 @@ pub trait Traced: WavefrontElement<Input = (), Cell: Stored + Ranked<Score: Stor
     /// What must be known beside the cell to go on from it, such as which of three numbers the path
     /// goes through; the default at the path's end.
     type State: Copy + Default;
+    /// What tells a cell's choice. Of equal ones it takes the same whatever the rest of the domain.
+    type Choice: Choice<Cell = Self::Cell, Row = Self::Row, Column = Self::Column>;
+    /// The recurrence that runs where choices are recorded: this one, or one that has the same cells
+    /// and takes inputs as they are, as `Choice` does.
+    type Plain: WavefrontElement<Cell = Self::Cell, Row = Self::Row, Column = Self::Column, Input = ()>;
+    /// Bits of a choice, 1 to 8.
+    const BITS: u32;
 
-    /// From `cell`, of which the path reached what `state` says, to the cell that it was made from:
-    /// one of `[-1, -1]`, `[-1, 0]` and `[0, -1]`. None where the path begins. Of equal choices the
-    /// function takes the same whatever the rest of the domain.
-    fn back(
-        &self,
-        state: Self::State,
-        earlier: Earlier<'_, Self::Cell>,
-        cell: Self::Cell,
-        a: Self::Row,
-        b: Self::Column,
-    ) -> Option<(Dependence, Self::State)>;
+    /// The recurrence to run where choices are recorded.
+    fn plain(&self) -> Self::Plain;
+
+    /// What tells choices.
+    fn choice(&self) -> Self::Choice;
+
+    /// From a cell of this choice, of which the path reached what `state` says, to the cell that it
+    /// was made from: one of `[-1, -1]`, `[-1, 0]` and `[0, -1]`. None where the path begins.
+    fn back(choice: u8, state: Self::State) -> Option<(Dependence, Self::State)>;
+}
+
+/// How a path is looked for. Changes time and memory, never the path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// By directions where they fit and are predicted to be faster, else in linear space.
+    #[default]
+    Auto,
+    /// Every cell's choice is recorded in one pass.
+    Directions,
+    /// Blocks of which the edges are kept, computed again where the path crosses them.
+    LinearSpace,
 }
 
 /// Where a path ends.
