@@ -2,7 +2,8 @@
 
 use warpweft::cuda::{Device, compiler};
 use warpweft::wavefront::conformance::{
-    AffineCell, Inputs, KEEPS, affine_local, conforms, local, mix, warp,
+    AffineCell, Inputs, KEEPS, Outcome, Samples, affine_local, area, conforms, conforms_on, local,
+    mix, warp,
 };
 use warpweft::wavefront::cuda::{CudaExecutor, compile_check};
 use warpweft::wavefront::{CudaPolicy, Earlier, Keep, Wavefront, WavefrontElement, wavefront};
@@ -62,6 +63,64 @@ fn kernels_of_every_kind_of_cell_compile() {
     compiles(AFFINE, &KEEPS[..1], policy, "sm_90");
     // Pieces of rows that are less than the widest store.
     compiles(seen(), &[Keep::Sum, Keep::Matrix], &policies(), "sm_80");
+}
+
+/// A summed-area table, cell by cell.
+#[wavefront]
+fn table(h: Earlier<f32>, #[cell] x: f32) -> f32 {
+    x + h.n + h.w - h.nw
+}
+
+/// Shapes with inputs of cells: pieces of 8 to 32 columns, which leave and come by words and by more.
+fn with_inputs() -> [CudaPolicy; 4] {
+    [(4, 1, 32, 2, 1), (2, 2, 32, 4, 1), (3, 8, 8, 2, 1), (1, 1, 8, 1, 2)].map(
+        |(rows, columns, chunk, warps, blocks)| CudaPolicy {
+            rows,
+            columns,
+            chunk,
+            warps,
+            blocks,
+            pairs: false,
+        },
+    )
+}
+
+#[test]
+fn kernels_with_inputs_of_cells_compile() {
+    if let Err(error) = compiler() {
+        return println!("skipped: {error}");
+    }
+    for arch in ["sm_80", "sm_90"] {
+        compiles(area(), &[Keep::Matrix, Keep::Best], &with_inputs()[..1], arch);
+    }
+    compiles(area(), &[Keep::Sum, Keep::LastColumn], &with_inputs()[2..3], "sm_90");
+    compiles(table(), &[Keep::Matrix], &with_inputs()[..2], "sm_90");
+    let large = CudaPolicy { rows: 16, warps: 4, ..with_inputs()[0] };
+    let wavefront = Wavefront::of(table()).over([3, 3]);
+    let error = compile_check(&wavefront, &large, "sm_90").unwrap_err().to_string();
+    assert!(error.contains("of shared memory an SM, limit 232448"), "{error}");
+}
+
+#[test]
+fn inputs_of_cells_conform_on_the_gpu() {
+    let Some(device) = device() else { return };
+    let arch = device.arch().unwrap();
+    compiles(area(), &KEEPS, &with_inputs(), &arch);
+    compiles(table(), &KEEPS[..6], &with_inputs(), &arch);
+    let nothing = |_: &mut Inputs| ();
+    let byte = |inputs: &mut Inputs| inputs.bits() as u8;
+    let eighth = |inputs: &mut Inputs| (inputs.bits() % 1000) as f32 / 8.0;
+    for policy in with_inputs().map(Some).into_iter().chain([None]) {
+        let mut executor = CudaExecutor::new(&device, policy).unwrap();
+        let bytes = Samples { row: &nothing, column: &nothing, input: &byte, cell: &|_| 7 };
+        let found = conforms_on(&mut executor, area(), &KEEPS, &bytes, |i, j| (i * 3 - j) as i32);
+        assert!(matches!(found, Outcome::Passed(100..)), "{policy:?} {found:?}");
+        let reals = Samples { row: &nothing, column: &nothing, input: &eighth, cell: &|_| 0.5 };
+        let edge = |i: isize, j: isize| (i * 5 - j) as f32 / 4.0;
+        let found = conforms_on(&mut executor, table(), &KEEPS, &reals, edge);
+        assert!(matches!(found, Outcome::Passed(100..)), "{policy:?} {found:?}");
+        println!("{policy:?} conforms");
+    }
 }
 
 #[test]

@@ -9,7 +9,8 @@ use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::cuda::scan::ScanExecutor;
 use warpweft::wavefront::{
-    Border, CpuPolicy, Keep, Kept, Wavefront, WavefrontElement, WavefrontExecutor,
+    Border, CpuPolicy, CudaPolicy, Earlier, Keep, Kept, Wavefront, WavefrontElement,
+    WavefrontExecutor, wavefront,
 };
 
 fn letters(seed: u64, length: usize) -> Vec<u8> {
@@ -45,6 +46,41 @@ fn rate<E: WavefrontElement>(
     let runs = (0..3).map(|_| executor.run(wavefront).unwrap().1);
     let best = runs.max_by(|a, b| a.rate.value.total_cmp(&b.rate.value)).unwrap();
     println!("{name} {:?}: {:.4} TCUPS", wavefront.extents(), best.rate.value / 1e12);
+}
+
+/// A summed-area table, cell by cell.
+#[wavefront]
+fn table(h: Earlier<f32>, #[cell] x: f32) -> f32 {
+    x + h.n + h.w - h.nw
+}
+
+/// Summed-area tables as any recurrence goes, by strips that inputs of cells come into; the default shape
+/// and its neighbours.
+#[test]
+#[ignore = "takes seconds of a GPU, and 5 GB of its memory and of the host's"]
+fn one_gpu_sums_tables_cell_by_cell() {
+    let device = match Device::open(0) {
+        Ok(device) => device,
+        Err(error) => return println!("skipped: {error}"),
+    };
+    let shape = |(rows, columns, chunk, warps)| {
+        Some(CudaPolicy { rows, columns, chunk, warps, blocks: 1, pairs: false })
+    };
+    let reals = vec![0.125f32; 16_384 * 16_384];
+    let sums = Wavefront::of(table()).over([16_384; 2]).inputs(&reals).keep(Keep::Matrix);
+    let shapes = [(4, 1, 32, 2), (2, 1, 32, 4), (4, 2, 32, 2), (3, 1, 32, 2), (2, 2, 32, 4)];
+    for policy in std::iter::once(None).chain(shapes.map(shape)) {
+        let mut strips = CudaExecutor::new(&device, policy).unwrap();
+        rate(&format!("f32, 8 bytes a cell, {policy:?}"), &mut strips, &sums);
+    }
+    let pixels = vec![7u8; 32_768 * 32_768];
+    let sums = Wavefront::of(area()).over([32_768; 2]).inputs(&pixels).keep(Keep::Matrix);
+    for policy in
+        std::iter::once(None).chain([(4, 2, 32, 4), (4, 1, 32, 4), (4, 2, 64, 2)].map(shape))
+    {
+        let mut strips = CudaExecutor::new(&device, policy).unwrap();
+        rate(&format!("bytes to i32, 5 bytes a cell, {policy:?}"), &mut strips, &sums);
+    }
 }
 
 #[test]

@@ -57,7 +57,8 @@ fn shapes(words: usize, pairs: bool) -> impl Iterator<Item = CudaPolicy> {
 
 /// The shape for `wavefront` where nobody gave one, and on how many of `gpus` GPUs of `sms` SMs each;
 /// with two cells a register where that is exact, if `pairs` says so.
-/// Matrices are kept on one: bringing them to the host takes longer than computing them.
+/// Matrices are kept on one, and inputs of cells brought to one: bringing them over takes longer than
+/// computing them.
 pub(super) fn choose(
     wavefront: &Erased<'_>,
     pairs: bool,
@@ -68,7 +69,7 @@ pub(super) fn choose(
     let cell = wavefront.element.cell;
     let words = cell.div_ceil(4).max(1);
     let one = on_one(wavefront, pairs, sms);
-    if wavefront.keep == Keep::Matrix {
+    if wavefront.keep == Keep::Matrix || wavefront.element.input > 0 {
         return (one, 1);
     }
     let predicted = |policy: &CudaPolicy, gpus: usize| {

@@ -129,6 +129,7 @@ impl CudaExecutor {
             }
         };
         policy.check(wavefront.element.cell)?;
+        policy.check_inputs(wavefront)?;
         if policy.pairs {
             pairs::check(wavefront, &policy, edges)?;
         }

@@ -69,9 +69,10 @@ struct form {
         const int found = half(pair, which);
         return found == -32768 ? lowest<ww_score_type>::value() : (ww_score_type)(base + found);
     }
-    __device__ __forceinline__ word next(const lane_element& f, word nw, word n, word w, row a,
+    template <class Before>
+    __device__ __forceinline__ word next(const lane_element& f, const Before& before, row a,
                                          column b) const {
-        return f(earlier_of<word>{nw, n, w}, a, b, zero);
+        return f(before, a, b, zero);
     }
     static __device__ __forceinline__ const ww_element& plain(const lane_element& f) { return f.of; }
     static __device__ __forceinline__ row rows(const lane_element& f, row_t a, row_t b) {
@@ -115,9 +116,10 @@ struct form {
         return greater(greater(a, b), c);
     }
     static __device__ __forceinline__ score score_at(score s, int) { return s; }
-    static __device__ __forceinline__ word next(const lane_element& f, const word& nw, const word& n,
-                                                const word& w, row a, column b) {
-        return f(earlier{nw, n, w}, a, b);
+    template <class Before>
+    static __device__ __forceinline__ word next(const lane_element& f, const Before& before, row a,
+                                                column b) {
+        return f(before, a, b);
     }
     static __device__ __forceinline__ const ww_element& plain(const lane_element& f) { return f; }
     static __device__ __forceinline__ row rows(const lane_element&, row_t a, row_t) { return a; }

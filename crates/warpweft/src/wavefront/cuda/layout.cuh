@@ -58,6 +58,11 @@ struct ww_arguments {
     // its flags lie. Own memory where there is one GPU.
     cell_t* border_below;
     ww_word* flags_below;
+#if WW_INPUTS
+    const ww_cell_input* inputs;     // [row_count * column_count]
+#else
+    const void* inputs;
+#endif
     int has_lines;
     // Blocks of all GPUs take turns: this one's are those from `first_block` on of `all_blocks`.
     int first_block, all_blocks;
@@ -89,7 +94,14 @@ constexpr int SAVED = WW_KEEP == WW_BEST ? LANES * (K + 1 + SK) + WINDOW : 1;
 // A kept matrix goes out by way of a tile a warp, two chunks of each row; unless the tiles are too
 // large. See stage.cuh.
 constexpr int STAGE_COLUMNS = 2 * CHUNK;
-constexpr long long UNSTAGED_BYTES = (WARPS + 1) * RING * (int)sizeof(cell_t)
+// Inputs of cells come in by another, of four chunks of each row: see given.cuh.
+constexpr int GIVEN_COLUMNS = 4 * CHUNK;
+#if WW_INPUTS
+constexpr long long GIVEN_BYTES = BLOCK_ROWS * GIVEN_COLUMNS * (long long)sizeof(ww_cell_input);
+#else
+constexpr long long GIVEN_BYTES = 0;
+#endif
+constexpr long long UNSTAGED_BYTES = GIVEN_BYTES + (WARPS + 1) * RING * (int)sizeof(cell_t)
     + (INPUTS + CHUNK) * (int)sizeof(column_t) + 1024;
 constexpr bool STAGED = WW_KEEP == WW_MATRIX
     && WW_BLOCKS * (BLOCK_ROWS * STAGE_COLUMNS * (long long)sizeof(cell_t) + UNSTAGED_BYTES)
@@ -103,4 +115,7 @@ struct __align__(16) shared_state {
     cell_t saved[WARPS][2][SAVED];     // each warp's present window, and that of its record
     rank_t records[WARPS], others;     // each warp's record; the greatest of the grid, lately
     __align__(16) cell_t stage[WARPS][STAGE];
+#if WW_INPUTS
+    __align__(16) ww_cell_input given[WARPS][WARP_ROWS * GIVEN_COLUMNS];
+#endif
 };

@@ -28,6 +28,9 @@ pub(super) fn check(wavefront: &Erased<'_>, policy: &CudaPolicy, edges: bool) ->
     if !number || (element.pairs)(&mut Unit::new()).is_none() {
         return refuse("the element has no form for it".into());
     }
+    if wavefront.element.input > 0 {
+        return refuse("cells have inputs".into());
+    }
     if edges {
         return refuse("it keeps the last row and column".into());
     }

@@ -94,6 +94,8 @@ pub(super) struct Part<'g> {
     pub turn: Turn,
     row_inputs: Buffer,
     column_inputs: Buffer,
+    /// Of all cells, whatever rows are computed here.
+    cell_inputs: Buffer,
     left: Option<Buffer>,
     /// Two cells: of the border where it is the same everywhere, and its corner.
     edges: Vec<u8>,
@@ -143,6 +145,7 @@ impl<'g> Part<'g> {
             turn,
             row_inputs: inputs(stream, wavefront.rows, rows)?,
             column_inputs: inputs(stream, wavefront.columns, columns)?,
+            cell_inputs: inputs(stream, wavefront.inputs, 1)?,
             left,
             edges,
             flags: Buffer::zeroed(stream, rows.div_ceil(height) * FLAG_BYTES)?,
@@ -179,6 +182,7 @@ impl<'g> Part<'g> {
             candidates: self.candidates.address(),
             border_below: below.border.address(),
             flags_below: below.flags.address(),
+            inputs: self.cell_inputs.address(),
             has_lines: i32::from(self.left.is_some()),
             first_block: self.turn.first as i32,
             all_blocks: self.turn.all as i32,

@@ -1,12 +1,15 @@
 // A saved window computed again, cell by cell, to find the place of its best one.
 #pragma once
-#include "layout.cuh"
+#include "given.cuh"
 
 // What a replay needs; by value, so that nothing of the walker lives in memory.
 struct saved_window {
     const cell_t* cells;
     const ww_row_input* rows;
     const ww_column_input* columns;
+#if WW_INPUTS
+    const ww_cell_input* inputs;
+#endif
     int row_count, column_count;
     int first_row;  // this lane's
     int first_column;  // lane 0's
@@ -50,7 +53,15 @@ __device__ __noinline__ candidate replay(const saved_window saved, const ww_elem
                 cell_t nw = corner[p], n = tops[p][u];
 #pragma unroll
                 for (int r = 0; r < K; r++) {
-                    const cell_t cell = f(earlier{nw, n, h[p][r]}, inputs[p][r], in);
+                    const earlier before{nw, n, h[p][r]};
+#if WW_INPUTS
+                    const int row = min(saved.first_row + r, saved.row_count - 1);
+                    const int column = min(first + u, saved.column_count - 1);
+                    const size_t at = (size_t)row * saved.column_count + column;
+                    const cell_t cell = f(with_input{before, saved.inputs[at]}, inputs[p][r], in);
+#else
+                    const cell_t cell = f(before, inputs[p][r], in);
+#endif
                     nw = h[p][r];
                     h[p][r] = cell;
                     n = cell;

@@ -10,6 +10,8 @@ const RING: u32 = 512;
 const INPUTS: u32 = 4096;
 /// Columns between two looks for a new record.
 const WINDOW: u32 = 128;
+/// Bytes of an SM's shared memory that blocks may have.
+const SHARED: usize = 227 << 10;
 /// The largest cell a lane can hand on.
 const MAX_CELL: usize = 16;
 
@@ -26,7 +28,7 @@ pub(super) fn missing(wavefront: &Erased<'_>) -> Option<&'static str> {
     [
         ("old values", !element.old.is_empty()),
         ("dependences but north, west and north-west", !element.dependences.iter().all(known)),
-        ("inputs of cells", element.input > 0),
+        ("inputs of cells of such sizes", !words(element.input)),
         ("bands", wavefront.band.is_some()),
         ("cells of more than 16 bytes", element.cell > MAX_CELL),
         ("columns of such inputs", !words(element.column)),
@@ -130,6 +132,53 @@ impl CudaPolicy {
         long.then_some(Self { pairs: true, ..shape })
     }
 
+    /// Whether a block of it fits an SM's shared memory beside others, where cells have inputs.
+    ///
+    /// # Errors
+    /// The bytes needed, and those there are.
+    pub(super) fn check_inputs(&self, wavefront: &Erased<'_>) -> Result<()> {
+        let needed = self.shared(wavefront, false);
+        if wavefront.element.input == 0 || needed <= SHARED {
+            return Ok(());
+        }
+        Err(Error::spec(
+            format!(
+                "tiles of inputs of {} bytes a cell: {needed} bytes of shared memory an SM, limit {SHARED}",
+                wavefront.element.input
+            ),
+            "lower `rows`, `warps` or `chunk` of the policy",
+        ))
+    }
+
+    /// About the bytes of shared memory that its blocks on an SM take for inputs of cells and what is
+    /// always there, and for a matrix on its way out if that is `staged`; as in `layout.cuh`.
+    fn shared(&self, wavefront: &Erased<'_>, staged: bool) -> usize {
+        let element = &wavefront.element;
+        let [warps, chunk, rows] = [self.warps, self.chunk, 32 * self.rows].map(|n| n as usize);
+        let given = 4 * chunk * element.input;
+        let out = if staged { 2 * chunk * element.cell } else { 0 };
+        let lines = (rows + 32 + 32 * self.columns as usize + WINDOW as usize) * element.cell;
+        let saved = if wavefront.keep.beside().is_some() { 2 * lines } else { 0 };
+        let rings = (warps + 1) * RING as usize * element.cell;
+        let columns = (INPUTS as usize + chunk) * element.column.max(1);
+        let block = warps * (rows * (given + out) + saved) + rings + columns + 1024;
+        block * self.blocks as usize
+    }
+
+    /// The same with fewer warps, shorter chunks or fewer rows, as far as tiles of inputs need it.
+    fn for_inputs(mut self, wavefront: &Erased<'_>) -> Self {
+        let staged = wavefront.keep == Keep::Matrix;
+        while wavefront.element.input > 0 && self.shared(wavefront, staged) > SHARED {
+            match self {
+                Self { warps: 3.., .. } => self.warps = self.warps.div_ceil(2),
+                Self { chunk: 17.., .. } => self.chunk /= 2,
+                Self { rows: 2.., .. } => self.rows -= 1,
+                _ => break,
+            }
+        }
+        self
+    }
+
     const fn of(rows: u32, columns: u32, chunk: u32, warps: u32) -> Self {
         Self { rows, columns, chunk, warps, blocks: 1, pairs: false }
     }
@@ -148,9 +197,9 @@ fn even(rows: usize, lanes: u32, most: u32, sms: u32) -> u32 {
 pub(super) fn on_one(wavefront: &Erased<'_>, pairs: bool, sms: u32) -> CudaPolicy {
     let (rows, cell) = (wavefront.extents[0], wavefront.element.cell);
     if wavefront.keep == Keep::Matrix {
-        return CudaPolicy::for_matrix(rows, cell, sms);
+        return CudaPolicy::for_matrix(rows, cell, sms).for_inputs(wavefront);
     }
     CudaPolicy::for_pairs(rows, sms)
         .filter(|policy| pairs && pairs::check(wavefront, policy, false).is_ok())
-        .unwrap_or_else(|| CudaPolicy::for_domain(rows, cell, sms))
+        .unwrap_or_else(|| CudaPolicy::for_domain(rows, cell, sms).for_inputs(wavefront))
 }

@@ -18,7 +18,7 @@
 // Rows to blocks, one-way flags and the skew: PeerWave (Belviranli et al. 2015).
 //
 // Expects: ww_element, ww_cell, ww_row_input, ww_column_input, ww_score_type, ww_score(cell), and
-// WW_SOUTH, a bit mask of a cell's 4-byte words that the cells of the row below read; of choices
+// ww_cell_input where WW_INPUTS says that cells have inputs, WW_SOUTH, a bit mask of a cell's 4-byte words that the cells of the row below read; of choices
 // that are recorded, see directions.cuh.
 #pragma once
 #include "layout.cuh"

@@ -25,6 +25,7 @@ pub(super) struct Arguments {
     pub candidates: u64,
     pub border_below: u64,
     pub flags_below: u64,
+    pub inputs: u64,
     pub has_lines: i32,
     pub first_block: i32,
     pub all_blocks: i32,
@@ -52,7 +53,8 @@ pub(super) fn source(
     recording: Option<&Recording>,
 ) -> String {
     let mut unit = Unit::new();
-    let wanted = Wanted { inputs: false, scores: Some(wavefront.keep) };
+    let inputs = wavefront.element.input > 0;
+    let wanted = Wanted { inputs, scores: Some(wavefront.keep) };
     let [element, types] = names(&mut unit, &wavefront.element, wanted);
     let keep = match wavefront.keep {
         Keep::Best | Keep::Least => 0,
@@ -71,7 +73,8 @@ pub(super) fn source(
     let choice = recording.map(|recording| (recording.define)(&mut unit));
     let choice = choice.map_or(String::new(), |name| format!("using ww_choice = {name};\n"));
     let directions = recording.map_or(0, |recording| recording.bits);
-    let [pairs, several, edges] = [pairs, variant.several, variant.edges].map(i32::from);
+    let [pairs, several, edges, inputs] =
+        [pairs, variant.several, variant.edges, inputs].map(i32::from);
     let delays = if variant.delays { "#define WW_DELAYS" } else { "" };
     let (bytes, south) = (size_of::<Arguments>(), wavefront.element.south);
     format!(
@@ -87,6 +90,7 @@ pub(super) fn source(
 #define WW_SEVERAL {several}
 #define WW_EDGES {edges}
 #define WW_DIRECTIONS {directions}
+#define WW_INPUTS {inputs}
 {delays}
 #define WW_SOUTH {south}u
 #define WW_ARGUMENTS_BYTES {bytes}
@@ -103,6 +107,7 @@ pub(super) fn options() -> Options {
         ("layout.cuh", include_str!("layout.cuh")),
         ("movers.cuh", include_str!("movers.cuh")),
         ("walker.cuh", include_str!("walker.cuh")),
+        ("given.cuh", include_str!("given.cuh")),
         ("directions.cuh", include_str!("directions.cuh")),
         ("form.cuh", include_str!("form.cuh")),
         ("replay.cuh", include_str!("replay.cuh")),
@@ -139,6 +144,7 @@ pub fn compile_check_as<E: WavefrontElement>(
 ) -> Result<Cubin> {
     let wavefront = &wavefront.erased();
     policy.check(wavefront.element.cell)?;
+    policy.check_inputs(wavefront)?;
     if policy.pairs {
         super::pairs::check(wavefront, policy, variant.edges)?;
     }

@@ -4,6 +4,7 @@
 // columns, keeps those of the window with its record, and replays that one in the end.
 #pragma once
 #include "directions.cuh"
+#include "given.cuh"
 #include "form.cuh"
 #include "replay.cuh"
 #include "stage.cuh"
@@ -99,6 +100,13 @@ struct walker {
         form::word to[K], above_left = corner, below[SK];
         form::word staged[STAGED ? K : 1][SK];
         typename sum_of_few<ww_score_type>::type sum{};
+#if WW_INPUTS
+        ww_cell_input given[K][SK];
+        const ww_cell_input* from =
+            &S.given[warp][lane * K * GIVEN_COLUMNS + (first & (GIVEN_COLUMNS - 1))];
+#pragma unroll
+        for (int r = 0; r < K; r++) load_vector<SK>(given[r], from + r * GIVEN_COLUMNS);
+#endif
 #pragma unroll
         for (int r = 0; r < K; r++) to[r] = h[r];
 #pragma unroll
@@ -108,7 +116,13 @@ struct walker {
             form::word nw = above_left, n = top[u];
 #pragma unroll
             for (int r = 0; r < K; r++) {
-                const form::word w = to[r], cell = in_form.next(f, nw, n, w, inputs[r], in[u]);
+                const form::word w = to[r];
+#if WW_INPUTS
+                const with_input before{{nw, n, w}, given[r][u]};
+#else
+                const earlier_of<form::word> before{nw, n, w};
+#endif
+                const form::word cell = in_form.next(f, before, inputs[r], in[u]);
                 record_choices.tell(r, u, nw, n, w, cell, inputs[r], in[u]);
                 nw = w;
                 to[r] = cell;
@@ -225,6 +239,10 @@ struct walker {
 
     template <bool EDGE, bool TAIL> __device__ __forceinline__ void chunk(int c) {
         const int written = CHUNK * (c + 1) - LAG;  // columns of the bottom row after this chunk
+#if WW_INPUTS
+        bring(A, S.given[warp], row0 - lane * K, c, lane);
+        await_inputs<1>();
+#endif
         if (written > room || ready < needed(c)) await(c, written);
         constexpr int GROUPS = CHUNK / G;
         // A warp alone on its scheduler has nobody to fill the gap at a loop's end.
@@ -398,6 +416,9 @@ struct walker {
         room = publishes && !given_up ? RING : FAR;
         chunks = (A.column_count + LAG + CHUNK - 1) / CHUNK;
         record_choices.begin(A, warp_row, chunks, lane);
+#if WW_INPUTS
+        bring(A, S.given[warp], warp_row, -1, lane);
+#endif
         const int ramp = min((LAG + CHUNK - 1) / CHUNK, chunks);
         // Whole chunks without a cell that is checked: not the last column, if it is kept.
         const int checked = LAST_COLUMN;
@@ -406,6 +427,9 @@ struct walker {
         if (WW_KEEP == WW_ONLY_SCORE) forget_scores();
         if (ragged && LAST_ROW) spans<LAST_ROW>(ramp, full);
         else spans<false>(ramp, full);
+#if WW_INPUTS
+        await_inputs<0>();
+#endif
         if constexpr (STAGED)
             for (int c = chunks; CHUNK * (c - PARTIES) < A.column_count; c++)
                 unstage(A, kept_rows, S.stage[warp], warp_row, c, lane);
@@ -423,8 +447,11 @@ struct walker {
         } else if constexpr (WW_KEEP == WW_BEST) {
             if (record != 0 && record >= *(volatile rank_t*)&S.others) {
                 const int first_row = record_row / WARP_ROWS * WARP_ROWS + lane * HALVES * K;
-                const saved_window saved{S.saved[warp][saved_half ^ 1], A.rows, A.columns, A.row_count,
-                                         A.column_count, first_row, record_column};
+                const saved_window saved{S.saved[warp][saved_half ^ 1], A.rows, A.columns,
+#if WW_INPUTS
+                                         A.inputs,
+#endif
+                                         A.row_count, A.column_count, first_row, record_column};
                 __syncwarp();
                 best = replay(saved, form::plain(f), lane);
             }

@@ -41,7 +41,8 @@ const SMALL: u64 = 2 << 20;
 fn borders<'w>(wavefronts: &'w [Erased<'_>]) -> Option<Vec<&'w [u8]>> {
     let keep = wavefronts.first()?.keep;
     let border = |wavefront: &'w Erased<'_>| {
-        let same = wavefront.keep == keep && missing(wavefront).is_none();
+        let same =
+            wavefront.keep == keep && missing(wavefront).is_none() && wavefront.element.input == 0;
         wavefront.border.value().filter(|_| same)
     };
     match keep {
