@@ -164,10 +164,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
         while step < top.len() + more {
             let whole = self.state.front >= self.lanes && self.band.is_none();
             let rest = top.get(step..).unwrap_or_default();
-            let sink = match &mut sink {
-                Some(sink) => Some(&mut **sink as &mut dyn Sink<E, F>),
-                None => None,
-            };
+            let sink = sink.as_mut().map(|sink| &mut **sink as &mut dyn Sink<E, F>);
             if whole && rest.len() > 1 {
                 let pairs = rest.len() & !1;
                 loops.pairs(self, &rest[..pairs], bottom, sink);

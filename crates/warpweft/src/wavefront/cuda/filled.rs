@@ -12,10 +12,13 @@ use crate::wavefront::{Extreme, Ranked, WavefrontElement};
 /// The winners or sums of warps, as kernels leave them, if any was to be kept.
 pub(super) type Found = Vec<[u64; 3]>;
 
+/// What fills the bytes of the kept cells, and what it found.
+type Run<'a> = dyn FnMut(&Erased<'_>, &mut [u8]) -> Result<(Found, Report)> + 'a;
+
 /// Runs `wavefront` by `run`, which fills what is kept of its cells.
 pub(super) fn filled<E: WavefrontElement>(
     wavefront: &Wavefront<'_, E>,
-    run: &mut dyn FnMut(&Erased<'_>, &mut [u8]) -> Result<(Found, Report)>,
+    run: &mut Run<'_>,
 ) -> Result<(Kept<E::Cell>, Report)> {
     let erased = wavefront.erased();
     erased.check()?;
