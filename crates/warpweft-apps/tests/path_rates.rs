@@ -20,7 +20,8 @@ const GAPPED: Weights = Weights { matching: 2, mismatch: -3, open: -5, extend: -
 fn pair(length: usize) -> [Sequence; 2] {
     let mut inputs = Inputs(length as u64);
     let a: Vec<_> = (0..length).map(|_| inputs.one_of(b"ACGT")).collect();
-    let changed = |&letter| if inputs.bits().is_multiple_of(10) { inputs.one_of(b"ACGT") } else { letter };
+    let changed =
+        |&letter| if inputs.bits().is_multiple_of(10) { inputs.one_of(b"ACGT") } else { letter };
     let b: Vec<_> = a.iter().map(changed).collect();
     [a, b].map(|letters| Sequence::new("case", &letters).unwrap())
 }
