@@ -217,7 +217,8 @@ impl Align {
         };
         let ambiguous: usize =
             queries.iter().chain(&targets).map(|named| named.sequence.ambiguous()).sum();
-        let (answer, lines) = self.answer(&pairs, ambiguous);
+        let (answer, mut lines) = self.answer(&pairs, ambiguous);
+        lines.extend(report.notes.iter().map(|note| ("note", note.clone())));
         Ok(Outcome {
             app: "align",
             title,

@@ -80,6 +80,7 @@ impl Outcome {
             "bound": self.report.bound,
             "fraction": self.report.fraction,
             "policy": self.report.policy,
+            "notes": self.report.notes,
             "result": object(&self.answer),
             "check": self.check,
             "outputs": self.saved.written,
