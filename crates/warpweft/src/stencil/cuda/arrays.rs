@@ -23,6 +23,16 @@ pub(super) struct Arrays {
     flips: Vec<bool>,
 }
 
+/// The fields that no stage uses, which never change and of which no device has an array.
+pub(super) type Unused = Vec<(usize, Vec<u8>)>;
+
+/// Gives `volume` the fields that no stage uses.
+pub(super) fn store_unused<const D: usize>(unused: &Unused, volume: &mut RawVolume<D>) {
+    for (f, bytes) in unused {
+        volume.field_bytes_mut(*f).copy_from_slice(bytes);
+    }
+}
+
 fn roles<const D: usize>(stencil: &Spec<D>, f: usize) -> impl Iterator<Item = Role> {
     stencil.stages.iter().map(move |stage| role_of(&**stage, f))
 }
@@ -84,6 +94,12 @@ impl Arrays {
     /// The fields that have arrays.
     pub fn fields(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.buffers.len()).filter(|&f| !self.buffers[f].is_empty())
+    }
+
+    /// The fields that no stage uses, of which there are no arrays, as they are in `volume`.
+    pub fn unused<const D: usize>(&self, volume: &RawVolume<D>) -> Unused {
+        let fields = (0..self.buffers.len()).filter(|&f| self.buffers[f].is_empty());
+        fields.map(|f| (f, volume.field_bytes(f).to_vec())).collect()
     }
 
     /// The arrays of field `f`.

@@ -1,6 +1,6 @@
 //! The CUDA executor of sweeps.
 
-use super::arrays::Arrays;
+use super::arrays::{Arrays, Unused, store_unused};
 use super::faces::Faces;
 use super::ghosts;
 use super::halo::{self, Halos};
@@ -49,7 +49,7 @@ pub struct CudaSweeps<const D: usize> {
     local_bytes: u32,
     notes: Vec<String>,
     /// The fields that no stage uses, as they were.
-    unused: Vec<(usize, Vec<u8>)>,
+    unused: Unused,
     /// What exchanges cells with other parts, once there are any.
     pub(super) halos: Option<Halos>,
     /// Whether the boundary's ghosts have yet to follow cells written since they were renewed.
@@ -165,10 +165,7 @@ impl<const D: usize> CudaSweeps<D> {
             trip_kernel = Some(kernel);
         }
         arrays.upload(&stream, volume)?;
-        let unused = (0..stencil.cell.len())
-            .filter(|&f| arrays.of(f).is_empty())
-            .map(|f| (f, volume.field_bytes(f).to_vec()))
-            .collect();
+        let unused = arrays.unused(volume);
         for queued in queue.first_ghosts()? {
             // SAFETY: the arrays outlive the wait below.
             unsafe { queued.launch(&stream)? };
@@ -422,13 +419,7 @@ impl<const D: usize> SweepExecutor<D> for CudaSweeps<D> {
         // All fields, since the volume need not be the one that was copied in.
         let used: Vec<_> = self.arrays.fields().collect();
         self.arrays.download(&self.stream, self.state, &used, volume)?;
-        let (base, cells) = (volume.base_mut(), volume.len());
-        for (f, bytes) in &self.unused {
-            if bytes.len() == cells * self.stencil.cell.size(*f) {
-                // SAFETY: the volume's array of this field holds as many bytes.
-                unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), base[*f], bytes.len()) };
-            }
-        }
+        store_unused(&self.unused, volume);
         Ok(())
     }
 }

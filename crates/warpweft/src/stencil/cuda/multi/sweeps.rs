@@ -6,6 +6,7 @@ use super::slab::{Problem, Slab, StageLaunch};
 use crate::cuda::{Cubin, Device, Event, Options, compile};
 use crate::error::{Error, Result, no_thread};
 use crate::grid::{RawVolume, RawVolumeMut};
+use crate::stencil::cuda::arrays::{Unused, store_unused};
 use crate::stencil::cuda::sweeps::tools_text;
 use crate::stencil::cuda::text::{Cut, cut_step_text};
 use crate::stencil::points::{add_to, value_of};
@@ -22,6 +23,7 @@ pub struct MultiCudaSweeps<const D: usize> {
     /// Per slab: its last stage is done, and it has taken its neighbours' planes.
     marks: Vec<[Event; 2]>,
     slabs: Vec<Slab>,
+    unused: Unused,
     notes: Vec<String>,
     /// Steps after which the present ghosts of function faces are, once there are any.
     faced: Option<u64>,
@@ -81,7 +83,9 @@ impl<const D: usize> MultiCudaSweeps<D> {
         let notes = compiled.iter().flat_map(|(_, cubins)| cubins).flat_map(|it| &it.notes);
         let notes = notes.cloned().collect();
         // From here on dropping waits for all devices; before, no slab knows of another.
-        let mut sweeps = Self { problem, state: 0, marks, slabs, notes, faced: None, stale: false };
+        let unused = slabs.first().map_or_else(Vec::new, |slab| slab.unused(volume));
+        let (faced, stale) = (None, false);
+        let mut sweeps = Self { problem, state: 0, marks, slabs, unused, notes, faced, stale };
         sweeps.check_residency()?;
         for part in 0..sweeps.slabs.len() {
             let neighbours = sweeps.neighbours(part);
@@ -446,7 +450,9 @@ impl<const D: usize> SweepExecutor<D> for MultiCudaSweeps<D> {
 
     fn store(&mut self, volume: RawVolumeMut<'_, D>) -> Result<()> {
         let volume = volume.of(self.problem.stencil.cell, self.problem.extents)?;
-        self.slabs.iter().try_for_each(|slab| slab.store(&self.problem, self.state, volume))
+        self.slabs.iter().try_for_each(|slab| slab.store(&self.problem, self.state, volume))?;
+        store_unused(&self.unused, volume);
+        Ok(())
     }
 }
 

@@ -15,7 +15,7 @@ use crate::cuda::{Buffer, Cubin, Device, Event, Extents, Global, Graph, Module, 
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;
 use crate::stencil::Spec;
-use crate::stencil::cuda::arrays::Arrays;
+use crate::stencil::cuda::arrays::{Arrays, Unused};
 use crate::stencil::cuda::faces::Faces;
 use crate::stencil::cuda::layout::{Layout, axes};
 use crate::stencil::cuda::queue::{Queue, Queued};
@@ -258,7 +258,13 @@ impl Slab {
         }
     }
 
-    /// Copies the planes of the written fields into the whole volume's arrays.
+    /// The fields that no slab has arrays of.
+    pub fn unused<const D: usize>(&self, volume: &RawVolume<D>) -> Unused {
+        self.arrays.unused(volume)
+    }
+
+    /// Copies the planes of all fields in use into the whole volume's arrays, since the volume need not be
+    /// the one that was copied in.
     pub fn store<const D: usize>(
         &self,
         problem: &Problem<D>,
@@ -267,7 +273,7 @@ impl Slab {
     ) -> Result<()> {
         let cells = volume.len();
         let bytes = volume.base_mut();
-        for f in problem.stencil.written_fields() {
+        for f in self.arrays.fields() {
             let plane = cells / problem.extents[0] * self.arrays.size(f);
             let (extents, rows) = self.rows(f, 0, self.planes.len());
             let from = (self.arrays.now(f, state), rows);
