@@ -61,7 +61,7 @@ preferred to D and D to I. --score-only leaves out all but score and end.
 
 --traceback directions records two bits a cell, four with an affine gap, in one pass; linear-space takes \
 memory for the sum of the lengths only and about two passes; auto is directions where they fit and are \
-predicted to be faster. All find the same path.
+known to be faster. All find the same path.
 
 --output takes the ending .paf (cg:Z: and AS:i:) or .sam (soft clips, SEQ, NM:i:, AS:i:).
 --checkpoint saves a long run's state about eight times; killed, it goes on with --resume.

@@ -44,7 +44,10 @@ impl<E: WavefrontElement> Wavefront<'_, E> {
             if scan::misses(self).is_none() {
                 return ScanExecutor::new(&gpu.device()?, None)?.run(self);
             }
-            let Some(what) = misses(self) else {
+            // Which of the two is faster with inputs of cells has yet to be measured.
+            let unless_asked = (!self.inputs.is_empty() && size_of::<E::Input>() > 0)
+                .then_some("inputs of cells unless asked to");
+            let Some(what) = misses(self).or(unless_asked) else {
                 return CudaExecutor::over(&machine.together()?, None)?.run(self);
             };
             let (kept, mut report) = TileExecutor::new(&gpu.device()?, None)?.run(self)?;

@@ -27,7 +27,7 @@ use super::executor::WavefrontExecutor;
 use super::policy::{CpuPolicy, Policy};
 use super::report::report;
 use super::spec::{Keep, Kept, Wavefront};
-use super::traceback::{Need, Traced, Walk, unrecorded};
+use super::traceback::{Need, Traced, Walk, check_kept, unrecorded};
 use crate::cpu::{Pool, Simd, WorkerPanic};
 use crate::error::{Error, Result};
 use crate::report::Report;
@@ -159,6 +159,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
         E: Traced,
     {
         wavefront.check()?;
+        check_kept(wavefront.keep)?;
         if !strips::can::<E::Plain>() {
             return Err(unrecorded::<E>());
         }

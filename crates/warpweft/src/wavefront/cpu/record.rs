@@ -71,7 +71,7 @@ impl<E: Traced> Recorded<E> {
             whose: "host".into(),
             needed: all.bytes(),
             available: available_memory().unwrap_or(0),
-            speedup: if E::RELATIVE && policy.sixteen { SIXTEEN } else { SPEEDUP },
+            speedup: Some(if E::RELATIVE && policy.sixteen { SIXTEEN } else { SPEEDUP }),
         })
     }
 
@@ -118,8 +118,13 @@ impl<E: Traced> Choices for Recorded<E> {
         let lanes = self.tile_rows.min(self.rows - s * self.tile_rows);
         let bit = lane * bits::<E>();
         let byte = self.fronts[s][(column + lane) * stride::<E>(lanes) + bit / 8];
-        Ok((u32::from(byte >> (bit % 8)) & ((1 << E::BITS) - 1)) as u8)
+        Ok((byte >> (bit % 8)) & mask::<E>())
     }
+}
+
+/// The bits of a choice.
+fn mask<E: Traced>() -> u8 {
+    ((1 << E::BITS) - 1) as u8
 }
 
 /// How many times as fast as in linear space a path is found on the cores: in 32 bits and more, and
@@ -215,7 +220,7 @@ fn choose<E: Traced>(lanes: Lanes<'_, E>, choices: &mut [u8]) {
     let (a, b, choices) = (&a[..count], &b[..count], &mut choices[..count]);
     for k in 0..count {
         let near = [older[k], north[k], west[k]];
-        choices[k] = choice_of::<E>(&choice, near, cells[k], a[k], b[k]);
+        choices[k] = choice_of::<E>(&choice, near, cells[k], a[k], b[k]) & mask::<E>();
     }
 }
 

@@ -50,7 +50,7 @@ struct recorder {
         all.n = n;
         all.w = w;
         all.cell = cell;
-        const unsigned chosen = choice(all, a, b), bit = r * WW_DIRECTIONS;
+        const unsigned chosen = choice(all, a, b) & ((1u << WW_DIRECTIONS) - 1), bit = r * WW_DIRECTIONS;
         unsigned& word = words[u * HALVES_OF_WORD + bit / 32];
         word = bit % 32 == 0 ? chosen : word | chosen << bit % 32;
     }

@@ -20,7 +20,7 @@ use crate::wavefront::executor::WavefrontExecutor;
 use crate::wavefront::frame::allocate;
 use crate::wavefront::report::report;
 use crate::wavefront::spec::{Keep, Kept, Wavefront};
-use crate::wavefront::traceback::{Need, Traced, Walk};
+use crate::wavefront::traceback::{Need, Traced, Walk, check_kept};
 use crate::wavefront::{CudaPolicy, Edges, Policy, WavefrontElement};
 
 /// Runs wavefronts on one GPU, or on several that share the tile-rows.
@@ -185,6 +185,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
         let plain = wavefront.with(wavefront.element.plain());
         let erased = plain.erased();
         erased.check()?;
+        check_kept(erased.keep)?;
         let mut cells: Vec<E::Cell> = allocate(erased.kept_cells())?;
         self.choices(&erased, &Recording::of(&wavefront.element), &mut |found, choices, fill| {
             fill(bytes_of_mut(&mut cells))?;

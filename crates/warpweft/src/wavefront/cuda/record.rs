@@ -3,7 +3,6 @@
 //! Words of choices stay on the GPU, as `directions.cuh` lays them out; the host takes windows of one
 //! warp's rows, each as many macro-steps as a diagonal needs twice. Not here: several GPUs.
 
-use super::choose::seconds;
 use super::executor::{CudaExecutor, found, last_row};
 use super::filled::Found;
 use super::shape::missing;
@@ -56,14 +55,6 @@ pub(super) struct Recording {
 const MOST_BITS: u32 = 64;
 /// Bits of rows that a word should have: longer ones come from more rows than registers are good for.
 const WORD_BITS: u32 = 32;
-/// How much longer a row takes with its choice, as instructions are counted, and seconds until a window
-/// is on the host: assumptions.
-const SLOWER: f64 = 2.0;
-const WINDOW: f64 = 15e-6;
-/// Blocks of a rectangle in linear space, each way, and seconds that each costs the host.
-const BLOCKS: usize = 8;
-const BLOCK: f64 = 3e-4;
-
 impl Recording {
     pub fn of<E: Traced>(element: &E) -> Self {
         let choice = element.choice();
@@ -138,21 +129,11 @@ impl CudaExecutor {
         let (cell, sms) = (wavefront.element.cell, device.sms()?);
         let policy = recording.policy(self.given(), wavefront, sms);
         let inputs = wavefront.rows.len() + wavefront.columns.len() + (rows + columns) * cell;
-        let blocks = |rows: usize, policy: &CudaPolicy| {
-            (sms as usize).min(rows.div_ceil(policy.tile_rows()))
-        };
-        let windows = rows.div_ceil(32 * policy.rows as usize) as f64;
-        let once = SLOWER * seconds(&policy, rows, columns, blocks(rows, &policy));
-        let [part_rows, part_columns] = [rows, columns].map(|n| n.div_ceil(BLOCKS));
-        let shape = CudaPolicy::for_domain(part_rows, cell, sms);
-        let part = seconds(&shape, part_rows, part_columns, blocks(part_rows, &shape));
-        // All blocks, and of those on a diagonal all once more.
-        let linear = (BLOCKS * BLOCKS + 2 * BLOCKS) as f64 * (BLOCK + part);
         Ok(Some(Need {
             whose: device.label().into(),
             needed: (recording.bytes([rows, columns], &policy) + inputs) as u64,
             available: device.memory()?.0,
-            speedup: linear / (once + WINDOW * windows),
+            speedup: None,
         }))
     }
 

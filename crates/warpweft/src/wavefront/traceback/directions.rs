@@ -31,8 +31,8 @@ pub struct Need {
     pub needed: u64,
     /// Bytes there are.
     pub available: u64,
-    /// How many times faster than in linear space the path is predicted to be found.
-    pub speedup: f64,
+    /// How many times as fast as in linear space the path is found, if anybody has measured it.
+    pub speedup: Option<f64>,
 }
 
 impl Need {
@@ -83,15 +83,25 @@ pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
             Some(need)
         }
     };
+    const { assert!(1 <= E::BITS && E::BITS <= 8, "choices of 1 to 8 bits") };
     let why_not = match &need {
         Some(need) if !need.fits() => format!(
             ": directions need {} bytes of {}, which has {}",
             need.needed, need.whose, need.available
         ),
-        Some(need) if way == Way::Auto && need.speedup <= 1.0 => {
-            format!(": directions are predicted to take {:.1} times as long", 1.0 / need.speedup)
+        Some(Need { whose, speedup: None, .. }) if way == Way::Auto => {
+            format!(": how fast directions are has not been measured on {whose}")
         }
-        Some(need) => return by_directions(wavefront, end, need, executor),
+        Some(Need { speedup: Some(speedup), .. }) if way == Way::Auto && *speedup <= 1.0 => {
+            format!(": directions take some {:.1} times as long", 1.0 / speedup)
+        }
+        Some(need) => match by_directions(wavefront, end, need, executor) {
+            // Others may take memory meanwhile.
+            Err(Error::Memory { whose, .. }) if way == Way::Auto => {
+                format!(": directions did not fit {whose}")
+            }
+            found => return found,
+        },
         None => String::new(),
     };
     let (path, mut report) = in_linear_space(wavefront, end, cut, checkpoint, executor)?;
@@ -124,6 +134,17 @@ pub(in crate::wavefront) fn unrecorded<E: WavefrontElement>() -> Error {
         format!("directions of {}, which this executor does not record", E::NAME),
         "look for the path in linear space, or run it on one process's cores or GPU",
     )
+}
+
+/// Refuses to record choices beside anything but the best cell or the last row, of which paths end.
+pub(in crate::wavefront) fn check_kept(keep: Keep) -> Result<()> {
+    match keep {
+        Keep::Best | Keep::LastRow => Ok(()),
+        _ => Err(Error::spec(
+            format!("choices recorded beside {keep:?}"),
+            "keep the best cell or the last row, where paths end",
+        )),
+    }
 }
 
 /// The path through directions that fit.

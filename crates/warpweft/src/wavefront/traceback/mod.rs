@@ -24,8 +24,8 @@ mod trail;
 pub use checkpoint::{Checkpoint, Stored};
 pub use choice::Choice;
 pub use cut::Cut;
-pub(super) use directions::unrecorded;
 pub use directions::{Choices, Need, Walk, trace};
+pub(super) use directions::{check_kept, unrecorded};
 pub(super) use trail::choice_of;
 
 use super::dependence::Dependence;
@@ -42,7 +42,8 @@ pub trait Traced: WavefrontElement<Input = (), Cell: Stored + Ranked<Score: Stor
     /// The recurrence that runs where choices are recorded: this one, or one that has the same cells
     /// and takes inputs as they are, as `Choice` does.
     type Plain: WavefrontElement<Cell = Self::Cell, Row = Self::Row, Column = Self::Column, Input = ()>;
-    /// Bits of a choice, 1 to 8.
+    /// Bits of a choice, 1 to 8; a choice that takes more is an error in linear space, and directions
+    /// keep its lowest bits.
     const BITS: u32;
 
     /// The recurrence to run where choices are recorded.
@@ -59,7 +60,7 @@ pub trait Traced: WavefrontElement<Input = (), Cell: Stored + Ranked<Score: Stor
 /// How a path is looked for. Changes time and memory, never the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Way {
-    /// By directions where they fit and are predicted to be faster, else in linear space.
+    /// By directions where they fit and are known to be faster, else in linear space.
     #[default]
     Auto,
     /// Every cell's choice is recorded in one pass.

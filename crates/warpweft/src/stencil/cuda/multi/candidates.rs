@@ -92,6 +92,7 @@ fn direct(like: &CudaPolicy, ([vy, vz], warps, min_blocks): Shape) -> CudaPolicy
         min_blocks,
         chunk: 0,
         prefetch: 0,
+        phases: 0,
         temporal_depth: 1,
         ..*like
     }

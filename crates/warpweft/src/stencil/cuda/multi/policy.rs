@@ -82,7 +82,7 @@ impl MultiCudaPolicy {
         if policy(cuda).check_flags(stencil, extents, devices).is_ok() {
             return Ok(policy(cuda));
         }
-        // Blocks with a ring fill a device that slabs share; those of marching kernels leave room.
+        // What bars a kernel with a ring may not bar one without.
         let shape = [cuda.cells[0], cuda.cells[1].min(2), 1];
         let march = CudaPolicy {
             kernel: CudaKernel::March,

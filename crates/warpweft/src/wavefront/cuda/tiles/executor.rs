@@ -80,7 +80,11 @@ impl TileExecutor {
         wavefront: &Wavefront<'_, E>,
         contents: Contents<'_, E>,
     ) -> Result<Prepared<'_>> {
-        self.ready(&wavefront.erased(), contents.repeated())
+        let erased = wavefront.erased();
+        if matches!(contents, Contents::Given) {
+            erased.check()?;
+        }
+        self.ready(&erased, contents.repeated())
     }
 
     /// The same; with inputs and cells that repeat, if there are such.
