@@ -6,6 +6,7 @@ mod device;
 mod grid;
 mod number;
 mod policy;
+mod precision;
 mod size;
 mod until;
 
@@ -19,6 +20,7 @@ pub use device::DeviceChoice;
 pub use grid::Grid;
 pub use number::{at_least_one, number, seconds, threads, whole};
 pub use policy::{PolicyChoice, RanksPolicy};
+pub use precision::Precision;
 pub use size::Size;
 pub use until::UntilChoice;
 

@@ -8,7 +8,7 @@ use super::fields::{Case, Show};
 use super::files;
 use super::options::Options;
 use super::outcome::Outcome;
-use crate::arguments::by_default;
+use crate::arguments::{Precision, by_default};
 
 /// The steps where none are asked for.
 const STEPS: u64 = 100;
@@ -26,6 +26,9 @@ pub struct Himeno {
     /// The benchmark's size: XS, S, M, L or XL.
     #[arg(long, value_name = "NAME", default_value = "S", conflicts_with = "size")]
     class: String,
+    /// What cells hold.
+    #[arg(long, default_value = "f32")]
+    dtype: Precision,
     #[command(flatten)]
     options: Options,
 }
@@ -33,6 +36,13 @@ pub struct Himeno {
 impl Himeno {
     /// Runs it.
     pub fn run(&self) -> Result<Option<Outcome>> {
+        match self.dtype {
+            Precision::F32 => self.of::<f32>(),
+            Precision::F64 => self.of::<f64>(),
+        }
+    }
+
+    fn of<T: Relaxes>(&self) -> Result<Option<Outcome>> {
         let class = SIZES.iter().find(|(name, _)| name.eq_ignore_ascii_case(&self.class));
         let &(_, default) = class.ok_or_else(|| {
             Error::spec(format!("no class {}", self.class), "choose XS, S, M, L or XL")
@@ -43,8 +53,8 @@ impl Himeno {
             options: &self.options,
             extents: files::extents(&self.options, default)?,
             steps: STEPS,
-            stencil: f32::stencil(),
-            start: &himeno::start::<f32>,
+            stencil: T::stencil(),
+            start: &himeno::start::<T>,
             shown: 0,
             ready: |_, cells| Ok(cells),
             show: Show::Range,

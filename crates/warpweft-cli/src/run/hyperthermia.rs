@@ -9,7 +9,7 @@ use super::fields::{Case, Show};
 use super::files;
 use super::options::Options;
 use super::outcome::Outcome;
-use crate::arguments::{as_size, by_default};
+use crate::arguments::{Precision, as_size, by_default};
 
 /// The extents and steps where none are asked for.
 const SIZE: [usize; 3] = [96; 3];
@@ -24,8 +24,12 @@ const STEPS: u64 = 500;
 #[command(mut_arg("boundary", |arg| arg.default_value("dirichlet:37")))]
 #[command(after_help = "Examples:
   warpweft run hyperthermia --plot
-  warpweft run hyperthermia --size 256 --steps 2000 --device gpu --output body.vti")]
+  warpweft run hyperthermia --size 256 --steps 2000 --device gpu --output body.vti
+  warpweft run hyperthermia --dtype f64")]
 pub struct Hyperthermia {
+    /// What cells hold.
+    #[arg(long, default_value = "f32")]
+    dtype: Precision,
     #[command(flatten)]
     options: Options,
 }
@@ -33,14 +37,21 @@ pub struct Hyperthermia {
 impl Hyperthermia {
     /// Runs it.
     pub fn run(&self) -> Result<Option<Outcome>> {
+        match self.dtype {
+            Precision::F32 => self.of::<f32>(),
+            Precision::F64 => self.of::<f64>(),
+        }
+    }
+
+    fn of<T: Warms>(&self) -> Result<Option<Outcome>> {
         let case = Case {
             app: "hyperthermia",
             title: "an antenna's focus in muscle under fat".into(),
             options: &self.options,
             extents: files::extents(&self.options, SIZE)?,
             steps: STEPS,
-            stencil: f32::stencil(),
-            start: &hyperthermia::body::<f32>,
+            stencil: T::stencil(),
+            start: &hyperthermia::body::<T>,
             shown: 0,
             ready: |_, tissue| Ok(tissue),
             show: Show::Range,

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 use warpweft::prelude::*;
-use warpweft_apps::seismic::{self, Blast, Medium};
+use warpweft_apps::seismic::{self, Blast, Medium, Shakes};
 
 use super::fields::{Case, Show};
 use super::files;
 use super::options::Options;
 use super::outcome::Outcome;
-use crate::arguments::{as_size, by_default};
+use crate::arguments::{Precision, as_size, by_default};
 
 /// The extents and steps where none are asked for.
 const SIZE: [usize; 3] = [96; 3];
@@ -41,6 +41,9 @@ pub struct Seismic {
     /// The time step, as a share of the longest stable one.
     #[arg(long, default_value_t = 0.8)]
     courant: f64,
+    /// What cells hold.
+    #[arg(long, default_value = "f32")]
+    dtype: Precision,
     #[command(flatten)]
     options: Options,
 }
@@ -48,6 +51,13 @@ pub struct Seismic {
 impl Seismic {
     /// Runs it.
     pub fn run(&self) -> Result<Option<Outcome>> {
+        match self.dtype {
+            Precision::F32 => self.of::<f32>(),
+            Precision::F64 => self.of::<f64>(),
+        }
+    }
+
+    fn of<T: Shakes>(&self) -> Result<Option<Outcome>> {
         let Self { vp, vs, rho, cell: dx, courant, .. } = *self;
         let still = Medium { vp, vs, rho, dx, dt: 0.0 };
         let medium = Medium { dt: courant * still.longest_step(), ..still };
@@ -59,8 +69,8 @@ impl Seismic {
             options: &self.options,
             extents,
             steps: STEPS,
-            stencil: medium.stencil::<f32>()?,
-            start: &|extents| blast.start::<f32>(extents),
+            stencil: medium.stencil::<T>()?,
+            start: &|extents| blast.start::<T>(extents),
             shown: 0,
             ready: |_, rock| Ok(rock),
             show: Show::AroundZero,

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 use warpweft::prelude::*;
-use warpweft_apps::swim::{self, DT};
+use warpweft_apps::swim::{self, DT, Flows};
 
 use super::fields::{Case, Show};
 use super::files;
 use super::options::Options;
 use super::outcome::Outcome;
-use crate::arguments::{as_size, by_default};
+use crate::arguments::{Precision, as_size, by_default};
 
 /// The extents and steps where none are asked for.
 const SIZE: [usize; 2] = [512; 2];
@@ -24,6 +24,9 @@ const STEPS: u64 = 500;
   warpweft run swim --size 256 --steps 99       the sum of |u| is then 6518.6598565
   warpweft run swim --size 4096 --device gpu --plot")]
 pub struct Swim {
+    /// What cells hold.
+    #[arg(long, default_value = "f64")]
+    dtype: Precision,
     #[command(flatten)]
     options: Options,
 }
@@ -31,6 +34,13 @@ pub struct Swim {
 impl Swim {
     /// Runs it.
     pub fn run(&self) -> Result<Option<Outcome>> {
+        match self.dtype {
+            Precision::F32 => self.of::<f32>(),
+            Precision::F64 => self.of::<f64>(),
+        }
+    }
+
+    fn of<T: Flows>(&self) -> Result<Option<Outcome>> {
         let faces = self.options.grid.boundary.faces::<2>()?;
         if faces != [[Boundary::Periodic; 2]; 2] {
             return Err(Error::spec(
@@ -44,8 +54,8 @@ impl Swim {
             options: &self.options,
             extents: files::extents(&self.options, SIZE)?,
             steps: STEPS,
-            stencil: swim::stencil::<f64>(),
-            start: &swim::at_rest::<f64>,
+            stencil: swim::stencil::<T>(),
+            start: &swim::at_rest::<T>,
             shown: 2,
             ready: |_, water| swim::first_step(water),
             show: Show::Range,

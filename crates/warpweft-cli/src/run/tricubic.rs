@@ -9,7 +9,7 @@ use super::fields::{Case, Show};
 use super::files;
 use super::options::Options;
 use super::outcome::Outcome;
-use crate::arguments::{as_size, by_default};
+use crate::arguments::{Precision, as_size, by_default};
 
 /// The extents and steps where none are asked for.
 const SIZE: [usize; 3] = [96; 3];
@@ -25,6 +25,9 @@ const STEPS: u64 = 60;
   warpweft run tricubic --plot
   warpweft run tricubic --size 256 --steps 300 --device gpu --output dye.vti")]
 pub struct Tricubic {
+    /// What cells hold.
+    #[arg(long, default_value = "f32")]
+    dtype: Precision,
     #[command(flatten)]
     options: Options,
 }
@@ -32,14 +35,21 @@ pub struct Tricubic {
 impl Tricubic {
     /// Runs it.
     pub fn run(&self) -> Result<Option<Outcome>> {
+        match self.dtype {
+            Precision::F32 => self.of::<f32>(),
+            Precision::F64 => self.of::<f64>(),
+        }
+    }
+
+    fn of<T: Moves>(&self) -> Result<Option<Outcome>> {
         let case = Case {
             app: "tricubic",
             title: "64 points, moved up to a cell a step".into(),
             options: &self.options,
             extents: files::extents(&self.options, SIZE)?,
             steps: STEPS,
-            stencil: f32::stencil(),
-            start: &tricubic::whirl::<f32>,
+            stencil: T::stencil(),
+            start: &tricubic::whirl::<T>,
             shown: 0,
             ready: |_, cells| Ok(cells),
             show: Show::Range,

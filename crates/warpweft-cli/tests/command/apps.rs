@@ -19,9 +19,25 @@ fn every_application_is_right() {
         "tricubic --size 9x10x21 --steps 4 --boundary neumann",
         "seismic --size 14x15x21 --steps 6",
         "seismic --size 14x15x21 --steps 6 --ranks 3 --boundary mirror",
+        "hyperthermia --size 9x10x17 --steps 8 --dtype f64",
+        "himeno --size 10x11x19 --steps 9 --dtype f64",
+        "swim --size 21x34 --steps 9 --dtype f32",
+        "tricubic --size 9x10x21 --steps 4 --dtype f64",
+        "seismic --size 14x15x21 --steps 6 --dtype f64",
     ] {
         let json = json(line);
         assert_eq!(json["check"]["passed"], true, "{line}: {json}");
+    }
+}
+
+#[test]
+fn cells_hold_what_was_asked_for() {
+    for (line, kinds) in [
+        ("himeno --size 8 --steps 1 --dtype double", "13 fields of f64"),
+        ("swim --size 8 --steps 1 --dtype f32", "10 fields of f32"),
+        ("swim --size 8 --steps 1", "10 fields of f64"),
+    ] {
+        assert_eq!(json(line)["settings"]["dtype"], kinds, "{line}");
     }
 }
 
