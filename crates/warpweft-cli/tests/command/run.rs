@@ -12,6 +12,7 @@ fn the_json_object_has_what_is_promised() {
         "check",
         "devices",
         "fraction",
+        "notes",
         "outputs",
         "pattern",
         "policy",
