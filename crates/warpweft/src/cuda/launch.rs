@@ -95,17 +95,8 @@ impl Args {
     /// On an alignment above 16.
     pub fn blob(&mut self, bytes: &[u8], align: usize) -> usize {
         assert!(align <= 16, "kernel arguments are aligned to 16 bytes at most");
-        self.starts.push(self.words.len());
-        for chunk in bytes.chunks(16) {
-            let mut word = [0; 16];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.words.push(MaybeUninit::new(u128::from_ne_bytes(word)));
-        }
-        if bytes.is_empty() {
-            // An empty C++ struct has one byte.
-            self.words.push(MaybeUninit::zeroed());
-        }
-        self.starts.len() - 1
+        // SAFETY: the slice holds so many bytes.
+        unsafe { self.opaque(bytes.as_ptr().cast(), bytes.len()) }
     }
 
     /// Adds the `bytes` bytes at `from`, those of a struct with any padding that it may have.
@@ -115,6 +106,7 @@ impl Args {
     pub(crate) unsafe fn opaque(&mut self, from: *const c_void, bytes: usize) -> usize {
         let start = self.words.len();
         self.starts.push(start);
+        // An empty C++ struct has one byte.
         self.words.resize(start + bytes.div_ceil(16).max(1), MaybeUninit::zeroed());
         let to = self.words[start..].as_mut_ptr().cast::<MaybeUninit<u8>>();
         // SAFETY: room was made for so many bytes just now, and the caller vouches for the source.

@@ -22,7 +22,6 @@ pub(super) struct ElementType {
     pub dependences: &'static [Dependence],
     pub old: &'static [Dependence],
     pub south: u32,
-    pub sums: bool,
     /// Bytes of a cell and of the inputs of a column and a cell.
     pub cell: usize,
     pub column: usize,
@@ -57,7 +56,6 @@ impl ElementType {
             dependences: E::DEPENDENCES,
             old: E::OLD,
             south: E::SOUTH,
-            sums: E::SUMS,
             cell: size_of::<E::Cell>(),
             column: size_of::<E::Column>(),
             input: size_of::<E::Input>(),
@@ -84,10 +82,15 @@ impl ElementType {
 
     /// Whether its function may fault.
     pub fn faults(&self) -> bool {
-        let mut unit = Unit::new();
-        (self.names.element)(&mut unit);
-        unit.faults()
+        faults(self.names.element)
     }
+}
+
+/// Whether the function that `define` writes may fault.
+pub(super) fn faults(define: Named) -> bool {
+    let mut unit = Unit::new();
+    define(&mut unit);
+    unit.faults()
 }
 
 /// A recurrence over rows × columns cells, all of it as bytes.

@@ -123,6 +123,12 @@ impl Apps {
     }
 
     fn measure(&self) -> Result<String> {
+        if self.cases().next().is_none() {
+            return Err(Error::spec(
+                "none of these applications has any of these sizes",
+                "name sizes of as many dimensions as an application has",
+            ));
+        }
         let machine = Machine::detect()?;
         let list = all_gpus("bench apps", &machine)?;
         let probe = limits(&machine)?;

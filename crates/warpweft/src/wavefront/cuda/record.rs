@@ -8,12 +8,11 @@ use super::filled::Found;
 use super::shape::missing;
 use super::text::{Variant, options, source};
 use crate::cuda::{Buffer, Cubin, Pinned, Stream, compile};
-use crate::element::Unit;
 use crate::error::{Error, Result};
 use crate::report::Report;
 use crate::wavefront::CudaPolicy;
 use crate::wavefront::bytes::bytes_of;
-use crate::wavefront::erased::{Erased, Named};
+use crate::wavefront::erased::{Erased, Named, faults};
 use crate::wavefront::spec::{Keep, Wavefront};
 use crate::wavefront::traceback::{Choice, Choices, Need, Traced};
 
@@ -103,9 +102,7 @@ impl Recording {
 
     /// Whether it may fault: strips tell choices of cells outside the domain, too.
     fn faults(&self) -> bool {
-        let mut unit = Unit::new();
-        (self.define)(&mut unit);
-        unit.faults()
+        faults(self.define)
     }
 }
 

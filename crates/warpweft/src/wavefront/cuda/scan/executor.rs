@@ -42,7 +42,7 @@ fn missing(wavefront: &Erased<'_>) -> Option<&'static str> {
     let kind = element.score;
     let number = element.is_number() && matches!(kind.size(), 4 | 8) && kind != ScalarKind::Bool;
     [
-        (NO_SUMS, !element.sums || !element.old.is_empty()),
+        (NO_SUMS, !element.old.is_empty()),
         ("cells but numbers of 4 and 8 bytes", !number),
         ("result but the matrix", wavefront.keep != Keep::Matrix),
         ("bands", wavefront.band.is_some()),
