@@ -3,10 +3,9 @@
 
 mod linear;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use linear::{cube, star};
-use warpweft::cuda::{Device, compiler};
+use warpweft::cuda::{Device, Together, compiler};
 use warpweft::element::{Fields, Scalar};
 use warpweft::prelude::*;
 use warpweft::stencil::cuda::multi::compile_check;
@@ -109,13 +108,6 @@ fn machines() -> Vec<Vec<Device>> {
     }
 }
 
-/// One test after the other: slabs on one GPU leave room for one another while they wait for planes, not
-/// for the kernels of other tests, which wait too.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// A stirred value for every index: no two neighbours alike.
 fn noise(index: usize) -> f64 {
     let mut h = (index as u64 ^ 0x9e37).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -155,7 +147,7 @@ fn check_by<S: Fields, const D: usize>(
     if let Err(error) = compiler() {
         return println!("skipped: {error}");
     }
-    let _alone = alone();
+    let _together = Together::begin();
     let machines = machines();
     if machines.is_empty() {
         println!("compiled only: no GPU");
@@ -276,7 +268,7 @@ fn volumes_over_several() {
 /// Arrays must not go while a neighbour stores into them: what is allocated next may lie there.
 #[test]
 fn an_executor_dropped_at_work_spoils_nothing_of_the_next() {
-    let _alone = alone();
+    let _together = Together::begin();
     let machines = machines();
     if machines.is_empty() {
         return println!("skipped: no GPU");
@@ -315,7 +307,7 @@ fn an_executor_dropped_at_work_spoils_nothing_of_the_next() {
 /// With contraction there is no reference to the bit, but one GPU is.
 #[test]
 fn contracted_kernels_give_the_bits_of_one() {
-    let _alone = alone();
+    let _together = Together::begin();
     let machines = machines();
     let Some(one) = machines.first().map(|devices| &devices[..1]) else {
         return println!("skipped: no GPU");
@@ -414,7 +406,7 @@ fn a_sequence_over_fields_in_one_and_two_arrays() {
 
 #[test]
 fn residuals_are_the_reference_s() {
-    let _alone = alone();
+    let _together = Together::begin();
     for devices in machines() {
         for residual in [Residual::Max, Residual::Sum, Residual::SumOfSquares] {
             let stencil =

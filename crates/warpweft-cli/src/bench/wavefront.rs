@@ -12,12 +12,14 @@ use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
 use warpweft::machine::Machine;
 use warpweft::report::{Quantity, Report};
-use warpweft::wavefront::conformance::{affine_local, local, warp};
+use warpweft::wavefront::conformance::{affine_local, area, local, warp};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
+use warpweft::wavefront::cuda::scan::ScanExecutor;
 use warpweft::wavefront::{CpuPolicy, Keep, Wavefront, WavefrontElement, WavefrontExecutor};
 use warpweft::{Error, Result};
 use warpweft_apps::align::{Dna, Sequence, Weights};
+use warpweft_apps::area::sum_of;
 use warpweft_apps::soup::SplitMix;
 
 use self::methods::Methods;
@@ -64,13 +66,23 @@ struct Case {
     size: usize,
     #[serde(skip)]
     keep: Keep,
+    /// Bytes of a cell that come from memory or go there, where they matter.
+    bytes: usize,
 }
 
 const fn case(on: Part, what: &'static str, size: usize, keep: Keep) -> Case {
-    Case { on, what, size, keep }
+    Case { on, what, size, keep, bytes: 0 }
 }
 
-const CASES: [Case; 19] = [
+/// A case that keeps its matrix.
+const fn kept(what: &'static str, size: usize, bytes: usize) -> Case {
+    Case { on: Part::Gpu, what, size, keep: Keep::Matrix, bytes }
+}
+
+/// Repeats of a matrix, which takes seconds to bring over, at most.
+const MATRICES: u32 = 2;
+
+const CASES: [Case; 23] = [
     case(Part::Cpu, "SW i32, one core", 20_000, Keep::Best),
     case(Part::Cpu, "SW 16 bits, one core", 20_000, Keep::Best),
     case(Part::Cpu, "DTW f32, one core", 20_000, Keep::LastRow),
@@ -83,7 +95,11 @@ const CASES: [Case; 19] = [
     case(Part::Gpu, "SW i32, position", 1_000_000, Keep::Best),
     case(Part::Gpu, "SW affine, position", 100_000, Keep::Best),
     case(Part::Gpu, "SW affine, position", 1_000_000, Keep::Best),
-    case(Part::Gpu, "SW i32, matrix", 32_768, Keep::Matrix),
+    kept("SW i32, matrix", 100_000, 4),
+    kept("SAT f32, cell by cell", 16_384, 8),
+    kept("SAT f32, by scans", 16_384, 8),
+    kept("SAT u8 to i32, cell by cell", 32_768, 5),
+    kept("SAT u8 to i32, by scans", 32_768, 5),
     case(Part::Gpu, "DTW f32, last row", 100_000, Keep::LastRow),
     case(Part::Gpus, "SW i32, score", 100_000, Keep::Score),
     case(Part::Gpus, "SW i32, score", 1_000_000, Keep::Score),
@@ -106,7 +122,7 @@ struct Figure {
     rate: Quantity,
     /// The slowest and the fastest repeat.
     range: [f64; 2],
-    /// What memory allows where the matrix is kept, from the probe.
+    /// Cells a second that memory allows where the matrix is kept: the probe's bandwidth of a copy.
     bound: Option<f64>,
     policy: serde_json::Value,
 }
@@ -160,6 +176,7 @@ impl Wavefronts {
             note(&format!("{} {}", case.what, case.size));
             let memory = probe.gpu(0).and_then(|gpu| gpu.bandwidth());
             let repeats = self.options.repeats;
+            let repeats = if case.keep == Keep::Matrix { repeats.min(MATRICES) } else { repeats };
             // One GPU beside several in the same run.
             let counts = match case.on {
                 Part::Cpu => vec![0],
@@ -209,6 +226,9 @@ fn figure(
     memory: Option<f64>,
     repeats: u32,
 ) -> Result<Figure> {
+    if case.what.starts_with("SAT") {
+        return sums(case, machine, gpus, memory, repeats);
+    }
     let mut noise = SplitMix::new(case.size as u64);
     let mut letters =
         || -> Vec<u8> { (0..case.size).map(|_| b"ACGT"[noise.next_u64() as usize % 4]).collect() };
@@ -233,6 +253,32 @@ fn figure(
     Ok(told(case, found, gpus, memory))
 }
 
+/// A summed area table.
+fn sums(
+    case: Case,
+    machine: &Machine,
+    gpus: &[Device],
+    memory: Option<f64>,
+    repeats: u32,
+) -> Result<Figure> {
+    let (over, pixels) = ([case.size; 2], case.size * case.size);
+    let mut noise = SplitMix::new(case.size as u64);
+    let bytes: Vec<u8> = (0..pixels).map(|_| noise.next_u64() as u8).collect();
+    let found = if case.what.starts_with("SAT f32") {
+        let reals: Vec<_> = bytes.into_iter().map(|byte| f32::from(byte) / 256.0).collect();
+        rates(
+            case,
+            Wavefront::of(sum_of::<f32>()).over(over).inputs(&reals),
+            machine,
+            gpus,
+            repeats,
+        )?
+    } else {
+        rates(case, Wavefront::of(area()).over(over).inputs(&bytes), machine, gpus, repeats)?
+    };
+    Ok(told(case, found, gpus, memory))
+}
+
 /// The figure of these rates.
 fn told(
     case: Case,
@@ -247,8 +293,7 @@ fn told(
         device: last.devices.join(", "),
         rate: Quantity { value: rates[rates.len() / 2], unit: "cells/s" },
         range: [rates[0], rates[rates.len() - 1]],
-        // A matrix is written, not read.
-        bound: memory.filter(|_| case.keep == Keep::Matrix).map(|bandwidth| bandwidth / 4.0),
+        bound: memory.filter(|_| case.bytes > 0).map(|bandwidth| bandwidth / case.bytes as f64),
         policy: last.policy,
     }
 }
@@ -264,6 +309,7 @@ fn rates<E: WavefrontElement>(
     let wavefront = wavefront.keep(case.keep);
     let pool;
     let mut executor: Box<dyn WavefrontExecutor<E>> = match gpus {
+        [device, ..] if case.what.ends_with("scans") => Box::new(ScanExecutor::new(device, None)?),
         [_, ..] => {
             let executor = CudaExecutor::over(gpus, None)?;
             let pairs = case.what.contains("pairs");
@@ -298,7 +344,7 @@ fn table(figures: &[Figure], peers: &[Peer]) -> String {
         }
         let Figure { case, rate, range, bound, speedup, .. } = figure;
         text.push_str(&format!(
-            "  {:<22} {:>9}  {}{} ({} to {})",
+            "  {:<27} {:>9}  {}{} ({} to {})",
             case.what,
             case.size,
             scaled(rate.value),

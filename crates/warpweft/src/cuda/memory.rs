@@ -9,6 +9,7 @@ use cudarc::driver::sys::CUresult;
 
 use super::device::Device;
 use super::stream::Stream;
+use super::together::apart;
 use crate::error::{Error, Result};
 
 /// A type whose every bit pattern is a value and that has no padding.
@@ -53,6 +54,7 @@ impl Buffer {
     pub fn new(device: &Device, bytes: usize) -> Result<Self> {
         device.bind()?;
         let mut address = 0;
+        let _apart = apart();
         // SAFETY: writes one address; the driver refuses zero bytes, so at least one is asked for.
         match unsafe { sys::cuMemAlloc_v2(&mut address, bytes.max(1)) } {
             CUresult::CUDA_ERROR_OUT_OF_MEMORY => Err(Error::Memory {
@@ -118,6 +120,7 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         if self.device.bind().is_ok() {
+            let _apart = apart();
             // SAFETY: owned by this value; the driver waits for work that may use it.
             let _ = unsafe { sys::cuMemFree_v2(self.address) };
         }
@@ -158,6 +161,7 @@ impl<T: Plain> Pinned<T> {
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(|| refused(u64::MAX))?;
         let mut start = std::ptr::null_mut();
         let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
+        let _apart = apart();
         // SAFETY: writes one address.
         match unsafe { sys::cuMemHostAlloc(&mut start, bytes.max(1), flags) } {
             CUresult::CUDA_ERROR_OUT_OF_MEMORY => return Err(refused(bytes as u64)),
@@ -206,6 +210,7 @@ impl<T: Plain> DerefMut for Pinned<T> {
 impl<T: Plain> Drop for Pinned<T> {
     fn drop(&mut self) {
         if self.device.bind().is_ok() {
+            let _apart = apart();
             // SAFETY: owned by this value.
             let _ = unsafe { sys::cuMemFreeHost(self.start.cast()) };
         }

@@ -38,6 +38,7 @@ mod nvrtc;
 mod stream;
 mod strided;
 mod tensor_map;
+mod together;
 mod watchdog;
 
 pub(crate) use cache::write_whole;
@@ -54,4 +55,5 @@ pub use module::{Attributes, Global, Kernel, Module};
 pub use stream::{Event, Priority, Stream};
 pub use strided::{Extents, Rows};
 pub use tensor_map::{Element, Swizzle, TensorMap, Tiled};
+pub use together::Together;
 pub use watchdog::{Stuck, Watchdog};

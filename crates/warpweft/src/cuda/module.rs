@@ -11,6 +11,7 @@ use super::compile::Cubin;
 use super::device::Device;
 use super::memory::{Plain, bytes_of, bytes_of_mut};
 use super::stream::Stream;
+use super::together::apart;
 use crate::error::{Error, Result};
 
 /// A CUBIN on a device; unloaded when it and all its kernels are gone.
@@ -38,6 +39,7 @@ impl Module {
     pub fn load(device: &Device, cubin: &Cubin) -> Result<Self> {
         device.bind()?;
         let mut raw = std::ptr::null_mut();
+        let _apart = apart();
         // SAFETY: a `Cubin` holds what NVRTC made, checked when it came from the disk; the driver
         // reads the length from the ELF header.
         let code = unsafe { sys::cuModuleLoadData(&mut raw, cubin.image().as_ptr().cast()) };
@@ -102,6 +104,7 @@ impl Module {
 impl Drop for Loaded {
     fn drop(&mut self) {
         if self.device.bind().is_ok() {
+            let _apart = apart();
             // SAFETY: owned by this value; kernels and globals share it and are gone.
             let _ = unsafe { sys::cuModuleUnload(self.raw) };
         }

@@ -22,7 +22,7 @@ use super::spec::{Spec, Steps};
 use super::wisdom::{key, label};
 use crate::cluster::Alone;
 use crate::cpu::Pool;
-use crate::cuda;
+use crate::cuda::{self, Together};
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;
 use crate::machine::{Gpu, Machine, Probe};
@@ -281,6 +281,7 @@ impl<const D: usize> Spec<D> {
         let disturbed = probe.as_ref().is_some_and(|probe| probe.cpu.disturbed());
         Ok(Ready {
             executor: Box::new(executor),
+            _together: None,
             devices: vec![machine.cpu.label(policy.threads)],
             depth: if D == 1 { 1 } else { policy.temporal_depth as u64 },
             bandwidth: probe.and_then(|probe| probe.cpu.copy),
@@ -312,6 +313,7 @@ impl<const D: usize> Spec<D> {
         let probe = probe(machine);
         Ok(Ready {
             executor: Box::new(executor),
+            _together: None,
             devices: vec![gpu.label()],
             policy: Policy::Cuda(policy),
             depth: u64::from(policy.temporal_depth),
@@ -378,6 +380,7 @@ impl<const D: usize> Spec<D> {
             }
             _ => MultiCudaPolicy::default_for(self, volume.extents(), &devices)?,
         };
+        let together = Together::begin();
         let executor = MultiCudaSweeps::new(self, volume, &policy, &devices)?;
         let bandwidths = gpus.iter().map(|gpu| probe.as_ref()?.gpu(gpu.ordinal)?.bandwidth());
         let mut notes = executor.notes().to_vec();
@@ -389,6 +392,7 @@ impl<const D: usize> Spec<D> {
             devices: executor.devices(),
             notes,
             executor: Box::new(executor),
+            _together: Some(together),
             policy: Policy::Gpus(policy),
             depth: u64::from(policy.steps_a_turn()),
             bandwidth: bandwidths.sum(),
@@ -415,6 +419,8 @@ impl<const D: usize> Spec<D> {
 /// An executor and what is known about it.
 struct Ready<const D: usize> {
     executor: Box<dyn SweepExecutor<D>>,
+    /// Of kernels that wait for one another: dropped after the executor.
+    _together: Option<Together>,
     devices: Vec<String>,
     policy: Policy,
     /// Steps per trip to memory.

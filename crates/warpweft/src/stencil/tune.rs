@@ -20,7 +20,7 @@ use super::run::{Target, cores};
 use super::spec::Spec;
 use super::wisdom::{key, label};
 use crate::cpu::Pool;
-use crate::cuda;
+use crate::cuda::{self, Together};
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;
 use crate::machine::{Gpu, Machine, Probe};
@@ -391,6 +391,7 @@ impl<'a, const D: usize> Search<'a, D> {
         let axis = Axis { name: "candidate", values: (0..candidates.len()).collect() };
         let space = Space::new(vec![axis], |_| true);
         let begin = Budget::of(budget);
+        let _together = Together::begin();
         let found = exhaustive(&space, begin, &mut |values, best| {
             let policy = candidates[values[0]];
             let depth = u64::from(policy.steps_a_turn());

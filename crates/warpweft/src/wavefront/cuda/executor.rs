@@ -11,7 +11,7 @@ use super::shape::missing;
 use super::text::{Variant, options, source};
 use super::turns::turns;
 use super::winner::{total, winner};
-use crate::cuda::{Device, Event, compile};
+use crate::cuda::{Device, Event, Together, compile};
 use crate::error::{Error, Result};
 use crate::report::Report;
 use crate::wavefront::bytes::bytes_of_mut;
@@ -284,17 +284,25 @@ fn launch(
     for part in parts {
         marks.push([Event::new(&part.gpu.device)?, Event::new(&part.gpu.device)?]);
     }
+    let all = || {
+        parts.iter().zip(&marks).enumerate().try_for_each(|(at, (part, mark))| {
+            part.gpu.stream.record(&mark[0])?;
+            let (above, below) = (&parts[(at + count - 1) % count], &parts[(at + 1) % count]);
+            part.launch(wavefront, policy, above, below, beside, delays)?;
+            part.gpu.stream.record(&mark[1])
+        })
+    };
+    let together = (count > 1).then(Together::begin);
     let begin = Instant::now();
-    let launched = parts.iter().zip(&marks).enumerate().try_for_each(|(at, (part, mark))| {
-        part.gpu.stream.record(&mark[0])?;
-        let (above, below) = (&parts[(at + count - 1) % count], &parts[(at + 1) % count]);
-        part.launch(wavefront, policy, above, below, beside, delays)?;
-        part.gpu.stream.record(&mark[1])
-    });
+    let launched = match &together {
+        Some(together) => together.launch(all),
+        None => all(),
+    };
     // Nobody's memory may go while another may store into it. Those that wait for one that could not
     // be launched say so in time.
     let waits: Vec<_> = parts.iter().map(|part| part.gpu.wait()).collect();
     let seconds = begin.elapsed().as_secs_f64();
+    drop(together);
     launched?;
     let is_echo =
         |error: &Error| matches!(error, Error::Device { stage, .. } if stage == "waiting");

@@ -1,0 +1,68 @@
+//! Kernels of several launches that wait for one another.
+//!
+//! Every one of such a set must come to run, all of its blocks at once. Two sets at a time could each hold
+//! what the other waits for: SMs, or a queue that streams share. And a call that waits for its device, as
+//! one does that frees memory or loads a module, could keep the rest of a set from being launched. So a
+//! process runs one set at a time, and nobody frees or loads while one is being launched.
+
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+
+static TURN: Mutex<()> = Mutex::new(());
+static LAUNCHING: RwLock<()> = RwLock::new(());
+
+/// One set's turn, until it is dropped; that must not be before its last kernel is done.
+#[derive(Debug)]
+pub struct Together {
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Together {
+    /// Waits until no other set of this process runs.
+    pub fn begin() -> Self {
+        Self { _turn: TURN.lock().unwrap_or_else(PoisonError::into_inner) }
+    }
+
+    /// Launches all kernels of the set, undisturbed. `all` may neither free memory nor load modules.
+    pub(crate) fn launch<T>(&self, all: impl FnOnce() -> T) -> T {
+        let _alone = LAUNCHING.write().unwrap_or_else(PoisonError::into_inner);
+        all()
+    }
+}
+
+/// Held by whoever makes a call that may wait for all that runs on a device.
+pub(super) fn apart() -> RwLockReadGuard<'static, ()> {
+    LAUNCHING.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn sets_have_turns_and_are_launched_undisturbed() {
+        let [sets, calls] = [const { AtomicUsize::new(0) }; 2];
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let together = Together::begin();
+                        assert_eq!(sets.fetch_add(1, Ordering::SeqCst), 0);
+                        together.launch(|| assert_eq!(calls.load(Ordering::SeqCst), 0));
+                        sets.fetch_sub(1, Ordering::SeqCst);
+                    }
+                });
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let _apart = apart();
+                        calls.fetch_add(1, Ordering::SeqCst);
+                        std::thread::yield_now();
+                        calls.fetch_sub(1, Ordering::SeqCst);
+                    }
+                });
+            }
+        });
+        assert_eq!(calls.load(Ordering::SeqCst), 0);
+    }
+}
