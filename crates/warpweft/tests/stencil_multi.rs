@@ -3,7 +3,6 @@
 
 mod linear;
 
-
 use linear::{cube, star};
 use warpweft::cuda::{Device, Together, compiler};
 use warpweft::element::{Fields, Scalar};
