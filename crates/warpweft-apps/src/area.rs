@@ -8,15 +8,31 @@ use warpweft::prelude::*;
 use warpweft::report::Report;
 use warpweft::wavefront::{Kept, WavefrontElement, WavefrontExecutor};
 
-/// The sum up to a pixel of eight bits.
+/// The sum up to a pixel of eight bits; see [`long_sum_of_bytes`] for larger images.
 #[wavefront(sums, bounds = bytes_bounds)]
 pub fn sum_of_bytes(h: Earlier<i32>, #[cell] pixel: u8) -> i32 {
-    pixel as i32 + h.n + h.w - h.nw
+    // The column above first, so that nothing on the way is greater than the sum.
+    h.w + (h.n - h.nw + pixel as i32)
+}
+
+/// The same for images of any size.
+#[wavefront(sums, bounds = long_bytes_bounds)]
+pub fn long_sum_of_bytes(h: Earlier<i64>, #[cell] pixel: u8) -> i64 {
+    h.w + (h.n - h.nw + pixel as i64)
 }
 
 fn bytes_bounds(_: &sum_of_bytes, rows: u64, columns: u64) -> [f64; 2] {
-    // North and west are added before north-west is taken off.
-    [0.0, 2.0 * 255.0 * rows as f64 * columns as f64]
+    [0.0, 255.0 * rows as f64 * columns as f64]
+}
+
+fn long_bytes_bounds(_: &long_sum_of_bytes, rows: u64, columns: u64) -> [f64; 2] {
+    bytes_bounds(&sum_of_bytes(), rows, columns)
+}
+
+/// Whether [`sum_of_bytes`] holds the sums of every image of these extents: up to 8.4 million pixels.
+pub fn fits_i32([rows, columns]: [usize; 2]) -> bool {
+    let [_, most] = bytes_bounds(&sum_of_bytes(), rows as u64, columns as u64);
+    most <= f64::from(i32::MAX)
 }
 
 /// The sum up to a pixel that is a number, rounded in whatever order is fastest.
@@ -29,11 +45,11 @@ pub fn sum_of<T: Real>(h: Earlier<T>, #[cell] pixel: T) -> T {
 #[wavefront(sums, bounds = bin_bounds)]
 pub fn count_of(h: Earlier<i32>, #[cell] pixel: u8, low: u8, high: u8) -> i32 {
     let here = if low <= pixel && pixel <= high { 1 } else { 0 };
-    here + h.n + h.w - h.nw
+    h.w + (h.n - h.nw + here)
 }
 
 fn bin_bounds(_: &count_of, rows: u64, columns: u64) -> [f64; 2] {
-    [0.0, 2.0 * rows as f64 * columns as f64]
+    [0.0, rows as f64 * columns as f64]
 }
 
 /// The table of `element` over `image`.

@@ -8,7 +8,9 @@ use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::cuda::tiles::TileExecutor;
 use warpweft::wavefront::{CpuPolicy, WavefrontExecutor};
-use warpweft_apps::area::{bins, count_of, sum_of, sum_of_bytes, table};
+use warpweft_apps::area::{
+    bins, count_of, fits_i32, long_sum_of_bytes, sum_of, sum_of_bytes, table,
+};
 use warpweft_apps::relaxation::{gauss_seidel, over_relaxation, relax};
 use warpweft_apps::soup::SplitMix;
 use warpweft_apps::subsequence::common_subsequence;
@@ -89,6 +91,7 @@ fn lines_agree(executor: &mut impl Lines, bands: bool) {
 /// Executors of images and plates.
 trait Planes:
     WavefrontExecutor<sum_of_bytes>
+    + WavefrontExecutor<long_sum_of_bytes>
     + WavefrontExecutor<sum_of<f32>>
     + WavefrontExecutor<count_of>
     + WavefrontExecutor<gauss_seidel<f64>>
@@ -97,6 +100,7 @@ trait Planes:
 }
 impl<X> Planes for X where
     X: WavefrontExecutor<sum_of_bytes>
+        + WavefrontExecutor<long_sum_of_bytes>
         + WavefrontExecutor<sum_of<f32>>
         + WavefrontExecutor<count_of>
         + WavefrontExecutor<gauss_seidel<f64>>
@@ -134,6 +138,10 @@ fn planes_agree(executor: &mut impl Planes) {
         let (sums, _) = table(sum_of_bytes(), &pixels, executor).unwrap();
         let expect = area::plain(&pixels, f64::from);
         assert!(sums.as_slice().iter().map(|&sum| f64::from(sum)).eq(expect), "{m} × {n}");
+        let (long, _) = table(long_sum_of_bytes(), &pixels, executor).unwrap();
+        assert!(
+            long.as_slice().iter().copied().eq(sums.as_slice().iter().map(|&sum| i64::from(sum)))
+        );
         let (counts, _) = table(count_of(64, 200), &pixels, executor).unwrap();
         let inside = |pixel: u8| f64::from(u8::from((64..=200).contains(&pixel)));
         let expect = area::plain(&pixels, inside);
@@ -209,9 +217,24 @@ fn bad_input_is_refused_with_its_values() {
     assert!(error(&[1.0], &[1.0, f32::NAN], None).contains("sample 1 of series B is NaN"));
     assert!(error(&[1.0; 9], &[1.0; 4], Some(4)).contains("a band of 4"));
     assert!(bins(0).unwrap_err().to_string().contains("0 bins"));
-    // 2900 × 2900 bytes may sum up to 4.3 thousand million on the way.
-    let wavefront = Wavefront::of(sum_of_bytes()).over([2900, 2900]);
-    let image = vec![255; 2900 * 2900];
+    let image = vec![255; 2902 * 2902];
+    let wavefront = Wavefront::of(sum_of_bytes()).over([2902, 2902]);
     let error = wavefront.inputs(&image).check().unwrap_err().to_string();
     assert!(error.contains("make the cell's scores i64"), "{error}");
+}
+
+/// 255 · 2901² is the last square image whose sum i32 holds, 255 · 2902² needs more.
+#[test]
+fn images_are_summed_up_to_the_last_that_fits_and_beyond_in_i64() {
+    let core = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
+    let pool = Pool::new(&[core, core]).unwrap();
+    let mut executor = CpuExecutor::new(&pool, CpuPolicy::for_domain(2902, 2)).unwrap();
+    let white = |n: usize| Volume::from_fn([n, n], |_| 255u8);
+    assert!(fits_i32([2901, 2901]) && !fits_i32([2902, 2902]));
+    let (sums, _) = table(sum_of_bytes(), &white(2901), &mut executor).unwrap();
+    assert_eq!(sums.get([2900, 2900]), Some(255 * 2901 * 2901));
+    let (sums, _) = table(long_sum_of_bytes(), &white(2902), &mut executor).unwrap();
+    let right =
+        |(at, &sum): (usize, &i64)| sum == 255 * (at / 2902 + 1) as i64 * (at % 2902 + 1) as i64;
+    assert!(sums.as_slice().iter().enumerate().all(right));
 }

@@ -8,7 +8,9 @@ use warpweft::element::ScalarKind;
 use warpweft::grid::io::npy;
 use warpweft::prelude::*;
 use warpweft::wavefront::WavefrontElement;
-use warpweft_apps::area::{plain, plain_rounded, sum_of, sum_of_bytes, table};
+use warpweft_apps::area::{
+    fits_i32, long_sum_of_bytes, plain, plain_rounded, sum_of, sum_of_bytes, table,
+};
 
 use super::{Chosen, Files, Options, Planned, finish};
 use crate::run::check::{Check, difference, worse};
@@ -21,7 +23,7 @@ use crate::run::outcome::Outcome;
     arg_required_else_help = true,
     after_help = "Entry [i, j] of the result sums the pixels of rows 0 to i and columns 0 to j; unlike OpenCV's \
 it has no row and column of zeros in front. Greys of eight bits (.png, or .npy of uint8) sum to \
-int32, float32 and float64 to themselves.
+int32, those of more than 8.4 million pixels to int64; float32 and float64 sum to themselves.
 
 Examples:
   warpweft sat photo.png --output sums.npy
@@ -49,13 +51,10 @@ impl Sat {
         match kind {
             None | Some(ScalarKind::U8) => {
                 let image: Volume<u8, 2> = files::read(&self.image, |grey| grey)?;
-                let exact = |sums: &Volume<i32, 2>| {
-                    let sums = sums.as_slice().iter().map(|&sum| f64::from(sum));
-                    let pairs = sums.zip(plain(&image, f64::from));
-                    let error = pairs.map(|(a, b)| difference(a, b)).fold(0.0, worse);
-                    Check::made("running sums along rows, then columns", error, 0.0)
-                };
-                self.sum(sum_of_bytes(), &image, &planned, &mut chosen, exact)
+                match fits_i32(image.extents()) {
+                    true => self.bytes(sum_of_bytes(), &image, &planned, &mut chosen),
+                    false => self.bytes(long_sum_of_bytes(), &image, &planned, &mut chosen),
+                }
             }
             Some(ScalarKind::F32) => self.floats::<f32>(&planned, &mut chosen),
             Some(ScalarKind::F64) => self.floats::<f64>(&planned, &mut chosen),
@@ -65,6 +64,25 @@ impl Sat {
                 "convert it with `array.astype('float32')`, or to uint8 or float64",
             )),
         }
+    }
+
+    fn bytes<E>(
+        &self,
+        element: E,
+        image: &Volume<u8, 2>,
+        planned: &Planned,
+        chosen: &mut Chosen,
+    ) -> Result<Outcome>
+    where
+        E: WavefrontElement<Row = (), Column = (), Input = u8>,
+        E::Cell: Scalar,
+    {
+        self.sum(element, image, planned, chosen, |sums| {
+            let sums = sums.as_slice().iter().map(|&sum| Scalar::to_f64(sum));
+            let pairs = sums.zip(plain(image, f64::from));
+            let error = pairs.map(|(a, b)| difference(a, b)).fold(0.0, worse);
+            Check::made("running sums along rows, then columns", error, 0.0)
+        })
     }
 
     fn floats<T: Real + warpweft::wavefront::Ranked<Score = T>>(
@@ -98,15 +116,20 @@ impl Sat {
     {
         let [rows, columns] = image.extents();
         let (sums, report) = table(element, image, chosen)?;
-        let total = sums.as_slice().last().map_or(0.0, |&sum| Scalar::to_f64(sum));
-        let title = format!("{rows}x{columns} pixels of {}", self.image.display());
+        let total = sums.as_slice().last().copied().unwrap_or_default();
+        let total = match E::Cell::KIND {
+            ScalarKind::I32 | ScalarKind::I64 => json!(total.to_i128() as i64),
+            _ => json!(Scalar::to_f64(total)),
+        };
+        let sum = E::Cell::KIND.name();
+        let title = format!("{rows}x{columns} pixels of {}, sums of {sum}", self.image.display());
         let saved = self.files.save(planned, &format!("sat {title}"), &sums);
         Ok(Outcome {
             app: "sat",
             title,
-            settings: vec![("dtype", json!(E::Input::KIND.name()))],
+            settings: vec![("dtype", json!(E::Input::KIND.name())), ("sums", json!(sum))],
             report,
-            answer: vec![("rows", json!(rows)), ("columns", json!(columns)), ("sum", json!(total))],
+            answer: vec![("rows", json!(rows)), ("columns", json!(columns)), ("sum", total)],
             check: check(&sums),
             lines: Vec::new(),
             saved,

@@ -1,5 +1,6 @@
 //! `warpweft sat`, `dtw` and `run laplace`: files in, checked answers out, and bad input named.
 
+use warpweft::element::ScalarKind;
 use warpweft::grid::Volume;
 use warpweft::grid::io::npy;
 
@@ -30,6 +31,21 @@ fn an_image_is_summed_and_saved() {
     assert_eq!((&object["result"]["sum"], &object["check"]["passed"]), (&8.0.into(), &true.into()));
     let ran = warpweft_in(folder.path(), "sat sums.npy --device cpu");
     assert!(ran.status != Some(0) && ran.err.contains("holds i32"), "{}", ran.err);
+}
+
+/// 255 · 2901² fits 32 bits with a sign, 255 · 2902² does not.
+#[test]
+fn sums_that_need_more_than_32_bits_get_them() {
+    let folder = tempfile::tempdir().unwrap();
+    for (n, kind) in [(2901, ScalarKind::I32), (2902, ScalarKind::I64)] {
+        let image = Volume::from_fn([n, n], |_| 255u8);
+        npy::write(&folder.path().join("white.npy"), &image, 0).unwrap();
+        let line = "sat white.npy --output sums.npy --device cpu --json";
+        let object = json(&warpweft_in(folder.path(), line).fine());
+        assert_eq!(object["result"]["sum"], 255 * n * n);
+        assert_eq!(object["check"]["passed"], true);
+        assert_eq!(npy::header(&folder.path().join("sums.npy")).unwrap().kind, kind);
+    }
 }
 
 #[test]
