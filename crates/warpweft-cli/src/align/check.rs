@@ -58,9 +58,12 @@ impl Tally {
                     "not made: the straightforward loop is run for up to {CHECKED_CELLS} cells"
                 ));
             }
-            (_, 0) => "straightforward loop".to_string(),
-            (checked, _) => format!("straightforward loop, {checked} of {pairs} pairs"),
+            _ => "straightforward loop".to_string(),
         };
-        Check::made(oracle, self.error, 0.0)
+        let check = Check::made(oracle, self.error, 0.0);
+        match (self.checked, self.skipped) {
+            (0, _) | (_, 0) => check,
+            (checked, _) => check.of(format!("{checked} of {pairs} pairs")),
+        }
     }
 }

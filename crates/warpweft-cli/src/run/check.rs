@@ -30,9 +30,8 @@ pub struct Check {
     pub tolerance: Option<f64>,
     /// Whether the error is within the tolerance; `None` when nothing was compared.
     pub passed: Option<bool>,
-    /// Whether the result itself was compared, not that of a shorter run made anew.
-    #[serde(skip)] // the oracle's name says so
-    pub whole: bool,
+    /// What was compared where that is not the result itself, or not all of it.
+    pub part: Option<String>,
 }
 
 impl Check {
@@ -44,13 +43,18 @@ impl Check {
             error: Some(error),
             tolerance: Some(tolerance),
             passed,
-            whole: true,
+            part: None,
         }
+    }
+
+    /// The same, of a part only.
+    pub fn of(self, part: impl Into<String>) -> Self {
+        Self { part: Some(part.into()), ..self }
     }
 
     /// A comparison that was not made, and why.
     pub fn none(reason: impl Into<String>) -> Self {
-        Self { oracle: reason.into(), error: None, tolerance: None, passed: None, whole: false }
+        Self { oracle: reason.into(), error: None, tolerance: None, passed: None, part: None }
     }
 }
 
@@ -131,9 +135,8 @@ impl<S: Fields, const D: usize> Ran<'_, S, D> {
             return Ok(Check::made(name, error, tolerance));
         }
         drop(short);
-        let part = |check| Check { whole: false, ..check };
-        let name = format!("{name}, first {few} of {} steps", self.done);
-        let first = part(Check::made(&name, error, tolerance));
+        let part = format!("the first {few} of {} steps", self.done);
+        let first = Check::made(name, error, tolerance).of(&part);
         let block = self.block.min(self.done).min(plain.most);
         if first.passed != Some(true) || few >= block {
             return Ok(first);
@@ -143,8 +146,8 @@ impl<S: Fields, const D: usize> Ran<'_, S, D> {
         let errors = boxes.iter().map(|window| plain.error(before, &after, window, steps));
         let error = errors.fold(0.0, worse);
         let cells = shown(&boxes[0].compared());
-        let name = format!("{name}, and two boxes of {cells} cells through the first {steps}");
-        Ok(part(Check::made(name, error, (plain.tolerance)(steps))))
+        let part = format!("{part} and two boxes of {cells} cells through the first {steps}");
+        Ok(Check::made(name, error, (plain.tolerance)(steps)).of(part))
     }
 
     /// Two boxes through as many of `steps` steps as the loop has the time for.

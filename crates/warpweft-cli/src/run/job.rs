@@ -118,8 +118,8 @@ pub fn run<S: Fields, const D: usize>(
         saved.failures.push(error);
         Check::none(reason)
     });
-    if options.resume && check.passed.is_some() && !check.whole {
-        check.oracle += ", made anew: the resumed state is not compared";
+    if let Some(part) = check.part.as_mut().filter(|_| options.resume) {
+        *part += ", made anew (the resumed state is not compared)";
     }
     drop(waiting);
     lead(None)?;

@@ -119,7 +119,12 @@ impl Outcome {
                 None => check.oracle.clone(),
                 Some(passed) => format!(
                     "{}: largest error {} of {} allowed, against the {}",
-                    if passed { "passed" } else { "FAILED" },
+                    match (passed, &check.part) {
+                        (true, None) => "passed".to_string(),
+                        (true, Some(part)) => format!("passed, but only for {part}"),
+                        (false, None) => "FAILED".to_string(),
+                        (false, Some(part)) => format!("FAILED for {part}"),
+                    },
                     shown(check.error),
                     shown(check.tolerance),
                     check.oracle

@@ -88,6 +88,17 @@ fn the_report_names_device_rate_and_check() {
     }
 }
 
+/// 20 million cell updates are compared: of a small run all, of a large one the beginning.
+#[test]
+fn the_report_says_where_only_a_part_was_checked() {
+    let run = |steps: u32| {
+        warpweft(&format!("run life --device cpu --threads 1 --size 1000 --steps {steps}")).fine()
+    };
+    assert!(run(20).contains("check    passed: largest error 0"), "all of it");
+    let report = run(30);
+    assert!(report.contains("check    passed, but only for the first 20 of 30 steps"), "{report}");
+}
+
 #[test]
 fn a_report_of_no_steps_has_no_rate_and_of_one_no_plural() {
     let report = warpweft("run heat --size 16 --steps 0").fine();
