@@ -58,7 +58,9 @@ pub fn edges_of(
 pub fn rings(extents: [usize; 2]) -> Result<Volume<Pixel, 2>> {
     let middle = extents.map(|n| (n as f64 - 1.0) / 2.0);
     Volume::try_from_fn(extents, |[y, x]| {
-        let (y, x) = ((y as f64 - middle[0]) / middle[0], (x as f64 - middle[1]) / middle[1]);
+        // Of a single row or column, that is the middle.
+        let from = |at: usize, middle: f64| (at as f64 - middle) / middle.max(0.5);
+        let (y, x) = (from(y, middle[0]), from(x, middle[1]));
         let image = (127.5 + 127.5 * (24.0 * (x * x + y * y)).cos()).round() as f32;
         Pixel { image, edge: 0.0 }
     })

@@ -84,8 +84,14 @@ impl Relaxes for f64 {
 /// The benchmark's start: p = (i / (ni − 1))², a0–a2 = c = bnd = 1, a3 = 1/6, b = wrk = 0.
 ///
 /// # Errors
-/// As [`Volume::try_from_fn`].
+/// Fewer than three cells along an axis, so that none is inside; as [`Volume::try_from_fn`].
 pub fn start<T: Real>(extents: [usize; 3]) -> Result<Volume<Cell<T>, 3>> {
+    if extents.iter().any(|&n| n < 3) {
+        return Err(Error::spec(
+            format!("himeno over {extents:?} cells, the outermost of which are held"),
+            "give at least 3 along every axis",
+        ));
+    }
     let last = T::lit((extents[0] - 1) as f64);
     let (zero, one) = (T::default(), T::lit(1.0));
     Volume::try_from_fn(extents, |at| {

@@ -16,6 +16,7 @@ use crate::place;
 use crate::plot;
 use crate::run::check::{Check, difference};
 use crate::run::files::{Format, Saved, found_writable, none_read};
+use crate::run::numbers;
 use crate::run::outcome::Outcome;
 use crate::world;
 
@@ -119,17 +120,22 @@ impl Dtw {
             Some(net) => warped(&mut RankExecutor::new(net, chosen))?,
             None => warped(&mut chosen)?,
         };
+        let distance = Scalar::to_f64(found);
         let compared = match a.len() as u64 * b.len() as u64 {
+            _ if !distance.is_finite() => Check::failed(format!(
+                "the distance is {distance}: more than {} holds; {}",
+                T::KIND.name(),
+                numbers::remedy(T::KIND)
+            )),
             0..=CHECKED_CELLS => {
                 let expect = plain(a, b, self.band);
-                let error = difference(Scalar::to_f64(found), Scalar::to_f64(expect));
+                let error = difference(distance, Scalar::to_f64(expect));
                 Check::made("straightforward loop", error, 0.0)
             }
             _ => Check::none(format!(
                 "not made: the straightforward loop is run for up to {CHECKED_CELLS} cells"
             )),
         };
-        let distance = Scalar::to_f64(found);
         let mut answer = vec![
             ("distance", json!(distance)),
             ("distance_over_both_lengths", json!(distance / (a.len() + b.len()) as f64)),

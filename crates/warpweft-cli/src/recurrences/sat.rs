@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use warpweft::element::ScalarKind;
-use warpweft::grid::io::npy;
+use warpweft::grid::RawVolume;
 use warpweft::prelude::*;
 use warpweft::wavefront::WavefrontElement;
 use warpweft_apps::area::{
@@ -15,6 +15,7 @@ use warpweft_apps::area::{
 use super::{Chosen, Files, Options, Planned, finish};
 use crate::run::check::{Check, difference, worse};
 use crate::run::files;
+use crate::run::numbers::overflow;
 use crate::run::outcome::Outcome;
 
 /// The summed area table of an image.
@@ -90,7 +91,7 @@ impl Sat {
         planned: &Planned,
         chosen: &mut Chosen,
     ) -> Result<Outcome> {
-        let image: Volume<T, 2> = npy::read(&self.image)?;
+        let image: Volume<T, 2> = files::read(&self.image, |grey| T::lit(f64::from(grey)))?;
         let rounded = |sums: &Volume<T, 2>| {
             let pairs = sums.as_slice().iter().zip(plain_rounded(&image));
             let error = pairs
@@ -116,6 +117,7 @@ impl Sat {
     {
         let [rows, columns] = image.extents();
         let (sums, report) = table(element, image, chosen)?;
+        let start: &RawVolume<2> = image;
         let total = sums.as_slice().last().copied().unwrap_or_default();
         let total = match E::Cell::KIND {
             ScalarKind::I32 | ScalarKind::I64 => json!(total.to_i128() as i64),
@@ -130,7 +132,7 @@ impl Sat {
             settings: vec![("dtype", json!(E::Input::KIND.name())), ("sums", json!(sum))],
             report,
             answer: vec![("rows", json!(rows)), ("columns", json!(columns)), ("sum", total)],
-            check: check(&sums),
+            check: overflow(&sums, || Ok(start)).unwrap_or_else(|| check(&sums)),
             lines: Vec::new(),
             saved,
             json: self.options.json,

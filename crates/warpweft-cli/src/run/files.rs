@@ -7,6 +7,7 @@ use warpweft::element::{Fields, Scalar};
 use warpweft::grid::io::{Picture, check_writable, npy, png, vti};
 use warpweft::prelude::*;
 
+use super::numbers;
 use super::options::Options;
 use crate::place;
 use crate::plot::Look;
@@ -220,7 +221,10 @@ pub fn shape_of(path: &Path) -> Result<(Vec<usize>, Option<warpweft::element::Sc
 /// The initial state in a file: an array of `T`, or the greys of a picture, converted by `grey`.
 pub fn read<T: Scalar, const D: usize>(path: &Path, grey: fn(u8) -> T) -> Result<Volume<T, D>> {
     match Format::of(path, &[Format::Npy, Format::Png])? {
-        Format::Npy => npy::read(path),
+        Format::Npy => {
+            let volume = npy::read(path)?;
+            numbers::all_in(path, &volume).map(|()| volume)
+        }
         _ => {
             let picture = png::read(path)?;
             let extents = picture.extents().as_slice().try_into().map_err(|_| {

@@ -1,12 +1,11 @@
 //! The course of every run on a grid: initial state, run, check, files, outcome.
 
-use std::fmt;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Instant;
 
 use warpweft::cluster::broadcast;
-use warpweft::element::{Fields, ScalarKind};
+use warpweft::element::Fields;
 use warpweft::grid::check_extents;
 use warpweft::prelude::*;
 use warpweft::report::Report;
@@ -15,6 +14,7 @@ use warpweft::trace::Trace;
 use super::check::{Check, Ran, block};
 use super::execute::{Host, Watch};
 use super::files::{self, Outputs, Saved};
+use super::numbers::overflow;
 use super::options::Options;
 use super::outcome::{Answer, Outcome};
 use crate::arguments::apply;
@@ -42,7 +42,7 @@ pub trait Job<S: Fields, const D: usize> {
     fn initial(&self) -> Result<Volume<S, D>>;
     /// Compares what a run came to with an oracle.
     fn check(&self, ran: &Ran<'_, S, D>) -> Result<Check>;
-    /// The application's own answer, with what NaN there is.
+    /// The application's own answer.
     fn answer(
         &self,
         volume: &Volume<S, D>,
@@ -83,7 +83,6 @@ pub fn run<S: Fields, const D: usize>(
     let trace = options.trace.as_ref().map(|_| Arc::new(Trace::new()));
     let begin = Instant::now();
     let mut volume = job.initial()?;
-    let given = options.input.as_ref().map(|_| NotFinite::of(&volume));
     traced(&trace, "initial state", begin);
     let progress = Progress::new(app, steps, volume.len());
     let told = |done: u64, _| progress.at(done);
@@ -109,6 +108,8 @@ pub fn run<S: Fields, const D: usize>(
         let again = |steps| lead(Some(steps)).and_then(|()| again(steps));
         let (block, reach) = (block(&report.policy), endless.reach());
         let done = report.done;
+    } else if let Some(failed) = overflow(&volume, || job.initial()) {
+        Ok(failed)
         job.check(&Ran { after: &volume, done, block, faces, reach, again: &again })
     };
     // The answer is there, whatever hinders the comparison.
@@ -179,7 +180,7 @@ pub fn run<S: Fields, const D: usize>(
         report,
         answer,
         check,
-        lines: not_finite(given, &volume),
+        lines: Vec::new(),
         saved,
         json: options.json,
     }))
@@ -199,58 +200,6 @@ fn follow<T>(again: impl Fn(u64) -> Result<T>) -> Result<()> {
         again(u64::from_le_bytes(steps))?;
     }
     Ok(())
-}
-
-/// Cells that hold no number.
-#[derive(Clone, Copy, Default, PartialEq)]
-struct NotFinite {
-    nan: usize,
-    infinite: usize,
-}
-
-impl NotFinite {
-    fn of<S: Fields, const D: usize>(volume: &Volume<S, D>) -> Self {
-        let mut found = Self::default();
-        let mut see = |value: f64| {
-            found.nan += usize::from(value.is_nan());
-            found.infinite += usize::from(value.is_infinite());
-        };
-        for (f, field) in S::FIELDS.iter().enumerate() {
-            match field.kind {
-                ScalarKind::F32 => {
-                    let cells = volume.field::<f32>(f).unwrap_or_default();
-                    cells.iter().for_each(|&cell| see(f64::from(cell)));
-                }
-                ScalarKind::F64 => {
-                    volume.field::<f64>(f).unwrap_or_default().iter().for_each(|&cell| see(cell));
-                }
-                kind @ (ScalarKind::F16 | ScalarKind::Bf16) => {
-                    let cells = volume.field_bytes(f).chunks_exact(kind.size());
-                    cells.for_each(|cell| see(kind.to_f64(cell)));
-                }
-                _ => {}
-            }
-        }
-        found
-    }
-}
-
-impl fmt::Display for NotFinite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} NaN and {} infinite", self.nan, self.infinite)
-    }
-}
-
-/// What there is to say about cells without a number, in the input and in the result.
-fn not_finite<S: Fields, const D: usize>(
-    given: Option<NotFinite>,
-    volume: &Volume<S, D>,
-) -> Vec<(&'static str, String)> {
-    let (given, now) = (given.unwrap_or_default(), NotFinite::of(volume));
-    if given == now && now == NotFinite::default() {
-        return Vec::new();
-    }
-    vec![("note", format!("cells: {given} at the start, {now} at the end; kept as they are"))]
 }
 
 /// Bytes of a cell's fields.

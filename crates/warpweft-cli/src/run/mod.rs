@@ -10,6 +10,7 @@ mod himeno;
 mod hyperthermia;
 mod job;
 pub mod life;
+pub mod numbers;
 mod options;
 pub mod outcome;
 mod seismic;

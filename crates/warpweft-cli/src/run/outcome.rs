@@ -49,12 +49,14 @@ impl Outcome {
             complain(&format!("interrupted after {done}{kept}"));
         }
         if self.check.passed == Some(false) {
-            complain(&format!(
-                "the result is wrong: error {} against the {} exceeds {}",
-                shown(self.check.error),
-                self.check.oracle,
-                shown(self.check.tolerance)
-            ));
+            complain(&match (self.check.error, &self.check.oracle) {
+                (None, reason) => reason.clone(),
+                (error, oracle) => format!(
+                    "the result is wrong: error {} against the {oracle} exceeds {}",
+                    shown(error),
+                    shown(self.check.tolerance)
+                ),
+            });
             return ExitCode::FAILURE;
         }
         match (failures.is_empty(), self.interrupted.is_some()) {
@@ -117,6 +119,7 @@ impl Outcome {
             "check",
             match check.passed {
                 None => check.oracle.clone(),
+                Some(false) if check.error.is_none() => format!("FAILED: {}", check.oracle),
                 Some(passed) => format!(
                     "{}: largest error {} of {} allowed, against the {}",
                     match (passed, &check.part) {
@@ -190,7 +193,7 @@ fn listed(object: &Map<String, Value>) -> String {
 
 /// A JSON value without quotes; numbers with at most seven digits, three where they need a power of
 /// ten.
-fn bare(value: &Value) -> String {
+pub fn bare(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(bare).collect::<Vec<_>>().join("x"),

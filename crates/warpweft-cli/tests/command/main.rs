@@ -14,6 +14,7 @@ mod launchers;
 mod model;
 #[cfg(feature = "mpi")]
 mod nodes;
+mod numbers;
 mod ranks;
 mod run;
 mod speech;

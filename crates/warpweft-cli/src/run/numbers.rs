@@ -1,0 +1,151 @@
+//! Cells that hold no number, NaN or an infinity: refused in what is read, a failure in what comes out.
+
+use std::ops::Deref;
+use std::path::Path;
+
+use serde_json::json;
+use warpweft::element::ScalarKind;
+use warpweft::grid::RawVolume;
+use warpweft::{Error, Result};
+
+use super::check::Check;
+use super::outcome::bare;
+
+/// Cells of a volume without a number.
+struct NotNumbers {
+    nan: usize,
+    infinite: usize,
+    /// The index of the first, and what it holds.
+    first: (usize, f64),
+    field: &'static str,
+    kind: ScalarKind,
+}
+
+/// Whether all cells that were read from the file at `path` are numbers.
+///
+/// # Errors
+/// One is not: its place and what it holds.
+pub fn all_in<const D: usize>(path: &Path, volume: &RawVolume<D>) -> Result<()> {
+    let Some(NotNumbers { first: (at, value), .. }) = find(volume) else { return Ok(()) };
+    Err(Error::file(
+        path,
+        format!("cell {:?} is {value}", place(volume.extents(), at)),
+        "make all cells numbers, e.g. by `numpy.nan_to_num(array, posinf=0, neginf=0)`",
+    ))
+}
+
+/// The failure of a run whose result holds something else than numbers, if it does, though all that it
+/// began with were. The most that was among those is told: `start` gives them again.
+pub fn overflow<const D: usize, V: Deref<Target = RawVolume<D>>>(
+    result: &RawVolume<D>,
+    start: impl FnOnce() -> Result<V>,
+) -> Option<Check> {
+    let NotNumbers { nan, infinite, first: (at, value), field, kind } = find(result)?;
+    let of = if result.cell_type().len() > 1 { format!(" of {field}") } else { String::new() };
+    let most = start().ok().and_then(|start| largest(&start));
+    let from = most.map_or(String::new(), |(at, value)| {
+        let value = bare(&json!(value));
+        format!(", after a start with {value} at {:?}", place(result.extents(), at))
+    });
+    Some(Check::failed(format!(
+        "{nan} NaN and {infinite} infinite cells{of} in the result, the first, {value}, at {:?}: more than {} \
+         holds{from}; {}",
+        place(result.extents(), at),
+        kind.name(),
+        remedy(kind),
+    )))
+}
+
+/// What to do about a result that `kind` doesn't hold.
+pub fn remedy(kind: ScalarKind) -> &'static str {
+    match kind {
+        ScalarKind::F64 => "give smaller values",
+        _ => "give smaller values, or a type that holds more (--dtype, `array.astype('float64')`)",
+    }
+}
+
+/// Those of the first field that has any.
+fn find<const D: usize>(volume: &RawVolume<D>) -> Option<NotNumbers> {
+    let fields = volume.cell_type().fields().iter().enumerate();
+    fields.map(|(f, field)| (f, field.kind, field.name)).find_map(|(f, kind, field)| {
+        let mut found = None;
+        each(volume, f, |at, value| {
+            if !value.is_finite() {
+                let first = (at, value);
+                let found =
+                    found.get_or_insert(NotNumbers { nan: 0, infinite: 0, first, field, kind });
+                found.nan += usize::from(value.is_nan());
+                found.infinite += usize::from(value.is_infinite());
+            }
+        });
+        found
+    })
+}
+
+/// The index and value of the cell furthest from 0, of all fields.
+fn largest<const D: usize>(volume: &RawVolume<D>) -> Option<(usize, f64)> {
+    let mut most: Option<(usize, f64)> = None;
+    for f in 0..volume.cell_type().len() {
+        each(volume, f, |at, value| {
+            if value.is_finite() && most.is_none_or(|(_, most)| value.abs() > most.abs()) {
+                most = Some((at, value));
+            }
+        });
+    }
+    most
+}
+
+/// Shows `see` the index and the value of every cell of a field of floats.
+fn each<const D: usize>(volume: &RawVolume<D>, f: usize, mut see: impl FnMut(usize, f64)) {
+    let kind = volume.cell_type().fields()[f].kind;
+    if let Some(cells) = volume.field::<f32>(f) {
+        cells.iter().enumerate().for_each(|(at, &cell)| see(at, f64::from(cell)));
+    } else if let Some(cells) = volume.field::<f64>(f) {
+        cells.iter().enumerate().for_each(|(at, &cell)| see(at, cell));
+    } else if matches!(kind, ScalarKind::F16 | ScalarKind::Bf16) {
+        let cells = volume.field_bytes(f).chunks_exact(kind.size());
+        cells.enumerate().for_each(|(at, cell)| see(at, kind.to_f64(cell)));
+    }
+}
+
+/// Where cell number `at` lies.
+fn place<const D: usize>(extents: [usize; D], mut at: usize) -> [usize; D] {
+    let mut place = [0; D];
+    for d in (0..D).rev() {
+        place[d] = at % extents[d];
+        at /= extents[d];
+    }
+    place
+}
+
+#[cfg(test)]
+mod tests {
+    use warpweft::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_number_is_found_with_its_place_in_every_type() {
+        fn told<T: Scalar>() -> [String; 2] {
+            let mut volume = Volume::<T, 3>::zeroed([2, 3, 4]).unwrap();
+            let start = || Volume::from_fn([2, 3, 4], |[z, ..]| T::from_f64(-2.0 * z as f64));
+            assert!(
+                overflow(&volume, || Ok(start())).is_none()
+                    && all_in(Path::new("a"), &volume).is_ok()
+            );
+            volume.set([1, 0, 2], T::from_f64(f64::NAN));
+            volume.set([1, 2, 3], T::from_f64(f64::NEG_INFINITY));
+            let refusal = all_in(Path::new("a.npy"), &volume).unwrap_err().to_string();
+            [refusal, overflow(&volume, || Ok(start())).unwrap().oracle]
+        }
+        for [refusal, failure] in [told::<f32>(), told::<f64>(), told::<f16>(), told::<bf16>()] {
+            assert!(refusal.starts_with("a.npy: cell [1, 0, 2] is NaN; "), "{refusal}");
+            let expect = "1 NaN and 1 infinite cells in the result, the first, NaN, at [1, 0, 2]";
+            assert!(failure.starts_with(expect), "{failure}");
+            assert!(
+                failure.contains("holds, after a start with -2 at [1, 0, 0]; give"),
+                "{failure}"
+            );
+        }
+    }
+}
