@@ -15,6 +15,7 @@ pub use rounding::Rounding;
 use warpweft::prelude::*;
 
 use crate::plain::Place;
+use crate::rounded_down;
 
 /// The orders there are.
 pub const ORDERS: [usize; 4] = [2, 4, 6, 8];
@@ -80,7 +81,10 @@ pub fn stencil<T: Conducts<D>, const D: usize>(order: usize, rate: f64) -> Resul
     if !(rate > 0.0 && rate <= limit * (1.0 + 1e-12)) {
         return Err(Error::spec(
             format!("rate {rate} at order {order} in {D} dimensions"),
-            format!("choose a rate above 0 and at most {limit:.6}, beyond which errors grow"),
+            format!(
+                "choose a rate above 0 and at most {}, beyond which errors grow",
+                rounded_down(limit)
+            ),
         ));
     }
     T::of_order(order, T::Number::lit(rate)).ok_or_else(|| {
@@ -129,7 +133,23 @@ mod tests {
     fn rates_beyond_stability_are_refused_with_the_limit() {
         assert!((stable_rate(2, 3).unwrap() - 1.0 / 6.0).abs() < 1e-15);
         let refusal = stencil::<f32, 3>(2, 0.2).err().map(|error| error.to_string());
-        assert!(refusal.as_ref().is_some_and(|r| r.contains("at most 0.166667")), "{refusal:?}");
+        assert!(refusal.as_ref().is_some_and(|r| r.contains("at most 0.166666,")), "{refusal:?}");
+        // The limit that is named is allowed.
+        fn named<const D: usize>(order: usize)
+        where
+            f64: Conducts<D>,
+        {
+            let refusal = stencil::<f64, D>(order, 9.0).err().map(|error| error.to_string());
+            let (_, most) = refusal.as_deref().unwrap().split_once("at most ").unwrap();
+            let most: f64 = most.split(',').next().unwrap().parse().unwrap();
+            assert!(stencil::<f64, D>(order, most).is_ok(), "{most}");
+            assert!(stencil::<f64, D>(order, most + 2e-6).is_err(), "{most}");
+        }
+        for order in ORDERS {
+            named::<1>(order);
+            named::<2>(order);
+            named::<3>(order);
+        }
         for rate in [0.0, -0.1, f64::NAN] {
             assert!(stencil::<f64, 1>(2, rate).is_err());
         }

@@ -14,6 +14,11 @@ pub use plain::plain_step;
 
 use warpweft::prelude::*;
 
+use crate::rounded_down;
+
+/// The speed of light, m/s.
+const LIGHT: f64 = 299_792_458.0;
+
 /// An elastic medium on a grid: lengths in metres, times in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Medium {
@@ -58,17 +63,20 @@ impl Medium {
     pub fn stencil<T: Shakes>(&self) -> Result<Stencil<Elastic<T>, 3>> {
         let Self { vp, vs, rho, dx, dt } = *self;
         // Written so that NaN is refused.
-        if !(rho > 0.0 && dx > 0.0 && vs >= 0.0 && vp > vs * (4.0f64 / 3.0).sqrt()) {
+        if !(rho > 0.0 && dx > 0.0 && vs >= 0.0 && vp > vs * (4.0f64 / 3.0).sqrt() && vp < LIGHT) {
             return Err(Error::spec(
                 format!("a medium of v_P {vp} and v_S {vs} m/s, {rho} kg/m³, cells of {dx} m"),
-                "take v_P above 1.155 v_S, and density and cells above 0",
+                "take v_P above 1.155 v_S and below that of light, and density and cells above 0",
             ));
         }
         let longest = self.longest_step();
-        if !(dt > 0.0 && dt <= longest) {
+        if !(dt > 0.0 && dt <= longest * (1.0 + 1e-12)) {
             return Err(Error::spec(
                 format!("a step of {dt} s over cells of {dx} m at {vp} m/s"),
-                format!("take a step above 0 and at most {longest:.6} s, beyond which waves grow"),
+                format!(
+                    "take a step above 0 and at most {} s, beyond which waves grow",
+                    rounded_down(longest)
+                ),
             ));
         }
         let per = dt / dx;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use warpweft::cpu::Pool;
+use warpweft::grid::io::check_folder;
 use warpweft::machine::Machine;
 use warpweft::report::Report;
 use warpweft::wavefront::cpu::CpuExecutor;
@@ -163,6 +164,7 @@ impl Align {
         // One process writes.
         let files = match place::speaks() {
             true => {
+                self.checkpoint.as_ref().map_or(Ok(()), |folder| check_folder(folder))?;
                 let read = [&self.query, &self.target];
                 Files::prepare(&self.output, self.plot.as_ref(), &read)?
             }

@@ -1,5 +1,6 @@
 //! The options of heat conduction, and the way from them to types.
 
+use warpweft::element::ScalarKind;
 use warpweft::prelude::*;
 use warpweft_apps::heat::Conducts;
 
@@ -36,6 +37,18 @@ pub enum Float {
     F32,
     #[value(aliases = ["float64", "double"])]
     F64,
+}
+
+impl Float {
+    /// The scalar.
+    pub fn kind(self) -> ScalarKind {
+        match self {
+            Self::F16 => ScalarKind::F16,
+            Self::Bf16 => ScalarKind::Bf16,
+            Self::F32 => ScalarKind::F32,
+            Self::F64 => ScalarKind::F64,
+        }
+    }
 }
 
 /// What is to be done once dimensions and scalar are types.

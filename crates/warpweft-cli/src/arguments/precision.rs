@@ -1,5 +1,7 @@
 //! `--dtype` of applications whose cells hold floats of four or eight bytes.
 
+use warpweft::element::ScalarKind;
+
 /// How wide the floats of a cell are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Precision {
@@ -7,4 +9,14 @@ pub enum Precision {
     F32,
     #[value(aliases = ["float64", "double"])]
     F64,
+}
+
+impl Precision {
+    /// The scalar.
+    pub fn kind(self) -> ScalarKind {
+        match self {
+            Self::F32 => ScalarKind::F32,
+            Self::F64 => ScalarKind::F64,
+        }
+    }
 }

@@ -67,7 +67,7 @@ impl Dtw {
             [ScalarKind::F64, ScalarKind::F64] => self.warp::<f64>(),
             [a, b] => {
                 let (path, what) = match a == b {
-                    true => (&self.a, format!("and {} hold {}", self.b.display(), a.name())),
+                    true => (&self.a, format!("holds {}, as {} does", a.name(), self.b.display())),
                     false => {
                         let other = format!("{} holds {}", self.a.display(), a.name());
                         (&self.b, format!("holds {}, and {other}", b.name()))

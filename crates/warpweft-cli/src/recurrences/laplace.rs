@@ -10,7 +10,7 @@ use warpweft::wavefront::{Ranked, WavefrontElement, WavefrontExecutor};
 use warpweft_apps::relaxation::{gauss_seidel, over_relaxation, plain, relax};
 
 use super::{Files, Options};
-use crate::arguments::{Float, Size, at_least_one};
+use crate::arguments::{Precision, Size, at_least_one};
 use crate::interrupt;
 use crate::output::counted;
 use crate::progress::Progress;
@@ -45,7 +45,7 @@ pub struct Laplace {
     omega: Option<f64>,
     /// What a cell holds.
     #[arg(long, value_name = "TYPE", default_value = "f32")]
-    dtype: Float,
+    dtype: Precision,
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
@@ -62,12 +62,8 @@ impl Laplace {
             return Err(Error::spec(format!("relaxation factor {omega}"), remedy));
         }
         match self.dtype {
-            Float::F32 => self.relaxed::<f32>(),
-            Float::F64 => self.relaxed::<f64>(),
-            Float::F16 | Float::Bf16 => Err(Error::spec(
-                "a recurrence in two bytes",
-                "choose f32 or f64: only cells of stencils may be smaller than what is computed in",
-            )),
+            Precision::F32 => self.relaxed::<f32>(),
+            Precision::F64 => self.relaxed::<f64>(),
         }
     }
 

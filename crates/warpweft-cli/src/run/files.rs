@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use warpweft::element::{Fields, Scalar};
-use warpweft::grid::io::{Picture, check_writable, npy, png, vti};
+use warpweft::element::{Fields, Scalar, ScalarKind};
+use warpweft::grid::io::{Picture, check_folder, check_writable, npy, png, vti};
 use warpweft::prelude::*;
 
 use super::numbers;
 use super::options::Options;
+use crate::arguments::Precision;
 use crate::place;
 use crate::plot::Look;
 
@@ -68,7 +69,8 @@ impl Outputs {
     /// The files that `options` ask for, each found writable before any work is done.
     ///
     /// # Errors
-    /// An ending that names no format, a file named twice, or a place that can't be written.
+    /// An ending that names no format, a file named twice, or a place that can't be written; that of
+    /// checkpoints too.
     pub fn prepare(app: &str, options: &Options) -> Result<Self> {
         if !place::speaks() {
             return Ok(Self { results: Vec::new(), plot: None, trace: None });
@@ -91,6 +93,7 @@ impl Outputs {
         }
         let outputs = Self { results, plot, trace: options.trace.clone() };
         found_writable(outputs.all())?;
+        options.checkpoint.as_ref().map_or(Ok(()), |folder| check_folder(folder))?;
         Ok(outputs)
     }
 
@@ -207,7 +210,7 @@ pub fn extents<const D: usize>(options: &Options, default: [usize; D]) -> Result
 }
 
 /// The extents and scalar of an initial state in a file.
-pub fn shape_of(path: &Path) -> Result<(Vec<usize>, Option<warpweft::element::ScalarKind>)> {
+pub fn shape_of(path: &Path) -> Result<(Vec<usize>, Option<ScalarKind>)> {
     let (shape, kind) = match Format::of(path, &[Format::Npy, Format::Png])? {
         Format::Npy => npy::header(path).map(|header| (header.shape, Some(header.kind)))?,
         _ => png::read(path).map(|picture| (picture.extents().to_vec(), None))?,
@@ -215,6 +218,48 @@ pub fn shape_of(path: &Path) -> Result<(Vec<usize>, Option<warpweft::element::Sc
     match shape.contains(&0) {
         true => Err(Error::file(path, format!("is of shape {shape:?}"), "give at least one cell")),
         false => Ok((shape, kind)),
+    }
+}
+
+/// How wide the floats of cells are: as asked for, else as those of the input, else `default`.
+pub fn precision(
+    options: &Options,
+    asked: Option<Precision>,
+    default: Precision,
+) -> Result<Precision> {
+    let known = [Precision::F32, Precision::F64];
+    let Some(path) = &options.input else { return Ok(asked.unwrap_or(default)) };
+    let (_, held) = shape_of(path)?;
+    let of = scalar(path, held, asked.map(Precision::kind), &known.map(Precision::kind))?;
+    let named = known.into_iter().find(|known| Some(known.kind()) == of);
+    Ok(named.or(asked).unwrap_or(default))
+}
+
+/// The scalar of cells that begin with what the file at `path` holds; a picture leaves it open.
+///
+/// # Errors
+/// The file holds none of `known`, or another than was asked for.
+pub fn scalar(
+    path: &Path,
+    held: Option<ScalarKind>,
+    asked: Option<ScalarKind>,
+    known: &[ScalarKind],
+) -> Result<Option<ScalarKind>> {
+    let Some(held) = held else { return Ok(asked) };
+    let convert =
+        |to: ScalarKind| format!("convert it with `array.astype('{}')`", npy::numpy_name(to));
+    if !known.contains(&held) {
+        let names: Vec<_> = known.iter().map(|kind| kind.name()).collect();
+        let what = format!("holds {}, and cells are {}", held.name(), names.join(" or "));
+        return Err(Error::file(path, what, convert(asked.unwrap_or(known[0]))));
+    }
+    match asked.filter(|&asked| asked != held) {
+        None => Ok(Some(held)),
+        Some(asked) => Err(Error::file(
+            path,
+            format!("holds {}, but --dtype is {}", held.name(), asked.name()),
+            format!("leave --dtype out, or {}", convert(asked)),
+        )),
     }
 }
 

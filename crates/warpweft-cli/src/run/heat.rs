@@ -1,7 +1,6 @@
 //! `warpweft run heat`.
 
 use serde_json::{Value, json};
-use warpweft::element::ScalarKind;
 use warpweft::grid::io::{Colours, middle_range};
 use warpweft::prelude::*;
 use warpweft::report::Report;
@@ -19,6 +18,8 @@ use crate::plot::Look;
 
 /// The steps where none are asked for.
 const STEPS: u64 = 200;
+/// What cells may hold, the usual one first.
+const FLOATS: [Float; 4] = [Float::F32, Float::F64, Float::F16, Float::Bf16];
 
 /// Heat conduction.
 #[derive(clap::Args)]
@@ -45,22 +46,11 @@ impl Heat {
         if let Some(path) = &self.options.input {
             let (extents, scalar) = files::shape_of(path)?;
             shape = Some(extents);
-            kind = match scalar {
-                None => None,
-                Some(ScalarKind::F32) => Some(Float::F32),
-                Some(ScalarKind::F64) => Some(Float::F64),
-                Some(ScalarKind::F16) => Some(Float::F16),
-                Some(ScalarKind::Bf16) => Some(Float::Bf16),
-                Some(other) => {
-                    return Err(Error::file(
-                        path,
-                        format!("holds {}, heat is f16, bf16, f32 or f64", other.name()),
-                        "convert it with `array.astype('float32')`",
-                    ));
-                }
-            };
+            let asked = self.conduction.dtype.map(Float::kind);
+            kind = files::scalar(path, scalar, asked, &FLOATS.map(Float::kind))?;
         }
         let size = self.options.grid.size.as_ref().and_then(|size| size.dims());
+        let kind = FLOATS.into_iter().find(|float| Some(float.kind()) == kind);
         let job = Start { heat: self, shape: shape.as_deref() };
         self.conduction.in_types(size, shape.as_ref().map(Vec::len), kind, &job)
     }

@@ -26,9 +26,9 @@ pub struct Himeno {
     /// The benchmark's size: XS, S, M, L or XL.
     #[arg(long, value_name = "NAME", default_value = "S", conflicts_with = "size")]
     class: String,
-    /// What cells hold.
-    #[arg(long, default_value = "f32")]
-    dtype: Precision,
+    /// What cells hold [default: what --input holds, else f32].
+    #[arg(long)]
+    dtype: Option<Precision>,
     #[command(flatten)]
     options: Options,
 }
@@ -36,7 +36,7 @@ pub struct Himeno {
 impl Himeno {
     /// Runs it.
     pub fn run(&self) -> Result<Option<Outcome>> {
-        match self.dtype {
+        match files::precision(&self.options, self.dtype, Precision::F32)? {
             Precision::F32 => self.of::<f32>(),
             Precision::F64 => self.of::<f64>(),
         }

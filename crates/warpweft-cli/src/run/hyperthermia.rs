@@ -27,9 +27,9 @@ const STEPS: u64 = 500;
   warpweft run hyperthermia --size 256 --steps 2000 --device gpu --output body.vti
   warpweft run hyperthermia --dtype f64")]
 pub struct Hyperthermia {
-    /// What cells hold.
-    #[arg(long, default_value = "f32")]
-    dtype: Precision,
+    /// What cells hold [default: what --input holds, else f32].
+    #[arg(long)]
+    dtype: Option<Precision>,
     #[command(flatten)]
     options: Options,
 }
@@ -37,7 +37,7 @@ pub struct Hyperthermia {
 impl Hyperthermia {
     /// Runs it.
     pub fn run(&self) -> Result<Option<Outcome>> {
-        match self.dtype {
+        match files::precision(&self.options, self.dtype, Precision::F32)? {
             Precision::F32 => self.of::<f32>(),
             Precision::F64 => self.of::<f64>(),
         }

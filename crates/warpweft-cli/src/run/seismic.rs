@@ -41,9 +41,9 @@ pub struct Seismic {
     /// The time step, as a share of the longest stable one.
     #[arg(long, default_value_t = 0.8)]
     courant: f64,
-    /// What cells hold.
-    #[arg(long, default_value = "f32")]
-    dtype: Precision,
+    /// What cells hold [default: what --input holds, else f32].
+    #[arg(long)]
+    dtype: Option<Precision>,
     #[command(flatten)]
     options: Options,
 }
@@ -51,7 +51,7 @@ pub struct Seismic {
 impl Seismic {
     /// Runs it.
     pub fn run(&self) -> Result<Option<Outcome>> {
-        match self.dtype {
+        match files::precision(&self.options, self.dtype, Precision::F32)? {
             Precision::F32 => self.of::<f32>(),
             Precision::F64 => self.of::<f64>(),
         }

@@ -24,9 +24,9 @@ const STEPS: u64 = 500;
   warpweft run swim --size 256 --steps 99       the sum of |u| is then 6518.6598565
   warpweft run swim --size 4096 --device gpu --plot")]
 pub struct Swim {
-    /// What cells hold.
-    #[arg(long, default_value = "f64")]
-    dtype: Precision,
+    /// What cells hold [default: what --input holds, else f64].
+    #[arg(long)]
+    dtype: Option<Precision>,
     #[command(flatten)]
     options: Options,
 }
@@ -34,7 +34,7 @@ pub struct Swim {
 impl Swim {
     /// Runs it.
     pub fn run(&self) -> Result<Option<Outcome>> {
-        match self.dtype {
+        match files::precision(&self.options, self.dtype, Precision::F64)? {
             Precision::F32 => self.of::<f32>(),
             Precision::F64 => self.of::<f64>(),
         }

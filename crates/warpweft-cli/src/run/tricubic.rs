@@ -25,9 +25,9 @@ const STEPS: u64 = 60;
   warpweft run tricubic --plot
   warpweft run tricubic --size 256 --steps 300 --device gpu --output dye.vti")]
 pub struct Tricubic {
-    /// What cells hold.
-    #[arg(long, default_value = "f32")]
-    dtype: Precision,
+    /// What cells hold [default: what --input holds, else f32].
+    #[arg(long)]
+    dtype: Option<Precision>,
     #[command(flatten)]
     options: Options,
 }
@@ -35,7 +35,7 @@ pub struct Tricubic {
 impl Tricubic {
     /// Runs it.
     pub fn run(&self) -> Result<Option<Outcome>> {
-        match self.dtype {
+        match files::precision(&self.options, self.dtype, Precision::F32)? {
             Precision::F32 => self.of::<f32>(),
             Precision::F64 => self.of::<f64>(),
         }

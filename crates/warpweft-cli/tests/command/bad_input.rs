@@ -26,7 +26,7 @@ fn footprints_wider_than_the_volume() {
 #[test]
 fn parameters_out_of_range() {
     warpweft("run heat --rate 0.3")
-        .fails(2, &["rate 0.3 at order 2 in 3 dimensions", "at most 0.166667"]);
+        .fails(2, &["rate 0.3 at order 2 in 3 dimensions", "at most 0.166666,"]);
     warpweft("run heat --rate nan").fails(2, &["rate NaN"]);
     warpweft("run heat --order 3").fails(2, &["order 3", "2, 4, 6 and 8"]);
     warpweft("run heat --dims 5").fails(2, &["5 dimensions", "1, 2 or 3"]);
@@ -177,7 +177,7 @@ fn input_files_that_are_missing_damaged_or_of_the_wrong_kind() {
         ran("run heat --input cut.npy").fails(1, &["cut.npy", expect]);
     }
     ran("run heat --input a.npy --dtype f64")
-        .fails(1, &["holds f32, but f64 is wanted", "float64"]);
+        .fails(1, &["holds f32, but --dtype is f64", "leave --dtype out", "float64"]);
     ran("run life --input a.npy").fails(1, &["holds f32, but u8 is wanted"]);
     ran("run heat --input a.npy --dims 3").fails(2, &["--dims says 3 dimensions, --input 2"]);
     ran("run heat --input a.npy --size 7x6")
@@ -185,12 +185,22 @@ fn input_files_that_are_missing_damaged_or_of_the_wrong_kind() {
     ran("run life3d --input a.npy").fails(1, &["a.npy: has 2 axes, 3 are wanted"]);
 
     ran("run life --size 6x7 --steps 1 --output b.npy").fine();
-    ran("run heat --input b.npy").fails(1, &["holds u8", "astype('float32')"]);
+    for line in ["run heat --input b.npy", "run swim --input b.npy"] {
+        ran(line).fails(1, &["holds u8, and cells are f32 or f64", "astype('float32')"]);
+    }
+    ran("run edge --input b.npy").fails(1, &["holds u8, but f32 is wanted", "astype('float32')"]);
+    let life = ran("run life --input a.npy").err;
+    assert!(life.trim_end().ends_with("convert it with `array.astype('uint8')`"), "{life}");
     let mut cells = std::fs::read(directory.path().join("b.npy")).expect("just written");
     *cells.last_mut().expect("it has cells") = 7;
     file("seven.npy", &cells);
     ran("run life --input seven.npy").fails(1, &["a cell of 7", "0 or 1"]);
 
+    ran("run swim --size 4 --steps 0 --dtype f32 --output single.npy").fine();
+    let json = ran("run swim --input single.npy --steps 1 --json").json();
+    assert_eq!(json["settings"]["dtype"], "10 fields of f32", "as the input");
+    ran("run swim --input single.npy --dtype f64")
+        .fails(1, &["holds f32, but --dtype is f64", "leave --dtype out"]);
     ran("run life --size 6x7 --steps 1 --output c.png").fine();
     let whole = std::fs::read(directory.path().join("c.png")).expect("just written");
     file("cut.png", &whole[..whole.len() - 9]);
@@ -203,16 +213,23 @@ fn input_files_that_are_missing_damaged_or_of_the_wrong_kind() {
 fn outputs_are_found_unwritable_before_any_work() {
     let long = "run heat --size 400 --steps 1000000000";
     for (option, expect) in [
-        ("--output no/such/place.npy", "place.npy"),
+        (
+            "--output no/such/place.npy",
+            "place.npy: there is no folder no/such; make it with `mkdir",
+        ),
+        ("--checkpoint file", "file: is a file; choose a folder"),
+        ("--checkpoint file/folder", "file/folder: file is a file; choose a folder"),
         ("--output .", "no format known here"),
         ("--output a.bmp", ".npy or .vti or .png"),
         ("--plot a.jpg", "end it in .png"),
         ("--trace no/such/place.json", "place.json"),
         ("--trace a.txt", "end it in .json"),
     ] {
-        let ran = warpweft(&format!("{long} {option}"));
+        let ran = warpweft_in(folder.path(), &format!("{long} {option}"));
         assert!(matches!(ran.status, Some(1 | 2)), "{option}: {:?}", ran.status);
         assert!(ran.err.starts_with("error: ") && ran.err.contains(expect), "{}", ran.err);
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    std::fs::write(folder.path().join("file"), "").expect("a small file");
     }
 }
 

@@ -7,4 +7,4 @@ pub mod vti;
 mod whole;
 
 pub use colours::{Colours, Picture, middle_range};
-pub use whole::{check_writable, write_whole};
+pub use whole::{check_folder, check_writable, write_whole};

@@ -48,10 +48,7 @@ pub fn read<T: Scalar, const D: usize>(path: &Path) -> Result<Volume<T, D>> {
         return Err(Error::file(
             path,
             format!("holds {}, but {} is wanted", header.kind.name(), wanted.name()),
-            format!(
-                "convert it with `array.astype('{}')`, or ask for its type",
-                numpy_name(wanted)
-            ),
+            format!("convert it with `array.astype('{}')`", numpy_name(wanted)),
         ));
     }
     let extents = <[usize; D]>::try_from(header.shape.as_slice()).map_err(|_| {
@@ -253,7 +250,7 @@ fn descriptor(kind: ScalarKind) -> String {
 }
 
 /// What `numpy.dtype` calls a scalar.
-fn numpy_name(kind: ScalarKind) -> String {
+pub fn numpy_name(kind: ScalarKind) -> String {
     match kind {
         ScalarKind::Bool => "bool".into(),
         ScalarKind::F16 => "float16".into(),

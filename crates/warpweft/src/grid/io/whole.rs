@@ -1,7 +1,7 @@
 //! Writing a file whole or not at all.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, ErrorKind::NotFound, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -24,7 +24,7 @@ pub fn write_whole(
 
 /// Compiled once for all contents.
 fn whole(path: &Path, content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let told = |error: io::Error| Error::file(path, error, REMEDY);
+    let told = |error: io::Error| told(path, &error);
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     if fs::metadata(&target).is_ok_and(|known| !known.is_file() && !known.is_dir()) {
         let mut file = BufWriter::new(File::options().write(true).open(&target).map_err(told)?);
@@ -50,7 +50,7 @@ fn whole(path: &Path, content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>)
 /// # Errors
 /// It can't be.
 pub fn check_writable(path: &Path) -> Result<()> {
-    let told = |error: io::Error| Error::file(path, error, REMEDY);
+    let told = |error: io::Error| told(path, &error);
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     match fs::metadata(&target) {
         Ok(known) if known.is_dir() => Err(Error::file(path, "is a directory", REMEDY)),
@@ -59,6 +59,40 @@ pub fn check_writable(path: &Path) -> Result<()> {
             let beside = beside(&target).map_err(told)?;
             File::create(&beside).and_then(|_| fs::remove_file(&beside)).map_err(told)
         }
+    }
+}
+
+/// Whether files could be created in a folder at `path`, which is made later if it is not there.
+///
+/// # Errors
+/// They can't be.
+pub fn check_folder(path: &Path) -> Result<()> {
+    let remedy = "choose a folder that can be written";
+    let told = |what: &dyn std::fmt::Display| Error::file(path, what, remedy);
+    let mut above = path.ancestors();
+    let there = above.find(|folder| folder.symlink_metadata().is_ok());
+    let there = there.unwrap_or(Path::new("."));
+    match fs::metadata(there) {
+        Err(error) => Err(told(&error)),
+        Ok(known) if !known.is_dir() && there == path => Err(told(&"is a file")),
+        Ok(known) if !known.is_dir() => Err(told(&format!("{} is a file", there.display()))),
+        Ok(_) => {
+            let probe = there.join(format!(".warpweft.{}.partial", std::process::id()));
+            File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(|error| told(&error))
+        }
+    }
+}
+
+/// What keeps a file from being at `path`.
+fn told(path: &Path, error: &io::Error) -> Error {
+    let folder = path.parent().filter(|folder| error.kind() == NotFound && !folder.exists());
+    match folder.map(Path::display) {
+        None => Error::file(path, error, REMEDY),
+        Some(folder) => Error::file(
+            path,
+            format!("there is no folder {folder}"),
+            format!("make it with `mkdir -p {folder}`, or choose another place"),
+        ),
     }
 }
 
@@ -93,9 +127,29 @@ mod tests {
     fn a_place_that_does_not_exist_is_found_early() {
         let directory = tempfile::tempdir().unwrap();
         let missing = directory.path().join("no/such/a.npy");
-        assert!(check_writable(&missing).unwrap_err().to_string().contains("a.npy"));
+        let refusal = check_writable(&missing).unwrap_err().to_string();
+        let folder = missing.parent().unwrap().display();
+        assert!(refusal.contains("a.npy: there is no folder"), "{refusal}");
+        assert!(refusal.contains(&format!("`mkdir -p {folder}`")), "{refusal}");
         assert!(check_writable(directory.path()).unwrap_err().to_string().contains("directory"));
         assert!(check_writable(&directory.path().join("a.npy")).is_ok());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_is_there_or_can_be_made() {
+        let directory = tempfile::tempdir().unwrap();
+        for folder in ["", "new", "new/in/new"] {
+            assert!(check_folder(&directory.path().join(folder)).is_ok(), "{folder}");
+        }
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+        let file = directory.path().join("a.npy");
+        fs::write(&file, "").unwrap();
+        for (folder, expect) in
+            [(file.clone(), "is a file; "), (file.join("in/it"), "a.npy is a file; ")]
+        {
+            let refusal = check_folder(&folder).unwrap_err().to_string();
+            assert!(refusal.contains(expect) && refusal.contains("choose a folder"), "{refusal}");
+        }
     }
 }

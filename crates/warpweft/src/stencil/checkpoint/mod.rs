@@ -19,6 +19,7 @@ use super::spec::Spec;
 use crate::cluster::{Transport, agree_on};
 use crate::element::CellType;
 use crate::error::{Error, Result};
+use crate::grid::io::check_folder;
 
 /// Where a run saves its state, how often, and whether it goes on from there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,8 +97,12 @@ pub(crate) fn open<const D: usize>(
     let origin = Origin::new(stencil, extents, start);
     let mut notes = Vec::new();
     let chosen = if net.rank() == 0 {
-        std::fs::create_dir_all(directory)
-            .map_err(|error| Error::file(directory, error, "choose a folder that can be written"))
+        check_folder(directory)
+            .and_then(|()| {
+                std::fs::create_dir_all(directory).map_err(|error| {
+                    Error::file(directory, error, "choose a folder that can be written")
+                })
+            })
             .and_then(|()| {
                 choose::<D>(directory, &origin, (stencil.cell, extents), *resume, &mut notes)
             })
