@@ -159,6 +159,14 @@ fn options_that_contradict_one_another() {
     run("--depth 3 --ranks 1").fails(2, &["--depth 3 with one rank"]);
 }
 
+    for (field, most) in
+        [("temporal_depth", 4096u64), ("tile_rows", 1 << 40), ("tile_cells", 1 << 40)]
+    {
+        let mut huge: serde_json::Value = serde_json::from_str(&policy).expect("JSON");
+        huge[field] = u64::MAX.into();
+        run(&format!("--policy {huge}"))
+            .fails(2, &[&format!("`{field}` 18446744073709551615"), &format!("use 1 to {most}")]);
+    }
 #[test]
 fn input_files_that_are_missing_damaged_or_of_the_wrong_kind() {
     let directory = tempfile::tempdir().expect("a temporary directory");

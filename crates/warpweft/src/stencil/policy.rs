@@ -24,14 +24,14 @@ pub enum Policy {
 pub struct CpuPolicy {
     /// Worker threads, at most [`CpuPolicy::MOST_THREADS`].
     pub threads: usize,
-    /// Steps a sweep advances while its tiles are in cache; 1 is no temporal blocking. What is
-    /// above [`CpuPolicy::DEEPEST`] is taken for that.
+    /// Steps a sweep advances while its tiles are in cache, at most [`CpuPolicy::DEEPEST`]; 1 is no
+    /// temporal blocking.
     pub temporal_depth: usize,
-    /// Rows of a tile.
+    /// Rows of a tile, at most [`CpuPolicy::LARGEST`].
     pub tile_rows: usize,
-    /// Planes a wave advances.
+    /// Planes a wave advances, at most [`CpuPolicy::LARGEST`].
     pub slab_planes: usize,
-    /// Cells of a tile along the contiguous axis.
+    /// Cells of a tile along the contiguous axis, at most [`CpuPolicy::LARGEST`].
     pub tile_cells: usize,
     /// Planes computed together in registers: 1, 2 or 4.
     pub jam: usize,
@@ -42,34 +42,27 @@ impl CpuPolicy {
     pub const MOST_THREADS: usize = 4096;
     /// Deeper blocks gain nothing: memory is then read once in thousands of steps.
     pub const DEEPEST: usize = 4096;
-
-    /// With no deeper blocks than [`CpuPolicy::DEEPEST`].
-    pub(crate) fn clamped(self) -> Self {
-        Self { temporal_depth: self.temporal_depth.min(Self::DEEPEST), ..self }
-    }
+    /// Larger tiles are a slip: no host's memory holds as many cells.
+    pub const LARGEST: usize = 1 << 40;
 
     /// Whether every value is in its range.
     ///
     /// # Errors
     /// Names the value and its range.
     pub fn check(&self) -> Result<()> {
-        let least_one = [
-            ("threads", self.threads),
-            ("temporal_depth", self.temporal_depth),
-            ("tile_rows", self.tile_rows),
-            ("slab_planes", self.slab_planes),
-            ("tile_cells", self.tile_cells),
-        ];
-        for (name, value) in least_one {
-            if value == 0 {
-                return Err(Error::spec(format!("policy has `{name}` 0"), "make it at least 1"));
+        for (name, value, most) in [
+            ("threads", self.threads, Self::MOST_THREADS),
+            ("temporal_depth", self.temporal_depth, Self::DEEPEST),
+            ("tile_rows", self.tile_rows, Self::LARGEST),
+            ("slab_planes", self.slab_planes, Self::LARGEST),
+            ("tile_cells", self.tile_cells, Self::LARGEST),
+        ] {
+            if !(1..=most).contains(&value) {
+                return Err(Error::spec(
+                    format!("policy has `{name}` {value}"),
+                    format!("use 1 to {most}"),
+                ));
             }
-        }
-        if self.threads > Self::MOST_THREADS {
-            return Err(Error::spec(
-                format!("policy has `threads` {}", self.threads),
-                format!("use {} or fewer", Self::MOST_THREADS),
-            ));
         }
         if ![1, 2, 4].contains(&self.jam) {
             return Err(Error::spec(format!("policy has `jam` {}", self.jam), "use 1, 2 or 4"));

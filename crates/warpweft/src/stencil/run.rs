@@ -268,7 +268,6 @@ impl<const D: usize> Spec<D> {
             _ => (self.default_on_cores(volume.extents(), machine, most), None),
         };
         policy.check()?;
-        let policy = policy.clamped();
         let cores = cores(machine, policy.threads);
         let pool = Arc::new(Pool::new(&cores)?);
         let mut executor = CpuSweeps::new(self, volume, policy, pool, machine.cpu.simd)?;

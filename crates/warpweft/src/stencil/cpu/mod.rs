@@ -87,7 +87,7 @@ impl<const D: usize> CpuSweeps<D> {
         let extents = volume.extents();
         stencil.check_volume(volume)?;
         policy.check()?;
-        let policy = CpuPolicy { threads: pool.len(), ..policy }.clamped();
+        let policy = CpuPolicy { threads: pool.len(), ..policy };
         let simd = simd.min(Simd::detect());
         let (axes, tile) = (canonical::<D>(), tile_axis::<D>());
         let stages = stencil.stages.clone();
