@@ -24,6 +24,7 @@ mod world;
 use std::io::Write;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{Arg, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// One Rust function for one element, run on every core and GPU.
@@ -93,6 +94,10 @@ pub fn main() -> ExitCode {
     let cli = match cli.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         // Help and version are "errors" with status 0.
+        Err(error) if !error.use_stderr() && place::speaks() => {
+            let print = || error.print().and_then(|()| std::io::stdout().flush());
+            return output::printed(print());
+        }
         Err(error) => {
             if place::speaks() {
                 say_refusal(&error);
@@ -136,11 +141,29 @@ fn say_refusal(error: &clap::Error) {
         ("cannot parse float from empty string", "write a number"),
     ];
     let text = error.render().to_string();
-    // There is nowhere left to say that standard output or error is closed.
-    let _ = match known.iter().find(|(programmers, _)| text.contains(programmers)) {
-        Some((theirs, ours)) => write!(std::io::stderr(), "{}", text.replace(theirs, ours)),
+    let plain = match known.iter().find(|(programmers, _)| text.contains(programmers)) {
+        Some((theirs, ours)) => Some(text.replace(theirs, ours)),
+        None if error.kind() == ErrorKind::InvalidSubcommand => {
+            let there = format!("  [possible subcommands: {}]\n\nUsage:", subcommands().join(", "));
+            Some(text.replacen("Usage:", &there, 1))
+        }
+        None => None,
+    };
+    // There is nowhere left to say that standard error is closed.
+    let _ = match plain {
+        Some(text) => write!(std::io::stderr(), "{text}"),
         None => error.print(),
     };
+}
+
+/// The subcommands of the command that the arguments name as far as they name one.
+fn subcommands() -> Vec<String> {
+    let mut command = Cli::command();
+    for word in std::env::args().skip(1) {
+        let Some(sub) = command.find_subcommand(&word) else { break };
+        command = sub.clone();
+    }
+    command.get_subcommands().map(|sub| sub.get_name().to_string()).collect()
 }
 
 /// With options whose values may begin with a minus: whether -1 is a rate or a size is for them to

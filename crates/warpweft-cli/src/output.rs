@@ -18,7 +18,12 @@ pub fn say(text: &str) -> ExitCode {
         let mut out = std::io::stdout().lock();
         writeln!(out, "{text}").and_then(|()| out.flush())
     };
-    match progress::aside(print) {
+    printed(progress::aside(print))
+}
+
+/// The status after printing to standard output.
+pub fn printed(outcome: std::io::Result<()>) -> ExitCode {
+    match outcome {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             complain(&format!("standard output: {error}"));
             ExitCode::FAILURE

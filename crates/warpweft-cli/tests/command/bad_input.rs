@@ -120,6 +120,10 @@ fn boundaries_that_fit_nothing() {
 #[test]
 fn unknown_words_are_answered_with_the_nearest_known_ones() {
     warpweft("run heart").fails(2, &["heart", "heat"]);
+    warpweft("run foo")
+        .fails(2, &["foo", "heat, life, life3d, edge", "laplace", "Usage: warpweft run"]);
+    warpweft("bench foo").fails(2, &["stencil, ", "wavefront"]);
+    warpweft("foo").fails(2, &["run, align, sat, dtw"]);
     warpweft("run lief").fails(2, &["life"]);
     warpweft("rum heat").fails(2, &["'run'"]);
     warpweft("run heat --stesp 3").fails(2, &["--steps"]);

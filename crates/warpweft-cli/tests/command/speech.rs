@@ -50,6 +50,18 @@ fn no_arguments_show_help_and_fail() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn help_that_can_t_be_printed_is_an_error() {
+    for line in ["--help", "run heat --help", "--version", "man"] {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux has it");
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let mut command = crate::command(directory.path());
+        let ran = crate::Ran::of(command.args(line.split_whitespace()).stdout(full));
+        ran.fails(1, &["standard output", "No space left"]);
+    }
+}
+
+#[test]
 fn shells_get_completions_and_man_gets_a_page() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(warpweft(&format!("completions {shell}")).fine().contains("life3d"), "{shell}");
