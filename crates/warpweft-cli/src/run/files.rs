@@ -4,12 +4,13 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use warpweft::element::{Fields, Scalar, ScalarKind};
-use warpweft::grid::io::{Picture, check_folder, check_writable, npy, png, vti};
+use warpweft::grid::io::{Picture, check_folder, check_writable, middle_range, npy, png, vti};
 use warpweft::prelude::*;
 
 use super::numbers;
 use super::options::Options;
 use crate::arguments::Precision;
+use crate::output::note;
 use crate::place;
 use crate::plot::Look;
 
@@ -137,6 +138,16 @@ pub fn write<S: Fields, const D: usize>(
         Format::Vti => vti::write(path, volume),
         Format::Png => {
             let Look { field, range, colours } = look()?;
+            let [least, greatest] = middle_range(volume, field)?;
+            let level = (range[1] - range[0]) / 255.0;
+            if least < range[0] - level || greatest > range[1] + level {
+                note(&format!(
+                    "{} has 256 levels from {} to {}, and values are {least} to {greatest}; --plot shows all",
+                    path.display(),
+                    range[0],
+                    range[1]
+                ));
+            }
             png::write(path, &Picture::of_middle(volume, field, range, colours)?)
         }
     }

@@ -31,7 +31,7 @@ const FLOATS: [Float; 4] = [Float::F32, Float::F64, Float::F16, Float::Bf16];
   warpweft run heat --plot
   warpweft run heat --size 512 --order 8 --dtype f64 --device gpu
   warpweft run heat --size 300x400 --boundary neumann,y-low=dirichlet:1 --steps 5000 --output heat.npy
-  warpweft run heat --input photo.png --steps 20 --plot blurred.png")]
+  warpweft run heat --input photo.png --steps 20 --output blurred.png")]
 pub struct Heat {
     #[command(flatten)]
     conduction: Conduction,
@@ -218,6 +218,10 @@ impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
 
     fn look(&self, volume: &Volume<T, D>) -> Result<Look> {
         Ok(Look { field: 0, range: middle_range(volume, 0)?, colours: Colours::Viridis })
+    }
+
+    fn picture(&self, _: &Volume<T, D>) -> Result<Look> {
+        Ok(Look { field: 0, range: [0.0, 1.0], colours: Colours::Grey })
     }
 }
 

@@ -50,6 +50,10 @@ pub trait Job<S: Fields, const D: usize> {
     ) -> Vec<(&'static str, serde_json::Value)>;
     /// What to show of it, and how.
     fn look(&self, volume: &Volume<S, D>) -> Result<Look>;
+    /// The same for pictures without axes: with the greys that `--input` reads, where it reads pictures.
+    fn picture(&self, volume: &Volume<S, D>) -> Result<Look> {
+        self.look(volume)
+    }
 }
 
 /// Runs `job` for `steps` steps. Of several processes the first has an outcome; the others only take
@@ -104,12 +108,12 @@ pub fn run<S: Fields, const D: usize>(
     let waiting = Progress::waiting("checking");
     let check = if report.interrupted {
         Ok(Check::none("not compared: interrupted"))
+    } else if let Some(failed) = overflow(&volume, || job.initial()) {
+        Ok(failed)
     } else {
         let again = |steps| lead(Some(steps)).and_then(|()| again(steps));
         let (block, reach) = (block(&report.policy), endless.reach());
         let done = report.done;
-    } else if let Some(failed) = overflow(&volume, || job.initial()) {
-        Ok(failed)
         job.check(&Ran { after: &volume, done, block, faces, reach, again: &again })
     };
     // The answer is there, whatever hinders the comparison.
@@ -127,13 +131,12 @@ pub fn run<S: Fields, const D: usize>(
     traced(&trace, "check", begin);
 
     let begin = Instant::now();
-    let look = || job.look(&volume);
     for (path, format) in &outputs.results {
-        saved.add(path, files::write(path, *format, &volume, look));
+        saved.add(path, files::write(path, *format, &volume, || job.picture(&volume)));
     }
     if let Some(path) = &outputs.plot {
         let title = format!("{app} {}, step {}", shown(&extents), report.done);
-        saved.add(path, look().and_then(|look| plot::save(path, &title, &volume, look)));
+        saved.add(path, job.look(&volume).and_then(|look| plot::save(path, &title, &volume, look)));
     }
     traced(&trace, "save", begin);
     if let (Some(path), Some(trace)) = (&outputs.trace, &trace) {

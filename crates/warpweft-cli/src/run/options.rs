@@ -42,8 +42,9 @@ pub struct Options {
     /// above 127 for life, 0 to 255 otherwise). Of several fields the shown one is replaced.
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
-    /// Save the result: .npy, .vti (ParaView) or .png (the middle plane). Of several fields .vti has all,
-    /// the others the one that the report names. May be repeated.
+    /// Save the result: .npy, .vti (ParaView) or .png (the middle plane; of heat, life and edge in the
+    /// greys that --input reads, else in colours from the least to the greatest). Of several fields .vti
+    /// has all, the others the one that the report names. May be repeated.
     #[arg(long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
     /// Draw the middle plane with axes and a colour bar [default file: APP.png].

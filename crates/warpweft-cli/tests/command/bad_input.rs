@@ -159,10 +159,6 @@ fn options_that_contradict_one_another() {
     run(&format!("--policy {slip}")).fails(2, &["--policy"]);
     let more = policy.replacen('{', r#"{"jelly":1,"#, 1);
     run(&format!("--policy {more}")).fails(2, &["no tunable `jelly`", "tile_rows"]);
-    run("--depth 3").fails(2, &["--depth 3 with one rank", "give --ranks"]);
-    run("--depth 3 --ranks 1").fails(2, &["--depth 3 with one rank"]);
-}
-
     for (field, most) in
         [("temporal_depth", 4096u64), ("tile_rows", 1 << 40), ("tile_cells", 1 << 40)]
     {
@@ -171,6 +167,10 @@ fn options_that_contradict_one_another() {
         run(&format!("--policy {huge}"))
             .fails(2, &[&format!("`{field}` 18446744073709551615"), &format!("use 1 to {most}")]);
     }
+    run("--depth 3").fails(2, &["--depth 3 with one rank", "give --ranks"]);
+    run("--depth 3 --ranks 1").fails(2, &["--depth 3 with one rank"]);
+}
+
 #[test]
 fn input_files_that_are_missing_damaged_or_of_the_wrong_kind() {
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -191,6 +191,11 @@ fn input_files_that_are_missing_damaged_or_of_the_wrong_kind() {
     ran("run heat --input a.npy --dtype f64")
         .fails(1, &["holds f32, but --dtype is f64", "leave --dtype out", "float64"]);
     ran("run life --input a.npy").fails(1, &["holds f32, but u8 is wanted"]);
+    ran("run swim --size 4 --steps 0 --dtype f32 --output single.npy").fine();
+    let json = ran("run swim --input single.npy --steps 1 --json").json();
+    assert_eq!(json["settings"]["dtype"], "10 fields of f32", "as the input");
+    ran("run swim --input single.npy --dtype f64")
+        .fails(1, &["holds f32, but --dtype is f64", "leave --dtype out"]);
     ran("run heat --input a.npy --dims 3").fails(2, &["--dims says 3 dimensions, --input 2"]);
     ran("run heat --input a.npy --size 7x6")
         .fails(2, &["--size is [7, 6], but --input has [6, 7]"]);
@@ -208,11 +213,6 @@ fn input_files_that_are_missing_damaged_or_of_the_wrong_kind() {
     file("seven.npy", &cells);
     ran("run life --input seven.npy").fails(1, &["a cell of 7", "0 or 1"]);
 
-    ran("run swim --size 4 --steps 0 --dtype f32 --output single.npy").fine();
-    let json = ran("run swim --input single.npy --steps 1 --json").json();
-    assert_eq!(json["settings"]["dtype"], "10 fields of f32", "as the input");
-    ran("run swim --input single.npy --dtype f64")
-        .fails(1, &["holds f32, but --dtype is f64", "leave --dtype out"]);
     ran("run life --size 6x7 --steps 1 --output c.png").fine();
     let whole = std::fs::read(directory.path().join("c.png")).expect("just written");
     file("cut.png", &whole[..whole.len() - 9]);
@@ -223,6 +223,8 @@ fn input_files_that_are_missing_damaged_or_of_the_wrong_kind() {
 
 #[test]
 fn outputs_are_found_unwritable_before_any_work() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    std::fs::write(folder.path().join("file"), "").expect("a small file");
     let long = "run heat --size 400 --steps 1000000000";
     for (option, expect) in [
         (
@@ -240,8 +242,6 @@ fn outputs_are_found_unwritable_before_any_work() {
         let ran = warpweft_in(folder.path(), &format!("{long} {option}"));
         assert!(matches!(ran.status, Some(1 | 2)), "{option}: {:?}", ran.status);
         assert!(ran.err.starts_with("error: ") && ran.err.contains(expect), "{}", ran.err);
-    let folder = tempfile::tempdir().expect("a temporary directory");
-    std::fs::write(folder.path().join("file"), "").expect("a small file");
     }
 }
 

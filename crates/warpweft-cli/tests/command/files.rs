@@ -2,6 +2,9 @@
 
 use std::process::Command;
 
+use warpweft::grid::Volume;
+use warpweft::grid::io::{npy, png};
+
 use crate::{Ran, warpweft, warpweft_in};
 
 #[test]
@@ -26,6 +29,30 @@ fn a_picture_of_life_is_life() {
     ran("run life --input a.npy --steps 4 --output c.npy");
     let read = |name| std::fs::read(directory.path().join(name)).expect("just written");
     assert_eq!(read("b.npy"), read("c.npy"));
+}
+
+#[test]
+fn a_picture_of_heat_comes_back_grey_for_grey() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let ran = |line: &str| warpweft_in(directory.path(), line);
+    let ramp = Volume::from_fn([16, 16], |[y, x]| (16 * y + x) as f32 / 255.0);
+    npy::write(&directory.path().join("ramp.npy"), &ramp, 0).expect("a small file");
+    ran("run heat --input ramp.npy --steps 0 --output a.png").fine();
+    let greys = |name| png::read(&directory.path().join(name)).expect("a picture");
+    assert!(greys("a.png").as_slice().iter().map(|&grey| u32::from(grey)).eq(0..256));
+    ran("run heat --input a.png --steps 0 --output b.png --output b.npy").fine();
+    assert_eq!(greys("b.png").as_slice(), greys("a.png").as_slice());
+    let back: Volume<f32, 2> = npy::read(&directory.path().join("b.npy")).expect("cells");
+    assert_eq!(back.as_slice(), ramp.as_slice());
+
+    let kelvin = Volume::from_fn([4, 4], |[y, _]| 290.0 + y as f32);
+    npy::write(&directory.path().join("kelvin.npy"), &kelvin, 0).expect("a small file");
+    let ran = ran("run heat --input kelvin.npy --steps 0 --output c.png");
+    assert!(
+        ran.err.contains("c.png has 256 levels from 0 to 1, and values are 290 to 293"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]
