@@ -4,11 +4,12 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 use warpweft::element::Fields;
-use warpweft::machine::Machine;
+use warpweft::machine::{Gpu, Machine};
 use warpweft::prelude::*;
 use warpweft::report::Report;
+use warpweft::stencil::cuda::device_bytes;
 use warpweft::stencil::distribute::Ranks;
-use warpweft::stencil::{Checkpoint, Policy, Run, Target};
+use warpweft::stencil::{Checkpoint, CudaPolicy, Policy, Run, Target};
 use warpweft::trace::Trace;
 use warpweft::tune::Wisdom;
 
@@ -156,6 +157,33 @@ impl Host {
             None => 1,
         };
         run + change
+    }
+
+    /// Refuses what the GPU that was asked for can't hold, before any of it is filled.
+    ///
+    /// # Errors
+    /// There is less of its memory free; a policy that no kernel can have.
+    pub fn need_device_memory<S: Fields, const D: usize>(
+        &self,
+        stencil: &Stencil<S, D>,
+        extents: [usize; D],
+    ) -> Result<()> {
+        let named = |gpu: &&Gpu| self.ranks.is_none() && self.target == Target::Gpu(gpu.ordinal);
+        let Some(gpu) = self.machine.gpus.iter().find(named) else { return Ok(()) };
+        let policy = match self.policy {
+            Some(Policy::Cuda(policy)) => policy,
+            _ => CudaPolicy::default_for(stencil, extents, gpu.capability),
+        };
+        let (needed, available) = (device_bytes(stencil, extents, &policy)?, gpu.memory_free()?);
+        if needed <= available {
+            return Ok(());
+        }
+        Err(Error::Memory {
+            whose: gpu.label(),
+            needed,
+            available,
+            remedy: "choose a smaller --size, or run on the CPU".into(),
+        })
     }
 
     /// Advances `volume` by `steps` steps.

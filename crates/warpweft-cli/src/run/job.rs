@@ -76,6 +76,7 @@ pub fn run<S: Fields, const D: usize>(
         host.copies(options.until.is_some()) * cell_bytes::<S>(),
         &host.machine,
     )?;
+    host.need_device_memory(&endless, extents)?;
     let stencil = match options.until {
         Some(until) => {
             let every = options.check_every.map_or(1, NonZero::get);
