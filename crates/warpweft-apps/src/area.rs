@@ -11,14 +11,15 @@ use warpweft::wavefront::{Kept, WavefrontElement, WavefrontExecutor};
 /// The sum up to a pixel of eight bits; see [`long_sum_of_bytes`] for larger images.
 #[wavefront(sums, bounds = bytes_bounds)]
 pub fn sum_of_bytes(h: Earlier<i32>, #[cell] pixel: u8) -> i32 {
-    // The column above first, so that nothing on the way is greater than the sum.
-    h.w + (h.n - h.nw + pixel as i32)
+    // The rest of the row first: nothing on the way is greater than the sum, and one addition
+    // leads from the cell above, which comes last where a lane goes down its rows.
+    h.n + (h.w - h.nw + pixel as i32)
 }
 
 /// The same for images of any size.
 #[wavefront(sums, bounds = long_bytes_bounds)]
 pub fn long_sum_of_bytes(h: Earlier<i64>, #[cell] pixel: u8) -> i64 {
-    h.w + (h.n - h.nw + pixel as i64)
+    h.n + (h.w - h.nw + pixel as i64)
 }
 
 fn bytes_bounds(_: &sum_of_bytes, rows: u64, columns: u64) -> [f64; 2] {
@@ -38,14 +39,14 @@ pub fn fits_i32([rows, columns]: [usize; 2]) -> bool {
 /// The sum up to a pixel that is a number, rounded in whatever order is fastest.
 #[wavefront(sums)]
 pub fn sum_of<T: Real>(h: Earlier<T>, #[cell] pixel: T) -> T {
-    pixel + h.n + h.w - h.nw
+    h.n + (h.w - h.nw + pixel)
 }
 
 /// How many pixels up to here are of `low..=high`.
 #[wavefront(sums, bounds = bin_bounds)]
 pub fn count_of(h: Earlier<i32>, #[cell] pixel: u8, low: u8, high: u8) -> i32 {
     let here = if low <= pixel && pixel <= high { 1 } else { 0 };
-    h.w + (h.n - h.nw + here)
+    h.n + (h.w - h.nw + here)
 }
 
 fn bin_bounds(_: &count_of, rows: u64, columns: u64) -> [f64; 2] {
@@ -115,7 +116,7 @@ pub fn plain_rounded<T: Real>(image: &Volume<T, 2>) -> Vec<T> {
     let mut sums = vec![vec![T::default(); columns + 1]; rows + 1];
     for (i, row) in image.as_slice().chunks(columns).enumerate() {
         for (j, &pixel) in row.iter().enumerate() {
-            sums[i + 1][j + 1] = pixel + sums[i][j + 1] + sums[i + 1][j] - sums[i][j];
+            sums[i + 1][j + 1] = sums[i][j + 1] + (sums[i + 1][j] - sums[i][j] + pixel);
         }
     }
     sums[1..].iter().flat_map(|row| row[1..].iter().copied()).collect()

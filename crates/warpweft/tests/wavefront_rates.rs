@@ -51,7 +51,7 @@ fn rate<E: WavefrontElement>(
 /// A summed-area table, cell by cell.
 #[wavefront]
 fn table(h: Earlier<f32>, #[cell] x: f32) -> f32 {
-    x + h.n + h.w - h.nw
+    h.n + (h.w - h.nw + x)
 }
 
 /// Summed-area tables as any recurrence goes, by strips that inputs of cells come into; the default shape

@@ -80,7 +80,7 @@ pub fn affine_local(
 /// A summed area table: the input of each cell, and no other.
 #[wavefront(sums)]
 pub fn area(h: Earlier<i32>, #[cell] pixel: u8) -> i32 {
-    pixel as i32 + h.n + h.w - h.nw
+    h.n + (h.w - h.nw + pixel as i32)
 }
 
 /// A wrapping mixture of cells further away, in every direction that is earlier.
