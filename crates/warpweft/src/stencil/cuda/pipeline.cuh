@@ -22,6 +22,7 @@ namespace ww::stencil {
 
 // Along z, y, x.
 struct Trip {
+  static constexpr int far = 0x3fffffff;  // sums with it do not overflow
   int extent[3], hold_low[3], hold_high[3];
   int chunk;  // planes that a block marches through
   i64 z, y;   // strides
@@ -32,11 +33,14 @@ struct TripType {
   using type = Trip;
 };
 
-// Calls `store` with the distance to every other place where plane z goes, by shape.
+// Planes that go to other places too, by shape: those from `low` on and before `high` go to none, and
+// `store` is called with the distance to every other place of plane z.
 template <class S>
 struct Passed {
+  WW_FN static int low(const Trip&) { return -Trip::far; }
+  WW_FN static int high(const Trip&) { return Trip::far; }
   template <class Store>
-  WW_FN static void plane(const typename TripType<S>::type&, int, const Store&) {}
+  WW_FN static void plane(const Trip&, int, const Store&) {}
 };
 
 template <class S>
@@ -110,8 +114,7 @@ struct Pipeline {
   shared_at ring;                      // the thread's first word in shared memory
   int slot, x, first, end;
   unsigned held;       // bit i·vx + j: cell (i, j) keeps its value
-  unsigned inner_row;  // bit i: row i is stored
-  unsigned inner_word;  // bit q: word q of a row is stored; bit 8 + q: only its cells of the volume
+  unsigned whole, part;  // a bit a word of 16 bytes, row by row: it is stored; only its cells of the volume are
 
   WW_FN void request(int to) {
 #pragma unroll
@@ -130,9 +133,9 @@ struct Pipeline {
     return reinterpret_cast<T*>(shared) + row * G::columns + int(threadIdx.x) * S::vx;
   }
 
-  // Takes plane s in and finishes plane s - depth. With `Edge` some cell of a plane may be held; with
-  // `Check` some level's plane may be held. A check is a branch a level, and keeps
-  // the compiler from interleaving the levels.
+  // Takes plane s in and finishes plane s - depth. With `Edge` some cell of a plane may be held or a word
+  // be stored in part; with `Check` some level's plane may be held, or go to other places too. A check is
+  // a branch a level, and keeps the compiler from interleaving the levels.
   template <int Parity, bool Edge, bool Check, class E>
   WW_FN void step(int s, const E& element) {
     T next[S::vy][S::vx];
@@ -208,23 +211,24 @@ struct Pipeline {
       }
     }
     if (s - S::depth >= first && s - S::depth < end) {
-      store(next, out);
-      Passed<S>::plane(trip, s - S::depth, [&](i64 by) { store(next, out + by); });
+      store<Edge>(next, out);
+      if constexpr (Check) Passed<S>::plane(trip, s - S::depth, [&](i64 by) { store<Edge>(next, out + by); });
     }
     out += trip.z;
     if constexpr (!G::flat) __syncthreads();
   }
 
+  template <bool Parts>
   WW_FN void store(const T (&plane)[S::vy][S::vx], T* plane_out) {
+    constexpr int words = S::vx / G::vector;
 #pragma unroll
     for (int i = 0; i < S::vy; i++) {
-      if (!(inner_row >> i & 1)) continue;
 #pragma unroll
-      for (int q = 0; q < S::vx / G::vector; q++) {
+      for (int q = 0; q < words; q++) {
         T* to = plane_out + i * trip.y + q * G::vector;
-        if (inner_word >> q & 1) {
+        if (whole >> (i * words + q) & 1) {
           store_vector<G::vector>(to, plane[i] + q * G::vector);
-        } else if (inner_word >> (8 + q) & 1) {
+        } else if (Parts && (part >> (i * words + q) & 1)) {
 #pragma unroll
           for (int j = 0; j < G::vector; j++) {
             if (x + q * G::vector + j < trip.extent[2]) to[j] = plane[i][q * G::vector + j];
@@ -238,9 +242,11 @@ struct Pipeline {
   WW_FN void run(bool edge, const E& element) {
     int s = first - S::depth;
     const int after = end + S::depth;
-    // Steps in which no level's plane is held. While the pipeline fills, levels are computed from
-    // garbage, and nothing is stored.
-    const int low = S::depth + trip.hold_low[0], high = lower(trip.hold_high[0], after);
+    // Steps in which no level's plane is held and none goes elsewhere, in pairs. While the pipeline fills,
+    // levels are computed from garbage, and nothing is stored.
+    const int low = S::depth + higher(trip.hold_low[0], Passed<S>::low(trip));
+    const int passed = S::depth + Passed<S>::high(trip) - 1;
+    const int high = lower(lower(trip.hold_high[0], passed), after);
     // Loops of their own, so that registers are allotted to each alone.
 #pragma unroll 1
     while (s < after) {
@@ -287,21 +293,21 @@ WW_FN void pipeline_chunk(const T* in, T* out, const typename TripType<S>::type&
   const int y = G::flat ? 0 : tile_y + warp * S::vy;
   p.first = chunk * trip.chunk;
   p.end = lower(p.first + trip.chunk, trip.extent[0]);
-  p.held = p.inner_row = p.inner_word = 0;
+  p.held = p.whole = p.part = 0;
+  constexpr int words = S::vx / G::vector;
   for (int i = 0; i < S::vy; i++) {
     const int r = warp * S::vy + i;
     const bool inner = r >= G::skirt_y && r < G::skirt_y + G::inner_y && y + i < trip.extent[1];
-    p.inner_row |= unsigned(G::flat || inner) << i;
+    for (int q = 0; q < words && (G::flat || inner); q++) {
+      const int c = lane * S::vx + q * G::vector, left = trip.extent[2] - (p.x + q * G::vector);
+      if (c < G::skirt_x || c >= G::skirt_x + G::inner_x || left <= 0) continue;
+      (left >= G::vector ? p.whole : p.part) |= 1u << (i * words + q);
+    }
     for (int j = 0; j < S::vx; j++) {
       const bool held = p.x + j < trip.hold_low[2] || p.x + j >= trip.hold_high[2] ||
                         (!G::flat && (y + i < trip.hold_low[1] || y + i >= trip.hold_high[1]));
       p.held |= unsigned(held) << (i * S::vx + j);
     }
-  }
-  for (int q = 0; q < S::vx / G::vector; q++) {
-    const int c = lane * S::vx + q * G::vector, x = p.x + q * G::vector;
-    if (c < G::skirt_x || c >= G::skirt_x + G::inner_x || x >= trip.extent[2]) continue;
-    p.inner_word |= 1u << (x + G::vector <= trip.extent[2] ? q : 8 + q);
   }
   const i64 at = i64(y) * trip.y + p.x;
   p.in = in + i64(p.first - S::depth) * trip.z + at;
@@ -319,6 +325,7 @@ WW_FN void pipeline_chunk(const T* in, T* out, const typename TripType<S>::type&
 #pragma unroll
   for (int k = 0; k < S::prefetch; k++) p.request(k);
   const bool edge = tile_x < trip.hold_low[2] || tile_x + G::columns > trip.hold_high[2] ||
+                    (tile_x + G::columns > trip.extent[2] && trip.extent[2] % G::vector != 0) ||
                     (!G::flat && (tile_y < trip.hold_low[1] ||
                                   tile_y + S::warps * S::vy > trip.hold_high[1]));
   p.run(edge, element);

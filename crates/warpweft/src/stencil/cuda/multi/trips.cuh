@@ -22,6 +22,8 @@ struct TripType<Edged<S>> {
 
 template <class S>
 struct Passed<Edged<S>> {
+  WW_FN static int low(const CutTrip& trip) { return trip.low_end; }
+  WW_FN static int high(const CutTrip& trip) { return lower(trip.high_start, Trip::far); }
   template <class Store>
   WW_FN static void plane(const CutTrip& trip, int z, const Store& store) {
 #pragma unroll 1
