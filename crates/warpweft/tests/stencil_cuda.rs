@@ -333,7 +333,7 @@ fn every_candidate_compiles() {
     }
     let stencil = Stencil::of(Heat3 { rate: 0.9 });
     for capability in [(8, 0), (9, 0)] {
-        let all = CudaPolicy::candidates(&stencil, [64, 64, 64], capability);
+        let all = CudaPolicy::candidates(&stencil, [64, 64, 64], (capability, 108));
         assert!(all.len() > 10, "{} candidates", all.len());
         // Every eighth: the rest differ in numbers only.
         for policy in all.iter().step_by(8) {

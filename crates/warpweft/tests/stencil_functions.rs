@@ -190,7 +190,7 @@ fn a_face_without_its_function_and_several_steps_a_trip_are_refused() {
     };
     let error = compile_check(&stencil, [512, 512], &pipeline, "sm_90").expect_err("refused");
     assert!(error.to_string().contains("faces that are periodic or hold one value"), "{error}");
-    let candidates = CudaPolicy::candidates(&stencil, [512, 512], (9, 0));
+    let candidates = CudaPolicy::candidates(&stencil, [512, 512], ((9, 0), 132));
     assert!(candidates.iter().all(|policy| policy.kernel != CudaKernel::Pipeline));
 }
 

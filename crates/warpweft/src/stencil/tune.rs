@@ -287,7 +287,7 @@ impl<'a, const D: usize> Search<'a, D> {
         let stencil = self.stencil;
         let device: cuda::Device = gpu.device()?;
         let extents = self.volume.extents();
-        let candidates = CudaPolicy::candidates(stencil, extents, gpu.capability);
+        let candidates = CudaPolicy::candidates(stencil, extents, (gpu.capability, gpu.sms));
         let mut begin = Budget::of(budget);
         if threads > 1 {
             let arch = device.arch()?;

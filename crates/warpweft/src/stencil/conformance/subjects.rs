@@ -64,7 +64,8 @@ impl Subject for OnCores {
 /// The CUDA executor with contraction off: every skeleton.
 pub struct OnGpu {
     device: cuda::Device,
-    capability: (u32, u32),
+    /// Compute capability and multiprocessors.
+    capability: ((u32, u32), u32),
 }
 
 impl OnGpu {
@@ -73,7 +74,7 @@ impl OnGpu {
     /// # Errors
     /// The device can't be opened.
     pub fn new(gpu: &Gpu) -> Result<Self> {
-        Ok(Self { device: gpu.device()?, capability: gpu.capability })
+        Ok(Self { device: gpu.device()?, capability: (gpu.capability, gpu.sms) })
     }
 }
 

@@ -7,6 +7,7 @@
 //! about the compute capability a user's machine has (`cuda`).
 
 mod arrays;
+mod chunks;
 mod faces;
 mod ghosts;
 mod halo;

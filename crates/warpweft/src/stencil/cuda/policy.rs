@@ -5,8 +5,9 @@
 //! Pipelines of several steps are faster still but take a second to compile, so they are left to
 //! tuning and to callers that ask for them.
 
+use super::chunks::{START, chunks_of, slots, tiles};
 use super::layout::axes;
-use super::text::{grid, layout_of, step_text};
+use super::text::{TripShape, grid, layout_of, step_text};
 use crate::error::{Error, Result};
 use crate::stencil::{CudaKernel, CudaPolicy, Spec};
 
@@ -120,13 +121,13 @@ impl CudaPolicy {
         policy
     }
 
-    /// What a tuner should try, the most promising first; the default is the first of all. Every one
-    /// compiles for this capability, but some may spill registers: see
-    /// [`super::CudaSweeps::local_bytes`].
+    /// What a tuner should try on a device of this compute capability and so many multiprocessors, the
+    /// most promising first; the default is the first of all. Every one compiles, but some may spill
+    /// registers: see [`super::CudaSweeps::local_bytes`].
     pub fn candidates<const D: usize>(
         stencil: &Spec<D>,
         extents: [usize; D],
-        capability: (u32, u32),
+        (capability, sms): ((u32, u32), u32),
     ) -> Vec<Self> {
         let problem = Problem::of(stencil, extents, capability);
         let vx = problem.vector();
@@ -140,8 +141,15 @@ impl CudaPolicy {
                 all.push(policy);
             }
         };
-        for policy in pipelines_to_try(&problem) {
+        let pipelines = pipelines_to_try(&problem);
+        for &policy in &pipelines {
             add(policy);
+        }
+        // Other chunks need no other kernel.
+        for &policy in &pipelines {
+            for chunk in chunks_to_try(&policy, extents, problem.size, sms) {
+                add(CudaPolicy { chunk, ..policy });
+            }
         }
         add(CudaPolicy { phases: 0, ..default });
         for (kernel, vy, vz, warps, blocks) in [
@@ -273,6 +281,21 @@ fn ring_fits<const D: usize>(stencil: &Spec<D>, policy: &CudaPolicy) -> bool {
     let rings = text.stages.iter().map(|stage| stage.shared);
     let trips = text.trip.iter().map(|trip| trip.shared);
     rings.chain(trips).all(|shared| shared * policy.min_blocks as usize <= RING_BYTES)
+}
+
+/// Chunks of a pipeline beside the usual: half of that, and those that fill the device best.
+fn chunks_to_try<const D: usize>(
+    policy: &CudaPolicy,
+    extents: [usize; D],
+    size: usize,
+    sms: u32,
+) -> Vec<u32> {
+    let Some(trip) = TripShape::of(policy, D, size) else { return Vec::new() };
+    let tiles = tiles(extents, policy, trip.inner);
+    let vain = 2 * policy.temporal_depth as usize + START;
+    let mut chunks = chunks_of(extents[0], tiles, slots(sms, policy), vain);
+    chunks.insert(0, policy.chunk / 2);
+    chunks
 }
 
 /// Pipelines that were fast on an H200: cells, warps, blocks, steps a trip, planes ahead and planes

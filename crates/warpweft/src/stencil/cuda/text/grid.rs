@@ -12,7 +12,17 @@ pub fn single(policy: &CudaPolicy) -> CudaPolicy {
     }
     let vx = policy.cells[0].min(4);
     let cells = [vx, 2, 4];
-    CudaPolicy { kernel: CudaKernel::Direct, cells, warps: 8, min_blocks: 2, ..*policy }
+    // Neither chunk nor prefetch, which Direct has not, so that they make no other text.
+    let (chunk, prefetch) = (0, 0);
+    CudaPolicy {
+        kernel: CudaKernel::Direct,
+        cells,
+        warps: 8,
+        min_blocks: 2,
+        chunk,
+        prefetch,
+        ..*policy
+    }
 }
 
 /// Blocks of a group of tiles: about what an H200 holds at once of them (two on each of 132
