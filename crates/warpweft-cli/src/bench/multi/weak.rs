@@ -12,7 +12,7 @@ use super::figure::{Figure, figure, kernel};
 use super::heat::{filled, space_stencil};
 
 /// Candidates that are tried.
-const WEAK: usize = 4;
+const WEAK: usize = 5;
 /// Seconds that a measured run should last.
 const RUN: f64 = 0.1;
 
@@ -29,7 +29,7 @@ pub fn weak(
     let volume = filled([size * count, size, size])?;
     let extents = volume.extents();
     let mut candidates = MultiCudaPolicy::candidates(&stencil, extents, &devices)?;
-    // Single steps, then the trips that are fast where a slab is the whole of it.
+    // Single steps, trips of every shape, and the first of these by other chunks.
     candidates.truncate(WEAK);
     let region = Region { low: [0; 3], high: extents };
     let mut found: Vec<Figure> = Vec::new();

@@ -40,6 +40,28 @@ pub fn chunks_of(planes: usize, tiles: usize, slots: usize, vain: usize) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prelude::*;
+    use crate::stencil::CudaKernel;
+    use crate::stencil::cuda::text::step_text;
+
+    #[stencil]
+    fn heat(u: Near<f32, 2>, rate: f32) -> f32 {
+        u[[0, 0]] + rate * (u[[-1, 0]] + u[[1, 0]] + u[[0, -1]] + u[[0, 1]])
+    }
+
+    #[test]
+    fn chunks_of_a_pipeline_share_its_kernel() {
+        let stencil = Stencil::of(heat(0.1));
+        let candidates = CudaPolicy::candidates(&stencil, [4096, 4096], ((9, 0), 132));
+        let pipelines = candidates.iter().filter(|cuda| cuda.kernel == CudaKernel::Pipeline);
+        let first = candidates.iter().find(|cuda| cuda.kernel == CudaKernel::Pipeline).unwrap();
+        let same: Vec<_> = pipelines
+            .filter(|cuda| CudaPolicy { chunk: first.chunk, ..**cuda } == *first)
+            .collect();
+        assert!(same.len() > 2, "{same:?}");
+        let texts = same.iter().map(|cuda| step_text(&stencil, cuda, false).source);
+        assert!(texts.into_iter().all(|text| text == step_text(&stencil, first, false).source));
+    }
 
     fn vain(temporal_depth: usize) -> usize {
         2 * temporal_depth + START

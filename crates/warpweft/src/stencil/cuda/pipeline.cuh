@@ -242,34 +242,33 @@ struct Pipeline {
   WW_FN void run(bool edge, const E& element) {
     int s = first - S::depth;
     const int after = end + S::depth;
-    // Steps in which no level's plane is held and none goes elsewhere, in pairs. While the pipeline fills,
-    // levels are computed from garbage, and nothing is stored.
+    // Steps in which no level's plane is held and none goes elsewhere, in pairs: those before `filled`, in
+    // which levels are computed from garbage and nothing is stored, and from `low` on before `high`.
+    const int filled = trip.hold_low[0] < 0 ? S::depth - 1 : -Trip::far;
     const int low = S::depth + higher(trip.hold_low[0], Passed<S>::low(trip));
     const int passed = S::depth + Passed<S>::high(trip) - 1;
     const int high = lower(lower(trip.hold_high[0], passed), after);
     // Loops of their own, so that registers are allotted to each alone.
 #pragma unroll 1
-    while (s < after) {
-#pragma unroll 1
-      while (s < after && (s < low || s >= high)) {
-        step<0, true, true>(s, element);
-        step<1, true, true>(s + 1, element);
-        s += 2;
-      }
+    for (int round = 0; round < 2; round++) {
+      const int quick = round == 0 ? lower(filled, high) : high, checked = round == 0 ? low : after;
       if (edge) {
 #pragma unroll 1
-        while (s >= low && s < high) {
+        for (; s < quick; s += 2) {
           step<0, true, false>(s, element);
           step<1, true, false>(s + 1, element);
-          s += 2;
         }
       } else {
 #pragma unroll 1
-        while (s >= low && s < high) {
+        for (; s < quick; s += 2) {
           step<0, false, false>(s, element);
           step<1, false, false>(s + 1, element);
-          s += 2;
         }
+      }
+#pragma unroll 1
+      for (; s < lower(checked, after); s += 2) {
+        step<0, true, true>(s, element);
+        step<1, true, true>(s + 1, element);
       }
     }
   }
