@@ -1,5 +1,6 @@
 //! The flag that ends every wait of a pool.
 
+use super::sleep::wake_all;
 use super::sync::{AtomicBool, Ordering};
 
 /// Raised when a worker panicked; waits return [`Aborted`] from then on.
@@ -20,6 +21,7 @@ impl Abort {
     /// Ends all waits.
     pub fn raise(&self) {
         self.0.store(true, Ordering::Release);
+        wake_all();
     }
 
     /// Lowers the flag; nobody may be waiting.

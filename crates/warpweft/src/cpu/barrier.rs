@@ -3,7 +3,8 @@
 //! One counter that only grows (the centralised barrier of Mellor-Crummey and Scott, 1991, with the
 //! round number in place of the sense), so it needs no reset and nobody can be caught in an old round.
 
-use super::sync::{AtomicUsize, Backoff, Ordering};
+use super::sleep::{until, wake};
+use super::sync::{AtomicUsize, Ordering};
 use super::{Abort, Aborted};
 
 /// Lets `count` workers wait for one another, any number of times.
@@ -27,12 +28,14 @@ impl Barrier {
     pub fn wait(&self, abort: &Abort) -> Result<(), Aborted> {
         let ticket = self.arrived.fetch_add(1, Ordering::AcqRel);
         let goal = (ticket / self.count + 1) * self.count;
-        let mut backoff = Backoff::default();
-        while self.arrived.load(Ordering::Acquire) < goal {
-            abort.check()?;
-            backoff.pause();
+        if ticket + 1 == goal {
+            wake(self);
+            return Ok(());
         }
-        Ok(())
+        until(self, || match self.arrived.load(Ordering::Acquire) {
+            arrived if arrived >= goal => Some(Ok(())),
+            _ => abort.check().err().map(Err),
+        })
     }
 }
 

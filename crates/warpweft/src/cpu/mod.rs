@@ -11,6 +11,7 @@ mod buffer;
 mod pool;
 mod progress;
 mod simd;
+mod sleep;
 mod sync;
 
 pub use abort::{Abort, Aborted};

@@ -11,11 +11,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
 
 use super::affinity::pin;
+use super::sleep::{until, wake};
 use super::{Abort, Aborted};
 use crate::error::{Error, Result};
-
-/// Turns a worker looks for new work before it sleeps: about 30 µs, the time between two sweeps.
-const SPINS: u32 = 2000;
 
 /// What a closure knows about the worker that runs it.
 #[derive(Debug)]
@@ -54,7 +52,6 @@ unsafe impl Send for Job {}
 
 #[derive(Default)]
 struct State {
-    generation: usize,
     job: Option<Job>,
     busy: usize,
     panic: Option<WorkerPanic>,
@@ -64,14 +61,19 @@ struct State {
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    /// A copy of the state's generation to look at without the lock.
+    /// Number of the present job; workers sleep at it.
     generation: AtomicUsize,
-    work: Condvar,
     done: Condvar,
     abort: Abort,
 }
 
 impl Shared {
+    /// Sends the workers to look at the state, which nobody should have locked.
+    fn begin(&self) {
+        self.generation.fetch_add(1, Ordering::Release);
+        wake(&self.generation);
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // No code panics under the lock; if it did, the state would still be whole.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -151,9 +153,9 @@ impl Pool {
         state.job = Some(job);
         state.busy = self.threads.len();
         state.panic = None;
-        state.generation += 1;
-        self.shared.generation.store(state.generation, Ordering::Release);
-        self.shared.work.notify_all();
+        drop(state);
+        self.shared.begin();
+        let mut state = self.shared.lock();
         while state.busy > 0 {
             state = self.shared.done.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -164,12 +166,8 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        let mut state = self.shared.lock();
-        state.stop = true;
-        state.generation += 1;
-        self.shared.generation.store(state.generation, Ordering::Release);
-        drop(state);
-        self.shared.work.notify_all();
+        self.shared.lock().stop = true;
+        self.shared.begin();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
@@ -180,16 +178,10 @@ fn work(shared: &Shared, index: usize, count: usize) {
     let worker = Worker { index, count, abort: &shared.abort };
     let mut seen = 0;
     loop {
-        let mut turns = 0;
-        while shared.generation.load(Ordering::Acquire) == seen && turns < SPINS {
-            turns += 1;
-            std::hint::spin_loop();
-        }
-        let mut state = shared.lock();
-        while state.generation == seen {
-            state = shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        seen = state.generation;
+        seen = until(&shared.generation, || {
+            Some(shared.generation.load(Ordering::Acquire)).filter(|&now| now != seen)
+        });
+        let state = shared.lock();
         if state.stop {
             return;
         }
@@ -244,6 +236,47 @@ mod tests {
             })
             .unwrap();
         }
+    }
+
+    /// How often this thread has given its core up to wait for something; a yield does not count.
+    #[cfg(target_os = "linux")]
+    fn sleeps() -> u64 {
+        let text = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line.unwrap().trim().parse().unwrap()
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn who_waits_long_sleeps() {
+        let (pool, barrier) = (pool(2), Barrier::new(2));
+        let [about_to, flag]: [Progress; 2] = Default::default();
+        let slept = AtomicUsize::new(0);
+        pool.run(|worker| {
+            if worker.index == 0 {
+                for wait in 1..=2 {
+                    about_to.wait_for(wait, worker.abort)?;
+                    std::thread::sleep(std::time::Duration::from_millis(300));
+                    match wait {
+                        1 => flag.publish(1),
+                        _ => barrier.wait(worker.abort)?,
+                    }
+                }
+                return Ok(());
+            }
+            for wait in 1..=2 {
+                about_to.publish(wait);
+                let before = sleeps();
+                match wait {
+                    1 => flag.wait_for(1, worker.abort).map(|_| ())?,
+                    _ => barrier.wait(worker.abort)?,
+                }
+                slept.fetch_add(usize::from(sleeps() > before), Ordering::Relaxed);
+            }
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(slept.into_inner(), 2);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A one-way flag that counts: one worker publishes, others wait.
 
-use super::sync::{AtomicUsize, Backoff, Ordering};
+use super::sleep::{until, wake};
+use super::sync::{AtomicUsize, Ordering};
 use super::{Abort, Aborted};
 
 /// A counter that only its owner raises, alone on two cache lines (the adjacent-line prefetcher
@@ -19,6 +20,7 @@ impl Progress {
     /// Raises the counter to `value`; what the owner wrote before is visible to whoever sees it.
     pub fn publish(&self, value: usize) {
         self.0.store(value, Ordering::Release);
+        wake(self);
     }
 
     /// Waits until the counter is at least `value` and returns it.
@@ -26,15 +28,10 @@ impl Progress {
     /// # Errors
     /// [`Aborted`] when `abort` is raised meanwhile.
     pub fn wait_for(&self, value: usize, abort: &Abort) -> Result<usize, Aborted> {
-        let mut backoff = Backoff::default();
-        loop {
-            let seen = self.0.load(Ordering::Acquire);
-            if seen >= value {
-                return Ok(seen);
-            }
-            abort.check()?;
-            backoff.pause();
-        }
+        until(self, || match self.0.load(Ordering::Acquire) {
+            seen if seen >= value => Some(Ok(seen)),
+            _ => abort.check().err().map(Err),
+        })
     }
 }
 
