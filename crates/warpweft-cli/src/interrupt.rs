@@ -1,5 +1,6 @@
 //! Ctrl-C, and the signals by which `kill`, schedulers and `mpirun` ask a program to end: the first
-//! asks the run to stop after the present sweep, the second stops at once.
+//! asks the run to stop after the present sweep, the second stops at once. And the one that comes with a
+//! file that grows too long.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -31,6 +32,13 @@ fn ignores_hang_up() -> bool {
     let signals = ignored.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
     // Bit 0 is signal 1, which is SIGHUP.
     signals.is_some_and(|signals| signals & 1 != 0)
+}
+
+/// From now on a file that grows beyond the limit (`ulimit -f`) is one that can't be written, and not
+/// the program's end: what was half written is removed, and all else is saved.
+pub fn survive_long_files() {
+    // SAFETY: a constant disposition for a signal that nothing here handles; the write then fails.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
 /// Set once the run was asked to end.

@@ -90,6 +90,7 @@ pub fn main() -> ExitCode {
             "this is a bug in warpweft; please report it with the command that led here: {panic}"
         ));
     }));
+    interrupt::survive_long_files();
     let cli = readable(Cli::command()).try_get_matches();
     let cli = match cli.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,

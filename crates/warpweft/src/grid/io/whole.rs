@@ -3,14 +3,19 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind::NotFound, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::error::{Error, Result};
+
+/// No writer rests for longer: who has not written for a day was killed.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What to do about a file that can't be written.
 const REMEDY: &str = "choose a place that can be written and has room";
 
 /// Writes the file at `path` by `content`: beside it first, then renamed over it, so that a failure
 /// leaves what was there before. Symbolic links are followed; devices and pipes are written directly.
+/// What a process that was killed left beside is removed a day later.
 ///
 /// # Errors
 /// The file can't be created or written.
@@ -31,6 +36,7 @@ fn whole(path: &Path, content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>)
         return content(&mut file).and_then(|()| file.flush()).map_err(told);
     }
     let beside = beside(&target).map_err(told)?;
+    remove_abandoned(&target);
     let written = File::create(&beside).and_then(|file| {
         let mut file = BufWriter::with_capacity(1 << 20, file);
         content(&mut file)?;
@@ -105,6 +111,24 @@ fn beside(target: &Path) -> io::Result<PathBuf> {
     Ok(target.with_file_name(name))
 }
 
+/// Removes partial files of `target` whose writers were killed. One that can't be removed does no harm.
+fn remove_abandoned(target: &Path) {
+    let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else { return };
+    // The parent of a bare name is empty.
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let begin = format!(".{}.", name.to_string_lossy());
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name =
+            name.to_str().and_then(|name| name.strip_prefix(&begin)?.strip_suffix(".partial"));
+        let ours = name.is_some_and(|process| process.parse::<u32>().is_ok());
+        let age = || entry.metadata().ok()?.modified().ok()?.elapsed().ok();
+        if ours && age().is_some_and(|age| age > DAY) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,6 +145,28 @@ mod tests {
         assert!(failed.unwrap_err().to_string().contains("disk full"));
         assert_eq!(fs::read(&path).unwrap(), b"first");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_killed_writers_left_is_removed_a_day_later() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.txt");
+        let left = |name: &str, age: Duration| {
+            let path = directory.path().join(name);
+            fs::write(&path, "half").unwrap();
+            let file = File::options().write(true).open(&path).unwrap();
+            file.set_modified(std::time::SystemTime::now() - age).unwrap();
+            path
+        };
+        let old = left(".a.txt.123.partial", 2 * DAY);
+        // Another writer's at work, another file's, and one that only looks like it.
+        let others = [
+            left(".a.txt.124.partial", DAY / 2),
+            left(".b.txt.123.partial", 2 * DAY),
+            left(".a.txt.mine.partial", 2 * DAY),
+        ];
+        write_whole(&path, |to| to.write_all(b"whole")).unwrap();
+        assert!(!old.exists() && others.iter().all(|other| other.exists()));
     }
 
     #[test]
