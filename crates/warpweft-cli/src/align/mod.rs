@@ -14,7 +14,7 @@ use warpweft::machine::Machine;
 use warpweft::report::Report;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
-use warpweft::wavefront::traceback::Way;
+use warpweft::wavefront::traceback::{Way, holds_rows};
 use warpweft::wavefront::{CpuPolicy, RankExecutor};
 use warpweft::{Error, Result};
 use warpweft_apps::align::{Executor, Scope, Sequence, Tracing, Weights, align_all, read, trace};
@@ -65,7 +65,8 @@ memory for the sum of the lengths only and about two passes; auto is directions 
 known to be faster. All find the same path.
 
 --output takes the ending .paf (cg:Z: and AS:i:) or .sam (soft clips, SEQ, NM:i:, AS:i:).
---checkpoint saves a long run's state about eight times; killed, it goes on with --resume.
+--checkpoint saves a long run's state about eight times a pair; killed, it goes on with --resume, which \
+refuses a folder that holds no state, or another run's.
 
 A gap of k letters scores gap-open + gap-extend * (k - 1), as in parasail; 5 and -5 mean the same for \
 --gap, --gap-open and --gap-extend. With equal numbers, or --gap alone, the gap is linear.
@@ -128,7 +129,7 @@ pub struct Align {
     /// Save a long run's state in this folder.
     #[arg(long, value_name = "DIR")]
     checkpoint: Option<PathBuf>,
-    /// Go on from the state that an earlier run saved there, if any.
+    /// Go on from the state that an earlier run of the same sequences and weights saved there.
     #[arg(long, requires = "checkpoint")]
     resume: bool,
     /// Where to run: cpu, gpu, gpu:N, gpu:N,M,.., gpus, or auto for as many GPUs as make it faster.
@@ -306,11 +307,10 @@ impl Align {
             progress.tell(format!("pair {} of {count}", all.pairs.len() + 1));
             let folder = format!("pair-{}", all.pairs.len() + 1);
             let checkpoint = self.checkpoint.as_ref().map(|path| path.join(folder));
-            let tracing = Tracing {
-                way: self.traceback.into(),
-                cut: None,
-                checkpoint: checkpoint.map(|folder| (folder, self.resume)),
-            };
+            // A run saves its first pair first, and may not have come to the others.
+            let reached = |path: &Path| all.pairs.is_empty() || holds_rows(path).unwrap_or(true);
+            let checkpoint = checkpoint.map(|path| (path.clone(), self.resume && reached(&path)));
+            let tracing = Tracing { way: self.traceback.into(), cut: None, checkpoint };
             let (a, b) = (&query.sequence, &target.sequence);
             let (path, report) = trace(a, b, weights, scope, &tracing, executor)?;
             let pair = Pair { query, target, alignment: path.alignment, path: Some(path) };

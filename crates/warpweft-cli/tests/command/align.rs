@@ -174,6 +174,33 @@ fn a_run_that_is_killed_goes_on_where_it_was() {
 }
 
 #[test]
+fn what_can_not_be_resumed_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.fa"), ">a\nGATTACA\n").unwrap();
+    fs::write(folder.path().join("b.fa"), ">b\nTTTAGATCACA\n>c\nGATTTACA\n").unwrap();
+    let align = |more: &str| {
+        let line = format!("align a.fa b.fa --device cpu --checkpoint saved {more}");
+        warpweft_in(folder.path(), &line)
+    };
+    let nothing = ["holds no checkpoint to resume", "begin without --resume"];
+    align("--resume").fails(1, &nothing);
+    assert!(!folder.path().join("saved").exists());
+    // The state of a stencil is none of an alignment.
+    warpweft_in(folder.path(), "run heat --device cpu --size 8 --steps 2 --checkpoint saved")
+        .fine();
+    align("--resume").fails(1, &nothing);
+
+    align("--output whole.paf").fine();
+    align("").fails(1, &["of an earlier run", "--resume"]);
+    align("--match 3 --resume").fails(1, &["another problem", "another folder"]);
+    // As a run leaves it that was killed before its second pair.
+    fs::remove_dir_all(folder.path().join("saved/pair-2")).unwrap();
+    align("--resume --output resumed.paf").fine();
+    let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    assert!(!read("whole.paf").is_empty() && read("whole.paf") == read("resumed.paf"));
+}
+
+#[test]
 fn records_are_paired_one_by_one_and_many_scores_come_at_once() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a.fa"), ">a\nGATTACA\n>b\nACGT\n").unwrap();

@@ -6,7 +6,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
@@ -25,7 +25,8 @@ const SUM: usize = 32;
 pub struct Checkpoint {
     /// The folder, made if there is none.
     pub directory: PathBuf,
-    /// Whether to go on from what an earlier run left there; otherwise there must be nothing.
+    /// Whether to go on from what an earlier run left there, which must be something; otherwise there
+    /// must be nothing.
     pub resume: bool,
     /// Tells the problem apart from others: the element's parameters, the border and the inputs.
     pub of: String,
@@ -58,6 +59,23 @@ macro_rules! stored {
 }
 stored!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
 
+/// Whether a run saved rows of blocks in `directory`, which need not be there.
+///
+/// # Errors
+/// It can't be read.
+pub fn holds_rows(directory: &Path) -> io::Result<bool> {
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        entries => entries?,
+    };
+    for entry in entries {
+        if entry?.path().extension().is_some_and(|ending| ending == "edges") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The rows of blocks of one problem.
 pub(super) struct Store {
     directory: PathBuf,
@@ -68,7 +86,7 @@ impl Store {
     /// In the folder of `given`.
     ///
     /// # Errors
-    /// A folder that can't be made or read; files of an earlier run, if that is not to be resumed.
+    /// A folder that can't be made or read; no rows of an earlier run to be resumed; some, if none is.
     pub fn open<E: Traced>(
         given: &Checkpoint,
         wavefront: &Wavefront<'_, E>,
@@ -79,17 +97,19 @@ impl Store {
         let told = |error: io::Error| {
             Error::file(directory, error, "name a folder for checkpoints that can be written")
         };
-        fs::create_dir_all(directory).map_err(told)?;
-        for entry in fs::read_dir(directory).map_err(told)? {
-            let name = entry.map_err(told)?.file_name();
-            if !resume && name.to_string_lossy().ends_with(".edges") {
-                return Err(Error::file(
-                    directory,
-                    "holds checkpoints of an earlier run",
-                    "go on from them with --resume, or name another folder",
-                ));
-            }
-        }
+        match (holds_rows(directory).map_err(told)?, *resume) {
+            (true, false) => Err(Error::file(
+                directory,
+                "holds checkpoints of an earlier run",
+                "go on from them with --resume, or name another folder",
+            )),
+            (false, true) => Err(Error::file(
+                directory,
+                "holds no checkpoint to resume",
+                "begin without --resume, or name the folder of the run that was stopped",
+            )),
+            _ => fs::create_dir_all(directory).map_err(told),
+        }?;
         let what = (E::NAME, <E::Cell as Stored>::BYTES, wavefront.extents(), blocks, end, of);
         let identity = Sha256::digest(format!("{what:?}")).into();
         Ok(Self { directory: directory.clone(), identity })

@@ -21,7 +21,7 @@ mod follow;
 mod grid;
 mod trail;
 
-pub use checkpoint::{Checkpoint, Stored};
+pub use checkpoint::{Checkpoint, Stored, holds_rows};
 pub use choice::Choice;
 pub use cut::Cut;
 pub use directions::{Choices, Need, Walk, trace};
