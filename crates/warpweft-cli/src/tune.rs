@@ -1,5 +1,6 @@
 //! `warpweft tune`: the fastest policy of a problem, found by search and kept for later runs.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -144,6 +145,12 @@ impl Game {
             return object.to_string();
         }
         let policy = serde_json::to_string(&tuned.policy).unwrap_or_default();
+        let mut reasons = BTreeMap::new();
+        for refused in &tuned.refused {
+            *reasons.entry(&refused.reason).or_insert(0) += 1;
+        }
+        let told = |(reason, count)| format!("  refused  {count}: {reason}\n");
+        let refused: String = reasons.into_iter().map(told).collect();
         let end = if tuned.complete { "the search ended" } else { "the budget was spent" };
         let kept = match tuned.kept {
             true => "kept for runs of this size and these boundaries on this machine",
@@ -151,7 +158,7 @@ impl Game {
         };
         format!(
             "{app}: {}cells/s, {:.2} times the {}cells/s of the untuned policy\n  \
-             tried    {} until {end}, refused {}\n  policy   {policy}\n  \
+             tried    {} until {end}\n{refused}  policy   {policy}\n  \
              {kept}",
             scaled(tuned.rate),
             tuned.rate / tuned.untuned,
@@ -160,7 +167,6 @@ impl Game {
                 1 => "1 policy".to_string(),
                 tried => format!("{tried} policies"),
             },
-            tuned.refused,
         )
     }
 }

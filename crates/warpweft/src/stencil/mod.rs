@@ -48,4 +48,4 @@ pub use residual::{Residual, Until};
 pub use run::{Run, Target};
 pub use spec::{Spec, Stencil, Steps};
 pub use stage::{Stage, StageList, Stages};
-pub use tune::{Trial, Tuned, Tuning, tune};
+pub use tune::{Refused, Trial, Tuned, Tuning, tune};

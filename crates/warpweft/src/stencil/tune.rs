@@ -54,12 +54,26 @@ pub struct Trial {
     pub ran: (u64, f64),
 }
 
+/// A candidate that can't run here, or must not: it did not agree with the reference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Refused {
+    /// How it was to run.
+    pub policy: Policy,
+    /// Devices it was to run on.
+    pub devices: usize,
+    /// Why it didn't.
+    pub reason: String,
+}
+
 /// What a candidate's runs came to.
 struct Ran {
     measured: Measured,
     steps: u64,
     seconds: f64,
 }
+
+/// A candidate's runs, or why it is refused.
+type Tried = Result<Ran, String>;
 
 /// The winner of a search, and what it won against.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,9 +88,9 @@ pub struct Tuned {
     pub untuned: f64,
     /// Candidates measured.
     pub tried: usize,
-    /// Candidates that were faster than any before but did not agree with the reference, or
-    /// could not run; 0 unless something is broken.
-    pub refused: usize,
+    /// Candidates that could not run, for want of shared memory or planes, say, or were faster than any
+    /// before but did not agree with the reference, which none should.
+    pub refused: Vec<Refused>,
     /// Whether the search came to its own end before the budget did.
     pub complete: bool,
     /// The GPUs that the winner runs on, in the order of their slabs; none on the cores.
@@ -188,7 +202,7 @@ pub fn tune<const D: usize>(
         rate,
         untuned: search.untuned.map_or(rate, per_second),
         tried: found.tried,
-        refused: search.refused,
+        refused: std::mem::take(&mut search.refused),
         complete: found.complete,
         kept: false,
         trials: std::mem::take(&mut search.trials),
@@ -234,7 +248,7 @@ struct Search<'a, const D: usize> {
     corner: RawVolume<D>,
     /// Seconds a step of the first candidate.
     untuned: Option<f64>,
-    refused: usize,
+    refused: Vec<Refused>,
     trials: Vec<Trial>,
 }
 
@@ -249,7 +263,7 @@ impl<'a, const D: usize> Search<'a, D> {
             (cells + 2 * d + 1).max(least).min(volume.extents()[d])
         });
         let corner = volume.cut_out([0; D], extents)?;
-        Ok(Self { stencil, volume, corner, untuned: None, refused: 0, trials: Vec::new() })
+        Ok(Self { stencil, volume, corner, untuned: None, refused: Vec::new(), trials: Vec::new() })
     }
 
     fn on_cores(
@@ -271,7 +285,7 @@ impl<'a, const D: usize> Search<'a, D> {
             let policy = start.with_values(values);
             let depth = policy.temporal_depth as u64;
             let ran = self.trial(depth, best, budget, |volume, _| make(policy, volume))?;
-            Ok(ran.map(|ran| ran.measured))
+            Ok(self.ran(Policy::Cpu(policy), 1, ran).map(|ran| ran.measured))
         })?;
         Ok(found.map(|found| (Policy::Cpu(start.with_values(&found.values)), found)))
     }
@@ -313,9 +327,14 @@ impl<'a, const D: usize> Search<'a, D> {
         Ok(found.map(|found| (Policy::Cuda(candidates[found.values[0]]), found)))
     }
 
-    /// Keeps a trial that ran; what it measured.
-    fn note(&mut self, policy: Policy, devices: usize, ran: Option<Ran>) -> Option<Measured> {
-        let Ran { measured, steps, seconds } = ran?;
+    /// What a candidate's runs came to; else keeps why there were none.
+    fn ran(&mut self, policy: Policy, devices: usize, ran: Tried) -> Option<Ran> {
+        ran.map_err(|reason| self.refused.push(Refused { policy, devices, reason })).ok()
+    }
+
+    /// Keeps a trial, whether it ran or not; what it measured.
+    fn note(&mut self, policy: Policy, devices: usize, ran: Tried) -> Option<Measured> {
+        let Ran { measured, steps, seconds } = self.ran(policy, devices, ran)?;
         let ran = (steps, seconds);
         self.trials.push(Trial { policy, devices, seconds: measured.median, ran });
         Some(measured)
@@ -412,12 +431,12 @@ impl<'a, const D: usize> Search<'a, D> {
         best: f64,
         budget: Budget,
         make: impl Fn(&RawVolume<D>, bool) -> Result<X>,
-    ) -> Result<Option<Ran>> {
+    ) -> Result<Tried> {
         let mut executor = match make(self.volume, false) {
             Ok(executor) => executor,
             // Too much shared memory or too many ghost cells: not a candidate after all.
-            Err(Error::Spec { .. } | Error::Memory { .. } | Error::Compile { .. }) => {
-                return Ok(None);
+            Err(error @ (Error::Spec { .. } | Error::Memory { .. } | Error::Compile { .. })) => {
+                return Ok(Err(error.to_string()));
             }
             Err(error) => return Err(error),
         };
@@ -455,11 +474,10 @@ impl<'a, const D: usize> Search<'a, D> {
             let mut on_corner = make(&self.corner, true)?;
             let plain = Spec { until: None, ..self.stencil.clone() };
             if !agrees(&mut on_corner, &plain, &self.corner, 2 * depth.min(16) + 1)? {
-                self.refused += 1;
-                return Ok(None);
+                return Ok(Err("it does not agree with the reference".into()));
             }
         }
-        Ok(Some(Ran { measured, steps: all_steps, seconds: all_seconds }))
+        Ok(Ok(Ran { measured, steps: all_steps, seconds: all_seconds }))
     }
 }
 
@@ -486,4 +504,56 @@ fn compile_ahead(
             });
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::{RawVolumeMut, Volume};
+    use crate::prelude::{Near, stencil};
+    use crate::stencil::{Residual, Stencil};
+
+    #[stencil]
+    fn smooth(u: Near<f32, 2>) -> f32 {
+        0.5 * u[[0, 0]] + 0.25 * (u[[0, -1]] + u[[0, 1]])
+    }
+
+    /// An executor that is fast, for it does nothing.
+    struct Idle;
+
+    impl SweepExecutor<2> for Idle {
+        fn sweep(&mut self, _: &Sweep<2>) -> Result<()> {
+            Ok(())
+        }
+        fn residual(&mut self, _: Residual) -> Result<f64> {
+            Ok(0.0)
+        }
+        fn finish(&mut self) -> Result<()> {
+            Ok(())
+        }
+        fn store(&mut self, _: RawVolumeMut<'_, 2>) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_does_not_run_or_agree_is_told_with_its_reason() {
+        let stencil = Stencil::of(smooth());
+        let volume = Volume::from_fn([32, 32], |[y, x]| (x * y) as f32);
+        let mut search = Search::new(&stencil, &volume, CHECKED).unwrap();
+        let mut told = |threads: usize, made: fn() -> Result<Idle>| {
+            let policy = Policy::Cpu(CpuPolicy::default().with_threads(threads));
+            let budget = Budget::of(Duration::ZERO);
+            let ran = search.trial(1, f64::INFINITY, budget, |_, _| made()).unwrap();
+            assert_eq!(search.note(policy, threads, ran), None);
+            search.refused.last().cloned().unwrap()
+        };
+        let wrong = told(2, || Ok(Idle));
+        assert!(wrong.reason.contains("does not agree with the reference"), "{wrong:?}");
+        let large = told(3, || Err(Error::spec("a tile of 1 GB", "lower `tile`")));
+        assert!(large.reason.contains("a tile of 1 GB"), "{large:?}");
+        assert_eq!([&wrong, &large].map(|refused| refused.devices), [2, 3]);
+        assert_ne!(wrong.policy, large.policy);
+        assert_eq!((search.refused, search.trials), (vec![wrong, large], vec![]));
+    }
 }
