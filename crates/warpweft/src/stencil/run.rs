@@ -19,7 +19,7 @@ use super::pace::Pace;
 use super::plan::{Region, sweeps_of};
 use super::policy::{CpuPolicy, CudaPolicy, Policy};
 use super::spec::{Spec, Steps};
-use super::wisdom::{key, label};
+use super::wisdom::{key, label, on_gpus as tuned_on_gpus};
 use crate::cluster::Alone;
 use crate::cpu::Pool;
 use crate::cuda::{self, Together};
@@ -302,7 +302,7 @@ impl<const D: usize> Spec<D> {
         let device = gpu.device()?;
         let wisdom = Wisdom::user();
         let key = key(self, volume.extents(), machine, &gpu.name);
-        let (policy, known_rate) = match (run.policy, wisdom.policy::<CudaPolicy>(&key)) {
+        let (policy, known_rate) = match (run.policy, tuned_on_gpus(&wisdom, &key, self)) {
             (Some(Policy::Cuda(policy)), _) => (policy, None),
             (_, Some(policy)) => (policy, wisdom.get(&key).map(|entry| entry.rate)),
             _ => (CudaPolicy::default_for(self, volume.extents(), gpu.capability), None),
@@ -339,7 +339,7 @@ impl<const D: usize> Spec<D> {
         let key = key(self, volume.extents(), machine, &label(&gpus));
         let mut tuned = None;
         if run.policy.is_none()
-            && let Some(chosen) = wisdom.policy::<Chosen>(&key)
+            && let Some(chosen) = tuned_on_gpus::<Chosen, D>(&wisdom, &key, self)
         {
             gpus = of_list(chosen.gpus)?;
             tuned = Some(chosen.policy);

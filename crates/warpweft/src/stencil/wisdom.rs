@@ -1,9 +1,14 @@
-//! Under what name tuned policies of a stencil are kept.
+//! Under what name tuned policies of a stencil are kept, and what of older versions' is made of them.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::boundary::Boundary;
 use super::identity::{code, short_hash};
+use super::policy::CudaPolicy;
 use super::spec::Spec;
 use crate::machine::{Gpu, Machine};
+use crate::tune::Wisdom;
 
 /// The key of a problem on `device` of `machine`: everything that a policy's speed depends on.
 pub(super) fn key<const D: usize>(
@@ -34,6 +39,27 @@ pub(super) fn key<const D: usize>(
     )
 }
 
+/// The policy on GPUs that `wisdom` has under `key`. One kept before phases were a tunable has as many
+/// as a search begins with now: all of them, as it had then, take three times as long to compile.
+pub(super) fn on_gpus<P: DeserializeOwned, const D: usize>(
+    wisdom: &Wisdom,
+    key: &str,
+    stencil: &Spec<D>,
+) -> Option<P> {
+    let mut policy = wisdom.get(key)?.policy.clone();
+    add_phases(&mut policy, CudaPolicy::first_phases(stencil));
+    serde_json::from_value(policy).ok()
+}
+
+/// Adds the phases where a policy, alone or within another, has planes and none.
+fn add_phases(policy: &mut Value, phases: u32) {
+    let Some(fields) = policy.as_object_mut() else { return };
+    if fields.get("kernel").is_some_and(|kernel| kernel == "planes") {
+        fields.entry("phases").or_insert_with(|| phases.into());
+    }
+    fields.values_mut().for_each(|value| add_phases(value, phases));
+}
+
 /// A boundary without its value, which costs nothing.
 fn kind(boundary: Boundary) -> &'static str {
     match boundary {
@@ -52,9 +78,12 @@ pub(super) fn label(gpus: &[&Gpu]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::element::{DeviceType, Fields, Near, Unchecked, Unit};
     use crate::stencil::{Stencil, StencilElement, Tap};
+    use crate::tune::{Entry, Measured};
 
     /// Two elements of one name, told apart by `FAR` and by their text.
     #[derive(Clone, Copy)]
@@ -80,6 +109,32 @@ mod tests {
         fn cuda(unit: &mut Unit) -> String {
             <f32 as DeviceType>::cuda(unit)
         }
+    }
+
+    #[test]
+    fn what_was_kept_before_phases_were_tuned_has_those_of_today() {
+        let stencil: &Spec<2> = &Stencil::of(Same::<0>);
+        let gpu = |kernel: &str, phases: Option<u32>| {
+            let mut policy = json!({"kernel": kernel, "cells": [4, 2, 1], "warps": 16, "min_blocks": 1,
+                "chunk": 96, "prefetch": 4, "temporal_depth": 1, "contraction": true});
+            policy.as_object_mut().unwrap().extend(phases.map(|n| ("phases".into(), n.into())));
+            policy
+        };
+        let read = |policy: Value| -> Option<CudaPolicy> {
+            let folder = tempfile::tempdir().unwrap();
+            let measured = Measured { median: 0.5, least: 0.5, runs: 1 };
+            let mut wisdom = Wisdom::open(folder.path());
+            wisdom.keep("a", Entry { policy, measured, rate: 1.0, tried: 1 }).unwrap();
+            on_gpus(&wisdom, "a", stencil)
+        };
+        let phases = |policy| read(policy).unwrap().phases;
+        assert_eq!(phases(gpu("planes", None)), 2);
+        assert_eq!([0, 1].map(|n| phases(gpu("planes", Some(n)))), [0, 1]);
+        // Others have no phases, or all of them by default.
+        assert_eq!(["march", "direct"].map(|kernel| phases(gpu(kernel, None))), [0, 0]);
+        let mut within = json!({"gpus": [0, 1], "policy": {"cuda": gpu("planes", None)}});
+        add_phases(&mut within, 1);
+        assert_eq!(within["policy"]["cuda"], gpu("planes", Some(1)));
     }
 
     #[test]

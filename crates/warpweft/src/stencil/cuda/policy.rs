@@ -64,19 +64,20 @@ impl Problem {
         let lanes = self.row.div_ceil(32).next_power_of_two();
         full.min(lanes) as u32
     }
+}
 
+impl CudaPolicy {
     /// Phases of Planes to begin with.
     ///
     /// Few, as all of them take thrice the time to compile. On an H200, beside all: one phase of f64
     /// at order 8 rises from 202 to 213 Gcells/s (nothing spills any more), at order 6 from 214 to 215;
     /// of f32 it falls from 413 to 407 and from 425 to 414. March, which has fewer registers, loses up
     /// to a fifth by one phase.
-    fn phases(&self) -> u32 {
-        if self.size >= 8 { 1 } else { 2 }
+    pub(in crate::stencil) fn first_phases<const D: usize>(stencil: &Spec<D>) -> u32 {
+        let wide = stencil.cell.fields().iter().any(|field| field.kind.size() >= 8);
+        if wide { 1 } else { 2 }
     }
-}
 
-impl CudaPolicy {
     /// The skeleton and shape to start from, for a device of this compute capability.
     pub fn default_for<const D: usize>(
         stencil: &Spec<D>,
@@ -93,7 +94,7 @@ impl CudaPolicy {
             _ if problem.fields > 2 => shape(CudaKernel::Direct, [vx, 1, 2], 8, 2),
             _ if wide && problem.ring => {
                 let planes = shape(CudaKernel::Planes, [vx, 2, 1], 16, 1);
-                CudaPolicy { chunk: 96, prefetch: 4, phases: problem.phases(), ..planes }
+                CudaPolicy { chunk: 96, prefetch: 4, phases: Self::first_phases(stencil), ..planes }
             }
             _ if wide => shape(CudaKernel::March, [vx, 1, 1], 8, 3),
             _ if problem.taps > 16 => shape(CudaKernel::Direct, [vx, 2, 2], 8, 2),
@@ -158,8 +159,11 @@ impl CudaPolicy {
             (CudaKernel::March, 2, 1, 8, 3),
             (CudaKernel::Planes, 2, 1, 16, 1),
         ] {
-            let (prefetch, phases) =
-                if kernel == CudaKernel::Planes { (3, problem.phases()) } else { (0, 0) };
+            let (prefetch, phases) = if kernel == CudaKernel::Planes {
+                (3, Self::first_phases(stencil))
+            } else {
+                (0, 0)
+            };
             add(CudaPolicy { prefetch, phases, ..shape(kernel, [vx, vy, vz], warps, blocks) });
         }
         for (vy, vz) in [(2, 8), (1, 8), (2, 2), (1, 2), (1, 1), (4, 4), (1, 4), (2, 4)] {
@@ -176,7 +180,12 @@ impl CudaPolicy {
             for (vy, warps, blocks) in [(2, 16, 1), (2, 16, 2), (1, 16, 2), (2, 8, 2)] {
                 for (chunk, prefetch) in [(48, 3), (96, 4)] {
                     let planes = shape(CudaKernel::Planes, [vx, vy, 1], warps, blocks);
-                    add(CudaPolicy { chunk, prefetch, phases: problem.phases(), ..planes });
+                    add(CudaPolicy {
+                        chunk,
+                        prefetch,
+                        phases: Self::first_phases(stencil),
+                        ..planes
+                    });
                 }
             }
         }
