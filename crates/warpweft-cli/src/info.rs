@@ -1,6 +1,7 @@
 //! `warpweft info`: what there is to run on, and with `--probe` what it does.
 
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde_json::json;
@@ -38,12 +39,14 @@ impl Info {
         let machine = Machine::detect()?;
         let folder = warpweft::cuda::folder();
         let mut notes = Vec::new();
+        // What was measured before, to which reports refer.
+        let load = |folder: &PathBuf| Probe::load(&machine, folder, &mut notes);
+        let known = folder.as_ref().and_then(load);
         let measured = if self.probe {
             let _waiting = Progress::waiting("measuring");
-            Some(probe(&machine)?)
+            Some(probe(&machine)?.or_better(known.as_ref()))
         } else {
-            // What was measured before, to which reports refer.
-            folder.as_ref().and_then(|folder| Probe::load(&machine, folder, &mut notes))
+            known
         };
         notes.iter().for_each(|what| note(what));
         if self.probe

@@ -63,8 +63,7 @@ fn the_probe_measures_plausible_limits() {
 /// A probe as a file has it, of a machine that nobody measured here.
 fn made_up(machine: &Machine) -> Probe {
     let cpu = serde_json::json!({"threads": machine.cpu.threads(), "copy": 1.5e10, "copy_ordinary": null, "read": null, "hop": 1e-7});
-    let probe =
-        serde_json::json!({"cpu": cpu, "gpus": [], "pairs": [], "notes": [], "seconds": 1.0});
+    let probe = serde_json::json!({"cpu": cpu, "gpus": [], "pairs": [], "notes": [], "seconds": 1.0, "when": u64::MAX});
     serde_json::from_value(probe).unwrap()
 }
 

@@ -112,8 +112,14 @@ mod tests {
             }
         }
         let notes = Vec::new();
-        let probe =
-            Probe { cpu: CpuProbe::default(), gpus: Vec::new(), pairs, notes, seconds: 0.0 };
+        let probe = Probe {
+            cpu: CpuProbe::default(),
+            gpus: Vec::new(),
+            pairs,
+            notes,
+            seconds: 0.0,
+            when: 0,
+        };
         let list = GpuList::new(&[0, 1, 2, 3]).unwrap();
         let chosen = |count| -> Vec<usize> {
             placed(list, count, &machine, Some(&probe), 1e3).unwrap().numbers().collect()

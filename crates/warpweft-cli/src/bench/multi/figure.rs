@@ -146,6 +146,7 @@ mod tests {
             pairs: Vec::new(),
             notes: Vec::new(),
             seconds: 0.0,
+            when: 0,
         };
         let found = figures_of(&trials, "strong", 2, 10, 1.0, &probe);
         let seen: Vec<_> = found

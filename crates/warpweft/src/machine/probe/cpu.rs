@@ -17,24 +17,33 @@ pub(super) fn measure(cpu: &Cpu, notes: &mut Vec<String>) -> Result<CpuProbe> {
     let threads = cpu.threads();
     let pool = Pool::new(cpu.first(threads))?;
     let bytes = array_bytes(cpu);
-    let mut probe = CpuProbe { threads, others: others(), ..CpuProbe::default() };
-    if probe.disturbed() {
-        notes.push("the cores were busy with other work, so their limits are higher".into());
-    }
+    let mut probe = CpuProbe { threads, ..CpuProbe::default() };
+    let mut worst = others();
+    let mut with = |others: Option<f64>| worst = worst.into_iter().chain(others).reduce(f64::max);
     match Buffer::zeroed(bytes, &pool).and_then(|a| Ok((a, Buffer::zeroed(bytes, &pool)?))) {
         Ok((from, to)) => {
-            let copied = try_rate(2 * bytes, || copy(&pool, &from, &to, copy_streaming));
-            probe.copy = keep("copying host memory", copied, notes);
-            let copied = try_rate(2 * bytes, || copy(&pool, &from, &to, copy_ordinary));
-            probe.copy_ordinary = keep("copying host memory", copied, notes);
-            let read = try_rate(bytes, || sum(&pool, &from));
-            probe.read = keep("reading host memory", read, notes);
+            let mut rate = |what: &str, bytes: usize, body: &dyn Fn() -> Result<()>| {
+                let mut load = Load::default();
+                let rate = try_rate(bytes, &mut load, body);
+                with(load.others());
+                keep(what, rate, notes)
+            };
+            let what = "copying host memory";
+            probe.copy = rate(what, 2 * bytes, &|| copy(&pool, &from, &to, copy_streaming));
+            probe.copy_ordinary = rate(what, 2 * bytes, &|| copy(&pool, &from, &to, copy_ordinary));
+            probe.read = rate("reading host memory", bytes, &|| sum(&pool, &from));
         }
         Err(error) => notes.push(format!("host memory was not measured: {error}")),
     }
     if threads > 1 {
-        let hop = Pool::new(cpu.first(2)).and_then(|pair| hop(&pair));
+        let mut load = Load::default();
+        let hop = Pool::new(cpu.first(2)).and_then(|pair| hop(&pair, &mut load));
+        with(load.others());
         probe.hop = keep("the way from core to core", hop, notes);
+    }
+    probe.others = worst;
+    if probe.disturbed() {
+        notes.push("the cores were busy with other work, so their limits are higher".into());
     }
     Ok(probe)
 }
@@ -42,15 +51,35 @@ pub(super) fn measure(cpu: &Cpu, notes: &mut Vec<String>) -> Result<CpuProbe> {
 /// Tasks beside this one that want a core, on average over a twentieth of a second; `None` where
 /// nothing tells.
 pub(super) fn others() -> Option<f64> {
-    const LOOKS: u32 = 10;
-    let mut sum = 0.0;
-    for _ in 0..LOOKS {
-        let text = std::fs::read_to_string("/proc/loadavg").ok()?;
-        let running: f64 = text.split_whitespace().nth(3)?.split('/').next()?.parse().ok()?;
-        sum += (running - 1.0).max(0.0);
+    let mut load = Load::default();
+    for _ in 0..10 {
+        load.look();
         std::thread::sleep(Duration::from_millis(5));
     }
-    Some(sum / f64::from(LOOKS))
+    load.others()
+}
+
+/// How busy the cores were whenever it was looked.
+#[derive(Default)]
+struct Load {
+    sum: f64,
+    looks: u32,
+}
+
+impl Load {
+    /// Looks now, while this process does nothing else.
+    fn look(&mut self) {
+        let Ok(text) = std::fs::read_to_string("/proc/loadavg") else { return };
+        let running = text.split_whitespace().nth(3).and_then(|part| part.split('/').next());
+        let Some(Ok(running)) = running.map(str::parse::<f64>) else { return };
+        self.sum += (running - 1.0).max(0.0);
+        self.looks += 1;
+    }
+
+    /// Tasks beside this one, on average.
+    fn others(&self) -> Option<f64> {
+        (self.looks > 0).then(|| self.sum / f64::from(self.looks))
+    }
 }
 
 /// Beyond all caches, yet a fraction of what is free.
@@ -64,14 +93,19 @@ fn array_bytes(cpu: &Cpu) -> usize {
     (wanted.min(cpu.memory.available / 8) as usize).max(1 << 20) & !4095
 }
 
+/// Until idle workers sleep.
+const REST: Duration = Duration::from_millis(1);
+
 /// The rate of moving `bytes` in one run of `body`.
-fn try_rate(bytes: usize, mut body: impl FnMut() -> Result<()>) -> Result<Option<f64>> {
+fn try_rate(bytes: usize, load: &mut Load, body: impl Fn() -> Result<()>) -> Result<Option<f64>> {
     body()?;
     let mut seconds = Vec::new();
     for _ in 0..TRIES {
         let start = Instant::now();
         body()?;
         seconds.push(start.elapsed().as_secs_f64());
+        std::thread::sleep(REST);
+        load.look();
     }
     Ok(median(seconds).map(|seconds| bytes as f64 / seconds))
 }
@@ -161,7 +195,7 @@ fn sum(pool: &Pool, from: &Buffer) -> Result<()> {
 }
 
 /// Two workers raise flags for each other in turn: half a round is one hop.
-fn hop(pair: &Pool) -> Result<Option<f64>> {
+fn hop(pair: &Pool, load: &mut Load) -> Result<Option<f64>> {
     let mut seconds = Vec::new();
     for _ in 0..TRIES {
         let flags = [Progress::default(), Progress::default()];
@@ -180,13 +214,37 @@ fn hop(pair: &Pool) -> Result<Option<f64>> {
         });
         run.map_err(failed)?;
         seconds.push(start.elapsed().as_secs_f64() / (2 * ROUNDS) as f64);
+        std::thread::sleep(REST);
+        load.look();
     }
     Ok(median(seconds))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::DISTURBING;
     use super::*;
+
+    #[test]
+    fn work_beside_a_measurement_is_seen() {
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        let going = || !stop.load(std::sync::atomic::Ordering::Relaxed);
+        let load = std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while going() {
+                        std::hint::spin_loop()
+                    }
+                });
+            }
+            let mut load = Load::default();
+            let rate = try_rate(1, &mut load, || Ok(()));
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            rate.map(|_| load)
+        });
+        let others = load.unwrap().others();
+        assert!(others.is_none_or(|others| others > DISTURBING), "{others:?}");
+    }
 
     #[test]
     fn what_is_timed_as_a_copy_is_one() {

@@ -8,7 +8,7 @@ mod gpu;
 mod pairs;
 mod store;
 
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,9 @@ pub struct Probe {
     pub notes: Vec<String>,
     /// Seconds the measuring took.
     pub seconds: f64,
+    /// When that was, in seconds since 1970; 0 where it is not known.
+    #[serde(default)]
+    pub when: u64,
 }
 
 /// Limits of the host, all its usable threads at work.
@@ -49,7 +52,8 @@ pub struct CpuProbe {
     pub read: Option<f64>,
     /// A flag from one core to another, one way; `None` on a single core.
     pub hop: Option<f64>,
-    /// Other tasks that ran just before, on average; `None` where nothing tells.
+    /// Other tasks that ran meanwhile, on average in the worst part of the measuring; `None` where
+    /// nothing tells.
     #[serde(default)]
     pub others: Option<f64>,
 }
@@ -58,6 +62,25 @@ impl CpuProbe {
     /// Whether other work took enough of the cores for the limits to be too low.
     pub fn disturbed(&self) -> bool {
         self.others.is_some_and(|others| others > DISTURBING)
+    }
+
+    /// The better of each of two measurements of one machine: other work can make it seem slower than
+    /// it is, but never faster.
+    pub(super) fn or_better(self, other: &Self) -> Self {
+        let better = |a: Option<f64>, b: Option<f64>, of: fn(f64, f64) -> f64| {
+            a.into_iter().chain(b).reduce(of)
+        };
+        if self.threads != other.threads {
+            return self;
+        }
+        Self {
+            threads: self.threads,
+            copy: better(self.copy, other.copy, f64::max),
+            copy_ordinary: better(self.copy_ordinary, other.copy_ordinary, f64::max),
+            read: better(self.read, other.read, f64::max),
+            hop: better(self.hop, other.hop, f64::min),
+            others: better(self.others, other.others, f64::min),
+        }
     }
 }
 
@@ -111,7 +134,12 @@ pub fn probe(machine: &Machine) -> Result<Probe> {
     let cpu = cpu::measure(&machine.cpu, &mut notes)?;
     let gpus = machine.gpus.iter().map(|gpu| gpu::measure(gpu, &mut notes)).collect();
     let pairs = pairs::measure(&machine.gpus, &mut notes);
-    Ok(Probe { cpu, gpus, pairs, notes, seconds: start.elapsed().as_secs_f64() })
+    Ok(Probe { cpu, gpus, pairs, notes, seconds: start.elapsed().as_secs_f64(), when: now() })
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs())
 }
 
 impl Probe {

@@ -1,15 +1,22 @@
-//! Probes kept on disk, one file for all machines that share a folder.
+//! Probes kept on disk, one file for all machines that share a folder; and when one is measured again.
+//!
+//! Other work on the cores makes them seem slower, so a probe that was disturbed is not believed for
+//! good: it is measured again once the cores are idle or an hour has passed, and of both the better
+//! figures are kept. One that was not disturbed is believed for a month.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{DISTURBING, Probe, cpu, probe};
+use super::{DISTURBING, Probe, cpu, now, probe};
 use crate::cuda;
 use crate::error::{Error, Result};
 use crate::machine::Machine;
 
 /// Changes with what is measured or how, so that older results are measured anew.
 const FORM: u32 = 1;
+
+const HOUR: u64 = 60 * 60;
+const MONTH: u64 = 30 * 24 * HOUR;
 
 #[derive(Default, serde::Serialize, serde::Deserialize)]
 struct File {
@@ -22,6 +29,27 @@ impl Probe {
     /// adds a note.
     pub fn load(machine: &Machine, folder: &Path, notes: &mut Vec<String>) -> Option<Self> {
         read(folder, notes).machines.remove(&machine.fingerprint())
+    }
+
+    /// Why this is to be measured again at second `now`, if it is; `quiet` tells whether the cores are
+    /// idle.
+    fn again(&self, now: u64, quiet: impl FnOnce() -> bool) -> Option<&'static str> {
+        let age = now.saturating_sub(self.when);
+        if self.cpu.disturbed() {
+            (age > HOUR || quiet()).then_some("its cores were busy the last time")
+        } else {
+            // Memory may have been changed, a virtual machine moved.
+            (age > MONTH && quiet()).then_some("that was long ago")
+        }
+    }
+
+    /// This probe; where it was disturbed, with the better of its limits of the cores and of those
+    /// `known` before.
+    pub fn or_better(mut self, known: Option<&Self>) -> Self {
+        if let Some(known) = known.filter(|_| self.cpu.disturbed()) {
+            self.cpu = self.cpu.or_better(&known.cpu);
+        }
+        self
     }
 
     /// Keeps the probe in `folder`, beside those of other machines.
@@ -55,7 +83,8 @@ fn read(folder: &Path, notes: &mut Vec<String>) -> File {
 
 /// The machine's probe as `folder` has it ([`cuda::folder`] is the user's), or measured and kept there,
 /// which takes a few seconds and is said to `tell` before. One that other work on the cores disturbed is
-/// measured again once they are idle.
+/// measured again once they are idle, or an hour later, and keeps its better figures; others are measured
+/// again after a month, when the cores are idle.
 ///
 /// # Errors
 /// As [`probe`]. A folder that can't be read or written adds a note.
@@ -63,21 +92,59 @@ pub fn probed(machine: &Machine, folder: Option<&Path>, tell: &dyn Fn(&str)) -> 
     let mut notes = Vec::new();
     let known = folder.and_then(|folder| Probe::load(machine, folder, &mut notes));
     let quiet = || cpu::others().is_none_or(|others| others <= DISTURBING);
-    let mut measured = match known {
-        Some(known) if !known.cpu.disturbed() || !quiet() => return Ok(known),
-        Some(_) => {
-            tell("measuring this machine's limits again: its cores were busy the last time");
-            probe(machine)?
-        }
-        None => {
-            tell("measuring this machine's limits, once");
-            probe(machine)?
-        }
-    };
+    if let Some(known) = &known {
+        let Some(why) = known.again(now(), quiet) else { return Ok(known.clone()) };
+        tell(&format!("measuring this machine's limits again: {why}"));
+    } else {
+        tell("measuring this machine's limits, once");
+    }
+    let mut measured = probe(machine)?.or_better(known.as_ref());
     if let Some(Err(error)) = folder.map(|folder| measured.save(machine, folder)) {
         notes.push(error.to_string());
     }
     // Of this run alone, so not kept.
     measured.notes.extend(notes);
     Ok(measured)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::CpuProbe;
+
+    fn measured(when: u64, others: f64, copy: f64, hop: f64) -> Probe {
+        let [copy, hop, others] = [copy, hop, others].map(Some);
+        let cpu = CpuProbe { threads: 2, copy, hop, others, ..CpuProbe::default() };
+        Probe { cpu, gpus: Vec::new(), pairs: Vec::new(), notes: Vec::new(), seconds: 1.0, when }
+    }
+
+    #[test]
+    fn what_was_disturbed_is_measured_again_when_the_cores_are_idle_or_later() {
+        let disturbed = measured(1000, 2.0, 1e9, 1e-6);
+        let again = |probe: &Probe, later, quiet| probe.again(1000 + later, || quiet).is_some();
+        assert_eq!([true, false].map(|quiet| again(&disturbed, 1, quiet)), [true, false]);
+        assert!(again(&disturbed, HOUR + 1, false));
+        let fine = measured(1000, 0.1, 1e9, 1e-6);
+        assert_eq!([true, false].map(|quiet| again(&fine, MONTH, quiet)), [false, false]);
+        assert_eq!([true, false].map(|quiet| again(&fine, MONTH + 1, quiet)), [true, false]);
+        // A clock that was set back.
+        assert!(fine.again(0, || true).is_none());
+        // A file of before the time was kept.
+        assert!(measured(0, 0.1, 1e9, 1e-6).again(now(), || true).is_some());
+    }
+
+    #[test]
+    fn other_work_never_lowers_a_limit_that_was_reached() {
+        let known = measured(1, 1.5, 3e9, 4e-7);
+        let worse = measured(2, 2.0, 2e9, 3e-7).or_better(Some(&known));
+        assert_eq!(worse, measured(2, 1.5, 3e9, 3e-7));
+        assert_eq!(worse.cpu.read, None);
+        // Of other cores nothing is taken, and none for a probe that nothing disturbed.
+        let mut fewer = measured(2, 2.0, 2e9, 3e-7);
+        fewer.cpu.threads = 1;
+        assert_eq!(fewer.clone().or_better(Some(&known)), fewer);
+        let quiet = measured(2, 0.0, 2e9, 3e-7);
+        assert_eq!(quiet.clone().or_better(Some(&known)), quiet);
+        assert_eq!(known.clone().or_better(None), known);
+    }
 }
