@@ -183,9 +183,7 @@ impl Align {
                 self.align(&queries, &targets, weights, &mut executor)?
             }
             true => {
-                let cores = machine.cpu.first(machine.cpu.cores.len());
-                let cores: Vec<_> = cores.iter().copied().cycle().take(threads).collect();
-                let pool = Pool::new(&cores)?;
+                let pool = Pool::over(&machine.cpu.cores, threads)?;
                 // A path is looked for in blocks of an eighth.
                 let rows = if self.score_only { longest } else { longest.div_ceil(8) };
                 let policy = CpuPolicy::for_domain(rows, threads);

@@ -68,10 +68,12 @@ impl Options {
     fn chosen(&self) -> Result<Chosen> {
         let mut machine = Machine::detect()?;
         for_wavefronts(self.device, &mut machine)?;
-        if let Some(threads) = self.threads {
-            let cores = machine.cpu.cores.iter().copied().cycle().take(threads.get()).collect();
-            machine.cpu.cores = cores;
-            machine.cpu.quota = None;
+        if let Some(threads) = self.threads.map(NonZero::get) {
+            let cpu = &mut machine.cpu;
+            let more = threads.saturating_sub(cpu.cores.len());
+            let again: Vec<_> = cpu.cores.iter().copied().cycle().take(more).collect();
+            cpu.cores.extend(again);
+            cpu.quota = Some(threads as f64);
         }
         Ok(Chosen(machine))
     }

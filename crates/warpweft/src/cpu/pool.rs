@@ -80,7 +80,7 @@ impl Shared {
     }
 }
 
-/// Workers, one a core, that live as long as the pool.
+/// Workers, on cores of their own or free to be moved, that live as long as the pool.
 pub struct Pool {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -94,23 +94,37 @@ impl Pool {
     /// # Errors
     /// No cores, a core that the process may not use, or a thread the system does not grant.
     pub fn new(cores: &[usize]) -> Result<Self> {
-        if cores.is_empty() {
+        Self::on(cores.iter().copied().map(Some).collect())
+    }
+
+    /// Starts `threads` workers where the calling thread, which may use `cores`, runs best: one a core,
+    /// and again from the first if there are more of them; if there are fewer, where the system sends
+    /// them, since other programs that leave cores unused would take the same ones.
+    ///
+    /// # Errors
+    /// As [`Pool::new`].
+    pub fn over(cores: &[usize], threads: usize) -> Result<Self> {
+        Self::on(places(cores, threads))
+    }
+
+    fn on(places: Vec<Option<usize>>) -> Result<Self> {
+        if places.is_empty() {
             return Err(Error::spec("a pool of 0 workers", "ask for at least 1 thread"));
         }
-        let failed = |core: usize, error: std::io::Error| Error::Device {
+        let failed = |core: Option<usize>, error: std::io::Error| Error::Device {
             stage: "starting a worker".into(),
-            device: format!("core {core}"),
+            device: core.map_or("the cores".into(), |core| format!("core {core}")),
             what: error.to_string(),
             remedy: "use cores that the process may run on (see `taskset -p`)".into(),
         };
         let shared = Arc::new(Shared::default());
         let mut pool = Self { shared, threads: Vec::new(), running: Mutex::new(()) };
         let (pinned, reports) = mpsc::channel();
-        for (index, &core) in cores.iter().enumerate() {
-            let (shared, pinned, count) = (pool.shared.clone(), pinned.clone(), cores.len());
+        for (index, &core) in places.iter().enumerate() {
+            let (shared, pinned, count) = (pool.shared.clone(), pinned.clone(), places.len());
             let thread =
                 std::thread::Builder::new().name(format!("worker {index}")).spawn(move || {
-                    let result = pin(core);
+                    let result = core.map_or(Ok(()), pin);
                     let go = result.is_ok();
                     let _ = pinned.send((core, result));
                     // Whoever reads the reports waits for the last sender to go.
@@ -161,6 +175,14 @@ impl Pool {
         }
         state.job = None;
         state.panic.take().map_or(Ok(()), Err)
+    }
+}
+
+/// Where each of `threads` workers is pinned, if at all: see [`Pool::over`].
+fn places(cores: &[usize], threads: usize) -> Vec<Option<usize>> {
+    match threads < cores.len() {
+        true => vec![None; threads],
+        false => cores.iter().copied().map(Some).cycle().take(threads).collect(),
     }
 }
 
@@ -299,6 +321,16 @@ mod tests {
         })
         .unwrap();
         assert_eq!(sum.into_inner(), 100);
+    }
+
+    #[test]
+    fn workers_are_pinned_where_they_take_all_cores() {
+        assert_eq!(places(&[3, 5], 2), [Some(3), Some(5)]);
+        assert_eq!(places(&[3, 5], 3), [Some(3), Some(5), Some(3)]);
+        assert_eq!(places(&[3, 5, 6], 2), [None, None]);
+        assert!(Pool::over(&[1_000_000, 1_000_001], 1).is_ok());
+        assert!(Pool::over(&[1_000_000, 1_000_001], 2).is_err());
+        assert!(Pool::over(&[0, 1], 0).is_err() && Pool::over(&[], 1).is_err());
     }
 
     #[test]

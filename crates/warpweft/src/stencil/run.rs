@@ -268,8 +268,7 @@ impl<const D: usize> Spec<D> {
             _ => (self.default_on_cores(volume.extents(), machine, most), None),
         };
         policy.check()?;
-        let cores = cores(machine, policy.threads);
-        let pool = Arc::new(Pool::new(&cores)?);
+        let pool = Arc::new(Pool::over(&machine.cpu.cores, policy.threads)?);
         let mut executor = CpuSweeps::new(self, volume, policy, pool, machine.cpu.simd)?;
         if let Some(trace) = &run.trace {
             executor.record(trace.clone());
@@ -438,11 +437,6 @@ pub(super) fn gpu(machine: &Machine, number: usize) -> Result<&Gpu> {
         what: format!("this machine has {} GPUs", machine.gpus.len()),
         remedy: "run on the CPU, or see `warpweft info`".into(),
     })
-}
-
-/// Cores for `threads` workers, used again from the first when there are fewer.
-pub(super) fn cores(machine: &Machine, threads: usize) -> Vec<usize> {
-    machine.cpu.cores.iter().copied().cycle().take(threads).collect()
 }
 
 /// The machine's measured limits, if it was probed before; a run does not spend seconds on that.

@@ -16,7 +16,7 @@ use super::executor::SweepExecutor;
 use super::gpus::{Chosen, placed};
 use super::plan::{Region, Sweep};
 use super::policy::{CpuPolicy, CudaPolicy, Policy};
-use super::run::{Target, cores};
+use super::run::Target;
 use super::spec::Spec;
 use super::wisdom::{key, label};
 use crate::cpu::Pool;
@@ -275,7 +275,7 @@ impl<'a, const D: usize> Search<'a, D> {
         let (stencil, extents) = (self.stencil, self.volume.extents());
         let start = stencil.default_on_cores(extents, machine, most);
         start.check()?;
-        let pool = Arc::new(Pool::new(&cores(machine, start.threads))?);
+        let pool = Arc::new(Pool::over(&machine.cpu.cores, start.threads)?);
         let simd = machine.cpu.simd;
         let make = |policy: CpuPolicy, volume: &RawVolume<D>| {
             CpuSweeps::new(stencil, volume, policy, pool.clone(), simd)

@@ -56,7 +56,7 @@ impl<E: WavefrontElement> Wavefront<'_, E> {
             return Ok((kept, report));
         }
         let threads = machine.cpu.threads();
-        let pool = Pool::new(machine.cpu.first(threads))?;
+        let pool = Pool::over(&machine.cpu.cores, threads)?;
         let policy = CpuPolicy::for_domain(self.rows.len(), threads);
         let (kept, mut report) = CpuExecutor::new(&pool, policy)?.run(self)?;
         report.devices = vec![machine.cpu.label(threads)];
