@@ -48,9 +48,11 @@ pub struct Wavefronts {
 enum Part {
     /// Alignment and warping on one core.
     Cpu,
-    /// The same on the first GPU, by register strips.
+    /// The same on the first GPU, by register strips, and a matrix that is kept.
     Gpu,
-    /// The same on all GPUs beside one.
+    /// Summed area tables on the first GPU, by register strips and by scans.
+    Tables,
+    /// Alignment on all GPUs beside one.
     Gpus,
     /// PeerWave's methods on the first GPU.
     Methods,
@@ -75,8 +77,8 @@ const fn case(on: Part, what: &'static str, size: usize, keep: Keep) -> Case {
 }
 
 /// A case that keeps its matrix.
-const fn kept(what: &'static str, size: usize, bytes: usize) -> Case {
-    Case { on: Part::Gpu, what, size, keep: Keep::Matrix, bytes }
+const fn kept(on: Part, what: &'static str, size: usize, bytes: usize) -> Case {
+    Case { on, what, size, keep: Keep::Matrix, bytes }
 }
 
 /// Repeats of a matrix, which takes seconds to bring over, at most.
@@ -95,11 +97,11 @@ const CASES: [Case; 23] = [
     case(Part::Gpu, "SW i32, position", 1_000_000, Keep::Best),
     case(Part::Gpu, "SW affine, position", 100_000, Keep::Best),
     case(Part::Gpu, "SW affine, position", 1_000_000, Keep::Best),
-    kept("SW i32, matrix", 100_000, 4),
-    kept("SAT f32, cell by cell", 16_384, 8),
-    kept("SAT f32, by scans", 16_384, 8),
-    kept("SAT u8 to i32, cell by cell", 32_768, 5),
-    kept("SAT u8 to i32, by scans", 32_768, 5),
+    kept(Part::Gpu, "SW i32, matrix", 100_000, 4),
+    kept(Part::Tables, "SAT f32, cell by cell", 16_384, 8),
+    kept(Part::Tables, "SAT f32, by scans", 16_384, 8),
+    kept(Part::Tables, "SAT u8 to i32, cell by cell", 32_768, 5),
+    kept(Part::Tables, "SAT u8 to i32, by scans", 32_768, 5),
     case(Part::Gpu, "DTW f32, last row", 100_000, Keep::LastRow),
     case(Part::Gpus, "SW i32, score", 100_000, Keep::Score),
     case(Part::Gpus, "SW i32, score", 1_000_000, Keep::Score),
@@ -160,7 +162,7 @@ impl Wavefronts {
             let needed = match case.on {
                 Part::Cpu => 0,
                 Part::Gpus => 2,
-                Part::Gpu | Part::Methods | Part::Traceback => 1,
+                Part::Gpu | Part::Tables | Part::Methods | Part::Traceback => 1,
             };
             if together.len() < needed {
                 if self.only == [Part::Gpu] && needed == 1 {
@@ -180,7 +182,7 @@ impl Wavefronts {
             // One GPU beside several in the same run.
             let counts = match case.on {
                 Part::Cpu => vec![0],
-                Part::Gpu | Part::Methods | Part::Traceback => vec![1],
+                Part::Gpu | Part::Tables | Part::Methods | Part::Traceback => vec![1],
                 Part::Gpus => {
                     let doubled = std::iter::successors(Some(1), |count| Some(2 * count));
                     let below = doubled.take_while(|&count| count < together.len());
