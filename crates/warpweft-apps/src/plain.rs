@@ -53,31 +53,25 @@ impl Place<'_> {
 
 impl Plain {
     /// One field of 1 to 3 axes with `radius` ghost cells on each face, from its cells in
-    /// row-major order. Missing axes are one cell thick, and nothing is read along them.
-    ///
-    /// # Panics
-    /// When `extents` and `boundaries` differ in length, are longer than 3, or `cells` ends early.
-    pub fn new(
-        extents: &[usize],
+    /// row-major order; those that are not given are no numbers. Missing axes are one cell thick, and
+    /// nothing is read along them.
+    pub fn new<const D: usize>(
+        extents: &[usize; D],
         radius: usize,
-        boundaries: &[[Boundary; 2]],
+        boundaries: &[[Boundary; 2]; D],
         cells: impl IntoIterator<Item = f64>,
     ) -> Self {
         Self::of_fields(extents, radius, boundaries, [cells])
     }
 
     /// As [`Plain::new`], with several fields.
-    ///
-    /// # Panics
-    /// As [`Plain::new`].
-    pub fn of_fields<I: IntoIterator<Item = f64>>(
-        extents: &[usize],
+    pub fn of_fields<I: IntoIterator<Item = f64>, const D: usize>(
+        extents: &[usize; D],
         radius: usize,
-        boundaries: &[[Boundary; 2]],
+        boundaries: &[[Boundary; 2]; D],
         fields: impl IntoIterator<Item = I>,
     ) -> Self {
-        assert_eq!(extents.len(), boundaries.len(), "one pair of boundaries an axis");
-        let missing = 3 - extents.len();
+        let missing = const { 3 - D };
         let mut all = [1; 3];
         all[missing..].copy_from_slice(extents);
         let mut ghosts = [0; 3];
@@ -90,9 +84,8 @@ impl Plain {
         for (f, cells) in fields.into_iter().enumerate() {
             let mut cells = cells.into_iter();
             plain.cells.resize((f + 1) * size, 0.0);
-            plain.each(|plain, index| match cells.next() {
-                Some(cell) => plain.cells[f * size + index] = cell,
-                None => panic!("fewer cells than {extents:?} has"),
+            plain.each(|plain, index| {
+                plain.cells[f * size + index] = cells.next().unwrap_or(f64::NAN);
             });
         }
         plain.next.resize(plain.cells.len(), 0.0);
@@ -209,7 +202,11 @@ mod tests {
     use super::*;
 
     /// The padded line or plane that a copy of all reads shows.
-    fn padded(extents: &[usize], boundaries: &[[Boundary; 2]], offset: [isize; 3]) -> Vec<f64> {
+    fn padded<const D: usize>(
+        extents: &[usize; D],
+        boundaries: &[[Boundary; 2]; D],
+        offset: [isize; 3],
+    ) -> Vec<f64> {
         let cells = (0..extents.iter().product()).map(|i: usize| i as f64);
         let mut plain = Plain::new(extents, 2, boundaries, cells);
         plain.step(|place| place.at(offset));
