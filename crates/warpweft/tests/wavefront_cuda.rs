@@ -65,6 +65,30 @@ fn kernels_of_every_kind_of_cell_compile() {
     compiles(seen(), &[Keep::Sum, Keep::Matrix], &policies(), "sm_80");
 }
 
+/// A global alignment, of which the best cell is kept: in shapes of many rows the compiler saw maxima of
+/// so many cells that it ended the process.
+#[wavefront]
+fn global(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, gap: i32) -> i32 {
+    let pair = if a == b { 2 } else { -1 };
+    (h.n + gap).max((h.nw + pair).max(h.w + gap))
+}
+
+#[test]
+fn kernels_of_many_rows_compile() {
+    if let Err(error) = compiler() {
+        return println!("skipped: {error}");
+    }
+    let shape = |rows, columns, warps| CudaPolicy {
+        rows,
+        columns,
+        chunk: 32,
+        warps,
+        blocks: 1,
+        pairs: false,
+    };
+    compiles(global(-1), &[Keep::Best], &[shape(15, 2, 4), shape(15, 8, 8)], "sm_90");
+}
+
 /// A summed-area table, cell by cell.
 #[wavefront]
 fn table(h: Earlier<f32>, #[cell] x: f32) -> f32 {

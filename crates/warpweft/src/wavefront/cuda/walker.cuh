@@ -153,6 +153,12 @@ struct walker {
                 for (int r = 0; r + 1 < K; r++) if (own == r + 1) below[u] = to[r];
             }
         }
+        // Of maxima over tens of columns of 15 rows and more, NVRTC 13.0 ends in a segmentation fault:
+        // it sees those of one macro-step.
+        if constexpr (BEST) {
+#pragma unroll
+            for (int r = 0; r < K; r++) opaque(best[r]);
+        }
         record_choices.store();
         if constexpr (STAGED) {
             // Columns outside the domain too: they meet no cell that is not out yet.

@@ -45,6 +45,21 @@ template <int N, class T> __device__ __forceinline__ void store_vector(T* to, co
     for (int i = 0; i < V::COUNT; i++) ((typename V::type*)to)[i] = words[i];
 }
 
+// Hides from the compiler where a value comes from; no instruction.
+template <class T> __device__ __forceinline__ void opaque(T& value) {
+    if constexpr (sizeof(T) == 4) {
+        unsigned word;
+        memcpy(&word, &value, 4);
+        asm("" : "+r"(word));
+        memcpy(&value, &word, 4);
+    } else if constexpr (sizeof(T) == 8) {
+        unsigned long long word;
+        memcpy(&word, &value, 8);
+        asm("" : "+l"(word));
+        memcpy(&value, &word, 8);
+    }
+}
+
 // Through the L2 cache, past the L1, which is not coherent between SMs.
 template <class T> __device__ __forceinline__ T load_global(const T* from) {
     using V = vector_of<T, 1>;
