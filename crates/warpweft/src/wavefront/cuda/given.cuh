@@ -28,6 +28,17 @@ __device__ __forceinline__ void bring_as(const ww_arguments& A, ww_cell_input* f
     U* to = (U*)(first + (piece & 3) * CHUNK);
     const char* from = (const char*)(A.inputs + (size_t)row * A.column_count + CHUNK * piece);
     const size_t pitch = (size_t)A.column_count * sizeof(ww_cell_input);
+    constexpr int STEP = UNITS < 32 ? 32 / UNITS : 1;
+    if (32 % UNITS == 0 && PARTY_ROWS % STEP == 0 && rows == PARTY_ROWS && count == CHUNK) {
+        to += lane / UNITS * PITCH + lane % UNITS;
+        from += lane / UNITS * pitch + lane % UNITS * sizeof(U);
+#pragma unroll
+        for (int r = 0; r < PARTY_ROWS; r += STEP) {
+            copy_ahead(to + r * PITCH, (const U*)from);
+            from += STEP * pitch;
+        }
+        return;
+    }
     const int units = count * (int)sizeof(ww_cell_input) / (int)sizeof(U);
 #pragma unroll 4
     for (int i = lane; i < rows * UNITS; i += 32) {
