@@ -9,9 +9,9 @@ use warpweft::report::Report;
 use warpweft::wavefront::conformance::Inputs;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::{CudaExecutor, compile_recording_check};
-use warpweft::wavefront::traceback::{Cut, Traced, Way};
+use warpweft::wavefront::traceback::{Cut, Need, Traced, Walk, Way};
 use warpweft::wavefront::{
-    CpuPolicy, CudaPolicy, Kept, Wavefront, WavefrontElement, WavefrontExecutor,
+    CpuPolicy, CudaPolicy, Edges, Kept, Wavefront, WavefrontElement, WavefrontExecutor,
 };
 use warpweft::{Error, Result};
 use warpweft_apps::align::{
@@ -52,7 +52,8 @@ fn is_right(found: &Aligned, (a, b): (&Sequence, &Sequence), weights: Weights, s
     assert_eq!([found.query_start, found.target_start], starts, "{weights:?} {scope:?}");
 }
 
-fn agrees_with_the_tables(executor: &mut dyn Executor, cases: usize, ways: &[Way]) {
+/// By any of `ways`; of itself the executor takes the one that `auto` tells.
+fn agrees_with_the_tables(executor: &mut dyn Executor, cases: usize, ways: &[Way], auto: &str) {
     let mut inputs = Inputs(5);
     for case in 0..cases {
         let letters = [&b"ACGT"[..], b"AC", b"A", b"ACGTN", b"NR"][case % 5];
@@ -70,7 +71,7 @@ fn agrees_with_the_tables(executor: &mut dyn Executor, cases: usize, ways: &[Way
                 let said = match way {
                     Way::Directions => "by directions",
                     Way::LinearSpace => "in linear space",
-                    Way::Auto => "the path was found",
+                    Way::Auto => auto,
                 };
                 let notes = &report.notes;
                 assert!(notes.iter().any(|note| note.contains(said)), "{way:?} {notes:?}");
@@ -96,6 +97,93 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for OneByOne<'_> {
     }
 }
 
+/// A core whose need of directions is made up: what they are said to gain, and what there is of memory
+/// for each byte that they need. Recording may fail.
+struct MadeUp<'p> {
+    core: CpuExecutor<'p>,
+    speedup: f64,
+    memory: u64,
+    failure: Option<fn() -> Error>,
+    recorded: usize,
+}
+
+impl<E: WavefrontElement> WavefrontExecutor<E> for MadeUp<'_> {
+    fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
+        self.core.run(wavefront)
+    }
+
+    fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
+        self.core.edges(wavefront)
+    }
+
+    fn directions(&self, wavefront: &Wavefront<'_, E>) -> Result<Option<Need>>
+    where
+        E: Traced,
+    {
+        let need = self.core.directions(wavefront)?;
+        Ok(need.map(|need| Need {
+            available: need.needed * self.memory,
+            speedup: self.speedup,
+            ..need
+        }))
+    }
+
+    fn record(
+        &mut self,
+        wavefront: &Wavefront<'_, E>,
+        walk: &mut Walk<'_, E::Cell>,
+    ) -> Result<Report>
+    where
+        E: Traced,
+    {
+        self.recorded += 1;
+        match self.failure {
+            Some(error) => Err(error()),
+            None => self.core.record(wavefront, walk),
+        }
+    }
+}
+
+#[test]
+fn directions_are_taken_of_themselves_where_they_fit_and_are_known_to_be_faster() {
+    let pool = pool();
+    let mut inputs = Inputs(4);
+    let (a, b) = (sequence(&mut inputs, b"AC", 60), sequence(&mut inputs, b"AC", 50));
+    let run = |way, speedup, memory, failure| {
+        let mut executor = MadeUp { core: core(&pool), speedup, memory, failure, recorded: 0 };
+        let tracing = Tracing { way, ..cut(3, 100) };
+        let found = trace(&a, &b, WEIGHTS[0], Scope::Local, &tracing, &mut executor);
+        let notes = found.map(|(found, report)| {
+            is_right(&found, (&a, &b), WEIGHTS[0], Scope::Local);
+            report.notes.join("\n")
+        });
+        (notes, executor.recorded)
+    };
+    let full: fn() -> Error =
+        || Error::Memory { whose: "host".into(), needed: 2, available: 1, remedy: "wait".into() };
+    let broken: fn() -> Error = || Error::spec("broken", "mend it");
+    for (speedup, memory, failure, recorded, says) in [
+        (1.5, 1, None, 1, "the path was found by directions"),
+        (0.5, 1, None, 0, "in linear space: directions take some 2.0 times as long"),
+        (1.0, 1, None, 0, "in linear space: directions take some 1.0 times as long"),
+        (1.5, 0, None, 0, "bytes of host, which has 0"),
+        (1.5, 1, Some(full), 1, "in linear space: directions did not fit host"),
+    ] {
+        let (notes, times) = run(Way::Auto, speedup, memory, failure);
+        let notes = notes.unwrap();
+        assert!(notes.contains(says) && times == recorded, "{speedup:?} {notes} {times}");
+    }
+    // Any other failure is one; who asks for a way gets it or hears why not.
+    assert!(run(Way::Auto, 1.5, 1, Some(broken)).0.unwrap_err().to_string().contains("broken"));
+    assert!(matches!(run(Way::Directions, 1.5, 0, None), (Err(Error::Memory { .. }), 0)));
+    assert!(matches!(run(Way::Directions, 1.5, 1, Some(full)), (Err(Error::Memory { .. }), 1)));
+    for (way, times) in [(Way::Directions, 1), (Way::LinearSpace, 0)] {
+        let (notes, recorded) = run(way, 0.5, 1, None);
+        let wanted = if times == 1 { "by directions" } else { "found in linear space" };
+        assert!(notes.unwrap().contains(wanted) && recorded == times);
+    }
+}
+
 /// One worker.
 fn pool() -> Pool {
     (0..1024).find_map(|core| Pool::new(&[core]).ok()).unwrap()
@@ -109,14 +197,14 @@ fn core(pool: &Pool) -> CpuExecutor<'_> {
 #[test]
 fn paths_on_the_cores_are_those_of_the_tables_by_any_way_at_any_cut() {
     let pool = pool();
-    agrees_with_the_tables(&mut core(&pool), 240, &WAYS);
+    agrees_with_the_tables(&mut core(&pool), 240, &WAYS, "in linear space: directions take some");
 }
 
 #[test]
 fn executors_that_keep_one_thing_a_run_find_the_same_paths() {
     let pool = pool();
     let mut executor = OneByOne { core: core(&pool), runs: 0, allowed: usize::MAX };
-    agrees_with_the_tables(&mut executor, 60, &WAYS[1..]);
+    agrees_with_the_tables(&mut executor, 60, &WAYS[1..], "in linear space");
     let (a, b) = (&sequence(&mut Inputs(1), b"AC", 9), &sequence(&mut Inputs(2), b"AC", 9));
     let tracing = Tracing { way: Way::Directions, ..Tracing::default() };
     let refused = trace(a, b, WEIGHTS[0], Scope::Local, &tracing, &mut executor).unwrap_err();
@@ -216,11 +304,13 @@ fn policies() -> Vec<Option<CudaPolicy>> {
     shapes.into_iter().chain([None]).collect()
 }
 
-fn compiles<E: Traced>(element: E, policies: &[Option<CudaPolicy>]) {
+const ARCHS: [&str; 2] = ["sm_80", "sm_90"];
+
+fn compiles<E: Traced>(element: E, policies: &[Option<CudaPolicy>], archs: &[&str]) {
     let (a, b) = ([E::Row::default(); 3], [E::Column::default(); 3]);
     let wavefront = Wavefront::of(element).rows(&a).columns(&b);
     std::thread::scope(|scope| {
-        for (policy, arch) in policies.iter().flat_map(|p| ["sm_80", "sm_90"].map(|arch| (p, arch)))
+        for (policy, arch) in policies.iter().flat_map(|p| archs.iter().map(move |arch| (p, arch)))
         {
             let wavefront = &wavefront;
             scope.spawn(move || compile_recording_check(wavefront, *policy, arch).unwrap());
@@ -234,13 +324,14 @@ fn kernels_that_record_choices_compile() {
         return println!("skipped: {error}");
     }
     // Words of 8, 16 and 64 bits.
-    compiles(letters::with(WEIGHTS[0]), &policies());
-    compiles(affine::with(WEIGHTS[3]), &[None, policies()[0], policies()[4]]);
-    compiles(Dna::new(WEIGHTS[0]), &[None]);
-    compiles(global_letters::with(WEIGHTS[0]), &[None]);
-    compiles(global_affine::with(WEIGHTS[3]), &[None]);
-    compiles(time_warping::<f32>(), &[None]);
-    compiles(time_warping::<f64>(), &[None]);
+    compiles(letters::with(WEIGHTS[0]), &policies(), &ARCHS);
+    compiles(affine::with(WEIGHTS[3]), &[None, policies()[0]], &ARCHS);
+    compiles(affine::with(WEIGHTS[3]), &policies()[4..5], &ARCHS[1..]);
+    compiles(Dna::new(WEIGHTS[0]), &[None], &ARCHS);
+    compiles(global_letters::with(WEIGHTS[0]), &[None], &ARCHS);
+    compiles(global_affine::with(WEIGHTS[3]), &[None], &ARCHS);
+    compiles(time_warping::<f32>(), &[None], &ARCHS);
+    compiles(time_warping::<f64>(), &[None], &ARCHS);
 }
 
 #[test]
@@ -251,7 +342,7 @@ fn paths_on_a_gpu_are_those_of_the_tables_by_any_way() {
     };
     for policy in policies() {
         let mut executor = CudaExecutor::new(&device, policy).unwrap();
-        agrees_with_the_tables(&mut executor, 12, &WAYS);
+        agrees_with_the_tables(&mut executor, 12, &WAYS, "by directions");
         // Through several windows, warps and blocks.
         let mut inputs = Inputs(77);
         let (a, b) = (sequence(&mut inputs, b"AC", 3000), sequence(&mut inputs, b"AC", 2500));

@@ -71,7 +71,7 @@ impl<E: Traced> Recorded<E> {
             whose: "host".into(),
             needed: all.bytes(),
             available: available_memory().unwrap_or(0),
-            speedup: Some(if E::RELATIVE && policy.sixteen { SIXTEEN } else { SPEEDUP }),
+            speedup: if E::RELATIVE && policy.sixteen { SIXTEEN } else { SPEEDUP },
         })
     }
 

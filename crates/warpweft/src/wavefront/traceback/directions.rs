@@ -31,8 +31,8 @@ pub struct Need {
     pub needed: u64,
     /// Bytes there are.
     pub available: u64,
-    /// How many times as fast as in linear space the path is found, if anybody has measured it.
-    pub speedup: Option<f64>,
+    /// How many times as fast as in linear space the path is found, as measured.
+    pub speedup: f64,
 }
 
 impl Need {
@@ -89,11 +89,8 @@ pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
             ": directions need {} bytes of {}, which has {}",
             need.needed, need.whose, need.available
         ),
-        Some(Need { whose, speedup: None, .. }) if way == Way::Auto => {
-            format!(": how fast directions are has not been measured on {whose}")
-        }
-        Some(Need { speedup: Some(speedup), .. }) if way == Way::Auto && *speedup <= 1.0 => {
-            format!(": directions take some {:.1} times as long", 1.0 / speedup)
+        Some(need) if way == Way::Auto && need.speedup <= 1.0 => {
+            format!(": directions take some {:.1} times as long", 1.0 / need.speedup)
         }
         Some(need) => match by_directions(wavefront, end, need, executor) {
             // Others may take memory meanwhile.
