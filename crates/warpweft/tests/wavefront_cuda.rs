@@ -122,7 +122,7 @@ fn kernels_with_inputs_of_cells_compile() {
     let large = CudaPolicy { rows: 16, warps: 4, ..with_inputs()[0] };
     let wavefront = Wavefront::of(table()).over([3, 3]);
     let error = compile_check(&wavefront, &large, "sm_90").unwrap_err().to_string();
-    assert!(error.contains("of shared memory an SM, limit 232448"), "{error}");
+    assert!(error.contains("of shared memory for table, limit 232448"), "{error}");
 }
 
 #[test]

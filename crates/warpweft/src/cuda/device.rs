@@ -11,6 +11,7 @@ pub(crate) use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::sys::CUresult;
 
 use super::driver::{available, check};
+use super::limits::{SharedMemory, check_age};
 use crate::error::{Error, Result};
 
 /// One GPU, by its primary context: made when first needed, kept until the process ends.
@@ -56,7 +57,7 @@ impl Device {
     /// The device with this number, from 0; opening it again costs nothing.
     ///
     /// # Errors
-    /// No driver, or no such device.
+    /// No driver, no such device, or one of a compute capability before 8.0.
     pub fn open(ordinal: usize) -> Result<Self> {
         static OPEN: Mutex<Option<HashMap<usize, &'static Context>>> = Mutex::new(None);
         let count = Self::count()?;
@@ -73,8 +74,9 @@ impl Device {
         let context = match open.get(&ordinal) {
             Some(context) => context,
             None => {
-                let context: &'static Context = Box::leak(Box::new(Context::find(ordinal)?));
-                open.entry(ordinal).or_insert(context)
+                let found = Context::find(ordinal)?;
+                check_age(&found.label, found.capability()?)?;
+                open.entry(ordinal).or_insert(Box::leak(Box::new(found)))
             }
         };
         Ok(Self { context })
@@ -100,9 +102,7 @@ impl Device {
     /// # Errors
     /// The driver's.
     pub fn capability(&self) -> Result<(u32, u32)> {
-        let major = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
-        let minor = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
-        Ok((major as u32, minor as u32))
+        self.context.capability()
     }
 
     /// What the compiler calls its architecture, e.g. "sm_90".
@@ -120,6 +120,19 @@ impl Device {
     /// The driver's.
     pub fn sms(&self) -> Result<u32> {
         Ok(self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32)
+    }
+
+    /// Its shared memory.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn shared_memory(&self) -> Result<SharedMemory> {
+        use Attribute::*;
+        let get = |which| self.attribute(which).map(|bytes| bytes.max(0) as usize);
+        Ok(SharedMemory {
+            block: get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+            sm: get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?,
+        })
     }
 
     /// Bytes of its memory.
@@ -217,11 +230,7 @@ impl Device {
 
     /// One of the driver's numbers about the device.
     pub(crate) fn attribute(&self, attribute: Attribute) -> Result<i32> {
-        let mut value = 0;
-        // SAFETY: writes one integer.
-        let code = unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, self.context.handle) };
-        self.check(code, "asking for attributes")?;
-        Ok(value)
+        self.context.attribute(attribute)
     }
 
     /// Makes the device current for the calling thread, as most of the driver's calls require.
@@ -286,6 +295,20 @@ impl Context {
         let label = format!("{name} ({ordinal})");
         let hung = AtomicPtr::default();
         Ok(Self { ordinal, handle, raw: OnceLock::new(), hung, label, name })
+    }
+
+    fn attribute(&self, attribute: Attribute) -> Result<i32> {
+        let mut value = 0;
+        // SAFETY: writes one integer.
+        let code = unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, self.handle) };
+        check(code, "asking for attributes", &self.label)?;
+        Ok(value)
+    }
+
+    fn capability(&self) -> Result<(u32, u32)> {
+        let major = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        Ok((major as u32, minor as u32))
     }
 }
 

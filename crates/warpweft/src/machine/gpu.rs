@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cuda::{Attribute, Device};
+use crate::cuda::{Attribute, Device, SharedMemory};
 use crate::error::Result;
 
 /// A GPU.
@@ -56,6 +56,11 @@ impl Gpu {
         format!("sm_{major}{minor}")
     }
 
+    /// Its shared memory.
+    pub fn shared_memory(&self) -> SharedMemory {
+        SharedMemory { block: self.shared_per_block as usize, sm: self.shared_per_sm as usize }
+    }
+
     /// The device, to run on.
     ///
     /// # Errors
@@ -80,9 +85,11 @@ impl Gpu {
     fn of(device: &Device) -> Result<Self> {
         use Attribute::*;
         let get = |which| device.attribute(which).map(|value| value.max(0) as u32);
+        let shared = device.shared_memory()?;
         let mut links = Vec::new();
         for to in (0..Device::count()?).filter(|&to| to != device.ordinal()) {
-            let other = Device::open(to)?;
+            // One that can't be opened is left out itself.
+            let Ok(other) = Device::open(to) else { continue };
             let peer = device.can_access(&other)?;
             links.push(Link { to, peer, rank: device.link_rank(&other).filter(|_| peer) });
         }
@@ -93,8 +100,8 @@ impl Gpu {
             sms: device.sms()?,
             memory: device.memory_size()?,
             l2_bytes: u64::from(get(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?),
-            shared_per_sm: get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?,
-            shared_per_block: get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+            shared_per_sm: shared.sm as u32,
+            shared_per_block: shared.block as u32,
             registers_per_sm: get(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)?,
             threads_per_sm: get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
             blocks_per_sm: get(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR)?,

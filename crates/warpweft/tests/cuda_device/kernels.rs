@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use warpweft::Error;
 use warpweft::cuda::{
-    Args, Buffer, Element, Event, Launch, Priority, Stream, Swizzle, TensorMap, Tiled, Watchdog,
+    Args, Buffer, Element, Event, Launch, Priority, SharedMemory, Stream, Swizzle, TensorMap,
+    Tiled, Watchdog,
 };
 
 use crate::{alone, bench};
@@ -86,7 +87,11 @@ fn shared_memory_beyond_48_kib_needs_permission_and_then_works() {
     let mut sums = [0i32; 2];
     b.stream.download(&out, 0, &mut sums).unwrap();
     assert_eq!(sums, [words * (words - 1) / 2; 2]);
-    assert!(kernel.allow_shared(1 << 30).is_err());
+    let known = SharedMemory::of_capability(b.device.capability().unwrap());
+    assert_eq!(b.device.shared_memory().unwrap(), known);
+    let refused = kernel.allow_shared(1 << 30).unwrap_err().to_string();
+    let says = format!("1073741824 bytes of shared memory a block, limit {}", known.block);
+    assert!(refused.contains(&says), "{refused}");
     assert!(kernel.blocks_per_sm(256, 0).unwrap() >= 4);
     assert!(kernel.blocks_per_sm(256, 80_000).unwrap() <= 2);
     assert_eq!(kernel.blocks_per_sm(256, 1 << 30).unwrap_or(0), 0);

@@ -8,13 +8,14 @@
 use super::chunks::{START, chunks_of, slots, tiles};
 use super::layout::axes;
 use super::text::{TripShape, grid, layout_of, step_text};
+use crate::cuda::SharedMemory;
 use crate::error::{Error, Result};
 use crate::stencil::{CudaKernel, CudaPolicy, Spec};
 
 /// Blocks below which a grid can't fill a device: about four for every SM of an H200.
 const ENOUGH_BLOCKS: usize = 512;
-/// Dynamic shared memory that a block of compute capability 9.0 may have, less its barriers.
-const RING_BYTES: usize = 232_448 - 1024;
+/// Bytes of a ring's barriers, at most: 8 a slot.
+const BARRIERS: usize = 512;
 
 /// What a choice depends on.
 struct Problem {
@@ -101,7 +102,7 @@ impl CudaPolicy {
             _ => shape(CudaKernel::Direct, [vx, 2, 4], 8, 2),
         };
         let Ok(layout) = layout_of(stencil, extents, &policy) else { return policy };
-        if !ring_fits(stencil, &policy) {
+        if !ring_fits(stencil, &policy, capability) {
             policy = shape(CudaKernel::March, [vx, 1, 1], 8, 3);
         }
         // A small grid needs more blocks rather than more work in each.
@@ -137,7 +138,7 @@ impl CudaPolicy {
         let mut add = |policy: CudaPolicy| {
             let possible = policy.shaped::<D>().is_ok_and(|shaped| shaped == policy)
                 && layout_of(stencil, extents, &policy).is_ok()
-                && ring_fits(stencil, &policy);
+                && ring_fits(stencil, &policy, capability);
             if possible && !all.contains(&policy) {
                 all.push(policy);
             }
@@ -284,12 +285,18 @@ fn shape(kernel: CudaKernel, cells: [u32; 3], warps: u32, min_blocks: u32) -> Cu
     }
 }
 
-/// Whether the rings of as many blocks as the policy wants on an SM fit its shared memory.
-fn ring_fits<const D: usize>(stencil: &Spec<D>, policy: &CudaPolicy) -> bool {
+/// Whether the rings of as many blocks as the policy wants on an SM fit the shared memory that it has
+/// where the compute capability is this.
+fn ring_fits<const D: usize>(
+    stencil: &Spec<D>,
+    policy: &CudaPolicy,
+    capability: (u32, u32),
+) -> bool {
+    let each = SharedMemory::of_capability(capability).each(policy.min_blocks as usize);
     let text = step_text(stencil, policy, false);
     let rings = text.stages.iter().map(|stage| stage.shared);
     let trips = text.trip.iter().map(|trip| trip.shared);
-    rings.chain(trips).all(|shared| shared * policy.min_blocks as usize <= RING_BYTES)
+    rings.chain(trips).all(|bytes| bytes == 0 || bytes + BARRIERS <= each)
 }
 
 /// Chunks of a pipeline beside the usual: half of that, and those that fill the device best.

@@ -7,6 +7,8 @@
 //! much.
 
 use super::shape::on_one;
+use super::shared::fitted;
+use crate::cuda::SharedMemory;
 use crate::wavefront::erased::Erased;
 use crate::wavefront::model::StripModel;
 use crate::wavefront::{CudaPolicy, Keep};
@@ -63,12 +65,13 @@ pub(super) fn choose(
     wavefront: &Erased<'_>,
     pairs: bool,
     sms: u32,
+    shared: SharedMemory,
     gpus: usize,
 ) -> (CudaPolicy, usize) {
     let [rows, columns] = wavefront.extents;
     let cell = wavefront.element.cell;
     let words = cell.div_ceil(4).max(1);
-    let one = on_one(wavefront, pairs, sms);
+    let one = on_one(wavefront, pairs, sms, shared);
     if wavefront.keep == Keep::Matrix || wavefront.element.input > 0 {
         return (one, 1);
     }
@@ -78,7 +81,9 @@ pub(super) fn choose(
     };
     let shapes = || shapes(words, false).chain(shapes(words, true).filter(|_| one.pairs));
     let several = (2..=gpus).flat_map(|gpus| shapes().map(move |policy| (policy, gpus)));
-    let fits = several.filter(|(policy, _)| policy.check(cell).is_ok());
+    let fits = several.filter(|(policy, _)| {
+        policy.check(cell).is_ok() && fitted(wavefront, *policy, shared) == *policy
+    });
     let best = fits.map(|(policy, gpus)| (MARGIN * predicted(&policy, gpus), policy, gpus));
     let all = std::iter::once((predicted(&one, 1), one, 1)).chain(best);
     let least = all.min_by(|a, b| a.0.total_cmp(&b.0));
@@ -89,6 +94,8 @@ pub(super) fn choose(
 mod tests {
     use super::*;
     use crate::wavefront::Wavefront;
+
+    const H200: SharedMemory = SharedMemory::of_block(227 << 10);
 
     const fn policy(rows: u32, columns: u32, chunk: u32, warps: u32) -> CudaPolicy {
         CudaPolicy { rows, columns, chunk, warps, blocks: 1, pairs: false }
@@ -132,7 +139,7 @@ mod tests {
             let element = crate::wavefront::conformance::local(2, -1, -1);
             let (a, b) = (&letters[..length], &letters[..length]);
             let wavefront = Wavefront::of(element).rows(a).columns(b);
-            choose(&wavefront.erased(), true, 132, there).1
+            choose(&wavefront.erased(), true, 132, H200, there).1
         };
         assert_eq!(gpus(100, 4), 1);
         assert_eq!(gpus(3_000, 8), 1);
@@ -143,6 +150,6 @@ mod tests {
             .rows(&letters[..100_000])
             .columns(&letters[..100_000])
             .keep(Keep::Matrix);
-        assert_eq!(choose(&matrix.erased(), true, 132, 4).1, 1);
+        assert_eq!(choose(&matrix.erased(), true, 132, H200, 4).1, 1);
     }
 }

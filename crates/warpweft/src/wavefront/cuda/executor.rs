@@ -7,11 +7,12 @@ use super::filled::{Found, filled, kept};
 use super::pairs;
 use super::part::{Gpu, Part};
 use super::record::{Beside, Recording};
-use super::shape::missing;
+use super::shape::{missing, possible};
+use super::shared;
 use super::text::{Variant, options, source};
 use super::turns::turns;
 use super::winner::{total, winner};
-use crate::cuda::{Device, Event, Together, compile};
+use crate::cuda::{Device, Event, SharedMemory, Together, compile};
 use crate::error::{Error, Result};
 use crate::report::Report;
 use crate::wavefront::bytes::bytes_of_mut;
@@ -114,22 +115,39 @@ impl CudaExecutor {
         each.collect()
     }
 
+    /// The shared memory that blocks can have on every one of the GPUs.
+    pub(super) fn shared(&self) -> Result<SharedMemory> {
+        let each = self.gpus.iter().map(|gpu| gpu.device.shared_memory());
+        let all = each.collect::<Result<Vec<_>>>()?.into_iter();
+        all.min_by_key(|shared| shared.block)
+            .ok_or_else(|| Error::spec("a wavefront over 0 GPUs", "name at least one"))
+    }
+
     /// The policy, and how many of the GPUs take part.
-    fn plan(&self, wavefront: &Erased<'_>, beside: Beside<'_>) -> Result<(CudaPolicy, usize)> {
+    ///
+    /// # Errors
+    /// What strips can't do; a policy that no kernel can have, or for which there is no room.
+    pub(super) fn plan(
+        &self,
+        wavefront: &Erased<'_>,
+        beside: Beside<'_>,
+    ) -> Result<(CudaPolicy, usize)> {
+        possible(wavefront)?;
         let edges = !matches!(beside, Beside::Nothing);
+        let memory = self.shared()?;
         let (policy, count) = match (self.policy, beside) {
             (_, Beside::Choices(recording)) => {
                 let sms = self.gpus[0].device.sms()?;
-                (recording.policy(self.policy, wavefront, sms), 1)
+                (recording.policy(self.policy, wavefront, sms, memory), 1)
             }
             (Some(policy), _) => (policy, self.gpus.len()),
             (None, _) => {
                 let pairs = self.pairs && !edges;
-                choose(wavefront, pairs, self.gpus[0].device.sms()?, self.gpus.len())
+                choose(wavefront, pairs, self.gpus[0].device.sms()?, memory, self.gpus.len())
             }
         };
         policy.check(wavefront.element.cell)?;
-        policy.check_inputs(wavefront)?;
+        shared::check(wavefront, &policy, memory)?;
         if policy.pairs {
             pairs::check(wavefront, &policy, edges)?;
         }
@@ -150,13 +168,15 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
     }
 
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
-        filled(wavefront, &mut |erased, cells| self.fill(erased, cells))
+        let plan = |it: &Self, erased: &Erased<'_>| it.plan(erased, Beside::Nothing).map(drop);
+        filled(self, wavefront, plan, Self::fill)
     }
 
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
         let keep = wavefront.keep.beside().unwrap_or(Keep::LastColumn);
         let erased = Erased { keep, ..wavefront.erased() };
         erased.check()?;
+        self.plan(&erased, Beside::Edges)?;
         let [rows, columns] = erased.extents;
         let (mut row, mut column) = (allocate(columns)?, allocate(rows)?);
         let lines = [bytes_of_mut(&mut row), bytes_of_mut(&mut column)];
@@ -186,8 +206,10 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
         let erased = plain.erased();
         erased.check()?;
         check_kept(erased.keep)?;
+        let recording = Recording::of(&wavefront.element);
+        self.plan(&erased, Beside::Choices(&recording))?;
         let mut cells: Vec<E::Cell> = allocate(erased.kept_cells())?;
-        self.choices(&erased, &Recording::of(&wavefront.element), &mut |found, choices, fill| {
+        self.choices(&erased, &recording, &mut |found, choices, fill| {
             fill(bytes_of_mut(&mut cells))?;
             walk(&kept(wavefront.keep, found, std::mem::take(&mut cells)), choices)
         })
@@ -238,18 +260,13 @@ impl CudaExecutor {
         take: &mut dyn FnMut(&CudaPolicy, &[Part<'_>]) -> Result<Found>,
     ) -> Result<(Found, Report)> {
         let name = wavefront.element.name;
-        if let Some(what) = missing(wavefront) {
-            return Err(Error::spec(
-                format!("register strips run no {what}, which {name} has"),
-                "run it on the cores",
-            ));
-        }
         let begin = Instant::now();
         let (policy, count) = self.plan(wavefront, beside)?;
         let delays = self.extras.delays;
         let edges = beside.edges();
         let variant = Variant { several: count > 1, edges, delays: delays.is_some() };
-        self.load(&source(wavefront, &policy, variant, beside.recording()), name, count)?;
+        let source = source(wavefront, &policy, self.shared()?, variant, beside.recording());
+        self.load(&source, name, count)?;
         let strips = wavefront.extents[0].div_ceil(policy.tile_rows());
         let all = turns(strips, &self.resident(&policy, count)?);
         let working = self.gpus.iter().zip(all).filter(|(_, turn)| turn.blocks > 0);

@@ -91,21 +91,12 @@ using earlier = earlier_of<cell_t>;
 // window finds them; then the window's row above.
 constexpr int SAVED = WW_KEEP == WW_BEST ? LANES * (K + 1 + SK) + WINDOW : 1;
 
-// A kept matrix goes out by way of a tile a warp, two chunks of each row; unless the tiles are too
-// large. See stage.cuh.
+// A kept matrix goes out by way of a tile a warp, two chunks of each row, where the host says that
+// they fit. See stage.cuh.
 constexpr int STAGE_COLUMNS = 2 * CHUNK;
 // Inputs of cells come in by another, of four chunks of each row: see given.cuh.
 constexpr int GIVEN_COLUMNS = 4 * CHUNK;
-#if WW_INPUTS
-constexpr long long GIVEN_BYTES = BLOCK_ROWS * GIVEN_COLUMNS * (long long)sizeof(ww_cell_input);
-#else
-constexpr long long GIVEN_BYTES = 0;
-#endif
-constexpr long long UNSTAGED_BYTES = GIVEN_BYTES + (WARPS + 1) * RING * (int)sizeof(cell_t)
-    + (INPUTS + CHUNK) * (int)sizeof(column_t) + 1024;
-constexpr bool STAGED = WW_KEEP == WW_MATRIX
-    && WW_BLOCKS * (BLOCK_ROWS * STAGE_COLUMNS * (long long)sizeof(cell_t) + UNSTAGED_BYTES)
-        <= 227 << 10;
+constexpr bool STAGED = WW_STAGED;
 constexpr int STAGE = STAGED ? WARP_ROWS * STAGE_COLUMNS : 1;
 
 struct __align__(16) shared_state {
@@ -119,3 +110,5 @@ struct __align__(16) shared_state {
     __align__(16) ww_cell_input given[WARPS][WARP_ROWS * GIVEN_COLUMNS];
 #endif
 };
+static_assert(sizeof(shared_state) <= WW_SHARED_BYTES,
+              "the host counts the same: what is made of a column's input has 4 bytes at most");

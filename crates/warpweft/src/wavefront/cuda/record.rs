@@ -6,8 +6,9 @@
 use super::executor::{CudaExecutor, found, last_row};
 use super::filled::Found;
 use super::shape::missing;
+use super::shared::{check, fitted};
 use super::text::{Variant, options, source};
-use crate::cuda::{Buffer, Cubin, Pinned, Stream, compile};
+use crate::cuda::{Buffer, Cubin, Pinned, SharedMemory, Stream, compile};
 use crate::error::{Error, Result};
 use crate::report::Report;
 use crate::wavefront::CudaPolicy;
@@ -91,17 +92,39 @@ impl Recording {
         warps * self.steps(columns, policy) * self.step_bytes(policy)
     }
 
-    /// The shape for it: the given one, or that for a domain as far as its rows fill a word.
+    /// The shape for it: the given one as far as its choices fit words, or that for a domain as far as
+    /// its rows fill a word and it fits.
     pub fn policy(
         &self,
         given: Option<CudaPolicy>,
         wavefront: &Erased<'_>,
         sms: u32,
+        shared: SharedMemory,
     ) -> CudaPolicy {
         let (rows, cell) = (wavefront.extents[0], wavefront.element.cell);
-        let policy = given.unwrap_or_else(|| CudaPolicy::for_domain(rows, cell, sms));
-        let most = if given.is_some() { MOST_BITS } else { WORD_BITS };
-        CudaPolicy { pairs: false, rows: policy.rows.min(most / self.bits), ..policy }
+        let within = |policy: CudaPolicy, bits: u32| {
+            let rows = policy.rows.min(bits / self.bits);
+            CudaPolicy { pairs: false, rows, ..policy }
+        };
+        match given {
+            Some(policy) => within(policy, MOST_BITS),
+            None => {
+                let policy = within(CudaPolicy::for_domain(rows, cell, sms), WORD_BITS);
+                fitted(wavefront, policy, shared)
+            }
+        }
+    }
+
+    /// What became of the policy that was given, if choices don't fit it.
+    fn cut(&self, given: Option<CudaPolicy>) -> Option<String> {
+        let CudaPolicy { rows, pairs, .. } = given?;
+        let most = MOST_BITS / self.bits;
+        let fewer = format!("{most} rows a lane, not {rows}: their choices have {MOST_BITS} bits");
+        let single = "a register for every cell, not for two: choices are told of one";
+        let all = [(rows > most).then_some(fewer), pairs.then(|| single.into())];
+        let all: Vec<_> = all.into_iter().flatten().collect();
+        (!all.is_empty())
+            .then(|| format!("directions by another policy than given: {}", all.join("; ")))
     }
 
     /// Whether it may fault: strips tell choices of cells outside the domain, too.
@@ -128,7 +151,7 @@ impl CudaExecutor {
         let device = &self.gpus[0].device;
         let [rows, columns] = wavefront.extents;
         let (cell, sms) = (wavefront.element.cell, device.sms()?);
-        let policy = recording.policy(self.given(), wavefront, sms);
+        let policy = recording.policy(self.given(), wavefront, sms, self.shared()?);
         let inputs = wavefront.rows.len() + wavefront.columns.len() + (rows + columns) * cell;
         Ok(Some(Need {
             whose: device.label().into(),
@@ -153,7 +176,8 @@ impl CudaExecutor {
             ));
         }
         let beside = Beside::Choices(recording);
-        let (_, report) = self.compute(wavefront, beside, &mut |policy, parts| {
+        let cut = recording.cut(self.given());
+        let (_, mut report) = self.compute(wavefront, beside, &mut |policy, parts| {
             let [part] = parts else {
                 return Err(Error::spec("choices over several GPUs", "report this as a bug"));
             };
@@ -170,6 +194,7 @@ impl CudaExecutor {
             })?;
             Ok(Found::new())
         })?;
+        report.notes.extend(cut);
         Ok(report)
     }
 }
@@ -252,9 +277,11 @@ pub fn compile_check<E: Traced>(
     let recording = Recording::of(&wavefront.element);
     let plain = wavefront.with(wavefront.element.plain());
     let erased = plain.erased();
-    let policy = recording.policy(policy, &erased, 132);
+    let memory = SharedMemory::of_arch(arch);
+    let policy = recording.policy(policy, &erased, 132, memory);
     policy.check(erased.element.cell)?;
-    let source = source(&erased, &policy, Variant::default(), Some(&recording));
+    check(&erased, &policy, memory)?;
+    let source = source(&erased, &policy, memory, Variant::default(), Some(&recording));
     compile(&source, erased.element.name, arch, &options())
 }
 
@@ -262,6 +289,8 @@ pub fn compile_check<E: Traced>(
 mod tests {
     use super::*;
     use crate::wavefront::conformance::affine_local;
+
+    const H200: SharedMemory = SharedMemory::of_block(227 << 10);
 
     #[test]
     fn words_are_as_wide_as_their_rows() {
@@ -276,8 +305,14 @@ mod tests {
         assert!((2.133..2.14).contains(&bits), "{bits}");
         let (affine, letters) = (Recording { bits: 4, ..recording }, [0u8; 12_800]);
         let wavefront = Wavefront::of(affine_local(2, -3, -5, -1)).rows(&letters).columns(&letters);
-        let rows = |given| affine.policy(given, &wavefront.erased(), 1).rows;
+        let rows = |given| affine.policy(given, &wavefront.erased(), 1, H200).rows;
         assert_eq!(rows(None), 8);
         assert_eq!(rows(Some(shape(20))), 16);
+        // What was asked for and can't be is told.
+        let told = |given| affine.cut(given).unwrap_or_default();
+        assert!(told(Some(shape(20))).contains("16 rows a lane, not 20"));
+        let pairs = CudaPolicy { pairs: true, ..shape(16) };
+        assert!(told(Some(pairs)).contains("a register for every cell"));
+        assert_eq!([None, Some(shape(16))].map(told), [""; 2]);
     }
 }

@@ -2,7 +2,8 @@
 
 use super::names::{Wanted, names};
 use super::record::Recording;
-use crate::cuda::{Cubin, Options, compile};
+use super::shared;
+use crate::cuda::{Cubin, Options, SharedMemory, compile};
 use crate::element::Unit;
 use crate::error::Result;
 use crate::wavefront::erased::Erased;
@@ -45,10 +46,11 @@ pub struct Variant {
     pub delays: bool,
 }
 
-/// CUDA C++ of the kernel for `wavefront`.
+/// CUDA C++ of the kernel for `wavefront` on devices of this shared memory.
 pub(super) fn source(
     wavefront: &Erased<'_>,
     policy: &CudaPolicy,
+    memory: SharedMemory,
     variant: Variant,
     recording: Option<&Recording>,
 ) -> String {
@@ -76,6 +78,9 @@ pub(super) fn source(
     let [pairs, several, edges, inputs] =
         [pairs, variant.several, variant.edges, inputs].map(i32::from);
     let delays = if variant.delays { "#define WW_DELAYS" } else { "" };
+    let staged = shared::staged(wavefront, policy, memory);
+    let block = shared::block_bytes(wavefront, policy, staged);
+    let staged = i32::from(staged);
     let (bytes, south) = (size_of::<Arguments>(), wavefront.element.south);
     format!(
         "{}
@@ -91,6 +96,8 @@ pub(super) fn source(
 #define WW_EDGES {edges}
 #define WW_DIRECTIONS {directions}
 #define WW_INPUTS {inputs}
+#define WW_STAGED {staged}
+#define WW_SHARED_BYTES {block}
 {delays}
 #define WW_SOUTH {south}u
 #define WW_ARGUMENTS_BYTES {bytes}
@@ -123,7 +130,8 @@ pub(super) fn options() -> Options {
 /// Compiles the kernel for `arch` without a device.
 ///
 /// # Errors
-/// A policy that no kernel can have; the compiler's.
+/// A policy that no kernel can have, or for which such devices have too little shared memory; the
+/// compiler's.
 pub fn compile_check<E: WavefrontElement>(
     wavefront: &Wavefront<'_, E>,
     policy: &CudaPolicy,
@@ -144,9 +152,10 @@ pub fn compile_check_as<E: WavefrontElement>(
 ) -> Result<Cubin> {
     let wavefront = &wavefront.erased();
     policy.check(wavefront.element.cell)?;
-    policy.check_inputs(wavefront)?;
+    let memory = SharedMemory::of_arch(arch);
+    shared::check(wavefront, policy, memory)?;
     if policy.pairs {
         super::pairs::check(wavefront, policy, variant.edges)?;
     }
-    compile(&source(wavefront, policy, variant, None), E::NAME, arch, &options())
+    compile(&source(wavefront, policy, memory, variant, None), E::NAME, arch, &options())
 }

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use super::executor::CudaExecutor;
 use super::filled::{Found, kept};
-use super::shape::missing;
+use super::shape::{missing, possible};
 use super::upload::inputs;
 use crate::cuda::{Args, Buffer, Event, Launch, Module, Stream, compile};
 use crate::error::{Error, Result};
@@ -108,6 +108,8 @@ impl CudaExecutor {
     ) -> Result<(Vec<Kept<E::Cell>>, Report)> {
         let erased: Vec<_> = wavefronts.iter().map(Wavefront::erased).collect();
         erased.iter().try_for_each(Erased::check)?;
+        // All are of one element: what strips can't do is mostly said by the first.
+        erased.first().map_or(Ok(()), possible)?;
         let cells = erased.iter().map(|wavefront| allocate(wavefront.kept_cells()));
         let mut cells = cells.collect::<Result<Vec<_>>>()?;
         let mut bytes: Vec<_> = cells.iter_mut().map(|cells| bytes_of_mut(cells)).collect();

@@ -114,13 +114,14 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for ScanExecutor {
     }
 
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
-        filled(wavefront, &mut |erased, cells| match misses(wavefront) {
-            None => self.fill(erased, cells),
+        let refuse = |_: &Self, _: &Erased<'_>| match misses(wavefront) {
+            None => Ok(()),
             Some(what) => Err(Error::spec(
                 format!("scans run no {what}, which {} has", E::NAME),
                 "run it by tiles or on the cores",
             )),
-        })
+        };
+        filled(self, wavefront, refuse, Self::fill)
     }
 }
 

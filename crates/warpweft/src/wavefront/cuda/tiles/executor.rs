@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::super::filled::{Found, filled};
 use super::buffers::{Buffers, Contents, Repeated};
-use super::plan::{Plan, Shape};
+use super::plan::{Plan, Shape, fitting};
 use super::prepared::Prepared;
 use super::text::{Arguments, Extras, options, source};
 use crate::cuda::{Args, Device, Kernel, Module, Stream, Watchdog, compile};
@@ -93,15 +93,8 @@ impl TileExecutor {
         wavefront: &Erased<'_>,
         repeated: Repeated<'_>,
     ) -> Result<Prepared<'_>> {
-        let rows = wavefront.extents[0];
         let element = &wavefront.element;
-        let policy = match self.policy {
-            Some(policy) => policy,
-            None => TilePolicy::for_domain(rows, self.device.sms()?),
-        };
-        let (dependences, old) = (element.dependences, element.old);
-        let plan = Plan::new(wavefront.extents, wavefront.sweeps, dependences, old, policy)?;
-        let shared = plan.shared(element.cell)? as u32;
+        let (plan, shared) = self.plan(wavefront)?;
         let (text, unit) = source(wavefront, &plan, self.extras);
         let module = self.module(text, element.name)?;
         let kernel = module.kernel("wavefront_tiles")?;
@@ -121,6 +114,24 @@ impl TileExecutor {
         args.blob(wavefront.parameters, element.align);
         stream.synchronize()?;
         Ok(Prepared { plan, kernel, fault, unit, stream, watchdog, buffers, args, blocks, shared })
+    }
+
+    /// Tiles and waits, and the bytes of shared memory of a block.
+    fn plan(&self, wavefront: &Erased<'_>) -> Result<(Plan, u32)> {
+        let (element, limit) = (&wavefront.element, self.device.shared_memory()?);
+        let plan = |policy| {
+            let (dependences, old) = (element.dependences, element.old);
+            Plan::new(wavefront.extents, wavefront.sweeps, dependences, old, policy)
+        };
+        let plan = match self.policy {
+            Some(policy) => plan(policy)?,
+            None => {
+                let policy = TilePolicy::for_domain(wavefront.extents[0], self.device.sms()?);
+                fitting(element.cell, policy, limit, plan)?
+            }
+        };
+        let shared = plan.shared(element.cell, limit)? as u32;
+        Ok((plan, shared))
     }
 
     /// Blocks of a launch, all of which are resident at once: they wait for one another.
@@ -153,7 +164,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for TileExecutor {
     }
 
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
-        filled(wavefront, &mut |erased, cells| self.fill(erased, cells))
+        filled(self, wavefront, |it, erased| it.plan(erased).map(drop), Self::fill)
     }
 }
 

@@ -2,11 +2,9 @@
 
 use super::layout::Layout;
 use super::policy::TilePolicy;
+use crate::cuda::SharedMemory;
 use crate::error::{Error, Result};
 use crate::wavefront::dependence::{Dependence, Reach, precedences, skew};
-
-/// Shared memory that a block may have.
-const MAX_SHARED: usize = 227 * 1024;
 
 /// What the vectors alone decide.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -236,16 +234,21 @@ impl Plan {
             + 4 * self.group
     }
 
-    /// Bytes of shared memory of a block.
+    /// Bytes of shared memory of a block, for cells of so many bytes.
     ///
     /// # Errors
-    /// More than a block can have.
-    pub fn shared(&self, cell: usize) -> Result<usize> {
+    /// More than a block can have of `shared`.
+    pub fn shared(&self, cell: usize, shared: SharedMemory) -> Result<usize> {
         let slots = (self.shape.depth * self.layout.height * cell + 16).next_multiple_of(16);
         let bytes = slots + 2 * self.shape.above * self.ring * cell;
-        if bytes > MAX_SHARED {
+        if bytes > shared.block {
+            let TilePolicy { height, width, .. } = self.policy;
             return Err(Error::spec(
-                format!("tiles that need {bytes} bytes of shared memory, limit {MAX_SHARED}"),
+                format!(
+                    "tiles of {height} x {width} cells of {cell} bytes: {bytes} bytes of shared memory, \
+                     limit {}",
+                    shared.block
+                ),
                 "take narrower or lower tiles",
             ));
         }
@@ -255,6 +258,25 @@ impl Plan {
     /// Sweeps of one tile-row that are at work at once, where steps are global.
     pub fn live_sweeps(&self) -> usize {
         self.sweeps.min(self.tiles / self.sweep_lag + 2)
+    }
+}
+
+/// The plan by `policy` for cells of so many bytes, of lower tiles as far as they need it to fit.
+///
+/// # Errors
+/// Those of `plan`.
+pub(super) fn fitting(
+    cell: usize,
+    mut policy: TilePolicy,
+    shared: SharedMemory,
+    plan: impl Fn(TilePolicy) -> Result<Plan>,
+) -> Result<Plan> {
+    loop {
+        let found = plan(policy)?;
+        if policy.height <= 32 || found.shared(cell, shared).is_ok() {
+            return Ok(found);
+        }
+        policy.height = (policy.height / 2).next_multiple_of(32);
     }
 }
 
@@ -271,6 +293,36 @@ mod tests {
         (&[[-1, 0], [-2, 1], [0, -2]], &[[0, 0], [2, -3], [0, 2], [1, 1]]),
         (&[[0, -1]], &[]),
     ];
+
+    /// Tiles that we choose fit whatever a device has; wide cells and far vectors take lower ones.
+    #[test]
+    fn chosen_tiles_fit_every_device() {
+        for (limit, (earlier, old)) in
+            [48, 99, 163, 227].iter().flat_map(|limit| SETS.map(|set| (limit << 10, set)))
+        {
+            let shared = SharedMemory::of_block(limit);
+            for (rows, cell) in
+                [100, 5_000, 200_000].into_iter().flat_map(|n| [4, 8, 16, 32].map(|c| (n, c)))
+            {
+                let policy = TilePolicy::for_domain(rows, 132);
+                let plan = |policy| Plan::new([rows, 1000], 1, earlier, old, policy);
+                let found = fitting(cell, policy, shared, plan).unwrap();
+                let bytes = found.shared(cell, shared);
+                assert!(
+                    bytes.is_ok_and(|bytes| bytes <= limit),
+                    "{limit} {cell} {:?}",
+                    found.policy
+                );
+                // Those of an H200 are no lower than they were.
+                let usual = cell == 4 && limit >= 99 << 10 && earlier.len() == 3;
+                assert!(!usual || found.policy == policy, "{:?}", found.policy);
+            }
+        }
+        let wide =
+            Plan::new([9, 9], 1, SETS[0].0, &[], TilePolicy::for_domain(200_000, 132)).unwrap();
+        let error = wide.shared(64, SharedMemory::of_block(48 << 10)).unwrap_err().to_string();
+        assert!(error.contains("bytes of shared memory, limit 49152"), "{error}");
+    }
 
     /// Which unit, which tile of it and, of hyper-tiles, which front computes column `x` of row `i`.
     fn place(plan: &Plan, sweep: usize, i: usize, x: usize) -> [usize; 3] {

@@ -1,7 +1,7 @@
 //! The translation unit of one element, plan and policy.
 
 use super::plan::Plan;
-use crate::cuda::{Cubin, Options, compile};
+use crate::cuda::{Cubin, Options, SharedMemory, compile};
 use crate::element::Unit;
 use crate::error::Result;
 use crate::wavefront::cuda::names::{Wanted, names};
@@ -143,7 +143,7 @@ pub(super) fn options() -> Options {
 /// Compiles the kernel for `arch` without a device.
 ///
 /// # Errors
-/// As [`Plan::new`]; the compiler's.
+/// As [`Plan::new`]; tiles for which such devices have too little shared memory; the compiler's.
 pub fn compile_check<E: WavefrontElement>(
     wavefront: &Wavefront<'_, E>,
     policy: TilePolicy,
@@ -152,6 +152,6 @@ pub fn compile_check<E: WavefrontElement>(
 ) -> Result<Cubin> {
     let wavefront = &wavefront.erased();
     let plan = Plan::new(wavefront.extents, wavefront.sweeps, E::DEPENDENCES, E::OLD, policy)?;
-    plan.shared(wavefront.element.cell)?;
+    plan.shared(wavefront.element.cell, SharedMemory::of_arch(arch))?;
     compile(&source(wavefront, &plan, extras).0, E::NAME, arch, &options())
 }
