@@ -127,8 +127,20 @@ pub fn at_rest<T: Real>(extents: [usize; 2]) -> Result<Volume<Water<T>, 2>> {
 /// The water after the benchmark's first step, which is forward in time.
 ///
 /// # Errors
-/// As [`reference`].
+/// A pressure that is not above 0, which vorticity is divided by; as [`reference`].
 pub fn first_step<T: Flows>(mut water: Volume<Water<T>, 2>) -> Result<Volume<Water<T>, 2>> {
+    let [_, columns] = water.extents();
+    let pressures = water.field::<T>(2).unwrap_or_default();
+    if let Some(at) = pressures.iter().position(|&p| p <= T::default()) {
+        return Err(Error::spec(
+            format!(
+                "a pressure of {} in cell {:?} of swim",
+                pressures[at],
+                [at / columns, at % columns]
+            ),
+            "begin with pressures above 0, such as 50000: vorticity is divided by them",
+        ));
+    }
     reference(&T::steps(DT, 0.0), &mut water, 1)?;
     Ok(water)
 }

@@ -2,12 +2,13 @@
 //! straightforward loops at odd sizes, and against other programs' recorded answers.
 
 use warpweft::cpu::Pool;
-use warpweft::cuda::Device;
+use warpweft::cuda::{Device, compiler};
 use warpweft::prelude::*;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
+use warpweft::wavefront::cuda::scan::{compile_check, misses};
 use warpweft::wavefront::cuda::tiles::TileExecutor;
-use warpweft::wavefront::{CpuPolicy, WavefrontExecutor};
+use warpweft::wavefront::{CpuPolicy, ScanPolicy, WavefrontElement, WavefrontExecutor};
 use warpweft_apps::area::{
     bins, count_of, fits_i32, long_sum_of_bytes, sum_of, sum_of_bytes, table,
 };
@@ -221,6 +222,29 @@ fn bad_input_is_refused_with_its_values() {
     let wavefront = Wavefront::of(sum_of_bytes()).over([2902, 2902]);
     let error = wavefront.inputs(&image).check().unwrap_err().to_string();
     assert!(error.contains("make the cell's scores i64"), "{error}");
+}
+
+#[test]
+fn sums_of_bytes_go_by_scans_in_either_width() {
+    let pixels = image(1, [37, 53]);
+    fn scans<E: WavefrontElement<Row = (), Column = (), Input = u8>>(
+        of: E,
+        pixels: &Volume<u8, 2>,
+    ) {
+        let wavefront = Wavefront::of(of).over(pixels.extents()).inputs(pixels.as_slice());
+        let wavefront = wavefront.border(Border::Value(E::Cell::default())).keep(Keep::Matrix);
+        assert_eq!(misses(&wavefront), None);
+        if let Err(error) = compiler() {
+            return println!("skipped: {error}");
+        }
+        for (rows, arch) in [(37, "sm_80"), (32_768, "sm_90")] {
+            let policy = ScanPolicy::for_domain(rows, 132);
+            assert!(compile_check::<E>(&policy, arch).unwrap().image().starts_with(b"\x7fELF"));
+        }
+    }
+    scans(sum_of_bytes(), &pixels);
+    scans(long_sum_of_bytes(), &pixels);
+    scans(count_of(64, 200), &pixels);
 }
 
 /// 255 · 2901² is the last square image whose sum i32 holds, 255 · 2902² needs more.
