@@ -16,7 +16,9 @@ use warpweft::wavefront::conformance::{affine_local, area, local, warp};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::cuda::scan::ScanExecutor;
-use warpweft::wavefront::{CpuPolicy, Keep, Wavefront, WavefrontElement, WavefrontExecutor};
+use warpweft::wavefront::{
+    CpuPolicy, CudaPolicy, Keep, Wavefront, WavefrontElement, WavefrontExecutor,
+};
 use warpweft::{Error, Result};
 use warpweft_apps::align::{Dna, Sequence, Weights};
 use warpweft_apps::area::sum_of;
@@ -238,19 +240,19 @@ fn figure(
     let found = if case.what.starts_with("DTW") {
         let series = |letters: &[u8]| letters.iter().map(|&c| f32::from(c)).collect::<Vec<_>>();
         let (a, b) = (series(&a), series(&b));
-        rates(case, Wavefront::of(warp()).rows(&a).columns(&b), machine, gpus, repeats)?
+        rates(case, None, Wavefront::of(warp()).rows(&a).columns(&b), machine, gpus, repeats)?
     } else if case.what.starts_with("SW affine") {
         let element = affine_local(2, -3, -5, -1);
-        rates(case, Wavefront::of(element).rows(&a).columns(&b), machine, gpus, repeats)?
+        rates(case, None, Wavefront::of(element).rows(&a).columns(&b), machine, gpus, repeats)?
     } else {
         if case.on == Part::Cpu {
             let plain = Wavefront::of(local(2, -1, -1)).rows(&a).columns(&b);
-            return Ok(told(case, rates(case, plain, machine, gpus, repeats)?, gpus, memory));
+            return Ok(told(case, rates(case, None, plain, machine, gpus, repeats)?, gpus, memory));
         }
         // Codes of letters, as `warpweft align` has them.
         let (a, b) = (Sequence::new("query", &a)?, Sequence::new("target", &b)?);
         let plain = Wavefront::of(Dna::new(Weights::default()));
-        rates(case, plain.rows(a.as_rows()).columns(b.as_columns()), machine, gpus, repeats)?
+        rates(case, None, plain.rows(a.as_rows()).columns(b.as_columns()), machine, gpus, repeats)?
     };
     Ok(told(case, found, gpus, memory))
 }
@@ -268,7 +270,7 @@ fn sums(
     let bytes: Vec<u8> = (0..pixels).map(|_| noise.next_u64() as u8).collect();
     let found = if case.what.starts_with("SAT f32") {
         let reals: Vec<_> = bytes.into_iter().map(|byte| f32::from(byte) / 256.0).collect();
-        rates(
+        shapes(
             case,
             Wavefront::of(sum_of::<f32>()).over(over).inputs(&reals),
             machine,
@@ -276,9 +278,42 @@ fn sums(
             repeats,
         )?
     } else {
-        rates(case, Wavefront::of(area()).over(over).inputs(&bytes), machine, gpus, repeats)?
+        shapes(case, Wavefront::of(area()).over(over).inputs(&bytes), machine, gpus, repeats)?
     };
     Ok(told(case, found, gpus, memory))
+}
+
+/// Rows a lane, columns a macro-step, columns a chunk and warps of strips that inputs of cells come into, beside
+/// the default.
+const SHAPES: [[u32; 4]; 6] =
+    [[4, 2, 32, 2], [4, 2, 64, 2], [8, 2, 32, 1], [4, 2, 64, 1], [8, 2, 32, 2], [8, 2, 64, 1]];
+
+/// The rates of the fastest shape that fits.
+fn shapes<E: WavefrontElement>(
+    case: Case,
+    wavefront: Wavefront<'_, E>,
+    machine: &Machine,
+    gpus: &[Device],
+    repeats: u32,
+) -> Result<(Vec<f64>, Report)> {
+    let mut best = rates(case, None, wavefront.clone(), machine, gpus, repeats)?;
+    if case.what.ends_with("scans") {
+        return Ok(best);
+    }
+    for [rows, columns, chunk, warps] in SHAPES {
+        let policy = CudaPolicy { rows, columns, chunk, warps, blocks: 1, pairs: false };
+        match rates(case, Some(policy), wavefront.clone(), machine, gpus, repeats) {
+            Ok(found) => {
+                note(&format!("{policy:?}: {}cells/s", scaled(found.0[found.0.len() / 2])));
+                if found.0[found.0.len() / 2] > best.0[best.0.len() / 2] {
+                    best = found;
+                }
+            }
+            Err(Error::Spec { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(best)
 }
 
 /// The figure of these rates.
@@ -303,6 +338,7 @@ fn told(
 /// The rates, ascending, and the last report.
 fn rates<E: WavefrontElement>(
     case: Case,
+    policy: Option<CudaPolicy>,
     wavefront: Wavefront<'_, E>,
     machine: &Machine,
     gpus: &[Device],
@@ -313,7 +349,7 @@ fn rates<E: WavefrontElement>(
     let mut executor: Box<dyn WavefrontExecutor<E>> = match gpus {
         [device, ..] if case.what.ends_with("scans") => Box::new(ScanExecutor::new(device, None)?),
         [_, ..] => {
-            let executor = CudaExecutor::over(gpus, None)?;
+            let executor = CudaExecutor::over(gpus, policy)?;
             let pairs = case.what.contains("pairs");
             Box::new(if pairs { executor } else { executor.one_by_one() })
         }
