@@ -28,6 +28,8 @@ fn parameters_out_of_range() {
     warpweft("run heat --rate 0.3")
         .fails(2, &["rate 0.3 at order 2 in 3 dimensions", "at most 0.166666,"]);
     warpweft("run heat --rate nan").fails(2, &["rate NaN"]);
+    warpweft("run seismic --vp 1e30")
+        .fails(2, &["v_P 1000000000000000000000000000000", "of light"]);
     warpweft("run heat --order 3").fails(2, &["order 3", "2, 4, 6 and 8"]);
     warpweft("run heat --dims 5").fails(2, &["5 dimensions", "1, 2 or 3"]);
     warpweft("run heat --dims 2 --size 8x8x8").fails(2, &["--dims says 2 dimensions, --size 3"]);
