@@ -2,6 +2,7 @@
 //! PeerWave over their tiles, and paths.
 
 mod methods;
+mod tables;
 mod traceback;
 
 use std::process::ExitCode;
@@ -12,16 +13,13 @@ use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
 use warpweft::machine::Machine;
 use warpweft::report::{Quantity, Report};
-use warpweft::wavefront::conformance::{affine_local, area, local, warp};
+use warpweft::wavefront::conformance::{affine_local, local, warp};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::cuda::scan::ScanExecutor;
-use warpweft::wavefront::{
-    CpuPolicy, CudaPolicy, Keep, Wavefront, WavefrontElement, WavefrontExecutor,
-};
+use warpweft::wavefront::{CpuPolicy, Keep, Wavefront, WavefrontElement, WavefrontExecutor};
 use warpweft::{Error, Result};
 use warpweft_apps::align::{Dna, Sequence, Weights};
-use warpweft_apps::area::sum_of;
 use warpweft_apps::soup::SplitMix;
 
 use self::methods::Methods;
@@ -231,7 +229,7 @@ fn figure(
     repeats: u32,
 ) -> Result<Figure> {
     if case.what.starts_with("SAT") {
-        return sums(case, machine, gpus, memory, repeats);
+        return tables::measure(case, machine, gpus, memory, repeats);
     }
     let mut noise = SplitMix::new(case.size as u64);
     let mut letters =
@@ -240,80 +238,21 @@ fn figure(
     let found = if case.what.starts_with("DTW") {
         let series = |letters: &[u8]| letters.iter().map(|&c| f32::from(c)).collect::<Vec<_>>();
         let (a, b) = (series(&a), series(&b));
-        rates(case, None, Wavefront::of(warp()).rows(&a).columns(&b), machine, gpus, repeats)?
+        rates(case, Wavefront::of(warp()).rows(&a).columns(&b), machine, gpus, repeats)?
     } else if case.what.starts_with("SW affine") {
         let element = affine_local(2, -3, -5, -1);
-        rates(case, None, Wavefront::of(element).rows(&a).columns(&b), machine, gpus, repeats)?
+        rates(case, Wavefront::of(element).rows(&a).columns(&b), machine, gpus, repeats)?
     } else {
         if case.on == Part::Cpu {
             let plain = Wavefront::of(local(2, -1, -1)).rows(&a).columns(&b);
-            return Ok(told(case, rates(case, None, plain, machine, gpus, repeats)?, gpus, memory));
+            return Ok(told(case, rates(case, plain, machine, gpus, repeats)?, gpus, memory));
         }
         // Codes of letters, as `warpweft align` has them.
         let (a, b) = (Sequence::new("query", &a)?, Sequence::new("target", &b)?);
         let plain = Wavefront::of(Dna::new(Weights::default()));
-        rates(case, None, plain.rows(a.as_rows()).columns(b.as_columns()), machine, gpus, repeats)?
+        rates(case, plain.rows(a.as_rows()).columns(b.as_columns()), machine, gpus, repeats)?
     };
     Ok(told(case, found, gpus, memory))
-}
-
-/// A summed area table.
-fn sums(
-    case: Case,
-    machine: &Machine,
-    gpus: &[Device],
-    memory: Option<f64>,
-    repeats: u32,
-) -> Result<Figure> {
-    let (over, pixels) = ([case.size; 2], case.size * case.size);
-    let mut noise = SplitMix::new(case.size as u64);
-    let bytes: Vec<u8> = (0..pixels).map(|_| noise.next_u64() as u8).collect();
-    let found = if case.what.starts_with("SAT f32") {
-        let reals: Vec<_> = bytes.into_iter().map(|byte| f32::from(byte) / 256.0).collect();
-        shapes(
-            case,
-            Wavefront::of(sum_of::<f32>()).over(over).inputs(&reals),
-            machine,
-            gpus,
-            repeats,
-        )?
-    } else {
-        shapes(case, Wavefront::of(area()).over(over).inputs(&bytes), machine, gpus, repeats)?
-    };
-    Ok(told(case, found, gpus, memory))
-}
-
-/// Rows a lane, columns a macro-step, columns a chunk and warps of strips that inputs of cells come into, beside
-/// the default.
-const SHAPES: [[u32; 4]; 6] =
-    [[4, 2, 32, 2], [4, 2, 64, 2], [8, 2, 32, 1], [4, 2, 64, 1], [8, 2, 32, 2], [8, 2, 64, 1]];
-
-/// The rates of the fastest shape that fits.
-fn shapes<E: WavefrontElement>(
-    case: Case,
-    wavefront: Wavefront<'_, E>,
-    machine: &Machine,
-    gpus: &[Device],
-    repeats: u32,
-) -> Result<(Vec<f64>, Report)> {
-    let mut best = rates(case, None, wavefront.clone(), machine, gpus, repeats)?;
-    if case.what.ends_with("scans") {
-        return Ok(best);
-    }
-    for [rows, columns, chunk, warps] in SHAPES {
-        let policy = CudaPolicy { rows, columns, chunk, warps, blocks: 1, pairs: false };
-        match rates(case, Some(policy), wavefront.clone(), machine, gpus, repeats) {
-            Ok(found) => {
-                note(&format!("{policy:?}: {}cells/s", scaled(found.0[found.0.len() / 2])));
-                if found.0[found.0.len() / 2] > best.0[best.0.len() / 2] {
-                    best = found;
-                }
-            }
-            Err(Error::Spec { .. }) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(best)
 }
 
 /// The figure of these rates.
@@ -338,7 +277,6 @@ fn told(
 /// The rates, ascending, and the last report.
 fn rates<E: WavefrontElement>(
     case: Case,
-    policy: Option<CudaPolicy>,
     wavefront: Wavefront<'_, E>,
     machine: &Machine,
     gpus: &[Device],
@@ -349,7 +287,7 @@ fn rates<E: WavefrontElement>(
     let mut executor: Box<dyn WavefrontExecutor<E>> = match gpus {
         [device, ..] if case.what.ends_with("scans") => Box::new(ScanExecutor::new(device, None)?),
         [_, ..] => {
-            let executor = CudaExecutor::over(gpus, policy)?;
+            let executor = CudaExecutor::over(gpus, None)?;
             let pairs = case.what.contains("pairs");
             Box::new(if pairs { executor } else { executor.one_by_one() })
         }

@@ -143,6 +143,14 @@ impl Apps {
                     self.case(&spec, &state, [size; 3], list, &machine)?
                 }
             };
+            note(&match &outcome {
+                Ok(found) => {
+                    let Speedups { steady, course, .. } = found.speedups;
+                    let counted = format!("{course:.2} with the search");
+                    format!("{} GPUs: {steady:.2} times one, {counted}", found.gpus)
+                }
+                Err(why) => format!("left out: {why}"),
+            });
             figures.push(Figure { app: case.name, dims: case.dims, size, outcome });
         }
         let none: [(); 0] = [];

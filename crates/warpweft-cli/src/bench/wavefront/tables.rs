@@ -1,0 +1,40 @@
+//! Summed area tables by register strips that inputs of cells come into, and by scans.
+
+use warpweft::Result;
+use warpweft::cuda::Device;
+use warpweft::machine::Machine;
+use warpweft::wavefront::Wavefront;
+use warpweft::wavefront::conformance::area;
+use warpweft_apps::area::sum_of;
+use warpweft_apps::soup::SplitMix;
+
+use super::{Case, Figure, rates, told};
+
+/// The rates of a table.
+///
+/// # Errors
+/// A fault of the device.
+pub fn measure(
+    case: Case,
+    machine: &Machine,
+    gpus: &[Device],
+    memory: Option<f64>,
+    repeats: u32,
+) -> Result<Figure> {
+    let (over, pixels) = ([case.size; 2], case.size * case.size);
+    let mut noise = SplitMix::new(case.size as u64);
+    let bytes: Vec<u8> = (0..pixels).map(|_| noise.next_u64() as u8).collect();
+    let found = if case.what.starts_with("SAT f32") {
+        let reals: Vec<_> = bytes.into_iter().map(|byte| f32::from(byte) / 256.0).collect();
+        rates(
+            case,
+            Wavefront::of(sum_of::<f32>()).over(over).inputs(&reals),
+            machine,
+            gpus,
+            repeats,
+        )?
+    } else {
+        rates(case, Wavefront::of(area()).over(over).inputs(&bytes), machine, gpus, repeats)?
+    };
+    Ok(told(case, found, gpus, memory))
+}
