@@ -20,6 +20,7 @@ mod partition;
 mod plan;
 mod points;
 mod policy;
+mod ready;
 mod reference;
 mod residual;
 mod run;

@@ -1,0 +1,262 @@
+//! From a choice of device to an executor that is ready to run there, and what is known about it.
+
+use std::sync::Arc;
+
+use super::cpu::CpuSweeps;
+use super::cuda::CudaSweeps;
+use super::cuda::multi::{Exchange, GpuList, MultiCudaPolicy, MultiCudaSweeps};
+use super::executor::SweepExecutor;
+use super::gpus::{Chosen, placed, worthwhile};
+use super::policy::{CpuPolicy, CudaPolicy, Policy};
+use super::run::{Run, Target};
+use super::spec::Spec;
+use super::wisdom::{key, label, on_gpus as tuned_on_gpus};
+use crate::cpu::Pool;
+use crate::cuda::{self, Together};
+use crate::error::{Error, Result};
+use crate::grid::RawVolume;
+use crate::machine::{Gpu, Machine, Probe};
+use crate::tune::Wisdom;
+
+/// Cells a second that a core, or a GPU, is taken to do at first.
+pub(super) const CELLS_A_SECOND: [f64; 2] = [1e9, 2e11];
+
+/// An executor and what is known about it.
+pub(super) struct Ready<const D: usize> {
+    pub executor: Box<dyn SweepExecutor<D>>,
+    /// Of kernels that wait for one another: dropped after the executor.
+    _together: Option<Together>,
+    pub devices: Vec<String>,
+    pub policy: Policy,
+    /// Steps per trip to memory.
+    pub depth: u64,
+    pub bandwidth: Option<f64>,
+    pub known_rate: Option<f64>,
+    pub cells_a_second: f64,
+    pub notes: Vec<String>,
+}
+
+/// The GPU with this number.
+pub(super) fn gpu(machine: &Machine, number: usize) -> Result<&Gpu> {
+    machine.gpus.iter().find(|gpu| gpu.ordinal == number).ok_or_else(|| Error::Device {
+        stage: "choosing a device".into(),
+        device: format!("GPU {number}"),
+        what: format!("this machine has {} GPUs", machine.gpus.len()),
+        remedy: "run on the CPU, or see `warpweft info`".into(),
+    })
+}
+
+/// The machine's measured limits, if it was probed before; a run does not spend seconds on that.
+pub(super) fn probe(machine: &Machine) -> Option<Probe> {
+    Probe::load(machine, &cuda::folder()?, &mut Vec::new())
+}
+
+impl<const D: usize> Spec<D> {
+    /// The executor that `run` asks for, with what the report wants to know of it.
+    pub(super) fn prepare(
+        &self,
+        volume: &RawVolume<D>,
+        machine: &Machine,
+        run: &Run<'_>,
+    ) -> Result<Ready<D>> {
+        match (run.target, run.policy) {
+            (Target::Cpu, Some(Policy::Cuda(_) | Policy::Gpus(_)))
+            | (Target::Gpu(_), Some(Policy::Cpu(_) | Policy::Gpus(_)))
+            | (Target::CpuAndGpu(_), Some(Policy::Gpus(_)))
+            | (Target::Gpus(_), Some(Policy::Cpu(_))) => Err(Error::spec(
+                format!("policy {:?} for target {:?}", run.policy, run.target),
+                "give the policy of that device, or none",
+            )),
+            (Target::Cpu, _) | (Target::Auto, Some(Policy::Cpu(_))) => {
+                self.on_cores(volume, machine, run)
+            }
+            (Target::Gpu(number) | Target::CpuAndGpu(number), _) => {
+                self.on_gpu(volume, machine, run, number)
+            }
+            (Target::Gpus(list), _) => self.on_gpus(volume, machine, run, list),
+            (Target::Auto, Some(Policy::Gpus(_))) => {
+                let all: Vec<_> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
+                self.on_gpus(volume, machine, run, GpuList::new(&all)?)
+            }
+            (Target::Auto, Some(Policy::Cuda(_))) => self.on_gpu(volume, machine, run, 0),
+            (Target::Auto, None) if machine.gpus.is_empty() => self.on_cores(volume, machine, run),
+            (Target::Auto, None) => match self.on_gpu(volume, machine, run, 0) {
+                // A GPU that can't be used, e.g. for want of NVRTC, is as good as none.
+                Err(error @ (Error::Device { .. } | Error::Memory { .. })) => {
+                    let mut ready = self.on_cores(volume, machine, run)?;
+                    ready.notes.push(format!("the GPU is not used: {error}"));
+                    Ok(ready)
+                }
+                ready => ready,
+            },
+        }
+    }
+
+    fn on_cores(
+        &self,
+        volume: &RawVolume<D>,
+        machine: &Machine,
+        run: &Run<'_>,
+    ) -> Result<Ready<D>> {
+        let most = run.threads.unwrap_or_else(|| machine.cpu.threads());
+        let wisdom = Wisdom::user();
+        let key = key(self, volume.extents(), machine, &format!("{most} threads"));
+        let mut notes = Vec::new();
+        let tuned = wisdom.policy::<CpuPolicy>(&key).filter(|tuned| match tuned.check() {
+            Ok(()) => true,
+            Err(error) => {
+                notes.push(format!("what tuning is known to have found is not used: {error}"));
+                false
+            }
+        });
+        let (policy, known_rate) = match (run.policy, tuned) {
+            (Some(Policy::Cpu(policy)), _) => (policy, None),
+            (_, Some(policy)) => (policy, wisdom.get(&key).map(|entry| entry.rate)),
+            _ => (self.default_on_cores(volume.extents(), machine, most), None),
+        };
+        policy.check()?;
+        let pool = Arc::new(Pool::over(&machine.cpu.cores, policy.threads)?);
+        let mut executor = CpuSweeps::new(self, volume, policy, pool, machine.cpu.simd)?;
+        if let Some(trace) = &run.trace {
+            executor.record(trace.clone());
+        }
+        let probe = probe(machine);
+        let low =
+            "the bound was measured while other work had the cores, so it is higher".to_string();
+        let disturbed = probe.as_ref().is_some_and(|probe| probe.cpu.disturbed());
+        Ok(Ready {
+            executor: Box::new(executor),
+            _together: None,
+            devices: vec![machine.cpu.label(policy.threads)],
+            depth: if D == 1 { 1 } else { policy.temporal_depth as u64 },
+            bandwidth: probe.and_then(|probe| probe.cpu.copy),
+            known_rate,
+            cells_a_second: CELLS_A_SECOND[0] * policy.threads as f64,
+            policy: Policy::Cpu(policy),
+            notes: notes.into_iter().chain(disturbed.then_some(low)).collect(),
+        })
+    }
+
+    fn on_gpu(
+        &self,
+        volume: &RawVolume<D>,
+        machine: &Machine,
+        run: &Run<'_>,
+        number: usize,
+    ) -> Result<Ready<D>> {
+        let gpu = gpu(machine, number)?;
+        let device = gpu.device()?;
+        let wisdom = Wisdom::user();
+        let key = key(self, volume.extents(), machine, &gpu.name);
+        let (policy, known_rate) = match (run.policy, tuned_on_gpus(&wisdom, &key, self)) {
+            (Some(Policy::Cuda(policy)), _) => (policy, None),
+            (_, Some(policy)) => (policy, wisdom.get(&key).map(|entry| entry.rate)),
+            _ => (CudaPolicy::default_for(self, volume.extents(), gpu.capability), None),
+        };
+        let executor = CudaSweeps::new(self, volume, &policy, &device)?;
+        let notes = executor.notes().to_vec();
+        let probe = probe(machine);
+        Ok(Ready {
+            executor: Box::new(executor),
+            _together: None,
+            devices: vec![gpu.label()],
+            policy: Policy::Cuda(policy),
+            depth: u64::from(policy.temporal_depth),
+            bandwidth: probe.and_then(|probe| probe.gpu(number)?.bandwidth()),
+            known_rate,
+            cells_a_second: CELLS_A_SECOND[1],
+            notes,
+        })
+    }
+
+    fn on_gpus(
+        &self,
+        volume: &RawVolume<D>,
+        machine: &Machine,
+        run: &Run<'_>,
+        list: GpuList,
+    ) -> Result<Ready<D>> {
+        let of_list = |list: GpuList| {
+            list.numbers().map(|number| gpu(machine, number)).collect::<Result<Vec<_>>>()
+        };
+        let mut gpus = of_list(list)?;
+        let all = gpus.len();
+        let wisdom = Wisdom::user();
+        let key = key(self, volume.extents(), machine, &label(&gpus));
+        let mut tuned = None;
+        if run.policy.is_none()
+            && let Some(chosen) = tuned_on_gpus::<Chosen, D>(&wisdom, &key, self)
+        {
+            gpus = of_list(chosen.gpus)?;
+            tuned = Some(chosen.policy);
+        }
+        let probe = probe(machine);
+        let mut why = "which was fastest when tuned";
+        if run.policy.is_none() && tuned.is_none() {
+            let bytes = (self.step_bytes() * volume.len()) as f64;
+            let count = worthwhile(list, bytes, 1, probe.as_ref());
+            let plane = bytes / volume.extents()[0] as f64;
+            if let (true, Some(few)) =
+                (count < all, placed(list, count, machine, probe.as_ref(), plane))
+            {
+                gpus = of_list(few)?;
+                why = "as more are predicted to save little; tuning finds out";
+            }
+        }
+        let run = &Run { policy: run.policy.or(tuned), trace: run.trace.clone(), ..*run };
+        let known_rate = tuned.and_then(|_| Some(wisdom.get(&key)?.rate));
+        if let ([one], None | Some(Policy::Cuda(_))) = (&gpus[..], run.policy) {
+            let mut ready = self.on_gpu(volume, machine, run, one.ordinal)?;
+            if all > 1 {
+                ready.notes.push(format!("one GPU of {all} is used, {why}"));
+            }
+            return Ok(ready);
+        }
+        self.check_points_of_parts()?;
+        let devices = gpus.iter().map(|gpu| gpu.device()).collect::<Result<Vec<_>>>()?;
+        let policy = match run.policy {
+            Some(Policy::Gpus(policy)) => policy,
+            Some(Policy::Cuda(cuda)) => {
+                let flags = MultiCudaPolicy::new(cuda, Exchange::Flags);
+                match flags.check_flags(self, volume.extents(), &devices) {
+                    Ok(()) => flags,
+                    Err(_) => MultiCudaPolicy { exchange: Exchange::Copies, ..flags },
+                }
+            }
+            _ => MultiCudaPolicy::default_for(self, volume.extents(), &devices)?,
+        };
+        let together = Together::begin();
+        let executor = MultiCudaSweeps::new(self, volume, &policy, &devices)?;
+        let bandwidths = gpus.iter().map(|gpu| probe.as_ref()?.gpu(gpu.ordinal)?.bandwidth());
+        let mut notes = executor.notes().to_vec();
+        if gpus.len() < all {
+            let used = gpus.len();
+            notes.push(format!("{used} GPUs of {all} are used, {why}"));
+        }
+        Ok(Ready {
+            devices: executor.devices(),
+            notes,
+            executor: Box::new(executor),
+            _together: Some(together),
+            policy: Policy::Gpus(policy),
+            depth: u64::from(policy.steps_a_turn()),
+            bandwidth: bandwidths.sum(),
+            known_rate,
+            cells_a_second: CELLS_A_SECOND[1] * devices.len() as f64,
+        })
+    }
+
+    /// The untuned shape for the cores of `machine`.
+    pub(super) fn default_on_cores(
+        &self,
+        extents: [usize; D],
+        machine: &Machine,
+        threads: usize,
+    ) -> CpuPolicy {
+        let caches = &machine.cpu.caches;
+        let shared = caches.l3.unwrap_or(0) * caches.l3_count.max(1) as u64;
+        let share = shared / threads.max(1) as u64;
+        let cache = share.max(caches.l2.unwrap_or(1 << 20));
+        CpuPolicy::default_for(self, extents, threads, cache as usize)
+    }
+}
