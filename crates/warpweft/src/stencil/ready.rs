@@ -1,4 +1,5 @@
-//! From a choice of device to an executor that is ready to run there, and what is known about it.
+//! From a choice of device to an executor that is ready to run there, and what is known about it: the
+//! one place where a stencil meets that choice.
 
 use std::sync::Arc;
 

@@ -1,6 +1,4 @@
-//! Running a stencil: spec → predict → policy → plan → run → report.
-//!
-//! The one place where a stencil meets the choice of a device.
+//! Running a stencil: spec → predict → policy → plan → run → report. Not: what it runs on (`ready`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -42,6 +42,7 @@ struct Ran {
 /// A candidate's runs, or why it is refused.
 type Tried = Result<Ran, String>;
 
+/// A search under way.
 pub(super) struct Search<'a, const D: usize> {
     stencil: &'a Spec<D>,
     volume: &'a RawVolume<D>,
@@ -67,6 +68,7 @@ impl<'a, const D: usize> Search<'a, D> {
         Ok(Self { stencil, volume, corner, untuned: None, refused: Vec::new(), trials: Vec::new() })
     }
 
+    /// The best policy on `most` threads.
     pub fn on_cores(
         &mut self,
         machine: &Machine,
