@@ -21,6 +21,9 @@ pub mod warping;
 /// A limit to six digits, rounded down so that what is named is allowed: what checks it must let pass what
 /// is greater by 1e-12 of it, rounding's share.
 fn rounded_down(limit: f64) -> f64 {
+    if !limit.is_normal() {
+        return limit;
+    }
     let scale = 10f64.powi(5 - limit.log10().floor() as i32);
     (limit * (1.0 + 1e-12) * scale).floor() / scale
 }

@@ -160,7 +160,7 @@ fn say_refusal(error: &clap::Error) {
 /// The subcommands of the command that the arguments name as far as they name one.
 fn subcommands() -> Vec<String> {
     let mut command = Cli::command();
-    for word in std::env::args().skip(1) {
+    for word in std::env::args_os().skip(1) {
         let Some(sub) = command.find_subcommand(&word) else { break };
         command = sub.clone();
     }

@@ -165,9 +165,12 @@ impl Wavefronts {
                 Part::Gpu | Part::Tables | Part::Methods | Part::Traceback => 1,
             };
             if together.len() < needed {
-                if self.only == [Part::Gpu] && needed == 1 {
+                if self.only == [case.on] {
+                    let name = case.on.to_possible_value();
+                    let name = name.map_or(String::new(), |value| value.get_name().to_string());
+                    let there = together.len();
                     return Err(Error::spec(
-                        "--only gpu where there is no GPU",
+                        format!("--only {name} takes {needed} GPUs, {there} can be used"),
                         "see `warpweft info`",
                     ));
                 }
@@ -191,7 +194,13 @@ impl Wavefronts {
             };
             let mut one = None;
             for count in counts {
-                let figure = figure(case, &machine, &together[..count], memory, repeats)?;
+                let figure = match figure(case, &machine, &together[..count], memory, repeats) {
+                    Err(error @ Error::Memory { .. }) => {
+                        note(&format!("{} {} is left out: {error}", case.what, case.size));
+                        continue;
+                    }
+                    figure => figure?,
+                };
                 let rate = figure.rate.value;
                 let speedup = one.filter(|_| count > 1).map(|one: f64| rate / one);
                 one = one.or(Some(rate));

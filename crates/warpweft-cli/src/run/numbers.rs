@@ -48,8 +48,8 @@ pub fn overflow<const D: usize, V: Deref<Target = RawVolume<D>>>(
         format!(", after a start with {value} at {:?}", place(result.extents(), at))
     });
     Some(Check::failed(format!(
-        "{nan} NaN and {infinite} infinite cells{of} in the result, the first, {value}, at {:?}: more than {} \
-         holds{from}; {}",
+        "{nan} NaN and {infinite} infinite cells{of} in the result, the first, {value}, at {:?}: on the way there was \
+         more than {} holds, or a division by zero{from}; {}",
         place(result.extents(), at),
         kind.name(),
         remedy(kind),

@@ -1,4 +1,4 @@
-//! Pinned workers that all run one closure at the same time.
+//! Workers, pinned or not, that all run one closure at the same time.
 //!
 //! Not a task scheduler: `run` hands the same closure to every worker and returns when all are
 //! done, as an OpenMP parallel region does. That all run at once is the point: they may wait on

@@ -6,9 +6,9 @@
 //! beside other work on the cores costs milliseconds, while who sleeps keeps its claim to the core.
 //!
 //! Flags hold no sleepers. A flag's address says in which of a few places its sleepers are, as in a
-//! parking lot (Pizlo, "Locking in WebKit", 2016), and a place is an event count (Reed and Kanodia,
-//! "Synchronization with eventcounts and sequencers", CACM 1979): where nobody sleeps, waking is a
-//! fence and a load. Who shares a place with another flag's sleepers looks again and sleeps on.
+//! parking lot (Pizlo, "Locking in WebKit", 2016). A place counts its sleepers, who look once more between
+//! saying so and sleeping, as at an event count (Reed and Kanodia, "Synchronization with eventcounts and
+//! sequencers", CACM 1979): where nobody sleeps, waking is a fence and a load. Who shares a place with another flag's sleepers looks again and sleeps on.
 
 use super::sync::{AtomicUsize, Condvar, Mutex, Ordering, PoisonError, fence, spin};
 
@@ -36,7 +36,7 @@ loom::lazy_static! {
 impl Place {
     /// Of who waits for `flag`.
     fn of<T>(flag: &T) -> &'static Self {
-        // Flags are two lines long.
+        // Flags that many wait for are two lines long.
         &PLACES[std::ptr::from_ref(flag).addr() / 128 % PLACES.len()]
     }
 

@@ -6,6 +6,7 @@ use cudarc::driver::sys;
 
 use super::device::Device;
 use super::stream::Stream;
+use super::together::apart;
 use crate::error::Result;
 
 /// A captured sequence, ready to launch.
@@ -40,6 +41,7 @@ impl Stream {
         let mut raw = std::ptr::null_mut();
         let made = queued.and_then(|()| {
             self.device().check(code, "capturing")?;
+            let _apart = apart();
             // SAFETY: `graph` is what the capture made; writes one handle.
             let code = unsafe { sys::cuGraphInstantiateWithFlags(&mut raw, graph, 0) };
             self.device().check(code, "preparing a graph")
@@ -68,6 +70,7 @@ impl Graph {
 impl Drop for Graph {
     fn drop(&mut self) {
         if self.device.bind().is_ok() {
+            let _apart = apart();
             // SAFETY: owned by this value; the driver lets a running launch finish.
             let _ = unsafe { sys::cuGraphExecDestroy(self.raw) };
         }

@@ -9,6 +9,7 @@ use cudarc::driver::sys;
 
 use super::device::Device;
 use super::memory::Buffer;
+use super::together::apart;
 use crate::error::Result;
 
 /// Bytes of a driver's handle.
@@ -88,6 +89,7 @@ impl Imported {
 impl Drop for Imported {
     fn drop(&mut self) {
         if self.device.bind().is_ok() {
+            let _apart = apart();
             // SAFETY: opened by this value; whoever queued work with its address waited for it.
             let _ = unsafe { sys::cuIpcCloseMemHandle(self.address) };
         }

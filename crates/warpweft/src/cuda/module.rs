@@ -52,12 +52,13 @@ impl Module {
     /// more than the others.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no kernel of this name; the driver's.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         let device = &self.loaded.device;
         let symbol = self.symbol(name)?;
         device.bind()?;
         let mut raw = std::ptr::null_mut();
+        let _apart = apart();
         // SAFETY: writes one handle; the name is ended by a zero.
         let code = unsafe { sys::cuModuleGetFunction(&mut raw, self.loaded.raw, symbol.as_ptr()) };
         device.check(code, &format!("looking up kernel {name} of {}", self.loaded.name))?;

@@ -1,9 +1,10 @@
 //! Kernels of several launches that wait for one another.
 //!
 //! Every one of such a set must come to run, all of its blocks at once. Two sets at a time could each hold
-//! what the other waits for: SMs, or a queue that streams share. And a call that waits for its device, as
-//! one does that frees memory or loads a module, could keep the rest of a set from being launched. So a
-//! process runs one set at a time, and nobody frees or loads while one is being launched.
+//! what the other waits for: SMs, or a queue that streams share. So a process runs one set at a time. And a
+//! call that waits for its device, as one does that frees memory or loads a module, could keep the rest of a
+//! set from being launched: while a wavefront's is, nobody frees or loads. Stencils launch as long as they
+//! run; they have their turn alone, and whoever frees memory of their GPUs meanwhile risks their watchdog.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
@@ -11,6 +12,10 @@ static TURN: Mutex<()> = Mutex::new(());
 static LAUNCHING: RwLock<()> = RwLock::new(());
 
 /// One set's turn, until it is dropped; that must not be before its last kernel is done.
+///
+/// [`Stencil::run_with`](crate::stencil::Stencil::run_with) and [`tune`](crate::stencil::tune()) over several
+/// GPUs have one from beginning to end, wavefronts over several while they run. A thread that has one and
+/// begins another, say where it is told of progress, waits for itself.
 #[derive(Debug)]
 pub struct Together {
     _turn: MutexGuard<'static, ()>,

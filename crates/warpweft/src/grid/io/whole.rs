@@ -84,7 +84,12 @@ pub fn check_folder(path: &Path) -> Result<()> {
         Ok(known) if !known.is_dir() => Err(told(&format!("{} is a file", there.display()))),
         Ok(_) => {
             let probe = there.join(format!(".warpweft.{}.partial", std::process::id()));
-            File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(|error| told(&error))
+            // Another thread or process of this number may try the same and be done with it first.
+            let removed = || match fs::remove_file(&probe) {
+                Err(error) if error.kind() != NotFound => Err(error),
+                _ => Ok(()),
+            };
+            File::create(&probe).and_then(|_| removed()).map_err(|error| told(&error))
         }
     }
 }

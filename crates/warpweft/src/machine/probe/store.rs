@@ -137,7 +137,7 @@ mod tests {
     fn other_work_never_lowers_a_limit_that_was_reached() {
         let known = measured(1, 1.5, 3e9, 4e-7);
         let worse = measured(2, 2.0, 2e9, 3e-7).or_better(Some(&known));
-        assert_eq!(worse, measured(2, 1.5, 3e9, 3e-7));
+        assert_eq!(worse, measured(2, 2.0, 3e9, 3e-7));
         assert_eq!(worse.cpu.read, None);
         // Of other cores nothing is taken, and none for a probe that nothing disturbed.
         let mut fewer = measured(2, 2.0, 2e9, 3e-7);

@@ -25,7 +25,9 @@ pub fn slots(sms: u32, cuda: &CudaPolicy) -> usize {
 pub fn chunks_of(planes: usize, tiles: usize, slots: usize, vain: usize) -> Vec<u32> {
     let turns = |chunk: usize| (tiles * planes.div_ceil(chunk)).div_ceil(slots.max(1));
     let cost = |&chunk: &usize| turns(chunk) * (chunk + vain);
-    let chunks = (1..=planes.div_ceil(4)).map(|count| planes.div_ceil(count).max(1));
+    // More chunks than this many turns of all blocks would only be short ones.
+    let most = planes.div_ceil(4).min(1 << 16);
+    let chunks = (1..=most).map(|count| planes.div_ceil(count).max(1));
     let mut found: Vec<usize> = Vec::new();
     while found.len() < 3 {
         let known = |chunk: &usize| found.iter().any(|&other| turns(other) == turns(*chunk));

@@ -20,7 +20,7 @@ use super::super::policy::{CpuPolicy, CudaPolicy, Policy};
 use super::super::ready::{CELLS_A_SECOND, gpu, probe};
 use super::super::run::{Run, Target};
 use super::super::spec::{Spec, Steps};
-use super::super::wisdom::key;
+use super::super::wisdom::{key, on_gpus};
 use super::balance::{Balance, Measured, Shares};
 use super::deepest_feasible;
 use super::halo_executor::HaloExecutor;
@@ -316,7 +316,8 @@ impl<const D: usize> Spec<D> {
         run: &Run<'_>,
     ) -> Result<CudaPolicy> {
         let gpu = gpu(machine, number)?;
-        let tuned = || Wisdom::user().policy(&key(self, extents, machine, &gpu.name));
+        let key = key(self, extents, machine, &gpu.name);
+        let tuned = || on_gpus(&Wisdom::user(), &key, self);
         Ok(match run.policy {
             Some(Policy::Cuda(policy)) => policy,
             _ => tuned().unwrap_or_else(|| CudaPolicy::default_for(self, extents, gpu.capability)),
