@@ -24,7 +24,7 @@ use crate::run::outcome::Outcome;
     arg_required_else_help = true,
     after_help = "Entry [i, j] of the result sums the pixels of rows 0 to i and columns 0 to j; unlike OpenCV's \
 it has no row and column of zeros in front. Greys of eight bits (.png, or .npy of uint8) sum to \
-int32, those of more than 8.4 million pixels to int64; float32 and float64 sum to themselves.
+int32, those of more than 8.4 million pixels to int64; float32 and float64 sum to float64.
 
 Examples:
   warpweft sat photo.png --output sums.npy
@@ -47,6 +47,8 @@ impl Sat {
 
     fn outcome(&self) -> Result<Outcome> {
         let planned = self.files.prepare("sat")?;
+        let written = self.files.output.iter().chain(&planned.plot);
+        files::none_read(written, &[&self.image])?;
         let (_, kind) = files::shape_of(&self.image)?;
         let mut chosen = self.options.chosen()?;
         match kind {
@@ -57,8 +59,18 @@ impl Sat {
                     false => self.bytes(long_sum_of_bytes(), &image, &planned, &mut chosen),
                 }
             }
-            Some(ScalarKind::F32) => self.floats::<f32>(&planned, &mut chosen),
-            Some(ScalarKind::F64) => self.floats::<f64>(&planned, &mut chosen),
+            Some(ScalarKind::F32) => {
+                // Roundings of 32 bits add up over the table: differences of its sums would mean nothing.
+                let image: Volume<f32, 2> = files::read(&self.image, f32::from)?;
+                let mut cells = image.as_slice().iter();
+                let next = |_| cells.next().copied().map_or(0.0, f64::from);
+                let wide = Volume::try_from_fn(image.extents(), next)?;
+                self.floats(&wide, &planned, &mut chosen)
+            }
+            Some(ScalarKind::F64) => {
+                let image: Volume<f64, 2> = files::read(&self.image, f64::from)?;
+                self.floats(&image, &planned, &mut chosen)
+            }
             Some(other) => Err(Error::file(
                 &self.image,
                 format!("holds {}", other.name()),
@@ -86,20 +98,18 @@ impl Sat {
         })
     }
 
-    fn floats<T: Real + warpweft::wavefront::Ranked<Score = T>>(
+    fn floats(
         &self,
+        image: &Volume<f64, 2>,
         planned: &Planned,
         chosen: &mut Chosen,
     ) -> Result<Outcome> {
-        let image: Volume<T, 2> = files::read(&self.image, |grey| T::lit(f64::from(grey)))?;
-        let rounded = |sums: &Volume<T, 2>| {
-            let pairs = sums.as_slice().iter().zip(plain_rounded(&image));
-            let error = pairs
-                .map(|(&a, b)| difference(Scalar::to_f64(a), Scalar::to_f64(b)))
-                .fold(0.0, worse);
+        let rounded = |sums: &Volume<f64, 2>| {
+            let pairs = sums.as_slice().iter().zip(plain_rounded(image));
+            let error = pairs.map(|(&a, b)| difference(a, b)).fold(0.0, worse);
             Check::made("straightforward loop", error, 0.0)
         };
-        self.sum(sum_of::<T>(), &image, planned, chosen, rounded)
+        self.sum(sum_of::<f64>(), image, planned, chosen, rounded)
     }
 
     fn sum<E>(

@@ -94,6 +94,7 @@ impl Outputs {
         }
         let outputs = Self { results, plot, trace: options.trace.clone() };
         found_writable(outputs.all())?;
+        none_read(outputs.all(), options.input.as_slice())?;
         options.checkpoint.as_ref().map_or(Ok(()), |folder| check_folder(folder))?;
         Ok(outputs)
     }
@@ -166,10 +167,13 @@ pub fn found_writable<'a>(mut paths: impl Iterator<Item = &'a PathBuf> + Clone) 
 ///
 /// # Errors
 /// One of `paths` is one of `read`.
-pub fn none_read<'a>(paths: impl Iterator<Item = &'a PathBuf>, read: &[&'a PathBuf]) -> Result<()> {
+pub fn none_read<'a, P: AsRef<Path>>(
+    paths: impl Iterator<Item = &'a PathBuf>,
+    read: &[P],
+) -> Result<()> {
     for path in paths {
-        let same = |other: &&&PathBuf| other.is_file() && place(other) == place(path);
-        if let Some(other) = read.iter().find(same) {
+        let same = |other: &&Path| other.is_file() && place(other) == place(path);
+        if let Some(other) = read.iter().map(AsRef::as_ref).find(same) {
             return Err(Error::spec(
                 format!("{} is read and is to be written", other.display()),
                 "give the output another name",

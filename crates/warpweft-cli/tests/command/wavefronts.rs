@@ -33,6 +33,23 @@ fn an_image_is_summed_and_saved() {
     assert!(ran.status != Some(0) && ran.err.contains("holds i32"), "{}", ran.err);
 }
 
+/// More ones than f32 counts.
+#[test]
+fn sums_of_singles_are_doubles_and_do_not_replace_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let ones = Volume::from_fn([4100, 4100], |_| 1f32);
+    npy::write(&folder.path().join("ones.npy"), &ones, 0).unwrap();
+    let object = json(
+        &warpweft_in(folder.path(), "sat ones.npy --output sums.npy --device cpu --json").fine(),
+    );
+    assert_eq!(object["result"]["sum"], 16_810_000.0);
+    assert_eq!(npy::header(&folder.path().join("sums.npy")).unwrap().kind, ScalarKind::F64);
+    for line in ["sat ones.npy --output ones.npy", "run heat --input ones.npy --output ./ones.npy"]
+    {
+        warpweft_in(folder.path(), line).fails(2, &["ones.npy is read and is to be written"]);
+    }
+}
+
 /// 255 · 2901² fits 32 bits with a sign, 255 · 2902² does not.
 #[test]
 fn sums_that_need_more_than_32_bits_get_them() {

@@ -31,8 +31,15 @@ pub fn read(path: &Path) -> Result<Volume<u8, 2>> {
     };
     let file = File::open(path).map_err(|error| Error::file(path, error, "check the path"))?;
     let mut decoder = png::Decoder::new(BufReader::new(file));
-    decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::STRIP_16);
+    decoder.set_transformations(png::Transformations::EXPAND);
     let mut reader = decoder.read_info().map_err(bad)?;
+    if reader.info().bit_depth == png::BitDepth::Sixteen {
+        return Err(Error::file(
+            path,
+            "has 16 bits a sample, of which 8 would be lost",
+            "save it with 8 bits, or its samples as .npy of float32",
+        ));
+    }
     let mut bytes = Vec::new();
     // A damaged header may ask for any amount.
     reader
@@ -86,6 +93,18 @@ mod tests {
         let grey = read(&path).unwrap();
         assert_eq!(grey.extents(), [2, 3]);
         assert_eq!(grey.as_slice(), [0, 255, 76, 150, 29, 9]);
+    }
+
+    #[test]
+    fn samples_of_16_bits_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep.png");
+        let mut encoder = png::Encoder::new(File::create(&path).unwrap(), 2, 1);
+        encoder.set_depth(png::BitDepth::Sixteen);
+        encoder.set_color(png::ColorType::Grayscale);
+        encoder.write_header().unwrap().write_image_data(&[1, 2, 3, 4]).unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.contains("16 bits a sample"), "{error}");
     }
 
     #[test]
