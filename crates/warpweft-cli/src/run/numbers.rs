@@ -143,7 +143,7 @@ mod tests {
             let expect = "1 NaN and 1 infinite cells in the result, the first, NaN, at [1, 0, 2]";
             assert!(failure.starts_with(expect), "{failure}");
             assert!(
-                failure.contains("holds, after a start with -2 at [1, 0, 0]; give"),
+                failure.contains("or a division by zero, after a start with -2 at [1, 0, 0]; give"),
                 "{failure}"
             );
         }
