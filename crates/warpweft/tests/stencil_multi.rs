@@ -17,6 +17,7 @@ linear!(Line1, f32, 1, star::<1, 3>(1), |_| 0.25);
 linear!(Heat2, f32, 2, star::<2, 5>(1), |k| 0.3 - 0.04 * k as f32);
 linear!(Heat2d, f64, 2, star::<2, 5>(1), |k| 0.3 - 0.04 * k as f64);
 linear!(Box2, i32, 2, cube::<2, 9>(1), |k| k as i32 - 3);
+linear!(Wide2, f32, 2, cube::<2, 25>(2), |k| 0.01 * k as f32);
 linear!(Bytes2, u8, 2, cube::<2, 9>(1), |k| k as u8 + 1);
 linear!(Heat3, f32, 3, star::<3, 7>(1), |k| 0.2 - 0.02 * k as f32);
 linear!(Heat3d, f64, 3, star::<3, 7>(1), |k| 0.2 - 0.02 * k as f64);
@@ -143,6 +144,16 @@ fn check_by<S: Fields, const D: usize>(
     stencil: Stencil<S, D>,
     start: &Volume<S, D>,
 ) {
+    check_all(policies, boundaries(&stencil), start);
+}
+
+/// Likewise, of these stencils; without a GPU the last of them compiles.
+fn check_all<S: Fields, const D: usize>(
+    policies: Vec<MultiCudaPolicy>,
+    stencils: Vec<Stencil<S, D>>,
+    start: &Volume<S, D>,
+) {
+    let Some(stencil) = stencils.last() else { return };
     if let Err(error) = compiler() {
         return println!("skipped: {error}");
     }
@@ -156,9 +167,9 @@ fn check_by<S: Fields, const D: usize>(
                 continue;
             }
             if policy.cuda.kernel != CudaKernel::Planes {
-                assert!(!compile_check(&stencil, &policy, "sm_80").unwrap().image().is_empty());
+                assert!(!compile_check(stencil, &policy, "sm_80").unwrap().image().is_empty());
             }
-            assert!(!compile_check(&stencil, &policy, "sm_90").unwrap().image().is_empty());
+            assert!(!compile_check(stencil, &policy, "sm_90").unwrap().image().is_empty());
         }
         return;
     }
@@ -166,16 +177,17 @@ fn check_by<S: Fields, const D: usize>(
     const STEPS: u64 = 37 + 4;
     let extents = start.extents();
     let mut runs = 0;
-    for stencil in boundaries(&stencil) {
+    for stencil in stencils {
         let mut expect = start.clone();
         reference(&stencil, &mut expect, STEPS).unwrap();
         for policy in policies.iter().copied() {
             for devices in &machines {
                 let mut found = start.clone();
                 let executor = MultiCudaSweeps::new(&stencil, &found, &policy, devices);
-                // Not every stencil can be exchanged by flags, or pipelined.
-                let refusable = policy.exchange != Exchange::Copies
-                    || policy.cuda.kernel == CudaKernel::Pipeline;
+                // Not every stencil can be exchanged in words, or pipelined, or cut into lines.
+                let refusable = policy.exchange == Exchange::Words
+                    || policy.cuda.kernel == CudaKernel::Pipeline
+                    || (policy.exchange == Exchange::Flags && D == 1);
                 let mut executor = match executor {
                     Err(Error::Spec { .. }) if refusable => continue,
                     executor => executor.unwrap(),
@@ -349,6 +361,38 @@ fn rings_over_several() {
     check_by(ringed(), Stencil::of(Order8 { rate: 0.9 }), &filled([64, 32, 128]));
     check_by(ringed(), Stencil::of(Box3 { rate: 0.9 }), &filled([14, 10, 67]));
     check_by(ringed(), Stencil::sequence((velocity(0.1), pressure(0.1))), &sound());
+}
+
+/// Boxes read where a cut meets copied faces, of every kind along every axis: volumes of a tile and of
+/// many, whose last has few cells.
+#[test]
+fn corners_over_several() {
+    fn faces<S: Fields, const D: usize>(stencil: &Stencil<S, D>) -> Vec<Stencil<S, D>> {
+        use Boundary::{Dirichlet, Mirror, Neumann, Periodic};
+        let all = |boundary| stencil.clone().boundary(boundary);
+        let x = D - 1;
+        vec![
+            all(Mirror),
+            all(Periodic).face(x, Face::Low, Mirror).face(x, Face::High, Neumann),
+            all(Neumann).face(x, Face::Low, Periodic).face(x, Face::High, Periodic),
+            all(Mirror).face(x, Face::High, Dirichlet(2.0)).face(0, Face::Low, Dirichlet(0.5)),
+            all(Periodic),
+        ]
+    }
+    fn edged(policies: Vec<MultiCudaPolicy>) -> Vec<MultiCudaPolicy> {
+        let stages = |policy: &MultiCudaPolicy| policy.cuda.kernel != CudaKernel::Pipeline;
+        let flags = |policy: &MultiCudaPolicy| policy.exchange == Exchange::Flags;
+        policies.into_iter().filter(|policy| flags(policy) && stages(policy)).collect()
+    }
+    check_all(edged(policies(2)), faces(&Stencil::of(Wide2 { rate: 0.9 })), &filled([40, 258]));
+    check_all(edged(policies(2)), faces(&Stencil::of(Bytes2 { rate: 3 })), &filled([24, 33]));
+    let volume = Stencil::of(Box3 { rate: 0.9 });
+    check_all(edged(policies(3)), faces(&volume), &filled([15, 35, 130]));
+    check_all(edged(policies(3)), faces(&volume), &filled([12, 3, 5]));
+    if machines().iter().flatten().any(|device| device.capability().unwrap() < (9, 0)) {
+        return println!("skipped: planes by the copy engine, which a GPU does not have");
+    }
+    check_all(edged(ringed()), faces(&volume), &filled([15, 35, 130]));
 }
 
 #[test]

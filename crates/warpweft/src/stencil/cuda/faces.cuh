@@ -30,7 +30,7 @@ struct Faces {
   Clock* clock;
   void* field[16];   // at cell (0, 0, 0, 0)
   int extent[4];
-  int boundary[4][2];  // as in ghosts.cuh
+  int boundary[4][2];  // as in copied.cuh
   FaceSlab slab[8];
   u32 now, next;  // fields that get the value after so many steps, and after one more
   int tick;       // whether a step ends with this launch
@@ -45,7 +45,6 @@ WW_FN u64 face_steps(const Faces& g) {
 
 // The ghost of this thread: its element, and the position that the function is given.
 WW_FN bool face_cell(const Faces& g, i64& to, i64 (&told)[4]) {
-  enum { periodic = 0, neumann = 2, mirror = 3 };
   const FaceSlab& slab = g.slab[blockIdx.y];
   u32 rest = blockIdx.x * 256 + threadIdx.x;
   to = 0;
@@ -53,14 +52,10 @@ WW_FN bool face_cell(const Faces& g, i64& to, i64 (&told)[4]) {
   for (int d = 3; d >= 0; d--) {
     const int at = slab.low[d] + int(rest % slab.size[d]);
     rest /= slab.size[d];
-    const int last = g.extent[d] - 1;
     i64 source = at;
-    if (at < 0 || at > last) {
-      const int face = at < 0 ? 0 : 1;
-      const int depth = face == 0 ? -at : at - last;
-      const int kind = g.boundary[d][face];
-      const int inward = kind == periodic ? last - (depth - 1) : kind == neumann ? depth - 1 : depth;
-      if (kind == periodic || kind == neumann || kind == mirror) source = face == 0 ? inward : last - inward;
+    if (at < 0 || at >= g.extent[d]) {
+      const int kind = g.boundary[d][at < 0 ? 0 : 1];
+      if (!held(kind) && kind != shared) source = copied(kind, at, g.extent[d]);
     }
     source += g.begin[d];
     if (g.period[d] > 0) {

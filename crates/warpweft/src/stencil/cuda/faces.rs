@@ -9,7 +9,7 @@ use crate::element::{CellType, MAX_FIELDS, Unit};
 use crate::error::Result;
 use crate::stencil::Spec;
 
-const TEXT: &str = include_str!("faces.cuh");
+const TEXT: &str = concat!(include_str!("copied.cuh"), include_str!("faces.cuh"));
 
 /// The kernel `ww_faces` of `stencil`'s functions; nothing if it has none.
 pub(super) fn write_text<const D: usize>(stencil: &Spec<D>, unit: &mut Unit) -> Option<String> {

@@ -15,8 +15,6 @@ namespace ww::stencil {
 
 // Beyond a shared face lie cells of another device, which fills them; only those are this launch's that
 // lie beyond a Dirichlet face of another axis.
-enum { periodic = 0, dirichlet = 1, neumann = 2, mirror = 3, shared = 4, function = 5 };
-
 struct Slab {
   int low[4];
   u32 size[4];
@@ -56,15 +54,13 @@ extern "C" __global__ void __launch_bounds__(256) ww_ghosts(const __grid_constan
     int source = at[d];
     if (at[d] < 0 || at[d] > last) {
       const int face = at[d] < 0 ? 0 : 1;
-      const int depth = face == 0 ? -at[d] : at[d] - last;
       const int kind = g.boundary[d][face];
-      if (kind == dirichlet || kind == function) {
+      if (held(kind)) {
         axis = d;
         side = face;
       }
       other |= kind == shared;
-      const int inward = kind == periodic ? last - (depth - 1) : kind == neumann ? depth - 1 : depth;
-      source = face == 0 ? inward : last - inward;
+      source = copied(kind, at[d], g.extent[d]);
     }
     to += at[d] * g.stride[d];
     from += source * g.stride[d];

@@ -6,7 +6,7 @@ use crate::element::{CellType, MAX_FIELDS};
 use crate::stencil::{Boundaries, Boundary};
 
 /// The kernel's text; compiled on its own, so that every stencil shares it.
-pub(super) const TEXT: &str = include_str!("ghosts.cuh");
+pub(super) const TEXT: &str = concat!(include_str!("copied.cuh"), include_str!("ghosts.cuh"));
 
 /// Which ghost cells a launch writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +124,7 @@ pub(super) fn launch<const D: usize>(
     Some((Launch::new(grid, [256, 1, 1]), args))
 }
 
-/// The kinds of all faces, `[axis][side]` of (w, z, y, x), as ghosts.cuh numbers them.
+/// The kinds of all faces, `[axis][side]` of (w, z, y, x), as copied.cuh numbers them.
 pub(super) fn codes<const D: usize>(layout: &Layout, boundaries: &Boundaries<D>) -> [i32; 8] {
     let faces = faces(boundaries);
     std::array::from_fn(|n| {
@@ -132,11 +132,11 @@ pub(super) fn codes<const D: usize>(layout: &Layout, boundaries: &Boundaries<D>)
     })
 }
 
-/// What ghosts.cuh calls a face beyond which lie another device's cells.
+/// What copied.cuh calls a face beyond which lie another device's cells.
 const SHARED: i32 = 4;
 
-/// The kinds of boundary as ghosts.cuh numbers them.
-fn code(boundary: &Boundary) -> i32 {
+/// The kinds of boundary as copied.cuh numbers them.
+pub(super) fn code(boundary: &Boundary) -> i32 {
     match boundary {
         Boundary::Periodic => 0,
         Boundary::Dirichlet(_) => 1,

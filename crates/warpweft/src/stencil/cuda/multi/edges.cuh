@@ -6,7 +6,8 @@
 // Block:  as Direct, March or Planes; tiles at a cut meet at two block barriers.
 // Shared: as Planes, else none.
 //
-// `S::reach_x` and `S::reach_y` are the columns of tiles around its own that a tile's ghosts come from.
+// `S::reach_x` and `S::reach_y` are the columns of tiles around its own that a tile's ghosts come from;
+// `S::corners` says that some of those lie beyond copied faces as well (corners.cuh).
 //
 // Protocol. Every edge tile counts its launches in `mine`, a word that only it touches. In launch n it
 //   1. waits until the neighbour's edge tiles around its column have said that launch n - 1 is done;
@@ -214,15 +215,21 @@ WW_FN void end(const Edges& edges, const Turn& turn, const Count& count) {
   }
 }
 
+// Copies the corners that the block's tile reads (corners.cuh).
+template <class S>
+WW_FN void bring_corners(const Pointers<Edged<S>>& fields, const Box& box, Turn& turn);
+
 // Runs `interior` or `edge` for the block's tile, given its layer and its place along y.
 template <class S, class Interior, class Edge>
-WW_FN void by_layer(const Edges& edges, const Interior& interior, const Edge& edge) {
+WW_FN void by_layer(const Edges& edges, const Pointers<Edged<S>>& fields, const Box& box,
+                    const Interior& interior, const Edge& edge) {
   take_turn();
   Turn turn = turn_of(edges.layers, edges.groups);
   Count count;
   if (!turn.edge()) {
     interior(turn.layer, turn.y);
   } else if (begin<S>(edges, turn, count)) {
+    if constexpr (S::corners) bring_corners<S>(fields, box, turn);
     edge(turn.layer, turn.y);
     end(edges, turn, count);
   }
@@ -230,12 +237,16 @@ WW_FN void by_layer(const Edges& edges, const Interior& interior, const Edge& ed
 
 // Runs `tile` for the block's tile, at a cut or not, likewise: one copy of it, for long code.
 template <class S, class Tile>
-WW_FN void every_layer(const Edges& edges, const Tile& tile) {
+WW_FN void every_layer(const Edges& edges, const Pointers<Edged<S>>& fields, const Box& box,
+                       const Tile& tile) {
   take_turn();
   Turn turn = turn_of(edges.layers, edges.groups);
   Count count;
   const bool edge = turn.edge();
   if (edge && !begin<S>(edges, turn, count)) return;
+  if constexpr (S::corners) {
+    if (edge) bring_corners<S>(fields, box, turn);
+  }
   tile(turn.layer, turn.y);
   if (edge) end(edges, turn, count);
 }

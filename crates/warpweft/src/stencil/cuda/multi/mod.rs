@@ -19,5 +19,5 @@ mod words;
 
 pub use list::GpuList;
 pub use policy::{Exchange, MultiCudaPolicy};
-pub(super) use policy::{columns, near, trip_columns};
+pub(super) use policy::{columns, corners, near, reads_corners, tile, trip_columns};
 pub use sweeps::{MultiCudaSweeps, compile_check};

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::cut;
 use crate::cuda::Device;
 use crate::error::{Error, Result};
+use crate::stencil::cuda::ghosts::code;
 use crate::stencil::cuda::layout::{Layout, axes};
 use crate::stencil::cuda::text::{Role, TripShape, grid, role_of, trip_grid};
-use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Spec};
+use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Spec, Stage, Tap};
 
 /// Blocks along the grid's third axis at most.
 const GRID_Z: usize = 65_535;
@@ -125,7 +126,7 @@ impl MultiCudaPolicy {
         if words && let Some(why) = self.no_words(stencil) {
             return refuse(why);
         }
-        if parts > 1 && !trips && reads_corners(stencil) {
+        if parts > 1 && words && reads_corners(stencil) {
             return refuse(
                 "of a footprint that reads across a cut and a copied boundary at once".into(),
             );
@@ -225,14 +226,34 @@ impl MultiCudaPolicy {
 }
 
 /// Whether a stage reads cells that lie across a cut and beyond a face whose ghosts are copied from
-/// cells: the neighbour's tiles, which fill ghost planes, fill no such corners.
-fn reads_corners<const D: usize>(stencil: &Spec<D>) -> bool {
-    let copied = |d: usize, o: isize| {
-        let side = usize::from(o > 0);
-        o != 0 && !stencil.boundaries.0[d][side].is_held()
-    };
-    let mut taps = stencil.stages.iter().flat_map(|stage| stage.taps());
-    taps.any(|tap| tap.offset[0] != 0 && (1..D).any(|d| copied(d, tap.offset[d])))
+/// cells: the neighbour's tiles, which fill ghost planes, fill no such corners (corners.cuh).
+pub(in crate::stencil::cuda) fn reads_corners<const D: usize>(stencil: &Spec<D>) -> bool {
+    stencil.stages.iter().any(|stage| corners(stencil, &**stage).is_some())
+}
+
+/// The kinds of the faces `[x, y][low, high]`, if `stage` reads such cells.
+pub(in crate::stencil::cuda) fn corners<const D: usize>(
+    stencil: &Spec<D>,
+    stage: &dyn Stage<D>,
+) -> Option<[[i32; 2]; 2]> {
+    let faces = &stencil.boundaries.0;
+    let copied = |d: usize, o: isize| o != 0 && !faces[d][usize::from(o > 0)].is_held();
+    let across = |tap: &Tap<D>| tap.offset[0] != 0 && (1..D).any(|d| copied(d, tap.offset[d]));
+    let [_, _, y, x] = axes::<D>();
+    let held = code(&Boundary::Dirichlet(0.0));
+    let kinds = |axis: Option<usize>| axis.map_or([held; 2], |d| faces[d].each_ref().map(code));
+    stage.taps().iter().any(across).then(|| [x, y].map(kinds))
+}
+
+/// Cells along x and y of a block's tile.
+pub(in crate::stencil::cuda) fn tile<const D: usize>(policy: &CudaPolicy) -> [usize; 2] {
+    let [vx, vy, _] = policy.cells.map(|cells| cells as usize);
+    let warps = policy.warps as usize;
+    match (D, policy.kernel) {
+        (2, CudaKernel::March) => [32 * vx * warps, 1],
+        (2, _) => [32 * vx, 1],
+        _ => [32 * vx, vy * warps],
+    }
 }
 
 /// Columns of tiles around its own, along x and y, that a tile's ghosts across a cut come from.
@@ -246,14 +267,10 @@ pub(in crate::stencil::cuda) fn columns<const D: usize>(
         let across = across.filter(|tap| tap.offset[0] != 0);
         axis.and_then(|d| across.map(|tap| tap.offset[d].unsigned_abs()).max()).unwrap_or(0)
     };
-    let [vx, vy, _] = policy.cells.map(|cells| cells as usize);
-    let warps = policy.warps as usize;
-    let (tile_x, tile_y) = match (D, policy.kernel) {
-        (2, CudaKernel::March) => (32 * vx * warps, 1),
-        (2, _) => (32 * vx, 1),
-        _ => (32 * vx, vy * warps),
-    };
-    [widest(x).div_ceil(tile_x), widest(y).div_ceil(tile_y)]
+    // A last tile may have few cells, so around a volume one more counts.
+    let more = around(stencil).map(|closed| usize::from(closed && reads_corners(stencil)));
+    let [tile_x, tile_y] = tile::<D>(policy);
+    [widest(x).div_ceil(tile_x) + more[0], widest(y).div_ceil(tile_y) + more[1]]
 }
 
 /// Cells along x, y and z beyond its own that a tile reads of ghost planes, where ghost zones serve

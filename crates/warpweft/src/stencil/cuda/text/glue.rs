@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::Cut;
 use super::reach::{Reach, Role, reach_of, ring_of, role_of, type_of};
+use crate::stencil::cuda::multi;
 use crate::stencil::{CudaKernel, CudaPolicy, Stage};
 
 /// One stage as its kernel sees it.
@@ -29,6 +30,8 @@ pub struct Glue<'a, const D: usize> {
     pub cut: Cut,
     /// Columns of tiles around its own that a tile at a cut waits for.
     pub columns: [usize; 2],
+    /// The kinds of the faces `[x, y][low, high]`, where a tile at a cut reads ghosts beyond them.
+    pub corners: Option<[[i32; 2]; 2]>,
     /// Cells along x, y and z beyond its own that a tile takes from ghost planes in words.
     pub near: [usize; 3],
     /// Steps between two exchanges in words.
@@ -53,7 +56,8 @@ impl<'a, const D: usize> Glue<'a, D> {
         let kernel = format!("ww_stage{number}");
         let shape = StageShape { kernel, roles, ringed, shared, sent: Vec::new() };
         let (cut, columns, near) = (Cut::None, [0; 2], [0; 3]);
-        Self { stage, number, policy, strided, cut, columns, near, every: 1, reach, shape }
+        let corners = None;
+        Self { stage, number, policy, strided, cut, columns, corners, near, every: 1, reach, shape }
     }
 
     pub fn write(&self, text: &mut String, functor: &str) -> std::fmt::Result {
@@ -157,7 +161,7 @@ impl<'a, const D: usize> Glue<'a, D> {
                 self.write_maps(text, &edged)?;
                 return writeln!(
                     text,
-                    "  ww::stencil::every_layer<{shape}>(edges, [&](int layer, int row) {{\n    \
+                    "  ww::stencil::every_layer<{shape}>(edges, fields, box, [&](int layer, int row) {{\n    \
                      ww::stencil::planes_chunk<{edged}>(fields, maps, box, element, 0, layer * {shape}::chunk, \
                      row * {shape}::warps * {shape}::vy);\n  }});\n}}"
                 );
@@ -171,7 +175,7 @@ impl<'a, const D: usize> Glue<'a, D> {
         };
         writeln!(
             text,
-            "  ww::stencil::by_layer<{shape}>(edges, {}, {});\n}}",
+            "  ww::stencil::by_layer<{shape}>(edges, fields, box, {}, {});\n}}",
             tile(shape),
             tile(&edged)
         )
@@ -211,6 +215,17 @@ impl<'a, const D: usize> Glue<'a, D> {
         writeln!(text, "  using Sent = {};", list(&|f| self.shape.sent.contains(&f)))?;
         let [reach_x, reach_y] = self.columns;
         writeln!(text, "  static constexpr int reach_x = {reach_x}, reach_y = {reach_y};")?;
+        let [tile_x, tile_y] = multi::tile::<D>(self.policy);
+        writeln!(text, "  static constexpr int tile_x = {tile_x}, tile_y = {tile_y};")?;
+        writeln!(text, "  static constexpr bool corners = {};", self.corners.is_some())?;
+        if let Some(faces) = self.corners {
+            let kinds = faces.as_flattened().iter().map(i32::to_string).collect::<Vec<_>>();
+            writeln!(
+                text,
+                "  WW_FN static constexpr int face(int axis, int side) {{\n    const int all[] = {{{}}};\n    return all[2 * axis + side];\n  }}",
+                kinds.join(", ")
+            )?;
+        }
         let [x, y, z] = self.near;
         writeln!(text, "  static constexpr int near_x = {x}, near_y = {y}, near_z = {z};")?;
         writeln!(text, "  static constexpr int every = {};", self.every)?;

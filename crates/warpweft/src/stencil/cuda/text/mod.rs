@@ -26,6 +26,7 @@ const MARCH: &str = include_str!("../march.cuh");
 const PLANES: &str = include_str!("../planes.cuh");
 const PIPELINE: &str = include_str!("../pipeline.cuh");
 const EDGES: &str = include_str!("../multi/edges.cuh");
+const CORNERS: &str = concat!(include_str!("../copied.cuh"), include_str!("../multi/corners.cuh"));
 const TRIPS: &str = include_str!("../multi/trips.cuh");
 const WORDS: &str = include_str!("../multi/words.cuh");
 
@@ -94,12 +95,16 @@ pub fn cut_step_text<const D: usize>(
     if cut != Cut::None {
         source.push_str(EDGES);
     }
+    if edged && multi::reads_corners(stencil) {
+        source.push_str(CORNERS);
+    }
     let mut stages = Vec::new();
     for (number, (stage, functor)) in stencil.stages.iter().zip(&names).enumerate() {
         let mut glue = Glue::<D>::new(&**stage, number, policy, strided);
         if edged {
             glue.cut = cut;
             glue.columns = multi::columns(stencil, policy);
+            glue.corners = multi::corners(stencil, &**stage);
             glue.shape.sent = sent(stencil, &**stage);
         }
         // Writing to a string can't fail.

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::cut::{self, slowest};
 use super::edges::Flags;
-use super::policy::{Exchange, Layers, MultiCudaPolicy, around};
+use super::policy::{Exchange, Layers, MultiCudaPolicy, around, reads_corners};
 use super::words::Landing;
 use crate::cuda::{Buffer, Cubin, Device, Event, Extents, Global, Graph, Module, Rows, Stream};
 use crate::error::{Error, Result};
@@ -92,7 +92,8 @@ impl Slab {
         let fault = if text.unit.faults() { Some(module.global("ww_fault")?) } else { None };
         let stream = Stream::new(device)?;
         let flags = (policy.exchange == Exchange::Flags).then(|| {
-            let around = if text.trip.is_some() { around(stencil) } else { [false; 2] };
+            let meet = text.trip.is_some() || reads_corners(stencil);
+            let around = if meet { around(stencil) } else { [false; 2] };
             let around = i32::from(around[0]) + 2 * i32::from(around[1]);
             let layers = |part: usize| Self::layers(problem, part);
             let [below, above] = problem.neighbours(part);
