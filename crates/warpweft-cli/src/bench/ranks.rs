@@ -116,7 +116,8 @@ impl Ranked {
                 over_one_process: 1.0,
                 host: None,
             });
-            for route in [Route::Ipc, Route::Staged] {
+            let aware = net.takes_remote().then_some(Route::CudaAware);
+            for route in [Route::Ipc, Route::Staged].into_iter().chain(aware) {
                 if net.rank() == 0 {
                     note(&format!("{size}^3 a GPU by {route}"));
                 }

@@ -52,7 +52,11 @@ impl<const D: usize> MultiCudaSweeps<D> {
                 "run lines on one GPU: no line that fits is long enough to share",
             ));
         }
-        let policy = MultiCudaPolicy { cuda: policy.cuda.shaped::<D>()?, ..*policy };
+        // All blocks of a launch begun early wait, edge tiles or not: on a device that slabs share these
+        // could take the room of the launch that they wait for.
+        let apart = (1..devices.len()).all(|n| !devices[..n].contains(&devices[n]));
+        let cuda = policy.cuda.shaped::<D>()?;
+        let policy = MultiCudaPolicy { cuda, early: policy.early && apart, ..*policy };
         let slabs = policy.slabs(stencil, extents, devices.len())?;
         let copies = policy.exchange == Exchange::Copies;
         policy.check_engine(devices)?;
@@ -153,8 +157,7 @@ impl<const D: usize> MultiCudaSweeps<D> {
             let (mut waiting, mut resident) = (0, usize::MAX);
             for &(other, beside) in &beside {
                 let [edge, room] = beside.residency(&self.problem, other)?;
-                // A launch begun early waits beside the one before it.
-                waiting += 2 * edge;
+                waiting += edge;
                 resident = resident.min(room);
             }
             if beside.len() > 1 && waiting >= resident {
