@@ -57,19 +57,29 @@ impl MultiCudaPolicy {
         let pipelines: Vec<_> =
             pipelines.iter().filter_map(|cuda| Some((cuda, chunks(cuda)?))).collect();
         // The best chunk of every shape first: others need no other kernel.
-        for n in 0..3 {
-            for &(&cuda, ref chunks) in &pipelines {
-                if let Some(&chunk) = chunks.get(n) {
-                    add(Self::new(CudaPolicy { chunk, ..cuda }, Exchange::Flags));
+        let of_chunk = |n: usize| {
+            let of_shape = move |(cuda, chunks): &(&CudaPolicy, Vec<u32>)| {
+                chunks.get(n).map(|&chunk| CudaPolicy { chunk, ..**cuda })
+            };
+            pipelines.iter().filter_map(of_shape).collect::<Vec<_>>()
+        };
+        for cuda in of_chunk(0) {
+            add(Self::new(cuda, Exchange::Flags));
+        }
+        if small {
+            for cuda in word_blocks(&start.cuda) {
+                for depth in [1, 3, 2, 4] {
+                    add(Self { depth, ..Self::new(cuda, Exchange::Words) });
                 }
             }
         }
+        for cuda in (1..3).flat_map(of_chunk) {
+            add(Self::new(cuda, Exchange::Flags));
+        }
         // Chunks of slabs are short, and a plane more in flight is 2 % of a step (256 × 1024² on an H200).
-        if let (3, Some(&(&cuda, ref chunks))) = (D, pipelines.first()) {
-            for &chunk in chunks.iter().take(1) {
-                let prefetch = cuda.prefetch + 1;
-                add(Self::new(CudaPolicy { chunk, prefetch, ..cuda }, Exchange::Flags));
-            }
+        if let (3, Some(cuda)) = (D, of_chunk(0).first()) {
+            let prefetch = cuda.prefetch + 1;
+            add(Self::new(CudaPolicy { prefetch, ..*cuda }, Exchange::Flags));
         }
         if let (CudaPolicy { kernel: CudaKernel::Planes, .. }, 3) = (start.cuda, D) {
             let [vx, vy, _] = start.cuda.cells.map(|cells| cells as usize);
@@ -78,13 +88,6 @@ impl MultiCudaPolicy {
             let [below, above] = stencil.radius()[0];
             for chunk in chunks_of(slab[0], tiles, slots(sms, &start.cuda), below + above + START) {
                 add(Self::new(CudaPolicy { chunk, ..start.cuda }, Exchange::Flags));
-            }
-        }
-        if small {
-            for depth in [1, 3, 2, 4] {
-                for cuda in word_blocks(&start.cuda) {
-                    add(Self { depth, ..Self::new(cuda, Exchange::Words) });
-                }
             }
         }
         let mut flagged = false;
@@ -127,7 +130,7 @@ fn register_blocks(like: &CudaPolicy) -> [CudaPolicy; 5] {
 /// Shapes for words: small, as slabs are then. Tiles of as many planes as a zone has read each word
 /// once, those of one plane as often as a step reaches.
 fn word_blocks(like: &CudaPolicy) -> [CudaPolicy; 6] {
-    [([1, 4], 8, 3), ([1, 2], 8, 4), ([1, 4], 4, 6), ([2, 1], 8, 4), ([1, 1], 4, 8), ([2, 2], 8, 3)]
+    [([1, 2], 8, 4), ([1, 4], 8, 3), ([2, 2], 8, 3), ([1, 4], 4, 6), ([2, 1], 8, 4), ([1, 1], 4, 8)]
         .map(|shape| direct(like, shape))
 }
 
