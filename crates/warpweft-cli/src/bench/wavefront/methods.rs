@@ -41,7 +41,7 @@ const HEIGHTS: [u32; 3] = [128, 256, 512];
 const WIDTHS: [u32; 3] = [32, 64, 128];
 
 impl Methods {
-    /// Every method at every tile at 8192, and at its best two at the largest size that memory holds.
+    /// Every method at every tile, at 8192 and at the largest size that memory holds.
     ///
     /// # Errors
     /// A fault of the device. Tiles that do not fit are noted.
@@ -53,20 +53,12 @@ impl Methods {
         let bench = Bench { device: &self.device, size: 64 };
         bench.compile(&App::ALL, &policies, Extras::default())?;
         for app in App::ALL {
-            let size = 8192 / self.shrink;
-            note(&format!("{} {size}, methods 1 to 5", app.name()));
-            for (method, height) in Method::ALL.into_iter().flat_map(|m| HEIGHTS.map(|h| (m, h))) {
-                self.tiles(app, size, method, height, &WIDTHS, &mut rows)?;
-            }
-            // The largest domain takes minutes: each method at the tiles that were best before.
-            let large = self.largest(app)? / self.shrink;
-            note(&format!("{} {large}, each at its best two tiles", app.name()));
-            for method in Method::ALL {
-                let of = |row: &&Row| row.app == app && row.method == method.number();
-                let mut best: Vec<_> = rows.iter().filter(of).copied().collect();
-                best.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
-                for Row { policy, .. } in best.into_iter().take(2) {
-                    self.tiles(app, large, method, policy.height, &[policy.width], &mut rows)?;
+            for size in [8192, self.largest(app)?].map(|size| size / self.shrink) {
+                note(&format!("{} {size}, methods 1 to 5", app.name()));
+                for method in Method::ALL {
+                    for height in HEIGHTS {
+                        self.tiles(app, size, method, height, &mut rows)?;
+                    }
                 }
             }
         }
@@ -79,12 +71,11 @@ impl Methods {
         size: usize,
         method: Method,
         height: u32,
-        widths: &[u32],
         rows: &mut Vec<Row>,
     ) -> Result<()> {
         let bench = Bench { device: &self.device, size };
         let policy = TilePolicy { method, height, width: height, blocks: 32 };
-        let widths = if method.equal() { &[height][..] } else { widths };
+        let widths = if method.equal() { &[height][..] } else { &WIDTHS[..] };
         let runs = match bench.widths(app, policy, widths) {
             Ok(runs) => runs,
             Err(error @ (Error::Spec { .. } | Error::Memory { .. })) => {
