@@ -96,8 +96,8 @@ fn table(h: Earlier<f32>, #[cell] x: f32) -> f32 {
 }
 
 /// Shapes with inputs of cells: pieces of 8 to 32 columns, which leave and come by words and by more.
-fn with_inputs() -> [CudaPolicy; 4] {
-    [(4, 1, 32, 2, 1), (2, 2, 32, 4, 1), (3, 8, 8, 2, 1), (1, 1, 8, 1, 2)].map(
+fn with_inputs() -> [CudaPolicy; 5] {
+    [(4, 1, 32, 2, 1), (2, 2, 32, 4, 1), (3, 8, 8, 2, 1), (1, 1, 8, 1, 2), (4, 2, 32, 1, 1)].map(
         |(rows, columns, chunk, warps, blocks)| CudaPolicy {
             rows,
             columns,
@@ -123,6 +123,10 @@ fn kernels_with_inputs_of_cells_compile() {
     let wavefront = Wavefront::of(table()).over([3, 3]);
     let error = compile_check(&wavefront, &large, "sm_90").unwrap_err().to_string();
     assert!(error.contains("of shared memory for table, limit 232448"), "{error}");
+    // As many warps beside those that compute.
+    let many = CudaPolicy { rows: 1, chunk: 8, warps: 16, ..with_inputs()[0] };
+    let error = compile_check(&wavefront, &many, "sm_90").unwrap_err().to_string();
+    assert!(error.contains("1088 threads"), "{error}");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 
 use warpweft::cuda::{Device, compiler};
 use warpweft::wavefront::conformance::{
-    AffineCell, Inputs, KEEPS, affine_local, conforms, local, mix, warp,
+    AffineCell, Inputs, KEEPS, Outcome, Samples, affine_local, area, conforms, conforms_on, local,
+    mix, warp,
 };
 use warpweft::wavefront::cuda::{CudaExecutor, Extras, Variant, compile_check_as};
 use warpweft::wavefront::{
@@ -52,6 +53,7 @@ fn kernels_for_several_gpus_compile() {
     compiles(LOCAL, &KEEPS, &policies()[1..2], SEVERAL, "sm_90");
     compiles(mix(1), &KEEPS[4..], &policies()[..1], DELAYED, "sm_80");
     compiles(AFFINE, &KEEPS[..1], &policies()[2..], SEVERAL, "sm_90");
+    compiles(area(), &[Keep::Matrix], &policies()[1..2], SEVERAL, "sm_90");
     let beside = [Keep::Best, Keep::Sum, Keep::LastColumn];
     compiles(AFFINE, &beside, &policies()[1..2], EDGES, "sm_90");
 }
@@ -81,6 +83,8 @@ fn any_number_of_gpus_computes_the_same() {
     compiles(mix(1), &KEEPS, &policies(), SEVERAL, &arch);
     compiles(warp(), &KEEPS, &policies(), SEVERAL, &arch);
     compiles(AFFINE, &KEEPS, &policies(), SEVERAL, &arch);
+    let kept = [Keep::Matrix, Keep::LastColumn, Keep::Sum];
+    compiles(area(), &kept, &policies(), SEVERAL, &arch);
     for devices in lists {
         for (policy, blocks) in
             policies().into_iter().zip([vec![2, 1, 3, 2], vec![1; 4], Vec::new()])
@@ -98,6 +102,11 @@ fn any_number_of_gpus_computes_the_same() {
             conforms(&mut executor, warp(), &KEEPS, sample, sample, corner).unwrap();
             let border = |_, _| AffineCell { h: 0, e: -1_000_000, f: -1_000_000 };
             conforms(&mut executor, AFFINE, &KEEPS, letter, letter, border).unwrap();
+            let (nothing, byte) = (|_: &mut Inputs| (), |i: &mut Inputs| i.bits() as u8);
+            let bytes = Samples { row: &nothing, column: &nothing, input: &byte, cell: &|_| 7 };
+            let edge = |i: isize, j: isize| (i * 3 - j) as i32;
+            let found = conforms_on(&mut executor, area(), &kept, &bytes, edge);
+            assert!(matches!(found, Outcome::Passed(1..)), "{policy:?} {found:?}");
             println!("{devices:?} {policy:?} conforms");
         }
     }

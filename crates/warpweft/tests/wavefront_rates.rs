@@ -68,16 +68,18 @@ fn one_gpu_sums_tables_cell_by_cell() {
     };
     let reals = vec![0.125f32; 16_384 * 16_384];
     let sums = Wavefront::of(table()).over([16_384; 2]).inputs(&reals).keep(Keep::Matrix);
-    let shapes = [(4, 1, 32, 2), (2, 1, 32, 4), (4, 2, 32, 2), (3, 1, 32, 2), (2, 2, 32, 4)];
+    let shapes = [(4, 2, 16, 1), (4, 2, 16, 2), (4, 4, 32, 1), (5, 2, 32, 1), (8, 2, 16, 1)];
     for policy in std::iter::once(None).chain(shapes.map(shape)) {
         let mut strips = CudaExecutor::new(&device, policy).unwrap();
         rate(&format!("f32, 8 bytes a cell, {policy:?}"), &mut strips, &sums);
     }
+    // What is left of the time with fewer columns is until all SMs are at work.
+    let narrow = Wavefront::of(table()).over([16_384, 4_096]).inputs(&reals[..1 << 26]);
+    let mut strips = CudaExecutor::new(&device, None).unwrap();
+    rate("f32, 8 bytes a cell", &mut strips, &narrow.keep(Keep::Matrix));
     let pixels = vec![7u8; 32_768 * 32_768];
     let sums = Wavefront::of(area()).over([32_768; 2]).inputs(&pixels).keep(Keep::Matrix);
-    for policy in
-        std::iter::once(None).chain([(4, 2, 32, 4), (4, 1, 32, 4), (4, 2, 64, 2)].map(shape))
-    {
+    for policy in std::iter::once(None).chain([(8, 2, 32, 1), (8, 2, 16, 2)].map(shape)) {
         let mut strips = CudaExecutor::new(&device, policy).unwrap();
         rate(&format!("bytes to i32, 5 bytes a cell, {policy:?}"), &mut strips, &sums);
     }

@@ -105,12 +105,12 @@ impl CudaExecutor {
     }
 
     /// Blocks that each of the first `count` GPUs can hold at once.
-    fn resident(&self, policy: &CudaPolicy, count: usize) -> Result<Vec<usize>> {
+    fn resident(&self, policy: &CudaPolicy, inputs: bool, count: usize) -> Result<Vec<usize>> {
         let gpus = &self.gpus[..count];
         let each = gpus.iter().enumerate().map(|(number, gpu)| {
             let sharing = gpus.iter().filter(|other| other.device == gpu.device).count();
             let most = self.extras.blocks.get(number).copied().unwrap_or(usize::MAX);
-            Ok((gpu.resident(policy)? / sharing).min(most).max(1))
+            Ok((gpu.resident(policy, inputs)? / sharing).min(most).max(1))
         });
         each.collect()
     }
@@ -268,7 +268,7 @@ impl CudaExecutor {
         let source = source(wavefront, &policy, self.shared()?, variant, beside.recording());
         self.load(&source, name, count)?;
         let strips = wavefront.extents[0].div_ceil(policy.tile_rows());
-        let all = turns(strips, &self.resident(&policy, count)?);
+        let all = turns(strips, &self.resident(&policy, wavefront.element.input > 0, count)?);
         let working = self.gpus.iter().zip(all).filter(|(_, turn)| turn.blocks > 0);
         let parts = working.map(|(gpu, turn)| Part::new(gpu, turn, wavefront, &policy, beside));
         let parts = parts.collect::<Result<Vec<_>>>()?;

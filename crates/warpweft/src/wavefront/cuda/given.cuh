@@ -1,8 +1,8 @@
-// Inputs of cells on their way in: as stage.cuh the other way round. A warp copies pieces of its rows,
-// CHUNK columns wide, into a tile, one chunk before the lanes that read them come there.
+// Inputs of cells on their way in: as stage.cuh the other way round. Pieces of rows, CHUNK columns wide,
+// are copied into a tile before the lanes that read them come there.
 //
 // The tile holds four pieces of each row: those that its lanes are in, at most two for lanes of one
-// party, and the next, which is copied meanwhile (cp.async where rows begin at 16 bytes).
+// party, and the next two, which are copied meanwhile (cp.async where rows begin at 16 bytes).
 #pragma once
 #include "stage.cuh"
 
@@ -25,7 +25,7 @@ __device__ __forceinline__ void bring_as(const ww_arguments& A, ww_cell_input* f
                                          int piece, int count, int lane) {
     constexpr int UNITS = CHUNK * (int)sizeof(ww_cell_input) / (int)sizeof(U);  // a row
     constexpr int PITCH = GIVEN_COLUMNS * (int)sizeof(ww_cell_input) / (int)sizeof(U);
-    U* to = (U*)(first + (piece & 3) * CHUNK);
+    U* to = (U*)(first + (piece & (GIVEN_PIECES - 1)) * CHUNK);
     const char* from = (const char*)(A.inputs + (size_t)row * A.column_count + CHUNK * piece);
     const size_t pitch = (size_t)A.column_count * sizeof(ww_cell_input);
     constexpr int STEP = UNITS < 32 ? 32 / UNITS : 1;
@@ -47,7 +47,7 @@ __device__ __forceinline__ void bring_as(const ww_arguments& A, ww_cell_input* f
     }
 }
 
-// What the chunk after `c` reads, into a warp's tile.
+// What chunk `c` is the first to read, into a warp's tile.
 __device__ __forceinline__ void bring(const ww_arguments& A, ww_cell_input* tile, int warp_row, int c,
                                       int lane) {
     using V = vector_of<ww_cell_input, 1>;
@@ -55,7 +55,7 @@ __device__ __forceinline__ void bring(const ww_arguments& A, ww_cell_input* tile
     const bool even = (size_t)A.column_count * sizeof(ww_cell_input) % 16 == 0;
 #pragma unroll 1
     for (int party = 0; party < PARTIES; party++) {
-        const int piece = c + 1 - party, first = party * PARTY_ROWS;
+        const int piece = c - party, first = party * PARTY_ROWS;
         const int count = min(CHUNK, A.column_count - CHUNK * piece);
         const int rows = min(PARTY_ROWS, A.row_count - warp_row - first);
         if (piece < 0 || count <= 0 || rows <= 0) continue;

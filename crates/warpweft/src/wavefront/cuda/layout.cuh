@@ -91,13 +91,17 @@ using earlier = earlier_of<cell_t>;
 // window finds them; then the window's row above.
 constexpr int SAVED = WW_KEEP == WW_BEST ? LANES * (K + 1 + SK) + WINDOW : 1;
 
-// A kept matrix goes out by way of a tile a warp, two chunks of each row, where the host says that
-// they fit. See stage.cuh.
-constexpr int STAGE_COLUMNS = 2 * CHUNK;
-// Inputs of cells come in by another, of four chunks of each row: see given.cuh.
-constexpr int GIVEN_COLUMNS = 4 * CHUNK;
+// A kept matrix goes out by way of a tile a warp, where the host says that it fits (stage.cuh): pieces
+// of a chunk of each row, two, or four where a porter takes them out (porter.cuh).
 constexpr bool STAGED = WW_STAGED;
+constexpr int STAGE_PIECES = WW_INPUTS ? 4 : 2;
+constexpr int STAGE_COLUMNS = STAGE_PIECES * CHUNK;
 constexpr int STAGE = STAGED ? WARP_ROWS * STAGE_COLUMNS : 1;
+// Inputs of cells come in by another, of four: see given.cuh.
+constexpr int GIVEN_PIECES = 4;
+constexpr int GIVEN_COLUMNS = GIVEN_PIECES * CHUNK;
+// Warps that carry both: one a warp that computes.
+constexpr int PORTERS = WW_INPUTS ? WARPS : 0;
 
 struct __align__(16) shared_state {
     cell_t rings[WARPS + 1][RING];
@@ -108,6 +112,8 @@ struct __align__(16) shared_state {
     __align__(16) cell_t stage[WARPS][STAGE];
 #if WW_INPUTS
     __align__(16) ww_cell_input given[WARPS][WARP_ROWS * GIVEN_COLUMNS];
+    // Chunks whose inputs are in, that are computed, and that are taken out.
+    int brought[WARPS], computed[WARPS], taken[WARPS];
 #endif
 };
 static_assert(sizeof(shared_state) <= WW_SHARED_BYTES,

@@ -63,17 +63,17 @@ impl Gpu {
 
     /// Blocks of the kernel that are resident at once, which all of a launch must be: they wait for one
     /// another.
-    pub fn resident(&self, policy: &CudaPolicy) -> Result<usize> {
+    pub fn resident(&self, policy: &CudaPolicy, inputs: bool) -> Result<usize> {
         let Some((kernel, shared)) = self.kernel() else { return Ok(0) };
-        let an_sm = kernel.blocks_per_sm(policy.threads(), shared)?;
+        let threads = policy.threads(inputs);
+        let an_sm = kernel.blocks_per_sm(threads, shared)?;
         if an_sm == 0 {
             return Err(Error::Device {
                 stage: "planning".into(),
                 device: self.device.label().into(),
                 what: format!(
-                    "no block of {} threads, {} registers a thread and {shared} bytes of shared \
-                     memory fits an SM",
-                    policy.threads(),
+                    "no block of {threads} threads, {} registers a thread and {shared} bytes of \
+                     shared memory fits an SM",
                     kernel.attributes().registers
                 ),
                 remedy: "lower `warps` or `rows` of the policy".into(),
@@ -199,7 +199,8 @@ impl<'g> Part<'g> {
         if let Some(recording) = beside.recording() {
             args.blob(&recording.choice, recording.align);
         }
-        let launch = Launch::line(self.turn.blocks as u32, policy.threads()).shared(shared);
+        let threads = policy.threads(wavefront.element.input > 0);
+        let launch = Launch::line(self.turn.blocks as u32, threads).shared(shared);
         // SAFETY: the arguments are those of `wavefront_strip` in order and layout; every buffer
         // holds what the kernel's comment says and lives past the wait, those of neighbours too.
         unsafe { self.gpu.stream.launch_cooperative(kernel, launch, &args) }

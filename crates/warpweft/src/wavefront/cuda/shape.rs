@@ -79,9 +79,10 @@ impl CudaPolicy {
         (self.warps * self.lanes() * self.rows) as usize
     }
 
-    /// Threads of a block: two warps move borders.
-    pub(super) fn threads(&self) -> u32 {
-        32 * (self.warps + 2)
+    /// Threads of a block: two warps move borders, and where cells have inputs one beside each that
+    /// computes carries them.
+    pub(super) fn threads(&self, inputs: bool) -> u32 {
+        32 * (self.warps * (1 + u32::from(inputs)) + 2)
     }
 
     /// Whether a kernel of this shape exists for cells of `cell_bytes` bytes.
@@ -147,12 +148,14 @@ impl CudaPolicy {
         }
     }
 
-    /// As [`CudaPolicy::for_matrix`] where cells have inputs: long chunks, since each costs about a
-    /// microsecond beside its columns, and few warps a block, as tiles of inputs take its shared memory.
-    /// Measured on an H200: tables of u8 to i32 at 32,768 squared 300 Gcells/s, 280 with chunks of 32, 200
-    /// of 16, 269 with four warps; of f32 at 16,384 squared, where 32 columns fit, 145.
+    /// As [`CudaPolicy::for_matrix`] where cells have inputs: chunks of 32 columns, as pieces of rows in
+    /// memory should have 128 bytes, and few warps a block, as tiles take its shared memory; of f32, one
+    /// has room. Measured on an H200 (`one_gpu_sums_tables_cell_by_cell`): tables of f32 at 16,384
+    /// squared with one warp 193 Gcells/s, 158 with chunks of 16, 153 with chunks of 16 and two warps, 162
+    /// with four columns a macro-step; of u8 to i32 at 32,768 squared with two warps 339, with one of
+    /// eight rows a lane 345.
     pub fn for_inputs(cell_bytes: usize) -> Self {
-        Self::of((4 / cell_bytes.div_ceil(4).max(1) as u32).max(1), 2, 64, 2)
+        Self::of((4 / cell_bytes.div_ceil(4).max(1) as u32).max(1), 2, 32, 2)
     }
 
     /// As [`CudaPolicy::for_domain`] with two cells a register, if that is worth it: short domains
@@ -204,8 +207,29 @@ mod tests {
     use super::*;
     use crate::cuda::compiler;
     use crate::wavefront::conformance::{KEEPS, affine_local, area, local, mix};
+    use crate::wavefront::{Earlier, wavefront};
 
     const LIMITS: [usize; 4] = [48 << 10, 99 << 10, 163 << 10, 227 << 10];
+
+    /// Tables' shapes on an H200, as measured.
+    #[test]
+    fn tiles_of_inputs_take_a_warp_before_they_take_columns() {
+        let shared = SharedMemory::of_block(227 << 10);
+        let chosen = |erased: &Erased<'_>| {
+            let CudaPolicy { rows, columns, chunk, warps, .. } = on_one(erased, true, 132, shared);
+            (rows, columns, chunk, warps)
+        };
+        let bytes = Wavefront::of(area()).over([16_384; 2]).keep(Keep::Matrix);
+        assert_eq!(chosen(&bytes.erased()), (4, 2, 32, 2));
+        let words = Wavefront::of(copied()).over([16_384; 2]).keep(Keep::Matrix);
+        assert_eq!(chosen(&words.erased()), (4, 2, 32, 1));
+    }
+
+    /// A cell and an input of a word each.
+    #[wavefront]
+    fn copied(h: Earlier<u32>, #[cell] x: u32) -> u32 {
+        h.w ^ x
+    }
 
     /// Whether what is chosen for `element` fits every limit, and how large it is.
     fn fit_everywhere<E: WavefrontElement>(element: E) {

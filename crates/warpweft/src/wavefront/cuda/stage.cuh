@@ -1,15 +1,31 @@
 // The matrix on its way out: lanes write cells where they are computed, a warp's tile turns them
 // into pieces of rows, CHUNK columns wide, which leave in wide stores.
 //
-// The tile holds two pieces of each row. After a chunk, lane L has SK * L columns less than lane 0:
-// lanes L / PARTY of one value have the same piece whole, and it goes out before the next chunk
-// overwrites the one before it. Lanes are SK columns apart and their rows a multiple of 32 banks:
-// the stores of one macro-step meet no bank twice.
+// The tile holds two pieces of each row, or four. After a chunk, lane L has SK * L columns less than
+// lane 0: lanes L / PARTY of one value have the same piece whole, and it goes out before the next chunk
+// overwrites the one before it; with four pieces, within two chunks. Lanes are SK columns apart and
+// their rows a multiple of 32 banks: the stores of one macro-step meet no bank twice.
 #pragma once
 #include "layout.cuh"
 
 constexpr int PARTY = CHUNK / SK < 32 ? CHUNK / SK : 32, PARTIES = 32 / PARTY;  // lanes
 constexpr int PARTY_ROWS = PARTY * K;
+
+// Chunks of a walk along a tile-row.
+__device__ __forceinline__ int chunks_of(const ww_arguments& A) {
+    return (A.column_count + LAG + CHUNK - 1) / CHUNK;
+}
+
+// Where row 0 would be kept, seen from tile-row `s`: a GPU keeps its own rows only.
+__device__ __forceinline__ cell_t* first_kept(const ww_arguments& A, int s) {
+    cell_t* kept = A.kept;
+    if constexpr (SEVERAL && (WW_KEEP == WW_MATRIX || LAST_COLUMN)) {
+        const int turn = s / A.all_blocks;
+        const int hidden = (s - (turn * (int)gridDim.x + (int)blockIdx.x)) * BLOCK_ROWS;
+        kept -= (size_t)hidden * (WW_KEEP == WW_MATRIX ? A.column_count : 1);
+    }
+    return kept;
+}
 
 // `count` columns of piece `piece` of the rows from `first` on, in units of U. The first row is
 // `row` in the domain, of whose rows there are `rows`.
@@ -19,7 +35,7 @@ __device__ __forceinline__ void unstage_as(const ww_arguments& A, cell_t* kept, 
     constexpr int UNITS = CHUNK * (int)sizeof(cell_t) / (int)sizeof(U);  // a row
     constexpr int PITCH = STAGE_COLUMNS * (int)sizeof(cell_t) / (int)sizeof(U);
     constexpr int STEP = UNITS < 32 ? 32 / UNITS : 1;
-    const U* from = (const U*)(first + (piece & 1) * CHUNK);
+    const U* from = (const U*)(first + (piece & (STAGE_PIECES - 1)) * CHUNK);
     char* to = (char*)(kept + (size_t)row * A.column_count + CHUNK * piece);
     const size_t pitch = (size_t)A.column_count * sizeof(cell_t);
     if (32 % UNITS == 0 && PARTY_ROWS % STEP == 0 && rows == PARTY_ROWS && count == CHUNK) {

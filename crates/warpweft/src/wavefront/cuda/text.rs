@@ -115,6 +115,7 @@ pub(super) fn options() -> Options {
         ("movers.cuh", include_str!("movers.cuh")),
         ("walker.cuh", include_str!("walker.cuh")),
         ("given.cuh", include_str!("given.cuh")),
+        ("porter.cuh", include_str!("porter.cuh")),
         ("directions.cuh", include_str!("directions.cuh")),
         ("form.cuh", include_str!("form.cuh")),
         ("replay.cuh", include_str!("replay.cuh")),

@@ -6,8 +6,8 @@
 #include "directions.cuh"
 #include "given.cuh"
 #include "form.cuh"
+#include "porter.cuh"
 #include "replay.cuh"
-#include "stage.cuh"
 
 struct walker {
     const ww_arguments& A;
@@ -22,6 +22,10 @@ struct walker {
     form in_form;
     form::row inputs[K];
     form::word h[K], corner, bottom[SK];
+#if WW_INPUTS
+    ww_cell_input given[K][SK];  // of the next macro-step, valid if `brought` covers it
+    int brought, taken;          // chunks, see porter.cuh
+#endif
     // The next group's cells above and column inputs, valid if `ready` covers them.
     cell_t above[G];
     column_t column[G], behind[SK];  // those of the last macro-step, which the high halves need
@@ -101,11 +105,9 @@ struct walker {
         form::word staged[STAGED ? K : 1][SK];
         typename sum_of_few<ww_score_type>::type sum{};
 #if WW_INPUTS
-        ww_cell_input given[K][SK];
-        const ww_cell_input* from =
-            &S.given[warp][lane * K * GIVEN_COLUMNS + (first & (GIVEN_COLUMNS - 1))];
-#pragma unroll
-        for (int r = 0; r < K; r++) load_vector<SK>(given[r], from + r * GIVEN_COLUMNS);
+        ww_cell_input x[K][SK];
+        memcpy(x, given, sizeof(x));
+        look_ahead(first + SK);
 #endif
 #pragma unroll
         for (int r = 0; r < K; r++) to[r] = h[r];
@@ -118,7 +120,7 @@ struct walker {
             for (int r = 0; r < K; r++) {
                 const form::word w = to[r];
 #if WW_INPUTS
-                const with_input before{{nw, n, w}, given[r][u]};
+                const with_input before{{nw, n, w}, x[r][u]};
 #else
                 const earlier_of<form::word> before{nw, n, w};
 #endif
@@ -210,6 +212,28 @@ struct walker {
         }
     }
 
+#if WW_INPUTS
+    // The inputs of the SK columns from `first` on.
+    __device__ __forceinline__ void look_ahead(int first) {
+        const ww_cell_input* from =
+            &S.given[warp][lane * K * GIVEN_COLUMNS + (first & (GIVEN_COLUMNS - 1))];
+#pragma unroll
+        for (int r = 0; r < K; r++) load_vector<SK>(given[r], from + r * GIVEN_COLUMNS);
+    }
+    // Waits until the inputs of chunk `c` are in, and until there is room for its cells.
+    __device__ __forceinline__ void await_porter(int c) {
+        if (STAGED && taken < emptied(c)) {
+            taken = wait_shared<0>(&S.taken[warp], emptied(c), dog, 5000 + warp);
+            given_up |= taken == FAR;
+        }
+        if (brought <= c) {
+            brought = wait_shared<0>(&S.brought[warp], c + 1, dog, 3000 + warp);
+            given_up |= brought == FAR;
+            look_ahead(CHUNK * c - SK * lane);
+        }
+    }
+#endif
+
     // One group of G columns of chunk `c`, with what was fetched for it; `next` fetches for the
     // group after it.
     template <bool EDGE, bool TAIL, class Next>
@@ -246,8 +270,7 @@ struct walker {
     template <bool EDGE, bool TAIL> __device__ __forceinline__ void chunk(int c) {
         const int written = CHUNK * (c + 1) - LAG;  // columns of the bottom row after this chunk
 #if WW_INPUTS
-        bring(A, S.given[warp], row0 - lane * K, c, lane);
-        await_inputs<1>();
+        if (brought <= c || taken < emptied(c)) await_porter(c);
 #endif
         if (written > room || ready < needed(c)) await(c, written);
         constexpr int GROUPS = CHUNK / G;
@@ -260,6 +283,10 @@ struct walker {
         // are whatever the ring holds, and unused.
         group<EDGE, TAIL>(c, GROUPS - 1, [&] {
             if (!given_up) ready = load_acquire_shared(&S.ready[warp]);
+#if WW_INPUTS
+            if (!given_up) brought = load_acquire_shared(&S.brought[warp]);
+            if (!given_up && STAGED) taken = load_acquire_shared(&S.taken[warp]);
+#endif
             fetch(c + 1, 0);
         });
         if (lane == 31 && written > 0)
@@ -267,7 +294,12 @@ struct walker {
         // The ring keeps the window's row above until the window is closed.
         if (WW_KEEP != WW_BEST && lane == 0)
             store_in_order_shared(&S.consumed[warp], CHUNK * (c + 1));
-        if constexpr (STAGED) {
+        if constexpr (PORTERS > 0) {
+#if WW_INPUTS
+            __syncwarp();
+            if (lane == 0) store_in_order_shared(&S.computed[warp], c + 1);
+#endif
+        } else if constexpr (STAGED) {
             __syncwarp();
             unstage(A, kept_rows, S.stage[warp], row0 - lane * K, c, lane);
             __syncwarp();
@@ -396,12 +428,7 @@ struct walker {
     __device__ __forceinline__ void walk(int s, bool last_strip, int active) {
         const int warp_row = (s * WARPS + warp) * WARP_ROWS;
         row0 = warp_row + lane * HALVES * K;
-        kept_rows = A.kept;
-        if constexpr (SEVERAL && (WW_KEEP == WW_MATRIX || LAST_COLUMN)) {
-            const int turn = s / A.all_blocks;
-            const int hidden = (s - (turn * (int)gridDim.x + (int)blockIdx.x)) * BLOCK_ROWS;
-            kept_rows -= (size_t)hidden * (WW_KEEP == WW_MATRIX ? A.column_count : 1);
-        }
+        kept_rows = first_kept(A, s);
         // Warps above hand their bottom row on; so does the last of a tile-row that is not the last,
         // and of the last if that row is kept.
         publishes = warp + 1 < active || !last_strip || LAST_ROW;
@@ -420,10 +447,11 @@ struct walker {
         }
         ready = given_up ? FAR : 0;
         room = publishes && !given_up ? RING : FAR;
-        chunks = (A.column_count + LAG + CHUNK - 1) / CHUNK;
+        chunks = chunks_of(A);
         record_choices.begin(A, warp_row, chunks, lane);
 #if WW_INPUTS
-        bring(A, S.given[warp], warp_row, -1, lane);
+        brought = given_up ? FAR : 0;
+        taken = given_up || !STAGED ? FAR : 0;
 #endif
         const int ramp = min((LAG + CHUNK - 1) / CHUNK, chunks);
         // Whole chunks without a cell that is checked: not the last column, if it is kept.
@@ -433,10 +461,7 @@ struct walker {
         if (WW_KEEP == WW_ONLY_SCORE) forget_scores();
         if (ragged && LAST_ROW) spans<LAST_ROW>(ramp, full);
         else spans<false>(ramp, full);
-#if WW_INPUTS
-        await_inputs<0>();
-#endif
-        if constexpr (STAGED)
+        if constexpr (STAGED && PORTERS == 0)
             for (int c = chunks; CHUNK * (c - PARTIES) < A.column_count; c++)
                 unstage(A, kept_rows, S.stage[warp], warp_row, c, lane);
         if (WW_KEEP == WW_ONLY_SCORE) greatest = greater(greatest, greatest_score());

@@ -1,0 +1,64 @@
+// The warp beside one that computes: brings tiles of cells' inputs in and takes tiles of a kept matrix
+// out, so that the other touches shared memory alone.
+//
+// Chunks are counted. The inputs of chunk c may overwrite those of chunk c - GIVEN_PIECES, which the
+// chunk after that is the last to read; its cells those that were whole a chunk later:
+//   computed >= c + 2 - GIVEN_PIECES   before the porter brings chunk c's inputs,
+//   brought > c, taken >= c + 2 - STAGE_PIECES   before chunk c is computed.
+#pragma once
+#include "given.cuh"
+
+#if WW_INPUTS
+
+// Chunks that must be taken out before chunk `c` is computed.
+__device__ __forceinline__ int emptied(int c) { return c + 2 - STAGE_PIECES; }
+
+struct porter {
+    const ww_arguments& A;
+    const ww_watchdog& dog;
+    shared_state& S;
+    const int lane, warp;  // the one that computes
+    bool given_up;
+
+    __device__ __forceinline__ porter(const ww_arguments& A, const ww_watchdog& dog, shared_state& S,
+                                      int lane, int warp)
+        : A(A), dog(dog), S(S), lane(lane), warp(warp), given_up(false) {}
+
+    // All chunks of the warp's rows of tile-row `s`.
+    __device__ __forceinline__ void carry(int s) {
+        constexpr int AHEAD = GIVEN_PIECES - 2;
+        const int warp_row = (s * WARPS + warp) * WARP_ROWS, chunks = chunks_of(A);
+        cell_t* kept = first_kept(A, s);
+#pragma unroll 1
+        for (int c = 0; c < AHEAD; c++) bring(A, S.given[warp], warp_row, c, lane);
+#pragma unroll 1
+        for (int c = 0; c < chunks; c++) {
+            await_inputs<AHEAD - 1>();
+            if (lane == 0) store_in_order_shared(&S.brought[warp], c + 1);
+            // The chunk before this one is computed: its cells go, and there is room for inputs.
+            await_computed(c);
+            if (c > 0) take(kept, warp_row, c - 1);
+            bring(A, S.given[warp], warp_row, c + AHEAD, lane);
+        }
+        await_inputs<0>();
+        await_computed(chunks);
+        if constexpr (STAGED)
+            for (int c = chunks - 1; CHUNK * (c - PARTIES) < A.column_count; c++)
+                unstage(A, kept, S.stage[warp], warp_row, c, lane);
+    }
+
+    __device__ __forceinline__ void await_computed(int chunks) {
+        if (!given_up)
+            given_up = wait_shared<20>(&S.computed[warp], chunks, dog, 4000 + warp) == FAR;
+    }
+
+    __device__ __forceinline__ void take(cell_t* kept, int warp_row, int c) {
+        if constexpr (STAGED) {
+            unstage(A, kept, S.stage[warp], warp_row, c, lane);
+            __syncwarp();
+            if (lane == 0) store_in_order_shared(&S.taken[warp], c + 1);
+        }
+    }
+};
+
+#endif
