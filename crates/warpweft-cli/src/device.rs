@@ -1,9 +1,12 @@
 //! From what was asked for to what the machine has.
 
+use std::num::NonZero;
+
 use warpweft::cluster::seats;
-use warpweft::machine::{Machine, Probe, probed};
+use warpweft::machine::{Cpu, Machine, Probe, probed};
 use warpweft::prelude::*;
 use warpweft::stencil::{GpuList, Target};
+use warpweft::wavefront::CpuPolicy;
 
 use crate::arguments::DeviceChoice;
 use crate::output::note;
@@ -61,6 +64,15 @@ pub fn for_wavefronts(choice: DeviceChoice, machine: &mut Machine) -> Result<()>
         machine.gpus = vec![own];
     }
     Ok(())
+}
+
+/// Workers on the cores for a wavefront of `rows` rows: as many as were asked for, but none that neither has
+/// a core nor tile-rows to compute.
+pub fn workers(asked: Option<NonZero<usize>>, cpu: &Cpu, rows: usize) -> usize {
+    let cores = cpu.threads();
+    let Some(asked) = asked.map(NonZero::get) else { return cores };
+    let tiles = rows.div_ceil(CpuPolicy::for_domain(rows, asked).tile_rows);
+    asked.min(tiles.max(cores))
 }
 
 fn no_gpu(choice: DeviceChoice, machine: &Machine) -> Error {

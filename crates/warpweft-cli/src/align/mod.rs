@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use warpweft::cpu::Pool;
-use warpweft::grid::io::check_folder;
+use warpweft::grid::io::{Claim, check_folder};
 use warpweft::machine::Machine;
 use warpweft::report::Report;
 use warpweft::wavefront::cpu::CpuExecutor;
@@ -20,8 +20,8 @@ use warpweft::{Error, Result};
 use warpweft_apps::align::{Executor, Scope, Sequence, Tracing, Weights, align_all, read, trace};
 
 use crate::arguments::{DeviceChoice, threads};
-use crate::device::for_wavefronts;
-use crate::output::counted;
+use crate::device::{for_wavefronts, workers};
+use crate::output::{counted, note};
 use crate::place;
 use crate::progress::Progress;
 use crate::run::outcome::Outcome;
@@ -175,7 +175,6 @@ impl Align {
         files.check(&queries, &targets)?;
         let mut machine = Machine::detect()?;
         for_wavefronts(self.device, &mut machine)?;
-        let threads = self.threads.map_or(machine.cpu.threads(), NonZero::get);
         let longest = queries.iter().map(|query| query.sequence.len()).max().unwrap_or(0);
         let aligned = match machine.gpus.is_empty() {
             false => {
@@ -183,9 +182,10 @@ impl Align {
                 self.align(&queries, &targets, weights, &mut executor)?
             }
             true => {
-                let pool = Pool::over(&machine.cpu.cores, threads)?;
                 // A path is looked for in blocks of an eighth.
                 let rows = if self.score_only { longest } else { longest.div_ceil(8) };
+                let threads = workers(self.threads, &machine.cpu, rows);
+                let pool = Pool::over(&machine.cpu.cores, threads)?;
                 let policy = CpuPolicy::for_domain(rows, threads);
                 let mut executor = CpuExecutor::new(&pool, policy)?;
                 let mut aligned = self.align(&queries, &targets, weights, &mut executor)?;
@@ -288,6 +288,14 @@ impl Align {
         let scope = if self.global { Scope::Global } else { Scope::Local };
         let mut all = Aligner { pairs: Vec::new(), report: None, check: Tally::default() };
         let chosen = self.pairs(queries, targets)?;
+        // Of all pairs, whichever the run is at. What is not there holds nothing to resume either.
+        let folder = self.checkpoint.as_ref().filter(|folder| !self.resume || folder.is_dir());
+        let claim = folder.map(|folder| Claim::of(folder)).transpose()?;
+        folder
+            .zip(claim.as_ref())
+            .and_then(|(at, claim)| claim.note(at))
+            .iter()
+            .for_each(|what| note(what));
         let progress = Progress::waiting("aligning");
         let count = chosen.len();
         if self.score_only && !chosen.is_empty() {

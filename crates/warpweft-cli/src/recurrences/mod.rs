@@ -20,7 +20,7 @@ pub use laplace::Laplace;
 pub use sat::Sat;
 
 use crate::arguments::{DeviceChoice, threads};
-use crate::device::for_wavefronts;
+use crate::device::{for_wavefronts, workers};
 use crate::plot::{self, Look};
 use crate::run::files::{self, Format, Saved};
 use crate::run::outcome::Outcome;
@@ -58,7 +58,10 @@ struct Planned {
 }
 
 /// Runs wavefronts on the device that was asked for.
-pub struct Chosen(Machine);
+pub struct Chosen {
+    machine: Machine,
+    threads: Option<NonZero<usize>>,
+}
 
 impl Options {
     /// The machine with no other device than those asked for.
@@ -68,20 +71,20 @@ impl Options {
     fn chosen(&self) -> Result<Chosen> {
         let mut machine = Machine::detect()?;
         for_wavefronts(self.device, &mut machine)?;
-        if let Some(threads) = self.threads.map(NonZero::get) {
-            let cpu = &mut machine.cpu;
-            let more = threads.saturating_sub(cpu.cores.len());
-            let again: Vec<_> = cpu.cores.iter().copied().cycle().take(more).collect();
-            cpu.cores.extend(again);
-            cpu.quota = Some(threads as f64);
-        }
-        Ok(Chosen(machine))
+        Ok(Chosen { machine, threads: self.threads })
     }
 }
 
 impl<E: WavefrontElement> WavefrontExecutor<E> for Chosen {
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
-        wavefront.run(&self.0)
+        let mut machine = self.machine.clone();
+        if self.threads.is_some() {
+            let threads = workers(self.threads, &machine.cpu, wavefront.extents()[0]);
+            let cores = machine.cpu.cores.iter().copied().cycle();
+            machine.cpu.cores = cores.take(threads.max(machine.cpu.cores.len())).collect();
+            machine.cpu.quota = Some(threads as f64);
+        }
+        wavefront.run(&machine)
     }
 }
 

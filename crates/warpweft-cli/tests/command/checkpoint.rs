@@ -19,6 +19,7 @@ fn steps(directory: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(directory.join("saved"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("step-"))
         .collect();
     names.sort();
     names
@@ -69,6 +70,38 @@ fn a_run_killed_at_any_time_ends_with_the_same_bits() {
         assert!(found == expect, "{ranks:?} ranks, {kills} kills");
         assert!(steps(here.path()).len() <= 2, "{:?}", steps(here.path()));
     }
+}
+
+#[test]
+fn a_folder_of_checkpoints_is_one_runs_at_a_time_and_free_when_that_is_killed() {
+    let here = tempfile::tempdir().unwrap();
+    let line = "run heat --device cpu --size 40x30x35 --seed 3";
+    let endless = format!("{line} --steps 1000000000 --checkpoint saved --checkpoint-every 7");
+    let mut first = command(here.path());
+    first.args(endless.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut first = first.spawn().unwrap();
+    while !here.path().join("saved/step-000000000000").exists() {
+        assert!(first.try_wait().unwrap().is_none(), "it ended");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    for ranks in [1, 2] {
+        for resume in ["", "--resume"] {
+            let second = format!("{line} {STEPS} --ranks {ranks} {resume}");
+            let refusal = ["saved: another run saves its state there", "choose another folder"];
+            warpweft_in(here.path(), &second).fails(1, &refusal);
+        }
+    }
+    first.kill().unwrap();
+    first.wait().unwrap();
+    // What it left is whole: however far it came, a run that nobody stopped comes to the same.
+    let whole = steps(here.path()).into_iter().rfind(|name| !name.ends_with("partial"));
+    let done: u64 = whole.unwrap().trim_start_matches("step-").parse().unwrap();
+    let further = format!("{line} --steps {}", done + 5);
+    warpweft_in(here.path(), &format!("{further} --checkpoint saved --resume --output found.npy"))
+        .fine();
+    warpweft_in(here.path(), &format!("{further} --output alone.npy")).fine();
+    let read = |name: &str| std::fs::read(here.path().join(name)).unwrap();
+    assert!(read("found.npy") == read("alone.npy"), "{done}");
 }
 
 #[test]
@@ -155,6 +188,7 @@ fn what_can_not_be_resumed_is_refused() {
         format!("run heat --device cpu --size 16 --steps 20 --checkpoint saved {more}")
     };
     warpweft_in(here.path(), &line("--resume")).fails(1, &["holds no checkpoint to resume"]);
+    assert!(!here.path().join("saved").exists(), "nothing is made");
     warpweft_in(here.path(), &line("--checkpoint-every 6")).fine();
     warpweft_in(here.path(), &line("")).fails(1, &["of an earlier run", "step 20", "--resume"]);
     let other = |more: &str| warpweft_in(here.path(), &line(&format!("--resume {more}")));

@@ -1,10 +1,12 @@
 //! Volumes in files: one module a format. What is read or written never depends on a pattern.
 
 mod colours;
+mod folder;
 pub mod npy;
 pub mod png;
 pub mod vti;
 mod whole;
 
 pub use colours::{Colours, Picture, middle_range};
-pub use whole::{check_folder, check_writable, write_whole};
+pub use folder::{Claim, check_folder};
+pub use whole::{check_writable, write_whole};

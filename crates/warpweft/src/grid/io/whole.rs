@@ -1,8 +1,10 @@
 //! Writing a file whole or not at all.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind::NotFound, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -15,7 +17,7 @@ const REMEDY: &str = "choose a place that can be written and has room";
 
 /// Writes the file at `path` by `content`: beside it first, then renamed over it, so that a failure
 /// leaves what was there before. Symbolic links are followed; devices and pipes are written directly.
-/// What a process that was killed left beside is removed a day later.
+/// What a process that was killed left beside is removed a day later, by the first write to `path` of another.
 ///
 /// # Errors
 /// The file can't be created or written.
@@ -36,7 +38,9 @@ fn whole(path: &Path, content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>)
         return content(&mut file).and_then(|()| file.flush()).map_err(told);
     }
     let beside = beside(&target).map_err(told)?;
-    remove_abandoned(&target);
+    if first_time(&target) {
+        remove_abandoned(&target);
+    }
     let written = File::create(&beside).and_then(|file| {
         let mut file = BufWriter::with_capacity(1 << 20, file);
         content(&mut file)?;
@@ -68,34 +72,8 @@ pub fn check_writable(path: &Path) -> Result<()> {
     }
 }
 
-/// Whether files could be created in a folder at `path`, which is made later if it is not there.
-///
-/// # Errors
-/// They can't be.
-pub fn check_folder(path: &Path) -> Result<()> {
-    let remedy = "choose a folder that can be written";
-    let told = |what: &dyn std::fmt::Display| Error::file(path, what, remedy);
-    let mut above = path.ancestors();
-    let there = above.find(|folder| folder.symlink_metadata().is_ok());
-    let there = there.unwrap_or(Path::new("."));
-    match fs::metadata(there) {
-        Err(error) => Err(told(&error)),
-        Ok(known) if !known.is_dir() && there == path => Err(told(&"is a file")),
-        Ok(known) if !known.is_dir() => Err(told(&format!("{} is a file", there.display()))),
-        Ok(_) => {
-            let probe = there.join(format!(".warpweft.{}.partial", std::process::id()));
-            // Another thread or process of this number may try the same and be done with it first.
-            let removed = || match fs::remove_file(&probe) {
-                Err(error) if error.kind() != NotFound => Err(error),
-                _ => Ok(()),
-            };
-            File::create(&probe).and_then(|_| removed()).map_err(|error| told(&error))
-        }
-    }
-}
-
 /// What keeps a file from being at `path`.
-fn told(path: &Path, error: &io::Error) -> Error {
+pub(super) fn told(path: &Path, error: &io::Error) -> Error {
     let folder = path.parent().filter(|folder| error.kind() == NotFound && !folder.exists());
     match folder.map(Path::display) {
         None => Error::file(path, error, REMEDY),
@@ -114,6 +92,13 @@ fn beside(target: &Path) -> io::Result<PathBuf> {
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"))?;
     let name = format!(".{}.{}.partial", name.to_string_lossy(), std::process::id());
     Ok(target.with_file_name(name))
+}
+
+/// Whether this process has not written to `target` before: a run that writes a file again and again
+/// reads its folder once.
+fn first_time(target: &Path) -> bool {
+    static WRITTEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).insert(target.to_path_buf())
 }
 
 /// Removes partial files of `target` whose writers were killed. One that can't be removed does no harm.
@@ -172,6 +157,10 @@ mod tests {
         ];
         write_whole(&path, |to| to.write_all(b"whole")).unwrap();
         assert!(!old.exists() && others.iter().all(|other| other.exists()));
+        // The folder is read once a process.
+        let again = left(".a.txt.123.partial", 2 * DAY);
+        write_whole(&path, |to| to.write_all(b"again")).unwrap();
+        assert!(again.exists());
     }
 
     #[test]
@@ -185,22 +174,5 @@ mod tests {
         assert!(check_writable(directory.path()).unwrap_err().to_string().contains("directory"));
         assert!(check_writable(&directory.path().join("a.npy")).is_ok());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn a_folder_is_there_or_can_be_made() {
-        let directory = tempfile::tempdir().unwrap();
-        for folder in ["", "new", "new/in/new"] {
-            assert!(check_folder(&directory.path().join(folder)).is_ok(), "{folder}");
-        }
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
-        let file = directory.path().join("a.npy");
-        fs::write(&file, "").unwrap();
-        for (folder, expect) in
-            [(file.clone(), "is a file; "), (file.join("in/it"), "a.npy is a file; ")]
-        {
-            let refusal = check_folder(&folder).unwrap_err().to_string();
-            assert!(refusal.contains(expect) && refusal.contains("choose a folder"), "{refusal}");
-        }
     }
 }

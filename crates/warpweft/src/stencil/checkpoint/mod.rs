@@ -19,12 +19,13 @@ use super::spec::Spec;
 use crate::cluster::{Transport, agree_on};
 use crate::element::CellType;
 use crate::error::{Error, Result};
-use crate::grid::io::check_folder;
+use crate::grid::io::Claim;
 
 /// Where a run saves its state, how often, and whether it goes on from there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The folder of the checkpoints; ranks on several hosts must all see the same.
+    /// The folder of the checkpoints, made if it is not there, in one that is; a run has it to itself.
+    /// Ranks on several hosts must all see the same.
     pub directory: PathBuf,
     /// Steps between two, at least 1.
     pub every: u64,
@@ -69,6 +70,8 @@ pub(crate) struct Opened<const D: usize> {
     pub saver: Saver,
     /// What the user should know, e.g. of a damaged checkpoint.
     pub notes: Vec<String>,
+    /// Of the folder, on rank 0.
+    _claim: Option<Claim>,
 }
 
 impl<const D: usize> Opened<D> {
@@ -81,7 +84,7 @@ impl<const D: usize> Opened<D> {
 /// Looks into the folder, on every rank at once: rank 0 chooses, the others follow.
 ///
 /// # Errors
-/// On every rank: a folder that can't be made or read; to be resumed, no checkpoint, or one of
+/// On every rank: a folder that can't be made or read, or that another run has; to be resumed, no checkpoint, or one of
 /// another computation, initial state or format or of more than `steps` steps, or none that is whole;
 /// otherwise checkpoints of an earlier run.
 pub(crate) fn open<const D: usize>(
@@ -96,16 +99,13 @@ pub(crate) fn open<const D: usize>(
     }
     let origin = Origin::new(stencil, extents, start);
     let mut notes = Vec::new();
+    let mut claim = None;
     let chosen = if net.rank() == 0 {
-        check_folder(directory)
-            .and_then(|()| {
-                std::fs::create_dir_all(directory).map_err(|error| {
-                    Error::file(directory, error, "choose a folder that can be written")
-                })
-            })
-            .and_then(|()| {
-                choose::<D>(directory, &origin, (stencil.cell, extents), *resume, &mut notes)
-            })
+        claimed(directory, *resume).and_then(|claimed| {
+            notes.extend(claimed.note(directory));
+            claim = Some(claimed);
+            choose::<D>(directory, &origin, (stencil.cell, extents), *resume, &mut notes)
+        })
     } else {
         Ok(None)
     };
@@ -134,7 +134,19 @@ pub(crate) fn open<const D: usize>(
         (stencil.cell, extents),
         from.as_ref().map(|saved| saved.state().step),
     );
-    Ok(Opened { from, saver, notes })
+    Ok(Opened { from, saver, notes, _claim: claim })
+}
+
+/// The folder, made if it is not there, as this run's own; unless there is nothing to resume in it.
+fn claimed(directory: &Path, resume: bool) -> Result<Claim> {
+    if resume && steps(directory)?.is_empty() {
+        return Err(Error::file(
+            directory,
+            "holds no checkpoint to resume",
+            "begin without --resume, or name the folder of the run that was stopped",
+        ));
+    }
+    Claim::of(directory)
 }
 
 /// The newest checkpoint that is whole, if the run is to go on from one.
@@ -155,13 +167,6 @@ fn choose<const D: usize>(
                 "go on from there with --resume, or choose an empty folder",
             )),
         };
-    }
-    if steps.is_empty() {
-        return Err(Error::file(
-            directory,
-            "holds no checkpoint to resume",
-            "begin without --resume, or name the folder of the run that was stopped",
-        ));
     }
     let mut damage = String::new();
     while let Some(step) = steps.pop() {
@@ -194,11 +199,15 @@ fn folder_name(step: u64) -> String {
     format!("step-{step:012}")
 }
 
-/// The steps of all complete checkpoints, ascending.
+/// The steps of all complete checkpoints, ascending; none of a folder that is not there.
 fn steps(directory: &Path) -> Result<Vec<u64>> {
     let told = |error| Error::file(directory, error, "choose a folder that can be read");
     let mut steps = Vec::new();
-    for entry in std::fs::read_dir(directory).map_err(told)? {
+    let entries = match std::fs::read_dir(directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(steps),
+        entries => entries.map_err(told)?,
+    };
+    for entry in entries {
         let name = entry.map_err(told)?.file_name();
         let number = name.to_str().and_then(|name| name.strip_prefix("step-")?.parse().ok());
         steps.extend(number.filter(|&step| *name == *folder_name(step)));

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use super::grid::Line;
 use super::{End, Traced};
 use crate::error::{Error, Result};
+use crate::grid::io::Claim;
 use crate::wavefront::{Best, Ranked, Wavefront};
 
 /// The first bytes of a file; the number is raised when the format changes.
@@ -23,7 +24,7 @@ const SUM: usize = 32;
 /// Where a run saves its rows of blocks, and whether it goes on from those that are there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The folder, made if there is none.
+    /// The folder, made if it is not there, in one that is; a run has it to itself.
     pub directory: PathBuf,
     /// Whether to go on from what an earlier run left there, which must be something; otherwise there
     /// must be nothing.
@@ -80,13 +81,14 @@ pub fn holds_rows(directory: &Path) -> io::Result<bool> {
 pub(super) struct Store {
     directory: PathBuf,
     identity: [u8; SUM],
+    _claim: Claim,
 }
 
 impl Store {
     /// In the folder of `given`.
     ///
     /// # Errors
-    /// A folder that can't be made or read; no rows of an earlier run to be resumed; some, if none is.
+    /// A folder that can't be made or read, or that another run has; no rows of an earlier run to be resumed; some, if none is.
     pub fn open<E: Traced>(
         given: &Checkpoint,
         wavefront: &Wavefront<'_, E>,
@@ -97,22 +99,25 @@ impl Store {
         let told = |error: io::Error| {
             Error::file(directory, error, "name a folder for checkpoints that can be written")
         };
-        match (holds_rows(directory).map_err(told)?, *resume) {
-            (true, false) => Err(Error::file(
-                directory,
-                "holds checkpoints of an earlier run",
-                "go on from them with --resume, or name another folder",
-            )),
-            (false, true) => Err(Error::file(
+        let rows = |directory| holds_rows(directory).map_err(told);
+        if *resume && !rows(directory)? {
+            return Err(Error::file(
                 directory,
                 "holds no checkpoint to resume",
                 "begin without --resume, or name the folder of the run that was stopped",
-            )),
-            _ => fs::create_dir_all(directory).map_err(told),
-        }?;
+            ));
+        }
+        let claim = Claim::of(directory)?;
+        if !*resume && rows(directory)? {
+            return Err(Error::file(
+                directory,
+                "holds checkpoints of an earlier run",
+                "go on from them with --resume, or name another folder",
+            ));
+        }
         let what = (E::NAME, <E::Cell as Stored>::BYTES, wavefront.extents(), blocks, end, of);
         let identity = Sha256::digest(format!("{what:?}")).into();
-        Ok(Self { directory: directory.clone(), identity })
+        Ok(Self { directory: directory.clone(), identity, _claim: claim })
     }
 
     fn path(&self, row: usize) -> PathBuf {

@@ -1,0 +1,130 @@
+//! Folders that runs save their states in: found writable early, made once, and one run's at a time.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use super::whole::told;
+use crate::error::{Error, Result};
+
+const REMEDY: &str = "choose a folder that can be written";
+
+/// Whether files could be created in a folder at `path`, which is made later if it is not there; the one
+/// that it is to be in must be.
+///
+/// # Errors
+/// They can't be.
+pub fn check_folder(path: &Path) -> Result<()> {
+    let refused = |what: &dyn std::fmt::Display| Error::file(path, what, REMEDY);
+    let mut above = path.ancestors();
+    let there = above.find(|folder| folder.symlink_metadata().is_ok());
+    // The parent of a bare name is empty.
+    let there = there.unwrap_or(Path::new("."));
+    match fs::metadata(there) {
+        Err(error) => Err(refused(&error)),
+        Ok(known) if !known.is_dir() && there == path => Err(refused(&"is a file")),
+        Ok(known) if !known.is_dir() => Err(refused(&format!("{} is a file", there.display()))),
+        Ok(_) if there != path && !parent(path).exists() => {
+            Err(told(path, &ErrorKind::NotFound.into()))
+        }
+        Ok(_) => {
+            let probe = there.join(format!(".warpweft.{}.partial", std::process::id()));
+            // Another thread or process of this number may try the same and be done with it first.
+            let removed = || match fs::remove_file(&probe) {
+                Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            };
+            File::create(&probe).and_then(|_| removed()).map_err(|error| refused(&error))
+        }
+    }
+}
+
+/// The folder that `path` is in.
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A folder that one run has to itself, until this is dropped or its process ends, however it does: a
+/// lock on the file `.lock` in it, which stays.
+#[derive(Debug)]
+pub struct Claim(Option<File>);
+
+impl Claim {
+    /// Claims `folder`, which is made if it is not there; the one that it is to be in must be.
+    ///
+    /// # Errors
+    /// Another run has it; it can't be made or written.
+    pub fn of(folder: &Path) -> Result<Self> {
+        check_folder(folder)?;
+        let refused = |error: io::Error| Error::file(folder, error, REMEDY);
+        match fs::create_dir(folder) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(refused(error)),
+            _ => {}
+        }
+        let mut writing = File::options();
+        writing.create(true).truncate(false).write(true);
+        let lock = writing.open(folder.join(".lock")).map_err(refused)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self(Some(lock))),
+            Err(TryLockError::WouldBlock) => Err(Error::file(
+                folder,
+                "another run saves its state there",
+                "wait until it has ended, or choose another folder",
+            )),
+            Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {
+                Ok(Self(None))
+            }
+            Err(TryLockError::Error(error)) => Err(refused(error)),
+        }
+    }
+
+    /// What the user should know: on file systems without locks nothing keeps another run away.
+    pub fn note(&self, folder: &Path) -> Option<String> {
+        let none = self.0.is_none();
+        none.then(|| format!("{} has no locks: let no other run save there", folder.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_there_or_can_be_made() {
+        let directory = tempfile::tempdir().unwrap();
+        for folder in ["", "new"] {
+            assert!(check_folder(&directory.path().join(folder)).is_ok(), "{folder}");
+        }
+        assert!(check_folder(Path::new("new")).is_ok());
+        let deep = directory.path().join("new/in/new");
+        for refusal in [check_folder(&deep), Claim::of(&deep).map(drop)] {
+            let refusal = refusal.unwrap_err().to_string();
+            let missing = deep.parent().unwrap().display();
+            assert!(refusal.contains(&format!("there is no folder {missing}; ")), "{refusal}");
+        }
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+        let file = directory.path().join("a.npy");
+        fs::write(&file, "").unwrap();
+        for (folder, expect) in
+            [(file.clone(), "is a file; "), (file.join("in/it"), "a.npy is a file; ")]
+        {
+            let refusal = check_folder(&folder).unwrap_err().to_string();
+            assert!(refusal.contains(expect) && refusal.contains("choose a folder"), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn a_folder_is_one_runs_at_a_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let [one, other] = ["one", "other"].map(|name| directory.path().join(name));
+        let claim = Claim::of(&one).unwrap();
+        if let Some(note) = claim.note(&one) {
+            return println!("skipped: {note}");
+        }
+        let refusal = Claim::of(&one).unwrap_err().to_string();
+        assert!(refusal.contains("one: another run saves its state there; wait"), "{refusal}");
+        assert!(Claim::of(&other).is_ok());
+        drop(claim);
+        assert!(Claim::of(&one).is_ok());
+    }
+}
