@@ -459,9 +459,12 @@ fn over_ranks_is_a_run_like_any_other() {
     let wrong = Ranks { count: 3, grid: Some([2, 1, 1]), depth: None };
     let error = stencil.run_over_ranks(&mut found, Steps(1), &machine, &wrong, &run).unwrap_err();
     assert!(error.to_string().contains("3 ranks on a grid of 2 parts"), "{error}");
-    let many = Ranks { count: usize::MAX, grid: None, depth: None };
-    let error = stencil.run_over_ranks(&mut found, Steps(1), &machine, &many, &run).unwrap_err();
-    assert!(error.to_string().contains("use 1024 or fewer"), "{error}");
+    for count in [257, usize::MAX] {
+        let many = Ranks { count, grid: None, depth: None };
+        let refused = stencil.run_over_ranks(&mut found, Steps(1), &machine, &many, &run);
+        let error = refused.unwrap_err().to_string();
+        assert!(error.contains("use 256 or fewer"), "{error}");
+    }
     let many = Ranks { count: 2, grid: Some([usize::MAX; 3]), depth: None };
     let error = stencil.run_over_ranks(&mut found, Steps(1), &machine, &many, &run).unwrap_err();
     assert!(error.to_string().contains("2 ranks on a grid"), "{error}");

@@ -3,7 +3,7 @@
 use warpweft::cpu::{Pool, Simd};
 use warpweft::prelude::*;
 use warpweft::wavefront::conformance::{
-    KEEPS, Outcome, affine_local, conforms, local, mix, suite, suite_of, warp,
+    KEEPS, Outcome, affine_local, conforms, local, mix, remix, suite, suite_of, warp,
 };
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::{Best, CpuPolicy, Kept, WavefrontElement, WavefrontExecutor, reference};
@@ -53,6 +53,21 @@ fn every_cell_of_a_mixture_is_the_references_at_any_tile_and_thread_count() {
                 .unwrap();
             }
         }
+    }
+}
+
+/// Sweeps in place over 400 columns: of so many columns a tile, workers take an eighth of all.
+#[test]
+fn a_report_has_the_tiles_that_ran() {
+    let (rows, columns, cells) = ([1; 64], [2; 400], [3; 64 * 400]);
+    let plate = Wavefront::of(remix()).rows(&rows).columns(&columns).initial(&cells).sweeps(2);
+    for (workers, columns) in [(1, 300), (2, 50u64)] {
+        let policy = CpuPolicy { threads: 1, tile_rows: 8, tile_columns: 300, sixteen: true };
+        let pool = pool(workers);
+        let (_, report) = CpuExecutor::new(&pool, policy).unwrap().run(&plate).unwrap();
+        let told =
+            ["threads", "tile_rows", "tile_columns"].map(|name| report.policy[name].as_u64());
+        assert_eq!(told, [workers as u64, 8, columns].map(Some));
     }
 }
 

@@ -171,17 +171,14 @@ impl Kernel {
     /// Permits `bytes` of dynamic shared memory a block; needed above 48 KiB.
     ///
     /// # Errors
-    /// More than the device has for one block, in bytes.
+    /// [`Error::Memory`]: more than the device has for one block, in bytes.
     pub fn allow_shared(&self, bytes: u32) -> Result<()> {
         let most = self.device().shared_memory()?.block;
         if bytes as usize > most {
-            return Err(Error::Device {
-                stage: "planning".into(),
-                device: self.device().label().into(),
-                what: format!(
-                    "{} needs {bytes} bytes of shared memory a block, limit {most}",
-                    self.name
-                ),
+            return Err(Error::Memory {
+                whose: format!("{}: the shared", self.name),
+                needed: bytes.into(),
+                available: most as u64,
                 remedy: "take a smaller shape: a policy of fewer warps, rows or planes".into(),
             });
         }

@@ -13,8 +13,9 @@ static LAUNCHING: RwLock<()> = RwLock::new(());
 
 /// One set's turn, until it is dropped; that must not be before its last kernel is done.
 ///
-/// [`Stencil::run_with`](crate::stencil::Stencil::run_with) and [`tune`](crate::stencil::tune()) over several
-/// GPUs have one from beginning to end, wavefronts over several while they run. A thread that has one and
+/// [`Stencil::run_with`](crate::stencil::Stencil::run_with) over several GPUs has one from beginning to end,
+/// [`tune`](crate::stencil::tune()) while it tries a policy, wavefronts over several while they run; a policy
+/// of copies between launches needs none. A thread that has one and
 /// begins another, say where it is told of progress, waits for itself.
 #[derive(Debug)]
 pub struct Together {

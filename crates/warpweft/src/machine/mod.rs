@@ -17,6 +17,7 @@ use crate::error::Result;
 
 pub use cpu::{Caches, Cpu, Memory, Node, available_memory};
 pub use gpu::{Gpu, Link};
+pub(crate) use probe::DISTURBED;
 pub use probe::{CpuProbe, GpuProbe, PairProbe, Probe, probe, probed};
 
 /// The machine that this process may use.

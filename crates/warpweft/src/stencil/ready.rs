@@ -16,7 +16,7 @@ use crate::cpu::Pool;
 use crate::cuda::{self, Together};
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;
-use crate::machine::{Gpu, Machine, Probe};
+use crate::machine::{DISTURBED, Gpu, Machine, Probe};
 use crate::tune::Wisdom;
 
 /// Cells a second that a core, or a GPU, is taken to do at first.
@@ -45,6 +45,11 @@ pub(super) fn gpu(machine: &Machine, number: usize) -> Result<&Gpu> {
         what: format!("this machine has {} GPUs", machine.gpus.len()),
         remedy: "run on the CPU, or see `warpweft info`".into(),
     })
+}
+
+/// The turn that kernels need which wait for one another: copies between launches don't.
+pub(super) fn turn(policy: &MultiCudaPolicy) -> Option<Together> {
+    (policy.exchange != Exchange::Copies).then(Together::begin)
 }
 
 /// The machine's measured limits, if it was probed before; a run does not spend seconds on that.
@@ -122,8 +127,6 @@ impl<const D: usize> Spec<D> {
             executor.record(trace.clone());
         }
         let probe = probe(machine);
-        let low =
-            "the bound was measured while other work had the cores, so it is higher".to_string();
         let disturbed = probe.as_ref().is_some_and(|probe| probe.cpu.disturbed());
         Ok(Ready {
             executor: Box::new(executor),
@@ -134,7 +137,7 @@ impl<const D: usize> Spec<D> {
             known_rate,
             cells_a_second: CELLS_A_SECOND[0] * policy.threads as f64,
             policy: Policy::Cpu(policy),
-            notes: notes.into_iter().chain(disturbed.then_some(low)).collect(),
+            notes: notes.into_iter().chain(disturbed.then(|| DISTURBED.into())).collect(),
         })
     }
 
@@ -226,7 +229,7 @@ impl<const D: usize> Spec<D> {
             }
             _ => MultiCudaPolicy::default_for(self, volume.extents(), &devices)?,
         };
-        let together = Together::begin();
+        let together = turn(&policy);
         let executor = MultiCudaSweeps::new(self, volume, &policy, &devices)?;
         let bandwidths = gpus.iter().map(|gpu| probe.as_ref()?.gpu(gpu.ordinal)?.bandwidth());
         let mut notes = executor.notes().to_vec();
@@ -238,7 +241,7 @@ impl<const D: usize> Spec<D> {
             devices: executor.devices(),
             notes,
             executor: Box::new(executor),
-            _together: Some(together),
+            _together: together,
             policy: Policy::Gpus(policy),
             depth: u64::from(policy.steps_a_turn()),
             bandwidth: bandwidths.sum(),

@@ -77,7 +77,8 @@ pub struct CpuPolicy {
     pub threads: usize,
     /// Rows of a tile-row; a thread computes their anti-diagonals.
     pub tile_rows: usize,
-    /// Columns between two looks at the neighbours' progress.
+    /// Columns between two looks at the neighbours' progress. Of recurrences that go through the whole
+    /// matrix, several workers take an eighth of its columns at most; reports have what was taken.
     pub tile_columns: usize,
     /// Cells of 16 bits where the element has a form for it and its scores allow it
     /// ([`WavefrontElement::step`](super::WavefrontElement::step)), in tiles as small as that takes.

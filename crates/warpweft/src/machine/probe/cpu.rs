@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use super::{CpuProbe, keep, median};
+use super::{CpuProbe, DISTURBED, keep, median};
 use crate::cpu::{Buffer, Pool, Progress};
 use crate::error::{Error, Result};
 use crate::machine::Cpu;
@@ -43,7 +43,7 @@ pub(super) fn measure(cpu: &Cpu, notes: &mut Vec<String>) -> Result<CpuProbe> {
     }
     probe.others = worst;
     if probe.disturbed() {
-        notes.push("the cores were busy with other work, so their limits are higher".into());
+        notes.push(DISTURBED.into());
     }
     Ok(probe)
 }

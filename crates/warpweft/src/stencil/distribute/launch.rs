@@ -25,7 +25,7 @@ use crate::report::{Quantity, Report};
 /// How many ranks, and how they are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ranks<const D: usize> {
-    /// Number of ranks, 1 to 1024.
+    /// Number of ranks, at least 1; of one process at most 256.
     pub count: usize,
     /// Parts along each axis; if `None`, what cuts fewest dependences.
     pub grid: Option<[usize; D]>,
@@ -33,8 +33,9 @@ pub struct Ranks<const D: usize> {
     pub depth: Option<usize>,
 }
 
-/// Ranks of one process: each is a thread with workers of its own, and hosts have fewer cores.
-const MOST: usize = 1024;
+/// Ranks of one process: each is a thread with workers of its own, and few hosts have as many cores. Setting
+/// up 1000 on two cores took 14 s.
+const MOST: usize = 256;
 /// Deepest zone a search may ask for.
 pub(super) const DEEPEST: usize = 16;
 /// A rank that is alive but says nothing for this long is given up.
@@ -81,7 +82,7 @@ impl<const D: usize> Spec<D> {
     /// there are enough: the bits of [`Spec::run_with`].
     ///
     /// # Errors
-    /// As [`Spec::run_with`]; ranks on a GPU; a grid of another number of parts; parts too small for
+    /// As [`Spec::run_with`]; more than 256 ranks; ranks on a GPU; a grid of another number of parts; parts too small for
     /// the depth, with the deepest that fits. `volume` is then as it was.
     pub fn run_over_ranks(
         &self,
@@ -92,6 +93,12 @@ impl<const D: usize> Spec<D> {
         run: &Run<'_>,
     ) -> Result<Report> {
         let begin = Instant::now();
+        if ranks.count > MOST {
+            return Err(Error::spec(
+                format!("{} ranks in one process", ranks.count),
+                format!("use {MOST} or fewer: one a core is best"),
+            ));
+        }
         let distribution = self.distribution(volume.extents(), ranks)?;
         let (policy, cores) = self.cores_for(&distribution.partition, machine, run)?;
         let saved = self.open_checkpoint(volume, steps, run)?;
@@ -192,12 +199,6 @@ impl<const D: usize> Spec<D> {
         let product =
             |grid: [usize; D]| grid.iter().fold(1, |all: usize, &n| all.saturating_mul(n));
         let parts = ranks.grid.map_or(ranks.count, product);
-        if ranks.count > MOST {
-            return Err(Error::spec(
-                format!("{} ranks in one process", ranks.count),
-                format!("use {MOST} or fewer: one a core is best"),
-            ));
-        }
         if ranks.count == 0 || parts != ranks.count {
             return Err(Error::spec(
                 format!("{} ranks on a grid of {parts} parts", ranks.count),

@@ -13,10 +13,11 @@ use super::super::executor::SweepExecutor;
 use super::super::gpus::{Chosen, placed};
 use super::super::plan::{Region, Sweep};
 use super::super::policy::{CpuPolicy, CudaPolicy, Policy};
+use super::super::ready::turn;
 use super::super::spec::Spec;
 use super::{Refused, Trial};
 use crate::cpu::Pool;
-use crate::cuda::{Device, Together, folder};
+use crate::cuda::{Device, folder};
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;
 use crate::machine::{Gpu, Machine, Probe};
@@ -213,10 +214,10 @@ impl<'a, const D: usize> Search<'a, D> {
         let axis = Axis { name: "candidate", values: (0..candidates.len()).collect() };
         let space = Space::new(vec![axis], |_| true);
         let begin = Budget::of(budget);
-        let _together = Together::begin();
         let found = exhaustive(&space, begin, &mut |values, best| {
             let policy = candidates[values[0]];
             let depth = u64::from(policy.steps_a_turn());
+            let _together = turn(&policy);
             let ran = self.trial(depth, best, begin, |volume, checked| {
                 let mut policy = policy;
                 policy.cuda.contraction &= !checked;
@@ -355,8 +356,18 @@ mod tests {
         assert!(wrong.reason.contains("does not agree with the reference"), "{wrong:?}");
         let large = told(3, || Err(Error::spec("a tile of 1 GB", "lower `tile`")));
         assert!(large.reason.contains("a tile of 1 GB"), "{large:?}");
-        assert_eq!([&wrong, &large].map(|refused| refused.devices), [2, 3]);
+        let room = told(4, || {
+            // As `Kernel::allow_shared` refuses a shape.
+            Err(Error::Memory {
+                whose: "step: the shared".into(),
+                needed: 300_000,
+                available: 232_448,
+                remedy: "lower `tile`".into(),
+            })
+        });
+        assert!(room.reason.contains("300000 bytes needed, 232448 available"), "{room:?}");
+        assert_eq!([&wrong, &large, &room].map(|refused| refused.devices), [2, 3, 4]);
         assert_ne!(wrong.policy, large.policy);
-        assert_eq!((search.refused, search.trials), (vec![wrong, large], vec![]));
+        assert_eq!((search.refused, search.trials), (vec![wrong, large, room], vec![]));
     }
 }

@@ -118,7 +118,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
             let begin = Instant::now();
             sweeps.run(self.pool).map_err(|panic| panicked(E::NAME, Some(panic)))?;
             let seconds = begin.elapsed().as_secs_f64();
-            let policy = CpuPolicy { sixteen: false, ..self.policy };
+            let policy = sweeps.policy();
             Ok((sweeps.kept()?, self.report(&wavefront.erased(), policy, seconds, setup_seconds)))
         }
     }

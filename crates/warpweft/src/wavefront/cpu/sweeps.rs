@@ -23,8 +23,7 @@ pub(super) struct Sweeps<'a, 'w, E: WavefrontElement> {
     earlier: Vec<isize>,
     old: Vec<isize>,
     skew: usize,
-    tile_rows: usize,
-    tile_columns: usize,
+    policy: CpuPolicy,
     /// Columns that a unit must be ahead of the one below, and of the next sweep's above.
     lead: usize,
     lag: usize,
@@ -44,13 +43,14 @@ impl<'a, 'w, E: WavefrontElement> Sweeps<'a, 'w, E> {
         // long as on one; in eighths 0.45.
         let shared = wavefront.columns.len().div_ceil(8).max(32);
         let narrow = if policy.threads > 1 { shared } else { policy.tile_columns };
-        let policy = CpuPolicy { tile_columns: policy.tile_columns.min(narrow), ..policy };
         let frame = Frame::of(wavefront);
         let order = precedences(E::DEPENDENCES, E::OLD)?;
         let (ahead, reach) = (Reach::of(&order), frame.reach);
         let offsets = |vectors: &[_]| vectors.iter().map(|&v| frame.offset(v)).collect();
         // A tile-row waits for its neighbours only, so no vector may pass over one.
         let tile_rows = policy.tile_rows.max(reach.north).max(reach.south);
+        let tile_columns = policy.tile_columns.min(narrow);
+        let policy = CpuPolicy { tile_rows, tile_columns, sixteen: false, ..policy };
         let units = frame.rows.div_ceil(tile_rows) * wavefront.sweeps;
         Ok(Self {
             wavefront,
@@ -59,12 +59,16 @@ impl<'a, 'w, E: WavefrontElement> Sweeps<'a, 'w, E> {
             earlier: offsets(E::DEPENDENCES),
             old: offsets(E::OLD),
             skew: skew(&order)?,
-            tile_rows,
-            tile_columns: policy.tile_columns,
+            policy,
             lead: ahead.east,
             lag: reach.east.max(reach.west),
             progress: (0..units).map(|_| Progress::default()).collect(),
         })
+    }
+
+    /// The policy in use: what was given, within the matrix and narrow enough for all workers.
+    pub fn policy(&self) -> CpuPolicy {
+        self.policy
     }
 
     /// Computes every sweep.
@@ -79,15 +83,15 @@ impl<'a, 'w, E: WavefrontElement> Sweeps<'a, 'w, E> {
 
     fn unit(&self, unit: usize, worker: &Worker<'_>) -> Result<(), Aborted> {
         let columns = self.frame.columns;
-        let count = self.frame.rows.div_ceil(self.tile_rows);
+        let count = self.frame.rows.div_ceil(self.policy.tile_rows);
         let (sweep, s) = (unit / count, unit % count);
-        let first = s * self.tile_rows;
-        let rows = self.tile_rows.min(self.frame.rows - first);
+        let first = s * self.policy.tile_rows;
+        let rows = self.policy.tile_rows.min(self.frame.rows - first);
         let behind = self.skew * (rows - 1);
         let mut end = 0;
         while end < columns + behind {
             let begin = end;
-            end += self.tile_columns;
+            end += self.policy.tile_columns;
             if s > 0 {
                 let wanted = (end + self.lead).min(columns);
                 self.progress[unit - 1].wait_for(wanted, worker.abort)?;
