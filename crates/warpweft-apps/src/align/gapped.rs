@@ -71,10 +71,7 @@ pub fn global_affine(
 
 fn global_affine_bounds(of: &global_affine, rows: u64, columns: u64) -> [f64; 2] {
     let global_affine { matching, mismatch, open, extend } = *of;
-    let weights = Weights { matching, mismatch, open, extend };
-    let [least, greatest] = weights.global_bounds(rows, columns);
-    // Twice as low as i32 goes is as low as NONE: scores stay above it.
-    [2.0 * least, greatest]
+    Weights { matching, mismatch, open, extend }.gapped_global_bounds(rows, columns)
 }
 
 impl global_affine {

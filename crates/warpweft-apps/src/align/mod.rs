@@ -118,6 +118,8 @@ pub fn align_all(
     executor: &mut dyn Executor,
 ) -> Result<(Vec<Alignment>, Report)> {
     weights.check()?;
+    let mut lengths = pairs.iter().map(|(query, target)| [query.len(), target.len()]);
+    lengths.try_for_each(|lengths| weights.check_lengths(scope, lengths))?;
     let (border, gapped) = (weights.border(scope), weights.gapped_border(scope));
     let plain = pairs.iter().all(|(_, target)| target.is_plain());
     match (scope, weights.is_linear()) {
@@ -212,8 +214,9 @@ struct Problem<'a> {
 
 impl Problem<'_> {
     fn solve(&self, executor: &mut dyn Executor) -> Result<(Aligned, Report)> {
-        let Self { target, weights, scope, .. } = *self;
+        let Self { query, target, weights, scope, .. } = *self;
         weights.check()?;
+        weights.check_lengths(scope, [query.len(), target.len()])?;
         let (border, gapped) = (weights.border(scope), weights.gapped_border(scope));
         match (scope, weights.is_linear()) {
             // The plain four letters have a shorter inner loop on the device.

@@ -75,6 +75,34 @@ impl Weights {
         [3.0 * least + gaps, greatest]
     }
 
+    /// The same with affine gaps: twice as low as `i32` goes is as low as [`NONE`], and scores stay above it.
+    pub(super) fn gapped_global_bounds(&self, rows: u64, columns: u64) -> [f64; 2] {
+        let [least, greatest] = self.global_bounds(rows, columns);
+        [2.0 * least, greatest]
+    }
+
+    /// Whether 32 bits hold all scores of sequences of `rows` and `columns` letters.
+    ///
+    /// # Errors
+    /// They may not.
+    pub(super) fn check_lengths(&self, scope: Scope, [rows, columns]: [usize; 2]) -> Result<()> {
+        let of = match (scope, self.is_linear()) {
+            (Scope::Local, _) => Self::local_bounds,
+            (Scope::Global, true) => Self::global_bounds,
+            (Scope::Global, false) => Self::gapped_global_bounds,
+        };
+        let [least, greatest] = of(self, rows as u64, columns as u64);
+        if least >= f64::from(i32::MIN) && greatest <= f64::from(i32::MAX) {
+            return Ok(());
+        }
+        Err(Error::spec(
+            format!(
+                "scores of {rows} letters with {columns} may be {least} to {greatest}, more than 32 bits hold"
+            ),
+            "choose a match, mismatch and gap nearer to 0, or align shorter sequences",
+        ))
+    }
+
     /// The gap of `letters` letters, 0 for none.
     fn gap(&self, letters: isize) -> i32 {
         match i32::try_from(letters) {

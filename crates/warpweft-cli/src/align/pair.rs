@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use warpweft_apps::align::{Aligned, Alignment, Operation, Sequence};
 
 use crate::output::counted;
+use crate::run::outcome::bare;
 
 /// A run's answer by name, and further lines of its report.
 pub type Answer = (Vec<(&'static str, Value)>, Vec<(&'static str, String)>);
@@ -88,7 +89,7 @@ impl Pair<'_> {
     /// The same in a line, with the names.
     pub fn line(&self) -> String {
         let numbers: Vec<_> =
-            self.numbers().iter().map(|(name, value)| format!("{name} {value}")).collect();
+            self.numbers().iter().map(|(name, value)| format!("{name} {}", bare(value))).collect();
         format!("{} and {}: {}", self.query.name, self.target.name, numbers.join(", "))
     }
 

@@ -133,7 +133,7 @@ impl Dtw {
                 Check::made("straightforward loop", error, 0.0)
             }
             _ => Check::none(format!(
-                "not made: the straightforward loop is run for up to {CHECKED_CELLS} cells"
+                "the straightforward loop is run for up to {CHECKED_CELLS} cells"
             )),
         };
         let mut answer = vec![

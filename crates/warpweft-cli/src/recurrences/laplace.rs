@@ -87,10 +87,10 @@ impl Laplace {
         };
         progress.clear();
         let check = if done < sweeps {
-            Check::none("not compared: interrupted")
+            Check::none("interrupted")
         } else if report.done > CHECKED_UPDATES {
             Check::none(format!(
-                "not made: the straightforward loop is run for up to {CHECKED_UPDATES} updates"
+                "the straightforward loop is run for up to {CHECKED_UPDATES} updates"
             ))
         } else {
             let mut expect = Volume::<T, 2>::zeroed(extents)?;

@@ -54,12 +54,13 @@ impl Check {
 
     /// A result that is known to be no good without comparing it, and why.
     pub fn failed(reason: impl Into<String>) -> Self {
-        Self { passed: Some(false), ..Self::none(reason) }
+        let oracle = reason.into();
+        Self { oracle, error: None, tolerance: None, passed: Some(false), part: None }
     }
 
-    /// A comparison that was not made, and why.
-    pub fn none(reason: impl Into<String>) -> Self {
-        Self { oracle: reason.into(), error: None, tolerance: None, passed: None, part: None }
+    /// A result that nothing was compared with, and why.
+    pub fn none(reason: impl std::fmt::Display) -> Self {
+        Self { passed: None, ..Self::failed(format!("the result was not checked: {reason}")) }
     }
 }
 
@@ -85,9 +86,8 @@ fn too_large<S: Fields, const D: usize>(start: &Volume<S, D>) -> Option<Check> {
     let of_volume: u64 = S::FIELDS.iter().map(|field| field.kind.size() as u64).sum();
     let needed = values * 24 + start.len() as u64 * of_volume * 4;
     let available = available_memory()?;
-    (needed > available).then(|| {
-        Check::none(format!("not compared: {needed} bytes needed for that, {available} available"))
-    })
+    (needed > available)
+        .then(|| Check::none(format!("{needed} bytes needed for that, {available} available")))
 }
 
 /// A run whose result is compared.

@@ -27,11 +27,17 @@ const FLOATS: [Float; 4] = [Float::F32, Float::F64, Float::F16, Float::Bf16];
     mut_arg("size", |arg| by_default(arg, conduction::SIZES)),
     mut_arg("steps", |arg| by_default(arg, STEPS))
 )]
-#[command(after_help = "Examples:
+#[command(
+    after_help = "The start is a hot spot of cosines and sines that fit the faces, so that the exact solution \
+is known: other --boundary, other start. It lies on the value that dirichlet faces hold. To begin with \
+the same cells whatever the faces, give --input or --seed.
+
+Examples:
   warpweft run heat --plot
   warpweft run heat --size 512 --order 8 --dtype f64 --device gpu
   warpweft run heat --size 300x400 --boundary neumann,y-low=dirichlet:1 --steps 5000 --output heat.npy
-  warpweft run heat --input photo.png --steps 20 --output blurred.png")]
+  warpweft run heat --input photo.png --steps 20 --output blurred.png"
+)]
 pub struct Heat {
     #[command(flatten)]
     conduction: Conduction,

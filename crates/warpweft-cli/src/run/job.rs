@@ -108,7 +108,7 @@ pub fn run<S: Fields, const D: usize>(
     let begin = Instant::now();
     let waiting = Progress::waiting("checking");
     let check = if report.interrupted {
-        Ok(Check::none("not compared: interrupted"))
+        Ok(Check::none("interrupted"))
     } else if let Some(failed) = overflow(&volume, || job.initial()) {
         Ok(failed)
     } else {
@@ -120,9 +120,9 @@ pub fn run<S: Fields, const D: usize>(
     // The answer is there, whatever hinders the comparison.
     let mut saved = Saved::default();
     let mut check = check.unwrap_or_else(|error| {
-        let reason = format!("not compared: {error}");
+        let none = Check::none(&error);
         saved.failures.push(error);
-        Check::none(reason)
+        none
     });
     if let Some(part) = check.part.as_mut().filter(|_| options.resume) {
         *part += ", made anew (the resumed state is not compared)";
@@ -207,7 +207,7 @@ fn follow<T>(again: impl Fn(u64) -> Result<T>) -> Result<()> {
 }
 
 /// Bytes of a cell's fields.
-fn cell_bytes<S: Fields>() -> u64 {
+pub fn cell_bytes<S: Fields>() -> u64 {
     S::FIELDS.iter().map(|field| field.kind.size() as u64).sum()
 }
 

@@ -131,7 +131,15 @@ impl<const D: usize> Job<u8, D> for Case<'_, D> {
                 u8::from(soup.next_unit() < self.density)
             });
         };
-        if let (_, Some(ScalarKind::Bool)) = files::shape_of(path)? {
+        let threshold = "save `(array > threshold).astype('uint8')`";
+        let (_, kind) = files::shape_of(path)?;
+        use ScalarKind::{Bf16, F16, F32, F64};
+        if let Some(kind @ (F16 | Bf16 | F32 | F64)) = kind {
+            // As integers most numbers between 0 and 1 would be dead cells.
+            let what = format!("holds {}; cells are 0 or 1", kind.name());
+            return Err(Error::file(path, what, threshold));
+        }
+        if kind == Some(ScalarKind::Bool) {
             let flags = files::read::<bool, D>(path, |grey| grey > 127)?;
             let mut flags = flags.as_slice().iter();
             return Volume::try_from_fn(self.extents, |_| u8::from(flags.next() == Some(&true)));
@@ -141,7 +149,7 @@ impl<const D: usize> Job<u8, D> for Case<'_, D> {
             Some(cell) => Err(Error::file(
                 path,
                 format!("holds a cell of {cell}; cells are 0 or 1"),
-                "save `(array > threshold).astype('uint8')`",
+                threshold,
             )),
             None => Ok(cells),
         }

@@ -82,7 +82,8 @@ impl Options {
         let extents = shape.try_into().map_err(|_| {
             let path = self.input.clone().unwrap_or_default();
             let what = format!("has {} axes, {D} are wanted", shape.len());
-            Error::file(path, what, "reshape it, or run another application")
+            let remedy = format!("reshape it to {D} axes, or run another application");
+            Error::file(path, what, remedy)
         })?;
         match size {
             Some(size) if size != extents => Err(Error::spec(

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use warpweft::grid::io::Claim;
+
 use super::{Ran, warpweft, warpweft_in};
 
 #[test]
@@ -40,6 +42,37 @@ fn both_scopes_and_affine_gaps_score_as_by_hand() {
 }
 
 #[test]
+fn weights_that_32_bits_are_too_few_for_are_named_as_the_options_are() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.fa"), ">one\nGATTACA\n>two\nGATT\n").unwrap();
+    for options in ["--match 2147483647", "--gap 2147483647", "--global --gap -2147483648"] {
+        for how in ["", "--score-only"] {
+            let line = format!("align a.fa a.fa --device cpu {options} {how}");
+            let ran = warpweft_in(folder.path(), &line);
+            ran.fails(2, &["more than 32 bits hold; choose a match, mismatch and gap nearer to 0"]);
+        }
+    }
+}
+
+/// Seven letters of eight columns are equal.
+#[test]
+fn identities_are_as_short_of_several_pairs_as_of_one() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.fa"), ">one\nGATACAG\n").unwrap();
+    fs::write(folder.path().join("b.fa"), ">two\nGATTACAG\n").unwrap();
+    fs::write(folder.path().join("c.fa"), ">two\nGATTACAG\n>three\nGGTACAGG\n").unwrap();
+    for target in ["b.fa", "c.fa"] {
+        let line = format!("align a.fa {target} --device cpu --global --mismatch -9");
+        let said = warpweft_in(folder.path(), &line).fine();
+        assert!(said.contains("identity 0.875, gaps 1"), "{said}");
+    }
+    let line = "align a.fa c.fa --device cpu --global --mismatch -9 --gap -9";
+    let said = warpweft_in(folder.path(), line).fine();
+    let digits = said.split("identity ").skip(1).map(|rest| rest.split(',').next().unwrap_or(""));
+    assert!(digits.clone().count() == 2 && digits.clone().all(|one| one.len() < 10), "{said}");
+}
+
+#[test]
 fn what_is_wrong_with_a_file_is_said_with_its_place() {
     let folder = tempfile::tempdir().unwrap();
     for (text, says) in [
@@ -65,7 +98,7 @@ fn several_pairs_have_a_line_each_and_letters_that_match_nothing_one_of_their_ow
     let one =
         "pair     one and two: score 14, query start 1, query end 7, target start 1, target end 7";
     assert!(
-        said.contains(&format!("{one}, identity 1.0, gaps 0, letters in gaps 0\n  cigar    7M\n"))
+        said.contains(&format!("{one}, identity 1, gaps 0, letters in gaps 0\n  cigar    7M\n"))
     );
     assert!(
         said.starts_with("align: 2 pairs of sequences locally, match 2, mismatch -1, gap -1\n")
@@ -185,6 +218,13 @@ fn what_can_not_be_resumed_is_refused() {
     let nothing = ["holds no checkpoint to resume", "begin without --resume"];
     align("--resume").fails(1, &nothing);
     assert!(!folder.path().join("saved").exists());
+    warpweft_in(folder.path(), "align a.fa b.fa --device cpu --checkpoint no/such")
+        .fails(1, &["no/such: there is no folder no; make it with"]);
+    // One run at a time, whichever pair it is at.
+    let claim = Claim::of(&folder.path().join("saved")).unwrap();
+    align("").fails(1, &["saved: another run saves its state there"]);
+    drop(claim);
+    fs::remove_dir_all(folder.path().join("saved")).unwrap();
     // The state of a stencil is none of an alignment.
     warpweft_in(folder.path(), "run heat --device cpu --size 8 --steps 2 --checkpoint saved")
         .fine();

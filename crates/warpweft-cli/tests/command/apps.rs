@@ -30,6 +30,16 @@ fn every_application_is_right() {
     }
 }
 
+/// As many digits as tell two doubles apart.
+#[test]
+fn sums_over_all_cells_are_told_in_full() {
+    let line = "swim --size 64 --steps 9";
+    let said = warpweft(&format!("run {line} --device cpu")).fine();
+    let told = said.split("sum of u ").nth(1).and_then(|rest| rest.split(',').next());
+    let told: f64 = told.and_then(|sum| sum.parse().ok()).expect("a number");
+    assert_eq!(json(line)["result"]["sum_of_u"].as_f64().map(f64::to_bits), Some(told.to_bits()));
+}
+
 #[test]
 fn cells_hold_what_was_asked_for() {
     for (line, kinds) in [

@@ -1,5 +1,8 @@
 //! What users get wrong, and the machines they do it on: each has a message and a status.
 
+use warpweft::grid::Volume;
+use warpweft::grid::io::npy;
+
 use crate::{warpweft, warpweft_in};
 
 #[test]
@@ -192,7 +195,6 @@ fn input_files_that_are_missing_damaged_or_of_the_wrong_kind() {
     }
     ran("run heat --input a.npy --dtype f64")
         .fails(1, &["holds f32, but --dtype is f64", "leave --dtype out", "float64"]);
-    ran("run life --input a.npy").fails(1, &["holds f32, but u8 is wanted"]);
     ran("run swim --size 4 --steps 0 --dtype f32 --output single.npy").fine();
     let json = ran("run swim --input single.npy --steps 1 --json").json();
     assert_eq!(json["settings"]["dtype"], "10 fields of f32", "as the input");
@@ -201,15 +203,27 @@ fn input_files_that_are_missing_damaged_or_of_the_wrong_kind() {
     ran("run heat --input a.npy --dims 3").fails(2, &["--dims says 3 dimensions, --input 2"]);
     ran("run heat --input a.npy --size 7x6")
         .fails(2, &["--size is [7, 6], but --input has [6, 7]"]);
-    ran("run life3d --input a.npy").fails(1, &["a.npy: has 2 axes, 3 are wanted"]);
+    ran("run life3d --input a.npy")
+        .fails(1, &["a.npy: has 2 axes, 3 are wanted", "reshape it to 3 axes, or run another"]);
+    file("five.npy", &with_shape(&whole, "(1, 2, 3, 1, 7)"));
+    for (line, axes) in [("run edge --input", 2), ("run life3d --input", 3), ("sat", 2)] {
+        let expect = format!("reshape it to {axes} axes");
+        ran(&format!("{line} five.npy")).fails(1, &["five.npy", &expect]);
+    }
+    ran("dtw five.npy five.npy").fails(1, &["five.npy", "reshape it to 1 axis"]);
+    ran("run heat --input five.npy").fails(2, &["heat in 5 dimensions", "choose 1, 2 or 3"]);
 
     ran("run life --size 6x7 --steps 1 --output b.npy").fine();
     for line in ["run heat --input b.npy", "run swim --input b.npy"] {
         ran(line).fails(1, &["holds u8, and cells are f32 or f64", "astype('float32')"]);
     }
     ran("run edge --input b.npy").fails(1, &["holds u8, but f32 is wanted", "astype('float32')"]);
-    let life = ran("run life --input a.npy").err;
-    assert!(life.trim_end().ends_with("convert it with `array.astype('uint8')`"), "{life}");
+    // As integers 0.7 would be a dead cell; those that are integers are what they are.
+    let life = ran("run life --input a.npy");
+    life.fails(1, &["a.npy: holds f32; cells are 0 or 1; save `(array > threshold).astype("]);
+    let cells = Volume::from_fn([6, 7], |[y, x]| ((x + y) % 2) as i64);
+    npy::write(&directory.path().join("long.npy"), &cells, 0).expect("a small file");
+    ran("run life --input long.npy").fails(1, &["holds i64", "with `array.astype('uint8')`"]);
     let mut cells = std::fs::read(directory.path().join("b.npy")).expect("just written");
     *cells.last_mut().expect("it has cells") = 7;
     file("seven.npy", &cells);
@@ -223,6 +237,16 @@ fn input_files_that_are_missing_damaged_or_of_the_wrong_kind() {
     ran("run life --input a.png").fails(1, &["a.png", "PNG"]);
 }
 
+/// The NPY file with another shape in its header.
+fn with_shape(file: &[u8], shape: &str) -> Vec<u8> {
+    let (header, cells) = file.split_at(128);
+    let text = String::from_utf8_lossy(&header[10..]);
+    let (before, rest) = text.split_once('(').expect("it has a shape");
+    let (_, after) = rest.split_once(')').expect("it has a shape");
+    let text = format!("{before}{shape}{}", after.trim_end());
+    [&header[..10], format!("{text:<117}\n").as_bytes(), cells].concat()
+}
+
 #[test]
 fn outputs_are_found_unwritable_before_any_work() {
     let folder = tempfile::tempdir().expect("a temporary directory");
@@ -233,6 +257,7 @@ fn outputs_are_found_unwritable_before_any_work() {
             "--output no/such/place.npy",
             "place.npy: there is no folder no/such; make it with `mkdir",
         ),
+        ("--checkpoint no/such", "no/such: there is no folder no; make it with `mkdir -p no`"),
         ("--checkpoint file", "file: is a file; choose a folder"),
         ("--checkpoint file/folder", "file/folder: file is a file; choose a folder"),
         ("--output .", "no format known here"),

@@ -94,6 +94,60 @@ fn series_are_warped() {
     ran.fails(1, &["c.npy: sample 1 of series b is NaN"]);
 }
 
+/// The cores, and those beyond that have a tile-row to compute.
+#[test]
+fn a_report_has_the_threads_that_ran_and_more_than_have_work_are_not_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = Volume::from_fn([700, 30], |[i, j]| (i + j) as u8);
+    npy::write(&folder.path().join("image.npy"), &image, 0).unwrap();
+    for name in ["a.npy", "b.npy"] {
+        let series = Volume::from_fn([700], |[i]| (i % 13) as f32);
+        npy::write(&folder.path().join(name), &series, 0).unwrap();
+    }
+    for name in ["a.fa", "b.fa"] {
+        std::fs::write(folder.path().join(name), format!(">x\n{}\n", "ACGTT".repeat(140))).unwrap();
+    }
+    let cores = warpweft_in(folder.path(), "info --json").json();
+    let cores = cores["machine"]["cpu"]["cores"].as_array().unwrap().len() as u64;
+    let lines = [
+        "sat image.npy",
+        "dtw a.npy b.npy",
+        "align a.fa b.fa",
+        "align a.fa b.fa --score-only",
+        "run laplace --size 700x30 --sweeps 2",
+    ];
+    for line in lines {
+        let ran = |threads: u64| {
+            let line = format!("{line} --device cpu --threads {threads} --json");
+            let object = json(&warpweft_in(folder.path(), &line).fine());
+            let ran = object["policy"]["threads"].as_u64().unwrap();
+            let device = object["devices"][0].as_str().unwrap();
+            assert!(device.starts_with(&format!("{ran} core")), "{line}: {device}");
+            (ran, object["result"].clone())
+        };
+        let (one, alone) = ran(1);
+        let (most, many) = ran(4096);
+        // 700 rows are six tile-rows of 128, an eighth of them one.
+        assert_eq!((one, &many), (1, &alone), "{line}");
+        assert!((1..=cores.max(6)).contains(&most), "{line}: {most}");
+    }
+}
+
+#[test]
+fn a_result_that_was_not_checked_is_said_to_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let letters = "ACGTTGCATT".repeat(1001);
+    std::fs::write(folder.path().join("a.fa"), format!(">x\n{letters}\n")).unwrap();
+    for line in ["align a.fa a.fa --score-only", "run laplace --size 1000 --sweeps 101"] {
+        let said = warpweft_in(folder.path(), &format!("{line} --device cpu")).fine();
+        let reason =
+            "check    the result was not checked: the straightforward loop is run for up to";
+        assert!(said.contains(reason) && !said.contains("passed"), "{said}");
+    }
+    let said = warpweft_in(folder.path(), "align a.fa a.fa --device cpu").fine();
+    assert!(said.contains("passed, but only for what the paths found are worth"), "{said}");
+}
+
 #[test]
 fn a_plate_is_relaxed_and_checked() {
     let folder = tempfile::tempdir().unwrap();

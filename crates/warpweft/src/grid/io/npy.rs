@@ -32,7 +32,7 @@ pub struct Header {
 ///
 /// # Errors
 /// The file can't be read, is not NPY, is truncated, or holds what a volume can't: Fortran order,
-/// structured or other scalars, a shape of more than four axes.
+/// structured or other scalars.
 pub fn header(path: &Path) -> Result<Header> {
     open(path).map(|(header, _)| header)
 }
@@ -52,10 +52,11 @@ pub fn read<T: Scalar, const D: usize>(path: &Path) -> Result<Volume<T, D>> {
         ));
     }
     let extents = <[usize; D]>::try_from(header.shape.as_slice()).map_err(|_| {
+        let axes = if D == 1 { "1 axis".to_string() } else { format!("{D} axes") };
         Error::file(
             path,
-            format!("has shape {:?}, but {D} axes are wanted", header.shape),
-            format!("reshape it to {D} axes"),
+            format!("has shape {:?}, and not {axes}", header.shape),
+            format!("reshape it to {axes}"),
         )
     })?;
     let mut volume = Volume::<T, D>::zeroed(extents)
@@ -214,12 +215,6 @@ fn parse(path: &Path, text: &str, data_at: u64) -> Result<Header> {
         .filter(|n| !n.is_empty())
         .map(|n| n.parse().map_err(|_| bad(format!("has extent '{n}'"), "write the file again")))
         .collect::<Result<_>>()?;
-    if shape.is_empty() || shape.len() > 4 {
-        return Err(bad(
-            format!("has shape {shape:?}, of {} axes", shape.len()),
-            "reshape it to 1 to 4 axes",
-        ));
-    }
     Ok(Header { kind, shape, swapped: order == foreign, data_at })
 }
 
@@ -364,8 +359,9 @@ mod tests {
             (("<f4", "<c8"), "scalars of type '<c8'"),
             (("'<f4'", "[('a', '<f4')]"), "structured cells"),
             (("False", "True"), "Fortran order; save `numpy.ascontiguousarray(array)`"),
-            (("(2, 2)", "(4,)"), "has shape [4], but 2 axes are wanted"),
-            (("(2, 2)", "()"), "has shape [], of 0 axes"),
+            (("(2, 2)", "(4,)"), "has shape [4], and not 2 axes; reshape it to 2 axes"),
+            (("(2, 2)", "()"), "has shape [], and not 2 axes"),
+            (("(2, 2)", "(1, 1, 2, 1, 2)"), "has shape [1, 1, 2, 1, 2], and not 2 axes"),
             (("(2, 2)", "(0, 2)"), "extent 0 on axis 0"),
             (("(2, 2)", "(-2, 2)"), "extent '-2'"),
             (("(2, 2)", "(99999999999, 99999999999)"), "needs more than 2^64 bytes"),
