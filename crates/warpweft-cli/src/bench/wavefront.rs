@@ -60,10 +60,42 @@ enum Part {
     Traceback,
 }
 
+/// What is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Smith-Waterman in cells of 32 bits.
+    Local,
+    /// The same in 16 bits: two cells a register on a GPU.
+    LocalSixteen,
+    /// Smith-Waterman with affine gaps.
+    Affine,
+    /// Time warping.
+    Warp,
+    /// A summed area table.
+    Table(Pixels, Way),
+}
+
+/// What a table sums: `f32`, or bytes to `i32`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pixels {
+    Reals,
+    Bytes,
+}
+
+/// How a table is summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    CellByCell,
+    Scans,
+}
+
 /// What is measured.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Case {
     on: Part,
+    #[serde(skip)]
+    kind: Kind,
+    /// What people call it.
     what: &'static str,
     size: usize,
     #[serde(skip)]
@@ -72,42 +104,60 @@ struct Case {
     bytes: usize,
 }
 
-const fn case(on: Part, what: &'static str, size: usize, keep: Keep) -> Case {
-    Case { on, what, size, keep, bytes: 0 }
+const fn case(on: Part, kind: Kind, what: &'static str, size: usize, keep: Keep) -> Case {
+    Case { on, kind, what, size, keep, bytes: 0 }
 }
 
 /// A case that keeps its matrix.
-const fn kept(on: Part, what: &'static str, size: usize, bytes: usize) -> Case {
-    Case { on, what, size, keep: Keep::Matrix, bytes }
+const fn kept(on: Part, kind: Kind, what: &'static str, size: usize, bytes: usize) -> Case {
+    Case { on, kind, what, size, keep: Keep::Matrix, bytes }
 }
 
 /// Repeats of a matrix, which takes seconds to bring over, at most.
 const MATRICES: u32 = 2;
 
 const CASES: [Case; 23] = [
-    case(Part::Cpu, "SW i32, one core", 20_000, Keep::Best),
-    case(Part::Cpu, "SW 16 bits, one core", 20_000, Keep::Best),
-    case(Part::Cpu, "DTW f32, one core", 20_000, Keep::LastRow),
-    case(Part::Gpu, "SW i32, score", 20_000, Keep::Score),
-    case(Part::Gpu, "SW i32, score", 100_000, Keep::Score),
-    case(Part::Gpu, "SW i32, score", 1_000_000, Keep::Score),
-    case(Part::Gpu, "SW 16-bit pairs, score", 1_000_000, Keep::Score),
-    case(Part::Gpu, "SW i32, position", 20_000, Keep::Best),
-    case(Part::Gpu, "SW i32, position", 100_000, Keep::Best),
-    case(Part::Gpu, "SW i32, position", 1_000_000, Keep::Best),
-    case(Part::Gpu, "SW affine, position", 100_000, Keep::Best),
-    case(Part::Gpu, "SW affine, position", 1_000_000, Keep::Best),
-    kept(Part::Gpu, "SW i32, matrix", 100_000, 4),
-    kept(Part::Tables, "SAT f32, cell by cell", 16_384, 8),
-    kept(Part::Tables, "SAT f32, by scans", 16_384, 8),
-    kept(Part::Tables, "SAT u8 to i32, cell by cell", 32_768, 5),
-    kept(Part::Tables, "SAT u8 to i32, by scans", 32_768, 5),
-    case(Part::Gpu, "DTW f32, last row", 100_000, Keep::LastRow),
-    case(Part::Gpus, "SW i32, score", 100_000, Keep::Score),
-    case(Part::Gpus, "SW i32, score", 1_000_000, Keep::Score),
-    case(Part::Gpus, "SW i32, score", 4_000_000, Keep::Score),
-    case(Part::Gpus, "SW 16-bit pairs, score", 1_000_000, Keep::Score),
-    case(Part::Gpus, "SW i32, position", 1_000_000, Keep::Best),
+    case(Part::Cpu, Kind::Local, "SW i32, one core", 20_000, Keep::Best),
+    case(Part::Cpu, Kind::LocalSixteen, "SW 16 bits, one core", 20_000, Keep::Best),
+    case(Part::Cpu, Kind::Warp, "DTW f32, one core", 20_000, Keep::LastRow),
+    case(Part::Gpu, Kind::Local, "SW i32, score", 20_000, Keep::Score),
+    case(Part::Gpu, Kind::Local, "SW i32, score", 100_000, Keep::Score),
+    case(Part::Gpu, Kind::Local, "SW i32, score", 1_000_000, Keep::Score),
+    case(Part::Gpu, Kind::LocalSixteen, "SW 16-bit pairs, score", 1_000_000, Keep::Score),
+    case(Part::Gpu, Kind::Local, "SW i32, position", 20_000, Keep::Best),
+    case(Part::Gpu, Kind::Local, "SW i32, position", 100_000, Keep::Best),
+    case(Part::Gpu, Kind::Local, "SW i32, position", 1_000_000, Keep::Best),
+    case(Part::Gpu, Kind::Affine, "SW affine, position", 100_000, Keep::Best),
+    case(Part::Gpu, Kind::Affine, "SW affine, position", 1_000_000, Keep::Best),
+    kept(Part::Gpu, Kind::Local, "SW i32, matrix", 100_000, 4),
+    kept(
+        Part::Tables,
+        Kind::Table(Pixels::Reals, Way::CellByCell),
+        "SAT f32, cell by cell",
+        16_384,
+        8,
+    ),
+    kept(Part::Tables, Kind::Table(Pixels::Reals, Way::Scans), "SAT f32, by scans", 16_384, 8),
+    kept(
+        Part::Tables,
+        Kind::Table(Pixels::Bytes, Way::CellByCell),
+        "SAT u8 to i32, cell by cell",
+        32_768,
+        5,
+    ),
+    kept(
+        Part::Tables,
+        Kind::Table(Pixels::Bytes, Way::Scans),
+        "SAT u8 to i32, by scans",
+        32_768,
+        5,
+    ),
+    case(Part::Gpu, Kind::Warp, "DTW f32, last row", 100_000, Keep::LastRow),
+    case(Part::Gpus, Kind::Local, "SW i32, score", 100_000, Keep::Score),
+    case(Part::Gpus, Kind::Local, "SW i32, score", 1_000_000, Keep::Score),
+    case(Part::Gpus, Kind::Local, "SW i32, score", 4_000_000, Keep::Score),
+    case(Part::Gpus, Kind::LocalSixteen, "SW 16-bit pairs, score", 1_000_000, Keep::Score),
+    case(Part::Gpus, Kind::Local, "SW i32, position", 1_000_000, Keep::Best),
 ];
 
 /// What came of it.
@@ -206,7 +256,7 @@ impl Wavefronts {
                 one = one.or(Some(rate));
                 figures.push(Figure { speedup, ..figure });
             }
-            if case.on == Part::Cpu && case.what.starts_with("SW 16") {
+            if (case.on, case.kind) == (Part::Cpu, Kind::LocalSixteen) {
                 peers.extend(peers::alignment(&self.options.peers, case.size)?);
             }
         }
@@ -237,29 +287,35 @@ fn figure(
     memory: Option<f64>,
     repeats: u32,
 ) -> Result<Figure> {
-    if case.what.starts_with("SAT") {
-        return tables::measure(case, machine, gpus, memory, repeats);
-    }
     let mut noise = SplitMix::new(case.size as u64);
     let mut letters =
         || -> Vec<u8> { (0..case.size).map(|_| b"ACGT"[noise.next_u64() as usize % 4]).collect() };
-    let (a, b) = (letters(), letters());
-    let found = if case.what.starts_with("DTW") {
-        let series = |letters: &[u8]| letters.iter().map(|&c| f32::from(c)).collect::<Vec<_>>();
-        let (a, b) = (series(&a), series(&b));
-        rates(case, Wavefront::of(warp()).rows(&a).columns(&b), machine, gpus, repeats)?
-    } else if case.what.starts_with("SW affine") {
-        let element = affine_local(2, -3, -5, -1);
-        rates(case, Wavefront::of(element).rows(&a).columns(&b), machine, gpus, repeats)?
-    } else {
-        if case.on == Part::Cpu {
-            let plain = Wavefront::of(local(2, -1, -1)).rows(&a).columns(&b);
-            return Ok(told(case, rates(case, plain, machine, gpus, repeats)?, gpus, memory));
+    let mut both = || (letters(), letters());
+    let found = match (case.kind, case.on) {
+        (Kind::Table(pixels, _), _) => {
+            return tables::measure(case, pixels, machine, gpus, memory, repeats);
         }
-        // Codes of letters, as `warpweft align` has them.
-        let (a, b) = (Sequence::new("query", &a)?, Sequence::new("target", &b)?);
-        let plain = Wavefront::of(Dna::new(Weights::default()));
-        rates(case, plain.rows(a.as_rows()).columns(b.as_columns()), machine, gpus, repeats)?
+        (Kind::Warp, _) => {
+            let (a, b) = both();
+            let series = |letters: &[u8]| letters.iter().map(|&c| f32::from(c)).collect::<Vec<_>>();
+            let (a, b) = (series(&a), series(&b));
+            rates(case, Wavefront::of(warp()).rows(&a).columns(&b), machine, gpus, repeats)?
+        }
+        (Kind::Affine, _) => {
+            let ((a, b), element) = (both(), affine_local(2, -3, -5, -1));
+            rates(case, Wavefront::of(element).rows(&a).columns(&b), machine, gpus, repeats)?
+        }
+        (Kind::Local | Kind::LocalSixteen, Part::Cpu) => {
+            let ((a, b), element) = (both(), local(2, -1, -1));
+            rates(case, Wavefront::of(element).rows(&a).columns(&b), machine, gpus, repeats)?
+        }
+        (Kind::Local | Kind::LocalSixteen, _) => {
+            // Codes of letters, as `warpweft align` has them.
+            let (a, b) = both();
+            let (a, b) = (Sequence::new("query", &a)?, Sequence::new("target", &b)?);
+            let plain = Wavefront::of(Dna::new(Weights::default()));
+            rates(case, plain.rows(a.as_rows()).columns(b.as_columns()), machine, gpus, repeats)?
+        }
     };
     Ok(told(case, found, gpus, memory))
 }
@@ -294,15 +350,17 @@ fn rates<E: WavefrontElement>(
     let wavefront = wavefront.keep(case.keep);
     let pool;
     let mut executor: Box<dyn WavefrontExecutor<E>> = match gpus {
-        [device, ..] if case.what.ends_with("scans") => Box::new(ScanExecutor::new(device, None)?),
+        [device, ..] if matches!(case.kind, Kind::Table(_, Way::Scans)) => {
+            Box::new(ScanExecutor::new(device, None)?)
+        }
         [_, ..] => {
             let executor = CudaExecutor::over(gpus, None)?;
-            let pairs = case.what.contains("pairs");
+            let pairs = case.kind == Kind::LocalSixteen;
             Box::new(if pairs { executor } else { executor.one_by_one() })
         }
         [] => {
             pool = Pool::new(machine.cpu.first(1))?;
-            let sixteen = case.what.starts_with("SW 16");
+            let sixteen = case.kind == Kind::LocalSixteen;
             let policy = CpuPolicy::for_domain(case.size, 1);
             let policy = CpuPolicy { tile_rows: 1024, sixteen, ..policy };
             Box::new(CpuExecutor::new(&pool, policy)?)

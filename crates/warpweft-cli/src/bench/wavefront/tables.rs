@@ -8,7 +8,7 @@ use warpweft::wavefront::conformance::area;
 use warpweft_apps::area::sum_of;
 use warpweft_apps::soup::SplitMix;
 
-use super::{Case, Figure, rates, told};
+use super::{Case, Figure, Pixels, rates, told};
 
 /// The rates of a table.
 ///
@@ -16,15 +16,16 @@ use super::{Case, Figure, rates, told};
 /// A fault of the device.
 pub fn measure(
     case: Case,
+    pixels: Pixels,
     machine: &Machine,
     gpus: &[Device],
     memory: Option<f64>,
     repeats: u32,
 ) -> Result<Figure> {
-    let (over, pixels) = ([case.size; 2], case.size * case.size);
+    let (over, count) = ([case.size; 2], case.size * case.size);
     let mut noise = SplitMix::new(case.size as u64);
-    let bytes: Vec<u8> = (0..pixels).map(|_| noise.next_u64() as u8).collect();
-    let found = if case.what.starts_with("SAT f32") {
+    let bytes: Vec<u8> = (0..count).map(|_| noise.next_u64() as u8).collect();
+    let found = if pixels == Pixels::Reals {
         let reals: Vec<_> = bytes.into_iter().map(|byte| f32::from(byte) / 256.0).collect();
         rates(
             case,
