@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Subcommand;
 use serde_json::json;
-use warpweft::element::Scalar;
+use warpweft::element::{Fields, Scalar};
 use warpweft::grid::check_extents;
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
@@ -16,12 +16,21 @@ use warpweft_apps::soup::SplitMix;
 use warpweft_apps::{life, life3d};
 
 use crate::arguments::{
-    Conduction, Grid, InTypes, apply, as_size, by_default, conduction, seconds,
+    Conduction, Grid, InTypes, Precision, apply, as_size, by_default, conduction, seconds,
 };
 use crate::device::{need_memory, target};
 use crate::output::{counted, fail, note, say, scaled};
 use crate::progress::Progress;
+use crate::run::course::Course;
+use crate::run::edge::Edge;
+use crate::run::fields::Case;
+use crate::run::himeno::Himeno;
+use crate::run::hyperthermia::Hyperthermia;
+use crate::run::job::cell_bytes;
 use crate::run::life::{DEEP, FLAT};
+use crate::run::seismic::Seismic;
+use crate::run::swim::Swim;
+use crate::run::tricubic::Tricubic;
 
 /// Find and keep the fastest policy.
 #[derive(clap::Args)]
@@ -48,6 +57,30 @@ enum App {
     #[command(after_help = "Example:
   warpweft tune life3d --size 256")]
     Life3d(Game),
+    /// Tune a picture put together again from its edges.
+    #[command(after_help = "Example:
+  warpweft tune edge --size 4096 --device gpu")]
+    Edge(Edge<Game>),
+    /// Tune temperatures of heated tissue.
+    #[command(after_help = "Example:
+  warpweft tune hyperthermia --size 256 --device gpu")]
+    Hyperthermia(Hyperthermia<Game>),
+    /// Tune the Himeno benchmark.
+    #[command(after_help = "Example:
+  warpweft tune himeno --class L --device gpu")]
+    Himeno(Himeno<Game>),
+    /// Tune shallow water.
+    #[command(after_help = "Example:
+  warpweft tune swim --size 4096 --device gpu")]
+    Swim(Swim<Game>),
+    /// Tune dye in a flow.
+    #[command(after_help = "Example:
+  warpweft tune tricubic --size 256 --device gpu")]
+    Tricubic(Tricubic<Game>),
+    /// Tune elastic waves.
+    #[command(after_help = "Example:
+  warpweft tune seismic --size 400 --device gpu --budget 60")]
+    Seismic(Seismic<Game>),
 }
 
 #[derive(clap::Args)]
@@ -78,8 +111,14 @@ impl Tune {
                 let size = heat.game.grid.size.as_ref().and_then(|size| size.dims());
                 heat.conduction.in_types(size, None, None, heat)
             }
-            App::Life(game) => game.tune("life", life::stencil(), FLAT),
-            App::Life3d(game) => game.tune("life3d", life3d::stencil(), DEEP),
+            App::Life(game) => game.alone("life", life::stencil(), FLAT),
+            App::Life3d(game) => game.alone("life3d", life3d::stencil(), DEEP),
+            App::Edge(edge) => edge.take(),
+            App::Hyperthermia(hyperthermia) => hyperthermia.take(),
+            App::Himeno(himeno) => himeno.take(),
+            App::Swim(swim) => swim.take(),
+            App::Tricubic(tricubic) => tricubic.take(),
+            App::Seismic(seismic) => seismic.take(),
         };
         match text {
             Ok(text) => say(&text),
@@ -92,20 +131,58 @@ impl InTypes for Heat {
     type Outcome = String;
     fn run<T: Conducts<D>, const D: usize>(&self, default: [usize; D]) -> Result<String> {
         let Conduction { order, rate, .. } = self.conduction;
-        self.game.tune("heat", heat::stencil::<T, D>(order, rate)?, default)
+        self.game.alone("heat", heat::stencil::<T, D>(order, rate)?, default)
+    }
+}
+
+impl Course for Game {
+    type Outcome = String;
+    fn grid(&self) -> &Grid {
+        &self.grid
+    }
+    fn extents<const D: usize>(&self, default: [usize; D]) -> Result<[usize; D]> {
+        self.grid.extents(default)
+    }
+    fn precision(&self, asked: Option<Precision>, default: Precision) -> Result<Precision> {
+        Ok(asked.unwrap_or(default))
+    }
+    fn take<S: Fields, const D: usize>(&self, case: &Case<'_, S, D>) -> Result<String> {
+        self.tune(case.app, case.stencil.clone(), case.extents, |faces| case.rough(faces))
     }
 }
 
 impl Game {
-    fn tune<T: Scalar, const D: usize>(
+    /// Tunes a stencil of a scalar on noise.
+    fn alone<T: Scalar, const D: usize>(
         &self,
         app: &str,
         stencil: Stencil<T, D>,
         default: [usize; D],
     ) -> Result<String> {
         let extents = self.grid.extents(default)?;
+        let mut noise = SplitMix::new(1);
+        self.tune(app, stencil, extents, |_| {
+            Volume::try_from_fn(extents, |_| {
+                // Cells of a game are 0 or 1, and so are these when they are integers.
+                T::from_f64(if size_of::<T>() == 1 {
+                    noise.next_unit().round()
+                } else {
+                    noise.next_unit()
+                })
+            })
+        })
+    }
+
+    fn tune<S: Fields, const D: usize>(
+        &self,
+        app: &str,
+        stencil: Stencil<S, D>,
+        extents: [usize; D],
+        start: impl FnOnce(&[[Boundary; 2]; D]) -> Result<Volume<S, D>>,
+    ) -> Result<String> {
         let cells = check_extents(extents)?;
-        let stencil = apply(stencil, &self.grid.boundary.faces()?);
+        let faces = self.grid.boundary.faces()?;
+        let stencil = apply(stencil, &faces);
         stencil.check(extents)?;
         let machine = Machine::detect()?;
         let tuning = Tuning {
@@ -115,16 +192,8 @@ impl Game {
             folder: None,
         };
         let copies = if tuning.target == Target::Cpu { 3 } else { 1 };
-        need_memory::<D>(cells, copies * size_of::<T>() as u64, &machine)?;
-        let mut noise = SplitMix::new(1);
-        let volume = Volume::try_from_fn(extents, |_| {
-            // Cells of a game are 0 or 1, and so are these when they are integers.
-            T::from_f64(if size_of::<T>() == 1 {
-                noise.next_unit().round()
-            } else {
-                noise.next_unit()
-            })
-        })?;
+        need_memory::<D>(cells, copies * cell_bytes::<S>(), &machine)?;
+        let volume = start(&faces)?;
         let progress = Progress::waiting("tuning");
         progress.tell(format!("of about {}", counted(self.budget, "second")));
         let tuned = tune(&stencil, &volume, &machine, &tuning)?;

@@ -10,9 +10,9 @@ use warpweft_apps::soup::SplitMix;
 
 use super::check::{Check, Loop, Ran, values};
 use super::files;
-use super::job::{self, Job};
+use super::job::Job;
 use super::options::Options;
-use super::outcome::{Answer, Outcome};
+use super::outcome::Answer;
 use crate::plot::Look;
 
 /// How values become colours.
@@ -32,8 +32,6 @@ pub struct Case<'a, S: Fields, const D: usize> {
     pub app: &'static str,
     /// What it computes.
     pub title: String,
-    /// What the user chose.
-    pub options: &'a Options,
     /// The extents.
     pub extents: [usize; D],
     /// The steps where `--steps` doesn't say.
@@ -44,8 +42,8 @@ pub struct Case<'a, S: Fields, const D: usize> {
     pub start: &'a dyn Fn([usize; D]) -> Result<Volume<S, D>>,
     /// The field of it that `--input` and `--seed` replace, and that files and plots show.
     pub shown: usize,
-    /// The state that the first step finds, from what the user began with.
-    pub ready: fn(&Self, Volume<S, D>) -> Result<Volume<S, D>>,
+    /// The state that the first step finds, from what the user began with, and the faces.
+    pub ready: fn(&[[Boundary; 2]; D], Volume<S, D>) -> Result<Volume<S, D>>,
     /// How values are shown.
     pub show: Show,
     /// Ghost cells and a step of the straightforward loop.
@@ -57,32 +55,53 @@ pub struct Case<'a, S: Fields, const D: usize> {
 }
 
 impl<S: Fields, const D: usize> Case<'_, S, D> {
-    /// Runs it.
+    /// A state to tune on: the start, every field roughened by a hundredth of its largest value, so that
+    /// what is not computed right shows wherever it is looked for.
     ///
     /// # Errors
-    /// As [`job::run`].
-    pub fn run(&self) -> Result<Option<Outcome>> {
-        job::run(self, self.options, self.options.steps.unwrap_or(self.steps))
+    /// Too little memory.
+    pub fn rough(&self, faces: &[[Boundary; 2]; D]) -> Result<Volume<S, D>> {
+        let mut volume = (self.ready)(faces, (self.start)(self.extents)?)?;
+        let mut noise = SplitMix::new(1);
+        for field in 0..S::FIELDS.len() {
+            let cells = values(&volume, field);
+            let most = cells.iter().fold(0.0, |most: f64, cell| most.max(cell.abs()));
+            let scale = 0.01 * if most > 0.0 { most } else { 1.0 };
+            let rough = cells.into_iter().map(|cell| cell + scale * noise.next_unit());
+            replace(&mut volume, field, rough);
+        }
+        Ok(volume)
     }
+}
 
+/// A case as the options of a run would have it begin.
+pub struct Begun<'a, S: Fields, const D: usize> {
+    /// The case.
+    pub case: &'a Case<'a, S, D>,
+    /// What the user chose.
+    pub options: &'a Options,
+}
+
+impl<S: Fields, const D: usize> Begun<'_, S, D> {
     /// What the user begins with: the start, its shown field from a file or noise if so asked.
     fn begun(&self) -> Result<Volume<S, D>> {
-        let mut volume = (self.start)(self.extents)?;
-        match (&self.options.input, self.options.seed) {
-            (Some(path), _) if S::FIELDS[self.shown].kind == ScalarKind::F64 => {
+        let Self { case: Case { shown, .. }, options } = *self;
+        let mut volume = (self.case.start)(self.case.extents)?;
+        match (&options.input, options.seed) {
+            (Some(path), _) if S::FIELDS[*shown].kind == ScalarKind::F64 => {
                 let given = files::read::<f64, D>(path, f64::from)?;
-                replace(&mut volume, self.shown, given.as_slice().iter().copied());
+                replace(&mut volume, *shown, given.as_slice().iter().copied());
             }
             (Some(path), _) => {
                 let given = files::read::<f32, D>(path, f32::from)?;
                 let cells = given.as_slice().iter().map(|&cell| f64::from(cell));
-                replace(&mut volume, self.shown, cells);
+                replace(&mut volume, *shown, cells);
             }
             (None, Some(seed)) => {
                 let mut noise = SplitMix::new(seed);
-                let [low, high] = middle_range(&volume, self.shown)?;
+                let [low, high] = middle_range(&volume, *shown)?;
                 let cells = std::iter::repeat_with(|| low + (high - low) * noise.next_unit());
-                replace(&mut volume, self.shown, cells);
+                replace(&mut volume, *shown, cells);
             }
             (None, None) => {}
         }
@@ -103,46 +122,46 @@ fn replace<S: Fields, const D: usize>(
     }
 }
 
-impl<S: Fields, const D: usize> Job<S, D> for Case<'_, S, D> {
+impl<S: Fields, const D: usize> Job<S, D> for Begun<'_, S, D> {
     fn app(&self) -> &'static str {
-        self.app
+        self.case.app
     }
 
     fn title(&self) -> String {
-        self.title.clone()
+        self.case.title.clone()
     }
 
     fn extents(&self) -> [usize; D] {
-        self.extents
+        self.case.extents
     }
 
     fn stencil(&self) -> Result<Stencil<S, D>> {
-        Ok(self.stencil.clone())
+        Ok(self.case.stencil.clone())
     }
 
     fn initial(&self) -> Result<Volume<S, D>> {
-        (self.ready)(self, self.begun()?)
+        (self.case.ready)(&self.options.grid.boundary.faces()?, self.begun()?)
     }
 
     fn check(&self, ran: &Ran<'_, S, D>) -> Result<Check> {
         let single = S::FIELDS.iter().any(|field| field.kind == ScalarKind::F32);
         let epsilon = if single { f64::from(f32::EPSILON) } else { f64::EPSILON };
-        let (ghosts, step) = self.plain;
+        let (ghosts, step) = self.case.plain;
         let plain = Loop {
             ghosts,
             step,
             relative: true,
-            tolerance: &|steps| epsilon * (1.0 + self.roundings * steps as f64),
+            tolerance: &|steps| epsilon * (1.0 + self.case.roundings * steps as f64),
             most: u64::MAX,
         };
         ran.against(&self.initial()?, &plain)
     }
 
     fn answer(&self, volume: &Volume<S, D>, report: &Report) -> Answer {
-        let mut answer = (self.answer)(volume, report);
-        let cells = values(volume, self.shown);
+        let mut answer = (self.case.answer)(volume, report);
+        let cells = values(volume, self.case.shown);
         answer.extend([
-            ("field", json!(S::FIELDS[self.shown].name)),
+            ("field", json!(S::FIELDS[self.case.shown].name)),
             ("minimum", json!(cells.iter().copied().fold(f64::INFINITY, f64::min))),
             ("maximum", json!(cells.iter().copied().fold(f64::NEG_INFINITY, f64::max))),
         ]);
@@ -150,13 +169,13 @@ impl<S: Fields, const D: usize> Job<S, D> for Case<'_, S, D> {
     }
 
     fn look(&self, volume: &Volume<S, D>) -> Result<Look> {
-        let [low, high] = middle_range(volume, self.shown)?;
+        let [low, high] = middle_range(volume, self.case.shown)?;
         let most = low.abs().max(high.abs());
-        let (range, colours) = match self.show {
+        let (range, colours) = match self.case.show {
             Show::Range => ([low, high], Colours::Viridis),
             Show::AroundZero => ([-most, most], Colours::Viridis),
             Show::Greys => ([0.0, 255.0], Colours::Grey),
         };
-        Ok(Look { field: self.shown, range, colours })
+        Ok(Look { field: self.case.shown, range, colours })
     }
 }

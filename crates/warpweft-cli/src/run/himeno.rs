@@ -1,48 +1,43 @@
-//! `warpweft run himeno`.
+//! `warpweft run himeno` and `warpweft tune himeno`.
 
 use serde_json::json;
 use warpweft::prelude::*;
 use warpweft_apps::himeno::{self, FLOPS, Relaxes, SIZES};
 
+use super::course::Course;
 use super::fields::{Case, Show};
-use super::files;
-use super::options::Options;
-use super::outcome::Outcome;
 use crate::arguments::{Precision, by_default};
 
 /// The steps where none are asked for.
-const STEPS: u64 = 100;
+pub const STEPS: u64 = 100;
 
 /// The Himeno benchmark.
 #[derive(clap::Args)]
-#[command(
-    mut_arg("size", |arg| by_default(arg, "that of --class")),
-    mut_arg("steps", |arg| by_default(arg, STEPS))
-)]
+#[command(mut_arg("size", |arg| by_default(arg, "that of --class")))]
 #[command(after_help = "Examples:
   warpweft run himeno
   warpweft run himeno --class L --steps 1000 --device gpu --json")]
-pub struct Himeno {
+pub struct Himeno<C: Course> {
     /// The benchmark's size: XS, S, M, L or XL.
     #[arg(long, value_name = "NAME", default_value = "S", conflicts_with = "size")]
     class: String,
-    /// What cells hold [default: what --input holds, else f32].
+    /// What cells hold [default: f32, of a run what --input holds].
     #[arg(long)]
     dtype: Option<Precision>,
     #[command(flatten)]
-    options: Options,
+    course: C,
 }
 
-impl Himeno {
-    /// Runs it.
-    pub fn run(&self) -> Result<Option<Outcome>> {
-        match files::precision(&self.options, self.dtype, Precision::F32)? {
+impl<C: Course> Himeno<C> {
+    /// Runs or tunes it.
+    pub fn take(&self) -> Result<C::Outcome> {
+        match self.course.precision(self.dtype, Precision::F32)? {
             Precision::F32 => self.of::<f32>(),
             Precision::F64 => self.of::<f64>(),
         }
     }
 
-    fn of<T: Relaxes>(&self) -> Result<Option<Outcome>> {
+    fn of<T: Relaxes>(&self) -> Result<C::Outcome> {
         let class = SIZES.iter().find(|(name, _)| name.eq_ignore_ascii_case(&self.class));
         let &(_, default) = class.ok_or_else(|| {
             Error::spec(format!("no class {}", self.class), "choose XS, S, M, L or XL")
@@ -50,8 +45,7 @@ impl Himeno {
         let case = Case {
             app: "himeno",
             title: "Jacobi, over-relaxed by 0.8".into(),
-            options: &self.options,
-            extents: files::extents(&self.options, default)?,
+            extents: self.course.extents(default)?,
             steps: STEPS,
             stencil: T::stencil(),
             start: &himeno::start::<T>,
@@ -69,6 +63,6 @@ impl Himeno {
                 ]
             },
         };
-        case.run()
+        self.course.take(&case)
     }
 }

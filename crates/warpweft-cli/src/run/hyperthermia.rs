@@ -1,54 +1,48 @@
-//! `warpweft run hyperthermia`.
+//! `warpweft run hyperthermia` and `warpweft tune hyperthermia`.
 
 use serde_json::json;
 use warpweft::prelude::*;
 use warpweft_apps::hyperthermia::{self, BLOOD, Warms};
 
 use super::check::values;
+use super::course::Course;
 use super::fields::{Case, Show};
-use super::files;
-use super::options::Options;
-use super::outcome::Outcome;
 use crate::arguments::{Precision, as_size, by_default};
 
 /// The extents and steps where none are asked for.
 const SIZE: [usize; 3] = [96; 3];
-const STEPS: u64 = 500;
+pub const STEPS: u64 = 500;
 
 /// Temperatures of heated tissue.
 #[derive(clap::Args)]
-#[command(
-    mut_arg("size", |arg| by_default(arg, as_size(&SIZE))),
-    mut_arg("steps", |arg| by_default(arg, STEPS))
-)]
+#[command(mut_arg("size", |arg| by_default(arg, as_size(&SIZE))))]
 #[command(mut_arg("boundary", |arg| arg.default_value("dirichlet:37")))]
 #[command(after_help = "Examples:
   warpweft run hyperthermia --plot
   warpweft run hyperthermia --size 256 --steps 2000 --device gpu --output body.vti
   warpweft run hyperthermia --dtype f64")]
-pub struct Hyperthermia {
-    /// What cells hold [default: what --input holds, else f32].
+pub struct Hyperthermia<C: Course> {
+    /// What cells hold [default: f32, of a run what --input holds].
     #[arg(long)]
     dtype: Option<Precision>,
     #[command(flatten)]
-    options: Options,
+    course: C,
 }
 
-impl Hyperthermia {
-    /// Runs it.
-    pub fn run(&self) -> Result<Option<Outcome>> {
-        match files::precision(&self.options, self.dtype, Precision::F32)? {
+impl<C: Course> Hyperthermia<C> {
+    /// Runs or tunes it.
+    pub fn take(&self) -> Result<C::Outcome> {
+        match self.course.precision(self.dtype, Precision::F32)? {
             Precision::F32 => self.of::<f32>(),
             Precision::F64 => self.of::<f64>(),
         }
     }
 
-    fn of<T: Warms>(&self) -> Result<Option<Outcome>> {
+    fn of<T: Warms>(&self) -> Result<C::Outcome> {
         let case = Case {
             app: "hyperthermia",
             title: "an antenna's focus in muscle under fat".into(),
-            options: &self.options,
-            extents: files::extents(&self.options, SIZE)?,
+            extents: self.course.extents(SIZE)?,
             steps: STEPS,
             stencil: T::stencil(),
             start: &hyperthermia::body::<T>,
@@ -63,6 +57,6 @@ impl Hyperthermia {
                 vec![("cells_above_42_degrees", json!(hot))]
             },
         };
-        case.run()
+        self.course.take(&case)
     }
 }

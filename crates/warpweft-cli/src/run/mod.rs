@@ -1,21 +1,22 @@
 //! `warpweft run`: one application from its initial state to a checked, reported, saved result.
 
 pub mod check;
-mod edge;
+pub mod course;
+pub mod edge;
 mod execute;
-mod fields;
+pub mod fields;
 pub mod files;
 mod heat;
-mod himeno;
-mod hyperthermia;
-mod job;
+pub mod himeno;
+pub mod hyperthermia;
+pub mod job;
 pub mod life;
 pub mod numbers;
 mod options;
 pub mod outcome;
-mod seismic;
-mod swim;
-mod tricubic;
+pub mod seismic;
+pub mod swim;
+pub mod tricubic;
 mod window;
 
 use std::process::ExitCode;
@@ -23,6 +24,8 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use warpweft::cluster::Launched;
 
+use self::options::Options;
+use crate::arguments::by_default;
 use crate::output::note;
 use crate::{place, world};
 
@@ -42,17 +45,23 @@ enum App {
     /// Life in three dimensions: five neighbours of 26 give birth, two to seven keep alive.
     Life3d(life::Deep),
     /// A picture put together again from its edges.
-    Edge(edge::Edge),
+    #[command(mut_arg("steps", |arg| by_default(arg, edge::STEPS)))]
+    Edge(edge::Edge<Options>),
     /// Temperatures of heated tissue: nine coefficients a cell.
-    Hyperthermia(hyperthermia::Hyperthermia),
+    #[command(mut_arg("steps", |arg| by_default(arg, hyperthermia::STEPS)))]
+    Hyperthermia(hyperthermia::Hyperthermia<Options>),
     /// The Himeno benchmark: Poisson's equation with twelve coefficients a cell.
-    Himeno(himeno::Himeno),
+    #[command(mut_arg("steps", |arg| by_default(arg, himeno::STEPS)))]
+    Himeno(himeno::Himeno<Options>),
     /// Shallow water on a torus, as in the SPEC benchmark.
-    Swim(swim::Swim),
+    #[command(mut_arg("steps", |arg| by_default(arg, swim::STEPS)))]
+    Swim(swim::Swim<Options>),
     /// Dye in a flow, by interpolation between 64 cells.
-    Tricubic(tricubic::Tricubic),
+    #[command(mut_arg("steps", |arg| by_default(arg, tricubic::STEPS)))]
+    Tricubic(tricubic::Tricubic<Options>),
     /// Elastic waves from a blast, fourth order in space.
-    Seismic(seismic::Seismic),
+    #[command(mut_arg("steps", |arg| by_default(arg, seismic::STEPS)))]
+    Seismic(seismic::Seismic<Options>),
     /// Laplace's equation by sweeps in place: Gauss-Seidel or over-relaxation.
     Laplace(crate::recurrences::Laplace),
 }
@@ -68,12 +77,12 @@ impl Run {
             App::Heat(heat) => heat.run(),
             App::Life(life) => life.run(),
             App::Life3d(life) => life.run(),
-            App::Edge(edge) => edge.run(),
-            App::Hyperthermia(hyperthermia) => hyperthermia.run(),
-            App::Himeno(himeno) => himeno.run(),
-            App::Swim(swim) => swim.run(),
-            App::Tricubic(tricubic) => tricubic.run(),
-            App::Seismic(seismic) => seismic.run(),
+            App::Edge(edge) => edge.take(),
+            App::Hyperthermia(hyperthermia) => hyperthermia.take(),
+            App::Himeno(himeno) => himeno.take(),
+            App::Swim(swim) => swim.take(),
+            App::Tricubic(tricubic) => tricubic.take(),
+            App::Seismic(seismic) => seismic.take(),
             // Sweeps in place are one process's work.
             App::Laplace(_) if !place::speaks() => Ok(None),
             App::Laplace(laplace) => laplace.run().map(Some),

@@ -1,31 +1,26 @@
-//! `warpweft run seismic`.
+//! `warpweft run seismic` and `warpweft tune seismic`.
 
 use serde_json::json;
 use warpweft::prelude::*;
 use warpweft_apps::seismic::{self, Blast, Medium, Shakes};
 
+use super::course::Course;
 use super::fields::{Case, Show};
-use super::files;
-use super::options::Options;
-use super::outcome::Outcome;
 use crate::arguments::{Precision, as_size, by_default};
 
 /// The extents and steps where none are asked for.
 const SIZE: [usize; 3] = [96; 3];
-const STEPS: u64 = 100;
+pub const STEPS: u64 = 100;
 
 /// Elastic waves from a blast.
 #[derive(clap::Args)]
-#[command(
-    mut_arg("size", |arg| by_default(arg, as_size(&SIZE))),
-    mut_arg("steps", |arg| by_default(arg, STEPS))
-)]
+#[command(mut_arg("size", |arg| by_default(arg, as_size(&SIZE))))]
 #[command(mut_arg("boundary", |arg| arg.default_value("dirichlet")))]
 #[command(after_help = "Examples:
   warpweft run seismic --plot
   warpweft run seismic --size 400 --steps 600 --device gpu --output waves.vti
   warpweft run seismic --vp 3000 --vs 1500 --cell 5")]
-pub struct Seismic {
+pub struct Seismic<C: Course> {
     /// Speed of pressure waves, m/s.
     #[arg(long, default_value_t = 5_000.0)]
     vp: f64,
@@ -41,32 +36,31 @@ pub struct Seismic {
     /// The time step, as a share of the longest stable one.
     #[arg(long, default_value_t = 0.8)]
     courant: f64,
-    /// What cells hold [default: what --input holds, else f32].
+    /// What cells hold [default: f32, of a run what --input holds].
     #[arg(long)]
     dtype: Option<Precision>,
     #[command(flatten)]
-    options: Options,
+    course: C,
 }
 
-impl Seismic {
-    /// Runs it.
-    pub fn run(&self) -> Result<Option<Outcome>> {
-        match files::precision(&self.options, self.dtype, Precision::F32)? {
+impl<C: Course> Seismic<C> {
+    /// Runs or tunes it.
+    pub fn take(&self) -> Result<C::Outcome> {
+        match self.course.precision(self.dtype, Precision::F32)? {
             Precision::F32 => self.of::<f32>(),
             Precision::F64 => self.of::<f64>(),
         }
     }
 
-    fn of<T: Shakes>(&self) -> Result<Option<Outcome>> {
+    fn of<T: Shakes>(&self) -> Result<C::Outcome> {
         let Self { vp, vs, rho, cell: dx, courant, .. } = *self;
         let still = Medium { vp, vs, rho, dx, dt: 0.0 };
         let medium = Medium { dt: courant * still.longest_step(), ..still };
-        let extents = files::extents(&self.options, SIZE)?;
+        let extents = self.course.extents(SIZE)?;
         let blast = Blast::in_the_middle(extents);
         let case = Case {
             app: "seismic",
             title: format!("v_P {vp} m/s, v_S {vs} m/s, steps of {:.4} ms", 1e3 * medium.dt),
-            options: &self.options,
             extents,
             steps: STEPS,
             stencil: medium.stencil::<T>()?,
@@ -88,6 +82,6 @@ impl Seismic {
                 answer
             },
         };
-        case.run()
+        self.course.take(&case)
     }
 }

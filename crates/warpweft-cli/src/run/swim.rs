@@ -1,58 +1,52 @@
-//! `warpweft run swim`.
+//! `warpweft run swim` and `warpweft tune swim`.
 
 use serde_json::json;
 use warpweft::prelude::*;
 use warpweft_apps::swim::{self, DT, Flows};
 
+use super::course::Course;
 use super::fields::{Case, Show};
-use super::files;
-use super::options::Options;
-use super::outcome::Outcome;
 use crate::arguments::{Precision, as_size, by_default};
 
 /// The extents and steps where none are asked for.
 const SIZE: [usize; 2] = [512; 2];
-const STEPS: u64 = 500;
+pub const STEPS: u64 = 500;
 
 /// Shallow water on a torus.
 #[derive(clap::Args)]
-#[command(
-    mut_arg("size", |arg| by_default(arg, as_size(&SIZE))),
-    mut_arg("steps", |arg| by_default(arg, STEPS))
-)]
+#[command(mut_arg("size", |arg| by_default(arg, as_size(&SIZE))))]
 #[command(after_help = "Examples:
   warpweft run swim --size 256 --steps 99       the sum of |u| is then 6518.6598565
   warpweft run swim --size 4096 --device gpu --plot")]
-pub struct Swim {
-    /// What cells hold [default: what --input holds, else f64].
+pub struct Swim<C: Course> {
+    /// What cells hold [default: f64, of a run what --input holds].
     #[arg(long)]
     dtype: Option<Precision>,
     #[command(flatten)]
-    options: Options,
+    course: C,
 }
 
-impl Swim {
-    /// Runs it.
-    pub fn run(&self) -> Result<Option<Outcome>> {
-        match files::precision(&self.options, self.dtype, Precision::F64)? {
+impl<C: Course> Swim<C> {
+    /// Runs or tunes it.
+    pub fn take(&self) -> Result<C::Outcome> {
+        match self.course.precision(self.dtype, Precision::F64)? {
             Precision::F32 => self.of::<f32>(),
             Precision::F64 => self.of::<f64>(),
         }
     }
 
-    fn of<T: Flows>(&self) -> Result<Option<Outcome>> {
-        let faces = self.options.grid.boundary.faces::<2>()?;
+    fn of<T: Flows>(&self) -> Result<C::Outcome> {
+        let faces = self.course.grid().boundary.faces::<2>()?;
         if faces != [[Boundary::Periodic; 2]; 2] {
             return Err(Error::spec(
-                format!("swim with {} faces", self.options.grid.boundary),
+                format!("swim with {} faces", self.course.grid().boundary),
                 "leave --boundary out: its water lies on a torus",
             ));
         }
         let case = Case {
             app: "swim",
             title: format!("leapfrog by {DT} s, after a first step forward"),
-            options: &self.options,
-            extents: files::extents(&self.options, SIZE)?,
+            extents: self.course.extents(SIZE)?,
             steps: STEPS,
             stencil: swim::stencil::<T>(),
             start: &swim::at_rest::<T>,
@@ -66,6 +60,6 @@ impl Swim {
                 vec![("sum_of_u", json!(u)), ("sum_of_v", json!(v)), ("sum_of_p", json!(p))]
             },
         };
-        case.run()
+        self.course.take(&case)
     }
 }

@@ -54,6 +54,60 @@ fn a_few_cells_are_tuned_within_the_budget_and_a_longer_search_is_not_lost() {
 }
 
 #[test]
+fn whatever_stencil_runs_is_tuned_and_then_runs_so() {
+    let cache = tempfile::tempdir().expect("a temporary directory");
+    let known = |command: &str| -> Vec<String> {
+        let said = ran(cache.path(), &format!("{command} none")).err;
+        let list =
+            said.split_once("[possible subcommands: ").and_then(|(_, rest)| rest.split_once(']'));
+        let list = list.expect("they are told").0.split(", ");
+        let mut apps: Vec<_> = list.filter(|app| *app != "help").map(String::from).collect();
+        apps.sort();
+        apps
+    };
+    let apps = known("tune");
+    let mut run = known("run");
+    // Swept in place: a wavefront.
+    run.retain(|app| app != "laplace");
+    assert_eq!(apps, run);
+    for app in apps {
+        let line = format!("{app} --device cpu --size 24 --json");
+        let tuned = ran(cache.path(), &format!("tune {line} --budget 1")).json();
+        assert_eq!(
+            (&tuned["app"], &tuned["refused"]),
+            (&app.as_str().into(), &serde_json::json!([]))
+        );
+        let run = ran(cache.path(), &format!("run {line} --steps 3")).json();
+        assert_eq!((&run["policy"], &run["check"]["passed"]), (&tuned["policy"], &true.into()));
+    }
+    let refused = ran(cache.path(), "tune swim --size 24 --boundary neumann");
+    refused.fails(2, &["swim with neumann faces", "leave --boundary out"]);
+}
+
+/// By whoever measured the limits, and by whoever compares with them.
+#[test]
+fn that_other_work_disturbed_the_limits_is_said_once() {
+    let cache = tempfile::tempdir().expect("a temporary directory");
+    let enough = std::sync::atomic::AtomicBool::new(false);
+    let busy = || {
+        while !enough.load(std::sync::atomic::Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
+    };
+    let ran = std::thread::scope(|scope| {
+        (0..3).for_each(|_| drop(scope.spawn(busy)));
+        let ran = ran(cache.path(), "run heat --device cpu --size 8 --steps 1");
+        enough.store(true, std::sync::atomic::Ordering::Relaxed);
+        ran
+    });
+    if !std::path::Path::new("/proc/loadavg").exists() {
+        return println!("skipped: nothing tells here how busy the cores are");
+    }
+    assert_eq!(ran.err.matches("busy with other work").count(), 1, "{}", ran.err);
+    ran.fine();
+}
+
+#[test]
 fn damaged_files_are_made_anew_and_said_once() {
     let cache = tempfile::tempdir().expect("a temporary directory");
     let run = "run heat --device cpu --size 8 --steps 1";

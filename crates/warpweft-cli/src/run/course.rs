@@ -1,0 +1,50 @@
+//! What is done with an application on a grid: it is run, or tuned.
+
+use warpweft::element::Fields;
+use warpweft::prelude::*;
+
+use super::fields::{Begun, Case};
+use super::files;
+use super::job;
+use super::options::Options;
+use super::outcome::Outcome;
+use crate::arguments::{Grid, Precision};
+
+/// The options of a command that does something with an application, and thereby what it does.
+pub trait Course: clap::Args {
+    /// What comes of it.
+    type Outcome;
+    /// Extents as far as they were said, faces and device.
+    fn grid(&self) -> &Grid;
+    /// The extents, `default` where none were said.
+    ///
+    /// # Errors
+    /// Other than `D` extents; an input that can't be read, or of others.
+    fn extents<const D: usize>(&self, default: [usize; D]) -> Result<[usize; D]>;
+    /// How wide floats are: as asked for, else `default`.
+    ///
+    /// # Errors
+    /// An input that can't be read, or of other floats.
+    fn precision(&self, asked: Option<Precision>, default: Precision) -> Result<Precision>;
+    /// Does it.
+    ///
+    /// # Errors
+    /// Its own.
+    fn take<S: Fields, const D: usize>(&self, case: &Case<'_, S, D>) -> Result<Self::Outcome>;
+}
+
+impl Course for Options {
+    type Outcome = Option<Outcome>;
+    fn grid(&self) -> &Grid {
+        &self.grid
+    }
+    fn extents<const D: usize>(&self, default: [usize; D]) -> Result<[usize; D]> {
+        files::extents(self, default)
+    }
+    fn precision(&self, asked: Option<Precision>, default: Precision) -> Result<Precision> {
+        files::precision(self, asked, default)
+    }
+    fn take<S: Fields, const D: usize>(&self, case: &Case<'_, S, D>) -> Result<Option<Outcome>> {
+        job::run(&Begun { case, options: self }, self, self.steps.unwrap_or(case.steps))
+    }
+}
