@@ -116,7 +116,7 @@ const fn kept(on: Part, kind: Kind, what: &'static str, size: usize, bytes: usiz
 /// Repeats of a matrix, which takes seconds to bring over, at most.
 const MATRICES: u32 = 2;
 
-const CASES: [Case; 23] = [
+const CASES: [Case; 25] = [
     case(Part::Cpu, Kind::Local, "SW i32, one core", 20_000, Keep::Best),
     case(Part::Cpu, Kind::LocalSixteen, "SW 16 bits, one core", 20_000, Keep::Best),
     case(Part::Cpu, Kind::Warp, "DTW f32, one core", 20_000, Keep::LastRow),
@@ -158,6 +158,9 @@ const CASES: [Case; 23] = [
     case(Part::Gpus, Kind::Local, "SW i32, score", 4_000_000, Keep::Score),
     case(Part::Gpus, Kind::LocalSixteen, "SW 16-bit pairs, score", 1_000_000, Keep::Score),
     case(Part::Gpus, Kind::Local, "SW i32, position", 1_000_000, Keep::Best),
+    // What register strips do at the largest size of the methods on an H200.
+    case(Part::Methods, Kind::Local, "SW i32, score", 181_248, Keep::Score),
+    case(Part::Methods, Kind::Warp, "DTW f32, last row", 181_248, Keep::LastRow),
 ];
 
 /// What came of it.

@@ -201,7 +201,7 @@ impl<'a, const D: usize> Search<'a, D> {
         let candidates = match MultiCudaPolicy::candidates(stencil, extents, &devices) {
             // Fewer planes than so many slabs need.
             Err(Error::Spec { .. }) => return Ok(None),
-            candidates => candidates?,
+            candidates => fastest_alone_first(candidates?, &self.trials),
         };
         if let Some(Ok(arch)) = devices.first().map(|device| device.arch()) {
             let (threads, begin) = (machine.cpu.threads(), Budget::of(budget));
@@ -285,6 +285,35 @@ impl<'a, const D: usize> Search<'a, D> {
     }
 }
 
+/// `candidates` with those second, after the default, whose shape one of the two fastest trials on one GPU
+/// had: a slab is a volume too, and the budget may not reach the last.
+fn fastest_alone_first(
+    mut candidates: Vec<MultiCudaPolicy>,
+    trials: &[Trial],
+) -> Vec<MultiCudaPolicy> {
+    // Chunks are fitted to a slab.
+    let shape = |cuda: &CudaPolicy| CudaPolicy { chunk: 0, ..*cuda };
+    let alone = |trial: &Trial| match trial.policy {
+        Policy::Cuda(cuda) => Some((trial.seconds, shape(&cuda))),
+        _ => None,
+    };
+    let mut alone: Vec<_> = trials.iter().filter_map(alone).collect();
+    alone.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut shapes: Vec<CudaPolicy> = Vec::new();
+    for (_, shape) in alone {
+        if !shapes.contains(&shape) && shapes.len() < 2 {
+            shapes.push(shape);
+        }
+    }
+    let rank = |policy: &MultiCudaPolicy| {
+        shapes.iter().position(|known| *known == shape(&policy.cuda)).unwrap_or(shapes.len())
+    };
+    if let [_, rest @ ..] = &mut candidates[..] {
+        rest.sort_by_key(rank);
+    }
+    candidates
+}
+
 /// Compiles `count` candidates into the cache, several at once, each as it runs and as it is checked.
 /// One that fails will do so again when tried, one that the budget did not reach is compiled then.
 fn compile_ahead(
@@ -315,7 +344,7 @@ mod tests {
     use super::*;
     use crate::grid::{RawVolumeMut, Volume};
     use crate::prelude::{Near, stencil};
-    use crate::stencil::{Residual, Stencil};
+    use crate::stencil::{Exchange, Residual, Stencil};
 
     #[stencil]
     fn smooth(u: Near<f32, 2>) -> f32 {
@@ -338,6 +367,30 @@ mod tests {
         fn store(&mut self, _: RawVolumeMut<'_, 2>) -> Result<()> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn what_was_fast_on_one_gpu_is_tried_early_on_several() {
+        let stencil = Stencil::of(smooth());
+        let shapes = CudaPolicy::candidates(&stencil, [4096, 4096], ((9, 0), 132));
+        let flags = |cuda: &CudaPolicy| MultiCudaPolicy::new(*cuda, Exchange::Flags);
+        let candidates: Vec<_> = shapes.iter().map(flags).collect();
+        let all = candidates.len();
+        let trial = |n: usize, seconds: f64| {
+            let cuda = CudaPolicy { chunk: shapes[n].chunk + 1, ..shapes[n] };
+            Trial { policy: Policy::Cuda(cuda), devices: 1, seconds, ran: (1, 1.0) }
+        };
+        let alike = |n: usize, m: usize| {
+            CudaPolicy { chunk: 0, ..shapes[n] } == CudaPolicy { chunk: 0, ..shapes[m] }
+        };
+        assert!(all > 3 && !alike(all - 1, 1) && !alike(all - 1, 2), "{shapes:?}");
+        let trials = [trial(0, 3.0), trial(all - 1, 1.0), trial(1, 2.0)];
+        let found = fastest_alone_first(candidates.clone(), &trials);
+        assert_eq!(found[0], candidates[0]);
+        assert_eq!(found[1], candidates[all - 1]);
+        assert_eq!(found.len(), all);
+        assert!(candidates.iter().all(|policy| found.contains(policy)));
+        assert_eq!(fastest_alone_first(candidates.clone(), &[]), candidates);
     }
 
     #[test]
