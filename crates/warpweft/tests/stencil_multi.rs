@@ -3,7 +3,7 @@
 
 mod linear;
 
-use linear::{cube, star};
+use linear::{cube, star, taps};
 use warpweft::cuda::{Device, Together, compiler};
 use warpweft::element::{Fields, Scalar};
 use warpweft::prelude::*;
@@ -17,6 +17,25 @@ linear!(Line1, f32, 1, star::<1, 3>(1), |_| 0.25);
 linear!(Heat2, f32, 2, star::<2, 5>(1), |k| 0.3 - 0.04 * k as f32);
 linear!(Heat2d, f64, 2, star::<2, 5>(1), |k| 0.3 - 0.04 * k as f64);
 linear!(Box2, i32, 2, cube::<2, 9>(1), |k| k as i32 - 3);
+linear!(
+    Slanted,
+    f32,
+    3,
+    taps([
+        [0, 0, 0],
+        [0, -2, 0],
+        [0, 2, 0],
+        [0, 0, -1],
+        [0, 0, 1],
+        [-1, 0, 0],
+        [1, 0, 0],
+        [-1, 0, -1],
+        [1, 0, 1]
+    ]),
+    |k| 0.02 * k as f32
+);
+linear!(Lopsided, f32, 3, taps([[0, 0, 0], [-1, 0, 2], [1, -1, 0], [0, 2, -1]]), |k| 0.1
+    * k as f32);
 linear!(Wide2, f32, 2, cube::<2, 25>(2), |k| 0.01 * k as f32);
 linear!(Bytes2, u8, 2, cube::<2, 9>(1), |k| k as u8 + 1);
 linear!(Heat3, f32, 3, star::<3, 7>(1), |k| 0.2 - 0.02 * k as f32);
@@ -184,10 +203,12 @@ fn check_all<S: Fields, const D: usize>(
             for devices in &machines {
                 let mut found = start.clone();
                 let executor = MultiCudaSweeps::new(&stencil, &found, &policy, devices);
-                // Not every stencil can be exchanged in words, or pipelined, or cut into lines.
+                // Not every stencil can be exchanged in words, or pipelined, nor have slabs on one GPU
+                // always room beside one another.
+                let shared = (1..devices.len()).any(|n| devices[..n].contains(&devices[n]));
                 let refusable = policy.exchange == Exchange::Words
                     || policy.cuda.kernel == CudaKernel::Pipeline
-                    || (policy.exchange == Exchange::Flags && D == 1);
+                    || (policy.exchange == Exchange::Flags && shared);
                 let mut executor = match executor {
                     Err(Error::Spec { .. }) if refusable => continue,
                     executor => executor.unwrap(),
@@ -389,6 +410,22 @@ fn corners_over_several() {
     let volume = Stencil::of(Box3 { rate: 0.9 });
     check_all(edged(policies(3)), faces(&volume), &filled([15, 35, 130]));
     check_all(edged(policies(3)), faces(&volume), &filled([12, 3, 5]));
+    // Groups of tiles along y, of which the last has tiles without cells.
+    check_all(edged(policies(3)), faces(&volume), &filled([9, 500, 130]));
+    // Wider in a cell's own plane than across the cut, and lopsided.
+    check_all(
+        edged(policies(3)),
+        faces(&Stencil::of(Slanted { rate: 0.9 })),
+        &filled([12, 21, 70]),
+    );
+    check_all(
+        edged(policies(3)),
+        faces(&Stencil::of(Lopsided { rate: 0.9 })),
+        &filled([13, 21, 70]),
+    );
+    // Fields that are never written, or in place.
+    let stages = Stencil::sequence((velocity(0.1), slant(0.125)));
+    check_all(edged(policies(3)), faces(&stages), &sound());
     if machines().iter().flatten().any(|device| device.capability().unwrap() < (9, 0)) {
         return println!("skipped: planes by the copy engine, which a GPU does not have");
     }
@@ -430,6 +467,11 @@ fn pressure(now: Near<Sound, 3>, next: &mut Sound, dt: f32) {
 #[stencil]
 fn blur(now: Near<Sound, 3>, next: &mut Sound, share: f32) {
     next.p = now.p[[0, 0, 0]] + share * (now.p[[-2, 0, 0]] - now.rho[[1, 0, 0]]);
+}
+
+#[stencil]
+fn slant(now: Near<Sound, 3>, next: &mut Sound, share: f32) {
+    next.p = now.p[[0, 0, 0]] + share * (now.rho[[1, 0, -1]] - now.vx[[-1, 1, 0]]);
 }
 
 fn sound() -> Volume<Sound, 3> {

@@ -26,6 +26,12 @@ pub enum Show {
     Greys,
 }
 
+/// From the faces and what the user began with to the state that the first step finds.
+pub type Ready<S, const D: usize> = fn(&Faces<D>, Volume<S, D>) -> Result<Volume<S, D>>;
+
+/// What lies beyond the faces of every axis.
+type Faces<const D: usize> = [[Boundary; 2]; D];
+
 /// An application of cells of `S`.
 pub struct Case<'a, S: Fields, const D: usize> {
     /// Its name.
@@ -42,8 +48,8 @@ pub struct Case<'a, S: Fields, const D: usize> {
     pub start: &'a dyn Fn([usize; D]) -> Result<Volume<S, D>>,
     /// The field of it that `--input` and `--seed` replace, and that files and plots show.
     pub shown: usize,
-    /// The state that the first step finds, from what the user began with, and the faces.
-    pub ready: fn(&[[Boundary; 2]; D], Volume<S, D>) -> Result<Volume<S, D>>,
+    /// The state that the first step finds.
+    pub ready: Ready<S, D>,
     /// How values are shown.
     pub show: Show,
     /// Ghost cells and a step of the straightforward loop.
@@ -60,7 +66,7 @@ impl<S: Fields, const D: usize> Case<'_, S, D> {
     ///
     /// # Errors
     /// Too little memory.
-    pub fn rough(&self, faces: &[[Boundary; 2]; D]) -> Result<Volume<S, D>> {
+    pub fn rough(&self, faces: &Faces<D>) -> Result<Volume<S, D>> {
         let mut volume = (self.ready)(faces, (self.start)(self.extents)?)?;
         let mut noise = SplitMix::new(1);
         for field in 0..S::FIELDS.len() {

@@ -21,7 +21,7 @@ pub struct Himeno<C: Course> {
     /// The benchmark's size: XS, S, M, L or XL.
     #[arg(long, value_name = "NAME", default_value = "S", conflicts_with = "size")]
     class: String,
-    /// What cells hold [default: f32, of a run what --input holds].
+    /// What cells hold [default: what --input of a run holds, else f32].
     #[arg(long)]
     dtype: Option<Precision>,
     #[command(flatten)]

@@ -36,7 +36,7 @@ pub struct Seismic<C: Course> {
     /// The time step, as a share of the longest stable one.
     #[arg(long, default_value_t = 0.8)]
     courant: f64,
-    /// What cells hold [default: f32, of a run what --input holds].
+    /// What cells hold [default: what --input of a run holds, else f32].
     #[arg(long)]
     dtype: Option<Precision>,
     #[command(flatten)]

@@ -20,7 +20,7 @@ pub const STEPS: u64 = 60;
   warpweft run tricubic --plot
   warpweft run tricubic --size 256 --steps 300 --device gpu --output dye.vti")]
 pub struct Tricubic<C: Course> {
-    /// What cells hold [default: f32, of a run what --input holds].
+    /// What cells hold [default: what --input of a run holds, else f32].
     #[arg(long)]
     dtype: Option<Precision>,
     #[command(flatten)]

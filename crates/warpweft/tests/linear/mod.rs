@@ -22,6 +22,18 @@ pub const fn star<const D: usize, const N: usize>(r: isize) -> [Tap<D>; N] {
     taps
 }
 
+/// Taps at these offsets.
+#[allow(dead_code, reason = "not every test that shares this file has such")]
+pub const fn taps<const D: usize, const N: usize>(offsets: [[isize; D]; N]) -> [Tap<D>; N] {
+    let mut taps = [Tap { field: 0, offset: [0; D] }; N];
+    let mut n = 0;
+    while n < N {
+        taps[n].offset = offsets[n];
+        n += 1;
+    }
+    taps
+}
+
 #[allow(dead_code, reason = "not every test that shares this file has a cube")]
 /// The taps of a cube of side `2r + 1`, in row-major order.
 pub const fn cube<const D: usize, const N: usize>(r: isize) -> [Tap<D>; N] {

@@ -287,7 +287,7 @@ fn shape(kernel: CudaKernel, cells: [u32; 3], warps: u32, min_blocks: u32) -> Cu
 
 /// Whether the rings of as many blocks as the policy wants on an SM fit the shared memory that it has
 /// where the compute capability is this.
-fn ring_fits<const D: usize>(
+pub(super) fn ring_fits<const D: usize>(
     stencil: &Spec<D>,
     policy: &CudaPolicy,
     capability: (u32, u32),

@@ -4,6 +4,7 @@ use super::policy::{Exchange, MultiCudaPolicy};
 use crate::cuda::Device;
 use crate::error::Result;
 use crate::stencil::cuda::chunks::{START, chunks_of, slots, tiles};
+use crate::stencil::cuda::policy::ring_fits;
 use crate::stencil::cuda::text::TripShape;
 use crate::stencil::{CudaKernel, CudaPolicy, Spec};
 
@@ -78,8 +79,10 @@ impl MultiCudaPolicy {
         }
         // Chunks of slabs are short, and a plane more in flight is 2 % of a step (256 × 1024² on an H200).
         if let (3, Some(cuda)) = (D, of_chunk(0).first()) {
-            let prefetch = cuda.prefetch + 1;
-            add(Self::new(CudaPolicy { prefetch, ..*cuda }, Exchange::Flags));
+            let cuda = CudaPolicy { prefetch: cuda.prefetch + 1, ..*cuda };
+            if ring_fits(stencil, &cuda, capability) {
+                add(Self::new(cuda, Exchange::Flags));
+            }
         }
         if let (CudaPolicy { kernel: CudaKernel::Planes, .. }, 3) = (start.cuda, D) {
             let [vx, vy, _] = start.cuda.cells.map(|cells| cells as usize);

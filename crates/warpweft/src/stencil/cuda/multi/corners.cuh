@@ -10,6 +10,13 @@
 
 namespace ww::stencil {
 
+// How far a stage reads a field across a cut and off the cell's own column: planes below and above, cells
+// along y and x. What it reads in the cell's own plane says nothing of which tiles it waits for.
+struct Across {
+  int planes[2];
+  int y_low, y_high, x_low, x_high;
+};
+
 // The cells of a tile along an axis, and how far it reads beyond them.
 struct Span {
   int first, end, below, above, extent;
@@ -25,14 +32,6 @@ struct Span {
 
 WW_FN Span span_of(int tile, int cells, int below, int above, int extent) {
   return {tile * cells, lower((tile + 1) * cells, extent), below, above, extent};
-}
-
-// Whether field F is read off the cell's column in other planes, and in how many on either side.
-template <class S>
-WW_FN constexpr int planes_across(int f, int side) {
-  const Reach reach = S::reach(f);
-  if (!reach.off || reach.cross) return 0;
-  return side == 0 ? -reach.off_low : reach.off_high;
 }
 
 // Where the ghost at `at` takes its value from along an axis (0 x, 1 y), and whether it takes one.
@@ -54,7 +53,7 @@ WW_FN void copy_corners(const Pointers<Edged<S>>& fields, const Box& box, int si
   const int columns = x.low() + x.high(), rows = y.low() + y.high();
   const int bottom = y.first - y.below, tall = y.end + y.above - bottom, wide = x.to() - x.from();
   const int cells = columns * tall + rows * wide;
-  for (int i = threadIdx.y * 32 + threadIdx.x; i < planes_across<S>(F, side) * cells; i += threads) {
+  for (int i = threadIdx.y * 32 + threadIdx.x; i < S::across(F).planes[side] * cells; i += threads) {
     const int n = i % cells, m = n - columns * tall;
     const int z = side == 0 ? -1 - i / cells : box.high[1] + i / cells;
     const int at_x = m < 0 ? x.ghost(n % columns) : x.from() + m % wide;
@@ -77,11 +76,12 @@ WW_FN void bring_corners(const Pointers<Edged<S>>& fields, const Box& box, Turn&
   bool any = false;
   each(typename S::Reads{}, [&](auto f) {
     constexpr int F = decltype(f)::value;
-    constexpr Reach reach = S::reach(F);
-    if constexpr (planes_across<S>(F, 0) + planes_across<S>(F, 1) > 0) {
-      const Span x = span_of(blockIdx.x, S::tile_x, reach.x_low, reach.x_high, box.high[3]);
-      const Span y = span_of(turn.y, S::tile_y, reach.y_low, reach.y_high, box.high[2]);
-      if (x.low() + x.high() + y.low() + y.high() == 0) return;
+    constexpr Across across = S::across(F);
+    if constexpr (across.planes[0] + across.planes[1] > 0) {
+      const Span x = span_of(blockIdx.x, S::tile_x, across.x_low, across.x_high, box.high[3]);
+      const Span y = span_of(turn.y, S::tile_y, across.y_low, across.y_high, box.high[2]);
+      // A group's last tiles along y may have no cells, and wait for nobody's.
+      if (y.first >= y.extent || x.low() + x.high() + y.low() + y.high() == 0) return;
       any = true;
       if (turn.at[0]) copy_corners<S, F>(fields, box, 0, x, y);
       if (turn.at[1]) copy_corners<S, F>(fields, box, 1, x, y);

@@ -3,7 +3,7 @@
 //
 // Grid:   as Direct, March or Planes, without loops: along the grid's z, layers of tiles in groups along y. All
 //         tiles at a cut come first in launch order, then the others group by group.
-// Block:  as Direct, March or Planes; tiles at a cut meet at two block barriers.
+// Block:  as Direct, March or Planes; tiles at a cut meet at two block barriers, with corners at three.
 // Shared: as Planes, else none.
 //
 // `S::reach_x` and `S::reach_y` are the columns of tiles around its own that a tile's ghosts come from;
@@ -11,13 +11,15 @@
 //
 // Protocol. Every edge tile counts its launches in `mine`, a word that only it touches. In launch n it
 //   1. waits until the neighbour's edge tiles around its column have said that launch n - 1 is done;
-//   2. reads ghost planes, computes, stores into this device's array and the neighbour's ghost planes;
+//   2. copies the corners that it reads (corners.cuh), reads ghost planes, computes, stores into this device's array and the neighbour's ghost planes;
 //   3. says that launch n is done, by a store into the neighbour's memory released to the system.
 // No stale read: what launch n reads from ghost planes was written by the neighbour's launches before n,
 // and 1 acquires the last of them. No overwrite: the neighbour's launch n writes ghost planes here that
 // launches before n may read, and by 1 those are done; launch n itself reads other memory, since a field
 // that a stage reads off the cell and writes has two arrays, which take turns. So two arrays suffice, or
-// one where no stage does both. Steps and stages are not told apart: launch numbers are all there is.
+// one where no stage does both. Corners, which tiles store in the array that they read, no neighbour
+// stores; every tile that reads one stores the same there, of cells that are there by 1 and stay. Steps
+// and stages are not told apart: launch numbers are all there is.
 // No deadlock: a launch's edge tiles wait for the launch *before* it on another device and for nothing
 // else, and interior tiles wait for nothing. If launch n - 1 ends everywhere, launch n does, however few
 // blocks are resident; where slabs share a device, the host makes sure that edge tiles can't fill it.
@@ -43,7 +45,9 @@ struct Edges {
   int layers[2];         // layers of edge tiles here, 0 where there is no cut
   int senders[2];        // layers of edge tiles of the neighbour
   int groups;            // of tiles along y
+  int rows;              // of tiles along y that have cells; the last group may have more
   int around;            // 1: the first and last column along x are neighbours, 2: those along y
+  int unused;
 };
 
 // --- a shape whose stores reach the neighbour and whose loads wait
@@ -114,10 +118,10 @@ WW_FN bool wait_for(const Edges& edges, int side, int own_y, ww_word done, int t
   constexpr int wide = 2 * S::reach_x + 1, high = 2 * S::reach_y + 1, threads = 32 * S::warps;
   bool ok = true;
   for (int i = thread; i < edges.senders[side] * high * wide; i += threads) {
-    const int columns = gridDim.x, rows = int(gridDim.y) * edges.groups;
+    const int columns = gridDim.x, rows = int(gridDim.y) * edges.groups;  // rows without cells too
     const int x = around(int(blockIdx.x) + i % wide - S::reach_x, columns, edges.around & 1);
-    const int y = around(own_y + i / wide % high - S::reach_y, rows, edges.around & 2);
-    if (x < 0 || x >= columns || y < 0 || y >= rows) continue;
+    const int y = around(own_y + i / wide % high - S::reach_y, edges.rows, edges.around & 2);
+    if (x < 0 || x >= columns || y < 0 || y >= edges.rows) continue;
     const int flag = (i / wide / high * rows + y) * columns + x;
     // A counter that may wrap. After one failed wait no other is waited for long.
     for (int tries = 0; ok && int(ww_load_acquire_sys(edges.from[side] + flag) - done) < 0; tries++) {

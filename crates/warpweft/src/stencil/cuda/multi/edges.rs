@@ -23,20 +23,22 @@ pub(super) struct Flags {
     senders: [usize; 2],
     /// Tiles in a layer.
     columns: usize,
-    /// Groups of tiles along y.
+    /// Groups of tiles along y, and rows of tiles that have cells.
     groups: usize,
+    rows: usize,
     /// Along which axes the first and the last column are neighbours: 1 for x, 2 for y.
     around: i32,
 }
 
 impl Flags {
-    /// All at zero, for a launch of this grid; the zeroing is queued in `stream`.
+    /// All at zero, for a launch of this grid, of which so many rows of tiles along y have cells; the zeroing is
+    /// queued in `stream`.
     pub fn new(
         stream: &Stream,
         layers: Layers,
         senders: [usize; 2],
         [gx, gy, gz]: [usize; 3],
-        around: i32,
+        (rows, around): (usize, i32),
     ) -> Result<Self> {
         let groups = (gz / layers.all.max(1)).max(1);
         let columns = gx * gy * groups;
@@ -45,7 +47,7 @@ impl Flags {
             LINE + words(layers.edge[0] + layers.edge[1]) + words(senders[0]) + words(senders[1]);
         let words = Buffer::zeroed(stream, all * size_of::<u32>())?;
         let dog = Watchdog::new(stream.device(), TIMEOUT)?;
-        Ok(Self { words, dog, layers, senders, columns, groups, around })
+        Ok(Self { words, dog, layers, senders, columns, groups, rows, around })
     }
 
     /// The address of the words of `part`: the mark of failure, the counters, the flags that the
@@ -68,8 +70,8 @@ impl Flags {
         words.extend(bounds.map(|bound| bound as u64));
         words.extend(self.dog.parameter()?);
         let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let counts = self.layers.edge.iter().chain(&self.senders).chain([&self.groups]);
-        let numbers = counts.map(|&n| n as i32).chain([self.around]);
+        let counts = self.layers.edge.iter().chain(&self.senders).chain([&self.groups, &self.rows]);
+        let numbers = counts.map(|&n| n as i32).chain([self.around, 0]);
         bytes.extend(numbers.flat_map(|n| n.to_ne_bytes()));
         Ok(bytes)
     }

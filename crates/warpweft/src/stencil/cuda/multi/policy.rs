@@ -35,7 +35,8 @@ pub struct MultiCudaPolicy {
     pub cuda: CudaPolicy,
     /// How planes are exchanged.
     pub exchange: Exchange,
-    /// Whether a launch may start while the one before it ends, where devices can do that.
+    /// Whether a launch may start while the one before it ends, where devices can do that; never where slabs
+    /// share a device.
     pub early: bool,
     /// Steps between exchanges in words, for which ghost zones are as deep; 1 otherwise, where trips
     /// have [`CudaPolicy::temporal_depth`].
@@ -121,7 +122,6 @@ impl MultiCudaPolicy {
         }
         self.check_engine(devices)?;
         let parts = devices.len();
-        // Trips are of stars, and bring corners with the planes.
         let trips = self.cuda.kernel == CudaKernel::Pipeline;
         if words && let Some(why) = self.no_words(stencil) {
             return refuse(why);

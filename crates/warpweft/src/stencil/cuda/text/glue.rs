@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::Cut;
-use super::reach::{Reach, Role, reach_of, ring_of, role_of, type_of};
+use super::reach::{Across, Reach, Role, across_of, reach_of, ring_of, role_of, type_of};
 use crate::stencil::cuda::multi;
 use crate::stencil::{CudaKernel, CudaPolicy, Stage};
 
@@ -193,6 +193,35 @@ impl<'a, const D: usize> Glue<'a, D> {
         )
     }
 
+    /// What a stage's tiles at a cut know of corners (corners.cuh).
+    fn write_corners(&self, text: &mut String) -> std::fmt::Result {
+        if self.cut != Cut::Flags {
+            return Ok(());
+        }
+        writeln!(text, "  static constexpr bool corners = {};", self.corners.is_some())?;
+        let Some(faces) = self.corners else { return Ok(()) };
+        let [tile_x, tile_y] = multi::tile::<D>(self.policy);
+        writeln!(text, "  static constexpr int tile_x = {tile_x}, tile_y = {tile_y};")?;
+        let kinds = faces.as_flattened().iter().map(i32::to_string).collect::<Vec<_>>();
+        writeln!(
+            text,
+            "  WW_FN static constexpr int face(int axis, int side) {{\n    const int all[] = {{{}}};\n    return all[2 * axis + side];\n  }}",
+            kinds.join(", ")
+        )?;
+        writeln!(text, "  WW_FN static constexpr ww::stencil::Across across(int f) {{")?;
+        writeln!(text, "    const ww::stencil::Across all[] = {{")?;
+        for f in 0..self.stage.cell_type().len() {
+            let Across { planes, y, x } = across_of(self.stage, f);
+            writeln!(
+                text,
+                "        {{{{{}, {}}}, {}, {}, {}, {}}},",
+                planes[0], planes[1], y[0], y[1], x[0], x[1]
+            )?;
+        }
+        text.push_str("    };\n    return all[f];\n  }\n");
+        Ok(())
+    }
+
     fn write_shape(&self, text: &mut String, shape: &str) -> std::fmt::Result {
         let fields = 0..self.stage.cell_type().len();
         let list = |keep: &dyn Fn(usize) -> bool| {
@@ -215,17 +244,7 @@ impl<'a, const D: usize> Glue<'a, D> {
         writeln!(text, "  using Sent = {};", list(&|f| self.shape.sent.contains(&f)))?;
         let [reach_x, reach_y] = self.columns;
         writeln!(text, "  static constexpr int reach_x = {reach_x}, reach_y = {reach_y};")?;
-        let [tile_x, tile_y] = multi::tile::<D>(self.policy);
-        writeln!(text, "  static constexpr int tile_x = {tile_x}, tile_y = {tile_y};")?;
-        writeln!(text, "  static constexpr bool corners = {};", self.corners.is_some())?;
-        if let Some(faces) = self.corners {
-            let kinds = faces.as_flattened().iter().map(i32::to_string).collect::<Vec<_>>();
-            writeln!(
-                text,
-                "  WW_FN static constexpr int face(int axis, int side) {{\n    const int all[] = {{{}}};\n    return all[2 * axis + side];\n  }}",
-                kinds.join(", ")
-            )?;
-        }
+        self.write_corners(text)?;
         let [x, y, z] = self.near;
         writeln!(text, "  static constexpr int near_x = {x}, near_y = {y}, near_z = {z};")?;
         writeln!(text, "  static constexpr int every = {};", self.every)?;

@@ -28,7 +28,9 @@ impl Slab {
             fewest = fewest.min(kernel.blocks_per_sm(32 * warps, shared as u32)?);
         }
         let resident = fewest as usize * self.stream.device().sms()? as usize;
-        Ok([(edge[0] + edge[1]) * gx * gy * (gz / all.max(1)).max(1), resident])
+        // The ghost planes that words advance may be a layer more a side.
+        let more = if problem.text.words.is_some() { 2 } else { 0 };
+        Ok([(edge[0] + edge[1] + more) * gx * gy * (gz / all.max(1)).max(1), resident])
     }
 
     /// Registers and bytes of local memory a thread, the most of all kernels.

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::cut::{self, slowest};
 use super::edges::Flags;
-use super::policy::{Exchange, Layers, MultiCudaPolicy, around, reads_corners};
+use super::policy::{Exchange, Layers, MultiCudaPolicy, around, reads_corners, tile};
 use super::words::Landing;
 use crate::cuda::{Buffer, Cubin, Device, Event, Extents, Global, Graph, Module, Rows, Stream};
 use crate::error::{Error, Result};
@@ -102,7 +102,11 @@ impl Slab {
                 above.map_or(0, |above| layers(above).edge[0]),
             ];
             let grid = policy.flagged_grid::<D>(&layout, text.trip.as_ref());
-            Flags::new(&stream, layers(part), senders, grid, around)
+            let rows = match text.trip {
+                Some(_) => grid[1],
+                None => layout.extents[2].div_ceil(tile::<D>(&policy.cuda)[1]),
+            };
+            Flags::new(&stream, layers(part), senders, grid, (rows, around))
         });
         let landing = text.words.as_ref().map(|shape| {
             let deep = cut::reach(stencil, policy);
