@@ -43,10 +43,11 @@ impl<C: Course> Swim<C> {
                 "leave --boundary out: its water lies on a torus",
             ));
         }
+        let extents = self.course.extents(SIZE)?;
         let case = Case {
             app: "swim",
             title: format!("leapfrog by {DT} s, after a first step forward"),
-            extents: self.course.extents(SIZE)?,
+            extents,
             steps: STEPS,
             stencil: swim::stencil::<T>(),
             start: &swim::at_rest::<T>,
@@ -54,7 +55,8 @@ impl<C: Course> Swim<C> {
             ready: |_, water| swim::first_step(water),
             show: Show::Range,
             plain: (1, &swim::plain_step),
-            roundings: 200.0,
+            // Vorticity is of differences between neighbours, which are the smaller the more cells there are.
+            roundings: 200.0 + 2.0 * extents[0].max(extents[1]) as f64,
             answer: &|volume, _| {
                 let [u, v, p] = swim::sums(volume);
                 vec![("sum_of_u", json!(u)), ("sum_of_v", json!(v)), ("sum_of_p", json!(p))]

@@ -7,6 +7,8 @@
 //! (`distribute`), and what a single GPU does.
 
 mod candidates;
+#[cfg(test)]
+mod corners;
 mod cut;
 mod edges;
 mod list;
