@@ -107,7 +107,8 @@ pub fn main() -> ExitCode {
         }
     };
     let of_ranks = match &cli.command {
-        Command::Run(_) | Command::Align(_) | Command::Dtw(_) => true,
+        Command::Run(run) => run.is_of_ranks(),
+        Command::Align(_) | Command::Dtw(_) => true,
         Command::Bench(bench) => bench.is_of_ranks(),
         // The other commands are one process's work.
         _ => false,

@@ -47,6 +47,14 @@ impl Record {
         Self { name, repeat: repeat.into(), content }
     }
 
+    /// Keeps what is measured so far, where that was asked for: a long bench that is cut short leaves that.
+    ///
+    /// # Errors
+    /// The file can't be written.
+    pub fn so_far(&self, options: &Options) -> Result<()> {
+        if options.save { self.save().map(drop) } else { Ok(()) }
+    }
+
     /// What to print: `table` and how to get it again, or the record itself; kept first where that was
     /// asked for.
     ///

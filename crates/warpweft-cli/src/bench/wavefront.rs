@@ -158,7 +158,7 @@ const CASES: [Case; 25] = [
     case(Part::Gpus, Kind::Local, "SW i32, score", 4_000_000, Keep::Score),
     case(Part::Gpus, Kind::LocalSixteen, "SW 16-bit pairs, score", 1_000_000, Keep::Score),
     case(Part::Gpus, Kind::Local, "SW i32, position", 1_000_000, Keep::Best),
-    // What register strips do at the largest size of the methods on an H200.
+    // What register strips do at the largest size of the methods on an H200, keeping no matrix.
     case(Part::Methods, Kind::Local, "SW i32, score", 181_248, Keep::Score),
     case(Part::Methods, Kind::Warp, "DTW f32, last row", 181_248, Keep::LastRow),
 ];

@@ -166,22 +166,29 @@ impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
         if let Some(spot) = self.exact::<T>()? {
             let compare = |volume: &Volume<T, D>, steps| {
                 let width = self.extents[D - 1];
-                let mut error = 0.0;
+                let (mut error, mut largest) = (0.0, 0.0f64);
                 spot.rows(steps, |row, values| {
                     for (&cell, &value) in volume.as_slice()[row * width..].iter().zip(values) {
                         error = worse(error, difference(cell.to_f64(), value));
+                        largest = largest.max(value.abs());
                     }
                 });
-                (error, spot.allowed(steps, &rounding))
+                (error, spot.allowed(steps, &rounding), largest)
             };
             let oracle = "exact solution of the discrete equation";
-            let (error, allowed) = compare(ran.after, ran.done);
+            let (error, allowed, largest) = compare(ran.after, ran.done);
             let telling = spot.telling(ran.done, &rounding);
             // When all has decayed, any coefficient looks right.
             if telling < ran.done && error <= allowed {
-                let (error, allowed) = compare(&(ran.again)(telling)?, telling);
+                let (error, allowed, _) = compare(&(ran.again)(telling)?, telling);
                 let oracle = format!("{oracle}, after {} as after all", counted(telling, "step"));
                 return Ok(Check::made(oracle, error, allowed));
+            }
+            if error <= allowed && allowed >= largest {
+                return Ok(Check::none(format!(
+                    "its cells' rounding may amount to {allowed:.2e} by then, and the {oracle} to {largest:.2e}: take \
+                     --dtype f32 or fewer steps"
+                )));
             }
             return Ok(Check::made(oracle, error, allowed));
         }

@@ -27,7 +27,7 @@ use warpweft::cluster::Launched;
 use self::options::Options;
 use crate::arguments::by_default;
 use crate::output::note;
-use crate::{place, world};
+use crate::world;
 
 /// Which application.
 #[derive(clap::Args)]
@@ -67,13 +67,19 @@ enum App {
 }
 
 impl Run {
+    /// Whether processes that `mpirun` started share the work: sweeps in place are one's.
+    pub fn is_of_ranks(&self) -> bool {
+        !matches!(self.app, App::Laplace(_))
+    }
+
     /// Runs it and reports.
     pub fn execute(&self) -> ExitCode {
         crate::interrupt::listen();
         if let Some(what) = Launched::misread() {
             note(&what);
         }
-        let outcome = world::join().and_then(|()| match &self.app {
+        let joined = if self.is_of_ranks() { world::join() } else { Ok(()) };
+        let outcome = joined.and_then(|()| match &self.app {
             App::Heat(heat) => heat.run(),
             App::Life(life) => life.run(),
             App::Life3d(life) => life.run(),
@@ -83,8 +89,6 @@ impl Run {
             App::Swim(swim) => swim.take(),
             App::Tricubic(tricubic) => tricubic.take(),
             App::Seismic(seismic) => seismic.take(),
-            // Sweeps in place are one process's work.
-            App::Laplace(_) if !place::speaks() => Ok(None),
             App::Laplace(laplace) => laplace.run().map(Some),
         });
         match outcome {

@@ -78,6 +78,20 @@ fn himeno_reports_mflops_and_gosa() {
 }
 
 #[test]
+fn swim_s_tolerance_follows_its_size() {
+    for line in ["swim --size 400 --steps 5", "swim --size 512 --steps 2 --dtype f32"] {
+        assert_eq!(json(line)["check"]["passed"], true, "{line}");
+    }
+}
+
+#[test]
+fn a_check_that_anything_would_pass_is_none() {
+    let json = json("heat --size 24 --dims 2 --dtype bf16 --order 8 --rate 0.05 --steps 1000");
+    let oracle = json["check"]["oracle"].as_str().unwrap();
+    assert!(json["check"]["passed"].is_null() && oracle.contains("--dtype f32"), "{json}");
+}
+
+#[test]
 fn swim_ends_at_the_benchmark_s_sum() {
     let json = json("swim --size 256 --steps 99");
     let sum = json["result"]["sum_of_u"].as_f64().expect("a number");

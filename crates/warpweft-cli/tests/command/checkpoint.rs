@@ -72,6 +72,16 @@ fn a_run_killed_at_any_time_ends_with_the_same_bits() {
     }
 }
 
+/// A process that does not outlive its test.
+struct Killed(std::process::Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 fn a_folder_of_checkpoints_is_one_runs_at_a_time_and_free_when_that_is_killed() {
     let here = tempfile::tempdir().unwrap();
@@ -79,9 +89,9 @@ fn a_folder_of_checkpoints_is_one_runs_at_a_time_and_free_when_that_is_killed() 
     let endless = format!("{line} --steps 1000000000 --checkpoint saved --checkpoint-every 7");
     let mut first = command(here.path());
     first.args(endless.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut first = first.spawn().unwrap();
+    let mut first = Killed(first.spawn().unwrap());
     while !here.path().join("saved/step-000000000000").exists() {
-        assert!(first.try_wait().unwrap().is_none(), "it ended");
+        assert!(first.0.try_wait().unwrap().is_none(), "it ended");
         std::thread::sleep(Duration::from_millis(5));
     }
     for ranks in [1, 2] {
@@ -91,8 +101,7 @@ fn a_folder_of_checkpoints_is_one_runs_at_a_time_and_free_when_that_is_killed() 
             warpweft_in(here.path(), &second).fails(1, &refusal);
         }
     }
-    first.kill().unwrap();
-    first.wait().unwrap();
+    drop(first);
     // What it left is whole: however far it came, a run that nobody stopped comes to the same.
     let whole = steps(here.path()).into_iter().rfind(|name| !name.ends_with("partial"));
     let done: u64 = whole.unwrap().trim_start_matches("step-").parse().unwrap();

@@ -49,6 +49,16 @@ fn ran(limit: Duration, command: &mut Command) -> Ran {
 }
 
 #[test]
+fn sweeps_in_place_are_one_processs_work() {
+    each(|launcher| {
+        let here = tempfile::tempdir().unwrap();
+        let line = "run laplace --device cpu --size 20 --sweeps 3 --json";
+        let found = ran(RUN, &mut mpirun(launcher, here.path(), &[(2, line)]));
+        assert_eq!(found.json()["check"]["passed"], true);
+    });
+}
+
+#[test]
 fn one_report_of_the_same_answer() {
     each(|launcher| {
         let here = tempfile::tempdir().unwrap();

@@ -176,7 +176,7 @@ impl Kernel {
         let most = self.device().shared_memory()?.block;
         if bytes as usize > most {
             return Err(Error::Memory {
-                whose: format!("{}: the shared", self.name),
+                whose: format!("{} for {}: the shared", self.device().label(), self.name),
                 needed: bytes.into(),
                 available: most as u64,
                 remedy: "take a smaller shape: a policy of fewer warps, rows or planes".into(),

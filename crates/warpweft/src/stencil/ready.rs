@@ -47,11 +47,6 @@ pub(super) fn gpu(machine: &Machine, number: usize) -> Result<&Gpu> {
     })
 }
 
-/// The turn that kernels need which wait for one another: copies between launches don't.
-pub(super) fn turn(policy: &MultiCudaPolicy) -> Option<Together> {
-    (policy.exchange != Exchange::Copies).then(Together::begin)
-}
-
 /// The machine's measured limits, if it was probed before; a run does not spend seconds on that.
 pub(super) fn probe(machine: &Machine) -> Option<Probe> {
     Probe::load(machine, &cuda::folder()?, &mut Vec::new())
@@ -229,7 +224,8 @@ impl<const D: usize> Spec<D> {
             }
             _ => MultiCudaPolicy::default_for(self, volume.extents(), &devices)?,
         };
-        let together = turn(&policy);
+        // Copies wait for nobody, but what they allocate and free would hold up those who do.
+        let together = Together::begin();
         let executor = MultiCudaSweeps::new(self, volume, &policy, &devices)?;
         let bandwidths = gpus.iter().map(|gpu| probe.as_ref()?.gpu(gpu.ordinal)?.bandwidth());
         let mut notes = executor.notes().to_vec();
@@ -241,7 +237,7 @@ impl<const D: usize> Spec<D> {
             devices: executor.devices(),
             notes,
             executor: Box::new(executor),
-            _together: together,
+            _together: Some(together),
             policy: Policy::Gpus(policy),
             depth: u64::from(policy.steps_a_turn()),
             bandwidth: bandwidths.sum(),

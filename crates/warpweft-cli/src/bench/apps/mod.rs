@@ -132,6 +132,10 @@ impl Apps {
         let list = all_gpus("bench apps", &machine)?;
         let probe = limits(&machine)?;
         let mut figures = Vec::new();
+        let none: [(); 0] = [];
+        let record = |figures: &[Figure]| {
+            Record::new("apps", &self.command(), &machine, probe.clone(), &figures, &none)
+        };
         for (case, size) in self.cases() {
             note(&format!("{} over {}", case.name, extents_of(case.dims, size)));
             let outcome = match case.problem()? {
@@ -151,10 +155,9 @@ impl Apps {
                 Err(why) => format!("left out: {why}"),
             });
             figures.push(Figure { app: case.name, dims: case.dims, size, outcome });
+            record(&figures).so_far(&self.options)?;
         }
-        let none: [(); 0] = [];
-        let record = Record::new("apps", &self.command(), &machine, probe, &figures, &none);
-        record.conclude(&self.options, table(&figures))
+        record(&figures).conclude(&self.options, table(&figures))
     }
 
     /// One application at one size, unless it doesn't fit.

@@ -44,6 +44,9 @@ fn parent(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// `ENOLCK` on Linux: a network's file system whose lock service does not answer.
+const NO_LOCKS: Option<i32> = Some(37);
+
 /// A folder that one run has to itself, until this is dropped or its process ends, however it does: a
 /// lock on the file `.lock` in it, which stays.
 #[derive(Debug)]
@@ -63,7 +66,14 @@ impl Claim {
         }
         let mut writing = File::options();
         writing.create(true).truncate(false).write(true);
-        let lock = writing.open(folder.join(".lock")).map_err(refused)?;
+        let file = folder.join(".lock");
+        let lock = match writing.open(&file) {
+            // Another user's: to lock it, reading is enough.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                File::open(&file).map_err(|_| refused(error))?
+            }
+            lock => lock.map_err(refused)?,
+        };
         match lock.try_lock() {
             Ok(()) => Ok(Self(Some(lock))),
             Err(TryLockError::WouldBlock) => Err(Error::file(
@@ -71,7 +81,9 @@ impl Claim {
                 "another run saves its state there",
                 "wait until it has ended, or choose another folder",
             )),
-            Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {
+            Err(TryLockError::Error(error))
+                if error.kind() == ErrorKind::Unsupported || error.raw_os_error() == NO_LOCKS =>
+            {
                 Ok(Self(None))
             }
             Err(TryLockError::Error(error)) => Err(refused(error)),

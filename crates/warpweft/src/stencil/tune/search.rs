@@ -13,11 +13,10 @@ use super::super::executor::SweepExecutor;
 use super::super::gpus::{Chosen, placed};
 use super::super::plan::{Region, Sweep};
 use super::super::policy::{CpuPolicy, CudaPolicy, Policy};
-use super::super::ready::turn;
 use super::super::spec::Spec;
 use super::{Refused, Trial};
 use crate::cpu::Pool;
-use crate::cuda::{Device, folder};
+use crate::cuda::{Device, Together, folder};
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;
 use crate::machine::{Gpu, Machine, Probe};
@@ -214,10 +213,10 @@ impl<'a, const D: usize> Search<'a, D> {
         let axis = Axis { name: "candidate", values: (0..candidates.len()).collect() };
         let space = Space::new(vec![axis], |_| true);
         let begin = Budget::of(budget);
+        let _together = Together::begin();
         let found = exhaustive(&space, begin, &mut |values, best| {
             let policy = candidates[values[0]];
             let depth = u64::from(policy.steps_a_turn());
-            let _together = turn(&policy);
             let ran = self.trial(depth, best, begin, |volume, checked| {
                 let mut policy = policy;
                 policy.cuda.contraction &= !checked;
@@ -388,6 +387,7 @@ mod tests {
         let found = fastest_alone_first(candidates.clone(), &trials);
         assert_eq!(found[0], candidates[0]);
         assert_eq!(found[1], candidates[all - 1]);
+        assert!(CudaPolicy { chunk: 0, ..found[2].cuda } == CudaPolicy { chunk: 0, ..shapes[1] });
         assert_eq!(found.len(), all);
         assert!(candidates.iter().all(|policy| found.contains(policy)));
         assert_eq!(fastest_alone_first(candidates.clone(), &[]), candidates);

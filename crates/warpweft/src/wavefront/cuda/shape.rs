@@ -151,8 +151,8 @@ impl CudaPolicy {
     /// As [`CudaPolicy::for_matrix`] where cells have inputs: chunks of 32 columns, as pieces of rows in
     /// memory should have 128 bytes, and few warps a block, as tiles take its shared memory; of f32, one
     /// has room. Measured on an H200 (`one_gpu_sums_tables_cell_by_cell`): tables of f32 at 16,384
-    /// squared with one warp 193 Gcells/s, 158 with chunks of 16, 153 with chunks of 16 and two warps, 162
-    /// with four columns a macro-step; of u8 to i32 at 32,768 squared with two warps 339, with one of
+    /// squared with one warp 193 Gcells/s, 136 with chunks of 16 and two warps, 162 with four columns a
+    /// macro-step; of u8 to i32 at 32,768 squared with two warps 339, with one of
     /// eight rows a lane 345.
     pub fn for_inputs(cell_bytes: usize) -> Self {
         Self::of((4 / cell_bytes.div_ceil(4).max(1) as u32).max(1), 2, 32, 2)
