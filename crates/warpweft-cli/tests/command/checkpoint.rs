@@ -68,7 +68,8 @@ fn a_run_killed_at_any_time_ends_with_the_same_bits() {
         let kills = killed_until_done(run, here.path(), seed);
         let found = std::fs::read(here.path().join("found.npy")).unwrap();
         assert!(found == expect, "{ranks:?} ranks, {kills} kills");
-        assert!(steps(here.path()).len() <= 2, "{:?}", steps(here.path()));
+        // One more than are kept if the last kill came between the last save and what it replaces.
+        assert!(steps(here.path()).len() <= 3, "{:?}", steps(here.path()));
     }
 }
 
