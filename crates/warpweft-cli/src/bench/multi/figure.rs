@@ -7,7 +7,8 @@ use warpweft::stencil::{CudaKernel, Policy, Trial};
 /// One volume on one number of GPUs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
-    /// "strong": the volume is shared; "weak": each GPU has as many cells.
+    /// "strong": the volume is shared; "weak": each GPU has as many cells; "share": one GPU has no more
+    /// than its share, and what that takes bounds what all can gain.
     pub scaling: &'static str,
     pub dims: usize,
     /// Cells along each axis, of the share of one GPU in weak scaling.
@@ -162,7 +163,11 @@ mod tests {
                 (4, Direct, 2.0, Some(4.0)),
             ]
         );
+        let mut found = found;
+        let share = Figure { scaling: "share", microseconds_a_step: 1.25, ..found[0].clone() };
+        found.push(Figure { over_best: 3.2, ..share });
         let shown = super::super::table::table(&found, &[]);
+        assert!(shown.contains("alone takes 1.25 us a step: at most 3.20 of"), "{shown}");
         assert!(shown.contains("strong 10 x 10") && shown.contains("2.50 of the best"), "{shown}");
     }
 }

@@ -2,6 +2,7 @@
 
 mod figure;
 mod heat;
+mod share;
 mod table;
 mod weak;
 
@@ -15,6 +16,7 @@ use warpweft::stencil::{GpuList, Target, Trial, Tuned, Tuning, tune};
 use self::figure::{Figure, figure, figures_of};
 use self::heat::plane_stencil;
 pub use self::heat::{filled, space_stencil};
+use self::share::share;
 pub use self::table::extents_of;
 use self::table::table;
 use self::weak::weak;
@@ -128,7 +130,20 @@ impl Several {
             let figure = |trial: &Trial| figure(trial, "strong", D, size, volume.len(), probe);
             return Ok(trials.iter().map(figure).collect());
         }
-        Ok(figures_of(&trials, "strong", D, size, 1.0, probe))
+        let mut figures = figures_of(&trials, "strong", D, size, 1.0, probe);
+        if let Some(best) = figures.first().filter(|figure| figure.gpus == 1) {
+            let best = best.microseconds_a_step;
+            figures.extend(share(
+                &stencil,
+                size,
+                list.numbers().count(),
+                best,
+                budget / 2,
+                machine,
+                probe,
+            )?);
+        }
+        Ok(figures)
     }
 }
 

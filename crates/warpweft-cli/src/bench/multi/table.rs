@@ -16,6 +16,13 @@ pub fn table(figures: &[Figure], peers: &[Peer]) -> String {
     let mut text = String::from("Heat conduction of order 2, f32, over GPUs\n");
     let mut last = (String::new(), 0);
     for figure in figures {
+        if figure.scaling == "share" {
+            text.push_str(&format!(
+                "  a GPU's share alone takes {:.2} us a step: at most {:.2} of the best on one\n",
+                figure.microseconds_a_step, figure.over_best,
+            ));
+            continue;
+        }
         let case = format!("{} {}", figure.scaling, extents_of(figure.dims, figure.size));
         if last.0 != case {
             text.push_str(&format!("{case}\n"));
