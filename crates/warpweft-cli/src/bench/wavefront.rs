@@ -201,7 +201,7 @@ impl Wavefronts {
         if self.shrink > 1 {
             command.push_str(&format!(" --shrink {}", self.shrink));
         }
-        command
+        command + &self.options.command()
     }
 
     fn measure(&self) -> Result<String> {

@@ -61,7 +61,8 @@ pub fn weak(
         };
         let mut figure = figure(&trial, "weak", 3, size, volume.len(), probe);
         let alone = |same: bool| {
-            let one = strong.iter().filter(|it| (it.dims, it.size, it.gpus) == (3, size, 1));
+            let whole = ("strong", 3, size, 1);
+            let one = strong.iter().filter(|it| (it.scaling, it.dims, it.size, it.gpus) == whole);
             let fit = one.filter(|it| !same || kernel(&it.policy) == kernel(&policy));
             fit.map(|it| it.microseconds_a_step).min_by(f64::total_cmp)
         };

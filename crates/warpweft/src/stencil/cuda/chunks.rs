@@ -19,24 +19,60 @@ pub fn slots(sms: u32, cuda: &CudaPolicy) -> usize {
     (sms * cuda.min_blocks) as usize
 }
 
-/// The chunks for which `planes` planes of `tiles` tiles take least time on `slots` blocks, which take
-/// as many turns as it takes, each of a chunk and `vain` planes that it computes or brings in vain: the
-/// best three, of different numbers of turns.
+/// Layers of chunks beyond which nobody looks, and lengths that are tried for a number of layers.
+const LAYERS: usize = 1 << 12;
+const LENGTHS: usize = 32;
+
+/// The chunks for which `planes` planes of `tiles` tiles take least time on `slots` blocks, each of
+/// which computes or brings in `vain` planes beside its chunk: the best, the best of layers that are
+/// alike, and one more, of different numbers of turns.
+///
+/// A last layer may be shorter than the others: short chunks fill up what long ones leave.
 pub fn chunks_of(planes: usize, tiles: usize, slots: usize, vain: usize) -> Vec<u32> {
-    let turns = |chunk: usize| (tiles * planes.div_ceil(chunk)).div_ceil(slots.max(1));
-    let cost = |&chunk: &usize| turns(chunk) * (chunk + vain);
-    // More chunks than this many turns of all blocks would only be short ones.
-    let most = planes.div_ceil(4).min(1 << 16);
-    let chunks = (1..=most).map(|count| planes.div_ceil(count).max(1));
+    let slots = slots.max(1);
+    let turns = |chunk: usize| (tiles * planes.div_ceil(chunk)).div_ceil(slots);
+    let mut known: Vec<_> = (1..=planes.div_ceil(4).min(LAYERS))
+        .flat_map(|layers| lengths(planes, layers))
+        .map(|chunk| (span(planes, tiles, slots, vain, chunk), chunk))
+        .collect();
+    known.sort_by_key(|&(span, _)| span);
+    let alike = |chunk: usize| chunk == planes.div_ceil(planes.div_ceil(chunk));
     let mut found: Vec<usize> = Vec::new();
-    while found.len() < 3 {
-        let known = |chunk: &usize| found.iter().any(|&other| turns(other) == turns(*chunk));
-        let Some(best) = chunks.clone().filter(|chunk| !known(chunk)).min_by_key(cost) else {
-            break;
-        };
-        found.push(best);
+    for n in 0..3 {
+        let new = |chunk: usize| found.iter().all(|&other| turns(other) != turns(chunk));
+        let fits = |&&(_, chunk): &&(usize, usize)| new(chunk) && (n != 1 || alike(chunk));
+        found.extend(known.iter().find(fits).map(|&(_, chunk)| chunk));
     }
     found.into_iter().map(|chunk| chunk as u32).collect()
+}
+
+/// Chunks that cut `planes` planes into `layers` layers, all alike first.
+fn lengths(planes: usize, layers: usize) -> impl Iterator<Item = usize> {
+    let even = planes.div_ceil(layers).max(1);
+    // The longest of which the last layer still has a plane.
+    let longest = if layers == 1 { even } else { (planes - 1) / (layers - 1) };
+    (even..=longest.max(even)).step_by((longest.saturating_sub(even) / LENGTHS).max(1))
+}
+
+/// Planes' time until the last of all blocks ends, if they take the next free slot in the order of layers.
+fn span(planes: usize, tiles: usize, slots: usize, vain: usize, chunk: usize) -> usize {
+    let (long, rest) = (planes / chunk, planes % chunk);
+    let (turn, blocks) = (chunk + vain, long * tiles);
+    // Some slots have had a block more than the others.
+    let (mut late, mut early) = (blocks % slots, slots - blocks % slots);
+    let (mut late_end, mut early_end) = ((blocks / slots + 1) * turn, blocks / slots * turn);
+    let mut last = if late > 0 { late_end } else { early_end };
+    let mut left = if rest > 0 { tiles } else { 0 };
+    while left > 0 {
+        if late > 0 && late_end < early_end {
+            std::mem::swap(&mut late, &mut early);
+            std::mem::swap(&mut late_end, &mut early_end);
+        }
+        left = left.saturating_sub(early);
+        early_end += rest + vain;
+        last = last.max(early_end);
+    }
+    last
 }
 
 #[cfg(test)]
@@ -71,16 +107,41 @@ mod tests {
 
     #[test]
     fn chunks_fill_the_multiprocessors_and_leave_little_in_vain() {
-        // 90 tiles on 132 blocks: four chunks of 32 take three turns of 44 planes, two of 64 two of
-        // 76, one takes one turn of 140, and five of 26 four turns of 38.
-        assert_eq!(chunks_of(128, 90, 132, vain(3)), [32, 128, 64]);
+        // 90 tiles on 132 blocks: of 102 and 26 planes, those of 26 fill up what 90 leave. Four chunks
+        // of 32 take three turns of 44 planes, five of 26 four of 38.
+        assert_eq!(chunks_of(128, 90, 132, vain(3)), [102, 32, 31]);
         // As many tiles as blocks: one chunk.
         assert_eq!(chunks_of(256, 132, 132, vain(3))[0], 256);
         assert_eq!(chunks_of(64, 27, 132, vain(3))[0], 16);
         assert_eq!(chunks_of(1, 5, 132, vain(8)), [1]);
-        let cost =
-            |chunk: usize| (10 * 1024usize.div_ceil(chunk)).div_ceil(396) * (chunk + 16 + START);
-        let best = chunks_of(1024, 10, 396, vain(8))[0] as usize;
-        assert!((16..=1024).all(|chunk| cost(chunk) >= cost(best)), "{best}");
+    }
+
+    /// Blocks that take the first free slot, one by one.
+    fn played(planes: usize, tiles: usize, slots: usize, vain: usize, chunk: usize) -> usize {
+        let mut ends = vec![0; slots];
+        for low in (0..planes).step_by(chunk) {
+            for _ in 0..tiles {
+                let first = ends.iter_mut().min().unwrap();
+                *first += chunk.min(planes - low) + vain;
+            }
+        }
+        ends.into_iter().max().unwrap()
+    }
+
+    #[test]
+    fn spans_are_those_of_a_schedule_played() {
+        for (planes, tiles, slots) in
+            [(128, 90, 132), (200, 10, 396), (61, 27, 16), (64, 350, 132), (33, 3, 1), (40, 7, 7)]
+        {
+            for chunk in 1..=planes {
+                let found = span(planes, tiles, slots, 12, chunk);
+                let right = played(planes, tiles, slots, 12, chunk);
+                assert_eq!(found, right, "{planes} planes, {tiles} tiles, {slots} slots, {chunk}");
+            }
+            let best = chunks_of(planes, tiles, slots, 12)[0] as usize;
+            let best = played(planes, tiles, slots, 12, best);
+            let least = (4..=planes).map(|chunk| played(planes, tiles, slots, 12, chunk)).min();
+            assert!(best <= least.unwrap() + least.unwrap() / 50, "{best} {least:?}");
+        }
     }
 }

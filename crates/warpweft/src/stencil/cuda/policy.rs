@@ -153,6 +153,15 @@ impl CudaPolicy {
                 add(CudaPolicy { chunk, ..policy });
             }
         }
+        if D == 3 && default.kernel == CudaKernel::Planes {
+            let [vx, vy, _] = default.cells.map(|cells| cells as usize);
+            let tiles = tiles(extents, &default, [32 * vx, default.warps as usize * vy]);
+            let [below, above] = stencil.radius()[0];
+            let vain = below + above + START;
+            for chunk in chunks_of(extents[0], tiles, slots(sms, &default), vain) {
+                add(CudaPolicy { chunk, ..default });
+            }
+        }
         add(CudaPolicy { phases: 0, ..default });
         for (kernel, vy, vz, warps, blocks) in [
             (CudaKernel::Direct, 2, 4, 8, 2),
