@@ -1,6 +1,6 @@
 //! How long chunks of marching kernels should be, by a small model of their time (docs/models.md).
 
-use crate::stencil::CudaPolicy;
+use crate::stencil::{CudaPolicy, Spec};
 
 /// Planes that a chunk costs beside those that it computes: filling and draining the pipeline.
 pub const START: usize = 6;
@@ -17,6 +17,19 @@ pub fn tiles<const D: usize>(extents: [usize; D], cuda: &CudaPolicy, [x, y]: [us
 /// Blocks that are resident at once.
 pub fn slots(sms: u32, cuda: &CudaPolicy) -> usize {
     (sms * cuda.min_blocks) as usize
+}
+
+/// The chunks of [`chunks_of`] for planes of `extents` in Planes' tiles of `cuda` on `sms` multiprocessors.
+pub fn chunks_of_planes<const D: usize>(
+    stencil: &Spec<D>,
+    extents: [usize; D],
+    cuda: &CudaPolicy,
+    sms: u32,
+) -> Vec<u32> {
+    let [vx, vy, _] = cuda.cells.map(|cells| cells as usize);
+    let tiles = tiles(extents, cuda, [32 * vx, cuda.warps as usize * vy]);
+    let [below, above] = stencil.radius()[0];
+    chunks_of(extents[0], tiles, slots(sms, cuda), below + above + START)
 }
 
 /// Layers of chunks beyond which nobody looks, and lengths that are tried for a number of layers.

@@ -5,7 +5,7 @@
 //! Pipelines of several steps are faster still but take a second to compile, so they are left to
 //! tuning and to callers that ask for them.
 
-use super::chunks::{START, chunks_of, slots, tiles};
+use super::chunks::{START, chunks_of, chunks_of_planes, slots, tiles};
 use super::layout::axes;
 use super::text::{TripShape, grid, layout_of, step_text};
 use crate::cuda::SharedMemory;
@@ -154,11 +154,7 @@ impl CudaPolicy {
             }
         }
         if D == 3 && default.kernel == CudaKernel::Planes {
-            let [vx, vy, _] = default.cells.map(|cells| cells as usize);
-            let tiles = tiles(extents, &default, [32 * vx, default.warps as usize * vy]);
-            let [below, above] = stencil.radius()[0];
-            let vain = below + above + START;
-            for chunk in chunks_of(extents[0], tiles, slots(sms, &default), vain) {
+            for chunk in chunks_of_planes(stencil, extents, &default, sms) {
                 add(CudaPolicy { chunk, ..default });
             }
         }

@@ -27,6 +27,11 @@ const RUN: f64 = 0.03;
 /// Steps of a measured run grow by so much at a time at most: what a step takes can only be found out,
 /// and on a few cells the hand-over between threads takes thousands of times what the cells do.
 const GROWTH: f64 = 32.0;
+/// So often at most.
+const GROWTHS: usize = 6;
+/// Seconds of a run that is followed by longer ones even if the budget is spent, on bringing a large
+/// volume in, say: a step by itself takes what its launch does, on several GPUs above all.
+const SHORT: f64 = 0.3;
 /// Cells along each axis of the volume on which a candidate must agree with the reference.
 pub const CHECKED: usize = 24;
 /// Candidates on several GPUs are compiled ahead by so many threads at most.
@@ -261,10 +266,14 @@ impl<'a, const D: usize> Search<'a, D> {
             Ok(seconds / steps as f64)
         };
         // The first touches everything, and says little of what further ones take.
-        run(whole)?;
+        let mut seconds = run(whole)? * whole as f64;
         let mut steps = whole;
-        while !checked && !budget.spent() {
-            let more = RUN / (run(steps)? * steps as f64).max(1e-9);
+        for _ in 0..GROWTHS {
+            if checked || (budget.spent() && seconds > SHORT) {
+                break;
+            }
+            seconds = run(steps)? * steps as f64;
+            let more = RUN / seconds.max(1e-9);
             if more < 2.0 {
                 break;
             }
@@ -284,8 +293,8 @@ impl<'a, const D: usize> Search<'a, D> {
     }
 }
 
-/// `candidates` with those second, after the default, whose shape one of the two fastest trials on one GPU
-/// had: a slab is a volume too, and the budget may not reach the last.
+/// `candidates` with those first whose shape one of the two fastest trials on one GPU had: a slab is a
+/// volume too, and the budget may not reach the last.
 fn fastest_alone_first(
     mut candidates: Vec<MultiCudaPolicy>,
     trials: &[Trial],
@@ -307,9 +316,7 @@ fn fastest_alone_first(
     let rank = |policy: &MultiCudaPolicy| {
         shapes.iter().position(|known| *known == shape(&policy.cuda)).unwrap_or(shapes.len())
     };
-    if let [_, rest @ ..] = &mut candidates[..] {
-        rest.sort_by_key(rank);
-    }
+    candidates.sort_by_key(rank);
     candidates
 }
 
@@ -385,12 +392,41 @@ mod tests {
         assert!(all > 3 && !alike(all - 1, 1) && !alike(all - 1, 2), "{shapes:?}");
         let trials = [trial(0, 3.0), trial(all - 1, 1.0), trial(1, 2.0)];
         let found = fastest_alone_first(candidates.clone(), &trials);
-        assert_eq!(found[0], candidates[0]);
-        assert_eq!(found[1], candidates[all - 1]);
-        assert!(CudaPolicy { chunk: 0, ..found[2].cuda } == CudaPolicy { chunk: 0, ..shapes[1] });
+        assert_eq!(found[0], candidates[all - 1]);
+        assert!(CudaPolicy { chunk: 0, ..found[1].cuda } == CudaPolicy { chunk: 0, ..shapes[1] });
         assert_eq!(found.len(), all);
         assert!(candidates.iter().all(|policy| found.contains(policy)));
         assert_eq!(fastest_alone_first(candidates.clone(), &[]), candidates);
+    }
+
+    /// An executor that does no step and says how many it was asked for.
+    struct Counting<'a>(&'a std::cell::Cell<u64>);
+
+    impl SweepExecutor<2> for Counting<'_> {
+        fn sweep(&mut self, sweep: &Sweep<2>) -> Result<()> {
+            self.0.set(self.0.get().max(sweep.steps));
+            Ok(())
+        }
+        fn residual(&mut self, _: Residual) -> Result<f64> {
+            Ok(0.0)
+        }
+        fn finish(&mut self) -> Result<()> {
+            Ok(())
+        }
+        fn store(&mut self, _: RawVolumeMut<'_, 2>) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn steps_that_take_nothing_are_timed_in_long_runs_even_when_the_budget_is_spent() {
+        let stencil = Stencil::of(smooth());
+        let volume = Volume::from_fn([32, 32], |[y, x]| (x * y) as f32);
+        let mut search = Search::new(&stencil, &volume, CHECKED).unwrap();
+        let most = std::cell::Cell::new(0);
+        let spent = Budget::of(Duration::ZERO);
+        let _ = search.trial(3, f64::INFINITY, spent, |_, _| Ok(Counting(&most))).unwrap();
+        assert!(most.get() > 1 << 20 && most.get().is_multiple_of(3), "{} steps", most.get());
     }
 
     #[test]

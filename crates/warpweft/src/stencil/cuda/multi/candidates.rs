@@ -3,7 +3,7 @@
 use super::policy::{Exchange, MultiCudaPolicy};
 use crate::cuda::Device;
 use crate::error::Result;
-use crate::stencil::cuda::chunks::{START, chunks_of, slots, tiles};
+use crate::stencil::cuda::chunks::{START, chunks_of, chunks_of_planes, slots, tiles};
 use crate::stencil::cuda::policy::ring_fits;
 use crate::stencil::cuda::text::TripShape;
 use crate::stencil::{CudaKernel, CudaPolicy, Spec};
@@ -85,11 +85,7 @@ impl MultiCudaPolicy {
             }
         }
         if let (CudaPolicy { kernel: CudaKernel::Planes, .. }, 3) = (start.cuda, D) {
-            let [vx, vy, _] = start.cuda.cells.map(|cells| cells as usize);
-            let tile = [32 * vx, start.cuda.warps as usize * vy];
-            let tiles = tiles(slab, &start.cuda, tile);
-            let [below, above] = stencil.radius()[0];
-            for chunk in chunks_of(slab[0], tiles, slots(sms, &start.cuda), below + above + START) {
+            for chunk in chunks_of_planes(stencil, slab, &start.cuda, sms) {
                 add(Self::new(CudaPolicy { chunk, ..start.cuda }, Exchange::Flags));
             }
         }
