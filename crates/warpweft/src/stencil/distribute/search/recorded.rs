@@ -1,7 +1,9 @@
 //! The guided search on curves that four H200s gave, which no rates of the model explain.
 
 use super::super::super::boundary::{Boundaries, Boundary};
-use super::super::super::ghost_model::{GhostModel, Kernel, Linear, Overlap, Staging, Traced};
+use super::super::super::ghost_model::{
+    GhostModel, Kernel, Linear, Overlap, Sample, Staging, Traced, refine,
+};
 use super::*;
 use crate::element::ScalarKind;
 
@@ -80,4 +82,22 @@ fn on_measured_curves_the_guided_search_is_near_the_best() {
             );
         }
     }
+}
+
+/// Order 6 at 256³: relative errors at R = 4 … 8 of rates fitted to R = 1, 3, 8.
+#[test]
+fn only_the_last_step_hides_what_a_deep_zone_sends() {
+    let (_, order, size, micros) = MEASURED[5];
+    let part = slab::<3>(order, size);
+    let sample =
+        |depth: usize| Sample { part: part.clone(), depth, seconds: micros[depth - 1] * 1e-6 };
+    let errors = |overlap| {
+        let model = refine(&prior(overlap), &[1, 3, 8].map(sample)).model;
+        let error =
+            |depth: usize| model.predict(&part, depth).seconds / sample(depth).seconds - 1.0;
+        (4..=8).map(error).collect::<Vec<_>>()
+    };
+    let (with, without) = (errors(Overlap::LastStep), errors(Overlap::None));
+    assert!(with.iter().all(|error| error.abs() < 0.01), "{with:?}");
+    assert!(without.iter().all(|error| (-0.16..-0.12).contains(error)), "{without:?}");
 }
