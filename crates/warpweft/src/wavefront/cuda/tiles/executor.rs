@@ -152,7 +152,9 @@ impl TileExecutor {
         }
         let resident = (an_sm.min(plan.policy.blocks) * self.device.sms()?) as usize;
         let most = self.extras.blocks.map_or(usize::MAX, |blocks| blocks.max(1) as usize);
-        Ok(resident.min(plan.units()).min(most) as u32)
+        let blocks = resident.min(plan.units()).min(most);
+        plan.countable(blocks)?;
+        Ok(blocks as u32)
     }
 }
 

@@ -198,6 +198,21 @@ impl Plan {
         Ok(self)
     }
 
+    /// Refuses more tiles than one of so many blocks can count.
+    ///
+    /// # Errors
+    /// How many there are, and what makes them fewer.
+    pub fn countable(&self, blocks: usize) -> Result<()> {
+        let tiles = self.units().div_ceil(blocks.max(1)).saturating_mul(self.tiles);
+        if tiles > i32::MAX as usize {
+            return Err(Error::spec(
+                format!("{tiles} tiles for each of {blocks} blocks, which count to {}", i32::MAX),
+                "take wider or higher tiles, or fewer sweeps at once",
+            ));
+        }
+        Ok(())
+    }
+
     /// Tile-rows of all sweeps.
     pub fn units(&self) -> usize {
         self.tile_rows * self.sweeps
@@ -295,6 +310,17 @@ mod tests {
     ];
 
     /// Tiles that we choose fit whatever a device has; wide cells and far vectors take lower ones.
+    #[test]
+    fn more_tiles_than_a_block_can_count_are_refused() {
+        let plan = |size: usize| {
+            let policy = TilePolicy { height: 32, width: 32, ..TilePolicy::for_domain(size, 132) };
+            Plan::new([size; 2], 1, SETS[0].0, &[], policy).unwrap()
+        };
+        assert!(plan(1_000_000).countable(132).is_ok());
+        let refused = plan(30_000_000).countable(132).unwrap_err().to_string();
+        assert!(refused.contains("tiles for each of 132 blocks"), "{refused}");
+    }
+
     #[test]
     fn chosen_tiles_fit_every_device() {
         for (limit, (earlier, old)) in
