@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use warpweft::element::{Fields, Scalar, ScalarKind};
-use warpweft::grid::io::{Picture, check_folder, check_writable, middle_range, npy, png, vti};
+use warpweft::grid::io::{
+    Claim, Picture, check_folder, check_writable, middle_range, npy, png, vti,
+};
 use warpweft::prelude::*;
 
 use super::numbers;
@@ -95,7 +97,7 @@ impl Outputs {
         let outputs = Self { results, plot, trace: options.trace.clone() };
         found_writable(outputs.all())?;
         none_read(outputs.all(), options.input.as_slice())?;
-        options.checkpoint.as_ref().map_or(Ok(()), |folder| check_folder(folder))?;
+        options.checkpoint.as_ref().map_or(Ok(()), |folder| free(folder))?;
         Ok(outputs)
     }
 
@@ -103,6 +105,18 @@ impl Outputs {
     fn all(&self) -> impl Iterator<Item = &PathBuf> + Clone {
         self.results.iter().map(|(path, _)| path).chain(&self.plot).chain(&self.trace)
     }
+}
+
+/// Whether a run can have the folder at `path` to itself; where nothing can tell, that is noted.
+///
+/// # Errors
+/// It can't be written, or another run has it.
+fn free(path: &Path) -> Result<()> {
+    check_folder(path)?;
+    if path.is_dir() {
+        Claim::of(path)?.note(path).iter().for_each(|what| note(what));
+    }
+    Ok(())
 }
 
 /// Which files were written, and why others were not: one that fails takes no other with it.

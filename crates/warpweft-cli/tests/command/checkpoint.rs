@@ -68,8 +68,7 @@ fn a_run_killed_at_any_time_ends_with_the_same_bits() {
         let kills = killed_until_done(run, here.path(), seed);
         let found = std::fs::read(here.path().join("found.npy")).unwrap();
         assert!(found == expect, "{ranks:?} ranks, {kills} kills");
-        // One more than are kept if the last kill came between the last save and what it replaces.
-        assert!(steps(here.path()).len() <= 3, "{:?}", steps(here.path()));
+        assert!(steps(here.path()).len() <= 2, "{:?}", steps(here.path()));
     }
 }
 
@@ -189,6 +188,134 @@ fn a_damaged_checkpoint_is_passed_over_and_that_is_said() {
         std::fs::write(folder.join("manifest"), "{").unwrap();
     }
     warpweft_in(here.path(), &line).fails(1, &["holds no checkpoint that is whole", "begin anew"]);
+}
+
+#[test]
+fn a_resumed_run_clears_away_what_a_kill_left() {
+    let here = tempfile::tempdir().unwrap();
+    let line = "run heat --device cpu --size 16 --checkpoint saved --checkpoint-every 30";
+    let saved = here.path().join("saved");
+    let kept = ["step-000000000090", "step-000000000100"];
+    for ranks in [1, 2] {
+        let line = format!("{line} --steps 100 --ranks {ranks}");
+        warpweft_in(here.path(), &line).fine();
+        assert_eq!(steps(here.path()), kept);
+        // As one that was killed after its last checkpoint, and before it removed the one before those.
+        std::fs::create_dir(saved.join("step-000000000060")).unwrap();
+        std::fs::create_dir(saved.join("step-000000000120.partial")).unwrap();
+        // Nothing is left to do, so no checkpoint is written.
+        warpweft_in(here.path(), &format!("{line} --resume")).fine();
+        assert_eq!(steps(here.path()), kept, "{ranks} ranks");
+        std::fs::remove_dir_all(&saved).unwrap();
+    }
+}
+
+#[test]
+fn a_folder_of_another_run_is_refused_and_both_are_named() {
+    let here = tempfile::tempdir().unwrap();
+    let run = |more: &str| {
+        let line = format!("run {more} --device cpu --steps 20 --checkpoint saved");
+        warpweft_in(here.path(), &line)
+    };
+    run("heat --size 16 --seed 3").fine();
+    let before = steps(here.path());
+    let theirs = "over 16 x 16 x 16";
+    for (other, named) in [
+        ("life --size 16", vec![theirs, "this run is ", "over 16 x 16;"]),
+        ("heat --size 17 --seed 3", vec![theirs, "this run is ", "over 17 x 17 x 17;"]),
+        ("heat --size 16 --seed 3 --dtype f64", vec!["of f32 over", "this run is ", "of f64 over"]),
+        ("heat --size 16 --seed 3 --rate 0.05", vec![theirs, "but with another parameter"]),
+        ("heat --size 16 --seed 3 --boundary mirror", vec![theirs, "another parameter, boundary"]),
+        ("heat --size 16 --seed 4", vec!["of a run from another initial state", "this run's is"]),
+    ] {
+        for ranks in [1, 2] {
+            let ran = run(&format!("{other} --ranks {ranks}"));
+            ran.fails(1, &["saved: holds checkpoints, the last of step 20, of ", "choose another"]);
+            ran.fails(1, &named);
+            assert!(!ran.err.contains("--resume"), "it would be refused: {}", ran.err);
+        }
+    }
+    let same = "of an earlier run; go on from there with --resume, or choose another folder";
+    run("heat --size 16 --seed 3").fails(1, &["the last of step 20", same]);
+    // What can't be read may be anybody's.
+    std::fs::write(here.path().join("saved/step-000000000020/manifest"), "{").unwrap();
+    run("life --size 16").fails(1, &["the last of step 20", same]);
+    assert_eq!(steps(here.path()), before);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_folder_on_a_disk_without_locks_is_taken_and_that_is_noted() {
+    let here = tempfile::tempdir().unwrap();
+    std::fs::create_dir(here.path().join("saved")).unwrap();
+    let inner = command(here.path());
+    for error in ["ENOLCK", "EOPNOTSUPP"] {
+        let mut traced = Command::new("strace");
+        for (name, value) in inner.get_envs() {
+            value.map(|value| traced.env(name, value));
+        }
+        let inject = format!("inject=flock:error={error}");
+        traced.current_dir(here.path()).args(["-f", "-qq", "-o", "/dev/null"]);
+        traced.args(["-e", "trace=flock", "-e", &inject]).arg(inner.get_program());
+        traced.args("run heat --device cpu --size 8 --steps 3 --checkpoint saved".split(' '));
+        match traced.output() {
+            Err(error) => return println!("skipped: strace: {error}"),
+            Ok(output) if output.stderr.starts_with(b"strace") => {
+                return println!("skipped: {}", String::from_utf8_lossy(&output.stderr));
+            }
+            Ok(output) => assert!(output.status.success(), "{output:?}"),
+        }
+        assert!(here.path().join("saved/step-000000000003").exists());
+        // Said before anything else, to a run that is refused too.
+        let ran = Ran::of(&mut traced);
+        ran.fails(1, &["the last of step 3, of an earlier run"]);
+        let noted = ran.err.matches("saved has no locks: let no other run save there").count();
+        assert_eq!(noted, 1, "{}", ran.err);
+        for name in steps(here.path()) {
+            std::fs::remove_dir_all(here.path().join("saved").join(name)).unwrap();
+        }
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_lock_that_another_user_keeps_to_themselves_is_told() {
+    use std::os::unix::fs::PermissionsExt;
+    let here = tempfile::tempdir().unwrap();
+    let saved = here.path().join("saved");
+    std::fs::create_dir(&saved).unwrap();
+    let allow = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let lock = saved.join(".lock");
+    std::fs::write(&lock, "").unwrap();
+    for (path, mode) in [(here.path(), 0o777), (saved.as_path(), 0o777), (&lock, 0o600)] {
+        allow(path, mode);
+    }
+    let line = "run heat --device cpu --size 8 --steps 1 --checkpoint saved";
+    let inner = command(here.path());
+    let mut other = Command::new("setpriv");
+    other.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(inner.get_program());
+    other.args(line.split(' ')).current_dir(here.path()).env("WARPWEFT_CACHE", here.path());
+    match other.output() {
+        Err(error) => return println!("skipped: setpriv: {error}"),
+        Ok(output)
+            if output.status.code() == Some(127) || output.stderr.starts_with(b"setpriv") =>
+        {
+            return println!("skipped: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(_) => {}
+    }
+    Ran::of(&mut other).fails(
+        1,
+        &[
+            "saved/.lock: a run of another user keeps this to itself: Permission denied",
+            "chmod a+r",
+        ],
+    );
+    assert!(steps(here.path()).is_empty());
+    allow(&lock, 0o644);
+    Ran::of(&mut other).fine();
 }
 
 #[test]

@@ -69,12 +69,20 @@ impl Claim {
         let file = folder.join(".lock");
         let lock = match writing.open(&file) {
             // Another user's: to lock it, reading is enough.
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                File::open(&file).map_err(|_| refused(error))?
-            }
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => File::open(&file)
+                .map_err(|error| {
+                    let what = format!("a run of another user keeps this to itself: {error}");
+                    Error::file(&file, what, "choose another folder, or have them `chmod a+r` it")
+                })?,
             lock => lock.map_err(refused)?,
         };
-        match lock.try_lock() {
+        let tried = lock.try_lock();
+        Self::held(folder, lock, tried)
+    }
+
+    /// What came of trying to lock.
+    fn held(folder: &Path, lock: File, tried: Result<(), TryLockError>) -> Result<Self> {
+        match tried {
             Ok(()) => Ok(Self(Some(lock))),
             Err(TryLockError::WouldBlock) => Err(Error::file(
                 folder,
@@ -86,7 +94,10 @@ impl Claim {
             {
                 Ok(Self(None))
             }
-            Err(TryLockError::Error(error)) => Err(refused(error)),
+            Err(TryLockError::Error(error)) => {
+                let what = format!("its file .lock can't be locked: {error}");
+                Err(Error::file(folder, what, "choose a folder on another disk"))
+            }
         }
     }
 
@@ -122,6 +133,26 @@ mod tests {
         {
             let refusal = check_folder(&folder).unwrap_err().to_string();
             assert!(refusal.contains(expect) && refusal.contains("choose a folder"), "{refusal}");
+        }
+    }
+
+    /// As `flock(2)` has it: `EOPNOTSUPP`, `ENOSYS` and `ENOLCK` where there are no locks, `EBADF` on an
+    /// NFS for a file that may only be read.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn where_there_are_no_locks_that_is_noted_and_other_errors_are_told() {
+        let folder = Path::new("saved");
+        let held = |number| {
+            let error = io::Error::from_raw_os_error(number);
+            Claim::held(folder, tempfile::tempfile().unwrap(), Err(TryLockError::Error(error)))
+        };
+        for number in [95, 38, 37] {
+            let note = held(number).unwrap().note(folder);
+            assert_eq!(note.as_deref(), Some("saved has no locks: let no other run save there"));
+        }
+        let refusal = held(9).unwrap_err().to_string();
+        for part in ["saved: its file .lock can't be locked: Bad file", "on another disk"] {
+            assert!(refusal.contains(part), "{refusal}");
         }
     }
 

@@ -11,6 +11,39 @@ use crate::error::{Error, Result};
 use crate::grid::RawVolume;
 use crate::stencil::{Region, Span};
 
+/// Another run than this one, which saved its state.
+pub(super) struct Other {
+    /// What it is, and where names don't tell, how this one differs.
+    pub of: String,
+    /// What was given to it that this one was not.
+    given: &'static str,
+}
+
+impl Other {
+    /// The run that wrote `manifest`, if that is another than the one of `origin`.
+    pub fn than(manifest: &Manifest, Origin { of, start }: &Origin) -> Option<Self> {
+        if manifest.of != *of {
+            let name = |of: &str| of.rsplit_once(" (").map_or(of, |(name, _)| name).to_string();
+            let (theirs, ours) = (name(&manifest.of), name(of));
+            let of = match theirs == ours {
+                // Names and extents are the same, but not the hash.
+                true => {
+                    format!("{ours}, as this run is, but with another parameter, boundary or code")
+                }
+                false => format!("{theirs}, this run is {ours}"),
+            };
+            return Some(Self { of, given: "arguments" });
+        }
+        (manifest.start != *start).then(|| Self {
+            of: format!(
+                "a run from another initial state (hash {}, this run's is {start})",
+                manifest.start
+            ),
+            given: "seed or the input",
+        })
+    }
+}
+
 /// A checkpoint that is there.
 #[derive(Debug)]
 pub(crate) struct Saved<const D: usize> {
@@ -28,34 +61,16 @@ impl<const D: usize> Saved<D> {
     /// state or format.
     pub fn open(
         folder: &Path,
-        Origin { of, start }: &Origin,
+        origin: &Origin,
         (cell, extents): (CellType, [usize; D]),
     ) -> Result<Self> {
         let manifest = Manifest::read(folder)?;
-        if manifest.of != *of {
-            let name = |of: &str| of.rsplit_once(" (").map_or(of, |(name, _)| name).to_string();
-            let what = match name(&manifest.of) == name(of) {
-                // Names and extents are the same, but not the hash.
-                true => {
-                    let same = name(of);
-                    format!("{same}, as this run is, but with another parameter, boundary or code")
-                }
-                false => format!("{}, this run is {}", name(&manifest.of), name(of)),
-            };
+        if let Some(Other { of, given }) = Other::than(&manifest, origin) {
             return Err(Error::spec(
-                format!("{} is a checkpoint of {what}", folder.display()),
-                "give the arguments of the run that wrote it, or begin anew in an empty folder",
-            ));
-        }
-        if manifest.start != *start {
-            return Err(Error::spec(
+                format!("{} is a checkpoint of {of}", folder.display()),
                 format!(
-                    "{} is a checkpoint of a run from another initial state (hash {}, this run's is \
-                     {start})",
-                    folder.display(),
-                    manifest.start
+                    "give the {given} of the run that wrote it, or begin anew in an empty folder"
                 ),
-                "give the seed or the input of the run that wrote it, or begin anew in an empty folder",
             ));
         }
         let damaged = |what: String| Error::file(folder, what, "resume from another checkpoint");

@@ -11,7 +11,9 @@ mod save;
 
 use std::path::{Path, PathBuf};
 
+use load::Other;
 pub(crate) use load::Saved;
+use manifest::Manifest;
 pub(crate) use save::Saver;
 
 use super::plan::Region;
@@ -127,13 +129,10 @@ pub(crate) fn open<const D: usize>(
             "give the number of all steps, those done included",
         ));
     }
-    let saver = Saver::new::<D>(
-        directory,
-        *every,
-        origin,
-        (stencil.cell, extents),
-        from.as_ref().map(|saved| saved.state().step),
-    );
+    let saver = Saver::new::<D>(directory, *every, origin, (stencil.cell, extents), last);
+    if net.rank() == 0 {
+        saver.tidy();
+    }
     Ok(Opened { from, saver, notes, _claim: claim })
 }
 
@@ -159,14 +158,7 @@ fn choose<const D: usize>(
 ) -> Result<Option<Saved<D>>> {
     let mut steps = steps(directory)?;
     if !resume {
-        return match steps.last() {
-            None => Ok(None),
-            Some(step) => Err(Error::file(
-                directory,
-                format!("holds checkpoints of an earlier run, the last of step {step}"),
-                "go on from there with --resume, or choose an empty folder",
-            )),
-        };
+        return steps.last().map_or(Ok(None), |&step| Err(taken(directory, step, origin)));
     }
     let mut damage = String::new();
     while let Some(step) = steps.pop() {
@@ -193,6 +185,19 @@ fn choose<const D: usize>(
         format!("holds no checkpoint that is whole ({damage})"),
         "begin anew in an empty folder",
     ))
+}
+
+/// The refusal to begin where there are checkpoints, the newest of `step`: by the name of their run, if that
+/// is another than this.
+fn taken(directory: &Path, step: u64, origin: &Origin) -> Error {
+    let manifest = Manifest::read(&directory.join(folder_name(step)));
+    let other = manifest.ok().and_then(|manifest| Other::than(&manifest, origin));
+    let (whose, remedy) = match &other {
+        Some(other) => (other.of.as_str(), "choose another folder"),
+        None => ("an earlier run", "go on from there with --resume, or choose another folder"),
+    };
+    let what = format!("holds checkpoints, the last of step {step}, of {whose}");
+    Error::file(directory, what, remedy)
 }
 
 fn folder_name(step: u64) -> String {

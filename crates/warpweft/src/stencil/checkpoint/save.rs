@@ -85,20 +85,26 @@ impl Saver {
         agree_on(net, closed.map(|()| Vec::new())).inspect_err(|_| self.discard(net, &beside))?;
         self.last.store(state.step, Ordering::Relaxed);
         if net.rank() == 0 {
-            self.prune();
+            self.superseded().iter().for_each(|steps| self.remove(steps));
         }
         Ok(())
     }
 
     /// Makes the folder to write into, without what an earlier run left unfinished.
     fn begin(&self, beside: &Path) -> io::Result<()> {
+        self.clear()?;
+        fs::create_dir(beside)
+    }
+
+    /// Removes what an earlier run left unfinished.
+    fn clear(&self) -> io::Result<()> {
         for entry in fs::read_dir(&self.directory)? {
             let path = entry?.path();
             if path.extension().is_some_and(|ending| ending == "partial") {
                 fs::remove_dir_all(&path)?;
             }
         }
-        fs::create_dir(beside)
+        Ok(())
     }
 
     /// Writes this rank's cells.
@@ -156,15 +162,29 @@ impl Saver {
         finish().map_err(|error: io::Error| self.told(beside, &error))
     }
 
-    /// Removes all but the newest. What can't be removed stays; it is in nobody's way.
-    fn prune(&self) {
-        let Ok(steps) = steps(&self.directory) else { return };
+    /// Removes what a run that was killed left behind: the unfinished, and what its last checkpoint was to
+    /// replace. What can't be removed stays; it is in nobody's way.
+    pub(super) fn tidy(&self) {
+        let _ = self.clear();
+        // Later ones stay until there is another: it may be the disk's damage of today.
+        let [old, _] = self.superseded();
+        self.remove(&old);
+    }
+
+    /// Checkpoints before those that are kept, and ones after them, which are damaged: the run went on
+    /// from before them.
+    fn superseded(&self) -> [Vec<u64>; 2] {
+        let Ok(steps) = steps(&self.directory) else { return [Vec::new(), Vec::new()] };
         let newest = self.last.load(Ordering::Relaxed);
-        // Later ones are damaged: the run went on from before them.
-        let (old, later): (Vec<_>, Vec<_>) = steps.into_iter().partition(|&step| step <= newest);
-        let beyond = old.len().saturating_sub(KEPT);
-        for step in old[..beyond].iter().chain(&later) {
-            let _ = fs::remove_dir_all(self.directory.join(folder_name(*step)));
+        let (mut old, later): (Vec<_>, Vec<_>) =
+            steps.into_iter().partition(|&step| step <= newest);
+        old.truncate(old.len().saturating_sub(KEPT));
+        [old, later]
+    }
+
+    fn remove(&self, steps: &[u64]) {
+        for &step in steps {
+            let _ = fs::remove_dir_all(self.directory.join(folder_name(step)));
         }
     }
 
