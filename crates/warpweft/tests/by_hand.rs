@@ -63,5 +63,5 @@ fn it_stops_when_the_residual_is_small() {
 fn a_footprint_wider_than_the_volume_is_refused() {
     let stencil = Stencil::of(Diffuse { rate: 0.25 }).boundary(Boundary::Mirror);
     let error = stencil.check([1]).unwrap_err().to_string();
-    assert!(error.contains("reads 1 cells beyond axis 0, which has 1"), "{error}");
+    assert!(error.contains("reads 1 cells beyond axis x, which has 1"), "{error}");
 }

@@ -3,10 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use warpweft::grid::AXES;
 use warpweft::prelude::*;
-
-/// Axis names, fastest first: with three dimensions `z`, `y` and `x` are axes 0, 1 and 2.
-const NAMES: [&str; 4] = ["x", "y", "z", "w"];
 
 /// Boundaries in the order given; later ones win.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,11 +38,11 @@ fn place_of(text: &str) -> Result<(usize, Option<Face>), String> {
         Some((name, "high")) => (name, Some(Face::High)),
         Some((_, face)) => return Err(format!("no face '{face}'; low or high")),
     };
-    let axis = NAMES.iter().position(|known| *known == name);
+    let axis = AXES.iter().position(|known| *known == name);
     axis.map(|axis| (axis, face)).ok_or_else(|| format!("no axis '{name}'; x, y, z or w"))
 }
 
-/// `periodic`, `neumann`, `mirror`, `dirichlet` or `dirichlet` with a value after `=` or `:`.
+/// `periodic`, `neumann`, `mirror`, `dirichlet` or `dirichlet` with a value after `:` or `=`.
 fn kind_of(text: &str) -> Result<Boundary, String> {
     let (name, value) = match text.split_once(['=', ':']) {
         Some((name, value)) => (name, Some(value)),
@@ -58,9 +56,19 @@ fn kind_of(text: &str) -> Result<Boundary, String> {
         ("dirichlet", Some(value)) => match value.parse::<f64>() {
             Ok(value) if value.is_finite() => Ok(Boundary::Dirichlet(value)),
             Ok(value) => Err(format!("a dirichlet boundary of {value}; give a finite value")),
-            Err(_) => Err(format!("'{value}' is not a value for a dirichlet boundary")),
+            Err(_) => Err(format!(
+                "'{value}' is not a value for a dirichlet boundary; write e.g. dirichlet:1.5"
+            )),
         },
-        _ => Err(format!("no boundary '{text}'; periodic, neumann, mirror or dirichlet[=value]")),
+        (name, Some(_)) if kind_of(name).is_ok() => {
+            Err(format!("{name} takes no value; dirichlet:VALUE holds what lies beyond at one"))
+        }
+        (place, Some(kind)) if place_of(place).is_ok() && kind_of(kind).is_ok() => {
+            Err(format!("no boundary '{text}'; write {place}={kind}"))
+        }
+        _ => Err(format!(
+            "no boundary '{text}'; periodic, neumann, mirror or dirichlet[:VALUE], also with = before the value"
+        )),
     }
 }
 
@@ -77,8 +85,8 @@ impl BoundaryChoice {
                 Some((axis, face)) => {
                     let Some(d) = (D - 1).checked_sub(axis) else {
                         return Err(Error::spec(
-                            format!("--boundary names axis {} of {D} dimensions", NAMES[axis]),
-                            format!("the axes are {}", NAMES[..D].join(", ")),
+                            format!("--boundary names axis {} of {D} dimensions", AXES[axis]),
+                            format!("the axes are {}", AXES[..D].join(", ")),
                         ));
                     };
                     match face {
@@ -110,7 +118,7 @@ impl fmt::Display for BoundaryChoice {
                 write!(f, ",")?;
             }
             if let Some((axis, face)) = item.place {
-                write!(f, "{}", NAMES[axis])?;
+                write!(f, "{}", AXES[axis])?;
                 match face {
                     None => write!(f, "=")?,
                     Some(Face::Low) => write!(f, "-low=")?,
@@ -158,6 +166,11 @@ mod tests {
     fn what_is_no_boundary_is_named() {
         for (text, expect) in [
             ("open", "no boundary 'open'"),
+            ("open=2", "no axis 'open'"),
+            ("neumann=2", "neumann takes no value; dirichlet:VALUE holds"),
+            ("x=mirror:1", "mirror takes no value"),
+            ("z:periodic", "no boundary 'z:periodic'; write z=periodic"),
+            ("y-low:dirichlet:1", "write y-low=dirichlet:1"),
             ("q=periodic", "no axis 'q'"),
             ("z-left=periodic", "no face 'left'"),
             ("dirichlet=warm", "'warm' is not a value"),

@@ -12,7 +12,7 @@ pub struct Grid {
     /// Cells along every axis, or along each, slowest first.
     #[arg(long, value_name = "N[xNxN]")]
     pub size: Option<Size>,
-    /// What lies beyond the faces: periodic, neumann, mirror, dirichlet[=value]; for single axes or
+    /// What lies beyond the faces: periodic, neumann, mirror, dirichlet[:VALUE]; for single axes or
     /// faces, z=periodic or y-low=dirichlet:1, separated by commas; the last one wins.
     #[arg(long, value_name = "KIND[,FACE=KIND..]", default_value = "periodic")]
     pub boundary: BoundaryChoice,

@@ -1,6 +1,6 @@
 //! Numbers, with words for what is none.
 
-use std::num::NonZero;
+use std::num::{IntErrorKind, NonZero, ParseIntError};
 use std::str::FromStr;
 
 use warpweft::stencil::CpuPolicy;
@@ -17,16 +17,24 @@ pub fn number<N: FromStr>(text: &str) -> Result<N, String> {
 ///
 /// # Errors
 /// It is none.
-pub fn whole<N: FromStr>(text: &str) -> Result<N, String> {
-    text.trim().parse().map_err(|_| "write a whole number, 0 or more".into())
+pub fn whole<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
+    text.trim().parse().map_err(|error| within(", 0 or more", &error))
 }
 
 /// A whole number of at least 1.
 ///
 /// # Errors
 /// It is none.
-pub fn at_least_one<N: FromStr>(text: &str) -> Result<N, String> {
-    text.trim().parse().map_err(|_| "write a whole number of at least 1".into())
+pub fn at_least_one<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
+    text.trim().parse().map_err(|error| within(" of at least 1", &error))
+}
+
+/// What to write, where a whole number `least` is wanted.
+fn within(least: &str, error: &ParseIntError) -> String {
+    match error.kind() {
+        IntErrorKind::PosOverflow => format!("too large; write a whole number{least}, below 2^64"),
+        _ => format!("write a whole number{least}"),
+    }
 }
 
 /// A whole number of seconds, at least 1.
@@ -64,6 +72,8 @@ mod tests {
         }
         assert_eq!(whole::<u64>("0"), Ok(0));
         assert!(whole::<u64>("-1").unwrap_err().contains("0 or more"));
+        let huge = whole::<u64>("18446744073709551616").unwrap_err();
+        assert!(huge.starts_with("too large") && huge.ends_with("below 2^64"), "{huge}");
         assert_eq!(number::<f64>("-1e-3"), Ok(-1e-3));
         assert!(number::<f64>("warm").is_err());
     }

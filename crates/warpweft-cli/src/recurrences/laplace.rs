@@ -40,7 +40,7 @@ pub struct Laplace {
     /// Sweeps to make.
     #[arg(long, value_name = "N", default_value = "100", value_parser = at_least_one::<NonZero<usize>>)]
     sweeps: NonZero<usize>,
-    /// Over-relaxation factor, between 0 and 2 [default: none, Gauss-Seidel].
+    /// Over-relaxation factor, above 0 and below 2 [default: none, Gauss-Seidel].
     #[arg(long, value_name = "X")]
     omega: Option<f64>,
     /// What a cell holds.
@@ -58,7 +58,7 @@ impl Laplace {
         if let Some(omega) = self.omega
             && !(omega > 0.0 && omega < 2.0)
         {
-            let remedy = "choose one between 0 and 2: others diverge";
+            let remedy = "choose one above 0 and below 2: others don't converge";
             return Err(Error::spec(format!("relaxation factor {omega}"), remedy));
         }
         match self.dtype {

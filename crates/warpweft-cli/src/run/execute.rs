@@ -4,6 +4,7 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 use warpweft::element::Fields;
+use warpweft::grid::axis_name;
 use warpweft::machine::{Gpu, Machine};
 use warpweft::prelude::*;
 use warpweft::report::Report;
@@ -14,7 +15,7 @@ use warpweft::trace::Trace;
 use warpweft::tune::Wisdom;
 
 use super::options::Options;
-use crate::arguments::{PolicyChoice, RanksPolicy};
+use crate::arguments::{PolicyChoice, RanksPolicy, as_size};
 use crate::device::{limits, target};
 use crate::interrupt;
 use crate::output::note;
@@ -85,6 +86,28 @@ fn agree(option: &str, asked: Option<usize>, policy: usize) -> Result<()> {
         )),
         _ => Ok(()),
     }
+}
+
+/// The parts along each of `D` axes.
+fn parts_of<const D: usize>(grid: &[usize]) -> Result<[usize; D]> {
+    let shown = as_size(grid);
+    if grid.contains(&0) {
+        let remedy = "leave 1 part along axes that are not to be cut";
+        return Err(Error::spec(format!("ranks on a grid of {shown}"), remedy));
+    }
+    grid.try_into().map_err(|_| {
+        let axes: Vec<_> = (0..D).map(|axis| axis_name(axis, D)).collect();
+        let mut one = vec![1; D];
+        one[0] = grid.iter().fold(1, |all: usize, n| all.saturating_mul(*n));
+        Error::spec(
+            format!("ranks on a grid of {shown} for {D} axes"),
+            format!(
+                "name the parts along {}, such as {}, with --rank-grid or in the policy",
+                axes.join(", "),
+                as_size(&one)
+            ),
+        )
+    })
 }
 
 /// The policy of the device, or of each rank's.
@@ -210,15 +233,8 @@ impl Host {
             run.checkpoint = self.checkpoint.as_ref();
         }
         if let Some(Spread { count, grid, depth }) = &self.ranks {
-            let grid = grid.as_ref().map(|grid| {
-                grid.as_slice().try_into().map_err(|_| {
-                    Error::spec(
-                        format!("ranks on a grid of {} axes for {D}", grid.len()),
-                        "give --rank-grid or the policy of a run of as many dimensions",
-                    )
-                })
-            });
-            let ranks = Ranks { count: *count, grid: grid.transpose()?, depth: *depth };
+            let grid = grid.as_ref().map(|grid| parts_of(grid)).transpose()?;
+            let ranks = Ranks { count: *count, grid, depth: *depth };
             if let Some(net) = world::net() {
                 return stencil.run_on_rank(volume, Steps(steps), &self.machine, &ranks, &run, net);
             }

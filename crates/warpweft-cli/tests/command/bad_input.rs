@@ -7,8 +7,8 @@ use crate::{warpweft, warpweft_in};
 
 #[test]
 fn extents_of_nothing_or_of_more_than_there_is() {
-    warpweft("run heat --size 0").fails(2, &["extent 0 on axis 0", "at least 1"]);
-    warpweft("run heat --size 16x0").fails(2, &["extent 0 on axis 1 of [16, 0]"]);
+    warpweft("run heat --size 0").fails(2, &["extent 0 on axis z", "at least 1"]);
+    warpweft("run heat --size 16x0").fails(2, &["extent 0 on axis x of [16, 0]"]);
     let huge = "run heat --size 9999999999x9999999999x9999999999";
     warpweft(huge).fails(2, &["more cells than memory can address"]);
     warpweft("run heat --size 99999999999999999999999999").fails(2, &["--size", "not an extent"]);
@@ -21,9 +21,9 @@ fn extents_of_nothing_or_of_more_than_there_is() {
 #[test]
 fn footprints_wider_than_the_volume() {
     warpweft("run heat --size 3x64x64 --order 8")
-        .fails(2, &["reads 4 cells beyond axis 0, which has 3"]);
-    warpweft("run life3d --size 2x1x1 --boundary mirror").fails(2, &["beyond axis 1"]);
-    warpweft("run life --size 1x9 --boundary mirror").fails(2, &["beyond axis 0", "at least 2"]);
+        .fails(2, &["reads 4 cells beyond axis z, which has 3"]);
+    warpweft("run life3d --size 2x1x1 --boundary mirror").fails(2, &["beyond axis y"]);
+    warpweft("run life --size 1x9 --boundary mirror").fails(2, &["beyond axis y", "at least 2"]);
 }
 
 #[test]
@@ -44,8 +44,19 @@ fn parameters_out_of_range() {
     warpweft("run heat --rate warm").fails(2, &["--rate", "write a number"]);
     warpweft("run heat --threads 0").fails(2, &["--threads", "at least 1"]);
     warpweft("run heat --until -1").fails(2, &["'-1' is not a tolerance"]);
+    for omega in ["0", "2", "-1", "nan"] {
+        warpweft(&format!("run laplace --omega {omega}")).fails(
+            2,
+            &[&format!("relaxation factor {omega}").replace("nan", "NaN"), "above 0 and below 2"],
+        );
+    }
     // No words of the standard library's for programmers.
     for (line, expect) in [
+        (
+            "run heat --steps 18446744073709551616",
+            "too large; write a whole number, 0 or more, below 2^64",
+        ),
+        ("run heat --ranks 99999999999999999999", "a whole number of at least 1, below 2^64"),
         ("tune heat --budget -1", "a whole number of at least 1"),
         ("tune heat --budget 0", "a whole number of at least 1"),
         ("align a b --gap warm", "write a whole number"),
@@ -115,9 +126,17 @@ fn outputs_take_no_file_that_is_read_or_written_already() {
 fn boundaries_that_fit_nothing() {
     warpweft("run heat --size 8 --boundary dirichlet:1e40").fails(2, &["infinite as f32", "f64"]);
     warpweft("run heat --size 8 --steps 1 --dtype f64 --boundary dirichlet:1e40").fine();
-    warpweft("run heat --boundary open").fails(2, &["no boundary 'open'"]);
+    warpweft("run heat --boundary open")
+        .fails(2, &["no boundary 'open'", "dirichlet[:VALUE], also with = before the value"]);
+    for spelling in ["dirichlet=2", "dirichlet:2"] {
+        let line = format!("run heat --size 8 --steps 1 --boundary {spelling} --json");
+        assert_eq!(warpweft(&line).json()["settings"]["boundary"], "dirichlet:2");
+    }
+    warpweft("run heat --boundary neumann=2")
+        .fails(2, &["neumann takes no value", "dirichlet:VALUE"]);
+    warpweft("run heat --boundary z:periodic").fails(2, &["'z:periodic'; write z=periodic"]);
     let half = "run heat --size 8 --boundary neumann,z-low=periodic";
-    warpweft(half).fails(2, &["axis 0 is periodic on one face", "both faces"]);
+    warpweft(half).fails(2, &["axis z is periodic on one face", "both faces"]);
     warpweft("run heat --size 8x8 --boundary z=neumann").fails(2, &["axis z of 2 dimensions"]);
     warpweft("run life --size 8 --boundary dirichlet:2").fails(2, &["a boundary of 2 in life"]);
 }
@@ -174,6 +193,22 @@ fn options_that_contradict_one_another() {
     }
     run("--depth 3").fails(2, &["--depth 3 with one rank", "give --ranks"]);
     run("--depth 3 --ranks 1").fails(2, &["--depth 3 with one rank"]);
+}
+
+#[test]
+fn grids_of_ranks_that_fit_no_volume() {
+    let run = |options: &str| warpweft(&format!("run heat --device cpu --size 16 {options}"));
+    for (grid, axes) in [
+        ("2x2", "2x2 for 3 axes; name the parts along z, y, x, such as 4x1x1,"),
+        ("2", "2 for 3 axes; name the parts along z, y, x, such as 2x1x1,"),
+        ("1x2x1x1", "such as 2x1x1,"),
+    ] {
+        run(&format!("--rank-grid {grid}")).fails(2, &["ranks on a grid of ", axes, "--rank-grid"]);
+    }
+    run("--dims 1 --ranks 2 --rank-grid 2x1").fails(2, &["for 1 axes; name the parts along x"]);
+    run("--rank-grid 2x0x1").fails(2, &["ranks on a grid of 2x0x1", "leave 1 part along axes"]);
+    run("--rank-grid 17x1x1 --steps 1").fails(2, &["17 parts along axis z, which has 16 cells"]);
+    run("--rank-grid 2x1x1 --steps 1").fine();
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Volumes: what a user fills, runs an element function over, and reads back.
 
+mod axes;
 mod boxes;
 pub mod io;
 mod raw;
 mod repeat;
 mod volume;
 
+pub use axes::{AXES, axis_name};
 pub use raw::{RawVolume, RawVolumeMut, check_extents};
 pub use volume::Volume;

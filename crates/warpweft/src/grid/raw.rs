@@ -1,5 +1,6 @@
 //! A volume whose type of cell is known at run time only.
 
+use super::axis_name;
 use crate::element::{Bits, CellPtr, CellType, Checked, Fields, MAX_FIELDS, Near, Scalar};
 use crate::error::{Error, Result};
 use crate::machine::available_memory;
@@ -216,7 +217,7 @@ impl<'a, const D: usize> RawVolumeMut<'a, D> {
 pub fn check_extents<const D: usize>(extents: [usize; D]) -> Result<usize> {
     if let Some(axis) = extents.iter().position(|&n| n == 0) {
         return Err(Error::spec(
-            format!("extent 0 on axis {axis} of {extents:?}"),
+            format!("extent 0 on axis {} of {extents:?}", axis_name(axis, D)),
             "every extent must be at least 1",
         ));
     }

@@ -13,7 +13,7 @@ use super::boundary::{Boundary, Face};
 use super::spec::Spec;
 use crate::element::{Bits, Fields, MAX_FIELDS, Unit};
 use crate::error::{Error, Result};
-use crate::grid::RawVolume;
+use crate::grid::{RawVolume, axis_name};
 
 /// A function of position and time with its parameters: what `#[boundary]` makes of `tide(0.1)`.
 ///
@@ -212,7 +212,7 @@ impl<const D: usize> Spec<D> {
                 let function = self.boundaries.0[axis][face as usize] == Boundary::Function;
                 if function && self.functions.of(axis, face).is_none() {
                     return Err(Error::spec(
-                        format!("no function for the {face:?} face of axis {axis}"),
+                        format!("no function for the {face:?} face of axis {}", axis_name(axis, D)),
                         "name it with `Stencil::face_by` or `Stencil::boundary_by`",
                     ));
                 }

@@ -8,6 +8,7 @@ use super::boundary::{Boundaries, Boundary, Face};
 use super::halo::{Margin, Span};
 use super::plan::Region;
 use crate::error::{Error, Result};
+use crate::grid::axis_name;
 
 /// How a volume's cells are shared out over a grid of parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +31,7 @@ impl<const D: usize> Partition<D> {
     ) -> Result<Self> {
         let mut cuts = [const { Vec::new() }; D];
         for d in 0..D {
-            cuts[d] = weighted_cuts(d, extents[d], &vec![1.0; parts[d]])?;
+            cuts[d] = weighted_cuts::<D>(d, extents[d], &vec![1.0; parts[d]])?;
         }
         Ok(Self { cuts, periodic: periodic(boundaries) })
     }
@@ -54,7 +55,7 @@ impl<const D: usize> Partition<D> {
             ));
         }
         let mut cuts = extents.map(|n| vec![0, n]);
-        cuts[axis] = weighted_cuts(axis, extents[axis], weights)?;
+        cuts[axis] = weighted_cuts::<D>(axis, extents[axis], weights)?;
         Ok(Self { cuts, periodic: periodic(boundaries) })
     }
 
@@ -153,18 +154,22 @@ fn periodic<const D: usize>(boundaries: &Boundaries<D>) -> [bool; D] {
 }
 
 /// Splits `n` cells in proportion to `weights` by largest remainders, each part at least one cell.
-fn weighted_cuts(axis: usize, n: usize, weights: &[f64]) -> Result<Vec<usize>> {
+fn weighted_cuts<const D: usize>(axis: usize, n: usize, weights: &[f64]) -> Result<Vec<usize>> {
     if weights.is_empty() || weights.len() > n {
         let remedy = match n {
             0 => "give it cells".into(),
             n => format!("use 1 to {n} parts there"),
         };
-        let what = format!("{} parts along axis {axis}, which has {n} cells", weights.len());
+        let what = format!(
+            "{} parts along axis {}, which has {n} cells",
+            weights.len(),
+            axis_name(axis, D)
+        );
         return Err(Error::spec(what, remedy));
     }
     if let Some(weight) = weights.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
         return Err(Error::spec(
-            format!("a part of weight {weight} along axis {axis}"),
+            format!("a part of weight {weight} along axis {}", axis_name(axis, D)),
             "give every part a positive weight, or leave it out",
         ));
     }
@@ -266,9 +271,9 @@ mod tests {
     #[test]
     fn more_parts_than_cells_and_weightless_parts_are_refused() {
         let error = Partition::grid([4, 4], [5, 1], &faces([false; 2])).unwrap_err().to_string();
-        assert!(error.contains("5 parts along axis 0, which has 4 cells"), "{error}");
+        assert!(error.contains("5 parts along axis y, which has 4 cells"), "{error}");
         let error = Partition::slabs([4], 0, &[1.0, 0.0], &faces([false])).unwrap_err().to_string();
-        assert!(error.contains("a part of weight 0 along axis 0"), "{error}");
+        assert!(error.contains("a part of weight 0 along axis x"), "{error}");
         assert!(Partition::slabs([4], 1, &[1.0], &faces([false])).is_err());
     }
 }

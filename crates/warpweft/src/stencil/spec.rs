@@ -10,7 +10,7 @@ use super::residual::{Residual, Until};
 use super::stage::{StageList, Stages};
 use crate::element::{CellType, FieldInfo, Fields};
 use crate::error::{Error, Result};
-use crate::grid::RawVolume;
+use crate::grid::{RawVolume, axis_name};
 
 /// A number of time steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -187,7 +187,8 @@ impl<const D: usize> Spec<D> {
         self.check(volume.extents())
     }
 
-    /// Whether the computation is well posed on `extents`.
+    /// Whether the computation is well posed on `extents`. Errors call axes by their
+    /// [names](crate::grid::axis_name), the fastest `x`.
     ///
     /// # Errors
     /// One periodic face beside another kind; a face without its function; a footprint wider than the
@@ -211,7 +212,10 @@ impl<const D: usize> Spec<D> {
         for (axis, faces) in self.boundaries.0.iter().enumerate() {
             if (faces[0] == Boundary::Periodic) != (faces[1] == Boundary::Periodic) {
                 return Err(Error::spec(
-                    format!("axis {axis} is periodic on one face and not on the other"),
+                    format!(
+                        "axis {} is periodic on one face and not on the other",
+                        axis_name(axis, D)
+                    ),
                     "make both faces of the axis periodic, or neither",
                 ));
             }
@@ -239,7 +243,10 @@ impl<const D: usize> Spec<D> {
                 };
                 if r > deepest {
                     return Err(Error::spec(
-                        format!("the footprint reads {r} cells beyond axis {axis}, which has {n}"),
+                        format!(
+                            "the footprint reads {r} cells beyond axis {}, which has {n}",
+                            axis_name(axis, D)
+                        ),
                         format!("make that extent at least {}", r + n - deepest),
                     ));
                 }

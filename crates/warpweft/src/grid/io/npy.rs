@@ -362,7 +362,7 @@ mod tests {
             (("(2, 2)", "(4,)"), "has shape [4], and not 2 axes; reshape it to 2 axes"),
             (("(2, 2)", "()"), "has shape [], and not 2 axes"),
             (("(2, 2)", "(1, 1, 2, 1, 2)"), "has shape [1, 1, 2, 1, 2], and not 2 axes"),
-            (("(2, 2)", "(0, 2)"), "extent 0 on axis 0"),
+            (("(2, 2)", "(0, 2)"), "extent 0 on axis y"),
             (("(2, 2)", "(-2, 2)"), "extent '-2'"),
             (("(2, 2)", "(99999999999, 99999999999)"), "needs more than 2^64 bytes"),
             (("shape", "shade"), "without 'shape'"),

@@ -4,6 +4,7 @@ use super::super::boundary::{Boundaries, Boundary};
 use super::super::halo::{Footprint, Reach};
 use super::super::partition::Partition;
 use crate::error::{Error, Result};
+use crate::grid::axis_name;
 
 /// Deeper zones are a slip: swaps once in so many steps cost nothing. Each step takes memory to trace.
 const DEEPEST: usize = 1 << 16;
@@ -64,9 +65,10 @@ pub fn check_depth<const D: usize>(
     };
     Err(Error::spec(
         format!(
-            "{} parts along axis {axis} of extent {} leave one with {} cells, but R = {depth} \
+            "{} parts along axis {} of extent {} leave one with {} cells, but R = {depth} \
              steps between swaps need {needed}",
             partition.parts_per_axis()[axis],
+            axis_name(axis, D),
             partition.extents()[axis],
             partition.smallest(axis),
         ),

@@ -2,6 +2,7 @@
 
 use super::trip::{TripShape, pipelines};
 use crate::error::{Error, Result};
+use crate::grid::axis_name;
 use crate::stencil::cuda::layout::Layout;
 use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Spec};
 
@@ -103,7 +104,10 @@ pub fn layout_of<const D: usize>(
     for (axis, &n) in extents.iter().enumerate() {
         if stencil.boundaries.0[axis][0] == Boundary::Periodic && n < depth {
             return refused(
-                format!("{depth} steps a trip over {n} periodic cells of axis {axis}"),
+                format!(
+                    "{depth} steps a trip over {n} periodic cells of axis {}",
+                    axis_name(axis, D)
+                ),
                 "take no more steps a trip than cells",
             );
         }
