@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::machine::Machine;
 
 /// Changes with what is measured or how, so that older results are measured anew.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 
 const HOUR: u64 = 60 * 60;
 const MONTH: u64 = 30 * 24 * HOUR;
@@ -36,7 +36,7 @@ impl Probe {
     fn again(&self, now: u64, quiet: impl FnOnce() -> bool) -> Option<&'static str> {
         let age = now.saturating_sub(self.when);
         if self.cpu.disturbed() {
-            (age > HOUR || quiet()).then_some("its cores were busy the last time")
+            (age > HOUR || quiet()).then_some("they were disturbed the last time")
         } else {
             // Memory may have been changed, a virtual machine moved.
             (age > MONTH && quiet()).then_some("that was long ago")
