@@ -58,7 +58,8 @@ fn draw<S: Fields, const D: usize>(
     let left = if D == 1 { left.max(longest + 16) } else { left };
     // A curve has no colour bar.
     let right = if D == 1 { 30 } else { right };
-    let mut page = Picture::filled(left + plane.width + right, top + plane.height + bottom, PAPER);
+    let wide = (left + plane.width + right).max(left + font::width(title) + 8);
+    let mut page = Picture::filled(wide, top + plane.height + bottom, PAPER);
     paste(&mut page, &plane, [left, top]);
     frame(&mut page, [left, top], [plane.width, plane.height]);
     font::write(&mut page, [left, top - 28], title, INK);
@@ -198,6 +199,17 @@ mod tests {
             assert!(page.height <= SIDES[0] + top + bottom, "{extents:?}: {}", page.height);
             assert_eq!(page.pixels.len(), page.width * page.height);
             assert_eq!(page.pixels[top * page.width + left], [0; 3]);
+        }
+    }
+
+    #[test]
+    fn a_title_is_there_to_its_end() {
+        let title = "of more letters than the plane is wide, however many those are, and then some";
+        for extents in [[1, 5000], [5000, 1], [8, 8]] {
+            let page = draw(title, &Volume::<f32, 2>::zeroed(extents).unwrap(), LOOK).unwrap();
+            let band = page.pixels.chunks_exact(page.width).take(MARGINS[1] - 2);
+            let last = band.filter_map(|row| row.iter().rposition(|&pixel| pixel == INK)).max();
+            assert_eq!(last, Some(MARGINS[0] + font::width(title) - 1));
         }
     }
 

@@ -56,6 +56,19 @@ fn a_picture_of_heat_comes_back_grey_for_grey() {
 }
 
 #[test]
+fn a_plot_is_as_wide_as_its_title() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let line = "run laplace --size 4 --sweeps 3 --omega 1.25 --plot p.png";
+    warpweft_in(directory.path(), line).fine();
+    let title = "laplace 4x4 cells of f32, over-relaxed by 1.25, 3 sweeps";
+    let page = png::read(&directory.path().join("p.png")).expect("a picture");
+    // The title's line is above the plane, twelve pixels a letter, and has nothing else.
+    let inked = |x: usize| (0..40).any(|y| page.get([y, x]).is_some_and(|grey| grey < 100));
+    let last = (0..page.extents()[1]).rev().find(|&x| inked(x)).expect("a title");
+    assert_eq!(last, 70 + 12 * title.len() - 3, "of {} pixels", page.extents()[1]);
+}
+
+#[test]
 fn every_format_is_written_and_listed() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let line = "run heat --size 12 --steps 2 --json --output a.npy --output a.vti --output a.png \
