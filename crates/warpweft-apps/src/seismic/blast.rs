@@ -88,8 +88,17 @@ impl Blast {
         Some(sum / medium.dx)
     }
 
+    /// Whether the wave is whole and alone in a volume of `extents`, `t` seconds after: clear of where it
+    /// came from, and no part of it at a face yet, whatever lies beyond. It is three widths before and
+    /// behind v_P t; further out there is e⁻⁹ of it.
+    pub fn is_clear(&self, medium: &Medium, extents: [usize; 3], t: f64) -> bool {
+        let (way, half) = (medium.vp * t / medium.dx, 3.0 * self.width);
+        let to_face = |d: usize| self.at[d].min((extents[d] - 1).saturating_sub(self.at[d]));
+        half <= way && (0..3).all(|d| way + half <= to_face(d) as f64)
+    }
+
     /// Metres from the middle, along x, to where the wave turns from pressure to suction, which is
-    /// v_P t away; `None` while it is too near or once it has left.
+    /// v_P t away while it [is clear](Self::is_clear); `None` where nothing turns.
     pub fn front<T: Real>(&self, medium: &Medium, volume: &Volume<Elastic<T>, 3>) -> Option<f64> {
         let [z, y, x] = self.at;
         let line: Vec<f64> = (0..volume.extents()[2] - x)

@@ -1,5 +1,6 @@
 //! Swim against the benchmark's own value and conservation laws.
 
+use warpweft::element::ScalarKind;
 use warpweft::prelude::*;
 use warpweft_apps::swim::{self, Flows, Water};
 
@@ -32,6 +33,45 @@ fn water_agrees_with_the_straightforward_loop() {
     agrees::<f64>(1e-11);
     // Pressure of 50,000 is rounded to 0.004, and its differences push velocities of 10.
     agrees::<f32>(5e-3);
+}
+
+/// The error of every field, and what [`swim::roundings`] allows, in epsilons of its largest value a step.
+fn roundings<T: Flows>(extents: [usize; 2], steps: u64) -> [[f64; 10]; 2] {
+    let start = start::<T>(extents);
+    let mut plain = plain(&start, 1, Boundary::Periodic);
+    let found = run_fast(&swim::stencil(), start, steps);
+    (0..steps).for_each(|_| swim::plain_step(&mut plain));
+    let cells: [Vec<f64>; 10] = std::array::from_fn(|f| plain.cells_of(f));
+    let most =
+        cells.each_ref().map(|cells| cells.iter().fold(0.0, |most: f64, x| most.max(x.abs())));
+    let epsilon = if T::KIND == ScalarKind::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    let errors = std::array::from_fn(|f| {
+        let found = found.field::<T>(f).expect("a field").iter();
+        let pairs = found.zip(&cells[f]);
+        let error = pairs.map(|(a, b)| (Scalar::to_f64(*a) - b).abs()).fold(0.0, f64::max);
+        error / most[f] / epsilon / steps as f64
+    });
+    [errors, swim::roundings(most)]
+}
+
+/// Through one step and through many, whatever the shape: more is allowed than there is, by less than two orders.
+#[test]
+fn each_field_s_roundings_are_its_own() {
+    for (extents, steps) in
+        [([8, 8], 2), ([64, 64], 2), ([64, 256], 5), ([256, 64], 2), ([400, 400], 2)]
+    {
+        for [found, allowed] in [roundings::<f64>(extents, steps), roundings::<f32>(extents, steps)]
+        {
+            for (f, (found, allowed)) in found.into_iter().zip(allowed).enumerate() {
+                assert!(found < 0.6 * allowed, "{extents:?}, {f}: {found} of {allowed}");
+            }
+            // Old ones and fluxes of the second step are of the start, which both have.
+            for f in [0, 1, 2, 8] {
+                let [found, allowed] = [found[f], allowed[f]];
+                assert!(allowed < 100.0 * found, "{extents:?}, {f}: {found} of {allowed}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,23 +1,8 @@
-//! Comparing a result with an oracle.
-
-use std::ops::RangeInclusive;
+//! What comparing a result with an oracle came to.
 
 use serde::Serialize;
-use serde_json::Value;
 use warpweft::element::Fields;
-use warpweft::machine::available_memory;
 use warpweft::prelude::*;
-use warpweft_apps::plain::Plain;
-
-use super::job::shown;
-use super::window::{Part, Window};
-
-/// Cell updates that the straightforward loop is given: about a second.
-const PLAIN_UPDATES: u64 = 20_000_000;
-/// And those in each of two boxes, where all cells would be too many: a second or so.
-const BOX_UPDATES: u64 = 50_000_000;
-/// Cells along the sides of what is compared in a box; the largest that there is time for.
-const SIDES: [usize; 6] = [256, 128, 64, 32, 16, 8];
 
 /// How a result compares with an oracle.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -74,158 +59,6 @@ pub fn worse(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
 }
 
-/// How often the straightforward loop is run on `cells` cells for a run of `done` steps.
-fn plain_steps(cells: usize, done: u64) -> u64 {
-    (PLAIN_UPDATES / cells.max(1) as u64).max(1).min(done)
-}
-
-/// Why a comparison with the straightforward loop is not made, if there is not the memory for it:
-/// two states of `f64`, the start and the end of a shorter run, which may take three of the volume.
-fn too_large<S: Fields, const D: usize>(start: &Volume<S, D>) -> Option<Check> {
-    let values = start.len() as u64 * S::FIELDS.len() as u64;
-    let of_volume: u64 = S::FIELDS.iter().map(|field| field.kind.size() as u64).sum();
-    let needed = values * 24 + start.len() as u64 * of_volume * 4;
-    let available = available_memory()?;
-    (needed > available)
-        .then(|| Check::none(format!("{needed} bytes needed for that, {available} available")))
-}
-
-/// A run whose result is compared.
-pub struct Ran<'a, S: Fields, const D: usize> {
-    /// The state after it.
-    pub after: &'a Volume<S, D>,
-    /// Its steps.
-    pub done: u64,
-    /// Steps in which the policy's block of several steps is done twice, and one step more.
-    pub block: u64,
-    /// What lies beyond the faces.
-    pub faces: [[Boundary; 2]; D],
-    /// How far a step reads, below and above.
-    pub reach: [[usize; 2]; D],
-    /// The state after so many steps of the same computation, by the same policy on the same device.
-    pub again: &'a dyn Fn(u64) -> Result<Volume<S, D>>,
-}
-
-/// A straightforward loop.
-pub struct Loop<'a> {
-    /// Ghost cells that it reads on every side.
-    pub ghosts: usize,
-    /// One step.
-    pub step: &'a dyn Fn(&mut Plain),
-    /// Whether an error is a share of its field's largest value.
-    pub relative: bool,
-    /// What rounding allows after so many steps.
-    pub tolerance: &'a dyn Fn(u64) -> f64,
-    /// More steps than this would allow too much.
-    pub most: u64,
-}
-
-impl<S: Fields, const D: usize> Ran<'_, S, D> {
-    /// Compares the run from `before` with a straightforward loop: all of it if that is short; else all
-    /// cells of its first steps, and boxes of it over whole blocks of the policy.
-    ///
-    /// # Errors
-    /// Of running again.
-    pub fn against(&self, before: &Volume<S, D>, plain: &Loop<'_>) -> Result<Check> {
-        if let Some(none) = too_large(before) {
-            return Ok(none);
-        }
-        let (extents, name) = (before.extents(), "straightforward loop");
-        let few = plain_steps(before.len() * S::FIELDS.len(), self.done).min(plain.most);
-        let short = if few == self.done { None } else { Some((self.again)(few)?) };
-        let whole = Window::whole(extents, self.faces);
-        let error = plain.error(before, short.as_ref().unwrap_or(self.after), &whole, few);
-        let tolerance = (plain.tolerance)(few);
-        if few == self.done {
-            return Ok(Check::made(name, error, tolerance));
-        }
-        drop(short);
-        let part = format!("the first {few} of {} steps", self.done);
-        let first = Check::made(name, error, tolerance).of(&part);
-        let block = self.block.min(self.done).min(plain.most);
-        if first.passed != Some(true) || few >= block {
-            return Ok(first);
-        }
-        let Some((steps, boxes)) = self.boxes(extents, few + 1..=block) else { return Ok(first) };
-        let after = (self.again)(steps)?;
-        let errors = boxes.iter().map(|window| plain.error(before, &after, window, steps));
-        let error = errors.fold(0.0, worse);
-        let cells = shown(&boxes[0].compared());
-        let part = format!("{part} and two boxes of {cells} cells through the first {steps}");
-        Ok(Check::made(name, error, (plain.tolerance)(steps)).of(part))
-    }
-
-    /// Two boxes through as many of `steps` steps as the loop has the time for.
-    fn boxes(
-        &self,
-        extents: [usize; D],
-        steps: RangeInclusive<u64>,
-    ) -> Option<(u64, [Window<D>; 2])> {
-        let fields = S::FIELDS.len() as u64;
-        let fits = |window: &Window<D>, steps: u64| {
-            let cells = window.extents.iter().fold(fields, |all, &n| all.saturating_mul(n as u64));
-            cells.saturating_mul(steps) <= BOX_UPDATES
-        };
-        steps.rev().find_map(|steps| {
-            SIDES.iter().find_map(|&side| {
-                let of = |part| {
-                    Window::of(extents, self.faces, self.reach, (steps as usize, side, part))
-                };
-                let boxes = [of(Part::Middle), of(Part::Upper)];
-                boxes.iter().all(|window| fits(window, steps)).then_some((steps, boxes))
-            })
-        })
-    }
-}
-
-impl Loop<'_> {
-    /// The largest error of `after`, `steps` steps after `before`, in the cells of `window`.
-    fn error<S: Fields, const D: usize>(
-        &self,
-        before: &Volume<S, D>,
-        after: &Volume<S, D>,
-        window: &Window<D>,
-        steps: u64,
-    ) -> f64 {
-        let cell = |volume: &Volume<S, D>, at: [usize; D], f: usize| {
-            volume.get(at).map_or(f64::NAN, |cell| cell.to_f64(f))
-        };
-        let all = 0..S::FIELDS.len();
-        let fields = all.clone().map(|f| window.cells().map(move |(at, _)| cell(before, at, f)));
-        let mut plain = Plain::of_fields(&window.extents, self.ghosts, &window.faces, fields);
-        (0..steps).for_each(|_| (self.step)(&mut plain));
-        let mut error = 0.0;
-        for f in all {
-            let expect = plain.cells_of(f);
-            let most = match self.relative {
-                false => 1.0,
-                // Of the whole field: in a box that the waves have not reached all is rounding.
-                true => expect
-                    .iter()
-                    .copied()
-                    .chain(values(after, f))
-                    .filter(|value| value.is_finite())
-                    .fold(f64::MIN_POSITIVE, |most, value| most.max(value.abs())),
-            };
-            let pairs = window.cells().zip(&expect).filter(|((_, right), _)| *right);
-            error = pairs
-                .map(|((at, _), &b)| difference(cell(after, at, f), b) / most)
-                .fold(error, worse);
-        }
-        error
-    }
-}
-
-/// Steps in which the deepest block of `policy`, as reports print it, is done twice, and one step more.
-pub fn block(policy: &Value) -> u64 {
-    let deepest = ["", "/cuda", "/rank", "/rank/cuda"]
-        .iter()
-        .flat_map(|of| [format!("{of}/temporal_depth"), format!("{of}/depth")])
-        .filter_map(|at| policy.pointer(&at)?.as_u64())
-        .max();
-    deepest.unwrap_or(1).saturating_mul(2).saturating_add(1)
-}
-
 /// The cells of a field of floats.
 pub fn values<S: Fields, const D: usize>(volume: &Volume<S, D>, field: usize) -> Vec<f64> {
     match volume.field::<f32>(field) {
@@ -236,8 +69,6 @@ pub fn values<S: Fields, const D: usize>(volume: &Volume<S, D>, field: usize) ->
 
 #[cfg(test)]
 mod tests {
-    use warpweft_apps::soup::SplitMix;
-
     use super::*;
 
     #[test]
@@ -248,66 +79,5 @@ mod tests {
             assert_eq!(Check::made("x", error, 9.0).passed, Some(false));
         }
         assert_eq!(Check::failed("x").passed, Some(false));
-    }
-
-    #[test]
-    fn the_loop_does_at_least_one_step_and_at_most_all() {
-        assert_eq!(plain_steps(usize::MAX, 10), 1);
-        assert_eq!(plain_steps(16, 10), 10);
-        assert_eq!(plain_steps(1_000_000, 1_000), 20);
-    }
-
-    /// A volume of noise, and what `steps` steps of the loop make of it.
-    fn example(faces: [[Boundary; 2]; 3], steps: u64) -> [Volume<f64, 3>; 2] {
-        let mut noise = SplitMix::new(5);
-        let before = Volume::from_fn([30, 40, 50], |_| noise.next_unit());
-        let mut plain = Plain::new(&[30, 40, 50], 1, &faces, before.as_slice().iter().copied());
-        (0..steps).for_each(|_| mean(&mut plain));
-        let mut cells = plain.cells().into_iter();
-        [before, Volume::from_fn([30, 40, 50], |_| cells.next().unwrap())]
-    }
-
-    fn mean(plain: &mut Plain) {
-        plain.step(|u| 0.5 * u.at([0, 0, 0]) + 0.25 * (u.at([0, 1, -1]) + u.at([1, 0, 1])));
-    }
-
-    #[test]
-    fn boxes_are_right_where_they_are_compared_and_wrong_cells_are_seen() {
-        use Boundary::{Dirichlet, Mirror, Neumann, Periodic};
-        let plain =
-            Loop { ghosts: 1, step: &mean, relative: true, tolerance: &|_| 0.0, most: 1 << 20 };
-        for faces in
-            [[[Periodic; 2]; 3], [[Neumann, Dirichlet(2.0)], [Periodic; 2], [Mirror, Neumann]]]
-        {
-            let [before, mut after] = example(faces, 7);
-            for part in [Part::Middle, Part::Upper] {
-                let window = Window::of([30, 40, 50], faces, [[1, 1]; 3], (7, 8, part));
-                assert!(window.extents.iter().zip([30, 40, 50]).all(|(&n, whole)| n < whole));
-                assert_eq!(plain.error(&before, &after, &window, 7), 0.0, "{part:?}");
-                // A step too few, and one cell.
-                assert!(plain.error(&before, &after, &window, 6) > 0.0);
-                let (at, _) = window.cells().filter(|(_, right)| *right).last().unwrap();
-                let right = after.get(at).unwrap();
-                after.set(at, right + 1e-9);
-                assert!(plain.error(&before, &after, &window, 7) > 0.0);
-                after.set(at, right);
-            }
-        }
-    }
-
-    #[test]
-    fn a_long_run_is_checked_over_whole_blocks() {
-        let faces = [[Boundary::Periodic; 2]; 3];
-        let again = |_| Volume::<f32, 3>::zeroed([1; 3]);
-        let after = Volume::zeroed([1; 3]).unwrap();
-        let reach = [[1; 2]; 3];
-        let ran = Ran { after: &after, done: 200, block: 41, faces, reach, again: &again };
-        let (steps, boxes) = ran.boxes([256; 3], 2..=41).unwrap();
-        assert_eq!((steps, boxes[0].compared()), (41, [16; 3]));
-        // Deeper than there is time for: as deep as there is.
-        let (steps, _) = Ran { block: 8193, ..ran }.boxes([256; 3], 2..=8193).unwrap();
-        assert!((41..8193).contains(&steps), "{steps}");
-        assert_eq!(block(&serde_json::json!({"temporal_depth": 20})), 41);
-        assert_eq!(block(&serde_json::json!({"depth": 3, "rank": {"temporal_depth": 2}})), 7);
     }
 }

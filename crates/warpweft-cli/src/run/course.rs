@@ -26,6 +26,10 @@ pub trait Course: clap::Args {
     /// # Errors
     /// An input that can't be read, or of other floats.
     fn precision(&self, asked: Option<Precision>, default: Precision) -> Result<Precision>;
+    /// Whether the shown field begins with something else than the application has there.
+    fn begins_otherwise(&self) -> bool {
+        false
+    }
     /// Does it.
     ///
     /// # Errors
@@ -43,6 +47,9 @@ impl Course for Options {
     }
     fn precision(&self, asked: Option<Precision>, default: Precision) -> Result<Precision> {
         files::precision(self, asked, default)
+    }
+    fn begins_otherwise(&self) -> bool {
+        self.input.is_some() || self.seed.is_some()
     }
     fn take<S: Fields, const D: usize>(&self, case: &Case<'_, S, D>) -> Result<Option<Outcome>> {
         job::run(&Begun { case, options: self }, self, self.steps.unwrap_or(case.steps))

@@ -37,7 +37,8 @@ impl<C: Course> Edge<C> {
             ready: |faces, pixels| edge::edges_of(&pixels, faces),
             show: Show::Greys,
             plain: (1, &|plain| plain.step(edge::plain_step)),
-            roundings: 3.0,
+            roundings: &|_, _| 3.0,
+            steady: u64::MAX,
             answer: &|_, _| Vec::new(),
         };
         self.course.take(&case)

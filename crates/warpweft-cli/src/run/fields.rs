@@ -8,7 +8,8 @@ use warpweft::report::Report;
 use warpweft_apps::plain::Plain;
 use warpweft_apps::soup::SplitMix;
 
-use super::check::{Check, Loop, Ran, values};
+use super::against::{Loop, Ran};
+use super::check::{Check, values};
 use super::files;
 use super::job::Job;
 use super::options::Options;
@@ -22,9 +23,12 @@ pub enum Show {
     Range,
     /// As far below zero as above.
     AroundZero,
-    /// Greys from 0 to 255.
+    /// Greys from 0 to 255; further where values are.
     Greys,
 }
+
+/// What pictures hold.
+const GREYS: [f64; 2] = [0.0, 255.0];
 
 /// From the faces and what the user began with to the state that the first step finds.
 pub type Ready<S, const D: usize> = fn(&Faces<D>, Volume<S, D>) -> Result<Volume<S, D>>;
@@ -54,8 +58,11 @@ pub struct Case<'a, S: Fields, const D: usize> {
     pub show: Show,
     /// Ghost cells and a step of the straightforward loop.
     pub plain: (usize, &'a dyn Fn(&mut Plain)),
-    /// Roundings of a step, each at most half an epsilon of its field's largest value.
-    pub roundings: f64,
+    /// Roundings of a step in a field, each at most half an epsilon of its largest value, given those of
+    /// all fields.
+    pub roundings: &'a dyn Fn(usize, &[f64]) -> f64,
+    /// Steps through which roundings add up and no more: after them, the flow itself makes them grow.
+    pub steady: u64,
     /// The application's own answer.
     pub answer: &'a dyn Fn(&Volume<S, D>, &Report) -> Answer,
 }
@@ -157,8 +164,10 @@ impl<S: Fields, const D: usize> Job<S, D> for Begun<'_, S, D> {
             ghosts,
             step,
             relative: true,
-            tolerance: &|steps| epsilon * (1.0 + self.case.roundings * steps as f64),
-            most: u64::MAX,
+            tolerance: &|field, steps, most| {
+                epsilon * (1.0 + (self.case.roundings)(field, most) * steps as f64)
+            },
+            most: self.case.steady,
         };
         ran.against(&self.initial()?, &plain)
     }
@@ -180,8 +189,14 @@ impl<S: Fields, const D: usize> Job<S, D> for Begun<'_, S, D> {
         let (range, colours) = match self.case.show {
             Show::Range => ([low, high], Colours::Viridis),
             Show::AroundZero => ([-most, most], Colours::Viridis),
-            Show::Greys => ([0.0, 255.0], Colours::Grey),
+            Show::Greys => ([GREYS[0].min(low), GREYS[1].max(high)], Colours::Grey),
         };
         Ok(Look { field: self.case.shown, range, colours })
+    }
+
+    fn picture(&self, volume: &Volume<S, D>) -> Result<Look> {
+        let look = self.look(volume)?;
+        let range = if self.case.show == Show::Greys { GREYS } else { look.range };
+        Ok(Look { range, ..look })
     }
 }

@@ -7,7 +7,8 @@ use warpweft::report::Report;
 use warpweft_apps::heat::{self, Conducts, HotSpot, Rounding};
 use warpweft_apps::soup::SplitMix;
 
-use super::check::{Check, Loop, Ran, difference, worse};
+use super::against::{Loop, Ran};
+use super::check::{Check, difference, worse};
 use super::files;
 use super::job::{self, Job};
 use super::options::Options;
@@ -200,7 +201,7 @@ impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
             ghosts: order / 2,
             step: &|plain| plain.step(&update),
             relative: false,
-            tolerance: &|steps| rounding.allowed(amplitude, amplitude * steps as f64, steps),
+            tolerance: &|_, steps, _| rounding.allowed(amplitude, amplitude * steps as f64, steps),
             // More would allow more than a thousandth of it.
             most: rounding.steps_within(1e-3),
         };

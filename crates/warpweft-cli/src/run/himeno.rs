@@ -53,7 +53,8 @@ impl<C: Course> Himeno<C> {
             ready: |_, cells| Ok(cells),
             show: Show::Range,
             plain: (1, &himeno::plain_step),
-            roundings: 16.0,
+            roundings: &|_, _| 16.0,
+            steady: u64::MAX,
             answer: &|volume, report| {
                 let inner = volume.extents().map(|n| n.saturating_sub(2) as f64);
                 let flops = FLOPS * inner.iter().product::<f64>() * report.done as f64;

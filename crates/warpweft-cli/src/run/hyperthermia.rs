@@ -50,7 +50,8 @@ impl<C: Course> Hyperthermia<C> {
             ready: |_, tissue| Ok(tissue),
             show: Show::Range,
             plain: (1, &hyperthermia::plain_step),
-            roundings: 17.0,
+            roundings: &|_, _| 17.0,
+            steady: u64::MAX,
             answer: &|volume, _| {
                 let cells = values(volume, 0);
                 let hot = cells.iter().filter(|&&t| t > BLOOD + 5.0).count();

@@ -11,7 +11,8 @@ use warpweft::prelude::*;
 use warpweft::report::Report;
 use warpweft::trace::Trace;
 
-use super::check::{Check, Ran, block};
+use super::against::{Ran, block};
+use super::check::Check;
 use super::execute::{Host, Watch};
 use super::files::{self, Outputs, Saved};
 use super::numbers::overflow;

@@ -9,7 +9,8 @@ use warpweft_apps::plain::Place;
 use warpweft_apps::soup::SplitMix;
 use warpweft_apps::{life, life3d};
 
-use super::check::{Check, Loop, Ran};
+use super::against::{Loop, Ran};
+use super::check::Check;
 use super::files;
 use super::job::{self, Job};
 use super::options::Options;
@@ -160,7 +161,7 @@ impl<const D: usize> Job<u8, D> for Case<'_, D> {
             ghosts: 1,
             step: &|plain| plain.step(self.update),
             relative: false,
-            tolerance: &|_| 0.0,
+            tolerance: &|_, _, _| 0.0,
             most: u64::MAX,
         };
         ran.against(&self.initial()?, &plain)

@@ -1,5 +1,6 @@
 //! `warpweft run`: one application from its initial state to a checked, reported, saved result.
 
+mod against;
 pub mod check;
 pub mod course;
 pub mod edge;

@@ -69,15 +69,17 @@ impl<C: Course> Seismic<C> {
             ready: |_, rock| Ok(rock),
             show: Show::AroundZero,
             plain: (2, &|plain| seismic::plain_step(&medium, plain)),
-            roundings: 40.0,
+            roundings: &|_, _| 40.0,
+            steady: u64::MAX,
             answer: &|volume, report| {
                 let time = (report.done as f64 + 0.5) * medium.dt;
-                let mut answer = vec![
-                    ("time_seconds", json!(time)),
-                    ("p_wave_expected_at_metres", json!(vp * time)),
-                ];
-                if let Some(front) = blast.front(&medium, volume) {
-                    answer.push(("p_wave_found_at_metres", json!(front)));
+                let mut answer = vec![("time_seconds", json!(time))];
+                let alone = !self.course.begins_otherwise();
+                if alone && blast.is_clear(&medium, volume.extents(), time) {
+                    answer.push(("p_wave_expected_at_metres", json!(vp * time)));
+                    if let Some(front) = blast.front(&medium, volume) {
+                        answer.push(("p_wave_found_at_metres", json!(front)));
+                    }
                 }
                 answer
             },

@@ -55,8 +55,8 @@ impl<C: Course> Swim<C> {
             ready: |_, water| swim::first_step(water),
             show: Show::Range,
             plain: (1, &swim::plain_step),
-            // Vorticity is of differences between neighbours, which are the smaller the more cells there are.
-            roundings: 200.0 + 2.0 * extents[0].max(extents[1]) as f64,
+            roundings: &|field, most| swim::roundings(std::array::from_fn(|f| most[f]))[field],
+            steady: swim::steady(extents),
             answer: &|volume, _| {
                 let [u, v, p] = swim::sums(volume);
                 vec![("sum_of_u", json!(u)), ("sum_of_v", json!(v)), ("sum_of_p", json!(p))]

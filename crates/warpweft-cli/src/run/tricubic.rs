@@ -48,7 +48,8 @@ impl<C: Course> Tricubic<C> {
             ready: |_, cells| Ok(cells),
             show: Show::Range,
             plain: (2, &tricubic::plain_step),
-            roundings: 60.0,
+            roundings: &|_, _| 60.0,
+            steady: u64::MAX,
             answer: &|volume, _| vec![("dye", json!(values(volume, 0).iter().sum::<f64>()))],
         };
         self.course.take(&case)
