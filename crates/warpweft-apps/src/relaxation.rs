@@ -42,14 +42,16 @@ where
     T: Real,
     E: WavefrontElement<Cell = T, Row = (), Column = (), Input = ()>,
 {
-    let initial = plate.as_slice().to_vec();
-    let wavefront = Wavefront::of(element)
-        .over(plate.extents())
-        .initial(&initial)
-        .border(edge(top))
-        .sweeps(sweeps)
-        .keep(Keep::Matrix);
-    match executor.run(&wavefront)? {
+    let relaxed = {
+        let wavefront = Wavefront::of(element)
+            .over(plate.extents())
+            .initial(plate.as_slice())
+            .border(edge(top))
+            .sweeps(sweeps)
+            .keep(Keep::Matrix);
+        executor.run(&wavefront)?
+    };
+    match relaxed {
         (Kept::Matrix(cells), report) => {
             plate.as_mut_slice().copy_from_slice(&cells);
             Ok(report)

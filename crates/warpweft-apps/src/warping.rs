@@ -5,6 +5,7 @@
 //! the root of a sum of squares as in some libraries.
 
 use warpweft::error::{Error, Result};
+use warpweft::machine::room;
 use warpweft::prelude::*;
 use warpweft::report::Report;
 use warpweft::wavefront::traceback::{self, Cut, End, Stored, Traced, Way};
@@ -114,7 +115,7 @@ macro_rules! traced {
 }
 traced!(f32 f64);
 
-/// Bytes that a search for a path keeps in memory, unless told otherwise.
+/// Bytes that a search for a path keeps in memory, unless told otherwise, or half of what there is.
 const MEMORY: u64 = 512 << 20;
 
 /// The distance of `a` and `b` and a best path: the indices of the samples that are paired, from the
@@ -136,13 +137,14 @@ where
     check("A", a)?;
     check("B", b)?;
     let wavefront = Wavefront::of(time_warping::<T>()).rows(a).columns(b).border(border());
-    let cut = cut.unwrap_or_else(|| Cut::within(MEMORY, wavefront.extents(), size_of::<T>()));
+    let cut = cut.unwrap_or_else(|| Cut::fitting(MEMORY, wavefront.extents(), size_of::<T>()));
     let (found, report) = traceback::trace(&wavefront, End::Corner, way, &cut, None, executor)?;
     let Some(found) = found else {
         return Err(Error::spec("no path between series of numbers", "report this as a bug"));
     };
     let mut at = found.start;
-    let mut pairs = Vec::with_capacity(a.len().max(b.len()));
+    let count = found.runs.iter().map(|run| run.count).sum();
+    let mut pairs = room(count, "warp shorter series")?;
     for run in &found.runs {
         for _ in 0..run.count {
             at = [at[0] - run.vector[0], at[1] - run.vector[1]];

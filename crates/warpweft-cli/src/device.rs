@@ -9,7 +9,7 @@ use warpweft::stencil::{GpuList, Target};
 use warpweft::wavefront::CpuPolicy;
 
 use crate::arguments::DeviceChoice;
-use crate::output::note;
+use crate::output::{counted, note};
 use crate::world;
 
 /// The device that was asked for.
@@ -69,10 +69,20 @@ pub fn for_wavefronts(choice: DeviceChoice, machine: &mut Machine) -> Result<()>
 /// Workers on the cores for a wavefront of `rows` rows: as many as were asked for, but none that neither has
 /// a core nor tile-rows to compute.
 pub fn workers(asked: Option<NonZero<usize>>, cpu: &Cpu, rows: usize) -> usize {
+    note_crowd(asked, cpu);
     let cores = cpu.threads();
     let Some(asked) = asked.map(NonZero::get) else { return cores };
     let tiles = rows.div_ceil(CpuPolicy::for_domain(rows, asked).tile_rows);
     asked.min(tiles.max(cores))
+}
+
+/// Tells who asked for more threads than run at once.
+pub fn note_crowd(asked: Option<NonZero<usize>>, cpu: &Cpu) {
+    let (cores, asked) = (cpu.threads(), asked.map_or(0, NonZero::get));
+    if asked > cores {
+        let there = counted(cores as u64, "core");
+        note(&format!("--threads {asked} for {there}: further threads only take turns"));
+    }
 }
 
 fn no_gpu(choice: DeviceChoice, machine: &Machine) -> Error {

@@ -104,6 +104,6 @@ pub(crate) fn no_thread(stage: &str, error: &std::io::Error) -> Error {
         stage: stage.into(),
         device: "this host".into(),
         what: format!("no thread to be had: {error}"),
-        remedy: "raise the limit on processes (`ulimit -u`), or use fewer threads or ranks".into(),
+        remedy: "raise the limits on processes and memory (`ulimit -u`, `-v`), or use fewer threads or ranks".into(),
     }
 }

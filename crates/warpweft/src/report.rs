@@ -44,10 +44,10 @@ pub struct Report {
     pub predicted_seconds: Option<f64>,
     /// The tunables used, as the pattern prints them.
     pub policy: serde_json::Value,
-    /// Units of progress done: steps of a stencil.
+    /// Units of progress done: steps of a stencil, cells of a wavefront.
     pub done: u64,
-    /// How many of them an earlier run did, from whose checkpoint this one went on; time and rate are
-    /// of the others.
+    /// How many of them an earlier run did, from whose checkpoint this one went on; time, bytes and rate
+    /// are of the others.
     pub first: u64,
     /// Whether the run was asked to stop before it was through.
     pub interrupted: bool,
@@ -60,6 +60,11 @@ pub struct Report {
 }
 
 impl Report {
+    /// Units of progress that this run made itself.
+    pub fn own(&self) -> u64 {
+        self.done.saturating_sub(self.first)
+    }
+
     /// This run and one like it after it, as one: times, bytes and work are added, the rest is this
     /// one's.
     pub fn followed_by(mut self, next: &Self) -> Self {
@@ -67,7 +72,8 @@ impl Report {
         self.setup_seconds += next.setup_seconds;
         self.bytes += next.bytes;
         self.done += next.done;
-        let value = self.done as f64 / self.seconds.max(f64::MIN_POSITIVE);
+        self.first += next.first;
+        let value = self.own() as f64 / self.seconds.max(f64::MIN_POSITIVE);
         self.rate = Quantity { value, unit: self.rate.unit };
         self
     }

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use warpweft::error::{Error, Result};
+use warpweft::machine::grow;
 
 /// One record: the first word of its header, and its letters without white space.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +25,7 @@ pub fn read(path: &Path) -> Result<Vec<Record>> {
     let failed = |error: std::io::Error| {
         let remedy = match error.kind() {
             std::io::ErrorKind::NotFound => "check the path",
+            std::io::ErrorKind::OutOfMemory => ROOM,
             _ => "check that the file is complete FASTA text, plain or gzip",
         };
         Error::file(path, error, remedy)
@@ -39,30 +41,42 @@ pub fn read(path: &Path) -> Result<Vec<Record>> {
         false => file.read_to_end(&mut text),
     }
     .map_err(failed)?;
-    parse(&text).map_err(|what| {
-        Error::file(path, what, "give FASTA: lines of letters, each record after a line `>name`")
+    parse(&text).map_err(|error| match error {
+        Error::Spec { what, remedy } => Error::file(path, what, remedy),
+        other => other,
     })
 }
 
-fn parse(text: &[u8]) -> Result<Vec<Record>, String> {
+/// What to do where memory does not hold a file.
+const ROOM: &str = "align shorter sequences, or fewer at a time";
+
+/// The records of `text`, which may begin with a byte-order mark; lines end in `\n`, `\r\n`, or, if there
+/// is no `\n`, in `\r`.
+fn parse(text: &[u8]) -> Result<Vec<Record>> {
+    let wrong = |what: String| {
+        Error::spec(what, "give FASTA: lines of letters, each record after a line `>name`")
+    };
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let end = if text.contains(&b'\n') { b'\n' } else { b'\r' };
     let mut records: Vec<Record> = Vec::new();
-    for (number, line) in text.split(|&byte| byte == b'\n').enumerate() {
+    for (number, line) in text.split(|&byte| byte == end).enumerate() {
         let line = line.trim_ascii();
         if let Some(header) = line.strip_prefix(b">") {
             let name = header.split(u8::is_ascii_whitespace).next().unwrap_or_default();
             if name.is_empty() {
-                return Err(format!("line {}: a record without a name", number + 1));
+                return Err(wrong(format!("line {}: a record without a name", number + 1)));
             }
             let name = String::from_utf8_lossy(name).into_owned();
             records.push(Record { name, letters: Vec::new() });
         } else if let Some(record) = records.last_mut() {
+            grow(&mut record.letters, line.len(), ROOM)?;
             record.letters.extend(line.iter().filter(|byte| !byte.is_ascii_whitespace()));
         } else if !line.is_empty() && !line.starts_with(b";") {
-            return Err(format!("line {} comes before any header", number + 1));
+            return Err(wrong(format!("line {} comes before any header", number + 1)));
         }
     }
     match records.is_empty() {
-        true => Err("no records".into()),
+        true => Err(wrong("no records".into())),
         false => Ok(records),
     }
 }
@@ -73,14 +87,21 @@ mod tests {
 
     #[test]
     fn records_are_told_apart_whatever_the_line_ends() {
-        let records = parse(b">a one\r\nAC GT\r\n\r\nTT\n>b\n>c\nG").unwrap();
+        let records = parse(b"\xef\xbb\xbf>a one\r\nAC GT\r\n\r\nTT\n>b\n>c\nG").unwrap();
         let names: Vec<_> = records.iter().map(|record| record.name.as_str()).collect();
         assert_eq!(names, ["a", "b", "c"]);
         assert_eq!(records[0].letters, b"ACGTTT");
         assert_eq!(records[1].letters, b"");
         assert_eq!(records[2].letters, b"G");
-        assert!(parse(b"\nACGT\n>a\n").unwrap_err().contains("line 2"));
-        assert!(parse(b">a\nAC\n> b\nGT\n").unwrap_err().contains("line 3: a record without"));
-        assert!(parse(b"").unwrap_err().contains("no records"));
+        let records = parse(b">a\rAC\rGT\r>b\rG").unwrap();
+        assert_eq!((records[0].letters.as_slice(), records.len()), (&b"ACGT"[..], 2));
+        assert!(parse(b"\nACGT\n>a\n").unwrap_err().to_string().contains("line 2"));
+        assert!(
+            parse(b">a\nAC\n> b\nGT\n")
+                .unwrap_err()
+                .to_string()
+                .contains("line 3: a record without")
+        );
+        assert!(parse(b"").unwrap_err().to_string().contains("no records"));
     }
 }

@@ -87,7 +87,8 @@ pub struct Tracing {
     pub checkpoint: Option<(PathBuf, bool)>,
 }
 
-/// Bytes that a search for a path in linear space keeps in memory, unless told otherwise.
+/// Bytes that a search for a path in linear space keeps in memory, unless told otherwise: half of what
+/// there is, if that is less.
 pub const MEMORY: u64 = 512 << 20;
 
 /// The score and the end of the best alignment of `query` and `target`.
@@ -287,7 +288,9 @@ impl Problem<'_> {
             Scope::Global => End::Corner,
         };
         let cell = size_of::<E::Cell>();
-        let cut = tracing.cut.unwrap_or_else(|| Cut::within(MEMORY, wavefront.extents(), cell));
+        // What a checkpoint holds must not depend on the machine.
+        let within = if tracing.checkpoint.is_some() { Cut::within } else { Cut::fitting };
+        let cut = tracing.cut.unwrap_or_else(|| within(MEMORY, wavefront.extents(), cell));
         let checkpoint = tracing.checkpoint.as_ref().map(|(directory, resume)| Checkpoint {
             directory: directory.clone(),
             resume: *resume,

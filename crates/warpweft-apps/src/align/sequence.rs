@@ -1,6 +1,7 @@
 //! Sequences of DNA letters, checked.
 
 use warpweft::error::{Error, Result};
+use warpweft::machine::room;
 
 /// A checked sequence, in the two encodings of rows and columns.
 ///
@@ -17,8 +18,10 @@ impl Sequence {
     /// Letters of either case; `U` is `T`. `name` is what errors call the sequence.
     ///
     /// # Errors
-    /// No letters; a character that is no IUPAC code of a nucleotide, with its position from 1.
+    /// No letters; a character that is no IUPAC code of a nucleotide, with its position from 1; too
+    /// little memory.
     pub fn new(name: &str, text: &[u8]) -> Result<Self> {
+        const REMEDY: &str = "align shorter sequences, or fewer at a time";
         if text.is_empty() {
             return Err(Error::spec(
                 format!("sequence {name} is empty"),
@@ -26,8 +29,8 @@ impl Sequence {
             ));
         }
         let mut sequence = Self {
-            rows: Vec::with_capacity(text.len()),
-            columns: Vec::with_capacity(text.len()),
+            rows: room(text.len(), REMEDY)?,
+            columns: room(text.len(), REMEDY)?,
             ambiguous: 0,
         };
         for (at, &letter) in text.iter().enumerate() {

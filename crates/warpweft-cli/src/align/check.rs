@@ -1,5 +1,6 @@
 //! Alignments against the straightforward loop, and paths against their scores.
 
+use warpweft::machine::check_room;
 use warpweft_apps::align::{Scope, Weights, plain};
 
 use super::pair::Pair;
@@ -32,7 +33,8 @@ impl Tally {
             self.error = self.error.max(error);
         }
         let cells = query.len() as u64 * target.len() as u64;
-        if self.cells + cells > CHECKED_CELLS {
+        // Two rows of i64.
+        if self.cells + cells > CHECKED_CELLS || check_room(16 * target.len() as u64, "").is_err() {
             self.skipped += 1;
             return;
         }

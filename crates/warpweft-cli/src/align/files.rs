@@ -9,11 +9,16 @@ use warpweft::{Error, Result};
 use warpweft_apps::align::{Aligned, Operation};
 
 use super::pair::{Named, Pair};
+use crate::output::{counted, note};
 use crate::plot;
 use crate::run::files::{Format, Saved, found_writable, none_read};
 
 /// Mapping quality that is not known, in both formats.
 const UNKNOWN: u8 = 255;
+
+/// Flags of a line in SAM: of a query that nothing aligns with, and of all but one line of a query.
+const UNMAPPED: u16 = 0x4;
+const SECONDARY: u16 = 0x100;
 
 /// What a file of alignments holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -64,10 +69,17 @@ impl Files {
     /// Whether these sequences can be written so.
     ///
     /// # Errors
-    /// SAM with a target that has no name of its own; a picture of several pairs.
+    /// SAM with a query whose name it can't hold, or a target without a name of its own; a picture of several pairs.
     pub fn check(&self, queries: &[Named], targets: &[Named]) -> Result<()> {
         let mut names = HashSet::new();
         if self.outputs.iter().any(|(_, kind)| *kind == Kind::Sam) {
+            // Such a line would be one of the header.
+            if let Some(Named { name, .. }) = queries.iter().find(|it| it.name.starts_with('@')) {
+                return Err(Error::spec(
+                    format!("a query named {name:?} in a SAM file"),
+                    "name it otherwise, or write .paf",
+                ));
+            }
             for Named { name, .. } in targets {
                 if name.is_empty() || name.starts_with(['*', '=']) || !names.insert(name) {
                     return Err(Error::spec(
@@ -86,9 +98,12 @@ impl Files {
         }
     }
 
-    /// Writes all of them.
+    /// Writes all of them, and notes which pairs they have nothing of.
     pub fn write(&self, pairs: &[Pair<'_>], targets: &[Named], told_apart: bool) -> Saved {
         let mut saved = Saved::default();
+        if self.plot.is_some() || !self.outputs.is_empty() {
+            unaligned(pairs).iter().for_each(|what| note(what));
+        }
         for (path, kind) in &self.outputs {
             saved.add(
                 path,
@@ -110,15 +125,24 @@ fn distance(path: &Aligned) -> usize {
     path.columns() - path.count(Operation::Equal)
 }
 
-/// The pairs that have an alignment.
-fn aligned<'p>(pairs: &'p [Pair<'p>]) -> impl Iterator<Item = (&'p Pair<'p>, &'p Aligned)> {
-    let path = |pair: &'p Pair<'p>| Some((pair, pair.path.as_ref()?));
-    pairs.iter().filter_map(path).filter(|(_, path)| !path.operations.is_empty())
+/// What is said of pairs without an alignment, the first of them by name.
+fn unaligned(pairs: &[Pair<'_>]) -> Option<String> {
+    let mut none = pairs.iter().filter(|pair| pair.hit().is_none());
+    let Pair { query, target, .. } = none.next()?;
+    let more = match none.count() as u64 {
+        0 => String::new(),
+        more => format!(", nor any of {}", counted(more, "further pair")),
+    };
+    let (query, target) = (&query.name, &target.name);
+    Some(format!(
+        "no alignment of {query} and {target} scores above 0{more}: there is none to write"
+    ))
 }
 
 /// Pairwise mapping format: a line an alignment, positions from 0.
 fn paf(to: &mut dyn Write, pairs: &[Pair<'_>], told_apart: bool) -> io::Result<()> {
-    for (Pair { query, target, alignment, .. }, path) in aligned(pairs) {
+    for pair @ Pair { query, target, alignment, .. } in pairs {
+        let Some(path) = pair.hit() else { continue };
         writeln!(
             to,
             "{}\t{}\t{}\t{}\t+\t{}\t{}\t{}\t{}\t{}\t{}\t{UNKNOWN}\tAS:i:{}\tNM:i:{}\tcg:Z:{}",
@@ -140,7 +164,8 @@ fn paf(to: &mut dyn Write, pairs: &[Pair<'_>], told_apart: bool) -> io::Result<(
     Ok(())
 }
 
-/// Sequence alignment map: a header, then a line an alignment, positions from 1.
+/// Sequence alignment map: a header, then a line an alignment, positions from 1. A query's primary line is
+/// that of the best score, of equal ones that of the first target.
 fn sam(
     to: &mut dyn Write,
     pairs: &[Pair<'_>],
@@ -152,32 +177,63 @@ fn sam(
         writeln!(to, "@SQ\tSN:{name}\tLN:{}", sequence.len())?;
     }
     writeln!(to, "@PG\tID:warpweft\tPN:warpweft\tVN:{}", env!("CARGO_PKG_VERSION"))?;
-    for (Pair { query, target, alignment, .. }, path) in aligned(pairs) {
-        let clip = |letters: usize| match letters {
-            0 => String::new(),
-            letters => format!("{letters}S"),
-        };
-        let name = if query.name.is_empty() { "*" } else { &query.name };
-        write!(
-            to,
-            "{name}\t0\t{}\t{}\t{UNKNOWN}\t{}{}{}\t*\t0\t0\t",
-            target.name,
-            path.target_start + 1,
-            clip(path.query_start),
-            path.cigar(told_apart),
-            clip(query.sequence.len() - alignment.query_end)
-        )?;
-        to.write_all(query.sequence.as_columns())?;
-        writeln!(to, "\t*\tAS:i:{}\tNM:i:{}", alignment.score, distance(path))?;
+    // Pairs come query by query.
+    for of_query in pairs.chunk_by(|a, b| std::ptr::eq(a.query, b.query)) {
+        let best = of_query.iter().filter_map(|pair| Some((pair, pair.hit()?.alignment.score)));
+        // Of equal ones the last is taken: those of the first targets.
+        match best.rev().max_by_key(|(_, score)| *score) {
+            None => unmapped(to, of_query[0].query)?,
+            Some((primary, _)) => {
+                for pair in of_query {
+                    mapped(to, pair, std::ptr::eq(pair, primary), told_apart)?;
+                }
+            }
+        }
     }
     Ok(())
+}
+
+/// A query's name as SAM has it.
+fn name(query: &Named) -> &str {
+    if query.name.is_empty() { "*" } else { &query.name }
+}
+
+/// The line of a query that nothing aligns with.
+fn unmapped(to: &mut dyn Write, query: &Named) -> io::Result<()> {
+    write!(to, "{}\t{UNMAPPED}\t*\t0\t0\t*\t*\t0\t0\t", name(query))?;
+    to.write_all(query.sequence.as_columns())?;
+    writeln!(to, "\t*")
+}
+
+/// The line of a pair, if it has an alignment. One that is not its query's primary leaves out the letters
+/// (SAM 1.6, section 2: multiple mapping).
+fn mapped(to: &mut dyn Write, pair: &Pair<'_>, primary: bool, told_apart: bool) -> io::Result<()> {
+    let Some(path) = pair.hit() else { return Ok(()) };
+    let Pair { query, target, alignment, .. } = pair;
+    let clip = |letters: usize| match letters {
+        0 => String::new(),
+        letters => format!("{letters}S"),
+    };
+    write!(
+        to,
+        "{}\t{}\t{}\t{}\t{UNKNOWN}\t{}{}{}\t*\t0\t0\t",
+        name(query),
+        if primary { 0 } else { SECONDARY },
+        target.name,
+        path.target_start + 1,
+        clip(path.query_start),
+        path.cigar(told_apart),
+        clip(query.sequence.len() - alignment.query_end)
+    )?;
+    to.write_all(if primary { query.sequence.as_columns() } else { b"*" })?;
+    writeln!(to, "\t*\tAS:i:{}\tNM:i:{}", alignment.score, distance(path))
 }
 
 /// The path from its start through the end of each of its operations.
 fn picture(path: &Path, pair: &Pair<'_>) -> Result<()> {
     let (query, target) = (&pair.query.sequence, &pair.target.sequence);
     let mut corners = Vec::new();
-    if let Some(found) = pair.path.as_ref().filter(|path| !path.operations.is_empty()) {
+    if let Some(found) = pair.hit() {
         let mut at = [found.query_start, found.target_start];
         corners.push(at);
         for (operation, count) in &found.operations {

@@ -64,7 +64,10 @@ preferred to D and D to I. --score-only leaves out all but score and end.
 memory for the sum of the lengths only and about two passes; auto is directions where they fit and are \
 known to be faster. All find the same path.
 
---output takes the ending .paf (cg:Z: and AS:i:) or .sam (soft clips, SEQ, NM:i:, AS:i:).
+--output takes the ending .paf (cg:Z: and AS:i:) or .sam (soft clips, SEQ with N for every \
+ambiguous letter, NM:i:, AS:i:). In SAM a query's \
+line of the best score is its primary one, of equal ones that of the first target, and the others are \
+secondary, without SEQ; a query that nothing aligns with has an unmapped line, in PAF none.
 --checkpoint saves a long run's state about eight times a pair; killed, it goes on with --resume, which \
 refuses a folder that holds no state, or another run's.
 
@@ -303,7 +306,7 @@ impl Align {
                 chosen.iter().map(|(a, b)| (&a.sequence, &b.sequence)).collect();
             let (found, report) = align_all(&sequences, weights, scope, executor)?;
             for ((query, target), alignment) in chosen.into_iter().zip(found) {
-                let pair = Pair { query, target, alignment, path: None };
+                let pair = Pair { query, target, alignment, path: None, resumed: 0 };
                 all.check.add(&pair, weights, scope);
                 all.pairs.push(pair);
             }
@@ -319,7 +322,9 @@ impl Align {
             let tracing = Tracing { way: self.traceback.into(), cut: None, checkpoint };
             let (a, b) = (&query.sequence, &target.sequence);
             let (path, report) = trace(a, b, weights, scope, &tracing, executor)?;
-            let pair = Pair { query, target, alignment: path.alignment, path: Some(path) };
+            let resumed = (report.first / target.sequence.len() as u64) as usize;
+            let alignment = path.alignment;
+            let pair = Pair { query, target, alignment, path: Some(path), resumed };
             all.check.add(&pair, weights, scope);
             all.pairs.push(pair);
             all.report = Some(match all.report.take() {

@@ -30,6 +30,8 @@ pub struct Pair<'s> {
     pub alignment: Alignment,
     /// All of it, unless only the score was asked for.
     pub path: Option<Aligned>,
+    /// How many rows, letters of the query, an earlier run did, from whose checkpoint this one went on.
+    pub resumed: usize,
 }
 
 /// The number from 1 of the first letter after so many; 0 where there is none.
@@ -38,6 +40,11 @@ fn first(path: &Aligned, before: usize) -> usize {
 }
 
 impl Pair<'_> {
+    /// The path, if it was asked for and any letters align.
+    pub fn hit(&self) -> Option<&Aligned> {
+        self.path.as_ref().filter(|path| !path.operations.is_empty())
+    }
+
     /// The object that `--json` lists.
     pub fn to_json(&self, told_apart: bool) -> Value {
         let Alignment { score, query_end, target_end } = self.alignment;
@@ -50,6 +57,9 @@ impl Pair<'_> {
             "target_end": target_end,
             "score": score,
         });
+        if self.resumed > 0 {
+            pair["resumed_from_row"] = self.resumed.into();
+        }
         if let Some(path) = &self.path {
             let [gaps, gap_letters] = path.gaps();
             pair["query_start"] = first(path, path.query_start).into();
@@ -69,6 +79,9 @@ impl Pair<'_> {
     pub fn numbers(&self) -> Vec<(&'static str, Value)> {
         let Alignment { score, query_end, target_end } = self.alignment;
         let mut numbers = vec![("score", score.into())];
+        if self.resumed > 0 {
+            numbers.insert(0, ("resumed from row", self.resumed.into()));
+        }
         if let Some(path) = &self.path {
             numbers.push(("query start", first(path, path.query_start).into()));
         }
@@ -95,7 +108,7 @@ impl Pair<'_> {
 
     /// A line with the CIGAR, or its beginning, if there is one.
     pub fn cigar(&self, told_apart: bool) -> Option<(&'static str, String)> {
-        let path = self.path.as_ref().filter(|path| !path.operations.is_empty())?;
+        let path = self.hit()?;
         let text = path.cigar(told_apart);
         // All letters of a CIGAR are one byte long.
         Some((

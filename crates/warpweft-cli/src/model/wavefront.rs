@@ -9,7 +9,7 @@ use warpweft::wavefront::model::{Costs, PaperModel, StripModel, Timeline, idle_r
 use warpweft::wavefront::{CudaPolicy, Method, TilePolicy};
 use warpweft::{Error, Result};
 
-use super::chart::{Chart, Curve};
+use super::chart::{self, Chart, Curve};
 use crate::waves::{App, Bench};
 
 /// What to predict.
@@ -97,6 +97,7 @@ struct Figures {
 impl Arguments {
     /// The report.
     pub fn text(&self) -> Result<String> {
+        self.plot.as_deref().map_or(Ok(()), chart::check)?;
         let machine = Machine::detect()?;
         let given = self
             .front

@@ -14,7 +14,7 @@ use warpweft_apps::warping::{check, distance, path, plain, time_warping};
 use super::{Options, finish};
 use crate::place;
 use crate::plot;
-use crate::run::check::{Check, difference};
+use crate::run::check::{Check, difference, no_room};
 use crate::run::files::{Format, Saved, found_writable, none_read};
 use crate::run::numbers;
 use crate::run::outcome::Outcome;
@@ -127,10 +127,12 @@ impl Dtw {
                 T::KIND.name(),
                 numbers::remedy(T::KIND)
             )),
-            0..=CHECKED_CELLS => {
-                let expect = plain(a, b, self.band);
-                let error = difference(distance, Scalar::to_f64(expect));
-                Check::made("straightforward loop", error, 0.0)
+            cells @ 0..=CHECKED_CELLS => {
+                no_room(2 * cells * size_of::<T>() as u64).unwrap_or_else(|| {
+                    let expect = plain(a, b, self.band);
+                    let error = difference(distance, Scalar::to_f64(expect));
+                    Check::made("straightforward loop", error, 0.0)
+                })
             }
             _ => Check::none(format!(
                 "the straightforward loop is run for up to {CHECKED_CELLS} cells"

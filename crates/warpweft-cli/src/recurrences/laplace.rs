@@ -14,7 +14,7 @@ use crate::arguments::{Precision, Size, at_least_one};
 use crate::interrupt;
 use crate::output::counted;
 use crate::progress::Progress;
-use crate::run::check::{Check, difference, worse};
+use crate::run::check::{Check, difference, no_room, worse};
 use crate::run::outcome::Outcome;
 
 /// Cell updates that the straightforward loop is given to check with: about a second.
@@ -92,6 +92,8 @@ impl Laplace {
             Check::none(format!(
                 "the straightforward loop is run for up to {CHECKED_UPDATES} updates"
             ))
+        } else if let Some(none) = no_room(3 * (plate.len() * size_of::<T>()) as u64) {
+            none
         } else {
             let mut expect = Volume::<T, 2>::zeroed(extents)?;
             plain(&mut expect, top, sweeps, omega);

@@ -13,7 +13,7 @@ use warpweft_apps::area::{
 };
 
 use super::{Chosen, Files, Options, Planned, finish};
-use crate::run::check::{Check, difference, worse};
+use crate::run::check::{Check, difference, no_room, worse};
 use crate::run::files;
 use crate::run::numbers::overflow;
 use crate::run::outcome::Outcome;
@@ -154,7 +154,10 @@ impl Sat {
             settings: vec![("dtype", json!(E::Input::KIND.name())), ("sums", json!(sum))],
             report,
             answer: vec![("rows", json!(rows)), ("columns", json!(columns)), ("sum", total)],
-            check: overflow(&sums, || Ok(start)).unwrap_or_else(|| check(&sums)),
+            check: overflow(&sums, || Ok(start))
+                // Two tables of f64, and a bit.
+                .or_else(|| no_room(20 * sums.len() as u64))
+                .unwrap_or_else(|| check(&sums)),
             lines: Vec::new(),
             saved,
             json: self.options.json,

@@ -4,11 +4,10 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 use warpweft::element::Fields;
-use warpweft::machine::available_memory;
 use warpweft::prelude::*;
 use warpweft_apps::plain::Plain;
 
-use super::check::{Check, difference, values, worse};
+use super::check::{Check, difference, no_room, values, worse};
 use super::job::shown;
 use super::window::{Part, Window};
 
@@ -29,10 +28,7 @@ fn plain_steps(cells: usize, done: u64) -> u64 {
 fn too_large<S: Fields, const D: usize>(start: &Volume<S, D>) -> Option<Check> {
     let values = start.len() as u64 * S::FIELDS.len() as u64;
     let of_volume: u64 = S::FIELDS.iter().map(|field| field.kind.size() as u64).sum();
-    let needed = values * 24 + start.len() as u64 * of_volume * 4;
-    let available = available_memory()?;
-    (needed > available)
-        .then(|| Check::none(format!("{needed} bytes needed for that, {available} available")))
+    no_room(values * 24 + start.len() as u64 * of_volume * 4)
 }
 
 /// A run whose result is compared.

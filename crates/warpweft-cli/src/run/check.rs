@@ -59,6 +59,13 @@ pub fn worse(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
 }
 
+/// That a result was not checked for want of memory, if there are not the bytes `needed`.
+pub fn no_room(needed: u64) -> Option<Check> {
+    let available = available_memory()?;
+    (needed > available)
+        .then(|| Check::none(format!("{needed} bytes needed for that, {available} available")))
+}
+
 /// The cells of a field of floats.
 pub fn values<S: Fields, const D: usize>(volume: &Volume<S, D>, field: usize) -> Vec<f64> {
     match volume.field::<f32>(field) {

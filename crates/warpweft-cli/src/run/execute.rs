@@ -16,7 +16,7 @@ use warpweft::tune::Wisdom;
 
 use super::options::Options;
 use crate::arguments::{PolicyChoice, RanksPolicy, as_size};
-use crate::device::{limits, target};
+use crate::device::{limits, note_crowd, target};
 use crate::interrupt;
 use crate::output::note;
 use crate::{place, world};
@@ -142,6 +142,9 @@ impl Host {
         let target = target(options.grid.device, &machine)?;
         if place::speaks() {
             limits(&machine)?;
+        }
+        if matches!(target, Target::Cpu | Target::CpuAndGpu(_)) {
+            note_crowd(options.grid.threads, &machine.cpu);
         }
         if let Some(what) = Wisdom::user().note() {
             note(what);

@@ -70,6 +70,7 @@ impl Outcome {
         let object = |values: &Answer| -> Map<String, Value> {
             values.iter().map(|(name, value)| ((*name).to_string(), value.clone())).collect()
         };
+        let worked = self.report.own() > 0;
         json!({
             "app": self.app,
             "title": self.title,
@@ -78,9 +79,9 @@ impl Outcome {
             "devices": self.report.devices,
             "seconds": self.report.seconds,
             "setup_seconds": self.report.setup_seconds,
-            "rate": self.report.rate,
+            "rate": worked.then_some(&self.report.rate),
             "bound": self.report.bound,
-            "fraction": self.report.fraction,
+            "fraction": self.report.fraction.filter(|_| worked),
             "policy": self.report.policy,
             "notes": self.report.notes,
             "result": object(&self.answer),
@@ -97,10 +98,13 @@ impl Outcome {
             let _ = writeln!(text, "  {name:<8} {value}");
         };
         line("device", report.devices.join(", "));
-        line("time", format!("{}, set-up {}", time(report.seconds), time(report.setup_seconds)));
-        if report.done == 0 {
-            line("rate", "none: nothing was to be done".into());
+        let set_up = time(report.setup_seconds);
+        if report.own() == 0 {
+            line("time", format!("set-up {set_up}"));
+            let left = if report.first == 0 { "to be" } else { "left to be" };
+            line("rate", format!("none: nothing was {left} done"));
         } else {
+            line("time", format!("{}, set-up {set_up}", time(report.seconds)));
             let bytes = report.bytes as f64 / report.seconds.max(f64::MIN_POSITIVE);
             let Quantity { value, unit } = report.rate;
             line("rate", format!("{}{unit}, {}B/s", scaled(value), scaled(bytes)));

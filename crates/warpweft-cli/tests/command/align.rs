@@ -155,6 +155,58 @@ fn an_alignment_is_written_letter_by_letter_in_both_formats_and_drawn() {
     assert!(said.contains("cigar    3M2I6M\n"), "{said}");
 }
 
+/// As the format has it, one line of a query is not secondary, and only that has its letters.
+#[test]
+fn one_line_of_a_query_is_its_primary_and_a_query_without_an_alignment_is_unmapped() {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    put("a.fa", ">q\nGATTACAG\n>none\nNNNN\n>r\nCCCC\n");
+    put("b.fa", ">t\nGATTA\n>u\nTGATTACAG\n>v\nGATTACAG\n");
+    let ran = |line: &str| warpweft_in(folder.path(), &format!("align {line} --device cpu"));
+    let lines = |name: &str| -> Vec<String> {
+        let text = fs::read_to_string(folder.path().join(name)).unwrap();
+        text.lines().filter(|line| !line.starts_with('@')).map(str::to_string).collect()
+    };
+    let found = ran("a.fa b.fa --output x.sam --output x.paf");
+    let note = "note: no alignment of none and t scores above 0, nor any of 3 further pairs: ";
+    assert!(found.err.contains(note), "{}", found.err);
+    found.fine();
+    let expect = [
+        "q\t256\tt\t1\t255\t5M3S\t*\t0\t0\t*\t*\tAS:i:10\tNM:i:0",
+        "q\t0\tu\t2\t255\t8M\t*\t0\t0\tGATTACAG\t*\tAS:i:16\tNM:i:0",
+        "q\t256\tv\t1\t255\t8M\t*\t0\t0\t*\t*\tAS:i:16\tNM:i:0",
+        "none\t4\t*\t0\t0\t*\t*\t0\t0\tNNNN\t*",
+        "r\t0\tu\t7\t255\t1M3S\t*\t0\t0\tCCCC\t*\tAS:i:2\tNM:i:0",
+        "r\t256\tv\t6\t255\t1M3S\t*\t0\t0\t*\t*\tAS:i:2\tNM:i:0",
+    ];
+    assert_eq!(lines("x.sam"), expect);
+    assert_eq!(lines("x.paf").len(), 5);
+
+    // One pair that has none: an empty file is written, and that is said.
+    put("c.fa", ">c\nAAAA\n");
+    put("d.fa", ">d\nTTTT\n");
+    let found = ran("c.fa d.fa --output y.paf --output y.sam");
+    let note = "note: no alignment of c and d scores above 0: there is none to write\n";
+    assert!(found.err.contains(note), "{}", found.err);
+    assert!(found.fine().contains("written  y.paf, y.sam"));
+    assert_eq!(lines("y.paf"), Vec::<String>::new());
+    assert_eq!(lines("y.sam"), ["c\t4\t*\t0\t0\t*\t*\t0\t0\tAAAA\t*"]);
+    // Nothing is noted where nothing is missing.
+    assert_eq!(ran("a.fa b.fa --global --output z.paf").err, "");
+    assert_eq!(lines("z.paf").len(), 9);
+}
+
+#[test]
+fn files_of_other_systems_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.fa"), "\u{feff}>one first\r\nGATT\r\nACA\r\n").unwrap();
+    fs::write(folder.path().join("b.fa"), ">two\rGATTACA\r").unwrap();
+    let json = warpweft_in(folder.path(), "align a.fa b.fa --device cpu --json").json();
+    let pair = &json["result"]["pairs"][0];
+    assert_eq!((&pair["query"], &pair["target"]), (&"one".into(), &"two".into()));
+    assert_eq!(pair["cigar"], "7M");
+}
+
 #[test]
 fn files_that_an_alignment_can_not_be_written_to_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -166,6 +218,9 @@ fn files_that_an_alignment_can_not_be_written_to_are_refused() {
     fails("--output x.bam", "x.bam is in no format known here");
     fails("--output x.sam", "two of that name");
     fails("--plot", "a picture of 4 pairs");
+    fs::write(folder.path().join("b.fa"), ">@one\nACGT\n").unwrap();
+    let ran = warpweft_in(folder.path(), "align b.fa b.fa --device cpu --output x.sam");
+    ran.fails(2, &["a query named \"@one\" in a SAM file"]);
     fails("--resume", "--checkpoint");
     fails("--score-only --eqx", "--eqx");
 }
@@ -198,10 +253,20 @@ fn a_run_that_is_killed_goes_on_where_it_was() {
     assert!(!folder.path().join("found.paf").exists() || row(7).exists());
     let first = fs::metadata(row(0)).unwrap().modified().unwrap();
     warpweft_in(folder.path(), &line).fails(1, &["earlier run", "--resume"]);
-    warpweft_in(folder.path(), &format!("{line} --resume")).fine();
+    let said = warpweft_in(folder.path(), &format!("{line} --resume")).fine();
+    assert!(said.contains("  result   resumed from row "), "{said}");
     let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
     assert!(read("found.paf") == read("alone.paf"));
     assert_eq!(fs::metadata(row(0)).unwrap().modified().unwrap(), first);
+    // From the rows that are there, eighths; all of them leave the path to be found.
+    for (left, from) in [(8, 11_000), (5, 6_875)] {
+        (left..8).for_each(|number| fs::remove_file(row(number)).unwrap());
+        let json = warpweft_in(folder.path(), &format!("{line} --resume --json")).json();
+        assert_eq!(json["result"]["pairs"][0]["resumed_from_row"], from);
+        let nothing =
+            json["notes"].to_string().contains("nothing was left to be done but the path");
+        assert_eq!(nothing, left == 8, "{}", json["notes"]);
+    }
     let other = format!("{line} --resume --match 3");
     warpweft_in(folder.path(), &other).fails(1, &["another problem"]);
 }

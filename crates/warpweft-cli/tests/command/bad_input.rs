@@ -286,6 +286,7 @@ fn with_shape(file: &[u8], shape: &str) -> Vec<u8> {
 fn outputs_are_found_unwritable_before_any_work() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     std::fs::write(folder.path().join("file"), "").expect("a small file");
+    std::fs::create_dir(folder.path().join("folder.npy")).expect("a folder");
     let long = "run heat --size 400 --steps 1000000000";
     for (option, expect) in [
         (
@@ -296,6 +297,10 @@ fn outputs_are_found_unwritable_before_any_work() {
         ("--checkpoint file", "file: is a file; choose a folder"),
         ("--checkpoint file/folder", "file/folder: file is a file; choose a folder"),
         ("--output .", "no format known here"),
+        ("--output a.npy/", "a.npy/: names a folder; name a file"),
+        ("--output a.npy/.", "a.npy/.: names a folder; name a file"),
+        ("--output folder.npy", "folder.npy: is a directory"),
+        ("--output folder.npy/", "folder.npy/: names a folder"),
         ("--output a.bmp", ".npy or .vti or .png"),
         ("--plot a.jpg", "end it in .png"),
         ("--trace no/such/place.json", "place.json"),
@@ -304,6 +309,34 @@ fn outputs_are_found_unwritable_before_any_work() {
         let ran = warpweft_in(folder.path(), &format!("{long} {option}"));
         assert!(matches!(ran.status, Some(1 | 2)), "{option}: {:?}", ran.status);
         assert!(ran.err.starts_with("error: ") && ran.err.contains(expect), "{}", ran.err);
+    }
+}
+
+/// Before what they are to read is looked for.
+#[test]
+fn every_command_finds_its_outputs_unwritable_before_any_work() {
+    for (line, ending) in [
+        ("align a.fa b.fa --output", "paf"),
+        ("align a.fa b.fa --output", "sam"),
+        ("align a.fa b.fa --plot", "png"),
+        ("sat a.npy --output", "npy"),
+        ("sat a.npy --plot", "png"),
+        ("run laplace --size 40000 --sweeps 1000000 --output", "vti"),
+        ("model stencil --plot", "svg"),
+        ("model wavefront --app sw --plot", "svg"),
+    ] {
+        for (place, expect) in [
+            (format!("x.{ending}/"), "names a folder; name a file"),
+            (format!("no/such/x.{ending}"), "there is no folder no/such; make it with"),
+        ] {
+            warpweft(&format!("{line} {place}")).fails(1, &[&place, expect]);
+        }
+    }
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let series = Volume::from_fn([3], |[i]| i as f32);
+    npy::write(&folder.path().join("a.npy"), &series, 0).expect("a small file");
+    for place in ["x.npy/", "no/such/x.npy"] {
+        warpweft_in(folder.path(), &format!("dtw a.npy a.npy --path {place}")).fails(1, &[place]);
     }
 }
 

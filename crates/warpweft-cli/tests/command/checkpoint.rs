@@ -163,6 +163,23 @@ fn the_residual_is_part_of_the_state() {
 }
 
 #[test]
+fn a_run_that_was_through_says_so_and_has_no_rate() {
+    let here = tempfile::tempdir().unwrap();
+    for ranks in ["", "--ranks 2"] {
+        let line = format!("run heat --device cpu --size 16 --steps 5 --checkpoint saved {ranks}");
+        let rated = warpweft_in(here.path(), &line).fine();
+        assert!(rated.contains("cells/s, "), "{rated}");
+        let said = warpweft_in(here.path(), &format!("{line} --resume")).fine();
+        let nothing = "  rate     none: nothing was left to be done\n";
+        assert!(said.contains(nothing) && !said.contains("/s"), "{said}");
+        assert!(said.contains("\n  time     set-up ") && said.contains("resumed from step 5"));
+        let json = warpweft_in(here.path(), &format!("{line} --resume --json")).json();
+        assert!(json["rate"].is_null() && json["fraction"].is_null(), "{json}");
+        std::fs::remove_dir_all(here.path().join("saved")).unwrap();
+    }
+}
+
+#[test]
 fn a_damaged_checkpoint_is_passed_over_and_that_is_said() {
     let here = tempfile::tempdir().unwrap();
     let line = "run heat --device cpu --size 30x20 --seed 3";

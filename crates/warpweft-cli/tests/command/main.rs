@@ -11,6 +11,7 @@ mod info;
 mod interrupt;
 #[path = "../../../warpweft/tests/launchers/mod.rs"]
 mod launchers;
+mod memory;
 mod model;
 #[cfg(feature = "mpi")]
 mod nodes;

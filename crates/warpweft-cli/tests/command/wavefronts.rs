@@ -107,8 +107,15 @@ fn a_report_has_the_threads_that_ran_and_more_than_have_work_are_not_started() {
     for name in ["a.fa", "b.fa"] {
         std::fs::write(folder.path().join(name), format!(">x\n{}\n", "ACGTT".repeat(140))).unwrap();
     }
-    let cores = warpweft_in(folder.path(), "info --json").json();
-    let cores = cores["machine"]["cpu"]["cores"].as_array().unwrap().len() as u64;
+    let info = warpweft_in(folder.path(), "info --json").json();
+    let cores = info["machine"]["cpu"]["cores"].as_array().unwrap().len() as u64;
+    let quota = info["machine"]["cpu"]["quota"].as_f64();
+    let at_once = quota.map_or(cores, |quota| cores.min(quota.max(1.0) as u64));
+    let crowd = |threads: u64| format!("note: --threads {threads} for {at_once} core");
+    let told = |threads: u64| match threads > cores {
+        true => format!("{threads} threads on {cores} core"),
+        false => format!("{threads} core"),
+    };
     let lines = [
         "sat image.npy",
         "dtw a.npy b.npy",
@@ -119,10 +126,13 @@ fn a_report_has_the_threads_that_ran_and_more_than_have_work_are_not_started() {
     for line in lines {
         let ran = |threads: u64| {
             let line = format!("{line} --device cpu --threads {threads} --json");
-            let object = json(&warpweft_in(folder.path(), &line).fine());
+            let run = warpweft_in(folder.path(), &line);
+            let notes = run.err.matches(&crowd(threads)).count();
+            assert_eq!(notes, usize::from(threads > at_once), "{line}: {}", run.err);
+            let object = json(&run.fine());
             let ran = object["policy"]["threads"].as_u64().unwrap();
             let device = object["devices"][0].as_str().unwrap();
-            assert!(device.starts_with(&format!("{ran} core")), "{line}: {device}");
+            assert!(device.starts_with(&told(ran)), "{line}: {device}");
             (ran, object["result"].clone())
         };
         let (one, alone) = ran(1);
@@ -131,6 +141,14 @@ fn a_report_has_the_threads_that_ran_and_more_than_have_work_are_not_started() {
         assert_eq!((one, &many), (1, &alone), "{line}");
         assert!((1..=cores.max(6)).contains(&most), "{line}: {most}");
     }
+    let run = warpweft_in(
+        folder.path(),
+        "run heat --device cpu --size 90x30 --steps 2 --threads 4096 --json",
+    );
+    assert_eq!(run.err.matches(&crowd(4096)).count(), 1, "{}", run.err);
+    let object = json(&run.fine());
+    let (ran, device) = (object["policy"]["threads"].as_u64(), object["devices"][0].as_str());
+    assert!(device.unwrap().starts_with(&told(ran.unwrap())), "{device:?}");
 }
 
 #[test]

@@ -28,9 +28,9 @@ impl Buffer {
     /// # Errors
     /// Less free memory than `len`, or the system refuses.
     pub fn zeroed(len: usize, pool: &Pool) -> Result<Self> {
-        let refused = |available| Error::Memory {
+        let refused = |needed: usize, available| Error::Memory {
             whose: "host".into(),
-            needed: len as u64,
+            needed: needed as u64,
             available,
             remedy: "choose smaller extents".into(),
         };
@@ -38,9 +38,9 @@ impl Buffer {
         if let Some(available) = available_memory()
             && len as u64 > available
         {
-            return Err(refused(available));
+            return Err(refused(len, available));
         }
-        let mapped = len.checked_add(2 * HUGE).ok_or_else(|| refused(0))? & !(PAGE - 1);
+        let mapped = len.checked_add(2 * HUGE).ok_or_else(|| refused(len, 0))? & !(PAGE - 1);
         // SAFETY: a new private mapping touches nothing that exists.
         let map = unsafe {
             let access = libc::PROT_READ | libc::PROT_WRITE;
@@ -48,7 +48,7 @@ impl Buffer {
             libc::mmap(std::ptr::null_mut(), mapped, access, kind, -1, 0)
         };
         if map == libc::MAP_FAILED {
-            return Err(refused(available_memory().unwrap_or(0)));
+            return Err(refused(mapped, available_memory().unwrap_or(0)));
         }
         let map = map.cast::<u8>();
         let start = map.wrapping_add(map.align_offset(HUGE));

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use super::affinity::pin;
 use super::sleep::{until, wake};
 use super::{Abort, Aborted};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, no_thread};
 
 /// What a closure knows about the worker that runs it.
 #[derive(Debug)]
@@ -133,7 +133,7 @@ impl Pool {
                         work(&shared, index, count);
                     }
                 });
-            pool.threads.push(thread.map_err(|error| failed(core, error))?);
+            pool.threads.push(thread.map_err(|error| no_thread("starting a worker", &error))?);
         }
         drop(pinned);
         for (core, result) in reports {

@@ -3,7 +3,7 @@
 use super::axis_name;
 use crate::element::{Bits, CellPtr, CellType, Checked, Fields, MAX_FIELDS, Near, Scalar};
 use crate::error::{Error, Result};
-use crate::machine::available_memory;
+use crate::machine::room;
 
 /// Cells over extents `[usize; D]`, slowest axis first: what a [`super::Volume`] is made of.
 ///
@@ -234,14 +234,8 @@ pub fn check_extents<const D: usize>(extents: [usize; D]) -> Result<usize> {
 }
 
 fn zeroed_words(words: usize) -> Result<Vec<u64>> {
-    let mut array = Vec::new();
     // `vec![0; n]` would get zero pages from the system untouched, but aborts when there are none.
-    array.try_reserve_exact(words).map_err(|_| Error::Memory {
-        whose: "host".into(),
-        needed: words as u64 * 8,
-        available: available_memory().unwrap_or(0),
-        remedy: "choose smaller extents".into(),
-    })?;
+    let mut array = room(words, "choose smaller extents")?;
     array.resize(words, 0);
     Ok(array)
 }

@@ -103,10 +103,17 @@ impl Cpu {
         &self.cores[..threads.clamp(1, self.cores.len())]
     }
 
-    /// The model and how many threads of it, as reports call it.
+    /// The model and how many cores of it `threads` threads run on, as reports call it; of more threads
+    /// than cores it says both.
     pub fn label(&self, threads: usize) -> String {
-        let plural = if threads == 1 { "" } else { "s" };
-        format!("{threads} core{plural} of {}", self.model)
+        let plural = |n: usize| if n == 1 { "" } else { "s" };
+        let there = self.cores.iter().collect::<BTreeSet<_>>().len();
+        let cores = threads.min(there);
+        let of = format!("{cores} core{} of {}", plural(cores), self.model);
+        match threads > there {
+            true => format!("{threads} threads on {of}"),
+            false => of,
+        }
     }
 }
 
@@ -228,18 +235,32 @@ fn available_in(root: &Path) -> Option<u64> {
     (memory.total > 0).then_some(memory.available)
 }
 
+/// Bytes that the limits of a shell (`ulimit -v`, `ulimit -d`) leave this process.
+fn shell_limits_left(root: &Path) -> u64 {
+    let [limits, status] =
+        ["limits", "status"].map(|file| read(&root.join("proc/self").join(file)));
+    let (Some(limits), Some(status)) = (limits, status) else { return u64::MAX };
+    let left = |(limit, used): (&str, &str)| -> Option<u64> {
+        let line = limits.lines().find_map(|line| line.strip_prefix(limit))?;
+        // The first of two is in force; "unlimited" is no number.
+        let most: u64 = line.split_whitespace().next()?.parse().ok()?;
+        let used: u64 = value(&status, used)?.strip_suffix("kB")?.trim().parse().ok()?;
+        Some(most.saturating_sub(used * 1024))
+    };
+    let both = [("Max address space", "VmSize"), ("Max data size", "VmData")];
+    both.into_iter().filter_map(left).min().unwrap_or(u64::MAX)
+}
+
 fn memory(root: &Path, limits: &cgroup::Limits) -> Memory {
     let info = read(&root.join("proc/meminfo")).unwrap_or_default();
     let bytes = |key: &str| {
         let kib: u64 = value(&info, key)?.strip_suffix("kB")?.trim().parse().ok()?;
         Some(kib * 1024)
     };
+    let left = limits.memory_left.unwrap_or(u64::MAX).min(shell_limits_left(root));
     let total = bytes("MemTotal").unwrap_or(0);
     let available = bytes("MemAvailable").or_else(|| bytes("MemFree")).unwrap_or(total);
-    Memory {
-        total: total.min(limits.memory.unwrap_or(u64::MAX)),
-        available: available.min(limits.memory_left.unwrap_or(u64::MAX)),
-    }
+    Memory { total: total.min(limits.memory.unwrap_or(u64::MAX)), available: available.min(left) }
 }
 
 #[cfg(test)]
@@ -321,6 +342,27 @@ mod tests {
         assert_eq!(cpu.memory, Memory { total: 512_000, available: 512_000 - 102_400 + 40_960 });
         assert_eq!(available_in(root.path()), Some(512_000 - 102_400 + 40_960));
         assert!(notes[0].contains("1.5 of its 3 cores"), "{notes:?}");
+    }
+
+    #[test]
+    fn the_limits_of_a_shell_leave_less() {
+        let of = |space: &str, data: &str| {
+            let limits = format!(
+                "Limit                     Soft Limit           Hard Limit           Units     \n\
+                 Max data size             {data}            unlimited            bytes     \n\
+                 Max address space         {space}            unlimited            bytes     \n"
+            );
+            let root = host(&[
+                ("proc/meminfo", "MemTotal:  1000 kB\nMemAvailable:  800 kB\n"),
+                ("proc/self/limits", &limits),
+                ("proc/self/status", "VmPeak:\t  900 kB\nVmSize:\t  300 kB\nVmData:\t  50 kB\n"),
+            ]);
+            available_in(root.path())
+        };
+        assert_eq!(of("unlimited", "unlimited"), Some(800 << 10));
+        assert_eq!(of("409600", "unlimited"), Some(100 << 10));
+        assert_eq!(of("409600", "102400"), Some(50 << 10));
+        assert_eq!(of("4096", "unlimited"), Some(0));
     }
 
     #[test]

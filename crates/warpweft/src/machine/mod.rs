@@ -7,6 +7,7 @@ mod cpu;
 mod fingerprint;
 mod gpu;
 mod probe;
+mod room;
 
 use std::path::Path;
 
@@ -19,6 +20,7 @@ pub use cpu::{Caches, Cpu, Memory, Node, available_memory};
 pub use gpu::{Gpu, Link};
 pub(crate) use probe::DISTURBED;
 pub use probe::{CpuProbe, GpuProbe, PairProbe, Probe, probe, probed};
+pub use room::{check_room, grow, room};
 
 /// The machine that this process may use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,7 +6,8 @@ use super::dependence::{Dependence, Reach};
 use super::element::WavefrontElement;
 use super::rank::{Best, Extreme, Ranked, is_nan, sum};
 use super::spec::{Keep, Kept, Wavefront};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::machine::room;
 
 /// Where the cells of a domain with its surroundings lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,13 +133,7 @@ impl Frame {
 
 /// `count` cells that hold the default, or an error.
 pub(super) fn allocate<C: Copy + Default>(count: usize) -> Result<Vec<C>> {
-    let mut cells = Vec::new();
-    cells.try_reserve_exact(count).map_err(|_| Error::Memory {
-        whose: "host".into(),
-        needed: (count * size_of::<C>()) as u64,
-        available: crate::machine::available_memory().unwrap_or(0),
-        remedy: "keep the best cell or the last row".into(),
-    })?;
+    let mut cells = room(count, "keep the best cell or the last row, or take a smaller domain")?;
     cells.resize(count, C::default());
     Ok(cells)
 }

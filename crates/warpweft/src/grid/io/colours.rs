@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;
+use crate::machine::room;
 
 /// A picture, 8 bits for each of red, green and blue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +72,7 @@ impl Picture {
     /// `range` mapped to the ends of `colours`. A line becomes a picture of one row.
     ///
     /// # Errors
-    /// There is no field number `field`.
+    /// There is no field number `field`; too little memory.
     pub fn of_middle<const D: usize>(
         volume: &RawVolume<D>,
         field: usize,
@@ -81,14 +82,12 @@ impl Picture {
         let [height, width] = plane(volume.extents());
         let values = middle(volume, field)?;
         let span = range[1] - range[0];
-        let pixels = values
-            .into_iter()
-            .map(|value| {
-                // A volume of one value has no span: show it as the middle.
-                let part = if span > 0.0 { (value - range[0]) / span } else { 0.5 + 0.0 * value };
-                colours.of(part)
-            })
-            .collect();
+        let mut pixels = room(height * width, "save .npy instead")?;
+        pixels.extend(values.map(|value| {
+            // A volume of one value has no span: show it as the middle.
+            let part = if span > 0.0 { (value - range[0]) / span } else { 0.5 + 0.0 * value };
+            colours.of(part)
+        }));
         Ok(Self { width, height, pixels })
     }
 }
@@ -99,8 +98,7 @@ impl Picture {
 /// # Errors
 /// There is no field number `field`.
 pub fn middle_range<const D: usize>(volume: &RawVolume<D>, field: usize) -> Result<[f64; 2]> {
-    let values = middle(volume, field)?;
-    let finite = values.into_iter().filter(|value| value.is_finite());
+    let finite = middle(volume, field)?.filter(|value| value.is_finite());
     let range = finite.fold(None, |range: Option<[f64; 2]>, value| {
         let [low, high] = range.unwrap_or([value; 2]);
         Some([low.min(value), high.max(value)])
@@ -114,7 +112,10 @@ fn plane<const D: usize>(extents: [usize; D]) -> [usize; 2] {
 }
 
 /// The values of the middle plane.
-fn middle<const D: usize>(volume: &RawVolume<D>, field: usize) -> Result<Vec<f64>> {
+fn middle<const D: usize>(
+    volume: &RawVolume<D>,
+    field: usize,
+) -> Result<impl Iterator<Item = f64>> {
     if field >= volume.cell_type().len() {
         return Err(Error::spec(
             format!("field {field} of a cell with {} fields", volume.cell_type().len()),
@@ -124,17 +125,13 @@ fn middle<const D: usize>(volume: &RawVolume<D>, field: usize) -> Result<Vec<f64
     let extents = volume.extents();
     let [height, width] = plane(extents);
     let mut at = extents.map(|n| n / 2);
-    let mut values = Vec::with_capacity(height * width);
-    for y in 0..height {
-        for x in 0..width {
-            if D > 1 {
-                at[D - 2] = y;
-            }
-            at[D - 1] = x;
-            values.push(volume.value(field, at));
+    Ok((0..height * width).map(move |index| {
+        if D > 1 {
+            at[D - 2] = index / width;
         }
-    }
-    Ok(values)
+        at[D - 1] = index % width;
+        volume.value(field, at)
+    }))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind::NotFound, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub fn write_whole(
 /// Compiled once for all contents.
 fn whole(path: &Path, content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let told = |error: io::Error| told(path, &error);
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let target = target(path)?;
     if fs::metadata(&target).is_ok_and(|known| !known.is_file() && !known.is_dir()) {
         let mut file = BufWriter::new(File::options().write(true).open(&target).map_err(told)?);
         return content(&mut file).and_then(|()| file.flush()).map_err(told);
@@ -61,7 +61,7 @@ fn whole(path: &Path, content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>)
 /// It can't be.
 pub fn check_writable(path: &Path) -> Result<()> {
     let told = |error: io::Error| told(path, &error);
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let target = target(path)?;
     match fs::metadata(&target) {
         Ok(known) if known.is_dir() => Err(Error::file(path, "is a directory", REMEDY)),
         Ok(known) if !known.is_file() => Ok(()),
@@ -69,6 +69,19 @@ pub fn check_writable(path: &Path) -> Result<()> {
             let beside = beside(&target).map_err(told)?;
             File::create(&beside).and_then(|_| fs::remove_file(&beside)).map_err(told)
         }
+    }
+}
+
+/// The file that `path` names, links followed.
+fn target(path: &Path) -> Result<PathBuf> {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let bytes = bytes.strip_suffix(b".").unwrap_or(bytes);
+    match bytes.last() {
+        // What a path is taken apart into no longer tells.
+        Some(&last) if is_separator(char::from(last)) => {
+            Err(Error::file(path, "names a folder", "name a file"))
+        }
+        _ => Ok(fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())),
     }
 }
 
@@ -172,6 +185,10 @@ mod tests {
         assert!(refusal.contains("a.npy: there is no folder"), "{refusal}");
         assert!(refusal.contains(&format!("`mkdir -p {folder}`")), "{refusal}");
         assert!(check_writable(directory.path()).unwrap_err().to_string().contains("directory"));
+        for folder in ["a.npy/", "a.npy/."] {
+            let refusal = check_writable(&directory.path().join(folder)).unwrap_err();
+            assert!(refusal.to_string().contains("names a folder; name a file"), "{refusal}");
+        }
         assert!(check_writable(&directory.path().join("a.npy")).is_ok());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }

@@ -61,7 +61,7 @@ impl CpuExecutor<'_> {
                 result.unwrap_or_else(|| Err(stopped()))
             })
             .collect::<Result<_>>()?;
-        let devices = vec![format!("{} cores", self.pool.len())];
+        let devices = vec![self.threads()];
         let seconds = begin.elapsed().as_secs_f64();
         let policy = Policy::Cpu(self.policy).told();
         Ok((all, report(&erased, devices, seconds, 0.0, policy)))

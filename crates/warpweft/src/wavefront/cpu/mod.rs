@@ -30,6 +30,7 @@ use super::spec::{Keep, Kept, Wavefront};
 use super::traceback::{Need, Traced, Walk, check_kept, unrecorded};
 use crate::cpu::{Pool, Simd, WorkerPanic};
 use crate::error::{Error, Result};
+use crate::machine::check_room;
 use crate::report::Report;
 
 /// Runs wavefronts on the workers of a pool.
@@ -78,6 +79,7 @@ impl CpuExecutor<'_> {
         wavefront: &Wavefront<'_, E>,
         filled: &mut Filled<E::Cell>,
     ) -> Result<(Outcome<E::Cell>, Report)> {
+        check_room(Strips::bytes(wavefront, self.policy), "take a smaller domain")?;
         let begin = Instant::now();
         let strips = Strips::new(wavefront, self.policy, self.simd, filled);
         let setup_seconds = begin.elapsed().as_secs_f64();
@@ -88,6 +90,14 @@ impl CpuExecutor<'_> {
         Ok((outcome, self.report(&wavefront.erased(), policy, seconds, setup_seconds)))
     }
 
+    /// What worked, as reports call it: threads, however many cores they share.
+    fn threads(&self) -> String {
+        match self.pool.len() {
+            1 => "1 thread".into(),
+            threads => format!("{threads} threads"),
+        }
+    }
+
     fn report(
         &self,
         wavefront: &Erased<'_>,
@@ -95,7 +105,7 @@ impl CpuExecutor<'_> {
         seconds: f64,
         setup_seconds: f64,
     ) -> Report {
-        let devices = vec![format!("{} cores", self.pool.len())];
+        let devices = vec![self.threads()];
         let policy = Policy::Cpu(policy).told();
         report(std::slice::from_ref(wavefront), devices, seconds, setup_seconds, policy)
     }

@@ -6,8 +6,8 @@
 use super::strip::reversed;
 use super::strips::can;
 use crate::cpu::Simd;
-use crate::error::{Error, Result};
-use crate::machine::available_memory;
+use crate::error::Result;
+use crate::machine::{available_memory, check_room, room};
 use crate::wavefront::CpuPolicy;
 use crate::wavefront::spec::Wavefront;
 use crate::wavefront::traceback::{Choices, Need, Traced, choice_of};
@@ -49,15 +49,11 @@ impl<E: Traced> Recorded<E> {
         let tile_rows = policy.within([rows, columns]).tile_rows;
         let mut all =
             Self { tile_rows, rows, columns, reversed: reversed(wavefront), fronts: Vec::new() };
+        let remedy = "look for the path in linear space";
+        check_room(all.bytes(), remedy)?;
         for lanes in all.lanes() {
-            let (mut fronts, bytes) = (Vec::new(), (columns + lanes - 1) * stride::<E>(lanes));
-            fronts.try_reserve_exact(bytes).map_err(|_| Error::Memory {
-                whose: "host".into(),
-                needed: all.bytes(),
-                available: available_memory().unwrap_or(0),
-                remedy: "look for the path in linear space".into(),
-            })?;
-            all.fronts.push(fronts);
+            let bytes = (columns + lanes - 1) * stride::<E>(lanes);
+            all.fronts.push(room(bytes, remedy)?);
         }
         Ok(all)
     }

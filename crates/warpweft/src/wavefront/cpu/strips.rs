@@ -261,6 +261,15 @@ impl<C: Ranked> Filled<C> {
 }
 
 impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
+    /// Bytes that a run of `wavefront` takes beside what it keeps: a row, and notes on every tile-row.
+    pub fn bytes(wavefront: &Wavefront<'_, E>, policy: CpuPolicy) -> u64 {
+        let [rows, columns] = wavefront.extents();
+        let column = size_of::<E::Column>() + size_of::<E::Cell>();
+        let strip = size_of::<Mutex<Part<'_, E::Cell>>>() + size_of::<Progress>();
+        let strips = rows.div_ceil(policy.within([rows, columns]).tile_rows);
+        columns as u64 * column as u64 + strips as u64 * strip as u64
+    }
+
     /// Cuts `wavefront` into tile-rows.
     pub fn new(
         wavefront: &'a Wavefront<'w, E>,

@@ -1,5 +1,7 @@
 //! Into how many blocks a domain is cut, and when the rest is small enough to be kept whole.
 
+use crate::machine::{available_memory, check_room};
+
 /// The most blocks along either axis: an eighth of the cells are then computed again for each level,
 /// and blocks stay long enough for a device to be busy with one.
 const MOST: usize = 8;
@@ -25,6 +27,28 @@ impl Cut {
         let blocks = (half / line).saturating_sub(2).clamp(2, MOST as u64) as usize;
         let cells = (half / cell).clamp(1, isize::MAX as u64 / cell);
         Self { blocks, matrix_cells: cells as usize }
+    }
+
+    /// The same in half of the memory that there is, if that is less than `bytes`.
+    pub fn fitting(bytes: u64, extents: [usize; 2], cell_bytes: usize) -> Self {
+        let cut = Self::within(bytes, extents, cell_bytes);
+        let needed = 2 * cut.bytes(extents, cell_bytes);
+        match check_room(needed, "") {
+            Ok(()) => cut,
+            Err(_) => {
+                let available = available_memory().unwrap_or(bytes);
+                Self::within(bytes.min(available / 2), extents, cell_bytes)
+            }
+        }
+    }
+
+    /// Bytes that are kept of a domain of `rows` × `columns` cells of `cell_bytes` bytes, as
+    /// [`Cut::within`] counts them.
+    pub(super) fn bytes(&self, [rows, columns]: [usize; 2], cell_bytes: usize) -> u64 {
+        let blocks = self.blocks.clamp(2, rows.max(columns).max(2)) as u64;
+        let lines = (rows as u64 + columns as u64).saturating_mul(blocks + 2);
+        let matrix = (rows as u64).saturating_mul(columns as u64).min(self.matrix_cells as u64);
+        lines.saturating_add(matrix).saturating_mul(cell_bytes as u64)
     }
 
     /// Into how many rows and columns of blocks a rectangle is cut; none if it is kept whole.

@@ -5,6 +5,7 @@ use super::grid::{Grid, Rectangle};
 use super::trail::{NEAR, Trail, choice_of};
 use super::{Cut, End, Path, Traced};
 use crate::error::{Error, Result};
+use crate::machine::check_room;
 use crate::report::Report;
 use crate::wavefront::edges::other;
 use crate::wavefront::spec::{Keep, Kept, Wavefront};
@@ -28,17 +29,23 @@ pub(super) fn in_linear_space<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
 ) -> Result<(Option<Path<Score<E>>>, Report)> {
     // Edges are all that is kept of the domain, whatever the spec says.
     let wavefront = &wavefront.clone().keep(Keep::Best);
+    let bytes = cut.bytes(wavefront.extents(), size_of::<E::Cell>());
+    check_room(bytes, "take a smaller domain, of shorter sequences or series")?;
     let whole = Rectangle::whole(wavefront);
     let blocks = cut.of(whole.extents()).unwrap_or([1, 1]);
     let mut grid = Grid::new(whole, blocks);
     let store = checkpoint.map(|given| Store::open(given, wavefront, blocks, end)).transpose()?;
     let mut tracer =
         Tracer { wavefront, cut, executor, report: None, score: None, trail: Trail::new() };
+    let mut resumed = 0;
     for p in 0..blocks[0] {
         let saved =
             store.as_ref().map(|store| store.load(p, grid.sizes(p), blocks[1])).transpose()?;
         match saved.flatten() {
-            Some(line) => grid.lines.push(line),
+            Some(line) => {
+                resumed += grid.sizes(p).map(|size| size as u64).iter().product::<u64>();
+                grid.lines.push(line);
+            }
             None => {
                 tracer.advance(&mut grid, end == End::Best)?;
                 if let Some(store) = &store {
@@ -73,6 +80,11 @@ pub(super) fn in_linear_space<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     };
     let percent = 100.0 * again as f64 / wavefront.cells() as f64;
     report.notes.push(format!("the path took {percent:.1} % of the cells again"));
+    if resumed == wavefront.cells() as u64 {
+        report.notes.push("all rows were resumed: nothing was left to be done but the path".into());
+    }
+    report.done += resumed;
+    report.first = resumed;
     Ok((path, report))
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Choice, Run, Traced};
 use crate::error::{Error, Result};
+use crate::machine::grow;
 use crate::wavefront::dependence::Dependence;
 use crate::wavefront::{Cells, WavefrontElement};
 
@@ -42,7 +43,10 @@ impl<E: Traced> Trail<E> {
         self.state = state;
         match self.runs.last_mut() {
             Some(run) if run.vector == vector => run.count += 1,
-            _ => self.runs.push(Run { vector, count: 1 }),
+            _ => {
+                grow(&mut self.runs, 1, "look for a shorter path")?;
+                self.runs.push(Run { vector, count: 1 });
+            }
         }
         Ok(Some(vector))
     }

@@ -1,0 +1,72 @@
+//! Little memory: what there is no room for is named with what it takes, and nothing ends in an abort.
+
+use std::path::Path;
+use std::process::Command;
+
+use warpweft::grid::Volume;
+use warpweft::grid::io::npy;
+
+use super::{Ran, cached, program};
+
+/// Runs the command with so many KiB of addresses.
+fn within(kib: u64, directory: &Path, line: &str) -> Ran {
+    let line = format!("ulimit -v {kib}; exec {} {line}", program().display());
+    Ran::of(cached(Command::new("sh"), directory).args(["-c", &line]))
+}
+
+/// Bytes needed and available, as an error tells them.
+fn told(error: &str) -> Option<[u64; 2]> {
+    let number = |until: &str| error.split(until).next()?.rsplit(' ').next()?.parse().ok();
+    Some([number(" bytes needed")?, number(" available; ")?])
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn whatever_the_limit_a_run_is_right_or_says_what_it_wanted() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let letters = "GATTACATTGCCA".repeat(80_000);
+    std::fs::write(folder.path().join("long.fa"), format!(">long\n{letters}\n")).expect("a file");
+    std::fs::write(folder.path().join("short.fa"), ">short\nTTGC\n").expect("a file");
+    let greys = Volume::from_fn([1000, 2000], |[i, j]| (i + j) as u8);
+    npy::write(&folder.path().join("greys.npy"), &greys, 0).expect("a file");
+    let series = Volume::from_fn([500_000], |[i]| (i % 17) as f64);
+    npy::write(&folder.path().join("series.npy"), &series, 0).expect("a file");
+    let few = Volume::from_fn([3], |[i]| i as f64);
+    npy::write(&folder.path().join("few.npy"), &few, 0).expect("a file");
+    // In less the system does not even load the program.
+    let loads = |kib: &u64| within(*kib, folder.path(), "--version").status == Some(0);
+    let least = (1..).map(|n| 8_000 * n).find(loads).expect("it loads");
+    let mut refused = 0;
+    for line in [
+        "align long.fa short.fa",
+        "align short.fa long.fa --score-only",
+        "align short.fa long.fa --traceback directions",
+        "sat greys.npy --output sums.png --plot",
+        "dtw series.npy few.npy --path pairs.npy",
+        "run laplace --size 1500 --sweeps 1",
+        "run heat --size 96 --steps 1",
+    ] {
+        for more in [4_000, 12_000, 24_000, 48_000, 96_000] {
+            let ran = within(least + more, folder.path(), &format!("{line} --device cpu"));
+            if ran.status == Some(0) {
+                continue;
+            }
+            refused += 1;
+            ran.fails(1, &[]);
+            let thread = ran.err.contains("no thread to be had") && ran.err.contains("`-v`");
+            let memory = ran.err.contains("out of memory") || told(&ran.err).is_some();
+            assert!(thread || memory, "{line} in {more} KiB: {}", ran.err);
+        }
+    }
+    assert!(refused > 7, "{refused}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_a_shell_allows_is_all_that_is_available() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let ran = within(400_000, folder.path(), "run heat --device cpu --size 1000 --steps 1");
+    ran.fails(1, &["host memory: ", "choose a --size up to about"]);
+    let [needed, available] = told(&ran.err).expect("both numbers");
+    assert!(needed > 4_000_000_000 && available < 400_000 << 10, "{}", ran.err);
+}

@@ -1,0 +1,84 @@
+//! Memory asked for before it is filled: an error where the standard library would end the program.
+
+use super::available_memory;
+use crate::error::{Error, Result};
+
+/// Fewer bytes than this are not asked about: to ask takes longer than to fill them.
+const SMALL: u64 = 1 << 20;
+
+/// An empty vector with room for `count` values.
+///
+/// # Errors
+/// The system refuses; `remedy` is what the error says to do.
+pub fn room<T>(count: usize, remedy: &str) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    match values.try_reserve_exact(count) {
+        Ok(()) => Ok(values),
+        Err(_) => Err(short((count as u64).saturating_mul(size_of::<T>() as u64), remedy)),
+    }
+}
+
+/// Makes room for `more` values behind those of `values`, and for as many again as there are, so that to
+/// grow often takes no longer.
+///
+/// # Errors
+/// As [`room`].
+#[inline]
+pub fn grow<T>(values: &mut Vec<T>, more: usize, remedy: &str) -> Result<()> {
+    if values.capacity() - values.len() >= more {
+        return Ok(());
+    }
+    values.try_reserve(more).map_err(|_| {
+        let count = values.len().saturating_add(more.max(values.len())) as u64;
+        short(count.saturating_mul(size_of::<T>() as u64), remedy)
+    })
+}
+
+/// Whether there are `bytes` of memory for several arrays, none of which is asked for by [`room`].
+///
+/// # Errors
+/// There are not; `remedy` is what the error says to do.
+pub fn check_room(bytes: u64, remedy: &str) -> Result<()> {
+    match bytes > SMALL && available_memory().is_some_and(|available| bytes > available) {
+        true => Err(short(bytes, remedy)),
+        false => Ok(()),
+    }
+}
+
+fn short(needed: u64, remedy: &str) -> Error {
+    Error::Memory {
+        whose: "host".into(),
+        needed,
+        available: available_memory().unwrap_or(0),
+        remedy: remedy.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_machine_has_is_refused_with_both_numbers_and_the_remedy() {
+        let refusals = [
+            room::<u32>(1 << 58, "take less").map(drop),
+            room::<u64>(usize::MAX, "take less").map(drop),
+            check_room(1 << 60, "take less"),
+        ];
+        let needed = ["1152921504606846976", "18446744073709551615", "1152921504606846976"];
+        for (refusal, needed) in refusals.into_iter().zip(needed) {
+            let refusal = refusal.unwrap_err().to_string();
+            assert!(
+                refusal.starts_with(&format!("host memory: {needed} bytes needed, ")),
+                "{refusal}"
+            );
+            assert!(refusal.ends_with("; take less"), "{refusal}");
+        }
+        assert!(room::<u8>(7, "").is_ok_and(|room| room.is_empty() && room.capacity() >= 7));
+        assert!(check_room(2 << 20, "").is_ok());
+        let mut values = vec![1u8];
+        assert!(grow(&mut values, 100, "").is_ok() && values.capacity() > 100);
+        let refusal = grow(&mut values, 1 << 60, "take less").unwrap_err().to_string();
+        assert!(refusal.contains("1152921504606846977 bytes needed"), "{refusal}");
+    }
+}
