@@ -307,7 +307,7 @@ impl Problem<'_> {
         let global = self.scope == Scope::Global;
         Ok(match path {
             Some(path) if global || path.score > 0 => {
-                (Aligned::of(&path, self.query, self.target, global), report)
+                (Aligned::of(&path, self.query, self.target, global)?, report)
             }
             _ => (nothing(), report),
         })

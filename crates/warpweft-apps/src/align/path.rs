@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use warpweft::error::Result;
+use warpweft::machine::grow;
 use warpweft::wavefront::traceback::Path;
 
 use super::{Alignment, Sequence, Weights};
@@ -36,31 +38,45 @@ pub struct Aligned {
 impl Aligned {
     /// Of letters along `path`, which is that of a global alignment if `global`: letters before its
     /// start then stand against nothing.
-    pub(super) fn of(path: &Path<i32>, query: &Sequence, target: &Sequence, global: bool) -> Self {
+    ///
+    /// # Errors
+    /// Too little memory.
+    pub(super) fn of(
+        path: &Path<i32>,
+        query: &Sequence,
+        target: &Sequence,
+        global: bool,
+    ) -> Result<Self> {
         let mut operations: Vec<(Operation, usize)> = Vec::new();
-        let mut push = |operation, count| match operations.last_mut() {
-            _ if count == 0 => {}
-            Some((last, counted)) if *last == operation => *counted += count,
-            _ => operations.push((operation, count)),
+        let mut push = |operation, count| {
+            match operations.last_mut() {
+                _ if count == 0 => {}
+                Some((last, counted)) if *last == operation => *counted += count,
+                _ => {
+                    grow(&mut operations, 1, "align shorter sequences")?;
+                    operations.push((operation, count));
+                }
+            }
+            Ok(())
         };
         let before = path.start.map(|at| (at + 1) as usize);
         let [query_start, target_start] = if global { [0; 2] } else { before };
         if global {
-            push(Operation::Insertion, before[0]);
-            push(Operation::Deletion, before[1]);
+            push(Operation::Insertion, before[0])?;
+            push(Operation::Deletion, before[1])?;
         }
         let [mut i, mut j] = before;
         for run in &path.runs {
             match run.vector {
-                [-1, 0] => push(Operation::Insertion, run.count),
-                [0, -1] => push(Operation::Deletion, run.count),
+                [-1, 0] => push(Operation::Insertion, run.count)?,
+                [0, -1] => push(Operation::Deletion, run.count)?,
                 _ => {
                     let a = &query.as_rows()[i..i + run.count];
                     let b = &target.as_columns()[j..j + run.count];
-                    a.iter().zip(b).for_each(|(a, b)| match a == b {
+                    a.iter().zip(b).try_for_each(|(a, b)| match a == b {
                         true => push(Operation::Equal, 1),
                         false => push(Operation::Different, 1),
-                    });
+                    })?;
                 }
             }
             i += run.count * run.vector[0].unsigned_abs();
@@ -68,7 +84,7 @@ impl Aligned {
         }
         let [query_end, target_end] = path.end.map(|at| at + 1);
         let alignment = Alignment { score: path.score, query_end, target_end };
-        Self { alignment, query_start, target_start, operations }
+        Ok(Self { alignment, query_start, target_start, operations })
     }
 
     /// Columns of this kind.

@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn letters_hang_below_the_line_as_they_should() {
         let lowest = |text: &str| {
-            let mut page = Picture::filled(20, 40, [255; 3]);
+            let mut page = Picture::filled(20, 40, [255; 3]).unwrap();
             write(&mut page, [2, 2], text, [0; 3]);
             page.pixels.chunks(20).rposition(|row| row.contains(&[0; 3])).unwrap_or(0)
         };
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn text_beyond_the_page_is_cut_off() {
-        let mut page = Picture::filled(20, 10, [255; 3]);
+        let mut page = Picture::filled(20, 10, [255; 3]).unwrap();
         write(&mut page, [12, 4], "88", [0; 3]);
         write_right(&mut page, [5, 0], "88888", [0; 3]);
         assert!(page.pixels.contains(&[0; 3]));

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use warpweft::element::Fields;
 use warpweft::grid::io::{Colours, Picture, png};
+use warpweft::machine::room;
 use warpweft::prelude::*;
 
 const PAPER: [u8; 3] = [255; 3];
@@ -46,10 +47,10 @@ fn draw<S: Fields, const D: usize>(
     look: Look,
 ) -> Result<Picture> {
     let (plane, cells) = if D == 1 {
-        (curve(volume, look), [None, Some(volume.len())])
+        (curve(volume, look)?, [None, Some(volume.len())])
     } else {
         let cells = Picture::of_middle(volume, look.field, look.range, look.colours)?;
-        (fitted(&cells), [Some(cells.height), Some(cells.width)])
+        (fitted(&cells)?, [Some(cells.height), Some(cells.width)])
     };
     let [left, top, right, bottom] = MARGINS;
     // A line's ends are named beside it.
@@ -59,7 +60,7 @@ fn draw<S: Fields, const D: usize>(
     // A curve has no colour bar.
     let right = if D == 1 { 30 } else { right };
     let wide = (left + plane.width + right).max(left + font::width(title) + 8);
-    let mut page = Picture::filled(wide, top + plane.height + bottom, PAPER);
+    let mut page = Picture::filled(wide, top + plane.height + bottom, PAPER)?;
     paste(&mut page, &plane, [left, top]);
     frame(&mut page, [left, top], [plane.width, plane.height]);
     font::write(&mut page, [left, top - 28], title, INK);
@@ -90,25 +91,25 @@ fn draw<S: Fields, const D: usize>(
 }
 
 /// The plane enlarged by a whole factor, or thinned to every n-th cell, to fit a screen.
-fn fitted(cells: &Picture) -> Picture {
+fn fitted(cells: &Picture) -> Result<Picture> {
     let longer = cells.width.max(cells.height);
     let grow = (SIDES[1] / longer).max(1);
     let thin = longer.div_ceil(SIDES[0]);
     let scaled = |n: usize| (n * grow).div_ceil(thin);
     let (width, height) = (scaled(cells.width), scaled(cells.height));
-    let mut pixels = Vec::with_capacity(width * height);
+    let mut pixels = room(width * height, "leave the picture out")?;
     for y in 0..height {
         for x in 0..width {
             pixels.push(cells.pixels[y * thin / grow * cells.width + x * thin / grow]);
         }
     }
-    Picture { width, height, pixels }
+    Ok(Picture { width, height, pixels })
 }
 
 /// A line's values as a curve.
-fn curve<S: Fields, const D: usize>(volume: &Volume<S, D>, look: Look) -> Picture {
+fn curve<S: Fields, const D: usize>(volume: &Volume<S, D>, look: Look) -> Result<Picture> {
     let (width, height) = (SIDES[0], SIDES[1]);
-    let mut picture = Picture::filled(width, height, PAPER);
+    let mut picture = Picture::filled(width, height, PAPER)?;
     let span = (look.range[1] - look.range[0]).max(f64::MIN_POSITIVE);
     let cells = volume.len();
     let mut last = None;
@@ -128,7 +129,7 @@ fn curve<S: Fields, const D: usize>(volume: &Volume<S, D>, look: Look) -> Pictur
         }
         last = Some(y);
     }
-    picture
+    Ok(picture)
 }
 
 /// The colour bar with the values of its ends and middle.
@@ -216,7 +217,7 @@ mod tests {
     #[test]
     fn a_line_is_drawn_as_a_curve() {
         let line = Volume::from_fn([10], |[x]| x as f64 / 9.0);
-        let page = curve(&line, LOOK);
+        let page = curve(&line, LOOK).unwrap();
         let dark = |y: usize, x: usize| page.pixels[y * page.width + x] != PAPER;
         assert!(dark(page.height - 1, 0) && dark(0, page.width - 1) && !dark(0, 0));
     }

@@ -18,15 +18,20 @@ pub fn save(
     (names, extents): ([&str; 2], [usize; 2]),
     corners: &[[usize; 2]],
 ) -> Result<()> {
-    png::write(file, &draw(title, names, extents, corners))
+    png::write(file, &draw(title, names, extents, corners)?)
 }
 
-fn draw(title: &str, names: [&str; 2], extents: [usize; 2], corners: &[[usize; 2]]) -> Picture {
+fn draw(
+    title: &str,
+    names: [&str; 2],
+    extents: [usize; 2],
+    corners: &[[usize; 2]],
+) -> Result<Picture> {
     let longest = extents[0].max(extents[1]).max(1);
     // To scale, but never too flat to be seen.
     let side = |extent: usize| (extent * SIDES[0] / longest).clamp(SIDES[1] / 8, SIDES[0]);
     let [height, width] = extents.map(side);
-    let mut plane = Picture::filled(width, height, PAPER);
+    let mut plane = Picture::filled(width, height, PAPER)?;
     let place = |[row, column]: [usize; 2]| {
         let y = row as f64 / extents[0].max(1) as f64 * (height - 1) as f64;
         let x = column as f64 / extents[1].max(1) as f64 * (width - 1) as f64;
@@ -51,7 +56,7 @@ fn draw(title: &str, names: [&str; 2], extents: [usize; 2], corners: &[[usize; 2
     let [left, top, _, bottom] = MARGINS;
     let left = left.max(font::width(&labels[0]).max(font::width(names[0])) + 16);
     let wide = (left + width + 30).max(left + font::width(title) + 8);
-    let mut page = Picture::filled(wide, top + height + bottom, PAPER);
+    let mut page = Picture::filled(wide, top + height + bottom, PAPER)?;
     paste(&mut page, &plane, [left, top]);
     frame(&mut page, [left, top], [width, height]);
     font::write(&mut page, [left, top - 28], title, INK);
@@ -69,7 +74,7 @@ fn draw(title: &str, names: [&str; 2], extents: [usize; 2], corners: &[[usize; 2
     if width > 2 * (font::width(&labels[1]) + font::width(columns)) {
         font::write(&mut page, [left + (width - font::width(columns)) / 2, below], columns, INK);
     }
-    page
+    Ok(page)
 }
 
 #[cfg(test)]
@@ -79,7 +84,7 @@ mod tests {
     #[test]
     fn a_path_runs_from_corner_to_corner_whatever_the_shape() {
         for extents in [[1, 1], [1, 100_000], [5000, 700], [3, 2]] {
-            let page = draw("a / b", ["a", "b"], extents, &[[0, 0], extents]);
+            let page = draw("a / b", ["a", "b"], extents, &[[0, 0], extents]).unwrap();
             let ink = Colours::Viridis.of(0.3);
             let at: Vec<_> = (0..page.pixels.len()).filter(|&at| page.pixels[at] == ink).collect();
             let place = |at: usize| [at / page.width, at % page.width];
@@ -87,7 +92,9 @@ mod tests {
             let sides = [0, 1].map(|axis| last[axis] - first[axis] + 1);
             assert!(sides[0].max(sides[1]) == SIDES[0], "{extents:?} {sides:?}");
             assert!(sides[0].min(sides[1]) >= SIDES[1] / 8, "{extents:?} {sides:?}");
-            assert!(draw("", ["", ""], extents, &[]).pixels.iter().all(|pixel| *pixel != ink));
+            assert!(
+                draw("", ["", ""], extents, &[]).unwrap().pixels.iter().all(|pixel| *pixel != ink)
+            );
         }
     }
 }

@@ -148,8 +148,8 @@ impl Dtw {
         let mut saved = Saved::default();
         // One process writes.
         if let Some(path) = self.path.as_ref().filter(|_| place::speaks()) {
-            let table = Volume::from_fn([pairs.len(), 2], |[k, side]| pairs[k][side] as i64);
-            saved.add(path, npy::write(path, &table, 0));
+            let table = Volume::try_from_fn([pairs.len(), 2], |[k, side]| pairs[k][side] as i64);
+            saved.add(path, table.and_then(|table| npy::write(path, &table, 0)));
         }
         if let Some(file) = plot.as_ref().filter(|_| place::speaks()) {
             let title = format!("{} / {}: {distance}", self.a.display(), self.b.display());

@@ -18,6 +18,16 @@ pub fn room<T>(count: usize, remedy: &str) -> Result<Vec<T>> {
     }
 }
 
+/// What `values` hold, in a vector.
+///
+/// # Errors
+/// As [`room`].
+pub fn filled<T>(values: impl ExactSizeIterator<Item = T>, remedy: &str) -> Result<Vec<T>> {
+    let mut all = room(values.len(), remedy)?;
+    all.extend(values);
+    Ok(all)
+}
+
 /// Makes room for `more` values behind those of `values`, and for as many again as there are, so that to
 /// grow often takes no longer.
 ///
@@ -75,6 +85,7 @@ mod tests {
             assert!(refusal.ends_with("; take less"), "{refusal}");
         }
         assert!(room::<u8>(7, "").is_ok_and(|room| room.is_empty() && room.capacity() >= 7));
+        assert_eq!(filled([3, 1, 2].into_iter(), "").unwrap(), [3, 1, 2]);
         assert!(check_room(2 << 20, "").is_ok());
         let mut values = vec![1u8];
         assert!(grow(&mut values, 100, "").is_ok() && values.capacity() > 100);

@@ -17,7 +17,7 @@ use super::spec::{Spec, Steps};
 use crate::cluster::Alone;
 use crate::error::Result;
 use crate::grid::RawVolume;
-use crate::machine::Machine;
+use crate::machine::{Machine, filled};
 use crate::report::{Quantity, Report};
 use crate::trace::Trace;
 
@@ -91,7 +91,9 @@ impl<const D: usize> Spec<D> {
             Some(saver) => {
                 let mut state = RawVolume::zeroed(self.cell, extents)?;
                 executor.store(state.writable())?;
-                saver.save(&Alone, at, whole, &mut |field| Ok(state.field_bytes(field).to_vec()))
+                saver.save(&Alone, at, whole, &mut |field| {
+                    filled(state.field_bytes(field).iter().copied(), "run without --checkpoint")
+                })
             }
         };
         let mut kept = first;

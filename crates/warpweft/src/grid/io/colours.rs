@@ -64,8 +64,13 @@ impl Colours {
 
 impl Picture {
     /// A picture of one colour.
-    pub fn filled(width: usize, height: usize, colour: [u8; 3]) -> Self {
-        Self { width, height, pixels: vec![colour; width * height] }
+    ///
+    /// # Errors
+    /// Too little memory.
+    pub fn filled(width: usize, height: usize, colour: [u8; 3]) -> Result<Self> {
+        let mut pixels = room(width * height, "leave the picture out")?;
+        pixels.resize(width * height, colour);
+        Ok(Self { width, height, pixels })
     }
 
     /// The two fastest axes of `volume` through the middle of the others, one pixel a cell, with

@@ -111,7 +111,7 @@ mod tests {
     fn damaged_files_are_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.png");
-        write(&path, &Picture::filled(40, 30, [1, 2, 3])).unwrap();
+        write(&path, &Picture::filled(40, 30, [1, 2, 3]).unwrap()).unwrap();
         let whole = std::fs::read(&path).unwrap();
         for bytes in [&whole[..whole.len() / 2], &whole[..4], b"not a picture", b""] {
             std::fs::write(&path, bytes).unwrap();

@@ -76,7 +76,7 @@ impl CpuExecutor<'_> {
         let [tile_rows, tile_columns] = ALONE;
         let policy = CpuPolicy { tile_rows, tile_columns, ..self.policy };
         let mut filled = Filled::new(wavefront)?;
-        let outcome = Strips::new(wavefront, policy, self.simd, &mut filled).run(worker);
+        let outcome = Strips::new(wavefront, policy, self.simd, &mut filled)?.run(worker);
         Ok(outcome.ok().map(|outcome| outcome.kept(wavefront.keep, filled)))
     }
 }

@@ -30,7 +30,6 @@ use super::spec::{Keep, Kept, Wavefront};
 use super::traceback::{Need, Traced, Walk, check_kept, unrecorded};
 use crate::cpu::{Pool, Simd, WorkerPanic};
 use crate::error::{Error, Result};
-use crate::machine::check_room;
 use crate::report::Report;
 
 /// Runs wavefronts on the workers of a pool.
@@ -79,9 +78,8 @@ impl CpuExecutor<'_> {
         wavefront: &Wavefront<'_, E>,
         filled: &mut Filled<E::Cell>,
     ) -> Result<(Outcome<E::Cell>, Report)> {
-        check_room(Strips::bytes(wavefront, self.policy), "take a smaller domain")?;
         let begin = Instant::now();
-        let strips = Strips::new(wavefront, self.policy, self.simd, filled);
+        let strips = Strips::new(wavefront, self.policy, self.simd, filled)?;
         let setup_seconds = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
         let policy = strips.policy();
@@ -179,7 +177,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
         let mut recorded = Recorded::new(wavefront, policy)?;
         let mut filled = Filled::new(wavefront)?;
         let plain = wavefront.with(wavefront.element.plain());
-        let strips = Strips::new(&plain, policy, self.simd, &mut filled);
+        let strips = Strips::new(&plain, policy, self.simd, &mut filled)?;
         let strips = strips.recording(recorded.recorders(wavefront, self.simd));
         let setup_seconds = begin.elapsed().as_secs_f64();
         let begin = Instant::now();

@@ -48,7 +48,7 @@ impl<E: Traced> Recorded<E> {
         let [rows, columns] = wavefront.extents();
         let tile_rows = policy.within([rows, columns]).tile_rows;
         let mut all =
-            Self { tile_rows, rows, columns, reversed: reversed(wavefront), fronts: Vec::new() };
+            Self { tile_rows, rows, columns, reversed: reversed(wavefront)?, fronts: Vec::new() };
         let remedy = "look for the path in linear space";
         check_room(all.bytes(), remedy)?;
         for lanes in all.lanes() {

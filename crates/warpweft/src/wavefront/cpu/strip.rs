@@ -10,6 +10,8 @@
 use super::form::Form;
 use super::simd::Loops;
 use crate::element::Scalar;
+use crate::error::Result;
+use crate::machine::room;
 use crate::wavefront::rank::{Extreme, Ranked, is_nan};
 use crate::wavefront::{Band, Wavefront, WavefrontElement};
 
@@ -91,10 +93,20 @@ pub(super) struct Strip<'a, E: WavefrontElement, F: Form<E>> {
 
 /// The inputs of all columns, last column first: a front reads ascending addresses. Lanes that have
 /// not started find some more of the first column.
-pub(super) fn reversed<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> Vec<E::Column> {
+///
+/// # Errors
+/// Too little memory.
+pub(super) fn reversed<E: WavefrontElement>(
+    wavefront: &Wavefront<'_, E>,
+) -> Result<Vec<E::Column>> {
     let columns = wavefront.columns;
-    columns.iter().rev().chain(std::iter::repeat_n(&columns[0], 2 * MOST)).copied().collect()
+    let mut reversed = room(columns.len() + 2 * MOST, REMEDY)?;
+    reversed.extend(columns.iter().rev().chain(std::iter::repeat_n(&columns[0], 2 * MOST)));
+    Ok(reversed)
 }
+
+/// What to do where memory does not hold the rows that a run keeps.
+pub(super) const REMEDY: &str = "take a domain of fewer columns";
 
 /// The most lanes of a [`Form::GROUP`].
 const MOST: usize = 32;

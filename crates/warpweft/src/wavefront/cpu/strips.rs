@@ -6,9 +6,10 @@ use super::form::{Form, Plain, Sixteen};
 use super::record::Record;
 use super::row::SharedRow;
 use super::simd::Loops;
-use super::strip::{Sink, State, Strip, reversed};
+use super::strip::{REMEDY, Sink, State, Strip, reversed};
 use crate::cpu::{Aborted, Pool, Progress, Simd, Worker, WorkerPanic};
 use crate::error::Result;
+use crate::machine;
 use crate::wavefront::frame::allocate;
 use crate::wavefront::rank::{Best, Ranked, sum};
 use crate::wavefront::spec::{Keep, Kept, Wavefront};
@@ -261,22 +262,16 @@ impl<C: Ranked> Filled<C> {
 }
 
 impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
-    /// Bytes that a run of `wavefront` takes beside what it keeps: a row, and notes on every tile-row.
-    pub fn bytes(wavefront: &Wavefront<'_, E>, policy: CpuPolicy) -> u64 {
-        let [rows, columns] = wavefront.extents();
-        let column = size_of::<E::Column>() + size_of::<E::Cell>();
-        let strip = size_of::<Mutex<Part<'_, E::Cell>>>() + size_of::<Progress>();
-        let strips = rows.div_ceil(policy.within([rows, columns]).tile_rows);
-        columns as u64 * column as u64 + strips as u64 * strip as u64
-    }
-
     /// Cuts `wavefront` into tile-rows.
+    ///
+    /// # Errors
+    /// Too little memory.
     pub fn new(
         wavefront: &'a Wavefront<'w, E>,
         policy: CpuPolicy,
         simd: Simd,
         filled: &'a mut Filled<E::Cell>,
-    ) -> Self {
+    ) -> Result<Self> {
         let [rows, columns] = wavefront.extents();
         let policy = policy.within([rows, columns]);
         let fits = Sixteen::fits(wavefront, policy);
@@ -296,16 +291,18 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
                 record: None,
             })
         });
+        let above = (0..columns).map(|j| wavefront.border.at(-1, j as isize));
+        let above = machine::filled(above, REMEDY)?;
         let shared = Shared {
             wavefront,
-            reversed: reversed(wavefront),
-            row: SharedRow::new((0..columns as isize).map(|j| wavefront.border.at(-1, j))),
+            reversed: reversed(wavefront)?,
+            row: SharedRow::new(above.into_iter()),
             progress: (0..count).map(|_| Progress::default()).collect(),
             parts: parts.collect(),
             policy,
             simd,
         };
-        Self { shared }
+        Ok(Self { shared })
     }
 
     /// With what goes along with each tile-row.

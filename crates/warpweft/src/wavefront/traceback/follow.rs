@@ -1,7 +1,7 @@
 //! From the end of a path back to its start, in linear space.
 
 use super::checkpoint::{Checkpoint, Store};
-use super::grid::{Grid, Rectangle};
+use super::grid::{Grid, REMEDY, Rectangle};
 use super::trail::{NEAR, Trail, choice_of};
 use super::{Cut, End, Path, Traced};
 use crate::error::{Error, Result};
@@ -30,8 +30,8 @@ pub(super) fn in_linear_space<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     // Edges are all that is kept of the domain, whatever the spec says.
     let wavefront = &wavefront.clone().keep(Keep::Best);
     let bytes = cut.bytes(wavefront.extents(), size_of::<E::Cell>());
-    check_room(bytes, "take a smaller domain, of shorter sequences or series")?;
-    let whole = Rectangle::whole(wavefront);
+    check_room(bytes, REMEDY)?;
+    let whole = Rectangle::whole(wavefront)?;
     let blocks = cut.of(whole.extents()).unwrap_or([1, 1]);
     let mut grid = Grid::new(whole, blocks);
     let store = checkpoint.map(|given| Store::open(given, wavefront, blocks, end)).transpose()?;
@@ -80,7 +80,7 @@ pub(super) fn in_linear_space<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     };
     let percent = 100.0 * again as f64 / wavefront.cells() as f64;
     report.notes.push(format!("the path took {percent:.1} % of the cells again"));
-    if resumed == wavefront.cells() as u64 {
+    if resumed == wavefront.cells() {
         report.notes.push("all rows were resumed: nothing was left to be done but the path".into());
     }
     report.done += resumed;
@@ -123,7 +123,7 @@ impl<E: Traced, X: WavefrontExecutor<E> + ?Sized> Tracer<'_, '_, E, X> {
     /// From cell `at` through the blocks of `grid`.
     fn follow(&mut self, grid: &Grid<E::Cell>, at: [usize; 2]) -> Result<Reached> {
         let mut at = at.map(|at| at as isize);
-        while let Some(block) = grid.around(at) {
+        while let Some(block) = grid.around(at)? {
             match self.through(block, at.map(|at| at as usize))? {
                 Reached::Beyond(next) => at = next,
                 start @ Reached::Start(_) => return Ok(start),
@@ -136,7 +136,7 @@ impl<E: Traced, X: WavefrontExecutor<E> + ?Sized> Tracer<'_, '_, E, X> {
     fn through(&mut self, rectangle: Rectangle<E::Cell>, at: [usize; 2]) -> Result<Reached> {
         let rectangle = rectangle.up_to(at);
         let Some(blocks) = self.cut.of(rectangle.extents()) else {
-            let spec = rectangle.wavefront(self.wavefront, Keep::Matrix);
+            let spec = rectangle.wavefront(self.wavefront, Keep::Matrix)?;
             let (Kept::Matrix(cells), report) = self.executor.run(&spec)? else {
                 return Err(other(Keep::Matrix));
             };

@@ -3,10 +3,18 @@
 use std::ops::Range;
 
 use crate::error::Result;
+use crate::machine::{filled, grow};
 use crate::report::Report;
 use crate::wavefront::border::Border;
 use crate::wavefront::spec::{Keep, Wavefront};
 use crate::wavefront::{Best, Edges, Extreme, Ranked, WavefrontElement, WavefrontExecutor};
+
+/// What to do where memory does not hold the edges.
+pub(super) const REMEDY: &str = "take a smaller domain, of shorter sequences or series";
+
+fn copied<C: Copy>(cells: &[C]) -> Result<Vec<C>> {
+    filled(cells.iter().copied(), REMEDY)
+}
 
 /// Rows and columns of the domain, and the cells above and to the left of them.
 #[derive(Clone, Debug)]
@@ -20,16 +28,19 @@ pub(super) struct Rectangle<C> {
 
 impl<C: Ranked> Rectangle<C> {
     /// The whole domain.
-    pub fn whole<E: WavefrontElement<Cell = C>>(wavefront: &Wavefront<'_, E>) -> Self {
+    ///
+    /// # Errors
+    /// Too little memory.
+    pub fn whole<E: WavefrontElement<Cell = C>>(wavefront: &Wavefront<'_, E>) -> Result<Self> {
         let [m, n] = wavefront.extents();
         let border = &wavefront.border;
-        Self {
+        Ok(Self {
             rows: 0..m,
             columns: 0..n,
             corner: border.at(-1, -1),
-            top: (0..n as isize).map(|j| border.at(-1, j)).collect(),
-            left: (0..m as isize).map(|i| border.at(i, -1)).collect(),
-        }
+            top: filled((0..n).map(|j| border.at(-1, j as isize)), REMEDY)?,
+            left: filled((0..m).map(|i| border.at(i as isize, -1)), REMEDY)?,
+        })
     }
 
     /// The part up to and with cell `[i, j]`, which is in it.
@@ -47,17 +58,20 @@ impl<C: Ranked> Rectangle<C> {
     }
 
     /// What an executor computes it from.
+    ///
+    /// # Errors
+    /// Too little memory.
     pub fn wavefront<'w, E: WavefrontElement<Cell = C>>(
         &self,
         of: &Wavefront<'w, E>,
         keep: Keep,
-    ) -> Wavefront<'w, E> {
-        let (top, left) = (self.top.clone(), self.left.clone());
-        Wavefront::of(of.element)
+    ) -> Result<Wavefront<'w, E>> {
+        let (top, left) = (copied(&self.top)?, copied(&self.left)?);
+        Ok(Wavefront::of(of.element)
             .rows(&of.rows[self.rows.clone()])
             .columns(&of.columns[self.columns.clone()])
             .border(Border::Lines { corner: self.corner, top, left })
-            .keep(keep)
+            .keep(keep))
     }
 }
 
@@ -106,7 +120,10 @@ impl<C: Ranked> Grid<C> {
 
     /// Block `[p, q]`, the blocks above and to the left of which are computed; `lefts` are the last
     /// columns of those in its own row.
-    fn block(&self, [p, q]: [usize; 2], lefts: &[Vec<C>]) -> Rectangle<C> {
+    ///
+    /// # Errors
+    /// Too little memory.
+    fn block(&self, [p, q]: [usize; 2], lefts: &[Vec<C>]) -> Result<Rectangle<C>> {
         let within = &self.within;
         let (rows, columns) =
             (self.rows[p]..self.rows[p + 1], self.columns[q]..self.columns[q + 1]);
@@ -122,11 +139,11 @@ impl<C: Ranked> Grid<C> {
             _ => above[first - 1],
         };
         let left = match q {
-            0 => within.left[first_row..first_row + rows.len()].to_vec(),
-            _ => lefts[q - 1].clone(),
+            0 => copied(&within.left[first_row..first_row + rows.len()])?,
+            _ => copied(&lefts[q - 1])?,
         };
-        let top = above[first..first + columns.len()].to_vec();
-        Rectangle { rows, columns, corner, top, left }
+        let top = copied(&above[first..first + columns.len()])?;
+        Ok(Rectangle { rows, columns, corner, top, left })
     }
 
     /// Computes the next row of blocks. Without `best` the last block of all is left out: no other
@@ -146,9 +163,9 @@ impl<C: Ranked> Grid<C> {
             if !best && [p + 1, q + 1] == [rows, columns] {
                 break;
             }
-            let block = self.block([p, q], &line.rights);
+            let block = self.block([p, q], &line.rights)?;
             let keep = if best { Keep::Best } else { Keep::LastRow };
-            let (edges, report) = executor.edges(&block.wavefront(wavefront, keep))?;
+            let (edges, report) = executor.edges(&block.wavefront(wavefront, keep)?)?;
             let Edges { row, column, best: found, .. } = edges;
             told(&report);
             let found = found.map(|found| Best {
@@ -157,6 +174,7 @@ impl<C: Ranked> Grid<C> {
                 ..found
             });
             line.best = Best::of(line.best, found, Extreme::Greatest);
+            grow(&mut line.bottom, row.len(), REMEDY)?;
             line.bottom.extend(row);
             line.rights.push(column);
         }
@@ -165,12 +183,17 @@ impl<C: Ranked> Grid<C> {
     }
 
     /// The block that holds cell `[i, j]`; none if that is outside.
-    pub fn around(&self, [i, j]: [isize; 2]) -> Option<Rectangle<C>> {
+    ///
+    /// # Errors
+    /// Too little memory.
+    pub fn around(&self, [i, j]: [isize; 2]) -> Result<Option<Rectangle<C>>> {
         let number = |cuts: &[usize], at: isize| {
             let at = usize::try_from(at).ok()?;
             (cuts[0] <= at).then(|| cuts.partition_point(|&cut| cut <= at) - 1)
         };
-        let (p, q) = (number(&self.rows, i)?, number(&self.columns, j)?);
-        Some(self.block([p, q], &self.lines[p].rights))
+        match (number(&self.rows, i), number(&self.columns, j)) {
+            (Some(p), Some(q)) => self.block([p, q], &self.lines[p].rights).map(Some),
+            _ => Ok(None),
+        }
     }
 }
