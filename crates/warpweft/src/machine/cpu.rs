@@ -235,7 +235,10 @@ fn available_in(root: &Path) -> Option<u64> {
     (memory.total > 0).then_some(memory.available)
 }
 
-/// Bytes that the limits of a shell (`ulimit -v`, `ulimit -d`) leave this process.
+/// What is left of a shell's limits for what is too small to be asked about.
+const ASIDE: u64 = 8 << 20;
+
+/// Bytes that the limits of a shell (`ulimit -v`, `ulimit -d`) leave this process for large arrays.
 fn shell_limits_left(root: &Path) -> u64 {
     let [limits, status] =
         ["limits", "status"].map(|file| read(&root.join("proc/self").join(file)));
@@ -245,7 +248,7 @@ fn shell_limits_left(root: &Path) -> u64 {
         // The first of two is in force; "unlimited" is no number.
         let most: u64 = line.split_whitespace().next()?.parse().ok()?;
         let used: u64 = value(&status, used)?.strip_suffix("kB")?.trim().parse().ok()?;
-        Some(most.saturating_sub(used * 1024))
+        Some(most.saturating_sub(used * 1024 + ASIDE))
     };
     let both = [("Max address space", "VmSize"), ("Max data size", "VmData")];
     both.into_iter().filter_map(left).min().unwrap_or(u64::MAX)
@@ -353,16 +356,17 @@ mod tests {
                  Max address space         {space}            unlimited            bytes     \n"
             );
             let root = host(&[
-                ("proc/meminfo", "MemTotal:  1000 kB\nMemAvailable:  800 kB\n"),
+                ("proc/meminfo", "MemTotal:  100000 kB\nMemAvailable:  80000 kB\n"),
                 ("proc/self/limits", &limits),
                 ("proc/self/status", "VmPeak:\t  900 kB\nVmSize:\t  300 kB\nVmData:\t  50 kB\n"),
             ]);
             available_in(root.path())
         };
-        assert_eq!(of("unlimited", "unlimited"), Some(800 << 10));
-        assert_eq!(of("409600", "unlimited"), Some(100 << 10));
-        assert_eq!(of("409600", "102400"), Some(50 << 10));
-        assert_eq!(of("4096", "unlimited"), Some(0));
+        let kib = |number: u64| (number << 10).to_string();
+        assert_eq!(of("unlimited", "unlimited"), Some(80_000 << 10));
+        assert_eq!(of(&kib(20_300), "unlimited"), Some((20_000 << 10) - ASIDE));
+        assert_eq!(of(&kib(20_300), &kib(10_050)), Some((10_000 << 10) - ASIDE));
+        assert_eq!(of(&kib(400), "unlimited"), Some(0));
     }
 
     #[test]

@@ -9,13 +9,13 @@ const SMALL: u64 = 1 << 20;
 /// An empty vector with room for `count` values.
 ///
 /// # Errors
-/// The system refuses; `remedy` is what the error says to do.
+/// There is not that much, or the system refuses; `remedy` is what the error says to do.
 pub fn room<T>(count: usize, remedy: &str) -> Result<Vec<T>> {
+    let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
+    check_room(bytes, remedy)?;
     let mut values = Vec::new();
-    match values.try_reserve_exact(count) {
-        Ok(()) => Ok(values),
-        Err(_) => Err(short((count as u64).saturating_mul(size_of::<T>() as u64), remedy)),
-    }
+    values.try_reserve_exact(count).map_err(|_| short(bytes, remedy))?;
+    Ok(values)
 }
 
 /// What `values` hold, in a vector.
@@ -44,7 +44,7 @@ pub fn grow<T>(values: &mut Vec<T>, more: usize, remedy: &str) -> Result<()> {
     })
 }
 
-/// Whether there are `bytes` of memory for several arrays, none of which is asked for by [`room`].
+/// Whether there are `bytes` of memory, of several arrays maybe.
 ///
 /// # Errors
 /// There are not; `remedy` is what the error says to do.
