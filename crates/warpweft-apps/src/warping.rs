@@ -120,7 +120,7 @@ const MEMORY: u64 = 512 << 20;
 
 /// The distance of `a` and `b` and a best path: the indices of the samples that are paired, from the
 /// first pair to the last. In linear space `cut` is what is kept meanwhile, by default what fits half a
-/// gigabyte.
+/// gigabyte or half of the memory that there is; ranks need the same one.
 ///
 /// # Errors
 /// As [`check`]; the executor's.

@@ -18,6 +18,8 @@ pub struct Tally {
     paths: usize,
     cells: u64,
     error: f64,
+    /// Why the last of the skipped was, if not for its size.
+    why: Option<String>,
 }
 
 impl Tally {
@@ -33,9 +35,14 @@ impl Tally {
             self.error = self.error.max(error);
         }
         let cells = query.len() as u64 * target.len() as u64;
-        // Two rows of i64.
-        if self.cells + cells > CHECKED_CELLS || check_room(16 * target.len() as u64, "").is_err() {
+        if self.cells + cells > CHECKED_CELLS {
             self.skipped += 1;
+            return;
+        }
+        // Two rows of i64.
+        if let Err(error) = check_room(16 * target.len() as u64, "align shorter sequences") {
+            self.skipped += 1;
+            self.why = Some(error.to_string());
             return;
         }
         self.cells += cells;
@@ -56,9 +63,9 @@ impl Tally {
         let oracle = match (self.checked, self.skipped) {
             (0, _) if self.paths > 0 => "score of the path added up".to_string(),
             (0, _) => {
-                return Check::none(format!(
-                    "the straightforward loop is run for up to {CHECKED_CELLS} cells"
-                ));
+                return Check::none(self.why.clone().unwrap_or_else(|| {
+                    format!("the straightforward loop is run for up to {CHECKED_CELLS} cells")
+                }));
             }
             _ => "straightforward loop".to_string(),
         };

@@ -73,15 +73,17 @@ impl Files {
     pub fn check(&self, queries: &[Named], targets: &[Named]) -> Result<()> {
         let mut names = HashSet::new();
         if self.outputs.iter().any(|(_, kind)| *kind == Kind::Sam) {
-            // Such a line would be one of the header.
-            if let Some(Named { name, .. }) = queries.iter().find(|it| it.name.starts_with('@')) {
-                return Err(Error::spec(
-                    format!("a query named {name:?} in a SAM file"),
-                    "name it otherwise, or write .paf",
-                ));
+            let mut queried = HashSet::new();
+            for Named { name, .. } in queries {
+                if !is_query_name(name) || !queried.insert(name) {
+                    return Err(Error::spec(
+                        format!("a query named {name:?}, or two of that name, in a SAM file"),
+                        "name every query otherwise, or write .paf",
+                    ));
+                }
             }
             for Named { name, .. } in targets {
-                if name.is_empty() || name.starts_with(['*', '=']) || !names.insert(name) {
+                if !is_target_name(name) || !names.insert(name) {
                     return Err(Error::spec(
                         format!("a target named {name:?}, or two of that name, in a SAM file"),
                         "name every target otherwise, or write .paf",
@@ -118,6 +120,19 @@ impl Files {
         }
         saved
     }
+}
+
+/// Whether a query of SAM may be called so: `[!-?A-~]{1,254}` (SAM 1.6, §1.4).
+fn is_query_name(name: &str) -> bool {
+    (1..=254).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_graphic() && b != b'@')
+}
+
+/// Whether a target of SAM may be called so: graphic characters without quotes, brackets, commas and
+/// backslashes, and neither `*` nor `=` in front (SAM 1.6, §1.2.1).
+fn is_target_name(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with(['*', '='])
+        && name.bytes().all(|b| b.is_ascii_graphic() && !b"\\,\"'`()[]{}<>".contains(&b))
 }
 
 /// Columns that are no equal letters.

@@ -319,7 +319,9 @@ impl Align {
             // A run saves its first pair first, and may not have come to the others.
             let reached = |path: &Path| all.pairs.is_empty() || holds_rows(path).unwrap_or(true);
             let checkpoint = checkpoint.map(|path| (path.clone(), self.resume && reached(&path)));
-            let tracing = Tracing { way: self.traceback.into(), cut: None, checkpoint };
+            // For cells of affine gaps; others are smaller.
+            let cut = world::cut([query.sequence.len(), target.sequence.len()], 12);
+            let tracing = Tracing { way: self.traceback.into(), cut, checkpoint };
             let (a, b) = (&query.sequence, &target.sequence);
             let (path, report) = trace(a, b, weights, scope, &tracing, executor)?;
             let resumed = (report.first / target.sequence.len() as u64) as usize;

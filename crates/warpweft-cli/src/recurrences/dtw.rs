@@ -112,7 +112,10 @@ impl Dtw {
         let mut chosen = self.options.chosen()?;
         let with_path = self.path.is_some() || plot.is_some();
         let warped = |executor: &mut dyn WavefrontExecutor<time_warping<T>>| match with_path {
-            true => path(a, b, Way::Auto, None, executor),
+            true => {
+                let cut = world::cut([a.len(), b.len()], size_of::<T>());
+                path(a, b, Way::Auto, cut, executor)
+            }
             false => distance(a, b, self.band, executor)
                 .map(|(found, report)| (found, Vec::new(), report)),
         };

@@ -113,6 +113,8 @@ impl<S: Fields, const D: usize> Begun<'_, S, D> {
             (None, Some(seed)) => {
                 let mut noise = SplitMix::new(seed);
                 let [low, high] = middle_range(&volume, *shown)?;
+                // A field that begins all alike, as velocities at rest do, tells no range.
+                let high = if high > low { high } else { low + 1.0 };
                 let cells = std::iter::repeat_with(|| low + (high - low) * noise.next_unit());
                 replace(&mut volume, *shown, cells);
             }

@@ -218,9 +218,22 @@ fn files_that_an_alignment_can_not_be_written_to_are_refused() {
     fails("--output x.bam", "x.bam is in no format known here");
     fails("--output x.sam", "two of that name");
     fails("--plot", "a picture of 4 pairs");
-    fs::write(folder.path().join("b.fa"), ">@one\nACGT\n").unwrap();
-    let ran = warpweft_in(folder.path(), "align b.fa b.fa --device cpu --output x.sam");
-    ran.fails(2, &["a query named \"@one\" in a SAM file"]);
+    let long = "q".repeat(255);
+    for (query, target, says) in [
+        ("@one", "two", "a query named \"@one\""),
+        ("\u{e9}", "two", "a query named \"\u{e9}\""),
+        (&long[..], "two", &long[..]),
+        ("one", "a,b", "a target named \"a,b\""),
+        ("one", "=two", "a target named \"=two\""),
+    ] {
+        fs::write(folder.path().join("q.fa"), format!(">{query}\nACGT\n")).unwrap();
+        fs::write(folder.path().join("t.fa"), format!(">{target}\nACGT\n")).unwrap();
+        let ran = warpweft_in(folder.path(), "align q.fa t.fa --device cpu --output x.sam");
+        ran.fails(2, &[says, "in a SAM file"]);
+    }
+    fs::write(folder.path().join("q.fa"), format!(">{}\nACGT\n", &long[1..])).unwrap();
+    fs::write(folder.path().join("t.fa"), ">chr1:2-3|x\nACGT\n").unwrap();
+    warpweft_in(folder.path(), "align q.fa t.fa --device cpu --output x.sam").fine();
     fails("--resume", "--checkpoint");
     fails("--score-only --eqx", "--eqx");
 }

@@ -55,6 +55,21 @@ fn cells_hold_what_was_asked_for() {
 }
 
 #[test]
+fn a_seed_is_noise_where_the_start_is_at_rest_too() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let state = |seed: u64| {
+        let line = format!("run seismic --size 12 --steps 1 --device cpu --seed {seed}");
+        warpweft_in(folder.path(), &format!("{line} --output vx.npy")).fine();
+        let volume: Volume<f32, 3> = npy::read(&folder.path().join("vx.npy")).expect("a volume");
+        volume.as_slice().to_vec()
+    };
+    let [one, two] = [1, 2].map(state);
+    let (least, most) = one.iter().fold((1.0f32, 0.0f32), |(a, b), &v| (a.min(v), b.max(v)));
+    assert!(most - least > 0.5, "{least} to {most}");
+    assert!(one != two);
+}
+
+#[test]
 fn a_picture_comes_back_from_its_edges() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let run = |line: &str| warpweft_in(folder.path(), line).fine();

@@ -6,7 +6,7 @@ use std::process::Command;
 use warpweft::grid::Volume;
 use warpweft::grid::io::npy;
 
-use super::{Ran, cached, program};
+use super::{Ran, cached, program, warpweft_in};
 
 /// Runs the command with so many KiB of addresses.
 fn within(kib: u64, directory: &Path, line: &str) -> Ran {
@@ -35,7 +35,7 @@ fn whatever_the_limit_a_run_is_right_or_says_what_it_wanted() {
     npy::write(&folder.path().join("few.npy"), &few, 0).expect("a file");
     // In less the system does not even load the program.
     let loads = |kib: &u64| within(*kib, folder.path(), "--version").status == Some(0);
-    let least = (1..).map(|n| 8_000 * n).find(loads).expect("it loads");
+    let least = (1..200).map(|n| 8_000 * n).find(loads).expect("it loads");
     let mut refused = 0;
     for line in [
         "align long.fa short.fa",
@@ -46,9 +46,14 @@ fn whatever_the_limit_a_run_is_right_or_says_what_it_wanted() {
         "run laplace --size 1500 --sweeps 1",
         "run heat --size 96 --steps 1",
     ] {
+        let line = format!("{line} --device cpu --threads 2 --json");
+        let right = warpweft_in(folder.path(), &line).json();
         for more in [4_000, 12_000, 24_000, 48_000, 96_000] {
-            let ran = within(least + more, folder.path(), &format!("{line} --device cpu"));
+            let ran = within(least + more, folder.path(), &line);
             if ran.status == Some(0) {
+                let json = ran.json();
+                assert_eq!(json["result"], right["result"], "{line} in {more} KiB");
+                assert_ne!(json["check"]["passed"], false, "{line} in {more} KiB: {json}");
                 continue;
             }
             refused += 1;

@@ -40,7 +40,7 @@ impl<S: Fields, const D: usize> Volume<S, D> {
     /// A volume whose cell at `[.., z, y, x]` is `cell([.., z, y, x])`.
     ///
     /// # Errors
-    /// A zero extent, more cells than memory can address, or not enough host memory.
+    /// A zero extent, more cells than memory can address, or not enough host memory without swapping.
     pub fn try_from_fn(extents: [usize; D], mut cell: impl FnMut([usize; D]) -> S) -> Result<Self> {
         let mut volume = Self::zeroed(extents)?;
         let mut at = [0; D];

@@ -48,7 +48,8 @@ impl Limits {
         {
             self.cores_at_most(quota / period);
         }
-        self.memory_at_most(folder, ["memory.max", "memory.current", "inactive_file"]);
+        let cached = ["inactive_file", "active_file"];
+        self.memory_at_most(folder, ["memory.max", "memory.current"], cached);
     }
 
     fn version_1(&mut self, folder: &Path) {
@@ -56,8 +57,8 @@ impl Limits {
         if let (Some(quota), Some(period)) = (quota, number(folder, "cpu.cfs_period_us")) {
             self.cores_at_most(quota as f64 / period as f64);
         }
-        let names = ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"];
-        self.memory_at_most(folder, names);
+        let cached = ["total_inactive_file", "total_active_file"];
+        self.memory_at_most(folder, ["memory.limit_in_bytes", "memory.usage_in_bytes"], cached);
     }
 
     fn cores_at_most(&mut self, cores: f64) {
@@ -66,12 +67,15 @@ impl Limits {
         }
     }
 
-    fn memory_at_most(&mut self, folder: &Path, [limit, usage, cold]: [&str; 3]) {
+    fn memory_at_most(&mut self, folder: &Path, [limit, usage]: [&str; 2], cached: [&str; 2]) {
         let Some(limit) = number(folder, limit).filter(|&limit| limit < NONE) else { return };
         // Cached files count as used but give way.
         let stat = text(folder, "memory.stat").unwrap_or_default();
-        let cold = stat.lines().find_map(|line| line.strip_prefix(cold)?.trim().parse().ok());
-        let used = number(folder, usage).unwrap_or(0).saturating_sub(cold.unwrap_or(0));
+        let bytes = |name: &str| -> Option<u64> {
+            stat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+        };
+        let cached = cached.into_iter().filter_map(bytes).fold(0, u64::saturating_add);
+        let used = number(folder, usage).unwrap_or(0).saturating_sub(cached);
         let left = limit.saturating_sub(used);
         self.memory = Some(self.memory.map_or(limit, |least| least.min(limit)));
         self.memory_left = Some(self.memory_left.map_or(left, |least| least.min(left)));
@@ -103,7 +107,10 @@ mod tests {
         write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
         write("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "1000\n");
         write("sys/fs/cgroup/memory/a/memory.usage_in_bytes", "400\n");
-        write("sys/fs/cgroup/memory/a/memory.stat", "total_inactive_file 100\n");
+        write(
+            "sys/fs/cgroup/memory/a/memory.stat",
+            "total_inactive_file 60\ntotal_active_file 40\n",
+        );
         write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
         write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
         let limits = Limits::read(root.path());

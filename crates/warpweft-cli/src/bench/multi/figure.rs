@@ -11,7 +11,7 @@ pub struct Figure {
     /// than its share, and what that takes bounds what all can gain.
     pub scaling: &'static str,
     pub dims: usize,
-    /// Cells along each axis, of the share of one GPU in weak scaling.
+    /// Cells along each axis: of all GPUs' volume, in weak scaling of one GPU's.
     pub size: usize,
     pub gpus: usize,
     /// Of the best policy.

@@ -68,8 +68,9 @@ impl Picture {
     /// # Errors
     /// Too little memory.
     pub fn filled(width: usize, height: usize, colour: [u8; 3]) -> Result<Self> {
-        let mut pixels = room(width * height, "leave the picture out")?;
-        pixels.resize(width * height, colour);
+        let count = width.saturating_mul(height);
+        let mut pixels = room(count, "leave the picture out")?;
+        pixels.resize(count, colour);
         Ok(Self { width, height, pixels })
     }
 

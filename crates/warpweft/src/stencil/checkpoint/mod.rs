@@ -204,6 +204,12 @@ fn folder_name(step: u64) -> String {
     format!("step-{step:012}")
 }
 
+/// The step whose folder has this name.
+fn step_of(name: &str) -> Option<u64> {
+    let step = name.strip_prefix("step-")?.parse().ok()?;
+    (name == folder_name(step)).then_some(step)
+}
+
 /// The steps of all complete checkpoints, ascending; none of a folder that is not there.
 fn steps(directory: &Path) -> Result<Vec<u64>> {
     let told = |error| Error::file(directory, error, "choose a folder that can be read");
@@ -213,9 +219,7 @@ fn steps(directory: &Path) -> Result<Vec<u64>> {
         entries => entries.map_err(told)?,
     };
     for entry in entries {
-        let name = entry.map_err(told)?.file_name();
-        let number = name.to_str().and_then(|name| name.strip_prefix("step-")?.parse().ok());
-        steps.extend(number.filter(|&step| *name == *folder_name(step)));
+        steps.extend(entry.map_err(told)?.file_name().to_str().and_then(step_of));
     }
     steps.sort_unstable();
     Ok(steps)

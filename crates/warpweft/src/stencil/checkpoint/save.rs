@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sha2::{Digest, Sha256};
 
 use super::manifest::{self, Manifest, PartFile, VERSION, hex};
-use super::{Cut, Origin, State, folder_name, steps};
+use super::{Cut, Origin, State, folder_name, step_of, steps};
 use crate::cluster::{Transport, agree_on, gather_fine};
 use crate::element::{CellType, ScalarKind};
 use crate::error::{Error, Result};
@@ -99,9 +99,12 @@ impl Saver {
     /// Removes what an earlier run left unfinished.
     fn clear(&self) -> io::Result<()> {
         for entry in fs::read_dir(&self.directory)? {
-            let path = entry?.path();
-            if path.extension().is_some_and(|ending| ending == "partial") {
-                fs::remove_dir_all(&path)?;
+            let entry = entry?;
+            let name = entry.file_name();
+            let step =
+                name.to_str().and_then(|name| name.strip_suffix(".partial")).and_then(step_of);
+            if step.is_some() {
+                fs::remove_dir_all(entry.path())?;
             }
         }
         Ok(())

@@ -29,7 +29,8 @@ impl Cut {
         Self { blocks, matrix_cells: cells as usize }
     }
 
-    /// The same in half of the memory that there is, if that is less than `bytes`.
+    /// The same in half of the memory that there is, if that is less than `bytes`. Ranks that search
+    /// together must cut alike: give them [`Cut::within`] the same bytes.
     pub fn fitting(bytes: u64, extents: [usize; 2], cell_bytes: usize) -> Self {
         let cut = Self::within(bytes, extents, cell_bytes);
         let needed = 2 * cut.bytes(extents, cell_bytes);

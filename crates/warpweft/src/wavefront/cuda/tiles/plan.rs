@@ -309,7 +309,6 @@ mod tests {
         (&[[0, -1]], &[]),
     ];
 
-    /// Tiles that we choose fit whatever a device has; wide cells and far vectors take lower ones.
     #[test]
     fn more_tiles_than_a_block_can_count_are_refused() {
         let plan = |size: usize| {
@@ -321,6 +320,7 @@ mod tests {
         assert!(refused.contains("tiles for each of 132 blocks"), "{refused}");
     }
 
+    /// Tiles that we choose fit whatever a device has; wide cells and far vectors take lower ones.
     #[test]
     fn chosen_tiles_fit_every_device() {
         for (limit, (earlier, old)) in
