@@ -99,8 +99,9 @@ fn parts_of<const D: usize>(grid: &[usize]) -> Result<[usize; D]> {
         let axes: Vec<_> = (0..D).map(|axis| axis_name(axis, D)).collect();
         let mut one = vec![1; D];
         one[0] = grid.iter().fold(1, |all: usize, n| all.saturating_mul(*n));
+        let there = if D == 1 { "1 axis".into() } else { format!("{D} axes") };
         Error::spec(
-            format!("ranks on a grid of {shown} for {D} axes"),
+            format!("ranks on a grid of {shown} for {there}"),
             format!(
                 "name the parts along {}, such as {}, with --rank-grid or in the policy",
                 axes.join(", "),

@@ -205,7 +205,7 @@ fn grids_of_ranks_that_fit_no_volume() {
     ] {
         run(&format!("--rank-grid {grid}")).fails(2, &["ranks on a grid of ", axes, "--rank-grid"]);
     }
-    run("--dims 1 --ranks 2 --rank-grid 2x1").fails(2, &["for 1 axes; name the parts along x"]);
+    run("--dims 1 --ranks 2 --rank-grid 2x1").fails(2, &["for 1 axis; name the parts along x"]);
     run("--rank-grid 2x0x1").fails(2, &["ranks on a grid of 2x0x1", "leave 1 part along axes"]);
     run("--rank-grid 17x1x1 --steps 1").fails(2, &["17 parts along axis z, which has 16 cells"]);
     run("--rank-grid 2x1x1 --steps 1").fine();

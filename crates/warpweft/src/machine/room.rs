@@ -70,6 +70,9 @@ mod tests {
 
     #[test]
     fn what_no_machine_has_is_refused_with_both_numbers_and_the_remedy() {
+        if available_memory().is_none() {
+            return println!("skipped: this system does not tell its memory");
+        }
         let refusals = [
             room::<u32>(1 << 58, "take less").map(drop),
             room::<u64>(usize::MAX, "take less").map(drop),
