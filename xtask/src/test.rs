@@ -41,6 +41,20 @@ pub fn run(root: &Path) -> Result<bool, String> {
             "--show-output",
         ]),
     )?;
+    total += tests(
+        "lock-free code under loom",
+        cargo(root)
+            .env("RUSTFLAGS", "--cfg loom")
+            .args(["test", "--package", "warpweft", "--lib", "--target-dir", "target/loom"])
+            .args([
+                "--quiet",
+                "--",
+                "--show-output",
+                "cpu::barrier",
+                "cpu::progress",
+                "cpu::sleep",
+            ]),
+    )?;
     println!("{total}");
     Ok(total.failed == 0)
 }

@@ -41,6 +41,11 @@ pub fn survive_long_files() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
+/// Whether the run was asked to end.
+pub fn stopped() -> bool {
+    STOP.load(Ordering::Relaxed)
+}
+
 /// Set once the run was asked to end.
 pub fn flag() -> &'static AtomicBool {
     &STOP

@@ -80,6 +80,7 @@ fn struct_type(input: &DeriveInput, data: &syn::DataStruct) -> syn::Result<Token
     let tys: Vec<_> = members.iter().map(|m| m.ty).collect();
     Ok(quote! {
         impl #generics ::warpweft::element::DeviceType for #name #arguments #clause {
+            const ALIKE: bool = true #(&& <#tys as ::warpweft::element::DeviceType>::ALIKE)*;
             fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
                 __unit.define(&::warpweft::element::key::<Self>(), #clean, |__unit, __name| {
                     ::warpweft::element::struct_text(

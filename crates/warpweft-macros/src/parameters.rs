@@ -35,7 +35,16 @@ pub fn members(lower: &mut Lower<'_>, name: &str, parameters: &[Named]) -> Membe
     let [mut data, mut checks] = [const { String::new() }; 2];
     for Named { ident, mutable, ty } in parameters {
         let member = member_name(&ident.to_string());
-        let hole = lower.hole(quote!(<#ty as ::warpweft::element::DeviceType>::cuda(__unit)));
+        let hole = lower.hole(quote!({
+            const {
+                ::core::assert!(
+                    <#ty as ::warpweft::element::DeviceType>::ALIKE,
+                    "a parameter holds a tuple whose members Rust and C++ order differently; make it \
+                     a #[repr(C)] struct with #[derive(Device)]",
+                )
+            };
+            <#ty as ::warpweft::element::DeviceType>::cuda(__unit)
+        }));
         data.push_str(&format!("  {} {member};\n", mark(hole)));
         let offset = lower.hole(quote!(::core::mem::offset_of!(Self, #ident).to_string()));
         checks.push_str(&format!(

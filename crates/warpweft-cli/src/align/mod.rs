@@ -96,7 +96,7 @@ pub struct Align {
     #[arg(long, value_name = "N", default_value_t = -1, allow_negative_numbers = true)]
     mismatch: i32,
     /// Score of each letter of a gap; 1 and -1 mean the same.
-    #[arg(long, value_name = "N", default_value_t = -1, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = -1, allow_negative_numbers = true, conflicts_with = "gap_open")]
     gap: i32,
     /// Score of the first letter of a gap [default: that of --gap].
     #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "gap_extend")]

@@ -10,6 +10,7 @@ use warpweft_apps::plain::Plain;
 use super::check::{Check, difference, no_room, values, worse};
 use super::job::shown;
 use super::window::{Part, Window};
+use crate::interrupt::stopped;
 
 /// Cell updates that the straightforward loop is given: about a second.
 const PLAIN_UPDATES: u64 = 20_000_000;
@@ -173,7 +174,7 @@ impl Loop<'_> {
         let all = 0..S::FIELDS.len();
         let fields = all.clone().map(|f| window.cells().map(move |(at, _)| cell(before, at, f)));
         let mut plain = Plain::of_fields(&window.extents, self.ghosts, &window.faces, fields);
-        (0..steps).for_each(|_| (self.step)(&mut plain));
+        (0..steps).take_while(|_| !stopped()).for_each(|_| (self.step)(&mut plain));
         // Of the whole field: in a box that the waves have not reached all is rounding.
         let largest = |field: usize| match self.relative {
             false => 1.0,

@@ -3,6 +3,7 @@
 use std::num::NonZero;
 use std::sync::Arc;
 
+use warpweft::cluster::broadcast;
 use warpweft::element::Fields;
 use warpweft::grid::axis_name;
 use warpweft::machine::{Gpu, Machine};
@@ -143,6 +144,10 @@ impl Host {
         let target = target(options.grid.device, &machine)?;
         if place::speaks() {
             limits(&machine)?;
+        }
+        // What others find wrong would end process 0 while it measures, before it can say so.
+        if let Some(net) = world::net() {
+            broadcast(net, Vec::new())?;
         }
         if matches!(target, Target::Cpu | Target::CpuAndGpu(_)) {
             note_crowd(options.grid.threads, &machine.cpu);

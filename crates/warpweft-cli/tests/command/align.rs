@@ -236,6 +236,7 @@ fn files_that_an_alignment_can_not_be_written_to_are_refused() {
     warpweft_in(folder.path(), "align q.fa t.fa --device cpu --output x.sam").fine();
     fails("--resume", "--checkpoint");
     fails("--score-only --eqx", "--eqx");
+    fails("--gap -4 --gap-open -5 --gap-extend -2", "--gap");
 }
 
 #[test]

@@ -12,6 +12,9 @@ use super::Unit;
     note = "use numbers, `bool`, arrays and tuples of them, or put `#[derive(Device)]` on a `#[repr(C)]` struct or an enum without data"
 )]
 pub trait DeviceType: Copy + 'static {
+    /// Whether a value's bytes mean the same in both worlds. Rust may put the members of a tuple in another
+    /// order than C++: those that it does stay within a body, and are no parameter, input or cell.
+    const ALIKE: bool = true;
     /// The C++ name of the type; its definition is added to `unit` on first use.
     fn cuda(unit: &mut Unit) -> String;
     /// A C++ expression for this value, exact to the bit.
@@ -173,6 +176,7 @@ impl DeviceType for () {
 }
 
 impl<T: DeviceType, const N: usize> DeviceType for [T; N] {
+    const ALIKE: bool = T::ALIKE;
     fn cuda(unit: &mut Unit) -> String {
         format!("ww::array<{}, {N}>", T::cuda(unit))
     }
@@ -192,6 +196,15 @@ impl<T: DeviceType, const N: usize> DeviceType for [T; N] {
 macro_rules! tuples {
     ($($name:ident => ($($t:ident . $i:tt),+)),*) => {$(
         impl<$($t: DeviceType),+> DeviceType for ($($t,)+) {
+            const ALIKE: bool = {
+                let (mut alike, mut end) = (true, 0usize);
+                $(
+                    let at = end.next_multiple_of(align_of::<$t>());
+                    alike = alike && $t::ALIKE && std::mem::offset_of!(Self, $i) == at;
+                    end = at + size_of::<$t>();
+                )+
+                alike && size_of::<Self>() == end.next_multiple_of(align_of::<Self>())
+            };
             fn cuda(unit: &mut Unit) -> String {
                 let members = [$($t::cuda(unit)),+];
                 format!(concat!("ww::", stringify!($name), "<{}>"), members.join(", "))
@@ -208,6 +221,20 @@ tuples!(tuple1 => (A.0), tuple2 => (A.0, B.1), tuple3 => (A.0, B.1, C.2), tuple4
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tuples_in_another_order_than_c_are_told_apart() {
+        type Mixed = (u8, u16, u32);
+        let offsets = [
+            std::mem::offset_of!(Mixed, 0),
+            std::mem::offset_of!(Mixed, 1),
+            std::mem::offset_of!(Mixed, 2),
+        ];
+        assert_eq!(Mixed::ALIKE, offsets == [0, 2, 4]);
+        assert_eq!(<[Mixed; 2]>::ALIKE, Mixed::ALIKE);
+        assert_eq!(<(Mixed,)>::ALIKE, Mixed::ALIKE);
+        const { assert!(u8::ALIKE && <(u32, u32)>::ALIKE && <(f32, [f32; 2], f32)>::ALIKE) };
+    }
 
     #[test]
     fn float_literals_keep_every_bit() {

@@ -51,6 +51,13 @@ impl ElementType {
     /// That of `E`.
     pub fn of<E: WavefrontElement>() -> Self {
         type Score<E> = <<E as WavefrontElement>::Cell as Ranked>::Score;
+        const {
+            assert!(
+                E::Cell::ALIKE && E::Row::ALIKE && E::Column::ALIKE && E::Input::ALIKE,
+                "a cell or an input holds a tuple whose members Rust and C++ order differently; make it \
+                 a #[repr(C)] struct with #[derive(Device)]"
+            )
+        };
         Self {
             name: E::NAME,
             dependences: E::DEPENDENCES,
