@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(Mixed::ALIKE, offsets == [0, 2, 4]);
         assert_eq!(<[Mixed; 2]>::ALIKE, Mixed::ALIKE);
         assert_eq!(<(Mixed,)>::ALIKE, Mixed::ALIKE);
-        const { assert!(u8::ALIKE && <(u32, u32)>::ALIKE && <(f32, [f32; 2], f32)>::ALIKE) };
+        const { assert!(u8::ALIKE && <(u32,)>::ALIKE && <[bool; 3]>::ALIKE) };
     }
 
     #[test]
