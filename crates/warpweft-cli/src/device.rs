@@ -9,7 +9,7 @@ use warpweft::stencil::{GpuList, Target};
 use warpweft::wavefront::CpuPolicy;
 
 use crate::arguments::DeviceChoice;
-use crate::output::note;
+use crate::output::{counted, note};
 use crate::world;
 
 /// The device that was asked for.
@@ -80,9 +80,8 @@ pub fn workers(asked: Option<NonZero<usize>>, cpu: &Cpu, rows: usize) -> usize {
 pub fn note_crowd(asked: Option<NonZero<usize>>, cpu: &Cpu) {
     let (cores, asked) = (cpu.threads(), asked.map_or(0, NonZero::get));
     if asked > cores {
-        note(&format!(
-            "--threads {asked} where {cores} run at once: further threads only take turns"
-        ));
+        let there = counted(cores as u64, "core");
+        note(&format!("--threads {asked} for {there}: further threads only take turns"));
     }
 }
 

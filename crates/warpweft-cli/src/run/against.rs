@@ -77,7 +77,7 @@ impl<S: Fields, const D: usize> Ran<'_, S, D> {
         let short = if few == self.done { None } else { Some((self.again)(few)?) };
         let whole = Window::whole(extents, self.faces);
         let off = plain.off(before, short.as_ref().unwrap_or(self.after), &whole, few);
-        let all = plain.told::<S>(off, name);
+        let all = off.check::<S>(name);
         if few == self.done {
             return Ok(all);
         }
@@ -94,7 +94,7 @@ impl<S: Fields, const D: usize> Ran<'_, S, D> {
         let [middle, upper] = off;
         let cells = shown(&boxes[0].compared());
         let part = format!("{part} and two boxes of {cells} cells through the first {steps}");
-        Ok(plain.told::<S>(middle.worse(upper), name).of(part))
+        Ok(middle.worse(upper).check::<S>(name).of(part))
     }
 
     /// Two boxes through as many of `steps` steps as the loop has the time for.
@@ -150,15 +150,6 @@ impl Off {
 }
 
 impl Loop<'_> {
-    /// What a comparison came to; nothing where rounding may be as large as the field.
-    fn told<S: Fields>(&self, off: Off, oracle: &str) -> Check {
-        let field = S::FIELDS[off.field].name;
-        match self.relative && off.allowed >= 1.0 {
-            true => Check::none(format!("rounding may be as large as {field} is")),
-            false => off.check::<S>(oracle),
-        }
-    }
-
     /// How far `after`, `steps` steps after `before`, is off in the cells of `window`: of all fields, that
     /// with the largest share of what is allowed.
     fn off<S: Fields, const D: usize>(
@@ -233,15 +224,6 @@ mod tests {
             let error = |field| if field == nan { f64::NAN } else { 7.0 };
             assert_eq!(worst(&[off(0, error(0), 0.0), off(1, error(1), 0.0)]), nan);
         }
-    }
-
-    #[test]
-    fn what_anything_would_pass_is_no_check() {
-        let tolerance = |_: usize, _: u64, _: &[f64]| 0.0;
-        let plain = Loop { ghosts: 1, step: &mean, relative: true, tolerance: &tolerance, most: 1 };
-        let off = |allowed| Off { field: 0, error: 0.25, allowed };
-        let passed = |allowed| plain.told::<f64>(off(allowed), "loop").passed;
-        assert_eq!([0.125, 0.5, 1.0].map(passed), [Some(false), Some(true), None]);
     }
 
     /// A volume of noise, and what `steps` steps of the loop make of it.
