@@ -11,6 +11,8 @@ use warpweft::report::Report;
 use warpweft::wavefront::traceback::{self, Cut, End, Stored, Traced, Way};
 use warpweft::wavefront::{Dependence, Earlier, Kept, WavefrontExecutor};
 
+use crate::align::MEMORY;
+
 /// The distance of the series up to here: the pair's cost after the best of three ways to it.
 #[wavefront]
 pub fn time_warping<T: Real>(h: Earlier<T>, #[row] a: T, #[column] b: T) -> T {
@@ -114,9 +116,6 @@ macro_rules! traced {
     )*};
 }
 traced!(f32 f64);
-
-/// Bytes that a search for a path keeps in memory, unless told otherwise, or half of what there is.
-const MEMORY: u64 = 512 << 20;
 
 /// The distance of `a` and `b` and a best path: the indices of the samples that are paired, from the
 /// first pair to the last. In linear space `cut` is what is kept meanwhile, by default what fits half a

@@ -9,15 +9,13 @@ use warpweft::cluster::Transport;
 use warpweft::cluster::mpi::Mpi;
 use warpweft::wavefront::traceback::Cut;
 use warpweft::{Error, Result};
+use warpweft_apps::align::MEMORY;
 
 use crate::output;
 use crate::place::place;
 
 #[cfg(feature = "mpi")]
 static JOINED: OnceLock<Mpi> = OnceLock::new();
-
-/// Bytes that a search for a path keeps in each of several processes.
-const PATHS: u64 = 512 << 20;
 
 /// Joins the other processes, if there are any: done first of all, so that whatever fails later can
 /// be told to them.
@@ -47,7 +45,7 @@ pub fn net() -> Option<&'static dyn Transport> {
 /// What a search for a path keeps where there are several processes: alike in all, whatever memory each has,
 /// since they cut the domain together.
 pub fn cut(extents: [usize; 2], cell_bytes: usize) -> Option<Cut> {
-    net().map(|_| Cut::within(PATHS, extents, cell_bytes))
+    net().map(|_| Cut::within(MEMORY, extents, cell_bytes))
 }
 
 /// What reports call the way to the other processes.

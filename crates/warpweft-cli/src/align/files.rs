@@ -208,14 +208,9 @@ fn sam(
     Ok(())
 }
 
-/// A query's name as SAM has it.
-fn name(query: &Named) -> &str {
-    if query.name.is_empty() { "*" } else { &query.name }
-}
-
 /// The line of a query that nothing aligns with.
 fn unmapped(to: &mut dyn Write, query: &Named) -> io::Result<()> {
-    write!(to, "{}\t{UNMAPPED}\t*\t0\t0\t*\t*\t0\t0\t", name(query))?;
+    write!(to, "{}\t{UNMAPPED}\t*\t0\t0\t*\t*\t0\t0\t", query.name)?;
     to.write_all(query.sequence.as_columns())?;
     writeln!(to, "\t*")
 }
@@ -232,7 +227,7 @@ fn mapped(to: &mut dyn Write, pair: &Pair<'_>, primary: bool, told_apart: bool) 
     write!(
         to,
         "{}\t{}\t{}\t{}\t{UNKNOWN}\t{}{}{}\t*\t0\t0\t",
-        name(query),
+        query.name,
         if primary { 0 } else { SECONDARY },
         target.name,
         path.target_start + 1,

@@ -1,12 +1,13 @@
 //! How long chunks of marching kernels should be, by a small model of their time (docs/models.md).
 
+use super::text::TripShape;
 use crate::stencil::{CudaPolicy, Spec};
 
 /// Planes that a chunk costs beside those that it computes: filling and draining the pipeline.
-pub const START: usize = 6;
+const START: usize = 6;
 
 /// Blocks side by side across a plane, for tiles of `x` by `y` cells.
-pub fn tiles<const D: usize>(extents: [usize; D], cuda: &CudaPolicy, [x, y]: [usize; 2]) -> usize {
+fn tiles<const D: usize>(extents: [usize; D], cuda: &CudaPolicy, [x, y]: [usize; 2]) -> usize {
     let across = extents[D - 1].div_ceil(x);
     match D {
         2 => across.div_ceil(cuda.warps as usize),
@@ -15,8 +16,21 @@ pub fn tiles<const D: usize>(extents: [usize; D], cuda: &CudaPolicy, [x, y]: [us
 }
 
 /// Blocks that are resident at once.
-pub fn slots(sms: u32, cuda: &CudaPolicy) -> usize {
+fn slots(sms: u32, cuda: &CudaPolicy) -> usize {
     (sms * cuda.min_blocks) as usize
+}
+
+/// The chunks of [`chunks_of`] for `extents` in trips of `cuda`, whose first field has `size` bytes a cell, on
+/// `sms` multiprocessors; none if it makes no trips.
+pub fn chunks_of_trips<const D: usize>(
+    extents: [usize; D],
+    cuda: &CudaPolicy,
+    size: usize,
+    sms: u32,
+) -> Vec<u32> {
+    let Some(trip) = TripShape::of(cuda, D, size) else { return Vec::new() };
+    let vain = 2 * cuda.temporal_depth as usize + START;
+    chunks_of(extents[0], tiles(extents, cuda, trip.inner), slots(sms, cuda), vain)
 }
 
 /// The chunks of [`chunks_of`] for planes of `extents` in Planes' tiles of `cuda` on `sms` multiprocessors.
@@ -41,7 +55,7 @@ const LENGTHS: usize = 32;
 /// alike, and one more, of different numbers of turns.
 ///
 /// A last layer may be shorter than the others: short chunks fill up what long ones leave.
-pub fn chunks_of(planes: usize, tiles: usize, slots: usize, vain: usize) -> Vec<u32> {
+fn chunks_of(planes: usize, tiles: usize, slots: usize, vain: usize) -> Vec<u32> {
     let slots = slots.max(1);
     let turns = |chunk: usize| (tiles * planes.div_ceil(chunk)).div_ceil(slots);
     let mut known: Vec<_> = (1..=planes.div_ceil(4).min(LAYERS))

@@ -5,9 +5,9 @@
 //! Pipelines of several steps are faster still but take a second to compile, so they are left to
 //! tuning and to callers that ask for them.
 
-use super::chunks::{START, chunks_of, chunks_of_planes, slots, tiles};
+use super::chunks::{chunks_of_planes, chunks_of_trips};
 use super::layout::axes;
-use super::text::{TripShape, grid, layout_of, step_text};
+use super::text::{grid, layout_of, step_text};
 use crate::cuda::SharedMemory;
 use crate::error::{Error, Result};
 use crate::stencil::{CudaKernel, CudaPolicy, Spec};
@@ -149,7 +149,8 @@ impl CudaPolicy {
         }
         // Other chunks need no other kernel.
         for &policy in &pipelines {
-            for chunk in chunks_to_try(&policy, extents, problem.size, sms) {
+            let best = chunks_of_trips(extents, &policy, problem.size, sms);
+            for chunk in std::iter::once(policy.chunk / 2).chain(best) {
                 add(CudaPolicy { chunk, ..policy });
             }
         }
@@ -302,21 +303,6 @@ pub(super) fn ring_fits<const D: usize>(
     let rings = text.stages.iter().map(|stage| stage.shared);
     let trips = text.trip.iter().map(|trip| trip.shared);
     rings.chain(trips).all(|bytes| bytes == 0 || bytes + BARRIERS <= each)
-}
-
-/// Chunks of a pipeline beside the usual: half of that, and those that fill the device best.
-fn chunks_to_try<const D: usize>(
-    policy: &CudaPolicy,
-    extents: [usize; D],
-    size: usize,
-    sms: u32,
-) -> Vec<u32> {
-    let Some(trip) = TripShape::of(policy, D, size) else { return Vec::new() };
-    let tiles = tiles(extents, policy, trip.inner);
-    let vain = 2 * policy.temporal_depth as usize + START;
-    let mut chunks = chunks_of(extents[0], tiles, slots(sms, policy), vain);
-    chunks.insert(0, policy.chunk / 2);
-    chunks
 }
 
 /// Pipelines that were fast on an H200: cells, warps, blocks, steps a trip, planes ahead and planes

@@ -30,16 +30,9 @@ pub(super) fn in_linear_space<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     // Edges are all that is kept of the domain, whatever the spec says.
     let wavefront = &wavefront.clone().keep(Keep::Best);
     let bytes = cut.bytes(wavefront.extents(), size_of::<E::Cell>());
-    check_room(bytes, REMEDY).map_err(|error| match (error, checkpoint) {
-        // A checkpoint is cut alike on every machine; without one the cut follows the memory there is.
-        (Error::Memory { whose, needed, available, remedy }, Some(_)) => Error::Memory {
-            whose,
-            needed,
-            available,
-            remedy: format!("{remedy}, or leave the checkpoint out"),
-        },
-        (error, _) => error,
-    })?;
+    // A checkpoint is cut alike on every machine; without one the cut follows the memory there is.
+    let without = if checkpoint.is_some() { ", or leave the checkpoint out" } else { "" };
+    check_room(bytes, &format!("{REMEDY}{without}"))?;
     let whole = Rectangle::whole(wavefront)?;
     let blocks = cut.of(whole.extents()).unwrap_or([1, 1]);
     let mut grid = Grid::new(whole, blocks);

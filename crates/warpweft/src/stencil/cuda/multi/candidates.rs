@@ -3,9 +3,8 @@
 use super::policy::{Exchange, MultiCudaPolicy};
 use crate::cuda::Device;
 use crate::error::Result;
-use crate::stencil::cuda::chunks::{START, chunks_of, chunks_of_planes, slots, tiles};
+use crate::stencil::cuda::chunks::{chunks_of_planes, chunks_of_trips};
 use crate::stencil::cuda::policy::ring_fits;
-use crate::stencil::cuda::text::TripShape;
 use crate::stencil::{CudaKernel, CudaPolicy, Spec};
 
 /// Bytes of a field's slab above which a step takes so long that the exchange hides behind it, and
@@ -49,14 +48,8 @@ impl MultiCudaPolicy {
                 }
             }
         }
-        let chunks = |cuda: &CudaPolicy| {
-            let trip = TripShape::of(cuda, D, size)?;
-            let vain = 2 * cuda.temporal_depth as usize + START;
-            let tiles = tiles(slab, cuda, trip.inner);
-            Some(chunks_of(slab[0], tiles, slots(sms, cuda), vain))
-        };
-        let pipelines: Vec<_> =
-            pipelines.iter().filter_map(|cuda| Some((cuda, chunks(cuda)?))).collect();
+        let chunks = |cuda: &CudaPolicy| chunks_of_trips(slab, cuda, size, sms);
+        let pipelines: Vec<_> = pipelines.iter().map(|cuda| (cuda, chunks(cuda))).collect();
         // The best chunk of every shape first: others need no other kernel.
         let of_chunk = |n: usize| {
             let of_shape = move |(cuda, chunks): &(&CudaPolicy, Vec<u32>)| {
