@@ -8,7 +8,8 @@ use warpweft::wavefront::conformance::{
 };
 use warpweft::wavefront::cuda::{CudaExecutor, Extras, Variant, compile_check_as};
 use warpweft::wavefront::{
-    Border, CudaPolicy, Keep, Kept, Wavefront, WavefrontElement, WavefrontExecutor, reference,
+    Border, CudaPolicy, Earlier, Keep, Kept, Wavefront, WavefrontElement, WavefrontExecutor,
+    reference, wavefront,
 };
 
 const LOCAL: local = local { matching: 2, mismatch: -1, gap: -1 };
@@ -16,6 +17,7 @@ const AFFINE: affine_local = affine_local { matching: 2, mismatch: -3, open: -5,
 const SEVERAL: Variant = Variant { several: true, edges: false, delays: false };
 const EDGES: Variant = Variant { several: true, edges: true, delays: false };
 const DELAYED: Variant = Variant { several: true, edges: false, delays: true };
+const ALONE_DELAYED: Variant = Variant { several: false, ..DELAYED };
 
 fn policy([rows, columns, chunk, warps, blocks]: [u32; 5]) -> CudaPolicy {
     CudaPolicy { rows, columns, chunk, warps, blocks, pairs: false }
@@ -54,6 +56,11 @@ fn kernels_for_several_gpus_compile() {
     compiles(mix(1), &KEEPS[4..], &policies()[..1], DELAYED, "sm_80");
     compiles(AFFINE, &KEEPS[..1], &policies()[2..], SEVERAL, "sm_90");
     compiles(area(), &[Keep::Matrix], &policies()[1..2], SEVERAL, "sm_90");
+    for arch in ["sm_80", "sm_90"] {
+        let keeps = [Keep::Matrix, Keep::Best];
+        compiles(area(), &keeps, &with_porters()[2..3], DELAYED, arch);
+        compiles(woven(), &keeps[..1], &with_porters()[..1], ALONE_DELAYED, arch);
+    }
     let beside = [Keep::Best, Keep::Sum, Keep::LastColumn];
     compiles(AFFINE, &beside, &policies()[1..2], EDGES, "sm_90");
 }
@@ -162,10 +169,35 @@ fn edges<E: WavefrontElement>(
     }
 }
 
-/// Runs of the stress test; each takes about a millisecond.
-const STRESSES: u64 = 1500;
+/// Runs of a stress test; each takes about a millisecond.
+const STRESSES: usize = 1500;
 
-/// Random delays, blocks and numbers of GPUs: whatever the flags allow, cells are the reference's.
+/// Runs all of `wavefronts` in all of `shapes` on all of `lists` under random delays and numbers of
+/// blocks: whatever the flags allow, cells are the reference's.
+fn stress<E: WavefrontElement>(
+    lists: &[Vec<Device>],
+    shapes: &[CudaPolicy],
+    wavefronts: &[Wavefront<'_, E>],
+) {
+    let right: Vec<_> = wavefronts.iter().map(|w| reference(w).unwrap()).collect();
+    let mut pick = Inputs(2);
+    for devices in lists {
+        for &shape in shapes {
+            for (wavefront, right) in wavefronts.iter().zip(&right) {
+                let mut executor = CudaExecutor::over(devices, Some(shape)).unwrap();
+                for _ in 0..STRESSES.div_ceil(lists.len() * shapes.len() * wavefronts.len()) {
+                    let blocks = (0..4).map(|_| 1 + (pick.bits() % 5) as usize).collect();
+                    let extras = Extras { delays: Some(pick.bits() as u32), blocks };
+                    executor = executor.with(extras.clone());
+                    let found = executor.run(wavefront).unwrap().0;
+                    let case = format!("{} over {:?}", E::NAME, wavefront.extents());
+                    assert!(found == *right, "{case}: {devices:?} {shape:?} {extras:?}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn flags_between_gpus_hold_whatever_the_delays() {
     let Some(lists) = lists() else { return };
@@ -176,23 +208,45 @@ fn flags_between_gpus_hold_whatever_the_delays() {
     let plain = Wavefront::of(mix(7)).rows(&rows).columns(&columns);
     let keeps = [Keep::LastRow, Keep::Matrix, Keep::Best, Keep::Sum];
     compiles(mix(7), &keeps, &policies(), DELAYED, &arch);
-    let wavefronts = keeps.map(|keep| plain.clone().keep(keep));
-    let right: Vec<_> = wavefronts.iter().map(|w| reference(w).unwrap()).collect();
-    let mut pick = Inputs(2);
-    for devices in &lists {
-        for shape in policies() {
-            for (wavefront, right) in wavefronts.iter().zip(&right) {
-                let mut executor = CudaExecutor::over(devices, Some(shape)).unwrap();
-                for _ in 0..STRESSES / (lists.len() * 12) as u64 {
-                    let blocks = (0..4).map(|_| 1 + (pick.bits() % 5) as usize).collect();
-                    let extras = Extras { delays: Some(pick.bits() as u32), blocks };
-                    executor = executor.with(extras.clone());
-                    let found = executor.run(wavefront).unwrap().0;
-                    assert!(found == *right, "{devices:?} {shape:?} {extras:?}");
-                }
-            }
-        }
+    stress(&lists, &policies(), &keeps.map(|keep| plain.clone().keep(keep)));
+}
+
+/// A cell that its place and its input decide, and no other cell's order.
+#[wavefront]
+fn woven(h: Earlier<u32>, #[cell] x: u32) -> u32 {
+    (h.n ^ h.w.rotate_left(5) ^ x).wrapping_mul(0x85eb_ca6b) ^ h.nw
+}
+
+/// Shapes whose porters carry pieces of 8 to 32 columns, for 1 to 32 lanes at one time.
+fn with_porters() -> [CudaPolicy; 5] {
+    [[2, 2, 32, 1, 1], [1, 1, 8, 3, 1], [3, 8, 8, 2, 1], [2, 2, 16, 2, 1], [1, 1, 32, 2, 1]]
+        .map(policy)
+}
+
+/// What porters bring in and take out is whole whenever the warps beside them come there: rows that
+/// begin at 16 bytes, and others, on one GPU and on several.
+#[test]
+fn porters_hold_whatever_the_delays() {
+    let Some(mut lists) = lists() else { return };
+    lists.push(vec![lists[0][0]]);
+    let arch = lists[0][0].arch().unwrap();
+    let keeps = [Keep::Matrix, Keep::Best, Keep::LastRow];
+    let mut inputs = Inputs(3);
+    let pixels: Vec<_> = (0..700 * 464).map(|_| inputs.bits() as u8).collect();
+    let words: Vec<_> = pixels.iter().map(|_| inputs.bits() as u32).collect();
+    for variant in [DELAYED, ALONE_DELAYED] {
+        compiles(area(), &keeps, &with_porters(), variant, &arch);
+        compiles(woven(), &keeps, &with_porters(), variant, &arch);
     }
+    let extents = [[700, 464], [700, 450]];
+    let both = keeps.into_iter().flat_map(|keep| extents.map(|extents| (keep, extents)));
+    let (mut areas, mut wovens) = (Vec::new(), Vec::new());
+    for (keep, [m, n]) in both {
+        areas.push(Wavefront::of(area()).over([m, n]).inputs(&pixels[..m * n]).keep(keep));
+        wovens.push(Wavefront::of(woven()).over([m, n]).inputs(&words[..m * n]).keep(keep));
+    }
+    stress(&lists, &with_porters(), &areas);
+    stress(&lists, &with_porters(), &wovens);
 }
 
 /// One case for a memory checker.

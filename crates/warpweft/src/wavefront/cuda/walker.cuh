@@ -273,6 +273,7 @@ struct walker {
         if (brought <= c || taken < emptied(c)) await_porter(c);
 #endif
         if (written > room || ready < needed(c)) await(c, written);
+        delay(A, (row0 - lane * HALVES * K) * 0x10001u + c + 0x400000u);
         constexpr int GROUPS = CHUNK / G;
         // A warp alone on its scheduler has nobody to fill the gap at a loop's end.
         constexpr int UNROLL = WARPS > 4 && G * K >= 32 ? 2 : 4;
