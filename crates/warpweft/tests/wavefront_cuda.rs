@@ -6,7 +6,9 @@ use warpweft::wavefront::conformance::{
     mix, warp,
 };
 use warpweft::wavefront::cuda::{CudaExecutor, compile_check};
-use warpweft::wavefront::{CudaPolicy, Earlier, Keep, Wavefront, WavefrontElement, wavefront};
+use warpweft::wavefront::{
+    CudaPolicy, Earlier, Keep, Wavefront, WavefrontElement, WavefrontExecutor, reference, wavefront,
+};
 
 const LOCAL: local = local { matching: 2, mismatch: -1, gap: -1 };
 const AFFINE: affine_local = affine_local { matching: 2, mismatch: -3, open: -5, extend: -1 };
@@ -148,6 +150,21 @@ fn inputs_of_cells_conform_on_the_gpu() {
         let found = conforms_on(&mut executor, table(), &KEEPS, &reals, edge);
         assert!(matches!(found, Outcome::Passed(100..)), "{policy:?} {found:?}");
         println!("{policy:?} conforms");
+    }
+}
+
+#[test]
+fn a_run_says_that_its_matrix_left_cell_by_cell() {
+    let Some(device) = device() else { return };
+    let pixels = [1; 300 * 300];
+    let table = Wavefront::of(area()).over([300; 2]).inputs(&pixels).keep(Keep::Matrix);
+    for (warps, notes) in [(1, 0), (4, 1)] {
+        let policy = CudaPolicy { columns: 2, warps, ..with_inputs()[0] };
+        let mut executor = CudaExecutor::new(&device, Some(policy)).unwrap();
+        let (found, report) = executor.run(&table).unwrap();
+        assert_eq!(found, reference(&table).unwrap());
+        let told = report.notes.iter().filter(|note| note.contains("cell by cell")).count();
+        assert_eq!(told, notes, "{policy:?} {:?}", report.notes);
     }
 }
 

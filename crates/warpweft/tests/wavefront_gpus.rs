@@ -245,6 +245,11 @@ fn porters_hold_whatever_the_delays() {
         areas.push(Wavefront::of(area()).over([m, n]).inputs(&pixels[..m * n]).keep(keep));
         wovens.push(Wavefront::of(woven()).over([m, n]).inputs(&words[..m * n]).keep(keep));
     }
+    for shape in with_porters() {
+        // Or porters would only bring in.
+        let mut alone = CudaExecutor::new(&lists[0][0], Some(shape)).unwrap();
+        assert_eq!(alone.run(&wovens[0]).unwrap().1.notes, [""; 0], "{shape:?}");
+    }
     stress(&lists, &with_porters(), &areas);
     stress(&lists, &with_porters(), &wovens);
 }

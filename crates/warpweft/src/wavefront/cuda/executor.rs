@@ -265,7 +265,8 @@ impl CudaExecutor {
         let delays = self.extras.delays;
         let edges = beside.edges();
         let variant = Variant { several: count > 1, edges, delays: delays.is_some() };
-        let source = source(wavefront, &policy, self.shared()?, variant, beside.recording());
+        let memory = self.shared()?;
+        let source = source(wavefront, &policy, memory, variant, beside.recording());
         self.load(&source, name, count)?;
         let strips = wavefront.extents[0].div_ceil(policy.tile_rows());
         let all = turns(strips, &self.resident(&policy, wavefront.element.input > 0, count)?);
@@ -282,9 +283,11 @@ impl CudaExecutor {
         let found = take(&policy, &parts)?;
         setup_seconds += begin.elapsed().as_secs_f64();
         let devices = parts.iter().map(|part| part.gpu.device.label().to_string()).collect();
-        let policy = Policy::Cuda(policy).told();
+        let told = Policy::Cuda(policy).told();
         let wavefronts = std::slice::from_ref(wavefront);
-        Ok((found, report(wavefronts, devices, seconds, setup_seconds, policy)))
+        let mut report = report(wavefronts, devices, seconds, setup_seconds, told);
+        report.notes.extend(shared::scattered(wavefront, &policy, memory));
+        Ok((found, report))
     }
 }
 

@@ -45,6 +45,23 @@ pub(super) fn staged(wavefront: &Erased<'_>, policy: &CudaPolicy, shared: Shared
     wavefront.keep == Keep::Matrix && block_bytes(wavefront, policy, true) <= most
 }
 
+/// What to say where a matrix leaves cell by cell, as its tiles don't fit.
+pub(super) fn scattered(
+    wavefront: &Erased<'_>,
+    policy: &CudaPolicy,
+    shared: SharedMemory,
+) -> Option<String> {
+    if wavefront.keep != Keep::Matrix || staged(wavefront, policy, shared) {
+        return None;
+    }
+    let (needed, most) =
+        (block_bytes(wavefront, policy, true), shared.each(policy.blocks as usize));
+    Some(format!(
+        "the matrix left cell by cell, not by pieces of rows: its tiles need {needed} bytes of shared \
+         memory a block, limit {most}; lower `warps`, `chunk`, `rows` or `blocks` of the policy"
+    ))
+}
+
 /// Whether a block of this shape has room.
 ///
 /// # Errors
@@ -97,4 +114,42 @@ pub(super) fn fitted(
         }
     }
     policy
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wavefront::Wavefront;
+    use crate::wavefront::conformance::{area, local};
+
+    #[test]
+    fn a_shape_whose_matrix_leaves_cell_by_cell_says_so() {
+        let memory = SharedMemory::of_block(227 << 10);
+        let policy = |rows, chunk, warps, blocks| {
+            let columns = 2;
+            CudaPolicy { rows, columns, chunk, warps, blocks, pairs: false }
+        };
+        let letters = [b'A'; 700];
+        let plain = Wavefront::of(local(2, -1, -1)).rows(&letters).columns(&letters);
+        let matrix = plain.clone().keep(Keep::Matrix);
+        let told = |policy| scattered(&matrix.erased(), &policy, memory);
+        // 4 warps of 128 rows of two pieces of 64 columns, 4 bytes each.
+        let fits = policy(4, 32, 4, 1);
+        assert_eq!(told(fits), None);
+        let note = told(CudaPolicy { chunk: 64, ..fits }).unwrap();
+        assert!(note.contains("limit 232448") && note.contains("lower `warps`"), "{note}");
+        let needed: usize = note.split(' ').find_map(|word| word.parse().ok()).unwrap();
+        assert!((4 * 128 * 128 * 4..300 << 10).contains(&needed), "{note}");
+        // Half as much a block, where an SM is to hold two.
+        let note = told(CudaPolicy { blocks: 2, ..fits }).unwrap();
+        assert!(note.contains("limit 115"), "{note}");
+        // Nothing is staged of what keeps no matrix.
+        let wide = CudaPolicy { chunk: 64, ..fits };
+        assert_eq!(scattered(&plain.erased(), &wide, memory), None);
+        // Inputs come by tiles of their own, four pieces each way.
+        let table = Wavefront::of(area()).over([700, 700]).keep(Keep::Matrix);
+        let note = |policy| scattered(&table.erased(), &policy, memory);
+        assert_eq!(note(policy(4, 32, 2, 1)), None);
+        assert!(note(policy(4, 32, 4, 1)).is_some());
+    }
 }
