@@ -17,7 +17,7 @@ __device__ __forceinline__ void store_in_order_shared(int* flag, int value) {
 }
 
 // Gives up, and reports, when a wait takes too long. Flags of the block itself are numbered from
-// 1000 (ready), 2000 (consumed), 3000 (brought), 4000 (computed) and 5000 (taken) in reports.
+// 1000 (ready), 2000 (consumed), 3000 (brought) and 4000 (computed) in reports.
 struct patience {
     unsigned tries;
     unsigned long long start;

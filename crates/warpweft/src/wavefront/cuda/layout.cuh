@@ -112,8 +112,8 @@ struct __align__(16) shared_state {
     __align__(16) cell_t stage[WARPS][STAGE];
 #if WW_INPUTS
     __align__(16) ww_cell_input given[WARPS][WARP_ROWS * GIVEN_COLUMNS];
-    // Chunks whose inputs are in, that are computed, and that are taken out.
-    int brought[WARPS], computed[WARPS], taken[WARPS];
+    // Chunks whose inputs are in, and that are computed.
+    int brought[WARPS], computed[WARPS];
 #endif
 };
 static_assert(sizeof(shared_state) <= WW_SHARED_BYTES,

@@ -2,16 +2,17 @@
 // out, so that the other touches shared memory alone.
 //
 // Chunks are counted. The inputs of chunk c may overwrite those of chunk c - GIVEN_PIECES, which the
-// chunk after that is the last to read; its cells those that were whole a chunk later:
+// chunk after that is the last to read:
 //   computed >= c + 2 - GIVEN_PIECES   before the porter brings chunk c's inputs,
-//   brought > c, taken >= c + 2 - STAGE_PIECES   before chunk c is computed.
+//   brought > c                        before chunk c is computed.
+// Chunk c's cells overwrite those of chunk c - STAGE_PIECES, which are whole a chunk later. The porter
+// says that chunk c is brought after it took what was whole of chunk c - 2: that needs no count.
 #pragma once
 #include "given.cuh"
 
 #if WW_INPUTS
 
-// Chunks that must be taken out before chunk `c` is computed.
-__device__ __forceinline__ int emptied(int c) { return c + 2 - STAGE_PIECES; }
+static_assert(STAGE_PIECES >= 3, "cells of chunk c - STAGE_PIECES are out when chunk c is brought");
 
 struct porter {
     const ww_arguments& A;
@@ -39,7 +40,7 @@ struct porter {
             // The chunk before this one is computed: its cells go, and there is room for inputs.
             await_computed(c);
             delay(A, warp_row * 0x10001u + c + 0x200000u);
-            if (c > 0) take(kept, warp_row, c - 1);
+            if (STAGED && c > 0) unstage(A, kept, S.stage[warp], warp_row, c - 1, lane);
             delay(A, warp_row * 0x10001u + c + 0x300000u);
             bring(A, S.given[warp], warp_row, c + AHEAD, lane);
         }
@@ -53,14 +54,6 @@ struct porter {
     __device__ __forceinline__ void await_computed(int chunks) {
         if (!given_up)
             given_up = wait_shared<20>(&S.computed[warp], chunks, dog, 4000 + warp) == FAR;
-    }
-
-    __device__ __forceinline__ void take(cell_t* kept, int warp_row, int c) {
-        if constexpr (STAGED) {
-            unstage(A, kept, S.stage[warp], warp_row, c, lane);
-            __syncwarp();
-            if (lane == 0) store_in_order_shared(&S.taken[warp], c + 1);
-        }
     }
 };
 

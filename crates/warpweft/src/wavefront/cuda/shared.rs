@@ -34,7 +34,7 @@ pub(super) fn block_bytes(wavefront: &Erased<'_>, policy: &CudaPolicy, staged: b
     let cells = (rings + warps * (lines + stage)) * element.cell;
     let columns = (policy.inputs() as usize + chunk) * column;
     let given = warps * rows * 4 * chunk * element.input;
-    let chunks = if inputs { 12 * warps } else { 0 };
+    let chunks = if inputs { 8 * warps } else { 0 };
     // Counts of columns, records, counts of chunks, and what aligning all of these may take.
     cells + columns + given + 16 * (warps + 1) + chunks + 128
 }

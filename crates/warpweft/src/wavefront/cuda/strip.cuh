@@ -67,8 +67,7 @@ wavefront_strip(const __grid_constant__ ww_arguments A, const __grid_constant__ 
             S.consumed[threadIdx.x] = 0;
         }
 #if WW_INPUTS
-        if (threadIdx.x < WARPS)
-            S.brought[threadIdx.x] = S.computed[threadIdx.x] = S.taken[threadIdx.x] = 0;
+        if (threadIdx.x < WARPS) S.brought[threadIdx.x] = S.computed[threadIdx.x] = 0;
 #endif
         __syncthreads();
         if (warp == WARPS + PORTERS) movers.bring_in(s, active);

@@ -24,7 +24,7 @@ struct walker {
     form::word h[K], corner, bottom[SK];
 #if WW_INPUTS
     ww_cell_input given[K][SK];  // of the next macro-step, valid if `brought` covers it
-    int brought, taken;          // chunks, see porter.cuh
+    int brought;                 // chunks, see porter.cuh
 #endif
     // The next group's cells above and column inputs, valid if `ready` covers them.
     cell_t above[G];
@@ -220,17 +220,11 @@ struct walker {
 #pragma unroll
         for (int r = 0; r < K; r++) load_vector<SK>(given[r], from + r * GIVEN_COLUMNS);
     }
-    // Waits until the inputs of chunk `c` are in, and until there is room for its cells.
+    // Waits until the inputs of chunk `c` are in, and so until there is room for its cells.
     __device__ __forceinline__ void await_porter(int c) {
-        if (STAGED && taken < emptied(c)) {
-            taken = wait_shared<0>(&S.taken[warp], emptied(c), dog, 5000 + warp);
-            given_up |= taken == FAR;
-        }
-        if (brought <= c) {
-            brought = wait_shared<0>(&S.brought[warp], c + 1, dog, 3000 + warp);
-            given_up |= brought == FAR;
-            look_ahead(CHUNK * c - SK * lane);
-        }
+        brought = wait_shared<0>(&S.brought[warp], c + 1, dog, 3000 + warp);
+        given_up |= brought == FAR;
+        look_ahead(CHUNK * c - SK * lane);
     }
 #endif
 
@@ -270,7 +264,7 @@ struct walker {
     template <bool EDGE, bool TAIL> __device__ __forceinline__ void chunk(int c) {
         const int written = CHUNK * (c + 1) - LAG;  // columns of the bottom row after this chunk
 #if WW_INPUTS
-        if (brought <= c || taken < emptied(c)) await_porter(c);
+        if (brought <= c) await_porter(c);
 #endif
         if (written > room || ready < needed(c)) await(c, written);
         delay(A, (row0 - lane * HALVES * K) * 0x10001u + c + 0x400000u);
@@ -286,7 +280,6 @@ struct walker {
             if (!given_up) ready = load_acquire_shared(&S.ready[warp]);
 #if WW_INPUTS
             if (!given_up) brought = load_acquire_shared(&S.brought[warp]);
-            if (!given_up && STAGED) taken = load_acquire_shared(&S.taken[warp]);
 #endif
             fetch(c + 1, 0);
         });
@@ -452,7 +445,6 @@ struct walker {
         record_choices.begin(A, warp_row, chunks, lane);
 #if WW_INPUTS
         brought = given_up ? FAR : 0;
-        taken = given_up || !STAGED ? FAR : 0;
 #endif
         const int ramp = min((LAG + CHUNK - 1) / CHUNK, chunks);
         // Whole chunks without a cell that is checked: not the last column, if it is kept.
