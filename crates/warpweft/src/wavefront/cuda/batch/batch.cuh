@@ -144,9 +144,10 @@ extern "C" __global__ void __launch_bounds__(32 * BATCH_WARPS)
         if constexpr (WW_KEEP == WW_BEST) {
             mine = best_of_warp(mine);
             if (lane == 0) {
-                A.candidates[3 * k] = mine.rank;
-                A.candidates[3 * k + 1] = mine.bits;
-                A.candidates[3 * k + 2] = (unsigned long long)(unsigned)mine.row << 32 | (unsigned)mine.column;
+                unsigned long long* to = A.candidates + 3 * (size_t)k;
+                to[0] = mine.rank;
+                to[1] = mine.bits;
+                to[2] = (unsigned long long)(unsigned)mine.row << 32 | (unsigned)mine.column;
             }
         }
     }

@@ -59,8 +59,10 @@ __device__ __forceinline__ int counted(const ww_arguments& A, int tile) {
 __device__ __forceinline__ int counted_row(const ww_arguments& A) {
     return SQUARE ? A.tiles : A.fronts;
 }
-// Positions that a tile-row takes of a ring.
-__device__ __forceinline__ int ring_row(const ww_arguments& A) { return A.tiles * A.tile + RIGHT + LEFT; }
+// Where the next tile-row begins in a ring if this one does at `base`.
+__device__ __forceinline__ int next_row(const ww_arguments& A, int base) {
+    return (base + A.tiles * A.tile + RIGHT + LEFT) & (A.ring - 1);
+}
 
 __device__ __forceinline__ const ww_word* flag_of(const ww_arguments& A, int unit) {
     return A.flags + (size_t)(unit % gridDim.x) * FLAG_STRIDE;
@@ -174,12 +176,12 @@ __device__ __forceinline__ void bring(const ww_arguments& A, const ww_watchdog& 
         for (int c = 0; c < A.tiles;) {
             int count = bringer.tiles(unit, c, number, base);
             if (count == 0) {
-                if (lane == 0) store_in_order_shared(&shared().failed, 1);
+                if (lane == 0) store_in_order_shared(&shared().failed, number + 1);
                 return arrive(A, number);
             }
             for (c += count; count > 0; count--) arrive(A, number++);
         }
-        base += ring_row(A);
+        base = next_row(A, base);
     }
 }
 
@@ -212,7 +214,7 @@ __device__ __forceinline__ void take(const ww_arguments& A, const ww_watchdog& d
                                  (ww_word)turn * counted_row(A) + counted(A, c));
             }
         }
-        base += ring_row(A);
+        base = next_row(A, base);
     }
 }
 
@@ -236,7 +238,9 @@ wavefront_tiles(const __grid_constant__ ww_arguments A, const __grid_constant__ 
             idle.wait();
             asm volatile("bar.sync %0, %1;" ::"r"(FULL + number % A.buffered), "n"(HEIGHT + 32) : "memory");
             idle.go(unit, c);
-            if (load_acquire_shared(&S.failed)) return;
+            // All threads or none: those of the tile before still meet in it.
+            const int failed = load_acquire_shared(&S.failed);
+            if (failed != 0 && failed <= number + 1) return;
             delay(A.delay, number + 0x20000);
             const int first = c * A.tile;
             walk.tile(first, SQUARE ? A.tile : min(A.tile, A.fronts - first), OLDS > 0 && c == 0);
@@ -247,7 +251,7 @@ wavefront_tiles(const __grid_constant__ ww_arguments A, const __grid_constant__ 
                 else store_in_order_shared(&S.done, number + 1);
             }
         }
-        base += ring_row(A);
+        base = next_row(A, base);
     }
     idle.end();
     walk.finish(HEIGHT / 32);

@@ -84,7 +84,8 @@ __device__ __forceinline__ void delay(unsigned seed, unsigned where) {
 extern __shared__ __align__(16) char ww_memory[];
 struct __align__(16) shared_state {
     cell_t slots[DEPTH][PITCH];
-    int done, taken, failed, reserved;  // tiles computed, tiles brought out; a wait gave up
+    // Tiles computed, tiles brought out; one more than those before the one whose wait gave up, or 0.
+    int done, taken, failed, reserved;
 };
 __device__ __forceinline__ shared_state& shared() { return *(shared_state*)ww_memory; }
 __device__ __forceinline__ cell_t* ring_above(const ww_arguments& A, int v) {
