@@ -57,8 +57,10 @@ struct movers {
             }
             int n = min(given_up ? BATCH : space - at, min(available - at, BATCH));
             if (at + n < count) n = n / CHUNK * CHUNK;
-            // Lanes that looked at different times may have seen different counts.
+            // Lanes that looked at different times may have seen different counts; a shuffle orders no
+            // memory, so they meet before they read what lane 0 saw.
             n = __shfl_sync(~0u, n, 0);
+            __syncwarp();
             cell_t cells[PART];
 #pragma unroll
             for (int q = 0; q < PART; q++) {
@@ -115,6 +117,7 @@ struct movers {
                 ? FAR : wait_shared<20>(&S.ready[ring], wanted, dog, 1000 + ring);
             given_up |= ready == FAR;
             const int n = __shfl_sync(~0u, min(min(ready, A.column_count) - at, BATCH), 0);
+            __syncwarp();
             for (int j = lane; j < n; j += 32)
                 store_global(border + at + j, S.rings[ring][(at + j) & (RING - 1)]);
             __syncwarp();

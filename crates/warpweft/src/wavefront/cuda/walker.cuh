@@ -414,6 +414,8 @@ struct walker {
         record_column = column;
         for (int j = lane; j < WINDOW; j += 32)
             S.saved[warp][saved_half][LANES * (K + 1 + SK) + j] = S.rings[warp][(column + j) & (RING - 1)];
+        // All have read the ring when lane 0 says that it may be overwritten.
+        __syncwarp();
         saved_half ^= 1;
         if (lane == 0) *(volatile rank_t*)&S.records[warp] = record;
     }
