@@ -16,7 +16,7 @@ use super::super::policy::{CpuPolicy, CudaPolicy, Policy};
 use super::super::spec::Spec;
 use super::{Refused, Trial};
 use crate::cpu::Pool;
-use crate::cuda::{Device, Together, folder};
+use crate::cuda::{Device, Locked, Together, folder};
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;
 use crate::machine::{Gpu, Machine, Probe};
@@ -32,6 +32,8 @@ const GROWTHS: usize = 6;
 /// Seconds of a run that is followed by longer ones even if the budget is spent, on bringing a large
 /// volume in, say: a step by itself takes what its launch does, on several GPUs above all.
 const SHORT: f64 = 0.3;
+/// Bytes of a volume that is locked for a search on GPUs: every candidate brings it in anew.
+const LARGE: usize = 256 << 20;
 /// Cells along each axis of the volume on which a candidate must agree with the reference.
 pub const CHECKED: usize = 24;
 /// Candidates on several GPUs are compiled ahead by so many threads at most.
@@ -110,6 +112,7 @@ impl<'a, const D: usize> Search<'a, D> {
         let device: Device = gpu.device()?;
         let extents = self.volume.extents();
         let candidates = CudaPolicy::candidates(stencil, extents, (gpu.capability, gpu.sms));
+        let _locked = self.locked(&device)?;
         let mut begin = Budget::of(budget);
         if threads > 1 {
             let arch = device.arch()?;
@@ -133,6 +136,14 @@ impl<'a, const D: usize> Search<'a, D> {
             Ok(self.note(Policy::Cuda(policy), 1, ran))
         })?;
         Ok(found.map(|found| (Policy::Cuda(candidates[found.values[0]]), found)))
+    }
+
+    /// The volume's pages locked for as long as candidates bring it in, if that is much.
+    fn locked(&self, device: &Device) -> Result<Option<Locked<'a>>> {
+        let (volume, fields) = (self.volume, 0..self.stencil.cell.len());
+        let bytes: usize = fields.clone().map(|field| volume.field_bytes(field).len()).sum();
+        let slices = fields.map(|field| volume.field_bytes(field));
+        (bytes >= LARGE).then(|| Locked::of(device, slices)).transpose()
     }
 
     /// What a candidate's runs came to; else keeps why there were none.
@@ -218,6 +229,7 @@ impl<'a, const D: usize> Search<'a, D> {
         let axis = Axis { name: "candidate", values: (0..candidates.len()).collect() };
         let space = Space::new(vec![axis], |_| true);
         let begin = Budget::of(budget);
+        let _locked = devices.first().map(|device| self.locked(device)).transpose()?;
         let _together = Together::begin();
         let found = exhaustive(&space, begin, &mut |values, best| {
             let policy = candidates[values[0]];
