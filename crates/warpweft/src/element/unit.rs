@@ -49,13 +49,24 @@ impl Unit {
         name: &str,
         build: impl FnOnce(&mut Unit, &str) -> String,
     ) -> String {
+        let (name, new) = self.named(key, name);
+        if new {
+            let text = build(self, &name);
+            self.open.pop();
+            self.definitions.push(text);
+        }
+        name
+    }
+
+    /// The name of the entity, and whether it is new: its definition is open then.
+    fn named(&mut self, key: &str, name: &str) -> (String, bool) {
         if let Some(known) = self.names.get(key) {
             if self.open.iter().any(|open| open == key) {
                 // The compiler of device code says it, with the name.
                 let circle = format!("#error {known} calls itself through another function\n");
                 self.definitions.push(circle);
             }
-            return known.clone();
+            return (known.clone(), false);
         }
         let clean: String =
             name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
@@ -68,10 +79,7 @@ impl Unit {
         }
         self.names.insert(key.into(), name.clone());
         self.open.push(key.into());
-        let text = build(self, &name);
-        self.open.pop();
-        self.definitions.push(text);
-        name
+        (name, true)
     }
 
     /// Registers a place that may fault; the number goes into `ww::fail(number)`, from 1.

@@ -199,9 +199,14 @@ unsafe fn cell<E: StencilElement<D>, const D: usize>(
 }
 
 /// Cells `from..from + count` of `N` rows that write one field, values first, then stores.
+///
+/// Unoptimised builds have each of these loops once instead of three times an instruction set: there
+/// the sets make the same code of it, in which nothing is vectorised, and most of the time to compile
+/// an element would go into it.
 macro_rules! jammed {
     ($name:ident, $n:literal, $($plane:literal => $value:ident),+) => {
-        #[inline(always)]
+        #[cfg_attr(not(debug_assertions), inline(always))]
+        #[cfg_attr(debug_assertions, inline(never))]
         unsafe fn $name<E: StencilElement<D>, const D: usize>(
             element: &E,
             source: [*const u8; MAX_FIELDS],
@@ -224,9 +229,29 @@ macro_rules! jammed {
         }
     };
 }
+
 jammed!(jam1, 1, 0 => a);
 jammed!(jam2, 2, 0 => a, 1 => b);
 jammed!(jam4, 4, 0 => a, 1 => b, 2 => c, 3 => d);
+
+/// Cells `0..cells` of a row that write any fields of `targets`, read at `base`. As [`jammed`].
+#[cfg_attr(not(debug_assertions), inline(always))]
+#[cfg_attr(debug_assertions, inline(never))]
+unsafe fn each<E: StencilElement<D>, const D: usize>(
+    element: &E,
+    base: [*const u8; MAX_FIELDS],
+    strides: [isize; D],
+    targets: [*mut u8; MAX_FIELDS],
+    cells: usize,
+) {
+    for x in 0..cells as isize {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let next = cell::<E, D>(element, base, strides, x, 0);
+            next.store(&targets, x, Of::<E, D>::WRITES);
+        }
+    }
+}
 
 /// `$jam` over full vectors, then over the last vector once more if cells remain.
 macro_rules! overlapped {
@@ -309,13 +334,8 @@ macro_rules! instruction_set {
                         base[f] = targets[f];
                     }
                 }
-                for x in 0..cells as isize {
-                    // SAFETY: the caller's contract.
-                    unsafe {
-                        let next = cell::<E, D>(element, base, *strides, x, 0);
-                        next.store(&targets, x, Of::<E, D>::WRITES);
-                    }
-                }
+                // SAFETY: the caller's contract.
+                unsafe { each::<E, D>(element, base, *strides, targets, cells) }
             }
 
             impl RowFunctions for Rows {
