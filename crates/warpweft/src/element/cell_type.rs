@@ -58,7 +58,14 @@ impl CellType {
 impl PartialEq for CellType {
     /// Whether cells of the two hold the same fields: whether their bits mean the same.
     fn eq(&self, other: &Self) -> bool {
-        self.fields == other.fields
+        // Asked at every cell that the reference reads. `memcmp` of no bytes, at the address that an
+        // empty name has, takes AVX-512 machines a tenth of a microsecond: a masked load of nothing.
+        let same = |(a, b): (&FieldInfo, &FieldInfo)| {
+            a.kind == b.kind
+                && a.name.len() == b.name.len()
+                && (a.name.is_empty() || a.name == b.name)
+        };
+        self.fields.len() == other.fields.len() && self.fields.iter().zip(other.fields).all(same)
     }
 }
 
