@@ -4,14 +4,13 @@ use warpweft::grid::io::Picture;
 
 /// Pixels a font pixel is wide and high.
 const SCALE: usize = 2;
-/// Height of a line of text in pixels.
+/// Height of a line of text in pixels, without what hangs below it.
 pub const HEIGHT: usize = 7 * SCALE;
-/// Letters with a part below the line, which are drawn so much lower, in font pixels.
-const DESCENDING: (&str, usize) = ("gpqy", 2);
 /// Width of a character with the gap after it.
 const WIDTH: usize = 6 * SCALE;
 
-/// Seven rows of five dots for each character, `#` for ink, rows after one another.
+/// Seven rows of five dots for each character, nine for those that hang below the line, `#` for ink,
+/// rows after one another.
 const GLYPHS: &[(char, &str)] = &[
     ('0', ".###.#...##..###.#.###..##...#.###."),
     ('1', "..#...##....#....#....#....#...###."),
@@ -23,23 +22,49 @@ const GLYPHS: &[(char, &str)] = &[
     ('7', "#####....#...#...#...#....#....#..."),
     ('8', ".###.#...##...#.###.#...##...#.###."),
     ('9', ".###.#...##...#.####....#....#.###."),
+    ('A', ".###.#...##...#######...##...##...#"),
+    ('B', "####.#...##...#####.#...##...#####."),
+    ('C', ".###.#...##....#....#....#...#.###."),
+    ('D', "####.#...##...##...##...##...#####."),
+    ('E', "######....#....####.#....#....#####"),
+    ('F', "######....#....####.#....#....#...."),
+    ('G', ".###.#...##....#.####...##...#.###."),
+    ('H', "#...##...##...#######...##...##...#"),
+    ('I', ".###...#....#....#....#....#...###."),
+    ('J', "..###...#....#....#....#.#..#..##.."),
+    ('K', "#...##..#.#.#..##...#.#..#..#.#...#"),
+    ('L', "#....#....#....#....#....#....#####"),
+    ('M', "#...###.###.#.##.#.##...##...##...#"),
+    ('N', "#...###..##.#.##..###...##...##...#"),
+    ('O', ".###.#...##...##...##...##...#.###."),
+    ('P', "####.#...##...#####.#....#....#...."),
+    ('Q', ".###.#...##...##...##.#.##..#..##.#"),
+    ('R', "####.#...##...#####.#.#..#..#.#...#"),
+    ('S', ".#####....#.....###.....#....#####."),
+    ('T', "#####..#....#....#....#....#....#.."),
+    ('U', "#...##...##...##...##...##...#.###."),
+    ('V', "#...##...##...##...##...#.#.#...#.."),
+    ('W', "#...##...##...##.#.##.#.###.###...#"),
+    ('X', "#...##...#.#.#...#...#.#.#...##...#"),
+    ('Y', "#...##...#.#.#...#....#....#....#.."),
+    ('Z', "#####....#...#...#...#...#....#####"),
     ('a', "...........###.....#.#####...#.####"),
     ('b', "#....#....####.#...##...##...#####."),
     ('c', "...........###.#....#....#...#.###."),
     ('d', "....#....#.#####...##...##...#.####"),
     ('e', "...........###.#...#######.....###."),
     ('f', "..##..#..#.#...###...#....#....#..."),
-    ('g', "..........#####...#.####....#.###.."),
+    ('g', "...........#####...##...##...#.####....#.###."),
     ('h', "#....#....####.#...##...##...##...#"),
     ('i', "..#.........##....#....#....#...###"),
-    ('j', "...#.........##....#....#.#..#..##."),
+    ('j', "...#........##....#....#....#....#.#..#..##.."),
     ('k', "#....#....#..#.#.#..##...#.#..#..#."),
     ('l', ".##....#....#....#....#....#...###."),
     ('m', "..........##.#.#.#.##.#.##...##...#"),
     ('n', "..........####.#...##...##...##...#"),
     ('o', "...........###.#...##...##...#.###."),
-    ('p', "..........####.#...#####.#....#...."),
-    ('q', "...........#####...#.####....#....#"),
+    ('p', "..........####.#...##...##...#####.#....#...."),
+    ('q', "...........#####...##...##...#.####....#....#"),
     ('r', "..........#.##.##..##....#....#...."),
     ('s', "...........#####.....###.....#####."),
     ('t', ".#....#...###...#....#....#..#..##."),
@@ -47,10 +72,10 @@ const GLYPHS: &[(char, &str)] = &[
     ('v', "..........#...##...##...#.#.#...#.."),
     ('w', "..........#...##...##.#.##.#.#.#.#."),
     ('x', "..........#...#.#.#...#...#.#.#...#"),
-    ('y', "..........#...##...#.####....#.###."),
+    ('y', "..........#...##...##...##...#.####....#.###."),
     ('z', "..........#####...#...#...#...#####"),
     ('.', "..............................##..."),
-    (',', ".........................##...#...."),
+    (',', "..........................##...##....#...#..."),
     ('-', "...............#####..............."),
     ('+', "..........#....#..#####..#....#...."),
     ('=', "..........#####.....#####.........."),
@@ -58,20 +83,22 @@ const GLYPHS: &[(char, &str)] = &[
     ('/', "....#....#...#...#...#...#....#...."),
     ('(', "...#...#....#....#....#.....#....#."),
     (')', ".#.....#....#....#....#....#...#..."),
+    ('_', "...................................#####....."),
+    ('%', "##..###..#...#...#...#...#..###..##"),
+    ('|', "..#....#....#....#....#....#....#.."),
+    ('#', ".#.#..#.#.#####.#.#.#####.#.#..#.#."),
     (' ', "..................................."),
 ];
 
 /// Writes `text` with its upper left corner at `[x, y]`; what leaves the page is cut off.
 pub fn write(page: &mut Picture, [x, y]: [usize; 2], text: &str, ink: [u8; 3]) {
     for (i, c) in text.chars().enumerate() {
-        let c = c.to_ascii_lowercase();
         // A character it does not have leaves a gap.
         let Some((_, dots)) = GLYPHS.iter().find(|(known, _)| *known == c) else { continue };
-        let drop = if DESCENDING.0.contains(c) { DESCENDING.1 * SCALE } else { 0 };
         for (dot, _) in dots.bytes().enumerate().filter(|(_, b)| *b == b'#') {
             for part in 0..SCALE * SCALE {
                 let px = x + i * WIDTH + dot % 5 * SCALE + part % SCALE;
-                let py = y + drop + dot / 5 * SCALE + part / SCALE;
+                let py = y + dot / 5 * SCALE + part / SCALE;
                 if px < page.width && py < page.height {
                     page.pixels[py * page.width + px] = ink;
                 }
@@ -95,9 +122,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_glyph_has_its_35_dots_and_none_is_twice() {
+    fn every_letter_has_its_dots_and_none_is_twice() {
+        let letters = ('a'..='z').chain('A'..='Z').chain('0'..='9');
+        letters.for_each(|c| assert!(GLYPHS.iter().any(|(known, _)| *known == c), "{c}"));
         for (i, (c, dots)) in GLYPHS.iter().enumerate() {
-            assert_eq!(dots.len(), 35, "{c}");
+            assert_eq!(dots.len(), if "gjpqy,_".contains(*c) { 45 } else { 35 }, "{c}");
             assert!(dots.bytes().all(|b| b == b'#' || b == b'.'), "{c}");
             let same = GLYPHS[..i].iter().find(|(d, other)| d == c || other == dots);
             assert_eq!(same, None, "{c}");
@@ -106,13 +135,17 @@ mod tests {
 
     #[test]
     fn letters_hang_below_the_line_as_they_should() {
-        let lowest = |text: &str| {
+        // The first and the last row with ink.
+        let rows = |c: char| {
             let mut page = Picture::filled(20, 40, [255; 3]).unwrap();
-            write(&mut page, [2, 2], text, [0; 3]);
-            page.pixels.chunks(20).rposition(|row| row.contains(&[0; 3])).unwrap_or(0)
+            write(&mut page, [2, 0], &c.to_string(), [0; 3]);
+            let mut inked = page.pixels.chunks(20).map(|row| row.contains(&[0; 3]));
+            [inked.clone().position(|ink| ink), inked.rposition(|ink| ink)].map(Option::unwrap)
         };
-        assert_eq!(lowest("a"), 2 + HEIGHT - 1);
-        assert!("gpqy".chars().all(|c| lowest(&c.to_string()) == lowest("a") + 2 * SCALE));
+        let [top, bottom] = rows('a');
+        assert_eq!(bottom, HEIGHT - 1);
+        assert!("gpqy".chars().all(|c| rows(c) == [top, bottom + 2 * SCALE]));
+        assert!(('A'..='Z').all(|c| rows(c) == [0, bottom]));
     }
 
     #[test]

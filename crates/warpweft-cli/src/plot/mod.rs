@@ -12,8 +12,10 @@ use warpweft::prelude::*;
 
 const PAPER: [u8; 3] = [255; 3];
 const INK: [u8; 3] = [40; 3];
-/// Pixels around the plane: left, top, right, bottom; more on the left where a label is longer.
+/// Pixels around the plane: left, top, right, bottom; more beside it where a label is longer.
 const MARGINS: [usize; 4] = [70, 44, 150, 44];
+/// Pixels between the plane and the colour bar, its width, and from there to its labels.
+const BAR: [usize; 3] = [20, 18, 8];
 /// The longer side of the plane, at most and at least, in pixels.
 const SIDES: [usize; 2] = [1024, 512];
 
@@ -53,12 +55,12 @@ fn draw<S: Fields, const D: usize>(
         (fitted(&cells)?, [Some(cells.height), Some(cells.width)])
     };
     let [left, top, right, bottom] = MARGINS;
-    // A line's ends are named beside it.
-    let ends = look.range.map(label);
-    let longest = ends.iter().map(|end| font::width(end)).max().unwrap_or(0);
+    // A line's ends are named beside it; a curve has no colour bar.
+    let values = ticks(look.range);
+    let longest = values.iter().map(|value| font::width(value)).max().unwrap_or(0);
     let left = if D == 1 { left.max(longest + 16) } else { left };
-    // A curve has no colour bar.
-    let right = if D == 1 { 30 } else { right };
+    let beside = BAR.iter().sum::<usize>() + longest + 8;
+    let right = if D == 1 { 30 } else { right.max(beside) };
     let wide = (left + plane.width + right).max(left + font::width(title) + 8);
     let mut page = Picture::filled(wide, top + plane.height + bottom, PAPER)?;
     paste(&mut page, &plane, [left, top]);
@@ -74,9 +76,9 @@ fn draw<S: Fields, const D: usize>(
         let middle = top + (plane.height - font::HEIGHT) / 2;
         font::write_right(&mut page, [left - 8, middle], names[0], INK);
     } else {
-        font::write_right(&mut page, [left - 8, top], &ends[1], INK);
+        font::write_right(&mut page, [left - 8, top], &values[2], INK);
         let low = top + plane.height - font::HEIGHT;
-        font::write_right(&mut page, [left - 8, low], &ends[0], INK);
+        font::write_right(&mut page, [left - 8, low], &values[0], INK);
     }
     if let Some(columns) = cells[1] {
         let below = top + plane.height + 10;
@@ -85,7 +87,7 @@ fn draw<S: Fields, const D: usize>(
         font::write(&mut page, [left + plane.width / 2, below], names[1], INK);
     }
     if D > 1 {
-        bar(&mut page, [left + plane.width + 20, top], plane.height, look);
+        bar(&mut page, [left + plane.width + BAR[0], top], plane.height, look.colours, &values);
     }
     Ok(page)
 }
@@ -132,37 +134,60 @@ fn curve<S: Fields, const D: usize>(volume: &Volume<S, D>, look: Look) -> Result
     Ok(picture)
 }
 
-/// The colour bar with the values of its ends and middle.
-fn bar(page: &mut Picture, [x, y]: [usize; 2], height: usize, look: Look) {
-    let width = 18;
+/// The colour bar with the values of its low end, middle and high end.
+fn bar(
+    page: &mut Picture,
+    [x, y]: [usize; 2],
+    height: usize,
+    colours: Colours,
+    [low, middle, high]: &[String; 3],
+) {
+    let [_, width, gap] = BAR;
     for row in 0..height {
         let part = 1.0 - row as f64 / (height - 1).max(1) as f64;
         let start = (y + row) * page.width + x;
-        page.pixels[start..start + width].fill(look.colours.of(part));
+        page.pixels[start..start + width].fill(colours.of(part));
     }
     frame(page, [x, y], [width, height]);
-    let middle = 0.5 * (look.range[0] + look.range[1]);
     let room = height.saturating_sub(font::HEIGHT);
-    let mut labels = vec![(look.range[1], 0)];
+    let mut labels = vec![(high, 0)];
     // One number says it all where there is but one value, or room for one.
-    if look.range.map(label)[0] != label(look.range[1]) && room > font::HEIGHT {
-        labels.push((look.range[0], room));
-        if room > 4 * font::HEIGHT {
+    if low != high && room > font::HEIGHT {
+        labels.push((low, room));
+        if room > 4 * font::HEIGHT && middle != low && middle != high {
             labels.push((middle, room / 2));
         }
     }
     for (value, below) in labels {
-        font::write(page, [x + width + 8, y + below], &label(value), INK);
+        font::write(page, [x + width + gap, y + below], value, INK);
     }
 }
 
-/// A number short enough for a tick.
-fn label(value: f64) -> String {
-    if value == 0.0 || (0.01..10_000.0).contains(&value.abs()) {
-        let text = format!("{value:.3}");
-        text.trim_end_matches('0').trim_end_matches('.').to_string()
+/// The ends of a range and its middle between them, with as few digits as tell the ends apart.
+fn ticks([low, high]: [f64; 2]) -> [String; 3] {
+    let values = [low, 0.5 * low + 0.5 * high, high];
+    let texts = (0..=17).map(|more| values.map(|value| label(value, more)));
+    let told_apart = |[low, middle, high]: &[String; 3]| low != middle && middle != high;
+    texts
+        .clone()
+        .find(told_apart)
+        .or_else(|| texts.clone().find(|all| all[0] != all[2]))
+        .unwrap_or_else(|| values.map(|value| label(value, 0)))
+}
+
+/// A number short enough for a tick, with so many digits `more` than usual.
+fn label(value: f64, more: usize) -> String {
+    // Powers of ten save nothing where several digits before the point are to be told.
+    let whole = if more > 1 { 1e7 } else { 1e4 };
+    if value == 0.0 || (0.01..whole).contains(&value.abs()) {
+        let digits = if value.abs() < 1e4 { 3 + more } else { more - 1 };
+        let text = format!("{value:.digits$}");
+        match text.contains('.') {
+            true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+            false => text,
+        }
     } else {
-        format!("{value:.1e}")
+        format!("{value:.0$e}", 1 + more)
     }
 }
 
@@ -237,7 +262,32 @@ mod tests {
     fn ticks_are_short() {
         let cases = [(0.0, "0"), (0.5, "0.5"), (12.3456, "12.346"), (1e-7, "1.0e-7"), (-3.0, "-3")];
         for (value, expect) in cases {
-            assert_eq!(label(value), expect);
+            assert_eq!(label(value, 0), expect);
         }
+    }
+
+    #[test]
+    fn ticks_are_told_apart() {
+        for (range, expect) in [
+            ([0.0, 1.0], ["0", "0.5", "1"]),
+            ([49_999.88, 50_000.12], ["49999.9", "50000", "50000.1"]),
+            ([-2e9, 2e9], ["-2.0e9", "0", "2.0e9"]),
+            ([1.0, 1.001], ["1", "1.0005", "1.001"]),
+            ([7.0, 7.0], ["7", "7", "7"]),
+        ] {
+            assert_eq!(ticks(range), expect);
+        }
+        // Neighbours have no number between them.
+        let [low, _, high] = ticks([1.0, 1.0f64.next_up()]);
+        assert_ne!(low, high);
+    }
+
+    #[test]
+    fn long_ticks_are_there_to_their_end() {
+        let look = Look { range: [-123_456.75, -123_456.5], ..LOOK };
+        let page = draw("t", &Volume::<f32, 2>::zeroed([8, 8]).unwrap(), look).unwrap();
+        let last = page.pixels.chunks_exact(page.width);
+        let last = last.filter_map(|row| row.iter().rposition(|&pixel| pixel != PAPER)).max();
+        assert_eq!(last, Some(page.width - 9), "of {}", page.width);
     }
 }
