@@ -90,19 +90,28 @@ impl<S: Fields, const D: usize> Ran<'_, S, D> {
         }
         let Some((steps, boxes)) = self.boxes(extents, few + 1..=block) else { return Ok(first) };
         let after = (self.again)(steps)?;
-        let off = boxes.each_ref().map(|window| plain.off(before, &after, window, steps));
-        let [middle, upper] = off;
-        let cells = shown(&boxes[0].compared());
-        let part = format!("{part} and two boxes of {cells} cells through the first {steps}");
-        Ok(middle.worse(upper).check::<S>(name).of(part))
+        let off = |window: &Window<D>| plain.off(before, &after, window, steps);
+        Ok(match &boxes[..] {
+            [all] => {
+                off(all).check::<S>(name).of(format!("the first {steps} of {} steps", self.done))
+            }
+            [middle, upper, ..] => {
+                let cells = shown(&middle.compared());
+                let part =
+                    format!("{part} and two boxes of {cells} cells through the first {steps}");
+                off(middle).worse(off(upper)).check::<S>(name).of(part)
+            }
+            [] => first,
+        })
     }
 
-    /// Two boxes through as many of `steps` steps as the loop has the time for.
+    /// Two boxes through as many of `steps` steps as the loop has the time for, or but one that is the
+    /// whole volume.
     fn boxes(
         &self,
         extents: [usize; D],
         steps: RangeInclusive<u64>,
-    ) -> Option<(u64, [Window<D>; 2])> {
+    ) -> Option<(u64, Vec<Window<D>>)> {
         let fields = S::FIELDS.len() as u64;
         let fits = |window: &Window<D>, steps: u64| {
             let cells = window.extents.iter().fold(fields, |all, &n| all.saturating_mul(n as u64));
@@ -113,7 +122,10 @@ impl<S: Fields, const D: usize> Ran<'_, S, D> {
                 let of = |part| {
                     Window::of(extents, self.faces, self.reach, (steps as usize, side, part))
                 };
-                let boxes = [of(Part::Middle), of(Part::Upper)];
+                let mut boxes = vec![of(Part::Middle)];
+                if boxes[0].compared() != extents {
+                    boxes.push(of(Part::Upper));
+                }
                 boxes.iter().all(|window| fits(window, steps)).then_some((steps, boxes))
             })
         })
@@ -277,7 +289,10 @@ mod tests {
         let reach = [[1; 2]; 3];
         let ran = Ran { after: &after, done: 200, block: 41, faces, reach, again: &again };
         let (steps, boxes) = ran.boxes([256; 3], 2..=41).unwrap();
-        assert_eq!((steps, boxes[0].compared()), (41, [16; 3]));
+        assert_eq!((steps, boxes.len(), boxes[0].compared()), (41, 2, [16; 3]));
+        // A volume that there is the time for is one box, not two.
+        let (steps, boxes) = ran.boxes([100; 3], 21..=41).unwrap();
+        assert_eq!((steps, boxes.len(), boxes[0].compared()), (41, 1, [100; 3]));
         // Deeper than there is time for: as deep as there is.
         let (steps, _) = Ran { block: 8193, ..ran }.boxes([256; 3], 2..=8193).unwrap();
         assert!((41..8193).contains(&steps), "{steps}");
