@@ -458,7 +458,7 @@ fn over_ranks_is_a_run_like_any_other() {
     assert!(report.interrupted && report.done < 1 << 20, "{report:?}");
     let wrong = Ranks { count: 3, grid: Some([2, 1, 1]), depth: None };
     let error = stencil.run_over_ranks(&mut found, Steps(1), &machine, &wrong, &run).unwrap_err();
-    assert!(error.to_string().contains("3 ranks on a grid of 2 parts"), "{error}");
+    assert!(error.to_string().contains("3 ranks for a grid of 2x1x1, which is 2 parts"), "{error}");
     for count in [257, usize::MAX] {
         let many = Ranks { count, grid: None, depth: None };
         let refused = stencil.run_over_ranks(&mut found, Steps(1), &machine, &many, &run);
@@ -467,7 +467,7 @@ fn over_ranks_is_a_run_like_any_other() {
     }
     let many = Ranks { count: 2, grid: Some([usize::MAX; 3]), depth: None };
     let error = stencil.run_over_ranks(&mut found, Steps(1), &machine, &many, &run).unwrap_err();
-    assert!(error.to_string().contains("2 ranks on a grid"), "{error}");
+    assert!(error.to_string().contains("2 ranks for a grid of "), "{error}");
 }
 
 #[test]

@@ -199,10 +199,16 @@ impl<const D: usize> Spec<D> {
         let product =
             |grid: [usize; D]| grid.iter().fold(1, |all: usize, &n| all.saturating_mul(n));
         let parts = ranks.grid.map_or(ranks.count, product);
-        if ranks.count == 0 || parts != ranks.count {
+        if ranks.count == 0 {
+            return Err(Error::spec("0 ranks", "use at least 1"));
+        }
+        if let Some(grid) = ranks.grid.filter(|_| parts != ranks.count) {
+            let shown = grid.map(|n| n.to_string()).join("x");
+            let [wanted, there] = [parts, ranks.count]
+                .map(|n| if n == 1 { "1 rank".into() } else { format!("{n} ranks") });
             return Err(Error::spec(
-                format!("{} ranks on a grid of {parts} parts", ranks.count),
-                "use at least 1 rank, and a grid of as many parts",
+                format!("{there} for a grid of {shown}, which is {parts} parts, one for each rank"),
+                format!("start {wanted}, or name a grid whose numbers multiply to {}", ranks.count),
             ));
         }
         let grid = match ranks.grid {
