@@ -59,7 +59,7 @@ const WIDTHS: [u32; 8] = [8, 16, 32, 64, 128, 256, 512, 1024];
 const SIDES: [u64; 6] = [66, 132, 264, 528, 1056, 2112];
 
 /// A width's time.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 struct Width {
     width: u32,
     predicted: f64,
@@ -69,7 +69,7 @@ struct Width {
 }
 
 /// A method's idle time.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 struct Idle {
     method: usize,
     width: u32,
@@ -144,8 +144,8 @@ impl Arguments {
             return Ok(all.to_string());
         }
         let mut text = String::new();
-        for figures in &figures {
-            text.push_str(&table(figures, size, self.height));
+        for alike in alike(&figures) {
+            text.push_str(&table(&alike, size, self.height));
         }
         text.push_str(&slots(self.sms.into()));
         text.push_str(&strips());
@@ -233,11 +233,33 @@ impl App {
     }
 }
 
-fn table(figures: &Figures, size: usize, height: u32) -> String {
+/// Those with the same numbers together: where costs are given, applications differ in their sweeps alone.
+fn alike(figures: &[Figures]) -> Vec<Vec<&Figures>> {
+    let mut groups: Vec<Vec<&Figures>> = Vec::new();
+    for one in figures {
+        let same = |of: &&mut Vec<&Figures>| {
+            of[0].app.sweeps() == one.app.sweeps()
+                && (&of[0].widths, &of[0].idle) == (&one.widths, &one.idle)
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups
+}
+
+fn table(alike: &[&Figures], size: usize, height: u32) -> String {
+    let Some(&figures) = alike.first() else { return String::new() };
     let Figures { app, costs, equation_4, chosen, over_best, widths, idle } = figures;
+    let names: Vec<_> = alike.iter().map(|figures| figures.app.name()).collect();
+    let (sweeps, each) = match app.sweeps() {
+        1 => (String::new(), ""),
+        sweeps => (format!(", {sweeps} sweeps"), " a sweep"),
+    };
     let mut text = format!(
-        "{} {size} x {size}, tiles {height} high: d {:.1} ns a front, tau_s {:.0} ns a tile\n",
-        app.name(),
+        "{} {size} x {size}{sweeps}, tiles {height} high: d {:.1} ns a front, tau_s {:.0} ns a tile\n",
+        names.join(", "),
         costs.front * 1e9,
         costs.sync * 1e9
     );
@@ -246,7 +268,7 @@ fn table(figures: &Figures, size: usize, height: u32) -> String {
         let measured =
             width.measured.map_or(String::new(), |s| format!(", measured {:.3} ms", s * 1e3));
         text.push_str(&format!(
-            "{:>8}  predicted {:.3} ms{measured}, equation 3 {:.3} ms\n",
+            "{:>8}  predicted {:.3} ms{measured}, equation 3 {:.3} ms{each}\n",
             width.width,
             width.predicted * 1e3,
             width.equation_3 * 1e3
@@ -342,5 +364,11 @@ mod tests {
         let text = arguments.text().unwrap();
         assert!(text.contains("width 64 chosen") || text.contains("width 32 chosen"), "{text}");
         assert!(text.contains("132 x 132: 17292 slots"), "{text}");
+        // All six: those of one sweep and those of four have the same costs, and the same chart.
+        let arguments = Line::parse_from(&line[..5]).arguments;
+        let text = arguments.text().unwrap();
+        assert_eq!(text.matches("ms over tile width").count(), 2, "{text}");
+        assert!(text.contains("SW, DTW, SAT, INT 8192 x 8192, tiles"), "{text}");
+        assert!(text.contains("HEAT2D, SOR 8192 x 8192, 4 sweeps, tiles"), "{text}");
     }
 }
