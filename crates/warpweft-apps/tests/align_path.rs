@@ -197,7 +197,7 @@ fn core(pool: &Pool) -> CpuExecutor<'_> {
 #[test]
 fn paths_on_the_cores_are_those_of_the_tables_by_any_way_at_any_cut() {
     let pool = pool();
-    agrees_with_the_tables(&mut core(&pool), 240, &WAYS, "in linear space: directions take some");
+    agrees_with_the_tables(&mut core(&pool), 240, &WAYS, "by directions");
 }
 
 #[test]

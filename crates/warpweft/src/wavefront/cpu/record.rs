@@ -67,7 +67,7 @@ impl<E: Traced> Recorded<E> {
             whose: "host".into(),
             needed: all.bytes(),
             available: available_memory().unwrap_or(0),
-            speedup: if E::RELATIVE && policy.sixteen { SIXTEEN } else { SPEEDUP },
+            speedup: speedup::<E>([rows, columns]),
         })
     }
 
@@ -123,11 +123,18 @@ fn mask<E: Traced>() -> u8 {
     ((1 << E::BITS) - 1) as u8
 }
 
-/// How many times as fast as in linear space a path is found on the cores: in 32 bits and more, and
-/// where linear space goes by 16 bits. Assumptions, after `path_rates` at 20,000 squared, one core and the
-/// profile of tests: 0.55 and 0.45 with affine gaps, 0.39 for warping, 0.27 and 0.22 with linear ones.
-const SPEEDUP: f64 = 0.4;
-const SIXTEEN: f64 = 0.2;
+/// How many times as fast as in linear space a path is found on the cores, about. Measured by `align` in a
+/// release build on both of an EPYC's cores with AVX-512, the memory that either takes included, at 5,000,
+/// 10,000, 20,000, 30,000, 40,000 and 60,000 squared: 6.9, 2.3, 1.02, 0.92, 1.3 and 1.3 with a linear gap;
+/// 3.1, 2.9, 1.9, 1.6, 0.6 and 0.25 with an affine one. Of other choices in two bits nothing is known; they
+/// are taken for linear gaps.
+fn speedup<E: Traced>([rows, columns]: [usize; 2]) -> f64 {
+    match (E::BITS, rows as u64 * columns as u64) {
+        (..=2, _) => 1.3,
+        (_, ..=1_000_000_000) => 1.6,
+        _ => 0.4,
+    }
+}
 
 /// One tile-row's choices on their way.
 struct Recorder<'r, E: Traced> {
