@@ -113,8 +113,19 @@ pub fn main() -> ExitCode {
         // The other commands are one process's work.
         _ => false,
     };
-    if !place::speaks() && !of_ranks {
-        return ExitCode::SUCCESS;
+    if !of_ranks {
+        if !place::speaks() {
+            return ExitCode::SUCCESS;
+        }
+        let tells =
+            matches!(&cli.command, Command::Info(_) | Command::Completions(_) | Command::Man);
+        if let (Some(place), false) = (place::place(), tells) {
+            output::note(&format!(
+                "one of the {} processes does all of this; those of `run`, except of laplace, of \
+                 `align`, `dtw` and `bench ranks` share the work",
+                place.ranks
+            ));
+        }
     }
     match cli.command {
         Command::Run(run) => run.execute(),
@@ -165,7 +176,8 @@ fn subcommands() -> Vec<String> {
         let Some(sub) = command.find_subcommand(&word) else { break };
         command = sub.clone();
     }
-    command.get_subcommands().map(|sub| sub.get_name().to_string()).collect()
+    let told = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+    told.map(|sub| sub.get_name().to_string()).collect()
 }
 
 /// With options whose values may begin with a minus: whether -1 is a rate or a size is for them to

@@ -81,6 +81,15 @@ enum App {
     #[command(after_help = "Example:
   warpweft tune seismic --size 400 --device gpu --budget 60")]
     Seismic(Seismic<Game>),
+    /// Say why there is nothing to tune.
+    #[command(hide = true)]
+    Laplace(Untuned),
+}
+
+#[derive(clap::Args)]
+struct Untuned {
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    any: Vec<std::ffi::OsString>,
 }
 
 #[derive(clap::Args)]
@@ -119,6 +128,10 @@ impl Tune {
             App::Swim(swim) => swim.take(),
             App::Tricubic(tricubic) => tricubic.take(),
             App::Seismic(seismic) => seismic.take(),
+            App::Laplace(_) => Err(Error::spec(
+                "no policies of laplace to search: its tiles follow from the size and the device",
+                "use `warpweft run laplace`, whose report says which they are",
+            )),
         };
         match text {
             Ok(text) => say(&text),

@@ -80,6 +80,8 @@ fn whatever_stencil_runs_is_tuned_and_then_runs_so() {
         let run = ran(cache.path(), &format!("run {line} --steps 3")).json();
         assert_eq!((&run["policy"], &run["check"]["passed"]), (&tuned["policy"], &true.into()));
     }
+    let refused = ran(cache.path(), "tune laplace --size 64 --device cpu");
+    refused.fails(2, &["no policies of laplace to search", "use `warpweft run laplace`"]);
     let refused = ran(cache.path(), "tune swim --size 24 --boundary neumann");
     refused.fails(2, &["swim with neumann faces", "leave --boundary out"]);
 }

@@ -54,7 +54,10 @@ fn sweeps_in_place_are_one_processs_work() {
         let here = tempfile::tempdir().unwrap();
         let line = "run laplace --device cpu --size 20 --sweeps 3 --json";
         let found = ran(RUN, &mut mpirun(launcher, here.path(), &[(2, line)]));
+        assert_eq!(found.err.matches("note: one of the 2 processes does all").count(), 1);
         assert_eq!(found.json()["check"]["passed"], true);
+        let silent = ran(RUN, &mut mpirun(launcher, here.path(), &[(2, "info --json")]));
+        assert!(!silent.err.contains("one of the 2"), "{}", silent.err);
     });
 }
 
