@@ -12,15 +12,20 @@ use super::device::Device;
 use super::together::apart;
 use crate::error::Result;
 
+/// Slices shorter than this may share pages with their neighbours, as allocators of memory hand them out; no copy
+/// may reach from locked pages into others.
+const OWN_PAGES: usize = 64 << 20;
+
 /// Slices whose pages are locked until it is dropped, for every device.
-pub struct Locked<'a> {
+pub(crate) struct Locked<'a> {
     device: Device,
     parts: Vec<*mut c_void>,
     of: PhantomData<&'a [u8]>,
 }
 
 impl<'a> Locked<'a> {
-    /// Locks those of `slices` that the system lets it: copies out of the others are right too, only slower.
+    /// Locks those of `slices` that are large and that the system lets it: copies out of the others are right
+    /// too, only slower.
     ///
     /// Takes a fraction of a second a gigabyte.
     ///
@@ -29,7 +34,7 @@ impl<'a> Locked<'a> {
     pub fn of(device: &Device, slices: impl Iterator<Item = &'a [u8]>) -> Result<Self> {
         device.bind()?;
         let mut locked = Self { device: *device, parts: Vec::new(), of: PhantomData };
-        for slice in slices.filter(|slice| !slice.is_empty()) {
+        for slice in slices.filter(|slice| slice.len() >= OWN_PAGES) {
             let start = slice.as_ptr().cast_mut().cast();
             let _apart = apart();
             let flags = sys::CU_MEMHOSTREGISTER_PORTABLE;

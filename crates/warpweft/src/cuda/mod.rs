@@ -53,7 +53,7 @@ pub use graph::Graph;
 pub use ipc::{Exported, Imported};
 pub use launch::{Args, Launch};
 pub use limits::SharedMemory;
-pub use locked::Locked;
+pub(crate) use locked::Locked;
 pub use memory::{Buffer, Pinned, Plain, Words};
 pub use module::{Attributes, Global, Kernel, Module};
 pub use stream::{Event, Priority, Stream};

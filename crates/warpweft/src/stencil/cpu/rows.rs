@@ -200,7 +200,7 @@ unsafe fn cell<E: StencilElement<D>, const D: usize>(
 
 /// Cells `from..from + count` of `N` rows that write one field, values first, then stores.
 ///
-/// Unoptimised builds have each of these loops once instead of three times an instruction set: there
+/// Builds with debug assertions have each of these loops once instead of three times an instruction set: there
 /// the sets make the same code of it, in which nothing is vectorised, and most of the time to compile
 /// an element would go into it.
 macro_rules! jammed {

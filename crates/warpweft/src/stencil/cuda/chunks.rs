@@ -20,7 +20,7 @@ fn slots(sms: u32, cuda: &CudaPolicy) -> usize {
     (sms * cuda.min_blocks) as usize
 }
 
-/// The chunks of [`chunks_of`] for `extents` in trips of `cuda`, whose first field has `size` bytes a cell, on
+/// The chunks of [`chunks_of`] for `extents` in trips of `cuda`, whose widest field has `size` bytes a cell, on
 /// `sms` multiprocessors; none if it makes no trips.
 pub fn chunks_of_trips<const D: usize>(
     extents: [usize; D],

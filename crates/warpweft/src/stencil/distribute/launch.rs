@@ -204,11 +204,18 @@ impl<const D: usize> Spec<D> {
         }
         if let Some(grid) = ranks.grid.filter(|_| parts != ranks.count) {
             let shown = grid.map(|n| n.to_string()).join("x");
-            let [wanted, there] = [parts, ranks.count]
-                .map(|n| if n == 1 { "1 rank".into() } else { format!("{n} ranks") });
+            let counted = |n: usize, what| match n {
+                1 => format!("1 {what}"),
+                usize::MAX => format!("more {what}s than can be counted"),
+                n => format!("{n} {what}s"),
+            };
+            let [there, needed] = [ranks.count, parts].map(|n| counted(n, "rank"));
+            let whole = counted(parts, "part");
+            let start =
+                if parts == usize::MAX { String::new() } else { format!("start {needed}, or ") };
             return Err(Error::spec(
-                format!("{there} for a grid of {shown}, which is {parts} parts, one for each rank"),
-                format!("start {wanted}, or name a grid whose numbers multiply to {}", ranks.count),
+                format!("{there} for a grid of {shown}, which is {whole}, one for each rank"),
+                format!("{start}name a grid whose numbers multiply to {}", ranks.count),
             ));
         }
         let grid = match ranks.grid {

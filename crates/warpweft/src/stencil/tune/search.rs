@@ -32,8 +32,6 @@ const GROWTHS: usize = 6;
 /// Seconds of a run that is followed by longer ones even if the budget is spent, on bringing a large
 /// volume in, say: a step by itself takes what its launch does, on several GPUs above all.
 const SHORT: f64 = 0.3;
-/// Bytes of a volume that is locked for a search on GPUs: every candidate brings it in anew.
-const LARGE: usize = 256 << 20;
 /// Cells along each axis of the volume on which a candidate must agree with the reference.
 pub const CHECKED: usize = 24;
 /// Candidates on several GPUs are compiled ahead by so many threads at most.
@@ -112,8 +110,8 @@ impl<'a, const D: usize> Search<'a, D> {
         let device: Device = gpu.device()?;
         let extents = self.volume.extents();
         let candidates = CudaPolicy::candidates(stencil, extents, (gpu.capability, gpu.sms));
-        let _locked = self.locked(&device)?;
         let mut begin = Budget::of(budget);
+        let _locked = self.locked(&device)?;
         if threads > 1 {
             let arch = device.arch()?;
             compile_ahead(candidates.len(), threads, begin, |n, checked| {
@@ -139,11 +137,9 @@ impl<'a, const D: usize> Search<'a, D> {
     }
 
     /// The volume's pages locked for as long as candidates bring it in, if that is much.
-    fn locked(&self, device: &Device) -> Result<Option<Locked<'a>>> {
+    fn locked(&self, device: &Device) -> Result<Locked<'a>> {
         let (volume, fields) = (self.volume, 0..self.stencil.cell.len());
-        let bytes: usize = fields.clone().map(|field| volume.field_bytes(field).len()).sum();
-        let slices = fields.map(|field| volume.field_bytes(field));
-        (bytes >= LARGE).then(|| Locked::of(device, slices)).transpose()
+        Locked::of(device, fields.map(|field| volume.field_bytes(field)))
     }
 
     /// What a candidate's runs came to; else keeps why there were none.

@@ -67,7 +67,7 @@ impl<E: Traced> Recorded<E> {
             whose: "host".into(),
             needed: all.bytes(),
             available: available_memory().unwrap_or(0),
-            speedup: speedup::<E>([rows, columns]),
+            speedup: speedup(E::BITS, [rows, columns]),
         })
     }
 
@@ -125,12 +125,12 @@ fn mask<E: Traced>() -> u8 {
 
 /// How many times as fast as in linear space a path is found on the cores, about. Alignments were measured by
 /// `align` in a release build on both of an EPYC's cores with AVX-512, the memory that either takes included, at
-/// 5,000, 10,000, 20,000, 30,000, 40,000 and 60,000 squared: 6.9, 2.3, 1.02, 0.92, 1.3 and 1.3 with a linear gap;
-/// 3.1, 2.9, 1.9, 1.6, 0.6 and 0.25 with an affine one. Other choices in two bits go by warping, 0.39 at
-/// 20,000 squared on one core in the profile of tests.
-fn speedup<E: Traced>([rows, columns]: [usize; 2]) -> f64 {
-    match (E::BITS, rows as u64 * columns as u64) {
-        (..=2, _) if E::RELATIVE => 1.3,
+/// 5,000, 10,000, 20,000, 30,000, 40,000 and 60,000 squared: 6.9, 2.3, 1.02, 0.92, 1.3 and 1.3 with a linear gap,
+/// in two bits; 3.1, 2.9, 1.9, 1.6, 0.6 and 0.25 with an affine one, in four. Nothing larger was, nor any other
+/// recurrence: those go by their bits.
+fn speedup(bits: u32, [rows, columns]: [usize; 2]) -> f64 {
+    match (bits, rows as u64 * columns as u64) {
+        (..=2, ..=3_600_000_000) => 1.3,
         (3.., ..=1_000_000_000) => 1.6,
         _ => 0.4,
     }
@@ -244,5 +244,17 @@ fn pack<E: Traced>(choices: &[u8], to: &mut Vec<u8>) {
                 .iter()
                 .map(|eight| eight.iter().rev().fold(0, |byte, choice| byte << 1 | choice)),
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::speedup;
+
+    #[test]
+    fn directions_pay_where_they_were_measured_to() {
+        let pays = |bits, n| speedup(bits, [n, n]) > 1.0;
+        assert!(pays(2, 5_000) && pays(2, 60_000) && !pays(2, 61_000));
+        assert!(pays(4, 30_000) && !pays(4, 40_000));
     }
 }
