@@ -56,6 +56,7 @@ pub fn run(root: &Path) -> Result<bool, String> {
                 "cpu::barrier",
                 "cpu::progress",
                 "cpu::sleep",
+                "farm::master",
             ]),
     )?;
     println!("{total}");

@@ -14,6 +14,7 @@ mod diag;
 mod emit;
 mod ir;
 mod lower;
+mod packed;
 mod parameters;
 mod ranked;
 mod reads;
@@ -110,6 +111,12 @@ pub fn fields(item: TokenStream) -> TokenStream {
 #[proc_macro_derive(Device)]
 pub fn device_type(item: TokenStream) -> TokenStream {
     finish(derive::device(parse_macro_input!(item as syn::DeriveInput)))
+}
+
+/// Makes a struct one that is written as bytes and read back, member by member.
+#[proc_macro_derive(Packed)]
+pub fn packed(item: TokenStream) -> TokenStream {
+    finish(packed::expand(parse_macro_input!(item as syn::DeriveInput)))
 }
 
 fn finish(result: syn::Result<proc_macro2::TokenStream>) -> TokenStream {

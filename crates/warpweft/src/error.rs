@@ -67,6 +67,16 @@ pub enum Error {
         /// What to do.
         remedy: String,
     },
+    /// A task of a farm failed.
+    #[error("task {task} failed on {unit}: {what}; mend it, or let the farm skip tasks that fail")]
+    Task {
+        /// Its number.
+        task: u64,
+        /// Who ran it.
+        unit: String,
+        /// Why.
+        what: String,
+    },
     /// A file could not be read or written.
     #[error("{path}: {what}; {remedy}")]
     File {

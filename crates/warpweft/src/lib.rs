@@ -10,6 +10,7 @@ pub mod cpu;
 pub mod cuda;
 pub mod element;
 pub mod error;
+pub mod farm;
 pub mod grid;
 pub mod machine;
 pub mod prelude;

@@ -1,9 +1,10 @@
 //! The names a program needs: `use warpweft::prelude::*;`.
 
 pub use crate::element::{
-    Device, Fields, Near, Real, Scalar, Stored, bf16, boundary, device, f16, stencil,
+    Device, Fields, Near, Packed, Real, Scalar, Stored, bf16, boundary, device, f16, stencil,
 };
 pub use crate::error::{Error, Result};
+pub use crate::farm::{Failure, Farm, Task};
 pub use crate::grid::Volume;
 pub use crate::machine::Machine;
 pub use crate::stencil::{Boundary, Face, PointSource, Probe, Residual, Stencil, Steps};

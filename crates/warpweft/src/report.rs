@@ -33,7 +33,7 @@ pub struct Report {
     pub setup_seconds: f64,
     /// Work over `seconds`.
     pub rate: Quantity,
-    /// Bytes the work must move through memory at least.
+    /// Bytes the work must move through memory at least; 0 where nobody knows, as of tasks.
     pub bytes: u64,
     /// The rate the machine's measured limit allows, if it was measured: for a stencil that of
     /// memory at one step a trip.
@@ -44,7 +44,7 @@ pub struct Report {
     pub predicted_seconds: Option<f64>,
     /// The tunables used, as the pattern prints them.
     pub policy: serde_json::Value,
-    /// Units of progress done: steps of a stencil, cells of a wavefront.
+    /// Units of progress done: steps of a stencil, cells of a wavefront, tasks of a farm.
     pub done: u64,
     /// How many of them an earlier run did, from whose checkpoint this one went on; time, bytes and rate
     /// are of the others.

@@ -12,11 +12,12 @@ mod pool;
 mod progress;
 mod simd;
 mod sleep;
-mod sync;
+pub(crate) mod sync;
 
 pub use abort::{Abort, Aborted};
 pub use barrier::Barrier;
 pub use buffer::Buffer;
+pub(crate) use pool::panic_text;
 pub use pool::{Pool, Worker, WorkerPanic};
 pub use progress::Progress;
 pub use simd::Simd;

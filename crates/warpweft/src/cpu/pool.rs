@@ -216,7 +216,7 @@ fn work(shared: &Shared, index: usize, count: usize) {
         }
         let mut state = shared.lock();
         if let Err(payload) = outcome {
-            let message = message(payload.as_ref());
+            let message = panic_text(payload.as_ref()).to_string();
             state.panic.get_or_insert(WorkerPanic { worker: index, message });
         }
         state.busy -= 1;
@@ -226,10 +226,11 @@ fn work(shared: &Shared, index: usize, count: usize) {
     }
 }
 
-fn message(payload: &(dyn Any + Send)) -> String {
+/// What a panic says of itself.
+pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("a panic without a message").to_string()
+    text.unwrap_or("a panic without a message")
 }
 
 #[cfg(all(test, not(loom)))]

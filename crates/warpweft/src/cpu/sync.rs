@@ -1,13 +1,13 @@
 //! The switch between real atomics and loom's modelled ones, and how waits begin.
 
 #[cfg(all(test, loom))]
-pub(super) use loom::sync::{
+pub(crate) use loom::sync::{
     Condvar, Mutex,
     atomic::{AtomicBool, AtomicUsize, Ordering, fence},
 };
-pub(super) use std::sync::PoisonError;
+pub(crate) use std::sync::PoisonError;
 #[cfg(not(all(test, loom)))]
-pub(super) use std::sync::{
+pub(crate) use std::sync::{
     Condvar, Mutex,
     atomic::{AtomicBool, AtomicUsize, Ordering, fence},
 };

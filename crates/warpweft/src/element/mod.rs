@@ -10,6 +10,7 @@ mod fields;
 #[doc(hidden)]
 pub mod method;
 mod near;
+mod packed;
 mod scalar;
 mod shadow;
 mod stored;
@@ -24,6 +25,7 @@ pub use device::{Length, function_of, length, length_of, type_of, value_of};
 pub use fields::{FieldInfo, Fields, MAX_FIELDS};
 pub use half::{bf16, f16};
 pub use near::{Bounds, CellPtr, Checked, Near, ScalarNear, Unchecked};
+pub use packed::Packed;
 pub use scalar::{Real, Scalar, ScalarKind};
 pub use shadow::{Comparable, Convertible, comparable, convertible, like, scalar};
 pub use stored::Stored;

@@ -1,0 +1,40 @@
+//! Independent heavy tasks over all units there are (TuCCompi, Ortega-Arranz, Torres, Llanos and Gonzalez).
+//!
+//! Tasks are numbers, their outputs bytes: what schedules sees nothing else, is pure and is tested without
+//! hardware. Every task is handed over once, by one thread, in no order. A farm runs on the cores of one
+//! process: GPUs and nodes are not here yet. Not for tasks that depend on one another (see
+//! [`wavefront`](crate::wavefront)) or make further tasks.
+
+mod clerk;
+pub mod conformance;
+mod desk;
+mod inputs;
+mod ledger;
+mod master;
+mod node;
+mod pack;
+mod policy;
+mod ranges;
+mod reference;
+mod report;
+mod run;
+pub mod schedule;
+mod simulate;
+mod spec;
+mod task;
+mod unit;
+
+pub use inputs::Inputs;
+pub use pack::Pack;
+pub use policy::{PackSize, Policy, Schedule};
+pub use ranges::Ranges;
+pub use reference::reference;
+pub use report::{Failed, Outcome, Share, overhead};
+pub use run::Run;
+pub use simulate::{Simulated, simulate};
+pub use spec::{Farm, OnFailure};
+pub use task::{Failure, OnCores, PackExecutor, Task, on_cores};
+pub use unit::{Grain, Place, Standing, Unit};
+
+#[doc(inline)]
+pub use crate::element::Packed;

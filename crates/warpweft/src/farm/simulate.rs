@@ -1,0 +1,130 @@
+//! A farm played with given times: the desk that runs have, and a clock that is counted.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use super::desk::{Answer, Desk};
+use super::policy::Policy;
+use super::report::{Share, overhead};
+use super::schedule;
+use super::unit::{Grain, Unit};
+use crate::error::Result;
+
+/// How a simulated farm went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simulated {
+    /// Until the last task was done.
+    pub seconds: f64,
+    /// What each unit did.
+    pub shares: Vec<Share>,
+    /// The packs in the order in which they were given: to which unit, which tasks.
+    pub packs: Vec<(usize, Range<u64>)>,
+}
+
+impl Simulated {
+    /// The part of the units' time in which none of their tasks ran.
+    pub fn overhead(&self) -> f64 {
+        overhead(&self.shares, self.seconds)
+    }
+}
+
+/// Plays `tasks` tasks on `units` that like packs of `grain`, by `policy`, where a pack on a unit takes the
+/// seconds that `time` says. Asking and handing over take none. O(p · (log u + u)) for p packs and u units.
+///
+/// # Errors
+/// As [`Policy::check`].
+pub fn simulate(
+    tasks: u64,
+    units: &[Unit],
+    grain: Grain,
+    policy: &Policy,
+    time: &dyn Fn(usize, Range<u64>) -> f64,
+) -> Result<Simulated> {
+    policy.check()?;
+    let mut desk = Desk::new(tasks, units, schedule::of(policy));
+    let mut shares: Vec<_> = units.iter().copied().map(Share::new).collect();
+    let mut packs = Vec::new();
+    let mut seconds = 0.0f64;
+    // Times are positive, so their bits are in their order.
+    let mut busy: BinaryHeap<Reverse<(u64, usize, u64, u64)>> = BinaryHeap::new();
+    let mut took = vec![None; units.len()];
+    let mut idle: Vec<usize> = (0..units.len()).collect();
+    loop {
+        for unit in std::mem::take(&mut idle) {
+            match desk.ask(unit, grain, took[unit].take()) {
+                Answer::Pack(range) => {
+                    let lasts = time(unit, range.clone()).max(0.0);
+                    let share = &mut shares[unit];
+                    share.packs += 1;
+                    share.tasks += range.end - range.start;
+                    share.busy += lasts;
+                    took[unit] = Some((range.end - range.start, lasts));
+                    let end = (seconds + lasts).to_bits();
+                    busy.push(Reverse((end, unit, range.start, range.end)));
+                    packs.push((unit, range));
+                }
+                Answer::Wait => idle.push(unit),
+                Answer::End => {}
+            }
+        }
+        let Some(Reverse((end, unit, first, last))) = busy.pop() else { break };
+        seconds = f64::from_bits(end);
+        desk.settle(unit, first..last, std::iter::empty())?;
+        idle.push(unit);
+    }
+    match desk.fault() {
+        Some(fault) => Err(fault),
+        None => Ok(Simulated { seconds, shares, packs }),
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::farm::policy::Schedule;
+
+    /// Units whose speeds are in the given ratio, each alone on its node.
+    fn played(tasks: u64, speeds: &[f64], schedule: Schedule) -> Simulated {
+        let units: Vec<_> = (0..speeds.len()).flat_map(|node| Unit::cores(node, 1)).collect();
+        let policy = Policy { schedule, seconds: 0.1, ..Policy::default() };
+        let time = |unit: usize, range: Range<u64>| (range.end - range.start) as f64 / speeds[unit];
+        simulate(tasks, &units, Grain::ANY, &policy, &time).unwrap()
+    }
+
+    /// Of unlike units, even shares take as long as the slowest one's; master-worker takes what all of them
+    /// together would, and the end of the last packs (Graham 1969).
+    #[test]
+    fn master_worker_comes_close_to_what_all_speeds_allow() {
+        let speeds = [1000.0, 4000.0, 250.0];
+        let (tasks, all) = (10_000u64, 5250.0);
+        let even = played(tasks, &speeds, Schedule::Eq2);
+        assert!((even.seconds - 3333.0 / 250.0).abs() < 0.01, "{}", even.seconds);
+        let guided = played(tasks, &speeds, Schedule::MasterWorker);
+        let ideal = tasks as f64 / all;
+        let last = |unit: usize| {
+            let (_, range) = guided.packs.iter().rfind(|(of, _)| *of == unit).unwrap();
+            (range.end - range.start) as f64 / speeds[unit]
+        };
+        let bound = ideal + (0..3).map(last).fold(0.0, f64::max);
+        assert!(guided.seconds >= ideal && guided.seconds <= bound, "{} {bound}", guided.seconds);
+        assert!(guided.seconds < 1.02 * ideal, "{} {ideal}", guided.seconds);
+        let tasks_of: Vec<_> = guided.shares.iter().map(|share| share.tasks).collect();
+        assert!(tasks_of[1] > 3 * tasks_of[0] && tasks_of[0] > 3 * tasks_of[2], "{tasks_of:?}");
+    }
+
+    /// One task takes ten thousand times as long as the others: nobody waits behind it.
+    #[test]
+    fn one_long_task_keeps_only_its_own_unit() {
+        let units: Vec<_> = Unit::cores(0, 4).collect();
+        for long in [0, 500, 999] {
+            let time = |_: usize, range: Range<u64>| {
+                let all = (range.end - range.start) as f64 * 1e-3;
+                if range.contains(&long) { all + 10.0 } else { all }
+            };
+            let played = simulate(1000, &units, Grain::ANY, &Policy::default(), &time).unwrap();
+            assert!(played.seconds < 10.0 + 0.5, "{}", played.seconds);
+            assert_eq!(played.shares.iter().map(|share| share.tasks).sum::<u64>(), 1000);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The table of units: what runs tasks, and where (TuCCompi, figure 8).
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// What runs one pack at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Unit {
+    /// The node it belongs to.
+    pub node: usize,
+    /// What it is there.
+    pub place: Place,
+}
+
+/// What a unit is on its node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Place {
+    /// The core with this number, from 0 on each node.
+    Core(usize),
+}
+
+impl Unit {
+    /// The first `count` cores of `node`.
+    pub fn cores(node: usize, count: usize) -> impl Iterator<Item = Self> {
+        (0..count).map(move |core| Self { node, place: Place::Core(core) })
+    }
+}
+
+/// As reports, errors and timelines call it; nodes other than the first by number.
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.node > 0 {
+            write!(f, "node {} ", self.node)?;
+        }
+        match self.place {
+            Place::Core(core) => write!(f, "core {core}"),
+        }
+    }
+}
+
+/// The sizes of packs that suit a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grain {
+    /// Packs run best in multiples of this.
+    pub of: u64,
+    /// And never have more tasks than this.
+    pub most: u64,
+}
+
+impl Grain {
+    /// Any number of tasks, as suits a core.
+    pub const ANY: Self = Self { of: 1, most: u64::MAX };
+}
+
+/// What a schedule may know of a unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// Which.
+    pub unit: Unit,
+    /// The packs that suit it, as it said when it asked last.
+    pub grain: Grain,
+    /// Tasks a second, half of them by its last pack; `None` before it has run one.
+    pub speed: Option<f64>,
+    /// Tasks of its last pack.
+    pub last: u64,
+    /// Whether it is gone for good.
+    pub lost: bool,
+}
+
+impl Standing {
+    /// Of a unit that has not asked yet.
+    pub fn new(unit: Unit) -> Self {
+        Self { unit, grain: Grain::ANY, speed: None, last: 0, lost: false }
+    }
+
+    /// It ran a pack of `tasks` in `seconds`.
+    pub fn took(&mut self, tasks: u64, seconds: f64) {
+        let now = tasks as f64 / seconds.max(1e-9);
+        self.speed = Some(self.speed.map_or(now, |before| (before + now) / 2.0));
+        self.last = tasks;
+    }
+}

@@ -1,0 +1,330 @@
+//! Farms on the cores: the suite, tasks that fail, units that are lost, ends that come early.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use warpweft::farm::conformance::{Outcome, suite};
+use warpweft::farm::schedule::{Ask, Scheduler};
+use warpweft::farm::{Grain, OnFailure, Pack, PackExecutor, Run, on_cores};
+use warpweft::prelude::*;
+
+fn machine() -> Machine {
+    Machine::detect().unwrap()
+}
+
+#[test]
+fn outputs_are_the_references_whatever_the_schedule_packs_and_threads() {
+    for threads in [1, 4] {
+        for (name, outcome) in suite(&machine(), threads) {
+            assert_eq!(outcome, Outcome::Passed(50), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_panic_is_a_failure_of_its_task_alone() {
+    quietly(|| {
+        let table = [1u64, 2, 0, 4];
+        let farm = Farm::of(on_cores(|k: u64| Ok(12 / table[k as usize])));
+        let mut outputs = vec![None; 5];
+        let run = Run { on_failure: OnFailure::Skip, ..Run::default() };
+        let mut sink = |k: u64, output| {
+            outputs[k as usize] = Some(output);
+            Ok(())
+        };
+        let outcome = farm.run_into(0..5u64, &machine(), &run, &mut sink).unwrap();
+        assert_eq!(outputs, [Some(12), Some(6), None, Some(3), None]);
+        let whys: Vec<_> = outcome.failed.iter().map(|failed| failed.what.as_str()).collect();
+        assert!(whys[0].contains("it panicked: attempt to divide by zero"), "{whys:?}");
+        assert!(whys[1].contains("index out of bounds"), "{whys:?}");
+    });
+}
+
+/// Panics of tasks are caught: what the standard library prints of them is left out here.
+fn quietly(body: impl FnOnce()) {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(|error| error.into_inner());
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|panic| {
+        let name = std::thread::current().name().unwrap_or_default().to_string();
+        if !name.starts_with("worker") {
+            eprintln!("{panic}");
+        }
+    }));
+    body();
+    std::panic::set_hook(before);
+}
+
+#[test]
+fn the_first_failure_by_number_is_named_and_nothing_more_begins() {
+    let begun = AtomicU64::new(0);
+    let farm = Farm::of(on_cores(|k: u64| {
+        begun.fetch_add(1, Ordering::Relaxed);
+        match k {
+            17 | 20 => Err(format!("no luck with {k}").into()),
+            _ => Ok(k),
+        }
+    }));
+    let refusal = farm.run(0..10_000_000u64, &machine()).unwrap_err();
+    let Error::Task { task, what, .. } = &refusal else { panic!("{refusal}") };
+    assert_eq!((*task, what.as_str()), (17, "no luck with 17"));
+    assert!(refusal.to_string().starts_with("task 17 failed on core"), "{refusal}");
+    assert!(begun.load(Ordering::Relaxed) < 5_000_000);
+}
+
+/// Runs two packs on one core, then fails as it says.
+struct Dies {
+    how: fn() -> Result<()>,
+    living: AtomicU64,
+}
+
+struct Dying<'a> {
+    task: &'a Dies,
+    left: u32,
+    immortal: bool,
+}
+
+impl Task for Dies {
+    type Input = u64;
+    type Output = u64;
+    fn on_core(&self, k: u64) -> Result<u64, Failure> {
+        Ok(k * 3)
+    }
+    fn on_core_packs(&self) -> Option<Box<dyn PackExecutor<Self> + '_>> {
+        let mut taken = self.living.load(Ordering::Relaxed);
+        while taken > 0 {
+            match self.living.compare_exchange(
+                taken,
+                taken - 1,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return Some(Box::new(Dying { task: self, left: 2, immortal: true })),
+                Err(now) => taken = now,
+            }
+        }
+        Some(Box::new(Dying { task: self, left: 2, immortal: false }))
+    }
+}
+
+impl PackExecutor<Dies> for Dying<'_> {
+    fn grain(&self) -> Grain {
+        Grain { of: 8, most: 8 }
+    }
+    fn run(&mut self, inputs: &[u64], outputs: &mut Pack<'_, Dies>) -> Result<()> {
+        // Every unit gets its packs, on one core too.
+        std::thread::sleep(Duration::from_micros(200));
+        if self.left == 0 && !self.immortal {
+            // Some of the pack was told already.
+            outputs.done(0, &0);
+            return (self.task.how)();
+        }
+        self.left -= u32::from(self.left > 0);
+        inputs.iter().enumerate().for_each(|(k, input)| outputs.done(k, &(input * 3)));
+        Ok(())
+    }
+}
+
+fn fails() -> Result<()> {
+    Err(Error::spec("the lane broke", "mend it"))
+}
+
+fn panics() -> Result<()> {
+    panic!("the lane fell over")
+}
+
+fn forgets() -> Result<()> {
+    Ok(())
+}
+
+#[test]
+fn what_lost_units_had_is_done_by_those_that_are_left() {
+    quietly(|| {
+        for (how, why) in [
+            (fails as fn() -> Result<()>, "the lane broke"),
+            (panics, "the lane fell over"),
+            (forgets, "of a pack of 8"),
+        ] {
+            let farm = Farm::of(Dies { how, living: AtomicU64::new(1) });
+            let mut outputs = vec![None; 1001];
+            let run = Run { threads: Some(4), ..Run::default() };
+            let mut sink = |k: u64, output| {
+                assert!(outputs[k as usize].replace(output).is_none(), "{k} twice");
+                Ok(())
+            };
+            let outcome = farm.run_into(0..1001u64, &machine(), &run, &mut sink).unwrap();
+            assert!((0..1001).all(|k| outputs[k as usize] == Some(3 * k)));
+            let lost: Vec<_> =
+                outcome.shares.iter().filter_map(|share| share.lost.clone()).collect();
+            assert!(!lost.is_empty() && lost.len() <= 3, "{lost:?}");
+            assert!(lost.iter().all(|told| told.contains(why)), "{lost:?}");
+            assert_eq!(outcome.report.notes.len(), lost.len());
+        }
+    });
+}
+
+#[test]
+fn a_farm_that_loses_all_units_ends_with_the_last_ones_error() {
+    let farm = Farm::of(Dies { how: fails, living: AtomicU64::new(0) });
+    let refusal = farm.run(0..100_000u64, &machine()).unwrap_err();
+    assert!(refusal.to_string().contains("the lane broke"), "{refusal}");
+}
+
+#[test]
+fn a_farm_that_is_asked_to_end_hands_over_what_runs() {
+    let stop = AtomicBool::new(false);
+    let farm = Farm::of(on_cores(|k: u64| {
+        if k == 40 {
+            stop.store(true, Ordering::Relaxed);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+        Ok(k)
+    }));
+    let mut done = Vec::new();
+    let told = Mutex::new(Vec::new());
+    let progress = |through: u64, of: u64| told.lock().unwrap().push((through, of));
+    let run = Run { interrupt: Some(&stop), progress: Some(&progress), ..Run::default() };
+    let mut sink = |k: u64, output: u64| {
+        assert_eq!(k, output);
+        done.push(k);
+        Ok(())
+    };
+    let outcome = farm.run_into(0..1_000_000u64, &machine(), &run, &mut sink).unwrap();
+    assert!(outcome.report.interrupted);
+    assert_eq!(outcome.report.done, done.len() as u64);
+    assert!(done.len() > 40 && done.len() < 100_000, "{}", done.len());
+    assert_eq!(told.into_inner().unwrap().last(), Some(&(done.len() as u64, 1_000_000)));
+}
+
+#[test]
+fn a_sink_that_fails_or_panics_ends_the_farm() {
+    let farm = Farm::of(on_cores(|k: u64| Ok(k)));
+    let full = |_, _| Err(Error::spec("the disk is full", "make room"));
+    let refusal = farm.run_into(0..1_000_000u64, &machine(), &Run::default(), &mut { full });
+    assert!(refusal.unwrap_err().to_string().contains("the disk is full"));
+    let panics = |_, _| std::panic::resume_unwind(Box::new("the sink fell over"));
+    let run = || farm.run_into(0..1_000_000u64, &machine(), &Run::default(), &mut { panics });
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
+}
+
+/// Highest numbers first, one by one.
+struct FromTheEnd;
+impl Scheduler for FromTheEnd {
+    fn next(&mut self, ask: &Ask<'_>) -> Option<std::ops::Range<u64>> {
+        ask.free.iter().last().map(|range| range.end - 1..range.end)
+    }
+}
+
+struct Twice;
+impl Scheduler for Twice {
+    fn next(&mut self, _: &Ask<'_>) -> Option<std::ops::Range<u64>> {
+        Some(0..2)
+    }
+}
+
+#[test]
+fn users_bring_their_own_schedule() {
+    let order = Mutex::new(Vec::new());
+    let farm = Farm::of(on_cores(|k: u64| {
+        order.lock().unwrap().push(k);
+        Ok(())
+    }));
+    let own = || Box::new(FromTheEnd) as Box<dyn Scheduler>;
+    let run = Run { scheduler: Some(&own), threads: Some(1), ..Run::default() };
+    farm.run_into(0..100u64, &machine(), &run, &mut |_, ()| Ok(())).unwrap();
+    assert!(order.lock().unwrap().iter().copied().eq((0..100).rev()));
+    let own = || Box::new(Twice) as Box<dyn Scheduler>;
+    let run = Run { scheduler: Some(&own), threads: Some(2), ..Run::default() };
+    let refusal = farm.run_into(0..100u64, &machine(), &run, &mut |_, ()| Ok(())).unwrap_err();
+    assert!(refusal.to_string().contains("tasks 0..2 of 100 can't be given to unit"), "{refusal}");
+}
+
+#[test]
+fn failures_are_skipped_where_asked_and_inputs_are_any_list() {
+    let farm = Farm::of(on_cores(|text: &str| Ok(text.parse::<f64>()?)));
+    let (numbers, report) = farm.run(["1.5", "-2"].as_slice(), &machine()).unwrap();
+    assert_eq!((numbers, report.done, report.pattern), (vec![1.5, -2.0], 2, "farm"));
+    let run = Run { on_failure: OnFailure::Skip, ..Run::default() };
+    let mut sum = 0.0;
+    let mut sink = |_, number: f64| {
+        sum += number;
+        Ok(())
+    };
+    let texts = vec!["1", "two", "3"];
+    let outcome = farm.run_into(texts, &machine(), &run, &mut sink).unwrap();
+    assert_eq!((sum, outcome.failed.len(), outcome.failed[0].task), (4.0, 1, 1));
+    assert_eq!(outcome.failed[0].what, "invalid float literal");
+}
+
+#[test]
+fn policies_that_are_none_are_refused() {
+    use warpweft::farm::{PackSize, Policy, Schedule};
+    let farm = Farm::of(on_cores(|k: u64| Ok(k)));
+    let default = Policy::default();
+    for (policy, expect) in [
+        (Policy { pack: PackSize::Tasks(0), ..default }, "packs of 0 tasks"),
+        (
+            Policy { schedule: Schedule::Single, pack: PackSize::Tasks(3), ..default },
+            "single tasks",
+        ),
+        (Policy { seconds: 0.0, ..default }, "packs of 0 seconds"),
+        (Policy { seconds: f64::NAN, ..default }, "packs of NaN seconds"),
+    ] {
+        let run = Run { policy, ..Run::default() };
+        let refusal = farm.run_into(0..9u64, &machine(), &run, &mut |_, _| Ok(())).unwrap_err();
+        assert!(refusal.to_string().contains(expect), "{refusal}");
+    }
+}
+
+/// How much of the cores' time tasks of some length get, against a plain loop on one core; the length at which
+/// that is half is Task Bench's METG(50 %) (Slaughter et al., SC 2020).
+///
+/// `cargo test --release -p warpweft --test farm -- --ignored --nocapture`
+#[test]
+#[ignore = "takes seconds of a quiet machine"]
+fn least_task_that_is_worth_handing_out() {
+    let spin = |k: u64, steps: u64| {
+        (0..steps)
+            .fold(k, |z, _| std::hint::black_box(z ^ (z >> 31)).wrapping_mul(0xbf58_476d_1ce4_e5b9))
+    };
+    let machine = machine();
+    let threads = machine.cpu.threads();
+    for (steps, count) in [
+        (1, 20_000_000),
+        (10, 10_000_000),
+        (100, 4_000_000),
+        (1_000, 400_000),
+        (10_000, 40_000),
+        (1_000_000, 1_000),
+    ] {
+        let best =
+            |mut run: Box<dyn FnMut() -> f64 + '_>| (0..3).map(|_| run()).fold(f64::MAX, f64::min);
+        let plain = best(Box::new(|| {
+            let begin = std::time::Instant::now();
+            let all: Vec<u64> = (0..count).map(|k| spin(k, steps)).collect();
+            assert_eq!(std::hint::black_box(all).len() as u64, count);
+            begin.elapsed().as_secs_f64()
+        }));
+        let mut overhead = 0.0;
+        let farm = Farm::of(on_cores(|k: u64| Ok(spin(k, steps))));
+        let mut outputs = vec![0; count as usize];
+        let farmed = best(Box::new(|| {
+            let mut sink = |k: u64, output| {
+                outputs[k as usize] = output;
+                Ok(())
+            };
+            let outcome = farm.run_into(0..count, &machine, &Run::default(), &mut sink).unwrap();
+            overhead = outcome.overhead();
+            outcome.report.seconds
+        }));
+        println!(
+            "{count:9} tasks of {:9.1} ns: {:.3e} tasks/s on {threads} cores, {:.1} % of what one core's loop \
+             promises, overhead {:.2} %",
+            1e9 * plain / count as f64,
+            count as f64 / farmed,
+            100.0 * plain / (threads as f64 * farmed),
+            100.0 * overhead
+        );
+    }
+}
