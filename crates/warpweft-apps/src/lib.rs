@@ -1,6 +1,7 @@
 //! Applications of Warpweft's patterns, each with an oracle that shares no code with the library.
 
 pub mod align;
+pub mod apsp;
 pub mod area;
 pub mod conformance;
 pub mod edge;

@@ -3,6 +3,7 @@
 //! A library, so that cargo compiles it while it is still busy with what it depends on: a program waits.
 
 mod align;
+mod apsp;
 mod arguments;
 mod bench;
 mod device;
@@ -41,8 +42,8 @@ Exit status:
   2    what was asked for can't be: an option, its value, or how they go together
   130  ended by Ctrl-C
 
-Asked to end by Ctrl-C, SIGTERM or SIGHUP, `run` finishes its sweep, saves what was asked for and
-ends with 130; asked again, it ends at once, as all other commands do.
+Asked to end by Ctrl-C, SIGTERM or SIGHUP, `run` finishes its sweep and `apsp` its packs, save what was asked
+for and end with 130; asked again, they end at once, as all other commands do.
 
 Environment:
   WARPWEFT_CACHE  folder of compiled kernels, limits and tuned policies [~/.cache/warpweft]
@@ -64,6 +65,8 @@ enum Command {
     Sat(recurrences::Sat),
     /// Compare two series when time may stretch: the dynamic time warping distance.
     Dtw(recurrences::Dtw),
+    /// Shortest paths from many sources of a graph: how far each reaches.
+    Apsp(apsp::Apsp),
     /// Show what there is to run on, and with --probe what it does.
     Info(info::Info),
     /// Check every executor against the reference, bit for bit, on the devices present.
@@ -132,6 +135,7 @@ pub fn main() -> ExitCode {
         Command::Align(align) => align.execute(),
         Command::Sat(sat) => sat.execute(),
         Command::Dtw(dtw) => dtw.execute(),
+        Command::Apsp(apsp) => apsp.execute(),
         Command::Info(info) => info.execute(),
         Command::Verify(verify) => verify.execute(),
         Command::Tune(tune) => tune.execute(),

@@ -18,20 +18,27 @@ static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 /// The line; it goes when dropped.
 pub struct Progress {
     bar: ProgressBar,
-    cells: f64,
+    /// What each unit of progress counts in a rate, and of what.
+    each: (f64, &'static str),
 }
 
 impl Progress {
     /// A bar for `steps` steps over `cells` cells.
     pub fn new(app: &'static str, steps: u64, cells: usize) -> Self {
-        Self::of(ProgressBar::new(steps), app, cells)
+        Self::of(ProgressBar::new(steps), app, ["steps", "cells/s"], cells)
     }
 
-    fn of(bar: ProgressBar, app: &'static str, cells: usize) -> Self {
+    /// A bar for `tasks` tasks, called so in the plural.
+    pub fn over(app: &'static str, tasks: u64, [name, rate]: [&'static str; 2]) -> Self {
+        Self::of(ProgressBar::new(tasks), app, [name, rate], 1)
+    }
+
+    fn of(bar: ProgressBar, app: &'static str, [name, rate]: [&'static str; 2], of: usize) -> Self {
         // In a narrow terminal the message is cut off.
-        let bar = shown(bar, "{prefix} [{bar:16}] {pos}/{len} steps{wide_msg}");
+        let bar =
+            shown(bar, &format!("{{prefix}} [{{bar:16}}] {{pos}}/{{len}} {name}{{wide_msg}}"));
         bar.set_prefix(app);
-        Self { bar, cells: cells as f64 }
+        Self { bar, each: (of as f64, rate) }
     }
 
     /// The time that `what` has taken, until it is [cleared](Progress::clear).
@@ -41,7 +48,7 @@ impl Progress {
         if !bar.is_hidden() {
             bar.enable_steady_tick(TICK);
         }
-        Self { bar, cells: 0.0 }
+        Self { bar, each: (0.0, "") }
     }
 
     /// `done` steps are through.
@@ -49,9 +56,10 @@ impl Progress {
         self.bar.set_position(done);
         if done > 0 {
             let seconds = self.bar.elapsed().max(Duration::from_millis(1)).as_secs_f64();
-            let rate = scaled(self.cells * done as f64 / seconds);
+            let (each, unit) = self.each;
+            let rate = scaled(each * done as f64 / seconds);
             let left = self.bar.eta().as_secs();
-            self.bar.set_message(format!(", {rate}cells/s, {left}s left"));
+            self.bar.set_message(format!(", {rate}{unit}, {left}s left"));
         }
     }
 
@@ -149,7 +157,7 @@ mod tests {
         let terminal = Narrow::default();
         let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
         let bar = ProgressBar::with_draw_target(Some(2000), target);
-        let progress = Progress::of(bar, "heat", 1 << 20);
+        let progress = Progress::of(bar, "heat", ["steps", "cells/s"], 1 << 20);
         progress.at(0);
         progress.bar.force_draw();
         let told = std::mem::take(&mut *terminal.0.lock().unwrap());

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use warpweft::Result;
 use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
+use warpweft::farm::conformance as farm;
 use warpweft::machine::Machine;
 use warpweft::stencil::conformance::{Case, OnCores, OnGpu, OnGpus, Outcome, Subject, conformance};
 use warpweft::wavefront::conformance::{self, KEEPS, Runs, suite, suite_of};
@@ -37,6 +38,7 @@ pub struct Verify {
 enum Pattern {
     Stencil,
     Wavefront,
+    Farm,
 }
 
 /// Cases by what came of them.
@@ -56,11 +58,15 @@ impl Verify {
         };
         let progress = Progress::waiting("verify");
         let mut count = Count { passed: 0, failed: 0, skipped: 0, progress };
-        if self.pattern != Some(Pattern::Wavefront) {
+        let wanted = |pattern| self.pattern.is_none_or(|asked| asked == pattern);
+        if wanted(Pattern::Stencil) {
             self.stencil(&machine, &mut count);
         }
-        if self.pattern != Some(Pattern::Stencil) {
+        if wanted(Pattern::Wavefront) {
             self.wavefront(&machine, &mut count);
+        }
+        if wanted(Pattern::Farm) {
+            self.farm(&machine, &mut count);
         }
         count.progress.clear();
         let said = say(&format!(
@@ -119,6 +125,23 @@ impl Verify {
             match warpweft::cuda::compiler().and_then(|_| gpu.device()) {
                 Ok(device) => self.wavefront_on(&name, &device, count),
                 Err(error) => count.one(&name, &Outcome::Skipped(error.to_string())),
+            }
+        }
+    }
+
+    fn farm(&self, machine: &Machine, count: &mut Count) {
+        let threads = machine.cpu.threads();
+        say(&format!("farm on {}", machine.cpu.label(threads)));
+        for (name, outcome) in farm::suite(machine, threads) {
+            match outcome {
+                farm::Outcome::Failed(why) => count.one(name, &Outcome::Failed(why)),
+                farm::Outcome::Passed(cases) => {
+                    count.passed += cases;
+                    count.tell(name);
+                    if self.verbose {
+                        say(&format!("  passed  {name}: {cases} cases"));
+                    }
+                }
             }
         }
     }

@@ -47,7 +47,10 @@ impl Format {
 }
 
 /// The number of the ending of `path` among `known`, whatever its case.
-fn ending(path: &Path, known: &[&str]) -> Result<usize> {
+///
+/// # Errors
+/// It is none of them.
+pub fn ending(path: &Path, known: &[&str]) -> Result<usize> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
     known.iter().position(|known| ending.as_deref() == Some(*known)).ok_or_else(|| {
         let endings: Vec<_> = known.iter().map(|known| format!(".{known}")).collect();

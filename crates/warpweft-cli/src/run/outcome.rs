@@ -107,7 +107,11 @@ impl Outcome {
             line("time", format!("{}, set-up {set_up}", time(report.seconds)));
             let bytes = report.bytes as f64 / report.seconds.max(f64::MIN_POSITIVE);
             let Quantity { value, unit } = report.rate;
-            line("rate", format!("{}{unit}, {}B/s", scaled(value), scaled(bytes)));
+            let moved = match report.bytes {
+                0 => String::new(),
+                _ => format!(", {}B/s", scaled(bytes)),
+            };
+            line("rate", format!("{}{unit}{moved}", scaled(value)));
             line_of_bound(report).into_iter().for_each(|what| line("bound", what));
         }
         if let Value::Object(policy) = &report.policy {
@@ -147,7 +151,7 @@ impl Outcome {
 
 /// A part of the answer in words: units last; what the title says or what is as ever left out.
 fn said((name, value): &(&'static str, Value)) -> Option<String> {
-    let told = ["extents", "steps", "sweeps", "rows", "columns"].contains(name);
+    let told = ["extents", "steps", "sweeps", "rows", "columns", "units"].contains(name);
     let none = ["nan_cells", "infinite_cells"].contains(name) && value.as_u64() == Some(0);
     if told || none {
         return None;

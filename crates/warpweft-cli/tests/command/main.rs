@@ -2,6 +2,7 @@
 
 mod align;
 mod apps;
+mod apsp;
 mod bad_input;
 mod caches;
 mod checkpoint;

@@ -13,6 +13,7 @@ fn every_subcommand_has_help_with_examples() {
         "bench stencil --help",
         "tune heat --help",
         "verify --help",
+        "apsp --help",
         "completions --help",
     ] {
         let help = warpweft(line).fine();

@@ -1,0 +1,24 @@
+//! Lines of edges: `from to weight`, vertices from 0, separated by blanks or commas; `#` and `%` begin comments.
+
+use super::{Format, Reading};
+
+/// Its lines.
+pub struct Edges;
+
+impl Format for Edges {
+    const FIRST: u32 = 0;
+
+    fn line(&mut self, line: &str, reading: &mut Reading) -> Result<(), String> {
+        if line.starts_with(['#', '%']) {
+            return Ok(());
+        }
+        let separates = |c: char| c.is_ascii_whitespace() || c == ',';
+        reading.edge(Self::FIRST, line.split(separates).filter(|word| !word.is_empty()))
+    }
+
+    fn end(&mut self, reading: &mut Reading) -> Result<(), String> {
+        let last = reading.arcs.iter().map(|arc| arc.from.max(arc.to)).max();
+        reading.vertices = Some(last.ok_or("has no edges")? + 1);
+        Ok(())
+    }
+}

@@ -1,0 +1,177 @@
+//! Graphs from files: DIMACS `.gr`, Matrix Market `.mtx`, or lines of edges; plain or gzip.
+//!
+//! Which it is, and whether it is compressed, is told by the first bytes, not by the name.
+
+mod edges;
+mod gr;
+mod mtx;
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::path::Path;
+
+use warpweft::error::{Error, Result};
+use warpweft::machine::grow;
+
+use super::graph::{Arc, Graph, ROOM};
+
+/// What is read so far: edges, and what the file says of itself.
+#[derive(Default)]
+struct Reading {
+    arcs: Vec<Arc>,
+    /// Vertices, once they are known.
+    vertices: Option<u32>,
+    /// Edges that the file says it has.
+    said: Option<u64>,
+    /// Whether every edge leads both ways.
+    both: bool,
+    /// Whether lines of edges have a weight.
+    unweighted: bool,
+    /// Lines of edges read.
+    lines: u64,
+}
+
+/// A format, line by line.
+trait Format {
+    /// What it calls the first vertex.
+    const FIRST: u32;
+    /// Takes a line that is not blank.
+    fn line(&mut self, line: &str, reading: &mut Reading) -> Result<(), String>;
+    /// After the last line.
+    fn end(&mut self, reading: &mut Reading) -> Result<(), String>;
+}
+
+/// The graph in the file at `path`; on standard input for `-`.
+///
+/// # Errors
+/// A file that can't be read, is cut short, is in none of these formats, or breaks its own: with the line.
+pub fn read(path: &Path) -> Result<Graph> {
+    let failed = |error: std::io::Error| {
+        let remedy = match error.kind() {
+            ErrorKind::NotFound => "check the path",
+            _ => "check that the file is a complete graph in text, plain or gzip",
+        };
+        Error::file(path, error, remedy)
+    };
+    let mut file: Box<dyn BufRead> = match path.to_str() {
+        Some("-") => Box::new(std::io::stdin().lock()),
+        _ => Box::new(BufReader::with_capacity(1 << 18, File::open(path).map_err(failed)?)),
+    };
+    if file.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]) {
+        file =
+            Box::new(BufReader::with_capacity(1 << 18, flate2::bufread::MultiGzDecoder::new(file)));
+    }
+    let head = file.fill_buf().map_err(failed)?;
+    let wrong = |what: String| Error::file(path, what, FORMATS);
+    if head.is_empty() {
+        return Err(wrong("is empty".into()));
+    }
+    let parsed = if head.starts_with(b"%%MatrixMarket") {
+        parse(&mut file, mtx::MatrixMarket::default())
+    } else if is_gr(head) {
+        parse(&mut file, gr::Dimacs)
+    } else {
+        parse(&mut file, edges::Edges)
+    };
+    parsed.map_err(|error| match error {
+        Wrong::Text(what) => wrong(what),
+        Wrong::Read(error) => failed(error),
+        Wrong::Other(Error::Spec { what, remedy }) => Error::file(path, what, remedy),
+        Wrong::Other(error) => error,
+    })
+}
+
+const FORMATS: &str =
+    "give DIMACS (.gr), Matrix Market (.mtx), or lines `from to weight` with vertices from 0";
+
+/// What keeps a graph from being read.
+enum Wrong {
+    Text(String),
+    Read(std::io::Error),
+    Other(Error),
+}
+
+/// Whether the first line that is not blank is one of DIMACS's.
+fn is_gr(head: &[u8]) -> bool {
+    let line =
+        head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).find(|line| !line.is_empty());
+    let word = line.and_then(|line| line.split(u8::is_ascii_whitespace).next());
+    matches!(word, Some(b"c" | b"p" | b"a"))
+}
+
+fn parse<F: Format>(file: &mut dyn BufRead, mut format: F) -> Result<Graph, Wrong> {
+    let mut reading = Reading::default();
+    let mut line = Vec::new();
+    for number in 1u64.. {
+        line.clear();
+        if file.read_until(b'\n', &mut line).map_err(Wrong::Read)? == 0 {
+            break;
+        }
+        let text =
+            str::from_utf8(&line).map_err(|_| Wrong::Text(format!("line {number} is no text")))?;
+        let text = text.trim();
+        if !text.is_empty() {
+            let at = |what| Wrong::Text(format!("line {number}: {what}"));
+            grow(&mut reading.arcs, 2, ROOM).map_err(Wrong::Other)?;
+            format.line(text, &mut reading).map_err(at)?;
+        }
+    }
+    format.end(&mut reading).map_err(Wrong::Text)?;
+    if let Some(said) = reading.said.filter(|said| *said != reading.lines) {
+        return Err(Wrong::Text(format!("has {} edges and says {said}", reading.lines)));
+    }
+    let vertices = reading.vertices.unwrap_or(0);
+    Graph::new(vertices, &reading.arcs, F::FIRST).map_err(Wrong::Other)
+}
+
+impl Reading {
+    /// Adds the edge of the words `from to weight`, of vertices counted from `first`.
+    fn edge<'a>(
+        &mut self,
+        first: u32,
+        mut words: impl Iterator<Item = &'a str>,
+    ) -> Result<(), String> {
+        let mut vertex = |name: &str| {
+            let word = words.next().ok_or_else(|| format!("no {name} vertex"))?;
+            let number: u64 =
+                word.parse().map_err(|_| format!("the vertex {word:?} is no whole number"))?;
+            let last = self.vertices.map_or(u64::from(u32::MAX) - 2, |n| u64::from(n + first) - 1);
+            match number >= u64::from(first) && number <= last {
+                true => Ok((number - u64::from(first)) as u32),
+                false => Err(format!("vertex {number} is not among {first} to {last}")),
+            }
+        };
+        let (from, to) = (vertex("first")?, vertex("second")?);
+        let weight = match self.unweighted {
+            true => 1,
+            false => weight(words.next().ok_or("no weight")?)?,
+        };
+        if let Some(more) = words.next() {
+            return Err(format!("{more:?} after the weight"));
+        }
+        self.lines += 1;
+        self.arcs.push(Arc { from, to, weight });
+        if self.both && from != to {
+            self.arcs.push(Arc { from: to, to: from, weight });
+        }
+        Ok(())
+    }
+}
+
+/// A weight: a whole number, which may be written as a float is.
+fn weight(word: &str) -> Result<u32, String> {
+    if let Ok(weight) = word.parse::<u32>() {
+        return Some(weight).filter(|w| *w < u32::MAX).ok_or("the weight is too large".into());
+    }
+    match word.parse::<f64>() {
+        Ok(weight) if weight < 0.0 => Err(format!("the weight {word} is negative")),
+        Ok(weight) if weight.is_nan() || weight.fract() != 0.0 => {
+            Err(format!("the weight {word} is no whole number; scale and round the weights"))
+        }
+        Ok(weight) if weight >= f64::from(u32::MAX) => {
+            Err(format!("the weight {word} is too large"))
+        }
+        Ok(weight) => Ok(weight as u32),
+        Err(_) => Err(format!("the weight {word:?} is no number")),
+    }
+}

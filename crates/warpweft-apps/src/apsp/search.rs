@@ -1,0 +1,150 @@
+//! Shortest paths from one source as a task: how far it reaches, or every distance.
+
+use warpweft::error::Result;
+use warpweft::farm::{Grain, Pack, PackExecutor};
+use warpweft::prelude::*;
+
+use super::dial::Dial;
+use super::graph::Graph;
+use super::radix::Radix;
+
+/// What a vertex holds that no path leads to.
+pub(super) const UNREACHED: u32 = u32::MAX;
+
+/// Weights up to this have a bucket each: levels that are empty cost a look, and buckets 24 bytes.
+const DIAL: u32 = 1 << 12;
+
+/// How far a source reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Packed)]
+pub struct Reach {
+    /// Vertices that a path leads to, the source itself among them.
+    pub reached: u32,
+    /// The largest of their distances.
+    pub farthest: u32,
+    /// The sum of their distances.
+    pub total: u64,
+}
+
+impl Reach {
+    /// With one more vertex at `distance`, which is none of those before.
+    #[inline]
+    pub(super) fn add(&mut self, distance: u32) {
+        self.reached += 1;
+        self.farthest = distance;
+        self.total += u64::from(distance);
+    }
+}
+
+/// A search on one core, with its workspace: four bytes a vertex and what is queued.
+pub enum Search {
+    /// A bucket for every distance ahead.
+    Dial(Dial),
+    /// A bucket for every bit.
+    Radix(Radix),
+}
+
+impl Search {
+    /// The search that suits the weights of `graph`.
+    ///
+    /// # Errors
+    /// Too little memory.
+    pub fn new(graph: &Graph) -> Result<Self> {
+        match graph.heaviest() <= DIAL {
+            true => Dial::new(graph).map(Self::Dial),
+            false => Radix::new(graph).map(Self::Radix),
+        }
+    }
+
+    /// From `source`, a vertex of the graph that the search was made for.
+    ///
+    /// # Errors
+    /// A distance that 32 bits may not hold.
+    pub fn run(&mut self, graph: &Graph, source: u32) -> Result<Reach, Failure> {
+        match self {
+            Self::Dial(dial) => dial.run(graph, source),
+            Self::Radix(radix) => radix.run(graph, source),
+        }
+    }
+
+    /// The distances that the last search found, [`u32::MAX`] where no path leads.
+    pub fn distances(&self) -> &[u32] {
+        match self {
+            Self::Dial(dial) => &dial.distances,
+            Self::Radix(radix) => &radix.distances,
+        }
+    }
+}
+
+/// A distance after which an edge leads beyond 32 bits, or nearly.
+pub(super) fn too_far(distance: u32) -> Failure {
+    format!(
+        "a path is {distance} long, and the next edge leads beyond 32 bits; scale the weights down"
+    )
+    .into()
+}
+
+/// Shortest paths in a graph, from one source a task.
+pub struct ShortestPaths<'a, O> {
+    graph: &'a Graph,
+    take: fn(&Search, Reach) -> O,
+    grain: Grain,
+}
+
+impl<'a> ShortestPaths<'a, Reach> {
+    /// How far each source reaches.
+    pub fn reach(graph: &'a Graph) -> Self {
+        Self { graph, take: |_, reach| reach, grain: Grain::ANY }
+    }
+}
+
+impl<'a> ShortestPaths<'a, (Reach, Vec<u32>)> {
+    /// How far each source reaches, and the distances of all vertices from it, [`u32::MAX`] where no path leads.
+    pub fn distances(graph: &'a Graph) -> Self {
+        let take = |search: &Search, reach| (reach, search.distances().to_vec());
+        // Outputs of a pack wait in memory together.
+        Self { graph, take, grain: Grain { of: 1, most: 1 } }
+    }
+}
+
+impl<O: Packed> Task for ShortestPaths<'_, O> {
+    type Input = u32;
+    type Output = O;
+
+    fn on_core(&self, source: u32) -> Result<O, Failure> {
+        let mut search = Search::new(self.graph)?;
+        let reach = search.run(self.graph, source)?;
+        Ok((self.take)(&search, reach))
+    }
+
+    /// Tasks of a core share its workspace.
+    fn on_core_packs(&self) -> Option<Box<dyn PackExecutor<Self> + '_>> {
+        Some(Box::new(Core { paths: self, search: None }))
+    }
+}
+
+struct Core<'s, 'a, O> {
+    paths: &'s ShortestPaths<'a, O>,
+    search: Option<Search>,
+}
+
+impl<'a, O: Packed> PackExecutor<ShortestPaths<'a, O>> for Core<'_, 'a, O> {
+    fn grain(&self) -> Grain {
+        self.paths.grain
+    }
+
+    fn run(&mut self, sources: &[u32], outputs: &mut Pack<'_, ShortestPaths<'a, O>>) -> Result<()> {
+        let graph = self.paths.graph;
+        let search = match &mut self.search {
+            Some(search) => search,
+            // Where it is used: its memory is this core's.
+            none => none.insert(Search::new(graph)?),
+        };
+        for (k, &source) in sources.iter().enumerate() {
+            match search.run(graph, source) {
+                Ok(reach) => outputs.done(k, &(self.paths.take)(search, reach)),
+                Err(why) => outputs.failed(k, &why),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,53 @@
+//! Some sources again, by an algorithm that shares no code with the farm's.
+
+use warpweft_apps::apsp::{Graph, certificate, dijkstra};
+
+use super::Found;
+use crate::output::counted;
+use crate::progress::Progress;
+use crate::run::check::{Check, no_room};
+
+/// Compares `wanted` of the sources, spread over all, with Dijkstra's algorithm; of those whose distances are
+/// kept, these too.
+pub fn check(graph: &Graph, sources: &[u32], found: &Found, wanted: u64) -> Check {
+    let count = sources.len();
+    let wanted = usize::try_from(wanted).unwrap_or(count).min(count);
+    if wanted == 0 {
+        return Check::none("--check 0");
+    }
+    // Distances, and a heap that may hold every edge.
+    if let Some(none) = no_room(16 * (u64::from(graph.vertices()) + graph.edge_count() as u64)) {
+        return none;
+    }
+    let _waiting = Progress::waiting("checking");
+    let mut error = 0.0f64;
+    for k in (0..wanted).map(|k| k * count / wanted) {
+        let source = sources[k];
+        let distances = dijkstra(graph, source);
+        let there = || distances.iter().flatten().copied();
+        let expect = [there().count() as u64, there().max().unwrap_or(0), there().sum()];
+        let Some(reach) = found.reaches[k] else {
+            return Check::failed(format!("source number {k} has no answer"));
+        };
+        let own = [reach.reached.into(), reach.farthest.into(), reach.total];
+        let apart = expect.iter().zip(own).map(|(a, b): (&u64, u64)| a.abs_diff(b) as f64);
+        error = apart.fold(error, f64::max);
+        if let Some(rows) = &found.distances {
+            let width = distances.len();
+            let row = &rows.as_slice()[k * width..(k + 1) * width];
+            if let Err(why) = certificate(graph, source, row) {
+                return Check::failed(format!("the distances are wrong: {why}"));
+            }
+            let apart = distances
+                .iter()
+                .zip(row)
+                .map(|(a, &b)| a.unwrap_or(u32::MAX.into()).abs_diff(b.into()));
+            error = apart.fold(error, |error, apart| error.max(apart as f64));
+        }
+    }
+    let check = Check::made("algorithm of Dijkstra with a binary heap", error, 0.0);
+    match wanted == count {
+        true => check,
+        false => check.of(format!("{wanted} of {}", counted(count as u64, "source"))),
+    }
+}

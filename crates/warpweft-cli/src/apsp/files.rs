@@ -1,0 +1,116 @@
+//! What `apsp` writes: a line or a row for each source.
+
+use std::path::{Path, PathBuf};
+
+use warpweft::grid::io::{npy, write_whole};
+use warpweft::machine::check_room;
+use warpweft::prelude::*;
+use warpweft::trace::Trace;
+use warpweft_apps::apsp::Graph;
+
+use super::Found;
+use crate::run::files::{Format, Saved, ending, found_writable, none_read};
+
+/// The files.
+#[derive(clap::Args)]
+pub struct Files {
+    /// Save a line for each source: source, reached, farthest, total. The ending .csv, or .npy for an array of
+    /// uint64. May be repeated.
+    #[arg(long, value_name = "FILE")]
+    output: Vec<PathBuf>,
+    /// Save all distances: an array of uint32, a row for each source.
+    #[arg(long, value_name = "FILE.npy")]
+    distances: Option<PathBuf>,
+    /// Save a timeline that Perfetto (ui.perfetto.dev) opens.
+    #[arg(long, value_name = "FILE.json")]
+    pub trace: Option<PathBuf>,
+}
+
+impl Files {
+    /// Whether all can be written, and none is read.
+    ///
+    /// # Errors
+    /// An ending that names no format, a file named twice, or a place that can't be written.
+    pub fn check(&self, graph: Option<&Path>, sources: Option<&Path>) -> Result<()> {
+        self.output.iter().try_for_each(|path| ending(path, &["csv", "npy"]).map(drop))?;
+        if let Some(path) = &self.distances {
+            Format::of(path, &[Format::Npy])?;
+        }
+        if let Some(path) = &self.trace {
+            ending(path, &["json"])?;
+        }
+        let all = self.output.iter().chain(&self.distances).chain(&self.trace);
+        let read: Vec<_> = graph.into_iter().chain(sources).collect();
+        none_read(all.clone(), &read)?;
+        found_writable(all)
+    }
+
+    /// Room for all distances, if they are asked for; no path leads anywhere yet.
+    ///
+    /// # Errors
+    /// Memory does not hold them.
+    pub fn rows(&self, graph: &Graph, sources: &[u32]) -> Result<Option<Volume<u32, 2>>> {
+        if self.distances.is_none() {
+            return Ok(None);
+        }
+        let extents = [sources.len(), graph.vertices() as usize];
+        let bytes =
+            4u64.saturating_mul(sources.len() as u64).saturating_mul(graph.vertices().into());
+        check_room(bytes, "name fewer --sources, or leave --distances out")?;
+        Volume::try_from_fn(extents, |_| u32::MAX).map(Some)
+    }
+
+    /// Writes what was asked for.
+    pub fn save(
+        &self,
+        graph: &Graph,
+        sources: &[u32],
+        found: &Found,
+        trace: Option<&Trace>,
+    ) -> Saved {
+        let mut saved = Saved::default();
+        for path in &self.output {
+            let written = match ending(path, &["csv", "npy"]) {
+                Ok(0) => csv(path, graph, sources, found),
+                _ => table(graph, sources, found).and_then(|table| npy::write(path, &table, 0)),
+            };
+            saved.add(path, written);
+        }
+        if let (Some(path), Some(rows)) = (&self.distances, &found.distances) {
+            saved.add(path, npy::write(path, rows, 0));
+        }
+        if let (Some(path), Some(trace)) = (&self.trace, trace) {
+            saved.add(path, trace.save(path));
+        }
+        saved
+    }
+}
+
+/// Source, reached, farthest and total of each source that is done.
+fn lines<'a>(
+    graph: &Graph,
+    sources: &'a [u32],
+    found: &'a Found,
+) -> impl Iterator<Item = [u64; 4]> + use<'a> {
+    let first = graph.names().start;
+    let done =
+        sources.iter().zip(&found.reaches).filter_map(|(source, reach)| Some((source, (*reach)?)));
+    done.map(move |(&source, reach)| {
+        [first + u64::from(source), reach.reached.into(), reach.farthest.into(), reach.total]
+    })
+}
+
+fn csv(path: &Path, graph: &Graph, sources: &[u32], found: &Found) -> Result<()> {
+    write_whole(path, |to| {
+        writeln!(to, "source,reached,farthest,total")?;
+        lines(graph, sources, found).try_for_each(|[source, reached, farthest, total]| {
+            writeln!(to, "{source},{reached},{farthest},{total}")
+        })
+    })
+}
+
+fn table(graph: &Graph, sources: &[u32], found: &Found) -> Result<Volume<u64, 2>> {
+    let done = found.reaches.iter().flatten().count();
+    let mut values = lines(graph, sources, found).flatten();
+    Volume::try_from_fn([done, 4], |_| values.next().unwrap_or_default())
+}

@@ -1,0 +1,276 @@
+//! `warpweft apsp`: shortest paths from many sources, a farm of tasks.
+
+mod check;
+mod files;
+mod graph;
+mod plan;
+mod sources;
+
+use std::num::NonZero;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use serde_json::json;
+use warpweft::farm::{self, PackSize, Policy, Run, Schedule};
+use warpweft::machine::{Machine, filled};
+use warpweft::prelude::*;
+use warpweft::trace::Trace;
+use warpweft_apps::apsp::{Graph, Reach, ShortestPaths};
+
+use self::files::Files;
+use self::graph::GraphChoice;
+use self::sources::SourceChoice;
+use crate::arguments::{DeviceChoice, at_least_one, threads, whole};
+use crate::device::note_crowd;
+use crate::interrupt;
+use crate::output::{counted, fail, note};
+use crate::progress::Progress;
+use crate::run::check::Check;
+use crate::run::outcome::Outcome;
+
+/// Who gets which sources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum ScheduleChoice {
+    /// Whoever asks, the next pack, sized by its speed and by what is left.
+    Master,
+    /// The same number for every node, shared evenly among its cores.
+    Eq1,
+    /// The same number for every core.
+    Eq2,
+    /// Whoever asks, one source.
+    Single,
+}
+
+/// Shortest paths from many sources of a graph.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "GRAPH is a file, - for standard input, or random:VERTICES[,DEGREE[,WEIGHT[,SEED]]]: so many \
+predecessors for every vertex (7), weights from 1 to WEIGHT (10). Files are DIMACS (.gr) or Matrix Market \
+(.mtx), whose vertices count from 1, or lines `from to weight` with vertices from 0; plain or gzip. Weights are \
+whole numbers, 0 or more; edges lead one way, but for those of symmetric matrices.
+
+For each source it tells how many vertices a path leads to, itself among them, and the largest and the sum \
+of their distances. A core takes Dial's buckets, or a radix heap where weights are above 4096. In --distances \
+4294967295 means that no path leads there.
+
+Examples:
+  warpweft apsp random:20000 --sources 0..1000
+  warpweft apsp roads.gr.gz --sources 1,17,42 --distances rows.npy
+  warpweft apsp graph.mtx --output reach.csv
+  warpweft apsp random:1049088 --sources random:100 --plan"
+)]
+pub struct Apsp {
+    /// The graph.
+    graph: GraphChoice,
+    /// Sources, as the graph calls its vertices: all, A..B (without B), random:N, numbers with commas between
+    /// them, or a file of numbers.
+    #[arg(long, value_name = "SOURCES", default_value = "all")]
+    sources: SourceChoice,
+    /// Who gets which sources.
+    #[arg(long, value_name = "SCHEDULE", value_enum, default_value = "master")]
+    schedule: ScheduleChoice,
+    /// Sources a pack [default: by speed, about a quarter of a second].
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<u64>>)]
+    pack: Option<NonZero<u64>>,
+    /// Where to run: cpu or auto. Farms run on the cores so far.
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    device: DeviceChoice,
+    /// Threads on the CPU [default: one a core].
+    #[arg(long, value_name = "N", value_parser = threads)]
+    threads: Option<NonZero<usize>>,
+    /// Compare so many sources, spread over all, with Dijkstra's algorithm.
+    #[arg(long, value_name = "N", default_value = "3", value_parser = whole::<u64>)]
+    check: u64,
+    /// Measure one source and tell who would get how many and how long it would take.
+    #[arg(long)]
+    plan: bool,
+    #[command(flatten)]
+    files: Files,
+    /// Print one JSON object instead of the report.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is known of the sources, in their order.
+struct Found {
+    /// `None` where a run was ended before.
+    reaches: Vec<Option<Reach>>,
+    /// A row for each, if they are asked for.
+    distances: Option<Volume<u32, 2>>,
+}
+
+impl Apsp {
+    /// Reads, searches, checks, saves and prints.
+    pub fn execute(&self) -> ExitCode {
+        let outcome = match self.plan {
+            true => self.planned(),
+            false => self.outcome().map(|outcome| outcome.report()),
+        };
+        outcome.unwrap_or_else(|error| fail(&error))
+    }
+
+    fn policy(&self) -> Result<Policy> {
+        let schedule = match self.schedule {
+            ScheduleChoice::Master => Schedule::MasterWorker,
+            ScheduleChoice::Eq1 => Schedule::Eq1,
+            ScheduleChoice::Eq2 => Schedule::Eq2,
+            ScheduleChoice::Single => Schedule::Single,
+        };
+        let pack = self.pack.map_or(PackSize::Auto, |tasks| PackSize::Tasks(tasks.get()));
+        let policy = Policy { schedule, pack, ..Policy::default() };
+        policy.check().map(|()| policy)
+    }
+
+    /// The machine, and how many threads of it.
+    fn machine(&self) -> Result<(Machine, usize)> {
+        if !matches!(self.device, DeviceChoice::Auto | DeviceChoice::Cpu) {
+            let what = format!("--device {}: farms run on the cores so far", self.device);
+            return Err(Error::spec(what, "leave --device out, or name the cpu"));
+        }
+        let machine = Machine::detect()?;
+        note_crowd(self.threads, &machine.cpu);
+        let threads = self.threads.map_or_else(|| machine.cpu.threads(), NonZero::get);
+        Ok((machine, threads))
+    }
+
+    /// The graph and the sources in it.
+    fn read(&self) -> Result<(Graph, Vec<u32>)> {
+        let graph = self.graph.graph()?;
+        let sources = self.sources.of(&graph)?;
+        Ok((graph, sources))
+    }
+
+    fn planned(&self) -> Result<ExitCode> {
+        let (policy, (machine, threads)) = (self.policy()?, self.machine()?);
+        let (graph, sources) = self.read()?;
+        plan::plan(&graph, &sources, &policy, &machine.cpu.label(threads), threads, self.json)
+    }
+
+    fn outcome(&self) -> Result<Outcome> {
+        let policy = self.policy()?;
+        self.files.check(self.graph.file(), self.sources.file())?;
+        let (machine, threads) = self.machine()?;
+        let (graph, sources) = self.read()?;
+        let trace = self.files.trace.as_ref().map(|_| Arc::new(Trace::new()));
+        let remedy = "take fewer sources";
+        let mut found = Found {
+            reaches: filled(std::iter::repeat_n(None, sources.len()), remedy)?,
+            distances: self.files.rows(&graph, &sources)?,
+        };
+        let progress = Progress::over("apsp", sources.len() as u64, ["sources", "sources/s"]);
+        let told = |done: u64, _| progress.at(done);
+        interrupt::listen();
+        let run = Run {
+            policy,
+            threads: Some(threads),
+            progress: Some(&told),
+            interrupt: Some(interrupt::flag()),
+            trace: trace.clone(),
+            ..Run::default()
+        };
+        let farmed = search(&graph, &sources, &machine, &run, &mut found);
+        progress.clear();
+        let farmed = farmed?;
+        farmed.report.notes.iter().for_each(|what| note(what));
+        let saved = self.files.save(&graph, &sources, &found, trace.as_deref());
+        let interrupted = farmed.report.interrupted;
+        let check = match interrupted {
+            true => Check::none("interrupted"),
+            false => check::check(&graph, &sources, &found, self.check),
+        };
+        let done = farmed.report.done;
+        let title = format!(
+            "{}, {} and {}, {}",
+            self.graph,
+            match graph.vertices() {
+                1 => "1 vertex".into(),
+                vertices => format!("{vertices} vertices"),
+            },
+            counted(graph.edge_count() as u64, "edge"),
+            counted(sources.len() as u64, "source")
+        );
+        Ok(Outcome {
+            app: "apsp",
+            title,
+            settings: vec![
+                ("graph", json!(self.graph.to_string())),
+                ("vertices", json!(graph.vertices())),
+                ("edges", json!(graph.edge_count())),
+                ("sources", json!(sources.len())),
+            ],
+            answer: summary(&farmed, &found),
+            lines: vec![("units", units(&farmed))],
+            report: farmed.report,
+            check,
+            saved,
+            json: self.json,
+            interrupted: interrupted
+                .then(|| format!("{done} of {}", counted(sources.len() as u64, "source"))),
+        })
+    }
+}
+
+/// Searches from all sources and notes what comes of each.
+fn search(
+    graph: &Graph,
+    sources: &[u32],
+    machine: &Machine,
+    run: &Run<'_>,
+    found: &mut Found,
+) -> Result<farm::Outcome> {
+    let reaches = &mut found.reaches;
+    let Some(rows) = &mut found.distances else {
+        let mut sink = |k: u64, reach| {
+            reaches[k as usize] = Some(reach);
+            Ok(())
+        };
+        return Farm::of(ShortestPaths::reach(graph)).run_into(sources, machine, run, &mut sink);
+    };
+    let width = graph.vertices() as usize;
+    let mut sink = |k: u64, (reach, row): (Reach, Vec<u32>)| {
+        let k = k as usize;
+        reaches[k] = Some(reach);
+        rows.as_mut_slice()[k * width..(k + 1) * width].copy_from_slice(&row);
+        Ok(())
+    };
+    Farm::of(ShortestPaths::distances(graph)).run_into(sources, machine, run, &mut sink)
+}
+
+/// The answer over all sources.
+fn summary(farmed: &farm::Outcome, found: &Found) -> Vec<(&'static str, serde_json::Value)> {
+    let reaches = || found.reaches.iter().flatten();
+    let reached: u64 = reaches().map(|reach| u64::from(reach.reached)).sum();
+    // Sources reach themselves, which is no path.
+    let paths = reached - reaches().count() as u64;
+    let total: u128 = reaches().map(|reach| u128::from(reach.total)).sum();
+    let mut answer = vec![
+        ("sources_done", json!(farmed.report.done)),
+        ("paths", json!(paths)),
+        ("farthest", json!(reaches().map(|reach| reach.farthest).max())),
+    ];
+    if paths > 0 {
+        answer.push(("mean_distance", json!(total as f64 / paths as f64)));
+    }
+    answer.push(("overhead_percent", json!(100.0 * farmed.overhead())));
+    answer.push(("units", json!(farmed.shares)));
+    answer
+}
+
+/// What the units did, in a line.
+fn units(farmed: &farm::Outcome) -> String {
+    let shares = &farmed.shares;
+    let least = shares.iter().map(|share| share.tasks).min().unwrap_or(0);
+    let most = shares.iter().map(|share| share.tasks).max().unwrap_or(0);
+    let packs = shares.iter().map(|share| share.packs).sum();
+    let sources = match shares.len() {
+        1 => counted(most, "source"),
+        _ => format!("{least} to {most} sources each"),
+    };
+    let how = counted(packs, "pack");
+    format!(
+        "{}, {sources}, in {how}; {:.2} % overhead",
+        counted(shares.len() as u64, "core"),
+        100.0 * farmed.overhead()
+    )
+}

@@ -1,0 +1,187 @@
+//! `warpweft apsp`: graphs in, checked answers out, and what is wrong with them named.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use warpweft::grid::Volume;
+use warpweft::grid::io::npy;
+
+use crate::{command, warpweft, warpweft_in};
+
+/// Two roads from 1 to 3, and 4, which no road leads to.
+const ROADS: &str = "c a town\np sp 4 4\na 1 2 5\na 2 3 4\na 1 3 10\na 4 1 1\n";
+
+#[test]
+fn a_graph_is_searched_from_all_its_vertices_and_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("roads.gr"), ROADS).unwrap();
+    let line = "apsp roads.gr --output reach.csv --output reach.npy --distances rows.npy --trace t.json --json";
+    let object = warpweft_in(folder.path(), line).json();
+    assert_eq!((&object["app"], &object["pattern"]), (&"apsp".into(), &"farm".into()));
+    assert_eq!(object["check"]["passed"], true);
+    assert_eq!(object["check"]["part"], "3 of 4 sources");
+    // 1 to 2 and 3, 2 to 3, 4 to 1, 2 and 3: 5 + 9 + 4 + 1 + 6 + 10.
+    let result = &object["result"];
+    assert_eq!((&result["paths"], &result["farthest"]), (&6.into(), &10.into()));
+    assert!((result["mean_distance"].as_f64().unwrap() - 35.0 / 6.0).abs() < 1e-12);
+    let tasks: u64 =
+        result["units"].as_array().unwrap().iter().filter_map(|u| u["tasks"].as_u64()).sum();
+    assert_eq!(tasks, 4);
+    assert_eq!(
+        object["outputs"],
+        serde_json::json!(["reach.csv", "reach.npy", "rows.npy", "t.json"])
+    );
+    let csv = std::fs::read_to_string(folder.path().join("reach.csv")).unwrap();
+    assert_eq!(csv, "source,reached,farthest,total\n1,3,9,14\n2,2,4,4\n3,1,0,0\n4,4,10,17\n");
+    let table: Volume<u64, 2> = npy::read(&folder.path().join("reach.npy")).unwrap();
+    assert_eq!((table.extents(), table.get([3, 3])), ([4, 4], Some(17)));
+    let rows: Volume<u32, 2> = npy::read(&folder.path().join("rows.npy")).unwrap();
+    let none = u32::MAX;
+    assert_eq!(
+        rows.as_slice(),
+        [0, 5, 9, none, none, 0, 4, none, none, none, 0, none, 1, 6, 10, 0]
+    );
+
+    let said = warpweft_in(folder.path(), "apsp roads.gr --sources 4,1 --check 9").fine();
+    assert!(said.contains("roads.gr, 4 vertices and 4 edges, 2 sources"), "{said}");
+    assert!(
+        said.contains("passed: largest error 0 of 0 allowed, against the algorithm of Dijkstra"),
+        "{said}"
+    );
+    let said = warpweft_in(folder.path(), "apsp roads.gr --check 0").fine();
+    assert!(said.contains("not checked: --check 0"), "{said}");
+}
+
+#[test]
+fn answers_are_the_same_whatever_the_schedule_packs_and_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let saved = |options: &str| {
+        let line = format!("apsp random:300,4 --output a.csv --check 300 {options}");
+        warpweft_in(folder.path(), &line).fine();
+        std::fs::read(folder.path().join("a.csv")).unwrap()
+    };
+    let expect = saved("--threads 1");
+    assert_eq!(expect.iter().filter(|byte| **byte == b'\n').count(), 301);
+    for options in [
+        "--schedule eq1",
+        "--schedule eq2 --pack 7 --threads 3",
+        "--schedule single",
+        "--pack 1000 --device cpu",
+    ] {
+        assert!(saved(options) == expect, "{options}");
+    }
+    std::fs::write(folder.path().join("some"), "5 7\n9\n").unwrap();
+    let lines = |options: &str| String::from_utf8(saved(options)).unwrap().lines().count();
+    assert_eq!(lines("--sources some"), 4);
+    assert_eq!(lines("--sources 10..20"), 11);
+    assert_eq!(lines("--sources random:50"), 51);
+}
+
+#[test]
+fn a_plan_runs_nothing_and_shares_evenly_where_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "apsp random:500 --sources 0..100 --plan --threads 3 --json --output none.csv";
+    let object = warpweft_in(folder.path(), &format!("{line} --schedule eq2")).json();
+    let tasks = |object: &serde_json::Value| -> Vec<u64> {
+        object["units"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|unit| unit["tasks"].as_u64())
+            .collect()
+    };
+    assert_eq!(tasks(&object), [33, 33, 34]);
+    assert!(
+        object["seconds"].as_f64().unwrap() >= 33.0 * object["seconds_a_source"].as_f64().unwrap()
+    );
+    let object = warpweft_in(folder.path(), line).json();
+    assert_eq!(tasks(&object).iter().sum::<u64>(), 100);
+    assert!(!folder.path().join("none.csv").exists());
+    let said = warpweft("apsp random:500 --plan --schedule single --threads 2").fine();
+    assert!(said.contains("250 sources each") && said.contains("500, of 1 to 1 source"), "{said}");
+}
+
+#[test]
+fn what_can_t_be_is_refused_with_a_remedy() {
+    for (line, expect) in [
+        ("apsp random:9 --sources 5..3", "no source is in 5..3"),
+        ("apsp random:9 --sources random:0", "at least 1"),
+        ("apsp random:9 --sources random:10", "10 random sources of a graph of 9 vertices"),
+        ("apsp random:9 --sources 3,9", "source 9 of a graph whose vertices are 0 to 8"),
+        ("apsp random:9 --sources 0..10", "source 9 of a graph"),
+        ("apsp random:", "no graph 'random:'; write random:VERTICES"),
+        ("apsp random:9,1,1,1,1", "no graph"),
+        ("apsp random:0", "a random graph of 0 vertices"),
+        ("apsp random:9,7,0", "weights 1 to 0"),
+        ("apsp random:9 --pack 0", "at least 1"),
+        ("apsp random:9 --threads 0", "at least 1"),
+        ("apsp random:9 --schedule eq3", "possible values: master, eq1, eq2, single"),
+        ("apsp random:9 --schedule single --pack 4", "leave the packs out"),
+        ("apsp random:9 --device gpu", "--device gpu:0: farms run on the cores so far"),
+        ("apsp random:9 --device cpu+gpu", "farms run on the cores so far"),
+        ("apsp random:9 --output a.txt", "end it in .csv or .npy"),
+        ("apsp random:9 --output a.npy --distances a.npy", "written twice"),
+    ] {
+        warpweft(line).fails(2, &[expect]);
+    }
+}
+
+#[test]
+fn what_the_world_has_wrong_is_named_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("empty", ""),
+        ("early.gr", "a 1 2 3\n"),
+        ("few.gr", "p sp 2 2\na 1 2 3\n"),
+        ("negative.txt", "0 1 2\n1 0 -2\n"),
+        ("far.txt", "0 1 4000000000\n1 2 4000000000\n"),
+        ("roads.gr", ROADS),
+        ("words", "1 two\n"),
+        ("none", " \n"),
+    ] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    for (line, expect) in [
+        ("apsp missing.gr", "missing.gr: No such file"),
+        ("apsp .", ".: "),
+        ("apsp empty", "empty: is empty"),
+        ("apsp early.gr", "early.gr: line 1: an edge before the line `p`"),
+        ("apsp few.gr", "few.gr: has 1 edges and says 2"),
+        ("apsp negative.txt", "negative.txt: line 2: the weight -2 is negative"),
+        ("apsp far.txt", "task 0 failed on core"),
+        ("apsp roads.gr --sources words", "words: \"two\" is no number of a vertex"),
+        ("apsp roads.gr --sources none", "none: lists no sources"),
+        ("apsp roads.gr --sources nowhere", "nowhere: No such file"),
+        ("apsp roads.gr --output no/such/a.csv", "there is no folder no/such"),
+        ("apsp random:4000000,1 --distances d.npy", "host memory: 64000000000000 bytes needed"),
+    ] {
+        warpweft_in(folder.path(), line).fails(1, &[expect]);
+    }
+    warpweft_in(folder.path(), "apsp roads.gr --output roads.gr").fails(2, &["end it in"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn ctrl_c_saves_the_sources_that_are_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = command(folder.path())
+        .args("apsp random:200000 --output a.csv --json".split_whitespace())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Some of what would take an hour of a core.
+    std::thread::sleep(Duration::from_secs(2));
+    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(sent.unwrap().success());
+    let status = crate::launchers::ends_within(Duration::from_secs(60), &mut child);
+    assert_eq!(status.code(), Some(130));
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(err.contains("error: interrupted after") && err.contains("of 200000 sources"), "{err}");
+    let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(object["check"]["oracle"], "the result was not checked: interrupted");
+    let done = object["result"]["sources_done"].as_u64().unwrap();
+    let csv = std::fs::read_to_string(folder.path().join("a.csv")).unwrap();
+    assert!(done > 0 && csv.lines().count() as u64 == done + 1, "{done}");
+}
