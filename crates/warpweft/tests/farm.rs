@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use warpweft::farm::conformance::{Outcome, suite};
 use warpweft::farm::schedule::{Ask, Scheduler};
-use warpweft::farm::{Grain, OnFailure, Pack, PackExecutor, Run, on_cores};
+use warpweft::farm::{
+    Flush, Grain, Journal, OnFailure, Pack, PackExecutor, PackSize, Policy, Run, Schedule, on_cores,
+};
 use warpweft::prelude::*;
 
 fn machine() -> Machine {
@@ -259,7 +261,6 @@ fn failures_are_skipped_where_asked_and_inputs_are_any_list() {
 
 #[test]
 fn policies_that_are_none_are_refused() {
-    use warpweft::farm::{PackSize, Policy, Schedule};
     let farm = Farm::of(on_cores(|k: u64| Ok(k)));
     let default = Policy::default();
     for (policy, expect) in [
@@ -275,6 +276,124 @@ fn policies_that_are_none_are_refused() {
         let refusal = farm.run_into(0..9u64, &machine(), &run, &mut |_, _| Ok(())).unwrap_err();
         assert!(refusal.to_string().contains(expect), "{refusal}");
     }
+}
+
+/// Runs 500 tasks with a journal in `folder`; which of them ran, and the outputs.
+fn journaled(folder: &std::path::Path, resume: bool) -> Result<(Vec<u64>, Vec<Option<u64>>, u64)> {
+    let ran = Mutex::new(Vec::new());
+    let farm = Farm::of(on_cores(|k: u64| {
+        ran.lock().unwrap().push(k);
+        Ok(k * k)
+    }));
+    let mut outputs = vec![None; 500];
+    let mut sink = |k: u64, output| {
+        assert!(outputs[k as usize].replace(output).is_none(), "{k} twice");
+        Ok(())
+    };
+    let journal =
+        Journal { directory: folder.into(), of: "squares".into(), resume, flush: Flush::EveryPack };
+    let policy = Policy { pack: PackSize::Tasks(7), ..Policy::default() };
+    let run = Run { policy, journal: Some(&journal), ..Run::default() };
+    let report = farm.run_into(0..500u64, &machine(), &run, &mut sink)?.report;
+    assert_eq!(report.done, 500);
+    let mut ran = ran.into_inner().unwrap();
+    ran.sort_unstable();
+    Ok((ran, outputs, report.first))
+}
+
+/// However a file of results ends, what is whole of it is not done again, the rest is, and the file that comes of
+/// it is whole.
+#[test]
+fn a_journal_cut_anywhere_is_gone_on_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ran, expect, first) = journaled(folder.path(), false).unwrap();
+    assert!(ran.into_iter().eq(0..500) && first == 0);
+    assert!(expect.iter().enumerate().all(|(k, output)| *output == Some((k * k) as u64)));
+    let results = folder.path().join("results");
+    let whole = std::fs::read(&results).unwrap();
+    for (cut, flip) in [
+        (0, None),
+        (1, None),
+        (whole.len() / 2, None),
+        (whole.len() - 1, None),
+        (whole.len(), None),
+        (whole.len(), Some(whole.len() / 3)),
+    ] {
+        let mut text = whole[..cut].to_vec();
+        if let Some(at) = flip {
+            text[at] ^= 1;
+        }
+        std::fs::write(&results, text).unwrap();
+        let (ran, found, first) = journaled(folder.path(), true).unwrap();
+        assert_eq!(found, expect);
+        assert_eq!(ran.len() as u64 + first, 500, "cut at {cut}");
+        let (none, found, first) = journaled(folder.path(), true).unwrap();
+        assert_eq!((none, found, first), (vec![], expect.clone(), 500));
+    }
+}
+
+#[test]
+fn a_journal_is_its_own_runs_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let refusal = journaled(folder.path(), true).unwrap_err().to_string();
+    assert!(refusal.contains("holds no journal to resume; begin without --resume"), "{refusal}");
+    journaled(folder.path(), false).unwrap();
+    let refusal = journaled(folder.path(), false).unwrap_err().to_string();
+    assert!(refusal.contains("holds the journal of an earlier run of this; go on"), "{refusal}");
+    let journal = |of: &str, flush| Journal {
+        directory: folder.path().into(),
+        of: of.into(),
+        resume: true,
+        flush,
+    };
+    fn run<O: Packed>(journal: &Journal, tasks: u64, output: fn(u64) -> O) -> String {
+        let farm = Farm::of(on_cores(move |k: u64| Ok(output(k))));
+        let run = Run { journal: Some(journal), ..Run::default() };
+        farm.run_into(0..tasks, &machine(), &run, &mut |_, _| Ok(())).unwrap_err().to_string()
+    }
+    let every = Flush::default();
+    let refusal = run(&journal("cubes", every), 500, |k| k);
+    assert!(refusal.contains("holds a journal of squares, and this run is of cubes"), "{refusal}");
+    let refusal = run(&journal("squares", every), 499, |k| k);
+    assert!(refusal.contains("of 500 tasks, and this run is of 499"), "{refusal}");
+    let refusal = run(&journal("squares", every), 500, |k| k as f64);
+    assert!(refusal.contains("of outputs u64, and this run is of outputs f64"), "{refusal}");
+    let refusal = run(&journal("squares", Flush::Every(-1.0)), 500, |k| k);
+    assert!(refusal.contains("flushed every -1 seconds"), "{refusal}");
+    std::fs::write(folder.path().join("header"), "{}\nno\n").unwrap();
+    let refusal = run(&journal("squares", every), 500, |k| k);
+    assert!(refusal.contains("header: its checksum is wrong"), "{refusal}");
+}
+
+/// A task that failed is not kept as done: it is tried again.
+#[test]
+fn a_task_that_failed_is_tried_again_when_its_farm_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |resume: bool, broken: bool| {
+        let farm = Farm::of(on_cores(move |k: u64| match broken && k % 10 == 3 {
+            true => Err("broken".into()),
+            false => Ok(vec![k; (k % 4) as usize]),
+        }));
+        let journal = Journal {
+            directory: folder.path().into(),
+            of: "lists".into(),
+            resume,
+            flush: Flush::default(),
+        };
+        let run = Run { journal: Some(&journal), on_failure: OnFailure::Skip, ..Run::default() };
+        let mut found = vec![None; 100];
+        let mut sink = |k: u64, list| {
+            found[k as usize] = Some(list);
+            Ok(())
+        };
+        let outcome = farm.run_into(0..100u64, &machine(), &run, &mut sink).unwrap();
+        (found, outcome.failed.len(), outcome.report.first)
+    };
+    let (found, failed, first) = run(false, true);
+    assert_eq!((found.iter().flatten().count(), failed, first), (90, 10, 0));
+    let (found, failed, first) = run(true, false);
+    assert_eq!((failed, first), (0, 90));
+    assert!(found.iter().enumerate().all(|(k, list)| *list == Some(vec![k as u64; k % 4])));
 }
 
 /// How much of the cores' time tasks of some length get, against a plain loop on one core; the length at which

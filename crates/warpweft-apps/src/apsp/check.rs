@@ -8,15 +8,19 @@ use super::graph::Graph;
 /// The distance of every vertex from `source`, `None` where no path leads: O(edges · log edges).
 pub fn dijkstra(graph: &Graph, source: u32) -> Vec<Option<u64>> {
     let mut distances: Vec<Option<u64>> = vec![None; graph.vertices() as usize];
+    distances[source as usize] = Some(0);
     let mut heap = BinaryHeap::from([Reverse((0u64, source))]);
     while let Some(Reverse((distance, vertex))) = heap.pop() {
-        if distances[vertex as usize].is_some() {
+        // A shorter way was found since.
+        if distances[vertex as usize] != Some(distance) {
             continue;
         }
-        distances[vertex as usize] = Some(distance);
         for edge in graph.edges(vertex) {
-            if distances[edge.to as usize].is_none() {
-                heap.push(Reverse((distance + u64::from(edge.weight), edge.to)));
+            let (there, known) =
+                (distance + u64::from(edge.weight), &mut distances[edge.to as usize]);
+            if known.is_none_or(|known| there < known) {
+                *known = Some(there);
+                heap.push(Reverse((there, edge.to)));
             }
         }
     }

@@ -100,11 +100,25 @@ impl Graph {
         self.heaviest
     }
 
+    /// A number that tells the graph from others, the same on every machine. Not a secret's.
+    pub fn fingerprint(&self) -> u64 {
+        let edges = self.edges.iter().map(|edge| u64::from(edge.to) << 32 | u64::from(edge.weight));
+        fingerprint(self.begins.iter().map(|begin| u64::from(*begin)).chain(edges))
+    }
+
     /// What files and their users call the vertices.
     pub fn names(&self) -> Range<u64> {
         let first = u64::from(self.first);
         first..first + u64::from(self.vertices())
     }
+}
+
+/// A number that tells a list from others: FNV-1a over words, mixed as SplitMix64 does.
+pub fn fingerprint(words: impl Iterator<Item = u64>) -> u64 {
+    words.fold(0xcbf2_9ce4_8422_2325, |hash: u64, word| {
+        let hash = (hash ^ word).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        hash ^ (hash >> 31)
+    })
 }
 
 #[cfg(test)]
@@ -121,6 +135,9 @@ mod tests {
         assert!(graph.edges(1).is_empty() && graph.edges(3).is_empty());
         assert_eq!((graph.vertices(), graph.edge_count(), graph.heaviest()), (4, 4, 7));
         assert_eq!(graph.names(), 1..5);
+        let other =
+            Graph::new(4, &[arc(2, 0, 5), arc(0, 1, 1), arc(2, 2, 0), arc(0, 1, 6)], 1).unwrap();
+        assert_ne!(graph.fingerprint(), other.fingerprint());
         assert!(Graph::new(0, &[], 0).is_err());
         let refusal = Graph::new(2, &[arc(0, 2, 1)], 0).unwrap_err().to_string();
         assert!(refusal.contains("vertex 2 of a graph of 2"), "{refusal}");

@@ -14,7 +14,7 @@ mod read;
 mod search;
 
 pub use check::{certificate, dijkstra};
-pub use graph::{Arc, Edge, Graph};
+pub use graph::{Arc, Edge, Graph, fingerprint};
 pub use random::{Random, random};
 pub use read::read;
 pub use search::{Reach, Search, ShortestPaths};

@@ -7,20 +7,21 @@ mod plan;
 mod sources;
 
 use std::num::NonZero;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::json;
-use warpweft::farm::{self, PackSize, Policy, Run, Schedule};
+use warpweft::farm::{self, Flush, Journal, PackSize, Policy, Run, Schedule};
 use warpweft::machine::{Machine, filled};
 use warpweft::prelude::*;
 use warpweft::trace::Trace;
-use warpweft_apps::apsp::{Graph, Reach, ShortestPaths};
+use warpweft_apps::apsp::{Graph, Reach, ShortestPaths, fingerprint};
 
 use self::files::Files;
 use self::graph::GraphChoice;
 use self::sources::SourceChoice;
-use crate::arguments::{DeviceChoice, at_least_one, threads, whole};
+use crate::arguments::{DeviceChoice, at_least_one, number, threads, whole};
 use crate::device::note_crowd;
 use crate::interrupt;
 use crate::output::{counted, fail, note};
@@ -57,7 +58,8 @@ of their distances. A core takes Dial's buckets, or a radix heap where weights a
 Examples:
   warpweft apsp random:20000 --sources 0..1000
   warpweft apsp roads.gr.gz --sources 1,17,42 --distances rows.npy
-  warpweft apsp graph.mtx --output reach.csv
+  warpweft apsp graph.mtx --output reach.csv --journal kept
+  warpweft apsp graph.mtx --output reach.csv --journal kept --resume
   warpweft apsp random:1049088 --sources random:100 --plan"
 )]
 pub struct Apsp {
@@ -79,6 +81,15 @@ pub struct Apsp {
     /// Threads on the CPU [default: one a core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
+    /// Keep what is done in this folder, to go on from after a failure.
+    #[arg(long, value_name = "DIR")]
+    journal: Option<PathBuf>,
+    /// Go on from the journal.
+    #[arg(long, requires = "journal")]
+    resume: bool,
+    /// Seconds until the journal is brought to the disk, 0 for every pack: what a machine that loses its power may lose.
+    #[arg(long, value_name = "S", requires = "journal", default_value = "1", value_parser = number::<f64>)]
+    flush: f64,
     /// Compare so many sources, spread over all, with Dijkstra's algorithm.
     #[arg(long, value_name = "N", default_value = "3", value_parser = whole::<u64>)]
     check: u64,
@@ -141,6 +152,23 @@ impl Apsp {
         Ok((graph, sources))
     }
 
+    /// What is done, where it is kept.
+    fn journal(&self, graph: &Graph, sources: &[u32]) -> Option<Journal> {
+        let sources = fingerprint(sources.iter().map(|source| u64::from(*source)));
+        self.journal.as_ref().map(|directory| Journal {
+            directory: directory.clone(),
+            of: format!(
+                "shortest paths in graph {:016x} from sources {sources:016x}",
+                graph.fingerprint()
+            ),
+            resume: self.resume,
+            flush: match self.flush {
+                0.0 => Flush::EveryPack,
+                seconds => Flush::Every(seconds),
+            },
+        })
+    }
+
     fn planned(&self) -> Result<ExitCode> {
         let (policy, (machine, threads)) = (self.policy()?, self.machine()?);
         let (graph, sources) = self.read()?;
@@ -161,8 +189,10 @@ impl Apsp {
         let progress = Progress::over("apsp", sources.len() as u64, ["sources", "sources/s"]);
         let told = |done: u64, _| progress.at(done);
         interrupt::listen();
+        let journal = self.journal(&graph, &sources);
         let run = Run {
             policy,
+            journal: journal.as_ref(),
             threads: Some(threads),
             progress: Some(&told),
             interrupt: Some(interrupt::flag()),

@@ -185,3 +185,62 @@ fn ctrl_c_saves_the_sources_that_are_done() {
     let csv = std::fs::read_to_string(folder.path().join("a.csv")).unwrap();
     assert!(done > 0 && csv.lines().count() as u64 == done + 1, "{done}");
 }
+
+/// Tasks of the frames of a journal, by the lengths that stand in it.
+fn kept(folder: &std::path::Path) -> Vec<u64> {
+    let bytes = std::fs::read(folder.join("kept/results")).unwrap();
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    let (mut at, mut tasks) = (0, Vec::new());
+    while at < bytes.len() {
+        tasks.extend(number(at + 8)..number(at + 8) + number(at + 16));
+        // A reach is 16 bytes.
+        assert_eq!(number(at), 16 * number(at + 16));
+        at += 24 + number(at) as usize + 16;
+    }
+    tasks.sort_unstable();
+    tasks
+}
+
+#[test]
+fn a_run_killed_at_any_time_goes_on_and_keeps_every_source_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "apsp random:20000 --sources 0..1000 --check 0";
+    warpweft_in(folder.path(), &format!("{line} --output alone.csv")).fine();
+    let mut moment = 5u64;
+    for kills in 0.. {
+        let mut run = command(folder.path());
+        run.args(line.split_whitespace())
+            .args("--output found.csv --journal kept --flush 0 --pack 5".split(' '));
+        if folder.path().join("kept/header").exists() {
+            run.arg("--resume");
+        }
+        let mut child = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        moment =
+            moment.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        // Later and later, so that it comes through on a busy machine too.
+        std::thread::sleep(Duration::from_millis((moment >> 33) % 150 + 30 * kills));
+        if child.try_wait().unwrap().is_none() {
+            child.kill().unwrap();
+        }
+        let output = child.wait_with_output().unwrap();
+        if let Some(status) = output.status.code() {
+            assert_eq!(status, 0, "{}", String::from_utf8_lossy(&output.stderr));
+            break;
+        }
+    }
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    assert!(read("found.csv") == read("alone.csv"));
+    assert!(kept(folder.path()).into_iter().eq(0..1000));
+    // Nothing is left to be done.
+    let said = warpweft_in(folder.path(), &format!("{line} --journal kept --resume")).fine();
+    assert!(said.contains("nothing was left to be done"), "{said}");
+    warpweft_in(folder.path(), &format!("{line} --journal kept"))
+        .fails(1, &["go on from there with --resume"]);
+    warpweft_in(folder.path(), "apsp random:20000 --sources 1..1001 --journal kept --resume")
+        .fails(1, &["holds a journal of shortest paths in graph", "choose another folder"]);
+    warpweft_in(folder.path(), "apsp random:9 --journal new --resume")
+        .fails(1, &["no journal to resume"]);
+    warpweft_in(folder.path(), "apsp random:9 --resume").fails(2, &["--journal"]);
+    warpweft_in(folder.path(), "apsp random:9 --journal no/such")
+        .fails(1, &["there is no folder no"]);
+}

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use super::journal::Writer;
 use super::master::Master;
 use super::node::Told;
 use super::pack::Collected;
@@ -18,12 +19,17 @@ use crate::error::{Error, Result};
 /// Between two looks at what may end the farm, and between two reports of progress.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Takes the outputs of these tasks, packed, one after another.
+pub type Sink<'a> = dyn FnMut(Range<u64>, &[u8]) -> Result<()> + 'a;
+
 /// What a clerk serves.
 pub struct Clerk<'a> {
     /// Whose ledger it writes.
     pub master: &'a Master,
-    /// Takes the outputs of these tasks, packed, one after another, but for those that failed.
-    pub sink: &'a mut dyn FnMut(Range<u64>, &Collected) -> Result<()>,
+    /// Keeps outputs before they count as committed.
+    pub journal: Option<&'a mut Writer>,
+    /// Takes what is committed.
+    pub sink: &'a mut Sink<'a>,
     /// What is done about tasks that fail.
     pub on_failure: OnFailure,
     /// Told how many tasks are through.
@@ -46,11 +52,18 @@ pub struct Served {
 }
 
 impl Clerk<'_> {
-    /// Hands over what units tell, until all of them are gone.
+    /// Hands over what units tell, until all of them are gone; what the journal has is then on the disk.
     ///
     /// # Errors
-    /// The sink's; the last unit's, when all were lost.
+    /// The sink's, the journal's; the last unit's, when all were lost.
     pub fn serve(&mut self, told: Receiver<Told>) -> Result<Served> {
+        let served = self.serve_all(told);
+        // An error that ended the farm says more than one about the disk.
+        let synced = self.journal.as_mut().map_or(Ok(()), |journal| journal.sync());
+        served.and_then(|served| synced.map(|()| served))
+    }
+
+    fn serve_all(&mut self, told: Receiver<Told>) -> Result<Served> {
         let mut served = Served::default();
         let mut shown = Instant::now();
         loop {
@@ -93,7 +106,15 @@ impl Clerk<'_> {
         if !self.master.has(unit, &range) {
             return Ok(());
         }
-        (self.sink)(range.clone(), collected)?;
+        for piece in &collected.pieces {
+            let at = |k: usize| range.start + k as u64;
+            let tasks = at(piece.tasks.start)..at(piece.tasks.end);
+            let outputs = &collected.bytes[piece.bytes.clone()];
+            if let Some(journal) = &mut self.journal {
+                journal.append(&tasks, outputs)?;
+            }
+            (self.sink)(tasks, outputs)?;
+        }
         let failed = || collected.failed.iter().map(|(k, _)| range.start + *k as u64);
         self.master.settle(unit, range.clone(), failed())?;
         let share = &mut self.shares[unit];

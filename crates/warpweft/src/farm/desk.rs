@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use super::ledger::Ledger;
+use super::ranges::Ranges;
 use super::schedule::{Ask, Scheduler};
 use super::unit::{Grain, Standing, Unit};
 use crate::error::{Error, Result};
@@ -36,8 +37,18 @@ pub struct Desk {
 impl Desk {
     /// `tasks` tasks for `units`.
     pub fn new(tasks: u64, units: &[Unit], scheduler: Box<dyn Scheduler>) -> Self {
+        Self::resumed(tasks, Ranges::default(), units, scheduler)
+    }
+
+    /// The same, of which some were `done` before.
+    pub fn resumed(
+        tasks: u64,
+        done: Ranges,
+        units: &[Unit],
+        scheduler: Box<dyn Scheduler>,
+    ) -> Self {
         Self {
-            ledger: Ledger::new(tasks, units.len()),
+            ledger: Ledger::new(tasks, units.len(), done),
             scheduler,
             units: units.iter().copied().map(Standing::new).collect(),
             stopped: false,

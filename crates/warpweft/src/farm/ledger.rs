@@ -20,13 +20,17 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// `tasks` tasks, all free, for so many units.
-    pub fn new(tasks: u64, units: usize) -> Self {
+    /// `tasks` tasks for so many units, all free but for those `done` before, which are committed.
+    pub fn new(tasks: u64, units: usize, done: Ranges) -> Self {
+        let mut free = Ranges::of(0..tasks);
+        for range in done.iter() {
+            free.remove(range);
+        }
         Self {
             tasks,
-            free: Ranges::of(0..tasks),
+            free,
             out: vec![Ranges::default(); units],
-            committed: Ranges::default(),
+            committed: done,
             failed: Ranges::default(),
         }
     }
@@ -147,7 +151,7 @@ mod tests {
             tasks in 1u64..30,
             steps in prop::collection::vec((0u8..4, 0usize..4, 0u64..32, 0u64..8), 0..80),
         ) {
-            let mut ledger = Ledger::new(tasks, 3);
+            let mut ledger = Ledger::new(tasks, 3, Ranges::default());
             for (step, unit, start, length) in steps {
                 let before = ledger.clone();
                 let range = start..start + length;
@@ -178,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_late_result_of_a_lost_unit_is_refused_by_name() {
-        let mut ledger = Ledger::new(10, 2);
+        let mut ledger = Ledger::new(10, 2, Ranges::default());
         ledger.give(0, 2..5).unwrap();
         ledger.lose(0);
         ledger.give(1, 2..4).unwrap();

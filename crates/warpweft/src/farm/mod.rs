@@ -9,6 +9,7 @@ mod clerk;
 pub mod conformance;
 mod desk;
 mod inputs;
+mod journal;
 mod ledger;
 mod master;
 mod node;
@@ -25,6 +26,7 @@ mod task;
 mod unit;
 
 pub use inputs::Inputs;
+pub use journal::{Flush, Journal};
 pub use pack::Pack;
 pub use policy::{PackSize, Policy, Schedule};
 pub use ranges::Ranges;

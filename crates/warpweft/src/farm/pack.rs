@@ -1,6 +1,7 @@
 //! The outputs of one pack, in any order, on their way to whoever hands them over.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use super::task::{Failure, Task};
 use crate::element::Packed;
@@ -23,7 +24,7 @@ impl<'a, T: Task + ?Sized> Pack<'a, T> {
     pub fn done(&mut self, k: usize, output: &T::Output) {
         let from = self.results.bytes.len();
         output.pack(&mut self.results.bytes);
-        self.results.told(k, from);
+        self.results.begins.push((k, from));
     }
 
     /// Task `k`, by its place in the pack, has none, for this reason.
@@ -46,15 +47,26 @@ pub struct Results {
 pub struct Collected {
     /// The outputs in the order of the tasks, without those that failed.
     pub bytes: Vec<u8>,
+    /// Where in `bytes` tasks next to one another have theirs: everything in one piece, unless tasks between
+    /// failed or a piece grew beyond [`PIECE`].
+    pub pieces: Vec<Piece>,
     /// Those that failed, by their place in the pack, in order.
     pub failed: Vec<(usize, String)>,
 }
 
-impl Results {
-    fn told(&mut self, k: usize, from: usize) {
-        self.begins.push((k, from));
-    }
+/// Outputs of tasks next to one another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Piece {
+    /// The tasks, by their place in the pack.
+    pub tasks: Range<usize>,
+    /// Their outputs.
+    pub bytes: Range<usize>,
+}
 
+/// A piece of more bytes than this ends.
+const PIECE: usize = 64 << 20;
+
+impl Results {
     /// Task `k` has no output.
     pub fn fail(&mut self, k: usize, why: String) {
         self.failed.push((k, why));
@@ -65,50 +77,70 @@ impl Results {
     /// # Errors
     /// A task was told twice, or never, or is not of this pack.
     pub fn take(&mut self, tasks: usize) -> Result<Collected> {
-        let Self { bytes, begins, mut failed } = std::mem::take(self);
+        let Self { mut bytes, mut begins, mut failed } = std::mem::take(self);
         failed.sort_by_key(|(k, _)| *k);
-        let collected = match begins.is_sorted() {
-            true => bytes,
-            false => in_order(&bytes, &begins),
-        };
-        let mut told = begins.iter().map(|(k, _)| *k).chain(failed.iter().map(|(k, _)| *k));
-        // Most packs are whole and in order.
-        let plain = failed.is_empty() && begins.len() == tasks;
-        let whole = match plain && begins.iter().enumerate().all(|(at, (k, _))| at == *k) {
-            true => true,
-            false => {
-                let mut seen = vec![false; tasks];
-                let once = told
-                    .all(|k| seen.get_mut(k).is_some_and(|seen| !std::mem::replace(seen, true)));
-                once && seen.iter().all(|seen| *seen)
-            }
-        };
-        match whole {
-            true => {
-                // The next pack's are likely as many.
-                self.begins = begins;
-                self.begins.clear();
-                Ok(Collected { bytes: collected, failed })
-            }
-            false => Err(Error::spec(
+        if !begins.is_sorted() {
+            (bytes, begins) = in_order(&bytes, &begins);
+        }
+        let pieces = pieces(&begins, bytes.len());
+        let told = begins.len() + failed.len();
+        // Both lists are in order: each number once, and as many as there are.
+        let apart = |numbers: &mut dyn Iterator<Item = usize>| numbers.is_sorted_by(|a, b| a < b);
+        let done = || begins.iter().map(|(k, _)| *k);
+        let mut whole =
+            told == tasks && apart(&mut done()) && apart(&mut failed.iter().map(|(k, _)| *k));
+        whole &= done().next_back().is_none_or(|k| k < tasks);
+        for (k, _) in &failed {
+            whole &= *k < tasks && begins.binary_search_by_key(k, |(k, _)| *k).is_err();
+        }
+        if !whole {
+            return Err(Error::spec(
                 format!(
                     "{} outputs and {} failures told of a pack of {tasks} tasks",
                     begins.len(),
                     failed.len()
                 ),
                 "tell `outputs` of every task once, by its place in the pack",
-            )),
+            ));
         }
+        // The next pack's are likely as many.
+        begins.clear();
+        self.begins = begins;
+        Ok(Collected { bytes, pieces, failed })
     }
 }
 
-/// The outputs in the order of their tasks.
-fn in_order(bytes: &[u8], begins: &[(usize, usize)]) -> Vec<u8> {
+/// The pieces of outputs of which each begins where it is said.
+fn pieces(begins: &[(usize, usize)], end: usize) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    for (k, begin) in begins.iter().copied() {
+        match pieces.last_mut() {
+            Some(last) if last.tasks.end == k && begin - last.bytes.start < PIECE => {
+                last.tasks.end += 1;
+            }
+            _ => pieces.push(Piece { tasks: k..k + 1, bytes: begin..end }),
+        }
+    }
+    for k in 1..pieces.len() {
+        pieces[k - 1].bytes.end = pieces[k].bytes.start;
+    }
+    pieces
+}
+
+/// The outputs in the order of their tasks, and where each begins.
+fn in_order(bytes: &[u8], begins: &[(usize, usize)]) -> (Vec<u8>, Vec<(usize, usize)>) {
     let ends = begins.iter().skip(1).map(|(_, begin)| *begin).chain([bytes.len()]);
-    let mut pieces: Vec<_> =
+    let mut outputs: Vec<_> =
         begins.iter().zip(ends).map(|((k, begin), end)| (*k, &bytes[*begin..end])).collect();
-    pieces.sort_by_key(|(k, _)| *k);
-    pieces.into_iter().flat_map(|(_, piece)| piece).copied().collect()
+    outputs.sort_by_key(|(k, _)| *k);
+    let mut sorted = Vec::with_capacity(bytes.len());
+    let begins = outputs.into_iter().map(|(k, output)| {
+        let begin = sorted.len();
+        sorted.extend_from_slice(output);
+        (k, begin)
+    });
+    let begins = begins.collect();
+    (sorted, begins)
 }
 
 #[cfg(test)]
@@ -135,10 +167,14 @@ mod tests {
     #[test]
     fn outputs_come_out_in_the_order_of_their_tasks() {
         for order in [[0, 1, 2], [2, 0, 1], [2, 1, 0]] {
-            assert_eq!(told(3, &order, &[]).unwrap().bytes, [10, 11, 12]);
+            let all = told(3, &order, &[]).unwrap();
+            assert_eq!(all.bytes, [10, 11, 12]);
+            assert_eq!(all.pieces, [Piece { tasks: 0..3, bytes: 0..3 }]);
         }
         let some = told(5, &[4, 0, 2], &[3, 1]).unwrap();
         assert_eq!(some.bytes, [10, 12, 14]);
+        let piece = |k: usize, at: usize| Piece { tasks: k..k + 1, bytes: at..at + 1 };
+        assert_eq!(some.pieces, [piece(0, 0), piece(2, 1), piece(4, 2)]);
         assert_eq!(some.failed, [(1, "no 1".into()), (3, "no 3".into())]);
     }
 

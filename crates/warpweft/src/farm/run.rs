@@ -6,13 +6,14 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::sync_channel;
 use std::time::Instant;
 
-use super::clerk::{Clerk, Served};
+use super::clerk::{Clerk, Served, Sink};
 use super::desk::Desk;
 use super::inputs::Inputs;
+use super::journal::{Journal, Opened, Writer, open};
 use super::master::Master;
 use super::node::Seat;
-use super::pack::Collected;
 use super::policy::Policy;
+use super::ranges::Ranges;
 use super::report::{Failed, Outcome, Share};
 use super::schedule::{self, Scheduler};
 use super::spec::{Farm, OnFailure};
@@ -43,6 +44,8 @@ pub struct Run<'a> {
     pub interrupt: Option<&'a AtomicBool>,
     /// Where to record what happened when.
     pub trace: Option<Arc<Trace>>,
+    /// Where outputs are kept, to go on from after a failure.
+    pub journal: Option<&'a Journal>,
     /// A schedule of the user's own, in place of the policy's.
     pub scheduler: Option<&'a dyn Fn() -> Box<dyn Scheduler>>,
 }
@@ -74,11 +77,12 @@ impl<T: Task> Farm<T> {
     }
 
     /// Does all tasks as `run` says, and gives `sink` the number and output of each as it is done: every task
-    /// once, in no order. `sink` runs on this thread; while it does, units go on for a few packs.
+    /// once, in no order, those of a journal that is resumed first. `sink` runs on this thread; while it
+    /// does, units go on for a few packs.
     ///
     /// # Errors
-    /// As [`Farm::run`], and the sink's; [`Policy::check`]'s; a schedule of the user's that gives what it can't.
-    /// The sink has then had what was done before.
+    /// As [`Farm::run`], and the sink's; [`Policy::check`]'s; a schedule of the user's that gives what it can't; a
+    /// journal that can't be used or is another run's. The sink has then had what was done before.
     pub fn run_into<'i>(
         &self,
         inputs: impl Into<Inputs<'i, T::Input>>,
@@ -88,33 +92,32 @@ impl<T: Task> Farm<T> {
     ) -> Result<Outcome> {
         let begin = Instant::now();
         let inputs = inputs.into();
-        let threads = run.threads.unwrap_or_else(|| machine.cpu.threads());
-        let crew = Crew::new(inputs.count(), machine, threads, run)?;
-        let mut unpack = |range: Range<u64>, collected: &Collected| {
-            unpacked::<T::Output>(range, collected, sink)
+        let tasks = inputs.count();
+        let mut unpack =
+            |range: Range<u64>, outputs: &[u8]| unpacked::<T::Output>(range, outputs, sink);
+        run.policy.check()?;
+        let kept = match run.journal {
+            Some(journal) => Some(open(journal, tasks, T::Output::form(), &mut unpack)?),
+            None => None,
         };
+        let crew = Crew::new(tasks, kept, machine, run)?;
         crew.run(begin, run, &mut unpack, &|seat| seat.work(&self.task, &inputs))
     }
 }
 
-/// Gives each output of a pack to `sink`.
+/// Gives each output of a piece to `sink`.
 fn unpacked<O: Packed>(
     range: Range<u64>,
-    collected: &Collected,
+    mut outputs: &[u8],
     sink: &mut dyn FnMut(u64, O) -> Result<()>,
 ) -> Result<()> {
-    let mut bytes = &collected.bytes[..];
-    let mut failed = collected.failed.iter().map(|(k, _)| range.start + *k as u64).peekable();
     for task in range.clone() {
-        if failed.next_if_eq(&task).is_some() {
-            continue;
-        }
-        let output = O::unpack(&mut bytes).ok_or_else(|| unlike::<O>(task))?;
+        let output = O::unpack(&mut outputs).ok_or_else(|| unlike::<O>(task))?;
         sink(task, output)?;
     }
-    match bytes.is_empty() {
+    match outputs.is_empty() {
         true => Ok(()),
-        false => Err(unlike::<O>(range.end)),
+        false => Err(unlike::<O>(range.end - 1)),
     }
 }
 
@@ -132,32 +135,44 @@ struct Crew {
     units: Vec<Unit>,
     master: Master,
     tasks: u64,
+    /// Tasks that an earlier run did.
+    first: u64,
+    journal: Option<Writer>,
     device: String,
+    notes: Vec<String>,
 }
 
 impl Crew {
-    fn new(tasks: u64, machine: &Machine, threads: usize, run: &Run<'_>) -> Result<Self> {
-        run.policy.check()?;
+    fn new(tasks: u64, kept: Option<Opened>, machine: &Machine, run: &Run<'_>) -> Result<Self> {
+        let threads = run.threads.unwrap_or_else(|| machine.cpu.threads());
         let pool = Pool::over(&machine.cpu.cores, threads)?;
         let units: Vec<_> = Unit::cores(0, threads).collect();
         let scheduler = run.scheduler.map_or_else(|| schedule::of(&run.policy), |own| own());
-        let master = Master::new(Desk::new(tasks, &units, scheduler));
-        Ok(Self { pool, units, master, tasks, device: machine.cpu.label(threads) })
+        let (done, journal, notes) = match kept {
+            Some(Opened { done, writer, notes }) => (done, Some(writer), notes),
+            None => (Ranges::default(), None, Vec::new()),
+        };
+        let first = done.count();
+        let master = Master::new(Desk::resumed(tasks, done, &units, scheduler));
+        let device = machine.cpu.label(threads);
+        Ok(Self { pool, units, master, tasks, first, journal, device, notes })
     }
 
     /// Has every unit do its `work`, and hands over what comes of it.
     fn run(
-        &self,
+        mut self,
         begin: Instant,
         run: &Run<'_>,
-        sink: &mut dyn FnMut(Range<u64>, &Collected) -> Result<()>,
+        sink: &mut Sink<'_>,
         work: &(dyn Fn(&Seat<'_>) + Sync),
     ) -> Result<Outcome> {
         let shares: Vec<_> = self.units.iter().copied().map(Share::new).collect();
-        let tasks = self.tasks;
-        let told_of = run.progress.map(|progress| move |through| progress(through, tasks));
+        let (tasks, first) = (self.tasks, self.first);
+        let mut journal = self.journal.take();
+        let told_of = run.progress.map(|progress| move |through| progress(first + through, tasks));
         let mut clerk = Clerk {
             master: &self.master,
+            journal: journal.as_mut(),
             sink,
             on_failure: run.on_failure,
             progress: told_of.as_ref().map(|told| told as &dyn Fn(u64)),
@@ -204,12 +219,12 @@ impl Crew {
             fraction: None,
             predicted_seconds: None,
             policy: serde_json::to_value(run.policy).unwrap_or_default(),
-            done: served.committed,
-            first: 0,
+            done: first + served.committed,
+            first,
             interrupted,
             residual: None,
             probes: Vec::new(),
-            notes: lost.collect(),
+            notes: self.notes.iter().cloned().chain(lost).collect(),
         };
         Ok(Outcome { report, shares, failed })
     }
@@ -245,9 +260,9 @@ impl Crew {
                 .spawn_scoped(scope, workers)
                 .map_err(|error| no_thread("starting a farm", &error))?;
             // Whatever ends the clerk, a panic of the sink too, sends the units home.
-            let _stop = Stop(&self.master);
+            let stop = Stop(&self.master);
             let served = clerk.serve(told);
-            drop(_stop);
+            drop(stop);
             match workers.join() {
                 Ok(Ok(())) => served,
                 Ok(Err(WorkerPanic { message, .. })) => Err(bug(&message)),
