@@ -43,6 +43,55 @@ fn a_panic_is_a_failure_of_its_task_alone() {
     });
 }
 
+/// An output that can't be packed, of which half is there by then, and an error that can't be told.
+#[test]
+fn a_panic_in_packing_or_telling_is_a_failure_of_its_task_alone() {
+    struct Fragile(u64);
+    impl Packed for Fragile {
+        fn form() -> String {
+            "fragile".into()
+        }
+        fn pack(&self, to: &mut Vec<u8>) {
+            to.push(9);
+            assert!(self.0 != 3, "three is not packed");
+            self.0.pack(to);
+        }
+        fn unpack(from: &mut &[u8]) -> Option<Self> {
+            (u8::unpack(from)? == 9).then_some(())?;
+            u64::unpack(from).map(Self)
+        }
+    }
+    #[derive(Debug)]
+    struct Mute;
+    impl std::error::Error for Mute {}
+    impl std::fmt::Display for Mute {
+        fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            panic!("no words")
+        }
+    }
+    quietly(|| {
+        let farm = Farm::of(on_cores(|k: u64| match k {
+            5 => Err(Mute.into()),
+            k => Ok(Fragile(k)),
+        }));
+        let policy = Policy { pack: PackSize::Tasks(4), ..Policy::default() };
+        let run = Run { policy, on_failure: OnFailure::Skip, ..Run::default() };
+        let mut had = Vec::new();
+        let mut sink = |k: u64, output: Fragile| {
+            assert_eq!(output.0, k);
+            had.push(k);
+            Ok(())
+        };
+        let outcome = farm.run_into(0..10u64, &machine(), &run, &mut sink).unwrap();
+        had.sort_unstable();
+        assert_eq!(had, [0, 1, 2, 4, 6, 7, 8, 9]);
+        let failed: Vec<_> =
+            outcome.failed.iter().map(|failed| (failed.task, failed.what.as_str())).collect();
+        assert_eq!(failed, [(3, "it panicked: three is not packed"), (5, "it panicked: no words")]);
+        assert!(outcome.shares.iter().all(|share| share.lost.is_none()));
+    });
+}
+
 /// Panics of tasks are caught: what the standard library prints of them is left out here.
 fn quietly(body: impl FnOnce()) {
     static ONE: Mutex<()> = Mutex::new(());
@@ -339,7 +388,7 @@ fn a_journal_is_its_own_runs_alone() {
     assert!(refusal.contains("holds no journal to resume; begin without --resume"), "{refusal}");
     journaled(folder.path(), false).unwrap();
     let refusal = journaled(folder.path(), false).unwrap_err().to_string();
-    assert!(refusal.contains("holds the journal of an earlier run of this; go on"), "{refusal}");
+    assert!(refusal.contains("holds the journal of an earlier run; go on"), "{refusal}");
     let journal = |of: &str, flush| Journal {
         directory: folder.path().into(),
         of: of.into(),
@@ -360,9 +409,78 @@ fn a_journal_is_its_own_runs_alone() {
     assert!(refusal.contains("of outputs u64, and this run is of outputs f64"), "{refusal}");
     let refusal = run(&journal("squares", Flush::Every(-1.0)), 500, |k| k);
     assert!(refusal.contains("flushed every -1 seconds"), "{refusal}");
-    std::fs::write(folder.path().join("header"), "{}\nno\n").unwrap();
+    let refusal = run(&journal("squares", Flush::Every(1e20)), 500, |k| k);
+    assert!(refusal.contains("flushed every 100000000000000000000 seconds"), "{refusal}");
+    let file = folder.path().join("header");
+    let refusal = Journal { directory: file.clone(), ..journal("squares", every) };
+    let refusal = run(&refusal, 500, |k| k);
+    assert!(refusal.contains("header: is a file; choose a folder"), "{refusal}");
+    std::fs::write(file, "{}\nno\n").unwrap();
     let refusal = run(&journal("squares", every), 500, |k| k);
     assert!(refusal.contains("header: its checksum is wrong"), "{refusal}");
+}
+
+#[test]
+fn a_file_of_results_that_is_no_journals_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let results = folder.path().join("results");
+    std::fs::write(&results, "mine").unwrap();
+    let refusal = journaled(folder.path(), false).unwrap_err().to_string();
+    assert!(refusal.contains("`results` that is no journal's; choose an empty"), "{refusal}");
+    let refusal = journaled(folder.path(), true).unwrap_err().to_string();
+    assert!(refusal.contains("holds no journal to resume"), "{refusal}");
+    assert_eq!(std::fs::read(&results).unwrap(), b"mine");
+    assert!(!folder.path().join("header").exists());
+}
+
+/// Ten rows of 100 kB in `folder`; how many an earlier run did, and what was noted.
+fn rows(folder: &std::path::Path, resume: bool) -> (u64, Vec<String>) {
+    let farm = Farm::of(on_cores(|k: u64| Ok(vec![k as u8; 100_000])));
+    let journal =
+        Journal { directory: folder.into(), of: "rows".into(), resume, flush: Flush::default() };
+    let policy = Policy { schedule: Schedule::Single, ..Policy::default() };
+    let run = Run { policy, threads: Some(1), journal: Some(&journal), ..Run::default() };
+    let mut had = vec![0; 10];
+    let mut sink = |k: u64, row: Vec<u8>| {
+        assert!(row.len() == 100_000 && row.iter().all(|byte| u64::from(*byte) == k));
+        had[k as usize] += 1;
+        Ok(())
+    };
+    let outcome = farm.run_into(0..10u64, &machine(), &run, &mut sink).unwrap();
+    assert_eq!(had, [1; 10]);
+    (outcome.report.first, outcome.report.notes)
+}
+
+/// A kill tears one frame, however long; what else is wrong with a file is kept, each time under a name of its own.
+#[test]
+fn a_torn_frame_is_left_out_and_a_damaged_file_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    rows(folder.path(), false);
+    let results = folder.path().join("results");
+    let names = || {
+        let names = std::fs::read_dir(folder.path()).unwrap();
+        let mut names: Vec<_> =
+            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort_unstable();
+        names.join(" ")
+    };
+    let whole = std::fs::read(&results).unwrap();
+    std::fs::write(&results, &whole[..whole.len() - 5_000]).unwrap();
+    let (first, notes) = rows(folder.path(), true);
+    assert_eq!((first, notes.len(), names().as_str()), (9, 1, ".lock header results"));
+    assert!(notes[0].contains("the last 95048 bytes of"), "{notes:?}");
+    for (name, kept) in [("results.damaged", 3), ("results.damaged-2", 5)] {
+        let mut damaged = std::fs::read(&results).unwrap();
+        damaged[kept * whole.len() / 10 + 50] ^= 1;
+        std::fs::write(&results, &damaged).unwrap();
+        let (first, notes) = rows(folder.path(), true);
+        assert_eq!((first, notes.len()), (kept as u64, 2), "{notes:?}");
+        let aside = folder.path().join(name);
+        assert!(notes[1].ends_with(&format!("is kept as {}", aside.display())), "{notes:?}");
+        assert!(std::fs::read(aside).unwrap() == damaged);
+    }
+    assert_eq!(names(), ".lock header results results.damaged results.damaged-2");
+    assert_eq!(std::fs::metadata(&results).unwrap().len() as usize, whole.len());
 }
 
 /// A task that failed is not kept as done: it is tried again.

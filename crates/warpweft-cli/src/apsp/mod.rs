@@ -178,6 +178,8 @@ impl Apsp {
     fn outcome(&self) -> Result<Outcome> {
         let policy = self.policy()?;
         self.files.check(self.graph.file(), self.sources.file())?;
+        // Before a large graph is read.
+        self.journal.as_ref().map_or(Ok(()), |folder| Journal::check(folder, self.resume))?;
         let (machine, threads) = self.machine()?;
         let (graph, sources) = self.read()?;
         let trace = self.files.trace.as_ref().map(|_| Arc::new(Trace::new()));

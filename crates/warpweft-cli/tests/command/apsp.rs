@@ -1,12 +1,12 @@
 //! `warpweft apsp`: graphs in, checked answers out, and what is wrong with them named.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use warpweft::grid::Volume;
 use warpweft::grid::io::npy;
 
-use crate::{command, warpweft, warpweft_in};
+use crate::{Ran, cached, command, program, warpweft, warpweft_in};
 
 /// Two roads from 1 to 3, and 4, which no road leads to.
 const ROADS: &str = "c a town\np sp 4 4\na 1 2 5\na 2 3 4\na 1 3 10\na 4 1 1\n";
@@ -206,6 +206,10 @@ fn a_run_killed_at_any_time_goes_on_and_keeps_every_source_once() {
     let folder = tempfile::tempdir().unwrap();
     let line = "apsp random:20000 --sources 0..1000 --check 0";
     warpweft_in(folder.path(), &format!("{line} --output alone.csv")).fine();
+    let committed = || {
+        let results = std::fs::metadata(folder.path().join("kept/results"));
+        results.map_or(0, |results| results.len())
+    };
     let mut moment = 5u64;
     for kills in 0.. {
         let mut run = command(folder.path());
@@ -217,14 +221,23 @@ fn a_run_killed_at_any_time_goes_on_and_keeps_every_source_once() {
         let mut child = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         moment =
             moment.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        // Later and later, so that it comes through on a busy machine too.
-        std::thread::sleep(Duration::from_millis((moment >> 33) % 150 + 30 * kills));
+        match kills {
+            // The first once something is kept, however quick the machine.
+            0 => {
+                while committed() == 0 && child.try_wait().unwrap().is_none() {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+            // Later and later, so that it comes through on a busy machine too.
+            _ => std::thread::sleep(Duration::from_millis((moment >> 33) % 150 + 30 * kills)),
+        }
         if child.try_wait().unwrap().is_none() {
             child.kill().unwrap();
         }
         let output = child.wait_with_output().unwrap();
         if let Some(status) = output.status.code() {
             assert_eq!(status, 0, "{}", String::from_utf8_lossy(&output.stderr));
+            assert!(kills > 0, "it was through before it could be killed");
             break;
         }
     }
@@ -234,8 +247,9 @@ fn a_run_killed_at_any_time_goes_on_and_keeps_every_source_once() {
     // Nothing is left to be done.
     let said = warpweft_in(folder.path(), &format!("{line} --journal kept --resume")).fine();
     assert!(said.contains("nothing was left to be done"), "{said}");
-    warpweft_in(folder.path(), &format!("{line} --journal kept"))
-        .fails(1, &["go on from there with --resume"]);
+    // Found before the graph is read.
+    warpweft_in(folder.path(), "apsp none.gr --journal kept")
+        .fails(1, &["kept: holds the journal", "go on from there with --resume"]);
     warpweft_in(folder.path(), "apsp random:20000 --sources 1..1001 --journal kept --resume")
         .fails(1, &["holds a journal of shortest paths in graph", "choose another folder"]);
     warpweft_in(folder.path(), "apsp random:9 --journal new --resume")
@@ -243,4 +257,36 @@ fn a_run_killed_at_any_time_goes_on_and_keeps_every_source_once() {
     warpweft_in(folder.path(), "apsp random:9 --resume").fails(2, &["--journal"]);
     warpweft_in(folder.path(), "apsp random:9 --journal no/such")
         .fails(1, &["there is no folder no"]);
+}
+
+/// A disk that is full amid a row, of more bytes than a block or a buffer has, and has room later.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_run_whose_disk_was_full_goes_on_when_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "apsp random:20000 --sources 0..60 --check 0 --distances";
+    warpweft_in(folder.path(), &format!("{line} alone.npy")).fine();
+    // A row is 80 kB, the 60 are 4.8 MB.
+    let within = |bytes: u64, line: &str| {
+        let line = format!("ulimit -f {}; exec {} {line}", bytes / 512, program().display());
+        Ran::of(cached(Command::new("sh"), folder.path()).args(["-c", &line]))
+    };
+    let full = "results: the journal can't be written: File too large";
+    within(1_000_000, &format!("{line} found.npy --journal kept"))
+        .fails(1, &[full, "make room, then go on from it with --resume"]);
+    let results = folder.path().join("kept/results");
+    let torn = std::fs::metadata(&results).unwrap().len();
+    assert!(torn > 900_000, "{torn}");
+    // Less room than the copy needs: what there is stays, and nothing else.
+    let ran = within(500_000, &format!("{line} found.npy --journal kept --resume"));
+    ran.fails(1, &["results: the journal can't be gone on from: File too large", "make room"]);
+    assert_eq!(std::fs::metadata(&results).unwrap().len(), torn);
+    let names = std::fs::read_dir(folder.path().join("kept")).unwrap();
+    assert_eq!(names.count(), 3, "the lock, the header and the results");
+    let ran = warpweft_in(folder.path(), &format!("{line} found.npy --journal kept --resume"));
+    assert!(!ran.err.contains("damaged"), "{}", ran.err);
+    let said = ran.fine();
+    assert!(!said.contains("nothing was left to be done"), "{said}");
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    assert!(read("found.npy") == read("alone.npy"));
 }

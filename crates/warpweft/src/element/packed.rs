@@ -10,7 +10,8 @@ pub use warpweft_macros::Packed;
 /// A value that can be written as bytes and read back.
 ///
 /// Numbers, `bool`, `()`, `String`, and of what is packed arrays, tuples, `Vec` and `Option`;
-/// `#[derive(Packed)]` adds structs of them.
+/// `#[derive(Packed)]` adds structs of them, which can't contain themselves, not even in a `Vec`: their form
+/// would have no end. Of values without bytes a `Vec` holds 1,048,576 at most, or it can't be read back.
 ///
 /// ```
 /// use warpweft::element::Packed;
@@ -117,8 +118,8 @@ impl<T: Packed> Packed for Vec<T> {
     }
     fn unpack(from: &mut &[u8]) -> Option<Self> {
         let length = usize::unpack(from)?;
-        // A damaged length asks for no more room than the bytes could fill.
-        let mut values = Self::with_capacity(length.min(from.len()));
+        // A damaged length asks for no more room than the bytes that are there.
+        let mut values = Self::with_capacity(length.min(from.len() / size_of::<T>().max(1)));
         for _ in 0..length {
             // Values without bytes don't run out: as many as are said would do no harm but take for ever.
             if from.is_empty() && values.len() > 1 << 20 {

@@ -55,7 +55,9 @@ impl Seat<'_> {
     /// Does its `work`; a unit that panics is lost.
     pub fn keep(&self, work: &(dyn Fn(&Seat<'_>) + Sync)) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(self))) {
-            let why = lost(self.unit, "starting to run tasks", panic_text(panic.as_ref()));
+            let what = format!("a panic outside of all tasks: {}", panic_text(panic.as_ref()));
+            let remedy = "mend `on_core_packs` or `grain` if it is theirs, or else report this";
+            let why = lost(self.unit, "running a farm".into(), what, remedy);
             // Nobody is left to be told if the farm is over.
             let _ = self.clerk.send(Told::Lost { unit: self.number, why });
         }
@@ -96,17 +98,17 @@ impl Seat<'_> {
     }
 }
 
-/// The output of one task; a panic is a failure with the panic's text.
-pub fn attempt<T: Task>(
+/// What `take` makes of a task's output. Whatever of the user's code panics is a failure with the panic's text: the
+/// task, its output's bytes, its error's words.
+pub fn attempt<T: Task, R>(
     task: &T,
     inputs: &Inputs<'_, T::Input>,
     k: u64,
-) -> Result<T::Output, String> {
-    match catch_unwind(AssertUnwindSafe(|| task.on_core(inputs.at(k)))) {
-        Ok(Ok(output)) => Ok(output),
-        Ok(Err(why)) => Err(why.to_string()),
-        Err(panic) => Err(format!("it panicked: {}", panic_text(panic.as_ref()))),
-    }
+    take: impl FnOnce(T::Output) -> R,
+) -> Result<R, String> {
+    let attempt = || task.on_core(inputs.at(k)).map(take).map_err(|why| why.to_string());
+    catch_unwind(AssertUnwindSafe(attempt))
+        .unwrap_or_else(|panic| Err(format!("it panicked: {}", panic_text(panic.as_ref()))))
 }
 
 fn one_by_one<T: Task>(
@@ -116,9 +118,11 @@ fn one_by_one<T: Task>(
     results: &mut Results,
 ) -> Result<Collected> {
     for (k, number) in range.clone().enumerate() {
-        match attempt(task, inputs, number) {
-            Ok(output) => Pack::<T>::new(results).done(k, &output),
-            Err(why) => results.fail(k, why),
+        let before = results.mark();
+        let pack = |output| Pack::<T>::new(results).done(k, &output);
+        if let Err(why) = attempt(task, inputs, number, pack) {
+            results.cut(before);
+            results.fail(k, why);
         }
     }
     results.take((range.end - range.start) as usize)
@@ -138,15 +142,12 @@ fn together<T: Task>(
     };
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let stage = format!("running tasks {}..{}", range.start, range.end);
-        Err(lost(unit, &stage, panic_text(panic.as_ref())))
+        let what = format!("its executor panicked: {}", panic_text(panic.as_ref()));
+        let remedy = "mend the executor; tasks without one are caught one by one";
+        Err(lost(unit, stage, what, remedy))
     })
 }
 
-fn lost(unit: Unit, stage: &str, panic: &str) -> Error {
-    Error::Device {
-        stage: stage.into(),
-        device: unit.to_string(),
-        what: format!("its executor panicked: {panic}"),
-        remedy: "mend the executor; tasks without one are caught one by one".into(),
-    }
+fn lost(unit: Unit, stage: String, what: String, remedy: &str) -> Error {
+    Error::Device { stage, device: unit.to_string(), what, remedy: remedy.into() }
 }

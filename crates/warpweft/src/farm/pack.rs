@@ -67,6 +67,17 @@ pub struct Piece {
 const PIECE: usize = 64 << 20;
 
 impl Results {
+    /// What is there so far, to be [`cut`](Results::cut) back to.
+    pub fn mark(&self) -> (usize, usize) {
+        (self.bytes.len(), self.begins.len())
+    }
+
+    /// Forgets the outputs since a mark.
+    pub fn cut(&mut self, (bytes, outputs): (usize, usize)) {
+        self.bytes.truncate(bytes);
+        self.begins.truncate(outputs);
+    }
+
     /// Task `k` has no output.
     pub fn fail(&mut self, k: usize, why: String) {
         self.failed.push((k, why));

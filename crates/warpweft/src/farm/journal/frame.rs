@@ -4,7 +4,7 @@
 //! The chain, and not a checksum alone: after a crash a file may hold blocks of an earlier file, each whole
 //! with its own checksum, and none of them continues this one.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 
 use sha2::{Digest, Sha256};
@@ -14,6 +14,10 @@ pub type Link = [u8; 16];
 
 /// Bytes before the outputs.
 const HEAD: usize = 24;
+
+/// Outputs of more bytes than this are summed before they get room: few frames are so long, and damaged lengths
+/// may be of any size.
+const LONG: u64 = 128 << 20;
 
 /// The first link, of the header's text.
 pub fn link(text: &str) -> Link {
@@ -55,12 +59,13 @@ pub struct Frames<R> {
     /// Bytes of the frames that were read.
     read: u64,
     link: Link,
+    said: u64,
 }
 
-impl<R: Read> Frames<R> {
+impl<R: Read + Seek> Frames<R> {
     /// Of a file of `bytes` bytes that begins after `link`.
     pub fn new(from: R, bytes: u64, link: Link) -> Self {
-        Self { from, left: bytes, read: 0, link }
+        Self { from, left: bytes, read: 0, link, said: u64::MAX }
     }
 
     /// Bytes of the frames that were read, and the last one's link.
@@ -68,11 +73,17 @@ impl<R: Read> Frames<R> {
         (self.read, self.link)
     }
 
+    /// Bytes of the frame that was read last or did not chain, as it says itself.
+    pub fn said(&self) -> u64 {
+        self.said
+    }
+
     /// The next frame's tasks and outputs; `None` where no more chain.
     ///
     /// # Errors
-    /// The file can't be read.
+    /// The file can't be read; no memory for a frame that chains.
     pub fn next(&mut self) -> io::Result<Option<(Range<u64>, Vec<u8>)>> {
+        self.said = u64::MAX;
         let mut frame = vec![0; HEAD];
         if self.left < (HEAD + 16) as u64 {
             return Ok(None);
@@ -82,10 +93,18 @@ impl<R: Read> Frames<R> {
             frame[at..at + 8].iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte))
         };
         let (bytes, first, count) = (number(0), number(8), number(16));
-        let whole = bytes.checked_add((HEAD + 16) as u64).filter(|whole| *whole <= self.left);
+        let whole = bytes.saturating_add((HEAD + 16) as u64);
+        self.said = whole;
         let tasks = first.checked_add(count).filter(|_| count > 0).map(|end| first..end);
-        // A length that the file does not have is none to make room for.
-        let (Some(whole), Some(tasks)) = (whole, tasks) else { return Ok(None) };
+        let Some(tasks) = tasks.filter(|_| whole <= self.left) else { return Ok(None) };
+        if bytes > LONG && !self.chains(&frame, bytes)? {
+            return Ok(None);
+        }
+        let room = frame.try_reserve_exact(bytes as usize);
+        room.map_err(|_| {
+            let what = format!("no memory for outputs of {bytes} bytes");
+            io::Error::new(io::ErrorKind::OutOfMemory, what)
+        })?;
         frame.resize(HEAD + bytes as usize, 0);
         self.from.read_exact(&mut frame[HEAD..])?;
         let mut link = Link::default();
@@ -98,6 +117,23 @@ impl<R: Read> Frames<R> {
         self.link = link;
         frame.drain(..HEAD);
         Ok(Some((tasks, frame)))
+    }
+
+    /// Whether the frame of this head and so many bytes of outputs, which come next, chains; they come again.
+    fn chains(&mut self, head: &[u8], bytes: u64) -> io::Result<bool> {
+        let mut sum = Sha256::new().chain_update(self.link).chain_update(head);
+        let mut some = vec![0; 1 << 20];
+        let mut left = bytes;
+        while left > 0 {
+            let some = &mut some[..left.min(1 << 20) as usize];
+            self.from.read_exact(some)?;
+            sum.update(&*some);
+            left -= some.len() as u64;
+        }
+        let mut link = Link::default();
+        self.from.read_exact(&mut link)?;
+        self.from.seek(SeekFrom::Current(-((bytes + 16) as i64)))?;
+        Ok(link == head_of(sum.finalize().as_slice()))
     }
 }
 
@@ -120,7 +156,7 @@ mod tests {
     }
 
     fn read(bytes: &[u8], start: &Link) -> Vec<(Range<u64>, Vec<u8>)> {
-        let mut frames = Frames::new(bytes, bytes.len() as u64, *start);
+        let mut frames = Frames::new(io::Cursor::new(bytes), bytes.len() as u64, *start);
         std::iter::from_fn(|| frames.next().unwrap()).collect()
     }
 
@@ -145,6 +181,50 @@ mod tests {
             .map(|(k, o)| (3 * k as u64..3 * k as u64 + 2, o))
             .collect();
         assert_eq!(read(&all, &start), expect);
+    }
+
+    /// Zeros without end, and the most that was asked of them at once.
+    struct Zeros {
+        head: io::Cursor<Vec<u8>>,
+        most: usize,
+    }
+    impl Read for Zeros {
+        fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+            self.most = self.most.max(to.len());
+            match self.head.read(to)? {
+                0 => {
+                    to.fill(0);
+                    Ok(to.len())
+                }
+                some => Ok(some),
+            }
+        }
+    }
+    impl Seek for Zeros {
+        fn seek(&mut self, _: SeekFrom) -> io::Result<u64> {
+            Ok(0)
+        }
+    }
+
+    #[test]
+    fn a_damaged_length_gets_no_room() {
+        let bytes = LONG + 1;
+        let mut head = bytes.to_le_bytes().to_vec();
+        head.extend([0u64, 1].iter().flat_map(|number| number.to_le_bytes()));
+        let mut file = Zeros { head: io::Cursor::new(head), most: 0 };
+        let mut frames = Frames::new(&mut file, 2 * LONG, link("a"));
+        assert_eq!(frames.next().unwrap(), None);
+        assert_eq!((frames.said(), frames.end()), (bytes + 40, (0, link("a"))));
+        assert_eq!(file.most, 1 << 20);
+    }
+
+    #[test]
+    fn a_long_frame_is_read() {
+        let outputs = vec![7; LONG as usize + 1];
+        let (all, _) = file(&[vec![1], outputs, vec![2]], &link("a"));
+        let mut frames = Frames::new(io::Cursor::new(&all), all.len() as u64, link("a"));
+        let lengths = std::iter::from_fn(|| frames.next().unwrap()).map(|(_, bytes)| bytes.len());
+        assert_eq!(lengths.collect::<Vec<_>>(), [1, LONG as usize + 1, 1]);
     }
 
     proptest! {

@@ -10,11 +10,14 @@ mod header;
 mod open;
 mod write;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 
 pub(super) use open::{Opened, open};
+#[cfg(all(test, not(loom)))]
+pub(super) use write::Disk;
 pub(super) use write::Writer;
 
 /// Where a farm keeps its outputs, and whether it goes on from there.
@@ -28,7 +31,7 @@ pub struct Journal {
     /// Whether to go on from what is there; otherwise there must be none.
     pub resume: bool,
     /// When outputs are brought to the disk. A killed process loses nothing that was handed over, whichever it is; a machine
-    /// that loses its power may lose this much.
+    /// that loses its power may lose this much, and what came while the sink took one pack's outputs.
     pub flush: Flush,
 }
 
@@ -37,8 +40,20 @@ pub struct Journal {
 pub enum Flush {
     /// Before a pack counts as committed.
     EveryPack,
-    /// After a pack, if so many seconds have passed.
+    /// So many seconds after the first that was not yet.
     Every(f64),
+}
+
+impl Journal {
+    /// Whether a run can keep its outputs in the folder at `path`, or go on from what is there, as far as the folder
+    /// alone tells: before hours of reading rather than after.
+    ///
+    /// # Errors
+    /// It can't be written, or another run has it; there is a journal, and none is to be resumed; there is none,
+    /// and one is.
+    pub fn check(path: &Path, resume: bool) -> Result<()> {
+        open::check(path, resume)
+    }
 }
 
 impl Default for Flush {
@@ -48,15 +63,16 @@ impl Default for Flush {
 }
 
 impl Flush {
-    /// The most seconds between two times.
-    fn seconds(self) -> Result<f64> {
+    /// The most time that what was written waits for the disk.
+    fn most(self) -> Result<Duration> {
         match self {
-            Self::EveryPack => Ok(0.0),
-            Self::Every(seconds) if seconds >= 0.0 && seconds.is_finite() => Ok(seconds),
-            Self::Every(seconds) => Err(Error::spec(
-                format!("a journal flushed every {seconds} seconds"),
-                "give a time of 0 or more",
-            )),
+            Self::EveryPack => Ok(Duration::ZERO),
+            Self::Every(seconds) => Duration::try_from_secs_f64(seconds).map_err(|_| {
+                Error::spec(
+                    format!("a journal flushed every {seconds} seconds"),
+                    "give a time of 0 or more, and below 1e19",
+                )
+            }),
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Beginning a journal, or going on from one.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Write};
-use std::path::Path;
-use std::time::Duration;
+use std::io::{self, BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
 
 use super::Journal;
 use super::frame::{Frames, Link, link};
@@ -12,13 +11,13 @@ use super::write::Writer;
 use crate::error::{Error, Result};
 use crate::farm::clerk::Sink;
 use crate::farm::ranges::Ranges;
-use crate::grid::io::Claim;
+use crate::grid::io::{Claim, check_folder};
 
 /// The file of frames.
 const RESULTS: &str = "results";
 
-/// What is left out of a file that a kill alone can't explain, and is kept.
-const DAMAGE: u64 = 64 << 10;
+/// More than this is no frame that a kill cut short, whatever its head says.
+const TORN: u64 = 128 << 20;
 
 /// A journal that can be appended to.
 pub struct Opened {
@@ -30,6 +29,36 @@ pub struct Opened {
     pub notes: Vec<String>,
 }
 
+/// Whether a run can keep a journal in `folder`, or `resume` the one there.
+///
+/// # Errors
+/// As [`open`]'s, as far as the folder alone tells.
+pub fn check(folder: &Path, resume: bool) -> Result<()> {
+    check_folder(folder)?;
+    let _claim = folder.is_dir().then(|| Claim::of(folder)).transpose()?;
+    there(folder, resume).map(drop)
+}
+
+/// The header in `folder`, if there is to be one.
+fn there(folder: &Path, resume: bool) -> Result<Option<Header>> {
+    let refused = |what: &str, remedy: &str| Err(Error::file(folder, what, remedy));
+    match (Header::read(folder)?, resume) {
+        (None, true) => refused(
+            "holds no journal to resume",
+            "begin without --resume, or name the folder of the run that was stopped",
+        ),
+        // A run writes its header first.
+        (None, false) if folder.join(RESULTS).symlink_metadata().is_ok() => {
+            refused("holds a file `results` that is no journal's", "choose an empty folder")
+        }
+        (Some(_), false) => refused(
+            "holds the journal of an earlier run",
+            "go on from there with --resume, or choose another folder",
+        ),
+        (there, _) => Ok(there),
+    }
+}
+
 /// Opens `journal` for a run of so many `tasks` whose outputs have this `form`. Those that it has go to `sink`, frame
 /// by frame.
 ///
@@ -38,48 +67,48 @@ pub struct Opened {
 /// should be one, or another run's; the sink's.
 pub fn open(journal: &Journal, tasks: u64, form: String, sink: &mut Sink<'_>) -> Result<Opened> {
     let Journal { directory, of, resume, flush } = journal;
-    let every = Duration::from_secs_f64(flush.seconds()?);
-    let own = Header::new(of, tasks, form);
-    if *resume && Header::read(directory)?.is_none() {
-        let remedy = "begin without --resume, or name the folder of the run that was stopped";
-        return Err(Error::file(directory, "holds no journal to resume", remedy));
-    }
+    let every = flush.most()?;
+    // Before a folder is made for nothing.
+    check(directory, *resume)?;
     let claim = Claim::of(directory)?;
     let mut notes: Vec<_> = claim.note(directory).into_iter().collect();
-    let there = Header::read(directory)?;
-    let other = there.as_ref().and_then(|there| there.differs(&own));
-    match (&there, other) {
-        (Some(_), Some(what)) => {
-            let what = format!("holds a journal {what}");
-            return Err(Error::file(directory, what, "choose another folder"));
-        }
-        (Some(_), None) if !resume => {
-            let remedy = "go on from there with --resume, or choose another folder";
-            return Err(Error::file(
-                directory,
-                "holds the journal of an earlier run of this",
-                remedy,
-            ));
-        }
-        _ => {}
-    }
-    let told = |error: io::Error| {
+    let own = Header::new(of, tasks, form);
+    let text = own.text()?;
+    let refused = |error: io::Error| {
         Error::file(
             directory,
             format!("a journal can't be kept there: {error}"),
             "choose a folder that can be written and has room",
         )
     };
-    let text = own.text()?;
-    if there.is_none() {
-        write_synced(directory, header::NAME, &mut text.as_bytes()).map_err(told)?;
+    match there(directory, *resume)? {
+        Some(there) => {
+            if let Some(what) = there.differs(&own) {
+                let what = format!("holds a journal {what}");
+                return Err(Error::file(directory, what, "choose another folder"));
+            }
+        }
+        None => {
+            // The folder's own name, which may be new; a header is never without it.
+            match sync_folder(&directory.join("..")) {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+                synced => synced.map_err(refused)?,
+            }
+            write_synced(directory, header::NAME, &mut text.as_bytes()).map_err(refused)?;
+        }
     }
     let path = directory.join(RESULTS);
+    let refused = |error: io::Error| {
+        let what = format!("the journal can't be gone on from: {error}");
+        Error::file(&path, what, "make room for as much again, then go on with --resume")
+    };
     let mut done = Ranges::default();
     let mut kept = (0, link(&text));
-    if let Some(file) = existing(&path).map_err(told)? {
-        let bytes = file.metadata().map_err(told)?.len();
-        kept = accept(file, bytes, kept.1, tasks, &mut done, sink, &told)?;
+    let mut whole: Box<dyn Read> = Box::new(io::empty());
+    if let Some(file) = existing(&path).map_err(refused)? {
+        let bytes = file.metadata().map_err(refused)?.len();
+        let said;
+        (kept, said) = accept(&file, &path, bytes, kept.1, tasks, &mut done, sink, &refused)?;
         let left = bytes - kept.0;
         if left > 0 {
             notes.push(format!(
@@ -87,46 +116,66 @@ pub fn open(journal: &Journal, tasks: u64, form: String, sink: &mut Sink<'_>) ->
                 path.display()
             ));
         }
-        if left > DAMAGE {
-            let aside = directory.join("results.damaged");
-            fs::copy(&path, &aside).map_err(told)?;
+        if left > 0 && (said <= left || left > TORN) {
+            let aside = set_aside(&path)?;
             notes.push(format!("what was there is kept as {}", aside.display()));
         }
+        (&file).rewind().map_err(refused)?;
+        whole = Box::new(file.take(kept.0));
     }
     // Anew, whatever there was: no old tail, no half of a block, no page that was never written.
-    let whole = existing(&path).map_err(told)?;
-    let mut whole: Box<dyn Read> = match whole {
-        Some(file) => Box::new(file.take(kept.0)),
-        None => Box::new(io::empty()),
-    };
-    write_synced(directory, RESULTS, &mut whole).map_err(told)?;
-    let file = File::options().append(true).open(&path).map_err(told)?;
-    Ok(Opened { done, writer: Writer::new(file, path, kept.1, every, claim), notes })
+    write_synced(directory, RESULTS, &mut whole).map_err(refused)?;
+    let file = File::options().append(true).open(&path).map_err(refused)?;
+    Ok(Opened { done, writer: Writer::new(Box::new(file), path, kept.1, every, claim), notes })
 }
 
-/// The frames of `file` that are right: into `done` and to `sink`; how many bytes, and the last one's link.
+/// The frames of `file` that are right: into `done` and to `sink`; how many bytes, the last one's link, and how many
+/// bytes the next says that it has.
+#[expect(clippy::too_many_arguments, reason = "one caller, which has them all")]
 fn accept(
-    file: File,
+    file: &File,
+    path: &Path,
     bytes: u64,
     start: Link,
     tasks: u64,
     done: &mut Ranges,
     sink: &mut Sink<'_>,
-    told: &dyn Fn(io::Error) -> Error,
-) -> Result<(u64, Link)> {
+    refused: &dyn Fn(io::Error) -> Error,
+) -> Result<((u64, Link), u64)> {
     let mut frames = Frames::new(BufReader::with_capacity(1 << 20, file), bytes, start);
-    loop {
-        let before = frames.end();
-        let Some((range, outputs)) = frames.next().map_err(told)? else { return Ok(before) };
+    while let Some((range, outputs)) = frames.next().map_err(refused)? {
         // Frames that chain are this run's own; what is wrong in them was wrong when they were written.
         if range.end > tasks || !done.insert(range.clone()) {
             let what = format!(
                 "tasks {}..{} are there twice or none of this run's",
                 range.start, range.end
             );
-            return Err(told(io::Error::new(io::ErrorKind::InvalidData, what)));
+            return Err(Error::file(path, what, "begin anew in an empty folder"));
         }
         sink(range, &outputs)?;
+    }
+    Ok((frames.end(), frames.said()))
+}
+
+/// Gives a damaged file another name beside its own, which a new file is about to take: whole, and without room.
+fn set_aside(path: &Path) -> Result<PathBuf> {
+    let mut names = (1..).map(|k| {
+        path.with_extension(match k {
+            1 => "damaged".to_string(),
+            k => format!("damaged-{k}"),
+        })
+    });
+    loop {
+        let aside = names.next().unwrap_or_default();
+        match fs::hard_link(path, &aside) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                let what = format!("it is damaged and can't be kept by a hard link: {error}");
+                let remedy = "copy its folder to a disk that has such links, and go on there";
+                return Err(Error::file(path, what, remedy));
+            }
+            Ok(()) => return Ok(aside),
+        }
     }
 }
 
@@ -137,13 +186,22 @@ fn existing(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Writes a file beside, brings it to the disk, and renames it.
+/// Writes a file beside, brings it to the disk, and renames it; what fails leaves none beside.
 fn write_synced(folder: &Path, name: &str, from: &mut dyn Read) -> io::Result<()> {
     let beside = folder.join(format!("{name}.partial"));
-    let mut file = File::create(&beside)?;
-    io::copy(from, &mut file)?;
-    file.flush()?;
-    file.sync_all()?;
-    fs::rename(&beside, folder.join(name))?;
+    let written = File::create(&beside).and_then(|mut file| {
+        io::copy(from, &mut file)?;
+        file.sync_all()?;
+        fs::rename(&beside, folder.join(name))
+    });
+    written.inspect_err(|_| {
+        // Nothing to add when it can't be removed either.
+        let _ = fs::remove_file(&beside);
+    })?;
+    sync_folder(folder)
+}
+
+/// Brings a folder's list of names to the disk.
+fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }

@@ -10,23 +10,41 @@ use super::frame::{Link, end_of, frame};
 use crate::error::{Error, Result};
 use crate::grid::io::Claim;
 
+/// A file on a disk, or one of a test's.
+pub trait Disk: Write + Send + Sync {
+    /// Returns when what was written is on the disk.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+impl Disk for File {
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
+}
+
 /// What appends. An error is final: after one, nobody knows what the disk has (Linux may count pages whose
 /// write failed as clean, so that a second attempt would seem to succeed).
 pub struct Writer {
-    file: File,
+    file: Box<dyn Disk>,
     path: PathBuf,
     link: Link,
-    /// The most time between two syncs.
+    /// The most time that a frame waits for the disk.
     every: Duration,
-    synced: Instant,
-    dirty: bool,
+    /// When the first of those that wait was written.
+    waiting: Option<Instant>,
     _claim: Claim,
 }
 
 impl Writer {
     /// Appends to `file`, which ends in `link`.
-    pub fn new(file: File, path: PathBuf, link: Link, every: Duration, claim: Claim) -> Self {
-        Self { file, path, link, every, synced: Instant::now(), dirty: false, _claim: claim }
+    pub fn new(
+        file: Box<dyn Disk>,
+        path: PathBuf,
+        link: Link,
+        every: Duration,
+        claim: Claim,
+    ) -> Self {
+        Self { file, path, link, every, waiting: None, _claim: claim }
     }
 
     /// Appends the outputs of `tasks`.
@@ -37,8 +55,16 @@ impl Writer {
         let frame = frame(tasks, outputs, &self.link);
         self.file.write_all(&frame).map_err(|error| self.failed(&error))?;
         self.link = end_of(&frame);
-        self.dirty = true;
-        match self.synced.elapsed() >= self.every {
+        self.waiting.get_or_insert_with(Instant::now);
+        self.sync_if_due()
+    }
+
+    /// Brings what was appended to the disk, if something waits for long enough.
+    ///
+    /// # Errors
+    /// It can't be.
+    pub fn sync_if_due(&mut self) -> Result<()> {
+        match self.waiting.is_some_and(|since| since.elapsed() >= self.every) {
             true => self.sync(),
             false => Ok(()),
         }
@@ -49,11 +75,10 @@ impl Writer {
     /// # Errors
     /// It can't be.
     pub fn sync(&mut self) -> Result<()> {
-        if std::mem::take(&mut self.dirty) {
-            self.file.sync_data().map_err(|error| self.failed(&error))?;
-            self.synced = Instant::now();
+        match self.waiting.take() {
+            Some(_) => self.file.sync().map_err(|error| self.failed(&error)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn failed(&self, error: &io::Error) -> Error {
