@@ -1,7 +1,7 @@
 //! The one thread that hands outputs over: to the ledger, to the user, to whoever watches.
 //!
-//! It is the thread that called `run`. Units wait when it is behind, so a slow sink slows a farm instead of
-//! filling memory.
+//! It is the thread that called `run`. Units wait when it is behind: of a slow sink's outputs memory holds a few packs a
+//! unit, however many bytes these are.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};

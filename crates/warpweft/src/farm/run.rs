@@ -78,7 +78,8 @@ impl<T: Task> Farm<T> {
 
     /// Does all tasks as `run` says, and gives `sink` the number and output of each as it is done: every task
     /// once, in no order, those of a journal that is resumed first. `sink` runs on this thread; while it
-    /// does, units go on for a few packs.
+    /// does, units go on for four packs each, and one that they run. That bounds outputs in memory by packs, not by bytes:
+    /// where outputs are large and `sink` is slow, set [`Policy::pack`] or [`Grain::most`](super::Grain) small.
     ///
     /// # Errors
     /// As [`Farm::run`], and the sink's; [`Policy::check`]'s; a schedule of the user's that gives what it can't; a
