@@ -137,6 +137,20 @@ fn distances_beyond_32_bits_are_refused_and_the_next_search_is_right() {
 }
 
 #[test]
+fn an_edge_beyond_32_bits_matters_only_where_no_shorter_path_ends() {
+    // Closed roads, as graphs have them, beside open ones.
+    let closed = u32::MAX - 1;
+    let roads = graph(4, &[(0, 1, 10), (0, 3, 20), (1, 2, closed), (3, 2, 5)]);
+    check("closed roads", &roads);
+    // The longest distance that 32 bits hold, and one more.
+    let brim = graph(3, &[(0, 1, closed - 7), (1, 2, 7)]);
+    check("to the brim", &brim);
+    let over = graph(3, &[(0, 1, closed - 7), (1, 2, 8)]);
+    let refusal = Search::new(&over).unwrap().run(&over, 0).unwrap_err().to_string();
+    assert!(refusal.contains("4294967287 long, and the next edge leads beyond"), "{refusal}");
+}
+
+#[test]
 fn wrong_distances_have_no_certificate() {
     let ring = graph(4, &[(0, 1, 2), (1, 0, 0), (0, 1, 0), (2, 3, 0), (3, 2, 0), (1, 2, 5)]);
     assert_eq!(certificate(&ring, 0, &[0, 0, 5, 5]), Ok(()));
@@ -204,11 +218,46 @@ fn one_graph_is_read_from_every_format_plain_and_zipped() {
 }
 
 #[test]
+fn a_format_is_known_however_its_file_begins() {
+    let folder = tempfile::tempdir().unwrap();
+    let matrix = "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n3 1\n";
+    let expect = Graph::new(3, &arcs(&[(0, 1, 1), (2, 0, 1)]), 1).unwrap();
+    for text in
+        [format!("\n \r\n{matrix}"), matrix.to_lowercase(), matrix.to_uppercase(), matrix.into()]
+    {
+        assert_eq!(read(&written(folder.path(), "a", &text)).unwrap(), expect, "{text:?}");
+        // Members of one byte, of five, and none at all between them: what is read at once is short.
+        for first in [1, 5] {
+            let (head, tail) = text.as_bytes().split_at(first);
+            let members = [head, b"", tail].map(|part| {
+                let mut zip =
+                    flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+                zip.write_all(part).unwrap();
+                zip.finish().unwrap()
+            });
+            let zipped = written(folder.path(), "a.gz", members.concat());
+            assert_eq!(read(&zipped).unwrap(), expect, "{text:?} in members");
+        }
+    }
+    // Comments of another time.
+    let latin = b"c Stra\xdfe\np sp 2 1\na 1 2 3\n";
+    let street = Graph::new(2, &arcs(&[(0, 1, 3)]), 1).unwrap();
+    assert_eq!(read(&written(folder.path(), "latin.gr", latin)).unwrap(), street);
+    let comment = format!("c {}\np sp 2 1\na 1 2 3\n", "x".repeat(60_000));
+    assert_eq!(read(&written(folder.path(), "long.gr", comment)).unwrap(), street);
+}
+
+#[test]
 fn what_is_wrong_with_a_file_is_said_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let mtx = "%%MatrixMarket matrix coordinate";
     let wrong = [
         ("", "is empty"),
+        ("\n \n", "is empty"),
+        (&format!("# mine\n{mtx} real general\n2 2 1\n1 2 1\n"), "line 2: a matrix begins below"),
+        (&format!("0 1 1\n\n{}\n", mtx.to_lowercase()), "line 3: a matrix begins below"),
+        (&"0 ".repeat(40_000), "line 1 is longer than 64 KiB"),
+        (&format!("0 1 1\n{}", " ".repeat(70_000)), "line 2 is longer than 64 KiB"),
         ("\n# nothing\n", "has no edges"),
         ("0 1\n", "line 1: no weight"),
         ("0 1 2 3\n", "line 1: \"3\" after the weight"),
@@ -224,7 +273,7 @@ fn what_is_wrong_with_a_file_is_said_with_its_line() {
         ("c x\n", "has no line `p sp"),
         ("p sp 2 1\np sp 2 1\n", "line 2: a second line `p`"),
         ("p sp 2\n", "line 1: write `p sp VERTICES EDGES`"),
-        ("p sp 2 2\na 1 2 3\n", "has 1 edges and says 2"),
+        ("p sp 2 2\na 1 2 3\n", "has 1 edge and says 2"),
         ("p sp 2 1\na 1 2 3\na 1 2 3\n", "has 2 edges and says 1"),
         ("p sp 2 1\na 0 2 3\n", "line 2: vertex 0 is not among 1 to 2"),
         ("p sp 2 1\na 1 3 3\n", "line 2: vertex 3 is not among 1 to 2"),
@@ -238,7 +287,7 @@ fn what_is_wrong_with_a_file_is_said_with_its_line() {
             "line 1: write `%%MatrixMarket matrix coordinate",
         ),
         (&format!("{mtx} real general\n"), "has no line `ROWS COLUMNS ENTRIES`"),
-        (&format!("{mtx} real general\n2 2 3\n1 2 1\n"), "has 1 edges and says 3"),
+        (&format!("{mtx} real general\n2 2 3\n1 2 1\n"), "has 1 edge and says 3"),
     ];
     for (text, expect) in wrong {
         let path = written(folder.path(), "wrong", text);
@@ -250,7 +299,7 @@ fn what_is_wrong_with_a_file_is_said_with_its_line() {
         read(&written(folder.path(), "binary", [b'0', 0xff, b'\n']))
             .unwrap_err()
             .to_string()
-            .contains("line 1 is no text")
+            .contains("line 1: the vertex \"0\u{fffd}\" is no whole number")
     );
     let missing = read(&folder.path().join("none")).unwrap_err().to_string();
     assert!(missing.contains("check the path"), "{missing}");

@@ -6,7 +6,7 @@ use warpweft::machine::filled;
 use warpweft::prelude::Failure;
 
 use super::graph::{Graph, ROOM};
-use super::search::{Reach, UNREACHED, too_far};
+use super::search::{Reach, UNREACHED, all_fit};
 
 /// Distances and buckets, kept from source to source.
 pub struct Dial {
@@ -40,6 +40,7 @@ impl Dial {
         let mut reach = Reach::default();
         let mut queued = 1usize;
         let mut distance = 0u32;
+        let mut beyond = false;
         while queued > 0 {
             // A weight of zero adds to the bucket that is being emptied.
             while let Some(vertex) = buckets[distance as usize & ring].pop() {
@@ -50,8 +51,9 @@ impl Dial {
                 }
                 reach.add(distance);
                 for edge in graph.edges(vertex) {
-                    let there = distance + edge.weight;
+                    let there = distance.saturating_add(edge.weight);
                     let known = &mut distances[edge.to as usize];
+                    beyond |= there == UNREACHED;
                     if there < *known {
                         *known = there;
                         buckets[there as usize & ring].push(edge.to);
@@ -59,11 +61,11 @@ impl Dial {
                     }
                 }
             }
+            // What is queued is nearer than `UNREACHED`.
             distance += 1;
-            if queued > 0 && distance >= UNREACHED - graph.heaviest() {
-                buckets.iter_mut().for_each(Vec::clear);
-                return Err(too_far(distance));
-            }
+        }
+        if beyond {
+            all_fit(graph, distances)?;
         }
         Ok(reach)
     }

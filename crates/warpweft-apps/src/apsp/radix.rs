@@ -7,7 +7,7 @@ use warpweft::machine::filled;
 use warpweft::prelude::Failure;
 
 use super::graph::{Graph, ROOM};
-use super::search::{Reach, UNREACHED, too_far};
+use super::search::{Reach, UNREACHED, all_fit};
 
 /// Distances and buckets, kept from source to source.
 pub struct Radix {
@@ -39,6 +39,7 @@ impl Radix {
         buckets[0].push((0, source));
         let mut reach = Reach::default();
         let mut least = 0u32;
+        let mut beyond = false;
         loop {
             while let Some((distance, vertex)) = buckets[0].pop() {
                 if distances[vertex as usize] != distance {
@@ -48,10 +49,7 @@ impl Radix {
                 for edge in graph.edges(vertex) {
                     let there = distance.saturating_add(edge.weight);
                     let known = &mut distances[edge.to as usize];
-                    if there == UNREACHED && *known == UNREACHED {
-                        buckets.iter_mut().for_each(Vec::clear);
-                        return Err(too_far(distance));
-                    }
+                    beyond |= there == UNREACHED;
                     if there < *known {
                         *known = there;
                         buckets[bucket(there, least)].push((there, edge.to));
@@ -63,6 +61,9 @@ impl Radix {
             for (distance, vertex) in std::mem::take(&mut buckets[next]) {
                 buckets[bucket(distance, least)].push((distance, vertex));
             }
+        }
+        if beyond {
+            all_fit(graph, distances)?;
         }
         Ok(reach)
     }

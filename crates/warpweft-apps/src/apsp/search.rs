@@ -75,12 +75,19 @@ impl Search {
     }
 }
 
-/// A distance after which an edge leads beyond 32 bits, or nearly.
-pub(super) fn too_far(distance: u32) -> Failure {
-    format!(
-        "a path is {distance} long, and the next edge leads beyond 32 bits; scale the weights down"
-    )
-    .into()
+/// Whether 32 bits hold all distances, asked after a search in which some edge led beyond them: such an edge
+/// is on no shortest path if its end was reached otherwise. O(vertices + edges).
+pub(super) fn all_fit(graph: &Graph, distances: &[u32]) -> Result<(), Failure> {
+    for (vertex, &distance) in (0..).zip(distances).filter(|(_, d)| **d < UNREACHED) {
+        let mut edges = graph.edges(vertex).iter();
+        if edges.any(|edge| distances[edge.to as usize] == UNREACHED) {
+            return Err(format!(
+                "a path is {distance} long, and the next edge leads beyond 32 bits; scale the weights down"
+            )
+            .into());
+        }
+    }
+    Ok(())
 }
 
 /// Shortest paths in a graph, from one source a task.

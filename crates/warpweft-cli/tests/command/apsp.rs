@@ -146,7 +146,7 @@ fn what_the_world_has_wrong_is_named_with_its_place() {
         ("apsp .", ".: "),
         ("apsp empty", "empty: is empty"),
         ("apsp early.gr", "early.gr: line 1: an edge before the line `p`"),
-        ("apsp few.gr", "few.gr: has 1 edges and says 2"),
+        ("apsp few.gr", "few.gr: has 1 edge and says 2"),
         ("apsp negative.txt", "negative.txt: line 2: the weight -2 is negative"),
         ("apsp far.txt", "task 0 failed on core"),
         ("apsp roads.gr --sources words", "words: \"two\" is no number of a vertex"),

@@ -1,5 +1,6 @@
 //! Lines of edges: `from to weight`, vertices from 0, separated by blanks or commas; `#` and `%` begin comments.
 
+use super::mtx::is_banner;
 use super::{Format, Reading};
 
 /// Its lines.
@@ -9,6 +10,10 @@ impl Format for Edges {
     const FIRST: u32 = 0;
 
     fn line(&mut self, line: &str, reading: &mut Reading) -> Result<(), String> {
+        // Its sizes would be an edge, and its vertices be counted from 0.
+        if is_banner(line) {
+            return Err("a matrix begins below other lines; begin the file with it".into());
+        }
         if line.starts_with(['#', '%']) {
             return Ok(());
         }

@@ -3,6 +3,11 @@
 
 use super::{Format, Reading};
 
+/// Whether `line` is one of its.
+pub fn is_line(line: &str) -> bool {
+    matches!(line.split_ascii_whitespace().next(), Some("c" | "p" | "a"))
+}
+
 /// Its lines.
 pub struct Dimacs;
 

@@ -1,18 +1,21 @@
 //! Graphs from files: DIMACS `.gr`, Matrix Market `.mtx`, or lines of edges; plain or gzip.
 //!
-//! Which it is, and whether it is compressed, is told by the first bytes, not by the name.
+//! Which it is, and whether it is compressed, is told by what stands in it, not by the name: by the first line
+//! that is not blank, and by the first two bytes.
 
 mod edges;
 mod gr;
+mod lines;
 mod mtx;
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind};
+use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read};
 use std::path::Path;
 
 use warpweft::error::{Error, Result};
 use warpweft::machine::grow;
 
+use self::lines::Lines;
 use super::graph::{Arc, Graph, ROOM};
 
 /// What is read so far: edges, and what the file says of itself.
@@ -57,22 +60,17 @@ pub fn read(path: &Path) -> Result<Graph> {
         Some("-") => Box::new(std::io::stdin().lock()),
         _ => Box::new(BufReader::with_capacity(1 << 18, File::open(path).map_err(failed)?)),
     };
-    if file.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]) {
+    // A pipe may give them one by one.
+    let mut head = Vec::new();
+    file.by_ref().take(2).read_to_end(&mut head).map_err(failed)?;
+    let zipped = head == [0x1f, 0x8b];
+    file = Box::new(Cursor::new(head).chain(file));
+    if zipped {
         file =
             Box::new(BufReader::with_capacity(1 << 18, flate2::bufread::MultiGzDecoder::new(file)));
     }
-    let head = file.fill_buf().map_err(failed)?;
     let wrong = |what: String| Error::file(path, what, FORMATS);
-    if head.is_empty() {
-        return Err(wrong("is empty".into()));
-    }
-    let parsed = if head.starts_with(b"%%MatrixMarket") {
-        parse(&mut file, mtx::MatrixMarket::default())
-    } else if is_gr(head) {
-        parse(&mut file, gr::Dimacs)
-    } else {
-        parse(&mut file, edges::Edges)
-    };
+    let parsed = parsed(Lines::of(file));
     parsed.map_err(|error| match error {
         Wrong::Text(what) => wrong(what),
         Wrong::Read(error) => failed(error),
@@ -91,34 +89,35 @@ enum Wrong {
     Other(Error),
 }
 
-/// Whether the first line that is not blank is one of DIMACS's.
-fn is_gr(head: &[u8]) -> bool {
-    let line =
-        head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).find(|line| !line.is_empty());
-    let word = line.and_then(|line| line.split(u8::is_ascii_whitespace).next());
-    matches!(word, Some(b"c" | b"p" | b"a"))
+/// The graph in `lines`, whose first one tells the format.
+fn parsed(mut lines: Lines) -> Result<Graph, Wrong> {
+    if !lines.next()? {
+        return Err(Wrong::Text("is empty".into()));
+    }
+    let first = lines.text();
+    if mtx::is_banner(&first) {
+        parse(lines, mtx::MatrixMarket::default())
+    } else if gr::is_line(&first) {
+        parse(lines, gr::Dimacs)
+    } else {
+        parse(lines, edges::Edges)
+    }
 }
 
-fn parse<F: Format>(file: &mut dyn BufRead, mut format: F) -> Result<Graph, Wrong> {
+/// The graph in the line that `lines` is at and those after it.
+fn parse<F: Format>(mut lines: Lines, mut format: F) -> Result<Graph, Wrong> {
     let mut reading = Reading::default();
-    let mut line = Vec::new();
-    for number in 1u64.. {
-        line.clear();
-        if file.read_until(b'\n', &mut line).map_err(Wrong::Read)? == 0 {
+    loop {
+        grow(&mut reading.arcs, 2, ROOM).map_err(Wrong::Other)?;
+        format.line(&lines.text(), &mut reading).map_err(|what| lines.wrong(&what))?;
+        if !lines.next()? {
             break;
-        }
-        let text =
-            str::from_utf8(&line).map_err(|_| Wrong::Text(format!("line {number} is no text")))?;
-        let text = text.trim();
-        if !text.is_empty() {
-            let at = |what| Wrong::Text(format!("line {number}: {what}"));
-            grow(&mut reading.arcs, 2, ROOM).map_err(Wrong::Other)?;
-            format.line(text, &mut reading).map_err(at)?;
         }
     }
     format.end(&mut reading).map_err(Wrong::Text)?;
     if let Some(said) = reading.said.filter(|said| *said != reading.lines) {
-        return Err(Wrong::Text(format!("has {} edges and says {said}", reading.lines)));
+        let edges = if reading.lines == 1 { "edge" } else { "edges" };
+        return Err(Wrong::Text(format!("has {} {edges} and says {said}", reading.lines)));
     }
     let vertices = reading.vertices.unwrap_or(0);
     Graph::new(vertices, &reading.arcs, F::FIRST).map_err(Wrong::Other)

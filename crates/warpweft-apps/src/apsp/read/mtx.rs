@@ -3,6 +3,12 @@
 
 use super::{Format, Reading};
 
+/// Whether `line` is its first one, by its first word, whose case the format leaves open.
+pub fn is_banner(line: &str) -> bool {
+    let word = line.as_bytes().get(..14);
+    word.is_some_and(|word| word.eq_ignore_ascii_case(b"%%MatrixMarket"))
+}
+
 /// Its lines.
 #[derive(Default)]
 pub struct MatrixMarket {
