@@ -1,5 +1,6 @@
 //! A line on standard error while work lasts; nothing when standard error is no terminal.
 
+use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ pub struct Progress {
     bar: ProgressBar,
     /// What each unit of progress counts in a rate, and of what.
     each: (f64, &'static str),
+    /// Steps that were through when its time began.
+    first: Cell<u64>,
 }
 
 impl Progress {
@@ -38,7 +41,7 @@ impl Progress {
         let bar =
             shown(bar, &format!("{{prefix}} [{{bar:16}}] {{pos}}/{{len}} {name}{{wide_msg}}"));
         bar.set_prefix(app);
-        Self { bar, each: (of as f64, rate) }
+        Self { bar, each: (of as f64, rate), first: Cell::new(0) }
     }
 
     /// The time that `what` has taken, until it is [cleared](Progress::clear).
@@ -48,17 +51,26 @@ impl Progress {
         if !bar.is_hidden() {
             bar.enable_steady_tick(TICK);
         }
-        Self { bar, each: (0.0, "") }
+        Self { bar, each: (0.0, ""), first: Cell::new(0) }
+    }
+
+    /// `first` steps are through, by an earlier run: rates are of those that follow.
+    pub fn from(&self, first: u64) {
+        self.first.set(first);
+        self.bar.reset_elapsed();
+        self.bar.set_position(first);
     }
 
     /// `done` steps are through.
     pub fn at(&self, done: u64) {
         self.bar.set_position(done);
-        if done > 0 {
+        let own = done.saturating_sub(self.first.get());
+        if own > 0 {
             let seconds = self.bar.elapsed().max(Duration::from_millis(1)).as_secs_f64();
             let (each, unit) = self.each;
-            let rate = scaled(each * done as f64 / seconds);
-            let left = self.bar.eta().as_secs();
+            let rate = scaled(each * own as f64 / seconds);
+            let rest = self.bar.length().unwrap_or(done).saturating_sub(done);
+            let left = (seconds * rest as f64 / own as f64) as u64;
             self.bar.set_message(format!(", {rate}{unit}, {left}s left"));
         }
     }
@@ -168,5 +180,22 @@ mod tests {
         let last = told.rsplit(['\r', '\n']).next().unwrap_or_default();
         assert!(last.contains("20/2000 steps"), "{told:?}");
         assert!(last.trim_end().chars().count() <= 40 && !told.contains('^'), "{told:?}");
+    }
+
+    #[test]
+    fn an_earlier_run_s_steps_are_in_no_rate() {
+        let target = ProgressDrawTarget::term_like(Box::new(Narrow::default()));
+        let bar = ProgressBar::with_draw_target(Some(2000), target);
+        let progress = Progress::of(bar, "apsp", ["sources", "sources/s"], 1);
+        progress.from(1000);
+        assert_eq!(progress.bar.message(), "");
+        std::thread::sleep(Duration::from_millis(20));
+        progress.at(1500);
+        // 500 in 20 ms or more, and as many are left.
+        let told = progress.bar.message();
+        assert!(told.contains("sources/s, 0s left"), "{told}");
+        let rate = told.trim_start_matches(", ").split_once(' ').unwrap().0;
+        let scale = if told.contains("ksources/s") { 1e3 } else { 1.0 };
+        assert!(rate.parse::<f64>().unwrap() * scale <= 25_000.0, "{told}");
     }
 }

@@ -1,5 +1,6 @@
 //! Some sources again, by an algorithm that shares no code with the farm's.
 
+use warpweft::farm::Failed;
 use warpweft_apps::apsp::{Graph, certificate, dijkstra};
 
 use super::Found;
@@ -8,8 +9,14 @@ use crate::progress::Progress;
 use crate::run::check::{Check, no_room};
 
 /// Compares `wanted` of the sources, spread over all, with Dijkstra's algorithm; of those whose distances are
-/// kept, these too.
-pub fn check(graph: &Graph, sources: &[u32], found: &Found, wanted: u64) -> Check {
+/// kept, these too. Of those that `failed`, by number, there is nothing to compare.
+pub fn check(
+    graph: &Graph,
+    sources: &[u32],
+    found: &Found,
+    failed: &[Failed],
+    wanted: u64,
+) -> Check {
     let count = sources.len();
     let wanted = usize::try_from(wanted).unwrap_or(count).min(count);
     if wanted == 0 {
@@ -21,7 +28,12 @@ pub fn check(graph: &Graph, sources: &[u32], found: &Found, wanted: u64) -> Chec
     }
     let _waiting = Progress::waiting("checking");
     let mut error = 0.0f64;
+    let mut compared = 0;
     for k in (0..wanted).map(|k| k * count / wanted) {
+        if failed.binary_search_by_key(&(k as u64), |failed| failed.task).is_ok() {
+            continue;
+        }
+        compared += 1;
         let source = sources[k];
         let distances = dijkstra(graph, source);
         let there = || distances.iter().flatten().copied();
@@ -46,8 +58,9 @@ pub fn check(graph: &Graph, sources: &[u32], found: &Found, wanted: u64) -> Chec
         }
     }
     let check = Check::made("algorithm of Dijkstra with a binary heap", error, 0.0);
-    match wanted == count {
-        true => check,
-        false => check.of(format!("{wanted} of {}", counted(count as u64, "source"))),
+    match compared {
+        0 => Check::none("the sources chosen for it failed"),
+        _ if compared == count => check,
+        _ => check.of(format!("{compared} of {}", counted(count as u64, "source"))),
     }
 }

@@ -11,6 +11,10 @@ use warpweft_apps::apsp::Graph;
 use super::Found;
 use crate::run::files::{Format, Saved, ending, found_writable, none_read};
 
+/// Rows on their way for each thread while distances are asked for: one that is searched, those that wait, and one
+/// that is handed over.
+const AHEAD: usize = 6;
+
 /// The files.
 #[derive(clap::Args)]
 pub struct Files {
@@ -45,18 +49,25 @@ impl Files {
         found_writable(all)
     }
 
-    /// Room for all distances, if they are asked for; no path leads anywhere yet.
+    /// Room for all distances, if they are asked for; no path leads anywhere yet. On so many threads, more rows
+    /// are on their way to it.
     ///
     /// # Errors
     /// Memory does not hold them.
-    pub fn rows(&self, graph: &Graph, sources: &[u32]) -> Result<Option<Volume<u32, 2>>> {
+    pub fn rows(
+        &self,
+        graph: &Graph,
+        sources: &[u32],
+        threads: usize,
+    ) -> Result<Option<Volume<u32, 2>>> {
         if self.distances.is_none() {
             return Ok(None);
         }
         let extents = [sources.len(), graph.vertices() as usize];
-        let bytes =
-            4u64.saturating_mul(sources.len() as u64).saturating_mul(graph.vertices().into());
-        check_room(bytes, "name fewer --sources, or leave --distances out")?;
+        let ahead = sources.len().min(AHEAD.saturating_mul(threads));
+        let rows = (sources.len() + ahead) as u64;
+        let bytes = rows.saturating_mul(4 * u64::from(graph.vertices()));
+        check_room(bytes, "name fewer --sources or --threads, or leave --distances out")?;
         Volume::try_from_fn(extents, |_| u32::MAX).map(Some)
     }
 

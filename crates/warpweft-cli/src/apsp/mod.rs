@@ -1,18 +1,20 @@
 //! `warpweft apsp`: shortest paths from many sources, a farm of tasks.
 
 mod check;
+mod failures;
 mod files;
 mod graph;
 mod plan;
 mod sources;
 
+use std::cell::Cell;
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use serde_json::json;
-use warpweft::farm::{self, Flush, Journal, PackSize, Policy, Run, Schedule};
+use serde_json::{Value, json};
+use warpweft::farm::{self, Flush, Journal, OnFailure, PackSize, Policy, Run, Schedule, Share};
 use warpweft::machine::{Machine, filled};
 use warpweft::prelude::*;
 use warpweft::trace::Trace;
@@ -24,10 +26,10 @@ use self::sources::SourceChoice;
 use crate::arguments::{DeviceChoice, at_least_one, number, threads, whole};
 use crate::device::note_crowd;
 use crate::interrupt;
-use crate::output::{counted, fail, note};
+use crate::output::{complain, counted, fail, note};
 use crate::progress::Progress;
 use crate::run::check::Check;
-use crate::run::outcome::Outcome;
+use crate::run::outcome::{Answer, Outcome};
 
 /// Who gets which sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -40,6 +42,15 @@ enum ScheduleChoice {
     Eq2,
     /// Whoever asks, one source.
     Single,
+}
+
+/// What is done about a source that fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum FailureChoice {
+    /// No more begin; what is done is saved.
+    Stop,
+    /// The others are done.
+    Skip,
 }
 
 /// Shortest paths from many sources of a graph.
@@ -81,6 +92,9 @@ pub struct Apsp {
     /// Threads on the CPU [default: one a core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
+    /// What to do about a source that fails, as by a distance beyond 32 bits; the status is 1 either way.
+    #[arg(long, value_name = "WHAT", value_enum, default_value = "stop")]
+    on_failure: FailureChoice,
     /// Keep what is done in this folder, to go on from after a failure.
     #[arg(long, value_name = "DIR")]
     journal: Option<PathBuf>,
@@ -105,7 +119,7 @@ pub struct Apsp {
 
 /// What is known of the sources, in their order.
 struct Found {
-    /// `None` where a run was ended before.
+    /// `None` where a run was ended before, and for those that failed.
     reaches: Vec<Option<Reach>>,
     /// A row for each, if they are asked for.
     distances: Option<Volume<u32, 2>>,
@@ -170,7 +184,9 @@ impl Apsp {
     }
 
     fn planned(&self) -> Result<ExitCode> {
-        let (policy, (machine, threads)) = (self.policy()?, self.machine()?);
+        let policy = self.policy()?;
+        self.files.check(self.graph.file(), self.sources.file())?;
+        let (machine, threads) = self.machine()?;
         let (graph, sources) = self.read()?;
         plan::plan(&graph, &sources, &policy, &machine.cpu.label(threads), threads, self.json)
     }
@@ -186,16 +202,25 @@ impl Apsp {
         let remedy = "take fewer sources";
         let mut found = Found {
             reaches: filled(std::iter::repeat_n(None, sources.len()), remedy)?,
-            distances: self.files.rows(&graph, &sources)?,
+            distances: self.files.rows(&graph, &sources, threads)?,
         };
         let progress = Progress::over("apsp", sources.len() as u64, ["sources", "sources/s"]);
-        let told = |done: u64, _| progress.at(done);
+        // What an earlier run did took none of this one's time.
+        let resumed = Cell::new(self.resume);
+        let told = |done: u64, _| match resumed.take() {
+            true => progress.from(done),
+            false => progress.at(done),
+        };
         interrupt::listen();
         let journal = self.journal(&graph, &sources);
         let run = Run {
             policy,
             journal: journal.as_ref(),
             threads: Some(threads),
+            on_failure: match self.on_failure {
+                FailureChoice::Stop => OnFailure::Stop,
+                FailureChoice::Skip => OnFailure::Skip,
+            },
             progress: Some(&told),
             interrupt: Some(interrupt::flag()),
             trace: trace.clone(),
@@ -203,13 +228,30 @@ impl Apsp {
         };
         let farmed = search(&graph, &sources, &machine, &run, &mut found);
         progress.clear();
-        let farmed = farmed?;
+        let mut farmed = match farmed {
+            Err(error @ Error::Task { .. }) => {
+                let saved = self.files.save(&graph, &sources, &found, trace.as_deref());
+                saved.failures.iter().for_each(|failure| complain(&failure.to_string()));
+                if !saved.written.is_empty() {
+                    let done = found.reaches.iter().flatten().count() as u64;
+                    note(&format!(
+                        "wrote {}, of {} done",
+                        saved.written.join(", "),
+                        counted(done, "source")
+                    ));
+                }
+                return Err(failures::stopped(error, &graph, &sources));
+            }
+            farmed => farmed?,
+        };
         farmed.report.notes.iter().for_each(|what| note(what));
-        let saved = self.files.save(&graph, &sources, &found, trace.as_deref());
+        farmed.report.policy = written(&policy);
+        let mut saved = self.files.save(&graph, &sources, &found, trace.as_deref());
+        saved.failures.extend(failures::skipped(&farmed.failed, &graph, &sources));
         let interrupted = farmed.report.interrupted;
         let check = match interrupted {
             true => Check::none("interrupted"),
-            false => check::check(&graph, &sources, &found, self.check),
+            false => check::check(&graph, &sources, &found, &farmed.failed, self.check),
         };
         let done = farmed.report.done;
         let title = format!(
@@ -231,7 +273,7 @@ impl Apsp {
                 ("edges", json!(graph.edge_count())),
                 ("sources", json!(sources.len())),
             ],
-            answer: summary(&farmed, &found),
+            answer: summary(&farmed, &found, failures::list(&farmed.failed, &graph, &sources)),
             lines: vec![("units", units(&farmed))],
             report: farmed.report,
             check,
@@ -262,6 +304,15 @@ fn search(
     let width = graph.vertices() as usize;
     let mut sink = |k: u64, (reach, row): (Reach, Vec<u32>)| {
         let k = k as usize;
+        // Rows of a journal may be anybody's.
+        if row.len() != width {
+            let journal = run.journal.map(|journal| journal.directory.as_path());
+            return Err(Error::file(
+                journal.unwrap_or(Path::new("the journal")),
+                format!("holds {} distances of source number {k}, of {width}", row.len()),
+                "begin anew in an empty folder",
+            ));
+        }
         reaches[k] = Some(reach);
         rows.as_mut_slice()[k * width..(k + 1) * width].copy_from_slice(&row);
         Ok(())
@@ -270,7 +321,7 @@ fn search(
 }
 
 /// The answer over all sources.
-fn summary(farmed: &farm::Outcome, found: &Found) -> Vec<(&'static str, serde_json::Value)> {
+fn summary(farmed: &farm::Outcome, found: &Found, failed: Vec<Value>) -> Answer {
     let reaches = || found.reaches.iter().flatten();
     let reached: u64 = reaches().map(|reach| u64::from(reach.reached)).sum();
     // Sources reach themselves, which is no path.
@@ -286,23 +337,38 @@ fn summary(farmed: &farm::Outcome, found: &Found) -> Vec<(&'static str, serde_js
     }
     answer.push(("overhead_percent", json!(100.0 * farmed.overhead())));
     answer.push(("units", json!(farmed.shares)));
+    answer.push(("failed", json!(failed)));
     answer
+}
+
+/// The policy as its options are written: `--pack 5` is a pack of 5.
+fn written(policy: &Policy) -> Value {
+    let mut value = json!(policy);
+    if let PackSize::Tasks(tasks) = policy.pack {
+        value["pack"] = json!(tasks);
+    }
+    value
+}
+
+/// How many sources units have.
+fn each(shares: &[Share]) -> String {
+    let counts = || shares.iter().map(|share| share.tasks);
+    let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+    match (shares.len(), least == most) {
+        (1, _) => counted(most, "source"),
+        (_, true) => format!("{} each", counted(most, "source")),
+        (_, false) => format!("{least} to {most} sources each"),
+    }
 }
 
 /// What the units did, in a line.
 fn units(farmed: &farm::Outcome) -> String {
     let shares = &farmed.shares;
-    let least = shares.iter().map(|share| share.tasks).min().unwrap_or(0);
-    let most = shares.iter().map(|share| share.tasks).max().unwrap_or(0);
-    let packs = shares.iter().map(|share| share.packs).sum();
-    let sources = match shares.len() {
-        1 => counted(most, "source"),
-        _ => format!("{least} to {most} sources each"),
-    };
-    let how = counted(packs, "pack");
+    let packs = counted(shares.iter().map(|share| share.packs).sum(), "pack");
     format!(
-        "{}, {sources}, in {how}; {:.2} % overhead",
+        "{}, {}, in {packs}; {:.2} % overhead",
         counted(shares.len() as u64, "core"),
+        each(shares),
         100.0 * farmed.overhead()
     )
 }

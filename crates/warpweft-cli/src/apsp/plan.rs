@@ -33,37 +33,32 @@ pub fn plan(
     let failed =
         |why: Failure| Error::spec(format!("source number 0: {why}"), "take other weights");
     let each = run().and_then(|_| run()).map_err(failed)?;
-    let units: Vec<_> = Unit::cores(0, threads).collect();
+    let cores: Vec<_> = Unit::cores(0, threads).collect();
     let lasts = |_: usize, pack: std::ops::Range<u64>| (pack.end - pack.start) as f64 * each;
     let tasks = sources.len() as u64;
-    let played = simulate(tasks, &units, Grain::ANY, policy, &lasts)?;
+    let played = simulate(tasks, &cores, Grain::ANY, policy, &lasts)?;
     let sizes = || played.packs.iter().map(|(_, pack)| pack.end - pack.start);
     let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
     if json {
         let object = json!({
-            "app": "apsp", "device": device, "policy": policy, "sources": tasks,
+            "app": "apsp", "device": device, "policy": super::written(policy), "sources": tasks,
             "seconds_a_source": each, "seconds": played.seconds, "overhead_percent": 100.0 * played.overhead(),
             "packs": played.packs.len(), "smallest_pack": least, "largest_pack": most, "units": played.shares,
         });
         return Ok(say(&object.to_string()));
     }
-    let shares: Vec<_> = played.shares.iter().map(|share| share.tasks).collect();
-    let of = |count: u64| counted(count, "source");
-    let each_gets = match (shares.iter().min(), shares.iter().max()) {
-        (Some(a), Some(b)) if a != b => format!("{a} to {b} sources each"),
-        (_, most) => format!("{} each", of(most.copied().unwrap_or(0))),
-    };
+    let units = super::each(&played.shares);
     Ok(say(&format!(
         "plan for {}: nothing was run but the first, twice\n  \
            device   {device}\n  \
            source   {} on one core, measured; all are taken to be alike\n  \
-           units    {each_gets}\n  \
+           units    {units}\n  \
            packs    {}, of {least} to {}\n  \
            time     about {}, {:.2} % of it idle",
-        of(tasks),
+        counted(tasks, "source"),
         time(each),
         played.packs.len(),
-        of(most),
+        counted(most, "source"),
         time(played.seconds),
         100.0 * played.overhead(),
     )))

@@ -151,7 +151,10 @@ impl Outcome {
 
 /// A part of the answer in words: units last; what the title says or what is as ever left out.
 fn said((name, value): &(&'static str, Value)) -> Option<String> {
-    let told = ["extents", "steps", "sweeps", "rows", "columns", "units"].contains(name);
+    // The last three are in lines of their own.
+    let told =
+        ["extents", "steps", "sweeps", "rows", "columns", "units", "overhead_percent", "failed"]
+            .contains(name);
     let none = ["nan_cells", "infinite_cells"].contains(name) && value.as_u64() == Some(0);
     if told || none {
         return None;

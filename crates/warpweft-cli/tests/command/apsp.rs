@@ -3,8 +3,10 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use warpweft::grid::Volume;
+use warpweft::farm::{Flush, Journal, Run, on_cores};
 use warpweft::grid::io::npy;
+use warpweft::prelude::*;
+use warpweft_apps::apsp::{Reach, fingerprint, read};
 
 use crate::{Ran, cached, command, program, warpweft, warpweft_in};
 
@@ -119,7 +121,9 @@ fn what_can_t_be_is_refused_with_a_remedy() {
         ("apsp random:9 --schedule single --pack 4", "leave the packs out"),
         ("apsp random:9 --device gpu", "--device gpu:0: farms run on the cores so far"),
         ("apsp random:9 --device cpu+gpu", "farms run on the cores so far"),
+        ("apsp random:9 --on-failure retry", "possible values: stop, skip"),
         ("apsp random:9 --output a.txt", "end it in .csv or .npy"),
+        ("apsp random:9 --output a.txt --plan", "end it in .csv or .npy"),
         ("apsp random:9 --output a.npy --distances a.npy", "written twice"),
     ] {
         warpweft(line).fails(2, &[expect]);
@@ -148,12 +152,15 @@ fn what_the_world_has_wrong_is_named_with_its_place() {
         ("apsp early.gr", "early.gr: line 1: an edge before the line `p`"),
         ("apsp few.gr", "few.gr: has 1 edge and says 2"),
         ("apsp negative.txt", "negative.txt: line 2: the weight -2 is negative"),
-        ("apsp far.txt", "task 0 failed on core"),
+        ("apsp far.txt", "searching from source 0 on core"),
         ("apsp roads.gr --sources words", "words: \"two\" is no number of a vertex"),
         ("apsp roads.gr --sources none", "none: lists no sources"),
         ("apsp roads.gr --sources nowhere", "nowhere: No such file"),
         ("apsp roads.gr --output no/such/a.csv", "there is no folder no/such"),
-        ("apsp random:4000000,1 --distances d.npy", "host memory: 64000000000000 bytes needed"),
+        (
+            "apsp random:4000000,1 --threads 2 --distances d.npy",
+            "host memory: 64000192000000 bytes needed",
+        ),
     ] {
         warpweft_in(folder.path(), line).fails(1, &[expect]);
     }
@@ -161,17 +168,90 @@ fn what_the_world_has_wrong_is_named_with_its_place() {
 }
 
 #[test]
+fn a_source_that_fails_is_named_and_takes_no_other_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    // From 1 and 2 the way to 4 is too long.
+    let far = "p sp 4 3\na 1 2 1\na 2 3 4000000000\na 3 4 4000000000\n";
+    std::fs::write(folder.path().join("far.gr"), far).unwrap();
+    let line = "apsp far.gr --sources 4,3,2,1 --threads 1 --pack 1 --output a.csv";
+    let csv = || std::fs::read_to_string(folder.path().join("a.csv")).unwrap();
+    let done = "source,reached,farthest,total\n4,1,0,0\n3,2,4000000000,4000000000\n";
+    warpweft_in(folder.path(), line).fails(
+        1,
+        &[
+            "searching from source 2 on core 0: a path is 4000000000 long",
+            "scale the weights down; or do the others with --on-failure skip",
+            "note: wrote a.csv, of 2 sources done",
+        ],
+    );
+    assert_eq!(csv(), done);
+    let all = format!("{line} --on-failure skip --check 4");
+    let skipped = ["searching from source 2 on core 0", "2 sources were skipped, this one first"];
+    warpweft_in(folder.path(), &all).fails(1, &skipped);
+    assert_eq!(csv(), done);
+    let object = warpweft_in(folder.path(), &format!("{all} --json")).json();
+    assert_eq!(object["check"]["part"], "2 of 4 sources");
+    let failed = object["result"]["failed"].as_array().unwrap();
+    assert_eq!(failed.iter().map(|f| f["source"].as_u64()).collect::<Vec<_>>(), [Some(2), Some(1)]);
+    let none = "apsp far.gr --sources 1 --on-failure skip --json";
+    let object = warpweft_in(folder.path(), none).json();
+    assert_eq!(
+        object["check"]["oracle"],
+        "the result was not checked: the sources chosen for it failed"
+    );
+}
+
+#[test]
+fn what_is_printed_says_nothing_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "apsp random:20 --threads 2 --schedule eq2 --check 1";
+    let said = warpweft_in(folder.path(), line).fine();
+    assert!(said.contains("2 cores, 10 sources each, in "), "{said}");
+    assert_eq!(said.matches("overhead").count(), 1, "{said}");
+    let said = warpweft_in(folder.path(), "apsp random:20 --pack 5 --threads 1").fine();
+    assert!(said.contains("pack 5,") && said.contains("1 core, 20 sources, in 4 packs"), "{said}");
+}
+
+#[test]
+fn rows_of_another_width_in_a_journal_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("roads.gr"), ROADS).unwrap();
+    let graph = read(&folder.path().join("roads.gr")).unwrap();
+    let journal = Journal {
+        directory: folder.path().join("kept"),
+        of: format!(
+            "shortest paths in graph {:016x} from sources {:016x}",
+            graph.fingerprint(),
+            fingerprint(0..4)
+        ),
+        resume: false,
+        flush: Flush::EveryPack,
+    };
+    let run = Run { journal: Some(&journal), ..Run::default() };
+    let short = Farm::of(on_cores(|_: u32| Ok((Reach::default(), vec![0u32; 3]))));
+    let machine = Machine::detect().unwrap();
+    short.run_into(0..4u32, &machine, &run, &mut |_, _| Ok(())).unwrap();
+    warpweft_in(folder.path(), "apsp roads.gr --distances d.npy --journal kept --resume")
+        .fails(1, &["kept: holds 3 distances of source number 0, of 4", "an empty folder"]);
+}
+
+#[test]
 #[cfg(unix)]
 fn ctrl_c_saves_the_sources_that_are_done() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = command(folder.path())
-        .args("apsp random:200000 --output a.csv --json".split_whitespace())
+        .args(
+            "apsp random:200000 --output a.csv --json --journal kept --flush 0".split_whitespace(),
+        )
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Some of what would take an hour of a core.
-    std::thread::sleep(Duration::from_secs(2));
+    // All would take an hour of a core; when it keeps the first pack, it listens and has something to save.
+    let kept = || std::fs::metadata(folder.path().join("kept/results")).is_ok_and(|f| f.len() > 0);
+    while !kept() && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(sent.unwrap().success());
     let status = crate::launchers::ends_within(Duration::from_secs(60), &mut child);

@@ -1,0 +1,45 @@
+//! Sources that failed, by the names that their graph has for them.
+
+use serde_json::{Value, json};
+use warpweft::Error;
+use warpweft::farm::Failed;
+use warpweft_apps::apsp::Graph;
+
+/// What the graph calls the source of task `task`.
+fn name(task: u64, graph: &Graph, sources: &[u32]) -> u64 {
+    graph.names().start + u64::from(sources[task as usize])
+}
+
+/// The error of a run that ended with a source's; another one as it is.
+pub fn stopped(error: Error, graph: &Graph, sources: &[u32]) -> Error {
+    match error {
+        Error::Task { task, unit, what } => Error::Device {
+            stage: format!("searching from source {}", name(task, graph, sources)),
+            device: unit,
+            what,
+            remedy: "or do the others with --on-failure skip".into(),
+        },
+        other => other,
+    }
+}
+
+/// What to say of those that were skipped, if any were.
+pub fn skipped(failed: &[Failed], graph: &Graph, sources: &[u32]) -> Option<Error> {
+    let first = failed.first()?;
+    Some(Error::Device {
+        stage: format!("searching from source {}", name(first.task, graph, sources)),
+        device: first.unit.to_string(),
+        what: first.what.clone(),
+        remedy: match failed.len() {
+            1 => "it was skipped".into(),
+            count => format!("{count} sources were skipped, this one first"),
+        },
+    })
+}
+
+/// All of them, for a record of the run.
+pub fn list(failed: &[Failed], graph: &Graph, sources: &[u32]) -> Vec<Value> {
+    let one =
+        |failed: &Failed| json!({"source": name(failed.task, graph, sources), "what": failed.what});
+    failed.iter().map(one).collect()
+}
