@@ -123,6 +123,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for MadeUp<'_> {
         let need = self.core.directions(wavefront)?;
         Ok(need.map(|need| Need {
             available: need.needed * self.memory,
+            left: 0,
             speedup: self.speedup,
             ..need
         }))

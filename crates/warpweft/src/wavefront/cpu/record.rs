@@ -63,10 +63,12 @@ impl<E: Traced> Recorded<E> {
         let [rows, columns] = wavefront.extents();
         let tile_rows = policy.within([rows, columns]).tile_rows;
         let all = Self { tile_rows, rows, columns, reversed: Vec::new(), fronts: Vec::new() };
+        let available = available_memory().unwrap_or(0);
         can::<E::Plain>().then(|| Need {
             whose: "host".into(),
             needed: all.bytes(),
-            available: available_memory().unwrap_or(0),
+            available,
+            left: available / 2,
             speedup: speedup(E::BITS, [rows, columns]),
         })
     }

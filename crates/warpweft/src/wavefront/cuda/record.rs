@@ -157,6 +157,7 @@ impl CudaExecutor {
             whose: device.label().into(),
             needed: (recording.bytes([rows, columns], &policy) + inputs) as u64,
             available: device.memory()?.0,
+            left: 0,
             speedup: SPEEDUP,
         }))
     }
