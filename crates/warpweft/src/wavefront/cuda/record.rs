@@ -157,7 +157,6 @@ impl CudaExecutor {
             whose: device.label().into(),
             needed: (recording.bytes([rows, columns], &policy) + inputs) as u64,
             available: device.memory()?.0,
-            left: 0,
             speedup: SPEEDUP,
         }))
     }

@@ -31,8 +31,6 @@ pub struct Need {
     pub needed: u64,
     /// Bytes there are.
     pub available: u64,
-    /// Bytes of these that are left to others, unless directions are asked for.
-    pub left: u64,
     /// How many times as fast as in linear space the path is found, as measured.
     pub speedup: f64,
 }
@@ -40,11 +38,6 @@ pub struct Need {
 impl Need {
     fn fits(&self) -> bool {
         self.needed <= self.available
-    }
-
-    /// Whether it also leaves what should be left.
-    fn fits_well(&self) -> bool {
-        self.needed <= self.available.saturating_sub(self.left)
     }
 }
 
@@ -92,11 +85,9 @@ pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     };
     const { assert!(1 <= E::BITS && E::BITS <= 8, "choices of 1 to 8 bits") };
     let why_not = match &need {
-        Some(need) if way == Way::Auto && !need.fits_well() => format!(
-            ": directions need {} bytes of {}, which has {} to spare",
-            need.needed,
-            need.whose,
-            need.available.saturating_sub(need.left)
+        Some(need) if !need.fits() => format!(
+            ": directions need {} bytes of {}, which has {}",
+            need.needed, need.whose, need.available
         ),
         Some(need) if way == Way::Auto && need.speedup <= 1.0 => {
             format!(": directions take some {:.1} times as long", 1.0 / need.speedup)
