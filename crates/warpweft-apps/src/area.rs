@@ -8,6 +8,8 @@ use warpweft::prelude::*;
 use warpweft::report::Report;
 use warpweft::wavefront::{Kept, WavefrontElement, WavefrontExecutor};
 
+use crate::table::Table;
+
 /// The sum up to a pixel of eight bits; see [`long_sum_of_bytes`] for larger images.
 #[wavefront(sums, bounds = bytes_bounds)]
 pub fn sum_of_bytes(h: Earlier<i32>, #[cell] pixel: u8) -> i32 {
@@ -113,11 +115,11 @@ pub fn plain<T: Scalar>(image: &Volume<T, 2>, value: impl Fn(T) -> f64) -> Vec<f
 /// The same as [`sum_of`] by two loops, rounded as it rounds.
 pub fn plain_rounded<T: Real>(image: &Volume<T, 2>) -> Vec<T> {
     let [rows, columns] = image.extents();
-    let mut sums = vec![vec![T::default(); columns + 1]; rows + 1];
+    let mut sums = Table::filled(T::default(), rows + 1, columns + 1);
     for (i, row) in image.as_slice().chunks(columns).enumerate() {
         for (j, &pixel) in row.iter().enumerate() {
             sums[i + 1][j + 1] = sums[i][j + 1] + (sums[i + 1][j] - sums[i][j] + pixel);
         }
     }
-    sums[1..].iter().flat_map(|row| row[1..].iter().copied()).collect()
+    sums.rows().skip(1).flat_map(|row| row[1..].iter().copied()).collect()
 }

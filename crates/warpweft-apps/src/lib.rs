@@ -16,6 +16,7 @@ pub mod seismic;
 pub mod soup;
 pub mod subsequence;
 pub mod swim;
+mod table;
 pub mod tricubic;
 pub mod warping;
 

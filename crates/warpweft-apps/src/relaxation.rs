@@ -9,6 +9,8 @@ use warpweft::prelude::*;
 use warpweft::report::Report;
 use warpweft::wavefront::{Kept, WavefrontElement, WavefrontExecutor};
 
+use crate::table::Table;
+
 /// Gauss-Seidel: the mean of four neighbours.
 #[wavefront]
 pub fn gauss_seidel<T: Real>(u: Earlier<T>, old: Old<T>) -> T {
@@ -63,7 +65,7 @@ where
 /// The same by three loops over a padded array; `omega` is 1 for Gauss-Seidel.
 pub fn plain<T: Real>(plate: &mut Volume<T, 2>, top: T, sweeps: usize, omega: Option<T>) {
     let [m, n] = plate.extents();
-    let mut cells = vec![vec![T::default(); n + 2]; m + 2];
+    let mut cells = Table::filled(T::default(), m + 2, n + 2);
     cells[0].fill(top);
     for (i, row) in plate.as_slice().chunks(n).enumerate() {
         cells[i + 1][1..=n].copy_from_slice(row);

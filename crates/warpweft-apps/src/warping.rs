@@ -12,6 +12,7 @@ use warpweft::wavefront::traceback::{self, Cut, End, Stored, Traced, Way};
 use warpweft::wavefront::{Dependence, Earlier, Kept, WavefrontExecutor};
 
 use crate::align::MEMORY;
+use crate::table::Table;
 
 /// The distance of the series up to here: the pair's cost after the best of three ways to it.
 #[wavefront]
@@ -156,7 +157,7 @@ where
 /// The same by the straightforward loop over the whole table.
 pub fn plain<T: Real>(a: &[T], b: &[T], band: Option<usize>) -> T {
     let infinity = T::lit(f64::INFINITY);
-    let mut table = vec![vec![infinity; b.len() + 1]; a.len() + 1];
+    let mut table = Table::filled(infinity, a.len() + 1, b.len() + 1);
     table[0][0] = T::default();
     for i in 1..=a.len() {
         for j in 1..=b.len() {

@@ -1,6 +1,7 @@
 //! The straightforward loop, as an oracle: shares no code with the library.
 
 use super::{Alignment, Scope, Sequence, Weights};
+use crate::table::Table;
 
 /// The best alignment by Gotoh's three tables in 64 bits, one row of each kept.
 ///
@@ -57,7 +58,7 @@ pub fn plain_path(
         [weights.matching, weights.mismatch, weights.open, weights.extend].map(i64::from);
     let (q, t) = (query.as_rows(), target.as_columns());
     // Entry [i][j] of each is of the first i and j letters: best, end in a deletion, in an insertion.
-    let mut tables = vec![vec![[0, NEVER, NEVER]; t.len() + 1]; q.len() + 1];
+    let mut tables = Table::filled([0, NEVER, NEVER], q.len() + 1, t.len() + 1);
     if scope == Scope::Global {
         for i in 1..=q.len() {
             let gap = open + extend * (i as i64 - 1);

@@ -86,13 +86,14 @@ impl Laplace {
             }
         };
         progress.clear();
+        let padded = extents.iter().map(|&extent| extent as u64 + 2).product::<u64>();
         let check = if done < sweeps {
             Check::none("interrupted")
         } else if report.done > CHECKED_UPDATES {
             Check::none(format!(
                 "the straightforward loop is run for up to {CHECKED_UPDATES} updates"
             ))
-        } else if let Some(none) = no_room(3 * (plate.len() * size_of::<T>()) as u64) {
+        } else if let Some(none) = no_room(3 * padded * size_of::<T>() as u64) {
             none
         } else {
             let mut expect = Volume::<T, 2>::zeroed(extents)?;

@@ -155,8 +155,8 @@ impl Sat {
             report,
             answer: vec![("rows", json!(rows)), ("columns", json!(columns)), ("sum", total)],
             check: overflow(&sums, || Ok(start))
-                // Two tables of f64, and a bit.
-                .or_else(|| no_room(20 * sums.len() as u64))
+                // Two tables of f64 with a row and a column more, and a bit.
+                .or_else(|| no_room(20 * (rows as u64 + 1) * (columns as u64 + 1)))
                 .unwrap_or_else(|| check(&sums)),
             lines: Vec::new(),
             saved,

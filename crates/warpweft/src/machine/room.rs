@@ -38,10 +38,10 @@ pub fn grow<T>(values: &mut Vec<T>, more: usize, remedy: &str) -> Result<()> {
     if values.capacity() - values.len() >= more {
         return Ok(());
     }
-    let count = values.len().saturating_add(more.max(values.len())) as u64;
-    let bytes = count.saturating_mul(size_of::<T>() as u64);
-    check_room(bytes, remedy)?;
-    values.try_reserve(more).map_err(|_| short(bytes, remedy))
+    values.try_reserve(more).map_err(|_| {
+        let count = values.len().saturating_add(more.max(values.len())) as u64;
+        short(count.saturating_mul(size_of::<T>() as u64), remedy)
+    })
 }
 
 /// Whether there are `bytes` of memory, of several arrays maybe.
