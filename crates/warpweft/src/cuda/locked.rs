@@ -65,3 +65,33 @@ impl fmt::Debug for Locked<'_> {
         write!(f, "{} locked slices", self.parts.len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::bytes_of;
+    use super::super::{Buffer, Stream};
+    use super::*;
+
+    #[test]
+    fn large_slices_are_locked_for_a_while_and_come_over_as_they_are() {
+        let Ok(device) = Device::open(0) else { return println!("skipped: no GPU") };
+        let values: Vec<u32> =
+            (0..OWN_PAGES as u32 / 4 + 1000).map(|k| k.wrapping_mul(40503)).collect();
+        let bytes = bytes_of(&values);
+        let stream = Stream::new(&device).unwrap();
+        let buffer = Buffer::new(&device, bytes.len()).unwrap();
+        // The second time would fail if the first were still locked.
+        for _ in 0..2 {
+            let locked = Locked::of(&device, [bytes, &bytes[..OWN_PAGES - 1]].into_iter()).unwrap();
+            assert_eq!(
+                locked.parts,
+                [bytes.as_ptr().cast_mut().cast()],
+                "the small one is left alone"
+            );
+            stream.upload(&buffer, 0, &values).unwrap();
+            let mut found = vec![0; values.len()];
+            stream.download(&buffer, 0, &mut found).unwrap();
+            assert!(found == values);
+        }
+    }
+}

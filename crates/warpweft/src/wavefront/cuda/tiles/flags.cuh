@@ -193,6 +193,8 @@ __device__ __forceinline__ void take(const ww_arguments& A, const ww_watchdog& d
             const int done = wait_shared(&shared().done, number + 1, dog, 1002);
             if (!__all_sync(~0u, done > number)) return;
             const int count = __shfl_sync(~0u, min(done - number, A.tiles - c), 0);
+            // A shuffle orders no memory: lanes meet before they read what lane 0 saw.
+            __syncwarp();
             delay(A.delay, number + 0x10000);
 #pragma unroll
             for (int v = 0; v < ABOVE; v++) {
