@@ -20,6 +20,7 @@ linear!(Line1, f32, 1, star::<1, 3>(1), |_| 0.25);
 linear!(Heat2, f32, 2, star::<2, 5>(1), |k| 0.3 - 0.04 * k as f32);
 linear!(Heat2d, f64, 2, star::<2, 5>(1), |k| 0.3 - 0.04 * k as f64);
 linear!(Box2, i32, 2, cube::<2, 9>(1), |k| k as i32 - 3);
+linear!(Wide2, f32, 2, cube::<2, 25>(2), |k| 0.01 * k as f32);
 linear!(Skew2, i32, 2, [at([0, 1]), at([-2, 1]), at([1, 3]), at([0, -5])], |k| 3 - k as i32);
 linear!(Bytes2, u8, 2, cube::<2, 9>(1), |k| k as u8 + 1);
 linear!(Heat3, f32, 3, star::<3, 7>(1), |k| 0.2 - 0.02 * k as f32);
@@ -136,6 +137,95 @@ fn what_can_not_be_pipelined_is_refused() {
     refused(compile_check(&heat, [64; 3], &skirts, "sm_90").unwrap_err(), "nothing of these");
     let small = heat.boundary(Boundary::Periodic);
     refused(compile_check(&small, [2, 64, 64], &policy, "sm_90").unwrap_err(), "2 periodic cells");
+}
+
+fn stay(cells: [u32; 3], warps: u32, planes: u32, temporal_depth: u32) -> CudaPolicy {
+    CudaPolicy { chunk: planes, temporal_depth, ..policy(CudaKernel::Resident, cells, warps) }
+}
+
+/// Tiles that stay on the chip, one and many of them, whole and cut by the volume's end.
+fn check_residents<T: Scalar, const D: usize>(
+    element: impl StencilElement<D, State = T>,
+    policies: &[CudaPolicy],
+    extents: &[[usize; D]],
+) {
+    if compiler().is_err() {
+        return println!("skipped: no NVRTC");
+    }
+    let device = Device::open(0);
+    let mut runs = 0;
+    for (n, policy) in policies.iter().enumerate() {
+        let Ok(device) = &device else {
+            // One kernel an element; each for one of the two architectures that it is made for.
+            if n == 0 {
+                let arch = if size_of::<T>() == 4 { "sm_90" } else { "sm_80" };
+                let zero = Stencil::of(element).boundary(Boundary::Dirichlet(0.0));
+                assert!(!compile_check(&zero, extents[0], policy, arch).unwrap().image().is_empty());
+            }
+            continue;
+        };
+        for &extents in extents {
+            let zero = Stencil::of(element).boundary(Boundary::Dirichlet(2.0));
+            let round = Stencil::of(element).boundary(Boundary::Periodic);
+            let mixed = zero
+                .clone()
+                .face(D - 1, Face::Low, Boundary::Periodic)
+                .face(D - 1, Face::High, Boundary::Periodic)
+                .face(0, Face::Low, Boundary::Dirichlet(-1.0));
+            for stencil in [zero, round, mixed] {
+                // Tiles that meet around a volume must be whole.
+                let volume = filled::<T, D>(extents);
+                if let Err(error) = CudaSweeps::new(&stencil, &volume, policy, device) {
+                    assert!(error.to_string().contains("that meet others"), "{error}");
+                    continue;
+                }
+                compare(
+                    &stencil,
+                    extents,
+                    policy,
+                    device,
+                    2 * u64::from(policy.temporal_depth) + 3,
+                );
+                runs += 1;
+            }
+        }
+    }
+    println!("{runs} runs equal the reference");
+    assert!(device.is_err() || runs >= policies.len() * extents.len());
+}
+
+#[test]
+fn residents() {
+    let flat = [stay([4, 1, 4], 4, 16, 1), stay([4, 1, 5], 4, 12, 3), stay([8, 1, 2], 3, 5, 1)];
+    let planes = [[67, 461], [9, 8], [48, 768], [36, 720]];
+    check_residents(Heat2 { rate: 0.9 }, &flat, &planes);
+    check_residents(Box2 { rate: 3 }, &flat, &planes);
+    let wide = [stay([4, 1, 4], 4, 12, 1), stay([2, 1, 8], 4, 20, 3)];
+    check_residents(Wide2 { rate: 0.9 }, &wide, &[[67, 461], [40, 448], [36, 256]]);
+    check_residents(Heat2d { rate: 0.9 }, &flat[..2], &[[67, 461], [48, 240]]);
+    let deep = [stay([4, 2, 3], 8, 6, 1), stay([4, 3, 2], 4, 3, 1), stay([4, 4, 3], 16, 8, 2)];
+    let volumes = [[23, 50, 233], [5, 6, 7], [24, 56, 128], [8, 28, 240]];
+    check_residents(Heat3 { rate: 0.9 }, &deep, &volumes);
+    check_residents(Box3 { rate: 0.9 }, &deep, &volumes);
+    check_residents(Heat3d { rate: 0.9 }, &deep[1..], &volumes);
+    let far = [stay([4, 2, 2], 4, 4, 1)];
+    check_residents(Order8 { rate: 0.9 }, &far, &[[23, 50, 233], [16, 16, 256]]);
+}
+
+#[test]
+fn what_can_not_stay_is_refused() {
+    let refused = |stencil: &Stencil<f32, 3>, policy: &CudaPolicy, message: &str| {
+        let error = compile_check(stencil, [64; 3], policy, "sm_90").unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    };
+    let policy = stay([4, 2, 3], 8, 6, 1);
+    let heat = Stencil::of(Heat3 { rate: 0.9 });
+    refused(&heat.clone().boundary(Boundary::Mirror), &policy, "resident tiles of this stencil");
+    refused(&heat, &CudaPolicy { chunk: 13, ..policy }, "resident tiles of 13 planes");
+    refused(&heat, &CudaPolicy { temporal_depth: 3, ..policy }, "3 steps between posts");
+    refused(&heat, &CudaPolicy { temporal_depth: 17, ..policy }, "17 steps between posts");
+    let round = heat.boundary(Boundary::Periodic);
+    refused(&round, &policy, "tiles of 6 cells over 64 that meet others");
 }
 
 /// A stirred value for every index: no two neighbours alike.

@@ -90,7 +90,8 @@ pub struct CudaPolicy {
     /// need fewer moves and more time to compile; 0 for all, and for skeletons that do not march.
     #[serde(default)]
     pub phases: u32,
-    /// Steps that one trip through memory advances; above 1 for [`CudaKernel::Pipeline`] alone.
+    /// Steps that one trip through memory advances, or between two posts of resident tiles; above 1 for
+    /// [`CudaKernel::Pipeline`] and [`CudaKernel::Resident`] alone.
     pub temporal_depth: u32,
     /// Whether the compiler may contract multiply and add into one rounding. The only tunable that
     /// changes bits: with `false` floating-point results are those of the CPU, with `true` (the
@@ -112,4 +113,9 @@ pub enum CudaKernel {
     /// Several steps a trip, each a stage of a pipeline in registers. For stars of radius one over
     /// one scalar of four or eight bytes, between Dirichlet and periodic faces.
     Pipeline,
+    /// Cells stay in shared memory over many steps, and tiles send one another their rims. For
+    /// volumes, or slabs, that the multiprocessors hold at once, of one scalar of four or eight bytes in
+    /// two or three dimensions, between Dirichlet and periodic faces; a tile is [`CudaPolicy::chunk`]
+    /// planes deep.
+    Resident,
 }

@@ -53,6 +53,7 @@ pub fn policies(dims: usize) -> Vec<MultiCudaPolicy> {
         };
         all.extend([words(1, [4, 2, 2], 8), words(2, [2, 1, 1], 1), words(3, [1, 2, 3], 3)]);
         all.extend(trips());
+        all.extend(residents(dims));
     }
     all
 }
@@ -86,6 +87,19 @@ pub fn trips() -> Vec<MultiCudaPolicy> {
         trip(Exchange::Flags, [2, 8, 2, 4]),
         trip(Exchange::Flags, [1, 4, 3, 1]),
     ]
+}
+
+/// Tiles that stay on the chip and send one another their rims, every step and every other.
+pub fn residents(dims: usize) -> Vec<MultiCudaPolicy> {
+    let stay = |cells, warps, planes, depth| {
+        let mut policy = policy(CudaKernel::Resident, cells, warps, Exchange::Flags);
+        (policy.cuda.chunk, policy.cuda.temporal_depth) = (planes, depth);
+        policy
+    };
+    match dims {
+        2 => vec![stay([4, 1, 2], 2, 4, 1), stay([4, 1, 5], 2, 3, 2), stay([2, 1, 4], 4, 8, 3)],
+        _ => vec![stay([4, 2, 2], 4, 4, 1), stay([4, 4, 2], 8, 3, 2)],
+    }
 }
 
 /// Lists of GPUs to run on: all numbers of different ones, or slabs side by side on the only one.
@@ -154,7 +168,8 @@ pub fn check_all<S: Fields, const D: usize>(
         println!("compiled only: no GPU");
         for policy in policies {
             // What not every stencil can do has tests of its own.
-            if policy.cuda.kernel == CudaKernel::Pipeline || policy.exchange == Exchange::Words {
+            let few = matches!(policy.cuda.kernel, CudaKernel::Pipeline | CudaKernel::Resident);
+            if few || policy.exchange == Exchange::Words {
                 continue;
             }
             if policy.cuda.kernel != CudaKernel::Planes {
@@ -179,7 +194,7 @@ pub fn check_all<S: Fields, const D: usize>(
                 // always room beside one another.
                 let shared = (1..devices.len()).any(|n| devices[..n].contains(&devices[n]));
                 let refusable = policy.exchange == Exchange::Words
-                    || policy.cuda.kernel == CudaKernel::Pipeline
+                    || matches!(policy.cuda.kernel, CudaKernel::Pipeline | CudaKernel::Resident)
                     || (policy.exchange == Exchange::Flags && shared);
                 let mut executor = match executor {
                     Err(Error::Spec { .. }) if refusable => continue,

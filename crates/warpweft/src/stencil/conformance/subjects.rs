@@ -78,8 +78,13 @@ impl OnGpu {
     }
 }
 
-const SKELETONS: [CudaKernel; 4] =
-    [CudaKernel::Direct, CudaKernel::March, CudaKernel::Planes, CudaKernel::Pipeline];
+const SKELETONS: [CudaKernel; 5] = [
+    CudaKernel::Direct,
+    CudaKernel::March,
+    CudaKernel::Planes,
+    CudaKernel::Pipeline,
+    CudaKernel::Resident,
+];
 
 impl Subject for OnGpu {
     fn ways(&self) -> Vec<String> {

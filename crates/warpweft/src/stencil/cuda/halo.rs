@@ -365,7 +365,7 @@ impl<const D: usize> HaloExecutor<D> for CudaSweeps<D> {
         // Later stages read what earlier ones wrote beside a cell, which may be on its way.
         // Nor are the ghosts of functions brought on by parts of a step.
         self.kernels.len() == 1
-            && self.policy().kernel != CudaKernel::Pipeline
+            && !matches!(self.policy().kernel, CudaKernel::Pipeline | CudaKernel::Resident)
             && !self.stencil.has_functions()
     }
 

@@ -18,6 +18,7 @@ pub mod multi;
 mod peers;
 mod policy;
 mod queue;
+mod resident;
 mod residual;
 mod staging;
 mod sweeps;

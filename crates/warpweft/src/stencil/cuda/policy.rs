@@ -7,6 +7,7 @@
 
 use super::chunks::{chunks_of_planes, chunks_of_trips};
 use super::layout::axes;
+use super::resident::for_volume;
 use super::text::{grid, layout_of, step_text};
 use crate::cuda::SharedMemory;
 use crate::error::{Error, Result};
@@ -144,7 +145,7 @@ impl CudaPolicy {
             }
         };
         let pipelines = pipelines_to_try(&problem);
-        for &policy in &pipelines {
+        for &policy in pipelines.iter().chain(&for_volume(stencil, extents, (capability, sms))) {
             add(policy);
         }
         // Other chunks need no other kernel.
@@ -210,13 +211,13 @@ impl CudaPolicy {
             2 => *vy = 1,
             _ => {}
         }
-        if self.kernel != CudaKernel::Direct {
+        if !matches!(self.kernel, CudaKernel::Direct | CudaKernel::Resident) {
             *vz = 1;
         }
         if !matches!(self.kernel, CudaKernel::March | CudaKernel::Planes) {
             self.phases = 0;
         }
-        if self.kernel != CudaKernel::Pipeline {
+        if !matches!(self.kernel, CudaKernel::Pipeline | CudaKernel::Resident) {
             self.temporal_depth = 1;
         }
         self
@@ -263,6 +264,15 @@ impl CudaPolicy {
                     "take 1 to 16 steps, 1 to 8 planes and at most 32 cells",
                 );
             }
+            CudaKernel::Resident if D > 3 || !(1..=16).contains(&self.temporal_depth) => {
+                return wrong(
+                    format!(
+                        "resident tiles in {D} dimensions, {} steps between posts",
+                        self.temporal_depth
+                    ),
+                    "take two or three dimensions and 1 to 16 steps",
+                );
+            }
             CudaKernel::Planes if D < 3 => {
                 return wrong(
                     format!("planes of a {D}-dimensional volume"),
@@ -302,7 +312,8 @@ pub(super) fn ring_fits<const D: usize>(
     let text = step_text(stencil, policy, false);
     let rings = text.stages.iter().map(|stage| stage.shared);
     let trips = text.trip.iter().map(|trip| trip.shared);
-    rings.chain(trips).all(|bytes| bytes == 0 || bytes + BARRIERS <= each)
+    let tiles = text.resident.iter().map(|shape| shape.shared);
+    rings.chain(trips).chain(tiles).all(|bytes| bytes == 0 || bytes + BARRIERS <= each)
 }
 
 /// Pipelines that were fast on an H200: cells, warps, blocks, steps a trip, planes ahead and planes

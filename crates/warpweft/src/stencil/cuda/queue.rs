@@ -145,16 +145,7 @@ impl<const D: usize> Queue<'_, D> {
         let layout = &self.arrays.layout;
         // `struct Trip`: z, y and x of extents and of the cells that are not held.
         let extents = [layout.extents[1], layout.extents[2], layout.extents[3]].map(|n| n as i32);
-        let fixed = |axis: usize, side: usize| {
-            let own = super::layout::axes::<D>()[axis + 1]?;
-            // Another device's cells beyond a shared face change as any others do.
-            let held = matches!(self.stencil.boundaries.0[own][side], Boundary::Dirichlet(_));
-            (held && !layout.shared[axis + 1][side]).then_some(())
-        };
-        // Half the range, so that sums with it do not overflow.
-        let far = i32::MAX / 2;
-        let low: [i32; 3] = std::array::from_fn(|d| fixed(d, 0).map_or(-far, |()| 0));
-        let high: [i32; 3] = std::array::from_fn(|d| fixed(d, 1).map_or(far, |()| extents[d]));
+        let [low, high] = self.hold();
         let mut trip: Vec<u8> =
             [extents, low, high].as_flattened().iter().flat_map(|n| n.to_ne_bytes()).collect();
         trip.extend((self.policy.chunk as i32).to_ne_bytes());
@@ -170,6 +161,24 @@ impl<const D: usize> Queue<'_, D> {
         let mut queued = vec![Queued { kernel: kernel.clone(), launch, args }];
         queued.extend(self.renew(&[0], &[1 - state])?);
         Ok(queued)
+    }
+
+    /// Along z, y and x, the first cell that is not held by a Dirichlet face, and the first that is again.
+    pub fn hold(&self) -> [[i32; 3]; 2] {
+        let layout = &self.arrays.layout;
+        let fixed = |axis: usize, side: usize| {
+            let own = super::layout::axes::<D>()[axis + 1]?;
+            // Another device's cells beyond a shared face change as any others do.
+            let held = matches!(self.stencil.boundaries.0[own][side], Boundary::Dirichlet(_));
+            (held && !layout.shared[axis + 1][side]).then_some(())
+        };
+        // Half the range, so that sums with it do not overflow.
+        let far = i32::MAX / 2;
+        let end = |d: usize| layout.extents[d + 1] as i32;
+        [
+            std::array::from_fn(|d| fixed(d, 0).map_or(-far, |()| 0)),
+            std::array::from_fn(|d| fixed(d, 1).map_or(far, |()| end(d))),
+        ]
     }
 
     /// The launch that renews the ghosts of those of `fields` that are read beside a cell, in the

@@ -6,6 +6,7 @@ use super::ghosts;
 use super::halo::{self, Halos};
 use super::layout::axes;
 use super::queue::{Queue, Queued};
+use super::resident::Resident;
 use super::residual::{self, Change};
 use super::text::{StepText, grid, layout_of, step_text, trip_grid};
 use crate::cuda::{Buffer, Device, Global, Graph, Kernel, Module, Options, Stream, compile};
@@ -40,6 +41,8 @@ pub struct CudaSweeps<const D: usize> {
     step: Turn,
     /// The launches of a trip of several steps.
     trip: Option<Turn>,
+    /// The tiles that stay on the chip, where the policy has such.
+    resident: Option<Resident>,
     /// Which state the arrays are in.
     pub(super) state: usize,
     change: Option<Change>,
@@ -164,6 +167,11 @@ impl<const D: usize> CudaSweeps<D> {
             })?);
             trip_kernel = Some(kernel);
         }
+        let mut resident = None;
+        if let Some(shape) = &text.resident {
+            let kernel = module.kernel("ww_resident")?;
+            resident = Some(Resident::new(&policy, (shape, kernel), &arrays.layout, &stream, 1)?);
+        }
         arrays.upload(&stream, volume)?;
         let unused = arrays.unused(volume);
         for queued in queue.first_ghosts()? {
@@ -171,7 +179,8 @@ impl<const D: usize> CudaSweeps<D> {
             unsafe { queued.launch(&stream)? };
         }
         stream.synchronize()?;
-        let used = trip_kernel.as_ref().map_or(&kernels[..], std::slice::from_ref);
+        let tiles = resident.as_ref().map(Resident::kernel);
+        let used = trip_kernel.as_ref().or(tiles).map_or(&kernels[..], std::slice::from_ref);
         let local = used.iter().map(|kernel| kernel.attributes().local_bytes).max();
         let mut sweeps = Self {
             stream,
@@ -184,6 +193,7 @@ impl<const D: usize> CudaSweeps<D> {
             fault,
             step,
             trip,
+            resident,
             state: 0,
             change: None,
             kept: stencil.cell.fields().iter().map(|_| None).collect(),
@@ -307,11 +317,30 @@ impl<const D: usize> CudaSweeps<D> {
 
     /// Reports a fault of an element function, after all work queued so far.
     fn check_fault(&self) -> Result<()> {
-        let Some(fault) = &self.fault else { return self.stream.synchronize() };
+        let Some(fault) = &self.fault else {
+            self.stream.synchronize()?;
+            return self.resident.as_ref().map_or(Ok(()), Resident::check);
+        };
         match fault.read::<u32>(&self.stream)? {
             0 => Ok(()),
             code => Err(self.text.unit.fault(code, self.stream.device().label())),
         }
+    }
+
+    /// Queues `steps` steps by tiles that stay on the chip.
+    fn stay(&mut self, steps: u64) -> Result<()> {
+        for steps in Resident::launches(steps) {
+            let Some(home) = &self.resident else { return Ok(()) };
+            for queued in self.queue().resident(home, [None; 2], self.state, steps)? {
+                // SAFETY: the arrays and the mail live as long as `self`, and dropping one waits for the device.
+                unsafe { queued.launch(&self.stream)? };
+            }
+            self.state = 1 - self.state;
+            if let Some(home) = &mut self.resident {
+                home.count(steps);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -330,6 +359,10 @@ impl<const D: usize> SweepExecutor<D> for CudaSweeps<D> {
             }
         }
         let mut steps = sweep.steps;
+        if self.resident.is_some() {
+            self.stay(steps)?;
+            steps = 0;
+        }
         if let Some(trip) = &mut self.trip {
             let depth = u64::from(self.policy.temporal_depth);
             // SAFETY: the arrays live as long as `self`, and dropping one waits for the device.

@@ -5,6 +5,7 @@ use crate::cuda::Device;
 use crate::error::Result;
 use crate::stencil::cuda::chunks::{chunks_of_planes, chunks_of_trips};
 use crate::stencil::cuda::policy::ring_fits;
+use crate::stencil::cuda::resident::for_slabs;
 use crate::stencil::{CudaKernel, CudaPolicy, Spec};
 
 /// Bytes of a field's slab above which a step takes so long that the exchange hides behind it, and
@@ -57,6 +58,9 @@ impl MultiCudaPolicy {
             };
             pipelines.iter().filter_map(of_shape).collect::<Vec<_>>()
         };
+        for cuda in for_slabs(stencil, slab, devices.len(), (capability, sms)) {
+            add(Self::new(cuda, Exchange::Flags));
+        }
         for cuda in of_chunk(0) {
             add(Self::new(cuda, Exchange::Flags));
         }
@@ -90,7 +94,8 @@ impl MultiCudaPolicy {
         }
         if !flagged {
             let of_slab = CudaPolicy::candidates(stencil, slab, (capability, sms));
-            all.extend(of_slab.into_iter().map(|cuda| Self::new(cuda, Exchange::Copies)));
+            let copied = of_slab.into_iter().filter(|cuda| cuda.kernel != CudaKernel::Resident);
+            all.extend(copied.map(|cuda| Self::new(cuda, Exchange::Copies)));
         }
         Ok(all)
     }

@@ -18,21 +18,22 @@ pub(super) fn tile_depth<const D: usize>(policy: &CudaPolicy) -> usize {
     let deep = match policy.kernel {
         CudaKernel::Direct if D == 2 => policy.warps * policy.cells[2],
         CudaKernel::Direct => policy.cells[2],
-        CudaKernel::March | CudaKernel::Planes | CudaKernel::Pipeline => policy.chunk,
+        CudaKernel::March | CudaKernel::Planes => policy.chunk,
+        CudaKernel::Pipeline | CudaKernel::Resident => policy.chunk,
     };
     // The tiles of four-dimensional sweeps are one cell deep along w.
     if D == 4 { 1 } else { deep.max(1) as usize }
 }
 
 /// The planes of each of `parts` slabs: as equal as they come, in whole tiles of `tile` planes
-/// where there are enough of them that this costs no balance.
+/// where a slab has `least` of them or more, so that this costs no balance.
 ///
 /// # Errors
 /// Slabs that would be no deeper than the `reach` of the stencil across the cut.
 pub(super) fn slabs(
     planes: usize,
     parts: usize,
-    tile: usize,
+    (tile, least): (usize, usize),
     reach: usize,
 ) -> Result<Vec<Range<usize>>> {
     // A mirror takes its values from one plane beyond its own depth.
@@ -46,7 +47,7 @@ pub(super) fn slabs(
             format!("name 1 to {} GPUs, or make the slowest axis longer", most.max(1)),
         ));
     }
-    let unit = if planes / parts >= 16 * tile { tile } else { 1 };
+    let unit = if planes / parts >= least * tile { tile } else { 1 };
     let at = |i: usize| match i * planes / parts {
         end if i == parts => end,
         even => (even + unit / 2) / unit * unit,
@@ -99,14 +100,14 @@ mod tests {
     #[test]
     fn slabs_are_even_and_in_whole_tiles_where_that_costs_nothing() {
         let lengths = |planes, parts, tile| -> Vec<usize> {
-            slabs(planes, parts, tile, 1).unwrap().iter().map(|slab| slab.len()).collect()
+            slabs(planes, parts, (tile, 16), 1).unwrap().iter().map(|slab| slab.len()).collect()
         };
         assert_eq!(lengths(128, 4, 4), [32; 4]);
         assert_eq!(lengths(1000, 4, 4), [252, 248, 252, 248]);
         assert_eq!(lengths(100, 3, 8), [33, 33, 34]);
         assert_eq!(lengths(9, 1, 4), [9]);
         for (planes, parts, tile) in [(1001, 4, 7), (67, 3, 1), (12, 4, 2)] {
-            let all = slabs(planes, parts, tile, 2).unwrap();
+            let all = slabs(planes, parts, (tile, 16), 2).unwrap();
             assert_eq!((all[0].start, all[parts - 1].end), (0, planes));
             assert!(all.windows(2).all(|pair| pair[0].end == pair[1].start));
         }
@@ -114,7 +115,7 @@ mod tests {
 
     #[test]
     fn slabs_thinner_than_the_footprint_are_refused_with_the_most_there_can_be() {
-        let error = slabs(10, 4, 1, 2).unwrap_err().to_string();
+        let error = slabs(10, 4, (1, 16), 2).unwrap_err().to_string();
         assert!(error.contains("name 1 to 3 GPUs"), "{error}");
     }
 }

@@ -7,6 +7,7 @@ use crate::cuda::Device;
 use crate::error::{Error, Result};
 use crate::stencil::cuda::ghosts::code;
 use crate::stencil::cuda::layout::{Layout, axes};
+use crate::stencil::cuda::resident::ResidentShape;
 use crate::stencil::cuda::text::{Role, TripShape, grid, role_of, trip_grid};
 use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Spec, Stage, Tap};
 
@@ -58,7 +59,7 @@ impl MultiCudaPolicy {
     pub fn steps_a_turn(&self) -> u32 {
         match (self.exchange, self.cuda.kernel) {
             (Exchange::Words, _) => self.depth.max(1),
-            (_, CudaKernel::Pipeline) => self.cuda.temporal_depth.max(1),
+            (_, CudaKernel::Pipeline | CudaKernel::Resident) => self.cuda.temporal_depth.max(1),
             _ => 1,
         }
     }
@@ -139,6 +140,11 @@ impl MultiCudaPolicy {
             let blocks = shaped.flagged_grid::<D>(&layout, trip.as_ref());
             if blocks[2] > GRID_Z {
                 return refuse(format!("with {} layers of tiles", blocks[2]));
+            }
+            if let (CudaKernel::Resident, Some(shape)) =
+                (shaped.cuda.kernel, ResidentShape::of(stencil, &shaped.cuda))
+            {
+                shape.check(stencil, &layout)?;
             }
         }
         for (part, device) in devices.iter().enumerate() {
@@ -221,7 +227,9 @@ impl MultiCudaPolicy {
     ) -> Result<Vec<std::ops::Range<usize>>> {
         let shaped = self.cuda.shaped::<D>()?;
         let [below, above] = cut::reach(stencil, self);
-        cut::slabs(extents[0], parts, cut::tile_depth::<D>(&shaped), below.max(above))
+        // Resident tiles don't reach across cuts.
+        let least = if shaped.kernel == CudaKernel::Resident { 1 } else { 16 };
+        cut::slabs(extents[0], parts, (cut::tile_depth::<D>(&shaped), least), below.max(above))
     }
 }
 

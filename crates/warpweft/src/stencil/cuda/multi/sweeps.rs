@@ -7,10 +7,11 @@ use crate::cuda::{Cubin, Device, Event, Options, compile};
 use crate::error::{Error, Result, no_thread};
 use crate::grid::{RawVolume, RawVolumeMut};
 use crate::stencil::cuda::arrays::{Unused, store_unused};
+use crate::stencil::cuda::resident::Resident;
 use crate::stencil::cuda::sweeps::tools_text;
 use crate::stencil::cuda::text::{Cut, cut_step_text};
 use crate::stencil::points::{add_to, value_of};
-use crate::stencil::{Region, Residual, Spec, Sweep, SweepExecutor};
+use crate::stencil::{CudaKernel, Region, Residual, Spec, Sweep, SweepExecutor};
 
 /// Runs sweeps over a copy of a volume that is cut into slabs across its slowest axis, one a GPU.
 ///
@@ -59,6 +60,12 @@ impl<const D: usize> MultiCudaSweeps<D> {
         let policy = MultiCudaPolicy { cuda, early: policy.early && apart, ..*policy };
         let slabs = policy.slabs(stencil, extents, devices.len())?;
         let copies = policy.exchange == Exchange::Copies;
+        if copies && policy.cuda.kernel == CudaKernel::Resident {
+            return Err(Error::spec(
+                "resident tiles that exchange planes by copies",
+                "exchange by flags: they send their rims themselves",
+            ));
+        }
         policy.check_engine(devices)?;
         if !copies {
             policy.check_flags(stencil, extents, devices)?;
@@ -92,6 +99,11 @@ impl<const D: usize> MultiCudaSweeps<D> {
         let mut sweeps = Self { problem, state: 0, marks, slabs, unused, notes, faced, stale };
         sweeps.check_residency()?;
         for part in 0..sweeps.slabs.len() {
+            let device = devices[part];
+            let beside = devices.iter().filter(|&&other| other == device).count();
+            sweeps.slabs[part].settle_tiles(&sweeps.problem, beside)?;
+        }
+        for part in 0..sweeps.slabs.len() {
             let neighbours = sweeps.neighbours(part);
             let slab = &sweeps.slabs[part];
             let wired = [
@@ -107,7 +119,8 @@ impl<const D: usize> MultiCudaSweeps<D> {
                 sweeps.slabs[part].trips = Some([even, odd]);
             }
         }
-        if copies || sweeps.problem.policy.steps_a_turn() > 1 {
+        let stay = sweeps.problem.text.resident.is_some();
+        if copies || stay || sweeps.problem.policy.steps_a_turn() > 1 {
             // The ghosts of ghost planes, beyond faces of other axes.
             sweeps.mark_stages()?;
             sweeps.exchange(&sweeps.slabs[0].used(0))?;
@@ -147,7 +160,8 @@ impl<const D: usize> MultiCudaSweeps<D> {
 
     /// Slabs that share a device must leave room on it while their edge tiles wait for one another.
     fn check_residency(&self) -> Result<()> {
-        if self.problem.policy.exchange == Exchange::Copies {
+        if self.problem.policy.exchange == Exchange::Copies || self.problem.text.resident.is_some()
+        {
             return Ok(());
         }
         for (part, slab) in self.slabs.iter().enumerate() {
@@ -180,6 +194,7 @@ impl<const D: usize> MultiCudaSweeps<D> {
             let neighbours = self.problem.neighbours(part).map(|slab| slab.unwrap_or(part));
             slab.flags.as_ref().map_or(Ok(()), |flags| flags.check(part, neighbours))?;
             slab.landing.as_ref().map_or(Ok(()), |landing| landing.check(part, neighbours))?;
+            slab.resident.as_ref().map_or(Ok(()), Resident::check)?;
         }
         Ok(())
     }
@@ -209,6 +224,9 @@ impl<const D: usize> MultiCudaSweeps<D> {
     /// Queues turns in which the devices exchange planes themselves, and by copies the steps that
     /// make no turn; the state they end in.
     fn run_by_devices(&mut self, steps: u64) -> Result<usize> {
+        if self.problem.text.resident.is_some() {
+            return self.stay(steps);
+        }
         let depth = u64::from(self.problem.policy.steps_a_turn());
         self.state = self.run_turns(steps / depth)?;
         if !steps.is_multiple_of(depth) {
@@ -222,6 +240,24 @@ impl<const D: usize> MultiCudaSweeps<D> {
             for slab in &self.slabs {
                 slab.landing.as_ref().map_or(Ok(()), |landing| landing.reset(&slab.stream))?;
             }
+            self.meet()?;
+        }
+        Ok(self.state)
+    }
+
+    /// Queues steps by tiles that stay on the devices' multiprocessors; the state they end in.
+    fn stay(&mut self, steps: u64) -> Result<usize> {
+        for steps in Resident::launches(steps) {
+            for (part, slab) in self.slabs.iter().enumerate() {
+                slab.stay(&self.problem, self.neighbours(part), self.state, steps)?;
+            }
+            self.state = 1 - self.state;
+            for slab in &mut self.slabs {
+                slab.resident.iter_mut().for_each(|tiles| tiles.count(steps));
+            }
+            // What the next launch finds beyond the slab: the ghosts of ghost planes above all.
+            self.mark_stages()?;
+            self.exchange(&self.slabs[0].used(self.state))?;
             self.meet()?;
         }
         Ok(self.state)

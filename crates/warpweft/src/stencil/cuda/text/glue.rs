@@ -130,6 +130,7 @@ impl<'a, const D: usize> Glue<'a, D> {
             CudaKernel::March => ("march", ""),
             CudaKernel::Planes => ("planes", "maps, "),
             CudaKernel::Pipeline => ("pipeline", ""),
+            CudaKernel::Resident => ("resident", ""),
         };
         writeln!(text, "  ww::stencil::{skeleton}<{shape}>(fields, {maps}box, element);\n}}")
     }

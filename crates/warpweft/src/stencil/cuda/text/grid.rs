@@ -4,11 +4,12 @@ use super::trip::{TripShape, pipelines};
 use crate::error::{Error, Result};
 use crate::grid::axis_name;
 use crate::stencil::cuda::layout::Layout;
+use crate::stencil::cuda::resident::{ResidentShape, resides};
 use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Spec};
 
-/// The shape of single steps beside a pipeline, for what is left of a number of steps.
+/// The shape of single steps beside a pipeline or resident tiles, for what is left of a number of steps.
 pub fn single(policy: &CudaPolicy) -> CudaPolicy {
-    if policy.kernel != CudaKernel::Pipeline {
+    if !matches!(policy.kernel, CudaKernel::Pipeline | CudaKernel::Resident) {
         return *policy;
     }
     let vx = policy.cells[0].min(4);
@@ -80,10 +81,25 @@ pub fn layout_of<const D: usize>(
     extents: [usize; D],
     policy: &CudaPolicy,
 ) -> Result<Layout> {
-    if policy.kernel != CudaKernel::Pipeline {
+    if !matches!(policy.kernel, CudaKernel::Pipeline | CudaKernel::Resident) {
         return Layout::of(stencil, extents, 1, [0; 2]);
     }
     let refused = |what: String, remedy: &str| Err(Error::spec(what, remedy));
+    let depth = policy.temporal_depth as usize;
+    for (axis, &n) in extents.iter().enumerate() {
+        if stencil.boundaries.0[axis][0] == Boundary::Periodic && n < depth {
+            return refused(
+                format!(
+                    "{depth} steps a trip over {n} periodic cells of axis {}",
+                    axis_name(axis, D)
+                ),
+                "take no more steps a trip than cells",
+            );
+        }
+    }
+    if policy.kernel == CudaKernel::Resident {
+        return resident_layout(stencil, extents, policy);
+    }
     if !pipelines(stencil) {
         return refused(
             "several steps a trip of this stencil".into(),
@@ -100,17 +116,33 @@ pub fn layout_of<const D: usize>(
             "take larger tiles or fewer steps: nothing of these remains without their skirts",
         );
     };
-    let depth = policy.temporal_depth as usize;
-    for (axis, &n) in extents.iter().enumerate() {
-        if stencil.boundaries.0[axis][0] == Boundary::Periodic && n < depth {
-            return refused(
-                format!(
-                    "{depth} steps a trip over {n} periodic cells of axis {}",
-                    axis_name(axis, D)
-                ),
-                "take no more steps a trip than cells",
-            );
-        }
-    }
     Layout::of(stencil, extents, depth, trip.slack)
+}
+
+/// The layout for resident tiles.
+fn resident_layout<const D: usize>(
+    stencil: &Spec<D>,
+    extents: [usize; D],
+    policy: &CudaPolicy,
+) -> Result<Layout> {
+    if !resides(stencil) {
+        return Err(Error::spec(
+            "resident tiles of this stencil",
+            "take another kernel: cells stay on the chip of one scalar of four or eight bytes that is read \
+             beside the cell, at most four away, between faces that are periodic or hold one value, \
+             without faults",
+        ));
+    }
+    let Some(shape) = ResidentShape::of(stencil, policy) else {
+        return Err(Error::spec(
+            format!(
+                "resident tiles of {} planes, {:?} cells a thread and {} warps, {} steps between posts",
+                policy.chunk, policy.cells, policy.warps, policy.temporal_depth
+            ),
+            "take fewer planes or steps, or more cells and warps: a tile has its skirt around it",
+        ));
+    };
+    let layout = Layout::of(stencil, extents, policy.temporal_depth as usize, [0; 2])?;
+    shape.check(stencil, &layout)?;
+    Ok(layout)
 }

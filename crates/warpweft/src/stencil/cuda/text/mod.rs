@@ -13,6 +13,7 @@ pub use self::grid::{grid, layout_of, trip_grid};
 pub use self::reach::{Role, role_of};
 pub use self::trip::TripShape;
 use self::trip::write_trip;
+use super::resident::{ResidentShape, write_resident};
 use super::{arrays, faces, multi};
 use crate::cuda::{Cache, Cubin, Options, compile_in};
 use crate::element::Unit;
@@ -25,6 +26,7 @@ const COLUMNS: &str = include_str!("../columns.cuh");
 const MARCH: &str = include_str!("../march.cuh");
 const PLANES: &str = include_str!("../planes.cuh");
 const PIPELINE: &str = include_str!("../pipeline.cuh");
+const RESIDENT: &str = include_str!("../resident/resident.cuh");
 const EDGES: &str = include_str!("../multi/edges.cuh");
 const CORNERS: &str = concat!(include_str!("../copied.cuh"), include_str!("../multi/corners.cuh"));
 const TRIPS: &str = include_str!("../multi/trips.cuh");
@@ -41,6 +43,8 @@ pub struct StepText {
     pub stages: Vec<StageShape>,
     /// The kernel `ww_trip` of several steps a launch, if the policy asks for it.
     pub trip: Option<TripShape>,
+    /// The kernel `ww_resident` of tiles that stay on the chip, if the policy asks for it.
+    pub resident: Option<ResidentShape>,
     /// The kernel `ww_words` that exchanges planes in words, where it does.
     pub words: Option<StageShape>,
     /// Warps of a block of single steps.
@@ -77,8 +81,9 @@ pub fn cut_step_text<const D: usize>(
     cut: Cut,
 ) -> StepText {
     let piped = (policy.kernel == CudaKernel::Pipeline).then_some(policy);
+    let stays = (policy.kernel == CudaKernel::Resident).then_some(policy);
     let edged_trips = cut == Cut::Flags && piped.is_some();
-    let edged = cut == Cut::Flags && piped.is_none();
+    let edged = cut == Cut::Flags && piped.is_none() && stays.is_none();
     let policy = &single(policy).reduced::<D>();
     let mut unit = Unit::new();
     let names: Vec<String> = stencil.stages.iter().map(|stage| stage.cuda(&mut unit)).collect();
@@ -90,9 +95,10 @@ pub fn cut_step_text<const D: usize>(
         CudaKernel::March => &[COLUMNS, MARCH],
         CudaKernel::Planes => &[COLUMNS, PLANES],
         CudaKernel::Pipeline => &[PIPELINE],
+        CudaKernel::Resident => &[RESIDENT],
     };
     source.extend(skeleton.iter().copied());
-    if cut != Cut::None {
+    if cut != Cut::None && stays.is_none() {
         source.push_str(EDGES);
     }
     if edged && multi::reads_corners(stencil) {
@@ -111,7 +117,7 @@ pub fn cut_step_text<const D: usize>(
         let _ = glue.write(&mut source, functor);
         stages.push(glue.shape);
     }
-    let (mut trip, mut words) = (None, None);
+    let (mut trip, mut resident, mut words) = (None, None, None);
     if let (Some(policy), [stage]) = (piped, &stencil.stages[..]) {
         trip = TripShape::of(policy, D, stencil.cell.size(0));
         source.push_str(PIPELINE);
@@ -121,6 +127,13 @@ pub fn cut_step_text<const D: usize>(
         }
         let shared = trip.map_or(0, |trip| trip.shared);
         let _ = write_trip(&mut source, &**stage, &names[0], policy, shared, columns);
+    }
+    if let (Some(policy), [stage]) = (stays, &stencil.stages[..]) {
+        resident = ResidentShape::of(stencil, policy);
+        source.push_str(RESIDENT);
+        if let Some(shape) = &resident {
+            let _ = write_resident(&mut source, &**stage, &names[0], policy, shape);
+        }
     }
     if let (Cut::Words(depth), [stage]) = (cut, &stencil.stages[..]) {
         source.push_str(WORDS);
@@ -140,6 +153,7 @@ pub fn cut_step_text<const D: usize>(
         unit,
         stages,
         trip,
+        resident,
         words,
         warps: policy.warps,
     }

@@ -41,7 +41,8 @@ impl Slab {
         let mut most = [0; 2];
         let stages = problem.text.stages.iter().map(|shape| &*shape.kernel);
         let words = problem.text.words.as_ref().map(|shape| &*shape.kernel);
-        for name in stages.chain(problem.text.trip.map(|_| "ww_trip")).chain(words) {
+        let tiles = problem.text.resident.map(|_| "ww_resident");
+        for name in stages.chain(problem.text.trip.map(|_| "ww_trip")).chain(words).chain(tiles) {
             let attributes = self.module.kernel(name)?.attributes();
             most = [most[0].max(attributes.registers), most[1].max(attributes.local_bytes)];
         }

@@ -19,6 +19,7 @@ use crate::stencil::cuda::arrays::{Arrays, Unused};
 use crate::stencil::cuda::faces::Faces;
 use crate::stencil::cuda::layout::{Layout, axes};
 use crate::stencil::cuda::queue::{Queue, Queued};
+use crate::stencil::cuda::resident::Resident;
 use crate::stencil::cuda::residual::Change;
 use crate::stencil::cuda::text::StepText;
 
@@ -64,6 +65,8 @@ pub(super) struct Slab {
     fault: Option<Global>,
     pub flags: Option<Flags>,
     pub landing: Option<Landing>,
+    /// The tiles that stay on the device's multiprocessors, where the policy has such.
+    pub resident: Option<Resident>,
     /// The stages of a step from either state.
     pub steps: [Vec<StageLaunch>; 2],
     /// A trip of several steps from either state, where the policy has such.
@@ -91,7 +94,7 @@ impl Slab {
         let (module, tools) = (Module::load(device, step)?, Module::load(device, tools)?);
         let fault = if text.unit.faults() { Some(module.global("ww_fault")?) } else { None };
         let stream = Stream::new(device)?;
-        let flags = (policy.exchange == Exchange::Flags).then(|| {
+        let flags = (policy.exchange == Exchange::Flags && text.resident.is_none()).then(|| {
             let meet = text.trip.is_some() || reads_corners(stencil);
             let around = if meet { around(stencil) } else { [false; 2] };
             let around = i32::from(around[0]) + 2 * i32::from(around[1]);
@@ -132,6 +135,7 @@ impl Slab {
             fault,
             flags: flags.transpose()?,
             landing: landing.transpose()?,
+            resident: None,
             steps: [Vec::new(), Vec::new()],
             trips: None,
             graphs: Default::default(),
@@ -142,6 +146,20 @@ impl Slab {
         };
         slab.load(problem, volume)?;
         Ok(slab)
+    }
+
+    /// Makes the tiles that stay on the device, if the policy has such, beside those of as many slabs in all.
+    pub fn settle_tiles<const D: usize>(
+        &mut self,
+        problem: &Problem<D>,
+        beside: usize,
+    ) -> Result<()> {
+        let Some(shape) = &problem.text.resident else { return Ok(()) };
+        let kernel = (shape, self.module.kernel("ww_resident")?);
+        let layout = &self.arrays.layout;
+        self.resident =
+            Some(Resident::new(&problem.policy.cuda, kernel, layout, &self.stream, beside)?);
+        Ok(())
     }
 
     /// Layers of tiles of slab `part`.
