@@ -6,7 +6,9 @@ mod several;
 
 use linear::{cube, star, taps};
 use several::sound::{blur, pressure, slant, sound, velocity};
-use several::{check, check_all, check_by, filled, machines, policies, policy, ringed, trips};
+use several::{
+    check, check_all, check_by, filled, machines, policies, policy, residents, ringed, trips,
+};
 use warpweft::cuda::{Device, Together, compiler};
 use warpweft::element::Fields;
 use warpweft::prelude::*;
@@ -102,6 +104,17 @@ fn volumes_over_several() {
 }
 
 /// Arrays must not go while a neighbour stores into them: what is allocated next may lie there.
+#[test]
+fn residents_over_several() {
+    check_by(residents(2), Stencil::of(Heat2 { rate: 0.9 }), &filled([50, 300]));
+    check_by(residents(2), Stencil::of(Heat2d { rate: 0.9 }), &filled([24, 240]));
+    check_by(residents(2), Stencil::of(Box2 { rate: 3 }), &filled([48, 120]));
+    check_by(residents(2), Stencil::of(Wide2 { rate: 0.9 }), &filled([72, 120]));
+    check_by(residents(3), Stencil::of(Heat3 { rate: 0.9 }), &filled([24, 50, 233]));
+    check_by(residents(3), Stencil::of(Box3 { rate: 0.9 }), &filled([24, 56, 240]));
+    check_by(residents(3), Stencil::of(Heat3d { rate: 0.9 }), &filled([24, 24, 128]));
+}
+
 #[test]
 fn an_executor_dropped_at_work_spoils_nothing_of_the_next() {
     let _together = Together::begin();

@@ -231,10 +231,10 @@ impl CudaPolicy {
         let wrong = |what: String, remedy: &str| Err(Error::spec(what, remedy));
         self = self.reduced::<D>();
         let [vx, vy, vz] = &mut self.cells;
-        if !vx.is_power_of_two() || *vx > 16 || !(1..=16).contains(vy) || !(1..=16).contains(vz) {
+        if !vx.is_power_of_two() || *vx > 16 || !(1..=16).contains(vy) || !(1..=20).contains(vz) {
             return wrong(
                 format!("a thread of {:?} cells", self.cells),
-                "take 1, 2, 4, 8 or 16 along x and 1 to 16 along y and z",
+                "take 1, 2, 4, 8 or 16 along x, 1 to 16 along y and 1 to 20 along z",
             );
         }
         if !(1..=32).contains(&self.warps) || !(1..=32).contains(&self.min_blocks) {

@@ -5,7 +5,7 @@ use crate::cuda::Device;
 use crate::error::Result;
 use crate::stencil::cuda::chunks::{chunks_of_planes, chunks_of_trips};
 use crate::stencil::cuda::policy::ring_fits;
-use crate::stencil::cuda::resident::for_slabs;
+use crate::stencil::cuda::resident::for_volume;
 use crate::stencil::{CudaKernel, CudaPolicy, Spec};
 
 /// Bytes of a field's slab above which a step takes so long that the exchange hides behind it, and
@@ -58,7 +58,7 @@ impl MultiCudaPolicy {
             };
             pipelines.iter().filter_map(of_shape).collect::<Vec<_>>()
         };
-        for cuda in for_slabs(stencil, slab, devices.len(), (capability, sms)) {
+        for cuda in for_volume(stencil, slab, (capability, sms)) {
             add(Self::new(cuda, Exchange::Flags));
         }
         for cuda in of_chunk(0) {

@@ -7,16 +7,14 @@ use crate::stencil::cuda::layout::axes;
 use crate::stencil::{CudaKernel, CudaPolicy, Spec};
 
 /// Warps of a block and blocks an SM: 512 threads, which have 128 registers each.
-const BLOCKS: [(u32, u32); 3] = [(16, 1), (8, 2), (4, 4)];
+const BLOCKS: [[u32; 2]; 2] = [[16, 1], [8, 2]];
 /// Bytes of a thread's cells, which leave registers for the rest.
-const REGISTERS: u32 = 4 * 72;
-/// Nanoseconds of a post, and of a step of a cell of four bytes on an SM in two and three dimensions: fitted
-/// to an H200 (tiles of 4,096 to 32,768 cells an SM, a post a step: 2.6 to 5.2 µs).
-const POST: f64 = 2200.0;
-const CELL: [f64; 2] = [0.05, 0.08];
-/// Shapes of a depth, and in all.
-const SHAPES: usize = 2;
-const ALL: usize = 5;
+const REGISTERS: u32 = 4 * 80;
+/// Nanoseconds of a post, of a step of a cell of four bytes on an SM in two and three dimensions, and of a
+/// cell of a rim: fitted to one H200 (heat of order 2, f32, 4,096 to 41,000 cells an SM: 0.9 to 5.2 µs a step).
+const POST: f64 = 1900.0;
+const CELL: [f64; 2] = [0.042, 0.075];
+const RIM: f64 = 0.1;
 
 /// What shapes are for.
 struct Problem<'a, const D: usize> {
@@ -29,20 +27,10 @@ struct Problem<'a, const D: usize> {
     shared: SharedMemory,
 }
 
-/// Shapes for a volume of `extents` on one device, the most promising first.
+/// Shapes for a volume, or a slab, of `extents` on one device, the most promising first.
 pub fn for_volume<const D: usize>(
     stencil: &Spec<D>,
     extents: [usize; D],
-    (capability, sms): ((u32, u32), u32),
-) -> Vec<CudaPolicy> {
-    for_slabs(stencil, extents, 1, (capability, sms))
-}
-
-/// Likewise for slabs of `extents`, of which there are `parts`, a device each.
-pub fn for_slabs<const D: usize>(
-    stencil: &Spec<D>,
-    extents: [usize; D],
-    parts: usize,
     (capability, sms): ((u32, u32), u32),
 ) -> Vec<CudaPolicy> {
     if !resides(stencil) {
@@ -55,24 +43,24 @@ pub fn for_slabs<const D: usize>(
     let problem = Problem {
         stencil,
         extents: [z, y, x].map(|axis| axis.map_or(1, |axis| extents[axis])),
-        whole: [parts > 1 || around(z), around(y), around(x)],
+        // Slabs are cut between tiles; around a volume the last must be whole as well.
+        whole: [around(z), around(y), around(x)],
         sms,
         shared: SharedMemory::of_capability(capability),
     };
-    let depths: &[u32] = if D == 2 { &[1, 2, 4, 6, 8] } else { &[1, 2] };
+    // A skirt costs little in two dimensions, and much in three.
+    let depths: &[u32] = if D == 2 { &[4, 6, 8] } else { &[1] };
     let mut all: Vec<(f64, CudaPolicy)> = Vec::new();
     for &depth in depths {
-        let mut of_depth: Vec<_> = BLOCKS
-            .iter()
-            .flat_map(|&(warps, blocks)| (1..=16).map(move |vy| (warps, blocks, vy)))
-            .filter(|&(_, _, vy)| D == 3 || vy == 1)
-            .filter_map(|(warps, blocks, vy)| problem.shape(depth, [warps, blocks], vy))
-            .collect();
-        of_depth.sort_by(|a, b| a.0.total_cmp(&b.0));
-        all.extend(of_depth.into_iter().take(SHAPES));
+        // The best of every number of blocks: one may compute while another waits for its post.
+        all.extend(BLOCKS.into_iter().filter_map(|blocks| {
+            let rows = if D == 3 { 16 } else { 1 };
+            let shapes = (1..=rows).filter_map(|vy| problem.shape(depth, blocks, vy));
+            shapes.min_by(|a, b| a.0.total_cmp(&b.0))
+        }));
     }
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
-    all.into_iter().take(ALL).map(|(_, policy)| policy).collect()
+    all.into_iter().map(|(_, policy)| policy).collect()
 }
 
 impl<const D: usize> Problem<'_, D> {
@@ -87,7 +75,7 @@ impl<const D: usize> Problem<'_, D> {
         let size = self.stencil.cell.size(0) as u32;
         let like = CudaPolicy {
             kernel: CudaKernel::Resident,
-            cells: [4, vy, 16],
+            cells: [4, vy, 1],
             warps,
             min_blocks,
             chunk: 1,
@@ -97,7 +85,7 @@ impl<const D: usize> Problem<'_, D> {
             contraction: true,
         };
         // As many planes a thread as there are bits and registers for.
-        let most = (REGISTERS / size / (4 * vy)).min(16);
+        let most = (REGISTERS / size / (4 * vy)).min(20);
         let ceil = |axis: usize, tile: usize| match self.whole[axis] {
             false => Some(self.extents[axis].div_ceil(tile)),
             true => self.extents[axis].is_multiple_of(tile).then(|| self.extents[axis] / tile),
@@ -117,7 +105,8 @@ impl<const D: usize> Problem<'_, D> {
                 return None;
             }
             let cells = f64::from(32 * warps * min_blocks * 4 * vy * vz * size / 4);
-            let time = cells * CELL[usize::from(D == 3)] + POST / f64::from(depth);
+            let post = POST + (shape.mail * min_blocks as usize) as f64 * RIM;
+            let time = cells * CELL[usize::from(D == 3)] + post / f64::from(depth);
             Some((time, policy))
         })
     }
@@ -143,18 +132,17 @@ mod tests {
     #[test]
     fn small_volumes_have_shapes_and_large_ones_none() {
         let stencil = Stencil::of(flat());
-        let found = for_slabs(&stencil, [1024, 4096], 4, H200);
-        assert!(found.iter().any(|policy| policy.temporal_depth > 2), "{found:?}");
+        let found = for_volume(&stencil, [1024, 4096], H200);
+        assert!(!found.is_empty(), "{found:?}");
         for policy in &found {
-            assert_eq!(1024 % policy.chunk, 0, "slabs are cut between tiles: {policy:?}");
             let shape = ResidentShape::of(&stencil, policy).unwrap();
             let [z, _, x] = shape.tile;
             let tiles = 1024usize.div_ceil(z) * 4096usize.div_ceil(x);
             assert!(tiles <= 132 * policy.min_blocks as usize, "{tiles} of {policy:?}");
         }
         assert_eq!(for_volume(&stencil, [16384, 16384], H200), []);
-        let found = for_slabs(&Stencil::of(deep()), [64, 256, 256], 4, H200);
-        assert!(found.iter().any(|policy| policy.temporal_depth == 1), "{found:?}");
+        let found = for_volume(&Stencil::of(deep()), [64, 256, 256], H200);
+        assert!(!found.is_empty(), "{found:?}");
         assert_eq!(for_volume(&Stencil::of(deep()), [512; 3], H200), []);
     }
 }

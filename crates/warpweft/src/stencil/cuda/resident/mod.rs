@@ -6,7 +6,7 @@ mod shape;
 
 use std::time::Duration;
 
-pub use candidates::{for_slabs, for_volume};
+pub use candidates::for_volume;
 pub use shape::{ResidentShape, resides, write_resident};
 
 use super::layout::Layout;

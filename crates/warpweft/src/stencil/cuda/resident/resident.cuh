@@ -1,13 +1,13 @@
-// Resident: cells stay in shared memory for as many steps as a launch takes. Each block has a tile; every
+// Resident: cells stay on the chip for as many steps as a launch takes. Each block has a tile; every
 // `depth` steps the rims of tiles go to the blocks around as mail, through L2 or a neighbour device's
-// memory, and between two posts a block computes the skirt around its tile as well, which shrinks a
-// footprint a step. For one scalar field of four or eight bytes that is read beside the cell and written,
-// in two or three dimensions (rows are planes in two); faces Dirichlet or periodic.
+// memory, and between two posts a block computes the skirt around its tile as well, of which what is right
+// shrinks a footprint a step. For one scalar field of four or eight bytes that is read beside the cell and
+// written, in two dimensions (strips.cuh, whose rows are planes here) or three (patches.cuh); faces
+// Dirichlet or periodic.
 //
 // Grid:   a block a tile, all of them resident: they wait for one another.
 // Block:  32 lanes along x, `warps` along y and, `warps_z` of them, along z; a thread has vx × vy × vz cells
 //         of the tile and its skirt.
-// Shared: these cells and a pad around them as far as the footprint reaches.
 // Mail:   per tile, direction and parity of the post, what lies beyond the tile on that side, `halo` deep.
 //
 // Protocol. In post n a block stores the rims of its tile into the slots n % 2 of the blocks around and says
@@ -54,15 +54,14 @@ struct Home {
   static constexpr int threads = 32 * S::warps, warps_y = S::warps / S::warps_z;
   static constexpr int up(int n) { return (n + S::vx - 1) / S::vx * S::vx; }
   // Along z, y, x: cells computed, of the tile, from the first computed to the tile's first, and sent.
+  // In two dimensions all that comes as mail is computed on; in three the outermost footprint is not.
+  static constexpr bool flat = S::dims == 2;
+  static constexpr int on = flat ? S::depth : S::depth - 1;
   static constexpr int pad[3] = {S::reach_z, S::reach_y, up(S::reach_x)};
-  static constexpr int skirt[3] = {(S::depth - 1) * S::reach_z, (S::depth - 1) * S::reach_y,
-                                   up((S::depth - 1) * S::reach_x)};
+  static constexpr int skirt[3] = {on * S::reach_z, on * S::reach_y, up(on * S::reach_x)};
   static constexpr int halo[3] = {S::depth * S::reach_z, S::depth * S::reach_y, up(S::depth * S::reach_x)};
   static constexpr int all[3] = {S::vz * S::warps_z, S::vy * warps_y, 32 * S::vx};
   static constexpr int tile[3] = {S::planes, all[1] - 2 * skirt[1], all[2] - 2 * skirt[2]};
-  static constexpr int pitch = all[2] + 2 * pad[2], plane = pitch * (all[1] + 2 * pad[1]);
-  static constexpr int bytes = plane * (all[0] + 2 * pad[0]) * int(sizeof(T));
-  static constexpr int origin = pad[0] * plane + pad[1] * pitch + pad[2];
   // A direction is 9 (oz + 1) + 3 (oy + 1) + ox + 1.
   static constexpr int directions = 27, flag_words = 8;
   static constexpr int way(int d, int axis) { return (axis == 0 ? d / 9 : axis == 1 ? d / 3 % 3 : d % 3) - 1; }
@@ -96,34 +95,120 @@ WW_FN void each_direction(const Body& body) {
   }
 }
 
-// The cells around a thread's, loaded row by row: cell (k, i, j) and what lies beside it.
-template <class S>
-struct ResidentNear {
-  using T = typename S::template Type<0>;
-  static constexpr int side = Home<S>::pad[2];
-  const T (*rows)[S::vy + 2 * S::reach_y][S::vx + 2 * side];
-  int k, i, j;
-  template <int F, int... O>
-  WW_FN T at() const {
-    using o = offset<O...>;
-    return rows[k + S::reach_z + o::z][i + S::reach_y + o::y][j + side + o::x];
-  }
+// Stores V neighbouring elements as mail. The compiler knows neither that it is global memory nor how it is
+// aligned, and would store element by element.
+WW_FN void send(void* to, const unsigned& bits) {
+  asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(bits) : "memory");
+}
+WW_FN void send(void* to, const uint2& bits) {
+  asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(to), "r"(bits.x), "r"(bits.y) : "memory");
+}
+WW_FN void send(void* to, const uint4& bits) {
+  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
+               ::"l"(to), "r"(bits.x), "r"(bits.y), "r"(bits.z), "r"(bits.w)
+               : "memory");
+}
+template <int V, class T>
+WW_FN void send_vector(T* to, const T* from) {
+  typename word<sizeof(T) * V>::type bits;
+  memcpy(&bits, from, sizeof(bits));
+  send(to, bits);
+}
+
+// Takes V elements of mail where they are for the thread, without a branch: the loads of all rows are then on
+// their way at once.
+WW_FN void take(bool there, const void* from, unsigned& bits) {
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.u32 %0, [%1]; }"
+               : "+r"(bits) : "l"(from), "r"(unsigned(there)) : "memory");
+}
+WW_FN void take(bool there, const void* from, uint2& bits) {
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p ld.global.v2.u32 {%0, %1}, [%2]; }"
+               : "+r"(bits.x), "+r"(bits.y) : "l"(from), "r"(unsigned(there)) : "memory");
+}
+WW_FN void take(bool there, const void* from, uint4& bits) {
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %5, 0; @p ld.global.v4.u32 {%0, %1, %2, %3}, [%4]; }"
+               : "+r"(bits.x), "+r"(bits.y), "+r"(bits.z), "+r"(bits.w) : "l"(from), "r"(unsigned(there)) : "memory");
+}
+template <int V, class T>
+WW_FN void take_vector(bool there, const T* from, T* to) {
+  typename word<sizeof(T) * V>::type bits;
+  memcpy(&bits, to, sizeof(bits));
+  take(there, from, bits);
+  memcpy(to, &bits, sizeof(bits));
+}
+
+// Where a tile's rims go, worked out once: by direction, null for nobody.
+template <class T>
+struct Posts {
+  T* mail[27];
+  ww_word* flag[27];
+  bool far[27];  // another slab's
 };
 
+// A block's tile among the others, whatever holds its cells.
 template <class S>
-struct ResidentTile {
+struct Place {
   using H = Home<S>;
   using T = typename H::T;
   static constexpr int V = H::vector;
   const Resident& told;
-  T* cells;   // the first computed cell
-  int at[3];  // of the tile among the tiles
-  int low[3]; // the volume's coordinates of the first computed cell
-  int thread;
-  T* own;     // the thread's first cell
-  int first[3]; // and where that is among the computed ones
-  unsigned kept;  // a bit a row of the thread's cells, k·vy + i: it keeps its values
-  bool part;      // the hold begins amid the thread's rows
+  Posts<T>& posts;
+  int thread, warp, lane;
+  int at[3];     // of the tile among the tiles
+  int low[3];    // the volume's coordinates of the first computed cell
+  int first[3];  // where the thread's first cell is among the computed ones
+  bool edge;     // some computed cell keeps its value
+  bool part;     // and others of a vector along x do not
+  T* own_mail;
+  ww_word* own_flags;
+
+  WW_FN Place(const Resident& told, Posts<T>& posts) : told(told), posts(posts) {
+    lane = threadIdx.x;
+    warp = threadIdx.y;
+    thread = warp * 32 + lane;
+    at[2] = blockIdx.x % told.tiles[2];
+    at[1] = blockIdx.x / told.tiles[2] % told.tiles[1];
+    at[0] = blockIdx.x / told.tiles[2] / told.tiles[1];
+    first[0] = warp / H::warps_y * S::vz;
+    first[1] = warp % H::warps_y * S::vy;
+    first[2] = lane * S::vx;
+    edge = false;
+#pragma unroll
+    for (int axis = 0; axis < 3; axis++) {
+      low[axis] = at[axis] * H::tile[axis] - H::skirt[axis];
+      edge |= low[axis] < told.hold_low[axis] || low[axis] + H::all[axis] > told.hold_high[axis];
+    }
+    part = edge && told.hold_high[2] % S::vx != 0 && low[2] + H::all[2] > told.hold_high[2];
+    const i64 own = number(at[0], at[1], at[2]);
+    own_mail = reinterpret_cast<T*>(told.mail) + own * (2 * H::before(27));
+    own_flags = told.flags + own * (H::directions * H::flag_words);
+    if (thread < 27) address(thread);
+  }
+
+  WW_FN i64 number(int z, int y, int x) const { return (i64(z) * told.tiles[1] + y) * told.tiles[2] + x; }
+
+  // Finds the tile in direction `d`.
+  WW_FN void address(int d) {
+    int z = at[0] + d / 9 - 1, y = at[1] + d / 3 % 3 - 1, x = at[2] + d % 3 - 1;
+    void* mail = H::used(d) ? told.mail : nullptr;
+    ww_word* flags = told.flags;
+    posts.far[d] = z < 0 || z >= told.tiles[0];
+    if (posts.far[d] && mail != nullptr) {
+      const Beyond& beyond = told.beyond[z < 0 ? 0 : 1];
+      z = z < 0 ? int(beyond.layers) - 1 : 0;
+      mail = beyond.mail;
+      flags = beyond.flags;
+    }
+    const bool out_y = y < 0 || y >= told.tiles[1], out_x = x < 0 || x >= told.tiles[2];
+    if ((out_y && !told.wraps[1]) || (out_x && !told.wraps[2])) mail = nullptr;
+    y = out_y ? (y < 0 ? told.tiles[1] - 1 : 0) : y;
+    x = out_x ? (x < 0 ? told.tiles[2] - 1 : 0) : x;
+    // There it comes from the opposite direction.
+    const i64 there = mail == nullptr ? 0 : number(z, y, x);
+    posts.mail[d] = mail == nullptr ? nullptr
+                                    : reinterpret_cast<T*>(mail) + there * (2 * H::before(27)) + H::before(26 - d);
+    posts.flag[d] = mail == nullptr ? nullptr : flags + (there * H::directions + 26 - d) * H::flag_words;
+  }
 
   // Whether memory holds the vector of row (z, y) that begins at x.
   WW_FN bool held_by_memory(int z, int y, int x) const {
@@ -131,242 +216,49 @@ struct ResidentTile {
            x + V > told.low[2] && x < told.high[2];
   }
 
-  // Which of the thread's cells keep their values.
-  WW_FN void keep() {
-    const int x = low[2] + first[2], end = x + S::vx;
-    const bool all = end <= told.hold_low[2] || x >= told.hold_high[2];
-    part = !all && (x < told.hold_low[2] || end > told.hold_high[2]);
-    kept = 0;
-    for (int n = 0; n < S::vz * S::vy; n++) {
-      const int z = low[0] + first[0] + n / S::vy, y = low[1] + first[1] + n % S::vy;
-      const bool row = z < told.hold_low[0] || z >= told.hold_high[0] || y < told.hold_low[1] ||
-                       y >= told.hold_high[1];
-      kept |= unsigned(all || row) << n;
-    }
-  }
-
-  WW_FN void load(const T* in) {
-    constexpr int words = (H::all[2] + 2 * H::pad[2]) / V, rows_y = H::all[1] + 2 * H::pad[1];
-    constexpr int rows = rows_y * (H::all[0] + 2 * H::pad[0]);
-    for (int n = thread; n < rows * words; n += H::threads) {
-      const int row = n / words, x = n % words * V - H::pad[2];
-      const int z = row / rows_y - H::pad[0], y = row % rows_y - H::pad[1];
-      T values[V] = {};
-      if (held_by_memory(low[0] + z, low[1] + y, low[2] + x)) {
-        load_vector<V, memory::plain>(in + (low[0] + z) * told.z + (low[1] + y) * told.y + low[2] + x, values);
-      }
-      store_vector<V>(cells + z * H::plane + y * H::pitch + x, values);
-    }
-  }
-
-  WW_FN void store(T* out) const {
-    constexpr int words = H::tile[2] / V;
-    for (int n = thread; n < H::tile[0] * H::tile[1] * words; n += H::threads) {
-      const int row = n / words, x = H::skirt[2] + n % words * V;
-      const int z = H::skirt[0] + row / H::tile[1], y = H::skirt[1] + row % H::tile[1];
-      const int left = told.extent[2] - (low[2] + x);
-      if (low[0] + z >= told.extent[0] || low[1] + y >= told.extent[1] || left <= 0) continue;
-      const T* from = cells + z * H::plane + y * H::pitch + x;
-      T* to = out + (low[0] + z) * told.z + (low[1] + y) * told.y + low[2] + x;
-      if (left >= V) {
-        T values[V];
-        load_vector<V, memory::plain>(from, values);
-        store_vector<V>(to, values);
-      } else {
-        for (int j = 0; j < left; j++) to[j] = from[j];
-      }
-    }
-  }
-
-  // The mail and flags of the tile in direction `d`, and whether that is another slab's; null for nobody.
-  struct Box {
-    T* mail;
-    ww_word* flags;
-    bool far;
-  };
-  WW_FN Box neighbour(int oz, int oy, int ox) const {
-    int z = at[0] + oz, y = at[1] + oy, x = at[2] + ox;
-    void* mail = told.mail;
-    ww_word* flags = told.flags;
-    bool far = false;
-    if (z < 0 || z >= told.tiles[0]) {
-      const Beyond& beyond = told.beyond[z < 0 ? 0 : 1];
-      z = z < 0 ? int(beyond.layers) - 1 : 0;
-      far = true;
-      mail = beyond.mail;
-      flags = beyond.flags;
-    }
-    const bool out_y = y < 0 || y >= told.tiles[1], out_x = x < 0 || x >= told.tiles[2];
-    if ((out_y && !told.wraps[1]) || (out_x && !told.wraps[2])) mail = nullptr;
-    if (mail == nullptr) return {nullptr, nullptr, false};
-    y = out_y ? (y < 0 ? told.tiles[1] - 1 : 0) : y;
-    x = out_x ? (x < 0 ? told.tiles[2] - 1 : 0) : x;
-    const i64 number = (i64(z) * told.tiles[1] + y) * told.tiles[2] + x;
-    return {reinterpret_cast<T*>(mail) + number * (2 * H::before(27)),
-            flags + number * (H::directions * H::flag_words), far};
-  }
-
-  // Copies between the cells that the tile in direction `d` takes (or, `shift`ed, gives) and its mail.
-  template <int D, bool Send>
-  WW_FN void carry(T* mail) const {
-    constexpr int nx = H::length(D, 2) / V, ny = H::length(D, 1), nz = H::length(D, 0);
-    // What a tile takes from one side is what the one there gives on the other.
-    constexpr int shift[3] = {Send ? H::way(D, 0) * H::tile[0] : 0, Send ? H::way(D, 1) * H::tile[1] : 0,
-                              Send ? H::way(D, 2) * H::tile[2] : 0};
-    T* from = cells + (H::first(D, 0) - shift[0]) * H::plane + (H::first(D, 1) - shift[1]) * H::pitch +
-              H::first(D, 2) - shift[2];
-    for (int n = thread; n < nz * ny * nx; n += H::threads) {
-      T* cell = from + n / (ny * nx) * H::plane + n / nx % ny * H::pitch + n % nx * V;
-      T values[V];
-      if constexpr (Send) {
-        load_vector<V, memory::plain>(cell, values);
-        store_vector<V>(mail + n * V, values);
-      } else {
-        load_vector<V, memory::arrived>(mail + n * V, values);
-        store_vector<V>(cell, values);
-      }
-    }
-  }
-
-  // Post `n`. False, to all threads: somebody did not come in time.
-  WW_FN bool exchange(ww_word n) {
-    each_direction<S>([&](auto direction) {
-      constexpr int D = decltype(direction)::value, back = 26 - D;
-      const Box box = neighbour(H::way(D, 0), H::way(D, 1), H::way(D, 2));
-      if (box.mail != nullptr) {
-        // It comes to the neighbour from the opposite direction.
-        carry<back, true>(box.mail + (n & 1) * H::before(27) + H::before(back));
-      }
-    });
+  // Says that post `n` is sent, after all threads' stores, and waits for those of the tiles around. False, to
+  // all threads: somebody did not come in time.
+  WW_FN bool meet(ww_word n) {
     __syncthreads();
     bool ok = true;
-    for (int d = thread; d < 27; d += H::threads) {
-      const int oz = d / 9 - 1, oy = d / 3 % 3 - 1, ox = d % 3 - 1;
-      if (!H::used(d)) continue;
-      const Box box = neighbour(oz, oy, ox);
-      if (box.mail == nullptr) continue;
-      ww_word* theirs = box.flags + (26 - d) * H::flag_words;
-      const i64 number = (i64(at[0]) * told.tiles[1] + at[1]) * told.tiles[2] + at[2];
-      const ww_word* mine = told.flags + (number * H::directions + d) * H::flag_words;
-      if (box.far) {
-        ww_store_release_sys(theirs, n + 1);
-        ok &= ww_wait<true>(mine, n + 1, told.dog, oz < 0 ? 0 : 1, d);
+    if (thread < 27 && posts.flag[thread] != nullptr) {
+      const ww_word* mine = own_flags + thread * H::flag_words;
+      if (posts.far[thread]) {
+        ww_store_release_sys(posts.flag[thread], n + 1);
+        ok = ww_wait<true>(mine, n + 1, told.dog, thread < 9 ? 0 : 1, thread);
       } else {
-        ww_store_release_gpu(theirs, n + 1);
-        ok &= ww_wait<false>(mine, n + 1, told.dog, 2, d);
+        ww_store_release_gpu(posts.flag[thread], n + 1);
+        ok = ww_wait<false>(mine, n + 1, told.dog, 2, thread);
       }
     }
-    if (!__syncthreads_and(ok)) return false;
-    i64 later = 0;
-    opaque(later);
-    T* mail = reinterpret_cast<T*>(told.mail) + later +
-              ((i64(at[0]) * told.tiles[1] + at[1]) * told.tiles[2] + at[2]) * (2 * H::before(27)) +
-              (n & 1) * H::before(27);
-    each_direction<S>([&](auto direction) {
-      constexpr int D = decltype(direction)::value;
-      if (neighbour(H::way(D, 0), H::way(D, 1), H::way(D, 2)).mail != nullptr) {
-        carry<D, false>(mail + H::before(D));
-      }
-    });
-    __syncthreads();
-    return true;
-  }
-
-  // One step of all computed cells. With `Edge` some of them keep their values.
-  template <bool Edge, class E>
-  WW_FN void advance(const E& element) {
-    constexpr int side = H::pad[2];
-    T next[S::vz][S::vy][S::vx];
-    {
-      T rows[S::vz + 2 * S::reach_z][S::vy + 2 * S::reach_y][S::vx + 2 * side];
-#pragma unroll
-      for (int k = 0; k < S::vz + 2 * S::reach_z; k++) {
-#pragma unroll
-        for (int i = 0; i < S::vy + 2 * S::reach_y; i++) {
-#pragma unroll
-          for (int q = 0; q < S::vx + 2 * side; q += V) {
-            load_vector<V, memory::plain>(
-                own + (k - S::reach_z) * H::plane + (i - S::reach_y) * H::pitch + q - side, rows[k][i] + q);
-          }
-        }
-      }
-#pragma unroll
-      for (int k = 0; k < S::vz; k++) {
-#pragma unroll
-        for (int i = 0; i < S::vy; i++) {
-          Row<S, S::vx> row;
-#pragma unroll
-          for (int j = 0; j < S::vx; j++) {
-            row.template of<0>()[j] = rows[k + S::reach_z][i + S::reach_y][j + side];
-            Next<S, S::vx> assigned{row, j};
-            element(ResidentNear<S>{rows, k, i, j}, assigned);
-            next[k][i][j] = row.template of<0>()[j];
-          }
-        }
-      }
-    }
-    __syncthreads();
-#pragma unroll
-    for (int k = 0; k < S::vz; k++) {
-#pragma unroll
-      for (int i = 0; i < S::vy; i++) {
-#pragma unroll
-        for (int q = 0; q < S::vx; q += V) {
-          T* to = own + k * H::plane + i * H::pitch + q;
-          if (Edge && (kept >> (k * S::vy + i) & 1)) continue;
-          if (Edge && part) {
-            const int x = low[2] + first[2] + q;
-#pragma unroll
-            for (int j = 0; j < V; j++) {
-              if (x + j >= told.hold_low[2] && x + j < told.hold_high[2]) to[j] = next[k][i][q + j];
-            }
-          } else {
-            store_vector<V>(to, next[k][i] + q);
-          }
-        }
-      }
-    }
-    __syncthreads();
+    return __syncthreads_and(ok);
   }
 };
 
-template <class S, class T, class E>
-WW_FN void resident(const T* in, T* out, const Resident& told, const E& element) {
-  using H = Home<S>;
-  static_assert(H::bytes == S::shared_bytes && H::before(27) == S::mail_cells, "host and kernel disagree");
-  extern __shared__ __align__(128) char shared_memory[];
-  const int warp = threadIdx.y;
-  ResidentTile<S> tile{told, reinterpret_cast<T*>(shared_memory) + H::origin};
-  tile.thread = warp * 32 + threadIdx.x;
-  tile.at[2] = blockIdx.x % told.tiles[2];
-  tile.at[1] = blockIdx.x / told.tiles[2] % told.tiles[1];
-  tile.at[0] = blockIdx.x / told.tiles[2] / told.tiles[1];
-  tile.first[0] = warp / H::warps_y * S::vz;
-  tile.first[1] = warp % H::warps_y * S::vy;
-  tile.first[2] = threadIdx.x * S::vx;
-  tile.own = tile.cells + tile.first[0] * H::plane + tile.first[1] * H::pitch + tile.first[2];
-  bool edge = false;
-#pragma unroll
-  for (int axis = 0; axis < 3; axis++) {
-    tile.low[axis] = tile.at[axis] * H::tile[axis] - H::skirt[axis];
-    edge |= tile.low[axis] < told.hold_low[axis] || tile.low[axis] + H::all[axis] > told.hold_high[axis];
-  }
-  tile.keep();
-  tile.load(in);
-  __syncthreads();
+// Which cells of a tile keep their values: none, whole vectors along x, or parts of them; a tile that
+// `splits` has a loop for whole ones alone.
+enum class Held { none, whole, parts };
+
+// Posts and steps, by turns, of a tile that `exchange`s and `advance`s.
+template <class S, class Tile, class E>
+WW_FN bool live(Tile& tile, const Resident& told, const E& element) {
   ww_word post = told.posts;
   for (int step = 0; step < told.steps; post++) {
-    if (!tile.exchange(post)) return;
+    if (!tile.exchange(post)) return false;
     const int until = lower(step + S::depth, told.steps);
-    if (edge) {
+    // Loops of their own, so that registers are allotted to each alone.
+    if (Tile::splits && tile.place.part) {
 #pragma unroll 1
-      for (; step < until; step++) tile.template advance<true>(element);
+      for (; step < until; step++) tile.template advance<Held::parts>(step, element);
+    } else if (tile.place.edge) {
+#pragma unroll 1
+      for (; step < until; step++) tile.template advance<Held::whole>(step, element);
     } else {
 #pragma unroll 1
-      for (; step < until; step++) tile.template advance<false>(element);
+      for (; step < until; step++) tile.template advance<Held::none>(step, element);
     }
   }
-  tile.store(out);
+  return true;
 }
 
 }  // namespace ww::stencil

@@ -27,8 +27,8 @@ pub struct ResidentShape {
     pub reach: [usize; 3],
     /// Steps between posts.
     pub depth: usize,
-    /// Whether tiles meet at edges and corners too.
-    pub corners: bool,
+    /// Whether the footprint has cells off along two axes at once.
+    pub slanted: bool,
     /// Warps along z.
     pub warps_z: usize,
     /// Dynamic shared memory in bytes.
@@ -55,7 +55,8 @@ impl ResidentShape {
         let wide = |axis: usize, n: usize| if axis == 2 { n.next_multiple_of(vx) } else { n };
         let each = |f: &dyn Fn(usize) -> usize| [f(0), f(1), f(2)];
         let pad = each(&|axis| wide(axis, reach[axis]));
-        let skirt = each(&|axis| wide(axis, (depth - 1) * reach[axis]));
+        let on = if D == 2 { depth } else { depth - 1 };
+        let skirt = each(&|axis| wide(axis, on * reach[axis]));
         let halo = each(&|axis| wide(axis, depth * reach[axis]));
         let inner = |axis: usize| all[axis].checked_sub(2 * skirt[axis]);
         let planes = policy.chunk as usize;
@@ -63,26 +64,21 @@ impl ResidentShape {
         let possible = (1..=inner(0)?).contains(&planes)
             && vx * vy * vz <= CELLS
             && vy * vz <= ROWS
+            && (D == 3 || (vz >= z && vx >= x))
             && (0..3).all(|axis| tile[axis] > 0 && tile[axis] >= halo[axis]);
         if !possible {
             return None;
         }
         let off = |offset: [isize; D]| offset.iter().filter(|&&o| o != 0).count();
         let taps = stencil.stages.iter().flat_map(|stage| stage.taps());
-        let corners = depth > 1 || taps.map(|tap| off(tap.offset)).max().unwrap_or(0) > 1;
+        let slanted = taps.map(|tap| off(tap.offset)).max().unwrap_or(0) > 1;
         let size = stencil.cell.size(0);
-        let cells: [usize; 3] = std::array::from_fn(|axis| all[axis] + 2 * pad[axis]);
-        let mut shape = Self {
-            tile,
-            halo,
-            reach,
-            depth,
-            corners,
-            warps_z,
-            shared: cells.iter().product::<usize>() * size,
-            mail: 0,
-            size,
+        let kept: usize = match D {
+            2 => 2 * warps * 2 * z * 32 * vx,
+            _ => (0..3).map(|axis| all[axis] + 2 * pad[axis]).product(),
         };
+        let mut shape =
+            Self { tile, halo, reach, depth, slanted, warps_z, shared: kept * size, mail: 0, size };
         shape.mail = shape.mail_of(D);
         Some(shape)
     }
@@ -93,7 +89,8 @@ impl ResidentShape {
             axes::<D>()[1].map_or(0, |d| stencil.radius()[d].into_iter().max().unwrap_or(0));
         let warps = policy.warps as usize;
         let warps_z = if D == 2 { warps } else { warps / warps_along_y(warps) };
-        let skirt = (policy.temporal_depth as usize).saturating_sub(1) * reach;
+        let depth = policy.temporal_depth as usize;
+        let skirt = if D == 2 { depth } else { depth.saturating_sub(1) } * reach;
         (policy.cells[2] as usize * warps_z).checked_sub(2 * skirt).filter(|&planes| planes > 0)
     }
 
@@ -105,7 +102,10 @@ impl ResidentShape {
             .filter(|way| {
                 let off = way.iter().filter(|&&off| off).count();
                 let reached = (0..3).all(|axis| !way[axis] || self.reach[axis] > 0);
-                off > 0 && reached && (off == 1 || self.corners) && (dims == 3 || !way[1])
+                off > 0
+                    && reached
+                    && (off == 1 || self.slanted || self.depth > 1)
+                    && (dims == 3 || !way[1])
             })
             .map(|way| {
                 let length =
@@ -180,7 +180,7 @@ pub fn write_resident<const D: usize>(
     let scalar = type_of(stage.cell_type(), 0);
     let [vx, vy, vz] = policy.cells;
     let CudaPolicy { warps, min_blocks, .. } = *policy;
-    let ResidentShape { tile, reach, depth, corners, warps_z, shared, mail, .. } = shape;
+    let ResidentShape { tile, reach, depth, slanted, warps_z, shared, mail, .. } = shape;
     let [reach_z, reach_y, reach_x] = reach;
     let (parameter, local) = match stage.parameters_size() {
         0 => (String::new(), format!("  const {functor} element{{}};\n")),
@@ -195,7 +195,7 @@ pub fn write_resident<const D: usize>(
   static constexpr int dims = {D}, vx = {vx}, vy = {vy}, vz = {vz}, warps = {warps}, warps_z = {warps_z};
   static constexpr int depth = {depth}, planes = {planes};
   static constexpr int reach_z = {reach_z}, reach_y = {reach_y}, reach_x = {reach_x};
-  static constexpr bool corners = {corners};
+  static constexpr bool slanted = {slanted}, corners = {slanted} || {depth} > 1;
   static constexpr int shared_bytes = {shared}, mail_cells = {mail};
 }};
 extern \"C\" __global__ void __launch_bounds__({threads}, {min_blocks}) ww_resident(const {scalar}* __restrict__ in, {scalar}* __restrict__ out, const __grid_constant__ ww::stencil::Resident told{parameter}) {{

@@ -26,7 +26,10 @@ const COLUMNS: &str = include_str!("../columns.cuh");
 const MARCH: &str = include_str!("../march.cuh");
 const PLANES: &str = include_str!("../planes.cuh");
 const PIPELINE: &str = include_str!("../pipeline.cuh");
-const RESIDENT: &str = include_str!("../resident/resident.cuh");
+const STRIPS: &str =
+    concat!(include_str!("../resident/resident.cuh"), include_str!("../resident/strips.cuh"));
+const PATCHES: &str =
+    concat!(include_str!("../resident/resident.cuh"), include_str!("../resident/patches.cuh"));
 const EDGES: &str = include_str!("../multi/edges.cuh");
 const CORNERS: &str = concat!(include_str!("../copied.cuh"), include_str!("../multi/corners.cuh"));
 const TRIPS: &str = include_str!("../multi/trips.cuh");
@@ -95,7 +98,7 @@ pub fn cut_step_text<const D: usize>(
         CudaKernel::March => &[COLUMNS, MARCH],
         CudaKernel::Planes => &[COLUMNS, PLANES],
         CudaKernel::Pipeline => &[PIPELINE],
-        CudaKernel::Resident => &[RESIDENT],
+        CudaKernel::Resident => &[],
     };
     source.extend(skeleton.iter().copied());
     if cut != Cut::None && stays.is_none() {
@@ -130,7 +133,7 @@ pub fn cut_step_text<const D: usize>(
     }
     if let (Some(policy), [stage]) = (stays, &stencil.stages[..]) {
         resident = ResidentShape::of(stencil, policy);
-        source.push_str(RESIDENT);
+        source.push_str(if D == 2 { STRIPS } else { PATCHES });
         if let Some(shape) = &resident {
             let _ = write_resident(&mut source, &**stage, &names[0], policy, shape);
         }
