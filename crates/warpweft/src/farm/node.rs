@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Instant;
 
+use super::cuda::Site;
 use super::inputs::Inputs;
 use super::master::Master;
 use super::pack::{Collected, Pack, Results};
@@ -49,6 +50,8 @@ pub struct Seat<'a> {
     pub clerk: SyncSender<Told>,
     /// Where it records what it did when.
     pub trace: Option<Arc<Trace>>,
+    /// Where its lane is, if it is one.
+    pub site: Option<Site>,
 }
 
 impl Seat<'_> {
@@ -56,16 +59,34 @@ impl Seat<'_> {
     pub fn keep(&self, work: &(dyn Fn(&Seat<'_>) + Sync)) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(self))) {
             let what = format!("a panic outside of all tasks: {}", panic_text(panic.as_ref()));
-            let remedy = "mend `on_core_packs` or `grain` if it is theirs, or else report this";
+            let remedy =
+                "mend `on_core_packs`, `on_gpu` or `grain` if it is theirs, or else report this";
             let why = lost(self.unit, "running a farm".into(), what, remedy);
             // Nobody is left to be told if the farm is over.
             let _ = self.clerk.send(Told::Lost { unit: self.number, why });
         }
     }
 
+    /// What runs packs of `task` on this unit, if they are not run one by one.
+    fn executor<'t, T: Task>(&self, task: &'t T) -> Result<Option<Box<dyn PackExecutor<T> + 't>>> {
+        match (&self.site, task.on_gpu()) {
+            (None, _) => Ok(task.on_core_packs()),
+            (Some(site), Some(form)) => site.open().and_then(|lane| form.open(lane)).map(Some),
+            // Lanes are made for tasks that have a form for them.
+            (Some(_), None) => Err(no_form()),
+        }
+    }
+
     /// Runs packs of `task` until there are no more, or nobody takes what came of them.
     pub fn work<T: Task>(&self, task: &T, inputs: &Inputs<'_, T::Input>) {
-        let mut executor = task.on_core_packs();
+        let mut executor = match self.executor(task) {
+            Ok(executor) => executor,
+            Err(why) => {
+                // As above.
+                let _ = self.clerk.send(Told::Lost { unit: self.number, why });
+                return;
+            }
+        };
         let grain = executor.as_ref().map_or(Grain::ANY, |executor| executor.grain());
         let mut results = Results::default();
         let mut took = None;
@@ -146,6 +167,14 @@ fn together<T: Task>(
         let remedy = "mend the executor; tasks without one are caught one by one";
         Err(lost(unit, stage, what, remedy))
     })
+}
+
+/// Lanes for a task that runs on none.
+pub fn no_form() -> Error {
+    Error::spec(
+        "a farm on GPUs of a task without a form for them",
+        "give it `Task::on_gpu`, or run it on the cores",
+    )
 }
 
 fn lost(unit: Unit, stage: String, what: String, remedy: &str) -> Error {

@@ -113,6 +113,19 @@ mod tests {
         assert!(tasks_of[1] > 3 * tasks_of[0] && tasks_of[0] > 3 * tasks_of[2], "{tasks_of:?}");
     }
 
+    /// Two cores beside a GPU ten thousand times as fast: neither is the last to end, by more than it helped.
+    #[test]
+    fn slow_units_leave_the_end_to_quick_ones() {
+        let speeds = [5.0, 5.0, 50_000.0];
+        for tasks in [10_000, 60_000, 200_000] {
+            let played = played(tasks, &speeds, Schedule::MasterWorker);
+            let alone = tasks as f64 / speeds[2];
+            // Before anything is known of it, a core takes a task of 0.2 s.
+            assert!(played.seconds < alone.max(0.2) + 0.01, "{tasks}: {}", played.seconds);
+            assert_eq!(played.shares.iter().map(|share| share.tasks).sum::<u64>(), tasks);
+        }
+    }
+
     /// One task takes ten thousand times as long as the others: nobody waits behind it.
     #[test]
     fn one_long_task_keeps_only_its_own_unit() {
