@@ -1,7 +1,6 @@
-//! Shortest paths from one source as a task: how far it reaches, or every distance.
+//! Shortest paths from one source on one core.
 
 use warpweft::error::Result;
-use warpweft::farm::{Grain, Pack, PackExecutor};
 use warpweft::prelude::*;
 
 use super::dial::Dial;
@@ -88,70 +87,4 @@ pub(super) fn all_fit(graph: &Graph, distances: &[u32]) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// Shortest paths in a graph, from one source a task.
-pub struct ShortestPaths<'a, O> {
-    graph: &'a Graph,
-    take: fn(&Search, Reach) -> O,
-    grain: Grain,
-}
-
-impl<'a> ShortestPaths<'a, Reach> {
-    /// How far each source reaches.
-    pub fn reach(graph: &'a Graph) -> Self {
-        Self { graph, take: |_, reach| reach, grain: Grain::ANY }
-    }
-}
-
-impl<'a> ShortestPaths<'a, (Reach, Vec<u32>)> {
-    /// How far each source reaches, and the distances of all vertices from it, [`u32::MAX`] where no path leads.
-    pub fn distances(graph: &'a Graph) -> Self {
-        let take = |search: &Search, reach| (reach, search.distances().to_vec());
-        // Outputs of a pack wait in memory together.
-        Self { graph, take, grain: Grain { of: 1, most: 1 } }
-    }
-}
-
-impl<O: Packed> Task for ShortestPaths<'_, O> {
-    type Input = u32;
-    type Output = O;
-
-    fn on_core(&self, source: u32) -> Result<O, Failure> {
-        let mut search = Search::new(self.graph)?;
-        let reach = search.run(self.graph, source)?;
-        Ok((self.take)(&search, reach))
-    }
-
-    /// Tasks of a core share its workspace.
-    fn on_core_packs(&self) -> Option<Box<dyn PackExecutor<Self> + '_>> {
-        Some(Box::new(Core { paths: self, search: None }))
-    }
-}
-
-struct Core<'s, 'a, O> {
-    paths: &'s ShortestPaths<'a, O>,
-    search: Option<Search>,
-}
-
-impl<'a, O: Packed> PackExecutor<ShortestPaths<'a, O>> for Core<'_, 'a, O> {
-    fn grain(&self) -> Grain {
-        self.paths.grain
-    }
-
-    fn run(&mut self, sources: &[u32], outputs: &mut Pack<'_, ShortestPaths<'a, O>>) -> Result<()> {
-        let graph = self.paths.graph;
-        let search = match &mut self.search {
-            Some(search) => search,
-            // Where it is used: its memory is this core's.
-            none => none.insert(Search::new(graph)?),
-        };
-        for (k, &source) in sources.iter().enumerate() {
-            match search.run(graph, source) {
-                Ok(reach) => outputs.done(k, &(self.paths.take)(search, reach)),
-                Err(why) => outputs.failed(k, &why),
-            }
-        }
-        Ok(())
-    }
 }

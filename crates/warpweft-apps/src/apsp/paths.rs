@@ -1,0 +1,109 @@
+//! Shortest paths from one source as a task: how far it reaches, or every distance.
+
+use warpweft::error::Result;
+use warpweft::farm::{Grain, OnGpu, Pack, PackExecutor};
+use warpweft::prelude::*;
+
+use super::graph::Graph;
+use super::search::{Reach, Search};
+
+/// How sources are searched from. Changes time, never outputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// On a core one at a time, by Dial's buckets or a radix heap; on a GPU many at once, by planes where weights,
+    /// memory and what is asked for allow, else by sweeps.
+    #[default]
+    Auto,
+    /// One at a time: on cores alone.
+    Dial,
+    /// On a GPU by sweeps over all vertices, 128 sources at once, or 32 whose distances are asked for: any weights.
+    Batched,
+    /// On a GPU by planes of bits, 2048 sources at once: weights from 1 to 255, no distances. A plane is passed for
+    /// every length up to the longest.
+    Planes,
+}
+
+/// Shortest paths in a graph, from one source a task.
+pub struct ShortestPaths<'a, O> {
+    pub(super) graph: &'a Graph,
+    pub(super) form: Form,
+    /// Whether distances are asked for.
+    pub(super) rows: bool,
+    /// Makes the output, of distances if they are.
+    pub(super) make: fn(Reach, Vec<u32>) -> O,
+}
+
+impl<'a> ShortestPaths<'a, Reach> {
+    /// How far each source reaches.
+    pub fn reach(graph: &'a Graph) -> Self {
+        Self { graph, form: Form::Auto, rows: false, make: |reach, _| reach }
+    }
+}
+
+impl<'a> ShortestPaths<'a, (Reach, Vec<u32>)> {
+    /// How far each source reaches, and the distances of all vertices from it, [`u32::MAX`] where no path leads.
+    pub fn distances(graph: &'a Graph) -> Self {
+        Self { graph, form: Form::Auto, rows: true, make: |reach, row| (reach, row) }
+    }
+}
+
+impl<O: Packed> ShortestPaths<'_, O> {
+    /// In this form.
+    pub fn by(self, form: Form) -> Self {
+        Self { form, ..self }
+    }
+
+    /// The output of a search that is done.
+    fn output(&self, search: &Search, reach: Reach) -> O {
+        let row = if self.rows { search.distances().to_vec() } else { Vec::new() };
+        (self.make)(reach, row)
+    }
+}
+
+impl<O: Packed> Task for ShortestPaths<'_, O> {
+    type Input = u32;
+    type Output = O;
+
+    fn on_core(&self, source: u32) -> Result<O, Failure> {
+        let mut search = Search::new(self.graph)?;
+        let reach = search.run(self.graph, source)?;
+        Ok(self.output(&search, reach))
+    }
+
+    /// Tasks of a core share its workspace.
+    fn on_core_packs(&self) -> Option<Box<dyn PackExecutor<Self> + '_>> {
+        Some(Box::new(Core { paths: self, search: None }))
+    }
+
+    fn on_gpu(&self) -> Option<&dyn OnGpu<Self>> {
+        (self.form != Form::Dial).then_some(self as _)
+    }
+}
+
+struct Core<'s, 'a, O> {
+    paths: &'s ShortestPaths<'a, O>,
+    search: Option<Search>,
+}
+
+impl<'a, O: Packed> PackExecutor<ShortestPaths<'a, O>> for Core<'_, 'a, O> {
+    fn grain(&self) -> Grain {
+        // Distances of a pack wait in memory together.
+        if self.paths.rows { Grain { of: 1, most: 1 } } else { Grain::ANY }
+    }
+
+    fn run(&mut self, sources: &[u32], outputs: &mut Pack<'_, ShortestPaths<'a, O>>) -> Result<()> {
+        let graph = self.paths.graph;
+        let search = match &mut self.search {
+            Some(search) => search,
+            // Where it is used: its memory is this core's.
+            none => none.insert(Search::new(graph)?),
+        };
+        for (k, &source) in sources.iter().enumerate() {
+            match search.run(graph, source) {
+                Ok(reach) => outputs.done(k, &self.paths.output(search, reach)),
+                Err(why) => outputs.failed(k, &why),
+            }
+        }
+        Ok(())
+    }
+}
