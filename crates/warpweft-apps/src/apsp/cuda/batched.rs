@@ -22,14 +22,18 @@ type Arguments = [u64; 11];
 
 /// The kernels for rows of 32 · `words` sources, of a graph whose weights are bytes or words.
 pub(super) fn compiled(words: u32, bytes: bool, arch: &str) -> Result<Cubin> {
+    let options = Options::including(&[("words.cuh", include_str!("words.cuh"))]);
+    compile(&text(words, bytes), "shortest paths in batches", arch, &options)
+}
+
+/// Their text.
+pub(super) fn text(words: u32, bytes: bool) -> String {
     let weight = if bytes { "unsigned char" } else { "unsigned" };
     let size = size_of::<Arguments>();
-    let text = format!(
+    format!(
         "#define WW_K {words}\n#define WW_WEIGHT {weight}\n#define WW_ARGUMENTS_BYTES {size}\n{}",
         include_str!("batched.cuh")
-    );
-    let options = Options::including(&[("words.cuh", include_str!("words.cuh"))]);
-    compile(&text, "shortest paths in batches", arch, &options)
+    )
 }
 
 /// Bytes that a lane with rows of 32 · `words` sources takes of its device.

@@ -21,9 +21,16 @@ pub(super) struct Edges {
     pub bytes: bool,
 }
 
-impl Edges {
-    /// Those of `graph`, on the device of `stream`. O(vertices + edges), and as much memory of the host for a while.
-    pub fn upload(graph: &Graph, stream: &Stream) -> Result<Self> {
+/// The same on the host.
+pub(super) struct Inward {
+    pub begins: Vec<u32>,
+    pub from: Vec<u32>,
+    pub weights: Vec<u32>,
+}
+
+impl Inward {
+    /// Those of `graph`. O(vertices + edges).
+    pub fn of(graph: &Graph) -> Result<Self> {
         let vertices = graph.vertices();
         let all =
             || (0..vertices).flat_map(|from| graph.edges(from).iter().map(move |e| (from, e)));
@@ -43,17 +50,25 @@ impl Edges {
             weights[*at as usize] = edge.weight;
             *at += 1;
         }
+        Ok(Self { begins, from: sources, weights })
+    }
+}
+
+impl Edges {
+    /// Those of `graph`, on the device of `stream`.
+    pub fn upload(graph: &Graph, stream: &Stream) -> Result<Self> {
+        let Inward { begins, from, weights } = Inward::of(graph)?;
         let bytes = graph.heaviest() <= u32::from(u8::MAX);
         let narrow = || filled(weights.iter().map(|weight| *weight as u8), ROOM);
         Ok(Self {
             begins: Buffer::from_slice(stream, &begins)?,
-            from: Buffer::from_slice(stream, &sources)?,
+            from: Buffer::from_slice(stream, &from)?,
             lightest: weights.iter().copied().min().unwrap_or(1),
             weights: match bytes {
                 true => Buffer::from_slice(stream, &narrow()?)?,
                 false => Buffer::from_slice(stream, &weights)?,
             },
-            vertices,
+            vertices: graph.vertices(),
             heaviest: graph.heaviest(),
             bytes,
         })

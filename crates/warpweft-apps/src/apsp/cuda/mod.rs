@@ -3,6 +3,8 @@
 
 mod batched;
 mod edges;
+#[cfg(test)]
+mod host;
 mod planes;
 
 use std::time::Duration;

@@ -29,14 +29,18 @@ fn blocks_of(words: u32) -> u32 {
 
 /// The kernels for 1024 · `words` sources.
 pub(super) fn compiled(words: u32, arch: &str) -> Result<Cubin> {
+    let options = Options::including(&[("words.cuh", include_str!("words.cuh"))]);
+    compile(&text(words, WARPS), "shortest paths by planes", arch, &options)
+}
+
+/// Their text, for blocks of so many warps.
+pub(super) fn text(words: u32, warps: u32) -> String {
     let (size, blocks) = (size_of::<Arguments>(), blocks_of(words));
-    let text = format!(
-        "#define WW_K {words}\n#define WW_WARPS {WARPS}\n#define WW_BLOCKS {blocks}\n\
+    format!(
+        "#define WW_K {words}\n#define WW_WARPS {warps}\n#define WW_BLOCKS {blocks}\n\
          #define WW_ARGUMENTS_BYTES {size}\n{}",
         include_str!("planes.cuh")
-    );
-    let options = Options::including(&[("words.cuh", include_str!("words.cuh"))]);
-    compile(&text, "shortest paths by planes", arch, &options)
+    )
 }
 
 /// Bytes that a lane of 1024 · `words` sources takes of its device.
