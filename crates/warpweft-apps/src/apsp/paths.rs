@@ -23,6 +23,34 @@ pub enum Form {
     Planes,
 }
 
+impl Form {
+    /// Whether there are shortest paths in `graph` by it, with all `distances` or without.
+    ///
+    /// # Errors
+    /// Planes for weights that are not 1 to 255, or for distances.
+    pub fn check(self, graph: &Graph, distances: bool) -> Result<()> {
+        if self != Self::Planes {
+            return Ok(());
+        }
+        let (remedy, heaviest) = ("take the form batched, or auto", graph.heaviest());
+        let weights = (0..graph.vertices()).flat_map(|vertex| graph.edges(vertex));
+        let lightest = weights.map(|edge| edge.weight).min().unwrap_or(1);
+        if lightest == 0 || heaviest > WEIGHTS {
+            let what = format!(
+                "planes for weights from {lightest} to {heaviest}, which can be 1 to {WEIGHTS}"
+            );
+            return Err(Error::spec(what, remedy));
+        }
+        match distances {
+            true => Err(Error::spec("all distances from planes, which keep none", remedy)),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The longest edge of a graph whose planes are passed.
+pub(super) const WEIGHTS: u32 = u8::MAX as u32;
+
 /// Shortest paths in a graph, from one source a task.
 pub struct ShortestPaths<'a, O> {
     pub(super) graph: &'a Graph,

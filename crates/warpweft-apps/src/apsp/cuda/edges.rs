@@ -5,6 +5,7 @@ use warpweft::error::Result;
 use warpweft::machine::filled;
 
 use super::super::graph::{Graph, ROOM};
+use super::super::paths::WEIGHTS;
 
 /// The edges into each vertex.
 pub(super) struct Edges {
@@ -58,7 +59,7 @@ impl Edges {
     /// Those of `graph`, on the device of `stream`.
     pub fn upload(graph: &Graph, stream: &Stream) -> Result<Self> {
         let Inward { begins, from, weights } = Inward::of(graph)?;
-        let bytes = graph.heaviest() <= u32::from(u8::MAX);
+        let bytes = graph.heaviest() <= WEIGHTS;
         let narrow = || filled(weights.iter().map(|weight| *weight as u8), ROOM);
         Ok(Self {
             begins: Buffer::from_slice(stream, &begins)?,

@@ -47,9 +47,11 @@ struct Shared {
 
 impl<'a, O: Packed> OnGpu<Self> for ShortestPaths<'a, O> {
     fn open(&self, lane: GpuLane) -> Result<Box<dyn PackExecutor<Self> + '_>> {
+        self.form.check(self.graph, self.rows)?;
         let shared = lane.shared(|| {
             let edges = Edges::upload(self.graph, lane.stream())?.into();
             let free = lane.device().memory()?.0 as f64;
+            // Before the lanes take theirs.
             Ok(Shared { edges, room: (ROOM * free / lane.lanes() as f64) as u64 })
         })?;
         let (edges, room) = (shared.edges.clone(), shared.room);
@@ -68,10 +70,6 @@ impl<'a, O: Packed> OnGpu<Self> for ShortestPaths<'a, O> {
 }
 
 fn no_planes(edges: &Edges, room: u64, lane: &GpuLane) -> Error {
-    if !edges.bytes || edges.lightest == 0 {
-        let what = format!("planes for weights from {} to {}", edges.lightest, edges.heaviest);
-        return Error::spec(what, "they go from 1 to 255; take the form batched");
-    }
     Error::Memory {
         whose: lane.device().label().into(),
         needed: planes::needed(edges, 1),
