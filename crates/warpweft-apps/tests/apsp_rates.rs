@@ -7,7 +7,7 @@ use warpweft::farm::{Policy, Run, Target, reference};
 use warpweft::machine::probed;
 use warpweft::prelude::*;
 use warpweft_apps::apsp::{
-    Arc, Form, Graph, Random, Reach, Search, ShortestPaths, predict, random,
+    Arc, Form, Graph, Random, Reach, Search, Shape, ShortestPaths, predict, random,
 };
 use warpweft_apps::soup::SplitMix;
 
@@ -48,7 +48,14 @@ fn by_landmarks(graph: &Graph) -> Vec<u32> {
 }
 
 /// Measures `sources` by `form`, and checks three of the answers.
-fn rate(machine: &Machine, graph: &Graph, sources: &[u32], form: Form, lanes: usize) -> f64 {
+fn rate(
+    machine: &Machine,
+    graph: &Graph,
+    sources: &[u32],
+    form: Form,
+    shape: Option<Shape>,
+    lanes: usize,
+) {
     let policy = Policy { lanes, ..Policy::default() };
     let run = Run { target: Target::Gpus, policy, ..Run::default() };
     let mut found = vec![Reach::default(); sources.len()];
@@ -56,7 +63,11 @@ fn rate(machine: &Machine, graph: &Graph, sources: &[u32], form: Form, lanes: us
         found[k as usize] = reach;
         Ok(())
     };
-    let farm = Farm::of(ShortestPaths::reach(graph).by(form));
+    let paths = ShortestPaths::reach(graph).by(form);
+    let farm = Farm::of(match shape {
+        Some(shape) => paths.shaped(shape),
+        None => paths,
+    });
     let outcome = farm.run_into(sources, machine, &run, &mut sink).unwrap();
     let some = [0, sources.len() / 2, sources.len() - 1];
     let expect = reference(&ShortestPaths::reach(graph), &some.map(|k| sources[k]).into());
@@ -67,12 +78,11 @@ fn rate(machine: &Machine, graph: &Graph, sources: &[u32], form: Form, lanes: us
     let busy = |share: &warpweft::farm::Share| share.tasks as f64 / share.busy.max(1e-9);
     let rate = outcome.shares.iter().map(busy).sum::<f64>();
     println!(
-        "{form:?}, {lanes} lanes, {} sources: {rate:.0} sources/s while lanes work; {:.3} s in all, {:.0} sources/s",
+        "{form:?} {shape:?}, {lanes} lanes, {} sources: {rate:.0} sources/s while lanes work; {:.3} s in all, {:.0} sources/s",
         sources.len(),
         outcome.report.seconds,
         sources.len() as f64 / outcome.report.seconds,
     );
-    rate
 }
 
 #[test]
@@ -97,18 +107,23 @@ fn sources_a_second_in_the_papers_graph() {
     let mut random =
         |count| -> Vec<u32> { (0..count).map(|_| (stream.next_u64() % n as u64) as u32).collect() };
     let many = random(64 * 2048);
-    for lanes in [1, 2, 3] {
-        rate(&machine, &graph, &many, Form::Planes, lanes);
-    }
     let order = by_landmarks(&graph);
-    for lanes in [1, 2] {
-        rate(&machine, &graph, &order[..128 * 2048], Form::Planes, lanes);
-        rate(&machine, &graph, &order[200 * 2048..328 * 2048], Form::Planes, lanes);
+    let alike = &order[200 * 2048..264 * 2048];
+    let shape = |words, blocks| Some(Shape { words, blocks });
+    for shape in [shape(2, 3), shape(2, 4), shape(1, 4), shape(1, 5), shape(1, 6), shape(4, 2)] {
+        rate(&machine, &graph, &many, Form::Planes, shape, 2);
+        rate(&machine, &graph, alike, Form::Planes, shape, 2);
+    }
+    for lanes in [1, 2, 3] {
+        rate(&machine, &graph, &many, Form::Planes, None, lanes);
+    }
+    for first in [0, 448] {
+        rate(&machine, &graph, &order[first * 2048..(first + 64) * 2048], Form::Planes, None, 2);
     }
     for lanes in [1, 2] {
-        rate(&machine, &graph, &random(64 * 128), Form::Batched, lanes);
+        rate(&machine, &graph, &random(64 * 128), Form::Batched, None, lanes);
     }
     for few in [1, 31, 100, 2048] {
-        rate(&machine, &graph, &random(few), Form::Planes, 1);
+        rate(&machine, &graph, &random(few), Form::Planes, None, 1);
     }
 }

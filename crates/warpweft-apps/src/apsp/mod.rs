@@ -18,7 +18,7 @@ mod search;
 
 pub use check::{certificate, dijkstra};
 pub use graph::{Arc, Edge, Graph, fingerprint};
-pub use paths::{Form, ShortestPaths};
+pub use paths::{Form, Shape, ShortestPaths};
 pub use predict::predict;
 pub use random::{Random, random};
 pub use read::read;

@@ -51,10 +51,34 @@ impl Form {
 /// The longest edge of a graph whose planes are passed.
 pub(super) const WEIGHTS: u32 = u8::MAX as u32;
 
+/// How planes are laid out on a GPU. Changes time, never outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Words of a row that a lane of a warp owns, 1, 2 or 4: 1024 sources at once for each.
+    pub words: u32,
+    /// Blocks of 8 warps that an SM is to hold: the fewer, the more registers a thread has.
+    pub blocks: u32,
+}
+
+impl Shape {
+    /// Whether there is such a shape.
+    ///
+    /// # Errors
+    /// Other words; no blocks or more than 8, which are 64 warps.
+    pub fn check(self) -> Result<()> {
+        if [1, 2, 4].contains(&self.words) && (1..=8).contains(&self.blocks) {
+            return Ok(());
+        }
+        Err(Error::spec(format!("{self:?} of planes"), "give 1, 2 or 4 words and 1 to 8 blocks"))
+    }
+}
+
 /// Shortest paths in a graph, from one source a task.
 pub struct ShortestPaths<'a, O> {
     pub(super) graph: &'a Graph,
     pub(super) form: Form,
+    /// Of planes, if not what fits.
+    pub(super) shape: Option<Shape>,
     /// Whether distances are asked for.
     pub(super) rows: bool,
     /// Makes the output, of distances if they are.
@@ -64,14 +88,14 @@ pub struct ShortestPaths<'a, O> {
 impl<'a> ShortestPaths<'a, Reach> {
     /// How far each source reaches.
     pub fn reach(graph: &'a Graph) -> Self {
-        Self { graph, form: Form::Auto, rows: false, make: |reach, _| reach }
+        Self { graph, form: Form::Auto, shape: None, rows: false, make: |reach, _| reach }
     }
 }
 
 impl<'a> ShortestPaths<'a, (Reach, Vec<u32>)> {
     /// How far each source reaches, and the distances of all vertices from it, [`u32::MAX`] where no path leads.
     pub fn distances(graph: &'a Graph) -> Self {
-        Self { graph, form: Form::Auto, rows: true, make: |reach, row| (reach, row) }
+        Self { graph, form: Form::Auto, shape: None, rows: true, make: |reach, row| (reach, row) }
     }
 }
 
@@ -79,6 +103,11 @@ impl<O: Packed> ShortestPaths<'_, O> {
     /// In this form.
     pub fn by(self, form: Form) -> Self {
         Self { form, ..self }
+    }
+
+    /// With planes of this shape; without, of one that fits the device's memory.
+    pub fn shaped(self, shape: Shape) -> Self {
+        Self { shape: Some(shape), ..self }
     }
 
     /// The output of a search that is done.

@@ -149,14 +149,23 @@ struct At {
 }
 
 impl At {
+    /// Whether GPUs are among it.
+    fn on_gpus(&self) -> bool {
+        self.target != Target::Cpu && self.form != Form::Dial && !self.machine.gpus.is_empty()
+    }
+
     /// Rows of distances that are searched at once: one a thread, 32 a lane.
     fn at_once(&self, lanes: usize) -> usize {
-        let gpus = match self.form {
-            Form::Dial => 0,
-            _ if self.target == Target::Cpu => 0,
-            _ => self.machine.gpus.len(),
-        };
+        let gpus = if self.on_gpus() { self.machine.gpus.len() } else { 0 };
         self.threads + 32 * lanes * gpus
+    }
+
+    /// What it is, in words.
+    fn label(&self) -> String {
+        let cores = (self.threads > 0).then(|| self.machine.cpu.label(self.threads));
+        let gpus = self.machine.gpus.iter().filter(|_| self.on_gpus());
+        let all: Vec<_> = cores.into_iter().chain(gpus.map(|gpu| gpu.label())).collect();
+        all.join(" and ")
     }
 }
 
@@ -251,8 +260,8 @@ impl Apsp {
         self.files.check(self.graph.file(), self.sources.file())?;
         let at = self.place()?;
         let (graph, sources) = self.read()?;
-        let device = at.machine.cpu.label(at.threads);
-        plan::plan(&graph, &sources, &policy, &device, at.threads, self.json)
+        at.form.check(&graph, self.files.wants_distances())?;
+        plan::plan(&graph, &sources, &policy, &at, self.json)
     }
 
     fn outcome(&self) -> Result<Outcome> {
@@ -430,16 +439,19 @@ fn each(shares: &[Share]) -> String {
     }
 }
 
+/// How many units of each kind there are, and how many sources they have.
+fn kinds(shares: &[Share]) -> String {
+    let on_core = |share: &Share| matches!(share.unit.place, Place::Core(_));
+    let (cores, lanes): (Vec<_>, Vec<_>) = shares.iter().cloned().partition(on_core);
+    let kinds = [(cores, "core"), (lanes, "lane")].into_iter().filter(|(all, _)| !all.is_empty());
+    let kinds =
+        kinds.map(|(all, kind)| format!("{}, {}", counted(all.len() as u64, kind), each(&all)));
+    kinds.collect::<Vec<_>>().join("; ")
+}
+
 /// What the units did, in a line.
 fn units(farmed: &farm::Outcome) -> String {
-    let on_cores = |share: &&Share| matches!(share.unit.place, Place::Core(_));
-    let (cores, lanes): (Vec<_>, Vec<_>) =
-        farmed.shares.iter().cloned().partition(|s| on_cores(&s));
     let packs = counted(farmed.shares.iter().map(|share| share.packs).sum(), "pack");
-    let kinds =
-        [(cores, "core"), (lanes, "lane")].into_iter().filter(|(shares, _)| !shares.is_empty());
-    let kinds: Vec<_> = kinds
-        .map(|(shares, kind)| format!("{}, {}", counted(shares.len() as u64, kind), each(&shares)))
-        .collect();
-    format!("{}, in {packs}; {:.2} % overhead", kinds.join("; "), 100.0 * farmed.overhead())
+    let overhead = 100.0 * farmed.overhead();
+    format!("{}, in {packs}; {overhead:.2} % overhead", kinds(&farmed.shares))
 }

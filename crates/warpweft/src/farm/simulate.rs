@@ -29,15 +29,15 @@ impl Simulated {
     }
 }
 
-/// Plays `tasks` tasks on `units` that like packs of `grain`, by `policy`, where a pack on a unit takes the
-/// seconds that `time` says. Asking and handing over take none. O(p · (log u + u)) for p packs and u units.
+/// Plays `tasks` tasks on `units`, each of which likes packs of its `grain`, by `policy`, where a pack on a unit takes
+/// the seconds that `time` says. Asking and handing over take none. O(p · (log u + u)) for p packs and u units.
 ///
 /// # Errors
 /// As [`Policy::check`].
 pub fn simulate(
     tasks: u64,
     units: &[Unit],
-    grain: Grain,
+    grain: &dyn Fn(usize) -> Grain,
     policy: &Policy,
     time: &dyn Fn(usize, Range<u64>) -> f64,
 ) -> Result<Simulated> {
@@ -52,7 +52,7 @@ pub fn simulate(
     let mut idle: Vec<usize> = (0..units.len()).collect();
     loop {
         for unit in std::mem::take(&mut idle) {
-            match desk.ask(unit, grain, took[unit].take()) {
+            match desk.ask(unit, grain(unit), took[unit].take()) {
                 Answer::Pack(range) => {
                     let lasts = time(unit, range.clone()).max(0.0);
                     let share = &mut shares[unit];
@@ -89,7 +89,7 @@ mod tests {
         let units: Vec<_> = (0..speeds.len()).flat_map(|node| Unit::cores(node, 1)).collect();
         let policy = Policy { schedule, seconds: 0.1, ..Policy::default() };
         let time = |unit: usize, range: Range<u64>| (range.end - range.start) as f64 / speeds[unit];
-        simulate(tasks, &units, Grain::ANY, &policy, &time).unwrap()
+        simulate(tasks, &units, &|_| Grain::ANY, &policy, &time).unwrap()
     }
 
     /// Of unlike units, even shares take as long as the slowest one's; master-worker takes what all of them
@@ -135,7 +135,8 @@ mod tests {
                 let all = (range.end - range.start) as f64 * 1e-3;
                 if range.contains(&long) { all + 10.0 } else { all }
             };
-            let played = simulate(1000, &units, Grain::ANY, &Policy::default(), &time).unwrap();
+            let played =
+                simulate(1000, &units, &|_| Grain::ANY, &Policy::default(), &time).unwrap();
             assert!(played.seconds < 10.0 + 0.5, "{}", played.seconds);
             assert_eq!(played.shares.iter().map(|share| share.tasks).sum::<u64>(), 1000);
         }

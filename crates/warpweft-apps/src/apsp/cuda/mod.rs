@@ -17,7 +17,7 @@ use warpweft::prelude::*;
 use self::batched::Batched;
 use self::edges::Edges;
 use self::planes::Planes;
-use super::paths::{Form, ShortestPaths};
+use super::paths::{Form, Shape, ShortestPaths};
 use super::search::Reach;
 
 /// What is queued between two waits takes less, on any GPU and any graph that it holds.
@@ -55,10 +55,11 @@ impl<'a, O: Packed> OnGpu<Self> for ShortestPaths<'a, O> {
             Ok(Shared { edges, room: (ROOM * free / lane.lanes() as f64) as u64 })
         })?;
         let (edges, room) = (shared.edges.clone(), shared.room);
-        let words = planes::words(&edges, room);
-        let batches: Box<dyn Batches> = match (self.form, words) {
-            (Form::Auto, Some(words)) if !self.rows => Box::new(Planes::on(lane, edges, words)?),
-            (Form::Planes, Some(words)) => Box::new(Planes::on(lane, edges, words)?),
+        self.shape.map_or(Ok(()), Shape::check)?;
+        let shape = planes::shape(&edges, self.shape, room);
+        let batches: Box<dyn Batches> = match (self.form, shape) {
+            (Form::Auto, Some(shape)) if !self.rows => Box::new(Planes::on(lane, edges, shape)?),
+            (Form::Planes, Some(shape)) => Box::new(Planes::on(lane, edges, shape)?),
             (Form::Planes, None) => return Err(no_planes(&edges, room, &lane)),
             (Form::Auto | Form::Batched, _) => Box::new(Batched::on(lane, edges, self.rows, room)?),
             (Form::Dial, _) => {
@@ -138,5 +139,7 @@ fn resident(kernel: &Kernel, threads: u32) -> Result<u32> {
 pub fn compile_check(arch: &str) -> Result<Vec<Cubin>> {
     let batched = [(1, true), (4, true), (1, false), (4, false)];
     let batched = batched.into_iter().map(|(words, bytes)| batched::compiled(words, bytes, arch));
-    batched.chain([1, 2].map(|words| planes::compiled(words, arch))).collect()
+    let wide = Shape { words: 4, blocks: 2 };
+    let planes = planes::SHAPES.into_iter().chain([wide]);
+    batched.chain(planes.map(|shape| planes::compiled(shape, arch))).collect()
 }

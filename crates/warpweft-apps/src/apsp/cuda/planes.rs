@@ -6,6 +6,7 @@ use warpweft::cuda::{Args, Buffer, Cubin, Kernel, Launch, Module, Options, compi
 use warpweft::error::{Error, Result};
 use warpweft::farm::GpuLane;
 
+use super::super::paths::Shape;
 use super::super::search::Reach;
 use super::edges::Edges;
 use super::{Batches, WAIT, reaches, resident};
@@ -22,20 +23,19 @@ const MOST: u32 = 512;
 /// `arguments` of `planes.cuh`: twelve addresses and four halves of words.
 type Arguments = [u64; 14];
 
-/// Blocks that an SM is to hold of kernels whose lanes own so many words of a row.
-fn blocks_of(words: u32) -> u32 {
-    if words == 1 { 6 } else { 3 }
-}
+/// What is taken, the first that fits: more blocks an SM would leave too few registers.
+pub(super) const SHAPES: [Shape; 2] =
+    [Shape { words: 2, blocks: 4 }, Shape { words: 1, blocks: 5 }];
 
-/// The kernels for 1024 · `words` sources.
-pub(super) fn compiled(words: u32, arch: &str) -> Result<Cubin> {
+/// The kernels.
+pub(super) fn compiled(shape: Shape, arch: &str) -> Result<Cubin> {
     let options = Options::including(&[("words.cuh", include_str!("words.cuh"))]);
-    compile(&text(words, WARPS), "shortest paths by planes", arch, &options)
+    compile(&text(shape, WARPS), "shortest paths by planes", arch, &options)
 }
 
 /// Their text, for blocks of so many warps.
-pub(super) fn text(words: u32, warps: u32) -> String {
-    let (size, blocks) = (size_of::<Arguments>(), blocks_of(words));
+pub(super) fn text(Shape { words, blocks }: Shape, warps: u32) -> String {
+    let size = size_of::<Arguments>();
     format!(
         "#define WW_K {words}\n#define WW_WARPS {warps}\n#define WW_BLOCKS {blocks}\n\
          #define WW_ARGUMENTS_BYTES {size}\n{}",
@@ -49,12 +49,14 @@ pub(super) fn needed(edges: &Edges, words: u32) -> u64 {
     rows * (u64::from(128 * words) + 1) + (1 << 20)
 }
 
-/// Words that a lane of a warp owns of a row, as many as `room` bytes allow; `None` where the weights or the memory
-/// don't allow planes. Rows of all planes are numbered in 32 bits, and so are levels.
-pub(super) fn words(edges: &Edges, room: u64) -> Option<u32> {
+/// The shape of planes, `wanted` or the first that `room` bytes allow; `None` where the weights or the memory don't
+/// allow any. Rows of all planes are numbered in 32 bits, and so are levels.
+pub(super) fn shape(edges: &Edges, wanted: Option<Shape>, room: u64) -> Option<Shape> {
     let rows = (u64::from(edges.heaviest) + 2) * u64::from(edges.vertices);
     let fits = edges.bytes && edges.lightest > 0 && rows < u64::from(u32::MAX);
-    [2, 1].into_iter().find(|&words| fits && needed(edges, words) <= room)
+    let wanted = wanted.into_iter();
+    let mut shapes = wanted.clone().chain(SHAPES.into_iter().filter(|_| wanted.len() == 0));
+    shapes.find(|shape| fits && needed(edges, shape.words) <= room)
 }
 
 /// A lane's workspace.
@@ -86,13 +88,14 @@ struct Kernels {
 }
 
 impl Planes {
-    /// On `lane`, for rows of 32 · `words` words.
+    /// On `lane`.
     ///
     /// # Errors
     /// Too little memory; the compiler's or the driver's.
-    pub fn on(lane: GpuLane, edges: Arc<Edges>, words: u32) -> Result<Self> {
+    pub fn on(lane: GpuLane, edges: Arc<Edges>, shape: Shape) -> Result<Self> {
+        let words = shape.words;
         let device = *lane.device();
-        let module = Module::load(&device, &compiled(words, &device.arch()?)?)?;
+        let module = Module::load(&device, &compiled(shape, &device.arch()?)?)?;
         let kernels = Kernels {
             clear: module.kernel("clear")?,
             seat: module.kernel("seat")?,
