@@ -7,7 +7,7 @@ use warpweft::farm::{Policy, Run, Target, reference};
 use warpweft::machine::probed;
 use warpweft::prelude::*;
 use warpweft_apps::apsp::{
-    Arc, Form, Graph, Random, Reach, Search, Shape, ShortestPaths, predict, random,
+    Form, Graph, Random, Reach, Search, Shape, ShortestPaths, by_landmarks, predict, random,
 };
 use warpweft_apps::soup::SplitMix;
 
@@ -27,24 +27,6 @@ fn levels(graph: &Graph) -> Vec<f64> {
         }
     }
     levels
-}
-
-/// All vertices, those side by side whose ways to a few landmarks are alike.
-fn by_landmarks(graph: &Graph) -> Vec<u32> {
-    let all = 0..graph.vertices();
-    let back = |from: u32| {
-        graph.edges(from).iter().map(move |e| Arc { from: e.to, to: from, weight: e.weight })
-    };
-    let arcs: Vec<_> = all.clone().flat_map(back).collect();
-    let back = Graph::new(graph.vertices(), &arcs, 0).unwrap();
-    let mut far = vec![0u32; graph.vertices() as usize];
-    for landmark in 0..12 {
-        let there = distances(&back, (4242 + landmark * 77_777) % graph.vertices());
-        far.iter_mut().zip(there).for_each(|(far, d)| *far += d.min(100));
-    }
-    let mut order: Vec<_> = all.collect();
-    order.sort_by_key(|v| far[*v as usize]);
-    order
 }
 
 /// Measures `sources` by `form`, and checks three of the answers.
@@ -107,7 +89,7 @@ fn sources_a_second_in_the_papers_graph() {
     let mut random =
         |count| -> Vec<u32> { (0..count).map(|_| (stream.next_u64() % n as u64) as u32).collect() };
     let many = random(64 * 2048);
-    let order = by_landmarks(&graph);
+    let order = by_landmarks(&graph, 12).unwrap();
     let alike = &order[200 * 2048..264 * 2048];
     let shape = |words, blocks| Some(Shape { words, blocks });
     for shape in [shape(2, 3), shape(2, 4), shape(1, 4), shape(1, 5), shape(1, 6), shape(4, 2)] {

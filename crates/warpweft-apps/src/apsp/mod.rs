@@ -9,6 +9,7 @@ mod check;
 pub mod cuda;
 mod dial;
 mod graph;
+mod order;
 mod paths;
 mod predict;
 mod radix;
@@ -18,6 +19,7 @@ mod search;
 
 pub use check::{certificate, dijkstra};
 pub use graph::{Arc, Edge, Graph, fingerprint};
+pub use order::by_landmarks;
 pub use paths::{Form, Shape, ShortestPaths};
 pub use predict::predict;
 pub use random::{Random, random};
