@@ -7,7 +7,7 @@ use warpweft::farm::{OnFailure, PackSize, Place, Policy, Run, Schedule, Target, 
 use warpweft::prelude::*;
 use warpweft_apps::apsp::cuda::compile_check;
 use warpweft_apps::apsp::{
-    Arc, Form, Graph, Random, Reach, ShortestPaths, certificate, dijkstra, random,
+    Arc, Form, Graph, Random, Reach, Shape, ShortestPaths, certificate, dijkstra, random,
 };
 use warpweft_apps::soup::SplitMix;
 
@@ -239,6 +239,25 @@ fn answers_are_the_same_whatever_the_schedule_packs_lanes_and_units() {
                 assert!(found == expect, "{policy:?} {target:?} {form:?}");
             }
         }
+    }
+}
+
+#[test]
+fn every_shape_of_planes_finds_the_same() {
+    let Some(machine) = with_a_gpu() else { return };
+    let graph = of(2000, 6, 12, 3);
+    let sources = sources(&graph, 6000, 4);
+    let expect = expected(&graph, &sources);
+    for (words, blocks) in [(1, 4), (1, 6), (2, 3), (2, 5), (4, 1), (4, 3)] {
+        let paths = ShortestPaths::reach(&graph).by(Form::Planes);
+        let farm = Farm::of(paths.shaped(Shape { words, blocks }));
+        let mut found = vec![None; sources.len()];
+        let mut sink = |k: u64, reach| {
+            found[k as usize] = Some(reach);
+            Ok(())
+        };
+        farm.run_into(&sources, &machine, &GPUS, &mut sink).unwrap();
+        assert!(found == expect, "{words} words, {blocks} blocks");
     }
 }
 

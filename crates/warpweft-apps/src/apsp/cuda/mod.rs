@@ -1,5 +1,6 @@
 //! Shortest paths on a GPU, many sources at once: a lane searches from a batch of them, all lanes of a device read
-//! one graph. Not one source at a time: half a millisecond of launches each would be most of the time.
+//! one graph. Not one source at a time: its launches, and the waits between them, would be
+//! most of the time.
 
 mod batched;
 mod edges;
