@@ -1,10 +1,11 @@
 //! Shortest paths from one source on one core.
 
 use warpweft::error::Result;
+use warpweft::machine::filled;
 use warpweft::prelude::*;
 
 use super::dial::Dial;
-use super::graph::Graph;
+use super::graph::{Graph, ROOM};
 use super::radix::Radix;
 
 /// What a vertex holds that no path leads to.
@@ -27,19 +28,80 @@ pub struct Reach {
 impl Reach {
     /// With one more vertex at `distance`, which is none of those before.
     #[inline]
-    pub(super) fn add(&mut self, distance: u32) {
+    fn add(&mut self, distance: u32) {
         self.reached += 1;
         self.farthest = distance;
         self.total += u64::from(distance);
     }
 }
 
-/// A search on one core, with its workspace: four bytes a vertex and what is queued.
-pub enum Search {
+/// What a search knows so far (Dijkstra, "A note on two problems in connexion with graphs", 1959).
+pub(super) struct Tentative<'a> {
+    /// The shortest that was found to each vertex.
+    distances: &'a mut [u32],
+    /// Of those whose distance is final.
+    reach: Reach,
+    /// Whether an edge of theirs led beyond 32 bits.
+    beyond: bool,
+}
+
+impl<'a> Tentative<'a> {
+    /// Nothing but `source`, at distance 0.
+    pub fn begin(distances: &'a mut [u32], source: u32) -> Self {
+        distances.fill(UNREACHED);
+        distances[source as usize] = 0;
+        Self { distances, reach: Reach::default(), beyond: false }
+    }
+
+    /// `vertex` was queued at `distance`, the least of all: that is final, unless it came nearer since. `queue` is told
+    /// of those that come nearer by its edges: at which distance, and which.
+    #[inline]
+    pub fn settle(
+        &mut self,
+        vertex: u32,
+        distance: u32,
+        graph: &Graph,
+        mut queue: impl FnMut(u32, u32),
+    ) {
+        if self.distances[vertex as usize] != distance {
+            return;
+        }
+        self.reach.add(distance);
+        for edge in graph.edges(vertex) {
+            let there = distance.saturating_add(edge.weight);
+            let known = &mut self.distances[edge.to as usize];
+            self.beyond |= there == UNREACHED;
+            if there < *known {
+                *known = there;
+                queue(there, edge.to);
+            }
+        }
+    }
+
+    /// How far the source reaches, once nothing is queued.
+    ///
+    /// # Errors
+    /// A distance that 32 bits may not hold.
+    pub fn end(self, graph: &Graph) -> Result<Reach, Failure> {
+        if self.beyond {
+            all_fit(graph, self.distances)?;
+        }
+        Ok(self.reach)
+    }
+}
+
+/// What a search takes its vertices from, nearest first.
+enum Queue {
     /// A bucket for every distance ahead.
     Dial(Dial),
     /// A bucket for every bit.
     Radix(Radix),
+}
+
+/// A search on one core, with its workspace: four bytes a vertex and what is queued.
+pub struct Search {
+    distances: Vec<u32>,
+    queue: Queue,
 }
 
 impl Search {
@@ -48,10 +110,12 @@ impl Search {
     /// # Errors
     /// Too little memory.
     pub fn new(graph: &Graph) -> Result<Self> {
-        match graph.heaviest() <= DIAL {
-            true => Dial::new(graph).map(Self::Dial),
-            false => Radix::new(graph).map(Self::Radix),
-        }
+        let queue = match graph.heaviest() <= DIAL {
+            true => Queue::Dial(Dial::new(graph)),
+            false => Queue::Radix(Radix::new()),
+        };
+        let distances = filled(std::iter::repeat_n(UNREACHED, graph.vertices() as usize), ROOM)?;
+        Ok(Self { distances, queue })
     }
 
     /// From `source`, a vertex of the graph that the search was made for.
@@ -59,18 +123,15 @@ impl Search {
     /// # Errors
     /// A distance that 32 bits may not hold.
     pub fn run(&mut self, graph: &Graph, source: u32) -> Result<Reach, Failure> {
-        match self {
-            Self::Dial(dial) => dial.run(graph, source),
-            Self::Radix(radix) => radix.run(graph, source),
+        match &mut self.queue {
+            Queue::Dial(dial) => dial.run(graph, source, &mut self.distances),
+            Queue::Radix(radix) => radix.run(graph, source, &mut self.distances),
         }
     }
 
     /// The distances that the last search found, [`u32::MAX`] where no path leads.
     pub fn distances(&self) -> &[u32] {
-        match self {
-            Self::Dial(dial) => &dial.distances,
-            Self::Radix(radix) => &radix.distances,
-        }
+        &self.distances
     }
 }
 

@@ -101,10 +101,7 @@ impl Packed for String {
         to.extend_from_slice(self.as_bytes());
     }
     fn unpack(from: &mut &[u8]) -> Option<Self> {
-        let length = usize::unpack(from)?;
-        let (bytes, rest) = from.split_at_checked(length)?;
-        *from = rest;
-        Self::from_utf8(bytes.to_vec()).ok()
+        Self::from_utf8(Vec::unpack(from)?).ok()
     }
 }
 
