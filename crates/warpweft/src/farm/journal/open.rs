@@ -11,7 +11,7 @@ use super::write::Writer;
 use crate::error::{Error, Result};
 use crate::farm::clerk::Sink;
 use crate::farm::ranges::Ranges;
-use crate::grid::io::{Claim, check_folder};
+use crate::grid::io::{Claim, check_folder, write_synced};
 
 /// The file of frames.
 const RESULTS: &str = "results";
@@ -89,11 +89,6 @@ pub fn open(journal: &Journal, tasks: u64, form: String, sink: &mut Sink<'_>) ->
             }
         }
         None => {
-            // The folder's own name, which may be new; a header is never without it.
-            match sync_folder(&directory.join("..")) {
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
-                synced => synced.map_err(refused)?,
-            }
             write_synced(directory, header::NAME, &mut text.as_bytes()).map_err(refused)?;
         }
     }
@@ -184,24 +179,4 @@ fn existing(path: &Path) -> io::Result<Option<File>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         file => file.map(Some),
     }
-}
-
-/// Writes a file beside, brings it to the disk, and renames it; what fails leaves none beside.
-fn write_synced(folder: &Path, name: &str, from: &mut dyn Read) -> io::Result<()> {
-    let beside = folder.join(format!("{name}.partial"));
-    let written = File::create(&beside).and_then(|mut file| {
-        io::copy(from, &mut file)?;
-        file.sync_all()?;
-        fs::rename(&beside, folder.join(name))
-    });
-    written.inspect_err(|_| {
-        // Nothing to add when it can't be removed either.
-        let _ = fs::remove_file(&beside);
-    })?;
-    sync_folder(folder)
-}
-
-/// Brings a folder's list of names to the disk.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
 }

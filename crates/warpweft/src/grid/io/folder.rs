@@ -4,6 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+use super::synced::sync_folder;
 use super::whole::told;
 use crate::error::{Error, Result};
 
@@ -53,7 +54,8 @@ const NO_LOCKS: Option<i32> = Some(37);
 pub struct Claim(Option<File>);
 
 impl Claim {
-    /// Claims `folder`, which is made if it is not there; the one that it is to be in must be.
+    /// Claims `folder`, which is made if it is not there, and its name brought to the disk; the one that it is to be
+    /// in must be.
     ///
     /// # Errors
     /// Another run has it; it can't be made or written.
@@ -62,6 +64,13 @@ impl Claim {
         let refused = |error: io::Error| Error::file(folder, error, REMEDY);
         match fs::create_dir(folder) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(refused(error)),
+            _ => {}
+        }
+        // Its name, which may be new, or of a run that was killed before this.
+        match sync_folder(&folder.join("..")) {
+            Err(error) if error.kind() != ErrorKind::PermissionDenied => {
+                return Err(refused(error));
+            }
             _ => {}
         }
         let mut writing = File::options();
