@@ -249,6 +249,61 @@ fn a_farm_that_is_asked_to_end_hands_over_what_runs() {
     assert_eq!(told.into_inner().unwrap().last(), Some(&(done.len() as u64, 1_000_000)));
 }
 
+/// Outputs of 4 MiB, by packs or one by one; how many were begun.
+struct Large<'a> {
+    packs: bool,
+    begun: &'a AtomicU64,
+}
+
+impl Task for Large<'_> {
+    type Input = u64;
+    type Output = Vec<u8>;
+    fn on_core(&self, k: u64) -> Result<Vec<u8>, Failure> {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        Ok(vec![k as u8; 4 << 20])
+    }
+    fn on_core_packs(&self) -> Option<Box<dyn PackExecutor<Self> + '_>> {
+        self.packs.then(|| Box::new(LargePacks(self)) as _)
+    }
+}
+
+struct LargePacks<'s, 'a>(&'s Large<'a>);
+
+impl<'a> PackExecutor<Large<'a>> for LargePacks<'_, 'a> {
+    fn run(&mut self, inputs: &[u64], outputs: &mut Pack<'_, Large<'a>>) -> Result<()> {
+        for (k, input) in inputs.iter().enumerate() {
+            outputs.done(k, &self.0.on_core(*input).unwrap());
+        }
+        Ok(())
+    }
+}
+
+/// Two such outputs are a part of a pack: those that wait, one that is run, one that is handed over.
+#[test]
+fn large_outputs_wait_for_a_slow_sink_by_their_bytes() {
+    let most = 2 * (Run::AHEAD as u64 + 2);
+    for (packs, pack) in [(false, PackSize::Tasks(48)), (true, PackSize::Auto)] {
+        let begun = AtomicU64::new(0);
+        let farm = Farm::of(Large { packs, begun: &begun });
+        let policy = Policy { pack, seconds: 100.0, ..Policy::default() };
+        let run = Run { policy, threads: Some(1), ..Run::default() };
+        let (mut sunk, mut ahead) = (0, 0);
+        let mut sink = |k: u64, output: Vec<u8>| {
+            assert_eq!((output.len(), output[0]), (4 << 20, k as u8));
+            if sunk % 16 == 0 {
+                // Long enough for all there are.
+                std::thread::sleep(Duration::from_millis(300));
+            }
+            ahead = ahead.max(begun.load(Ordering::Relaxed) - sunk);
+            sunk += 1;
+            Ok(())
+        };
+        let outcome = farm.run_into(0..48u64, &machine(), &run, &mut sink).unwrap();
+        assert_eq!((sunk, outcome.shares[0].tasks), (48, 48));
+        assert!(ahead <= most, "{ahead} outputs in memory, of {most}; by packs: {packs}");
+    }
+}
+
 #[test]
 fn a_sink_that_fails_or_panics_ends_the_farm() {
     let farm = Farm::of(on_cores(|k: u64| Ok(k)));

@@ -1,7 +1,7 @@
 //! The one thread that hands outputs over: to the ledger, to the user, to whoever watches.
 //!
 //! It is the thread that called `run`. Units wait when it is behind: of a slow sink's outputs memory holds a few packs a
-//! unit, however many bytes these are.
+//! unit, or parts of packs where outputs are large.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -231,7 +231,7 @@ mod tests {
                     }
                     let bytes = vec![7 + range.start as u8];
                     let pieces = vec![Piece { tasks: 0..1, bytes: 0..1 }];
-                    let collected = Collected { bytes, pieces, failed: Vec::new() };
+                    let collected = Collected { tasks: 1, bytes, pieces, failed: Vec::new() };
                     if send.send(Told::Done { unit: 0, range, collected, seconds: 0.0 }).is_err() {
                         return;
                     }

@@ -23,9 +23,6 @@ use crate::machine::{Gpu, Machine};
 use crate::report::{Quantity, Report};
 use crate::trace::Trace;
 
-/// Packs a unit may be ahead of who hands them over.
-const AHEAD: usize = 4;
-
 /// The units of a run, compiled once for all tasks.
 pub struct Crew {
     /// On the cores, whose units come first.
@@ -171,7 +168,7 @@ impl Crew {
         trace: Option<&Arc<Trace>>,
         work: &(dyn Fn(&Seat<'_>) + Sync),
     ) -> Result<Served> {
-        let (send, told) = sync_channel(AHEAD * self.units.len());
+        let (send, told) = sync_channel(Run::AHEAD * self.units.len());
         let cores = self.units.len() - self.lanes.len();
         let sites = std::iter::repeat_n(None, cores).chain(self.lanes.iter().cloned().map(Some));
         let mut seats: Vec<_> = (self.units.iter().zip(sites).enumerate())

@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::cuda::Site;
 use super::inputs::Inputs;
 use super::master::Master;
-use super::pack::{Collected, Pack, Results};
+use super::pack::{Collected, PIECE, Pack, Results};
 use super::task::{PackExecutor, Task};
 use super::unit::{Grain, Unit};
 use crate::cpu::panic_text;
@@ -89,32 +89,41 @@ impl Seat<'_> {
         };
         let grain = executor.as_ref().map_or(Grain::ANY, |executor| executor.grain());
         let mut results = Results::default();
-        let mut took = None;
-        while let Some(range) = self.master.ask(self.number, grain, took) {
-            let from = Instant::now();
-            let outcome = match &mut executor {
-                None => one_by_one(task, inputs, &range, &mut results),
-                Some(executor) => {
-                    together(self.unit, &mut **executor, inputs, &range, &mut results)
+        let (mut took, mut output) = (None, 0);
+        while let Some(pack) = self.master.ask(self.number, grain, took) {
+            let (mut left, mut busy) = (pack.clone(), 0.0);
+            // Outputs of many bytes are handed over before their pack ends.
+            while !left.is_empty() {
+                let from = Instant::now();
+                let outcome = match &mut executor {
+                    None => one_by_one(task, inputs, &left, &mut results),
+                    Some(executor) => {
+                        left.end = pack.end.min(left.start.saturating_add(part(grain, output)));
+                        together(self.unit, &mut **executor, inputs, &left, &mut results)
+                    }
+                };
+                let seconds = from.elapsed().as_secs_f64();
+                busy += seconds;
+                let through = outcome.as_ref().map_or(left.end, |c| left.start + c.tasks);
+                let range = left.start..through;
+                if let Some(trace) = &self.trace {
+                    let what = format!("tasks {}..{}", range.start, range.end);
+                    trace.add(self.unit.to_string(), what, from);
                 }
-            };
-            let seconds = from.elapsed().as_secs_f64();
-            took = Some((range.end - range.start, seconds));
-            if let Some(trace) = &self.trace {
-                trace.add(
-                    self.unit.to_string(),
-                    format!("tasks {}..{}", range.start, range.end),
-                    from,
-                );
+                left = range.end..pack.end;
+                let lost = outcome.is_err();
+                let told = match outcome {
+                    Ok(collected) => {
+                        output = collected.bytes.len() as u64 / collected.tasks.max(1);
+                        Told::Done { unit: self.number, range, collected, seconds }
+                    }
+                    Err(why) => Told::Lost { unit: self.number, why },
+                };
+                if self.clerk.send(told).is_err() || lost {
+                    return;
+                }
             }
-            let lost = outcome.is_err();
-            let told = match outcome {
-                Ok(collected) => Told::Done { unit: self.number, range, collected, seconds },
-                Err(why) => Told::Lost { unit: self.number, why },
-            };
-            if self.clerk.send(told).is_err() || lost {
-                return;
-            }
+            took = Some((pack.end - pack.start, busy));
         }
     }
 }
@@ -132,12 +141,20 @@ pub fn attempt<T: Task, R>(
         .unwrap_or_else(|panic| Err(format!("it panicked: {}", panic_text(panic.as_ref()))))
 }
 
+/// Tasks, in packs of `grain`, whose outputs of so many bytes are a piece.
+fn part(grain: Grain, output: u64) -> u64 {
+    let of = grain.of.max(1);
+    (PIECE as u64 / output.max(1) / of).max(1).saturating_mul(of)
+}
+
+/// The first of the tasks of `range`, until their outputs are a piece.
 fn one_by_one<T: Task>(
     task: &T,
     inputs: &Inputs<'_, T::Input>,
     range: &Range<u64>,
     results: &mut Results,
 ) -> Result<Collected> {
+    let mut through = 0;
     for (k, number) in range.clone().enumerate() {
         let before = results.mark();
         let pack = |output| Pack::<T>::new(results).done(k, &output);
@@ -145,8 +162,12 @@ fn one_by_one<T: Task>(
             results.cut(before);
             results.fail(k, why);
         }
+        through = k + 1;
+        if results.mark().0 >= PIECE {
+            break;
+        }
     }
-    results.take((range.end - range.start) as usize)
+    results.take(through)
 }
 
 fn together<T: Task>(

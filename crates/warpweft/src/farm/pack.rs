@@ -42,9 +42,11 @@ pub struct Results {
     failed: Vec<(usize, String)>,
 }
 
-/// What came of all tasks of a pack.
+/// What came of all tasks of a pack, or of the first ones.
 #[derive(Debug, Default, PartialEq)]
 pub struct Collected {
+    /// How many those are.
+    pub tasks: u64,
     /// The outputs in the order of the tasks, without those that failed.
     pub bytes: Vec<u8>,
     /// Where in `bytes` tasks next to one another have theirs: everything in one piece, unless tasks between
@@ -63,8 +65,9 @@ pub struct Piece {
     pub bytes: Range<usize>,
 }
 
-/// A piece of more bytes than this ends.
-const PIECE: usize = 64 << 20;
+/// A piece of so many bytes ends: each unit has a few of them in memory, and a journal is brought to the disk after
+/// each where it is flushed for every pack.
+pub const PIECE: usize = 8 << 20;
 
 impl Results {
     /// What is there so far, to be [`cut`](Results::cut) back to.
@@ -117,7 +120,7 @@ impl Results {
         // The next pack's are likely as many.
         begins.clear();
         self.begins = begins;
-        Ok(Collected { bytes, pieces, failed })
+        Ok(Collected { tasks: tasks as u64, bytes, pieces, failed })
     }
 }
 

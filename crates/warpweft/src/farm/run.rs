@@ -54,6 +54,12 @@ pub struct Run<'a> {
     pub scheduler: Option<&'a dyn Fn() -> Box<dyn Scheduler>>,
 }
 
+impl Run<'_> {
+    /// Packs of outputs that wait for the sink at most, times the units; each unit runs one more, and the sink
+    /// takes one.
+    pub const AHEAD: usize = 4;
+}
+
 impl<T: Task> Farm<T> {
     /// Does all tasks, on all GPUs that it has a form for and all cores; output `k` belongs to input `k`.
     ///
@@ -82,8 +88,9 @@ impl<T: Task> Farm<T> {
 
     /// Does all tasks as `run` says, and gives `sink` the number and output of each as it is done: every task
     /// once, in no order, those of a journal that is resumed first. `sink` runs on this thread; while it
-    /// does, units go on for four packs each, and one that they run. That bounds outputs in memory by packs, not by bytes:
-    /// where outputs are large and `sink` is slow, set [`Policy::pack`] or [`Grain::most`](super::Grain) small.
+    /// does, units go on for [`Run::AHEAD`] packs each, and one that they run. Packs end early where their outputs are
+    /// more than 8 MiB; those of a [`PackExecutor`](super::PackExecutor) by what its last outputs had. So of each unit
+    /// memory holds six times 8 MiB and one output at most, where outputs are alike.
     ///
     /// # Errors
     /// As [`Farm::run`], and the sink's; [`Policy::check`]'s; GPUs for a task that has no form for them, or where
