@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use warpweft::farm::Run;
 use warpweft::grid::io::{npy, write_whole};
 use warpweft::machine::check_room;
 use warpweft::prelude::*;
@@ -10,10 +11,6 @@ use warpweft_apps::apsp::Graph;
 
 use super::Found;
 use crate::run::files::{Format, Saved, ending, found_writable, none_read};
-
-/// Rows on their way for each that is searched at once while distances are asked for: one that is searched, those that wait, and one
-/// that is handed over.
-const AHEAD: usize = 6;
 
 /// The files.
 #[derive(clap::Args)]
@@ -65,11 +62,12 @@ impl Files {
         sources: &[u32],
         at_once: usize,
     ) -> Result<Option<Volume<u32, 2>>> {
-        if self.distances.is_none() {
+        if !self.wants_distances() {
             return Ok(None);
         }
         let extents = [sources.len(), graph.vertices() as usize];
-        let ahead = sources.len().min(AHEAD.saturating_mul(at_once));
+        // One that is searched, those that wait, and one that is handed over.
+        let ahead = sources.len().min((Run::AHEAD + 2).saturating_mul(at_once));
         let rows = (sources.len() + ahead) as u64;
         let bytes = rows.saturating_mul(4 * u64::from(graph.vertices()));
         check_room(bytes, "name fewer --sources, --threads or --lanes, or leave --distances out")?;

@@ -255,20 +255,35 @@ impl Apsp {
         })
     }
 
+    /// Whether what is to be written can be, before a large graph is read.
+    fn check(&self) -> Result<()> {
+        self.files.check(self.graph.file(), self.sources.file())?;
+        self.journal.as_ref().map_or(Ok(()), |folder| Journal::check(folder, self.resume))
+    }
+
     fn planned(&self) -> Result<ExitCode> {
         let policy = self.policy()?;
-        self.files.check(self.graph.file(), self.sources.file())?;
+        self.check()?;
         let at = self.place()?;
-        let (graph, sources) = self.read()?;
+        let (graph, mut sources) = self.read()?;
         at.form.check(&graph, self.files.wants_distances())?;
-        plan::plan(&graph, &sources, &policy, &at, self.json)
+        let mut kept = 0;
+        if let Some(journal) = self.journal(&graph, &sources) {
+            let count = sources.len() as u64;
+            let done = match self.files.wants_distances() {
+                true => journal.done::<(Reach, Vec<u32>)>(count)?,
+                false => journal.done::<Reach>(count)?,
+            };
+            kept = done.count();
+            let mut k = 0..;
+            sources.retain(|_| !k.next().is_some_and(|k| done.holds(&(k..k + 1))));
+        }
+        plan::plan(&graph, &sources, kept, &policy, &at, self.json)
     }
 
     fn outcome(&self) -> Result<Outcome> {
         let policy = self.policy()?;
-        self.files.check(self.graph.file(), self.sources.file())?;
-        // Before a large graph is read.
-        self.journal.as_ref().map_or(Ok(()), |folder| Journal::check(folder, self.resume))?;
+        self.check()?;
         let at = self.place()?;
         let (graph, sources) = self.read()?;
         at.form.check(&graph, self.files.wants_distances())?;

@@ -25,7 +25,7 @@ struct Pace {
 
 /// Those of the lanes, by a farm of the first sources on them.
 fn lanes(graph: &Graph, sources: &[u32], policy: &Policy, at: &At) -> Result<Vec<Pace>> {
-    if !at.on_gpus() {
+    if !at.on_gpus() || sources.is_empty() {
         return Ok(Vec::new());
     }
     let sample = SAMPLE * policy.lanes * at.machine.gpus.len();
@@ -47,34 +47,27 @@ fn lanes(graph: &Graph, sources: &[u32], policy: &Policy, at: &At) -> Result<Vec
 
 /// Those of the cores, by the first source.
 fn cores(graph: &Graph, sources: &[u32], threads: usize) -> Result<Vec<Pace>> {
-    if threads == 0 {
-        return Ok(Vec::new());
-    }
-    let mut search = Search::new(graph)?;
-    let first = sources.first().copied().unwrap_or(0);
-    // The second search finds the workspace in its caches, as all later ones will.
-    let mut run = || {
-        let begin = Instant::now();
-        let reach = search.run(graph, first);
-        reach.map(|_| begin.elapsed().as_secs_f64())
-    };
-    let failed =
-        |why: Failure| Error::spec(format!("source number 0: {why}"), "take other weights");
-    let each = run().and_then(|_| run()).map_err(failed)?;
+    let Some(&first) = sources.first().filter(|_| threads > 0) else { return Ok(Vec::new()) };
+    let each = measured(graph, first)?;
     Ok(Unit::cores(0, threads).map(|unit| Pace { unit, grain: Grain::ANY, each }).collect())
 }
 
-/// Plays the farm as if every source took as long as the first ones, and tells what would happen.
+/// Plays the farm as if every source took as long as the first ones, and tells what would happen; so many others are
+/// `kept` in a journal.
 ///
 /// # Errors
 /// The first sources' searches fail.
 pub fn plan(
     graph: &Graph,
     sources: &[u32],
+    kept: u64,
     policy: &Policy,
     at: &At,
     json: bool,
 ) -> Result<ExitCode> {
+    if sources.is_empty() && !json {
+        return Ok(say(&format!("the journal has all of {}", counted(kept, "source"))));
+    }
     let cores = cores(graph, sources, at.threads)?;
     let lanes = lanes(graph, sources, policy, at)?;
     let said =
@@ -98,7 +91,7 @@ pub fn plan(
     let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
     if json {
         let object = json!({
-            "app": "apsp", "device": at.label(), "policy": super::written(policy), "sources": tasks,
+            "app": "apsp", "device": at.label(), "policy": super::written(policy), "sources": tasks, "kept": kept,
             "seconds_a_source": on_core, "seconds_a_source_on_a_lane": on_lane, "seconds": played.seconds, "overhead_percent": 100.0 * played.overhead(),
             "packs": played.packs.len(), "smallest_pack": least, "largest_pack": most, "units": played.shares,
         });
@@ -106,13 +99,17 @@ pub fn plan(
     }
     let units = super::kinds(&played.shares);
     Ok(say(&format!(
-        "plan for {}: nothing was run but a few, to measure\n  \
+        "plan for {}{}: nothing was run but a few, to measure\n  \
            device   {}\n  \
            source   {}; all are taken to be alike\n  \
            units    {units}\n  \
            packs    {}, of {least} to {}\n  \
            time     about {}, {:.2} % of it idle",
         counted(tasks, "source"),
+        match kept {
+            0 => String::new(),
+            kept => format!(", the journal has {kept} more"),
+        },
         at.label(),
         each.join(", "),
         played.packs.len(),
@@ -120,4 +117,18 @@ pub fn plan(
         time(played.seconds),
         100.0 * played.overhead(),
     )))
+}
+
+/// The seconds of the search from `first`.
+fn measured(graph: &Graph, first: u32) -> Result<f64> {
+    let mut search = Search::new(graph)?;
+    // The second search finds the workspace in its caches, as all later ones will.
+    let mut run = || {
+        let begin = Instant::now();
+        search.run(graph, first).map(|_| begin.elapsed().as_secs_f64())
+    };
+    run().and_then(|_| run()).map_err(|why| {
+        let name = graph.names().start + u64::from(first);
+        Error::spec(format!("source {name}: {why}"), "take other weights")
+    })
 }

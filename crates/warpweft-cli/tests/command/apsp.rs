@@ -3,6 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use serde_json::json;
 use warpweft::farm::{Flush, Journal, Run, on_cores};
 use warpweft::grid::io::npy;
 use warpweft::prelude::*;
@@ -138,6 +139,47 @@ fn a_plan_runs_nothing_and_shares_evenly_where_asked() {
     assert!(!folder.path().join("none.csv").exists());
     let said = warpweft("apsp random:500 --plan --schedule single --threads 2").fine();
     assert!(said.contains("250 sources each") && said.contains("500, of 1 to 1 source"), "{said}");
+}
+
+/// What is in a folder: names and bytes.
+fn contents(folder: &std::path::Path) -> Vec<(std::ffi::OsString, Vec<u8>)> {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let mut all: Vec<_> =
+        files.map(|file| (file.file_name(), std::fs::read(file.path()).unwrap())).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn a_plan_tells_what_a_journal_leaves_and_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = |more: &str| {
+        let line = "apsp random:300 --sources 0..100 --threads 2 --plan --journal kept";
+        warpweft_in(folder.path(), &format!("{line} {more}"))
+    };
+    assert!(plan("").fine().contains("plan for 100 sources: nothing"));
+    plan("--resume").fails(1, &["kept: holds no journal to resume"]);
+    assert!(!folder.path().join("kept").exists());
+    let run = "apsp random:300 --sources 0..100 --threads 2 --pack 10 --journal kept";
+    warpweft_in(folder.path(), run).fine();
+    plan("").fails(1, &["kept: holds the journal of an earlier run"]);
+    let said = plan("--resume").fine();
+    assert!(said.contains("the journal has all of 100 sources"), "{said}");
+    let object = plan("--resume --json").json();
+    assert_eq!((&object["sources"], &object["kept"]), (&json!(0), &json!(100)));
+    // Cut within its last frame, which has ten sources or fewer.
+    let results = folder.path().join("kept/results");
+    let bytes = std::fs::read(&results).unwrap();
+    std::fs::write(&results, &bytes[..bytes.len() - 1]).unwrap();
+    let before = contents(&folder.path().join("kept"));
+    let object = plan("--resume --json").json();
+    let [left, kept] = ["sources", "kept"].map(|of| object[of].as_u64().unwrap());
+    assert!((1..=10).contains(&left) && left + kept == 100, "{left} {kept}");
+    let said = plan("--resume").fine();
+    let expect = format!("plan for {left} source");
+    assert!(said.contains(&expect) && said.contains(&format!("has {kept} more")), "{said}");
+    plan("--resume --distances d.npy").fails(1, &["kept: holds a journal of outputs {reached"]);
+    assert_eq!(contents(&folder.path().join("kept")), before);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::write::Writer;
 use crate::error::{Error, Result};
 use crate::farm::clerk::Sink;
 use crate::farm::ranges::Ranges;
-use crate::grid::io::{Claim, check_folder, write_synced};
+use crate::grid::io::{Claim, write_synced};
 
 /// The file of frames.
 const RESULTS: &str = "results";
@@ -34,9 +34,45 @@ pub struct Opened {
 /// # Errors
 /// As [`open`]'s, as far as the folder alone tells.
 pub fn check(folder: &Path, resume: bool) -> Result<()> {
-    check_folder(folder)?;
-    let _claim = folder.is_dir().then(|| Claim::of(folder)).transpose()?;
+    Claim::check(folder)?;
     there(folder, resume).map(drop)
+}
+
+/// The tasks, of so many whose outputs have this `form`, that a run finds done in `journal`.
+///
+/// # Errors
+/// As [`open`]'s, as far as reading tells.
+pub fn done(journal: &Journal, tasks: u64, form: String) -> Result<Ranges> {
+    let Journal { directory, of, resume, .. } = journal;
+    check(directory, *resume)?;
+    let own = Header::new(of, tasks, form);
+    let mut done = Ranges::default();
+    if goes_on(directory, *resume, &own)? {
+        let path = directory.join(RESULTS);
+        let refused = |error: io::Error| {
+            Error::file(&path, format!("the journal can't be read: {error}"), "check the disk")
+        };
+        if let Some(file) = existing(&path).map_err(refused)? {
+            let bytes = file.metadata().map_err(refused)?.len();
+            let link = link(&own.text()?);
+            accept(&file, &path, bytes, link, tasks, &mut done, &mut |_, _| Ok(()), &refused)?;
+        }
+    }
+    Ok(done)
+}
+
+/// Whether there is a journal of this run in `folder`.
+fn goes_on(folder: &Path, resume: bool, own: &Header) -> Result<bool> {
+    match there(folder, resume)? {
+        Some(there) => match there.differs(own) {
+            Some(what) => {
+                let what = format!("holds a journal {what}");
+                Err(Error::file(folder, what, "choose another folder"))
+            }
+            None => Ok(true),
+        },
+        None => Ok(false),
+    }
 }
 
 /// The header in `folder`, if there is to be one.
@@ -81,16 +117,8 @@ pub fn open(journal: &Journal, tasks: u64, form: String, sink: &mut Sink<'_>) ->
             "choose a folder that can be written and has room",
         )
     };
-    match there(directory, *resume)? {
-        Some(there) => {
-            if let Some(what) = there.differs(&own) {
-                let what = format!("holds a journal {what}");
-                return Err(Error::file(directory, what, "choose another folder"));
-            }
-        }
-        None => {
-            write_synced(directory, header::NAME, &mut text.as_bytes()).map_err(refused)?;
-        }
+    if !goes_on(directory, *resume, &own)? {
+        write_synced(directory, header::NAME, &mut text.as_bytes()).map_err(refused)?;
     }
     let path = directory.join(RESULTS);
     let refused = |error: io::Error| {
@@ -126,7 +154,7 @@ pub fn open(journal: &Journal, tasks: u64, form: String, sink: &mut Sink<'_>) ->
 
 /// The frames of `file` that are right: into `done` and to `sink`; how many bytes, the last one's link, and how many
 /// bytes the next says that it has.
-#[expect(clippy::too_many_arguments, reason = "one caller, which has them all")]
+#[expect(clippy::too_many_arguments, reason = "two callers, which have them all")]
 fn accept(
     file: &File,
     path: &Path,
