@@ -10,11 +10,11 @@ use super::{Ask, Scheduler};
 use crate::farm::policy::PackSize;
 use crate::farm::unit::Standing;
 
-/// Tasks of a pack at most: its outputs wait in memory until they are handed over. Packs of so many tasks
-/// of 10 ns still take a thousand times as long as handing one over.
+/// Tasks of a pack at most: what is known of each waits in memory until it is handed over.
 const MOST: f64 = 65_536.0;
 
-/// A pack that takes less than this costs more to hand over than it evens out at the end.
+/// Packs that take less are not worth handing over, even for an even end; what short ones cost is measured by
+/// `cargo test --release -p warpweft --test farm -- --ignored --nocapture`.
 const LEAST_SECONDS: f64 = 20e-6;
 
 /// A pack in proportion to the unit's speed and to what is left.

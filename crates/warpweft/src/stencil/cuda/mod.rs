@@ -22,6 +22,7 @@ mod residual;
 mod staging;
 mod sweeps;
 mod text;
+mod turn;
 
 pub use sweeps::CudaSweeps;
 pub use text::{compile_check, compile_check_in, device_bytes};
