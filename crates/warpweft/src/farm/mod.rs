@@ -7,14 +7,12 @@
 
 mod clerk;
 pub mod conformance;
-mod crew;
 mod cuda;
-mod desk;
+mod dispatcher;
 mod inputs;
 mod journal;
 mod ledger;
 mod master;
-mod node;
 mod pack;
 mod policy;
 mod ranges;
@@ -23,9 +21,11 @@ mod report;
 mod run;
 pub mod schedule;
 mod simulate;
+mod slot;
 mod spec;
 mod task;
 mod unit;
+mod workers;
 
 pub use cuda::GpuLane;
 pub use inputs::Inputs;

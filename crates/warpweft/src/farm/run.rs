@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use super::crew::Crew;
 use super::inputs::Inputs;
 use super::journal::{Journal, open};
 use super::policy::Policy;
@@ -13,6 +12,7 @@ use super::report::Outcome;
 use super::schedule::Scheduler;
 use super::spec::{Farm, OnFailure};
 use super::task::Task;
+use super::workers::Workers;
 use crate::element::Packed;
 use crate::error::{Error, Result};
 use crate::machine::{Machine, room};
@@ -113,8 +113,8 @@ impl<T: Task> Farm<T> {
             Some(journal) => Some(open(journal, tasks, T::Output::form(), &mut unpack)?),
             None => None,
         };
-        let crew = Crew::new(tasks, kept, self.task.on_gpu().is_some(), machine, run)?;
-        crew.run(begin, run, &mut unpack, &|seat| seat.work(&self.task, &inputs))
+        let workers = Workers::new(tasks, kept, self.task.on_gpu().is_some(), machine, run)?;
+        workers.run(begin, run, &mut unpack, &|slot| slot.work(&self.task, &inputs))
     }
 }
 

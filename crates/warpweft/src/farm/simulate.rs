@@ -1,10 +1,10 @@
-//! A farm played with given times: the desk that runs have, and a clock that is counted.
+//! A farm played with given times: the dispatcher that runs have, and a clock that is counted.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use super::desk::{Answer, Desk};
+use super::dispatcher::{Answer, Dispatcher};
 use super::policy::Policy;
 use super::report::{Share, overhead};
 use super::schedule;
@@ -42,7 +42,7 @@ pub fn simulate(
     time: &dyn Fn(usize, Range<u64>) -> f64,
 ) -> Result<Simulated> {
     policy.check()?;
-    let mut desk = Desk::new(tasks, units, schedule::of(policy));
+    let mut dispatcher = Dispatcher::new(tasks, units, schedule::of(policy));
     let mut shares: Vec<_> = units.iter().copied().map(Share::new).collect();
     let mut packs = Vec::new();
     let mut seconds = 0.0f64;
@@ -52,7 +52,7 @@ pub fn simulate(
     let mut idle: Vec<usize> = (0..units.len()).collect();
     loop {
         for unit in std::mem::take(&mut idle) {
-            match desk.ask(unit, grain(unit), took[unit].take()) {
+            match dispatcher.ask(unit, grain(unit), took[unit].take()) {
                 Answer::Pack(range) => {
                     let lasts = time(unit, range.clone()).max(0.0);
                     let share = &mut shares[unit];
@@ -70,10 +70,10 @@ pub fn simulate(
         }
         let Some(Reverse((end, unit, first, last))) = busy.pop() else { break };
         seconds = f64::from_bits(end);
-        desk.settle(unit, first..last, std::iter::empty())?;
+        dispatcher.settle(unit, first..last, std::iter::empty())?;
         idle.push(unit);
     }
-    match desk.fault() {
+    match dispatcher.fault() {
         Some(fault) => Err(fault),
         None => Ok(Simulated { seconds, shares, packs }),
     }

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::trace::Trace;
 
 /// What a unit tells the clerk.
-pub enum Told {
+pub enum Message {
     /// These tasks were run, in so many seconds.
     Done {
         /// Who ran them.
@@ -39,7 +39,7 @@ pub enum Told {
 }
 
 /// A unit's place in a farm.
-pub struct Seat<'a> {
+pub struct Slot<'a> {
     /// Its number.
     pub number: usize,
     /// What it is.
@@ -47,23 +47,23 @@ pub struct Seat<'a> {
     /// Whom it asks.
     pub master: &'a Master,
     /// Whom it tells.
-    pub clerk: SyncSender<Told>,
+    pub clerk: SyncSender<Message>,
     /// Where it records what it did when.
     pub trace: Option<Arc<Trace>>,
     /// Where its lane is, if it is one.
     pub site: Option<Site>,
 }
 
-impl Seat<'_> {
+impl Slot<'_> {
     /// Does its `work`; a unit that panics is lost.
-    pub fn keep(&self, work: &(dyn Fn(&Seat<'_>) + Sync)) {
+    pub fn keep(&self, work: &(dyn Fn(&Slot<'_>) + Sync)) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(self))) {
             let what = format!("a panic outside of all tasks: {}", panic_text(panic.as_ref()));
             let remedy =
                 "mend `on_core_packs`, `on_gpu` or `grain` if it is theirs, or else report this";
             let why = lost(self.unit, "running a farm".into(), what, remedy);
             // Nobody is left to be told if the farm is over.
-            let _ = self.clerk.send(Told::Lost { unit: self.number, why });
+            let _ = self.clerk.send(Message::Lost { unit: self.number, why });
         }
     }
 
@@ -83,7 +83,7 @@ impl Seat<'_> {
             Ok(executor) => executor,
             Err(why) => {
                 // As above.
-                let _ = self.clerk.send(Told::Lost { unit: self.number, why });
+                let _ = self.clerk.send(Message::Lost { unit: self.number, why });
                 return;
             }
         };
@@ -112,14 +112,14 @@ impl Seat<'_> {
                 }
                 left = range.end..pack.end;
                 let lost = outcome.is_err();
-                let told = match outcome {
+                let message = match outcome {
                     Ok(collected) => {
                         output = collected.bytes.len() as u64 / collected.tasks.max(1);
-                        Told::Done { unit: self.number, range, collected, seconds }
+                        Message::Done { unit: self.number, range, collected, seconds }
                     }
-                    Err(why) => Told::Lost { unit: self.number, why },
+                    Err(why) => Message::Lost { unit: self.number, why },
                 };
-                if self.clerk.send(told).is_err() || lost {
+                if self.clerk.send(message).is_err() || lost {
                     return;
                 }
             }

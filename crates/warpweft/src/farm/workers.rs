@@ -7,14 +7,14 @@ use std::time::Instant;
 
 use super::clerk::{Clerk, Served, Sink};
 use super::cuda::Site;
-use super::desk::Desk;
+use super::dispatcher::Dispatcher;
 use super::journal::{Opened, Writer};
 use super::master::Master;
-use super::node::{Seat, no_form};
 use super::ranges::Ranges;
 use super::report::{Failed, Outcome, Share};
 use super::run::{Run, Target};
 use super::schedule;
+use super::slot::{Slot, no_form};
 use super::spec::OnFailure;
 use super::unit::Unit;
 use crate::cpu::{Pool, Worker, WorkerPanic, panic_text};
@@ -24,7 +24,7 @@ use crate::report::{Quantity, Report};
 use crate::trace::Trace;
 
 /// The units of a run, compiled once for all tasks.
-pub struct Crew {
+pub struct Workers {
     /// On the cores, whose units come first.
     pool: Option<Pool>,
     /// After them.
@@ -39,7 +39,7 @@ pub struct Crew {
     notes: Vec<String>,
 }
 
-impl Crew {
+impl Workers {
     /// Cores and lanes of `machine`, as `run` says.
     ///
     /// # Errors
@@ -81,7 +81,7 @@ impl Crew {
             None => (Ranges::default(), None, Vec::new()),
         };
         let first = done.count();
-        let master = Master::new(Desk::resumed(tasks, done, &units, scheduler));
+        let master = Master::new(Dispatcher::resumed(tasks, done, &units, scheduler));
         let cores = pool.iter().map(|_| machine.cpu.label(threads));
         let devices = cores.chain(gpus.iter().map(Gpu::label)).collect();
         Ok(Self { pool, lanes, units, master, tasks, first, journal, devices, notes })
@@ -96,18 +96,18 @@ impl Crew {
         begin: Instant,
         run: &Run<'_>,
         sink: &mut Sink<'_>,
-        work: &(dyn Fn(&Seat<'_>) + Sync),
+        work: &(dyn Fn(&Slot<'_>) + Sync),
     ) -> Result<Outcome> {
         let shares: Vec<_> = self.units.iter().copied().map(Share::new).collect();
         let (tasks, first) = (self.tasks, self.first);
         let mut journal = self.journal.take();
-        let told_of = run.progress.map(|progress| move |through| progress(first + through, tasks));
+        let through = run.progress.map(|progress| move |done| progress(first + done, tasks));
         let mut clerk = Clerk {
             master: &self.master,
             journal: journal.as_mut(),
             sink,
             on_failure: run.on_failure,
-            progress: told_of.as_ref().map(|told| told as &dyn Fn(u64)),
+            progress: through.as_ref().map(|through| through as &dyn Fn(u64)),
             interrupt: run.interrupt,
             shares,
             failed: Vec::new(),
@@ -166,13 +166,13 @@ impl Crew {
         &self,
         clerk: &mut Clerk<'_>,
         trace: Option<&Arc<Trace>>,
-        work: &(dyn Fn(&Seat<'_>) + Sync),
+        work: &(dyn Fn(&Slot<'_>) + Sync),
     ) -> Result<Served> {
-        let (send, told) = sync_channel(Run::AHEAD * self.units.len());
+        let (send, messages) = sync_channel(Run::AHEAD * self.units.len());
         let cores = self.units.len() - self.lanes.len();
         let sites = std::iter::repeat_n(None, cores).chain(self.lanes.iter().cloned().map(Some));
-        let mut seats: Vec<_> = (self.units.iter().zip(sites).enumerate())
-            .map(|(number, (&unit, site))| Seat {
+        let mut slots: Vec<_> = (self.units.iter().zip(sites).enumerate())
+            .map(|(number, (&unit, site))| Slot {
                 number,
                 unit,
                 master: &self.master,
@@ -182,28 +182,28 @@ impl Crew {
             })
             .collect();
         drop(send);
-        let lanes = seats.split_off(cores);
-        // The closure owns `told` and all seats: whoever still tells when it ends is not waited for.
+        let lanes = slots.split_off(cores);
+        // The closure owns `messages` and all slots: whoever still tells when it ends is not waited for.
         scope(move |scope| {
             // Whatever ends the clerk, a panic of the sink too, sends the units home.
             let stop = Stop(&self.master);
             let mut threads = Vec::new();
             if let Some(pool) = &self.pool {
                 let each = move |worker: &Worker<'_>| {
-                    seats[worker.index].keep(work);
+                    slots[worker.index].keep(work);
                     Ok(())
                 };
                 threads.push(spawn(scope, "farm".into(), move || pool.run(each))?);
             }
-            for seat in lanes {
-                let name = seat.unit.to_string();
+            for slot in lanes {
+                let name = slot.unit.to_string();
                 let keep = move || {
-                    seat.keep(work);
+                    slot.keep(work);
                     Ok(())
                 };
                 threads.push(spawn(scope, name, keep)?);
             }
-            let served = clerk.serve(told);
+            let served = clerk.serve(messages);
             drop(stop);
             for thread in threads {
                 match thread.join() {
