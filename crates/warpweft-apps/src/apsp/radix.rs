@@ -9,12 +9,12 @@ use super::search::{Reach, Tentative};
 
 /// Distances and vertices in 33 buckets, kept from source to source: the first has those at the least distance, the
 /// last those that differ from it in bit 31.
-pub struct Radix([Vec<(u32, u32)>; 33]);
+pub struct Radix(Vec<Vec<(u32, u32)>>);
 
 impl Radix {
     /// For any graph.
     pub fn new() -> Self {
-        Self(std::array::from_fn(|_| Vec::new()))
+        Self(vec![Vec::new(); 33])
     }
 
     /// From `source`: O(edges + vertices · 32), as each goes down through the buckets.
