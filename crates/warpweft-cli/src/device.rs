@@ -3,6 +3,7 @@
 use std::num::NonZero;
 
 use warpweft::cluster::seats;
+use warpweft::farm;
 use warpweft::machine::{Cpu, Machine, Probe, probed};
 use warpweft::prelude::*;
 use warpweft::stencil::{GpuList, Target};
@@ -33,6 +34,29 @@ pub fn target(choice: DeviceChoice, machine: &Machine) -> Result<Target> {
             GpuList::new(&all).map(Target::Gpus)
         }
     }
+}
+
+/// Where a farm runs; leaves of `machine` the GPUs that it may use.
+///
+/// # Errors
+/// As [`target`].
+pub fn for_farms(choice: DeviceChoice, machine: &mut Machine) -> Result<farm::Target> {
+    Ok(match target(choice, machine)? {
+        Target::Cpu => farm::Target::Cpu,
+        Target::Auto => farm::Target::Auto,
+        Target::Gpu(number) => {
+            machine.gpus.retain(|gpu| gpu.ordinal == number);
+            farm::Target::Gpus
+        }
+        Target::CpuAndGpu(number) => {
+            machine.gpus.retain(|gpu| gpu.ordinal == number);
+            farm::Target::Auto
+        }
+        Target::Gpus(list) => {
+            machine.gpus.retain(|gpu| list.numbers().any(|number| number == gpu.ordinal));
+            farm::Target::Gpus
+        }
+    })
 }
 
 /// Leaves of `machine` the GPUs that a wavefront may share, none for the cores; and of those and of the

@@ -131,7 +131,11 @@ impl Verify {
 
     fn farm(&self, machine: &Machine, count: &mut Count) {
         let threads = machine.cpu.threads();
-        say(&format!("farm on {}", machine.cpu.label(threads)));
+        let gpus = machine.gpus.iter().map(|gpu| format!(" and {}", gpu.label()));
+        say(&format!("farm on {}{}", machine.cpu.label(threads), gpus.collect::<String>()));
+        if machine.gpus.is_empty() {
+            count.one("farm on GPUs", &Outcome::Skipped("no GPU".into()));
+        }
         for (name, outcome) in farm::suite(machine, threads) {
             match outcome {
                 farm::Outcome::Failed(why) => count.one(name, &Outcome::Failed(why)),

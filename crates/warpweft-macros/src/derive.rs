@@ -40,23 +40,21 @@ fn needs_repr_c(input: &DeriveInput) -> syn::Result<()> {
     }
 }
 
-/// A name and a type for each member; tuple structs have `_0`, `_1`.
+/// A name and a type for each member; tuple structs have `_0`, `_1` in C++.
 struct Member<'a> {
-    rust: TokenStream,
+    rust: syn::Member,
     cuda: String,
     ty: &'a syn::Type,
 }
 
 fn members(data: &syn::DataStruct) -> Vec<Member<'_>> {
-    let each = data.fields.iter().enumerate();
-    each.map(|(i, field)| match &field.ident {
-        Some(name) => {
-            Member { rust: quote!(#name), cuda: member_name(&name.to_string()), ty: &field.ty }
-        }
-        None => {
-            let index = syn::Index::from(i);
-            Member { rust: quote!(#index), cuda: format!("_{i}"), ty: &field.ty }
-        }
+    let each = data.fields.members().zip(&data.fields);
+    each.map(|(rust, field)| {
+        let cuda = match &rust {
+            syn::Member::Named(name) => member_name(&name.to_string()),
+            syn::Member::Unnamed(index) => format!("_{}", index.index),
+        };
+        Member { rust, cuda, ty: &field.ty }
     })
     .collect()
 }

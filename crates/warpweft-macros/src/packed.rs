@@ -34,11 +34,9 @@ pub fn expand(input: DeriveInput) -> syn::Result<TokenStream> {
     Ok(quote! {
         impl #generics ::warpweft::element::Packed for #name #arguments #clause {
             fn form() -> ::std::string::String {
-                let members: &[(&str, ::std::string::String)] =
-                    &[#((#names, <#types as ::warpweft::element::Packed>::form())),*];
-                let members: ::std::vec::Vec<_> =
-                    members.iter().map(|(name, form)| ::std::format!("{name}:{form}")).collect();
-                ::std::format!("{{{}}}", members.join(","))
+                ::warpweft::element::struct_form::<Self>(|| {
+                    ::std::vec![#((#names, <#types as ::warpweft::element::Packed>::form())),*]
+                })
             }
             #[inline]
             fn pack(&self, to: &mut ::std::vec::Vec<u8>) {

@@ -7,7 +7,8 @@ use std::time::Duration;
 use warpweft::farm::conformance::{Outcome, suite};
 use warpweft::farm::schedule::{Ask, Scheduler};
 use warpweft::farm::{
-    Flush, Grain, Journal, OnFailure, Pack, PackExecutor, PackSize, Policy, Run, Schedule, on_cores,
+    Flush, GpuLane, Grain, Journal, OnFailure, OnGpu, Pack, PackExecutor, PackSize, Policy, Run,
+    Schedule, Target, on_cores,
 };
 use warpweft::prelude::*;
 
@@ -248,6 +249,61 @@ fn a_farm_that_is_asked_to_end_hands_over_what_runs() {
     assert_eq!(told.into_inner().unwrap().last(), Some(&(done.len() as u64, 1_000_000)));
 }
 
+/// Outputs of 4 MiB, by packs or one by one; how many were begun.
+struct Large<'a> {
+    packs: bool,
+    begun: &'a AtomicU64,
+}
+
+impl Task for Large<'_> {
+    type Input = u64;
+    type Output = Vec<u8>;
+    fn on_core(&self, k: u64) -> Result<Vec<u8>, Failure> {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        Ok(vec![k as u8; 4 << 20])
+    }
+    fn on_core_packs(&self) -> Option<Box<dyn PackExecutor<Self> + '_>> {
+        self.packs.then(|| Box::new(LargePacks(self)) as _)
+    }
+}
+
+struct LargePacks<'s, 'a>(&'s Large<'a>);
+
+impl<'a> PackExecutor<Large<'a>> for LargePacks<'_, 'a> {
+    fn run(&mut self, inputs: &[u64], outputs: &mut Pack<'_, Large<'a>>) -> Result<()> {
+        for (k, input) in inputs.iter().enumerate() {
+            outputs.done(k, &self.0.on_core(*input).unwrap());
+        }
+        Ok(())
+    }
+}
+
+/// Two such outputs are a part of a pack: those that wait, one that is run, one that is handed over.
+#[test]
+fn large_outputs_wait_for_a_slow_sink_by_their_bytes() {
+    let most = 2 * (Run::AHEAD as u64 + 2);
+    for (packs, pack) in [(false, PackSize::Tasks(48)), (true, PackSize::Auto)] {
+        let begun = AtomicU64::new(0);
+        let farm = Farm::of(Large { packs, begun: &begun });
+        let policy = Policy { pack, seconds: 100.0, ..Policy::default() };
+        let run = Run { policy, threads: Some(1), ..Run::default() };
+        let (mut sunk, mut ahead) = (0, 0);
+        let mut sink = |k: u64, output: Vec<u8>| {
+            assert_eq!((output.len(), output[0]), (4 << 20, k as u8));
+            if sunk % 16 == 0 {
+                // Long enough for all there are.
+                std::thread::sleep(Duration::from_millis(300));
+            }
+            ahead = ahead.max(begun.load(Ordering::Relaxed) - sunk);
+            sunk += 1;
+            Ok(())
+        };
+        let outcome = farm.run_into(0..48u64, &machine(), &run, &mut sink).unwrap();
+        assert_eq!((sunk, outcome.shares[0].tasks), (48, 48));
+        assert!(ahead <= most, "{ahead} outputs in memory, of {most}; by packs: {packs}");
+    }
+}
+
 #[test]
 fn a_sink_that_fails_or_panics_ends_the_farm() {
     let farm = Farm::of(on_cores(|k: u64| Ok(k)));
@@ -320,6 +376,8 @@ fn policies_that_are_none_are_refused() {
         ),
         (Policy { seconds: 0.0, ..default }, "packs of 0 seconds"),
         (Policy { seconds: f64::NAN, ..default }, "packs of NaN seconds"),
+        (Policy { lanes: 0, ..default }, "0 lanes of a GPU"),
+        (Policy { lanes: 9, ..default }, "9 lanes of a GPU"),
     ] {
         let run = Run { policy, ..Run::default() };
         let refusal = farm.run_into(0..9u64, &machine(), &run, &mut |_, _| Ok(())).unwrap_err();
@@ -564,4 +622,89 @@ fn least_task_that_is_worth_handing_out() {
             100.0 * overhead
         );
     }
+}
+
+/// Squares, on lanes too, which no test here reaches where there is no GPU.
+struct Squares;
+
+impl Task for Squares {
+    type Input = u64;
+    type Output = u64;
+    fn on_core(&self, k: u64) -> Result<u64, Failure> {
+        Ok(k * k)
+    }
+    fn on_gpu(&self) -> Option<&dyn OnGpu<Self>> {
+        Some(self)
+    }
+}
+
+impl OnGpu<Self> for Squares {
+    fn open(&self, _: GpuLane) -> Result<Box<dyn PackExecutor<Self> + '_>> {
+        Err(Error::spec("no room for squares", "take a larger GPU"))
+    }
+}
+
+/// A machine with a GPU of which its driver, if it has one, knows nothing.
+fn with_a_gpu_that_is_gone() -> Machine {
+    let gpu = serde_json::json!({
+        "ordinal": 1000, "name": "gone", "capability": [9, 0], "sms": 1, "memory": 1, "l2_bytes": 1,
+        "shared_per_sm": 1, "shared_per_block": 1, "registers_per_sm": 1, "threads_per_sm": 1,
+        "blocks_per_sm": 1, "clock": 1.0, "cooperative": true, "links": [],
+    });
+    let gpus = vec![serde_json::from_value(gpu).unwrap()];
+    Machine { gpus, ..machine() }
+}
+
+#[test]
+fn a_gpu_that_is_gone_leaves_its_tasks_to_the_cores_and_is_named() {
+    let machine = with_a_gpu_that_is_gone();
+    for lanes in [1, 3] {
+        let policy = Policy { lanes, pack: PackSize::Tasks(5), ..Policy::default() };
+        for schedule in [Schedule::MasterWorker, Schedule::Eq2] {
+            let policy = Policy { schedule, ..policy };
+            let run = Run { policy, threads: Some(2), ..Run::default() };
+            let mut had = vec![0; 1000];
+            let mut sink = |k: u64, square| {
+                assert_eq!(square, k * k);
+                had[k as usize] += 1;
+                Ok(())
+            };
+            let farm = Farm::of(Squares);
+            let outcome = farm.run_into(0..1000u64, &machine, &run, &mut sink).unwrap();
+            assert!(had.iter().all(|times| *times == 1));
+            let units: Vec<_> = outcome.shares.iter().map(|share| share.unit.to_string()).collect();
+            assert_eq!(units[..2], ["core 0", "core 1"]);
+            assert_eq!(units[2..].len(), lanes);
+            assert_eq!(units[2], "GPU 1000 lane 0");
+            assert!(
+                outcome.shares[2..].iter().all(|share| share.lost.is_some() && share.tasks == 0)
+            );
+            assert_eq!(outcome.report.notes.len(), lanes);
+            assert!(
+                outcome.report.notes[0].starts_with("GPU 1000 lane"),
+                "{:?}",
+                outcome.report.notes
+            );
+            assert_eq!(outcome.report.devices[1], "gone (1000)");
+        }
+    }
+}
+
+#[test]
+fn a_farm_on_gpus_alone_says_what_it_lacks() {
+    let run = Run { target: Target::Gpus, ..Run::default() };
+    let refused = |machine: &Machine| {
+        let refusal = Farm::of(Squares).run_into(0..9u64, machine, &run, &mut |_, _| Ok(()));
+        refusal.unwrap_err().to_string()
+    };
+    let none = Machine { gpus: Vec::new(), ..machine() };
+    assert!(refused(&none).contains("a farm on GPUs, and there is none"), "{}", refused(&none));
+    let gone = refused(&with_a_gpu_that_is_gone());
+    assert!(gone.contains("GPU 1000") || gone.contains("driver"), "{gone}");
+    let farm = Farm::of(on_cores(|k: u64| Ok(k)));
+    let refusal = farm.run_into(0..9u64, &with_a_gpu_that_is_gone(), &run, &mut |_, _| Ok(()));
+    assert!(refusal.unwrap_err().to_string().contains("without a form for them"));
+    // Left to itself, it never asks for the GPU.
+    let (same, report) = farm.run(0..9u64, &with_a_gpu_that_is_gone()).unwrap();
+    assert!(same.into_iter().eq(0..9) && report.devices.len() == 1 && report.notes.is_empty());
 }

@@ -1,11 +1,11 @@
-//! Shortest paths from one source as a task: how far it reaches, or every distance.
+//! Shortest paths from one source on one core.
 
 use warpweft::error::Result;
-use warpweft::farm::{Grain, Pack, PackExecutor};
+use warpweft::machine::filled;
 use warpweft::prelude::*;
 
 use super::dial::Dial;
-use super::graph::Graph;
+use super::graph::{Graph, ROOM};
 use super::radix::Radix;
 
 /// What a vertex holds that no path leads to.
@@ -28,19 +28,80 @@ pub struct Reach {
 impl Reach {
     /// With one more vertex at `distance`, which is none of those before.
     #[inline]
-    pub(super) fn add(&mut self, distance: u32) {
+    fn add(&mut self, distance: u32) {
         self.reached += 1;
         self.farthest = distance;
         self.total += u64::from(distance);
     }
 }
 
-/// A search on one core, with its workspace: four bytes a vertex and what is queued.
-pub enum Search {
+/// What a search knows so far (Dijkstra, "A note on two problems in connexion with graphs", 1959).
+pub(super) struct Tentative<'a> {
+    /// The shortest that was found to each vertex.
+    distances: &'a mut [u32],
+    /// Of those whose distance is final.
+    reach: Reach,
+    /// Whether an edge of theirs led beyond 32 bits.
+    beyond: bool,
+}
+
+impl<'a> Tentative<'a> {
+    /// Nothing but `source`, at distance 0.
+    pub fn begin(distances: &'a mut [u32], source: u32) -> Self {
+        distances.fill(UNREACHED);
+        distances[source as usize] = 0;
+        Self { distances, reach: Reach::default(), beyond: false }
+    }
+
+    /// `vertex` was queued at `distance`, the least of all: that is final, unless it came nearer since. `queue` is told
+    /// of those that come nearer by its edges: at which distance, and which.
+    #[inline]
+    pub fn settle(
+        &mut self,
+        vertex: u32,
+        distance: u32,
+        graph: &Graph,
+        mut queue: impl FnMut(u32, u32),
+    ) {
+        if self.distances[vertex as usize] != distance {
+            return;
+        }
+        self.reach.add(distance);
+        for edge in graph.edges(vertex) {
+            let there = distance.saturating_add(edge.weight);
+            let known = &mut self.distances[edge.to as usize];
+            self.beyond |= there == UNREACHED;
+            if there < *known {
+                *known = there;
+                queue(there, edge.to);
+            }
+        }
+    }
+
+    /// How far the source reaches, once nothing is queued.
+    ///
+    /// # Errors
+    /// A distance that 32 bits may not hold.
+    pub fn end(self, graph: &Graph) -> Result<Reach, Failure> {
+        if self.beyond {
+            all_fit(graph, self.distances)?;
+        }
+        Ok(self.reach)
+    }
+}
+
+/// What a search takes its vertices from, nearest first.
+enum Queue {
     /// A bucket for every distance ahead.
     Dial(Dial),
     /// A bucket for every bit.
     Radix(Radix),
+}
+
+/// A search on one core, with its workspace: four bytes a vertex and what is queued.
+pub struct Search {
+    distances: Vec<u32>,
+    queue: Queue,
 }
 
 impl Search {
@@ -49,10 +110,12 @@ impl Search {
     /// # Errors
     /// Too little memory.
     pub fn new(graph: &Graph) -> Result<Self> {
-        match graph.heaviest() <= DIAL {
-            true => Dial::new(graph).map(Self::Dial),
-            false => Radix::new(graph).map(Self::Radix),
-        }
+        let queue = match graph.heaviest() <= DIAL {
+            true => Queue::Dial(Dial::new(graph)),
+            false => Queue::Radix(Radix::new()),
+        };
+        let distances = filled(std::iter::repeat_n(UNREACHED, graph.vertices() as usize), ROOM)?;
+        Ok(Self { distances, queue })
     }
 
     /// From `source`, a vertex of the graph that the search was made for.
@@ -60,18 +123,15 @@ impl Search {
     /// # Errors
     /// A distance that 32 bits may not hold.
     pub fn run(&mut self, graph: &Graph, source: u32) -> Result<Reach, Failure> {
-        match self {
-            Self::Dial(dial) => dial.run(graph, source),
-            Self::Radix(radix) => radix.run(graph, source),
+        match &mut self.queue {
+            Queue::Dial(dial) => dial.run(graph, source, &mut self.distances),
+            Queue::Radix(radix) => radix.run(graph, source, &mut self.distances),
         }
     }
 
     /// The distances that the last search found, [`u32::MAX`] where no path leads.
     pub fn distances(&self) -> &[u32] {
-        match self {
-            Self::Dial(dial) => &dial.distances,
-            Self::Radix(radix) => &radix.distances,
-        }
+        &self.distances
     }
 }
 
@@ -88,70 +148,4 @@ pub(super) fn all_fit(graph: &Graph, distances: &[u32]) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// Shortest paths in a graph, from one source a task.
-pub struct ShortestPaths<'a, O> {
-    graph: &'a Graph,
-    take: fn(&Search, Reach) -> O,
-    grain: Grain,
-}
-
-impl<'a> ShortestPaths<'a, Reach> {
-    /// How far each source reaches.
-    pub fn reach(graph: &'a Graph) -> Self {
-        Self { graph, take: |_, reach| reach, grain: Grain::ANY }
-    }
-}
-
-impl<'a> ShortestPaths<'a, (Reach, Vec<u32>)> {
-    /// How far each source reaches, and the distances of all vertices from it, [`u32::MAX`] where no path leads.
-    pub fn distances(graph: &'a Graph) -> Self {
-        let take = |search: &Search, reach| (reach, search.distances().to_vec());
-        // Outputs of a pack wait in memory together.
-        Self { graph, take, grain: Grain { of: 1, most: 1 } }
-    }
-}
-
-impl<O: Packed> Task for ShortestPaths<'_, O> {
-    type Input = u32;
-    type Output = O;
-
-    fn on_core(&self, source: u32) -> Result<O, Failure> {
-        let mut search = Search::new(self.graph)?;
-        let reach = search.run(self.graph, source)?;
-        Ok((self.take)(&search, reach))
-    }
-
-    /// Tasks of a core share its workspace.
-    fn on_core_packs(&self) -> Option<Box<dyn PackExecutor<Self> + '_>> {
-        Some(Box::new(Core { paths: self, search: None }))
-    }
-}
-
-struct Core<'s, 'a, O> {
-    paths: &'s ShortestPaths<'a, O>,
-    search: Option<Search>,
-}
-
-impl<'a, O: Packed> PackExecutor<ShortestPaths<'a, O>> for Core<'_, 'a, O> {
-    fn grain(&self) -> Grain {
-        self.paths.grain
-    }
-
-    fn run(&mut self, sources: &[u32], outputs: &mut Pack<'_, ShortestPaths<'a, O>>) -> Result<()> {
-        let graph = self.paths.graph;
-        let search = match &mut self.search {
-            Some(search) => search,
-            // Where it is used: its memory is this core's.
-            none => none.insert(Search::new(graph)?),
-        };
-        for (k, &source) in sources.iter().enumerate() {
-            match search.run(graph, source) {
-                Ok(reach) => outputs.done(k, &(self.paths.take)(search, reach)),
-                Err(why) => outputs.failed(k, &why),
-            }
-        }
-        Ok(())
-    }
 }

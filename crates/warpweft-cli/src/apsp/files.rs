@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use warpweft::farm::Run;
 use warpweft::grid::io::{npy, write_whole};
 use warpweft::machine::check_room;
 use warpweft::prelude::*;
@@ -10,10 +11,6 @@ use warpweft_apps::apsp::Graph;
 
 use super::Found;
 use crate::run::files::{Format, Saved, ending, found_writable, none_read};
-
-/// Rows on their way for each thread while distances are asked for: one that is searched, those that wait, and one
-/// that is handed over.
-const AHEAD: usize = 6;
 
 /// The files.
 #[derive(clap::Args)]
@@ -49,8 +46,13 @@ impl Files {
         found_writable(all)
     }
 
-    /// Room for all distances, if they are asked for; no path leads anywhere yet. On so many threads, more rows
-    /// are on their way to it.
+    /// Whether all distances are asked for.
+    pub fn wants_distances(&self) -> bool {
+        self.distances.is_some()
+    }
+
+    /// Room for all distances, if they are asked for; no path leads anywhere yet. Of as many that are searched `at_once`,
+    /// more rows are on their way to it.
     ///
     /// # Errors
     /// Memory does not hold them.
@@ -58,16 +60,17 @@ impl Files {
         &self,
         graph: &Graph,
         sources: &[u32],
-        threads: usize,
+        at_once: usize,
     ) -> Result<Option<Volume<u32, 2>>> {
-        if self.distances.is_none() {
+        if !self.wants_distances() {
             return Ok(None);
         }
         let extents = [sources.len(), graph.vertices() as usize];
-        let ahead = sources.len().min(AHEAD.saturating_mul(threads));
+        // One that is searched, those that wait, and one that is handed over.
+        let ahead = sources.len().min((Run::AHEAD + 2).saturating_mul(at_once));
         let rows = (sources.len() + ahead) as u64;
         let bytes = rows.saturating_mul(4 * u64::from(graph.vertices()));
-        check_room(bytes, "name fewer --sources or --threads, or leave --distances out")?;
+        check_room(bytes, "name fewer --sources, --threads or --lanes, or leave --distances out")?;
         Volume::try_from_fn(extents, |_| u32::MAX).map(Some)
     }
 

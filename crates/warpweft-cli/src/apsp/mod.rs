@@ -14,17 +14,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use warpweft::farm::{self, Flush, Journal, OnFailure, PackSize, Policy, Run, Schedule, Share};
+use warpweft::farm::{
+    self, Flush, Journal, OnFailure, PackSize, Place, Policy, Run, Schedule, Share, Target,
+};
 use warpweft::machine::{Machine, filled};
 use warpweft::prelude::*;
 use warpweft::trace::Trace;
-use warpweft_apps::apsp::{Graph, Reach, ShortestPaths, fingerprint};
+use warpweft_apps::apsp::{Form, Graph, Reach, ShortestPaths, fingerprint};
 
 use self::files::Files;
 use self::graph::GraphChoice;
 use self::sources::SourceChoice;
 use crate::arguments::{DeviceChoice, at_least_one, number, threads, whole};
-use crate::device::note_crowd;
+use crate::device::{for_farms, note_crowd};
 use crate::interrupt;
 use crate::output::{complain, counted, fail, note};
 use crate::progress::Progress;
@@ -36,12 +38,25 @@ use crate::run::outcome::{Answer, Outcome};
 enum ScheduleChoice {
     /// Whoever asks, the next pack, sized by its speed and by what is left.
     Master,
-    /// The same number for every node, shared evenly among its cores.
+    /// The same number for every node, shared evenly among its cores and lanes of GPUs.
     Eq1,
-    /// The same number for every core.
+    /// The same number for every core and lane.
     Eq2,
     /// Whoever asks, one source.
     Single,
+}
+
+/// How sources are searched from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum FormChoice {
+    /// What suits graph and device.
+    Auto,
+    /// One at a time, on the cores.
+    Dial,
+    /// On GPUs, many at once by sweeps over all vertices: any weights.
+    Batched,
+    /// On GPUs, many at once by planes of bits: weights from 1 to 255.
+    Planes,
 }
 
 /// What is done about a source that fails.
@@ -63,7 +78,8 @@ predecessors for every vertex (7), weights from 1 to WEIGHT (10). Files are DIMA
 whole numbers, 0 or more; edges lead one way, but for those of symmetric matrices.
 
 For each source it tells how many vertices a path leads to, itself among them, and the largest and the sum \
-of their distances. A core takes Dial's buckets, or a radix heap where weights are above 4096. In --distances \
+of their distances. A core takes Dial's buckets, or a radix heap where weights are above 4096; a GPU takes 2048 \
+sources at once where weights are 1 to 255 and no distances are asked for, else up to 128. In --distances \
 4294967295 means that no path leads there.
 
 Examples:
@@ -86,9 +102,15 @@ pub struct Apsp {
     /// Sources a pack [default: by speed, about a quarter of a second].
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<u64>>)]
     pack: Option<NonZero<u64>>,
-    /// Where to run: cpu or auto. Farms run on the cores so far.
+    /// Where to run: cpu, gpu, gpu:N, gpu:N,M,.., gpus, cpu+gpu, cpu+gpu:N or auto, which is all GPUs and the cores.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: DeviceChoice,
+    /// How sources are searched from.
+    #[arg(long, value_name = "FORM", value_enum, default_value = "auto")]
+    form: FormChoice,
+    /// Packs that each GPU has at the same time, 1 to 8.
+    #[arg(long, value_name = "N", default_value = "2", value_parser = whole::<usize>)]
+    lanes: usize,
     /// Threads on the CPU [default: one a core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
@@ -117,6 +139,36 @@ pub struct Apsp {
     json: bool,
 }
 
+/// Where to run.
+struct At {
+    machine: Machine,
+    target: Target,
+    /// On the cores.
+    threads: usize,
+    form: Form,
+}
+
+impl At {
+    /// Whether GPUs are among it.
+    fn on_gpus(&self) -> bool {
+        self.target != Target::Cpu && self.form != Form::Dial && !self.machine.gpus.is_empty()
+    }
+
+    /// Rows of distances that are searched at once: one a thread, 32 a lane.
+    fn at_once(&self, lanes: usize) -> usize {
+        let gpus = if self.on_gpus() { self.machine.gpus.len() } else { 0 };
+        self.threads + 32 * lanes * gpus
+    }
+
+    /// What it is, in words.
+    fn label(&self) -> String {
+        let cores = (self.threads > 0).then(|| self.machine.cpu.label(self.threads));
+        let gpus = self.machine.gpus.iter().filter(|_| self.on_gpus());
+        let all: Vec<_> = cores.into_iter().chain(gpus.map(|gpu| gpu.label())).collect();
+        all.join(" and ")
+    }
+}
+
 /// What is known of the sources, in their order.
 struct Found {
     /// `None` where a run was ended before, and for those that failed.
@@ -143,20 +195,40 @@ impl Apsp {
             ScheduleChoice::Single => Schedule::Single,
         };
         let pack = self.pack.map_or(PackSize::Auto, |tasks| PackSize::Tasks(tasks.get()));
-        let policy = Policy { schedule, pack, ..Policy::default() };
+        let policy = Policy { schedule, pack, lanes: self.lanes, ..Policy::default() };
         policy.check().map(|()| policy)
     }
 
-    /// The machine, and how many threads of it.
-    fn machine(&self) -> Result<(Machine, usize)> {
-        if !matches!(self.device, DeviceChoice::Auto | DeviceChoice::Cpu) {
-            let what = format!("--device {}: farms run on the cores so far", self.device);
-            return Err(Error::spec(what, "leave --device out, or name the cpu"));
+    /// The form, which fits where to run.
+    fn form(&self, target: Target) -> Result<Form> {
+        match (self.form, target) {
+            (FormChoice::Dial, Target::Gpus) => {
+                let what = format!("--form dial on --device {}", self.device);
+                Err(Error::spec(what, "it is the cores' form: take another, or name the cpu"))
+            }
+            (FormChoice::Batched | FormChoice::Planes, Target::Cpu) => {
+                let what = "forms for GPUs, and none is to be used";
+                Err(Error::spec(what, "leave --form out, or name a GPU by --device"))
+            }
+            (FormChoice::Auto, _) => Ok(Form::Auto),
+            (FormChoice::Dial, _) => Ok(Form::Dial),
+            (FormChoice::Batched, _) => Ok(Form::Batched),
+            (FormChoice::Planes, _) => Ok(Form::Planes),
         }
-        let machine = Machine::detect()?;
-        note_crowd(self.threads, &machine.cpu);
-        let threads = self.threads.map_or_else(|| machine.cpu.threads(), NonZero::get);
-        Ok((machine, threads))
+    }
+
+    /// Where to run, and in which form.
+    fn place(&self) -> Result<At> {
+        let mut machine = Machine::detect()?;
+        let target = for_farms(self.device, &mut machine)?;
+        let threads = match target {
+            Target::Gpus => 0,
+            _ => {
+                note_crowd(self.threads, &machine.cpu);
+                self.threads.map_or_else(|| machine.cpu.threads(), NonZero::get)
+            }
+        };
+        Ok(At { form: self.form(target)?, machine, target, threads })
     }
 
     /// The graph and the sources in it.
@@ -183,26 +255,43 @@ impl Apsp {
         })
     }
 
+    /// Whether what is to be written can be, before a large graph is read.
+    fn check(&self) -> Result<()> {
+        self.files.check(self.graph.file(), self.sources.file())?;
+        self.journal.as_ref().map_or(Ok(()), |folder| Journal::check(folder, self.resume))
+    }
+
     fn planned(&self) -> Result<ExitCode> {
         let policy = self.policy()?;
-        self.files.check(self.graph.file(), self.sources.file())?;
-        let (machine, threads) = self.machine()?;
-        let (graph, sources) = self.read()?;
-        plan::plan(&graph, &sources, &policy, &machine.cpu.label(threads), threads, self.json)
+        self.check()?;
+        let at = self.place()?;
+        let (graph, mut sources) = self.read()?;
+        at.form.check(&graph, self.files.wants_distances())?;
+        let mut kept = 0;
+        if let Some(journal) = self.journal(&graph, &sources) {
+            let count = sources.len() as u64;
+            let done = match self.files.wants_distances() {
+                true => journal.done::<(Reach, Vec<u32>)>(count)?,
+                false => journal.done::<Reach>(count)?,
+            };
+            kept = done.count();
+            let mut k = 0..;
+            sources.retain(|_| !k.next().is_some_and(|k| done.holds(&(k..k + 1))));
+        }
+        plan::plan(&graph, &sources, kept, &policy, &at, self.json)
     }
 
     fn outcome(&self) -> Result<Outcome> {
         let policy = self.policy()?;
-        self.files.check(self.graph.file(), self.sources.file())?;
-        // Before a large graph is read.
-        self.journal.as_ref().map_or(Ok(()), |folder| Journal::check(folder, self.resume))?;
-        let (machine, threads) = self.machine()?;
+        self.check()?;
+        let at = self.place()?;
         let (graph, sources) = self.read()?;
+        at.form.check(&graph, self.files.wants_distances())?;
         let trace = self.files.trace.as_ref().map(|_| Arc::new(Trace::new()));
         let remedy = "take fewer sources";
         let mut found = Found {
             reaches: filled(std::iter::repeat_n(None, sources.len()), remedy)?,
-            distances: self.files.rows(&graph, &sources, threads)?,
+            distances: self.files.rows(&graph, &sources, at.at_once(self.lanes))?,
         };
         let progress = Progress::over("apsp", sources.len() as u64, ["sources", "sources/s"]);
         // What an earlier run did took none of this one's time.
@@ -214,9 +303,10 @@ impl Apsp {
         interrupt::listen();
         let journal = self.journal(&graph, &sources);
         let run = Run {
+            target: at.target,
             policy,
             journal: journal.as_ref(),
-            threads: Some(threads),
+            threads: self.threads.map(NonZero::get),
             on_failure: match self.on_failure {
                 FailureChoice::Stop => OnFailure::Stop,
                 FailureChoice::Skip => OnFailure::Skip,
@@ -226,7 +316,7 @@ impl Apsp {
             trace: trace.clone(),
             ..Run::default()
         };
-        let farmed = search(&graph, &sources, &machine, &run, &mut found);
+        let farmed = search(&graph, &sources, &at, &run, &mut found);
         progress.clear();
         let mut farmed = match farmed {
             Err(error @ Error::Task { .. }) => {
@@ -289,17 +379,19 @@ impl Apsp {
 fn search(
     graph: &Graph,
     sources: &[u32],
-    machine: &Machine,
+    at: &At,
     run: &Run<'_>,
     found: &mut Found,
 ) -> Result<farm::Outcome> {
+    let machine = &at.machine;
     let reaches = &mut found.reaches;
     let Some(rows) = &mut found.distances else {
         let mut sink = |k: u64, reach| {
             reaches[k as usize] = Some(reach);
             Ok(())
         };
-        return Farm::of(ShortestPaths::reach(graph)).run_into(sources, machine, run, &mut sink);
+        let paths = ShortestPaths::reach(graph).by(at.form);
+        return Farm::of(paths).run_into(sources, machine, run, &mut sink);
     };
     let width = graph.vertices() as usize;
     let mut sink = |k: u64, (reach, row): (Reach, Vec<u32>)| {
@@ -317,7 +409,8 @@ fn search(
         rows.as_mut_slice()[k * width..(k + 1) * width].copy_from_slice(&row);
         Ok(())
     };
-    Farm::of(ShortestPaths::distances(graph)).run_into(sources, machine, run, &mut sink)
+    let paths = ShortestPaths::distances(graph).by(at.form);
+    Farm::of(paths).run_into(sources, machine, run, &mut sink)
 }
 
 /// The answer over all sources.
@@ -361,14 +454,19 @@ fn each(shares: &[Share]) -> String {
     }
 }
 
+/// How many units of each kind there are, and how many sources they have.
+fn kinds(shares: &[Share]) -> String {
+    let on_core = |share: &Share| matches!(share.unit.place, Place::Core(_));
+    let (cores, lanes): (Vec<_>, Vec<_>) = shares.iter().cloned().partition(on_core);
+    let kinds = [(cores, "core"), (lanes, "lane")].into_iter().filter(|(all, _)| !all.is_empty());
+    let kinds =
+        kinds.map(|(all, kind)| format!("{}, {}", counted(all.len() as u64, kind), each(&all)));
+    kinds.collect::<Vec<_>>().join("; ")
+}
+
 /// What the units did, in a line.
 fn units(farmed: &farm::Outcome) -> String {
-    let shares = &farmed.shares;
-    let packs = counted(shares.iter().map(|share| share.packs).sum(), "pack");
-    format!(
-        "{}, {}, in {packs}; {:.2} % overhead",
-        counted(shares.len() as u64, "core"),
-        each(shares),
-        100.0 * farmed.overhead()
-    )
+    let packs = counted(farmed.shares.iter().map(|share| share.packs).sum(), "pack");
+    let overhead = 100.0 * farmed.overhead();
+    format!("{}, in {packs}; {overhead:.2} % overhead", kinds(&farmed.shares))
 }

@@ -1,65 +1,134 @@
-//! `--plan`: who would get which sources, played with the time of one that is measured.
+//! `--plan`: who would get which sources, played with the times of a few that are measured.
 
 use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use warpweft::farm::{Grain, Policy, Unit, simulate};
+use warpweft::farm::{Grain, Policy, Run, Schedule, Target, Unit, simulate};
 use warpweft::prelude::*;
-use warpweft_apps::apsp::{Graph, Search};
+use warpweft_apps::apsp::{Graph, Search, ShortestPaths};
 
+use super::At;
 use crate::output::{counted, say, time};
 
-/// Plays the farm as if every source took as long as the first one, and tells what would happen.
+/// Sources that a lane is measured by, where there are as many: two batches.
+const SAMPLE: usize = 4096;
+
+/// What is known of a unit.
+#[derive(Clone, Copy)]
+struct Pace {
+    unit: Unit,
+    grain: Grain,
+    /// Seconds a source, in packs of the grain.
+    each: f64,
+}
+
+/// Those of the lanes, by a farm of the first sources on them.
+fn lanes(graph: &Graph, sources: &[u32], policy: &Policy, at: &At) -> Result<Vec<Pace>> {
+    if !at.on_gpus() || sources.is_empty() {
+        return Ok(Vec::new());
+    }
+    let sample = SAMPLE * policy.lanes * at.machine.gpus.len();
+    let policy = Policy { schedule: Schedule::MasterWorker, ..*policy };
+    let run = Run { target: Target::Gpus, policy, ..Run::default() };
+    let farm = Farm::of(ShortestPaths::reach(graph).by(at.form));
+    let first = &sources[..sources.len().min(sample)];
+    let measured = farm.run_into(first, &at.machine, &run, &mut |_, _| Ok(()))?.shares;
+    let all = measured.iter().filter(|share| share.packs > 0);
+    let (tasks, packs, busy) = all.fold((0, 0, 0.0), |(tasks, packs, busy), share| {
+        (tasks + share.tasks, packs + share.packs, busy + share.busy)
+    });
+    // One that came too late to get a pack is like the others.
+    let grain = Grain { of: (tasks / packs.max(1)).max(1), most: u64::MAX };
+    let each = busy / tasks.max(1) as f64;
+    let there = measured.iter().filter(|share| share.lost.is_none());
+    Ok(there.map(|share| Pace { unit: share.unit, grain, each }).collect())
+}
+
+/// Those of the cores, by the first source.
+fn cores(graph: &Graph, sources: &[u32], threads: usize) -> Result<Vec<Pace>> {
+    let Some(&first) = sources.first().filter(|_| threads > 0) else { return Ok(Vec::new()) };
+    let each = measured(graph, first)?;
+    Ok(Unit::cores(0, threads).map(|unit| Pace { unit, grain: Grain::ANY, each }).collect())
+}
+
+/// Plays the farm as if every source took as long as the first ones, and tells what would happen; so many others are
+/// `kept` in a journal.
 ///
 /// # Errors
-/// The first source's search fails.
+/// The first sources' searches fail.
 pub fn plan(
     graph: &Graph,
     sources: &[u32],
+    kept: u64,
     policy: &Policy,
-    device: &str,
-    threads: usize,
+    at: &At,
     json: bool,
 ) -> Result<ExitCode> {
-    let mut search = Search::new(graph)?;
-    let first = sources.first().copied().unwrap_or(0);
-    // The second search finds the workspace in its caches, as all later ones will.
-    let mut run = || {
-        let begin = Instant::now();
-        let reach = search.run(graph, first);
-        reach.map(|_| begin.elapsed().as_secs_f64())
+    if sources.is_empty() && !json {
+        return Ok(say(&format!("the journal has all of {}", counted(kept, "source"))));
+    }
+    let cores = cores(graph, sources, at.threads)?;
+    let lanes = lanes(graph, sources, policy, at)?;
+    let said =
+        |paces: &[Pace], of: &str| paces.first().map(|pace| format!("{} {of}", time(pace.each)));
+    let each: Vec<_> = [said(&cores, "on one core"), said(&lanes, "on a lane of a GPU")]
+        .into_iter()
+        .flatten()
+        .collect();
+    let seconds = |paces: &[Pace]| paces.first().map(|pace| pace.each);
+    let (on_core, on_lane) = (seconds(&cores), seconds(&lanes));
+    let all: Vec<_> = cores.into_iter().chain(lanes).collect();
+    let units: Vec<_> = all.iter().map(|pace| pace.unit).collect();
+    let lasts = |unit: usize, pack: std::ops::Range<u64>| {
+        let Pace { grain, each, .. } = all[unit];
+        // A batch takes its time, however few are in it.
+        (pack.end - pack.start).next_multiple_of(grain.of) as f64 * each
     };
-    let failed =
-        |why: Failure| Error::spec(format!("source number 0: {why}"), "take other weights");
-    let each = run().and_then(|_| run()).map_err(failed)?;
-    let cores: Vec<_> = Unit::cores(0, threads).collect();
-    let lasts = |_: usize, pack: std::ops::Range<u64>| (pack.end - pack.start) as f64 * each;
     let tasks = sources.len() as u64;
-    let played = simulate(tasks, &cores, Grain::ANY, policy, &lasts)?;
+    let played = simulate(tasks, &units, &|unit| all[unit].grain, policy, &lasts)?;
     let sizes = || played.packs.iter().map(|(_, pack)| pack.end - pack.start);
     let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
     if json {
         let object = json!({
-            "app": "apsp", "device": device, "policy": super::written(policy), "sources": tasks,
-            "seconds_a_source": each, "seconds": played.seconds, "overhead_percent": 100.0 * played.overhead(),
+            "app": "apsp", "device": at.label(), "policy": super::written(policy), "sources": tasks, "kept": kept,
+            "seconds_a_source": on_core, "seconds_a_source_on_a_lane": on_lane, "seconds": played.seconds, "overhead_percent": 100.0 * played.overhead(),
             "packs": played.packs.len(), "smallest_pack": least, "largest_pack": most, "units": played.shares,
         });
         return Ok(say(&object.to_string()));
     }
-    let units = super::each(&played.shares);
+    let units = super::kinds(&played.shares);
     Ok(say(&format!(
-        "plan for {}: nothing was run but the first, twice\n  \
-           device   {device}\n  \
-           source   {} on one core, measured; all are taken to be alike\n  \
+        "plan for {}{}: nothing was run but a few, to measure\n  \
+           device   {}\n  \
+           source   {}; all are taken to be alike\n  \
            units    {units}\n  \
            packs    {}, of {least} to {}\n  \
            time     about {}, {:.2} % of it idle",
         counted(tasks, "source"),
-        time(each),
+        match kept {
+            0 => String::new(),
+            kept => format!(", the journal has {kept} more"),
+        },
+        at.label(),
+        each.join(", "),
         played.packs.len(),
         counted(most, "source"),
         time(played.seconds),
         100.0 * played.overhead(),
     )))
+}
+
+/// The seconds of the search from `first`.
+fn measured(graph: &Graph, first: u32) -> Result<f64> {
+    let mut search = Search::new(graph)?;
+    // The second search finds the workspace in its caches, as all later ones will.
+    let mut run = || {
+        let begin = Instant::now();
+        search.run(graph, first).map(|_| begin.elapsed().as_secs_f64())
+    };
+    run().and_then(|_| run()).map_err(|why| {
+        let name = graph.names().start + u64::from(first);
+        Error::spec(format!("source {name}: {why}"), "take other weights")
+    })
 }

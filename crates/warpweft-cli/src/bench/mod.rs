@@ -1,6 +1,7 @@
 //! `warpweft bench`: rates at sizes that others publish, beside the peers that are installed.
 
 mod apps;
+mod farm;
 mod multi;
 mod peers;
 mod ranks;
@@ -52,6 +53,12 @@ enum Pattern {
   mpirun -n 4 warpweft bench ranks --save
   mpirun -n 2 warpweft bench ranks --sizes 256")]
     Ranks(ranks::Ranked),
+    /// Shortest paths from many sources of a random graph of 1,049,088 vertices, by every form: on one GPU and
+    /// on all of them beside what their memory allows, and on the cores.
+    #[command(after_help = "Examples:
+  warpweft bench farm --save
+  warpweft bench farm --shrink 16 --repeats 1")]
+    Farm(farm::Farms),
     /// Searches for the depth of ghost zones, simulated and on the GPUs of this machine, and the
     /// model's prediction beside measured steps.
     #[command(after_help = "Example:
@@ -108,6 +115,7 @@ impl Bench {
             Pattern::Wavefront(wavefront) => wavefront.execute(),
             Pattern::Multi(several) => several.execute(),
             Pattern::Apps(apps) => apps.execute(),
+            Pattern::Farm(farms) => farms.execute(),
             Pattern::Ranks(ranked) => ranked.execute(),
             Pattern::Tuner(tuners) => tuners.execute(),
         }

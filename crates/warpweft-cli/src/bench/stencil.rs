@@ -9,6 +9,7 @@ use warpweft::prelude::*;
 use warpweft::report::{Quantity, Report};
 use warpweft::stencil::cuda::compile_check_in;
 use warpweft::stencil::{CudaPolicy, Policy, Run, Target};
+use warpweft::tune::median;
 use warpweft_apps::heat::{self, Conducts};
 use warpweft_apps::soup::SplitMix;
 
@@ -200,7 +201,7 @@ fn typed<T: Conducts<D>, const D: usize>(
     Ok(Figure {
         case,
         device: first.devices.join(", "),
-        rate: Quantity { value: rates[rates.len() / 2], unit: "cells/s" },
+        rate: Quantity { value: median(&rates), unit: "cells/s" },
         range: [rates[0], rates[rates.len() - 1]],
         bound: bandwidth.map(|bandwidth| bandwidth / stencil.step_bytes() as f64),
         policy: first.policy,
@@ -215,16 +216,15 @@ fn compile_times<T: Conducts<D>, const D: usize>(
     policy: &CudaPolicy,
     arch: &str,
 ) -> Result<Compile> {
-    let median = |cache: &Cache| {
+    let taken = |cache: &Cache| {
         let mut seconds = Vec::new();
         for _ in 0..6 {
             seconds.push(compile_check_in(cache, stencil, extents, policy, arch)?.seconds);
         }
         seconds.remove(0);
-        seconds.sort_by(f64::total_cmp);
-        Ok(seconds[2])
+        Ok(median(&seconds))
     };
-    Ok(Compile { cold: median(&Cache::none())?, cached: median(Cache::user())? })
+    Ok(Compile { cold: taken(&Cache::none())?, cached: taken(Cache::user())? })
 }
 
 /// The best peer that did the same work.

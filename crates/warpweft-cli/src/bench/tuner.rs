@@ -19,6 +19,7 @@ use warpweft::stencil::{
     Boundaries, CudaKernel, CudaPolicy, Exchange, MultiCudaPolicy, MultiCudaSweeps, Partition,
     Region, Sweep, SweepExecutor,
 };
+use warpweft::tune::median;
 use warpweft_apps::heat::{self, Conducts};
 
 use super::Options;
@@ -166,7 +167,7 @@ where
     let runs = (1..=DEEPEST)
         .map(|depth| at_depth(&stencil, &volume, depth as u32, devices))
         .collect::<Result<Vec<_>>>()?;
-    let medians: Vec<f64> = runs.iter().map(|runs| middle(runs)).collect();
+    let medians: Vec<f64> = runs.iter().map(|runs| median(runs)).collect();
     let mut grid = [1; D];
     grid[0] = devices.len();
     let partition = Partition::grid([size; D], grid, &Boundaries::all(WALL))?;
@@ -196,7 +197,7 @@ where
         order,
         size,
         gpus: devices.len(),
-        median_error_percent: 100.0 * middle(&errors),
+        median_error_percent: 100.0 * median(&errors),
         measured: micros(medians),
         predicted: micros(predicted),
         searches,
@@ -260,13 +261,6 @@ fn at_depth<const D: usize>(
     Ok(runs)
 }
 
-/// The middle one; 0 of none.
-fn middle(values: &[f64]) -> f64 {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
-}
-
 fn table(figures: &Figures) -> String {
     let mut text = String::from(
         "Searches for the depth of ghost zones: % of the best depth's speed during and after, steps until converged\n",
@@ -302,7 +296,7 @@ fn table(figures: &Figures) -> String {
     }
     let errors: Vec<f64> = figures.real.iter().map(|of| of.median_error_percent).collect();
     if !errors.is_empty() {
-        text.push_str(&format!("  predicted against measured: median {:.1} %\n", middle(&errors)));
+        text.push_str(&format!("  predicted against measured: median {:.1} %\n", median(&errors)));
     }
     text
 }
@@ -319,11 +313,5 @@ mod tests {
         assert!(found[3].after_percent >= 98.0 && found[3].steps < found[2].steps, "{found:?}");
         let shown = table(&Figures { simulated: found, real: Vec::new() });
         assert!(shown.contains("model-guided"), "{shown}");
-    }
-
-    #[test]
-    fn the_middle_of_an_even_number_is_one_of_them() {
-        assert_eq!(middle(&[4.0, 1.0, 3.0, 2.0]), 3.0);
-        assert_eq!(middle(&[]), 0.0);
     }
 }

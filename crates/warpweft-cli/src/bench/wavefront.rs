@@ -13,6 +13,7 @@ use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
 use warpweft::machine::Machine;
 use warpweft::report::{Quantity, Report};
+use warpweft::tune::median;
 use warpweft::wavefront::conformance::{affine_local, local, warp};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
@@ -335,7 +336,7 @@ fn told(
         gpus: [gpus.len(), if gpus.is_empty() { 0 } else { last.devices.len() }],
         speedup: None,
         device: last.devices.join(", "),
-        rate: Quantity { value: rates[rates.len() / 2], unit: "cells/s" },
+        rate: Quantity { value: median(&rates), unit: "cells/s" },
         range: [rates[0], rates[rates.len() - 1]],
         bound: memory.filter(|_| case.bytes > 0).map(|bandwidth| bandwidth / case.bytes as f64),
         policy: last.policy,

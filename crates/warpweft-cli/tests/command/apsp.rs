@@ -3,11 +3,13 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use serde_json::json;
 use warpweft::farm::{Flush, Journal, Run, on_cores};
 use warpweft::grid::io::npy;
 use warpweft::prelude::*;
 use warpweft_apps::apsp::{Reach, fingerprint, read};
 
+use crate::gpu::there_is_one;
 use crate::{Ran, cached, command, program, warpweft, warpweft_in};
 
 /// Two roads from 1 to 3, and 4, which no road leads to.
@@ -69,6 +71,7 @@ fn answers_are_the_same_whatever_the_schedule_packs_and_threads() {
         "--schedule eq2 --pack 7 --threads 3",
         "--schedule single",
         "--pack 1000 --device cpu",
+        "--form dial --lanes 1",
     ] {
         assert!(saved(options) == expect, "{options}");
     }
@@ -77,6 +80,41 @@ fn answers_are_the_same_whatever_the_schedule_packs_and_threads() {
     assert_eq!(lines("--sources some"), 4);
     assert_eq!(lines("--sources 10..20"), 11);
     assert_eq!(lines("--sources random:50"), 51);
+}
+
+#[test]
+fn a_gpu_finds_what_the_cores_do() {
+    if !there_is_one() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let saved = |options: &str| {
+        let line = format!("apsp random:3000,6,10 --output a.csv --check 9 --json {options}");
+        let object = warpweft_in(folder.path(), &line).json();
+        assert_eq!(object["check"]["passed"], true, "{options}");
+        (std::fs::read(folder.path().join("a.csv")).unwrap(), object)
+    };
+    let (expect, _) = saved("--device cpu");
+    for options in [
+        "--device gpu",
+        "--device gpus --form batched --lanes 3",
+        "--device cpu+gpu --form planes",
+        "--device gpu --form planes --pack 100 --lanes 1",
+        "--schedule eq2",
+        "--device gpu --distances rows.npy",
+    ] {
+        let (found, object) = saved(options);
+        assert!(found == expect, "{options}");
+        let units = object["result"]["units"].as_array().unwrap();
+        let lanes = units.iter().filter(|unit| unit["unit"]["place"]["lane"].is_object());
+        assert!(lanes.count() > 0, "{options}: {units:?}");
+        assert!(units.iter().all(|unit| unit["lost"].is_null()), "{options}: {units:?}");
+    }
+    warpweft("apsp random:9,3,300 --device gpu --form planes")
+        .fails(2, &["planes for weights from"]);
+    warpweft("apsp random:9 --device gpu --form dial").fails(2, &["it is the cores' form"]);
+    let line = "apsp random:9 --device gpu --form planes --distances rows.npy";
+    warpweft_in(folder.path(), line).fails(2, &["planes, which keep none"]);
 }
 
 #[test]
@@ -103,6 +141,47 @@ fn a_plan_runs_nothing_and_shares_evenly_where_asked() {
     assert!(said.contains("250 sources each") && said.contains("500, of 1 to 1 source"), "{said}");
 }
 
+/// What is in a folder: names and bytes.
+fn contents(folder: &std::path::Path) -> Vec<(std::ffi::OsString, Vec<u8>)> {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let mut all: Vec<_> =
+        files.map(|file| (file.file_name(), std::fs::read(file.path()).unwrap())).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn a_plan_tells_what_a_journal_leaves_and_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = |more: &str| {
+        let line = "apsp random:300 --sources 0..100 --threads 2 --plan --journal kept";
+        warpweft_in(folder.path(), &format!("{line} {more}"))
+    };
+    assert!(plan("").fine().contains("plan for 100 sources: nothing"));
+    plan("--resume").fails(1, &["kept: holds no journal to resume"]);
+    assert!(!folder.path().join("kept").exists());
+    let run = "apsp random:300 --sources 0..100 --threads 2 --pack 10 --journal kept";
+    warpweft_in(folder.path(), run).fine();
+    plan("").fails(1, &["kept: holds the journal of an earlier run"]);
+    let said = plan("--resume").fine();
+    assert!(said.contains("the journal has all of 100 sources"), "{said}");
+    let object = plan("--resume --json").json();
+    assert_eq!((&object["sources"], &object["kept"]), (&json!(0), &json!(100)));
+    // Cut within its last frame, which has ten sources or fewer.
+    let results = folder.path().join("kept/results");
+    let bytes = std::fs::read(&results).unwrap();
+    std::fs::write(&results, &bytes[..bytes.len() - 1]).unwrap();
+    let before = contents(&folder.path().join("kept"));
+    let object = plan("--resume --json").json();
+    let [left, kept] = ["sources", "kept"].map(|of| object[of].as_u64().unwrap());
+    assert!((1..=10).contains(&left) && left + kept == 100, "{left} {kept}");
+    let said = plan("--resume").fine();
+    let expect = format!("plan for {left} source");
+    assert!(said.contains(&expect) && said.contains(&format!("has {kept} more")), "{said}");
+    plan("--resume --distances d.npy").fails(1, &["kept: holds a journal of outputs {reached"]);
+    assert_eq!(contents(&folder.path().join("kept")), before);
+}
+
 #[test]
 fn what_can_t_be_is_refused_with_a_remedy() {
     for (line, expect) in [
@@ -119,8 +198,11 @@ fn what_can_t_be_is_refused_with_a_remedy() {
         ("apsp random:9 --threads 0", "at least 1"),
         ("apsp random:9 --schedule eq3", "possible values: master, eq1, eq2, single"),
         ("apsp random:9 --schedule single --pack 4", "leave the packs out"),
-        ("apsp random:9 --device gpu", "--device gpu:0: farms run on the cores so far"),
-        ("apsp random:9 --device cpu+gpu", "farms run on the cores so far"),
+        ("apsp random:9 --device tpu", "no device 'tpu'"),
+        ("apsp random:9 --lanes 0", "0 lanes of a GPU; give 1 to 8"),
+        ("apsp random:9 --lanes 9", "9 lanes of a GPU"),
+        ("apsp random:9 --device cpu --form planes", "forms for GPUs, and none is to be used"),
+        ("apsp random:9 --form heap", "possible values: auto, dial, batched, planes"),
         ("apsp random:9 --on-failure retry", "possible values: stop, skip"),
         ("apsp random:9 --output a.txt", "end it in .csv or .npy"),
         ("apsp random:9 --output a.txt --plan", "end it in .csv or .npy"),

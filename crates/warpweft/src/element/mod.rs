@@ -26,6 +26,8 @@ pub use fields::{FieldInfo, Fields, MAX_FIELDS};
 pub use half::{bf16, f16};
 pub use near::{Bounds, CellPtr, Checked, Near, ScalarNear, Unchecked};
 pub use packed::Packed;
+#[doc(hidden)]
+pub use packed::struct_form;
 pub use scalar::{Real, Scalar, ScalarKind};
 pub use shadow::{Comparable, Convertible, comparable, convertible, like, scalar};
 pub use stored::Stored;

@@ -2,6 +2,8 @@
 //!
 //! Not the layout in memory, which is [`DeviceType`](super::DeviceType)'s; nothing here is unsafe.
 
+use std::cell::RefCell;
+
 use half::{bf16, f16};
 
 #[doc(inline)]
@@ -10,8 +12,8 @@ pub use warpweft_macros::Packed;
 /// A value that can be written as bytes and read back.
 ///
 /// Numbers, `bool`, `()`, `String`, and of what is packed arrays, tuples, `Vec` and `Option`;
-/// `#[derive(Packed)]` adds structs of them, which can't contain themselves, not even in a `Vec`: their form
-/// would have no end. Of values without bytes a `Vec` holds 1,048,576 at most, or it can't be read back.
+/// `#[derive(Packed)]` adds structs of them, and of themselves, as trees are. Of values without bytes a `Vec` holds
+/// 1,048,576 at most, or it can't be read back.
 ///
 /// ```
 /// use warpweft::element::Packed;
@@ -33,6 +35,30 @@ pub trait Packed: Sized {
     fn pack(&self, to: &mut Vec<u8>);
     /// Takes one value off the front of `from`; `None` if there is none, and then `from` is of no use.
     fn unpack(from: &mut &[u8]) -> Option<Self>;
+}
+
+thread_local! {
+    /// The structs whose forms are being put together, outermost first.
+    static WITHIN: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The form of the struct `T` by its members': where it contains itself, `^` and how many structs are between.
+#[doc(hidden)]
+pub fn struct_form<T>(members: impl FnOnce() -> Vec<(&'static str, String)>) -> String {
+    struct Told;
+    impl Drop for Told {
+        fn drop(&mut self) {
+            WITHIN.with_borrow_mut(Vec::pop);
+        }
+    }
+    let name = std::any::type_name::<T>();
+    if let Some(between) = WITHIN.with_borrow(|all| all.iter().rev().position(|of| *of == name)) {
+        return format!("^{between}");
+    }
+    WITHIN.with_borrow_mut(|all| all.push(name));
+    let _told = Told;
+    let members = members().into_iter().map(|(name, form)| format!("{name}:{form}"));
+    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
 
 macro_rules! numbers {
@@ -101,10 +127,7 @@ impl Packed for String {
         to.extend_from_slice(self.as_bytes());
     }
     fn unpack(from: &mut &[u8]) -> Option<Self> {
-        let length = usize::unpack(from)?;
-        let (bytes, rest) = from.split_at_checked(length)?;
-        *from = rest;
-        Self::from_utf8(bytes.to_vec()).ok()
+        Self::from_utf8(Vec::unpack(from)?).ok()
     }
 }
 
@@ -244,6 +267,32 @@ mod tests {
         assert_eq!(String::unpack(&mut &[1, 0, 0, 0, 0, 0, 0, 0, 0xff][..]), None);
         assert_eq!(Vec::<u64>::unpack(&mut &[255u8; 40][..]), None);
         assert_eq!(Vec::<()>::unpack(&mut &[255u8; 8][..]), None);
+    }
+
+    #[derive(Packed, Clone, Debug, PartialEq)]
+    struct Tree<T> {
+        of: T,
+        below: Vec<Tree<T>>,
+    }
+
+    #[derive(Packed)]
+    struct House {
+        _rooms: Vec<Room>,
+    }
+
+    #[derive(Packed)]
+    struct Room {
+        _doors: (Vec<Room>, Vec<House>),
+    }
+
+    #[test]
+    fn structs_of_themselves_have_a_form_and_are_read_back() {
+        assert_eq!(Tree::<u8>::form(), "{of:u8,below:[^0]}");
+        assert_eq!(Tree::<Tree<u8>>::form(), "{of:{of:u8,below:[^0]},below:[^0]}");
+        assert_eq!(House::form(), "{_rooms:[{_doors:([^0],[^1])}]}");
+        let leaf = |of| Tree { of, below: vec![] };
+        let tree = Tree { of: 1u8, below: vec![leaf(2), Tree { of: 3, below: vec![leaf(4)] }] };
+        assert_eq!(Tree::unpack(&mut &bytes(&tree)[..]), Some(tree));
     }
 
     #[test]

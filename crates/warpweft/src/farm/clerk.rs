@@ -1,7 +1,7 @@
 //! The one thread that hands outputs over: to the ledger, to the user, to whoever watches.
 //!
 //! It is the thread that called `run`. Units wait when it is behind: of a slow sink's outputs memory holds a few packs a
-//! unit, however many bytes these are.
+//! unit, or parts of packs where outputs are large.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use super::journal::Writer;
 use super::master::Master;
-use super::node::Told;
 use super::pack::Collected;
 use super::report::{Failed, Share};
+use super::slot::Message;
 use super::spec::OnFailure;
 use crate::error::{Error, Result};
 
@@ -56,22 +56,22 @@ impl Clerk<'_> {
     ///
     /// # Errors
     /// The sink's, the journal's; the last unit's, when all were lost.
-    pub fn serve(&mut self, told: Receiver<Told>) -> Result<Served> {
-        let served = self.serve_all(told);
+    pub fn serve(&mut self, messages: Receiver<Message>) -> Result<Served> {
+        let served = self.serve_all(messages);
         // An error that ended the farm says more than one about the disk.
         let synced = self.journal.as_mut().map_or(Ok(()), |journal| journal.sync());
         served.and_then(|served| synced.map(|()| served))
     }
 
-    fn serve_all(&mut self, told: Receiver<Told>) -> Result<Served> {
+    fn serve_all(&mut self, messages: Receiver<Message>) -> Result<Served> {
         let mut served = Served::default();
         let mut shown = Instant::now();
         loop {
-            match told.recv_timeout(LOOK) {
-                Ok(Told::Done { unit, range, collected, seconds }) => {
+            match messages.recv_timeout(LOOK) {
+                Ok(Message::Done { unit, range, collected, seconds }) => {
                     self.hand_over(unit, range, &collected, seconds, &mut served)?;
                 }
-                Ok(Told::Lost { unit, why }) => self.lose(unit, why)?,
+                Ok(Message::Lost { unit, why }) => self.lose(unit, why)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -153,7 +153,7 @@ mod tests {
     use std::thread::{scope, sleep};
 
     use super::*;
-    use crate::farm::desk::Desk;
+    use crate::farm::dispatcher::Dispatcher;
     use crate::farm::journal::Disk;
     use crate::farm::pack::Piece;
     use crate::farm::policy::Policy;
@@ -204,8 +204,8 @@ mod tests {
         let mut journal =
             Writer::new(Box::new(disk.clone()), "results".into(), [0; 16], every, claim);
         let units: Vec<_> = Unit::cores(0, 1).collect();
-        let master = Master::new(Desk::new(2, &units, schedule::of(&Policy::default())));
-        let (send, told) = sync_channel(1);
+        let master = Master::new(Dispatcher::new(2, &units, schedule::of(&Policy::default())));
+        let (send, messages) = sync_channel(1);
         let mut had = Vec::new();
         let mut sink = |_, outputs: &[u8]| {
             had.extend_from_slice(outputs);
@@ -231,13 +231,14 @@ mod tests {
                     }
                     let bytes = vec![7 + range.start as u8];
                     let pieces = vec![Piece { tasks: 0..1, bytes: 0..1 }];
-                    let collected = Collected { bytes, pieces, failed: Vec::new() };
-                    if send.send(Told::Done { unit: 0, range, collected, seconds: 0.0 }).is_err() {
+                    let collected = Collected { tasks: 1, bytes, pieces, failed: Vec::new() };
+                    if send.send(Message::Done { unit: 0, range, collected, seconds: 0.0 }).is_err()
+                    {
                         return;
                     }
                 }
             });
-            let outcome = clerk.serve(told);
+            let outcome = clerk.serve(messages);
             master.stop();
             outcome
         });

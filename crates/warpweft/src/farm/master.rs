@@ -1,43 +1,44 @@
-//! The desk behind a lock: units ask, whoever commits hands over, and who has to wait sleeps.
+//! The dispatcher behind a lock: units ask, whoever commits hands over, and who has to wait sleeps.
 //!
 //! Nobody is sacrificed as master: whoever asks holds the lock for the answer, once a pack.
 
 use std::ops::Range;
 
-use super::desk::{Answer, Desk};
+use super::dispatcher::{Answer, Dispatcher};
 use super::ledger::Ledger;
 use super::unit::Grain;
 use crate::cpu::sync::{Condvar, Mutex, PoisonError};
 use crate::error::{Error, Result};
 
-/// A desk that many threads share.
+/// A dispatcher that many threads share.
 pub struct Master {
-    desk: Mutex<Desk>,
+    dispatcher: Mutex<Dispatcher>,
     changed: Condvar,
 }
 
 impl Master {
-    /// Of `desk`.
-    pub fn new(desk: Desk) -> Self {
-        Self { desk: Mutex::new(desk), changed: Condvar::new() }
+    /// Of `dispatcher`.
+    pub fn new(dispatcher: Dispatcher) -> Self {
+        Self { dispatcher: Mutex::new(dispatcher), changed: Condvar::new() }
     }
 
     /// The next pack for `unit`, waited for if need be; `None` when there is nothing more for it.
     pub fn ask(&self, unit: usize, grain: Grain, took: Option<(u64, f64)>) -> Option<Range<u64>> {
-        let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut answer = desk.ask(unit, grain, took);
+        let mut dispatcher = self.dispatcher.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answer = dispatcher.ask(unit, grain, took);
         loop {
             match answer {
                 Answer::Pack(range) => return Some(range),
                 Answer::End => {
-                    drop(desk);
+                    drop(dispatcher);
                     // A schedule at fault ends the farm for those who wait, too.
                     self.changed.notify_all();
                     return None;
                 }
                 Answer::Wait => {
-                    desk = self.changed.wait(desk).unwrap_or_else(PoisonError::into_inner);
-                    answer = desk.ask(unit, grain, None);
+                    dispatcher =
+                        self.changed.wait(dispatcher).unwrap_or_else(PoisonError::into_inner);
+                    answer = dispatcher.ask(unit, grain, None);
                 }
             }
         }
@@ -45,7 +46,7 @@ impl Master {
 
     /// Whether all of `range` is still out to `unit`.
     pub fn has(&self, unit: usize, range: &Range<u64>) -> bool {
-        self.with(|desk| desk.has(unit, range))
+        self.with(|dispatcher| dispatcher.has(unit, range))
     }
 
     /// `unit` has handed over `range`, of which the tasks `failed`, in order, have no output.
@@ -58,29 +59,29 @@ impl Master {
         range: Range<u64>,
         failed: impl Iterator<Item = u64>,
     ) -> Result<()> {
-        self.changing(|desk| desk.settle(unit, range, failed))
+        self.changing(|dispatcher| dispatcher.settle(unit, range, failed))
     }
 
     /// `unit` is gone: what is out to it is free again.
     pub fn lose(&self, unit: usize) {
-        self.changing(|desk| desk.lose(unit));
+        self.changing(|dispatcher| dispatcher.lose(unit));
     }
 
     /// No more packs are given, and nobody waits any longer.
     pub fn stop(&self) {
-        self.changing(Desk::stop);
+        self.changing(Dispatcher::stop);
     }
 
     /// The state of all tasks in the end, and what a schedule did wrong.
     pub fn end(&self) -> (Ledger, Option<Error>) {
-        self.with(|desk| (desk.ledger().clone(), desk.fault()))
+        self.with(|dispatcher| (dispatcher.ledger().clone(), dispatcher.fault()))
     }
 
-    fn with<R>(&self, look: impl FnOnce(&mut Desk) -> R) -> R {
-        look(&mut self.desk.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with<R>(&self, look: impl FnOnce(&mut Dispatcher) -> R) -> R {
+        look(&mut self.dispatcher.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn changing<R>(&self, change: impl FnOnce(&mut Desk) -> R) -> R {
+    fn changing<R>(&self, change: impl FnOnce(&mut Dispatcher) -> R) -> R {
         let result = self.with(change);
         self.changed.notify_all();
         result
@@ -100,7 +101,7 @@ mod model {
     fn master(tasks: u64, units: usize) -> Arc<Master> {
         let policy = Policy { schedule: Schedule::Single, ..Policy::default() };
         let units: Vec<_> = Unit::cores(0, units).collect();
-        Arc::new(Master::new(Desk::new(tasks, &units, schedule::of(&policy))))
+        Arc::new(Master::new(Dispatcher::new(tasks, &units, schedule::of(&policy))))
     }
 
     /// Asks and hands over until the end; how many tasks it had.

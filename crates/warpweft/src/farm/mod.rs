@@ -1,18 +1,18 @@
 //! Independent heavy tasks over all units there are (TuCCompi, Ortega-Arranz, Torres, Llanos and Gonzalez).
 //!
 //! Tasks are numbers, their outputs bytes: what schedules sees nothing else, is pure and is tested without
-//! hardware. Every task is handed over once, by one thread, in no order. A farm runs on the cores of one
-//! process: GPUs and nodes are not here yet. Not for tasks that depend on one another (see
+//! hardware. Every task is handed over once, by one thread, in no order. A farm runs on the cores and the GPUs
+//! of one process: nodes are not here yet. Not for tasks that depend on one another (see
 //! [`wavefront`](crate::wavefront)) or make further tasks.
 
 mod clerk;
 pub mod conformance;
-mod desk;
+mod cuda;
+mod dispatcher;
 mod inputs;
 mod journal;
 mod ledger;
 mod master;
-mod node;
 mod pack;
 mod policy;
 mod ranges;
@@ -21,10 +21,13 @@ mod report;
 mod run;
 pub mod schedule;
 mod simulate;
+mod slot;
 mod spec;
 mod task;
 mod unit;
+mod workers;
 
+pub use cuda::GpuLane;
 pub use inputs::Inputs;
 pub use journal::{Flush, Journal};
 pub use pack::Pack;
@@ -32,10 +35,10 @@ pub use policy::{PackSize, Policy, Schedule};
 pub use ranges::Ranges;
 pub use reference::reference;
 pub use report::{Failed, Outcome, Share, overhead};
-pub use run::Run;
+pub use run::{Run, Target};
 pub use simulate::{Simulated, simulate};
 pub use spec::{Farm, OnFailure};
-pub use task::{Failure, OnCores, PackExecutor, Task, on_cores};
+pub use task::{Failure, OnCores, OnGpu, PackExecutor, Task, on_cores};
 pub use unit::{Grain, Place, Standing, Unit};
 
 #[doc(inline)]

@@ -42,9 +42,11 @@ pub struct Results {
     failed: Vec<(usize, String)>,
 }
 
-/// What came of all tasks of a pack.
+/// What came of all tasks of a pack, or of the first ones.
 #[derive(Debug, Default, PartialEq)]
 pub struct Collected {
+    /// How many those are.
+    pub tasks: u64,
     /// The outputs in the order of the tasks, without those that failed.
     pub bytes: Vec<u8>,
     /// Where in `bytes` tasks next to one another have theirs: everything in one piece, unless tasks between
@@ -63,8 +65,9 @@ pub struct Piece {
     pub bytes: Range<usize>,
 }
 
-/// A piece of more bytes than this ends.
-const PIECE: usize = 64 << 20;
+/// A piece of so many bytes ends: each unit has a few of them in memory, and a journal is brought to the disk after
+/// each where it is flushed for every pack.
+pub const PIECE: usize = 8 << 20;
 
 impl Results {
     /// What is there so far, to be [`cut`](Results::cut) back to.
@@ -94,12 +97,12 @@ impl Results {
             (bytes, begins) = in_order(&bytes, &begins);
         }
         let pieces = pieces(&begins, bytes.len());
-        let told = begins.len() + failed.len();
+        let known = begins.len() + failed.len();
         // Both lists are in order: each number once, and as many as there are.
         let apart = |numbers: &mut dyn Iterator<Item = usize>| numbers.is_sorted_by(|a, b| a < b);
         let done = || begins.iter().map(|(k, _)| *k);
         let mut whole =
-            told == tasks && apart(&mut done()) && apart(&mut failed.iter().map(|(k, _)| *k));
+            known == tasks && apart(&mut done()) && apart(&mut failed.iter().map(|(k, _)| *k));
         whole &= done().next_back().is_none_or(|k| k < tasks);
         for (k, _) in &failed {
             whole &= *k < tasks && begins.binary_search_by_key(k, |(k, _)| *k).is_err();
@@ -117,7 +120,7 @@ impl Results {
         // The next pack's are likely as many.
         begins.clear();
         self.begins = begins;
-        Ok(Collected { bytes, pieces, failed })
+        Ok(Collected { tasks: tasks as u64, bytes, pieces, failed })
     }
 }
 
@@ -159,7 +162,7 @@ mod tests {
     use super::*;
     use crate::farm::on_cores;
 
-    fn told(tasks: usize, order: &[usize], failed: &[usize]) -> Result<Collected> {
+    fn collected(tasks: usize, order: &[usize], failed: &[usize]) -> Result<Collected> {
         fn of<T: Task<Output = u8>>(
             _: &T,
             results: &mut Results,
@@ -178,11 +181,11 @@ mod tests {
     #[test]
     fn outputs_come_out_in_the_order_of_their_tasks() {
         for order in [[0, 1, 2], [2, 0, 1], [2, 1, 0]] {
-            let all = told(3, &order, &[]).unwrap();
+            let all = collected(3, &order, &[]).unwrap();
             assert_eq!(all.bytes, [10, 11, 12]);
             assert_eq!(all.pieces, [Piece { tasks: 0..3, bytes: 0..3 }]);
         }
-        let some = told(5, &[4, 0, 2], &[3, 1]).unwrap();
+        let some = collected(5, &[4, 0, 2], &[3, 1]).unwrap();
         assert_eq!(some.bytes, [10, 12, 14]);
         let piece = |k: usize, at: usize| Piece { tasks: k..k + 1, bytes: at..at + 1 };
         assert_eq!(some.pieces, [piece(0, 0), piece(2, 1), piece(4, 2)]);
@@ -194,7 +197,7 @@ mod tests {
         for (order, failed) in
             [(&[0, 0, 1][..], &[][..]), (&[0, 1], &[]), (&[0, 1, 2], &[2]), (&[0, 1, 3], &[])]
         {
-            let refusal = told(3, order, failed).unwrap_err().to_string();
+            let refusal = collected(3, order, failed).unwrap_err().to_string();
             assert!(refusal.contains("of a pack of 3 tasks"), "{refusal}");
         }
     }

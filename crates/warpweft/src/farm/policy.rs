@@ -14,6 +14,9 @@ pub struct Policy {
     /// Seconds that a pack of [`PackSize::Auto`] takes at most once a unit's speed is known: the longest that
     /// progress is not told, and what one unit may lose.
     pub seconds: f64,
+    /// Lanes of each GPU, 1 to 8: packs that it has at the same time, so that it works while one of them is
+    /// fetched (the paper's MK, which is 4 there).
+    pub lanes: usize,
 }
 
 /// Who gets which tasks (TuCCompi, section 3.4).
@@ -43,7 +46,7 @@ pub enum PackSize {
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { schedule: Schedule::MasterWorker, pack: PackSize::Auto, seconds: 0.25 }
+        Self { schedule: Schedule::MasterWorker, pack: PackSize::Auto, seconds: 0.25, lanes: 2 }
     }
 }
 
@@ -51,7 +54,7 @@ impl Policy {
     /// Whether there is such a policy.
     ///
     /// # Errors
-    /// Packs of no task, or of no time; packs for a schedule that gives single tasks.
+    /// Packs of no task, or of no time; packs for a schedule that gives single tasks; no lanes or more than 8.
     pub fn check(&self) -> Result<()> {
         if self.pack == PackSize::Tasks(0) {
             return Err(Error::spec("packs of 0 tasks", "give at least 1 task a pack"));
@@ -63,6 +66,9 @@ impl Policy {
         if !(self.seconds > 0.0 && self.seconds.is_finite()) {
             let what = format!("packs of {} seconds", self.seconds);
             return Err(Error::spec(what, "give a time above 0"));
+        }
+        if !(1..=8).contains(&self.lanes) {
+            return Err(Error::spec(format!("{} lanes of a GPU", self.lanes), "give 1 to 8"));
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! What every run must equal: the tasks one after another.
 
 use super::inputs::Inputs;
-use super::node::attempt;
+use super::slot::attempt;
 use super::task::Task;
 
 /// The output of each task, in order, or in words why it has none.

@@ -12,7 +12,7 @@ pub struct Share {
     pub unit: Unit,
     /// Tasks that it handed over, failed ones included.
     pub tasks: u64,
-    /// Packs that they came in.
+    /// Packs that they came in, or parts of packs where outputs are large.
     pub packs: u64,
     /// Seconds that they took.
     pub busy: f64,

@@ -3,6 +3,7 @@
 use std::error;
 use std::marker::PhantomData;
 
+use super::cuda::GpuLane;
 use super::pack::Pack;
 use super::unit::Grain;
 use crate::element::Packed;
@@ -31,6 +32,21 @@ pub trait Task: Sync {
     fn on_core_packs(&self) -> Option<Box<dyn PackExecutor<Self> + '_>> {
         None
     }
+
+    /// The form that runs on GPUs, if there is one. Its outputs must be those of [`Task::on_core`].
+    fn on_gpu(&self) -> Option<&dyn OnGpu<Self>> {
+        None
+    }
+}
+
+/// A task's form for GPUs.
+pub trait OnGpu<T: Task + ?Sized>: Sync {
+    /// What runs packs on `lane`. Made on the thread that will run it, which sleeps while the device works; what it
+    /// allocates is best allocated here, since the driver's frees wait for the whole device.
+    ///
+    /// # Errors
+    /// What keeps this lane from working: others do its tasks.
+    fn open(&self, lane: GpuLane) -> Result<Box<dyn PackExecutor<T> + '_>>;
 }
 
 /// What runs packs of tasks on one unit: the seam between a farm and a device.

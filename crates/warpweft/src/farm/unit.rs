@@ -20,6 +20,13 @@ pub struct Unit {
 pub enum Place {
     /// The core with this number, from 0 on each node.
     Core(usize),
+    /// A lane of a GPU: one of a few queues of packs on it.
+    Lane {
+        /// The GPU's number.
+        gpu: usize,
+        /// The lane's, from 0 on each GPU.
+        lane: usize,
+    },
 }
 
 impl Unit {
@@ -37,6 +44,7 @@ impl fmt::Display for Unit {
         }
         match self.place {
             Place::Core(core) => write!(f, "core {core}"),
+            Place::Lane { gpu, lane } => write!(f, "GPU {gpu} lane {lane}"),
         }
     }
 }

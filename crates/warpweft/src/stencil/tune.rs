@@ -1,6 +1,7 @@
 //! Tuning a stencil: the model's shape first, a search around it, conformance before victory, and
 //! the result kept as wisdom.
 
+mod ahead;
 mod search;
 
 use std::path::PathBuf;

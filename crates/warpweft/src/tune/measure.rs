@@ -25,7 +25,7 @@ impl Default for Repeats {
 /// What repeated runs took, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// The middle run.
+    /// The middle run, the longer of two.
     pub median: f64,
     /// The shortest.
     pub least: f64,
@@ -56,6 +56,17 @@ pub fn measure(
     Ok(Measured { median: times[times.len() / 2], least: times[0], runs: times.len() })
 }
 
+/// The median: of an even number the mean of the two in the middle; 0 of none.
+pub fn median(values: &[f64]) -> f64 {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => values[n / 2],
+        n => 0.5 * (values[n / 2 - 1] + values[n / 2]),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -70,6 +81,11 @@ mod tests {
         let run = || Ok(times.next().unwrap());
         let measured = measure(Repeats::default(), f64::INFINITY, Budget::of(LONG), run).unwrap();
         assert_eq!(measured, Measured { median: 1.1, least: 0.9, runs: 5 });
+    }
+
+    #[test]
+    fn of_two_in_the_middle_the_mean_is_the_median() {
+        assert_eq!([&[4.0, 1.0, 3.0, 2.0][..], &[9.0, 1.0, 2.0], &[]].map(median), [2.5, 2.0, 0.0]);
     }
 
     #[test]

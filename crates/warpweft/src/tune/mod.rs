@@ -7,7 +7,7 @@ mod search;
 mod space;
 mod wisdom;
 
-pub use measure::{Measured, Repeats, measure};
+pub use measure::{Measured, Repeats, measure, median};
 pub use search::{Budget, Found, climb, exhaustive};
 pub use space::{Axis, Space};
 pub use wisdom::{Entry, Wisdom};

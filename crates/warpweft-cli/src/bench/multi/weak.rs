@@ -7,6 +7,7 @@ use warpweft::prelude::*;
 use warpweft::stencil::{
     MultiCudaPolicy, MultiCudaSweeps, Policy, Region, Sweep, SweepExecutor, Trial,
 };
+use warpweft::tune::median;
 
 use super::figure::{Figure, figure, kernel};
 use super::heat::{filled, space_stencil};
@@ -51,14 +52,9 @@ pub fn weak(
         }
         // The first prepares graphs and wakes the devices.
         seconds.remove(0);
-        seconds.sort_by(f64::total_cmp);
+        let seconds = median(&seconds);
         let policy = Policy::Gpus(policy);
-        let trial = Trial {
-            policy,
-            devices: count,
-            seconds: seconds[1],
-            ran: (steps, seconds[1] * steps as f64),
-        };
+        let trial = Trial { policy, devices: count, seconds, ran: (steps, seconds * steps as f64) };
         let mut figure = figure(&trial, "weak", 3, size, volume.len(), probe);
         let alone = |same: bool| {
             let whole = ("strong", 3, size, 1);

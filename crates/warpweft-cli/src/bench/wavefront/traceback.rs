@@ -7,6 +7,7 @@ use serde::Serialize;
 use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
 use warpweft::machine::Machine;
+use warpweft::tune::median;
 use warpweft::wavefront::CpuPolicy;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
@@ -99,15 +100,16 @@ fn both(executor: &mut dyn Executor, size: usize, repeats: u32, rows: &mut Vec<R
             let mut times = (0..repeats.max(1)).map(|_| run()).collect::<Result<Vec<_>>>()?;
             times.sort_by(|a, b| a.0.total_cmp(&b.0));
             let rate = |seconds: f64| (size * size) as f64 / seconds;
-            let (seconds, _, report) = &times[times.len() / 2];
+            let seconds = median(&times.iter().map(|run| run.0).collect::<Vec<_>>());
+            let report = &times[times.len() / 2].2;
             rows.push(Row {
                 what,
                 size,
                 way: name,
                 device: report.devices.join(", "),
-                seconds: *seconds,
+                seconds,
                 computing: report.seconds,
-                rate: rate(*seconds),
+                rate: rate(seconds),
                 range: [rate(times[times.len() - 1].0), rate(times[0].0)],
                 notes: report.notes.clone(),
             });

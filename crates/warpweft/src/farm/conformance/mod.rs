@@ -9,7 +9,7 @@ pub use tasks::{Long, Numbered};
 use super::inputs::Inputs;
 use super::policy::{PackSize, Policy, Schedule};
 use super::reference::reference;
-use super::run::Run;
+use super::run::{Run, Target};
 use super::spec::{Farm, OnFailure};
 use super::unit::Grain;
 use crate::element::Packed;
@@ -37,10 +37,10 @@ pub enum Outcome {
     Failed(String),
 }
 
-/// Every kind of task over [`SIZES`] × [`policies`] on so many threads of `machine`.
+/// Every kind of task over [`SIZES`] × [`policies`] on so many threads of `machine`, and on its GPUs if it has any.
 pub fn suite(machine: &Machine, threads: usize) -> Vec<(&'static str, Outcome)> {
     let grain = Grain { of: 32, most: 96 };
-    vec![
+    let mut all = vec![
         ("mixture of u64", over(machine, threads, || Numbered::new(tasks::mix))),
         ("a struct", over(machine, threads, || Numbered::new(tasks::found))),
         ("lists of any length", over(machine, threads, || Numbered::new(tasks::list))),
@@ -49,10 +49,30 @@ pub fn suite(machine: &Machine, threads: usize) -> Vec<(&'static str, Outcome)> 
         ("tasks that panic", over(machine, threads, || Numbered::new(tasks::panicking))),
         ("packs, backwards", over(machine, threads, || Numbered::new(tasks::list).packs(grain))),
         ("packs that fail", over(machine, threads, || Numbered::new(tasks::failing).packs(grain))),
-    ]
+    ];
+    if !machine.gpus.is_empty() {
+        let lists = || Numbered::new(tasks::list).lanes();
+        let failing = || Numbered::new(tasks::failing).lanes();
+        all.push(("lists on GPUs and cores", over(machine, threads, lists)));
+        all.push(("lists on GPUs", over_at(Target::Gpus, machine, threads, lists)));
+        all.push(("tasks that fail on GPUs", over_at(Target::Gpus, machine, threads, failing)));
+    }
+    all
 }
 
 fn over<O>(machine: &Machine, threads: usize, task: impl Fn() -> Numbered<O>) -> Outcome
+where
+    O: Packed + PartialEq + std::fmt::Debug,
+{
+    over_at(Target::Auto, machine, threads, task)
+}
+
+fn over_at<O>(
+    target: Target,
+    machine: &Machine,
+    threads: usize,
+    task: impl Fn() -> Numbered<O>,
+) -> Outcome
 where
     O: Packed + PartialEq + std::fmt::Debug,
 {
@@ -60,6 +80,7 @@ where
     for count in SIZES {
         for policy in policies() {
             let run = Run {
+                target,
                 policy,
                 threads: Some(threads),
                 on_failure: OnFailure::Skip,
@@ -69,7 +90,7 @@ where
                 Ok(()) => cases += 1,
                 Err(why) => {
                     return Outcome::Failed(format!(
-                        "{count} tasks on {threads} threads, {policy:?}: {why}"
+                        "{count} tasks on {threads} threads, {target:?}, {policy:?}: {why}"
                     ));
                 }
             }

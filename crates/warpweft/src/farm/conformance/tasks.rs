@@ -1,29 +1,39 @@
 //! The suite's tasks: functions of their number, with a count of how often each was run.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
+use crate::cuda::Buffer;
 use crate::element::Packed;
 use crate::error::Result;
+use crate::farm::cuda::GpuLane;
 use crate::farm::pack::Pack;
-use crate::farm::task::{Failure, PackExecutor, Task};
+use crate::farm::task::{Failure, OnGpu, PackExecutor, Task};
 use crate::farm::unit::Grain;
 
 /// A function of the task's number.
 pub struct Numbered<O> {
     of: fn(u64) -> Result<O, Failure>,
     grain: Option<Grain>,
+    lanes: bool,
     pub(super) ran: Vec<AtomicU32>,
 }
 
 impl<O> Numbered<O> {
     /// Run task by task.
     pub fn new(of: fn(u64) -> Result<O, Failure>) -> Self {
-        Self { of, grain: None, ran: Vec::new() }
+        Self { of, grain: None, lanes: false, ran: Vec::new() }
     }
 
     /// Run in packs of `grain`, last to first.
     pub fn packs(self, grain: Grain) -> Self {
         Self { grain: Some(grain), ..self }
+    }
+
+    /// On GPUs too, whose lanes bring every number to the device and back before its task is run.
+    pub fn lanes(self) -> Self {
+        Self { lanes: true, ..self }
     }
 
     /// Of so many tasks.
@@ -42,6 +52,45 @@ impl<O: Packed> Task for Numbered<O> {
     }
     fn on_core_packs(&self) -> Option<Box<dyn PackExecutor<Self> + '_>> {
         self.grain.map(|grain| Box::new(Backwards { task: self, grain }) as _)
+    }
+    fn on_gpu(&self) -> Option<&dyn OnGpu<Self>> {
+        self.lanes.then_some(self as _)
+    }
+}
+
+impl<O: Packed> OnGpu<Self> for Numbered<O> {
+    fn open(&self, lane: GpuLane) -> Result<Box<dyn PackExecutor<Self> + '_>> {
+        let shared = lane.shared(|| Buffer::zeroed(lane.stream(), 8))?;
+        Ok(Box::new(There { task: self, lane, zero: shared }))
+    }
+}
+
+struct There<'a, O> {
+    task: &'a Numbered<O>,
+    lane: GpuLane,
+    /// Eight bytes that all lanes of the device read.
+    zero: Arc<Buffer>,
+}
+
+impl<O: Packed> PackExecutor<Numbered<O>> for There<'_, O> {
+    fn grain(&self) -> Grain {
+        Grain { of: 32, most: 96 }
+    }
+    fn run(&mut self, inputs: &[u64], outputs: &mut Pack<'_, Numbered<O>>) -> Result<()> {
+        let stream = self.lane.stream();
+        let there = Buffer::new(self.lane.device(), 8 * (inputs.len() + 1))?;
+        stream.upload(&there, 8, inputs)?;
+        stream.copy(&there, 0, &self.zero, 0, 8)?;
+        self.lane.wait(Duration::from_secs(10))?;
+        let mut back = vec![1u64; inputs.len() + 1];
+        stream.download(&there, 0, &mut back)?;
+        for (k, &input) in back[1..].iter().enumerate() {
+            match self.task.on_core(input + back[0]) {
+                Ok(output) => outputs.done(k, &output),
+                Err(why) => outputs.failed(k, &why),
+            }
+        }
+        Ok(())
     }
 }
 

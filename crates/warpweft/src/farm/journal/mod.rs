@@ -13,6 +13,8 @@ mod write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::ranges::Ranges;
+use crate::element::Packed;
 use crate::error::{Error, Result};
 
 pub(super) use open::{Opened, open};
@@ -53,6 +55,15 @@ impl Journal {
     /// and one is.
     pub fn check(path: &Path, resume: bool) -> Result<()> {
         open::check(path, resume)
+    }
+
+    /// The tasks, of so many with outputs of `O`, that a run which goes on from the journal finds done; none where it
+    /// does not resume one. Nothing is changed. O(its bytes).
+    ///
+    /// # Errors
+    /// As [`Journal::check`]; a journal of another run; one that can't be read.
+    pub fn done<O: Packed>(&self, tasks: u64) -> Result<Ranges> {
+        open::done(self, tasks, O::form())
     }
 }
 

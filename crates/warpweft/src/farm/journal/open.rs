@@ -11,7 +11,7 @@ use super::write::Writer;
 use crate::error::{Error, Result};
 use crate::farm::clerk::Sink;
 use crate::farm::ranges::Ranges;
-use crate::grid::io::{Claim, check_folder};
+use crate::grid::io::{Claim, write_synced};
 
 /// The file of frames.
 const RESULTS: &str = "results";
@@ -34,9 +34,45 @@ pub struct Opened {
 /// # Errors
 /// As [`open`]'s, as far as the folder alone tells.
 pub fn check(folder: &Path, resume: bool) -> Result<()> {
-    check_folder(folder)?;
-    let _claim = folder.is_dir().then(|| Claim::of(folder)).transpose()?;
+    Claim::check(folder)?;
     there(folder, resume).map(drop)
+}
+
+/// The tasks, of so many whose outputs have this `form`, that a run finds done in `journal`.
+///
+/// # Errors
+/// As [`open`]'s, as far as reading tells.
+pub fn done(journal: &Journal, tasks: u64, form: String) -> Result<Ranges> {
+    let Journal { directory, of, resume, .. } = journal;
+    check(directory, *resume)?;
+    let own = Header::new(of, tasks, form);
+    let mut done = Ranges::default();
+    if goes_on(directory, *resume, &own)? {
+        let path = directory.join(RESULTS);
+        let refused = |error: io::Error| {
+            Error::file(&path, format!("the journal can't be read: {error}"), "check the disk")
+        };
+        if let Some(file) = existing(&path).map_err(refused)? {
+            let bytes = file.metadata().map_err(refused)?.len();
+            let link = link(&own.text()?);
+            accept(&file, &path, bytes, link, tasks, &mut done, &mut |_, _| Ok(()), &refused)?;
+        }
+    }
+    Ok(done)
+}
+
+/// Whether there is a journal of this run in `folder`.
+fn goes_on(folder: &Path, resume: bool, own: &Header) -> Result<bool> {
+    match there(folder, resume)? {
+        Some(there) => match there.differs(own) {
+            Some(what) => {
+                let what = format!("holds a journal {what}");
+                Err(Error::file(folder, what, "choose another folder"))
+            }
+            None => Ok(true),
+        },
+        None => Ok(false),
+    }
 }
 
 /// The header in `folder`, if there is to be one.
@@ -81,21 +117,8 @@ pub fn open(journal: &Journal, tasks: u64, form: String, sink: &mut Sink<'_>) ->
             "choose a folder that can be written and has room",
         )
     };
-    match there(directory, *resume)? {
-        Some(there) => {
-            if let Some(what) = there.differs(&own) {
-                let what = format!("holds a journal {what}");
-                return Err(Error::file(directory, what, "choose another folder"));
-            }
-        }
-        None => {
-            // The folder's own name, which may be new; a header is never without it.
-            match sync_folder(&directory.join("..")) {
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
-                synced => synced.map_err(refused)?,
-            }
-            write_synced(directory, header::NAME, &mut text.as_bytes()).map_err(refused)?;
-        }
+    if !goes_on(directory, *resume, &own)? {
+        write_synced(directory, header::NAME, &mut text.as_bytes()).map_err(refused)?;
     }
     let path = directory.join(RESULTS);
     let refused = |error: io::Error| {
@@ -131,7 +154,7 @@ pub fn open(journal: &Journal, tasks: u64, form: String, sink: &mut Sink<'_>) ->
 
 /// The frames of `file` that are right: into `done` and to `sink`; how many bytes, the last one's link, and how many
 /// bytes the next says that it has.
-#[expect(clippy::too_many_arguments, reason = "one caller, which has them all")]
+#[expect(clippy::too_many_arguments, reason = "two callers, which have them all")]
 fn accept(
     file: &File,
     path: &Path,
@@ -184,24 +207,4 @@ fn existing(path: &Path) -> io::Result<Option<File>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         file => file.map(Some),
     }
-}
-
-/// Writes a file beside, brings it to the disk, and renames it; what fails leaves none beside.
-fn write_synced(folder: &Path, name: &str, from: &mut dyn Read) -> io::Result<()> {
-    let beside = folder.join(format!("{name}.partial"));
-    let written = File::create(&beside).and_then(|mut file| {
-        io::copy(from, &mut file)?;
-        file.sync_all()?;
-        fs::rename(&beside, folder.join(name))
-    });
-    written.inspect_err(|_| {
-        // Nothing to add when it can't be removed either.
-        let _ = fs::remove_file(&beside);
-    })?;
-    sync_folder(folder)
-}
-
-/// Brings a folder's list of names to the disk.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
 }

@@ -1,18 +1,20 @@
 //! Master-worker: whoever asks gets the next tasks, many at first and few in the end.
 //!
 //! Guided self-scheduling (Polychronopoulos and Kuck, "Guided self-scheduling", IEEE Transactions on
-//! Computers C-36, 1987), weighted by speed: a unit gets half its part of what is left.
+//! Computers C-36, 1987), weighted by speed: a unit gets half its part of what is left. In the end a slow unit gets
+//! nothing that quicker ones would be through with before it.
 
 use std::ops::Range;
 
 use super::{Ask, Scheduler};
 use crate::farm::policy::PackSize;
+use crate::farm::unit::Standing;
 
-/// Tasks of a pack at most: its outputs wait in memory until they are handed over. Packs of so many tasks
-/// of 10 ns still take a thousand times as long as handing one over.
+/// Tasks of a pack at most: what is known of each waits in memory until it is handed over.
 const MOST: f64 = 65_536.0;
 
-/// A pack that takes less than this costs more to hand over than it evens out at the end.
+/// Packs that take less are not worth handing over, even for an even end; what short ones cost is measured by
+/// `cargo test --release -p warpweft --test farm -- --ignored --nocapture`.
 const LEAST_SECONDS: f64 = 20e-6;
 
 /// A pack in proportion to the unit's speed and to what is left.
@@ -26,6 +28,9 @@ pub struct Guided {
 
 impl Scheduler for Guided {
     fn next(&mut self, ask: &Ask<'_>) -> Option<Range<u64>> {
+        if self.better_waits(ask) {
+            return None;
+        }
         let part = match ask.standing().speed {
             Some(speed) => ask.free.count() as f64 * speed / (2.0 * ask.speed_of_all()),
             None => f64::INFINITY,
@@ -33,6 +38,30 @@ impl Scheduler for Guided {
         let first = ask.free.first()?;
         let tasks = pack(ask, self.pack, self.seconds, part).min(first.end - first.start);
         Some(first.start..first.start + tasks)
+    }
+}
+
+impl Guided {
+    /// Whether those that are quicker with their least pack would be through with all that is free before who asks
+    /// is with its own: a core that takes the last of a GPU's tasks ends the farm late. The quickest never waits, nor
+    /// one of which nothing is known, so somebody always works.
+    fn better_waits(&self, ask: &Ask<'_>) -> bool {
+        let least = |unit: &Standing| {
+            let tasks = match self.pack {
+                PackSize::Tasks(tasks) => tasks.min(unit.grain.most),
+                PackSize::Auto => unit.grain.of,
+            };
+            unit.speed.map(|speed| tasks.max(1) as f64 / speed)
+        };
+        let Some(own) = least(ask.standing()) else { return false };
+        let (mut speed, mut last) = (0.0, 0.0f64);
+        for unit in ask.units.iter().filter(|unit| !unit.lost) {
+            if let Some(seconds) = least(unit).filter(|seconds| *seconds < own) {
+                speed += unit.speed.unwrap_or(0.0);
+                last = last.max(seconds);
+            }
+        }
+        speed > 0.0 && ask.free.count() as f64 / speed + last < own
     }
 }
 

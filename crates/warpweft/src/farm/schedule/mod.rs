@@ -48,7 +48,7 @@ pub trait Scheduler: Send {
 
 /// The scheduler of `policy`.
 pub fn of(policy: &Policy) -> Box<dyn Scheduler> {
-    let Policy { schedule, pack, seconds } = *policy;
+    let Policy { schedule, pack, seconds, .. } = *policy;
     match schedule {
         Schedule::MasterWorker => Box::new(guided::Guided { pack, seconds }),
         Schedule::Single => Box::new(guided::Guided { pack: PackSize::Tasks(1), seconds }),

@@ -4,6 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+use super::synced::sync_folder;
 use super::whole::told;
 use crate::error::{Error, Result};
 
@@ -44,6 +45,9 @@ fn parent(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// The file of a claim.
+const LOCK: &str = ".lock";
+
 /// `ENOLCK` on Linux: a network's file system whose lock service does not answer.
 const NO_LOCKS: Option<i32> = Some(37);
 
@@ -53,7 +57,19 @@ const NO_LOCKS: Option<i32> = Some(37);
 pub struct Claim(Option<File>);
 
 impl Claim {
-    /// Claims `folder`, which is made if it is not there; the one that it is to be in must be.
+    /// Whether a run could claim `folder`; nothing is made.
+    ///
+    /// # Errors
+    /// As [`Claim::of`]'s.
+    pub fn check(folder: &Path) -> Result<()> {
+        match folder.join(LOCK).exists() {
+            true => Self::of(folder).map(drop),
+            false => check_folder(folder),
+        }
+    }
+
+    /// Claims `folder`, which is made if it is not there, and its name brought to the disk; the one that it is to be
+    /// in must be.
     ///
     /// # Errors
     /// Another run has it; it can't be made or written.
@@ -64,9 +80,16 @@ impl Claim {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(refused(error)),
             _ => {}
         }
+        // Its name, which may be new, or of a run that was killed before this.
+        match sync_folder(&folder.join("..")) {
+            Err(error) if error.kind() != ErrorKind::PermissionDenied => {
+                return Err(refused(error));
+            }
+            _ => {}
+        }
         let mut writing = File::options();
         writing.create(true).truncate(false).write(true);
-        let file = folder.join(".lock");
+        let file = folder.join(LOCK);
         let lock = match writing.open(&file) {
             // Another user's: to lock it, reading is enough.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => File::open(&file)
@@ -160,12 +183,17 @@ mod tests {
     fn a_folder_is_one_runs_at_a_time() {
         let directory = tempfile::tempdir().unwrap();
         let [one, other] = ["one", "other"].map(|name| directory.path().join(name));
+        assert!(Claim::check(&one).is_ok() && !one.exists());
+        fs::create_dir(&other).unwrap();
+        assert!(Claim::check(&other).is_ok() && fs::read_dir(&other).unwrap().count() == 0);
         let claim = Claim::of(&one).unwrap();
         if let Some(note) = claim.note(&one) {
             return println!("skipped: {note}");
         }
-        let refusal = Claim::of(&one).unwrap_err().to_string();
-        assert!(refusal.contains("one: another run saves its state there; wait"), "{refusal}");
+        for refusal in [Claim::of(&one).map(drop), Claim::check(&one)] {
+            let refusal = refusal.unwrap_err().to_string();
+            assert!(refusal.contains("one: another run saves its state there; wait"), "{refusal}");
+        }
         assert!(Claim::of(&other).is_ok());
         drop(claim);
         assert!(Claim::of(&one).is_ok());

@@ -4,9 +4,13 @@ mod colours;
 mod folder;
 pub mod npy;
 pub mod png;
+mod stated;
+mod synced;
 pub mod vti;
 mod whole;
 
 pub use colours::{Colours, Picture, middle_range};
 pub use folder::{Claim, check_folder};
+pub(crate) use stated::{Stated, hex};
+pub(crate) use synced::{sync_folder, write_synced};
 pub use whole::{check_writable, write_whole};

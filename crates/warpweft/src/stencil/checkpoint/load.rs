@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::manifest::{Manifest, PartFile, hex};
+use super::manifest::{Manifest, PartFile};
 use super::{Origin, State, region_of};
 use crate::element::CellType;
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;
+use crate::grid::io::hex;
 use crate::stencil::{Region, Span};
 
 /// Another run than this one, which saved its state.

@@ -1,23 +1,23 @@
-//! What a checkpoint says of itself: one line of JSON, and on the next line its SHA-256.
+//! What a checkpoint says of itself.
 
-use std::fmt::Write;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::element::ScalarKind;
 use crate::error::{Error, Result};
+use crate::grid::io::Stated;
 
-/// The version of the format; raised when it changes.
-pub(super) const VERSION: u32 = 2;
+/// Its format.
+pub(super) const FORMAT: Stated =
+    Stated { name: "a checkpoint", version: 2, remedy: "resume from another checkpoint" };
 /// Its name in the folder.
 pub(super) const NAME: &str = "manifest";
 
 /// A checkpoint's contents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Manifest {
-    /// [`VERSION`] of whoever wrote it.
+    /// [`FORMAT`]'s of whoever wrote it.
     pub version: u32,
     /// The program's version, for people.
     pub program: String,
@@ -55,9 +55,7 @@ pub(super) struct PartFile {
 impl Manifest {
     /// The text of its file.
     pub fn text(&self) -> Result<String> {
-        let line = serde_json::to_string(self)
-            .map_err(|error| Error::spec(format!("a manifest: {error}"), "report this as a bug"))?;
-        Ok(format!("{line}\n{}\n", hex(&Sha256::digest(&line))))
+        FORMAT.text(self)
     }
 
     /// Reads the file of a checkpoint's folder.
@@ -66,37 +64,9 @@ impl Manifest {
     /// [`Error::File`] for what is damaged; [`Error::Spec`] for another version of the format.
     pub fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(NAME);
-        let damaged = |what: String| Error::file(&path, what, "resume from another checkpoint");
-        let text = std::fs::read_to_string(&path).map_err(|error| damaged(error.to_string()))?;
-        let (line, sum) = text.split_once('\n').unwrap_or((&text, ""));
-        if hex(&Sha256::digest(line)) != sum.trim() {
-            return Err(damaged("its checksum is wrong".into()));
+        match std::fs::read_to_string(&path) {
+            Err(error) => Err(Error::file(path, error, FORMAT.remedy)),
+            Ok(text) => FORMAT.read(&path, &text),
         }
-        #[derive(Deserialize)]
-        struct Version {
-            version: u32,
-        }
-        let version: Version =
-            serde_json::from_str(line).map_err(|error| damaged(error.to_string()))?;
-        if version.version != VERSION {
-            return Err(Error::spec(
-                format!(
-                    "{} is a checkpoint of format {}, this program reads format {VERSION}",
-                    folder.display(),
-                    version.version
-                ),
-                "resume with the program that wrote it",
-            ));
-        }
-        serde_json::from_str(line).map_err(|error| damaged(error.to_string()))
     }
-}
-
-/// Lower-case hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string can't fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

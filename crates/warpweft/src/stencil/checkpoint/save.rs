@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest, Sha256};
 
-use super::manifest::{self, Manifest, PartFile, VERSION, hex};
+use super::manifest::{FORMAT, Manifest, NAME, PartFile};
 use super::{Cut, Origin, State, folder_name, step_of, steps};
 use crate::cluster::{Transport, agree_on, gather_fine};
 use crate::element::{CellType, ScalarKind};
 use crate::error::{Error, Result};
+use crate::grid::io::{hex, sync_folder, write_synced};
 use crate::stencil::Region;
 
 /// Checkpoints that are kept: the newest, and one to fall back on.
@@ -137,7 +138,7 @@ impl Saver {
     fn close(&self, state: State, parts: &[Vec<u8>], beside: &Path, target: &Path) -> Result<()> {
         let parts = parts.iter().map(|part| serde_json::from_slice(part));
         let manifest = Manifest {
-            version: VERSION,
+            version: FORMAT.version,
             program: env!("CARGO_PKG_VERSION").into(),
             of: self.origin.of.clone(),
             start: self.origin.start.clone(),
@@ -151,10 +152,7 @@ impl Saver {
         };
         let text = manifest.text()?;
         let finish = || {
-            let mut file = File::create(beside.join(manifest::NAME))?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            sync_folder(beside)?;
+            write_synced(beside, NAME, &mut text.as_bytes())?;
             // A damaged checkpoint of this very step, from which the run did not go on.
             if target.exists() {
                 fs::remove_dir_all(target)?;
@@ -207,9 +205,4 @@ impl Saver {
         };
         Error::file(path, format!("a checkpoint can't be written: {error}"), remedy)
     }
-}
-
-/// Brings a folder's list of names to the disk.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
 }

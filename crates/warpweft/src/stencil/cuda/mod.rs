@@ -23,6 +23,7 @@ mod residual;
 mod staging;
 mod sweeps;
 mod text;
+mod turn;
 
 pub use sweeps::CudaSweeps;
 pub use text::{compile_check, compile_check_in, device_bytes};

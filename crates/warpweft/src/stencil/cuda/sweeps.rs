@@ -5,11 +5,12 @@ use super::faces::Faces;
 use super::ghosts;
 use super::halo::{self, Halos};
 use super::layout::axes;
-use super::queue::{Queue, Queued};
+use super::queue::Queue;
 use super::resident::Resident;
 use super::residual::{self, Change};
 use super::text::{StepText, grid, layout_of, step_text, trip_grid};
-use crate::cuda::{Buffer, Device, Global, Graph, Kernel, Module, Options, Stream, compile};
+use super::turn::Turn;
+use crate::cuda::{Buffer, Device, Global, Kernel, Module, Options, Stream, compile};
 use crate::element::Unit;
 use crate::error::{Error, Result};
 use crate::grid::{RawVolume, RawVolumeMut};
@@ -18,8 +19,6 @@ use crate::stencil::{CudaKernel, CudaPolicy, Region, Residual, Spec, Sweep, Swee
 
 /// Blocks along the grid's second and third axes at most.
 const GRID: usize = 65_535;
-/// Turns of a captured graph: even, so that it ends in the arrays it began in.
-const GRAPH_TURNS: u64 = 16;
 
 /// Runs sweeps over a copy of a volume in the memory of one GPU.
 ///
@@ -65,45 +64,6 @@ enum Place<'a> {
     Device(usize),
     /// Its bytes, as no stage uses the field; `None` outside.
     Host(Option<&'a mut [u8]>),
-}
-
-/// What is launched to advance by some steps, prepared for either state of the arrays.
-struct Turn {
-    queued: [Vec<Queued>; 2],
-    graphs: [Option<Graph>; 2],
-}
-
-impl Turn {
-    fn new(mut make: impl FnMut(usize) -> Result<Vec<Queued>>) -> Result<Self> {
-        Ok(Self { queued: [make(0)?, make(1)?], graphs: [None, None] })
-    }
-
-    /// Queues `turns` turns from `state`; returns the state they end in.
-    ///
-    /// # Safety
-    /// As [`Queued::launch`], for every launch.
-    unsafe fn run(&mut self, stream: &Stream, turns: u64, mut state: usize) -> Result<usize> {
-        let queued = &self.queued;
-        let one = |state: usize| {
-            // SAFETY: the caller's contract.
-            queued[state].iter().try_for_each(|queued| unsafe { queued.launch(stream) })
-        };
-        for _ in 0..turns / GRAPH_TURNS {
-            if self.graphs[state].is_none() {
-                let turns = 0..GRAPH_TURNS as usize;
-                let capture = |_: &Stream| turns.map(|n| (state + n) % 2).try_for_each(one);
-                self.graphs[state] = Some(stream.capture(capture)?);
-            }
-            if let Some(graph) = &mut self.graphs[state] {
-                graph.launch(stream)?;
-            }
-        }
-        for _ in 0..turns % GRAPH_TURNS {
-            one(state)?;
-            state = 1 - state;
-        }
-        Ok(state)
-    }
 }
 
 impl<const D: usize> CudaSweeps<D> {

@@ -2,6 +2,7 @@
 
 use super::{Geometry, GhostModel, Kernel, Linear, Overlap, Staging};
 use crate::error::{Error, Result};
+use crate::tune::median;
 
 /// One measured run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,7 +57,7 @@ pub fn fit<G: Geometry>(samples: &[Sample<G>], kernel: Kernel, staging: Staging)
     for _ in 0..6 {
         rates = non_negative(&rows, &weights);
         let errors: Vec<f64> = rows.iter().map(|row| (dot(row, &rates) - 1.0).abs()).collect();
-        let scale = 2.5 * median(errors.clone()).max(1e-6);
+        let scale = 2.5 * median(&errors).max(1e-6);
         for (weight, error) in weights.iter_mut().zip(errors) {
             *weight = (scale / error).min(1.0);
         }
@@ -77,7 +78,7 @@ pub(super) fn judge<G: Geometry>(model: GhostModel, samples: &[Sample<G>]) -> Fi
     let error = |s: &Sample<G>| (model.predict(&s.part, s.depth).seconds / s.seconds - 1.0).abs();
     let errors: Vec<f64> = samples.iter().map(error).collect();
     let worst_error = errors.iter().copied().fold(0.0, f64::max);
-    Fitted { model, median_error: median(errors), worst_error }
+    Fitted { model, median_error: median(&errors), worst_error }
 }
 
 /// The sample's equation, divided by its measured time: `row · rates = 1`.
@@ -160,14 +161,4 @@ fn dot(row: &[f64; RATES], rates: &[f64; RATES]) -> f64 {
 
 fn norm(v: &[f64]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
-}
-
-/// The median; 0 of nothing.
-pub(super) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => 0.0,
-        n if n % 2 == 1 => values[n / 2],
-        n => 0.5 * (values[n / 2 - 1] + values[n / 2]),
-    }
 }

@@ -4,8 +4,8 @@
 //! row's edges, and a SHA-256 of all that. It is written beside, brought to the disk and renamed: a
 //! file of that name is whole, unless the disk damaged it, which the sum tells.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::grid::Line;
 use super::{End, Traced};
 use crate::error::{Error, Result};
-use crate::grid::io::Claim;
+use crate::grid::io::{Claim, write_synced};
 use crate::wavefront::{Best, Ranked, Wavefront};
 
 /// The first bytes of a file; the number is raised when the format changes.
@@ -121,7 +121,7 @@ impl Store {
     }
 
     fn path(&self, row: usize) -> PathBuf {
-        self.directory.join(format!("row-{row:04}.edges"))
+        self.directory.join(name(row))
     }
 
     /// The row of blocks `row`, of `blocks` blocks over `rows` × `columns` cells; none if it is not
@@ -181,20 +181,16 @@ impl Store {
         }
         let sum = Sha256::digest(&bytes);
         bytes.extend(&sum[..]);
-        let path = self.path(row);
-        let beside = path.with_extension("partial");
-        let written = File::create(&beside).and_then(|mut file| {
-            file.write_all(&bytes)?;
-            file.sync_all()?;
-            fs::rename(&beside, &path)?;
-            // The new name, too.
-            File::open(&self.directory)?.sync_all()
-        });
-        written.map_err(|error| {
+        write_synced(&self.directory, &name(row), &mut &bytes[..]).map_err(|error| {
             let what = format!("a checkpoint can't be written: {error}");
-            Error::file(path, what, "make room, then go on with --resume")
+            Error::file(self.path(row), what, "make room, then go on with --resume")
         })
     }
+}
+
+/// The file of a row of blocks.
+fn name(row: usize) -> String {
+    format!("row-{row:04}.edges")
 }
 
 /// Bytes not yet read.

@@ -5,9 +5,9 @@
 // Invariants: as Pipeline and Edges. Ghosts of a ghost zone that lie beyond periodic faces come with
 // the cells that they copy, since those are the neighbour's. Planes are read by cp.async.cg, which goes
 // past L1, so none is stale once the wait is over.
-// Tried on two H200s, heat of order 2: to wait for the cut above only when a march gets there, 3 to 6 % slower; to
-// tell below as soon as that is stored, 17 to 30 %, since a fence amid a march waits for all that is on its way;
-// to tell once a launch, from the next one, instead of once a tile, the same within 2 %.
+// Tried on two H200s, heat of order 2: to wait for the cut above only when a march gets there, 3 to 6 % slower in 3D
+// and 1 to 6 % in 2D; to tell below as soon as that is stored, 17 to 30 % and 4 to 11 %, since a fence amid a march
+// waits for all that is on its way; to tell once a launch, from the next one, instead of once a tile, the same within 2 %.
 #pragma once
 
 namespace ww::stencil {

@@ -1,6 +1,6 @@
 //! What a master answers who asks: ledger, schedule and units together, without a lock or a clock.
 //!
-//! One desk serves threads behind the lock of [`Master`](super::master::Master), and simulations.
+//! One dispatcher serves threads behind the lock of [`Master`](super::master::Master), and simulations.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ pub enum Answer {
 }
 
 /// The state of a farm.
-pub struct Desk {
+pub struct Dispatcher {
     ledger: Ledger,
     scheduler: Box<dyn Scheduler>,
     units: Vec<Standing>,
@@ -34,7 +34,7 @@ pub struct Desk {
     fault: Option<Error>,
 }
 
-impl Desk {
+impl Dispatcher {
     /// `tasks` tasks for `units`.
     pub fn new(tasks: u64, units: &[Unit], scheduler: Box<dyn Scheduler>) -> Self {
         Self::resumed(tasks, Ranges::default(), units, scheduler)
@@ -165,39 +165,39 @@ mod tests {
     use crate::farm::schedule;
 
     /// Plays a farm: units that have a pack, in an order that `turns` says, hand it over, fail some of it or are
-    /// lost; everybody else asks. Returns who was given which packs, and the desk in the end.
+    /// lost; everybody else asks. Returns who was given which packs, and the dispatcher in the end.
     fn play(
         tasks: u64,
         units: &[Unit],
         policy: Policy,
         grain: Grain,
         turns: &[(usize, u8)],
-    ) -> (Vec<(usize, Range<u64>)>, Desk) {
-        let mut desk = Desk::new(tasks, units, schedule::of(&policy));
+    ) -> (Vec<(usize, Range<u64>)>, Dispatcher) {
+        let mut dispatcher = Dispatcher::new(tasks, units, schedule::of(&policy));
         let mut packs: Vec<Option<Range<u64>>> = vec![None; units.len()];
         let mut gone = vec![false; units.len()];
         let mut given = Vec::new();
         let mut turns = turns.iter().copied();
         // Far more steps than there can be packs.
         for step in 0..20 * (tasks + 10) {
-            let mut told = Vec::new();
+            let mut answers = Vec::new();
             for unit in (0..units.len()).filter(|&unit| !gone[unit]) {
                 if packs[unit].is_none() {
                     let took = (step > 0).then_some((1 + unit as u64, 0.01));
-                    match desk.ask(unit, grain, took) {
+                    match dispatcher.ask(unit, grain, took) {
                         Answer::Pack(range) => {
                             given.push((unit, range.clone()));
                             packs[unit] = Some(range);
                         }
-                        answer => told.push(answer),
+                        answer => answers.push(answer),
                     }
                 }
             }
             let busy: Vec<_> = (0..units.len()).filter(|&unit| packs[unit].is_some()).collect();
             let Some(&first) = busy.first() else {
                 // Nobody has anything, so nobody may wait.
-                assert!(told.iter().all(|answer| *answer == Answer::End), "{told:?}");
-                return (given, desk);
+                assert!(answers.iter().all(|answer| *answer == Answer::End), "{answers:?}");
+                return (given, dispatcher);
             };
             let (turn, what) = turns.next().unwrap_or((0, 0));
             let unit = busy.get(turn % busy.len()).copied().unwrap_or(first);
@@ -206,11 +206,11 @@ mod tests {
             match what {
                 1 if living > 1 => {
                     gone[unit] = true;
-                    desk.lose(unit);
-                    assert!(!desk.has(unit, &range));
+                    dispatcher.lose(unit);
+                    assert!(!dispatcher.has(unit, &range));
                 }
-                2 => desk.settle(unit, range.clone(), std::iter::once(range.start)).unwrap(),
-                _ => desk.settle(unit, range, std::iter::empty()).unwrap(),
+                2 => dispatcher.settle(unit, range.clone(), std::iter::once(range.start)).unwrap(),
+                _ => dispatcher.settle(unit, range, std::iter::empty()).unwrap(),
             }
         }
         panic!("the farm of {tasks} tasks does not end");
@@ -239,11 +239,11 @@ mod tests {
             let units: Vec<_> =
                 nodes.iter().enumerate().flat_map(|(node, &cores)| Unit::cores(node, cores)).collect();
             let grain = Grain { of, most: 64 };
-            let (given, desk) = play(tasks, &units, policy, grain, &turns);
-            prop_assert!(desk.ledger().is_settled());
+            let (given, dispatcher) = play(tasks, &units, policy, grain, &turns);
+            prop_assert!(dispatcher.ledger().is_settled());
             prop_assert!(given.iter().all(|(_, range)| range.end - range.start <= 64));
             let failures = turns.iter().filter(|(_, what)| *what == 2).count() as u64;
-            prop_assert!(desk.ledger().failed().count() <= failures);
+            prop_assert!(dispatcher.ledger().failed().count() <= failures);
         }
 
         /// Even shares without losses are those of the rule, whoever is quick.
@@ -276,8 +276,8 @@ mod tests {
         for tasks in [1, 3, 4, 5, 1023] {
             let units: Vec<_> = Unit::cores(0, 2).collect();
             let grain = Grain { of: 4, most: 4 };
-            let (given, desk) = play(tasks, &units, Policy::default(), grain, &[]);
-            assert!(desk.ledger().is_settled());
+            let (given, dispatcher) = play(tasks, &units, Policy::default(), grain, &[]);
+            assert!(dispatcher.ledger().is_settled());
             let sizes: Vec<_> = given.iter().map(|(_, range)| range.end - range.start).collect();
             let (last, others) = sizes.split_last().unwrap();
             assert!(others.iter().all(|&size| size == 4) && (1..=4).contains(last), "{sizes:?}");
@@ -300,15 +300,15 @@ mod tests {
             (Some(12..13), "tasks 12..13 of 10"),
             (None, "lets all units wait, with 10 tasks free"),
         ] {
-            let mut desk = Desk::new(10, &units, Box::new(Bad(pack)));
-            assert_eq!(desk.ask(0, Grain::ANY, None), Answer::End);
-            let fault = desk.fault().unwrap().to_string();
+            let mut dispatcher = Dispatcher::new(10, &units, Box::new(Bad(pack)));
+            assert_eq!(dispatcher.ask(0, Grain::ANY, None), Answer::End);
+            let fault = dispatcher.fault().unwrap().to_string();
             assert!(fault.contains(expect), "{fault}");
         }
         // Given twice.
-        let mut desk = Desk::new(10, &units, Box::new(Bad(Some(0..4))));
-        assert_eq!(desk.ask(0, Grain::ANY, None), Answer::Pack(0..4));
-        assert_eq!(desk.ask(0, Grain::ANY, None), Answer::End);
-        assert!(desk.fault().is_some());
+        let mut dispatcher = Dispatcher::new(10, &units, Box::new(Bad(Some(0..4))));
+        assert_eq!(dispatcher.ask(0, Grain::ANY, None), Answer::Pack(0..4));
+        assert_eq!(dispatcher.ask(0, Grain::ANY, None), Answer::End);
+        assert!(dispatcher.fault().is_some());
     }
 }

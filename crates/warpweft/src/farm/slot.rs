@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Instant;
 
+use super::cuda::Site;
 use super::inputs::Inputs;
 use super::master::Master;
-use super::pack::{Collected, Pack, Results};
+use super::pack::{Collected, PIECE, Pack, Results};
 use super::task::{PackExecutor, Task};
 use super::unit::{Grain, Unit};
 use crate::cpu::panic_text;
@@ -16,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::trace::Trace;
 
 /// What a unit tells the clerk.
-pub enum Told {
+pub enum Message {
     /// These tasks were run, in so many seconds.
     Done {
         /// Who ran them.
@@ -38,7 +39,7 @@ pub enum Told {
 }
 
 /// A unit's place in a farm.
-pub struct Seat<'a> {
+pub struct Slot<'a> {
     /// Its number.
     pub number: usize,
     /// What it is.
@@ -46,54 +47,83 @@ pub struct Seat<'a> {
     /// Whom it asks.
     pub master: &'a Master,
     /// Whom it tells.
-    pub clerk: SyncSender<Told>,
+    pub clerk: SyncSender<Message>,
     /// Where it records what it did when.
     pub trace: Option<Arc<Trace>>,
+    /// Where its lane is, if it is one.
+    pub site: Option<Site>,
 }
 
-impl Seat<'_> {
+impl Slot<'_> {
     /// Does its `work`; a unit that panics is lost.
-    pub fn keep(&self, work: &(dyn Fn(&Seat<'_>) + Sync)) {
+    pub fn keep(&self, work: &(dyn Fn(&Slot<'_>) + Sync)) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(self))) {
             let what = format!("a panic outside of all tasks: {}", panic_text(panic.as_ref()));
-            let remedy = "mend `on_core_packs` or `grain` if it is theirs, or else report this";
+            let remedy =
+                "mend `on_core_packs`, `on_gpu` or `grain` if it is theirs, or else report this";
             let why = lost(self.unit, "running a farm".into(), what, remedy);
             // Nobody is left to be told if the farm is over.
-            let _ = self.clerk.send(Told::Lost { unit: self.number, why });
+            let _ = self.clerk.send(Message::Lost { unit: self.number, why });
+        }
+    }
+
+    /// What runs packs of `task` on this unit, if they are not run one by one.
+    fn executor<'t, T: Task>(&self, task: &'t T) -> Result<Option<Box<dyn PackExecutor<T> + 't>>> {
+        match (&self.site, task.on_gpu()) {
+            (None, _) => Ok(task.on_core_packs()),
+            (Some(site), Some(form)) => site.open().and_then(|lane| form.open(lane)).map(Some),
+            // Lanes are made for tasks that have a form for them.
+            (Some(_), None) => Err(no_form()),
         }
     }
 
     /// Runs packs of `task` until there are no more, or nobody takes what came of them.
     pub fn work<T: Task>(&self, task: &T, inputs: &Inputs<'_, T::Input>) {
-        let mut executor = task.on_core_packs();
-        let grain = executor.as_ref().map_or(Grain::ANY, |executor| executor.grain());
-        let mut results = Results::default();
-        let mut took = None;
-        while let Some(range) = self.master.ask(self.number, grain, took) {
-            let from = Instant::now();
-            let outcome = match &mut executor {
-                None => one_by_one(task, inputs, &range, &mut results),
-                Some(executor) => {
-                    together(self.unit, &mut **executor, inputs, &range, &mut results)
-                }
-            };
-            let seconds = from.elapsed().as_secs_f64();
-            took = Some((range.end - range.start, seconds));
-            if let Some(trace) = &self.trace {
-                trace.add(
-                    self.unit.to_string(),
-                    format!("tasks {}..{}", range.start, range.end),
-                    from,
-                );
-            }
-            let lost = outcome.is_err();
-            let told = match outcome {
-                Ok(collected) => Told::Done { unit: self.number, range, collected, seconds },
-                Err(why) => Told::Lost { unit: self.number, why },
-            };
-            if self.clerk.send(told).is_err() || lost {
+        let mut executor = match self.executor(task) {
+            Ok(executor) => executor,
+            Err(why) => {
+                // As above.
+                let _ = self.clerk.send(Message::Lost { unit: self.number, why });
                 return;
             }
+        };
+        let grain = executor.as_ref().map_or(Grain::ANY, |executor| executor.grain());
+        let mut results = Results::default();
+        let (mut took, mut output) = (None, 0);
+        while let Some(pack) = self.master.ask(self.number, grain, took) {
+            let (mut left, mut busy) = (pack.clone(), 0.0);
+            // Outputs of many bytes are handed over before their pack ends.
+            while !left.is_empty() {
+                let from = Instant::now();
+                let outcome = match &mut executor {
+                    None => one_by_one(task, inputs, &left, &mut results),
+                    Some(executor) => {
+                        left.end = pack.end.min(left.start.saturating_add(part(grain, output)));
+                        together(self.unit, &mut **executor, inputs, &left, &mut results)
+                    }
+                };
+                let seconds = from.elapsed().as_secs_f64();
+                busy += seconds;
+                let through = outcome.as_ref().map_or(left.end, |c| left.start + c.tasks);
+                let range = left.start..through;
+                if let Some(trace) = &self.trace {
+                    let what = format!("tasks {}..{}", range.start, range.end);
+                    trace.add(self.unit.to_string(), what, from);
+                }
+                left = range.end..pack.end;
+                let lost = outcome.is_err();
+                let message = match outcome {
+                    Ok(collected) => {
+                        output = collected.bytes.len() as u64 / collected.tasks.max(1);
+                        Message::Done { unit: self.number, range, collected, seconds }
+                    }
+                    Err(why) => Message::Lost { unit: self.number, why },
+                };
+                if self.clerk.send(message).is_err() || lost {
+                    return;
+                }
+            }
+            took = Some((pack.end - pack.start, busy));
         }
     }
 }
@@ -111,12 +141,20 @@ pub fn attempt<T: Task, R>(
         .unwrap_or_else(|panic| Err(format!("it panicked: {}", panic_text(panic.as_ref()))))
 }
 
+/// Tasks, in packs of `grain`, whose outputs of so many bytes are a piece.
+fn part(grain: Grain, output: u64) -> u64 {
+    let of = grain.of.max(1);
+    (PIECE as u64 / output.max(1) / of).max(1).saturating_mul(of)
+}
+
+/// The first of the tasks of `range`, until their outputs are a piece.
 fn one_by_one<T: Task>(
     task: &T,
     inputs: &Inputs<'_, T::Input>,
     range: &Range<u64>,
     results: &mut Results,
 ) -> Result<Collected> {
+    let mut through = 0;
     for (k, number) in range.clone().enumerate() {
         let before = results.mark();
         let pack = |output| Pack::<T>::new(results).done(k, &output);
@@ -124,8 +162,12 @@ fn one_by_one<T: Task>(
             results.cut(before);
             results.fail(k, why);
         }
+        through = k + 1;
+        if results.mark().0 >= PIECE {
+            break;
+        }
     }
-    results.take((range.end - range.start) as usize)
+    results.take(through)
 }
 
 fn together<T: Task>(
@@ -146,6 +188,14 @@ fn together<T: Task>(
         let remedy = "mend the executor; tasks without one are caught one by one";
         Err(lost(unit, stage, what, remedy))
     })
+}
+
+/// Lanes for a task that runs on none.
+pub fn no_form() -> Error {
+    Error::spec(
+        "a farm on GPUs of a task without a form for them",
+        "give it `Task::on_gpu`, or run it on the cores",
+    )
 }
 
 fn lost(unit: Unit, stage: String, what: String, remedy: &str) -> Error {

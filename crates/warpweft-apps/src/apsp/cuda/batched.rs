@@ -1,0 +1,196 @@
+//! Sweeps over all vertices for 32 or 128 sources at once: any weights, and every distance at hand.
+
+use std::sync::Arc;
+
+use warpweft::cuda::{Args, Buffer, Cubin, Kernel, Launch, Module, Options, compile};
+use warpweft::error::{Error, Result};
+use warpweft::farm::GpuLane;
+use warpweft::machine::filled;
+
+use super::super::graph::ROOM;
+use super::super::search::Reach;
+use super::edges::Edges;
+use super::{Batches, WAIT, reaches, resident};
+
+/// Threads of a block.
+const THREADS: u32 = 256;
+/// Sweeps between two looks at whether there is more to do.
+const SWEEPS: u32 = 8;
+
+/// `arguments` of `batched.cuh`: ten addresses and two halves of a word.
+type Arguments = [u64; 11];
+
+/// The kernels for rows of 32 · `words` sources, of a graph whose weights are bytes or words.
+pub(super) fn compiled(words: u32, bytes: bool, arch: &str) -> Result<Cubin> {
+    let options = Options::including(&[("words.cuh", include_str!("words.cuh"))]);
+    compile(&text(words, bytes), "shortest paths in batches", arch, &options)
+}
+
+/// Their text.
+pub(super) fn text(words: u32, bytes: bool) -> String {
+    let weight = if bytes { "unsigned char" } else { "unsigned" };
+    let size = size_of::<Arguments>();
+    format!(
+        "#define WW_K {words}\n#define WW_WEIGHT {weight}\n#define WW_ARGUMENTS_BYTES {size}\n{}",
+        include_str!("batched.cuh")
+    )
+}
+
+/// Bytes that a lane with rows of 32 · `words` sources takes of its device.
+fn needed(edges: &Edges, words: u32) -> u64 {
+    u64::from(edges.vertices) * (u64::from(128 * words) + 8) + (1 << 20)
+}
+
+/// A lane's workspace.
+pub(super) struct Batched {
+    lane: GpuLane,
+    edges: Arc<Edges>,
+    words: u32,
+    kernels: Kernels,
+    /// Of kernels in which a warp takes one vertex after another.
+    blocks: u32,
+    distances: Buffer,
+    stamps: Buffer,
+    last: Buffer,
+    sources: Buffer,
+    reaches: Buffer,
+    beyond: Buffer,
+    row: Buffer,
+    /// Whether some path may be longer than 32 bits hold.
+    long: bool,
+}
+
+struct Kernels {
+    seat: Kernel,
+    sweep: Kernel,
+    sum: Kernel,
+    look_beyond: Kernel,
+    extract: Kernel,
+}
+
+impl Batched {
+    /// On `lane`, which may take `room` bytes; `rows`: whether distances are asked for, of which few wait in memory
+    /// together.
+    ///
+    /// # Errors
+    /// Too little memory; the compiler's or the driver's.
+    pub fn on(lane: GpuLane, edges: Arc<Edges>, rows: bool, room: u64) -> Result<Self> {
+        let most = if rows { 1 } else { 4 };
+        let words = [4, 1].into_iter().find(|&k| k <= most && needed(&edges, k) <= room);
+        let words = words.ok_or_else(|| Error::Memory {
+            whose: lane.device().label().into(),
+            needed: needed(&edges, 1),
+            available: room,
+            remedy: "take fewer lanes or a smaller graph, or run on the cores".into(),
+        })?;
+        let device = *lane.device();
+        let module = Module::load(&device, &compiled(words, edges.bytes, &device.arch()?)?)?;
+        let kernels = Kernels {
+            seat: module.kernel("seat")?,
+            sweep: module.kernel("sweep")?,
+            sum: module.kernel("sum")?,
+            look_beyond: module.kernel("look_beyond")?,
+            extract: module.kernel("extract")?,
+        };
+        let (n, sources) = (edges.vertices as usize, 32 * words as usize);
+        let longest = u64::from(edges.vertices - 1).saturating_mul(u64::from(edges.heaviest));
+        Ok(Self {
+            blocks: resident(&kernels.sweep, THREADS)?,
+            distances: Buffer::new(&device, 4 * n * sources)?,
+            stamps: Buffer::new(&device, 4 * n)?,
+            last: Buffer::new(&device, 4)?,
+            sources: Buffer::new(&device, 4 * sources)?,
+            reaches: Buffer::new(&device, size_of::<Reach>() * sources)?,
+            beyond: Buffer::new(&device, 4 * sources)?,
+            row: Buffer::new(&device, if rows { 4 * n } else { 0 })?,
+            long: longest >= u64::from(u32::MAX),
+            lane,
+            edges,
+            words,
+            kernels,
+        })
+    }
+
+    /// Queues `kernel`, whose arguments are `arguments` and, if it has one more, `number`.
+    fn launch(
+        &self,
+        kernel: &Kernel,
+        blocks: u32,
+        count: usize,
+        number: Option<u32>,
+    ) -> Result<()> {
+        let halves = (count as u64) << 32 | u64::from(self.edges.vertices);
+        let edges = &self.edges;
+        let buffers = [
+            &edges.begins,
+            &edges.from,
+            &edges.weights,
+            &self.distances,
+            &self.stamps,
+            &self.last,
+            &self.sources,
+            &self.reaches,
+            &self.beyond,
+            &self.row,
+        ];
+        let mut arguments: Arguments = [halves; 11];
+        arguments.iter_mut().zip(buffers).for_each(|(to, buffer)| *to = buffer.address());
+        let mut args = Args::new();
+        args.value(arguments);
+        number.map(|number| args.value(number));
+        // SAFETY: every kernel of `batched.cuh` takes `arguments`, and one more number where one is given; buffers
+        // have the sizes that are said there and live as long as the lane, which is waited for.
+        unsafe { self.lane.stream().launch(kernel, Launch::line(blocks, THREADS), &args) }
+    }
+}
+
+impl Batches for Batched {
+    fn sources(&self) -> usize {
+        32 * self.words as usize
+    }
+
+    fn search(&mut self, sources: &[u32]) -> Result<Vec<Option<Reach>>> {
+        let stream = self.lane.stream();
+        let count = sources.len();
+        stream.upload(&self.sources, 0, sources)?;
+        stream.fill(&self.distances, 0xff)?;
+        for zero in [&self.stamps, &self.reaches, &self.beyond] {
+            stream.fill(zero, 0)?;
+        }
+        self.launch(&self.kernels.seat, 1, count, None)?;
+        // Sweep 1 seats the sources; some sweep of the next `vertices` changes nothing.
+        let (mut swept, mut last) = (1u32, [1u32]);
+        while last[0] == swept {
+            for _ in 0..SWEEPS {
+                swept += 1;
+                self.launch(&self.kernels.sweep, self.blocks, count, Some(swept))?;
+            }
+            self.lane.wait(WAIT)?;
+            stream.download(&self.last, 0, &mut last)?;
+            if last[0] > self.edges.vertices {
+                return Err(Error::spec(
+                    "sweeps that change distances and come to no end",
+                    "please report this",
+                ));
+            }
+        }
+        self.launch(&self.kernels.sum, self.blocks, count, None)?;
+        if self.long {
+            self.launch(&self.kernels.look_beyond, self.blocks, count, None)?;
+        }
+        self.lane.wait(WAIT)?;
+        let mut beyond = vec![0u32; self.sources()];
+        stream.download(&self.beyond, 0, &mut beyond)?;
+        let found = reaches(stream, &self.reaches, count)?.into_iter().zip(beyond);
+        Ok(found.map(|(reach, beyond)| (beyond == 0).then_some(reach)).collect())
+    }
+
+    fn distances(&mut self, k: usize) -> Result<Vec<u32>> {
+        let mut row = filled(std::iter::repeat_n(0, self.edges.vertices as usize), ROOM)?;
+        let blocks = self.edges.vertices.div_ceil(THREADS);
+        self.launch(&self.kernels.extract, blocks, k + 1, Some(k as u32))?;
+        self.lane.wait(WAIT)?;
+        self.lane.stream().download(&self.row, 0, &mut row)?;
+        Ok(row)
+    }
+}

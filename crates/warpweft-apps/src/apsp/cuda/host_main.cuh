@@ -1,0 +1,64 @@
+// Searches as the executors do, from what is read: vertices, edges, heaviest, sources; begins, from, weights, sources.
+// Prints what each source reaches. Memory that kernels must not rely on holds rubbish.
+template <class T> static std::vector<T> read(size_t count) {
+    std::vector<T> values(count);
+    if (fread(values.data(), sizeof(T), count, stdin) != count) exit(2);
+    return values;
+}
+
+int main() {
+    const auto sizes = read<unsigned>(4);
+    const unsigned n = sizes[0], m = sizes[1], heaviest = sizes[2], count = sizes[3];
+    const auto begins = read<unsigned>(n + 1), from = read<unsigned>(m), wide = read<unsigned>(m), sources = read<unsigned>(count);
+    (void)heaviest;
+    std::vector<reach> reaches(SOURCES, reach{0, 0, 0});
+    unsigned last = 0;
+    arguments A{};
+    A.begins = begins.data();
+    A.from = from.data();
+    A.last = &last;
+    A.sources = sources.data();
+    A.reaches = reaches.data();
+    A.vertices = n;
+    A.count = count;
+#ifdef WW_WARPS
+    const std::vector<unsigned char> weights(wide.begin(), wide.end());
+    const unsigned chunks = (n + 31) / 32, slots = (SOURCES + 63) / 64;
+    std::vector<unsigned> seen(size_t(n) * ROW), planes(size_t(heaviest + 1) * n * ROW, 0xcdcdcdcd), any((heaviest + 1) * chunks),
+        done(chunks), dead(ROW), counts(SOURCES);
+    A.weights = weights.data();
+    A.seen = seen.data();
+    A.planes = planes.data();
+    A.any = any.data();
+    A.done = done.data();
+    A.dead = dead.data();
+    A.counts = counts.data();
+    A.chunks = chunks;
+    A.heaviest = heaviest;
+    launch(count, ROW, [&] { clear(A); });
+    launch(slots, 64, [&] { seat(A); });
+    launch(slots, 64, [&] { settle(A, 0); });
+    for (unsigned d = 0; d < last + heaviest;) {
+        d++;
+        launch(2, 32 * WARPS, [&] { level(A, d); });
+        launch(slots, 64, [&] { settle(A, d); });
+    }
+    for (unsigned s = 0; s < count; s++) printf("%u %u %llu 0\n", reaches[s].reached, reaches[s].farthest, reaches[s].total);
+#else
+    const std::vector<WW_WEIGHT> weights(wide.begin(), wide.end());
+    std::vector<unsigned> distances(size_t(n) * SOURCES, ALL), stamps(n), beyond(SOURCES);
+    A.weights = weights.data();
+    A.distances = distances.data();
+    A.stamps = stamps.data();
+    A.beyond = beyond.data();
+    launch((SOURCES + 63) / 64, 64, [&] { seat(A); });
+    for (unsigned k = 1; last == k;) {
+        k++;
+        launch(2, 64, [&] { sweep(A, k); });
+    }
+    launch(2, 64, [&] { sum(A); });
+    launch(2, 64, [&] { look_beyond(A); });
+    for (unsigned s = 0; s < count; s++)
+        printf("%u %u %llu %u\n", reaches[s].reached, reaches[s].farthest, reaches[s].total, beyond[s]);
+#endif
+}

@@ -1,0 +1,146 @@
+//! Shortest paths on a GPU, many sources at once: a lane searches from a batch of them, all lanes of a device read
+//! one graph. Not one source at a time: its launches, and the waits between them, would be
+//! most of the time.
+
+mod batched;
+mod edges;
+#[cfg(test)]
+mod host;
+mod planes;
+
+use std::time::Duration;
+
+use warpweft::cuda::{Buffer, Cubin, Kernel, Stream};
+use warpweft::error::{Error, Result};
+use warpweft::farm::{GpuLane, Grain, OnGpu, Pack, PackExecutor};
+use warpweft::prelude::*;
+
+use self::batched::Batched;
+use self::edges::Edges;
+use self::planes::Planes;
+use super::paths::{Form, Shape, ShortestPaths};
+use super::search::Reach;
+
+/// What is queued between two waits takes less, on any GPU and any graph that it holds.
+const WAIT: Duration = Duration::from_secs(300);
+
+/// The part of a device's free memory that its lanes may take.
+const ROOM: f64 = 0.9;
+
+/// A form that searches from several sources at once.
+trait Batches {
+    /// How many.
+    fn sources(&self) -> usize;
+
+    /// How far each of `sources`, at most so many, reaches; `None` where some path may be longer than 32 bits hold.
+    fn search(&mut self, sources: &[u32]) -> Result<Vec<Option<Reach>>>;
+
+    /// All distances from source `k` of the last search.
+    fn distances(&mut self, k: usize) -> Result<Vec<u32>>;
+}
+
+/// What the lanes of a device share.
+struct Shared {
+    edges: std::sync::Arc<Edges>,
+    /// Bytes that each of them may take.
+    room: u64,
+}
+
+impl<'a, O: Packed> OnGpu<Self> for ShortestPaths<'a, O> {
+    fn open(&self, lane: GpuLane) -> Result<Box<dyn PackExecutor<Self> + '_>> {
+        self.form.check(self.graph, self.rows)?;
+        let shared = lane.shared(|| {
+            let edges = Edges::upload(self.graph, lane.stream())?.into();
+            let free = lane.device().memory()?.0 as f64;
+            // Before the lanes take theirs.
+            Ok(Shared { edges, room: (ROOM * free / lane.lanes() as f64) as u64 })
+        })?;
+        let (edges, room) = (shared.edges.clone(), shared.room);
+        self.shape.map_or(Ok(()), Shape::check)?;
+        let shape = planes::shape(&edges, self.shape, room);
+        let batches: Box<dyn Batches> = match (self.form, shape) {
+            (Form::Auto, Some(shape)) if !self.rows => Box::new(Planes::on(lane, edges, shape)?),
+            (Form::Planes, Some(shape)) => Box::new(Planes::on(lane, edges, shape)?),
+            (Form::Planes, None) => return Err(no_planes(&edges, room, &lane)),
+            (Form::Auto | Form::Batched, _) => Box::new(Batched::on(lane, edges, self.rows, room)?),
+            (Form::Dial, _) => {
+                return Err(Error::spec("one source at a time on a GPU", "take another form"));
+            }
+        };
+        Ok(Box::new(OnLane { paths: self, batches }))
+    }
+}
+
+fn no_planes(edges: &Edges, room: u64, lane: &GpuLane) -> Error {
+    Error::Memory {
+        whose: lane.device().label().into(),
+        needed: planes::needed(edges, 1),
+        available: room,
+        remedy: "take the form batched, or fewer lanes".into(),
+    }
+}
+
+struct OnLane<'s, 'a, O> {
+    paths: &'s ShortestPaths<'a, O>,
+    batches: Box<dyn Batches>,
+}
+
+impl<'a, O: Packed> PackExecutor<ShortestPaths<'a, O>> for OnLane<'_, 'a, O> {
+    fn grain(&self) -> Grain {
+        let of = self.batches.sources() as u64;
+        // Distances of a pack wait in memory together.
+        Grain { of, most: if self.paths.rows { of } else { u64::MAX } }
+    }
+
+    fn run(&mut self, sources: &[u32], outputs: &mut Pack<'_, ShortestPaths<'a, O>>) -> Result<()> {
+        for (batch, sources) in sources.chunks(self.batches.sources()).enumerate() {
+            let first = batch * self.batches.sources();
+            for (k, found) in self.batches.search(sources)?.into_iter().enumerate() {
+                match found {
+                    Some(reach) => {
+                        let row = match self.paths.rows {
+                            true => self.batches.distances(k)?,
+                            false => Vec::new(),
+                        };
+                        outputs.done(first + k, &(self.paths.make)(reach, row));
+                    }
+                    // Rare, and a core says what is wrong.
+                    None => match self.paths.on_core(sources[k]) {
+                        Ok(output) => outputs.done(first + k, &output),
+                        Err(why) => outputs.failed(first + k, &why),
+                    },
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the first `count` sources reach, as kernels leave it.
+fn reaches(stream: &Stream, from: &Buffer, count: usize) -> Result<Vec<Reach>> {
+    let mut words = vec![[0u32; 4]; count];
+    stream.download(from, 0, &mut words)?;
+    let reach = |[reached, farthest, low, high]: [u32; 4]| Reach {
+        reached,
+        farthest,
+        total: u64::from(high) << 32 | u64::from(low),
+    };
+    Ok(words.into_iter().map(reach).collect())
+}
+
+/// Blocks of `threads` threads that a device holds at once.
+fn resident(kernel: &Kernel, threads: u32) -> Result<u32> {
+    Ok(kernel.blocks_per_sm(threads, 0)?.max(1) * kernel.device().sms()?)
+}
+
+/// Compiles all kernels for `arch` without a device.
+///
+/// # Errors
+/// The compiler's.
+pub fn compile_check(arch: &str) -> Result<Vec<Cubin>> {
+    let batched = [(1, true), (4, true), (1, false), (4, false)];
+    let batched = batched.into_iter().map(|(words, bytes)| batched::compiled(words, bytes, arch));
+    let wide = Shape { words: 4, blocks: 2 };
+    let planes = planes::SHAPES.into_iter().chain([wide]);
+    batched.chain(planes.map(|shape| planes::compiled(shape, arch))).collect()
+}

@@ -1,0 +1,213 @@
+// Dial's algorithm for 1024 * K sources at once: a bit a source, a plane a distance. Whole weights from 1 to W.
+//
+// Bit s of row v of the plane of level d: the distance from source s to v is d. That is so if some edge u -> v of
+// weight w has the bit in row u of the plane of level d - w, and no plane before had it in row v. W + 1 planes in a
+// ring are all that a level reads and writes.
+//
+// A row has 32 * K words, K side by side a lane. Source s = (b * K + k) * 32 + lane is bit b of word k of a lane:
+// counters of a warp's 32 lanes lie side by side.
+//
+// Invariants before level d. seen: the OR of all planes before. any: a bit a row and plane, whether the row holds
+// a bit; rows that hold none are not read, and may hold anything. dead: sources of which W levels in a row were
+// empty, and slots without a source: they have no bit in any plane, nor ever will. done: a bit a row, set only if
+// every source has seen it or is dead. reaches: what the levels before add up to; last: the last level that was
+// not empty. Levels beyond last + W are empty, and return at once.
+//
+// Grid: a line of any number of blocks; block: WW_WARPS warps. A warp takes 32 vertices at a time and the edges into
+// them in windows. No block waits for another, and every loop ends with the vertices or the edges.
+#include "words.cuh"
+
+constexpr int K = WW_K, ROW = 32 * K, SOURCES = 32 * ROW, WARPS = WW_WARPS;
+constexpr unsigned WINDOW = 256, NONE = ALL;
+
+struct arguments {
+    const unsigned* begins;        // [vertices + 1]: where the edges into a vertex begin
+    const unsigned* from;          // [edges]
+    const unsigned char* weights;  // [edges], 1 to heaviest
+    unsigned* seen;                // [vertices][ROW], 0 at first
+    unsigned* planes;              // [heaviest + 1][vertices][ROW]
+    unsigned* any;                 // [heaviest + 1][chunks], 0 at first: chunks of 32 rows
+    unsigned* done;                // [chunks], 0 at first
+    unsigned* dead;                // [ROW], 0 at first
+    unsigned* counts;              // [SOURCES], 0 between levels: bits of a level
+    reach* reaches;                // [SOURCES], 0 at first
+    unsigned* last;                // 0 at first
+    const unsigned* sources;       // [count]
+    unsigned vertices, chunks, heaviest, count;
+};
+static_assert(sizeof(arguments) == WW_ARGUMENTS_BYTES, "the host has the same layout");
+
+// The word and the bit of source s in a row.
+__device__ __forceinline__ unsigned word_of(unsigned s) { return s % 32 * K + s / 32 % K; }
+__device__ __forceinline__ unsigned bit_of(unsigned s) { return 1u << (s / (32 * K)); }
+
+// Counts bits of rows, source by source: the b-th bit of x[p][k] has weight 2^p. Two rows add as half adders do.
+template <int BITS> struct tally {
+    unsigned x[BITS][K] = {};
+    unsigned rows = 0;
+
+    __device__ __forceinline__ void add(const words<K>& row, unsigned* counts, int lane) {
+#pragma unroll
+        for (int k = 0; k < K; k++) {
+            unsigned carry = row.x[k];
+#pragma unroll
+            for (int p = 0; p < BITS; p++) {
+                const unsigned both = x[p][k] & carry;
+                x[p][k] ^= carry;
+                carry = both;
+            }
+        }
+        if (++rows == (1u << BITS) - 1) flush(counts, lane);
+    }
+
+    // Adds what was counted to the block's counters.
+    __device__ __forceinline__ void flush(unsigned* counts, int lane) {
+        if (rows == 0) return;
+#pragma unroll
+        for (int k = 0; k < K; k++) {
+            for (int b = 0; b < 32; b++) {
+                unsigned count = 0;
+#pragma unroll
+                for (int p = 0; p < BITS; p++) count |= (x[p][k] >> b & 1u) << p;
+                if (count != 0) atomicAdd(&counts[(b * K + k) * 32 + lane], count);
+            }
+#pragma unroll
+            for (int p = 0; p < BITS; p++) x[p][k] = 0;
+        }
+        rows = 0;
+    }
+};
+
+// Empties the rows of level 0 in which sources will be. A block a source, ROW threads.
+extern "C" __global__ void clear(const arguments A) {
+    A.planes[(size_t)A.sources[blockIdx.x] * ROW + threadIdx.x] = 0;
+}
+
+// Level 0: every source at itself. One thread a slot.
+extern "C" __global__ void seat(const arguments A) {
+    const unsigned s = blockIdx.x * blockDim.x + threadIdx.x;
+    if (s >= SOURCES) return;
+    if (s >= A.count) {
+        atomicOr(A.dead + word_of(s), bit_of(s));
+        return;
+    }
+    const unsigned v = A.sources[s];
+    atomicOr(A.planes + (size_t)v * ROW + word_of(s), bit_of(s));
+    atomicOr(A.seen + (size_t)v * ROW + word_of(s), bit_of(s));
+    atomicOr(A.any + v / 32, 1u << v % 32);
+    A.counts[s] = 1;
+}
+
+// Adds the counts of level d to what each source reaches. One thread a slot.
+extern "C" __global__ void settle(const arguments A, unsigned d) {
+    const unsigned s = blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned count = s < A.count ? A.counts[s] : 0;
+    if (count != 0) {
+        reach& to = A.reaches[s];
+        A.counts[s] = 0;
+        to.reached += count;
+        to.farthest = d;
+        to.total += (unsigned long long)count * d;
+    } else if (s < A.count && d - A.reaches[s].farthest >= A.heaviest) {
+        atomicOr(A.dead + word_of(s), bit_of(s));
+    }
+    if (__any_sync(ALL, count != 0) && threadIdx.x % 32 == 0) atomicMax(A.last, d);
+}
+
+// The row, among those of all planes, that `edge` reads at level d, or NONE where that has no bits.
+__device__ __forceinline__ unsigned row_of(const arguments& A, size_t edge, unsigned d, unsigned here) {
+    const unsigned w = A.weights[edge];
+    if (w > d) return NONE;
+    const unsigned u = A.from[edge], plane = here >= w ? here - w : here + A.heaviest + 1 - w;
+    const bool any = A.any[(size_t)plane * A.chunks + u / 32] >> u % 32 & 1u;
+    return any ? plane * A.vertices + u : NONE;
+}
+
+// Level d, from 1 on.
+extern "C" __global__ void __launch_bounds__(32 * WARPS, WW_BLOCKS) level(const arguments A, unsigned d) {
+    if (d > *A.last + A.heaviest) return;
+    __shared__ unsigned windows[WARPS][WINDOW];
+    __shared__ unsigned counts[SOURCES];
+    for (unsigned i = threadIdx.x; i < SOURCES; i += 32 * WARPS) counts[i] = 0;
+    __syncthreads();
+    const int lane = threadIdx.x % 32;
+    unsigned* window = windows[threadIdx.x / 32];
+    const unsigned here = d % (A.heaviest + 1);
+    unsigned* plane = A.planes + (size_t)here * A.vertices * ROW;
+    const words<K> dead = fixed<K>(A.dead + lane * K);
+    tally<8> counter;
+    for (size_t chunk = blockIdx.x * WARPS + threadIdx.x / 32; chunk < A.chunks; chunk += gridDim.x * WARPS) {
+        unsigned done = A.done[chunk], some = 0;
+        if (done != ALL) {
+            const size_t v = chunk * 32 + lane, n = A.vertices;
+            const size_t begin = A.begins[v < n ? v : n], end = A.begins[v + 1 < n ? v + 1 : n];
+            const size_t last = __shfl_sync(ALL, (unsigned)end, 31);
+            for (size_t base = __shfl_sync(ALL, (unsigned)begin, 0); base < last; base += WINDOW) {
+                const size_t top = base + WINDOW < last ? base + WINDOW : last;
+                for (size_t edge = base + lane; edge < top; edge += 32)
+                    window[edge - base] = row_of(A, edge, d, here);
+                __syncwarp();
+                // The part of this lane's own vertex.
+                const unsigned first = (unsigned)((begin < base ? base : begin < top ? begin : top) - base);
+                const unsigned stop = (unsigned)((end < base ? base : end < top ? end : top) - base);
+                bool active = false;
+                for (unsigned i = first; i < stop; i++) active |= window[i] != NONE;
+                unsigned todo = __ballot_sync(ALL, active) & ~done;
+                while (todo != 0) {
+                    const int i = __ffs(todo) - 1;
+                    todo &= todo - 1;
+                    const unsigned from = __shfl_sync(ALL, first, i), to = __shfl_sync(ALL, stop, i);
+                    const size_t at = ((chunk * 32 + i) * 32 + lane) * K;
+                    words<K> seen = load<K>(A.seen + at), fresh{};
+                    bool needs = false;
+#pragma unroll
+                    for (int k = 0; k < K; k++) needs |= (seen.x[k] | dead.x[k]) != ALL;
+                    if (!__any_sync(ALL, needs)) {
+                        done |= 1u << i;
+                        continue;
+                    }
+                    for (unsigned j = from; j < to; j += 8) {
+                        words<K> read[8] = {};
+#pragma unroll
+                        for (int q = 0; q < 8; q++) {
+                            const unsigned row = j + q < to ? window[j + q] : NONE;
+                            if (row != NONE && needs)
+                                read[q] = fixed<K>(A.planes + ((size_t)row * 32 + lane) * K);
+                        }
+#pragma unroll
+                        for (int q = 0; q < 8; q++)
+#pragma unroll
+                            for (int k = 0; k < K; k++) fresh.x[k] |= read[q].x[k];
+                    }
+                    bool bits = false, full = true;
+#pragma unroll
+                    for (int k = 0; k < K; k++) {
+                        fresh.x[k] &= ~seen.x[k];
+                        bits |= fresh.x[k] != 0;
+                        seen.x[k] |= fresh.x[k];
+                        full &= (seen.x[k] | dead.x[k]) == ALL;
+                    }
+                    if (!__any_sync(ALL, bits)) continue;
+                    counter.add(fresh, counts, lane);
+                    store<K>(A.seen + at, seen);
+                    if (some >> i & 1u) {
+                        // A window before this one had edges into the same vertex.
+                        const words<K> before = load<K>(plane + at);
+#pragma unroll
+                        for (int k = 0; k < K; k++) fresh.x[k] |= before.x[k];
+                    }
+                    store<K>(plane + at, fresh);
+                    some |= 1u << i;
+                    if (__all_sync(ALL, full)) done |= 1u << i;
+                }
+                __syncwarp();
+            }
+            if (lane == 0) A.done[chunk] = done;
+        }
+        if (lane == 0) A.any[here * (size_t)A.chunks + chunk] = some;
+    }
+    counter.flush(counts, lane);
+    __syncthreads();
+    for (unsigned s = threadIdx.x; s < SOURCES; s += 32 * WARPS)
+        if (counts[s] != 0) atomicAdd(A.counts + s, counts[s]);
+}

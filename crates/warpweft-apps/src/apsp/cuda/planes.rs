@@ -1,0 +1,204 @@
+//! Dial's buckets as planes of bits, 1024 or 2048 sources at once: whole weights from 1 to 255.
+
+use std::sync::Arc;
+
+use warpweft::cuda::{Args, Buffer, Cubin, Kernel, Launch, Module, Options, compile};
+use warpweft::error::{Error, Result};
+use warpweft::farm::GpuLane;
+
+use super::super::paths::Shape;
+use super::super::search::Reach;
+use super::edges::Edges;
+use super::{Batches, WAIT, reaches, resident};
+
+/// Warps of a block.
+const WARPS: u32 = 8;
+/// Threads of a block where a thread is a source.
+const THREADS: u32 = 256;
+/// Levels that are queued before anything is known of a graph, and after as many as the sources before had.
+const LEVELS: u32 = 16;
+/// Levels that are queued at once at most.
+const MOST: u32 = 512;
+
+/// `arguments` of `planes.cuh`: twelve addresses and four halves of words.
+type Arguments = [u64; 14];
+
+/// What is taken, the first that fits: more blocks an SM would leave too few registers.
+pub(super) const SHAPES: [Shape; 2] =
+    [Shape { words: 2, blocks: 4 }, Shape { words: 1, blocks: 5 }];
+
+/// The kernels.
+pub(super) fn compiled(shape: Shape, arch: &str) -> Result<Cubin> {
+    let options = Options::including(&[("words.cuh", include_str!("words.cuh"))]);
+    compile(&text(shape, WARPS), "shortest paths by planes", arch, &options)
+}
+
+/// Their text, for blocks of so many warps.
+pub(super) fn text(Shape { words, blocks }: Shape, warps: u32) -> String {
+    let size = size_of::<Arguments>();
+    format!(
+        "#define WW_K {words}\n#define WW_WARPS {warps}\n#define WW_BLOCKS {blocks}\n\
+         #define WW_ARGUMENTS_BYTES {size}\n{}",
+        include_str!("planes.cuh")
+    )
+}
+
+/// Bytes that a lane of 1024 · `words` sources takes of its device.
+pub(super) fn needed(edges: &Edges, words: u32) -> u64 {
+    let rows = u64::from(edges.vertices) * (u64::from(edges.heaviest) + 2);
+    rows * (u64::from(128 * words) + 1) + (1 << 20)
+}
+
+/// The shape of planes, `wanted` or the first that `room` bytes allow; `None` where the weights or the memory don't
+/// allow any. Rows of all planes are numbered in 32 bits, and so are levels.
+pub(super) fn shape(edges: &Edges, wanted: Option<Shape>, room: u64) -> Option<Shape> {
+    let rows = (u64::from(edges.heaviest) + 2) * u64::from(edges.vertices);
+    let fits = edges.bytes && edges.lightest > 0 && rows < u64::from(u32::MAX);
+    let wanted = wanted.into_iter();
+    let mut shapes = wanted.clone().chain(SHAPES.into_iter().filter(|_| wanted.len() == 0));
+    shapes.find(|shape| fits && needed(edges, shape.words) <= room)
+}
+
+/// A lane's workspace.
+pub(super) struct Planes {
+    lane: GpuLane,
+    edges: Arc<Edges>,
+    words: u32,
+    kernels: Kernels,
+    /// Of `level`.
+    blocks: u32,
+    seen: Buffer,
+    planes: Buffer,
+    any: Buffer,
+    done: Buffer,
+    dead: Buffer,
+    counts: Buffer,
+    reaches: Buffer,
+    last: Buffer,
+    sources: Buffer,
+    /// Levels of the sources before.
+    levels: u32,
+}
+
+struct Kernels {
+    clear: Kernel,
+    seat: Kernel,
+    settle: Kernel,
+    level: Kernel,
+}
+
+impl Planes {
+    /// On `lane`.
+    ///
+    /// # Errors
+    /// Too little memory; the compiler's or the driver's.
+    pub fn on(lane: GpuLane, edges: Arc<Edges>, shape: Shape) -> Result<Self> {
+        let words = shape.words;
+        let device = *lane.device();
+        let module = Module::load(&device, &compiled(shape, &device.arch()?)?)?;
+        let kernels = Kernels {
+            clear: module.kernel("clear")?,
+            seat: module.kernel("seat")?,
+            settle: module.kernel("settle")?,
+            level: module.kernel("level")?,
+        };
+        let (n, row) = (edges.vertices as usize, 32 * words as usize);
+        let (chunks, planes) = (n.div_ceil(32), edges.heaviest as usize + 1);
+        Ok(Self {
+            blocks: resident(&kernels.level, 32 * WARPS)?,
+            seen: Buffer::new(&device, 4 * n * row)?,
+            planes: Buffer::new(&device, 4 * n * row * planes)?,
+            any: Buffer::new(&device, 4 * chunks * planes)?,
+            done: Buffer::new(&device, 4 * chunks)?,
+            dead: Buffer::new(&device, 4 * row)?,
+            counts: Buffer::zeroed(lane.stream(), 4 * 32 * row)?,
+            reaches: Buffer::new(&device, size_of::<Reach>() * 32 * row)?,
+            last: Buffer::new(&device, 4)?,
+            sources: Buffer::new(&device, 4 * 32 * row)?,
+            levels: 0,
+            lane,
+            edges,
+            words,
+            kernels,
+        })
+    }
+
+    /// Queues `kernel`, whose arguments are `arguments` and, if it has one more, `level`.
+    fn launch(
+        &self,
+        kernel: &Kernel,
+        shape: Launch,
+        count: usize,
+        level: Option<u32>,
+    ) -> Result<()> {
+        let edges = &self.edges;
+        let buffers = [
+            &edges.begins,
+            &edges.from,
+            &edges.weights,
+            &self.seen,
+            &self.planes,
+            &self.any,
+            &self.done,
+            &self.dead,
+            &self.counts,
+            &self.reaches,
+            &self.last,
+            &self.sources,
+        ];
+        let mut arguments: Arguments = [0; 14];
+        arguments.iter_mut().zip(buffers).for_each(|(to, buffer)| *to = buffer.address());
+        arguments[12] = u64::from(edges.vertices.div_ceil(32)) << 32 | u64::from(edges.vertices);
+        arguments[13] = (count as u64) << 32 | u64::from(edges.heaviest);
+        let mut args = Args::new();
+        args.value(arguments);
+        level.map(|level| args.value(level));
+        // SAFETY: every kernel of `planes.cuh` takes `arguments`, and a level where one is given; buffers have the
+        // sizes that are said there and live as long as the lane, which is waited for.
+        unsafe { self.lane.stream().launch(kernel, shape, &args) }
+    }
+}
+
+impl Batches for Planes {
+    fn sources(&self) -> usize {
+        1024 * self.words as usize
+    }
+
+    fn search(&mut self, sources: &[u32]) -> Result<Vec<Option<Reach>>> {
+        let (stream, count) = (self.lane.stream(), sources.len());
+        stream.upload(&self.sources, 0, sources)?;
+        for zero in [&self.seen, &self.any, &self.done, &self.dead, &self.reaches, &self.last] {
+            stream.fill(zero, 0)?;
+        }
+        let slots = Launch::line(self.sources().div_ceil(THREADS as usize) as u32, THREADS);
+        let rows = Launch::line(count as u32, 32 * self.words);
+        self.launch(&self.kernels.clear, rows, count, None)?;
+        self.launch(&self.kernels.seat, slots, count, None)?;
+        self.launch(&self.kernels.settle, slots, count, Some(0))?;
+        // What is beyond the last level by the heaviest weight is empty. Levels are as few as paths are long, or the
+        // plane of a level that is not empty would be new for ever.
+        let (mut level, mut last) = (0u32, [0u32]);
+        let mut ahead = (self.levels + self.edges.heaviest).max(LEVELS);
+        while level < last[0] + self.edges.heaviest {
+            for _ in 0..ahead.min(MOST) {
+                level += 1;
+                self.launch(
+                    &self.kernels.level,
+                    Launch::line(self.blocks, 32 * WARPS),
+                    count,
+                    Some(level),
+                )?;
+                self.launch(&self.kernels.settle, slots, count, Some(level))?;
+            }
+            self.lane.wait(WAIT)?;
+            stream.download(&self.last, 0, &mut last)?;
+            ahead = LEVELS;
+        }
+        self.levels = last[0];
+        Ok(reaches(stream, &self.reaches, count)?.into_iter().map(Some).collect())
+    }
+
+    fn distances(&mut self, _: usize) -> Result<Vec<u32>> {
+        Err(Error::spec("distances from planes of bits, which keep none", "take the form batched"))
+    }
+}

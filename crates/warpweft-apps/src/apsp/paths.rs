@@ -1,0 +1,166 @@
+//! Shortest paths from one source as a task: how far it reaches, or every distance.
+
+use warpweft::error::Result;
+use warpweft::farm::{Grain, OnGpu, Pack, PackExecutor};
+use warpweft::prelude::*;
+
+use super::graph::Graph;
+use super::search::{Reach, Search};
+
+/// How sources are searched from. Changes time, never outputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// On a core one at a time, by Dial's buckets or a radix heap; on a GPU many at once, by planes where weights,
+    /// memory and what is asked for allow, else by sweeps.
+    #[default]
+    Auto,
+    /// One at a time: on cores alone.
+    Dial,
+    /// On a GPU by sweeps over all vertices, 128 sources at once, or 32 whose distances are asked for: any weights.
+    Batched,
+    /// On a GPU by planes of bits, 2048 sources at once: weights from 1 to 255, no distances. A plane is passed for
+    /// every length up to the longest.
+    Planes,
+}
+
+impl Form {
+    /// Whether there are shortest paths in `graph` by it, with all `distances` or without.
+    ///
+    /// # Errors
+    /// Planes for weights that are not 1 to 255, or for distances.
+    pub fn check(self, graph: &Graph, distances: bool) -> Result<()> {
+        if self != Self::Planes {
+            return Ok(());
+        }
+        let (remedy, heaviest) = ("take the form batched, or auto", graph.heaviest());
+        let weights = (0..graph.vertices()).flat_map(|vertex| graph.edges(vertex));
+        let lightest = weights.map(|edge| edge.weight).min().unwrap_or(1);
+        if lightest == 0 || heaviest > WEIGHTS {
+            let what = format!(
+                "planes for weights from {lightest} to {heaviest}, which can be 1 to {WEIGHTS}"
+            );
+            return Err(Error::spec(what, remedy));
+        }
+        match distances {
+            true => Err(Error::spec("all distances from planes, which keep none", remedy)),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The longest edge of a graph whose planes are passed.
+pub(super) const WEIGHTS: u32 = u8::MAX as u32;
+
+/// How planes are laid out on a GPU. Changes time, never outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Words of a row that a lane of a warp owns, 1, 2 or 4: 1024 sources at once for each.
+    pub words: u32,
+    /// Blocks of 8 warps that an SM is to hold: the fewer, the more registers a thread has.
+    pub blocks: u32,
+}
+
+impl Shape {
+    /// Whether there is such a shape.
+    ///
+    /// # Errors
+    /// Other words; no blocks or more than 8, which are 64 warps.
+    pub fn check(self) -> Result<()> {
+        if [1, 2, 4].contains(&self.words) && (1..=8).contains(&self.blocks) {
+            return Ok(());
+        }
+        Err(Error::spec(format!("{self:?} of planes"), "give 1, 2 or 4 words and 1 to 8 blocks"))
+    }
+}
+
+/// Shortest paths in a graph, from one source a task.
+pub struct ShortestPaths<'a, O> {
+    pub(super) graph: &'a Graph,
+    pub(super) form: Form,
+    /// Of planes, if not what fits.
+    pub(super) shape: Option<Shape>,
+    /// Whether distances are asked for.
+    pub(super) rows: bool,
+    /// Makes the output, of distances if they are.
+    pub(super) make: fn(Reach, Vec<u32>) -> O,
+}
+
+impl<'a> ShortestPaths<'a, Reach> {
+    /// How far each source reaches.
+    pub fn reach(graph: &'a Graph) -> Self {
+        Self { graph, form: Form::Auto, shape: None, rows: false, make: |reach, _| reach }
+    }
+}
+
+impl<'a> ShortestPaths<'a, (Reach, Vec<u32>)> {
+    /// How far each source reaches, and the distances of all vertices from it, [`u32::MAX`] where no path leads.
+    pub fn distances(graph: &'a Graph) -> Self {
+        Self { graph, form: Form::Auto, shape: None, rows: true, make: |reach, row| (reach, row) }
+    }
+}
+
+impl<O: Packed> ShortestPaths<'_, O> {
+    /// In this form.
+    pub fn by(self, form: Form) -> Self {
+        Self { form, ..self }
+    }
+
+    /// With planes of this shape; without, of one that fits the device's memory.
+    pub fn shaped(self, shape: Shape) -> Self {
+        Self { shape: Some(shape), ..self }
+    }
+
+    /// The output of a search that is done.
+    fn output(&self, search: &Search, reach: Reach) -> O {
+        let row = if self.rows { search.distances().to_vec() } else { Vec::new() };
+        (self.make)(reach, row)
+    }
+}
+
+impl<O: Packed> Task for ShortestPaths<'_, O> {
+    type Input = u32;
+    type Output = O;
+
+    fn on_core(&self, source: u32) -> Result<O, Failure> {
+        let mut search = Search::new(self.graph)?;
+        let reach = search.run(self.graph, source)?;
+        Ok(self.output(&search, reach))
+    }
+
+    /// Tasks of a core share its workspace.
+    fn on_core_packs(&self) -> Option<Box<dyn PackExecutor<Self> + '_>> {
+        Some(Box::new(Core { paths: self, search: None }))
+    }
+
+    fn on_gpu(&self) -> Option<&dyn OnGpu<Self>> {
+        (self.form != Form::Dial).then_some(self as _)
+    }
+}
+
+struct Core<'s, 'a, O> {
+    paths: &'s ShortestPaths<'a, O>,
+    search: Option<Search>,
+}
+
+impl<'a, O: Packed> PackExecutor<ShortestPaths<'a, O>> for Core<'_, 'a, O> {
+    fn grain(&self) -> Grain {
+        // Distances of a pack wait in memory together.
+        if self.paths.rows { Grain { of: 1, most: 1 } } else { Grain::ANY }
+    }
+
+    fn run(&mut self, sources: &[u32], outputs: &mut Pack<'_, ShortestPaths<'a, O>>) -> Result<()> {
+        let graph = self.paths.graph;
+        let search = match &mut self.search {
+            Some(search) => search,
+            // Where it is used: its memory is this core's.
+            none => none.insert(Search::new(graph)?),
+        };
+        for (k, &source) in sources.iter().enumerate() {
+            match search.run(graph, source) {
+                Ok(reach) => outputs.done(k, &self.paths.output(search, reach)),
+                Err(why) => outputs.failed(k, &why),
+            }
+        }
+        Ok(())
+    }
+}
