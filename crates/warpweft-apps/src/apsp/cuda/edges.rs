@@ -16,6 +16,7 @@ pub(super) struct Edges {
     /// How long each is: a byte where all weights fit one, else a word.
     pub weights: Buffer,
     pub vertices: u32,
+    pub count: u64,
     pub heaviest: u32,
     pub lightest: u32,
     /// Whether weights are bytes.
@@ -43,15 +44,16 @@ impl Inward {
             begins[vertex + 1] += begins[vertex];
         }
         let mut next = filled(begins.iter().copied(), ROOM)?;
-        let mut sources = filled(std::iter::repeat_n(0u32, graph.edge_count()), ROOM)?;
-        let mut weights = filled(std::iter::repeat_n(0u32, graph.edge_count()), ROOM)?;
+        // Side by side while they are put into order: where each goes is a cache line nobody has.
+        let mut pairs = filled(std::iter::repeat_n([0u32; 2], graph.edge_count()), ROOM)?;
         for (from, edge) in all() {
             let at = &mut next[edge.to as usize];
-            sources[*at as usize] = from;
-            weights[*at as usize] = edge.weight;
+            pairs[*at as usize] = [from, edge.weight];
             *at += 1;
         }
-        Ok(Self { begins, from: sources, weights })
+        let from = filled(pairs.iter().map(|pair| pair[0]), ROOM)?;
+        let weights = filled(pairs.iter().map(|pair| pair[1]), ROOM)?;
+        Ok(Self { begins, from, weights })
     }
 }
 
@@ -70,6 +72,7 @@ impl Edges {
                 false => Buffer::from_slice(stream, &weights)?,
             },
             vertices: graph.vertices(),
+            count: graph.edge_count() as u64,
             heaviest: graph.heaviest(),
             bytes,
         })

@@ -92,16 +92,17 @@ fn sources(graph: &Graph, count: usize) -> Vec<u32> {
 fn planes_compute_what_a_core_does() {
     let folder = tempfile::tempdir().unwrap();
     for words in [1, 2, 4] {
-        let text = planes::text(Shape { words, blocks: 1 }, 2);
+        let text =
+            planes::text(Shape { words, blocks: 1, reads: [8, 3, 4][words as usize / 2] }, 2);
         let Some(program) = program(&text, folder.path(), &format!("planes{words}")) else {
             return println!("skipped: no C++ compiler");
         };
         for (name, graph, count) in graphs().into_iter().filter(|_| words < 4) {
             check(&program, name, &graph, &sources(&graph, count));
         }
-        // Every slot has a source.
+        // More than a bit of each word, and where that doesn't take long every slot, has a source.
         let graph = of(50, 4, 10);
-        check(&program, "a full batch", &graph, &sources(&graph, 1024 * words as usize));
+        check(&program, "a full batch", &graph, &sources(&graph, 1024));
     }
 }
 

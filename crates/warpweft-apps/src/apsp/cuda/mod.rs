@@ -140,7 +140,7 @@ fn resident(kernel: &Kernel, threads: u32) -> Result<u32> {
 pub fn compile_check(arch: &str) -> Result<Vec<Cubin>> {
     let batched = [(1, true), (4, true), (1, false), (4, false)];
     let batched = batched.into_iter().map(|(words, bytes)| batched::compiled(words, bytes, arch));
-    let wide = Shape { words: 4, blocks: 2 };
+    let wide = Shape { words: 4, blocks: 2, reads: 8 };
     let planes = planes::SHAPES.into_iter().chain([wide]);
     batched.chain(planes.map(|shape| planes::compiled(shape, arch))).collect()
 }

@@ -25,7 +25,7 @@ type Arguments = [u64; 14];
 
 /// What is taken, the first that fits: more blocks an SM would leave too few registers.
 pub(super) const SHAPES: [Shape; 2] =
-    [Shape { words: 2, blocks: 4 }, Shape { words: 1, blocks: 5 }];
+    [Shape { words: 2, blocks: 4, reads: 8 }, Shape { words: 1, blocks: 5, reads: 8 }];
 
 /// The kernels.
 pub(super) fn compiled(shape: Shape, arch: &str) -> Result<Cubin> {
@@ -34,10 +34,10 @@ pub(super) fn compiled(shape: Shape, arch: &str) -> Result<Cubin> {
 }
 
 /// Their text, for blocks of so many warps.
-pub(super) fn text(Shape { words, blocks }: Shape, warps: u32) -> String {
+pub(super) fn text(Shape { words, blocks, reads }: Shape, warps: u32) -> String {
     let size = size_of::<Arguments>();
     format!(
-        "#define WW_K {words}\n#define WW_WARPS {warps}\n#define WW_BLOCKS {blocks}\n\
+        "#define WW_K {words}\n#define WW_WARPS {warps}\n#define WW_BLOCKS {blocks}\n#define WW_READS {reads}\n\
          #define WW_ARGUMENTS_BYTES {size}\n{}",
         include_str!("planes.cuh")
     )
@@ -50,10 +50,11 @@ pub(super) fn needed(edges: &Edges, words: u32) -> u64 {
 }
 
 /// The shape of planes, `wanted` or the first that `room` bytes allow; `None` where the weights or the memory don't
-/// allow any. Rows of all planes are numbered in 32 bits, and so are levels.
+/// allow any. Rows of all planes are numbered in 32 bits, and so are levels and edges.
 pub(super) fn shape(edges: &Edges, wanted: Option<Shape>, room: u64) -> Option<Shape> {
     let rows = (u64::from(edges.heaviest) + 2) * u64::from(edges.vertices);
-    let fits = edges.bytes && edges.lightest > 0 && rows < u64::from(u32::MAX);
+    let most = u64::from(u32::MAX) - 1024;
+    let fits = edges.bytes && edges.lightest > 0 && rows.max(edges.count) < most;
     let wanted = wanted.into_iter();
     let mut shapes = wanted.clone().chain(SHAPES.into_iter().filter(|_| wanted.len() == 0));
     shapes.find(|shape| fits && needed(edges, shape.words) <= room)
