@@ -71,9 +71,9 @@ impl Guided {
     }
 }
 
-/// Cores that together do less than this part of what lanes do cost more than they add: threads of lanes wait for
-/// cores, and their kernels for launches. 32 cores that did 0.2 % of the sources beside one H200 took a third of its
-/// rate (`warpweft apsp random:1049088 --sources random:200000 --device auto`).
+/// Cores that together do less than this part of what lanes do cost more than they add, since lanes have threads on
+/// the same host. Beside one H200, 32 cores did 0.3 % of the sources, and the farm 63,500 of them a second; the H200
+/// alone did 93,100 (`warpweft apsp random:1049088 --sources random:200000`, `--device auto` and `gpu`).
 const WORTH: f64 = 0.01;
 
 /// Whether lanes do so much that cores are better left to them.
