@@ -56,7 +56,7 @@ impl Guided {
         };
         let Some(own) = least(ask.standing()) else { return false };
         let hopeless = cores_are_hopeless(ask);
-        let works = |unit: &&Standing| !unit.lost && !(hopeless && unit.is_core());
+        let works = |unit: &&Standing| !(unit.lost || (hopeless && unit.is_core()));
         if !works(&ask.standing()) {
             return true;
         }
