@@ -15,12 +15,23 @@ pub(super) struct Edges {
     pub from: Buffer,
     /// How long each is: a byte where all weights fit one, else a word.
     pub weights: Buffer,
+    pub size: Size,
+}
+
+/// What kernels and their workspaces go by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Size {
     pub vertices: u32,
-    pub count: u64,
-    pub heaviest: u32,
+    pub edges: u64,
     pub lightest: u32,
-    /// Whether weights are bytes.
-    pub bytes: bool,
+    pub heaviest: u32,
+}
+
+impl Size {
+    /// Whether weights are bytes on a device.
+    pub fn bytes(&self) -> bool {
+        self.heaviest <= WEIGHTS
+    }
 }
 
 /// The same on the host.
@@ -61,20 +72,21 @@ impl Edges {
     /// Those of `graph`, on the device of `stream`.
     pub fn upload(graph: &Graph, stream: &Stream) -> Result<Self> {
         let Inward { begins, from, weights } = Inward::of(graph)?;
-        let bytes = graph.heaviest() <= WEIGHTS;
+        let size = Size {
+            vertices: graph.vertices(),
+            edges: graph.edge_count() as u64,
+            lightest: weights.iter().copied().min().unwrap_or(1),
+            heaviest: graph.heaviest(),
+        };
         let narrow = || filled(weights.iter().map(|weight| *weight as u8), ROOM);
         Ok(Self {
             begins: Buffer::from_slice(stream, &begins)?,
             from: Buffer::from_slice(stream, &from)?,
-            lightest: weights.iter().copied().min().unwrap_or(1),
-            weights: match bytes {
+            weights: match size.bytes() {
                 true => Buffer::from_slice(stream, &narrow()?)?,
                 false => Buffer::from_slice(stream, &weights)?,
             },
-            vertices: graph.vertices(),
-            count: graph.edge_count() as u64,
-            heaviest: graph.heaviest(),
-            bytes,
+            size,
         })
     }
 }

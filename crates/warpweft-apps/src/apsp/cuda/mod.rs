@@ -57,7 +57,7 @@ impl<'a, O: Packed> OnGpu<Self> for ShortestPaths<'a, O> {
         })?;
         let (edges, room) = (shared.edges.clone(), shared.room);
         self.shape.map_or(Ok(()), Shape::check)?;
-        let shape = planes::shape(&edges, self.shape, room);
+        let shape = planes::shape(edges.size, self.shape, room);
         let batches: Box<dyn Batches> = match (self.form, shape) {
             (Form::Auto, Some(shape)) if !self.rows => Box::new(Planes::on(lane, edges, shape)?),
             (Form::Planes, Some(shape)) => Box::new(Planes::on(lane, edges, shape)?),
@@ -74,7 +74,7 @@ impl<'a, O: Packed> OnGpu<Self> for ShortestPaths<'a, O> {
 fn no_planes(edges: &Edges, room: u64, lane: &GpuLane) -> Error {
     Error::Memory {
         whose: lane.device().label().into(),
-        needed: planes::needed(edges, 1),
+        needed: planes::needed(edges.size, 1),
         available: room,
         remedy: "take the form batched, or fewer lanes".into(),
     }
