@@ -50,7 +50,7 @@ impl<'a, O: Packed> OnGpu<Self> for ShortestPaths<'a, O> {
     fn open(&self, lane: GpuLane) -> Result<Box<dyn PackExecutor<Self> + '_>> {
         self.form.check(self.graph, self.rows)?;
         let shared = lane.shared(|| {
-            let edges = Edges::upload(self.graph, lane.stream())?.into();
+            let edges = Edges::upload(self.graph, &lane)?.into();
             let free = lane.device().memory()?.0 as f64;
             // Before the lanes take theirs.
             Ok(Shared { edges, room: (ROOM * free / lane.lanes() as f64) as u64 })
@@ -141,6 +141,7 @@ pub fn compile_check(arch: &str) -> Result<Vec<Cubin>> {
     let batched = [(1, true), (4, true), (1, false), (4, false)];
     let batched = batched.into_iter().map(|(words, bytes)| batched::compiled(words, bytes, arch));
     let wide = Shape { words: 4, blocks: 2, reads: 8 };
+    let edges = [true, false].into_iter().map(|bytes| edges::compiled(bytes, arch));
     let planes = planes::SHAPES.into_iter().chain([wide]);
-    batched.chain(planes.map(|shape| planes::compiled(shape, arch))).collect()
+    edges.chain(batched).chain(planes.map(|shape| planes::compiled(shape, arch))).collect()
 }
