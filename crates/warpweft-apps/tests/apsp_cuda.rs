@@ -248,16 +248,17 @@ fn every_shape_of_planes_finds_the_same() {
     let graph = of(2000, 6, 12, 3);
     let sources = sources(&graph, 6000, 4);
     let expect = expected(&graph, &sources);
-    for (words, blocks) in [(1, 4), (1, 6), (2, 3), (2, 5), (4, 1), (4, 3)] {
+    for (words, blocks, reads) in [(1, 4, 8), (1, 6, 3), (2, 3, 4), (2, 5, 1), (4, 1, 6), (4, 3, 8)]
+    {
         let paths = ShortestPaths::reach(&graph).by(Form::Planes);
-        let farm = Farm::of(paths.shaped(Shape { words, blocks }));
+        let farm = Farm::of(paths.shaped(Shape { words, blocks, reads }));
         let mut found = vec![None; sources.len()];
         let mut sink = |k: u64, reach| {
             found[k as usize] = Some(reach);
             Ok(())
         };
         farm.run_into(&sources, &machine, &GPUS, &mut sink).unwrap();
-        assert!(found == expect, "{words} words, {blocks} blocks");
+        assert!(found == expect, "{words} words, {blocks} blocks, {reads} reads");
     }
 }
 

@@ -1,12 +1,13 @@
-//! Farms on a GPU whose lanes fail, panic, trap or hang: what they had is done by others, and they are named. Skipped,
-//! with the reason, without a GPU.
+//! Farms on a GPU that is gone, or whose lanes fail, panic, trap or hang: what they had is done by others, and they are
+//! named. Skipped, with the reason, where a GPU is needed and there is none.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use warpweft::cuda::{Args, Cache, Device, Kernel, Launch, Module, Options, compile_in, compiler};
 use warpweft::farm::{
-    GpuLane, Grain, OnGpu, Outcome, Pack, PackExecutor, Place, Policy, Run, Target,
+    GpuLane, Grain, OnGpu, Outcome, Pack, PackExecutor, PackSize, Place, Policy, Run, Schedule,
+    Target, on_cores,
 };
 use warpweft::prelude::*;
 
@@ -212,4 +213,89 @@ fn a_kernel_that_hangs_is_given_up_and_the_cores_do_the_rest() {
     let [(Place::Lane { .. }, told)] = &lost(&outcome)[..] else { panic!("{:?}", lost(&outcome)) };
     assert!(told.contains("not done after 0.5"), "{told}");
     assert!(begin.elapsed() < Duration::from_secs(10));
+}
+
+/// Squares, on lanes too, which no test here reaches where there is no GPU.
+struct Squares;
+
+impl Task for Squares {
+    type Input = u64;
+    type Output = u64;
+    fn on_core(&self, k: u64) -> Result<u64, Failure> {
+        Ok(k * k)
+    }
+    fn on_gpu(&self) -> Option<&dyn OnGpu<Self>> {
+        Some(self)
+    }
+}
+
+impl OnGpu<Self> for Squares {
+    fn open(&self, _: GpuLane) -> Result<Box<dyn PackExecutor<Self> + '_>> {
+        Err(Error::spec("no room for squares", "take a larger GPU"))
+    }
+}
+
+/// A machine with a GPU of which its driver, if it has one, knows nothing.
+fn with_a_gpu_that_is_gone() -> Machine {
+    let gpu = serde_json::json!({
+        "ordinal": 1000, "name": "gone", "capability": [9, 0], "sms": 1, "memory": 1, "l2_bytes": 1,
+        "shared_per_sm": 1, "shared_per_block": 1, "registers_per_sm": 1, "threads_per_sm": 1,
+        "blocks_per_sm": 1, "clock": 1.0, "cooperative": true, "links": [],
+    });
+    let gpus = vec![serde_json::from_value(gpu).unwrap()];
+    Machine { gpus, ..Machine::detect().unwrap() }
+}
+
+#[test]
+fn a_gpu_that_is_gone_leaves_its_tasks_to_the_cores_and_is_named() {
+    let machine = with_a_gpu_that_is_gone();
+    for lanes in [1, 3] {
+        let policy = Policy { lanes, pack: PackSize::Tasks(5), ..Policy::default() };
+        for schedule in [Schedule::MasterWorker, Schedule::Eq2] {
+            let policy = Policy { schedule, ..policy };
+            let run = Run { policy, threads: Some(2), ..Run::default() };
+            let mut had = vec![0; 1000];
+            let mut sink = |k: u64, square| {
+                assert_eq!(square, k * k);
+                had[k as usize] += 1;
+                Ok(())
+            };
+            let farm = Farm::of(Squares);
+            let outcome = farm.run_into(0..1000u64, &machine, &run, &mut sink).unwrap();
+            assert!(had.iter().all(|times| *times == 1));
+            let units: Vec<_> = outcome.shares.iter().map(|share| share.unit.to_string()).collect();
+            assert_eq!(units[..2], ["core 0", "core 1"]);
+            assert_eq!(units[2..].len(), lanes);
+            assert_eq!(units[2], "GPU 1000 lane 0");
+            assert!(
+                outcome.shares[2..].iter().all(|share| share.lost.is_some() && share.tasks == 0)
+            );
+            assert_eq!(outcome.report.notes.len(), lanes);
+            assert!(
+                outcome.report.notes[0].starts_with("GPU 1000 lane"),
+                "{:?}",
+                outcome.report.notes
+            );
+            assert_eq!(outcome.report.devices[1], "gone (1000)");
+        }
+    }
+}
+
+#[test]
+fn a_farm_on_gpus_alone_says_what_it_lacks() {
+    let run = Run { target: Target::Gpus, ..Run::default() };
+    let refused = |machine: &Machine| {
+        let refusal = Farm::of(Squares).run_into(0..9u64, machine, &run, &mut |_, _| Ok(()));
+        refusal.unwrap_err().to_string()
+    };
+    let none = Machine { gpus: Vec::new(), ..Machine::detect().unwrap() };
+    assert!(refused(&none).contains("a farm on GPUs, and there is none"), "{}", refused(&none));
+    let gone = refused(&with_a_gpu_that_is_gone());
+    assert!(gone.contains("GPU 1000") || gone.contains("driver"), "{gone}");
+    let farm = Farm::of(on_cores(|k: u64| Ok(k)));
+    let refusal = farm.run_into(0..9u64, &with_a_gpu_that_is_gone(), &run, &mut |_, _| Ok(()));
+    assert!(refusal.unwrap_err().to_string().contains("without a form for them"));
+    // Left to itself, it never asks for the GPU.
+    let (same, report) = farm.run(0..9u64, &with_a_gpu_that_is_gone()).unwrap();
+    assert!(same.into_iter().eq(0..9) && report.devices.len() == 1 && report.notes.is_empty());
 }

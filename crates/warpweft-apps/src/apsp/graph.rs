@@ -95,6 +95,11 @@ impl Graph {
         &self.edges[begin..end]
     }
 
+    /// Where the edges of each vertex begin, and the last one's end; all edges.
+    pub(super) fn lists(&self) -> (&[u32], &[Edge]) {
+        (&self.begins, &self.edges)
+    }
+
     /// The longest edge's length, 0 without edges.
     pub fn heaviest(&self) -> u32 {
         self.heaviest

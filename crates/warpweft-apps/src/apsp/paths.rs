@@ -58,18 +58,27 @@ pub struct Shape {
     pub words: u32,
     /// Blocks of 8 warps that an SM is to hold: the fewer, the more registers a thread has.
     pub blocks: u32,
+    /// Rows that a thread waits for at the same time, 1 to 8.
+    pub reads: u32,
 }
 
 impl Shape {
     /// Whether there is such a shape.
     ///
     /// # Errors
-    /// Other words; no blocks or more than 8, which are 64 warps.
+    /// Other words; no blocks or more than 8, which are 64 warps; no reads or more than 8.
     pub fn check(self) -> Result<()> {
-        if [1, 2, 4].contains(&self.words) && (1..=8).contains(&self.blocks) {
+        let all = 1..=8;
+        if [1, 2, 4].contains(&self.words)
+            && all.contains(&self.blocks)
+            && all.contains(&self.reads)
+        {
             return Ok(());
         }
-        Err(Error::spec(format!("{self:?} of planes"), "give 1, 2 or 4 words and 1 to 8 blocks"))
+        Err(Error::spec(
+            format!("{self:?} of planes"),
+            "give 1, 2 or 4 words, 1 to 8 blocks and 1 to 8 reads",
+        ))
     }
 }
 

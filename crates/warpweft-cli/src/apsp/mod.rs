@@ -1,5 +1,6 @@
 //! `warpweft apsp`: shortest paths from many sources, a farm of tasks.
 
+mod at;
 mod check;
 mod failures;
 mod files;
@@ -15,18 +16,18 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use warpweft::farm::{
-    self, Flush, Journal, OnFailure, PackSize, Place, Policy, Run, Schedule, Share, Target,
+    self, Flush, Journal, OnFailure, PackSize, Place, Policy, Run, Schedule, Share,
 };
-use warpweft::machine::{Machine, filled};
+use warpweft::machine::filled;
 use warpweft::prelude::*;
 use warpweft::trace::Trace;
-use warpweft_apps::apsp::{Form, Graph, Reach, ShortestPaths, fingerprint};
+use warpweft_apps::apsp::{Graph, Reach, ShortestPaths, fingerprint};
 
+use self::at::{At, FormChoice};
 use self::files::Files;
 use self::graph::GraphChoice;
 use self::sources::SourceChoice;
 use crate::arguments::{DeviceChoice, at_least_one, number, threads, whole};
-use crate::device::{for_farms, note_crowd};
 use crate::interrupt;
 use crate::output::{complain, counted, fail, note};
 use crate::progress::Progress;
@@ -44,19 +45,6 @@ enum ScheduleChoice {
     Eq2,
     /// Whoever asks, one source.
     Single,
-}
-
-/// How sources are searched from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum FormChoice {
-    /// What suits graph and device.
-    Auto,
-    /// One at a time, on the cores.
-    Dial,
-    /// On GPUs, many at once by sweeps over all vertices: any weights.
-    Batched,
-    /// On GPUs, many at once by planes of bits: weights from 1 to 255.
-    Planes,
 }
 
 /// What is done about a source that fails.
@@ -139,36 +127,6 @@ pub struct Apsp {
     json: bool,
 }
 
-/// Where to run.
-struct At {
-    machine: Machine,
-    target: Target,
-    /// On the cores.
-    threads: usize,
-    form: Form,
-}
-
-impl At {
-    /// Whether GPUs are among it.
-    fn on_gpus(&self) -> bool {
-        self.target != Target::Cpu && self.form != Form::Dial && !self.machine.gpus.is_empty()
-    }
-
-    /// Rows of distances that are searched at once: one a thread, 32 a lane.
-    fn at_once(&self, lanes: usize) -> usize {
-        let gpus = if self.on_gpus() { self.machine.gpus.len() } else { 0 };
-        self.threads + 32 * lanes * gpus
-    }
-
-    /// What it is, in words.
-    fn label(&self) -> String {
-        let cores = (self.threads > 0).then(|| self.machine.cpu.label(self.threads));
-        let gpus = self.machine.gpus.iter().filter(|_| self.on_gpus());
-        let all: Vec<_> = cores.into_iter().chain(gpus.map(|gpu| gpu.label())).collect();
-        all.join(" and ")
-    }
-}
-
 /// What is known of the sources, in their order.
 struct Found {
     /// `None` where a run was ended before, and for those that failed.
@@ -197,38 +155,6 @@ impl Apsp {
         let pack = self.pack.map_or(PackSize::Auto, |tasks| PackSize::Tasks(tasks.get()));
         let policy = Policy { schedule, pack, lanes: self.lanes, ..Policy::default() };
         policy.check().map(|()| policy)
-    }
-
-    /// The form, which fits where to run.
-    fn form(&self, target: Target) -> Result<Form> {
-        match (self.form, target) {
-            (FormChoice::Dial, Target::Gpus) => {
-                let what = format!("--form dial on --device {}", self.device);
-                Err(Error::spec(what, "it is the cores' form: take another, or name the cpu"))
-            }
-            (FormChoice::Batched | FormChoice::Planes, Target::Cpu) => {
-                let what = "forms for GPUs, and none is to be used";
-                Err(Error::spec(what, "leave --form out, or name a GPU by --device"))
-            }
-            (FormChoice::Auto, _) => Ok(Form::Auto),
-            (FormChoice::Dial, _) => Ok(Form::Dial),
-            (FormChoice::Batched, _) => Ok(Form::Batched),
-            (FormChoice::Planes, _) => Ok(Form::Planes),
-        }
-    }
-
-    /// Where to run, and in which form.
-    fn place(&self) -> Result<At> {
-        let mut machine = Machine::detect()?;
-        let target = for_farms(self.device, &mut machine)?;
-        let threads = match target {
-            Target::Gpus => 0,
-            _ => {
-                note_crowd(self.threads, &machine.cpu);
-                self.threads.map_or_else(|| machine.cpu.threads(), NonZero::get)
-            }
-        };
-        Ok(At { form: self.form(target)?, machine, target, threads })
     }
 
     /// The graph and the sources in it.
@@ -264,7 +190,7 @@ impl Apsp {
     fn planned(&self) -> Result<ExitCode> {
         let policy = self.policy()?;
         self.check()?;
-        let at = self.place()?;
+        let at = At::of(self.device, self.form, self.threads)?;
         let (graph, mut sources) = self.read()?;
         at.form.check(&graph, self.files.wants_distances())?;
         let mut kept = 0;
@@ -284,7 +210,7 @@ impl Apsp {
     fn outcome(&self) -> Result<Outcome> {
         let policy = self.policy()?;
         self.check()?;
-        let at = self.place()?;
+        let at = At::of(self.device, self.form, self.threads)?;
         let (graph, sources) = self.read()?;
         at.form.check(&graph, self.files.wants_distances())?;
         let trace = self.files.trace.as_ref().map(|_| Arc::new(Trace::new()));

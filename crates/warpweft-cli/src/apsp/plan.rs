@@ -8,7 +8,7 @@ use warpweft::farm::{Grain, Policy, Run, Schedule, Target, Unit, simulate};
 use warpweft::prelude::*;
 use warpweft_apps::apsp::{Graph, Search, ShortestPaths};
 
-use super::At;
+use super::at::At;
 use crate::output::{counted, say, time};
 
 /// Sources that a lane is measured by, where there are as many: two batches.

@@ -14,7 +14,7 @@ use warpweft_apps::soup::SplitMix;
 use super::Options;
 use super::record::Record;
 use crate::device::limits;
-use crate::output::{fail, note, say, scaled};
+use crate::output::{counted, fail, note, say, scaled};
 
 /// Shortest paths as a farm.
 #[derive(clap::Args)]
@@ -115,7 +115,8 @@ impl Farms {
         let mut any = |count: u32| -> Vec<u32> {
             (0..count).map(|_| (stream.next_u64() % u64::from(graph.vertices())) as u32).collect()
         };
-        let [planes, batched, dial] = SOURCES.map(|sources| (sources / self.shrink).max(1));
+        let [planes, batched, dial] = SOURCES;
+        let [planes, batched] = [planes, batched].map(|sources| sources / self.shrink);
         let mut figures = Vec::new();
         let none: [(); 0] = [];
         let mut counts = vec![1, machine.gpus.len()];
@@ -168,7 +169,7 @@ impl Farms {
         case: &Case<'_>,
         machine: &Machine,
     ) -> Result<Figure> {
-        note(&format!("{form}, {order} sources, {gpus} GPUs"));
+        note(&format!("{form}, {order} sources, {}", units(gpus)));
         if gpus > 0 {
             case.run(machine)?;
         }
@@ -198,6 +199,14 @@ fn levels(graph: &Graph) -> Result<Vec<f64>, Failure> {
     Ok(levels)
 }
 
+/// The units of a figure.
+fn units(gpus: usize) -> String {
+    match gpus {
+        0 => "cores".into(),
+        gpus => counted(gpus as u64, "GPU"),
+    }
+}
+
 /// A line a form.
 fn table(figures: &[Figure], graph: &Graph) -> String {
     let mut text = format!(
@@ -206,10 +215,7 @@ fn table(figures: &[Figure], graph: &Graph) -> String {
         graph.edge_count()
     );
     for figure in figures {
-        let units = match figure.gpus {
-            0 => "cores".into(),
-            gpus => format!("{gpus} GPU"),
-        };
+        let units = units(figure.gpus);
         text.push_str(&format!(
             "  {:<8} {:<13} {units:<6} {}sources/s ({} to {}) of {}, {}sources/s while units work",
             figure.form,

@@ -83,6 +83,7 @@ pub fn simulate(
 mod tests {
     use super::*;
     use crate::farm::policy::Schedule;
+    use crate::farm::unit::Place;
 
     /// Units whose speeds are in the given ratio, each alone on its node.
     fn played(tasks: u64, speeds: &[f64], schedule: Schedule) -> Simulated {
@@ -124,6 +125,28 @@ mod tests {
             assert!(played.seconds < alone.max(0.2) + 0.01, "{tasks}: {}", played.seconds);
             assert_eq!(played.shares.iter().map(|share| share.tasks).sum::<u64>(), tasks);
         }
+    }
+
+    /// Cores that add a hundredth of what a lane does work; those that add less do until the lane is known, and then
+    /// leave the host to it. A lane that likes large packs waits for no core that doesn't work.
+    #[test]
+    fn cores_that_add_next_to_nothing_leave_the_host_to_lanes() {
+        let place = Place::Lane { gpu: 0, lane: 0 };
+        let units: Vec<_> = Unit::cores(0, 2).chain([Unit { node: 0, place }]).collect();
+        let shared = |core: f64| {
+            let speeds = [core, core, 10_000.0];
+            let time =
+                |unit: usize, range: Range<u64>| (range.end - range.start) as f64 / speeds[unit];
+            let grain =
+                |unit| if unit < 2 { Grain::ANY } else { Grain { of: 2048, most: u64::MAX } };
+            simulate(50_000, &units, &grain, &Policy::default(), &time).unwrap()
+        };
+        let tasks = |played: &Simulated| played.shares[0].tasks + played.shares[1].tasks;
+        let some = shared(60.0);
+        assert!(tasks(&some) > 200, "{:?}", some.shares);
+        let none = shared(40.0);
+        assert!(tasks(&none) < 50, "{:?}", none.shares);
+        assert_eq!(none.shares[2].tasks + tasks(&none), 50_000);
     }
 
     /// One task takes ten thousand times as long as the others: nobody waits behind it.

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use super::cuda::Site;
@@ -52,6 +52,8 @@ pub struct Slot<'a> {
     pub trace: Option<Arc<Trace>>,
     /// Where its lane is, if it is one.
     pub site: Option<Site>,
+    /// When the first unit was ready to work.
+    pub begun: &'a OnceLock<Instant>,
 }
 
 impl Slot<'_> {
@@ -90,6 +92,7 @@ impl Slot<'_> {
         let grain = executor.as_ref().map_or(Grain::ANY, |executor| executor.grain());
         let mut results = Results::default();
         let (mut took, mut output) = (None, 0);
+        self.begun.get_or_init(Instant::now);
         while let Some(pack) = self.master.ask(self.number, grain, took) {
             let (mut left, mut busy) = (pack.clone(), 0.0);
             // Outputs of many bytes are handed over before their pack ends.

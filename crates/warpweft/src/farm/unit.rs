@@ -84,6 +84,11 @@ impl Standing {
         Self { unit, grain: Grain::ANY, speed: None, last: 0, lost: false }
     }
 
+    /// Whether it is a core.
+    pub fn is_core(&self) -> bool {
+        matches!(self.unit.place, Place::Core(_))
+    }
+
     /// It ran a pack of `tasks` in `seconds`.
     pub fn took(&mut self, tasks: u64, seconds: f64) {
         let now = tasks as f64 / seconds.max(1e-9);

@@ -1,7 +1,7 @@
 //! The units of a run on their threads, and the one thread that hands over what comes of them.
 
-use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, OnceLock};
 use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
 use std::time::Instant;
 
@@ -112,8 +112,10 @@ impl Workers {
             shares,
             failed: Vec::new(),
         };
-        let start = Instant::now();
-        let served = self.serve(&mut clerk, run.trace.as_ref(), work)?;
+        let (called, begun) = (Instant::now(), OnceLock::new());
+        let served = self.serve(&mut clerk, run.trace.as_ref(), &begun, work)?;
+        // Cores begin at once; GPUs alone once one of their lanes is open.
+        let start = begun.get().copied().unwrap_or(called);
         let seconds = start.elapsed().as_secs_f64();
         let Clerk { shares, mut failed, .. } = clerk;
         failed.sort_by_key(|failed| failed.task);
@@ -166,6 +168,7 @@ impl Workers {
         &self,
         clerk: &mut Clerk<'_>,
         trace: Option<&Arc<Trace>>,
+        begun: &OnceLock<Instant>,
         work: &(dyn Fn(&Slot<'_>) + Sync),
     ) -> Result<Served> {
         let (send, messages) = sync_channel(Run::AHEAD * self.units.len());
@@ -179,6 +182,7 @@ impl Workers {
                 clerk: send.clone(),
                 trace: trace.cloned(),
                 site,
+                begun,
             })
             .collect();
         drop(send);

@@ -9,7 +9,7 @@ use warpweft::machine::filled;
 
 use super::super::graph::ROOM;
 use super::super::search::Reach;
-use super::edges::Edges;
+use super::edges::{Edges, Size};
 use super::{Batches, WAIT, reaches, resident};
 
 /// Threads of a block.
@@ -37,8 +37,8 @@ pub(super) fn text(words: u32, bytes: bool) -> String {
 }
 
 /// Bytes that a lane with rows of 32 · `words` sources takes of its device.
-fn needed(edges: &Edges, words: u32) -> u64 {
-    u64::from(edges.vertices) * (u64::from(128 * words) + 8) + (1 << 20)
+fn needed(size: Size, words: u32) -> u64 {
+    u64::from(size.vertices) * (u64::from(128 * words) + 8) + (1 << 20)
 }
 
 /// A lane's workspace.
@@ -76,15 +76,15 @@ impl Batched {
     /// Too little memory; the compiler's or the driver's.
     pub fn on(lane: GpuLane, edges: Arc<Edges>, rows: bool, room: u64) -> Result<Self> {
         let most = if rows { 1 } else { 4 };
-        let words = [4, 1].into_iter().find(|&k| k <= most && needed(&edges, k) <= room);
+        let words = [4, 1].into_iter().find(|&k| k <= most && needed(edges.size, k) <= room);
         let words = words.ok_or_else(|| Error::Memory {
             whose: lane.device().label().into(),
-            needed: needed(&edges, 1),
+            needed: needed(edges.size, 1),
             available: room,
             remedy: "take fewer lanes or a smaller graph, or run on the cores".into(),
         })?;
         let device = *lane.device();
-        let module = Module::load(&device, &compiled(words, edges.bytes, &device.arch()?)?)?;
+        let module = Module::load(&device, &compiled(words, edges.size.bytes(), &device.arch()?)?)?;
         let kernels = Kernels {
             seat: module.kernel("seat")?,
             sweep: module.kernel("sweep")?,
@@ -92,8 +92,9 @@ impl Batched {
             look_beyond: module.kernel("look_beyond")?,
             extract: module.kernel("extract")?,
         };
-        let (n, sources) = (edges.vertices as usize, 32 * words as usize);
-        let longest = u64::from(edges.vertices - 1).saturating_mul(u64::from(edges.heaviest));
+        let (n, sources) = (edges.size.vertices as usize, 32 * words as usize);
+        let longest =
+            u64::from(edges.size.vertices - 1).saturating_mul(u64::from(edges.size.heaviest));
         Ok(Self {
             blocks: resident(&kernels.sweep, THREADS)?,
             distances: Buffer::new(&device, 4 * n * sources)?,
@@ -119,7 +120,7 @@ impl Batched {
         count: usize,
         number: Option<u32>,
     ) -> Result<()> {
-        let halves = (count as u64) << 32 | u64::from(self.edges.vertices);
+        let halves = (count as u64) << 32 | u64::from(self.edges.size.vertices);
         let edges = &self.edges;
         let buffers = [
             &edges.begins,
@@ -167,7 +168,7 @@ impl Batches for Batched {
             }
             self.lane.wait(WAIT)?;
             stream.download(&self.last, 0, &mut last)?;
-            if last[0] > self.edges.vertices {
+            if last[0] > self.edges.size.vertices {
                 return Err(Error::spec(
                     "sweeps that change distances and come to no end",
                     "please report this",
@@ -186,8 +187,8 @@ impl Batches for Batched {
     }
 
     fn distances(&mut self, k: usize) -> Result<Vec<u32>> {
-        let mut row = filled(std::iter::repeat_n(0, self.edges.vertices as usize), ROOM)?;
-        let blocks = self.edges.vertices.div_ceil(THREADS);
+        let mut row = filled(std::iter::repeat_n(0, self.edges.size.vertices as usize), ROOM)?;
+        let blocks = self.edges.size.vertices.div_ceil(THREADS);
         self.launch(&self.kernels.extract, blocks, k + 1, Some(k as u32))?;
         self.lane.wait(WAIT)?;
         self.lane.stream().download(&self.row, 0, &mut row)?;

@@ -1,11 +1,13 @@
 //! A graph on a device: the edges into each vertex side by side, since every form there pulls.
 
-use warpweft::cuda::{Buffer, Stream};
+use warpweft::cuda::{Args, Buffer, Cubin, Kernel, Launch, Module, Options, compile};
 use warpweft::error::Result;
+use warpweft::farm::GpuLane;
 use warpweft::machine::filled;
 
 use super::super::graph::{Graph, ROOM};
 use super::super::paths::WEIGHTS;
+use super::{WAIT, resident};
 
 /// The edges into each vertex.
 pub(super) struct Edges {
@@ -15,63 +17,108 @@ pub(super) struct Edges {
     pub from: Buffer,
     /// How long each is: a byte where all weights fit one, else a word.
     pub weights: Buffer,
+    pub size: Size,
+}
+
+/// What kernels and their workspaces go by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Size {
     pub vertices: u32,
-    pub heaviest: u32,
+    pub edges: u64,
     pub lightest: u32,
-    /// Whether weights are bytes.
-    pub bytes: bool,
+    pub heaviest: u32,
 }
 
-/// The same on the host.
-pub(super) struct Inward {
-    pub begins: Vec<u32>,
-    pub from: Vec<u32>,
-    pub weights: Vec<u32>,
+impl Size {
+    /// Whether weights are bytes on a device.
+    pub fn bytes(&self) -> bool {
+        self.heaviest <= WEIGHTS
+    }
 }
 
-impl Inward {
-    /// Those of `graph`. O(vertices + edges).
-    pub fn of(graph: &Graph) -> Result<Self> {
-        let vertices = graph.vertices();
-        let all =
-            || (0..vertices).flat_map(|from| graph.edges(from).iter().map(move |e| (from, e)));
-        let mut begins = filled(std::iter::repeat_n(0u32, vertices as usize + 1), ROOM)?;
-        for (_, edge) in all() {
-            begins[edge.to as usize + 1] += 1;
-        }
-        for vertex in 0..vertices as usize {
-            begins[vertex + 1] += begins[vertex];
-        }
-        let mut next = filled(begins.iter().copied(), ROOM)?;
-        let mut sources = filled(std::iter::repeat_n(0u32, graph.edge_count()), ROOM)?;
-        let mut weights = filled(std::iter::repeat_n(0u32, graph.edge_count()), ROOM)?;
-        for (from, edge) in all() {
-            let at = &mut next[edge.to as usize];
-            sources[*at as usize] = from;
-            weights[*at as usize] = edge.weight;
-            *at += 1;
-        }
-        Ok(Self { begins, from: sources, weights })
+/// `arguments` of `edges.cuh`: five addresses and two halves of a word.
+type Arguments = [u64; 6];
+
+/// Threads of a block.
+const THREADS: u32 = 256;
+
+/// The kernels for weights of bytes or words.
+pub(super) fn compiled(bytes: bool, arch: &str) -> Result<Cubin> {
+    compile(&text(bytes), "edges turned around", arch, &Options::default())
+}
+
+/// Their text.
+pub(super) fn text(bytes: bool) -> String {
+    let weight = if bytes { "unsigned char" } else { "unsigned" };
+    let size = size_of::<Arguments>();
+    format!(
+        "#define WW_WEIGHT {weight}\n#define WW_ARGUMENTS_BYTES {size}\n{}",
+        include_str!("edges.cuh")
+    )
+}
+
+/// Turns counts into where each begins, one behind the other; the last one's end goes to the end.
+fn add_up(counts: &mut [u32]) {
+    let mut sum = 0u32;
+    for count in counts {
+        sum += std::mem::replace(count, sum);
     }
 }
 
 impl Edges {
-    /// Those of `graph`, on the device of `stream`.
-    pub fn upload(graph: &Graph, stream: &Stream) -> Result<Self> {
-        let Inward { begins, from, weights } = Inward::of(graph)?;
-        let bytes = graph.heaviest() <= WEIGHTS;
-        let narrow = || filled(weights.iter().map(|weight| *weight as u8), ROOM);
-        Ok(Self {
-            begins: Buffer::from_slice(stream, &begins)?,
-            from: Buffer::from_slice(stream, &from)?,
-            lightest: weights.iter().copied().min().unwrap_or(1),
-            weights: match bytes {
-                true => Buffer::from_slice(stream, &narrow()?)?,
-                false => Buffer::from_slice(stream, &weights)?,
-            },
+    /// Those of `graph`, turned around on the device of `lane`: the host, whose cores may be at work, only copies.
+    pub fn upload(graph: &Graph, lane: &GpuLane) -> Result<Self> {
+        let (stream, device) = (lane.stream(), lane.device());
+        let (begins, edges) = graph.lists();
+        let pairs = filled(edges.iter().map(|edge| [edge.to, edge.weight]), ROOM)?;
+        let size = Size {
             vertices: graph.vertices(),
+            edges: edges.len() as u64,
+            lightest: edges.iter().map(|edge| edge.weight).min().unwrap_or(1),
             heaviest: graph.heaviest(),
-            bytes,
-        })
+        };
+        let module = Module::load(device, &compiled(size.bytes(), &device.arch()?)?)?;
+        let (count, turn) = (module.kernel("count")?, module.kernel("turn")?);
+        let n = graph.vertices() as usize;
+        let (out, pairs) =
+            (Buffer::from_slice(stream, begins)?, Buffer::from_slice(stream, &pairs)?);
+        // One word more, so that the end of the last one's is the sum.
+        let begins = Buffer::zeroed(stream, 4 * (n + 1))?;
+        let next = Buffer::new(device, 4 * (n + 1))?;
+        let from = Buffer::new(device, 4 * edges.len())?;
+        let weights = Buffer::new(device, edges.len() * if size.bytes() { 1 } else { 4 })?;
+        let launch = |kernel: &Kernel, next: &Buffer| -> Result<()> {
+            let halves = size.edges << 32 | u64::from(size.vertices);
+            let buffers = [&out, &pairs, next, &from, &weights];
+            let mut arguments: Arguments = [halves; 6];
+            arguments.iter_mut().zip(buffers).for_each(|(to, buffer)| *to = buffer.address());
+            let mut args = Args::new();
+            args.value(arguments);
+            let blocks = resident(kernel, THREADS)?;
+            // SAFETY: both kernels of `edges.cuh` take `arguments`; buffers have the sizes that are said there and
+            // live past the wait.
+            unsafe { stream.launch(kernel, Launch::line(blocks, THREADS), &args)? };
+            lane.wait(WAIT)
+        };
+        launch(&count, &begins)?;
+        let mut sums = filled(std::iter::repeat_n(0u32, n + 1), ROOM)?;
+        stream.download(&begins, 0, &mut sums)?;
+        add_up(&mut sums);
+        stream.upload(&begins, 0, &sums)?;
+        stream.copy(&next, 0, &begins, 0, 4 * (n + 1))?;
+        launch(&turn, &next)?;
+        Ok(Self { begins, from, weights, size })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_become_beginnings() {
+        let mut counts = [2, 0, 3, 0];
+        add_up(&mut counts);
+        assert_eq!(counts, [0, 2, 2, 5]);
     }
 }

@@ -1,4 +1,4 @@
-// Searches as the executors do, from what is read: vertices, edges, heaviest, sources; begins, from, weights, sources.
+// Searches as the executors do, from what is read: vertices, edges, heaviest, sources; begins, edges, sources.
 // Prints what each source reaches. Memory that kernels must not rely on holds rubbish.
 template <class T> static std::vector<T> read(size_t count) {
     std::vector<T> values(count);
@@ -9,8 +9,28 @@ template <class T> static std::vector<T> read(size_t count) {
 int main() {
     const auto sizes = read<unsigned>(4);
     const unsigned n = sizes[0], m = sizes[1], heaviest = sizes[2], count = sizes[3];
-    const auto begins = read<unsigned>(n + 1), from = read<unsigned>(m), wide = read<unsigned>(m), sources = read<unsigned>(count);
+    const auto out = read<unsigned>(n + 1);
+    const auto edges = read<uint2>(m);
+    const auto sources = read<unsigned>(count);
     (void)heaviest;
+#ifdef WW_WARPS
+    using weight = unsigned char;
+#else
+    using weight = WW_WEIGHT;
+#endif
+    std::vector<unsigned> begins(n + 1), from(m);
+    std::vector<weight> weights(m);
+    turning::arguments T{out.data(), edges.data(), begins.data(), from.data(), weights.data(), n, m};
+    launch(2, 64, [&] { turning::count(T); });
+    unsigned total = 0;
+    for (auto& begin : begins) {
+        const unsigned count = begin;
+        begin = total;
+        total += count;
+    }
+    auto next = begins;
+    T.next = next.data();
+    launch(2, 64, [&] { turning::turn(T); });
     std::vector<reach> reaches(SOURCES, reach{0, 0, 0});
     unsigned last = 0;
     arguments A{};
@@ -22,7 +42,6 @@ int main() {
     A.vertices = n;
     A.count = count;
 #ifdef WW_WARPS
-    const std::vector<unsigned char> weights(wide.begin(), wide.end());
     const unsigned chunks = (n + 31) / 32, slots = (SOURCES + 63) / 64;
     std::vector<unsigned> seen(size_t(n) * ROW), planes(size_t(heaviest + 1) * n * ROW, 0xcdcdcdcd), any((heaviest + 1) * chunks),
         done(chunks), dead(ROW), counts(SOURCES);
@@ -45,7 +64,6 @@ int main() {
     }
     for (unsigned s = 0; s < count; s++) printf("%u %u %llu 0\n", reaches[s].reached, reaches[s].farthest, reaches[s].total);
 #else
-    const std::vector<WW_WEIGHT> weights(wide.begin(), wide.end());
     std::vector<unsigned> distances(size_t(n) * SOURCES, ALL), stamps(n), beyond(SOURCES);
     A.weights = weights.data();
     A.distances = distances.data();

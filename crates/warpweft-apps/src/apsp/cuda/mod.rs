@@ -50,14 +50,14 @@ impl<'a, O: Packed> OnGpu<Self> for ShortestPaths<'a, O> {
     fn open(&self, lane: GpuLane) -> Result<Box<dyn PackExecutor<Self> + '_>> {
         self.form.check(self.graph, self.rows)?;
         let shared = lane.shared(|| {
-            let edges = Edges::upload(self.graph, lane.stream())?.into();
+            let edges = Edges::upload(self.graph, &lane)?.into();
             let free = lane.device().memory()?.0 as f64;
             // Before the lanes take theirs.
             Ok(Shared { edges, room: (ROOM * free / lane.lanes() as f64) as u64 })
         })?;
         let (edges, room) = (shared.edges.clone(), shared.room);
         self.shape.map_or(Ok(()), Shape::check)?;
-        let shape = planes::shape(&edges, self.shape, room);
+        let shape = planes::shape(edges.size, self.shape, room);
         let batches: Box<dyn Batches> = match (self.form, shape) {
             (Form::Auto, Some(shape)) if !self.rows => Box::new(Planes::on(lane, edges, shape)?),
             (Form::Planes, Some(shape)) => Box::new(Planes::on(lane, edges, shape)?),
@@ -74,7 +74,7 @@ impl<'a, O: Packed> OnGpu<Self> for ShortestPaths<'a, O> {
 fn no_planes(edges: &Edges, room: u64, lane: &GpuLane) -> Error {
     Error::Memory {
         whose: lane.device().label().into(),
-        needed: planes::needed(edges, 1),
+        needed: planes::needed(edges.size, 1),
         available: room,
         remedy: "take the form batched, or fewer lanes".into(),
     }
@@ -140,7 +140,8 @@ fn resident(kernel: &Kernel, threads: u32) -> Result<u32> {
 pub fn compile_check(arch: &str) -> Result<Vec<Cubin>> {
     let batched = [(1, true), (4, true), (1, false), (4, false)];
     let batched = batched.into_iter().map(|(words, bytes)| batched::compiled(words, bytes, arch));
-    let wide = Shape { words: 4, blocks: 2 };
+    let wide = Shape { words: 4, blocks: 2, reads: 8 };
+    let edges = [true, false].into_iter().map(|bytes| edges::compiled(bytes, arch));
     let planes = planes::SHAPES.into_iter().chain([wide]);
-    batched.chain(planes.map(|shape| planes::compiled(shape, arch))).collect()
+    edges.chain(batched).chain(planes.map(|shape| planes::compiled(shape, arch))).collect()
 }

@@ -13,11 +13,12 @@
 // every source has seen it or is dead. reaches: what the levels before add up to; last: the last level that was
 // not empty. Levels beyond last + W are empty, and return at once.
 //
+// Edges, rows of all planes and vertices are numbered in 32 bits, with room for a window more.
 // Grid: a line of any number of blocks; block: WW_WARPS warps. A warp takes 32 vertices at a time and the edges into
 // them in windows. No block waits for another, and every loop ends with the vertices or the edges.
 #include "words.cuh"
 
-constexpr int K = WW_K, ROW = 32 * K, SOURCES = 32 * ROW, WARPS = WW_WARPS;
+constexpr int K = WW_K, ROW = 32 * K, SOURCES = 32 * ROW, WARPS = WW_WARPS, READS = WW_READS;
 constexpr unsigned WINDOW = 256, NONE = ALL;
 
 struct arguments {
@@ -115,12 +116,17 @@ extern "C" __global__ void settle(const arguments A, unsigned d) {
 }
 
 // The row, among those of all planes, that `edge` reads at level d, or NONE where that has no bits.
-__device__ __forceinline__ unsigned row_of(const arguments& A, size_t edge, unsigned d, unsigned here) {
+__device__ __forceinline__ unsigned row_of(const arguments& A, unsigned edge, unsigned d, unsigned here) {
     const unsigned w = A.weights[edge];
     if (w > d) return NONE;
     const unsigned u = A.from[edge], plane = here >= w ? here - w : here + A.heaviest + 1 - w;
     const bool any = A.any[(size_t)plane * A.chunks + u / 32] >> u % 32 & 1u;
     return any ? plane * A.vertices + u : NONE;
+}
+
+// Where a lane's words are of the first of the vertices `todo` of a chunk.
+__device__ __forceinline__ size_t own(unsigned chunk, unsigned todo, int lane) {
+    return ((size_t)(chunk * 32 + __ffs(todo) - 1) * 32 + lane) * K;
 }
 
 // Level d, from 1 on.
@@ -135,30 +141,34 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, WW_BLOCKS) level(const 
     const unsigned here = d % (A.heaviest + 1);
     unsigned* plane = A.planes + (size_t)here * A.vertices * ROW;
     const words<K> dead = fixed<K>(A.dead + lane * K);
-    tally<8> counter;
-    for (size_t chunk = blockIdx.x * WARPS + threadIdx.x / 32; chunk < A.chunks; chunk += gridDim.x * WARPS) {
+    tally<7> counter;
+    for (unsigned chunk = blockIdx.x * WARPS + threadIdx.x / 32; chunk < A.chunks; chunk += gridDim.x * WARPS) {
         unsigned done = A.done[chunk], some = 0;
         if (done != ALL) {
-            const size_t v = chunk * 32 + lane, n = A.vertices;
-            const size_t begin = A.begins[v < n ? v : n], end = A.begins[v + 1 < n ? v + 1 : n];
-            const size_t last = __shfl_sync(ALL, (unsigned)end, 31);
-            for (size_t base = __shfl_sync(ALL, (unsigned)begin, 0); base < last; base += WINDOW) {
-                const size_t top = base + WINDOW < last ? base + WINDOW : last;
-                for (size_t edge = base + lane; edge < top; edge += 32)
+            const unsigned v = min(chunk * 32 + lane, A.vertices);
+            const unsigned begin = A.begins[v], end = A.begins[min(v + 1, A.vertices)];
+            const unsigned last = __shfl_sync(ALL, end, 31);
+            for (unsigned base = __shfl_sync(ALL, begin, 0); base < last; base += WINDOW) {
+                const unsigned top = min(base + WINDOW, last);
+#pragma unroll 4
+                for (unsigned edge = base + lane; edge < top; edge += 32)
                     window[edge - base] = row_of(A, edge, d, here);
                 __syncwarp();
                 // The part of this lane's own vertex.
-                const unsigned first = (unsigned)((begin < base ? base : begin < top ? begin : top) - base);
-                const unsigned stop = (unsigned)((end < base ? base : end < top ? end : top) - base);
+                const unsigned first = min(max(begin, base), top) - base;
+                const unsigned stop = min(max(end, base), top) - base;
                 bool active = false;
                 for (unsigned i = first; i < stop; i++) active |= window[i] != NONE;
                 unsigned todo = __ballot_sync(ALL, active) & ~done;
+                // What the next vertex has seen is on its way while the one before is computed.
+                words<K> next = todo == 0 ? words<K>{} : load<K>(A.seen + own(chunk, todo, lane));
                 while (todo != 0) {
                     const int i = __ffs(todo) - 1;
+                    const size_t at = own(chunk, todo, lane);
+                    words<K> seen = next, fresh{};
                     todo &= todo - 1;
+                    if (todo != 0) next = load<K>(A.seen + own(chunk, todo, lane));
                     const unsigned from = __shfl_sync(ALL, first, i), to = __shfl_sync(ALL, stop, i);
-                    const size_t at = ((chunk * 32 + i) * 32 + lane) * K;
-                    words<K> seen = load<K>(A.seen + at), fresh{};
                     bool needs = false;
 #pragma unroll
                     for (int k = 0; k < K; k++) needs |= (seen.x[k] | dead.x[k]) != ALL;
@@ -166,16 +176,16 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, WW_BLOCKS) level(const 
                         done |= 1u << i;
                         continue;
                     }
-                    for (unsigned j = from; j < to; j += 8) {
-                        words<K> read[8] = {};
+                    for (unsigned j = from; j < to; j += READS) {
+                        words<K> read[READS] = {};
 #pragma unroll
-                        for (int q = 0; q < 8; q++) {
+                        for (int q = 0; q < READS; q++) {
                             const unsigned row = j + q < to ? window[j + q] : NONE;
                             if (row != NONE && needs)
                                 read[q] = fixed<K>(A.planes + ((size_t)row * 32 + lane) * K);
                         }
 #pragma unroll
-                        for (int q = 0; q < 8; q++)
+                        for (int q = 0; q < READS; q++)
 #pragma unroll
                             for (int k = 0; k < K; k++) fresh.x[k] |= read[q].x[k];
                     }
@@ -204,7 +214,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, WW_BLOCKS) level(const 
             }
             if (lane == 0) A.done[chunk] = done;
         }
-        if (lane == 0) A.any[here * (size_t)A.chunks + chunk] = some;
+        if (lane == 0) A.any[(size_t)here * A.chunks + chunk] = some;
     }
     counter.flush(counts, lane);
     __syncthreads();

@@ -8,7 +8,7 @@ use warpweft::farm::GpuLane;
 
 use super::super::paths::Shape;
 use super::super::search::Reach;
-use super::edges::Edges;
+use super::edges::{Edges, Size};
 use super::{Batches, WAIT, reaches, resident};
 
 /// Warps of a block.
@@ -25,7 +25,7 @@ type Arguments = [u64; 14];
 
 /// What is taken, the first that fits: more blocks an SM would leave too few registers.
 pub(super) const SHAPES: [Shape; 2] =
-    [Shape { words: 2, blocks: 4 }, Shape { words: 1, blocks: 5 }];
+    [Shape { words: 2, blocks: 4, reads: 8 }, Shape { words: 1, blocks: 5, reads: 8 }];
 
 /// The kernels.
 pub(super) fn compiled(shape: Shape, arch: &str) -> Result<Cubin> {
@@ -34,29 +34,30 @@ pub(super) fn compiled(shape: Shape, arch: &str) -> Result<Cubin> {
 }
 
 /// Their text, for blocks of so many warps.
-pub(super) fn text(Shape { words, blocks }: Shape, warps: u32) -> String {
+pub(super) fn text(Shape { words, blocks, reads }: Shape, warps: u32) -> String {
     let size = size_of::<Arguments>();
     format!(
-        "#define WW_K {words}\n#define WW_WARPS {warps}\n#define WW_BLOCKS {blocks}\n\
+        "#define WW_K {words}\n#define WW_WARPS {warps}\n#define WW_BLOCKS {blocks}\n#define WW_READS {reads}\n\
          #define WW_ARGUMENTS_BYTES {size}\n{}",
         include_str!("planes.cuh")
     )
 }
 
 /// Bytes that a lane of 1024 · `words` sources takes of its device.
-pub(super) fn needed(edges: &Edges, words: u32) -> u64 {
-    let rows = u64::from(edges.vertices) * (u64::from(edges.heaviest) + 2);
+pub(super) fn needed(size: Size, words: u32) -> u64 {
+    let rows = u64::from(size.vertices) * (u64::from(size.heaviest) + 2);
     rows * (u64::from(128 * words) + 1) + (1 << 20)
 }
 
 /// The shape of planes, `wanted` or the first that `room` bytes allow; `None` where the weights or the memory don't
-/// allow any. Rows of all planes are numbered in 32 bits, and so are levels.
-pub(super) fn shape(edges: &Edges, wanted: Option<Shape>, room: u64) -> Option<Shape> {
-    let rows = (u64::from(edges.heaviest) + 2) * u64::from(edges.vertices);
-    let fits = edges.bytes && edges.lightest > 0 && rows < u64::from(u32::MAX);
+/// allow any. Rows of all planes are numbered in 32 bits, and so are levels and edges.
+pub(super) fn shape(size: Size, wanted: Option<Shape>, room: u64) -> Option<Shape> {
+    let rows = (u64::from(size.heaviest) + 2) * u64::from(size.vertices);
+    let most = u64::from(u32::MAX) - 1024;
+    let fits = size.bytes() && size.lightest > 0 && rows.max(size.edges) < most;
     let wanted = wanted.into_iter();
     let mut shapes = wanted.clone().chain(SHAPES.into_iter().filter(|_| wanted.len() == 0));
-    shapes.find(|shape| fits && needed(edges, shape.words) <= room)
+    shapes.find(|shape| fits && needed(size, shape.words) <= room)
 }
 
 /// A lane's workspace.
@@ -102,8 +103,8 @@ impl Planes {
             settle: module.kernel("settle")?,
             level: module.kernel("level")?,
         };
-        let (n, row) = (edges.vertices as usize, 32 * words as usize);
-        let (chunks, planes) = (n.div_ceil(32), edges.heaviest as usize + 1);
+        let (n, row) = (edges.size.vertices as usize, 32 * words as usize);
+        let (chunks, planes) = (n.div_ceil(32), edges.size.heaviest as usize + 1);
         Ok(Self {
             blocks: resident(&kernels.level, 32 * WARPS)?,
             seen: Buffer::new(&device, 4 * n * row)?,
@@ -131,7 +132,7 @@ impl Planes {
         count: usize,
         level: Option<u32>,
     ) -> Result<()> {
-        let edges = &self.edges;
+        let (edges, size) = (&self.edges, self.edges.size);
         let buffers = [
             &edges.begins,
             &edges.from,
@@ -148,8 +149,8 @@ impl Planes {
         ];
         let mut arguments: Arguments = [0; 14];
         arguments.iter_mut().zip(buffers).for_each(|(to, buffer)| *to = buffer.address());
-        arguments[12] = u64::from(edges.vertices.div_ceil(32)) << 32 | u64::from(edges.vertices);
-        arguments[13] = (count as u64) << 32 | u64::from(edges.heaviest);
+        arguments[12] = u64::from(size.vertices.div_ceil(32)) << 32 | u64::from(size.vertices);
+        arguments[13] = (count as u64) << 32 | u64::from(size.heaviest);
         let mut args = Args::new();
         args.value(arguments);
         level.map(|level| args.value(level));
@@ -178,8 +179,8 @@ impl Batches for Planes {
         // What is beyond the last level by the heaviest weight is empty. Levels are as few as paths are long, or the
         // plane of a level that is not empty would be new for ever.
         let (mut level, mut last) = (0u32, [0u32]);
-        let mut ahead = (self.levels + self.edges.heaviest).max(LEVELS);
-        while level < last[0] + self.edges.heaviest {
+        let mut ahead = (self.levels + self.edges.size.heaviest).max(LEVELS);
+        while level < last[0] + self.edges.size.heaviest {
             for _ in 0..ahead.min(MOST) {
                 level += 1;
                 self.launch(
@@ -200,5 +201,35 @@ impl Batches for Planes {
 
     fn distances(&mut self, _: usize) -> Result<Vec<u32>> {
         Err(Error::spec("distances from planes of bits, which keep none", "take the form batched"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The papers' graph with two lanes on an H200, on a GPU of 8 GB, and on one that holds no planes.
+    #[test]
+    fn planes_are_as_wide_as_memory_allows() {
+        let papers = Size { vertices: 1_049_088, edges: 7_343_616, lightest: 1, heaviest: 10 };
+        let words = |size, room| shape(size, None, room).map(|shape| shape.words);
+        assert_eq!(
+            [60 << 30, 3 << 30, 1 << 30].map(|room| words(papers, room)),
+            [Some(2), Some(1), None]
+        );
+        let wide = Shape { words: 4, blocks: 2, reads: 8 };
+        assert_eq!(shape(papers, Some(wide), 60 << 30), Some(wide));
+        assert_eq!(shape(papers, Some(wide), 3 << 30), None);
+        // Twelve planes of 256 bytes a vertex.
+        assert!((12.0..12.2).contains(&(needed(papers, 2) as f64 / (256.0 * 1_049_088.0))));
+        for none in [
+            Size { lightest: 0, ..papers },
+            Size { heaviest: 256, ..papers },
+            // Rows beyond 32 bits.
+            Size { vertices: 20_000_000, heaviest: 255, ..papers },
+            Size { edges: u64::from(u32::MAX) - 2, ..papers },
+        ] {
+            assert_eq!(words(none, u64::MAX), None, "{none:?}");
+        }
     }
 }
