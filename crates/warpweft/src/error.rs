@@ -5,8 +5,9 @@ use std::path::PathBuf;
 /// The result of everything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong. Every message names the stage, the values and what to do.
-#[derive(Debug, thiserror::Error)]
+/// What went wrong. Every message names the stage, the values and what to do; also where a program ends
+/// with it (`fn main() -> Result<()>`), for which `Debug` is the message too.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The problem as stated can't be solved; found before anything runs.
@@ -97,6 +98,12 @@ pub enum Error {
     },
 }
 
+impl std::fmt::Debug for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
 impl Error {
     /// A problem with what was asked for.
     pub fn spec(what: impl Into<String>, remedy: impl Into<String>) -> Self {
@@ -115,5 +122,16 @@ pub(crate) fn no_thread(stage: &str, error: &std::io::Error) -> Error {
         device: "this host".into(),
         what: format!("no thread to be had: {error}"),
         remedy: "raise the limits on processes and memory (`ulimit -u`, `-v`), or use fewer threads or ranks".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Error;
+
+    #[test]
+    fn a_program_that_ends_with_an_error_shows_its_message() {
+        let error = Error::spec("0 ranks", "use at least 1");
+        assert_eq!(format!("{error:?}"), "0 ranks; use at least 1");
     }
 }
