@@ -8,7 +8,7 @@ use super::super::cpu::CpuSweeps;
 use super::super::cuda::CudaSweeps;
 use super::super::fingerprint::fingerprint;
 use super::super::policy::{CudaPolicy, Policy};
-use super::super::ready::gpu;
+use super::super::ready::{gpu, of_cores, probe};
 use super::super::run::{Run, Target};
 use super::super::spec::{Spec, Steps};
 use super::halo_executor::HaloExecutor;
@@ -181,22 +181,25 @@ impl<const D: usize> Spec<D> {
         let (label, policy) = (device.label, device.policy);
         let wrong =
             |error: serde_json::Error| Error::spec(error.to_string(), "report this as a bug");
-        let told = gather(net, serde_json::to_vec(&(mine, &label)).map_err(wrong)?)?;
-        let told: Vec<(RankReport, String)> = match net.rank() {
+        let mine_told = serde_json::to_vec(&(mine, &label, device.bandwidth));
+        let told = gather(net, mine_told.map_err(wrong)?)?;
+        let told: Vec<(RankReport, String, Option<f64>)> = match net.rank() {
             0 => told
                 .iter()
                 .map(|one| serde_json::from_slice(one))
                 .collect::<Result<_, _>>()
                 .map_err(wrong)?,
-            _ => vec![(mine, label)],
+            _ => vec![(mine, label, device.bandwidth)],
         };
-        let (mut reports, labels): (Vec<_>, Vec<_>) = told.into_iter().unzip();
+        let bandwidth = told.iter().map(|&(_, _, bandwidth)| bandwidth).sum();
+        let ranks = told.into_iter().map(|(report, label, _)| (report, label));
+        let (mut reports, labels): (Vec<_>, Vec<_>) = ranks.unzip();
         reports[0].residual = mine.residual;
-        let mut report = self.reported(&distribution, &reports, first.step, policy);
+        let mut report = self.reported(&distribution, &reports, first.step, policy, bandwidth);
         report.devices = labels;
         report.probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
-        report.notes =
-            saved.map(|saved| saved.notes).into_iter().flatten().chain(device.notes).collect();
+        report.notes.extend(saved.map(|saved| saved.notes).unwrap_or_default());
+        report.notes.extend(device.notes);
         Ok(Found { own, report, distribution })
     }
 
@@ -228,6 +231,16 @@ impl<const D: usize> Spec<D> {
         };
         let label = machine.cpu.label(cores.len());
         let looks = cores.len();
+        let (bandwidth, disturbed) = of_cores(machine);
+        let mut notes: Vec<_> = disturbed.into_iter().collect();
+        let there = machine.cpu.threads();
+        if seat.sharers > there {
+            notes.push(format!(
+                "{} ranks of this host share {there} core{}: further ranks only take turns",
+                seat.sharers,
+                if there == 1 { "" } else { "s" }
+            ));
+        }
         let build = move |stencil: &Spec<D>, volume: &RawVolume<D>, _| {
             let pool = Arc::new(Pool::new(&cores)?);
             let sweeps = CpuSweeps::new(stencil, volume, policy, pool, machine.cpu.simd)?;
@@ -239,7 +252,8 @@ impl<const D: usize> Spec<D> {
             policy: Policy::Cpu(policy),
             boundary_first: false,
             looks,
-            notes: Vec::new(),
+            bandwidth: bandwidth.map(|all| all / seat.sharers as f64),
+            notes,
         })
     }
 }
@@ -271,6 +285,8 @@ impl<const D: usize> Spec<D> {
             Ok(Box::new(sweeps) as Box<dyn HaloExecutor<D>>)
         };
         let mut notes = Vec::new();
+        let turns = seat.local_ranks.div_ceil(machine.gpus.len().max(1));
+        let bandwidth = probe(machine).and_then(|probe| probe.gpu(number)?.bandwidth());
         if seat.local_ranks > machine.gpus.len() {
             notes.push(format!(
                 "{} ranks of this host share {} GPUs: one a GPU is best",
@@ -285,6 +301,7 @@ impl<const D: usize> Spec<D> {
             boundary_first: true,
             // A GPU is as fast as a few hundred cores.
             looks: 200,
+            bandwidth: bandwidth.map(|all| all / turns as f64),
             notes,
         })
     }
@@ -327,5 +344,7 @@ struct Device<'a, const D: usize> {
     boundary_first: bool,
     /// How many cores it is as fast as, for how often to look for an interrupt.
     looks: usize,
+    /// Its share of the bytes a second that its memory moves, if that was measured.
+    bandwidth: Option<f64>,
     notes: Vec<String>,
 }
