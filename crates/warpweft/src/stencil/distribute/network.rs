@@ -9,6 +9,7 @@ use super::super::cuda::CudaSweeps;
 use super::super::fingerprint::fingerprint;
 use super::super::policy::{CudaPolicy, Policy};
 use super::super::ready::{gpu, of_cores, probe};
+use super::super::residual::Until;
 use super::super::run::{Run, Target};
 use super::super::spec::{Spec, Steps};
 use super::halo_executor::HaloExecutor;
@@ -18,7 +19,7 @@ use super::routes::Route;
 use super::run::{Distribution, Own, Task, Watch, store};
 use super::start::{RawStart, from_whole};
 use super::swept::Build;
-use crate::cluster::{Seat, Tag, Transport, agree, broadcast, gather, gather_fine, seats};
+use crate::cluster::{Seat, Tag, Transport, agree, agree_on_each, broadcast, gather, gather_fine, seats};
 use crate::cpu::Pool;
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;
@@ -116,12 +117,26 @@ impl<const D: usize> Spec<D> {
     ) -> Result<Found<D>> {
         let resumes = run.checkpoint.map(|at| (at.every, at.resume));
         let halos = Route::forced().map(|forced| run.halos.or(forced))?;
-        let spec = format!(
-            "{steps} steps of {}, {:?}, as {ranks:?}, halos by {halos:?}, checkpoints {resumes:?}",
-            self.identity(extents),
-            self.until
-        );
-        agree(net, "a run of", &spec)?;
+        let told = |until: Until| {
+            let Until { residual, tolerance, every } = until;
+            format!("{residual:?} at most {tolerance} after every {every} steps")
+        };
+        let shown = |grid: [usize; D]| grid.map(|n| n.to_string()).join("x");
+        let or = |some: Option<String>, none: &str| some.unwrap_or_else(|| none.into());
+        let named = |(every, resume): (u64, bool)| {
+            format!("every {every} steps, {}", if resume { "resumed" } else { "begun anew" })
+        };
+        let plan = [
+            ("a run of", format!("{steps} steps")),
+            ("as computation", self.identity(extents)),
+            ("as end", or(self.until.map(told), "the last step")),
+            ("a number of ranks of", ranks.count.to_string()),
+            ("as grid of ranks", or(ranks.grid.map(shown), "none named")),
+            ("as depth of ghost zones", or(ranks.depth.map(|n| n.to_string()), "none named")),
+            ("halos by", or(halos.map(|by| by.to_string()), "the fastest way")),
+            ("checkpoints", or(resumes.map(named), "none")),
+        ];
+        agree_on_each(net, &plan)?;
         if let Some(whole) = whole {
             agree(net, "an initial state with the hash", &format!("{whole:016x}"))?;
         }
