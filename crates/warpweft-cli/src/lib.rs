@@ -27,6 +27,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Arg, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
+use warpweft::cluster::Launched;
 
 /// One Rust function for one element, run on every core and GPU.
 #[derive(Parser)]
@@ -42,8 +43,9 @@ Exit status:
   2    what was asked for can't be: an option, its value, or how they go together
   130  ended by Ctrl-C
 
-Asked to end by Ctrl-C, SIGTERM or SIGHUP, `run` finishes its sweep and `apsp` its packs, save what was asked
-for and end with 130; asked again, they end at once, as all other commands do.
+Asked to end by Ctrl-C, SIGTERM or SIGHUP, `run` finishes its sweep and
+`apsp` its packs, save what was asked for and end with 130; asked again,
+they end at once, as all other commands do.
 
 Environment:
   WARPWEFT_CACHE  folder of compiled kernels, limits and tuned policies [~/.cache/warpweft]
@@ -116,12 +118,14 @@ pub fn main() -> ExitCode {
         // The other commands are one process's work.
         _ => false,
     };
+    let tells = matches!(&cli.command, Command::Info(_) | Command::Completions(_) | Command::Man);
+    if let (Some(what), false) = (Launched::misread(), tells) {
+        output::note(&what);
+    }
     if !of_ranks {
-        if !place::speaks() {
+        if !Launched::first_only() {
             return ExitCode::SUCCESS;
         }
-        let tells =
-            matches!(&cli.command, Command::Info(_) | Command::Completions(_) | Command::Man);
         if let (Some(place), false) = (place::place(), tells) {
             output::note(&format!(
                 "one of the {} processes does all of this; those of `run`, except of laplace, of \

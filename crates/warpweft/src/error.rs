@@ -5,8 +5,9 @@ use std::path::PathBuf;
 /// The result of everything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong. Every message names the stage, the values and what to do.
-#[derive(Debug, thiserror::Error)]
+/// What went wrong. Every message names the stage, the values and what to do; also where a program ends
+/// with it (`fn main() -> Result<()>`), for which `Debug` is the message too.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The problem as stated can't be solved; found before anything runs.
@@ -18,7 +19,7 @@ pub enum Error {
         remedy: String,
     },
     /// Not enough memory for the plan.
-    #[error("{whose} memory: {needed} bytes needed, {available} available; {remedy}")]
+    #[error("{whose} memory: {needed} bytes needed{}, {available} available{}; {remedy}", in_units(*needed), in_units(*available))]
     Memory {
         /// "host" or the device's name.
         whose: String,
@@ -97,6 +98,20 @@ pub enum Error {
     },
 }
 
+/// So many bytes once more, in a unit that people read: ` (1.50 GiB)`; nothing below a KiB.
+fn in_units(bytes: u64) -> String {
+    let units = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let unit = units.into_iter().find(|&(unit, _): &(u64, _)| bytes >= unit);
+    let told = |(unit, name)| format!(" ({:.2} {name})", bytes as f64 / unit as f64);
+    unit.map(told).unwrap_or_default()
+}
+
+impl std::fmt::Debug for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
 impl Error {
     /// A problem with what was asked for.
     pub fn spec(what: impl Into<String>, remedy: impl Into<String>) -> Self {
@@ -115,5 +130,24 @@ pub(crate) fn no_thread(stage: &str, error: &std::io::Error) -> Error {
         device: "this host".into(),
         what: format!("no thread to be had: {error}"),
         remedy: "raise the limits on processes and memory (`ulimit -u`, `-v`), or use fewer threads or ranks".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Error;
+
+    #[test]
+    fn a_program_that_ends_with_an_error_shows_its_message() {
+        let error = Error::spec("0 ranks", "use at least 1");
+        assert_eq!(format!("{error:?}"), "0 ranks; use at least 1");
+    }
+
+    #[test]
+    fn memory_is_told_in_units_that_people_read() {
+        let (needed, available, remedy) = (3 << 29, 1000, "choose less".into());
+        let error = Error::Memory { whose: "host".into(), needed, available, remedy };
+        let expect = "host memory: 1610612736 bytes needed (1.50 GiB), 1000 available; choose less";
+        assert_eq!(error.to_string(), expect);
     }
 }

@@ -7,5 +7,8 @@ pub use crate::error::{Error, Result};
 pub use crate::farm::{Failure, Farm, Task};
 pub use crate::grid::Volume;
 pub use crate::machine::Machine;
-pub use crate::stencil::{Boundary, Face, PointSource, Probe, Residual, Stencil, Steps};
+pub use crate::report::Report;
+pub use crate::stencil::{
+    Boundary, Checkpoint, Face, PointSource, Probe, Residual, Run, Stencil, Steps, Target,
+};
 pub use crate::wavefront::{Border, Earlier, Keep, Old, Ranked, Wavefront, wavefront};

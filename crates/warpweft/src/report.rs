@@ -1,5 +1,7 @@
 //! What happened: the same form for every pattern.
 
+use std::fmt;
+
 use serde::Serialize;
 
 /// A number with its unit.
@@ -59,6 +61,33 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
+/// What was done where, how long it took and how fast that was, in a line; then a line a note.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = match self.pattern {
+            "stencil" => "steps",
+            "wavefront" => "cells",
+            _ => "tasks",
+        };
+        let Self { pattern, done, seconds, setup_seconds, rate, .. } = self;
+        write!(f, "{pattern}: {done} {units} on {}", self.devices.join(", "))?;
+        write!(f, " in {seconds:.3e} s and {setup_seconds:.3e} s of set-up")?;
+        if self.own() > 0 {
+            write!(f, ", {:.3e} {}", rate.value, rate.unit)?;
+        }
+        if let (Some(bound), true) = (&self.bound, self.own() > 0) {
+            write!(f, " where memory allows {:.3e} {}", bound.value, bound.unit)?;
+        }
+        if let Some(residual) = self.residual {
+            write!(f, ", residual {residual:.3e}")?;
+        }
+        if self.interrupted {
+            write!(f, "; interrupted")?;
+        }
+        self.notes.iter().try_for_each(|what| write!(f, "\nnote: {what}"))
+    }
+}
+
 impl Report {
     /// Units of progress that this run made itself.
     pub fn own(&self) -> u64 {
@@ -76,5 +105,31 @@ impl Report {
         let value = self.own() as f64 / self.seconds.max(f64::MIN_POSITIVE);
         self.rate = Quantity { value, unit: self.rate.unit };
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::prelude::*;
+    use crate::stencil::Target;
+
+    #[stencil]
+    fn halve(u: Near<f32, 1>) -> f32 {
+        0.5 * u[[0]]
+    }
+
+    #[test]
+    fn a_report_says_in_a_line_what_was_done_and_its_notes_in_further_ones() {
+        let machine = Machine::detect().unwrap();
+        let mut volume = Volume::from_fn([8], |_| 1.0);
+        let run = Run { target: Target::Cpu, threads: Some(1), ..Run::default() };
+        let stencil = Stencil::of(halve());
+        let mut report = stencil.run_with(&mut volume, Steps(3), &machine, &run).unwrap();
+        report.notes = vec!["first".into(), "second".into()];
+        let text = report.to_string();
+        let lines: Vec<_> = text.lines().collect();
+        assert!(lines[0].starts_with("stencil: 3 steps on 1 core of "), "{text}");
+        assert!(lines[0].contains(" cells/s"), "{text}");
+        assert_eq!(lines[1..], ["note: first", "note: second"]);
     }
 }

@@ -3,6 +3,10 @@
 //! this very program.
 #![cfg(feature = "mpi")]
 
+/// The example, as users copy it.
+#[path = "../../../examples/ranks.rs"]
+#[allow(dead_code)]
+mod example;
 mod launchers;
 
 use std::sync::Arc;
@@ -273,6 +277,80 @@ fn the_same_bits_on_any_ranks() {
                 .unwrap_or_else(|| panic!("{out}{err}"));
             println!("{line}");
         }
+    }
+}
+
+/// What every process of [`who_forgets_to_leave_leaves`] does.
+#[test]
+#[ignore = "a rank, which the other tests start by mpirun"]
+fn rank_of_the_example() {
+    example::main().unwrap();
+}
+
+#[test]
+fn who_forgets_to_leave_leaves() {
+    let launchers = launchers();
+    if launchers.is_empty() {
+        return println!("skipped: no mpirun of Open MPI or MPICH");
+    }
+    let program = std::env::current_exe().unwrap();
+    let found = launchers.iter().map(|launcher| {
+        let mut command = launcher.command();
+        command.args(["-n", "3"]).arg(&program);
+        command.args(["--exact", "rank_of_the_example", "--ignored", "--nocapture"]);
+        let ran = within(Duration::from_secs(60), &mut command);
+        let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+        assert!(ran.status.success(), "{launcher:?}: {text}");
+        assert_eq!(text.matches("stencil: 100 steps on").count(), 1, "{launcher:?}: {text}");
+        assert!(!text.contains("note: this is process"), "{text}");
+        let line = text.lines().find(|line| line.contains("in the middle"));
+        line.unwrap_or_else(|| panic!("{launcher:?} lost what rank 0 said: {text}")).to_string()
+    });
+    let found: Vec<_> = found.collect();
+    assert!(found.iter().all(|line| *line == found[0]), "{found:?}");
+}
+
+/// What every process of [`who_leaves_early_is_named_at_once`] does: rank 0 has an error of its own.
+#[test]
+#[ignore = "a rank, which the other tests start by mpirun"]
+fn rank_that_may_leave() {
+    let outcome = || -> Result<()> {
+        let net = Mpi::join(&Launched::detect().expect("mpirun started this"))?;
+        if net.rank() == 0 {
+            return Err(Error::spec("no such file", "name another"));
+        }
+        let machine = Machine::detect()?;
+        let ranks = Ranks { count: net.ranks(), grid: None, depth: None };
+        let run = Run { target: Target::Cpu, threads: Some(1), ..Run::default() };
+        let mut plane = waves([17, 19]);
+        let stencil = Stencil::sequence((velocity(0.01), stress()));
+        stencil.run_on_rank(&mut plane, Steps(3), &machine, &ranks, &run, &net).map(drop)
+    };
+    if let Err(error) = outcome() {
+        println!("error: {error}");
+        // Time for the others to tell theirs.
+        std::thread::sleep(Duration::from_millis(500));
+        std::process::exit(7);
+    }
+}
+
+#[test]
+fn who_leaves_early_is_named_at_once() {
+    let launchers = launchers();
+    if launchers.is_empty() {
+        return println!("skipped: no mpirun of Open MPI or MPICH");
+    }
+    let program = std::env::current_exe().unwrap();
+    for launcher in &launchers {
+        let mut command = launcher.command();
+        command.args(["-n", "3"]).arg(&program);
+        command.args(["--exact", "rank_that_may_leave", "--ignored", "--nocapture"]);
+        // Much less than a rank is waited for that is alive.
+        let ran = within(Duration::from_secs(30), &mut command);
+        let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+        assert!(!ran.status.success(), "{launcher:?}: {text}");
+        assert!(text.contains("error: no such file; name another"), "{launcher:?}: {text}");
+        assert!(text.contains("rank 0 has left before it sent message"), "{launcher:?}: {text}");
     }
 }
 

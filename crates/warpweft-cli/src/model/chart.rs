@@ -23,6 +23,8 @@ pub struct Chart {
     pub x: String,
     /// Name of the y axis.
     pub y: String,
+    /// What y reaches at least: 100 for shares in percent, 0 where nothing is whole.
+    pub whole: f64,
     /// The curves, the first drawn strongest.
     pub curves: Vec<Curve>,
 }
@@ -49,7 +51,7 @@ const COLOURS: [&str; 4] = ["#1f5fa8", "#d1622b", "#3b8a4a", "#7a4a9e"];
 impl Chart {
     fn top(&self) -> f64 {
         let values = self.curves.iter().flat_map(|curve| &curve.points).map(|(_, y)| *y);
-        values.filter(|y| y.is_finite()).fold(f64::MIN_POSITIVE, f64::max)
+        values.filter(|y| y.is_finite()).fold(self.whole.max(f64::MIN_POSITIVE), f64::max)
     }
 
     /// A bar a point of the first curve, and a mark where the second has its point.
@@ -117,7 +119,7 @@ impl Chart {
             ));
         }
         svg.push_str(&format!(
-            "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n<text x=\"16\" y=\"{}\" transform=\"rotate(-90 16 {1})\" text-anchor=\"middle\">{}</text>\n",
+            "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n<text x=\"16\" y=\"{}\" transform=\"rotate(-90 16 {3})\" text-anchor=\"middle\">{}</text>\n",
             left + width / 2.0, top + height + 44.0, escaped(&self.x), top + height / 2.0, escaped(&self.y)
         ));
         for (i, curve) in self.curves.iter().enumerate() {
@@ -159,7 +161,7 @@ mod tests {
     fn chart(points: &[(f64, f64)]) -> Chart {
         let curve = |name: &str| Curve { name: name.into(), points: points.to_vec() };
         let curves = vec![curve("a < b"), curve("c")];
-        Chart { title: "t".into(), x: "x".into(), y: "y".into(), curves }
+        Chart { title: "t".into(), x: "x".into(), y: "y".into(), whole: 0.0, curves }
     }
 
     #[test]
@@ -167,6 +169,9 @@ mod tests {
         let text = chart(&[(1.0, 50.0), (2.0, 100.0)]).text();
         let bars: Vec<usize> = text.lines().skip(1).map(|l| l.matches('█').count()).collect();
         assert_eq!(bars, [25, 50]);
+        // Of a whole that nothing reaches.
+        let part = Chart { whole: 200.0, ..chart(&[(1.0, 50.0)]) }.text();
+        assert_eq!(part.matches('█').count(), 13, "{part}");
         assert_eq!(text.matches('|').count(), 3, "one in the legend, one a bar");
     }
 
@@ -180,6 +185,10 @@ mod tests {
                 "{svg}"
             );
         }
+        // Both names of axes begin within the picture, the turned one about its own place.
+        let svg = chart(&[(1.0, 2.0)]).svg();
+        let y = AREA[1] + AREA[3] / 2.0;
+        assert!(svg.contains(&format!("y=\"{y}\" transform=\"rotate(-90 16 {y})\"")), "{svg}");
         let error = chart(&[]).save(Path::new("/nowhere/x.svg")).unwrap_err().to_string();
         assert!(error.contains("/nowhere/x.svg"), "{error}");
     }

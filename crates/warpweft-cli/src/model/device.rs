@@ -1,4 +1,4 @@
-//! Devices as a simulation knows them: memory bandwidth and the cost of a launch.
+//! Devices as a simulation knows them: memory, its bandwidth and the cost of a launch.
 
 use clap::ValueEnum;
 use warpweft::stencil::ghost_model::Linear;
@@ -13,6 +13,22 @@ pub enum Gpu {
 }
 
 impl Gpu {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::H200 => "H200",
+            Self::Gtx590 => "GTX 590",
+        }
+    }
+
+    /// Bytes of its memory, by its data sheet.
+    pub fn memory(self) -> f64 {
+        match self {
+            Self::H200 => 141e9,
+            Self::Gtx590 => 1.5 * 1024.0 * 1024.0 * 1024.0,
+        }
+    }
+
     /// Seconds a cell that moves `traffic` bytes, and seconds a launch.
     pub fn rates(self, traffic: f64) -> Linear {
         let (bandwidth, fixed) = match self {

@@ -126,6 +126,7 @@ fn chart(name: &str, samples: &[Sample<Traced>], predicted: &[f64]) -> Chart {
         title: format!("{name}: measured and predicted"),
         x: "steps between swaps (R)".into(),
         y: "µs a step".into(),
+        whole: 0.0,
         curves: vec![
             curve("measured", &|i| samples[i].seconds),
             curve("predicted", &|i| predicted[i]),
@@ -146,7 +147,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("runs.json");
         std::fs::write(&path, runs).unwrap();
-        let App::Deep(heat) = app("heat", 2).unwrap() else { panic!("heat is 3D") };
+        let App::Deep(heat) = app("heat", 2, None).unwrap() else { panic!("heat is 3D") };
         text(&heat, &path, Some(&dir.path().join("plot.svg")), false)
     }
 

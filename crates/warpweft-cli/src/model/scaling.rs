@@ -12,6 +12,8 @@ use warpweft::stencil::{Boundaries, Boundary, Face, Partition};
 use warpweft::{Error, Result};
 
 use super::workload::Workload;
+use crate::arguments::as_size;
+use crate::output::{counted, scaled};
 
 /// Deepest ghost zone considered.
 pub const DEEPEST: usize = 64;
@@ -21,6 +23,10 @@ const SWAPS: usize = 30;
 /// How the devices work together.
 #[derive(Clone, Copy, Debug)]
 pub struct How {
+    /// What the devices are called.
+    pub name: &'static str,
+    /// Bytes of one device's memory.
+    pub memory: f64,
     /// Rates of one device.
     pub device: Linear,
     /// Steps between swaps, or the model's choice.
@@ -69,7 +75,8 @@ impl Row {
 /// `work` on `extents` cells, periodic, cut into `grid` parts on the devices `placement` of `network`.
 ///
 /// # Errors
-/// More cells than memory can address; parts too small for the depth asked for, or for any.
+/// More cells than memory can address, or a part than a device's holds; parts too small for the depth
+/// asked for, or for any.
 pub fn row<const D: usize>(
     work: &Workload<D>,
     extents: [usize; D],
@@ -81,6 +88,22 @@ pub fn row<const D: usize>(
     check_extents(extents)?;
     let boundaries = Boundaries::all(Boundary::Periodic);
     let partition = Partition::grid(extents, grid, &boundaries)?;
+    let part = (0..D).map(|axis| extents[axis].div_ceil(grid[axis]) as f64).product::<f64>();
+    let needed = part * work.cell_bytes() as f64;
+    if needed > how.memory {
+        return Err(Error::spec(
+            format!(
+                "{} over {} cells on {} needs {}B of memory a GPU, one {} has {}B",
+                work.name,
+                as_size(&extents),
+                counted(partition.parts() as u64, "GPU"),
+                scaled(needed),
+                how.name,
+                scaled(how.memory)
+            ),
+            "use more GPUs (--nodes, --gpus) or a smaller --size",
+        ));
+    }
     let feasible =
         deepest_feasible(&partition, &boundaries, &work.stages, work.fields.len(), DEEPEST);
     let wanted = how.depth.unwrap_or(1);
@@ -198,8 +221,10 @@ mod tests {
 
     #[test]
     fn prediction_and_simulation_agree_on_weak_and_strong_scaling() {
-        let App::Deep(heat) = app("heat", 4).unwrap() else { panic!("heat is 3D") };
+        let App::Deep(heat) = app("heat", 4, None).unwrap() else { panic!("heat is 3D") };
         let how = How {
+            name: "H200",
+            memory: Gpu::H200.memory(),
             device: Gpu::H200.rates(heat.traffic),
             depth: None,
             boundary_first: true,

@@ -24,8 +24,8 @@ const CASES: [(&str, usize); 12] = [
     ("himeno", 256),
     ("hyperthermia", 128),
     ("hyperthermia", 256),
-    ("reverse-edge", 2048),
-    ("reverse-edge", 4096),
+    ("edge", 2048),
+    ("edge", 4096),
     ("tricubic", 128),
     ("tricubic", 256),
 ];
@@ -135,7 +135,7 @@ impl Conditions {
             Some(network) => (network, Gpu::Gtx590),
             None => (topology::h200_nodes(1, 4), Gpu::H200),
         };
-        let one = |&(name, size): &(&'static str, usize)| match app(name, 2)? {
+        let one = |&(name, size): &(&'static str, usize)| match app(name, 2, None)? {
             App::Flat(work) => self.case(&work, name, size, &network, gpu),
             App::Deep(work) => self.case(&work, name, size, &network, gpu),
         };

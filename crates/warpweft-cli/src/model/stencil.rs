@@ -15,6 +15,7 @@ use super::scaling::{How, Row, cubic_grid, row};
 use super::workload::{App, Workload, app};
 use super::{fit, workload};
 use crate::arguments::Size;
+use crate::output::{counted, time};
 
 /// Whether the volume grows with the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -25,12 +26,27 @@ enum Scaling {
     Strong,
 }
 
+/// GPUs of the largest simulation.
+const MOST: usize = 1 << 16;
+
+/// What the columns are.
+const LEGEND: &str = "
+R: steps between two swaps of ghost zones. predicted, simulated: a step, by the model and on the simulated
+network. error: of the prediction. speed-up, eff.: over one GPU with all of the volume, if it had the memory
+(noise, --jitter, may pass 100 %). compute to bandwidth: shares of the predicted step, redundant being cells
+of ghost zones; hidden: what goes on beside the computing and takes no time of its own.
+
+";
+
 /// What to predict.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   warpweft model stencil --app heat --nodes 1,8,64,512         weak scaling, 256³ cells a GPU
   warpweft model stencil --scaling strong --size 1024 --plot strong.svg
   warpweft model stencil --measured samples.json               fit to measured runs
+
+Nodes are alike, each with one port into a network without a bottleneck (--gpus, --port-latency,
+--port-bandwidth, --rate); other clusters can't be described yet.
 
 A file for --measured is a list of runs of one application:
   [{\"extents\": [512, 512, 512], \"grid\": [4, 1, 1], \"depth\": 2, \"seconds\": 8.1e-5}, ...]
@@ -42,6 +58,9 @@ pub struct Arguments {
     /// Order in space, for heat.
     #[arg(long, default_value_t = 2)]
     order: usize,
+    /// Dimensions of heat, 2 or 3 [default: what --size has, else 3].
+    #[arg(long)]
+    dims: Option<usize>,
     /// Numbers of nodes.
     #[arg(long, value_delimiter = ',', default_value = "1,2,4,8,16,32,64,128,256,512,1024")]
     nodes: Vec<usize>,
@@ -97,7 +116,8 @@ impl Arguments {
     /// The report.
     pub fn text(&self) -> Result<String> {
         self.check()?;
-        match (app(&self.app, self.order)?, &self.measured) {
+        let dims = self.dims.or(self.size.dims());
+        match (app(&self.app, self.order, dims)?, &self.measured) {
             (App::Flat(work), None) => self.study(&work),
             (App::Deep(work), None) => self.study(&work),
             (App::Flat(work), Some(path)) => {
@@ -111,25 +131,35 @@ impl Arguments {
 
     fn check(&self) -> Result<()> {
         self.plot.as_deref().map_or(Ok(()), chart::check)?;
-        let counts = self.nodes.iter().chain([&self.gpus]);
-        if let Some(count) = counts.into_iter().find(|&&n| n == 0 || n > 1 << 16) {
-            return Err(Error::spec(format!("{count} nodes or GPUs"), "use 1 to 65536"));
+        let (gpus, most) = (self.gpus, MOST.checked_div(self.gpus).unwrap_or(0));
+        if most == 0 {
+            let remedy = format!("use 1 to {MOST}");
+            return Err(Error::spec(format!("{} a node", counted(gpus as u64, "GPU")), remedy));
         }
-        if let Some(devices) = self.nodes.iter().map(|n| n * self.gpus).find(|&n| n > 1 << 16) {
-            return Err(Error::spec(format!("{devices} GPUs in all"), "simulate at most 65536"));
-        }
-        let positive = [self.port_bandwidth, self.rate.unwrap_or(1.0)];
-        let at_least_0 = [self.port_latency, self.jitter];
-        if !positive.iter().all(|x| x.is_finite() && *x > 0.0)
-            || !at_least_0.iter().all(|x| x.is_finite() && *x >= 0.0)
-            || self.jitter > 1.0
-        {
+        if let Some(nodes) = self.nodes.iter().find(|&n| !(1..=most).contains(n)) {
             return Err(Error::spec(
-                "a bandwidth, rate, latency or jitter out of range",
-                "give positive rates, latencies of at least 0 and a jitter from 0 to 1",
+                format!("{nodes} nodes of {} each", counted(gpus as u64, "GPU")),
+                format!("use 1 to {most} of them: at most {MOST} GPUs are simulated"),
             ));
         }
-        Ok(())
+        let above_0 = |x: f64| x.is_finite() && x > 0.0;
+        let refused = [
+            ("port-bandwidth", self.port_bandwidth, above_0(self.port_bandwidth), "more than 0"),
+            ("rate", self.rate.unwrap_or(1.0), self.rate.is_none_or(above_0), "more than 0"),
+            (
+                "port-latency",
+                self.port_latency,
+                self.port_latency.is_finite() && self.port_latency >= 0.0,
+                "0 or more",
+            ),
+            ("jitter", self.jitter, (0.0..=1.0).contains(&self.jitter), "0 to 1"),
+        ];
+        match refused.into_iter().find(|&(_, _, fine, _)| !fine) {
+            Some((name, value, _, range)) => {
+                Err(Error::spec(format!("--{name} {value}"), format!("give {range}")))
+            }
+            None => Ok(()),
+        }
     }
 
     fn study<const D: usize>(&self, work: &Workload<D>) -> Result<String> {
@@ -140,6 +170,8 @@ impl Arguments {
             device = Linear { per_unit: 1e-9 / rate, ..device };
         }
         let how = How {
+            name: gpu.name(),
+            memory: gpu.memory(),
             device,
             depth: self.depth,
             boundary_first: !self.no_overlap,
@@ -182,7 +214,7 @@ impl Arguments {
         let scaling = self.scaling();
         let on = match &self.machine {
             Some(machine) => format!("on {machine}, the best GPUs of four"),
-            None => format!("{} GPUs of kind {:?} a node", self.gpus, self.gpu),
+            None => format!("nodes of {} {}", self.gpus, self.gpu.name()),
         };
         let mut text = format!(
             "{}: {scaling} scaling, simulated; {on}\n\n{:>6} {:>14} {:>3} {:>11} {:>11} {:>7} {:>9} {:>6}  of a predicted step\n",
@@ -198,14 +230,14 @@ impl Arguments {
             let grid: Vec<_> = row.grid.iter().map(ToString::to_string).collect();
             let share = |part: f64| 100.0 * part / p.seconds;
             text.push_str(&format!(
-                "{:>6} {:>14} {:>3} {:>8.1} µs {:>8.1} µs {:>6.1}% {:>9.1} {:>5.1}%  compute {:.0}%, redundant {:.0}%, latency {:.0}%, bandwidth {:.0}%, hidden {:.0}%{}\n",
-                row.devices, grid.join("×"), row.depth, p.seconds * 1e6, row.simulated * 1e6,
+                "{:>6} {:>14} {:>3} {:>11} {:>11} {:>6.1}% {:>9.1} {:>5.1}%  compute {:.0}%, redundant {:.0}%, latency {:.0}%, bandwidth {:.0}%, hidden {:.0}%{}\n",
+                row.devices, grid.join("×"), row.depth, time(p.seconds), time(row.simulated),
                 100.0 * (p.seconds / row.simulated - 1.0), row.speedup(), 100.0 * row.efficiency(),
                 share(p.compute), share(p.redundant), share(p.latency), share(p.bandwidth), -share(p.hidden),
                 on_gpus(row),
             ));
         }
-        text.push('\n');
+        text.push_str(LEGEND);
         text.push_str(&self.chart(rows).text());
         text
     }
@@ -227,6 +259,7 @@ impl Arguments {
             title: format!("{}, {} scaling", self.app, self.scaling()),
             x: "GPUs".into(),
             y: "efficiency, %".into(),
+            whole: 100.0,
             curves: vec![
                 Curve { name: "simulated".into(), points: simulated },
                 Curve { name: "predicted".into(), points: predicted },

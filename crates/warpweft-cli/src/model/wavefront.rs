@@ -313,6 +313,7 @@ fn chart(figures: &Figures, size: usize) -> Chart {
         title: format!("{} {size} x {size}", figures.app.name()),
         x: "tile width".into(),
         y: "ms".into(),
+        whole: 0.0,
         curves,
     }
 }

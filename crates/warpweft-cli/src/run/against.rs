@@ -89,16 +89,19 @@ impl<S: Fields, const D: usize> Ran<'_, S, D> {
             return Ok(first);
         }
         let Some((steps, boxes)) = self.boxes(extents, few + 1..=block) else { return Ok(first) };
-        let after = (self.again)(steps)?;
-        let off = |window: &Window<D>| plain.off(before, &after, window, steps);
+        let again = if steps == self.done { None } else { Some((self.again)(steps)?) };
+        let after = again.as_ref().unwrap_or(self.after);
+        let off = |window: &Window<D>| plain.off(before, after, window, steps);
         Ok(match &boxes[..] {
+            [all] if steps == self.done => off(all).check::<S>(name),
             [all] => {
                 off(all).check::<S>(name).of(format!("the first {steps} of {} steps", self.done))
             }
             [middle, upper, ..] => {
                 let cells = shown(&middle.compared());
-                let part =
-                    format!("{part} and two boxes of {cells} cells through the first {steps}");
+                let through =
+                    if steps == self.done { "all".into() } else { format!("the first {steps}") };
+                let part = format!("{part} and two boxes of {cells} cells through {through}");
                 off(middle).worse(off(upper)).check::<S>(name).of(part)
             }
             [] => first,
@@ -279,6 +282,31 @@ mod tests {
                 after.set(at, right);
             }
         }
+    }
+
+    #[test]
+    fn what_is_compared_to_its_end_is_so_without_reserve_and_is_not_run_again() {
+        let steady = Loop {
+            ghosts: 1,
+            step: &mean,
+            relative: true,
+            tolerance: &|_, _, _| 0.0,
+            most: 1 << 20,
+        };
+        let faces = [[Boundary::Periodic; 2]; 3];
+        let [start, _] = example(faces, 0);
+        // More than the loop is given for all cells, and no more than for a box.
+        let done = plain_steps(start.len(), u64::MAX) + 7;
+        let [_, after] = example(faces, done);
+        let again = |steps| {
+            assert!(steps < done);
+            let [_, state] = example(faces, steps);
+            Ok(state)
+        };
+        let ran =
+            Ran { after: &after, done, block: done, faces, reach: [[1; 2]; 3], again: &again };
+        let check = ran.against(&start, &steady).unwrap();
+        assert_eq!((check.passed, check.part), (Some(true), None));
     }
 
     #[test]

@@ -23,11 +23,9 @@ mod window;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use warpweft::cluster::Launched;
 
 use self::options::Options;
 use crate::arguments::by_default;
-use crate::output::note;
 use crate::world;
 
 /// Which application.
@@ -76,9 +74,6 @@ impl Run {
     /// Runs it and reports.
     pub fn execute(&self) -> ExitCode {
         crate::interrupt::listen();
-        if let Some(what) = Launched::misread() {
-            note(&what);
-        }
         let joined = if self.is_of_ranks() { world::join() } else { Ok(()) };
         let outcome = joined.and_then(|()| match &self.app {
             App::Heat(heat) => heat.run(),

@@ -8,8 +8,14 @@ fn a_scaling_study_is_a_table_a_picture_and_an_object() {
     let line = "model stencil --app heat --order 4 --nodes 1,4,64 --size 64 --plot weak.svg";
     let ran = warpweft_in(directory.path(), line);
     assert_eq!(ran.status, Some(0), "{}", ran.err);
-    for part in ["heat: weak scaling", "8×8×4", "predicted", "simulated", "efficiency, % over GPUs"]
-    {
+    for part in [
+        "heat: weak scaling, simulated; nodes of 4 H200\n",
+        "8×8×4",
+        "predicted",
+        "simulated",
+        "R: steps between two swaps of ghost zones",
+        "efficiency, % over GPUs",
+    ] {
         assert!(ran.out.contains(part), "{part} in {}", ran.out);
     }
     let svg = std::fs::read_to_string(directory.path().join("weak.svg")).expect("written");
@@ -19,6 +25,23 @@ fn a_scaling_study_is_a_table_a_picture_and_an_object() {
     let object: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
     assert_eq!(object["rows"].as_array().map(Vec::len), Some(2), "{object}");
     assert!(object["rows"][1]["speedup"].as_f64().is_some_and(|s| s > 1.0), "{object}");
+}
+
+#[test]
+fn applications_have_the_names_that_runs_have_and_times_the_unit_that_fits() {
+    for app in ["heat", "life", "life3d", "edge", "hyperthermia", "himeno", "swim", "tricubic"] {
+        warpweft(&format!("model stencil --app {app} --nodes 1 --size 64")).fine();
+    }
+    let flat = "model stencil --app heat --nodes 1 --gpus 1 --scaling strong --size";
+    let plane = warpweft(&format!("{flat} 100000x100000")).fine();
+    // 1e10 cells of 8 bytes at 3.98 TB/s.
+    assert!(plane.contains(" 20.1 ms "), "{plane}");
+    assert!(warpweft(&format!("{flat} 2048 --dims 2")).fine().contains("1×1 "), "of 2 axes");
+    // The bars are of 100 %, not of the largest.
+    let line = "model stencil --nodes 512 --size 32 --no-overlap";
+    let slow = warpweft(line).fine();
+    let bar = slow.lines().last().unwrap().matches('█').count();
+    assert!(bar < 50, "{slow}");
 }
 
 #[test]
@@ -50,14 +73,25 @@ fn searches_are_compared_on_a_machine_by_name() {
 #[test]
 fn what_cannot_be_modelled_is_refused_with_a_remedy() {
     let cases = [
-        ("model stencil --nodes 0", "use 1 to 65536"),
-        ("model stencil --nodes 60000", "simulate at most 65536"),
+        ("model stencil --nodes 0", "0 nodes of 4 GPUs each; use 1 to 16384 of them"),
+        ("model stencil --nodes 60000", "use 1 to 16384 of them: at most 65536 GPUs"),
+        ("model stencil --nodes 65536 --gpus 8", "use 1 to 8192 of them: at most 65536 GPUs"),
+        ("model stencil --gpus 0", "0 GPUs a node; use 1 to 65536"),
         ("model stencil --order 3", "choose 2, 4, 6 or 8"),
         ("model stencil --app haet", "heat"),
         ("model stencil --nodes 2 --size 32 --depth 99", "the largest feasible R is 32"),
         ("model stencil --scaling strong --nodes 512 --size 8", "use 1 to 8 parts there"),
-        ("model stencil --size 8x8", "name one extent, or one for each dimension"),
-        ("model stencil --jitter nan", "give positive rates"),
+        ("model stencil --app himeno --size 8x8", "name one extent, or one for each dimension"),
+        ("model stencil --jitter nan", "--jitter NaN; give 0 to 1"),
+        ("model stencil --port-bandwidth 0", "--port-bandwidth 0; give more than 0"),
+        ("model stencil --port-latency=-1", "--port-latency -1; give 0 or more"),
+        ("model stencil --rate inf", "--rate inf; give more than 0"),
+        (
+            "model stencil --size 100000 --nodes 1 --gpus 1 --scaling strong",
+            "needs 8.00 PB of memory a GPU, one H200 has 141 GB; use more GPUs",
+        ),
+        ("model stencil --machine x79 --size 1024", "one GTX 590 has 1.61 GB"),
+        ("model stencil --dims 1", "heat in 1 dimensions; model it in 2 or 3"),
         ("model searches --machine x99", "p67-nat"),
         ("model stencil --plot weak.png", "end it in .svg"),
         ("model searches --granularity=-1", "factor"),

@@ -43,21 +43,32 @@ pub fn broadcast(net: &dyn Transport, message: Vec<u8>) -> Result<Vec<u8>> {
 /// On every rank, naming the first rank that differs from rank 0 and both values; as
 /// [`Transport::receive`].
 pub fn agree(net: &dyn Transport, about: &str, mine: &str) -> Result<()> {
-    let all = gather(net, mine.as_bytes().to_vec())?;
-    let other = all.iter().position(|theirs| theirs != mine.as_bytes());
+    agree_on_each(net, &[(about, mine.to_string())])
+}
+
+/// [`agree`] about several things at once: what differs is named, and no more.
+///
+/// # Errors
+/// As [`agree`].
+pub(crate) fn agree_on_each(net: &dyn Transport, mine: &[(&str, String)]) -> Result<()> {
+    let values: Vec<_> = mine.iter().map(|(_, value)| value.as_str()).collect();
+    let text = values.join("\0").into_bytes();
+    let all = gather(net, text.clone())?;
+    let other = all.iter().position(|theirs| *theirs != text);
     let verdict = other.map_or(String::new(), |rank| {
         let theirs = String::from_utf8_lossy(&all[rank]);
-        format!("rank {rank} has {about} {theirs}, rank 0 has {mine}")
+        let both = mine.iter().zip(theirs.split('\0')).filter(|((_, mine), theirs)| mine != theirs);
+        let told: Vec<_> = both
+            .map(|((about, mine), theirs)| format!("{about} {theirs}, rank 0 has {mine}"))
+            .collect();
+        format!("rank {rank} has {}", told.join("; it has "))
     });
     let verdict = broadcast(net, verdict.into_bytes())?;
     if verdict.is_empty() {
         return Ok(());
     }
-    Err(Error::Rank {
-        rank: net.rank(),
-        what: String::from_utf8_lossy(&verdict).into_owned(),
-        remedy: "start every rank with the same program and arguments".into(),
-    })
+    let what = String::from_utf8_lossy(&verdict);
+    Err(Error::spec(what, "start every rank with the same program and arguments"))
 }
 
 /// Brings rank 0's bytes to every rank, if it has them: otherwise its error.
@@ -161,5 +172,20 @@ mod tests {
             assert!(error.contains("rank 1 has extents [8, 9], rank 0 has [8, 8]"), "{error}");
         }
         assert!(in_process(3, SOON, |net| agree(net, "extents", "[8]")).is_ok());
+    }
+
+    #[test]
+    fn of_several_things_those_that_differ_are_named() {
+        let all = in_process_all(2, SOON, |net| {
+            let (steps, depth) = (20, 3 + net.rank());
+            let mine = [("steps", steps), ("extents", 8 - net.rank()), ("a depth of", depth)];
+            agree_on_each(net, &mine.map(|(about, value)| (about, value.to_string())))
+        });
+        for outcome in all {
+            let error = outcome.unwrap_err().to_string();
+            let expect =
+                "rank 1 has extents 7, rank 0 has 8; it has a depth of 4, rank 0 has 3; start";
+            assert!(error.starts_with(expect), "{error}");
+        }
     }
 }

@@ -1,7 +1,12 @@
 //! Whether this process is one of several that a launcher such as `mpirun` started, found out from
-//! the environment before any library is loaded.
+//! the environment before any library is loaded, and whether anybody has dealt with the others.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{Error, Result};
+
+/// Whether the others were joined, or have left the work to this process.
+static SETTLED: AtomicBool = AtomicBool::new(false);
 
 /// Whose environment told of the ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +43,40 @@ impl Launched {
         Self::from(|name| std::env::var(name).ok())
     }
 
-    /// What is wrong with a launcher's variables that name a rank or a number and don't say it.
+    /// What is wrong with variables that tell of other processes and don't say which this one is: no
+    /// numbers, one without the other, or those of Slurm alone, whose processes can't be joined.
     pub fn misread() -> Option<String> {
         misread(|name| std::env::var(name).ok())
+    }
+
+    /// What a run by this process alone should tell where it is one of several and nobody has dealt
+    /// with the others: each of them then does all of the work. Reports have it among their notes.
+    pub fn unjoined() -> Option<String> {
+        if SETTLED.load(Ordering::Relaxed) {
+            return None;
+        }
+        Self::misread().or_else(|| Some(Self::detect().filter(|it| it.ranks > 1)?.each_does_all()))
+    }
+
+    fn each_does_all(&self) -> String {
+        format!(
+            "this is process {} of {} that were started together, and each does all of the work: share it by \
+             `Mpi::join` and `run_on_rank` (feature `mpi`), leave it to one by `Launched::first_only`, or \
+             start one process",
+            self.rank, self.ranks
+        )
+    }
+
+    /// Leaves what follows to one of the processes: whether that is this one, as it is where there are
+    /// no others. Those for which it is not should end.
+    pub fn first_only() -> bool {
+        Self::settle();
+        Self::detect().is_none_or(|launched| launched.rank == 0)
+    }
+
+    /// The others are dealt with.
+    pub(super) fn settle() {
+        SETTLED.store(true, Ordering::Relaxed);
     }
 
     fn from(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
@@ -72,11 +108,42 @@ impl Launched {
 fn misread(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     // Slurm's number of tasks may say other things, and is there without a launcher too.
     let names = KNOWN.iter().flat_map(|&(_, rank, sizes)| [rank, sizes[0]]);
-    names.filter(|name| !name.starts_with("SLURM")).find_map(|name| {
+    let odd = names.filter(|name| !name.starts_with("SLURM")).find_map(|name| {
         let value = variable(name)?;
         let what = format!("{name} is {value:?}, no number: this process runs alone");
         value.trim().parse::<usize>().is_err().then_some(what)
-    })
+    });
+    odd.or_else(|| halved(&variable))
+}
+
+/// What is missing where only a rank or only a number is told, or only Slurm tells of both.
+fn halved(variable: &impl Fn(&str) -> Option<String>) -> Option<String> {
+    if Launched::from(variable).is_some() {
+        return None;
+    }
+    let number = |name: &str| variable(name)?.trim().parse::<usize>().ok();
+    let lone = |there: &str, missing: &str| {
+        let what = number(there)?;
+        Some(format!("{there} is {what}, but {missing} is not set: this process runs alone"))
+    };
+    let half = KNOWN.iter().find_map(|&(_, rank, sizes)| {
+        let several =
+            number(sizes[0]).is_some_and(|ranks| ranks > 1) && !sizes[0].starts_with("SLURM");
+        if several { lone(sizes[0], rank) } else { lone(rank, sizes[0]) }
+    });
+    let slurm = || {
+        let (rank, step) = (number("SLURM_PROCID")?, number("SLURM_STEP_NUM_TASKS"));
+        let tasks = step.or_else(|| number("SLURM_NTASKS"))?;
+        // A batch script has rank 0 and a number of tasks too, but is no task of a step.
+        let task = tasks > 1 && (rank > 0 || step.is_some());
+        task.then(|| {
+            format!(
+                "Slurm started {tasks} tasks without MPI, of which this is number {rank}; each runs alone: \
+                 start them by `srun --mpi=pmi2` or `--mpi=pmix`, or by `mpirun`, to share the work"
+            )
+        })
+    };
+    half.or_else(slurm)
 }
 
 #[cfg(test)]
@@ -107,7 +174,37 @@ mod tests {
         assert_eq!(with(&[("PMI_RANK", "x"), ("PMI_SIZE", "3")]), None);
         let told = misread(|name| (name == "OMPI_COMM_WORLD_SIZE").then(|| "abc".into()));
         assert!(told.is_some_and(|told| told.contains("OMPI_COMM_WORLD_SIZE is \"abc\"")));
-        assert_eq!(misread(|name| (name == "PMI_RANK").then(|| "1".into())), None);
+    }
+
+    #[test]
+    fn what_tells_of_others_but_not_which_this_is_is_said() {
+        let told = |variables: &[(&str, &str)]| {
+            misread(|name| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_string())
+            })
+        };
+        let half = told(&[("OMPI_COMM_WORLD_SIZE", "4")]).unwrap();
+        assert!(
+            half.contains("OMPI_COMM_WORLD_SIZE is 4, but OMPI_COMM_WORLD_RANK is not set"),
+            "{half}"
+        );
+        let half = told(&[("PMI_RANK", "1")]).unwrap();
+        assert!(half.contains("PMI_RANK is 1, but PMI_SIZE is not set"), "{half}");
+        let slurm = told(&[("SLURM_PROCID", "1"), ("SLURM_NTASKS", "4")]).unwrap();
+        assert!(
+            slurm.contains("Slurm started 4 tasks without MPI, of which this is number 1"),
+            "{slurm}"
+        );
+        assert!(told(&[("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "4")]).is_some());
+        // A batch script; one process; processes that can be joined, whatever else is set.
+        assert_eq!(told(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "4")]), None);
+        assert_eq!(told(&[("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "1")]), None);
+        assert_eq!(told(&[("OMPI_COMM_WORLD_SIZE", "1")]), None);
+        let joined =
+            [("PMI_RANK", "1"), ("PMI_SIZE", "4"), ("SLURM_PROCID", "1"), ("SLURM_NTASKS", "4")];
+        assert_eq!(told(&joined), None);
+        assert_eq!(told(&[]), None);
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod tree;
 
 pub use alone::Alone;
 pub use collective::{agree, broadcast, gather};
-pub(crate) use collective::{agree_on, gather_fine};
+pub(crate) use collective::{agree_on, agree_on_each, gather_fine};
 pub use in_process::{in_process, in_process_all};
 pub use jitter::Jitter;
 pub use launched::{Launched, Launcher};

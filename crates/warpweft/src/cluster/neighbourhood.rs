@@ -11,6 +11,8 @@ pub struct Seat {
     pub local_rank: usize,
     /// Ranks of the host.
     pub local_ranks: usize,
+    /// Ranks of the host that may use the same cores, this one among them.
+    pub sharers: usize,
     /// Its own share of the cores that it may use.
     pub cores: Vec<usize>,
 }
@@ -34,6 +36,7 @@ pub fn seats(net: &dyn Transport, host: &str, cores: &[usize]) -> Result<Seat> {
     Ok(Seat {
         local_rank: place(&beside),
         local_ranks: beside.len(),
+        sharers: same.len(),
         cores: share(cores, place(&same), same.len()),
     })
 }
@@ -58,19 +61,20 @@ mod tests {
             0 | 3 => seats(net, "a", &[0, 1, 2, 3, 4]),
             rank => seats(net, "b", &[rank, 8 + rank]),
         });
-        let seat = |local_rank, local_ranks, cores: &[usize]| Seat {
+        let seat = |local_rank, local_ranks, sharers, cores: &[usize]| Seat {
             local_rank,
             local_ranks,
+            sharers,
             cores: cores.to_vec(),
         };
         assert_eq!(
             found.unwrap(),
             [
-                seat(0, 2, &[0, 1]),
-                seat(0, 3, &[1, 9]),
-                seat(1, 3, &[2, 10]),
-                seat(1, 2, &[2, 3, 4]),
-                seat(2, 3, &[4, 12]),
+                seat(0, 2, 2, &[0, 1]),
+                seat(0, 3, 1, &[1, 9]),
+                seat(1, 3, 1, &[2, 10]),
+                seat(1, 2, 2, &[2, 3, 4]),
+                seat(2, 3, 1, &[4, 12]),
             ]
         );
         assert_eq!((0..3).map(|part| share(&[6, 7], part, 3)[0]).collect::<Vec<_>>(), [6, 7, 6]);

@@ -82,7 +82,7 @@ mod tests {
         for (refusal, needed) in refusals.into_iter().zip(needed) {
             let refusal = refusal.unwrap_err().to_string();
             assert!(
-                refusal.starts_with(&format!("host memory: {needed} bytes needed, ")),
+                refusal.starts_with(&format!("host memory: {needed} bytes needed (")),
                 "{refusal}"
             );
             assert!(refusal.ends_with("; take less"), "{refusal}");

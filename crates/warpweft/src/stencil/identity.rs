@@ -39,14 +39,15 @@ impl<const D: usize> Spec<D> {
             let (name, values) = (function.cuda(&mut unit), function.parameters_text(&mut unit));
             all += &format!("{name}\n{values}\n{}", unit.source());
         }
-        let kinds: Vec<_> = self.cell.fields().iter().map(|field| field.kind.name()).collect();
+        let mut kinds: Vec<_> = self.cell.fields().iter().map(|field| field.kind.name()).collect();
+        kinds.dedup();
+        let cells = match self.cell.len() {
+            1 => kinds.join(""),
+            fields => format!("{fields} fields of {}", kinds.join(", ")),
+        };
         let extents = extents.map(|n| n.to_string()).join(" x ");
-        format!(
-            "{} of {} over {extents} ({})",
-            names.join(" + "),
-            kinds.join(" "),
-            short_hash(&all)
-        )
+        let name = self.name.clone().unwrap_or_else(|| names.join(" + "));
+        format!("{name} of {cells} over {extents} ({})", short_hash(&all))
     }
 }
 
@@ -69,6 +70,8 @@ mod tests {
         let of = |rate| Stencil::of(decay(rate)).boundary(Boundary::Periodic);
         let one = of(0.5).identity([8]);
         assert!(one.starts_with("decay of f32 over 8 ("), "{one}");
+        let named = of(0.5).named("half-life").identity([8]);
+        assert_eq!(named, one.replace("decay", "half-life"));
         assert_eq!(one, of(0.5).until(crate::stencil::Residual::Max, 0.1).identity([8]));
         assert_ne!(one, of(0.25).identity([8]));
         assert_ne!(one, of(0.5).identity([9]));

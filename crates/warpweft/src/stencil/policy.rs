@@ -19,6 +19,19 @@ pub enum Policy {
     Gpus(MultiCudaPolicy),
 }
 
+impl Policy {
+    /// Steps that one trip to memory may advance, of a volume of `D` axes.
+    pub fn steps_a_trip<const D: usize>(&self) -> u64 {
+        match self {
+            // A row is a line: there is nothing to skew.
+            Self::Cpu(_) if D == 1 => 1,
+            Self::Cpu(policy) => policy.temporal_depth as u64,
+            Self::Cuda(policy) => u64::from(policy.temporal_depth),
+            Self::Gpus(policy) => u64::from(policy.steps_a_turn()),
+        }
+    }
+}
+
 /// How the cores share and traverse a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CpuPolicy {

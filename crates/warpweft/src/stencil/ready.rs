@@ -16,7 +16,7 @@ use crate::cpu::Pool;
 use crate::cuda::{self, Together};
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;
-use crate::machine::{DISTURBED, Gpu, Machine, Probe};
+use crate::machine::{CpuProbe, DISTURBED, Gpu, Machine, Probe};
 use crate::tune::Wisdom;
 
 /// Cells a second that a core, or a GPU, is taken to do at first.
@@ -50,6 +50,13 @@ pub(super) fn gpu(machine: &Machine, number: usize) -> Result<&Gpu> {
 /// The machine's measured limits, if it was probed before; a run does not spend seconds on that.
 pub(super) fn probe(machine: &Machine) -> Option<Probe> {
     Probe::load(machine, &cuda::folder()?, &mut Vec::new())
+}
+
+/// Bytes a second that the cores' memory moves, if that was measured before, and what to tell of it.
+pub(super) fn of_cores(machine: &Machine) -> (Option<f64>, Option<String>) {
+    let cpu = probe(machine).map(|probe| probe.cpu);
+    let disturbed = cpu.as_ref().is_some_and(CpuProbe::disturbed);
+    (cpu.and_then(|cpu| cpu.copy), disturbed.then(|| DISTURBED.into()))
 }
 
 impl<const D: usize> Spec<D> {
@@ -121,18 +128,18 @@ impl<const D: usize> Spec<D> {
         if let Some(trace) = &run.trace {
             executor.record(trace.clone());
         }
-        let probe = probe(machine);
-        let disturbed = probe.as_ref().is_some_and(|probe| probe.cpu.disturbed());
+        let (bandwidth, disturbed) = of_cores(machine);
+        notes.extend(disturbed);
         Ok(Ready {
             executor: Box::new(executor),
             _together: None,
             devices: vec![machine.cpu.label(policy.threads)],
-            depth: if D == 1 { 1 } else { policy.temporal_depth as u64 },
-            bandwidth: probe.and_then(|probe| probe.cpu.copy),
+            depth: Policy::Cpu(policy).steps_a_trip::<D>(),
+            bandwidth,
             known_rate,
             cells_a_second: CELLS_A_SECOND[0] * policy.threads as f64,
             policy: Policy::Cpu(policy),
-            notes: notes.into_iter().chain(disturbed.then(|| DISTURBED.into())).collect(),
+            notes,
         })
     }
 
@@ -160,7 +167,7 @@ impl<const D: usize> Spec<D> {
             _together: None,
             devices: vec![gpu.label()],
             policy: Policy::Cuda(policy),
-            depth: u64::from(policy.temporal_depth),
+            depth: Policy::Cuda(policy).steps_a_trip::<D>(),
             bandwidth: probe.and_then(|probe| probe.gpu(number)?.bandwidth()),
             known_rate,
             cells_a_second: CELLS_A_SECOND[1],
@@ -239,7 +246,7 @@ impl<const D: usize> Spec<D> {
             executor: Box::new(executor),
             _together: Some(together),
             policy: Policy::Gpus(policy),
-            depth: u64::from(policy.steps_a_turn()),
+            depth: Policy::Gpus(policy).steps_a_trip::<D>(),
             bandwidth: bandwidths.sum(),
             known_rate,
             cells_a_second: CELLS_A_SECOND[1] * devices.len() as f64,

@@ -9,12 +9,12 @@ use super::cuda::multi::GpuList;
 use super::distribute::Route;
 use super::executor::SweepExecutor;
 use super::fingerprint::fingerprint;
-use super::model::Prediction;
+use super::model::{Blocks, Prediction};
 use super::pace::Pace;
 use super::plan::{Region, sweeps_of};
 use super::policy::Policy;
 use super::spec::{Spec, Steps};
-use crate::cluster::Alone;
+use crate::cluster::{Alone, Launched};
 use crate::error::Result;
 use crate::grid::RawVolume;
 use crate::machine::{Machine, filled};
@@ -159,7 +159,7 @@ impl<const D: usize> Spec<D> {
         }
         let rate = cells as f64 * done as f64 / seconds.max(1e-9);
         let Prediction { bytes, bound, seconds: predicted } =
-            self.predict(cells, done, ready.depth, ready.bandwidth, ready.known_rate);
+            self.predict(cells, done, Blocks::of(ready.depth), ready.bandwidth, ready.known_rate);
         Ok(Report {
             pattern: "stencil",
             devices: ready.devices,
@@ -176,10 +176,9 @@ impl<const D: usize> Spec<D> {
             interrupted,
             residual: at.residual,
             probes,
-            notes: saved
-                .map(|saved| saved.notes)
+            notes: Launched::unjoined()
                 .into_iter()
-                .flatten()
+                .chain(saved.map(|saved| saved.notes).into_iter().flatten())
                 .chain(ready.notes)
                 .collect(),
         })

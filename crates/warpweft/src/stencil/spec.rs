@@ -44,6 +44,8 @@ pub struct Spec<const D: usize> {
     pub(crate) points: Points<D>,
     /// An axis named that `D` dimensions don't have.
     pub(crate) no_axis: Option<usize>,
+    /// What messages call it, if not by its stages.
+    pub(crate) name: Option<String>,
 }
 
 impl<S: Fields, const D: usize> Stencil<S, D> {
@@ -62,8 +64,15 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
             until: None,
             points: Points::default(),
             no_axis: None,
+            name: None,
         };
         Self { spec, cell: PhantomData }
+    }
+
+    /// What messages and checkpoints call the computation, instead of its element functions' names.
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.spec.name = Some(name.into());
+        self
     }
 
     /// The same boundary on every face.

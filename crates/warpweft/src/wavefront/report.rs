@@ -1,6 +1,7 @@
 //! What a run of a wavefront reports, whatever the device.
 
 use super::erased::Erased;
+use crate::cluster::Launched;
 use crate::report::{Quantity, Report};
 
 /// The report of a run of `wavefronts`, all of which together took `seconds`.
@@ -29,6 +30,6 @@ pub(super) fn report(
         interrupted: false,
         residual: None,
         probes: Vec::new(),
-        notes: Vec::new(),
+        notes: Launched::unjoined().into_iter().collect(),
     }
 }

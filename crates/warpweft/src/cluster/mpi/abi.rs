@@ -132,6 +132,7 @@ type Code = c_int;
 struct Calls<H> {
     init_thread: unsafe extern "C" fn(*mut c_int, *mut c_void, c_int, *mut c_int) -> Code,
     initialized: unsafe extern "C" fn(*mut c_int) -> Code,
+    finalized: unsafe extern "C" fn(*mut c_int) -> Code,
     finalize: unsafe extern "C" fn() -> Code,
     abort: unsafe extern "C" fn(H, c_int) -> Code,
     comm_dup: unsafe extern "C" fn(H, *mut H) -> Code,
@@ -162,6 +163,7 @@ impl<H: Handle> Calls<H> {
         Ok(Self {
             init_thread: symbol!(library, "MPI_Init_thread")?,
             initialized: symbol!(library, "MPI_Initialized")?,
+            finalized: symbol!(library, "MPI_Finalized")?,
             finalize: symbol!(library, "MPI_Finalize")?,
             abort: symbol!(library, "MPI_Abort")?,
             comm_dup: symbol!(library, "MPI_Comm_dup")?,
@@ -272,7 +274,14 @@ fn text_of(bytes: &[u8]) -> String {
 
 impl<H: Handle> World<H> {
     fn start(calls: Calls<H>, constants: Constants<H>) -> Result<Self, String> {
-        let (mut before, mut provided) = (0, 0);
+        let (mut before, mut after, mut provided) = (0, 0, 0);
+        // SAFETY: writes one integer; the standard allows it at any time.
+        calls.check(unsafe { (calls.finalized)(&mut after) }, "asking for MPI's state")?;
+        if after != 0 {
+            return Err(
+                "this process has left MPI, for good: join once and keep it until the end".into()
+            );
+        }
         // SAFETY: writes one integer.
         calls.check(unsafe { (calls.initialized)(&mut before) }, "asking for MPI's state")?;
         if before == 0 {

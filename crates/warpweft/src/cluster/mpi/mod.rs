@@ -5,8 +5,9 @@
 
 mod abi;
 
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use self::abi::{Message, Polled, Room, Wire};
@@ -21,6 +22,8 @@ const DEADLINE: Duration = Duration::from_secs(600);
 const PART: usize = 1 << 30;
 /// The message that tells of a rank's failure; the largest tag that every library must take.
 const ABORT: u16 = 0x7fff;
+/// The message of a rank that was dropped.
+const GONE: u16 = 0x7ffe;
 /// Looks for a message without a pause, then with other processes let on in between, then asleep.
 const SPINS: u32 = 2_000;
 const YIELDS: Duration = Duration::from_millis(20);
@@ -30,19 +33,23 @@ const NEWS: u32 = 32;
 /// How long a failing rank waits for its news to be on its way.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// This process's end of MPI.
+/// This process's end of MPI, for as long as it takes part: dropped, it [leaves](Mpi::leave).
 pub struct Mpi {
     wire: Box<dyn Wire>,
     aborted: Mutex<Option<(usize, String)>>,
+    /// Ranks that were dropped: nothing more comes from them.
+    gone: Mutex<BTreeSet<usize>>,
+    left: AtomicBool,
     polls: AtomicU32,
 }
 
 impl Mpi {
-    /// Joins the ranks started with this one. `$WARPWEFT_MPI` names the library to load; if it is not
-    /// set, the launcher's own is looked for.
+    /// Joins the ranks started with this one, once for as long as the process lives: MPI can't be begun
+    /// again. `$WARPWEFT_MPI` names the library to load; if it is not set, the launcher's own is looked for.
     ///
     /// # Errors
-    /// No library that can be loaded, with those tried; one that is not the launcher's.
+    /// No library that can be loaded, with those tried; one that is not the launcher's; ranks that were
+    /// left before.
     pub fn join(launched: &Launched) -> Result<Self> {
         let chosen = std::env::var("WARPWEFT_MPI").ok().filter(|name| !name.is_empty());
         let names: Vec<&str> = match &chosen {
@@ -73,7 +80,14 @@ impl Mpi {
             ));
         }
         debug_assert!(rank < ranks);
-        Ok(Self { wire, aborted: Mutex::new(None), polls: AtomicU32::new(0) })
+        Launched::settle();
+        Ok(Self {
+            wire,
+            aborted: Mutex::new(None),
+            gone: Mutex::default(),
+            left: AtomicBool::new(false),
+            polls: AtomicU32::new(0),
+        })
     }
 
     /// The library, as reports call it.
@@ -89,12 +103,16 @@ impl Mpi {
         self.wire.cuda_aware()
     }
 
-    /// Leaves the ranks in good order: waits for what was sent, and for the others to leave.
+    /// Leaves the ranks in good order: waits for what was sent, and for the others to leave. What is
+    /// dropped leaves too, but has nobody to tell what went wrong.
     ///
     /// # Errors
     /// A rank has aborted; messages that nobody receives.
     pub fn leave(&self) -> Result<()> {
         self.flush()?;
+        if self.left.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
         self.wire.finalize().map_err(|why| self.fault(why))
     }
 
@@ -132,6 +150,12 @@ impl Mpi {
                 let (rank, why) = text.split_once('\n').unwrap_or(("?", &text));
                 self.set_aborted(rank.parse().unwrap_or(usize::MAX), why);
             }
+            let mut rank = Vec::new();
+            let polled = self.wire.poll(None, GONE, Room::Append(&mut rank));
+            if let Polled::Received(_) = polled.map_err(|why| self.fault(why))? {
+                let rank = rank.try_into().map_or(usize::MAX, usize::from_le_bytes);
+                self.gone().insert(rank);
+            }
         }
         match &*self.aborted.lock().unwrap_or_else(PoisonError::into_inner) {
             None => Ok(()),
@@ -143,6 +167,16 @@ impl Mpi {
         }
     }
 
+    fn gone(&self) -> MutexGuard<'_, BTreeSet<usize>> {
+        self.gone.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The other ranks.
+    fn others(&self) -> impl Iterator<Item = usize> {
+        let mine = self.rank();
+        (0..self.ranks()).filter(move |&rank| rank != mine)
+    }
+
     fn set_aborted(&self, rank: usize, why: &str) -> bool {
         let mut aborted = self.aborted.lock().unwrap_or_else(PoisonError::into_inner);
         let first = aborted.is_none();
@@ -150,14 +184,27 @@ impl Mpi {
         first
     }
 
-    /// Looks for `what` until it is there.
-    fn wait<T>(&self, what: &str, mut look: impl FnMut(&Self) -> Result<Option<T>>) -> Result<T> {
+    /// Looks for `what` until it is there; no longer than the rank is, from which it is to come.
+    fn wait<T>(
+        &self,
+        (what, from): (&str, Option<usize>),
+        mut look: impl FnMut(&Self) -> Result<Option<T>>,
+    ) -> Result<T> {
         let begin = Instant::now();
         let mut looks = 0u32;
         loop {
             self.news()?;
+            // Known before the look: what it sent before it went is there.
+            let gone = from.filter(|from| self.gone().contains(from));
             if let Some(found) = look(self)? {
                 return Ok(found);
+            }
+            if let Some(gone) = gone {
+                let what = format!("rank {gone} has left before it sent {what}");
+                self.abort(&what);
+                let remedy =
+                    format!("see the error of rank {gone}, or let all ranks do the same runs");
+                return Err(Error::Rank { rank: self.rank(), what, remedy });
             }
             self.reaped()?;
             looks = looks.saturating_add(1);
@@ -215,7 +262,7 @@ impl Mpi {
     ) -> Result<()> {
         self.check_peer(from)?;
         let mut filled = 0;
-        self.wait(&Self::awaited(from, tag), |mpi| {
+        self.wait((&Self::awaited(from, tag), Some(from)), |mpi| {
             match poll(mpi, filled).map_err(|why| mpi.fault(why))? {
                 Polled::Nothing => Ok(None),
                 Polled::TooLong(more) => Err(wrong_length(mpi.rank(), from, filled + more, bytes)),
@@ -270,7 +317,7 @@ impl Transport for Mpi {
     fn receive(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
         self.check_peer(from)?;
         let mut message = Vec::new();
-        self.wait(&Self::awaited(from, tag), |mpi| {
+        self.wait((&Self::awaited(from, tag), Some(from)), |mpi| {
             let room = Room::Append(&mut message);
             match mpi.wire.poll(Some(from), tag.0, room).map_err(|why| mpi.fault(why))? {
                 Polled::Received(bytes) if bytes < PART => Ok(Some(())),
@@ -292,7 +339,7 @@ impl Transport for Mpi {
     }
 
     fn flush(&self) -> Result<()> {
-        self.wait("the messages sent to be on their way", |mpi| {
+        self.wait(("the messages sent to be on their way", None), |mpi| {
             Ok((mpi.reaped()? == 0).then_some(()))
         })
     }
@@ -303,10 +350,31 @@ impl Transport for Mpi {
         }
         let news: Shared = Arc::new(format!("{}\n{why}", self.rank()).into_bytes());
         let news = Message::Host(news);
-        for to in (0..self.ranks()).filter(|&to| to != self.rank()) {
+        for to in self.others() {
             // Whoever can't be told is ended with all others by `end_all`.
             let _ = self.begin(to, ABORT, &news);
         }
+    }
+}
+
+impl Drop for Mpi {
+    fn drop(&mut self) {
+        // A panic ends the process, and mpirun those that are left.
+        if self.left.load(Ordering::Relaxed) || std::thread::panicking() {
+            return;
+        }
+        // The end of a program may be an error of this rank alone: others that wait for it are told, and
+        // that they failed is news to it.
+        let rank: Shared = Arc::new(self.rank().to_le_bytes());
+        let rank = Message::Host(rank);
+        let told = self.others().try_for_each(|to| self.begin(to, GONE, &rank));
+        let outcome = told.and_then(|()| {
+            self.wait(("the other ranks to leave", None), |mpi| {
+                Ok((mpi.gone().len() + 1 == mpi.ranks()).then_some(()))
+            })
+        });
+        // Nobody is left to be told; the launcher sees ranks that end without leaving.
+        let _ = outcome.and_then(|()| self.leave());
     }
 }
 

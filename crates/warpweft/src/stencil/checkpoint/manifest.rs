@@ -21,7 +21,7 @@ pub(super) struct Manifest {
     pub version: u32,
     /// The program's version, for people.
     pub program: String,
-    /// The computation, as [`crate::stencil::Stencil::identity`] tells it.
+    /// The computation, as [`crate::stencil::Spec::identity`] tells it.
     pub of: String,
     /// The fingerprint of the state that it began from.
     pub start: String,

@@ -48,7 +48,7 @@ pub(crate) struct State {
 /// What is computed, and from what: a checkpoint and the run that goes on from it must agree on both.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Origin {
-    /// The computation, as [`Stencil::identity`] tells it.
+    /// The computation, as [`Spec::identity`] tells it.
     pub of: String,
     /// The [fingerprint](super::fingerprint) of the initial state.
     pub start: String,
@@ -142,7 +142,7 @@ fn claimed(directory: &Path, resume: bool) -> Result<Claim> {
         return Err(Error::file(
             directory,
             "holds no checkpoint to resume",
-            "begin without --resume, or name the folder of the run that was stopped",
+            "begin without --resume (`resume: false`), or name the folder of the run that was stopped",
         ));
     }
     Claim::of(directory)
@@ -169,13 +169,12 @@ fn choose<const D: usize>(
             Err(error @ Error::Spec { .. }) => return Err(error),
             Err(error) => {
                 // What to do about it is done here.
-                let what = match &error {
-                    Error::File { what, .. } => what.clone(),
+                damage = match &error {
+                    Error::File { path, what, .. } => format!("{}: {what}", path.display()),
                     other => other.to_string(),
                 };
-                damage = error.to_string();
                 notes.push(format!(
-                    "the checkpoint of step {step} is damaged ({what}); an earlier one is taken"
+                    "the checkpoint of step {step} is damaged ({damage}); an earlier one is taken"
                 ));
             }
         }
@@ -194,10 +193,14 @@ fn taken(directory: &Path, step: u64, origin: &Origin) -> Error {
     let other = manifest.ok().and_then(|manifest| Other::than(&manifest, origin));
     let (whose, remedy) = match &other {
         Some(other) => (other.of.as_str(), "choose another folder"),
-        None => ("an earlier run", "go on from there with --resume, or choose another folder"),
+        None => (
+            "an earlier run",
+            "go on from there with --resume (`resume: true`), or choose another folder",
+        ),
     };
-    let what = format!("holds checkpoints, the last of step {step}, of {whose}");
-    Error::file(directory, what, remedy)
+    let directory = directory.display();
+    let what = format!("{directory}: holds checkpoints, the last of step {step}, of {whose}");
+    Error::spec(what, remedy)
 }
 
 fn folder_name(step: u64) -> String {

@@ -200,7 +200,7 @@ impl Saver {
         let remedy = match self.last.load(Ordering::Relaxed) {
             NONE => "choose a folder that can be written and has room".to_string(),
             step => format!(
-                "make room, then go on with --resume from the checkpoint of step {step}, which is whole"
+                "make room, then go on with --resume (`resume: true`) from the checkpoint of step {step}, which is whole"
             ),
         };
         Error::file(path, format!("a checkpoint can't be written: {error}"), remedy)

@@ -17,7 +17,7 @@ use super::super::halo::{Margin, Reach, footprints};
 use super::super::partition::Partition;
 use super::super::plan::Region;
 use super::super::policy::{CpuPolicy, CudaPolicy, Policy};
-use super::super::ready::{CELLS_A_SECOND, gpu, probe};
+use super::super::ready::{CELLS_A_SECOND, gpu, of_cores, probe};
 use super::super::run::{Run, Target};
 use super::super::spec::{Spec, Steps};
 use super::super::wisdom::{key, on_gpus};
@@ -210,7 +210,11 @@ impl<const D: usize> Spec<D> {
             both.run(&mut state, balance, run)?;
         *volume = state;
         let first = both.first.step;
-        let mut report = self.reported(&distribution, &reports, first, Policy::Cuda(cuda));
+        let (of_cores, disturbed) = of_cores(machine);
+        let of_gpu = probe(machine).and_then(|probe| probe.gpu(number)?.bandwidth());
+        let bandwidth = of_cores.zip(of_gpu).map(|(cores, gpu)| cores + gpu);
+        let policy = Policy::Cuda(cuda);
+        let mut report = self.reported(&distribution, &reports, first, policy, bandwidth);
         let last = shares.last().map_or(Shares { cpu: 0, gpu: extents[0] }, |last| last.1);
         report.devices = vec![machine.cpu.label(lists[0].len()), gpu.label()];
         report.setup_seconds = begin.elapsed().as_secs_f64() - report.seconds;
@@ -223,7 +227,8 @@ impl<const D: usize> Spec<D> {
             "gpu": Policy::Cuda(cuda),
         });
         report.probes = probes;
-        report.notes = saved.map(|saved| saved.notes).unwrap_or_default();
+        report.notes.extend(saved.map(|saved| saved.notes).unwrap_or_default());
+        report.notes.extend(disturbed);
         report.notes.push(why);
         report.notes.push(format!(
             "planes of cores and GPU over {rounds} measurements: {}",

@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 use super::super::checkpoint::Opened;
 use super::super::ghost_model::{GhostModel, Kernel, Linear, Overlap, Staging};
 use super::super::halo::footprints;
+use super::super::model::{Blocks, Prediction};
 use super::super::partition::Partition;
 use super::super::policy::{CpuPolicy, Policy};
+use super::super::ready::of_cores;
 use super::super::run::{Run, Target};
 use super::super::spec::{Spec, Steps};
 use super::rank::RankReport;
@@ -17,6 +19,7 @@ use super::run::{Distribution, Own, Task, on_cores, store_all};
 use super::search::Search;
 use super::start::from_whole;
 use super::{deepest_feasible, fewest_dependences};
+use crate::cluster::Launched;
 use crate::error::{Error, Result, no_thread};
 use crate::grid::RawVolume;
 use crate::machine::Machine;
@@ -131,22 +134,27 @@ impl<const D: usize> Spec<D> {
         let cores = cores.iter().map(Vec::len).sum::<usize>().min(most);
         let device = format!("{} ranks on {}", reports.len(), machine.cpu.label(cores));
         let first = saved.as_ref().map_or(0, |saved| saved.first().step);
-        let mut report = self.reported(&distribution, &reports, first, Policy::Cpu(policy));
+        let (bandwidth, disturbed) = of_cores(machine);
+        let policy = Policy::Cpu(policy);
+        let mut report = self.reported(&distribution, &reports, first, policy, bandwidth);
         report.devices = vec![device];
         report.setup_seconds = begin.elapsed().as_secs_f64() - report.seconds;
         report.probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
-        report.notes = saved.map(|saved| saved.notes).unwrap_or_default();
+        report.notes.extend(saved.map(|saved| saved.notes).unwrap_or_default());
+        report.notes.extend(disturbed);
         Ok(report)
     }
 
-    /// What all ranks did, after the steps up to `first` that an earlier run did. Devices, set-up and
-    /// notes are left to be filled in.
+    /// What all ranks did, after the steps up to `first` that an earlier run did, beside the bytes a second
+    /// that the memories of all of them move, if that is known. Devices, set-up and further notes are left
+    /// to be filled in.
     pub(super) fn reported(
         &self,
         distribution: &Distribution<D>,
         reports: &[RankReport],
         first: u64,
         policy: Policy,
+        bandwidth: Option<f64>,
     ) -> Report {
         let of_rank_0 = reports.first().copied().unwrap_or_default();
         let cells: usize = distribution.partition.extents().iter().product();
@@ -154,6 +162,14 @@ impl<const D: usize> Spec<D> {
         let total = |value: fn(&RankReport) -> u64| reports.iter().map(value).sum::<u64>();
         let waiting: f64 = reports.iter().map(|report| report.waiting).sum();
         let steps = of_rank_0.steps - first;
+        let rate = cells as f64 * steps as f64 / seconds.max(1e-9);
+        let swap = (reports.len() > 1).then_some(of_rank_0.depth as u64);
+        let blocks = Blocks { trip: policy.steps_a_trip::<D>(), swap };
+        let Prediction { bytes, bound, .. } = self.predict(cells, steps, blocks, bandwidth, None);
+        let mut notes: Vec<_> = Launched::unjoined().into_iter().collect();
+        if bound.is_none() {
+            notes.push("no bound: what memory allows is not measured on all ranks' hosts, as `warpweft info --probe` there does".into());
+        }
         let policy = serde_json::json!({
             "ranks": reports.len(),
             "grid": distribution.partition.parts_per_axis().to_vec(),
@@ -171,13 +187,10 @@ impl<const D: usize> Spec<D> {
             devices: Vec::new(),
             seconds,
             setup_seconds: 0.0,
-            rate: Quantity {
-                value: cells as f64 * steps as f64 / seconds.max(1e-9),
-                unit: "cells/s",
-            },
-            bytes: self.predict(cells, steps, 1, None, None).bytes,
-            bound: None,
-            fraction: None,
+            rate: Quantity { value: rate, unit: "cells/s" },
+            bytes,
+            bound: bound.map(|value| Quantity { value, unit: "cells/s" }),
+            fraction: bound.map(|bound| rate / bound),
             predicted_seconds: None,
             policy,
             done: of_rank_0.steps,
@@ -185,7 +198,7 @@ impl<const D: usize> Spec<D> {
             interrupted: of_rank_0.interrupted,
             residual: of_rank_0.residual,
             probes: Vec::new(),
-            notes: Vec::new(),
+            notes,
         }
     }
 

@@ -8,7 +8,8 @@ use super::super::cpu::CpuSweeps;
 use super::super::cuda::CudaSweeps;
 use super::super::fingerprint::fingerprint;
 use super::super::policy::{CudaPolicy, Policy};
-use super::super::ready::gpu;
+use super::super::ready::{gpu, of_cores, probe};
+use super::super::residual::Until;
 use super::super::run::{Run, Target};
 use super::super::spec::{Spec, Steps};
 use super::halo_executor::HaloExecutor;
@@ -18,7 +19,9 @@ use super::routes::Route;
 use super::run::{Distribution, Own, Task, Watch, store};
 use super::start::{RawStart, from_whole};
 use super::swept::Build;
-use crate::cluster::{Seat, Tag, Transport, agree, broadcast, gather, gather_fine, seats};
+use crate::cluster::{
+    Seat, Tag, Transport, agree, agree_on_each, broadcast, gather, gather_fine, seats,
+};
 use crate::cpu::Pool;
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;
@@ -116,12 +119,26 @@ impl<const D: usize> Spec<D> {
     ) -> Result<Found<D>> {
         let resumes = run.checkpoint.map(|at| (at.every, at.resume));
         let halos = Route::forced().map(|forced| run.halos.or(forced))?;
-        let spec = format!(
-            "{steps} steps of {}, {:?}, as {ranks:?}, halos by {halos:?}, checkpoints {resumes:?}",
-            self.identity(extents),
-            self.until
-        );
-        agree(net, "a run of", &spec)?;
+        let told = |until: Until| {
+            let Until { residual, tolerance, every } = until;
+            format!("{residual:?} at most {tolerance} after every {every} steps")
+        };
+        let shown = |grid: [usize; D]| grid.map(|n| n.to_string()).join("x");
+        let or = |some: Option<String>, none: &str| some.unwrap_or_else(|| none.into());
+        let named = |(every, resume): (u64, bool)| {
+            format!("every {every} steps, {}", if resume { "resumed" } else { "begun anew" })
+        };
+        let plan = [
+            ("a run of", format!("{steps} steps")),
+            ("as computation", self.identity(extents)),
+            ("as end", or(self.until.map(told), "the last step")),
+            ("a number of ranks of", ranks.count.to_string()),
+            ("as grid of ranks", or(ranks.grid.map(shown), "none named")),
+            ("as depth of ghost zones", or(ranks.depth.map(|n| n.to_string()), "none named")),
+            ("halos by", or(halos.map(|by| by.to_string()), "the fastest way")),
+            ("checkpoints", or(resumes.map(named), "none")),
+        ];
+        agree_on_each(net, &plan)?;
         if let Some(whole) = whole {
             agree(net, "an initial state with the hash", &format!("{whole:016x}"))?;
         }
@@ -181,22 +198,25 @@ impl<const D: usize> Spec<D> {
         let (label, policy) = (device.label, device.policy);
         let wrong =
             |error: serde_json::Error| Error::spec(error.to_string(), "report this as a bug");
-        let told = gather(net, serde_json::to_vec(&(mine, &label)).map_err(wrong)?)?;
-        let told: Vec<(RankReport, String)> = match net.rank() {
+        let mine_told = serde_json::to_vec(&(mine, &label, device.bandwidth));
+        let told = gather(net, mine_told.map_err(wrong)?)?;
+        let told: Vec<(RankReport, String, Option<f64>)> = match net.rank() {
             0 => told
                 .iter()
                 .map(|one| serde_json::from_slice(one))
                 .collect::<Result<_, _>>()
                 .map_err(wrong)?,
-            _ => vec![(mine, label)],
+            _ => vec![(mine, label, device.bandwidth)],
         };
-        let (mut reports, labels): (Vec<_>, Vec<_>) = told.into_iter().unzip();
+        let bandwidth = told.iter().map(|&(_, _, bandwidth)| bandwidth).sum();
+        let ranks = told.into_iter().map(|(report, label, _)| (report, label));
+        let (mut reports, labels): (Vec<_>, Vec<_>) = ranks.unzip();
         reports[0].residual = mine.residual;
-        let mut report = self.reported(&distribution, &reports, first.step, policy);
+        let mut report = self.reported(&distribution, &reports, first.step, policy, bandwidth);
         report.devices = labels;
         report.probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
-        report.notes =
-            saved.map(|saved| saved.notes).into_iter().flatten().chain(device.notes).collect();
+        report.notes.extend(saved.map(|saved| saved.notes).unwrap_or_default());
+        report.notes.extend(device.notes);
         Ok(Found { own, report, distribution })
     }
 
@@ -228,6 +248,16 @@ impl<const D: usize> Spec<D> {
         };
         let label = machine.cpu.label(cores.len());
         let looks = cores.len();
+        let (bandwidth, disturbed) = of_cores(machine);
+        let mut notes: Vec<_> = disturbed.into_iter().collect();
+        let there = machine.cpu.threads();
+        if seat.sharers > there {
+            notes.push(format!(
+                "{} ranks of this host share {there} core{}: further ranks only take turns",
+                seat.sharers,
+                if there == 1 { "" } else { "s" }
+            ));
+        }
         let build = move |stencil: &Spec<D>, volume: &RawVolume<D>, _| {
             let pool = Arc::new(Pool::new(&cores)?);
             let sweeps = CpuSweeps::new(stencil, volume, policy, pool, machine.cpu.simd)?;
@@ -239,7 +269,8 @@ impl<const D: usize> Spec<D> {
             policy: Policy::Cpu(policy),
             boundary_first: false,
             looks,
-            notes: Vec::new(),
+            bandwidth: bandwidth.map(|all| all / seat.sharers as f64),
+            notes,
         })
     }
 }
@@ -271,6 +302,8 @@ impl<const D: usize> Spec<D> {
             Ok(Box::new(sweeps) as Box<dyn HaloExecutor<D>>)
         };
         let mut notes = Vec::new();
+        let turns = seat.local_ranks.div_ceil(machine.gpus.len().max(1));
+        let bandwidth = probe(machine).and_then(|probe| probe.gpu(number)?.bandwidth());
         if seat.local_ranks > machine.gpus.len() {
             notes.push(format!(
                 "{} ranks of this host share {} GPUs: one a GPU is best",
@@ -285,6 +318,7 @@ impl<const D: usize> Spec<D> {
             boundary_first: true,
             // A GPU is as fast as a few hundred cores.
             looks: 200,
+            bandwidth: bandwidth.map(|all| all / turns as f64),
             notes,
         })
     }
@@ -327,5 +361,7 @@ struct Device<'a, const D: usize> {
     boundary_first: bool,
     /// How many cores it is as fast as, for how often to look for an interrupt.
     looks: usize,
+    /// Its share of the bytes a second that its memory moves, if that was measured.
+    bandwidth: Option<f64>,
     notes: Vec<String>,
 }

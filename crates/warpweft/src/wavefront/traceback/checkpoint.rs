@@ -104,7 +104,7 @@ impl Store {
             return Err(Error::file(
                 directory,
                 "holds no checkpoint to resume",
-                "begin without --resume, or name the folder of the run that was stopped",
+                "begin without --resume (`resume: false`), or name the folder of the run that was stopped",
             ));
         }
         let claim = Claim::of(directory)?;
@@ -112,7 +112,7 @@ impl Store {
             return Err(Error::file(
                 directory,
                 "holds checkpoints of an earlier run",
-                "go on from them with --resume, or name another folder",
+                "go on from them with --resume (`resume: true`), or name another folder",
             ));
         }
         let what = (E::NAME, <E::Cell as Stored>::BYTES, wavefront.extents(), blocks, end, of);
@@ -183,7 +183,11 @@ impl Store {
         bytes.extend(&sum[..]);
         write_synced(&self.directory, &name(row), &mut &bytes[..]).map_err(|error| {
             let what = format!("a checkpoint can't be written: {error}");
-            Error::file(self.path(row), what, "make room, then go on with --resume")
+            Error::file(
+                self.path(row),
+                what,
+                "make room, then go on with --resume (`resume: true`)",
+            )
         })
     }
 }
