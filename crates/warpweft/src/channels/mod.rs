@@ -6,6 +6,7 @@
 //! [`farm`](mod@crate::farm), nor for calls that share memory: arguments and values are all that calls exchange.
 
 mod combine;
+pub mod conformance;
 pub mod cpu;
 mod executor;
 mod policy;
