@@ -14,7 +14,7 @@ use syn::{ItemFn, ReturnType};
 use self::forked::{forked, frame};
 use self::inputs::Spawns;
 use self::outstanding::Walk;
-use self::pieces::Pieces;
+use self::pieces::{Pieces, Quota};
 use crate::attributes;
 use crate::diag::reject;
 use crate::emit::{clean, mark, weave_used};
@@ -76,13 +76,13 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
             ),
         ),
     };
-    let (spawns, loops) = quota;
+    let Quota { spawns, loops, pieces } = quota;
     let text = format!(
         "struct {name_mark} {{
 {data}  using Output = {output_mark};
   struct Live {{
 {live}{result}  }};
-  static constexpr ww::u32 NUMBER = {number}, PIECES = {count}, SPAWNS = {spawns};
+  static constexpr ww::u32 NUMBER = {number}, PIECES = {count}, SPAWNS = {spawns}, SPAWNING = {pieces}u;
   static constexpr bool LOOPS = {loops}, KEEPS = {keeps};
 {finish}  template<class Lane> WW_FN void run(Lane& lane, ww::u32 at, Live& s) const;
 }};

@@ -116,10 +116,10 @@ fn checks() -> Checks {
     (0..9u32).for_each(|n| add!(checks, odd(n)));
     (0..6u32).for_each(|n| add!(checks, idle(n)));
     (-9..9i32).for_each(|n| add!(checks, hasty(n)));
-    (0..9u8).for_each(|n| add!(checks, kinds(n, (f64::from(n) * 7.3))));
+    (0..9u8).for_each(|n| add!(checks, kinds(n, f64::from(n) * 7.3)));
     (0..9u32).for_each(|n| add!(checks, chain(n)));
     (0..9u32).for_each(|n| add!(checks, names(n, true)));
-    (0..5u32).for_each(|n| add!(checks, pair((Pair { left: 7, right: 900 }), n)));
+    (0..5u32).for_each(|n| add!(checks, pair(Pair { left: 7, right: 900 }, n)));
     checks
 }
 

@@ -8,6 +8,7 @@ use quote::quote;
 use syn::{Block, Pat, Stmt};
 
 use super::spawns::sync;
+use crate::diag::reject;
 use crate::emit::{Cuda, Returns, mark, place};
 use crate::ir::{self, Expr, Hole, How, Input, Name, Pattern, Statement};
 use crate::lower::Lower;
@@ -23,9 +24,22 @@ pub struct Pieces {
     pub count: usize,
     /// Whether a piece after the first mentions a parameter.
     pub keeps: bool,
-    /// Spawns outside of loops, and whether there are some in loops.
-    pub quota: (usize, bool),
+    pub quota: Quota,
 }
+
+/// How many calls may be spawned.
+#[derive(Clone, Copy, Default)]
+pub struct Quota {
+    /// Outside of loops.
+    pub spawns: usize,
+    /// Whether there are some in loops.
+    pub loops: bool,
+    /// The pieces that spawn, a bit each.
+    pub pieces: u32,
+}
+
+/// More are not told apart.
+const MOST: usize = 31;
 
 /// A variable of the outermost block.
 struct Variable {
@@ -49,6 +63,11 @@ impl Pieces {
     ) -> syn::Result<Self> {
         let parts: Vec<_> = body.stmts.split(sync).collect();
         let count = parts.len();
+        if count > MOST {
+            let what = format!("{} times `sync!()`", count - 1);
+            let syncs = body.stmts.iter().find(|statement| sync(statement));
+            return Err(reject(&syncs, what, "cut the function in two"));
+        }
         let returns = match returns_early {
             true => Returns::Give("finish(lane, s, "),
             false => Returns::Give("lane.give("),
@@ -56,7 +75,7 @@ impl Pieces {
         let mut shadow = TokenStream::new();
         let mut pieces: Vec<String> = vec![];
         let mut variables: Vec<Variable> = vec![];
-        let mut quota = (0, false);
+        let mut quota = Quota::default();
         for (number, part) in parts.into_iter().enumerate() {
             let last = number + 1 == count;
             let (tokens, mut block) = lower.statements(part, wanted && last)?;
@@ -68,7 +87,11 @@ impl Pieces {
                 block.statements.push(Statement::Expr(Expr::Return(None)));
             }
             let mut targets = vec![];
-            aim(&mut block, false, &mut targets, &mut quota);
+            let mut own = Quota::default();
+            aim(&mut block, false, &mut targets, &mut own);
+            quota.spawns += own.spawns;
+            quota.loops |= own.loops;
+            quota.pieces |= u32::from(own.spawns > 0 || own.loops) << number;
             for ident in declared(part, copies.iter().filter(|_| number == 0).map(|(name, _)| name))
             {
                 let Some(name) =
@@ -96,7 +119,7 @@ impl Pieces {
         variables: &[Variable],
         members: &[String],
         returns_early: bool,
-        quota: (usize, bool),
+        quota: Quota,
     ) -> Self {
         let count = pieces.len();
         let mentions = |piece: usize, name: &str| has_word(&pieces[piece], name);
@@ -178,10 +201,10 @@ fn bound(pat: &Pat, add: &mut dyn FnMut(&Ident)) {
 }
 
 /// Gives every spawn below `block` its place; `targets` get those that are declared by it.
-fn aim(block: &mut ir::Block, in_loop: bool, targets: &mut Vec<Name>, quota: &mut (usize, bool)) {
+fn aim(block: &mut ir::Block, in_loop: bool, targets: &mut Vec<Name>, quota: &mut Quota) {
     let mut count = || match in_loop {
-        true => quota.1 = true,
-        false => quota.0 += 1,
+        true => quota.loops = true,
+        false => quota.spawns += 1,
     };
     for statement in &mut block.statements {
         match statement {
@@ -229,7 +252,7 @@ fn aim(block: &mut ir::Block, in_loop: bool, targets: &mut Vec<Name>, quota: &mu
     }
 }
 
-fn aim_in(expr: &mut Expr, in_loop: bool, targets: &mut Vec<Name>, quota: &mut (usize, bool)) {
+fn aim_in(expr: &mut Expr, in_loop: bool, targets: &mut Vec<Name>, quota: &mut Quota) {
     match expr {
         Expr::Block(block) => aim(block, in_loop, targets, quota),
         Expr::If { then, otherwise, .. } => {

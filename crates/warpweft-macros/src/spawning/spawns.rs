@@ -15,7 +15,7 @@ pub struct Spawn {
 /// Where the value goes.
 pub enum Target {
     /// To a variable that is declared here.
-    New(Ident, Option<syn::Type>),
+    New(Ident, Option<Box<syn::Type>>),
     /// To a variable that there is.
     Known(Ident, How),
     Nothing,
@@ -79,12 +79,12 @@ fn variable(place: &Expr, found: &syn::ExprMacro) -> syn::Result<Ident> {
     }
 }
 
-fn plain(pat: &Pat) -> Option<(Ident, Option<syn::Type>)> {
+fn plain(pat: &Pat) -> Option<(Ident, Option<Box<syn::Type>>)> {
     match pat {
         Pat::Ident(ident) if ident.by_ref.is_none() && ident.subpat.is_none() => {
             Some((ident.ident.clone(), None))
         }
-        Pat::Type(typed) => Some((plain(&typed.pat)?.0, Some((*typed.ty).clone()))),
+        Pat::Type(typed) => Some((plain(&typed.pat)?.0, Some(typed.ty.clone()))),
         _ => None,
     }
 }

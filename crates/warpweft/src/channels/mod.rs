@@ -8,6 +8,7 @@
 mod combine;
 pub mod conformance;
 pub mod cpu;
+pub mod cuda;
 mod executor;
 mod policy;
 mod reference;
@@ -18,7 +19,7 @@ mod spec;
 
 pub use combine::{Add, Combine, Or, Store, Wrapping, Xor};
 pub use executor::ChannelsExecutor;
-pub use policy::{CpuPolicy, Policy};
+pub use policy::{CpuPolicy, Policy, StacksPolicy};
 pub use reference::reference;
 pub use report::Counts;
 pub use spawning::{Spawning, name_of};

@@ -10,6 +10,8 @@ use crate::error::{Error, Result};
 pub enum Policy {
     /// On the cores.
     Cpu(CpuPolicy),
+    /// On one NVIDIA GPU.
+    Stacks(StacksPolicy),
 }
 
 impl Policy {
@@ -52,6 +54,56 @@ impl CpuPolicy {
         if !(1 << 20..=1 << 36).contains(&stack) {
             let what = format!("{stack} bytes of stack");
             return Err(Error::spec(what, "take 1 MiB to 64 GiB a thread"));
+        }
+        Ok(())
+    }
+}
+
+/// How the warps of a GPU share calls; 0 leaves a number to the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct StacksPolicy {
+    /// Warps of an SM at most, a multiple of 4.
+    pub warps: u32,
+    /// Blocks of 4 warps at most, on the whole device.
+    pub blocks: u32,
+    /// Calls that wait, for each warp: at least 33 more than there are levels.
+    pub frames: u32,
+    /// Calls that a warp has to run, a power of two: at least what a path down to the last level spawns.
+    pub ring: u32,
+    /// Calls that loops of one call spawn before it waits, at most.
+    pub children: u32,
+    /// Bytes of shared memory that the rings of a block may take; larger ones lie in global memory.
+    pub shared: u32,
+    /// Batches between two looks at whether others wait.
+    pub every: u32,
+}
+
+impl Default for StacksPolicy {
+    fn default() -> Self {
+        Self { warps: 32, blocks: 0, frames: 0, ring: 0, children: 32, shared: 24 << 10, every: 8 }
+    }
+}
+
+impl StacksPolicy {
+    /// Whether there is such a policy; whether it suits a function is told when that is known.
+    ///
+    /// # Errors
+    /// Numbers out of range.
+    pub fn check(&self) -> Result<()> {
+        let Self { warps, children, shared, every, .. } = *self;
+        if warps == 0 || warps % 4 != 0 || warps > 64 {
+            return Err(Error::spec(
+                format!("{warps} warps of an SM"),
+                "take a multiple of 4 up to 64",
+            ));
+        }
+        if !(1..=4096).contains(&children) {
+            let what = format!("{children} calls spawned by loops");
+            return Err(Error::spec(what, "take 1 to 4096"));
+        }
+        if shared > 200 << 10 || !(1..=65536).contains(&every) {
+            let what = format!("{shared} bytes of shared memory, a look every {every} batches");
+            return Err(Error::spec(what, "take up to 204800 bytes and 1 to 65536 batches"));
         }
         Ok(())
     }
