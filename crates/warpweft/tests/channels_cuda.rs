@@ -55,8 +55,8 @@ fn policies() -> [StacksPolicy; 6] {
         StacksPolicy { blocks: 1, ..usual },
         StacksPolicy { warps: 4, blocks: 3, every: 1, ..usual },
         StacksPolicy { shared: 0, every: 1, ..usual },
-        StacksPolicy { children: 64, frames: 97, ..usual },
-        StacksPolicy { blocks: 2, children: 40, frames: 97, every: 2, ..usual },
+        StacksPolicy { frames: 97, ..usual },
+        StacksPolicy { blocks: 2, frames: 97, every: 2, ..usual },
     ]
 }
 
@@ -65,7 +65,6 @@ fn values_are_those_of_plain_calls() {
     let Some(device) = device() else { return };
     for policy in policies() {
         let begin = Instant::now();
-        let policy = StacksPolicy { children: policy.children.max(41), ..policy };
         let failures = check(&mut Gpu(CudaExecutor::new(&device, policy).unwrap()));
         assert!(failures.is_empty(), "{policy:?}: {failures:#?}");
         println!("{:.1} s: {policy:?}", begin.elapsed().as_secs_f64());
@@ -138,19 +137,13 @@ fn what_goes_wrong_is_an_error_and_the_gpu_lives_on() {
     );
     let error = executor.run(&Channels::of(fib::call(30)).levels(29)).unwrap_err().to_string();
     assert!(error.contains("`fib` spawned deeper than 29 levels"), "{error}");
-    let broadly = Channels::of(broad::call(5000)).levels(2);
-    let error = executor.run(&broadly).unwrap_err().to_string();
-    assert!(
-        error.contains("`broad` spawned more calls in a loop than 32 at once")
-            && error.contains("`children`"),
-        "{error}"
-    );
-    let more = StacksPolicy { children: 4096, ..StacksPolicy::default() };
-    let (sums, _) = CudaExecutor::new(&device, more)
-        .unwrap()
-        .run(&Channels::all([broad::call(4000); 3]).levels(2))
-        .unwrap();
-    assert_eq!(sums, [4001; 3]);
+    let broadly = |n| Channels::of(broad::call(n)).levels(2);
+    let error = executor.run(&broadly(5000)).unwrap_err().to_string();
+    let expect =
+        "`broad` spawned more than 32 calls in loops before it waited; allow more with `children`";
+    assert_eq!(error, expect);
+    let (sums, _) = executor.run(&broadly(4000).children(4000)).unwrap();
+    assert_eq!(sums, [4001]);
     let (values, _) = executor.run(&Channels::of(chain::call(63))).unwrap();
     assert_eq!(values, [chain::call(63).plain()]);
 }

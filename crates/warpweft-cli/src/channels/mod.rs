@@ -6,10 +6,12 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use serde_json::json;
 use warpweft::channels::cpu::CpuExecutor;
-use warpweft::channels::{ChannelsExecutor, CpuPolicy, Spawning};
+use warpweft::channels::cuda::CudaExecutor;
+use warpweft::channels::{ChannelsExecutor, CpuPolicy, Spawning, StacksPolicy};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::report::Report;
+use warpweft::stencil::Target;
 use warpweft_apps::{fib, queens};
 
 use crate::arguments::{DeviceChoice, threads};
@@ -146,21 +148,23 @@ impl Options {
         };
         channels.check()?;
         let machine = Machine::detect()?;
-        self.check_device(&machine)?;
-        note_crowd(self.threads, &machine.cpu);
-        let threads = self.threads.map_or(machine.cpu.threads(), NonZero::get);
-        let mut executor = CpuExecutor::new(&machine, CpuPolicy::of(threads))?;
-        let (outputs, report) = executor.run(&channels)?;
-        Ok((outputs.first().copied().unwrap_or_default(), report))
-    }
-
-    fn check_device(&self, machine: &Machine) -> Result<()> {
-        match self.device {
-            DeviceChoice::Auto | DeviceChoice::Cpu => Ok(()),
-            choice => {
-                target(choice, machine)?;
-                let remedy = "name the cores: channels run on no GPU yet";
-                Err(Error::spec(format!("--device {choice}"), remedy))
+        let on_gpu = |number| match machine.gpus.iter().find(|gpu| gpu.ordinal == number) {
+            Some(gpu) => {
+                let mut executor = CudaExecutor::new(&gpu.device()?, StacksPolicy::default())?;
+                first(executor.run(&channels)?)
+            }
+            None => on_cores(&channels, self.threads, &machine),
+        };
+        match target(self.device, &machine)? {
+            Target::Cpu => on_cores(&channels, self.threads, &machine),
+            // Threads are of the cores.
+            Target::Auto if self.threads.is_some() => on_cores(&channels, self.threads, &machine),
+            Target::Auto => on_gpu(machine.gpus.first().map_or(0, |gpu| gpu.ordinal)),
+            Target::Gpu(number) => on_gpu(number),
+            Target::CpuAndGpu(_) | Target::Gpus(_) => {
+                let remedy =
+                    "name the cores or one GPU: calls that spawn calls run on one device so far";
+                Err(Error::spec(format!("--device {}", self.device), remedy))
             }
         }
     }
@@ -190,4 +194,20 @@ impl Options {
             interrupted: None,
         }
     }
+}
+
+fn on_cores<C: Spawning>(
+    channels: &warpweft::channels::Channels<C>,
+    threads: Option<NonZero<usize>>,
+    machine: &Machine,
+) -> Result<(C::Output, Report)> {
+    note_crowd(threads, &machine.cpu);
+    let threads = threads.map_or(machine.cpu.threads(), NonZero::get);
+    let mut executor = CpuExecutor::new(machine, CpuPolicy::of(threads))?;
+    first(executor.run(channels)?)
+}
+
+/// The value of the one call.
+fn first<R: Copy + Default>((outputs, report): (Vec<R>, Report)) -> Result<(R, Report)> {
+    Ok((outputs.first().copied().unwrap_or_default(), report))
 }

@@ -70,8 +70,6 @@ pub struct StacksPolicy {
     pub frames: u32,
     /// Calls that a warp has to run, a power of two: at least what a path down to the last level spawns.
     pub ring: u32,
-    /// Calls that loops of one call spawn before it waits, at most.
-    pub children: u32,
     /// Bytes of shared memory that the rings of a block may take; larger ones lie in global memory.
     pub shared: u32,
     /// Batches between two looks at whether others wait.
@@ -80,7 +78,7 @@ pub struct StacksPolicy {
 
 impl Default for StacksPolicy {
     fn default() -> Self {
-        Self { warps: 32, blocks: 0, frames: 0, ring: 0, children: 32, shared: 24 << 10, every: 8 }
+        Self { warps: 32, blocks: 0, frames: 0, ring: 0, shared: 24 << 10, every: 8 }
     }
 }
 
@@ -90,16 +88,12 @@ impl StacksPolicy {
     /// # Errors
     /// Numbers out of range.
     pub fn check(&self) -> Result<()> {
-        let Self { warps, children, shared, every, .. } = *self;
+        let Self { warps, shared, every, .. } = *self;
         if warps == 0 || warps % 4 != 0 || warps > 64 {
             return Err(Error::spec(
                 format!("{warps} warps of an SM"),
                 "take a multiple of 4 up to 64",
             ));
-        }
-        if !(1..=4096).contains(&children) {
-            let what = format!("{children} calls spawned by loops");
-            return Err(Error::spec(what, "take 1 to 4096"));
         }
         if shared > 200 << 10 || !(1..=65536).contains(&every) {
             let what = format!("{shared} bytes of shared memory, a look every {every} batches");

@@ -1,8 +1,9 @@
 //! Channels on whatever the machine has: the one place where a device is chosen.
 
 use super::cpu::CpuExecutor;
+use super::cuda::CudaExecutor;
 use super::executor::ChannelsExecutor;
-use super::policy::CpuPolicy;
+use super::policy::{CpuPolicy, StacksPolicy};
 use super::spawning::Spawning;
 use super::spec::Channels;
 use crate::error::Result;
@@ -10,7 +11,8 @@ use crate::machine::Machine;
 use crate::report::Report;
 
 impl<C: Spawning> Channels<C> {
-    /// The value of the first call, by way of all that it spawns, on all cores.
+    /// The value of the first call, by way of all that it spawns, on the first GPU, or on all cores where there is
+    /// none.
     ///
     /// # Errors
     /// As [`Channels::run_all`].
@@ -23,8 +25,12 @@ impl<C: Spawning> Channels<C> {
     /// The value of each call, in order.
     ///
     /// # Errors
-    /// As [`Channels::check`]; calls deeper than the levels; what the function panics for; too little memory.
+    /// As [`Channels::check`]; calls deeper than the levels; what the function panics for; on a GPU, more children than
+    /// the spec allows; too little memory.
     pub fn run_all(&self, machine: &Machine) -> Result<(Vec<C::Output>, Report)> {
+        if let Some(gpu) = machine.gpus.first() {
+            return CudaExecutor::new(&gpu.device()?, StacksPolicy::default())?.run(self);
+        }
         let policy = CpuPolicy::of(machine.cpu.threads());
         CpuExecutor::new(machine, policy)?.run(self)
     }

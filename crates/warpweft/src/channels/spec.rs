@@ -33,6 +33,7 @@ const MOST: u32 = 4000;
 pub struct Channels<C> {
     pub(super) roots: Vec<C>,
     pub(super) levels: u32,
+    pub(super) children: u32,
 }
 
 impl<C: Spawning> Channels<C> {
@@ -43,7 +44,7 @@ impl<C: Spawning> Channels<C> {
 
     /// Several calls, which know nothing of one another.
     pub fn all(calls: impl IntoIterator<Item = C>) -> Self {
-        Self { roots: calls.into_iter().collect(), levels: 64 }
+        Self { roots: calls.into_iter().collect(), levels: 64, children: 32 }
     }
 
     /// How many levels there may be: 1 for calls that spawn nothing, one more than the deepest call spawned
@@ -53,10 +54,17 @@ impl<C: Spawning> Channels<C> {
         self
     }
 
+    /// How many calls the loops of one call may spawn before it waits; 32 unless said. GPUs take room for so
+    /// many a level, and no more; cores don't ask.
+    pub fn children(mut self, children: u32) -> Self {
+        self.children = children;
+        self
+    }
+
     /// Whether it can be run.
     ///
     /// # Errors
-    /// No calls; no levels, or more than 4000.
+    /// No calls; no levels, or more than 4000; no children, or more than 4096.
     pub fn check(&self) -> Result<()> {
         if self.roots.is_empty() {
             return Err(Error::spec("no calls", "give at least one"));
@@ -64,6 +72,10 @@ impl<C: Spawning> Channels<C> {
         if !(1..=MOST).contains(&self.levels) {
             let what = format!("{} levels of calls", self.levels);
             return Err(Error::spec(what, format!("take 1 to {MOST}")));
+        }
+        if !(1..=4096).contains(&self.children) {
+            let what = format!("loops that spawn {} calls", self.children);
+            return Err(Error::spec(what, "take 1 to 4096"));
         }
         Ok(())
     }

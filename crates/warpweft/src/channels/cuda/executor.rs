@@ -95,18 +95,15 @@ impl CudaExecutor {
     }
 
     /// The error that the kernel's word stands for.
-    fn ended(&self, status: u32, unit: &Unit, channels_levels: u32) -> Error {
+    fn ended(&self, status: u32, unit: &Unit, [levels, children]: [u32; 2]) -> Error {
         let functions = unit.numbered();
         let name = functions.get((status >> 8) as usize).map_or("a call", |name| name);
         let name = name.trim_end_matches("_ww");
         match status & 0xff {
-            1 => too_deep(name, channels_levels),
+            1 => too_deep(name, levels),
             2 => Error::spec(
-                format!(
-                    "a call of `{name}` spawned more calls in a loop than {} at once",
-                    self.policy.children
-                ),
-                "raise the policy's `children`",
+                format!("`{name}` spawned more than {children} calls in loops before it waited"),
+                "allow more with `children`",
             ),
             code => Error::Device {
                 stage: "running channels".into(),
@@ -134,7 +131,7 @@ impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
         let module = Module::load(device, &cubin)?;
         let kernel = module.kernel("channels_stacks")?;
         let sizes: [u32; 4] = module.global("ww_sizes")?.read(stream)?;
-        let sizes = Sizes::of(sizes, self.policy.children);
+        let sizes = Sizes::of(sizes, channels.children);
         let room = u64::from(self.policy.shared);
         let plan = Plan::new(sizes, channels.levels, &self.policy, WARPS, room)?;
         let shared = if plan.shared { plan.ring * sizes.item * WARPS } else { 0 };
@@ -213,7 +210,7 @@ impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
         let mut words = [0u32; COUNTERS];
         stream.download(&counters, 0, &mut words)?;
         if words[STATUS] != DONE {
-            return Err(self.ended(words[STATUS], &unit, channels.levels));
+            return Err(self.ended(words[STATUS], &unit, [channels.levels, channels.children]));
         }
         let none = (0..count).map(|_| C::Output::default());
         let mut outputs = filled(none, "run fewer calls at once")?;
