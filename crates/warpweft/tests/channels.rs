@@ -1,18 +1,10 @@
 //! Channels on the cores: every function's values are those of plain calls, whatever the threads.
 
-use warpweft::channels::conformance::{Subject, check, fib, queens};
+use warpweft::channels::conformance::{Case, fib, queens, suite};
 use warpweft::channels::cpu::CpuExecutor;
-use warpweft::channels::{Channels, ChannelsExecutor, CpuPolicy, Spawning};
+use warpweft::channels::{Channels, CpuPolicy};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
-
-struct Cores(CpuExecutor);
-
-impl Subject for Cores {
-    fn run<C: Spawning>(&mut self, channels: &Channels<C>) -> Result<Vec<C::Output>> {
-        Ok(self.0.run(channels)?.0)
-    }
-}
 
 #[test]
 fn values_are_those_of_plain_calls() {
@@ -20,8 +12,13 @@ fn values_are_those_of_plain_calls() {
     for threads in [1, 2, 3, 7] {
         for kept in [1, 3, 1024] {
             let policy = CpuPolicy { kept, ..CpuPolicy::of(threads) };
-            let failures = check(&mut Cores(CpuExecutor::new(&machine, policy).unwrap()));
-            assert!(failures.is_empty(), "{threads} threads that keep {kept}: {failures:#?}");
+            let cases = suite(&mut CpuExecutor::new(&machine, policy).unwrap());
+            let failed: Vec<_> =
+                cases.iter().filter(|Case { failure, .. }| failure.is_some()).collect();
+            assert!(
+                failed.is_empty() && cases.len() == 12,
+                "{threads} threads that keep {kept}: {failed:#?}"
+            );
         }
     }
 }

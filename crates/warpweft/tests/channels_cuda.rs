@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use warpweft::channels::conformance::{
-    Subject, chain, check, fib, hasty, idle, kinds, queens, tree, wide,
+    Case, chain, fib, hasty, idle, kinds, queens, suite, tree, wide,
 };
 use warpweft::channels::cuda::{CudaExecutor, compile_check};
 use warpweft::channels::{Channels, ChannelsExecutor, Spawning, StacksPolicy};
@@ -26,14 +26,6 @@ fn kernels_compile_for_ampere_and_hopper() {
         scope.spawn(|| compile_check::<kinds>("sm_90").unwrap());
         scope.spawn(|| compile_check::<idle>("sm_90").unwrap());
     });
-}
-
-struct Gpu(CudaExecutor);
-
-impl Subject for Gpu {
-    fn run<C: Spawning>(&mut self, channels: &Channels<C>) -> Result<Vec<C::Output>> {
-        Ok(self.0.run(channels)?.0)
-    }
 }
 
 fn device() -> Option<Device> {
@@ -65,8 +57,10 @@ fn values_are_those_of_plain_calls() {
     let Some(device) = device() else { return };
     for policy in policies() {
         let begin = Instant::now();
-        let failures = check(&mut Gpu(CudaExecutor::new(&device, policy).unwrap()));
-        assert!(failures.is_empty(), "{policy:?}: {failures:#?}");
+        let cases = suite(&mut CudaExecutor::new(&device, policy).unwrap());
+        let failed: Vec<_> =
+            cases.iter().filter(|Case { failure, .. }| failure.is_some()).collect();
+        assert!(failed.is_empty() && cases.len() == 12, "{policy:?}: {failed:#?}");
         println!("{:.1} s: {policy:?}", begin.elapsed().as_secs_f64());
     }
 }

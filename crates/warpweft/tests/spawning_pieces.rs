@@ -158,3 +158,28 @@ fn compiled(compiler: &str, source: &Path, program: &Path) -> Option<String> {
     let log = String::from_utf8_lossy(&output.stderr);
     (!output.status.success()).then(|| log.chars().take(6000).collect())
 }
+
+/// Compares with the file of that name; `WARPWEFT_SNAPSHOTS=write` makes it anew.
+fn snapshot<C: Spawning>() {
+    let mut unit = Unit::new();
+    C::cuda(&mut unit);
+    let source = unit.source();
+    let text = source.split_once("}  // namespace ww\n").map(|(_, body)| body.to_string()).unwrap();
+    let path = format!("{}/tests/snapshots/spawning_{}.cu", env!("CARGO_MANIFEST_DIR"), C::NAME);
+    if std::env::var("WARPWEFT_SNAPSHOTS").is_ok_and(|mode| mode == "write") {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(text, kept, "{path} differs; WARPWEFT_SNAPSHOTS=write makes it anew");
+}
+
+#[test]
+fn the_text_is_as_it_was() {
+    if !Path::new(env!("CARGO_MANIFEST_DIR")).exists() {
+        return println!("skipped: the snapshots are not here");
+    }
+    snapshot::<fib>();
+    snapshot::<queens>();
+    snapshot::<wide>();
+    snapshot::<hasty>();
+}

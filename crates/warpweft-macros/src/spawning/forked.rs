@@ -2,8 +2,9 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
+use syn::spanned::Spanned;
 use syn::visit_mut::VisitMut;
-use syn::{Block, Stmt, parse_quote};
+use syn::{Block, Stmt, parse_quote, parse_quote_spanned};
 
 use super::spawns::{Spawn, Target, spawn, sync};
 use crate::ir::How;
@@ -63,7 +64,9 @@ fn pushed(Spawn { call, target }: Spawn) -> Vec<Stmt> {
     let (frame, call) = (frame(), made(&call));
     let spawned = |name: &Ident, how| -> Stmt {
         let how = how_type(how);
-        parse_quote! {
+        // Where the value is of a type that can't be combined, that is told here.
+        let span = Span::call_site().located_at(call.span());
+        parse_quote_spanned! {span=>
             // SAFETY: nothing mentions the variable before the next `sync`, and it is in scope there, or
             // the frame goes without one.
             unsafe { #frame.spawn::<_, #how>(&raw mut #name, #call) };
@@ -92,7 +95,8 @@ fn called(Spawn { call, target }: Spawn) -> Vec<Stmt> {
         }
         Target::Known(name, how) => {
             let how = how_type(how);
-            parse_quote! {
+            let span = Span::call_site().located_at(call.span());
+            parse_quote_spanned! {span=>
                 #name = <#how as ::warpweft::channels::Combine<_>>::combine(#name, #frame.call(#call));
             }
         }

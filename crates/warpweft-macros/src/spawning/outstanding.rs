@@ -5,6 +5,7 @@
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
+use syn::visit::Visit;
 use syn::{Block, Expr, Stmt};
 
 use super::spawns::{Spawn, Target, invoked, spawn, sync};
@@ -18,7 +19,8 @@ pub struct Walk {
     waiting: Vec<(Ident, How)>,
     /// Whether calls of nobody's interest may.
     others: bool,
-    depth: usize,
+    /// The names that each block around declares, but for the outermost.
+    inner: Vec<Vec<Ident>>,
     /// Whether the function may return while calls run.
     pub returns_early: bool,
 }
@@ -41,7 +43,7 @@ impl Walk {
             if let Some(spawn) = spawn(statement)? {
                 self.spawn(spawn)?;
             } else if sync(statement) {
-                if self.depth > 0 {
+                if !self.inner.is_empty() {
                     return Err(reject(
                         statement,
                         "`sync!()` stands in the outermost block of its function",
@@ -56,6 +58,9 @@ impl Walk {
                     Stmt::Local(local) => {
                         self.plain(&local.init.as_ref().map(|init| &init.expr))?;
                         self.hidden(&local.pat)?;
+                        if let Some(inner) = self.inner.last_mut() {
+                            inner.extend(names(|names| names.visit_pat(&local.pat)));
+                        }
                     }
                     other => self.plain(other)?,
                 }
@@ -69,7 +74,7 @@ impl Walk {
             Expr::If(e) => {
                 self.plain(&e.cond)?;
                 let before = (self.waiting.clone(), self.others);
-                self.block(&e.then_branch)?;
+                self.block(&e.then_branch, names(|names| names.visit_expr(&e.cond)))?;
                 let then = (std::mem::replace(&mut self.waiting, before.0), self.others);
                 self.others = before.1;
                 if let Some((_, otherwise)) = &e.else_branch {
@@ -78,7 +83,7 @@ impl Walk {
                 self.unite(then);
                 Ok(())
             }
-            Expr::Block(e) if e.label.is_none() => self.block(&e.block),
+            Expr::Block(e) if e.label.is_none() => self.block(&e.block, vec![]),
             Expr::While(e) => self.twice(&e.cond, &e.body),
             Expr::ForLoop(e) => self.twice(&e.expr, &e.body),
             Expr::Loop(e) => self.twice(&TokenStream::new(), &e.body),
@@ -86,10 +91,11 @@ impl Walk {
         }
     }
 
-    fn block(&mut self, block: &Block) -> syn::Result<()> {
-        self.depth += 1;
+    /// A block in which `names` are declared beforehand.
+    fn block(&mut self, block: &Block, names: Vec<Ident>) -> syn::Result<()> {
+        self.inner.push(names);
         let walked = self.statements(&block.stmts);
-        self.depth -= 1;
+        self.inner.pop();
         walked
     }
 
@@ -98,7 +104,7 @@ impl Walk {
         self.plain(head)?;
         for _ in 0..2 {
             let before = (self.waiting.clone(), self.others);
-            self.block(body)?;
+            self.block(body, vec![])?;
             self.unite(before);
             self.plain(head)?;
         }
@@ -119,15 +125,14 @@ impl Walk {
         match target {
             Target::Nothing => self.others = true,
             Target::New(name, _) => {
-                if self.depth > 0 {
-                    let instead = format!(
-                        "declare it outside of the block, `let mut {name} = 0;`, and spawn into it: `{name} = spawn!(..)`"
-                    );
-                    let what = format!("`{name}` is gone before any `sync!()`");
-                    return Err(reject(&name, what, instead));
+                if !self.inner.is_empty() {
+                    return Err(gone(&name));
                 }
                 self.hidden(&name)?;
                 self.waiting.push((name, How::Store));
+            }
+            Target::Known(name, _) if self.inner.iter().flatten().any(|inner| *inner == name) => {
+                return Err(gone(&name));
             }
             Target::Known(name, how) => {
                 let before = self.waiting.iter().find(|(known, _)| *known == name);
@@ -207,6 +212,30 @@ impl Walk {
         }
         None
     }
+}
+
+/// The error of a variable that a block declares.
+fn gone(name: &Ident) -> syn::Error {
+    let instead = format!(
+        "declare it outside of the block, `let mut {name} = 0;`, and spawn into it: `{name} = spawn!(..)`"
+    );
+    reject(name, format!("`{name}` is gone before any `sync!()`"), instead)
+}
+
+/// The names that patterns bind.
+struct Names(Vec<Ident>);
+
+impl<'ast> Visit<'ast> for Names {
+    fn visit_pat_ident(&mut self, pat: &'ast syn::PatIdent) {
+        self.0.push(pat.ident.clone());
+        syn::visit::visit_pat_ident(self, pat);
+    }
+}
+
+fn names(visit: impl FnOnce(&mut Names)) -> Vec<Ident> {
+    let mut names = Names(vec![]);
+    visit(&mut names);
+    names.0
 }
 
 fn returns(tokens: TokenStream) -> bool {

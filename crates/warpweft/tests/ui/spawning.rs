@@ -45,6 +45,16 @@ fn in_a_block(n: u32) -> u64 {
 }
 
 #[spawning]
+fn in_a_branch(n: u32) -> u64 {
+    if n > 2 {
+        let mut a = 0u64;
+        a += spawn!(fib(n));
+    }
+    sync!();
+    0
+}
+
+#[spawning]
 fn twice(n: u32) -> u64 {
     let mut a = 0u64;
     a += spawn!(fib(n));
@@ -76,7 +86,7 @@ fn hidden(n: u32) -> u64 {
     let a = spawn!(fib(n));
     let a = n as u64;
     sync!();
-    a
+    a + 1
 }
 
 #[spawning]
