@@ -140,7 +140,7 @@ static bool host_run(unsigned warps, void (*body)()) {
             if (!host_lanes[i].ended && !host_lanes[i].waits) able.push_back(i);
         }
         if (ended) return true;
-        if (able.empty() || host_steps > 400000000ull) {
+        if (able.empty() || host_steps > 40000000ull) {
             printf("%s after %llu steps\n", able.empty() ? "nobody can go on" : "no end", host_steps);
             return false;
         }
@@ -156,7 +156,7 @@ static bool host_run(unsigned warps, void (*body)()) {
                 threadIdx.x = i;
                 swapcontext(&host_main, &host_lanes[i].context);
             }
-            if (!any || host_draw(8) == 0) break;
+            if (!any || host_draw(2) == 0) break;
         }
     }
 }
