@@ -3,6 +3,10 @@
 // An item is a call that is to be run: 8 bytes that say where its value goes, then its arguments. A frame is
 // a call that waits: the same 8 bytes, how many calls it waits for, the piece it goes on with, its `Live`, and
 // its arguments if it needs them. Frames lie in global memory, so that any warp may give a frame a value.
+//
+// A frame that isn't marked as SHARED waits for calls of one warp alone, and so do all below it: giving an item
+// away marks the frames above it, as far up as none is marked. The values of such a frame need no fence: who
+// gives them and who reads them meet at a __syncwarp in between.
 #pragma once
 #include "words.cuh"
 
@@ -10,7 +14,7 @@ using ww::u32;
 using ww::u64;
 
 constexpr u32 NONE = 0xffffffffu;
-constexpr u32 FRAME_HEAD = 16;
+constexpr u32 FRAME_HEAD = 16, SHARED = 1u << 31;
 // How the value of a call arrives. AGAIN is no call, but a frame that goes on.
 enum : u32 { STORE = 0, ADD = 1, OR = 2, XOR = 3, NOWHERE = 4, AGAIN = 5 };
 // Why a run ends: the last of them is that all is done.
@@ -74,6 +78,9 @@ __device__ __forceinline__ unsigned char* frame_at(const ww_arguments& a, u32 fr
     return a.frames + (u64)frame * FRAME;
 }
 __device__ __forceinline__ u32* pending_of(unsigned char* frame) { return (u32*)(frame + 8); }
+// The piece that the frame goes on with, and its mark.
+__device__ __forceinline__ u32* piece_of(unsigned char* frame) { return (u32*)(frame + 12); }
+__device__ __forceinline__ u32 piece_at(unsigned char* frame) { return *piece_of(frame) & ~SHARED; }
 
 // Ends the run: the first reason stays, with a number that belongs to it.
 __device__ __noinline__ void ww_end(const ww_arguments& a, u32 why, u32 number) {
@@ -145,7 +152,9 @@ struct ww_lane {
         unsigned char* to = frame_at(a, parent);
         combine(how_of(back), to + FRAME_HEAD + offset_of(back), value);
         // Release: the value is there; acquire, for the last: so are all others'.
-        if (ww_add_acq_rel_gpu(pending_of(to), NONE) == 1) next = parent;
+        const u32 before = *piece_of(to) & SHARED ? ww_add_acq_rel_gpu(pending_of(to), NONE)
+                                                  : ww_add_relaxed(pending_of(to), NONE);
+        if (before == 1) next = parent;
     }
 
     // The state of a call that waits goes into its frame. Those it waits for run after this turn.
@@ -156,7 +165,8 @@ struct ww_lane {
             if (F::KEEPS) *(F*)(to + FRAME_HEAD + whole(sizeof(live))) = given;
         }
         *pending_of(to) = spawned;
-        *(u32*)(to + 12) = at;
+        // Not marked: all that it waits for is in this warp's ring.
+        *piece_of(to) = at;
         *(typename F::Live*)(to + FRAME_HEAD) = live;
     }
 
@@ -173,7 +183,7 @@ struct ww_lane {
         typename F::Live live = *(const typename F::Live*)(from + FRAME_HEAD);
         F given;
         if (F::KEEPS) given = *(const F*)(from + FRAME_HEAD + whole(sizeof(live)));
-        given.run(*this, *(const u32*)(from + 12), live);
+        given.run(*this, piece_at(from), live);
         if (waits) keep<F>(given, live, false);
     }
 };

@@ -149,6 +149,18 @@ struct ww_warp {
         return true;
     }
 
+    // Marks the frames above an item as shared. What one lane has marked another need not go beyond: both are
+    // done before the item is given.
+    __device__ __forceinline__ void mark(u64 back) {
+        while (!to_root(back)) {
+            unsigned char* frame = frame_at(a, parent_of(back));
+            const u32 piece = *piece_of(frame);
+            if (piece & SHARED) return;
+            *piece_of(frame) = piece | SHARED;
+            back = *(const u64*)frame;
+        }
+    }
+
     // Gives the oldest items away, up to half of them, if a warp waits for some.
     __device__ __forceinline__ void give_away() {
         const u32 there = top - low;
@@ -168,8 +180,10 @@ struct ww_warp {
         u32* word = slot_word(t);
         u32* to = (u32*)((unsigned char*)word + 128 + (u64)lane * ITEM);
         const u32* from = (const u32*)item(low + lane);
-        if (lane < count)
+        if (lane < count) {
             for (u32 i = 0; i < ITEM / 4; ++i) to[i] = from[i];
+            mark(*(const u64*)from);
+        }
         if (lane == 0) {
             word[1] = count;
             ww_add_relaxed(a.counters + RUNNING, 1);
@@ -239,9 +253,9 @@ struct ww_warp {
             u64 back = 0;
             bool quiet = false;
             if (next != NONE) {
-                const unsigned char* frame = frame_at(a, next);
+                unsigned char* frame = frame_at(a, next);
                 back = *(const u64*)frame;
-                quiet = is_quiet(number_of(back), *(const u32*)(frame + 12));
+                quiet = is_quiet(number_of(back), piece_at(frame));
             }
             ww_lane own = lane_for(back, next);
             if (quiet) {
