@@ -46,7 +46,7 @@ pub fn run(root: &Path) -> Result<bool, String> {
         cargo(root)
             .env("RUSTFLAGS", "--cfg loom")
             .args(["test", "--package", "warpweft", "--lib", "--target-dir", "target/loom"])
-            // Three small modules are run of all that is compiled: only loom itself is worth optimising.
+            // A few small modules are run of all that is compiled: only loom itself is worth optimising.
             .args(["--config", "profile.dev.opt-level=0", "--config", "profile.test.opt-level=0"])
             .args(["--config", "profile.dev.package.loom.opt-level=1"])
             .args([
@@ -55,6 +55,7 @@ pub fn run(root: &Path) -> Result<bool, String> {
                 "--show-output",
                 "cpu::barrier",
                 "cpu::progress",
+                "cpu::request",
                 "cpu::sleep",
                 "farm::master",
             ]),

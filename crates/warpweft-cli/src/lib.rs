@@ -6,6 +6,7 @@ mod align;
 mod apsp;
 mod arguments;
 mod bench;
+mod channels;
 mod device;
 mod info;
 mod interrupt;
@@ -69,6 +70,8 @@ enum Command {
     Dtw(recurrences::Dtw),
     /// Shortest paths from many sources of a graph: how far each reaches.
     Apsp(apsp::Apsp),
+    /// Run calls that spawn calls, as in Cilk.
+    Channels(channels::Channels),
     /// Show what there is to run on, and with --probe what it does.
     Info(info::Info),
     /// Check every executor against the reference, bit for bit, on the devices present.
@@ -140,6 +143,7 @@ pub fn main() -> ExitCode {
         Command::Sat(sat) => sat.execute(),
         Command::Dtw(dtw) => dtw.execute(),
         Command::Apsp(apsp) => apsp.execute(),
+        Command::Channels(channels) => channels.execute(),
         Command::Info(info) => info.execute(),
         Command::Verify(verify) => verify.execute(),
         Command::Tune(tune) => tune.execute(),

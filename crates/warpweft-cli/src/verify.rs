@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use warpweft::Result;
+use warpweft::channels::{self, StacksPolicy};
 use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
 use warpweft::farm::conformance as farm;
@@ -39,6 +40,7 @@ enum Pattern {
     Stencil,
     Wavefront,
     Farm,
+    Channels,
 }
 
 /// Cases by what came of them.
@@ -67,6 +69,9 @@ impl Verify {
         }
         if wanted(Pattern::Farm) {
             self.farm(&machine, &mut count);
+        }
+        if wanted(Pattern::Channels) {
+            self.channels(&machine, &mut count);
         }
         count.progress.clear();
         let said = say(&format!(
@@ -147,6 +152,60 @@ impl Verify {
                     }
                 }
             }
+        }
+    }
+
+    fn channels(&self, machine: &Machine, count: &mut Count) {
+        let threads = machine.cpu.threads();
+        for threads in [threads, threads + 1] {
+            let name = format!("channels on {}", machine.cpu.label(threads));
+            let policy = channels::CpuPolicy::of(threads);
+            self.calls(&name, channels::cpu::CpuExecutor::new(machine, policy), count);
+        }
+        if machine.gpus.is_empty() {
+            count.one("channels on GPUs", &Outcome::Skipped("no GPU".into()));
+        }
+        for gpu in &machine.gpus {
+            let usual = StacksPolicy::default();
+            for (shape, policy) in
+                [("", usual), (", one block", StacksPolicy { blocks: 1, ..usual })]
+            {
+                let name = format!("channels on {}{shape}", gpu.label());
+                let device = warpweft::cuda::compiler().and_then(|_| gpu.device());
+                match device {
+                    Ok(device) => {
+                        self.calls(
+                            &name,
+                            channels::cuda::CudaExecutor::new(&device, policy),
+                            count,
+                        );
+                    }
+                    Err(error) => count.one(&name, &Outcome::Skipped(error.to_string())),
+                }
+            }
+        }
+    }
+
+    /// Every function's calls on `executor`.
+    fn calls<X: channels::conformance::Subject>(
+        &self,
+        name: &str,
+        executor: Result<X>,
+        count: &mut Count,
+    ) {
+        let mut executor = match executor {
+            Ok(executor) => executor,
+            Err(error) => return count.one(name, &Outcome::Failed(error.to_string())),
+        };
+        say(name);
+        for channels::conformance::Case { name, failure } in
+            channels::conformance::suite(&mut executor)
+        {
+            if self.verbose && failure.is_none() {
+                say(&format!("  passed  {name}"));
+            }
+            count.one(name, &failure.map_or(Outcome::Passed, Outcome::Failed));
+            count.tell(name);
         }
     }
 

@@ -27,6 +27,18 @@ pub enum Input {
     Earlier { vector: Vec<i128> },
     /// What a cell at a constant vector held before.
     Old { vector: Vec<i128> },
+    /// A call that others may run, whose value goes to the `target`.
+    Spawn { callee: Hole, how: How, target: Option<Name>, arguments: Vec<Expr> },
+}
+
+/// How the value of a spawned call arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    Store,
+    Add,
+    Or,
+    Xor,
+    Nothing,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

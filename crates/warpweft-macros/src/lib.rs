@@ -2,7 +2,7 @@
 //!
 //! The road of a function: parsed by `syn`, constant loops unrolled (`unroll`), checked against the
 //! subset and lowered (`lower`) to an IR that is neutral to the output language (`ir`), emitted as
-//! text (`emit`). What is generated around it depends on the attribute (`device`, `stencil`, `boundary`, `wavefront`).
+//! text (`emit`). What is generated around it depends on the attribute (`device`, `stencil`, `boundary`, `wavefront`, `spawning`).
 //! The macros know tokens, not types; `lower` says how rustc supplies those.
 
 mod attributes;
@@ -19,6 +19,7 @@ mod parameters;
 mod ranked;
 mod reads;
 mod signature;
+mod spawning;
 mod stencil;
 mod unroll;
 mod wavefront;
@@ -92,6 +93,26 @@ pub fn boundary(attribute: TokenStream, item: TokenStream) -> TokenStream {
 pub fn wavefront(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let function = parse_macro_input!(item as syn::ItemFn);
     finish(wavefront::expand(attribute.into(), function))
+}
+
+/// Makes a function one whose calls may run side by side, as in Cilk.
+///
+/// In its body `let x = spawn!(f(..));` calls a function with this attribute, which may run beside what
+/// follows; `x = spawn!(..);`, `x += spawn!(..);`, `|=` and `^=` are the same for a variable that there is.
+/// `sync!();` waits for all of them. Read plainly, both words do nothing, and the function stays as it is;
+/// `name::call(arguments)` makes the call for `Channels::of`.
+#[proc_macro_attribute]
+pub fn spawning(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let original = proc_macro2::TokenStream::from(item.clone());
+    let function = parse_macro_input!(item as syn::ItemFn);
+    let result = signature::no_arguments(attribute.into(), "spawning")
+        .and_then(|()| spawning::expand(function));
+    // After an error the host's callers still find the function: one error is enough.
+    let tokens = result.unwrap_or_else(|error| {
+        let error = error.into_compile_error();
+        quote::quote!(#original #error)
+    });
+    tokens.into()
 }
 
 /// Makes a struct the cell of a wavefront: `#[score]` marks the member that cells are compared by,

@@ -5,6 +5,7 @@
 
 extern crate self as warpweft;
 
+pub mod channels;
 pub mod cluster;
 pub mod cpu;
 pub mod cuda;

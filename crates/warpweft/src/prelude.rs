@@ -1,5 +1,6 @@
 //! The names a program needs: `use warpweft::prelude::*;`.
 
+pub use crate::channels::{Channels, spawn, spawning, sync};
 pub use crate::element::{
     Device, Fields, Near, Packed, Real, Scalar, Stored, bf16, boundary, device, f16, stencil,
 };

@@ -5,6 +5,7 @@ mod apps;
 mod apsp;
 mod bad_input;
 mod caches;
+mod channels;
 mod checkpoint;
 mod files;
 mod gpu;

@@ -28,6 +28,8 @@ pub enum Returns {
     Into(String),
     /// Returns nothing.
     Nothing,
+    /// Passes the value to what this begins the call of, and returns nothing.
+    Give(&'static str),
 }
 
 /// Emits one function's body.

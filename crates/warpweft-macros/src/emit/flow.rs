@@ -172,6 +172,11 @@ impl Cuda {
                 self.line(format!("{place} = {value};"));
                 self.line("return;");
             }
+            (Returns::Give(call), value) => {
+                let value = value.unwrap_or_else(|| "ww::unit{}".into());
+                self.line(format!("{call}{value});"));
+                self.line("return;");
+            }
             (Returns::Nothing, value) => {
                 if let Some(value) = value {
                     self.line(format!("(void)({value});"));
@@ -198,7 +203,7 @@ impl Cuda {
         let back = match self.returns {
             Returns::Value => "return {}",
             Returns::Unit => "return ww::unit{}",
-            Returns::Into(_) | Returns::Nothing => "return",
+            Returns::Into(_) | Returns::Nothing | Returns::Give(_) => "return",
         };
         self.line(format!("{IF_FAULTS}if (watch.over()) {back};"));
     }

@@ -10,6 +10,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 pub use cuda::{Cuda, Returns};
+pub use value::place;
 
 /// An identifier with nothing in it that C++ would mind.
 pub fn clean(name: &str) -> String {
@@ -39,6 +40,19 @@ pub const IF_FAULTS: char = '\u{3}';
 /// The mark of a hole in emitted text.
 pub fn mark(hole: usize) -> String {
     format!("{OPEN}{hole}{CLOSE}")
+}
+
+/// As [`weave`], of those holes alone that `text` marks: others may name what isn't there yet.
+pub fn weave_used(text: &str, holes: &[TokenStream]) -> TokenStream {
+    let used = |hole: usize| text.contains(&mark(hole));
+    let used: Vec<_> = (0..holes.len()).filter(|&hole| used(hole)).collect();
+    let mut text = text.to_string();
+    // Numbers only fall: no mark becomes one that is still to be replaced.
+    for (new, old) in used.iter().enumerate() {
+        text = text.replace(&mark(*old), &mark(new));
+    }
+    let holes: Vec<_> = used.into_iter().map(|hole| holes[hole].clone()).collect();
+    weave(&text, &holes)
 }
 
 /// A Rust expression of type `String`: `text` with its marks replaced by the values of `holes`.

@@ -3,7 +3,7 @@
 use super::cuda::{Cuda, Sink};
 use super::spill::{conditional, hoists};
 use super::{mark, member_name};
-use crate::ir::{BinOp, Block, Expr, Input, Member, UnOp};
+use crate::ir::{BinOp, Block, Expr, How, Input, Member, UnOp};
 
 impl Cuda {
     /// Several operands, evaluated from left to right.
@@ -34,6 +34,12 @@ impl Cuda {
         match expr {
             Expr::Local(name) => name.clone(),
             Expr::Reference(place) => self.value(place),
+            Expr::Input(Input::Spawn { callee, how, target, arguments }) => {
+                let values = self.values(&arguments.iter().collect::<Vec<_>>()).join(", ");
+                let (callee, how) = (mark(*callee), how_number(*how));
+                let at = target.as_deref().map_or("0".into(), place);
+                format!("lane.template spawn<{callee}, {how}>({at}, {callee}{{{values}}})")
+            }
             Expr::Input(input) => self.input(input),
             Expr::Value(hole) => mark(*hole),
             Expr::Bool(value) => value.to_string(),
@@ -153,6 +159,7 @@ impl Cuda {
             }
             Input::Earlier { vector } => format!("h.template at<{}>()", list(vector)),
             Input::Old { vector } => format!("h.template old<{}>()", list(vector)),
+            Input::Spawn { .. } => self.value(&Expr::Input(input.clone())),
             Input::Next { field } => format!("next.template ref<{}>()", mark(*field)),
         }
     }
@@ -183,6 +190,22 @@ impl Cuda {
             Some(tail) => self.value(tail),
             None => "ww::unit{}".into(),
         }
+    }
+}
+
+/// Where a function keeps the variable `name` while it waits.
+pub fn place(name: &str) -> String {
+    format!("WW_OFFSET(Live, {name})")
+}
+
+/// As the scheduler of the device has it.
+fn how_number(how: How) -> u32 {
+    match how {
+        How::Store => 0,
+        How::Add => 1,
+        How::Or => 2,
+        How::Xor => 3,
+        How::Nothing => 4,
     }
 }
 

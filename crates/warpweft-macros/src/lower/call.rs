@@ -83,7 +83,7 @@ impl Lower<'_> {
             return Err(reject(
                 call,
                 format_args!("`{name}` calls itself: device code has no recursion"),
-                "write a loop",
+                self.inputs.as_ref().map_or("write a loop", |inputs| inputs.again()),
             ));
         }
         self.device_call(call, path)

@@ -44,6 +44,10 @@ pub trait Inputs {
     fn input(&mut self, expr: &syn::Expr, lower: &mut Lower) -> syn::Result<Option<Lowered>>;
     /// The error for a bare use of `name`, if it is reserved.
     fn bare(&self, name: &Ident) -> Option<syn::Error>;
+    /// What a function that calls itself is told to do.
+    fn again(&self) -> &'static str {
+        "write a loop"
+    }
 }
 
 /// For functions with no inputs but their parameters.
@@ -122,7 +126,7 @@ impl<'a> Lower<'a> {
     }
 
     /// A new slot for a type found at `span`.
-    fn slot(&mut self, span: Span) -> Ident {
+    pub fn slot(&mut self, span: Span) -> Ident {
         let slot = format_ident!("__slot{}", self.slots.len(), span = Span::mixed_site());
         self.slots.push(slot.clone());
         let mut slot = slot;
@@ -143,7 +147,7 @@ impl<'a> Lower<'a> {
     }
 
     /// The hole that names the type of `slot`.
-    fn type_hole(&mut self, slot: &Ident, span: Span) -> Hole {
+    pub fn type_hole(&mut self, slot: &Ident, span: Span) -> Hole {
         self.hole(quote_spanned!(ours(span)=> ::warpweft::element::type_of(&#slot, __unit)))
     }
 

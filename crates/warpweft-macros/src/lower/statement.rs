@@ -24,7 +24,8 @@ impl Lower<'_> {
         result
     }
 
-    fn statements(
+    /// The same in the scope around.
+    pub fn statements(
         &mut self,
         statements: &[Stmt],
         wanted: bool,
@@ -85,7 +86,8 @@ impl Lower<'_> {
                 Ok(quote_spanned!(expr.span()=> #rust #semicolon))
             }
             Stmt::Macro(call) => {
-                let value = self.macro_call(&call.mac)?;
+                let whole = E::Macro(syn::ExprMacro { attrs: vec![], mac: call.mac.clone() });
+                let value = self.expr(&whole)?;
                 let rust = value.rust;
                 if last && wanted && call.semi_token.is_none() {
                     block.tail = Some(Box::new(value.ir));

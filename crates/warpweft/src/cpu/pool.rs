@@ -94,7 +94,7 @@ impl Pool {
     /// # Errors
     /// No cores, a core that the process may not use, or a thread the system does not grant.
     pub fn new(cores: &[usize]) -> Result<Self> {
-        Self::on(cores.iter().copied().map(Some).collect())
+        Self::on(cores.iter().copied().map(Some).collect(), None)
     }
 
     /// Starts `threads` workers where the calling thread, which may use `cores`, runs best: one a core,
@@ -104,10 +104,18 @@ impl Pool {
     /// # Errors
     /// As [`Pool::new`].
     pub fn over(cores: &[usize], threads: usize) -> Result<Self> {
-        Self::on(places(cores, threads))
+        Self::on(places(cores, threads), None)
     }
 
-    fn on(places: Vec<Option<usize>>) -> Result<Self> {
+    /// As [`Pool::over`], of workers with so many bytes of stack, which take memory as they are used.
+    ///
+    /// # Errors
+    /// As [`Pool::new`].
+    pub fn with_stack(cores: &[usize], threads: usize, stack: usize) -> Result<Self> {
+        Self::on(places(cores, threads), Some(stack))
+    }
+
+    fn on(places: Vec<Option<usize>>, stack: Option<usize>) -> Result<Self> {
         if places.is_empty() {
             return Err(Error::spec("a pool of 0 workers", "ask for at least 1 thread"));
         }
@@ -122,17 +130,21 @@ impl Pool {
         let (pinned, reports) = mpsc::channel();
         for (index, &core) in places.iter().enumerate() {
             let (shared, pinned, count) = (pool.shared.clone(), pinned.clone(), places.len());
-            let thread =
-                std::thread::Builder::new().name(format!("worker {index}")).spawn(move || {
-                    let result = core.map_or(Ok(()), pin);
-                    let go = result.is_ok();
-                    let _ = pinned.send((core, result));
-                    // Whoever reads the reports waits for the last sender to go.
-                    drop(pinned);
-                    if go {
-                        work(&shared, index, count);
-                    }
-                });
+            let named = std::thread::Builder::new().name(format!("worker {index}"));
+            let sized = match stack {
+                Some(bytes) => named.stack_size(bytes),
+                None => named,
+            };
+            let thread = sized.spawn(move || {
+                let result = core.map_or(Ok(()), pin);
+                let go = result.is_ok();
+                let _ = pinned.send((core, result));
+                // Whoever reads the reports waits for the last sender to go.
+                drop(pinned);
+                if go {
+                    work(&shared, index, count);
+                }
+            });
             pool.threads.push(thread.map_err(|error| no_thread("starting a worker", &error))?);
         }
         drop(pinned);

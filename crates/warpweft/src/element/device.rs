@@ -62,6 +62,8 @@ impl<T> Slot<T> {
     pub fn is(&self, value: T) -> T {
         value
     }
+    /// The same of a value that stays where it is.
+    pub fn like(&self, _: &T) {}
 }
 
 impl<T, const N: usize> Slot<[T; N]> {

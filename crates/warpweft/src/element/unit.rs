@@ -26,6 +26,11 @@ pub struct Unit {
     names: HashMap<String, String>,
     taken: HashSet<String>,
     sites: Vec<Site>,
+    /// Bodies of functions that may call one another in circles; they come last.
+    bodies: Vec<String>,
+    promised: HashSet<String>,
+    /// Names in the order of their numbers.
+    numbered: Vec<String>,
     /// Keys of the definitions being built, outermost first.
     open: Vec<String>,
 }
@@ -56,6 +61,29 @@ impl Unit {
             self.definitions.push(text);
         }
         name
+    }
+
+    /// Writes what `build` gives behind all definitions, once for each `key`: it may name anything, also what
+    /// is promised already.
+    pub fn promise(&mut self, key: &str, build: impl FnOnce(&mut Unit) -> String) {
+        if self.promised.insert(key.into()) {
+            let text = build(self);
+            self.bodies.push(text);
+        }
+    }
+
+    /// The number of what is called `name`, from 0 in the order of asking.
+    pub fn number(&mut self, name: &str) -> usize {
+        let known = self.numbered.iter().position(|known| known == name);
+        known.unwrap_or_else(|| {
+            self.numbered.push(name.into());
+            self.numbered.len() - 1
+        })
+    }
+
+    /// What was given a number, in that order.
+    pub fn numbered(&self) -> &[String] {
+        &self.numbered
     }
 
     /// The name of the entity, and whether it is new: its definition is open then.
@@ -115,10 +143,10 @@ impl Unit {
         }
     }
 
-    /// The device prelude followed by every definition.
+    /// The device prelude followed by every definition, and what was promised.
     pub fn source(&self) -> String {
         let mut text = String::from(include_str!("prelude.cuh"));
-        for definition in &self.definitions {
+        for definition in self.definitions.iter().chain(&self.bodies) {
             for line in definition.split_inclusive('\n') {
                 match line.split_once(IF_FAULTS) {
                     None => text.push_str(line),

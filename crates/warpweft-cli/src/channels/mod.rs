@@ -1,0 +1,213 @@
+//! `warpweft channels`: calls that spawn calls.
+
+use std::num::NonZero;
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use serde_json::json;
+use warpweft::channels::cpu::CpuExecutor;
+use warpweft::channels::cuda::CudaExecutor;
+use warpweft::channels::{ChannelsExecutor, CpuPolicy, Spawning, StacksPolicy};
+use warpweft::machine::Machine;
+use warpweft::prelude::*;
+use warpweft::report::Report;
+use warpweft::stencil::Target;
+use warpweft_apps::{fib, queens};
+
+use crate::arguments::{DeviceChoice, threads};
+use crate::device::{note_crowd, target};
+use crate::run::check::Check;
+use crate::run::files::Saved;
+use crate::run::outcome::{Answer, Outcome};
+use crate::world;
+
+/// Calls that spawn further calls, in the manner of Cilk.
+#[derive(clap::Args)]
+#[command(
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Examples:
+  warpweft channels fib 40               331,160,281 calls, two spawned by each
+  warpweft channels queens 13            as many as there are free squares
+  warpweft channels fib 35 --threads 1 --json"
+)]
+pub struct Channels {
+    #[command(subcommand)]
+    app: App,
+}
+
+#[derive(Subcommand)]
+enum App {
+    /// A Fibonacci number, by a call for each number below.
+    Fib(Fib),
+    /// How many ways there are for queens on a board not to attack one another.
+    Queens(Queens),
+}
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "Checked against doubling, and the number of calls against 2 fib(N + 1) - 1.
+
+Examples:
+  warpweft channels fib 40
+  warpweft channels fib 40 --device cpu --threads 2"
+)]
+struct Fib {
+    /// Index of the number, 0 to 93.
+    n: u32,
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Checked against the list of solutions for up to 18 columns (OEIS A000170).
+
+Examples:
+  warpweft channels queens 13
+  warpweft channels queens 12 --json")]
+struct Queens {
+    /// Columns and rows of the board, 1 to 32.
+    n: u32,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// Where to run and how to report.
+#[derive(clap::Args)]
+struct Options {
+    /// Where to run: cpu, gpu, gpu:N, or auto.
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    device: DeviceChoice,
+    /// Threads on the CPU [default: one a core].
+    #[arg(long, value_name = "N", value_parser = threads)]
+    threads: Option<NonZero<usize>>,
+    /// Levels of calls that there may be [default: as many as there are].
+    #[arg(long, value_name = "N")]
+    levels: Option<u32>,
+    /// Print one JSON object instead of the report.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Channels {
+    /// Runs, checks and prints.
+    pub fn execute(&self) -> ExitCode {
+        let outcome = match &self.app {
+            App::Fib(fib) => fib.outcome(),
+            App::Queens(queens) => queens.outcome(),
+        };
+        match outcome {
+            Ok(outcome) => world::leave(outcome.report()),
+            Err(error) => world::fail(&error),
+        }
+    }
+}
+
+impl Fib {
+    fn outcome(&self) -> Result<Outcome> {
+        let n = self.n;
+        let (found, report) = self.options.run(fib::channels(n)?)?;
+        let expect = (fib::plain(n), fib::calls(n));
+        let check = alike("doubling", found, expect.0);
+        let check = match report.done == expect.1 {
+            true => check,
+            false => Check::failed(format!("{} calls were run of {}", report.done, expect.1)),
+        };
+        let settings = vec![("n", json!(n))];
+        Ok(self.options.told("fib", format!("F({n})"), settings, ("value", found), report, check))
+    }
+}
+
+impl Queens {
+    fn outcome(&self) -> Result<Outcome> {
+        let n = self.n;
+        let (found, report) = self.options.run(queens::channels(n)?)?;
+        let check = match queens::SOLUTIONS.get(n as usize - 1) {
+            Some(&expect) => alike("list of solutions (OEIS A000170)", found, expect),
+            None => Check::none(format!("the list ends at {}", queens::SOLUTIONS.len())),
+        };
+        let (title, settings) = (format!("{n} on {n} x {n} squares"), vec![("n", json!(n))]);
+        Ok(self.options.told("queens", title, settings, ("solutions", found), report, check))
+    }
+}
+
+/// Whether `found` is `expect`, to the last digit.
+fn alike(oracle: &str, found: u64, expect: u64) -> Check {
+    // Differences of numbers that large lose digits, their being no difference does not.
+    Check::made(oracle, found.abs_diff(expect) as f64, 0.0)
+}
+
+impl Options {
+    fn run<C: Spawning>(
+        &self,
+        channels: warpweft::channels::Channels<C>,
+    ) -> Result<(C::Output, Report)> {
+        let channels = match self.levels {
+            Some(levels) => channels.levels(levels),
+            None => channels,
+        };
+        channels.check()?;
+        let machine = Machine::detect()?;
+        let on_gpu = |number| match machine.gpus.iter().find(|gpu| gpu.ordinal == number) {
+            Some(gpu) => {
+                let mut executor = CudaExecutor::new(&gpu.device()?, StacksPolicy::default())?;
+                first(executor.run(&channels)?)
+            }
+            None => on_cores(&channels, self.threads, &machine),
+        };
+        match target(self.device, &machine)? {
+            Target::Cpu => on_cores(&channels, self.threads, &machine),
+            // Threads are of the cores.
+            Target::Auto if self.threads.is_some() => on_cores(&channels, self.threads, &machine),
+            Target::Auto => on_gpu(machine.gpus.first().map_or(0, |gpu| gpu.ordinal)),
+            Target::Gpu(number) => on_gpu(number),
+            Target::CpuAndGpu(_) | Target::Gpus(_) => {
+                let remedy =
+                    "name the cores or one GPU: calls that spawn calls run on one device so far";
+                Err(Error::spec(format!("--device {}", self.device), remedy))
+            }
+        }
+    }
+
+    fn told(
+        &self,
+        app: &'static str,
+        title: String,
+        settings: Answer,
+        (name, value): (&'static str, u64),
+        report: Report,
+        check: Check,
+    ) -> Outcome {
+        let mut settings = settings;
+        settings.push(("levels", json!(self.levels)));
+        let answer = vec![(name, json!(value)), ("calls", json!(report.done))];
+        Outcome {
+            app,
+            title,
+            settings,
+            report,
+            answer,
+            check,
+            lines: Vec::new(),
+            saved: Saved::default(),
+            json: self.json,
+            interrupted: None,
+        }
+    }
+}
+
+fn on_cores<C: Spawning>(
+    channels: &warpweft::channels::Channels<C>,
+    threads: Option<NonZero<usize>>,
+    machine: &Machine,
+) -> Result<(C::Output, Report)> {
+    note_crowd(threads, &machine.cpu);
+    let threads = threads.map_or(machine.cpu.threads(), NonZero::get);
+    let mut executor = CpuExecutor::new(machine, CpuPolicy::of(threads))?;
+    first(executor.run(channels)?)
+}
+
+/// The value of the one call.
+fn first<R: Copy + Default>((outputs, report): (Vec<R>, Report)) -> Result<(R, Report)> {
+    Ok((outputs.first().copied().unwrap_or_default(), report))
+}

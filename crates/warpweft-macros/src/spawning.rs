@@ -1,0 +1,200 @@
+//! `#[spawning]`: the function as it is, a copy for the cores, and pieces between its waits for GPUs.
+
+mod forked;
+mod inputs;
+mod outstanding;
+mod pieces;
+mod spawns;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::visit::Visit;
+use syn::{ItemFn, ReturnType};
+
+use self::forked::{forked, frame};
+use self::inputs::Spawns;
+use self::outstanding::Walk;
+use self::pieces::{Pieces, Quota};
+use crate::attributes;
+use crate::diag::reject;
+use crate::emit::{clean, mark, weave_used};
+use crate::lower::Lower;
+use crate::parameters::{Members, Named, members};
+use crate::signature::{no_lifetimes, parameters, phantom, plain_name, returns_value};
+
+pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
+    let signature = &function.sig;
+    let parameters = parameters(signature)?.into_iter().map(|parameter| {
+        if parameter.reference.is_some() {
+            let what =
+                "a call that is spawned takes values: what it refers to may be gone when it runs";
+            return Err(reject(&parameter.whole, what, "take the value, or a copy of it"));
+        }
+        let (ident, mutable) = plain_name(&parameter, "spawning")?;
+        Ok(Named { ident, mutable, ty: parameter.ty })
+    });
+    let parameters = parameters.collect::<syn::Result<Vec<_>>>()?;
+    no_lifetimes(&signature.generics)?;
+    attributes::check(|found| {
+        found.visit_signature(signature);
+        found.visit_block(&function.block);
+    })?;
+    let walk = Walk::of(&function.block)?;
+
+    let name = &signature.ident;
+    let mut inputs = Spawns;
+    let mut lower = Lower::new(name, &signature.generics, &mut inputs);
+    let name_mark = mark(lower.hole(quote!(__name.to_string())));
+    let number = mark(lower.hole(quote!(__unit.number(__name).to_string())));
+    let Members { data, checks, copies } = members(&mut lower, &name_mark, &parameters);
+    let copied = parameters.iter().filter(|named| named.mutable).map(|named| named.ident.clone());
+    let copies = copied.zip(copies).collect();
+    let kept = parameters.iter().filter(|named| !named.mutable);
+    let kept: Vec<_> =
+        kept.map(|named| crate::emit::member_name(&named.ident.to_string())).collect();
+    let output = match &signature.output {
+        ReturnType::Type(_, ty) => quote!(#ty),
+        ReturnType::Default => quote!(()),
+    };
+    let output_mark =
+        mark(lower.hole(quote!(<#output as ::warpweft::element::DeviceType>::cuda(__unit))));
+    let wanted = returns_value(&signature.output);
+    let early = walk.returns_early;
+    let pieces = Pieces::of(&mut lower, &function.block, wanted, early, copies, &kept)?;
+    let Pieces { shadow, live, cases, count, keeps, quota } = pieces;
+    let (count, result, finish) = match early {
+        false => (count, String::new(), String::new()),
+        true => (
+            count + 1,
+            "    Output result;\n".to_string(),
+            format!(
+                "  template<class Lane> static WW_FN void finish(Lane& lane, Live& s, const Output& value) {{
+    s.result = value;
+    if (!lane.wait({count}u)) lane.give(value);
+  }}
+"
+            ),
+        ),
+    };
+    let Quota { spawns, loops, pieces } = quota;
+    let text = format!(
+        "struct {name_mark} {{
+{data}  using Output = {output_mark};
+  struct Live {{
+{live}{result}  }};
+  static constexpr ww::u32 NUMBER = {number}, PIECES = {count}, SPAWNS = {spawns}, SPAWNING = {pieces}u;
+  static constexpr bool LOOPS = {loops}, KEEPS = {keeps};
+{finish}  template<class Lane> WW_FN void run(Lane& lane, ww::u32 at, Live& s) const;
+}};
+{checks}"
+    );
+    let text = weave_used(&text, &lower.holes);
+    let body = format!(
+        "template<class Lane> WW_FN void {name_mark}::run(Lane& lane, ww::u32 at, Live& s) const {{
+  switch (at) {{
+{cases}  }}
+}}
+"
+    );
+    let body = weave_used(&body, &lower.holes);
+    let slots = std::mem::take(&mut lower.slots);
+    Ok(item(&function, &parameters, &output, &Form { slots, shadow, text, body }))
+}
+
+/// The function for GPUs.
+struct Form {
+    slots: Vec<proc_macro2::Ident>,
+    shadow: TokenStream,
+    text: TokenStream,
+    body: TokenStream,
+}
+
+/// All that the attribute leaves: the function, and a type of its name for its calls.
+fn item(function: &ItemFn, parameters: &[Named], output: &TokenStream, form: &Form) -> TokenStream {
+    let signature = &function.sig;
+    let (vis, name) = (&function.vis, &signature.ident);
+    let (clean_name, name_text) = (clean(&name.to_string()), name.to_string());
+    let (generics, arguments, clause) = signature.generics.split_for_impl();
+    let (full, turbofish, types) =
+        (&signature.generics, arguments.as_turbofish(), phantom(&signature.generics));
+    let idents: Vec<_> = parameters.iter().map(|named| &named.ident).collect();
+    let tys: Vec<_> = parameters.iter().map(|named| &named.ty).collect();
+    let declared: Vec<_> = parameters
+        .iter()
+        .map(|Named { ident, mutable, ty }| match mutable {
+            true => quote!(mut #ident: #ty),
+            false => quote!(#ident: #ty),
+        })
+        .collect();
+    let lets = parameters.iter().map(|Named { ident, mutable, .. }| match mutable {
+        true => quote!(let mut #ident = self.#ident;),
+        false => quote!(let #ident = self.#ident;),
+    });
+    let (frame, forked) = (frame(), forked(&function.block));
+    let Form { slots, shadow, text, body } = form;
+    quote! {
+        #function
+
+        #[doc = "A call of the function."]
+        #[allow(non_camel_case_types, dead_code)]
+        #[repr(C)]
+        #vis struct #name #full #clause {
+            #(#idents: #tys,)*
+            __types: #types,
+        }
+
+        impl #generics ::core::clone::Clone for #name #arguments #clause {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl #generics ::core::marker::Copy for #name #arguments #clause {}
+
+        #[allow(dead_code, clippy::all)]
+        impl #generics #name #arguments #clause {
+            /// The call with these arguments.
+            #[inline(always)]
+            pub fn call(#(#idents: #tys),*) -> Self {
+                Self { #(#idents,)* __types: ::core::marker::PhantomData }
+            }
+
+            #[doc(hidden)]
+            pub fn __spawned(_: &::warpweft::element::Slot<Self>, #(#idents: #tys),*) -> #output {
+                #name #turbofish (#(#idents),*)
+            }
+        }
+
+        // SAFETY: the struct is `repr(C)` with the C++ struct's members, which asserts the same layout, and
+        // has values only. Targets of spawns are variables that the macro saw nobody mention before a sync.
+        unsafe impl #generics ::warpweft::channels::Spawning for #name #arguments #clause {
+            type Output = #output;
+            const NAME: &'static str = #name_text;
+
+            #[inline]
+            fn plain(self) -> #output {
+                #name #turbofish (#(self.#idents),*)
+            }
+
+            #[allow(warnings, clippy::all)]
+            fn forked(self, __worker: &mut ::warpweft::channels::cpu::Worker<'_>) -> #output {
+                #(#lets)*
+                let mut #frame = ::warpweft::channels::cpu::Frame::new(__worker);
+                #forked
+            }
+
+            #[allow(warnings, clippy::all)]
+            fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
+                #(let #slots = ::warpweft::element::Slot::new();)*
+                let _shadow = |#(#declared),*| -> #output { #shadow };
+                let __key = ::warpweft::element::key::<Self>();
+                let __name = __unit.define(&__key, #clean_name, |__unit, __name| #text);
+                let __called = __name.clone();
+                __unit.promise(&__key, |__unit| {
+                    let __name = &*__called;
+                    #body
+                });
+                __name
+            }
+        }
+    }
+}

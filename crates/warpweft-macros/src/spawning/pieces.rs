@@ -1,0 +1,285 @@
+//! A body cut where it waits: pieces of C++, and the variables that live from one to another.
+//!
+//! "A sub-kernel is created whenever sync is encountered" (Orr et al., section 5.2). A piece saves what later ones mention
+//! into members of `Live` and loads what it mentions itself; values of calls arrive there in between.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+use syn::{Block, Pat, Stmt};
+
+use super::spawns::sync;
+use crate::diag::reject;
+use crate::emit::{Cuda, Returns, mark, place};
+use crate::ir::{self, Expr, Hole, How, Input, Name, Pattern, Statement};
+use crate::lower::Lower;
+
+/// A body in pieces.
+pub struct Pieces {
+    /// Rust that types it.
+    pub shadow: TokenStream,
+    /// Members of `Live`.
+    pub live: String,
+    /// The cases of a `switch` over pieces.
+    pub cases: String,
+    pub count: usize,
+    /// Whether a piece after the first mentions a parameter.
+    pub keeps: bool,
+    pub quota: Quota,
+}
+
+/// How many calls may be spawned.
+#[derive(Clone, Copy, Default)]
+pub struct Quota {
+    /// Outside of loops.
+    pub spawns: usize,
+    /// Whether there are some in loops.
+    pub loops: bool,
+    /// The pieces that spawn, a bit each.
+    pub pieces: u32,
+}
+
+/// More are not told apart.
+const MOST: usize = 31;
+
+/// A variable of the outermost block.
+struct Variable {
+    name: Name,
+    ty: Hole,
+    /// The piece that declares it.
+    piece: usize,
+    /// Whether it is declared by a spawn into it.
+    spawned: bool,
+}
+
+impl Pieces {
+    /// Of `body`, whose parameters are in scope: `copies` of some, of the others `members`.
+    pub fn of(
+        lower: &mut Lower<'_>,
+        body: &Block,
+        wanted: bool,
+        returns_early: bool,
+        copies: Vec<(Ident, Statement)>,
+        members: &[String],
+    ) -> syn::Result<Self> {
+        let parts: Vec<_> = body.stmts.split(sync).collect();
+        let count = parts.len();
+        if count > MOST {
+            let what = format!("{} times `sync!()`", count - 1);
+            let syncs = body.stmts.iter().find(|statement| sync(statement));
+            return Err(reject(&syncs, what, "cut the function in two"));
+        }
+        let returns = match returns_early {
+            true => Returns::Give("finish(lane, s, "),
+            false => Returns::Give("lane.give("),
+        };
+        let mut shadow = TokenStream::new();
+        let mut pieces: Vec<String> = vec![];
+        let mut variables: Vec<Variable> = vec![];
+        let mut quota = Quota::default();
+        for (number, part) in parts.into_iter().enumerate() {
+            let last = number + 1 == count;
+            let (tokens, mut block) = lower.statements(part, wanted && last)?;
+            shadow.extend(tokens);
+            if number == 0 {
+                block.statements.splice(0..0, copies.iter().map(|(_, copy)| copy.clone()));
+            }
+            if last && !wanted {
+                block.statements.push(Statement::Expr(Expr::Return(None)));
+            }
+            let mut targets = vec![];
+            let mut own = Quota::default();
+            aim(&mut block, false, &mut targets, &mut own);
+            quota.spawns += own.spawns;
+            quota.loops |= own.loops;
+            quota.pieces |= u32::from(own.spawns > 0 || own.loops) << number;
+            for ident in declared(part, copies.iter().filter(|_| number == 0).map(|(name, _)| name))
+            {
+                let Some(name) =
+                    lower.scopes.get(&ident.to_string()).map(|known| known.name.clone())
+                else {
+                    continue;
+                };
+                if members.contains(&name) {
+                    continue;
+                }
+                let slot = lower.slot(ident.span());
+                shadow.extend(quote!(#slot.like(&#ident);));
+                let ty = lower.type_hole(&slot, ident.span());
+                let spawned = targets.contains(&name);
+                variables.push(Variable { name, ty, piece: number, spawned });
+            }
+            pieces.push(Cuda::body(&block, returns.clone(), 3));
+        }
+        Ok(Self::put_together(shadow, pieces, &variables, members, returns_early, quota))
+    }
+
+    fn put_together(
+        shadow: TokenStream,
+        pieces: Vec<String>,
+        variables: &[Variable],
+        members: &[String],
+        returns_early: bool,
+        quota: Quota,
+    ) -> Self {
+        let count = pieces.len();
+        let mentions = |piece: usize, name: &str| has_word(&pieces[piece], name);
+        let later = |piece: usize, name: &str| (piece + 1..count).any(|at| mentions(at, name));
+        let lives = |variable: &Variable| {
+            let target = place(&variable.name);
+            later(variable.piece, &variable.name)
+                || pieces.iter().any(|text| text.contains(&target))
+        };
+        let live: String = variables
+            .iter()
+            .filter(|variable| lives(variable))
+            .map(|variable| format!("    {} {};\n", mark(variable.ty), variable.name))
+            .collect();
+        let mut cases = String::new();
+        for (number, piece) in pieces.iter().enumerate() {
+            cases.push_str(&format!("    case {number}: {{\n"));
+            for Variable { name, .. } in
+                variables.iter().filter(|v| v.piece < number && mentions(number, &v.name))
+            {
+                cases.push_str(&format!("      auto {name} = s.{name};\n"));
+            }
+            cases.push_str(piece);
+            if number + 1 < count {
+                for variable in variables.iter().filter(|v| lives(v)) {
+                    let Variable { name, piece, spawned, .. } = variable;
+                    let declared_here = *piece == number && !spawned;
+                    let loaded = *piece < number && mentions(number, name);
+                    if declared_here || loaded {
+                        cases.push_str(&format!("      s.{name} = {name};\n"));
+                    }
+                }
+                cases.push_str(&format!("      if (lane.wait({}u)) return;\n", number + 1));
+            }
+            cases.push_str("    }\n");
+        }
+        if returns_early {
+            cases.push_str(&format!("    case {count}: lane.give(s.result);\n"));
+        }
+        let keeps = members.iter().any(|member| later(0, member));
+        Self { shadow, live, cases, count, keeps, quota }
+    }
+}
+
+/// The names that the statements of a piece declare in the outermost block, `others` first.
+fn declared<'n>(part: &[Stmt], others: impl Iterator<Item = &'n Ident>) -> Vec<Ident> {
+    let mut names: Vec<_> = others.cloned().collect();
+    // The last of a name is the one in scope.
+    let mut add = |ident: &Ident| {
+        if !names.contains(ident) {
+            names.push(ident.clone());
+        }
+    };
+    for statement in part {
+        match statement {
+            Stmt::Local(local) => bound(&local.pat, &mut add),
+            Stmt::Item(syn::Item::Const(item)) => add(&item.ident),
+            _ => {}
+        }
+    }
+    names
+}
+
+fn bound(pat: &Pat, add: &mut dyn FnMut(&Ident)) {
+    match pat {
+        Pat::Ident(ident) => {
+            add(&ident.ident);
+            if let Some((_, inner)) = &ident.subpat {
+                bound(inner, add);
+            }
+        }
+        Pat::Type(typed) => bound(&typed.pat, add),
+        Pat::Paren(paren) => bound(&paren.pat, add),
+        Pat::Tuple(tuple) => tuple.elems.iter().for_each(|pat| bound(pat, add)),
+        Pat::TupleStruct(tuple) => tuple.elems.iter().for_each(|pat| bound(pat, add)),
+        Pat::Struct(pat) => pat.fields.iter().for_each(|field| bound(&field.pat, add)),
+        _ => {}
+    }
+}
+
+/// Gives every spawn below `block` its place; `targets` get those that are declared by it.
+fn aim(block: &mut ir::Block, in_loop: bool, targets: &mut Vec<Name>, quota: &mut Quota) {
+    let mut count = || match in_loop {
+        true => quota.loops = true,
+        false => quota.spawns += 1,
+    };
+    for statement in &mut block.statements {
+        match statement {
+            Statement::Let(Pattern::Bind { name, .. }, Expr::Input(Input::Spawn { .. })) => {
+                let name = name.clone();
+                let Statement::Let(_, Expr::Input(input)) = statement else { continue };
+                *statement = Statement::Expr(aimed(input, How::Store, &name));
+                targets.push(name);
+                count();
+            }
+            Statement::Expr(expr) => match expr {
+                Expr::Assign { place, value } => {
+                    if let (Expr::Local(name), Expr::Input(input @ Input::Spawn { .. })) =
+                        (&**place, &mut **value)
+                    {
+                        *expr = aimed(input, How::Store, name);
+                        count();
+                    }
+                }
+                Expr::AssignOp { op, place, value, .. } => {
+                    if let (Expr::Local(name), Expr::Input(input @ Input::Spawn { .. })) =
+                        (&**place, &mut **value)
+                    {
+                        let how = match op {
+                            ir::BinOp::Add => How::Add,
+                            ir::BinOp::BitOr => How::Or,
+                            _ => How::Xor,
+                        };
+                        *expr = aimed(input, how, name);
+                        count();
+                    }
+                }
+                Expr::Input(Input::Spawn { .. }) => count(),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    let nested = block.statements.iter_mut().filter_map(|statement| match statement {
+        Statement::Expr(expr) => Some(expr),
+        Statement::Let(..) => None,
+    });
+    for expr in nested.chain(block.tail.as_deref_mut()) {
+        aim_in(expr, in_loop, targets, quota);
+    }
+}
+
+fn aim_in(expr: &mut Expr, in_loop: bool, targets: &mut Vec<Name>, quota: &mut Quota) {
+    match expr {
+        Expr::Block(block) => aim(block, in_loop, targets, quota),
+        Expr::If { then, otherwise, .. } => {
+            aim(then, in_loop, targets, quota);
+            if let Some(otherwise) = otherwise {
+                aim_in(otherwise, in_loop, targets, quota);
+            }
+        }
+        Expr::Loop { body, .. } | Expr::While { body, .. } | Expr::For { body, .. } => {
+            aim(body, true, targets, quota);
+        }
+        _ => {}
+    }
+}
+
+fn aimed(input: &mut Input, how: How, name: &Name) -> Expr {
+    let mut input = input.clone();
+    if let Input::Spawn { how: known, target, .. } = &mut input {
+        (*known, *target) = (how, Some(name.clone()));
+    }
+    Expr::Input(input)
+}
+
+/// Whether `word` stands in `text` by itself.
+fn has_word(text: &str, word: &str) -> bool {
+    let inside = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(word).any(|(at, _)| {
+        !text[..at].ends_with(inside) && !text[at + word.len()..].starts_with(inside)
+    })
+}

@@ -1,0 +1,250 @@
+//! Runs channels on one GPU: calls in, one cooperative launch, their values out.
+
+use std::time::{Duration, Instant};
+
+use super::plan::{Plan, Sizes};
+use super::text::{Arguments, WARPS, options, source};
+use crate::channels::executor::ChannelsExecutor;
+use crate::channels::policy::{Policy, StacksPolicy};
+use crate::channels::report::{Counts, report};
+use crate::channels::spawning::Spawning;
+use crate::channels::spec::{Channels, too_deep};
+use crate::cuda::{Args, Buffer, Device, Event, Kernel, Launch, Module, Stream, Watchdog, compile};
+use crate::element::Unit;
+use crate::error::{Error, Result};
+use crate::machine::filled;
+use crate::report::Report;
+
+/// How long all warps may wait for one another.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a run may take in all.
+const LIMIT: Duration = Duration::from_secs(24 * 3600);
+/// Words of the counters, and where those that are read or set lie: as in `call.cuh`.
+const COUNTERS: usize = 192;
+const RUNNING: usize = 96;
+const ROOTS_LEFT: usize = 128;
+const STATUS: usize = 160;
+/// All is done.
+const DONE: u32 = 255;
+/// No frame.
+const NONE: u32 = u32::MAX;
+
+/// Calls on one GPU.
+pub struct CudaExecutor {
+    device: Device,
+    stream: Stream,
+    watchdog: Watchdog,
+    policy: StacksPolicy,
+}
+
+impl CudaExecutor {
+    /// On `device`.
+    ///
+    /// # Errors
+    /// As [`StacksPolicy::check`]; the driver's.
+    pub fn new(device: &Device, policy: StacksPolicy) -> Result<Self> {
+        policy.check()?;
+        Ok(Self {
+            device: *device,
+            stream: Stream::new(device)?,
+            watchdog: Watchdog::new(device, PATIENCE)?,
+            policy,
+        })
+    }
+
+    /// What all warps wait for, if that is why the run ended.
+    fn stuck(&self, error: Error) -> Error {
+        let Some(stuck) = self.watchdog.stuck() else { return error };
+        let ticket = match stuck.wanted {
+            0 => "for its frames alone".to_string(),
+            wanted => format!("for word {wanted} of a slot that has {}", stuck.seen),
+        };
+        Error::Device {
+            stage: "running channels".into(),
+            device: self.device.label().into(),
+            what: format!(
+                "warp {} waits {ticket}, with {} calls that wait for others; nobody runs",
+                stuck.flag, stuck.other
+            ),
+            remedy:
+                "this is a defect of the kernel: please report it with the command and its policy"
+                    .into(),
+        }
+    }
+
+    /// Blocks of the launch, all of which are resident at once.
+    fn blocks(&self, kernel: &Kernel, shared: u32) -> Result<u32> {
+        let fitting = kernel.blocks_per_sm(32 * WARPS, shared)?;
+        if fitting == 0 {
+            return Err(Error::Device {
+                stage: "planning".into(),
+                device: self.device.label().into(),
+                what: format!(
+                    "no block of {} threads and {shared} bytes of shared memory fits an SM",
+                    32 * WARPS
+                ),
+                remedy: "give the policy smaller rings".into(),
+            });
+        }
+        let asked = (self.policy.warps / WARPS).max(1);
+        let all = fitting.min(asked) * self.device.sms()?;
+        Ok(match self.policy.blocks {
+            0 => all,
+            blocks => all.min(blocks),
+        })
+    }
+
+    /// The error that the kernel's word stands for.
+    fn ended(&self, status: u32, unit: &Unit, [levels, children]: [u32; 2]) -> Error {
+        let functions = unit.numbered();
+        let name = functions.get((status >> 8) as usize).map_or("a call", |name| name);
+        let name = name.trim_end_matches("_ww");
+        match status & 0xff {
+            1 => too_deep(name, levels),
+            2 => Error::spec(
+                format!("`{name}` spawned more than {children} calls in loops before it waited"),
+                "allow more with `children`",
+            ),
+            code => Error::Device {
+                stage: "running channels".into(),
+                device: self.device.label().into(),
+                what: format!("a warp had no frame left (status {code})"),
+                remedy: "please report this; more `frames` in the policy may help".into(),
+            },
+        }
+    }
+}
+
+impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
+    fn run(&mut self, channels: &Channels<C>) -> Result<(Vec<C::Output>, Report)> {
+        let begin = Instant::now();
+        channels.check()?;
+        const {
+            assert!(
+                <C::Output as crate::element::DeviceType>::ALIKE,
+                "a tuple whose members Rust and C++ order differently; return a #[repr(C)] struct with #[derive(Device)]"
+            );
+        }
+        let (device, stream) = (&self.device, &self.stream);
+        let (text, unit) = source::<C>()?;
+        let cubin = compile(&text, C::NAME, &device.arch()?, &options())?;
+        let module = Module::load(device, &cubin)?;
+        let kernel = module.kernel("channels_stacks")?;
+        let sizes: [u32; 4] = module.global("ww_sizes")?.read(stream)?;
+        let sizes = Sizes::of(sizes, channels.children);
+        let room = u64::from(self.policy.shared);
+        let plan = Plan::new(sizes, channels.levels, &self.policy, WARPS, room)?;
+        let shared = if plan.shared { plan.ring * sizes.item * WARPS } else { 0 };
+        kernel.allow_shared(shared)?;
+        let blocks = self.blocks(&kernel, shared)?;
+        let warps = (blocks * WARPS) as usize;
+
+        let count = channels.roots.len();
+        let (call, value) = (size_of::<C>(), size_of::<C::Output>());
+        let roots = Buffer::new(device, (count * call).max(16))?;
+        if call > 0 {
+            stream.upload(&roots, 0, bytes_of(&channels.roots))?;
+        }
+        let results = Buffer::zeroed(stream, (count * value).max(count))?;
+        let frames = Buffer::new(device, warps * plan.frames as usize * sizes.frame as usize)?;
+        let free_frames = Buffer::new(device, warps * plan.frames as usize * 4)?;
+        let returned =
+            Buffer::from_slice(stream, &filled((0..warps).map(|_| NONE), "use fewer warps")?)?;
+        let rings = match plan.shared {
+            true => Buffer::new(device, 16)?,
+            false => Buffer::new(device, warps * plan.ring as usize * sizes.item as usize)?,
+        };
+        let slots_count = (2 * warps).next_power_of_two();
+        let slots = Buffer::zeroed(stream, slots_count * (128 + 32 * sizes.item as usize))?;
+        let mut words = [0u32; COUNTERS];
+        words[RUNNING] = warps as u32;
+        words[ROOTS_LEFT] = u32::try_from(count).map_err(|_| {
+            Error::spec(format!("{count} calls at once"), "run them in parts of less than 2^32")
+        })?;
+        let counters = Buffer::from_slice(stream, &words)?;
+        let counts = Buffer::zeroed(stream, 5 * 8)?;
+        let arguments = Arguments {
+            roots: roots.address(),
+            results: results.address(),
+            frames: frames.address(),
+            free_frames: free_frames.address(),
+            returned: returned.address(),
+            rings: rings.address(),
+            slots: slots.address(),
+            counters: counters.address(),
+            counts: counts.address(),
+            roots_count: count as u32,
+            roots_bytes: call as u32,
+            levels: channels.levels,
+            quota: sizes.quota,
+            frames_each: plan.frames,
+            ring: plan.ring,
+            slots_count: slots_count as u32,
+            every: self.policy.every,
+            shared: u32::from(plan.shared),
+            reserved: 0,
+        };
+        let mut args = Args::new();
+        args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>());
+        self.watchdog.argument(&mut args)?;
+        self.watchdog.reset();
+        let launch = Launch::line(blocks, 32 * WARPS).shared(shared);
+        let (start, end) = (Event::new(device)?, Event::new(device)?);
+        stream.synchronize()?;
+        let setup = begin.elapsed().as_secs_f64();
+
+        stream.record(&start)?;
+        // SAFETY: the arguments are those of `channels_stacks` in order and layout; every buffer is as large
+        // as the kernel's comments say and lives past the wait.
+        unsafe { stream.launch_cooperative(&kernel, launch, &args)? };
+        stream.record(&end)?;
+        self.watchdog.wait(stream, LIMIT).map_err(|error| self.stuck(error))?;
+        let seconds = start.seconds_until(&end)?;
+        if unit.faults() {
+            let fault: u32 = module.global("ww_fault")?.read(stream)?;
+            if fault != 0 {
+                module.global("ww_fault")?.write(stream, 0u32)?;
+                return Err(unit.fault(fault, device.label()));
+            }
+        }
+        let mut words = [0u32; COUNTERS];
+        stream.download(&counters, 0, &mut words)?;
+        if words[STATUS] != DONE {
+            return Err(self.ended(words[STATUS], &unit, [channels.levels, channels.children]));
+        }
+        let none = (0..count).map(|_| C::Output::default());
+        let mut outputs = filled(none, "run fewer calls at once")?;
+        if value > 0 {
+            stream.download(&results, 0, bytes_of_mut(&mut outputs))?;
+        }
+        let mut told = [0u64; 5];
+        stream.download(&counts, 0, &mut told)?;
+        let [calls, given, turns, lanes, levels] = told;
+        let counts = Counts { calls, given, levels: levels as u32 };
+        let policy = Policy::Stacks(StacksPolicy {
+            blocks,
+            frames: plan.frames,
+            ring: plan.ring,
+            ..self.policy
+        });
+        let devices = vec![device.label().to_string()];
+        let mut report = report(counts, devices, [seconds, setup], policy.told());
+        let mean = lanes as f64 / turns.max(1) as f64;
+        report
+            .notes
+            .push(format!("{mean:.1} of 32 lanes busy over {turns} batches of {warps} warps"));
+        Ok((outputs, report))
+    }
+}
+
+/// The bytes of calls.
+fn bytes_of<T: Copy>(values: &[T]) -> &[u8] {
+    // SAFETY: they are only copied, by the driver, never looked at; values outlive the borrow.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+}
+
+/// The bytes of outputs, to be overwritten by those of outputs.
+fn bytes_of_mut<T: Copy>(values: &mut [T]) -> &mut [u8] {
+    // SAFETY: as above; the kernel wrote values of the same type, laid out the same.
+    unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
+}

@@ -1,0 +1,81 @@
+//! The translation unit of one function and of all that it spawns.
+
+use crate::channels::spawning::Spawning;
+use crate::cuda::{Cubin, Options, compile};
+use crate::element::Unit;
+use crate::error::{Error, Result};
+
+/// Functions that an item can tell apart.
+const FUNCTIONS: usize = 16;
+/// Warps of a block.
+pub(super) const WARPS: u32 = 4;
+
+/// The kernel's struct of arguments, as `ww_arguments` in `call.cuh`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct Arguments {
+    pub roots: u64,
+    pub results: u64,
+    pub frames: u64,
+    pub free_frames: u64,
+    pub returned: u64,
+    pub rings: u64,
+    pub slots: u64,
+    pub counters: u64,
+    pub counts: u64,
+    pub roots_count: u32,
+    pub roots_bytes: u32,
+    pub levels: u32,
+    pub quota: u32,
+    pub frames_each: u32,
+    pub ring: u32,
+    pub slots_count: u32,
+    pub every: u32,
+    pub shared: u32,
+    pub reserved: u32,
+}
+
+/// CUDA C++ of the kernel for calls of `C`, and where it may fault.
+///
+/// # Errors
+/// Too many functions that spawn one another.
+pub(super) fn source<C: Spawning>() -> Result<(String, Unit)> {
+    let mut unit = Unit::new();
+    let root = C::cuda(&mut unit);
+    let functions = unit.numbered();
+    if functions.len() > FUNCTIONS {
+        let what = format!("`{}` spawns {} functions in all", C::NAME, functions.len());
+        return Err(Error::spec(what, format!("spawn {FUNCTIONS} at most")));
+    }
+    let all: Vec<_> = functions.iter().map(|name| format!("F({name})")).collect();
+    let text = format!(
+        "{}
+#define WW_FUNCTIONS(F) {}
+#define WW_ROOT {root}
+#define WW_WARPS {WARPS}
+#define WW_ARGUMENTS_BYTES {}
+#include \"stacks.cuh\"
+",
+        unit.source(),
+        all.join(" "),
+        size_of::<Arguments>(),
+    );
+    Ok((text, unit))
+}
+
+/// What the skeleton may include.
+pub(super) fn options() -> Options {
+    Options::including(&[
+        ("stacks.cuh", include_str!("stacks.cuh")),
+        ("call.cuh", include_str!("call.cuh")),
+        ("words.cuh", include_str!("words.cuh")),
+    ])
+}
+
+/// Compiles the kernel for calls of `C` for `arch` without a device.
+///
+/// # Errors
+/// Too many functions; the compiler's.
+pub fn compile_check<C: Spawning>(arch: &str) -> Result<Cubin> {
+    compile(&source::<C>()?.0, C::NAME, arch, &options())
+}

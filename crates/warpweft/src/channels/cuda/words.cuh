@@ -1,0 +1,34 @@
+// Single words of global memory that warps of all blocks share: what sync.cuh's flags don't do. Scope: one
+// device. "relaxed" says nothing about other memory.
+#pragma once
+#include "sync.cuh"
+
+__device__ __forceinline__ ww_word ww_load_relaxed(const ww_word* word) {
+    ww_word value;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+}
+__device__ __forceinline__ ww_word ww_add_relaxed(ww_word* word, ww_word value) {
+    ww_word before;
+    asm volatile("atom.add.relaxed.gpu.global.u32 %0, [%1], %2;"
+                 : "=r"(before) : "l"(word), "r"(value) : "memory");
+    return before;
+}
+__device__ __forceinline__ ww_word ww_swap_acquire(ww_word* word, ww_word value) {
+    ww_word before;
+    asm volatile("atom.exch.acquire.gpu.global.b32 %0, [%1], %2;"
+                 : "=r"(before) : "l"(word), "r"(value) : "memory");
+    return before;
+}
+__device__ __forceinline__ ww_word ww_compare_relaxed(ww_word* word, ww_word from, ww_word to) {
+    ww_word before;
+    asm volatile("atom.cas.relaxed.gpu.global.b32 %0, [%1], %2, %3;"
+                 : "=r"(before) : "l"(word), "r"(from), "r"(to) : "memory");
+    return before;
+}
+__device__ __forceinline__ ww_word ww_compare_acq_rel(ww_word* word, ww_word from, ww_word to) {
+    ww_word before;
+    asm volatile("atom.cas.acq_rel.gpu.global.b32 %0, [%1], %2, %3;"
+                 : "=r"(before) : "l"(word), "r"(from), "r"(to) : "memory");
+    return before;
+}

@@ -1,0 +1,185 @@
+//! Channels on a GPU: kernels compile without one; with one every function's values are those of plain calls,
+//! whatever the policy.
+
+use std::time::Instant;
+
+use warpweft::channels::conformance::{
+    Case, chain, fib, hasty, idle, kinds, queens, suite, tree, wide,
+};
+use warpweft::channels::cuda::{CudaExecutor, compile_check};
+use warpweft::channels::{Channels, ChannelsExecutor, Spawning, StacksPolicy};
+use warpweft::cuda::{Device, compiler};
+use warpweft::prelude::*;
+
+#[test]
+fn kernels_compile_for_ampere_and_hopper() {
+    if let Err(error) = compiler() {
+        return println!("skipped: {error}");
+    }
+    std::thread::scope(|scope| {
+        for arch in ["sm_80", "sm_90"] {
+            scope.spawn(move || compile_check::<fib>(arch).unwrap());
+            scope.spawn(move || compile_check::<wide>(arch).unwrap());
+        }
+        scope.spawn(|| compile_check::<tree>("sm_90").unwrap());
+        scope.spawn(|| compile_check::<hasty>("sm_90").unwrap());
+        scope.spawn(|| compile_check::<kinds>("sm_90").unwrap());
+        scope.spawn(|| compile_check::<idle>("sm_90").unwrap());
+    });
+}
+
+fn device() -> Option<Device> {
+    match Device::open(0) {
+        Ok(device) => Some(device),
+        Err(error) => {
+            println!("skipped: {error}");
+            None
+        }
+    }
+}
+
+/// From all warps down to one block; rings in shared and in global memory, none larger than a path down needs
+/// (tiny ones are refused where levels are many: those have the plan's); looks at every batch.
+fn policies() -> [StacksPolicy; 6] {
+    let usual = StacksPolicy::default();
+    [
+        usual,
+        StacksPolicy { blocks: 1, ..usual },
+        StacksPolicy { warps: 4, blocks: 3, every: 1, ..usual },
+        StacksPolicy { shared: 0, every: 1, ..usual },
+        StacksPolicy { frames: 97, ..usual },
+        StacksPolicy { blocks: 2, frames: 97, every: 2, ..usual },
+    ]
+}
+
+#[test]
+fn values_are_those_of_plain_calls() {
+    let Some(device) = device() else { return };
+    for policy in policies() {
+        let begin = Instant::now();
+        let cases = suite(&mut CudaExecutor::new(&device, policy).unwrap());
+        let failed: Vec<_> =
+            cases.iter().filter(|Case { failure, .. }| failure.is_some()).collect();
+        assert!(failed.is_empty() && cases.len() == 12, "{policy:?}: {failed:#?}");
+        println!("{:.1} s: {policy:?}", begin.elapsed().as_secs_f64());
+    }
+}
+
+#[test]
+fn rings_of_the_least_size_and_few_frames_are_enough() {
+    let Some(device) = device() else { return };
+    let policy = StacksPolicy { ring: 128, frames: 61, every: 1, ..StacksPolicy::default() };
+    for blocks in [1, 2, 0] {
+        let mut executor = CudaExecutor::new(&device, StacksPolicy { blocks, ..policy }).unwrap();
+        let (values, report) = executor.run(&Channels::of(fib::call(27)).levels(28)).unwrap();
+        assert_eq!((values, report.done), (vec![196_418], 2 * 317_811 - 1));
+        let (values, _) = executor.run(&Channels::all((0..25).map(fib::call)).levels(28)).unwrap();
+        assert_eq!(values[24], 46_368);
+        let error = executor.run(&Channels::of(fib::call(20)).levels(64)).unwrap_err().to_string();
+        assert!(error.contains("take a power of two from 256"), "{error}");
+    }
+}
+
+#[test]
+fn the_same_again_and_again() {
+    let Some(device) = device() else { return };
+    let mut executor = CudaExecutor::new(&device, StacksPolicy::default()).unwrap();
+    for n in [20, 25, 28, 30] {
+        for _ in 0..30 {
+            let (values, report) = executor.run(&Channels::of(fib::call(n))).unwrap();
+            let (mut this, mut next) = (0u64, 1u64);
+            (0..n).for_each(|_| (this, next) = (next, this + next));
+            assert_eq!((values, report.done), (vec![this], 2 * next - 1));
+        }
+    }
+    for _ in 0..30 {
+        let board = queens::call((1 << 11) - 1, 0, 0, 0);
+        let (values, report) = executor.run(&Channels::of(board).levels(12)).unwrap();
+        assert_eq!((values, report.done), (vec![2680], 166_926));
+    }
+}
+
+#[spawning]
+fn divided(n: i32) -> i32 {
+    let mut sum = 1 / n;
+    if n > -3 {
+        sum += spawn!(divided(n - 1));
+    }
+    sync!();
+    sum
+}
+
+/// A thousand calls of one loop.
+#[spawning]
+fn broad(n: u32) -> u32 {
+    let mut sum = 1;
+    for _ in 0..n {
+        sum += spawn!(broad(0));
+    }
+    sync!();
+    sum
+}
+
+#[test]
+fn what_goes_wrong_is_an_error_and_the_gpu_lives_on() {
+    let Some(device) = device() else { return };
+    let mut executor = CudaExecutor::new(&device, StacksPolicy::default()).unwrap();
+    let error = executor.run(&Channels::of(divided::call(9))).unwrap_err().to_string();
+    assert!(
+        error.contains("channels_cuda.rs") && error.contains("attempt to divide by zero"),
+        "{error}"
+    );
+    let error = executor.run(&Channels::of(fib::call(30)).levels(29)).unwrap_err().to_string();
+    assert!(error.contains("`fib` spawned deeper than 29 levels"), "{error}");
+    let broadly = |n| Channels::of(broad::call(n)).levels(2);
+    let error = executor.run(&broadly(5000)).unwrap_err().to_string();
+    let expect =
+        "`broad` spawned more than 32 calls in loops before it waited; allow more with `children`";
+    assert_eq!(error, expect);
+    let (sums, _) = executor.run(&broadly(4000).children(4000)).unwrap();
+    assert_eq!(sums, [4001]);
+    let (values, _) = executor.run(&Channels::of(chain::call(63))).unwrap();
+    assert_eq!(values, [chain::call(63).plain()]);
+}
+
+/// The rates of one GPU: fib 40 and 45, queens 13 and 16.
+#[test]
+#[ignore = "takes seconds of a GPU"]
+fn calls_a_second() {
+    let Some(device) = device() else { return };
+    let fibs = |n: u32| {
+        let (mut this, mut next) = (0u64, 1u64);
+        (0..n).for_each(|_| (this, next) = (next, this + next));
+        this
+    };
+    for warps in [8, 16, 32] {
+        for every in [4, 16] {
+            let policy = StacksPolicy { warps, every, ..StacksPolicy::default() };
+            let mut executor = CudaExecutor::new(&device, policy).unwrap();
+            for n in [24, 35, 40] {
+                for _ in 0..2 {
+                    let (values, report) =
+                        executor.run(&Channels::of(fib::call(n)).levels(48)).unwrap();
+                    assert_eq!(values, [fibs(n)]);
+                    tell(&format!("fib {n}"), &policy, &report);
+                }
+            }
+            for (n, found) in [(13, 73_712), (15, 2_279_184), (16, 14_772_512)] {
+                let board = queens::call((1 << n) - 1, 0, 0, 0);
+                let (values, report) = executor.run(&Channels::of(board).levels(n + 1)).unwrap();
+                assert_eq!(values, [found]);
+                tell(&format!("queens {n}"), &policy, &report);
+            }
+        }
+    }
+}
+
+fn tell(what: &str, policy: &StacksPolicy, report: &warpweft::report::Report) {
+    let StacksPolicy { warps, every, .. } = policy;
+    println!(
+        "{what}, {warps} warps an SM, every {every}: {:.3} ms, {:.2} G calls/s, {}",
+        report.seconds * 1e3,
+        report.rate.value / 1e9,
+        report.notes.join("; ")
+    );
+}

@@ -1,0 +1,148 @@
+//! The scheduler of `channels/cuda/stacks.cuh` itself, on warps that the host plays: every interleaving that a seed
+//! draws must end, with the values of Rust.
+
+use std::path::Path;
+use std::process::Command;
+
+use warpweft::channels::Spawning;
+use warpweft::channels::conformance::{fib, hasty, odd, queens, tree, wide};
+use warpweft::element::{DeviceType, Unit};
+
+mod translation_support;
+use translation_support::host::{compiler, scratch};
+
+/// Rings and frames of one run.
+struct Setting {
+    warps: u32,
+    levels: u32,
+    children: u32,
+    ring: u32,
+    frames: u32,
+    every: u32,
+}
+
+/// Runs `calls`, each with its arguments as C++, on played warps: their number, calls and calls given away.
+fn played<C: Spawning>(
+    calls: &[(C, Vec<String>)],
+    settings: &[Setting],
+    seeds: u32,
+) -> Option<[u64; 2]> {
+    let compiler = match compiler() {
+        Ok(compiler) => compiler,
+        Err(reason) => {
+            println!("skipped: {reason}");
+            return None;
+        }
+    };
+    let mut unit = Unit::new();
+    let root = C::cuda(&mut unit);
+    let mut roots = String::new();
+    let mut expect = String::new();
+    for (call, arguments) in calls {
+        roots.push_str(&format!("{root}{{{}}}, ", arguments.join(", ")));
+        expect.push_str(&format!("Value{{{}}}, ", call.plain().cuda_value(&mut unit)));
+    }
+    let functions: Vec<_> = unit.numbered().iter().map(|name| format!("F({name})")).collect();
+    let skeleton = [
+        include_str!("../src/channels/cuda/call.cuh"),
+        include_str!("../src/channels/cuda/stacks.cuh"),
+    ];
+    let skeleton = skeleton.concat().replace(
+        "extern __shared__ __align__(16) unsigned char ww_rings[];",
+        "unsigned char* ww_rings = nullptr;",
+    );
+    let included = |line: &&str| !line.starts_with("#include") && !line.starts_with("#pragma once");
+    let skeleton: String =
+        skeleton.lines().filter(included).map(|line| format!("{line}\n")).collect();
+    let most = settings.iter().map(|setting| setting.warps).max().unwrap_or(1);
+    let mut text = unit.source();
+    text.push_str(include_str!("translation_support/warps.cuh"));
+    text.push_str(&format!(
+        "#define WW_FUNCTIONS(F) {}\n#define WW_ROOT {root}\n#define WW_WARPS {most}\n#define WW_ARGUMENTS_BYTES 112\n",
+        functions.join(" ")
+    ));
+    text.push_str(&skeleton);
+    text.push_str("static u64 host_given = 0, host_calls = 0;\n");
+    text.push_str(include_str!("translation_support/warps_main.cuh"));
+    text.push_str(&format!(
+        "int main() {{\n  const std::vector<Root> roots = {{{roots}}};\n  const std::vector<Value> expect = {{{expect}}};\n  bool right = true;\n  for (u64 seed = 1; right && seed <= {seeds}; ++seed) {{\n"
+    ));
+    for Setting { warps, levels, children, ring, frames, every } in settings {
+        // One slot, which all rounds go through, and as many as the executor takes.
+        for slots in [1, 2 * warps.next_power_of_two()] {
+            text.push_str(&format!("    right = right && host_check(roots, expect, Setting{{{warps}, {levels}, {children}, {ring}, {frames}, {every}, {slots}}}, seed);\n"));
+        }
+    }
+    text.push_str(
+        "  }\n  if (right) printf(\"%llu %llu\\n\", host_calls, host_given);\n  return !right;\n}\n",
+    );
+    let folder = scratch("warps");
+    std::fs::create_dir_all(&folder).unwrap();
+    let (source, program) = (folder.join(format!("{root}.cpp")), folder.join(&root));
+    std::fs::write(&source, text).unwrap();
+    compile(&compiler, &source, &program);
+    let ran = Command::new(&program).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{said}{:?}", ran.status);
+    let counts: Vec<u64> = said.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    Some([counts[0], counts[1]])
+}
+
+fn compile(compiler: &str, source: &Path, program: &Path) {
+    let mut command = Command::new(compiler);
+    command.args(["-std=c++17", "-O1", "-ffp-contract=off", "-w"]).arg(source);
+    let output = command.arg("-o").arg(program).output().unwrap();
+    let log: String = String::from_utf8_lossy(&output.stderr).chars().take(6000).collect();
+    assert!(output.status.success(), "{log}");
+}
+
+/// One warp and several, rings and frames as small as the plan allows and larger.
+fn settings(levels: u32, quota: u32, children: u32) -> Vec<Setting> {
+    let least = (quota * levels + quota).max(32).next_power_of_two();
+    [1, 2, 3, 5]
+        .into_iter()
+        .flat_map(|warps| {
+            [(least, levels + 33, 1), (4 * least, 4 * levels + 64, 2)].map(
+                |(ring, frames, every)| Setting { warps, levels, children, ring, frames, every },
+            )
+        })
+        .collect()
+}
+
+/// A call and its arguments.
+macro_rules! call {
+    ($f:ident($($argument:expr),*)) => {{
+        let mut unit = Unit::new();
+        let arguments = vec![$($argument.cuda_value(&mut unit)),*];
+        ($f::call($($argument),*), arguments)
+    }};
+}
+
+#[test]
+fn two_calls_a_call() {
+    let calls: Vec<_> = [10u32, 3, 0, 9].map(|n| call!(fib(n))).into();
+    let Some([ran, given]) = played(&calls, &settings(12, 2, 0), 3) else { return };
+    // 2 fib(n + 1) - 1 calls each, in 3 seeds, 8 settings and 2 numbers of slots.
+    assert_eq!(ran, 48 * (177 + 5 + 1 + 109));
+    assert!(given > 48, "only {given} calls were given away");
+}
+
+#[test]
+fn as_many_calls_as_loops_make() {
+    let calls: Vec<_> = [6u32, 4].map(|n| call!(queens((1u32 << n) - 1, 0u32, 0u32, 0u32))).into();
+    let Some([_, given]) = played(&calls, &settings(7, 7, 6), 4) else { return };
+    assert!(given > 0);
+    let calls: Vec<_> = (0..6u64).map(|seed| call!(tree(seed, 3u32))).collect();
+    played(&calls, &settings(4, 40, 40), 2);
+}
+
+#[test]
+fn several_waits_and_several_functions() {
+    let calls: Vec<_> = (0..3u64).map(|seed| call!(wide(3u32, seed * 77))).collect();
+    // Of `queens` within it: six spawns of `wide` and seven of a loop.
+    played(&calls, &settings(20, 13, 7), 2);
+    let calls: Vec<_> = (-3..7i32).map(|n| call!(hasty(n))).collect();
+    played(&calls, &settings(9, 7, 3), 2);
+    let calls: Vec<_> = (0..5u32).map(|n| call!(odd(n))).collect();
+    played(&calls, &settings(6, 1, 0), 2);
+}

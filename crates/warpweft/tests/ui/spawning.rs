@@ -1,0 +1,139 @@
+use warpweft::prelude::*;
+
+#[spawning]
+fn fib(n: u32) -> u64 {
+    if n < 2 {
+        return n as u64;
+    }
+    let a = spawn!(fib(n - 1));
+    let b = spawn!(fib(n - 2));
+    a + b
+}
+
+#[spawning]
+fn inside(n: u32) -> u64 {
+    let sum = 1 + spawn!(fib(n));
+    sync!();
+    sum
+}
+
+#[spawning]
+fn valued(n: u32) -> u64 {
+    let x = if n > 2 { spawn!(fib(n)) } else { 0 };
+    sync!();
+    x
+}
+
+#[spawning]
+fn nested(n: u32) -> u64 {
+    if n > 2 {
+        let a = spawn!(fib(n));
+        sync!();
+        return a;
+    }
+    0
+}
+
+#[spawning]
+fn in_a_block(n: u32) -> u64 {
+    let mut a = 0;
+    for k in 0..n {
+        a += spawn!(fib(k));
+        sync!();
+    }
+    a
+}
+
+#[spawning]
+fn in_a_branch(n: u32) -> u64 {
+    if n > 2 {
+        let mut a = 0u64;
+        a += spawn!(fib(n));
+    }
+    sync!();
+    0
+}
+
+#[spawning]
+fn twice(n: u32) -> u64 {
+    let mut a = 0u64;
+    a += spawn!(fib(n));
+    a |= spawn!(fib(n + 1));
+    sync!();
+    a
+}
+
+#[spawning]
+fn every_trip(n: u32) -> u64 {
+    let mut a = 0u64;
+    while a < 9 {
+        a += spawn!(fib(n));
+    }
+    sync!();
+    a
+}
+
+#[spawning]
+fn passed_on(n: u32) -> u64 {
+    let a = spawn!(fib(n));
+    let b = spawn!(fib(a as u32));
+    sync!();
+    b
+}
+
+#[spawning]
+fn hidden(n: u32) -> u64 {
+    let a = spawn!(fib(n));
+    let a = n as u64;
+    sync!();
+    a + 1
+}
+
+#[spawning]
+fn itself(n: u32) -> u32 {
+    if n == 0 { 0 } else { itself(n - 1) }
+}
+
+#[spawning]
+fn of_references(n: &u32) -> u32 {
+    *n
+}
+
+#[spawning]
+fn of_many((a, b): (u32, u32)) -> u32 {
+    a + b
+}
+
+#[spawning]
+fn taken_apart(n: u32) -> u64 {
+    let (a, b) = spawn!(pair(n));
+    sync!();
+    a + b
+}
+
+#[spawning]
+fn pair(n: u32) -> (u64, u64) {
+    (n as u64, 1)
+}
+
+#[spawning]
+fn no_call(n: u32) -> u32 {
+    let a = spawn!(n + 1);
+    sync!();
+    a
+}
+
+#[spawning]
+fn into_a_member(n: u32) -> u64 {
+    let mut list = [0u64; 2];
+    list[1] = spawn!(fib(n));
+    sync!();
+    list[1]
+}
+
+#[spawning(levels = 3)]
+fn told(n: u32) -> u32 {
+    n
+}
+
+fn main() {}
