@@ -30,6 +30,18 @@ impl Policy {
             Self::Gpus(policy) => u64::from(policy.steps_a_turn()),
         }
     }
+
+    /// Steps from one visit to memory to the next: a trip's, or a launch's where cells stay on the chip.
+    pub fn steps_a_visit<const D: usize>(&self) -> u64 {
+        match self {
+            Self::Cuda(cuda) | Self::Gpus(MultiCudaPolicy { cuda, .. })
+                if cuda.kernel == CudaKernel::Resident =>
+            {
+                CudaPolicy::RESIDENT_STEPS
+            }
+            _ => self.steps_a_trip::<D>(),
+        }
+    }
 }
 
 /// How the cores share and traverse a sweep.
@@ -95,7 +107,7 @@ pub struct CudaPolicy {
     pub warps: u32,
     /// Blocks an SM that the register allocation must leave room for.
     pub min_blocks: u32,
-    /// Planes a block marches through before another takes over; 0 for skeletons that do not march.
+    /// Planes a block marches through before another takes over, or of a resident tile; 0 for other skeletons.
     pub chunk: u32,
     /// Planes requested ahead of use.
     pub prefetch: u32,
@@ -113,6 +125,11 @@ pub struct CudaPolicy {
     pub contraction: bool,
 }
 
+impl CudaPolicy {
+    /// Steps of a launch of [`CudaKernel::Resident`] at most, so that a device is not held for long.
+    pub const RESIDENT_STEPS: u64 = 1 << 14;
+}
+
 /// A skeleton of the stencil kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -126,9 +143,9 @@ pub enum CudaKernel {
     /// Several steps a trip, each a stage of a pipeline in registers. For stars of radius one over
     /// one scalar of four or eight bytes, between Dirichlet and periodic faces.
     Pipeline,
-    /// Cells stay in shared memory over many steps, and tiles send one another their rims. For
-    /// volumes, or slabs, that the multiprocessors hold at once, of one scalar of four or eight bytes in
-    /// two or three dimensions, between Dirichlet and periodic faces; a tile is [`CudaPolicy::chunk`]
-    /// planes deep.
+    /// Cells stay on the chip over many steps, in registers in two dimensions and in shared memory in three,
+    /// and tiles send one another their rims. For volumes, or slabs, that the multiprocessors hold at
+    /// once, of one scalar of four or eight bytes, read at most four cells away, between Dirichlet and
+    /// periodic faces; a tile is [`CudaPolicy::chunk`] planes deep, and tiles divide periodic axes.
     Resident,
 }

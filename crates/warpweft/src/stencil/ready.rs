@@ -226,6 +226,7 @@ impl<const D: usize> Spec<D> {
                 let flags = MultiCudaPolicy::new(cuda, Exchange::Flags);
                 match flags.check_flags(self, volume.extents(), &devices) {
                     Ok(()) => flags,
+                    Err(error) if cuda.kernel == CudaKernel::Resident => return Err(error),
                     Err(_) => MultiCudaPolicy { exchange: Exchange::Copies, ..flags },
                 }
             }

@@ -158,8 +158,13 @@ impl<const D: usize> Spec<D> {
                 .push("the change of a step is no number, which no tolerance is met by".into());
         }
         let rate = cells as f64 * done as f64 / seconds.max(1e-9);
-        let Prediction { bytes, bound, seconds: predicted } =
-            self.predict(cells, done, Blocks::of(ready.depth), ready.bandwidth, ready.known_rate);
+        let Prediction { bytes, bound, seconds: predicted } = self.predict(
+            cells,
+            done,
+            Blocks::of(ready.policy.steps_a_visit::<D>()),
+            ready.bandwidth,
+            ready.known_rate,
+        );
         Ok(Report {
             pattern: "stencil",
             devices: ready.devices,

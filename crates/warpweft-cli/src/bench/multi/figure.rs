@@ -52,9 +52,12 @@ pub fn figure(
     let hops = probe.pairs.iter().filter_map(|pair| pair.hop);
     let hop = hops.reduce(f64::max).filter(|_| trial.devices > 1);
     let launch = probe.gpus.first().and_then(|gpu| gpu.graph_launch);
-    // A pipelined trip is one launch, other turns are a launch a step.
-    let piped = kernel(&trial.policy) == Some(CudaKernel::Pipeline);
-    let launches = if piped { 1.0 / steps } else { 1.0 };
+    // A pipelined trip is one launch, resident tiles have few in all, other turns are a launch a step.
+    let launches = match kernel(&trial.policy) {
+        Some(CudaKernel::Pipeline) => 1.0 / steps,
+        Some(CudaKernel::Resident) => 1.0 / CudaPolicy::RESIDENT_STEPS as f64,
+        _ => 1.0,
+    };
     Figure {
         scaling,
         dims,
@@ -90,7 +93,7 @@ pub fn figures_of(
     let mut figures = Vec::new();
     for devices in counts {
         let mut kernels = vec![best(devices, None).and_then(|trial| kernel(&trial.policy))];
-        for of in [CudaKernel::Direct, CudaKernel::Pipeline] {
+        for of in [CudaKernel::Direct, CudaKernel::Pipeline, CudaKernel::Resident] {
             if !kernels.contains(&Some(of)) {
                 kernels.push(Some(of));
             }

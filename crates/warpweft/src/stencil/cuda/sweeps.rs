@@ -291,7 +291,9 @@ impl<const D: usize> CudaSweeps<D> {
     fn stay(&mut self, steps: u64) -> Result<()> {
         for steps in Resident::launches(steps) {
             let Some(home) = &self.resident else { return Ok(()) };
-            for queued in self.queue().resident(home, [None; 2], self.state, steps)? {
+            let all = self.arrays.layout.extents[1];
+            let alone = ([None; 2], [0, all]);
+            for queued in self.queue().resident(home, alone, self.state, steps)? {
                 // SAFETY: the arrays and the mail live as long as `self`, and dropping one waits for the device.
                 unsafe { queued.launch(&self.stream)? };
             }

@@ -90,7 +90,7 @@ impl<'a, const D: usize> Search<'a, D> {
         let found = climb(&space, &start.values(), budget, &mut |values, best| {
             let policy = start.with_values(values);
             let depth = policy.temporal_depth as u64;
-            let ran = self.trial(depth, best, budget, |volume, _| make(policy, volume))?;
+            let ran = self.trial((depth, false), best, budget, |volume, _| make(policy, volume))?;
             Ok(self.ran(Policy::Cpu(policy), 1, ran).map(|ran| ran.measured))
         })?;
         Ok(found.map(|found| (Policy::Cpu(start.with_values(&found.values)), found)))
@@ -124,7 +124,8 @@ impl<'a, const D: usize> Search<'a, D> {
         let found = exhaustive(&space, begin, &mut |values, best| {
             let policy = candidates[values[0]];
             let depth = u64::from(policy.temporal_depth);
-            let ran = self.trial(depth, best, begin, |volume, checked| {
+            let small = policy.kernel == CudaKernel::Resident;
+            let ran = self.trial((depth, small), best, begin, |volume, checked| {
                 // Contraction changes bits by design, so the check is of the same shape without.
                 let contraction = policy.contraction && !checked;
                 CudaSweeps::new(stencil, volume, &CudaPolicy { contraction, ..policy }, &device)
@@ -228,7 +229,8 @@ impl<'a, const D: usize> Search<'a, D> {
         let found = exhaustive(&space, begin, &mut |values, best| {
             let policy = candidates[values[0]];
             let depth = u64::from(policy.steps_a_turn());
-            let ran = self.trial(depth, best, begin, |volume, checked| {
+            let small = policy.cuda.kernel == CudaKernel::Resident;
+            let ran = self.trial((depth, small), best, begin, |volume, checked| {
                 let mut policy = policy;
                 policy.cuda.contraction &= !checked;
                 MultiCudaSweeps::new(stencil, volume, &policy, &devices)
@@ -238,10 +240,11 @@ impl<'a, const D: usize> Search<'a, D> {
         Ok(found.map(|found| (Policy::Gpus(candidates[found.values[0]]), found)))
     }
 
-    /// Measures a candidate in seconds a step; checks it before it may beat `best`.
+    /// Measures a candidate in seconds a step; checks it before it may beat `best`, on the whole volume if that
+    /// is `small`.
     fn trial<X: SweepExecutor<D>>(
         &mut self,
-        depth: u64,
+        (depth, small): (u64, bool),
         best: f64,
         budget: Budget,
         make: impl Fn(&RawVolume<D>, bool) -> Result<X>,
@@ -289,9 +292,17 @@ impl<'a, const D: usize> Search<'a, D> {
         drop(executor);
         self.untuned.get_or_insert(measured.median);
         if measured.median < best {
-            let mut on_corner = make(&self.corner, true)?;
             let plain = Spec { until: None, ..self.stencil.clone() };
-            if !agrees(&mut on_corner, &plain, &self.corner, 2 * depth.min(16) + 1)? {
+            // What stays on the chip is small, and one tile of a corner would send nobody its rims.
+            let cells = if small { self.volume } else { &self.corner };
+            let mut checked = match make(cells, true) {
+                Ok(checked) => checked,
+                Err(error @ (Error::Spec { .. } | Error::Memory { .. })) => {
+                    return Ok(Err(format!("it can't be checked: {error}")));
+                }
+                Err(error) => return Err(error),
+            };
+            if !agrees(&mut checked, &plain, cells, 2 * depth.min(16) + 1)? {
                 return Ok(Err("it does not agree with the reference".into()));
             }
         }

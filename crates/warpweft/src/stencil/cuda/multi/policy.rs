@@ -115,9 +115,11 @@ impl MultiCudaPolicy {
     ) -> Result<()> {
         let words = self.exchange == Exchange::Words;
         let how = if words { "words" } else { "flags" };
-        let refuse = |why: String| {
-            Err(Error::spec(format!("exchange by {how} {why}"), "exchange by copies instead"))
+        let remedy = match self.cuda.kernel {
+            CudaKernel::Resident => "take another kernel, larger tiles or more GPUs",
+            _ => "exchange by copies instead",
         };
+        let refuse = |why: String| Err(Error::spec(format!("exchange by {how} {why}"), remedy));
         if !(2..=3).contains(&D) {
             return refuse(format!("in {D} dimensions"));
         }
@@ -232,7 +234,7 @@ impl MultiCudaPolicy {
     ) -> Result<Vec<std::ops::Range<usize>>> {
         let shaped = self.cuda.shaped::<D>()?;
         let [below, above] = cut::reach(stencil, self);
-        // Resident tiles don't reach across cuts.
+        // Slabs are cut between resident tiles.
         let least = if shaped.kernel == CudaKernel::Resident { 1 } else { 16 };
         cut::slabs(extents[0], parts, (cut::tile_depth::<D>(&shaped), least), below.max(above))
     }

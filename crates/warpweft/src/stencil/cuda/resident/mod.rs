@@ -1,4 +1,4 @@
-//! Kernels that keep the cells in shared memory over many steps (resident.cuh): which stencils and shapes
+//! Kernels that keep the cells on the chip over many steps (resident.cuh): which stencils and shapes
 //! can, and how a launch over one slab of a volume is made.
 
 mod candidates;
@@ -17,8 +17,6 @@ use crate::stencil::{Boundary, CudaPolicy};
 
 /// How long a tile waits for its neighbours before it gives up; as edges.rs, for the same reasons.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// Steps of a launch at most, so that a device is not held for long.
-const STEPS: u64 = 1 << 14;
 /// As in resident.cuh.
 const DIRECTIONS: usize = 27;
 const FLAG_WORDS: usize = 8;
@@ -85,7 +83,8 @@ impl Resident {
 
     /// The next launches' numbers of steps that make up `steps`.
     pub fn launches(steps: u64) -> impl Iterator<Item = u64> {
-        (0..steps.div_ceil(STEPS)).map(move |n| STEPS.min(steps - n * STEPS))
+        let most = CudaPolicy::RESIDENT_STEPS;
+        (0..steps.div_ceil(most)).map(move |n| most.min(steps - n * most))
     }
 
     /// Counts a launch of `steps` steps.
@@ -106,20 +105,21 @@ impl Resident {
     /// The error of such a tile.
     ///
     /// # Errors
-    /// Names the tile, the one it waited for and the post.
+    /// Names the tile, the direction it waited for, as signs along z, y and x, and the post.
     pub fn check(&self) -> Result<()> {
         let Some(report) = self.stuck() else { return Ok(()) };
+        let direction =
+            [report.flag / 9, report.flag / 3 % 3, report.flag % 3].map(|o| o as i32 - 1);
         let whose =
             ["the slab below", "the slab above", "its own slab"][report.other.min(2) as usize];
         Err(Error::Device {
             stage: "exchanging the rims of resident tiles".into(),
             device: self.mail.device().label().into(),
             what: format!(
-                "tile {} waited {} s for post {} from direction {} of {whose}, which has sent {}",
+                "tile {} waited {} s for post {} from the tile {direction:?} of it (z, y, x) in {whose}, which has sent {}",
                 report.block,
                 TIMEOUT.as_secs(),
                 report.wanted,
-                report.flag,
                 report.seen
             ),
             remedy: "look at `nvidia-smi` for a GPU that is gone or busy, or take another kernel"
@@ -129,20 +129,29 @@ impl Resident {
 }
 
 impl<const D: usize> Queue<'_, D> {
-    /// The launches of `steps` steps from `state` by resident tiles, and of the ghosts after; `beyond` are the
-    /// tiles below and above the slab's.
+    /// The launches of `steps` steps from `state` by resident tiles, and of the ghosts after, over a slab with
+    /// `before` of the volume's `all` planes before it; `beyond` are the tiles below and above it.
     ///
     /// # Errors
     /// The driver's.
     pub fn resident(
         &self,
         home: &Resident,
-        beyond: [Option<&Resident>; 2],
+        (beyond, [before, all]): ([Option<&Resident>; 2], [usize; 2]),
         state: usize,
         steps: u64,
     ) -> Result<Vec<Queued>> {
         let layout = &self.arrays.layout;
-        let [low, high] = self.hold();
+        let [mut low, mut high] = self.hold();
+        // Skirts reach across cuts, and past a thin slab to the face beyond it, which holds its cells there too.
+        let held = |face: &Boundary| matches!(face, Boundary::Dirichlet(_));
+        let faces = &self.stencil.boundaries.0[0];
+        if held(&faces[0]) {
+            low[0] = -(before as i32);
+        }
+        if held(&faces[1]) {
+            high[0] = (all - before) as i32;
+        }
         let extents = [1, 2, 3].map(|axis| layout.extents[axis] as i32);
         let ghosts = |side: usize| [1, 2, 3].map(|axis| layout.ghosts[axis][side] as i32);
         let (below, above) = (ghosts(0).map(|n| -n), ghosts(1));

@@ -115,10 +115,10 @@ struct Patches {
       constexpr int D = decltype(direction)::value, back = 26 - D, count = H::cells(back) / V;
       T* mail = place.posts.mail[D];
       if (mail == nullptr) return;
-      for (int n = place.thread; n < count; n += H::threads) {
+      for (int k = place.thread; k < count; k += H::threads) {
         T values[V];
-        load_vector<V, memory::plain>(item<back, true>(n), values);
-        send_vector<V>(mail + slot + n * V, values);
+        load_vector<V, memory::plain>(item<back, true>(k), values);
+        send_vector<V>(mail + slot + k * V, values);
       }
     });
     if (!place.meet(n)) return false;
@@ -207,9 +207,7 @@ struct Patches {
 
 template <class S, class T, class E>
 WW_FN void resident(const T* in, T* out, const Resident& told, const E& element) {
-  using H = Home<S>;
-  static_assert(Patches<S>::bytes == S::shared_bytes && H::before(27) == S::mail_cells,
-                "host and kernel disagree");
+  static_assert(Patches<S>::bytes == S::shared_bytes && agreed<S>(), "host and kernel disagree");
   extern __shared__ __align__(128) char shared_memory[];
   __shared__ Posts<T> posts;
   Patches<S> patches(told, posts, shared_memory);

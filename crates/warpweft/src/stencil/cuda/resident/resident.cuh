@@ -86,6 +86,15 @@ struct Home {
   }
 };
 
+// Whether the host counts tiles, mail and words as the kernel does.
+template <class S>
+constexpr bool agreed() {
+  using H = Home<S>;
+  bool same = H::before(27) == S::mail_cells && sizeof(Resident) == 192 && H::flag_words == 8;
+  for (int axis = 0; axis < 3; axis++) same &= H::tile[axis] == S::tile[axis] && H::halo[axis] == S::halo[axis];
+  return same;
+}
+
 // Calls `body(index_t<d>{})` for every direction in use.
 template <class S, int D = 0, class Body>
 WW_FN void each_direction(const Body& body) {

@@ -180,7 +180,8 @@ pub fn write_resident<const D: usize>(
     let scalar = type_of(stage.cell_type(), 0);
     let [vx, vy, vz] = policy.cells;
     let CudaPolicy { warps, min_blocks, .. } = *policy;
-    let ResidentShape { tile, reach, depth, slanted, warps_z, shared, mail, .. } = shape;
+    let ResidentShape { tile, halo, reach, depth, slanted, warps_z, shared, mail, .. } = shape;
+    let list = |of: &[usize; 3]| format!("{}, {}, {}", of[0], of[1], of[2]);
     let [reach_z, reach_y, reach_x] = reach;
     let (parameter, local) = match stage.parameters_size() {
         0 => (String::new(), format!("  const {functor} element{{}};\n")),
@@ -197,12 +198,15 @@ pub fn write_resident<const D: usize>(
   static constexpr int reach_z = {reach_z}, reach_y = {reach_y}, reach_x = {reach_x};
   static constexpr bool slanted = {slanted}, corners = {slanted} || {depth} > 1;
   static constexpr int shared_bytes = {shared}, mail_cells = {mail};
+  static constexpr int tile[3] = {{{tile}}}, halo[3] = {{{halo}}};
 }};
 extern \"C\" __global__ void __launch_bounds__({threads}, {min_blocks}) ww_resident(const {scalar}* __restrict__ in, {scalar}* __restrict__ out, const __grid_constant__ ww::stencil::Resident told{parameter}) {{
 {local}  ww::stencil::resident<ww_resident_shape>(in, out, told, element);
 }}
 ",
         planes = tile[0],
+        tile = list(tile),
+        halo = list(halo),
         threads = 32 * warps
     )
 }

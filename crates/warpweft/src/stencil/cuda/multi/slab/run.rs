@@ -42,7 +42,8 @@ impl Slab {
     ) -> Result<()> {
         let Some(home) = &self.resident else { return Ok(()) };
         let beyond = neighbours.map(|slab| slab.and_then(|slab| slab.resident.as_ref()));
-        let queued = self.queue(problem).resident(home, beyond, state, steps)?;
+        let planes = [self.planes.start, problem.extents[0]];
+        let queued = self.queue(problem).resident(home, (beyond, planes), state, steps)?;
         queued.iter().try_for_each(|queued| self.launch(queued))
     }
 
