@@ -19,7 +19,9 @@ use super::routes::Route;
 use super::run::{Distribution, Own, Task, Watch, store};
 use super::start::{RawStart, from_whole};
 use super::swept::Build;
-use crate::cluster::{Seat, Tag, Transport, agree, agree_on_each, broadcast, gather, gather_fine, seats};
+use crate::cluster::{
+    Seat, Tag, Transport, agree, agree_on_each, broadcast, gather, gather_fine, seats,
+};
 use crate::cpu::Pool;
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;

@@ -462,7 +462,10 @@ mod tests {
                 remedy: "lower `tile`".into(),
             })
         });
-        assert!(room.reason.contains("300000 bytes needed (292.97 KiB), 232448 available (227.00 KiB)"), "{room:?}");
+        assert!(
+            room.reason.contains("300000 bytes needed (292.97 KiB), 232448 available (227.00 KiB)"),
+            "{room:?}"
+        );
         assert_eq!([&wrong, &large, &room].map(|refused| refused.devices), [2, 3, 4]);
         assert_ne!(wrong.policy, large.policy);
         assert_eq!((search.refused, search.trials), (vec![wrong, large, room], vec![]));
