@@ -16,6 +16,7 @@ fn diffuse(u: Near<f32, 3>, rate: f32) -> f32 {
     u[[0, 0, 0]] + rate * (around - 6.0 * u[[0, 0, 0]])
 }
 
+/// Runs over all processes, or in this one.
 pub fn main() -> Result<()> {
     let machine = Machine::detect()?;
     let stencil = Stencil::of(diffuse(0.1)).boundary(Boundary::Periodic);

@@ -1,5 +1,6 @@
 //! From what was asked for to what the machine has.
 
+use std::cell::Cell;
 use std::num::NonZero;
 
 use warpweft::cluster::seats;
@@ -149,7 +150,15 @@ pub fn need_memory<const D: usize>(cells: usize, bytes: u64, machine: &Machine) 
 /// # Errors
 /// As [`probe`]. A folder that can't be read or written is noted.
 pub fn limits(machine: &Machine) -> Result<Probe> {
-    let measured = probed(machine, warpweft::cuda::folder().as_deref(), &note)?;
-    measured.notes.iter().for_each(|what| note(what));
+    let anew = Cell::new(false);
+    let tell = |what: &str| {
+        anew.set(true);
+        note(what);
+    };
+    let measured = probed(machine, warpweft::cuda::folder().as_deref(), &tell)?;
+    // Said when it is found out, not by every command that reads it.
+    if anew.get() {
+        measured.notes.iter().for_each(|what| note(what));
+    }
     Ok(measured)
 }

@@ -19,7 +19,7 @@ use crate::arguments::{
     Conduction, Grid, InTypes, Precision, apply, as_size, by_default, conduction, seconds,
 };
 use crate::device::{need_memory, target};
-use crate::output::{counted, fail, note, say, scaled};
+use crate::output::{complain, counted, fail, note, say, scaled};
 use crate::progress::Progress;
 use crate::run::course::Course;
 use crate::run::edge::Edge;
@@ -43,6 +43,8 @@ pub struct Tune {
 enum App {
     /// Tune heat conduction.
     #[command(mut_arg("size", |arg| by_default(arg, conduction::SIZES)))]
+    #[command(mut_arg("dims", |arg| by_default(arg, "what --size has, else 3")))]
+    #[command(mut_arg("dtype", |arg| by_default(arg, "f32")))]
     #[command(after_help = "Examples:
   warpweft tune heat
   warpweft tune heat --size 768 --order 8 --device gpu --budget 60")]
@@ -134,22 +136,34 @@ impl Tune {
             )),
         };
         match text {
-            Ok(text) => say(&text),
+            Ok(Told { text, failure }) => match (say(&text), failure) {
+                (said, None) => said,
+                (_, Some(failure)) => {
+                    complain(&format!("the policy is not kept: {failure}"));
+                    ExitCode::FAILURE
+                }
+            },
             Err(error) => fail(&error),
         }
     }
 }
 
+/// What a search came to: in words, or as an object, and what hindered keeping it.
+struct Told {
+    text: String,
+    failure: Option<String>,
+}
+
 impl InTypes for Heat {
-    type Outcome = String;
-    fn run<T: Conducts<D>, const D: usize>(&self, default: [usize; D]) -> Result<String> {
+    type Outcome = Told;
+    fn run<T: Conducts<D>, const D: usize>(&self, default: [usize; D]) -> Result<Told> {
         let Conduction { order, rate, .. } = self.conduction;
         self.game.alone("heat", heat::stencil::<T, D>(order, rate)?, default)
     }
 }
 
 impl Course for Game {
-    type Outcome = String;
+    type Outcome = Told;
     fn grid(&self) -> &Grid {
         &self.grid
     }
@@ -159,7 +173,7 @@ impl Course for Game {
     fn precision(&self, asked: Option<Precision>, default: Precision) -> Result<Precision> {
         Ok(asked.unwrap_or(default))
     }
-    fn take<S: Fields, const D: usize>(&self, case: &Case<'_, S, D>) -> Result<String> {
+    fn take<S: Fields, const D: usize>(&self, case: &Case<'_, S, D>) -> Result<Told> {
         self.tune(case.app, case.stencil.clone(), case.extents, |faces| case.rough(faces))
     }
 }
@@ -171,7 +185,7 @@ impl Game {
         app: &str,
         stencil: Stencil<T, D>,
         default: [usize; D],
-    ) -> Result<String> {
+    ) -> Result<Told> {
         let extents = self.grid.extents(default)?;
         let mut noise = SplitMix::new(1);
         self.tune(app, stencil, extents, |_| {
@@ -192,7 +206,7 @@ impl Game {
         stencil: Stencil<S, D>,
         extents: [usize; D],
         start: impl FnOnce(&[[Boundary; 2]; D]) -> Result<Volume<S, D>>,
-    ) -> Result<String> {
+    ) -> Result<Told> {
         let cells = check_extents(extents)?;
         let faces = self.grid.boundary.faces()?;
         let stencil = apply(stencil, &faces);
@@ -212,7 +226,7 @@ impl Game {
         let tuned = tune(&stencil, &volume, &machine, &tuning)?;
         progress.clear();
         tuned.notes.iter().for_each(|what| note(what));
-        Ok(self.shown(app, &extents, &tuned))
+        Ok(Told { text: self.shown(app, &extents, &tuned), failure: tuned.failure })
     }
 
     fn shown(&self, app: &str, extents: &[usize], tuned: &Tuned) -> String {

@@ -32,3 +32,7 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/element.md")]
 struct Guide;
+
+#[cfg(all(doctest, feature = "mpi"))]
+#[doc = include_str!("../../../docs/cluster.md")]
+struct Cluster;

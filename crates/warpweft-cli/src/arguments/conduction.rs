@@ -18,10 +18,10 @@ pub struct Conduction {
     /// Diffusion number: diffusivity times the time step over the cell size squared.
     #[arg(long, default_value_t = 0.1, value_parser = number::<f64>)]
     pub rate: f64,
-    /// Dimensions, 1 to 3 [default: what --size or --input has, else 3].
+    /// Dimensions, 1 to 3.
     #[arg(long, value_parser = whole::<usize>)]
     pub dims: Option<usize>,
-    /// What cells hold: f16, bf16, f32 or f64 [default: what --input holds, else f32].
+    /// What cells hold: f16, bf16, f32 or f64.
     #[arg(long)]
     pub dtype: Option<Float>,
 }

@@ -92,17 +92,24 @@ fn draw<S: Fields, const D: usize>(
     Ok(page)
 }
 
-/// The plane enlarged by a whole factor, or thinned to every n-th cell, to fit a screen.
+/// Pixels of the plane's shorter side at least: fewer can't be read.
+const LEAST: usize = 96;
+
+/// The plane enlarged by a whole factor, or thinned to every n-th cell, to fit a screen; a side that is
+/// then too short to be read is stretched.
 fn fitted(cells: &Picture) -> Result<Picture> {
     let longer = cells.width.max(cells.height);
     let grow = (SIDES[1] / longer).max(1);
     let thin = longer.div_ceil(SIDES[0]);
     let scaled = |n: usize| (n * grow).div_ceil(thin);
-    let (width, height) = (scaled(cells.width), scaled(cells.height));
+    let stretch = |n: usize| LEAST.div_ceil(scaled(n)).max(1);
+    let [across, down] = [stretch(cells.width), stretch(cells.height)];
+    let (width, height) = (scaled(cells.width) * across, scaled(cells.height) * down);
     let mut pixels = room(width * height, "leave the picture out")?;
     for y in 0..height {
         for x in 0..width {
-            pixels.push(cells.pixels[y * thin / grow * cells.width + x * thin / grow]);
+            let (row, column) = (y / down * thin / grow, x / across * thin / grow);
+            pixels.push(cells.pixels[row * cells.width + column]);
         }
     }
     Ok(Picture { width, height, pixels })
@@ -222,6 +229,7 @@ mod tests {
             let page = draw("t", &volume, LOOK).unwrap();
             let [left, top, right, bottom] = MARGINS;
             assert!(page.width <= SIDES[0] + left + right, "{extents:?}: {}", page.width);
+            assert!(page.height >= LEAST + top + bottom, "{extents:?}: {}", page.height);
             assert!(page.height <= SIDES[0] + top + bottom, "{extents:?}: {}", page.height);
             assert_eq!(page.pixels.len(), page.width * page.height);
             assert_eq!(page.pixels[top * page.width + left], [0; 3]);

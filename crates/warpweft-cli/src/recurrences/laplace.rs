@@ -10,11 +10,12 @@ use warpweft::wavefront::{Ranked, WavefrontElement, WavefrontExecutor};
 use warpweft_apps::relaxation::{gauss_seidel, over_relaxation, plain, relax};
 
 use super::{Files, Options};
-use crate::arguments::{Precision, Size, at_least_one};
+use crate::arguments::{Precision, Size, as_size, at_least_one};
 use crate::interrupt;
 use crate::output::counted;
 use crate::progress::Progress;
 use crate::run::check::{Check, difference, no_room, worse};
+use crate::run::job::cells_of;
 use crate::run::outcome::Outcome;
 
 /// Cell updates that the straightforward loop is given to check with: about a second.
@@ -106,13 +107,12 @@ impl Laplace {
         };
         let mean = plate.as_slice().iter().map(|&cell| Scalar::to_f64(cell)).sum::<f64>()
             / plate.len() as f64;
-        let [rows, columns] = extents;
         let told = counted(done as u64, "sweep");
         let how = match self.omega {
             None => "Gauss-Seidel".to_string(),
             Some(omega) => format!("over-relaxed by {omega}"),
         };
-        let title = format!("{rows}x{columns} cells of {}, {how}, {told}", T::KIND.name());
+        let title = format!("{} of {}, {how}, {told}", cells_of(&extents), T::KIND.name());
         let mut answer = vec![("mean", json!(mean)), ("sweeps", json!(done))];
         if done < sweeps {
             answer.push(("interrupted_before", json!(sweeps)));
@@ -122,7 +122,7 @@ impl Laplace {
             app: "laplace",
             title,
             settings: vec![
-                ("size", json!(format!("{rows}x{columns}"))),
+                ("size", json!(as_size(&extents))),
                 ("dtype", json!(T::KIND.name())),
                 ("sweeps", json!(sweeps)),
                 ("omega", json!(self.omega)),

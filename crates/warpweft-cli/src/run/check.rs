@@ -8,8 +8,10 @@ use warpweft::prelude::*;
 /// How a result compares with an oracle.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// What it was compared with.
-    pub oracle: String,
+    /// What it was compared with, if it was.
+    pub oracle: Option<String>,
+    /// Why nothing was compared, or what is wrong without comparing.
+    pub reason: Option<String>,
     /// The largest difference of a cell.
     pub error: Option<f64>,
     /// What rounding allows.
@@ -25,7 +27,8 @@ impl Check {
     pub fn made(oracle: impl Into<String>, error: f64, tolerance: f64) -> Self {
         let passed = Some(error <= tolerance);
         Self {
-            oracle: oracle.into(),
+            oracle: Some(oracle.into()),
+            reason: None,
             error: Some(error),
             tolerance: Some(tolerance),
             passed,
@@ -40,8 +43,9 @@ impl Check {
 
     /// A result that is known to be no good without comparing it, and why.
     pub fn failed(reason: impl Into<String>) -> Self {
-        let oracle = reason.into();
-        Self { oracle, error: None, tolerance: None, passed: Some(false), part: None }
+        let reason = Some(reason.into());
+        let passed = Some(false);
+        Self { oracle: None, reason, error: None, tolerance: None, passed, part: None }
     }
 
     /// A result that nothing was compared with, and why.

@@ -26,7 +26,9 @@ const FLOATS: [Float; 4] = [Float::F32, Float::F64, Float::F16, Float::Bf16];
 #[derive(clap::Args)]
 #[command(
     mut_arg("size", |arg| by_default(arg, conduction::SIZES)),
-    mut_arg("steps", |arg| by_default(arg, STEPS))
+    mut_arg("steps", |arg| by_default(arg, STEPS)),
+    mut_arg("dims", |arg| by_default(arg, "what --size or --input has, else 3")),
+    mut_arg("dtype", |arg| by_default(arg, "what --input holds, else f32"))
 )]
 #[command(
     after_help = "The start is a hot spot of cosines and sines that fit the faces, so that the exact solution \

@@ -58,7 +58,9 @@ impl<C: Course> Himeno<C> {
             answer: &|volume, report| {
                 let inner = volume.extents().map(|n| n.saturating_sub(2) as f64);
                 let flops = FLOPS * inner.iter().product::<f64>() * report.done as f64;
+                let class = SIZES.iter().find(|(_, size)| *size == volume.extents());
                 vec![
+                    ("class", json!(class.map(|(name, _)| name))),
                     ("mflops", json!(1e-6 * flops / report.seconds)),
                     ("gosa_of_the_next_step", json!(himeno::gosa_of(volume))),
                 ]

@@ -7,6 +7,7 @@ use std::time::Instant;
 use warpweft::cluster::broadcast;
 use warpweft::element::Fields;
 use warpweft::grid::check_extents;
+use warpweft::machine::DISTURBED;
 use warpweft::prelude::*;
 use warpweft::report::Report;
 use warpweft::trace::Trace;
@@ -70,7 +71,7 @@ pub fn run<S: Fields, const D: usize>(
     let cells = check_extents(extents)?;
     let faces = options.grid.boundary.faces::<D>()?;
     let outputs = Outputs::prepare(app, options)?;
-    let endless = apply(job.stencil()?, &faces);
+    let endless = apply(job.stencil()?, &faces).named(app);
     endless.check(extents)?;
     let host = Host::ready(options)?;
     need_memory::<D>(
@@ -97,7 +98,8 @@ pub fn run<S: Fields, const D: usize>(
     let report = host.execute(&stencil, &mut volume, steps, Some(watch));
     progress.clear();
     let report = report?;
-    report.notes.iter().for_each(|what| note(what));
+    // That the limits were disturbed is noted by whoever measures them, and stands beside the bound.
+    report.notes.iter().filter(|what| *what != DISTURBED).for_each(|what| note(what));
 
     let again = |steps| {
         let mut volume = job.initial()?;
@@ -114,8 +116,17 @@ pub fn run<S: Fields, const D: usize>(
         saved.add(path, files::write(path, *format, &volume, || job.picture(&volume)));
     }
     if let Some(path) = &outputs.plot {
-        let title = format!("{app} {}, step {}", shown(&extents), report.done);
-        saved.add(path, job.look(&volume).and_then(|look| plot::save(path, &title, &volume, look)));
+        let title = |look: &Look| {
+            let field = if S::FIELDS.len() > 1 { S::FIELDS[look.field].name } else { "" };
+            let space = if field.is_empty() { "" } else { " " };
+            let plane = match D {
+                3 => format!(", plane z = {}", extents[0] / 2),
+                _ => String::new(),
+            };
+            format!("{app}{space}{field} {}{plane}, step {}", shown(&extents), report.done)
+        };
+        let drawn = job.look(&volume);
+        saved.add(path, drawn.and_then(|look| plot::save(path, &title(&look), &volume, look)));
     }
     traced(&trace, "save", begin);
 
@@ -180,14 +191,20 @@ pub fn run<S: Fields, const D: usize>(
         app,
         settings,
         title: format!(
-            "{} cells of {}, {}, {}, {}",
-            shown(&extents),
+            "{} of {}, {}, {}, {}",
+            cells_of(&extents),
             kinds::<S>(),
             job.title(),
             counted(report.done, "step"),
             options.grid.boundary
         ),
-        interrupted: report.interrupted.then(|| counted(report.done, "step")),
+        interrupted: report.interrupted.then(|| {
+            let done = counted(report.done, "step");
+            match &options.checkpoint {
+                Some(folder) => format!("{done}, whose state is in {}", folder.display()),
+                None => done,
+            }
+        }),
         report,
         answer,
         check,
@@ -227,6 +244,12 @@ fn kinds<S: Fields>() -> String {
         1 => names.join(""),
         _ => format!("{fields} fields of {}", names.join(", ")),
     }
+}
+
+/// `256 x 256 x 128 cells`.
+pub fn cells_of(extents: &[usize]) -> String {
+    let one = extents.iter().all(|&n| n == 1);
+    format!("{} cell{}", shown(extents), if one { "" } else { "s" })
 }
 
 /// `256 x 256 x 128`.

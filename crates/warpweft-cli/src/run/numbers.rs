@@ -136,7 +136,7 @@ mod tests {
             volume.set([1, 0, 2], T::from_f64(f64::NAN));
             volume.set([1, 2, 3], T::from_f64(f64::NEG_INFINITY));
             let refusal = all_in(Path::new("a.npy"), &volume).unwrap_err().to_string();
-            [refusal, overflow(&volume, || Ok(start())).unwrap().oracle]
+            [refusal, overflow(&volume, || Ok(start())).unwrap().reason.unwrap()]
         }
         for [refusal, failure] in [told::<f32>(), told::<f64>(), told::<f16>(), told::<bf16>()] {
             assert!(refusal.starts_with("a.npy: cell [1, 0, 2] is NaN; "), "{refusal}");

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
+use warpweft::machine::DISTURBED;
 use warpweft::report::{Quantity, Report};
 
 use super::check::Check;
@@ -45,18 +46,19 @@ impl Outcome {
         let failures = &self.saved.failures;
         failures.iter().for_each(|failure| complain(&failure.to_string()));
         if let Some(done) = &self.interrupted {
-            let kept = if failures.is_empty() { "; what was asked for is saved" } else { "" };
+            let asked = failures.is_empty() && !self.saved.written.is_empty();
+            let kept = if asked { "; what was asked for is saved" } else { "" };
             complain(&format!("interrupted after {done}{kept}"));
         }
         if self.check.passed == Some(false) {
-            complain(&match (self.check.error, &self.check.oracle) {
-                (None, reason) => reason.clone(),
-                (error, oracle) => format!(
-                    "the result is wrong: error {} against the {oracle} exceeds {}",
-                    shown(error),
+            complain(&self.check.reason.clone().unwrap_or_else(|| {
+                format!(
+                    "the result is wrong: error {} against the {} exceeds {}",
+                    shown(self.check.error),
+                    self.check.oracle.as_deref().unwrap_or_default(),
                     shown(self.check.tolerance)
-                ),
-            });
+                )
+            }));
             return ExitCode::FAILURE;
         }
         match (failures.is_empty(), self.interrupted.is_some()) {
@@ -97,7 +99,7 @@ impl Outcome {
             // Writing to a string can't fail.
             let _ = writeln!(text, "  {name:<8} {value}");
         };
-        line("device", report.devices.join(", "));
+        line("device", grouped(&report.devices));
         let set_up = time(report.setup_seconds);
         if report.own() == 0 {
             line("time", format!("set-up {set_up}"));
@@ -125,12 +127,12 @@ impl Outcome {
         let check = &self.check;
         line(
             "check",
-            match check.passed {
-                None => check.oracle.clone(),
-                Some(false) if check.error.is_none() => format!("FAILED: {}", check.oracle),
-                Some(passed) => format!(
+            match (check.passed, &check.reason) {
+                (Some(false), Some(reason)) => format!("FAILED: {reason}"),
+                (_, Some(reason)) => reason.clone(),
+                (passed, None) => format!(
                     "{}: largest error {} of {} allowed, against the {}",
-                    match (passed, &check.part) {
+                    match (passed == Some(true), &check.part) {
                         (true, None) => "passed".to_string(),
                         (true, Some(part)) => format!("passed, but only for {part}"),
                         (false, None) => "FAILED".to_string(),
@@ -138,7 +140,7 @@ impl Outcome {
                     },
                     shown(check.error),
                     shown(check.tolerance),
-                    check.oracle
+                    check.oracle.as_deref().unwrap_or_default()
                 ),
             },
         );
@@ -182,8 +184,11 @@ fn shown(value: Option<f64>) -> String {
 /// pass it, and then it is said how many there were.
 fn line_of_bound(report: &Report) -> Option<String> {
     let (bound, fraction) = (report.bound.as_ref()?, report.fraction?);
-    let mut depths = ["/temporal_depth", "/cuda/temporal_depth"].iter();
-    let depth = depths.find_map(|at| report.policy.pointer(at)?.as_u64()).unwrap_or(1);
+    let told = |at: &str| report.policy.pointer(at)?.as_u64();
+    let alone = ["/temporal_depth", "/cuda/temporal_depth"].iter().find_map(|at| told(at));
+    // Swaps end every trip.
+    let of_ranks = || Some(told("/rank/temporal_depth")?.min(told("/depth")?));
+    let depth = alone.or_else(of_ranks).unwrap_or(1);
     let reached = if fraction < 1.0 {
         match 100.0 * fraction {
             ..0.1 => "less than 0.1 %".into(),
@@ -193,11 +198,22 @@ fn line_of_bound(report: &Report) -> Option<String> {
         format!("{fraction:.2} times that")
     };
     let how = if depth > 1 { format!(" by {depth} steps a trip") } else { String::new() };
+    let busy = report.notes.iter().any(|what| what == DISTURBED);
     Some(format!(
-        "{}{} by memory at one step a trip, measured; reached {reached}{how}",
+        "{}{} by memory at one step a trip, measured{}; reached {reached}{how}",
         scaled(bound.value),
-        bound.unit
+        bound.unit,
+        if busy { " while the cores were busy with other work, so too low" } else { "" }
     ))
+}
+
+/// Devices, those alike that follow one another told once: `4 x 1 core of AMD EPYC`.
+fn grouped(devices: &[String]) -> String {
+    let alike = devices.chunk_by(|a, b| a == b).map(|alike| match alike.len() {
+        1 => alike[0].clone(),
+        many => format!("{many} x {}", alike[0]),
+    });
+    alike.collect::<Vec<_>>().join(", ")
 }
 
 /// `name value, ..`.
@@ -288,5 +304,18 @@ mod tests {
         assert_eq!(deep, format!("{bound} 3.10 times that by 20 steps a trip"));
         let gpus = said(0.9, json!({"cuda": {"temporal_depth": 2}}));
         assert_eq!(gpus, format!("{bound} 90 % by 2 steps a trip"));
+        let ranks = said(0.9, json!({"depth": 8, "rank": {"temporal_depth": 12}}));
+        assert_eq!(ranks, format!("{bound} 90 % by 8 steps a trip"));
+        let mut busy = report(0.9, json!({}));
+        busy.notes.push(DISTURBED.into());
+        assert!(
+            line_of_bound(&busy).unwrap().contains("busy with other work, so too low; reached")
+        );
+    }
+
+    #[test]
+    fn devices_alike_are_told_once() {
+        let devices = ["1 core of A", "1 core of A", "H200 (0)", "1 core of A"].map(String::from);
+        assert_eq!(grouped(&devices), "2 x 1 core of A, H200 (0), 1 core of A");
     }
 }

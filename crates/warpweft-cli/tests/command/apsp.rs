@@ -278,7 +278,7 @@ fn a_source_that_fails_is_named_and_takes_no_other_with_it() {
     let none = "apsp far.gr --sources 1 --on-failure skip --json";
     let object = warpweft_in(folder.path(), none).json();
     assert_eq!(
-        object["check"]["oracle"],
+        object["check"]["reason"],
         "the result was not checked: the sources chosen for it failed"
     );
 }
@@ -342,7 +342,7 @@ fn ctrl_c_saves_the_sources_that_are_done() {
     let err = String::from_utf8_lossy(&output.stderr);
     assert!(err.contains("error: interrupted after") && err.contains("of 200000 sources"), "{err}");
     let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(object["check"]["oracle"], "the result was not checked: interrupted");
+    assert_eq!(object["check"]["reason"], "the result was not checked: interrupted");
     let done = object["result"]["sources_done"].as_u64().unwrap();
     let csv = std::fs::read_to_string(folder.path().join("a.csv")).unwrap();
     assert!(done > 0 && csv.lines().count() as u64 == done + 1, "{done}");

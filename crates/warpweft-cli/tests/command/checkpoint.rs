@@ -195,7 +195,8 @@ fn a_damaged_checkpoint_is_passed_over_and_that_is_said() {
     let line = format!("{line} --steps 400 {saved} --resume --output found.npy");
     let ran = warpweft_in(here.path(), &line);
     assert!(ran.err.contains("the checkpoint of step 150 is damaged"), "{}", ran.err);
-    assert!(ran.err.contains("checksum"), "{}", ran.err);
+    let file = "saved/step-000000000150/part-0: its checksum is wrong";
+    assert!(ran.err.contains(file), "{}", ran.err);
     assert!(!ran.err.contains("resume from another"), "{}", ran.err);
     ran.fine();
     assert!(std::fs::read(here.path().join("found.npy")).unwrap() == expect);
@@ -204,7 +205,9 @@ fn a_damaged_checkpoint_is_passed_over_and_that_is_said() {
         let folder = here.path().join("saved").join(name);
         std::fs::write(folder.join("manifest"), "{").unwrap();
     }
-    warpweft_in(here.path(), &line).fails(1, &["holds no checkpoint that is whole", "begin anew"]);
+    let ran = warpweft_in(here.path(), &line);
+    ran.fails(1, &["holds no checkpoint that is whole", "/manifest: ", "begin anew"]);
+    assert!(!ran.err.contains("resume from another"), "one remedy: {}", ran.err);
 }
 
 #[test]
@@ -238,7 +241,11 @@ fn a_folder_of_another_run_is_refused_and_both_are_named() {
     let before = steps(here.path());
     let theirs = "over 16 x 16 x 16";
     for (other, named) in [
-        ("life --size 16", vec![theirs, "this run is ", "over 16 x 16;"]),
+        (
+            "life --size 16",
+            vec!["of heat of f32 over 16 x 16 x 16", "this run is life of u8 over 16 x 16;"],
+        ),
+        ("seismic --size 16", vec!["this run is seismic of 12 fields of f32 over 16 x 16 x 16"]),
         ("heat --size 17 --seed 3", vec![theirs, "this run is ", "over 17 x 17 x 17;"]),
         ("heat --size 16 --seed 3 --dtype f64", vec!["of f32 over", "this run is ", "of f64 over"]),
         ("heat --size 16 --seed 3 --rate 0.05", vec![theirs, "but with another parameter"]),
@@ -247,16 +254,16 @@ fn a_folder_of_another_run_is_refused_and_both_are_named() {
     ] {
         for ranks in [1, 2] {
             let ran = run(&format!("{other} --ranks {ranks}"));
-            ran.fails(1, &["saved: holds checkpoints, the last of step 20, of ", "choose another"]);
-            ran.fails(1, &named);
+            ran.fails(2, &["saved: holds checkpoints, the last of step 20, of ", "choose another"]);
+            ran.fails(2, &named);
             assert!(!ran.err.contains("--resume"), "it would be refused: {}", ran.err);
         }
     }
-    let same = "of an earlier run; go on from there with --resume, or choose another folder";
-    run("heat --size 16 --seed 3").fails(1, &["the last of step 20", same]);
+    let same = "of an earlier run; go on from there with --resume (`resume: true`), or choose";
+    run("heat --size 16 --seed 3").fails(2, &["the last of step 20", same]);
     // What can't be read may be anybody's.
     std::fs::write(here.path().join("saved/step-000000000020/manifest"), "{").unwrap();
-    run("life --size 16").fails(1, &["the last of step 20", same]);
+    run("life --size 16").fails(2, &["the last of step 20", same]);
     assert_eq!(steps(here.path()), before);
 }
 
@@ -285,7 +292,7 @@ fn a_folder_on_a_disk_without_locks_is_taken_and_that_is_noted() {
         assert!(here.path().join("saved/step-000000000003").exists());
         // Said before anything else, to a run that is refused too.
         let ran = Ran::of(&mut traced);
-        ran.fails(1, &["the last of step 3, of an earlier run"]);
+        ran.fails(2, &["the last of step 3, of an earlier run"]);
         let noted = ran.err.matches("saved has no locks: let no other run save there").count();
         assert_eq!(noted, 1, "{}", ran.err);
         for name in steps(here.path()) {
@@ -344,7 +351,7 @@ fn what_can_not_be_resumed_is_refused() {
     warpweft_in(here.path(), &line("--resume")).fails(1, &["holds no checkpoint to resume"]);
     assert!(!here.path().join("saved").exists(), "nothing is made");
     warpweft_in(here.path(), &line("--checkpoint-every 6")).fine();
-    warpweft_in(here.path(), &line("")).fails(1, &["of an earlier run", "step 20", "--resume"]);
+    warpweft_in(here.path(), &line("")).fails(2, &["of an earlier run", "step 20", "--resume"]);
     let other = |more: &str| warpweft_in(here.path(), &line(&format!("--resume {more}")));
     for another in ["--rate 0.01", "--boundary neumann", "--dtype f64", "--order 4"] {
         other(another).fails(2, &["is a checkpoint of", "this run is", "begin anew"]);
@@ -425,7 +432,8 @@ fn a_full_disk_leaves_the_last_checkpoint_whole() {
         let line = format!("{line} --steps 400 --checkpoint saved --checkpoint-every 10");
         for ranks in [1, 2] {
             let ran = warpweft_in(here.path(), &format!("{line} --ranks {ranks}"));
-            let whole = "go on with --resume from the checkpoint of step 10, which is whole";
+            let whole =
+                "go on with --resume (`resume: true`) from the checkpoint of step 10, which";
             ran.fails(1, &["No space left", whole]);
             assert_eq!(steps(here.path()), ["step-000000000000", "step-000000000010"]);
             assert!(mount("remount,size=1m"));

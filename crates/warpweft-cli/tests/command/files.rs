@@ -60,7 +60,7 @@ fn a_plot_is_as_wide_as_its_title() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let line = "run laplace --size 4 --sweeps 3 --omega 1.25 --plot p.png";
     warpweft_in(directory.path(), line).fine();
-    let title = "laplace 4x4 cells of f32, over-relaxed by 1.25, 3 sweeps";
+    let title = "laplace 4 x 4 cells of f32, over-relaxed by 1.25, 3 sweeps";
     let page = png::read(&directory.path().join("p.png")).expect("a picture");
     // The title's line is above the plane, twelve pixels a letter, and has nothing else.
     let inked = |x: usize| (0..40).any(|y| page.get([y, x]).is_some_and(|grey| grey < 100));

@@ -51,9 +51,32 @@ fn ctrl_c_ends_sweeps_in_place_after_a_whole_one() {
     assert!(sweeps > 0, "{json}");
     assert!(err.contains(&format!("interrupted after {sweeps} sweep")), "{err}");
     assert_eq!(json["result"]["interrupted_before"], u64::MAX);
-    assert_eq!(json["check"]["oracle"], "the result was not checked: interrupted");
+    assert_eq!(json["check"]["reason"], "the result was not checked: interrupted");
     let saved = std::fs::read(folder.path().join("a.npy")).expect("saved");
     assert_eq!(saved.len(), 128 + 300 * 200 * 4);
+}
+
+#[test]
+fn what_was_not_asked_for_is_not_said_to_be_saved() {
+    for (more, told) in
+        [("", " steps\n"), ("--checkpoint kept", " steps, whose state is in kept\n")]
+    {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let line = format!("run heat --device cpu --size 16 --steps 1000000000 {more}");
+        let mut child = command(directory.path())
+            .args(line.split_whitespace())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        std::thread::sleep(Duration::from_secs(2));
+        signal("-INT", child.id());
+        ended(&mut child);
+        let output = child.wait_with_output().expect("it ended");
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert!(err.contains("interrupted after") && err.contains(told), "{err}");
+        assert!(!err.contains("is saved"), "{err}");
+    }
 }
 
 #[test]
@@ -83,6 +106,7 @@ fn interrupted(options: &str, how: &str) {
     let line = format!("run heat {options} --steps 1000000000 --trace t.json");
     let (json, err, folder) = asked_to_end(&line, how);
     assert!(err.contains("error: interrupted after"), "{err}");
+    assert!(err.contains("; what was asked for is saved"), "{err}");
     assert!(json["result"]["steps"].as_u64().is_some_and(|steps| steps > 0), "{json}");
     assert_eq!(json["result"]["interrupted_before"], 1_000_000_000);
     let saved = std::fs::read(folder.path().join("a.npy")).expect("saved");

@@ -17,7 +17,7 @@ fn within(kib: u64, directory: &Path, line: &str) -> Ran {
 /// Bytes needed and available, as an error tells them.
 fn told(error: &str) -> Option<[u64; 2]> {
     let number = |until: &str| error.split(until).next()?.rsplit(' ').next()?.parse().ok();
-    Some([number(" bytes needed")?, number(" available; ")?])
+    Some([number(" bytes needed")?, number(" available")?])
 }
 
 #[test]

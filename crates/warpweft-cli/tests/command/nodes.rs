@@ -74,6 +74,7 @@ fn one_report_of_the_same_answer() {
         assert_eq!(spread["policy"]["ranks"], 4);
         assert_eq!(spread["devices"].as_array().map(Vec::len), Some(4));
         assert_eq!(spread["result"]["mean"], alone["result"]["mean"]);
+        assert!(spread["bound"]["value"].as_f64().is_some_and(|bound| bound > 0.0), "{spread}");
         let network = spread["result"]["network"].as_str().unwrap_or_default();
         assert!(network.contains(if launcher.open { "Open MPI" } else { "MPICH" }), "{network}");
         let file = |name| std::fs::read(here.path().join(name)).unwrap();
@@ -120,7 +121,13 @@ fn ranks_that_disagree_are_told_so() {
         let ranks = [(1, one.as_str()), (1, other.as_str())];
         let ran = ran(RUN, &mut mpirun(launcher, here.path(), &ranks));
         assert_ne!(ran.status, Some(0), "{}{}", ran.out, ran.err);
-        assert!(ran.err.contains("rank 1 has a run of 30 steps of"), "{}", ran.err);
+        assert!(
+            ran.err.contains("rank 1 has as computation heat of f32 over 12 x 12"),
+            "{}",
+            ran.err
+        );
+        assert!(!ran.err.contains("None") && !ran.err.contains("30 steps"), "{}", ran.err);
+        assert_eq!(ran.err.matches("error: ").count(), 1, "{}", ran.err);
         assert!(ran.err.contains("with the same program and arguments"), "{}", ran.err);
     });
 }

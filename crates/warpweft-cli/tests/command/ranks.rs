@@ -20,6 +20,14 @@ fn any_number_of_ranks_gives_the_same_answer_and_it_is_checked() {
         assert_eq!(spread["check"]["passed"], true);
         assert_eq!(spread["policy"]["ranks"], ranks);
     }
+    // Of rates too: one process and one rank count the bytes of their trips alike, and against one bound.
+    for line in ["--depth 8 --ranks 2", "--ranks 1"] {
+        let line = format!("run heat --device cpu --size 64 --steps 24 --threads 2 {line}");
+        let json = object(&format!("{line} --json"));
+        assert!(json["bound"]["value"].as_f64().is_some_and(|bound| bound > 0.0), "{json}");
+        let text = warpweft(&line).fine();
+        assert!(text.contains("by memory at one step a trip, measured"), "{text}");
+    }
     let heat = object("run heat --size 16x12x20 --steps 30 --ranks 4 --depth 2 --json");
     assert_eq!(heat["check"]["passed"], true);
     assert_eq!(heat["policy"]["depth"], 2);

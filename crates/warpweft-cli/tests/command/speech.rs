@@ -35,6 +35,11 @@ fn help_tells_the_defaults() {
         assert!(help.contains(&format!("[default: {size}")), "{line}: {help}");
         assert!(help.contains(&format!("Steps to do [default: {steps}]")), "{line}: {help}");
     }
+    // What tuning lacks it does not speak of.
+    for app in ["heat", "life", "seismic"] {
+        let help = warpweft(&format!("tune {app} --help")).fine();
+        assert!(!help.contains("what --size or --input"), "{help}");
+    }
     let help = warpweft("--help").fine();
     assert!(help.contains("Environment:") && help.contains("WARPWEFT_NVRTC"), "{help}");
 }

@@ -178,7 +178,7 @@ fn a_plate_is_relaxed_and_checked() {
     }
     let said = warpweft_in(folder.path(), "run laplace --size 8 --omega 1.5 --plot --device cpu");
     let said = said.fine();
-    for part in ["8x8 cells of f32, over-relaxed by 1.5", "cores of", "written  laplace.png"] {
+    for part in ["8 x 8 cells of f32, over-relaxed by 1.5", "cores of", "written  laplace.png"] {
         assert!(said.contains(part) || part == "cores of" && said.contains("core of"), "{said}");
     }
     let ran = warpweft_in(folder.path(), "run laplace --omega 2 --device cpu");

@@ -18,8 +18,7 @@ use crate::error::Result;
 
 pub use cpu::{Caches, Cpu, Memory, Node, available_memory};
 pub use gpu::{Gpu, Link};
-pub(crate) use probe::DISTURBED;
-pub use probe::{CpuProbe, GpuProbe, PairProbe, Probe, probe, probed};
+pub use probe::{CpuProbe, DISTURBED, GpuProbe, PairProbe, Probe, probe, probed};
 pub use room::{check_room, filled, grow, room};
 
 /// The machine that this process may use.

@@ -26,6 +26,23 @@ pub struct PointSource<const D: usize> {
 }
 
 /// Cells whose values are recorded after every so many steps.
+///
+/// ```
+/// use warpweft::prelude::*;
+///
+/// #[stencil]
+/// fn halve(u: Near<f64, 1>) -> f64 {
+///     0.5 * u[[0]]
+/// }
+///
+/// let mut line = Volume::from_fn([4], |_| 8.0);
+/// let stencil = Stencil::of(halve())
+///     .source(PointSource { field: 0, at: vec![[2]], amplitudes: vec![1.0] })
+///     .probe(Probe { field: 0, at: vec![[1], [2]], every: 1 });
+/// let report = stencil.run(&mut line, Steps(2), &Machine::detect()?)?;
+/// assert_eq!(report.probes[0].values, [[4.0, 5.0], [2.0, 2.5]]);
+/// # Ok::<(), warpweft::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe<const D: usize> {
     /// The field's number.

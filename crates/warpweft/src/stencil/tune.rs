@@ -70,9 +70,11 @@ pub struct Tuned {
     pub gpus: Vec<usize>,
     /// All candidates that ran on GPUs, as they were tried.
     pub trials: Vec<Trial>,
-    /// Whether it is kept for later runs; if not, a note says why.
+    /// Whether it is kept for later runs; if not, a note or `failure` says why.
     pub kept: bool,
-    /// What could not be kept, or what of the wisdom was damaged.
+    /// What hindered keeping it.
+    pub failure: Option<String>,
+    /// That an earlier search found a faster one, or what of the wisdom was damaged.
     pub notes: Vec<String>,
 }
 
@@ -178,6 +180,7 @@ pub fn tune<const D: usize>(
         refused: std::mem::take(&mut search.refused),
         complete: found.complete,
         kept: false,
+        failure: None,
         trials: std::mem::take(&mut search.trials),
         gpus,
         notes: Vec::new(),
@@ -208,8 +211,11 @@ pub fn tune<const D: usize>(
         return Ok(tuned);
     }
     match wisdom.keep(&key, entry) {
-        Ok(kept) => tuned.kept = kept,
-        Err(error) => tuned.notes.push(error.to_string()),
+        Ok(true) => tuned.kept = true,
+        Ok(false) => {
+            tuned.failure = Some("there is no cache folder; set WARPWEFT_CACHE to one".into())
+        }
+        Err(error) => tuned.failure = Some(error.to_string()),
     }
     Ok(tuned)
 }

@@ -22,7 +22,7 @@ const DISTURBING: f64 = 0.5;
 
 /// What is said of limits that were: by whoever measured them, and whoever refers to them, in one text, so
 /// that who hears both can tell.
-pub(crate) const DISTURBED: &str = "the cores were busy with other work when their limits were measured, \
+pub const DISTURBED: &str = "the cores were busy with other work when their limits were measured, \
      which are higher; when nothing else runs, `warpweft info --probe` measures them anew";
 
 /// The measured limits of a machine. Rates are bytes a second, times are seconds.
