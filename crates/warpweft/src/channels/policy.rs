@@ -78,7 +78,7 @@ pub struct StacksPolicy {
 
 impl Default for StacksPolicy {
     fn default() -> Self {
-        Self { warps: 32, blocks: 0, frames: 0, ring: 0, shared: 24 << 10, every: 8 }
+        Self { warps: 8, blocks: 0, frames: 0, ring: 0, shared: 24 << 10, every: 4 }
     }
 }
 

@@ -8,7 +8,7 @@ use super::cuda::CudaSweeps;
 use super::cuda::multi::{Exchange, GpuList, MultiCudaPolicy, MultiCudaSweeps};
 use super::executor::SweepExecutor;
 use super::gpus::{Chosen, placed, worthwhile};
-use super::policy::{CpuPolicy, CudaPolicy, Policy};
+use super::policy::{CpuPolicy, CudaKernel, CudaPolicy, Policy};
 use super::run::{Run, Target};
 use super::spec::Spec;
 use super::wisdom::{key, label, on_gpus as tuned_on_gpus};

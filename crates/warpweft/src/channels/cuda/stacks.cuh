@@ -115,9 +115,11 @@ struct ww_warp {
             u32 state = 0, wanted = 0, seen = 0;
             if (lane == 0) {
                 wanted = 2 * (ticket / a.slots_count) + 1;
-                if (has_ticket) seen = ww_load_acquire_gpu(slot_word(ticket));
+                // An acquire empties the SM's first-level cache: only for what is there.
+                if (has_ticket) seen = ww_load_relaxed(slot_word(ticket));
                 // The word that all look at, less often than this warp's own.
-                state = has_ticket && seen == wanted ? 1 : (tries & 3u) == 0 && over() ? 2 : 0;
+                state = has_ticket && seen == wanted ? 1 : (tries & 7u) == 0 && over() ? 2 : 0;
+                if (state == 1) ww_load_acquire_gpu(slot_word(ticket));
                 // All wait, and not all is done: that can't be.
                 if (state == 0 && (tries & 0x3ff) == 0) {
                     if (ww_load_acquire_sys(dog.words) != WW_QUIET) state = 2;
@@ -133,7 +135,7 @@ struct ww_warp {
             state = __shfl_sync(ALL, state, 0);
             if (state == 2) return false;
             if (state == 1) break;
-            __nanosleep(tries < 32 ? 40 : 400);
+            __nanosleep(tries < 8 ? 100 : 1000);
         }
         // The giver counts this warp as running.
         u32* word = slot_word(ticket);

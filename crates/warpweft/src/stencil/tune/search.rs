@@ -11,7 +11,7 @@ use super::super::cuda::multi::{GpuList, MultiCudaPolicy, MultiCudaSweeps};
 use super::super::executor::SweepExecutor;
 use super::super::gpus::{Chosen, placed};
 use super::super::plan::{Region, Sweep};
-use super::super::policy::{CpuPolicy, CudaPolicy, Policy};
+use super::super::policy::{CpuPolicy, CudaKernel, CudaPolicy, Policy};
 use super::super::spec::Spec;
 use super::ahead::{compile_ahead, fastest_alone_first};
 use super::{Refused, Trial};
@@ -366,7 +366,7 @@ mod tests {
         let mut search = Search::new(&stencil, &volume, CHECKED).unwrap();
         let most = std::cell::Cell::new(0);
         let spent = Budget::of(Duration::ZERO);
-        let _ = search.trial(3, f64::INFINITY, spent, |_, _| Ok(Counting(&most))).unwrap();
+        let _ = search.trial((3, false), f64::INFINITY, spent, |_, _| Ok(Counting(&most))).unwrap();
         assert!(most.get() > 1 << 10 && most.get().is_multiple_of(3), "{} steps", most.get());
     }
 
@@ -378,7 +378,7 @@ mod tests {
         let mut told = |threads: usize, made: fn() -> Result<Idle>| {
             let policy = Policy::Cpu(CpuPolicy::default().with_threads(threads));
             let budget = Budget::of(Duration::ZERO);
-            let ran = search.trial(1, f64::INFINITY, budget, |_, _| made()).unwrap();
+            let ran = search.trial((1, false), f64::INFINITY, budget, |_, _| made()).unwrap();
             assert_eq!(search.note(policy, threads, ran), None);
             search.refused.last().cloned().unwrap()
         };
