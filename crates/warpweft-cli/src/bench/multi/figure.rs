@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use warpweft::machine::Probe;
-use warpweft::stencil::{CudaKernel, Policy, Trial};
+use warpweft::stencil::{CudaKernel, CudaPolicy, Policy, Trial};
 
 /// One volume on one number of GPUs.
 #[derive(Clone, Debug, Serialize)]
