@@ -93,6 +93,8 @@ pub fn residents(dims: usize) -> Vec<MultiCudaPolicy> {
     let stay = |cells, warps, planes, depth| {
         let mut policy = policy(CudaKernel::Resident, cells, warps, Exchange::Flags);
         (policy.cuda.chunk, policy.cuda.temporal_depth) = (planes, depth);
+        // Room for a few tiles an SM.
+        policy.cuda.min_blocks = 2;
         policy
     };
     match dims {
