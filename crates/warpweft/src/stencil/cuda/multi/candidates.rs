@@ -5,7 +5,6 @@ use crate::cuda::Device;
 use crate::error::Result;
 use crate::stencil::cuda::chunks::{chunks_of_planes, chunks_of_trips};
 use crate::stencil::cuda::policy::ring_fits;
-use crate::stencil::cuda::resident::for_volume;
 use crate::stencil::{CudaKernel, CudaPolicy, Spec};
 
 /// Bytes of a field's slab above which a step takes so long that the exchange hides behind it, and
@@ -58,8 +57,8 @@ impl MultiCudaPolicy {
             };
             pipelines.iter().filter_map(of_shape).collect::<Vec<_>>()
         };
-        for cuda in for_volume(stencil, slab, (capability, sms)) {
-            add(Self::new(cuda, Exchange::Flags));
+        for cuda in of_slab.iter().filter(|cuda| cuda.kernel == CudaKernel::Resident) {
+            add(Self::new(*cuda, Exchange::Flags));
         }
         for cuda in of_chunk(0) {
             add(Self::new(cuda, Exchange::Flags));

@@ -18,8 +18,9 @@ pub(super) fn tile_depth<const D: usize>(policy: &CudaPolicy) -> usize {
     let deep = match policy.kernel {
         CudaKernel::Direct if D == 2 => policy.warps * policy.cells[2],
         CudaKernel::Direct => policy.cells[2],
-        CudaKernel::March | CudaKernel::Planes => policy.chunk,
-        CudaKernel::Pipeline | CudaKernel::Resident => policy.chunk,
+        CudaKernel::March | CudaKernel::Planes | CudaKernel::Pipeline | CudaKernel::Resident => {
+            policy.chunk
+        }
     };
     // The tiles of four-dimensional sweeps are one cell deep along w.
     if D == 4 { 1 } else { deep.max(1) as usize }

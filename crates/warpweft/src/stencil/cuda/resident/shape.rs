@@ -2,11 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::element::Unit;
 use crate::error::{Error, Result};
 use crate::stencil::cuda::layout::{Layout, axes};
+use crate::stencil::cuda::text::goes_on_alone;
 use crate::stencil::cuda::text::reach::type_of;
-use crate::stencil::cuda::text::{Role, role_of};
 use crate::stencil::{Boundary, CudaPolicy, Spec, Stage};
 
 /// Farther than this a thread's rows would be more pad than cells.
@@ -153,20 +152,8 @@ fn warps_along_y(warps: usize) -> usize {
 /// Whether the cells of `stencil` can stay on the chip (see
 /// [`CudaKernel::Resident`](crate::stencil::CudaKernel::Resident)).
 pub fn resides<const D: usize>(stencil: &Spec<D>) -> bool {
-    let [stage] = &stencil.stages[..] else { return false };
     let near = stencil.radius().iter().flatten().all(|&cells| cells <= FARTHEST);
-    let faces = stencil.boundaries.0.as_flattened().iter();
-    let exact = faces.clone().all(|b| matches!(b, Boundary::Dirichlet(_) | Boundary::Periodic));
-    // Tiles compute beyond the volume, on anything, where nothing may be reported.
-    let mut unit = Unit::new();
-    stage.cuda(&mut unit);
-    (D == 2 || D == 3)
-        && stencil.cell.len() == 1
-        && matches!(stencil.cell.size(0), 4 | 8)
-        && role_of(&**stage, 0) == Role::Doubled
-        && near
-        && exact
-        && !unit.faults()
+    near && goes_on_alone(stencil)
 }
 
 /// Writes the kernel `ww_resident` and its shape.

@@ -40,15 +40,12 @@ impl TripShape {
     }
 }
 
-/// Whether several steps of `stencil` can be pipelined (see [`CudaKernel::Pipeline`]).
-pub fn pipelines<const D: usize>(stencil: &Spec<D>) -> bool {
+/// Whether tiles of `stencil` may compute beyond the volume, several steps on, and end with the exact cells: one stage
+/// over one scalar of four or eight bytes that it reads beside the cell and writes, between faces that are periodic
+/// or hold one value, without faults.
+pub fn goes_on_alone<const D: usize>(stencil: &Spec<D>) -> bool {
     let [stage] = &stencil.stages[..] else { return false };
-    let star = stage.taps().iter().all(|tap| {
-        tap.offset.iter().all(|o| o.abs() <= 1)
-            && tap.offset.iter().filter(|&&o| o != 0).count() <= 1
-    });
-    let faces = stencil.boundaries.0.as_flattened().iter();
-    let exact = faces.clone().all(|b| matches!(b, Boundary::Dirichlet(_) | Boundary::Periodic));
+    let mut faces = stencil.boundaries.0.as_flattened().iter();
     // Tiles compute beyond the volume, on anything, where nothing may be reported.
     let mut unit = Unit::new();
     stage.cuda(&mut unit);
@@ -56,9 +53,18 @@ pub fn pipelines<const D: usize>(stencil: &Spec<D>) -> bool {
         && stencil.cell.len() == 1
         && matches!(stencil.cell.size(0), 4 | 8)
         && role_of(&**stage, 0) == Role::Doubled
-        && star
-        && exact
+        && faces.all(|b| matches!(b, Boundary::Dirichlet(_) | Boundary::Periodic))
         && !unit.faults()
+}
+
+/// Whether several steps of `stencil` can be pipelined (see [`CudaKernel::Pipeline`]).
+pub fn pipelines<const D: usize>(stencil: &Spec<D>) -> bool {
+    let mut taps = stencil.stages.iter().flat_map(|stage| stage.taps());
+    let star = taps.all(|tap| {
+        tap.offset.iter().all(|o| o.abs() <= 1)
+            && tap.offset.iter().filter(|&&o| o != 0).count() <= 1
+    });
+    star && goes_on_alone(stencil)
 }
 
 /// Writes the pipelined kernel and its shape; given the columns of tiles around its own that a tile at
