@@ -17,6 +17,9 @@ pub(super) struct Chosen {
     pub policy: Policy,
 }
 
+/// More than any link's time, in tenths of a microsecond.
+const MISSING: f64 = 1e12;
+
 /// `count` of the GPUs of `list`, in the order in which slabs of `plane_bytes` a plane pass them on
 /// soonest. Without measured links, the driver's ranks of them; without those, the list's order.
 pub(super) fn placed(
@@ -41,13 +44,15 @@ pub(super) fn placed(
         seconds.unwrap_or(1e-6 * (1.0 + rank))
     };
     let worst = |places: &[usize]| {
-        (places.len() == count).then(|| {
+        // Of many GPUs longer lists are made of shorter ones, so these are judged too: as worse than any of `count`.
+        let missing = count.checked_sub(places.len())?;
+        Some({
             let cuts = places.windows(2).map(|pair| {
                 let (a, b) = (numbers[pair[0]], numbers[pair[1]]);
                 // Links that differ by less than noise are alike.
                 (1e7 * link(a, b).max(link(b, a))).round()
             });
-            cuts.fold(0.0, f64::max)
+            missing as f64 * MISSING + cuts.fold(0.0, f64::max)
         })
     };
     let best = select(numbers.len(), worst)?;
@@ -132,5 +137,36 @@ mod tests {
         assert_eq!([64, 128, 256, 512].map(of_cells), [1, 1, 4, 4]);
         let alike = placed(list, 3, &machine, None, 1e3).unwrap();
         assert_eq!(alike.numbers().collect::<Vec<_>>(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn any_number_of_many_gpus_is_placed() {
+        let machine = Machine::detect().unwrap();
+        for all in [1, 5, 6, 8, 16] {
+            // A ring whose neighbours are three numbers apart.
+            let near = |a: usize, b: usize| (a + 3) % all == b || (b + 3) % all == a;
+            let ordered = (0..all).flat_map(|a| (0..all).map(move |b| (a, b)));
+            let pairs =
+                ordered.map(|(a, b)| pair(a, b, if near(a, b) { 1e-6 } else { 5e-6 })).collect();
+            let probe = Probe {
+                cpu: CpuProbe::default(),
+                gpus: Vec::new(),
+                pairs,
+                notes: Vec::new(),
+                seconds: 0.0,
+                when: 0,
+            };
+            let list = GpuList::new(&(0..all).collect::<Vec<_>>()).unwrap();
+            for count in 1..=all {
+                let chosen = placed(list, count, &machine, Some(&probe), 1e3).unwrap();
+                let chosen: Vec<usize> = chosen.numbers().collect();
+                assert_eq!(chosen.len(), count);
+                assert!((0..count).all(|at| !chosen[..at].contains(&chosen[at])));
+                assert!(
+                    all % 3 == 0 || chosen.windows(2).all(|two| near(two[0], two[1])),
+                    "{chosen:?}"
+                );
+            }
+        }
     }
 }
