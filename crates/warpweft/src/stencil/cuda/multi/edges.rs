@@ -6,10 +6,10 @@ use super::policy::Layers;
 use crate::cuda::{Buffer, Device, Stream, Stuck, Watchdog};
 use crate::error::{Error, Result};
 
-/// How long a tile waits for its neighbour before it gives up. Long, because what a tile waits for
-/// includes the other slab's host thread: on a host that swaps or has more threads than cores that
-/// may stand still for seconds without anything being wrong. Only failures pay for it.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
+/// How long a tile waits for its neighbour before it gives up. As long as may be, because what a tile waits
+/// for includes the other slab's host thread, which on a crowded host may stand still for seconds without
+/// anything being wrong; but a GPU that is lost is to be told of within ten seconds.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(8);
 /// Words of a line of the L2 cache: what different devices write lies in different lines.
 pub(super) const LINE: usize = 32;
 
