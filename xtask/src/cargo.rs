@@ -13,11 +13,27 @@ pub fn cargo(root: &Path) -> Command {
     command
 }
 
+/// The same, but for the time of cores that nobody else wants.
+pub fn unhurried(root: &Path) -> Command {
+    let cargo = cargo(root);
+    let mut command = Command::new("nice");
+    command.args(["-n", "19"]).arg(cargo.get_program()).current_dir(root);
+    command
+}
+
 /// Runs a check; says its name and returns whether it held.
 pub fn check(name: &str, command: &mut Command) -> Result<bool, String> {
     println!("== {name}");
     let status = command.status().map_err(|error| format!("{name} can't be run: {error}"))?;
     Ok(status.success())
+}
+
+/// Runs a check beside others: its name and what it says come together when it ends.
+pub fn told(name: &str, command: &mut Command) -> Result<bool, String> {
+    let output = command.output().map_err(|error| format!("{name} can't be run: {error}"))?;
+    let said = [output.stdout, output.stderr].map(|s| String::from_utf8_lossy(&s).into_owned());
+    println!("== {name}\n{}", said.concat().trim_end());
+    Ok(output.status.success())
 }
 
 /// Runs test programs, shows their results and adds them up.

@@ -1,65 +1,71 @@
 //! `cargo xtask test`: everything that a change must pass, on a machine with or without a GPU.
 
 use std::path::Path;
+use std::process::Command;
+use std::thread;
 
-use crate::cargo::{cargo, check, tests};
+use crate::cargo::{cargo, check, tests, told, unhurried};
 use crate::tally::Tally;
 use crate::{nvrtc, tidy};
 
+const LOOM: &str = "lock-free code under loom";
+
 /// Runs every check and test; the last line printed is the total.
+///
+/// Tests wait a good deal, for clocks, signals and one another. What only compiles goes on beside
+/// them, and takes the time of cores that they leave.
 pub fn run(root: &Path) -> Result<bool, String> {
     let mut total = Tally::default();
     total += Tally::one(check("format", cargo(root).args(["fmt", "--all", "--check"]))?);
     println!("== tidy");
     total += Tally::one(tidy::run(root)?);
-    total += Tally::one(check(
-        "lints",
-        cargo(root).args([
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--quiet",
-            "--",
-            "-D",
-            "warnings",
-        ]),
-    )?);
-    total += Tally::one(check(
-        "without MPI",
-        cargo(root).args(["check", "-p", "warpweft-cli", "--no-default-features", "--quiet"]),
-    )?);
     println!("== NVRTC");
     nvrtc::provide(root);
+    let all = ["test", "--workspace", "--no-fail-fast", "--quiet"];
+    // What does not compile is told once more, and counted, by the tests themselves.
+    check("compiling the tests", cargo(root).args(all).arg("--no-run"))?;
+    total += thread::scope(|scope| {
+        let compiled = scope.spawn(|| beside(root));
+        let tested = tests("tests", cargo(root).args(all).args(["--", "--show-output"]))?;
+        let mut total = compiled.join().map_err(|_| "compiling beside the tests panicked")??;
+        total += tested;
+        Ok::<_, String>(total)
+    })?;
     total += tests(
-        "tests",
-        cargo(root).args([
-            "test",
-            "--workspace",
-            "--no-fail-fast",
-            "--quiet",
+        LOOM,
+        loom(cargo(root)).args([
             "--",
             "--show-output",
+            "cpu::barrier",
+            "cpu::progress",
+            "cpu::request",
+            "cpu::sleep",
+            "farm::master",
         ]),
-    )?;
-    total += tests(
-        "lock-free code under loom",
-        cargo(root)
-            .env("RUSTFLAGS", "--cfg loom")
-            .args(["test", "--package", "warpweft", "--lib", "--target-dir", "target/loom"])
-            // A few small modules are run of all that is compiled: only loom itself is worth optimising.
-            .args(["--config", "profile.dev.opt-level=0", "--config", "profile.test.opt-level=0"])
-            .args(["--config", "profile.dev.package.loom.opt-level=1"])
-            .args([
-                "--quiet",
-                "--",
-                "--show-output",
-                "cpu::barrier",
-                "cpu::progress",
-                "cpu::request",
-                "cpu::sleep",
-                "farm::master",
-            ]),
     )?;
     println!("{total}");
     Ok(total.failed == 0)
+}
+
+/// What only compiles.
+fn beside(root: &Path) -> Result<Tally, String> {
+    // First, since it is in a folder of its own: the tests' cargo looks into the other one once more
+    // before they run. It is counted where it runs.
+    told(&format!("compiling {LOOM}"), loom(unhurried(root)).arg("--no-run"))?;
+    let lints = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
+    let mut total = Tally::one(told("lints", unhurried(root).args(lints))?);
+    let without = ["check", "-p", "warpweft-cli", "--no-default-features", "--quiet"];
+    total += Tally::one(told("without MPI", unhurried(root).args(without))?);
+    Ok(total)
+}
+
+/// The library's own tests where loom takes the place of threads and atomics.
+fn loom(mut cargo: Command) -> Command {
+    cargo
+        .env("RUSTFLAGS", "--cfg loom")
+        .args(["test", "--package", "warpweft", "--lib", "--target-dir", "target/loom", "--quiet"])
+        // A few small modules are run of all that is compiled: only loom itself is worth optimising.
+        .args(["--config", "profile.dev.opt-level=0", "--config", "profile.test.opt-level=0"])
+        .args(["--config", "profile.dev.package.loom.opt-level=1"]);
+    cargo
 }

@@ -13,6 +13,8 @@
     allow(warnings, arithmetic_overflow, unconditional_panic, overflowing_literals, clippy::all)
 )]
 
+#[cfg(not(generated))]
+mod rustc;
 mod translation_support;
 
 /// The functions of one shard, run and written down.
@@ -36,7 +38,9 @@ mod functions {
 mod driver {
     use std::path::{Path, PathBuf};
     use std::process::Command;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
+    use crate::rustc::rustc;
     use crate::translation_support::{generate, host};
 
     fn number(name: &str, default: u64) -> u64 {
@@ -44,69 +48,42 @@ mod driver {
     }
 
     /// Generates, compiles and runs one shard as Rust; its `source.cu` and `cases.bin`.
-    fn shard(folder: &Path, seed: u64, functions: usize) -> (PathBuf, PathBuf) {
+    fn shard(mut rustc: Command, folder: &Path, seed: u64, functions: usize) -> (PathBuf, PathBuf) {
         std::fs::create_dir_all(folder).unwrap();
         let source = folder.join("functions.rs");
         let text = generate::program(seed, functions, 24);
         std::fs::write(&source, text).unwrap();
-        let output = Command::new(std::env::var("CARGO").unwrap_or("cargo".into()))
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
+        let program = folder.join("functions.out");
+        let output = rustc
             .env("WARPWEFT_RANDOM_SOURCE", &source)
-            .args(["rustc", "--quiet", "--package", "warpweft", "--test", "translation_random"])
-            .args(["--profile", "test", "--message-format", "json", "--"])
-            .args(["--cfg", "generated", "-Copt-level=0", "-Cdebuginfo=0"])
-            .arg("-Coverflow-checks=off")
+            .env("CARGO_TARGET_TMPDIR", env!("CARGO_TARGET_TMPDIR"))
+            .args(["--test", "tests/translation_random.rs", "--cfg", "generated"])
+            .args(["-Copt-level=0", "-Cdebuginfo=0", "-Coverflow-checks=off", "-o"])
+            .arg(&program)
             .output()
             .unwrap();
-        let messages = String::from_utf8_lossy(&output.stdout);
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "seed {seed}: {errors}{}", rendered(&messages));
-        let program = executable(&messages).unwrap();
-        // The next shard is compiled to the same place.
-        let kept = folder.join("functions.out");
-        std::fs::copy(program, &kept).unwrap();
-        let ran = Command::new(&kept)
+        let errors: String = errors.chars().take(6000).collect();
+        assert!(output.status.success(), "seed {seed}: {errors}");
+        let ran = Command::new(&program)
             .env("WARPWEFT_RANDOM_FOLDER", folder)
             .args(["functions::write", "--exact", "--nocapture"])
             .output()
             .unwrap();
         assert!(ran.status.success(), "seed {seed}: {}", String::from_utf8_lossy(&ran.stdout));
         // What is kept is small enough to be carried to a GPU.
-        std::fs::remove_file(&kept).unwrap();
+        std::fs::remove_file(&program).unwrap();
         (folder.join("source.cu"), folder.join("cases.bin"))
-    }
-
-    /// The compiler's errors in cargo's messages, as it would have printed them.
-    fn rendered(messages: &str) -> String {
-        let parsed = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
-        let texts = parsed.filter_map(|message: serde_json::Value| {
-            let rendered = message["message"]["rendered"].as_str()?;
-            rendered.starts_with("error").then(|| rendered.to_string())
-        });
-        texts.take(10).collect()
-    }
-
-    fn executable(messages: &str) -> Option<PathBuf> {
-        let parsed = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
-        let mut found = parsed.filter_map(|message: serde_json::Value| {
-            let target = message["target"]["name"] == "translation_random";
-            message["executable"].as_str().filter(|_| target).map(PathBuf::from)
-        });
-        found.next_back()
     }
 
     #[test]
     fn random_functions_mean_the_same_in_both_worlds() {
-        let compiler = host::compiler();
-        if let Err(reason) = &compiler {
-            println!("skipped: {reason}");
-            return;
-        }
-        let cargo = Command::new("cargo").arg("--version").output();
-        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml").exists();
-        if !sources || !cargo.is_ok_and(|output| output.status.success()) {
-            println!("skipped: the functions need this crate's sources and cargo");
-            return;
+        let compiler = match host::compiler() {
+            Ok(compiler) => compiler,
+            Err(reason) => return println!("skipped: {reason}"),
+        };
+        if let Err(reason) = rustc() {
+            return println!("skipped: {reason}");
         }
         // Other functions every day; the seed is printed to have the same again.
         let days = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() / 86_400);
@@ -116,19 +93,26 @@ mod driver {
         let each = number("WARPWEFT_RANDOM_FUNCTIONS", 1_000).div_ceil(shards) as usize;
         let out = std::env::var("WARPWEFT_RANDOM_OUT").map(PathBuf::from);
         let out = out.unwrap_or_else(|_| host::scratch("random"));
-        let mut checks = vec![];
-        for i in 0..shards {
-            let (source, data) = shard(&out.join(format!("shard_{i}")), seed + i, each);
-            let compiler = compiler.clone().unwrap();
-            // C++ is compiled while the next shard is compiled as Rust.
-            checks.push(std::thread::spawn(move || host::run(&compiler, &source, &data)));
-        }
-        let mut texts = vec![];
-        for check in checks {
-            let (same, text) = check.join().unwrap();
-            assert!(same, "{text}");
-            texts.push(text);
-        }
+        let next = AtomicU64::new(0);
+        let work = || {
+            let mut texts = String::new();
+            loop {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                if i >= shards {
+                    return texts;
+                }
+                let folder = out.join(format!("shard_{i}"));
+                let (source, data) = shard(rustc().unwrap(), &folder, seed + i, each);
+                let (same, text) = host::run(&compiler, &source, &data);
+                assert!(same, "{text}");
+                texts.push_str(&text);
+            }
+        };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let texts: Vec<String> = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+            workers.into_iter().map(|worker| worker.join().unwrap()).collect()
+        });
         println!("{}", texts.concat());
     }
 }

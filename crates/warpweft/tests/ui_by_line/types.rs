@@ -1,4 +1,4 @@
-//! Types that have no form on a device; compiled with `--cfg rejected` only.
+//! Types that have no form on a device.
 
 use warpweft::prelude::*;
 
