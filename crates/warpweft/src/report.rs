@@ -18,6 +18,9 @@ pub struct Quantity {
 pub struct Series {
     /// Steps between two records.
     pub every: u64,
+    /// The step of the first record: `every`, but of a run that went on from a checkpoint that has none of
+    /// those before.
+    pub first: u64,
     /// The records, each with a value for every cell named.
     pub values: Vec<Vec<f64>>,
 }

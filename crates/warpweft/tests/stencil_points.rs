@@ -1,9 +1,11 @@
 //! Point sources and probes: what they add, when, and that runs report what they saw.
 
 use warpweft::prelude::*;
+use warpweft::report::Series;
 use warpweft::stencil::distribute::{Distribution, Ranks, run_in_process};
 use warpweft::stencil::{
-    Boundaries, Partition, PointSource, Probe, Run, Target, reference, reference_with_probes,
+    Boundaries, Checkpoint, Partition, PointSource, Probe, Run, Target, reference,
+    reference_with_probes,
 };
 
 #[stencil]
@@ -12,13 +14,22 @@ fn conduct(u: Near<f64, 2>, rate: f64) -> f64 {
     u[[0, 0]] + rate * (around - 4.0 * u[[0, 0]])
 }
 
-fn lit(extents: [usize; 2], steps: usize) -> (Stencil<f64, 2>, Volume<f64, 2>) {
+fn heated([y, x]: [usize; 2], steps: usize) -> Stencil<f64, 2> {
     let amplitudes = (0..steps).map(|n| (n as f64 * 0.7).sin() + 1.5).collect();
+    Stencil::of(conduct(0.2)).boundary(Boundary::Neumann).source(PointSource {
+        field: 0,
+        at: vec![[0, 0], [y / 2, x / 2]],
+        amplitudes,
+    })
+}
+
+fn lit(extents: [usize; 2], steps: usize) -> (Stencil<f64, 2>, Volume<f64, 2>) {
     let [y, x] = extents;
-    let stencil = Stencil::of(conduct(0.2))
-        .boundary(Boundary::Neumann)
-        .source(PointSource { field: 0, at: vec![[0, 0], [y / 2, x / 2]], amplitudes })
-        .probe(Probe { field: 0, at: vec![[0, 0], [y - 1, x - 1]], every: 3 });
+    let stencil = heated(extents, steps).probe(Probe {
+        field: 0,
+        at: vec![[0, 0], [y - 1, x - 1]],
+        every: 3,
+    });
     (stencil, Volume::zeroed(extents).expect("a small volume"))
 }
 
@@ -97,6 +108,85 @@ fn ranks_add_and_record_what_one_process_does_in_ghost_zones_of_any_depth() {
             reference(&endless, &mut plain, 23).expect("well posed");
             run_in_process(&endless, &mut volume, 23, &distribution, soon).expect("a run");
             assert!(volume.as_slice() == plain.as_slice(), "{boundary:?} {distribution:?}");
+        }
+    }
+}
+
+/// A run to `steps` with its state in `folder`, on ranks unless there is but one; what it reports.
+fn kept(
+    stencil: &Stencil<f64, 2>,
+    start: &Volume<f64, 2>,
+    (folder, resume): (&std::path::Path, bool),
+    (count, steps): (usize, u64),
+) -> Report {
+    let machine = Machine::detect().expect("a machine");
+    let checkpoint = Checkpoint { directory: folder.into(), every: 4, resume };
+    let run = Run { target: Target::Cpu, checkpoint: Some(&checkpoint), ..Run::default() };
+    let mut volume = start.clone();
+    let ranks = Ranks { count, grid: None, depth: None };
+    let report = match count {
+        1 => stencil.run_with(&mut volume, Steps(steps), &machine, &run),
+        _ => stencil.run_over_ranks(&mut volume, Steps(steps), &machine, &ranks, &run),
+    };
+    report.expect("a run")
+}
+
+#[test]
+fn a_resumed_run_has_the_records_of_one_that_nobody_stopped() {
+    let (stencil, start) = lit([17, 22], 9);
+    // Probe 0 records every third step; one without cells records too.
+    let stencil = stencil
+        .probe(Probe { field: 0, at: vec![[8, 11], [9, 10], [16, 21], [8, 11]], every: 1 })
+        .probe(Probe { field: 0, at: vec![], every: 5 });
+    let (_, series) = reference_with_probes(&stencil, &mut start.clone(), 30).expect("well posed");
+    assert_eq!(series.iter().map(|one| one.first).collect::<Vec<_>>(), [3, 1, 5]);
+    for counts in [[1, 1, 1], [4, 1, 3], [1, 3, 2]] {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (n, (count, steps)) in counts.into_iter().zip([10, 21, 30]).enumerate() {
+            let report = kept(&stencil, &start, (folder.path(), n > 0), (count, steps));
+            let until = |one: &Series| one.values[..(steps / one.every) as usize].to_vec();
+            for (found, expect) in report.probes.iter().zip(&series) {
+                assert_eq!(
+                    (found.first, &found.values),
+                    (expect.first, &until(expect)),
+                    "{counts:?}"
+                );
+            }
+            assert_eq!(report.probes.len(), 3);
+            assert!(
+                !report.notes.iter().any(|note| note.contains("records")),
+                "{:?}",
+                report.notes
+            );
+        }
+        // What is through has them all, and damage to them passes the checkpoint over.
+        assert_eq!(kept(&stencil, &start, (folder.path(), true), (1, 30)).probes, series);
+        let file = folder.path().join("step-000000000030/probes");
+        let mut bytes = std::fs::read(&file).expect("a file");
+        bytes[100] ^= 1;
+        std::fs::write(&file, bytes).expect("a file");
+        let report = kept(&stencil, &start, (folder.path(), true), (2, 30));
+        assert_eq!((report.first, &report.probes), (28, &series));
+        let damage = "step 30 is damaged";
+        assert!(report.notes.iter().any(|note| note.contains(damage)), "{:?}", report.notes);
+    }
+}
+
+#[test]
+fn records_that_a_checkpoint_does_not_hold_are_named() {
+    let (stencil, start) = lit([17, 22], 9);
+    let (_, series) = reference_with_probes(&stencil, &mut start.clone(), 30).expect("well posed");
+    let silent = heated([17, 22], 9);
+    for count in [1, 2] {
+        let folder = tempfile::tempdir().expect("a folder");
+        kept(&silent, &start, (folder.path(), false), (count, 10));
+        for (step, steps) in [(10, 20), (20, 30)] {
+            let report = kept(&stencil, &start, (folder.path(), true), (count, steps));
+            assert_eq!(report.probes[0].first, 12);
+            assert_eq!(report.probes[0].values, series[0].values[3..(steps / 3) as usize]);
+            let note =
+                format!("probe 0 has no records before step 12: the checkpoint of step {step}");
+            assert!(report.notes.iter().any(|told| told.contains(&note)), "{:?}", report.notes);
         }
     }
 }

@@ -125,9 +125,14 @@ impl<const D: usize> Points<D> {
         })
     }
 
-    /// A series for every probe, still empty.
-    pub fn series(&self) -> Vec<Series> {
-        self.probes.iter().map(|probe| Series { every: probe.every, values: Vec::new() }).collect()
+    /// A series for every probe, of the steps after `done`: still empty.
+    pub fn series(&self, done: u64) -> Vec<Series> {
+        let begun = |&Probe { every, .. }: &Probe<D>| Series {
+            every,
+            first: (done / every + 1).saturating_mul(every),
+            values: Vec::new(),
+        };
+        self.probes.iter().map(begun).collect()
     }
 
     /// Does what is due after step `step` to the cells of `on`.

@@ -44,7 +44,7 @@ pub(super) fn run_reference<const D: usize>(
     let extents = volume.extents();
     stencil.check_volume(volume)?;
     let radius = stencil.radius();
-    let mut series = stencil.points.series();
+    let mut series = stencil.points.series(0);
     for step in 1..=steps {
         let before = stencil.until.map(|_| volume.clone());
         for (number, stage) in stencil.stages.iter().enumerate() {

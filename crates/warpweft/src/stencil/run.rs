@@ -1,5 +1,6 @@
 //! Running a stencil: spec → predict → policy → plan → run → report. Not: what it runs on (`ready`).
 
+use std::mem::take;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -18,7 +19,7 @@ use crate::cluster::{Alone, Launched};
 use crate::error::Result;
 use crate::grid::RawVolume;
 use crate::machine::{Machine, filled};
-use crate::report::{Quantity, Report};
+use crate::report::{Quantity, Report, Series};
 use crate::trace::Trace;
 
 /// Where a stencil runs.
@@ -77,7 +78,8 @@ impl<const D: usize> Spec<D> {
         let extents = volume.extents();
         self.check_volume(volume)?;
         let begin = Instant::now();
-        let saved = self.open_checkpoint(volume, steps, run)?;
+        let mut saved = self.open_checkpoint(volume, steps, run)?;
+        let mut probes = self.recorded_before(saved.as_mut());
         let whole = Region { low: [0; D], high: extents };
         let mut at = saved.as_ref().map(Opened::first).unwrap_or_default();
         let first = at.step;
@@ -86,14 +88,15 @@ impl<const D: usize> Spec<D> {
             None => self.prepare(volume, machine, run)?,
         };
         let saver = saved.as_ref().map(|saved| &saved.saver);
-        let save = |executor: &mut dyn SweepExecutor<D>, at: State| match saver {
+        let save = |executor: &mut dyn SweepExecutor<D>, at: State, probes: &[Series]| match saver {
             None => Ok(()),
             Some(saver) => {
                 let mut state = RawVolume::zeroed(self.cell, extents)?;
                 executor.store(state.writable())?;
-                saver.save(&Alone, at, whole, &mut |field| {
+                let mut cut = |field| {
                     filled(state.field_bytes(field).iter().copied(), "run without --checkpoint")
-                })
+                };
+                saver.save(&Alone, at, whole, &mut cut, probes)
             }
         };
         let mut kept = first;
@@ -102,7 +105,7 @@ impl<const D: usize> Spec<D> {
         };
         if at.step == 0 {
             // Says at once whether there is room, and makes a run that is stopped soon one to resume.
-            save(&mut *ready.executor, at)?;
+            save(&mut *ready.executor, at, &probes)?;
         }
         trace(run, "set up", begin);
         let start = Instant::now();
@@ -110,7 +113,6 @@ impl<const D: usize> Spec<D> {
         let pace = Pace::new(cells as f64 / ready.cells_a_second, ready.depth);
         let mut interrupted = false;
         let saves = saver.map(Saver::every);
-        let mut probes = self.points.series();
         let sweeps = sweeps_of(extents, at.step..steps, || pace.steps(), self.until, saves);
         for sweep in sweeps.flat_map(|sweep| self.points.cut(sweep)) {
             if met(&at) {
@@ -139,13 +141,13 @@ impl<const D: usize> Spec<D> {
                 progress(at.step, steps);
             }
             if saves.is_some_and(|every| at.step.is_multiple_of(every)) {
-                save(&mut *ready.executor, at)?;
+                save(&mut *ready.executor, at, &probes)?;
                 kept = at.step;
             }
         }
         // The end is kept too: whoever wants more steps goes on from there.
         if at.step > kept {
-            save(&mut *ready.executor, at)?;
+            save(&mut *ready.executor, at, &probes)?;
         }
         let seconds = start.elapsed().as_secs_f64();
         let end = Instant::now();
@@ -202,6 +204,11 @@ impl<const D: usize> Spec<D> {
             checkpoint::open(at, self, (extents, start, steps), &Alone)
         };
         run.checkpoint.map(open).transpose()
+    }
+
+    /// What probes recorded before a run begins.
+    pub(super) fn recorded_before(&self, saved: Option<&mut Opened<D>>) -> Vec<Series> {
+        saved.map_or_else(|| self.points.series(0), |saved| take(&mut saved.recorded))
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
+use super::hashed::{Reader, damaged};
 use super::manifest::{Manifest, PartFile};
 use super::{Origin, State, region_of};
 use crate::element::CellType;
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;
-use crate::grid::io::hex;
+use crate::report::Series;
+use crate::stencil::points::Points;
 use crate::stencil::{Region, Span};
 
 /// Another run than this one, which saved its state.
@@ -74,19 +74,18 @@ impl<const D: usize> Saved<D> {
                 ),
             ));
         }
-        let damaged = |what: String| Error::file(folder, what, "resume from another checkpoint");
         let mut regions = Vec::new();
         for part in &manifest.parts {
             let region = region_of(&part.low, &part.high)
                 .filter(|r: &Region<D>| {
                     (0..D).all(|d| r.low[d] < r.high[d] && r.high[d] <= extents[d])
                 })
-                .ok_or_else(|| damaged(format!("{} lies outside the volume", part.file)))?;
+                .ok_or_else(|| damaged(folder, format!("{} lies outside the volume", part.file)))?;
             regions.push(region);
         }
         let cells: usize = regions.iter().map(|region| Span::from(*region).cells()).sum();
         if cells != extents.iter().product::<usize>() || manifest.fields.len() != cell.len() {
-            return Err(damaged(format!("its parts hold {cells} cells")));
+            return Err(damaged(folder, format!("its parts hold {cells} cells")));
         }
         Ok(Self { folder: folder.to_path_buf(), cell, manifest, regions })
     }
@@ -101,20 +100,33 @@ impl<const D: usize> Saved<D> {
     /// # Errors
     /// A file that is missing, cut short or changed.
     pub fn verify(&self) -> Result<()> {
-        self.manifest.parts.iter().try_for_each(|part| self.bytes(part).map(|_| ()))
+        let mut parts = self.manifest.parts.iter();
+        parts
+            .try_for_each(|part| Reader::open(self.folder.join(&part.file), &part.sum)?.finish())?;
+        self.manifest.probes.iter().try_for_each(|probes| probes.verify(&self.folder))
+    }
+
+    /// What probes recorded until then; the series of those of which the checkpoint
+    /// holds none begin after it.
+    ///
+    /// # Errors
+    /// As [`Saved::verify`].
+    pub fn recorded(&self, points: &Points<D>) -> Result<Vec<Series>> {
+        let mut series = points.series(self.manifest.step);
+        if let Some(probes) = &self.manifest.probes {
+            probes.read(&self.folder, points, &mut series)?;
+        }
+        Ok(series)
     }
 
     fn bytes(&self, part: &PartFile) -> Result<Vec<u8>> {
-        let path = self.folder.join(&part.file);
-        let damaged = |what: &str| Error::file(&path, what, "resume from another checkpoint");
-        let bytes = std::fs::read(&path).map_err(|error| damaged(&error.to_string()))?;
-        if bytes.len() as u64 != part.bytes {
-            return Err(damaged(&format!("has {} bytes of {}", bytes.len(), part.bytes)));
+        let mut file = Reader::open(self.folder.join(&part.file), &part.sum)?;
+        let (mut bytes, mut left) = (Vec::new(), part.sum.bytes);
+        while let Some(piece) = file.next(left)? {
+            left -= piece.len() as u64;
+            bytes.extend_from_slice(piece);
         }
-        if hex(&Sha256::digest(&bytes)) != part.sha256 {
-            return Err(damaged("its checksum is wrong"));
-        }
-        Ok(bytes)
+        file.finish().map(|()| bytes)
     }
 
     /// The cells of a box in a part's frame, out of the files that hold some of it.
@@ -149,9 +161,6 @@ impl<const D: usize> Saved<D> {
     /// One part's cells.
     fn part(&self, part: &PartFile, region: Region<D>) -> Result<RawVolume<D>> {
         let bytes = self.bytes(part)?;
-        let damaged = |what: &str| {
-            Error::file(self.folder.join(&part.file), what, "resume from another checkpoint")
-        };
         let extents = Span::from(region).extents();
         let mut held = RawVolume::zeroed(self.cell, extents)?;
         let mut rest = bytes.as_slice();
@@ -160,7 +169,9 @@ impl<const D: usize> Saved<D> {
             let (values, after) = rest
                 .split_at_checked(length)
                 .filter(|(values, _)| info.kind.allows(values))
-                .ok_or_else(|| damaged("holds no values of its fields"))?;
+                .ok_or_else(|| {
+                    damaged(&self.folder.join(&part.file), "holds no values of its fields")
+                })?;
             held.set_box(field, [0; D], extents, values)?;
             rest = after;
         }

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::hashed::Sum;
+use super::probes::ProbesFile;
 use crate::element::ScalarKind;
 use crate::error::{Error, Result};
 use crate::grid::io::Stated;
@@ -35,6 +37,9 @@ pub(super) struct Manifest {
     pub residual: Option<u64>,
     /// The parts, which cover the volume.
     pub parts: Vec<PartFile>,
+    /// What probes recorded until then, if there are any; checkpoints were once without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes: Option<ProbesFile>,
 }
 
 /// One part's file: for each field the cells of the part, row-major, in the machine's byte order.
@@ -46,10 +51,9 @@ pub(super) struct PartFile {
     pub low: Vec<usize>,
     /// One past the last cell.
     pub high: Vec<usize>,
-    /// Its length.
-    pub bytes: u64,
-    /// SHA-256 of its bytes.
-    pub sha256: String,
+    /// Its length and checksum.
+    #[serde(flatten)]
+    pub sum: Sum,
 }
 
 impl Manifest {

@@ -1,12 +1,14 @@
 //! Long runs: the state saved every so many steps, so that a run that was killed goes on from there.
 //!
 //! A checkpoint is a folder `step-000000001200` with a file a part (`part`) and a manifest that is
-//! written last (`manifest`); all is written beside, brought to the disk, and renamed, so a folder of
+//! written last (`manifest`), beside them what probes recorded (`probes`); all is written beside, brought to the disk, and renamed, so a folder of
 //! that name is whole. The cells lie in files by position, so any number of ranks, on any devices, can
 //! go on from them. Not here: when to save, which is the runs' business.
 
+mod hashed;
 mod load;
 mod manifest;
+mod probes;
 mod save;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +24,7 @@ use crate::cluster::{Transport, agree_on};
 use crate::element::CellType;
 use crate::error::{Error, Result};
 use crate::grid::io::Claim;
+use crate::report::Series;
 
 /// Where a run saves its state, how often, and whether it goes on from there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +73,8 @@ pub(crate) struct Opened<const D: usize> {
     pub from: Option<Saved<D>>,
     /// What saves the states to come.
     pub saver: Saver,
+    /// What probes recorded until then, on rank 0.
+    pub recorded: Vec<Series>,
     /// What the user should know, e.g. of a damaged checkpoint.
     pub notes: Vec<String>,
     /// Of the folder, on rank 0.
@@ -102,11 +107,18 @@ pub(crate) fn open<const D: usize>(
     let origin = Origin::new(stencil, extents, start);
     let mut notes = Vec::new();
     let mut claim = None;
+    let mut recorded = stencil.points.series(0);
     let chosen = if net.rank() == 0 {
         claimed(directory, *resume).and_then(|claimed| {
             notes.extend(claimed.note(directory));
             claim = Some(claimed);
-            choose::<D>(directory, &origin, (stencil.cell, extents), *resume, &mut notes)
+            let of = (stencil.cell, extents);
+            let chosen = choose::<D>(directory, &origin, of, *resume, &mut notes)?;
+            if let Some(saved) = &chosen {
+                recorded = saved.recorded(&stencil.points)?;
+                notes.extend(lacking(&recorded, saved.state().step));
+            }
+            Ok(chosen)
         })
     } else {
         Ok(None)
@@ -129,11 +141,12 @@ pub(crate) fn open<const D: usize>(
             "give the number of all steps, those done included",
         ));
     }
-    let saver = Saver::new::<D>(directory, *every, origin, (stencil.cell, extents), last);
+    let of = (stencil.cell, extents);
+    let saver = Saver::new(directory, *every, origin, of, &stencil.points, last);
     if net.rank() == 0 {
         saver.tidy();
     }
-    Ok(Opened { from, saver, notes, _claim: claim })
+    Ok(Opened { from, saver, recorded, notes, _claim: claim })
 }
 
 /// The folder, made if it is not there, as this run's own; unless there is nothing to resume in it.
@@ -184,6 +197,17 @@ fn choose<const D: usize>(
         format!("holds no checkpoint that is whole ({damage})"),
         "begin anew in an empty folder",
     ))
+}
+
+/// Which records a run that goes on from `step` won't have.
+fn lacking(recorded: &[Series], step: u64) -> impl Iterator<Item = String> {
+    recorded.iter().enumerate().filter(|(_, series)| series.first > series.every).map(
+        move |(number, Series { first, .. })| {
+            format!(
+                "probe {number} has no records before step {first}: the checkpoint of step {step} holds none of it"
+            )
+        },
+    )
 }
 
 /// The refusal to begin where there are checkpoints, the newest of `step`: by the name of their run, if that

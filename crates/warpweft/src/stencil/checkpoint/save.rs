@@ -1,19 +1,21 @@
 //! Writing a checkpoint: all ranks their parts, rank 0 the manifest, beside first and then renamed.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sha2::{Digest, Sha256};
-
+use super::hashed::Writer;
 use super::manifest::{FORMAT, Manifest, NAME, PartFile};
+use super::probes::{Named, ProbesFile};
 use super::{Cut, Origin, State, folder_name, step_of, steps};
 use crate::cluster::{Transport, agree_on, gather_fine};
 use crate::element::{CellType, ScalarKind};
 use crate::error::{Error, Result};
-use crate::grid::io::{hex, sync_folder, write_synced};
+use crate::grid::io::{sync_folder, write_synced};
+use crate::report::Series;
 use crate::stencil::Region;
+use crate::stencil::points::Points;
 
 /// Checkpoints that are kept: the newest, and one to fall back on.
 const KEPT: usize = 2;
@@ -28,6 +30,7 @@ pub(crate) struct Saver {
     origin: Origin,
     extents: Vec<usize>,
     fields: Vec<(String, ScalarKind)>,
+    probes: Vec<Named>,
     /// The step of the last checkpoint that is whole.
     last: AtomicU64,
 }
@@ -38,6 +41,7 @@ impl Saver {
         every: u64,
         origin: Origin,
         (cell, extents): (CellType, [usize; D]),
+        points: &Points<D>,
         last: Option<u64>,
     ) -> Self {
         let fields = cell.fields().iter().map(|field| (field.name.to_string(), field.kind));
@@ -47,6 +51,7 @@ impl Saver {
             origin,
             extents: extents.to_vec(),
             fields: fields.collect(),
+            probes: points.probes.iter().map(Named::from).collect(),
             last: AtomicU64::new(last.unwrap_or(NONE)),
         }
     }
@@ -56,8 +61,9 @@ impl Saver {
         self.every
     }
 
-    /// Saves `state`, of which this rank has the cells of `region`; all ranks must come here. The state of
-    /// the last checkpoint is not saved again: it would have to go before another could take its name.
+    /// Saves `state`, of which this rank has the cells of `region`, and rank 0 what probes `recorded`; all
+    /// ranks must come here. The state of the last checkpoint is not saved again: it would have to go before
+    /// another could take its name.
     ///
     /// # Errors
     /// On every rank: what any rank can't write, with the step of the last checkpoint that is whole.
@@ -67,6 +73,7 @@ impl Saver {
         state: State,
         region: Region<D>,
         cells: &mut Cut<'_>,
+        recorded: &[Series],
     ) -> Result<()> {
         if self.last.load(Ordering::Relaxed) == state.step {
             return Ok(());
@@ -84,7 +91,7 @@ impl Saver {
         });
         let parts = gather_fine(net, written).inspect_err(|_| self.discard(net, &beside))?;
         let closed = match net.rank() {
-            0 => self.close(state, &parts, &beside, &target),
+            0 => self.close(state, (&parts, recorded), &beside, &target),
             _ => Ok(()),
         };
         agree_on(net, closed.map(|()| Vec::new())).inspect_err(|_| self.discard(net, &beside))?;
@@ -125,21 +132,28 @@ impl Saver {
     ) -> Result<PartFile> {
         let name = format!("part-{rank}");
         let path = folder.join(&name);
-        let (mut hash, mut bytes) = (Sha256::new(), 0);
-        let mut file = File::create(&path).map_err(|error| self.told(&path, &error))?;
+        let told = |error| self.told(&path, &error);
+        let mut file = Writer::create(&path).map_err(told)?;
         for field in 0..self.fields.len() {
-            let of_field = cells(field)?;
-            hash.update(&of_field);
-            bytes += of_field.len() as u64;
-            file.write_all(&of_field).map_err(|error| self.told(&path, &error))?;
+            file.put(&cells(field)?).map_err(told)?;
         }
-        file.sync_all().map_err(|error| self.told(&path, &error))?;
+        let sum = file.finish().map_err(told)?;
         let (low, high) = (region.low.to_vec(), region.high.to_vec());
-        Ok(PartFile { file: name, low, high, bytes, sha256: hex(&hash.finalize()) })
+        Ok(PartFile { file: name, low, high, sum })
     }
 
-    /// Writes the manifest and gives the folder its name.
-    fn close(&self, state: State, parts: &[Vec<u8>], beside: &Path, target: &Path) -> Result<()> {
+    /// Writes what probes recorded and the manifest, and gives the folder its name.
+    fn close(
+        &self,
+        state: State,
+        (parts, recorded): (&[Vec<u8>], &[Series]),
+        beside: &Path,
+        target: &Path,
+    ) -> Result<()> {
+        let probes = (!self.probes.is_empty())
+            .then(|| ProbesFile::write(beside, &self.probes, recorded))
+            .transpose()
+            .map_err(|error| self.told(beside, &error))?;
         let parts = parts.iter().map(|part| serde_json::from_slice(part));
         let manifest = Manifest {
             version: FORMAT.version,
@@ -153,6 +167,7 @@ impl Saver {
             parts: parts
                 .collect::<serde_json::Result<_>>()
                 .map_err(|error| self.told(beside, &error.into()))?,
+            probes,
         };
         let text = manifest.text()?;
         let finish = || {

@@ -155,7 +155,7 @@ fn run<const D: usize>(
     steps: u64,
 ) -> Result<Ended<D>> {
     let mut done = 0;
-    let mut series = stencil.points.series();
+    let mut series = stencil.points.series(0);
     let sweeps = sweeps(start.extents(), steps, SWEEP, stencil.until);
     for sweep in sweeps.flat_map(|sweep| stencil.points.cut(sweep)) {
         executor.sweep(&sweep)?;

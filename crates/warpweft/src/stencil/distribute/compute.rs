@@ -33,8 +33,8 @@ pub(super) trait Compute<const D: usize> {
     /// it for the steps before.
     fn after(&mut self, step: u64) -> Result<()>;
 
-    /// What probes recorded of the part's own cells.
-    fn series(&self) -> &[Series];
+    /// What probes recorded of the part's own cells, for whoever takes it out.
+    fn series(&mut self) -> &mut [Series];
 
     /// Sends a message of this part.
     fn send(&mut self, message: &Message<D>, net: &dyn Transport) -> Result<()>;

@@ -1,7 +1,7 @@
 //! A device that fails in the middle of a run: an error on every rank soon, and the last checkpoint
 //! whole.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::super::checkpoint;
@@ -97,7 +97,7 @@ fn a_device_that_vanishes_is_an_error_on_every_rank_and_the_last_checkpoint_is_w
             trace: None,
             judge: None,
             halos: Some(Route::Host),
-            probed: &Default::default(),
+            probed: &Mutex::default(),
         };
         let watch = || Watch { told: &|_| (), stop: None, every: 1 };
         in_process_all(4, Duration::from_secs(60), |net| task.rank(net, &watch()))

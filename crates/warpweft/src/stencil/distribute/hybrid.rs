@@ -53,8 +53,6 @@ pub(super) struct Shared<const D: usize> {
     pub shares: Vec<(usize, Shares)>,
     /// Measurements taken.
     pub rounds: usize,
-    /// What probes recorded.
-    pub probes: Vec<Series>,
 }
 
 /// Steps on two devices that share a volume.
@@ -69,6 +67,8 @@ pub(super) struct Both<'a, const D: usize> {
     /// Steps to be done in all.
     pub steps: u64,
     pub saving: Option<&'a Saver>,
+    /// What probes recorded before, to which more is added.
+    pub probed: &'a Mutex<Vec<Series>>,
 }
 
 impl<const D: usize> Both<'_, D> {
@@ -94,7 +94,6 @@ impl<const D: usize> Both<'_, D> {
             let round = ROUND[usize::from(balance.decided())];
             Verdict::Keep((round / whole.max(1e-9)).clamp(1.0, 1e6) as u32)
         };
-        let probed = Mutex::default();
         let mut first = self.first;
         let mut shares = Vec::new();
         let mut before: Vec<RankReport> = Vec::new();
@@ -127,7 +126,7 @@ impl<const D: usize> Both<'_, D> {
                     trace: run.trace.as_deref(),
                     judge: Some(&judge),
                     halos: Some(Route::Host),
-                    probed: &probed,
+                    probed: self.probed,
                 };
                 task.check(extents)?;
                 task.watched(run, looks(state.len(), CORES_A_GPU))?
@@ -145,8 +144,7 @@ impl<const D: usize> Both<'_, D> {
             }
             if !last.resized {
                 let rounds = lock().1;
-                let probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
-                return Ok(Shared { distribution, reports, shares, rounds, probes });
+                return Ok(Shared { distribution, reports, shares, rounds });
             }
             before = reports;
         }
@@ -191,7 +189,8 @@ impl<const D: usize> Spec<D> {
             let sweeps = CudaSweeps::new(stencil, volume, &cuda, &device)?;
             Ok(Box::new(sweeps) as Box<dyn HaloExecutor<D>>)
         };
-        let saved = self.open_checkpoint(volume, steps, run)?;
+        let mut saved = self.open_checkpoint(volume, steps, run)?;
+        let probed = Mutex::new(self.recorded_before(saved.as_mut()));
         let both = Both {
             stencil: self,
             builds: [&on_cores, &on_gpu],
@@ -199,6 +198,7 @@ impl<const D: usize> Spec<D> {
             first: saved.as_ref().map(Opened::first).unwrap_or_default(),
             steps,
             saving: saved.as_ref().map(|saved| &saved.saver),
+            probed: &probed,
         };
         let mut state = match saved.as_ref().and_then(|saved| saved.from.as_ref()) {
             Some(from) => from.cells(Region { low: [0; D], high: extents }.into())?,
@@ -206,7 +206,7 @@ impl<const D: usize> Spec<D> {
         };
         let smallest = self.thinnest(depth);
         let balance = Balance::new(extents[0], smallest, split.cpu as f64 / extents[0] as f64);
-        let Shared { distribution, reports, shares, rounds, probes } =
+        let Shared { distribution, reports, shares, rounds } =
             both.run(&mut state, balance, run)?;
         *volume = state;
         let first = both.first.step;
@@ -226,7 +226,7 @@ impl<const D: usize> Spec<D> {
             "cpu": Policy::Cpu(cpu_policy),
             "gpu": Policy::Cuda(cuda),
         });
-        report.probes = probes;
+        report.probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
         report.notes.extend(saved.map(|saved| saved.notes).unwrap_or_default());
         report.notes.extend(disturbed);
         report.notes.push(why);

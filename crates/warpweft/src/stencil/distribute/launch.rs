@@ -104,10 +104,10 @@ impl<const D: usize> Spec<D> {
         }
         let distribution = self.distribution(volume.extents(), ranks)?;
         let (policy, cores) = self.cores_for(&distribution.partition, machine, run)?;
-        let saved = self.open_checkpoint(volume, steps, run)?;
+        let mut saved = self.open_checkpoint(volume, steps, run)?;
         let most = run.threads.unwrap_or_else(|| machine.cpu.threads());
         let build = on_cores(policy, &cores);
-        let probed = Mutex::default();
+        let probed = Mutex::new(self.recorded_before(saved.as_mut()));
         let outcome = {
             let whole = from_whole(volume);
             let start = |span| match saved.as_ref().and_then(|saved| saved.from.as_ref()) {

@@ -158,7 +158,7 @@ impl<const D: usize> Spec<D> {
         let mut distribution = self.distribution(extents, ranks)?;
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let seat = seats(net, host.trim(), &machine.cpu.cores)?;
-        let saved = match run.checkpoint {
+        let mut saved = match run.checkpoint {
             None => None,
             Some(at) => {
                 let hash = match whole {
@@ -172,13 +172,13 @@ impl<const D: usize> Spec<D> {
             }
         };
         let first = saved.as_ref().map(Opened::first).unwrap_or_default();
+        let probed = Mutex::new(self.recorded_before(saved.as_mut()));
         let device = self.device_of(&distribution, machine, &seat, run)?;
         distribution.boundary_first = device.boundary_first;
         let begins = |span| match saved.as_ref().and_then(|saved| saved.from.as_ref()) {
             Some(from) => from.cells(span),
             None => start(span),
         };
-        let probed = Mutex::default();
         let task = Task {
             stencil: self,
             distribution: &distribution,
@@ -221,7 +221,9 @@ impl<const D: usize> Spec<D> {
         reports[0].residual = mine.residual;
         let mut report = self.reported(&distribution, &reports, first.step, policy, bandwidth);
         report.devices = labels;
-        report.probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if net.rank() == 0 {
+            report.probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        }
         report.notes.extend(saved.map(|saved| saved.notes).unwrap_or_default());
         report.notes.extend(device.notes);
         Ok(Found { own, report, distribution })

@@ -72,7 +72,7 @@ impl<'a, const D: usize> Part<'a, D> {
         stencil.functions.frame = frame(partition, [0; D]);
         let next = now.clone();
         let points = of_part(&stencil.points, partition, part, held);
-        let series = points.series();
+        let series = points.series(steps);
         let mut part =
             Self { stencil, steps, points, series, partition, part, held, next, now: cells };
         for field in 0..now.cell_type().len() {
@@ -225,8 +225,8 @@ impl<const D: usize> Compute<D> for Part<'_, D> {
         self.points.after(step, &mut self.now, &mut self.series)
     }
 
-    fn series(&self) -> &[Series] {
-        &self.series
+    fn series(&mut self) -> &mut [Series] {
+        &mut self.series
     }
 
     fn send(&mut self, message: &Message<D>, net: &dyn Transport) -> Result<()> {

@@ -3,6 +3,9 @@
 //! Every part adds to all its copies of a source's cells, ghosts too, so that its redundant work stays
 //! the reference's and no step needs a swap for it; a probe's cells are recorded by those that own them.
 
+use std::mem::take;
+use std::sync::{Mutex, PoisonError};
+
 use super::super::halo::Span;
 use super::super::partition::Partition;
 use super::super::points::{PointSource, Points, Probe};
@@ -59,29 +62,31 @@ fn owned<const D: usize>(
     (0..probe.at.len()).filter(move |&n| inside(&probe.at[n])).collect::<Vec<_>>().into_iter()
 }
 
-/// What all ranks recorded, on rank 0.
+/// Takes out what all ranks recorded since the last time, and adds it to `all` on rank 0.
 ///
 /// # Errors
 /// As [`gather`].
 pub(super) fn collect<const D: usize>(
     points: &Points<D>,
     partition: &Partition<D>,
-    own: &[Series],
+    own: &mut [Series],
+    all: &Mutex<Vec<Series>>,
     net: &dyn Transport,
-) -> Result<Option<Vec<Series>>> {
+) -> Result<()> {
     if points.probes.is_empty() {
-        return Ok(None);
+        return Ok(());
     }
     let values = own.iter().flat_map(|series| series.values.iter().flatten());
-    let all = gather(net, values.flat_map(|value| value.to_le_bytes()).collect())?;
+    let told = gather(net, values.flat_map(|value| value.to_le_bytes()).collect())?;
+    let taken: Vec<_> = own.iter_mut().map(|series| take(&mut series.values).len()).collect();
     if net.rank() > 0 {
-        return Ok(None);
+        return Ok(());
     }
-    let mut series = points.series();
-    let mut read: Vec<_> = all.iter().map(|bytes| bytes.as_chunks().0.iter()).collect();
-    for ((probe, own), series) in points.probes.iter().zip(own).zip(&mut series) {
+    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut read: Vec<_> = told.iter().map(|bytes| bytes.as_chunks().0.iter()).collect();
+    for ((probe, taken), series) in points.probes.iter().zip(taken).zip(&mut *all) {
         // All ranks recorded as often.
-        let mut records = vec![vec![f64::NAN; probe.at.len()]; own.values.len()];
+        let mut records = vec![vec![f64::NAN; probe.at.len()]; taken];
         for (rank, read) in read.iter_mut().enumerate() {
             for record in &mut records {
                 for n in owned(probe, partition, rank) {
@@ -89,18 +94,7 @@ pub(super) fn collect<const D: usize>(
                 }
             }
         }
-        series.values = records;
+        series.values.append(&mut records);
     }
-    Ok(Some(series))
-}
-
-/// Adds what was recorded later to `series`.
-pub(super) fn append(series: &mut Vec<Series>, later: Vec<Series>) {
-    if series.is_empty() {
-        *series = later;
-        return;
-    }
-    for (series, later) in series.iter_mut().zip(later) {
-        series.values.extend(later.values);
-    }
+    Ok(())
 }

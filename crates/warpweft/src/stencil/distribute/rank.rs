@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::checkpoint::{Cut, State};
+use super::super::checkpoint::State;
 use super::super::halo::{Reach, footprints};
 use super::super::spec::Spec;
 use super::compute::{Advanced, Compute, values};
@@ -52,7 +52,7 @@ pub struct RankReport {
 }
 
 /// The steps of a run, and who watches them from outside.
-pub(super) struct Course<'a> {
+pub(super) struct Course<'a, const D: usize> {
     /// Steps done before this run, by the one that it resumes.
     pub first: u64,
     /// Steps to be done in all.
@@ -68,7 +68,7 @@ pub(super) struct Course<'a> {
     /// Where ranks record what they did when.
     pub trace: Option<&'a Trace>,
     /// Where states are saved, if they are.
-    pub saving: Option<&'a Saving<'a>>,
+    pub saving: Option<&'a Saving<'a, D>>,
     /// Who judges on rank 0 whether the parts are of the right sizes.
     pub judge: Option<&'a Judge<'a>>,
 }
@@ -87,14 +87,14 @@ pub(super) enum Verdict {
 }
 
 /// When and how a rank saves its part of the state.
-pub(super) struct Saving<'a> {
+pub(super) struct Saving<'a, const D: usize> {
     /// Steps between two, at least 1.
     pub every: u64,
-    /// Saves the present state, of which it asks for the own cells of each field.
-    pub save: &'a Save<'a>,
+    /// Saves the present state of a part.
+    pub save: &'a Save<'a, D>,
 }
 
-pub(super) type Save<'a> = dyn Fn(State, &mut Cut<'_>) -> Result<()> + 'a;
+pub(super) type Save<'a, const D: usize> = dyn Fn(State, &mut dyn Compute<D>) -> Result<()> + 'a;
 
 /// One rank's loop. Ghost zones are valid on entry, so the first swap is skipped.
 pub(super) fn run_rank<const D: usize>(
@@ -102,7 +102,7 @@ pub(super) fn run_rank<const D: usize>(
     distribution: &Distribution<D>,
     part: &mut dyn Compute<D>,
     net: &dyn Transport,
-    course: &Course<'_>,
+    course: &Course<'_, D>,
 ) -> Result<RankReport> {
     let spec = format!(
         "steps {} to {} of {}, {:?}, on {:?} ranks, R = {}, search {:?}, saved every {:?}",
@@ -145,7 +145,7 @@ pub(super) fn run_rank<const D: usize>(
     let mut saved = course.first;
     if let (Some(saving), 0) = (course.saving, course.first) {
         // Says at once whether there is room, and makes a run that is stopped soon one to resume.
-        (saving.save)(State::default(), &mut |field| part.cells(field))?;
+        (saving.save)(State::default(), part)?;
     }
     let begun = Instant::now();
     let traced = |name: &str, from: Instant| {
@@ -213,7 +213,7 @@ pub(super) fn run_rank<const D: usize>(
             && (ended || report.interrupted || done.is_multiple_of(saving.every))
         {
             let state = State { step: done, residual: report.residual };
-            (saving.save)(state, &mut |field| part.cells(field))?;
+            (saving.save)(state, part)?;
             saved = done;
         }
         if let Some(judge) = course.judge

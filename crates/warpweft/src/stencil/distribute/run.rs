@@ -1,10 +1,10 @@
 //! A distributed run, from start to result: what one rank does, and all of them as threads.
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::super::checkpoint::{Cut, Saver, State};
+use super::super::checkpoint::{Saver, State};
 use super::super::cpu::CpuSweeps;
 use super::super::halo::{Footprint, Reach, footprints};
 use super::super::partition::Partition;
@@ -16,7 +16,7 @@ use super::feasible::check_depth;
 use super::halo_executor::HaloExecutor;
 use super::links::Parcel;
 use super::part::Part;
-use super::points::{append, collect};
+use super::points::collect;
 use super::rank::{Course, Judge, RankReport, Saving, run_rank};
 use super::routes::Route;
 use super::search::Search;
@@ -66,7 +66,7 @@ pub(super) struct Task<'a, const D: usize> {
     /// How halos travel, if that is not to be found out. Ranks that all compute on the cores say
     /// [`Route::Host`].
     pub halos: Option<Route>,
-    /// What probes recorded on all ranks goes here, on rank 0.
+    /// What probes recorded: of the steps before on entry, and on rank 0 what all ranks add.
     pub probed: &'a Mutex<Vec<Series>>,
 }
 
@@ -110,9 +110,16 @@ impl<const D: usize> Task<'_, D> {
             part.connect(&mine.map(Parcel::from).collect::<Vec<_>>(), net, self.halos)?;
         }
         let region = partition.region(rank);
-        let save = |state: State, cells: &mut Cut<'_>| match self.saving {
-            Some(saver) => saver.save(net, state, region, cells),
-            None => Ok(()),
+        let collected = |part: &mut dyn Compute<D>| {
+            collect(&stencil.points, partition, part.series(), self.probed, net)
+        };
+        let save = |state: State, part: &mut dyn Compute<D>| {
+            let Some(saver) = self.saving else { return Ok(()) };
+            collected(part)?;
+            // The others have none, and must not wait here while rank 0 does for them.
+            let recorded = (rank == 0).then(|| self.recorded());
+            let recorded = recorded.as_deref().map_or(&[][..], Vec::as_slice);
+            saver.save(net, state, region, &mut |field| part.cells(field), recorded)
         };
         let saving = self.saving.map(|saver| Saving { every: saver.every(), save: &save });
         let course = Course {
@@ -127,15 +134,17 @@ impl<const D: usize> Task<'_, D> {
             judge: self.judge,
         };
         let report = run_rank(stencil, distribution, part.as_mut(), net, &course)?;
-        if let Some(all) = collect(&stencil.points, partition, part.series(), net)? {
-            append(&mut self.probed.lock().unwrap_or_else(PoisonError::into_inner), all);
-        }
+        collected(part.as_mut())?;
         let own = stencil.written_fields().into_iter().map(|field| Ok((field, part.cells(field)?)));
         let own = own.collect::<Result<_>>()?;
         if connected {
             part.disconnect(net)?;
         }
         Ok((own, report))
+    }
+
+    fn recorded(&self) -> MutexGuard<'_, Vec<Series>> {
+        self.probed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether all fits together.
@@ -169,9 +178,13 @@ impl<const D: usize> Task<'_, D> {
                 task.rank(net, &Watch { told: &|done| told(done), stop, every })
             })
         };
+        let before: Vec<_> = self.recorded().iter().map(|series| series.values.len()).collect();
         let outcome = run(self);
         if let (Err(Error::Element { .. }), Some(_)) = (&outcome, self.build) {
             // Swept parts also compute cells that no run comes by; the plain loop does not.
+            let mut recorded = self.recorded();
+            recorded.iter_mut().zip(before).for_each(|(series, n)| series.values.truncate(n));
+            drop(recorded);
             let proof = run(&Self { build: None, ..*self });
             return if proof.is_ok() { proof } else { outcome };
         }

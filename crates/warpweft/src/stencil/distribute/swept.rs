@@ -82,7 +82,7 @@ impl<'a, const D: usize> Swept<'a, D> {
             executor,
             volume,
             steps,
-            series: points.series(),
+            series: points.series(steps),
             points,
         })
     }
@@ -169,8 +169,8 @@ impl<const D: usize> Compute<D> for Swept<'_, D> {
         Ok(())
     }
 
-    fn series(&self) -> &[Series] {
-        &self.series
+    fn series(&mut self) -> &mut [Series] {
+        &mut self.series
     }
 
     fn send(&mut self, message: &Message<D>, net: &dyn Transport) -> Result<()> {

@@ -69,8 +69,15 @@ fn shared<S: Fields, const D: usize>(
     share: f64,
 ) -> Shared<D> {
     let (cpu, gpu) = (slowed(micros[0]), slowed(micros[1]));
-    let both =
-        Both { stencil, builds: [&cpu, &gpu], depth, first: State::default(), steps, saving: None };
+    let both = Both {
+        stencil,
+        builds: [&cpu, &gpu],
+        depth,
+        first: State::default(),
+        steps,
+        saving: None,
+        probed: &Mutex::default(),
+    };
     let balance = Balance::new(start.extents()[0], stencil.thinnest(depth), share);
     let mut found = start.clone();
     let shared = both.run(found.raw_mut(), balance, &Run::default()).unwrap();
@@ -167,6 +174,7 @@ fn a_gpu_and_cores_give_the_bits_of_either() {
             first: State::default(),
             steps: 61,
             saving: None,
+            probed: &Mutex::default(),
         };
         let mut volume = start.clone();
         let balance = Balance::new(40, stencil.thinnest(2), 0.5);
