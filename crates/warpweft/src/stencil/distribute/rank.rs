@@ -15,6 +15,7 @@ use super::pace::Pace;
 use super::residual::residual;
 use super::routes::Routes;
 use super::run::Distribution;
+use super::search::Search;
 use super::swap::{Message, swap_messages};
 use crate::cluster::{Transport, agree, broadcast, gather};
 use crate::error::Result;
@@ -112,7 +113,7 @@ pub(super) fn run_rank<const D: usize>(
         stencil.until,
         distribution.partition.parts_per_axis(),
         distribution.depth,
-        distribution.search,
+        distribution.search.as_ref().map(Search::name),
         course.saving.map(|saving| saving.every)
     );
     agree(net, "a run of", &spec)?;
