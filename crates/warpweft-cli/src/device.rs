@@ -24,7 +24,12 @@ pub fn target(choice: DeviceChoice, machine: &Machine) -> Result<Target> {
         DeviceChoice::Auto if machine.gpus.is_empty() => Ok(Target::Cpu),
         DeviceChoice::Auto => Ok(Target::Auto),
         DeviceChoice::Cpu => Ok(Target::Cpu),
-        DeviceChoice::Gpu(number) if there(number) => Ok(Target::Gpu(number)),
+        // Not all on the first: a rank takes one of them, in turn.
+        DeviceChoice::Gpu(None) if world::net().is_some_and(|net| net.ranks() > 1) => {
+            target(DeviceChoice::Gpus(None), machine)
+        }
+        DeviceChoice::Gpu(None) if there(0) => Ok(Target::Gpu(0)),
+        DeviceChoice::Gpu(Some(number)) if there(number) => Ok(Target::Gpu(number)),
         DeviceChoice::CpuAndGpu(number) if there(number) => Ok(Target::CpuAndGpu(number)),
         DeviceChoice::Gpu(_) | DeviceChoice::CpuAndGpu(_) => Err(no_gpu(choice, machine)),
         DeviceChoice::Gpus(Some(list)) if list.numbers().all(there) => Ok(Target::Gpus(list)),

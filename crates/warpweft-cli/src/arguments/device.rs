@@ -12,8 +12,8 @@ pub enum DeviceChoice {
     Auto,
     /// The cores.
     Cpu,
-    /// One GPU by its number.
-    Gpu(usize),
+    /// One GPU by its number; if `None` the first one, of several processes of a host one each.
+    Gpu(Option<usize>),
     /// Several GPUs by their numbers, all of them if `None`.
     Gpus(Option<GpuList>),
     /// The cores and one GPU by its number.
@@ -30,20 +30,20 @@ impl FromStr for DeviceChoice {
         };
         if let Some(gpu) = text.strip_prefix("cpu+") {
             return match gpu.parse() {
-                Ok(Self::Gpu(number)) => Ok(Self::CpuAndGpu(number)),
+                Ok(Self::Gpu(number)) => Ok(Self::CpuAndGpu(number.unwrap_or(0))),
                 _ => Err(unknown()),
             };
         }
         match text {
             "auto" => Ok(Self::Auto),
             "cpu" => Ok(Self::Cpu),
-            "gpu" => Ok(Self::Gpu(0)),
+            "gpu" => Ok(Self::Gpu(None)),
             "gpus" => Ok(Self::Gpus(None)),
             _ => {
                 let numbers = text.strip_prefix("gpu:").ok_or_else(unknown)?.split(',');
                 let numbers: Result<Vec<_>, _> = numbers.map(str::parse).collect();
                 match numbers.map_err(|_| unknown())?.as_slice() {
-                    &[one] => Ok(Self::Gpu(one)),
+                    &[one] => Ok(Self::Gpu(Some(one))),
                     several => match GpuList::new(several) {
                         Ok(list) => Ok(Self::Gpus(Some(list))),
                         Err(error) => Err(error.to_string()),
@@ -59,7 +59,8 @@ impl fmt::Display for DeviceChoice {
         match self {
             Self::Auto => write!(f, "auto"),
             Self::Cpu => write!(f, "cpu"),
-            Self::Gpu(number) => write!(f, "gpu:{number}"),
+            Self::Gpu(None) => write!(f, "gpu"),
+            Self::Gpu(Some(number)) => write!(f, "gpu:{number}"),
             Self::CpuAndGpu(number) => write!(f, "cpu+gpu:{number}"),
             Self::Gpus(None) => write!(f, "gpus"),
             Self::Gpus(Some(list)) => {
@@ -76,8 +77,8 @@ mod tests {
 
     #[test]
     fn a_gpu_is_the_first_unless_numbered() {
-        assert_eq!("gpu".parse(), Ok(DeviceChoice::Gpu(0)));
-        assert_eq!("gpu:3".parse(), Ok(DeviceChoice::Gpu(3)));
+        assert_eq!("gpu".parse(), Ok(DeviceChoice::Gpu(None)));
+        assert_eq!("gpu:3".parse(), Ok(DeviceChoice::Gpu(Some(3))));
         assert_eq!("gpus".parse(), Ok(DeviceChoice::Gpus(None)));
         assert_eq!("cpu+gpu".parse(), Ok(DeviceChoice::CpuAndGpu(0)));
         assert_eq!("cpu+gpu:2".parse::<DeviceChoice>().unwrap().to_string(), "cpu+gpu:2");

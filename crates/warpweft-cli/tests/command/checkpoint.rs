@@ -231,6 +231,25 @@ fn a_resumed_run_clears_away_what_a_kill_left() {
 }
 
 #[test]
+fn the_state_gone_on_from_is_not_saved_again() {
+    use std::os::unix::fs::MetadataExt;
+    let here = tempfile::tempdir().unwrap();
+    let saved = here.path().join("saved");
+    let first = || std::fs::metadata(saved.join("step-000000000000")).unwrap().ino();
+    for ranks in [1, 2] {
+        let line =
+            format!("run heat --device cpu --size 16 --checkpoint saved --steps 5 --ranks {ranks}");
+        warpweft_in(here.path(), &line).fine();
+        std::fs::remove_dir_all(saved.join("step-000000000005")).unwrap();
+        let before = first();
+        warpweft_in(here.path(), &format!("{line} --resume")).fine();
+        assert_eq!(steps(here.path()), ["step-000000000000", "step-000000000005"]);
+        assert_eq!(first(), before, "the only checkpoint was removed for another of its name");
+        std::fs::remove_dir_all(&saved).unwrap();
+    }
+}
+
+#[test]
 fn a_folder_of_another_run_is_refused_and_both_are_named() {
     let here = tempfile::tempdir().unwrap();
     let run = |more: &str| {

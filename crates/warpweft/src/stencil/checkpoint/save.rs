@@ -56,7 +56,8 @@ impl Saver {
         self.every
     }
 
-    /// Saves `state`, of which this rank has the cells of `region`; all ranks must come here.
+    /// Saves `state`, of which this rank has the cells of `region`; all ranks must come here. The state of
+    /// the last checkpoint is not saved again: it would have to go before another could take its name.
     ///
     /// # Errors
     /// On every rank: what any rank can't write, with the step of the last checkpoint that is whole.
@@ -67,6 +68,9 @@ impl Saver {
         region: Region<D>,
         cells: &mut Cut<'_>,
     ) -> Result<()> {
+        if self.last.load(Ordering::Relaxed) == state.step {
+            return Ok(());
+        }
         let target = self.directory.join(folder_name(state.step));
         let beside = self.directory.join(format!("{}.partial", folder_name(state.step)));
         let begun = match net.rank() {

@@ -7,6 +7,7 @@ use super::super::checkpoint::{self, Opened};
 use super::super::cpu::CpuSweeps;
 use super::super::cuda::CudaSweeps;
 use super::super::fingerprint::fingerprint;
+use super::super::identity::short_hash;
 use super::super::policy::{CudaPolicy, Policy};
 use super::super::ready::{gpu, of_cores, probe};
 use super::super::residual::Until;
@@ -128,6 +129,9 @@ impl<const D: usize> Spec<D> {
         let named = |(every, resume): (u64, bool)| {
             format!("every {every} steps, {}", if resume { "resumed" } else { "begun anew" })
         };
+        let probes = &self.points.probes;
+        let probes = (!probes.is_empty())
+            .then(|| format!("{} ({})", probes.len(), short_hash(&format!("{probes:?}"))));
         let plan = [
             ("a run of", format!("{steps} steps")),
             ("as computation", self.identity(extents)),
@@ -137,6 +141,7 @@ impl<const D: usize> Spec<D> {
             ("as depth of ghost zones", or(ranks.depth.map(|n| n.to_string()), "none named")),
             ("halos by", or(halos.map(|by| by.to_string()), "the fastest way")),
             ("checkpoints", or(resumes.map(named), "none")),
+            ("as probes", or(probes, "none")),
         ];
         agree_on_each(net, &plan)?;
         if let Some(whole) = whole {
@@ -233,7 +238,8 @@ impl<const D: usize> Spec<D> {
         let cores: Vec<usize> = seat.cores.iter().copied().take(most).collect();
         let region = distribution.partition.region(0);
         let part = std::array::from_fn(|d| region.high[d] - region.low[d]);
-        if let Some(number) = gpu_of(machine, seat, run) {
+        let gpus: Vec<usize> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
+        if let Some(number) = gpu_of(&gpus, seat, run)? {
             return self.device_on_gpu(part, machine, number, seat, run);
         }
         let policy = match run.policy {
@@ -302,13 +308,18 @@ impl<const D: usize> Spec<D> {
             Ok(Box::new(sweeps) as Box<dyn HaloExecutor<D>>)
         };
         let mut notes = Vec::new();
-        let turns = seat.local_ranks.div_ceil(machine.gpus.len().max(1));
+        let shared = shared_gpus(machine.gpus.len(), run.target);
+        let turns = seat.local_ranks.div_ceil(shared);
         let bandwidth = probe(machine).and_then(|probe| probe.gpu(number)?.bandwidth());
-        if seat.local_ranks > machine.gpus.len() {
+        if seat.local_ranks > shared {
+            let each = match run.target {
+                Target::Gpu(number) => format!("GPU {number}"),
+                _ if shared == 1 => "one GPU".into(),
+                _ => format!("{shared} GPUs"),
+            };
             notes.push(format!(
-                "{} ranks of this host share {} GPUs: one a GPU is best",
-                seat.local_ranks,
-                machine.gpus.len()
+                "{} ranks of this host share {each}: one a GPU is best",
+                seat.local_ranks
             ));
         }
         Ok(Device {
@@ -333,16 +344,30 @@ fn sum_of_all(net: &dyn Transport, mine: impl FnOnce() -> Result<u64>) -> Result
     Ok(number(&told))
 }
 
-/// The GPU of a rank: as the run says, otherwise ranks of one host take them in turn.
-fn gpu_of(machine: &Machine, seat: &Seat, run: &Run<'_>) -> Option<usize> {
-    let turn = |count: usize| (count > 0).then(|| seat.local_rank % count);
-    match run.target {
+/// The GPU of a rank: as the run says, otherwise ranks of one host take `gpus` in turn.
+fn gpu_of(gpus: &[usize], seat: &Seat, run: &Run<'_>) -> Result<Option<usize>> {
+    let turn = |of: &[usize]| (!of.is_empty()).then(|| of[seat.local_rank % of.len()]);
+    Ok(match run.target {
         Target::Cpu => None,
         Target::Gpu(number) => Some(number),
-        Target::Gpus(list) => list.numbers().nth(turn(list.numbers().count())?),
+        Target::Gpus(list) => turn(&list.numbers().collect::<Vec<_>>()),
+        Target::CpuAndGpu(number) => {
+            return Err(Error::spec(
+                format!("the cores and GPU {number} together, for a rank"),
+                "run a rank on each GPU and none on the cores, or one process on both",
+            ));
+        }
         Target::Auto if matches!(run.policy, Some(Policy::Cpu(_))) => None,
-        Target::CpuAndGpu(number) => Some(number),
-        Target::Auto => Some(machine.gpus[turn(machine.gpus.len())?].ordinal),
+        Target::Auto => turn(gpus),
+    })
+}
+
+/// GPUs that the ranks of a host share between them: one that is named is that of all.
+fn shared_gpus(gpus: usize, target: Target) -> usize {
+    match target {
+        Target::Gpu(_) => 1,
+        Target::Gpus(list) => list.numbers().count(),
+        _ => gpus.max(1),
     }
 }
 
@@ -364,4 +389,63 @@ struct Device<'a, const D: usize> {
     /// Its share of the bytes a second that its memory moves, if that was measured.
     bandwidth: Option<f64>,
     notes: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::super::cuda::multi::GpuList;
+    use super::*;
+    use crate::cluster::in_process_all;
+    use crate::prelude::*;
+    use crate::stencil::Probe;
+
+    #[stencil]
+    fn halve(u: Near<f32, 1>) -> f32 {
+        0.5 * u[[1]]
+    }
+
+    #[test]
+    fn ranks_of_a_host_take_gpus_in_turn() {
+        let of = |target, policy| -> Vec<Option<usize>> {
+            let run = Run { target, policy, ..Run::default() };
+            let seat = |local_rank| Seat { local_rank, local_ranks: 5, sharers: 1, cores: vec![0] };
+            (0..5).map(|rank| gpu_of(&[0, 1, 3], &seat(rank), &run).unwrap()).collect()
+        };
+        assert_eq!(of(Target::Auto, None), [0, 1, 3, 0, 1].map(Some));
+        let list = GpuList::new(&[3, 1]).unwrap();
+        assert_eq!(of(Target::Gpus(list), None), [3, 1, 3, 1, 3].map(Some));
+        assert_eq!(of(Target::Gpu(1), None), [Some(1); 5]);
+        assert_eq!(of(Target::Cpu, None), [None; 5]);
+        let run = Run { target: Target::CpuAndGpu(0), ..Run::default() };
+        let seat = Seat { local_rank: 0, local_ranks: 1, sharers: 1, cores: vec![0] };
+        assert!(gpu_of(&[0], &seat, &run).unwrap_err().to_string().contains("GPU 0 together"));
+    }
+
+    #[test]
+    fn a_gpu_that_is_named_is_shared_by_all() {
+        assert_eq!(shared_gpus(4, Target::Gpu(0)), 1);
+        assert_eq!(shared_gpus(4, Target::Gpus(GpuList::new(&[0, 2]).unwrap())), 2);
+        assert_eq!([0, 4].map(|gpus| shared_gpus(gpus, Target::Auto)), [1, 4]);
+    }
+
+    #[test]
+    fn ranks_whose_probes_differ_are_told_so() {
+        let machine = Machine::detect().unwrap();
+        let outcome = in_process_all(2, Duration::from_secs(60), |net| {
+            let mut stencil = Stencil::of(halve());
+            if net.rank() == 0 {
+                stencil = stencil.probe(Probe { field: 0, at: vec![[3]], every: 1 });
+            }
+            let mut volume = Volume::from_fn([8], |[x]| x as f32);
+            let run = Run { target: Target::Cpu, ..Run::default() };
+            let ranks = Ranks { count: 2, grid: None, depth: None };
+            stencil.run_on_rank(&mut volume, Steps(2), &machine, &ranks, &run, net)
+        });
+        for error in outcome.into_iter().map(Result::unwrap_err) {
+            let told = error.to_string();
+            assert!(told.contains("rank 1 has as probes none, rank 0 has 1 ("), "{told}");
+        }
+    }
 }
