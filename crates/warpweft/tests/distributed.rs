@@ -489,3 +489,17 @@ fn too_deep_or_foreign_partitions_are_refused_with_what_would_fit() {
     distribution.partition = Partition::grid([8, 8, 8], [2, 1, 1], &boundaries).unwrap();
     assert!(refusal(&distribution).contains("a partition of [8, 8, 8] for a volume of [16, 8, 8]"));
 }
+
+#[test]
+fn a_report_names_the_depth_that_ran_not_one_proposed() {
+    let machine = Machine::detect().unwrap();
+    let run = Run { target: Target::Cpu, ..Run::default() };
+    for (depth, every, expect) in [(None, 1, 1), (Some(4), 3, 3), (Some(4), 6, 4)] {
+        let stencil = Stencil::of(Heat).until_every(Residual::Sum, 0.0, every);
+        let mut volume = Volume::from_fn([32, 12, 12], |[z, y, x]| ((z * y + x) as f32).sin());
+        let ranks = Ranks { count: 2, grid: None, depth };
+        let report =
+            stencil.run_over_ranks(&mut volume, Steps(42), &machine, &ranks, &run).unwrap();
+        assert_eq!(report.policy["depth"], expect, "{depth:?}, checked every {every}");
+    }
+}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::cpu::CpuSweeps;
 use super::cuda::CudaSweeps;
 use super::cuda::multi::{Exchange, GpuList, MultiCudaPolicy, MultiCudaSweeps};
+use super::distribute::cheaper_axis;
 use super::executor::SweepExecutor;
 use super::gpus::{Chosen, placed, worthwhile};
 use super::policy::{CpuPolicy, CudaKernel, CudaPolicy, Policy};
@@ -241,6 +242,7 @@ impl<const D: usize> Spec<D> {
             let used = gpus.len();
             notes.push(format!("{used} GPUs of {all} are used, {why}"));
         }
+        notes.extend(cheaper_axis(self, volume.extents(), gpus.len()));
         Ok(Ready {
             devices: executor.devices(),
             notes,

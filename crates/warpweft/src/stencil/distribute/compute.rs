@@ -15,6 +15,8 @@ pub(super) struct Advanced {
     pub before: Option<Vec<Vec<f64>>>,
     /// Whether the messages given were sent.
     pub sent: bool,
+    /// Seconds that keeping `before` took.
+    pub keeping: f64,
 }
 
 /// One part on one device.

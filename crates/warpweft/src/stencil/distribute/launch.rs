@@ -102,7 +102,9 @@ impl<const D: usize> Spec<D> {
                 format!("use {MOST} or fewer: one a core is best"),
             ));
         }
-        let distribution = self.distribution(volume.extents(), ranks)?;
+        let mut distribution = self.distribution(volume.extents(), ranks)?;
+        let (bandwidth, disturbed) = of_cores(machine);
+        distribution.begin_at(bandwidth.map(|all| all / ranks.count as f64), self.step_bytes());
         let (policy, cores) = self.cores_for(&distribution.partition, machine, run)?;
         let mut saved = self.open_checkpoint(volume, steps, run)?;
         let most = run.threads.unwrap_or_else(|| machine.cpu.threads());
@@ -134,7 +136,6 @@ impl<const D: usize> Spec<D> {
         let cores = cores.iter().map(Vec::len).sum::<usize>().min(most);
         let device = format!("{} ranks on {}", reports.len(), machine.cpu.label(cores));
         let first = saved.as_ref().map_or(0, |saved| saved.first().step);
-        let (bandwidth, disturbed) = of_cores(machine);
         let policy = Policy::Cpu(policy);
         let mut report = self.reported(&distribution, &reports, first, policy, bandwidth);
         report.devices = vec![device];

@@ -1,11 +1,13 @@
 //! Which axes to cut: the orientation that severs the fewest dependences.
 
 use super::super::boundary::Boundaries;
-use super::super::halo::{Footprint, Reach};
+use super::super::halo::{Footprint, Reach, footprints};
 use super::super::partition::Partition;
+use super::super::spec::Spec;
 use super::feasible::deepest_feasible;
 use crate::element::FieldInfo;
 use crate::error::{Error, Result};
+use crate::grid::axis_name;
 
 /// Every way to write `parts` as a grid over `D` axes.
 fn grids<const D: usize>(parts: usize) -> Vec<[usize; D]> {
@@ -82,6 +84,30 @@ pub fn slab_axis<const D: usize>(
     Ok(grid.iter().position(|&n| n > 1).unwrap_or(0))
 }
 
+/// What several GPUs of one process, whose slabs are always cut across the slowest axis, read more than
+/// slabs across another would; `None` if that is less than a twentieth.
+pub(in crate::stencil) fn cheaper_axis<const D: usize>(
+    stencil: &Spec<D>,
+    extents: [usize; D],
+    parts: usize,
+) -> Option<String> {
+    let (stages, boundaries) = (footprints(&stencil.stages), &stencil.boundaries);
+    let fields = stencil.cell.fields();
+    let best = slab_axis(extents, parts, boundaries, &stages, fields).ok()?;
+    let bytes = |axis| {
+        let slabs = Partition::slabs(extents, axis, &vec![1.0; parts], boundaries).ok()?;
+        Some(ghost_bytes(&slabs, &stages, fields) as f64)
+    };
+    let ratio = bytes(0)? / bytes(best)?.max(1.0);
+    let [cut, other] = [0, best].map(|axis| axis_name(axis, D));
+    (ratio >= 1.05).then(|| {
+        format!(
+            "GPUs of one process are cut across the slowest axis, {cut}, where a step reads {ratio:.1} times as \
+             much of other GPUs as across {other}: a volume whose slowest axis is {other} would read less"
+        )
+    })
+}
+
 fn best_grid<const D: usize>(
     grids: Vec<[usize; D]>,
     extents: [usize; D],
@@ -139,6 +165,26 @@ mod tests {
         let lopsided = reading([[3, 3], [0, 1]]);
         assert_eq!(slab_axis([64, 64], 4, &faces, &lopsided, &F32).unwrap(), 1);
         assert_eq!(slab_axis([64, 64], 4, &faces, &reading([[1; 2]; 2]), &F32).unwrap(), 0);
+    }
+
+    #[test]
+    fn slabs_of_gpus_that_another_axis_would_suit_better_name_both() {
+        use crate::prelude::{Near, Stencil, stencil};
+        #[stencil]
+        fn lopsided(u: Near<f32, 2>) -> f32 {
+            0.5 * u[[3, 0]] + 0.25 * (u[[-3, 0]] + u[[0, 1]])
+        }
+        let spec = Stencil::of(lopsided()).boundary(Boundary::Periodic);
+        let note = cheaper_axis(&spec, [64, 64], 4).unwrap();
+        assert!(
+            note.contains("slowest axis, y, where a step reads 6.0 times")
+                && note.contains("across x:"),
+            "{note}"
+        );
+        // A long box along its length, and one across.
+        assert_eq!(cheaper_axis(&spec, [640, 64], 4), None);
+        assert!(cheaper_axis(&spec, [64, 640], 4).unwrap().contains(" 60.0 times"));
+        assert_eq!(cheaper_axis(&spec, [8, 8], 9), None, "nobody cuts that");
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! How deep the next swap is: fixed, or found by a search while the run goes on.
 
-use std::time::Instant;
-
 use super::search::DepthSearch;
 use crate::cluster::{Transport, broadcast};
 use crate::error::Result;
@@ -13,33 +11,36 @@ pub(super) struct Pace<'a> {
     open: bool,
     depth: usize,
     swaps_left: usize,
-    /// When the present trial began, and with how many steps done.
-    begun: Option<(Instant, u64)>,
+    /// The depth of the present swap, and the deepest since `depth` was chosen.
+    taken: usize,
+    deepest: usize,
+    /// Steps and seconds of the present trial.
+    trial: (u64, f64),
 }
 
 impl<'a> Pace<'a> {
     /// Always `depth`.
     pub(super) fn fixed(depth: usize) -> Self {
-        Self { search: None, open: false, depth, swaps_left: 0, begun: None }
+        let (search, trial) = (None, (0, 0.0));
+        Self { search, open: false, depth, swaps_left: 0, taken: 0, deepest: 0, trial }
     }
 
     /// What `search` says; all ranks must come here, and only rank 0's search is asked.
     pub(super) fn searching(search: Box<dyn DepthSearch + 'a>) -> Self {
-        Self { search: Some(search), open: true, depth: 1, swaps_left: 0, begun: None }
+        Self { search: Some(search), open: true, ..Self::fixed(1) }
     }
 
-    /// The depth of the next swap, after `done` steps. Ranks talk only between two trials.
+    /// The depth of the next swap, `most` at most. One that is cut short is none of the trial's. Ranks
+    /// talk only between two trials.
     ///
     /// # Errors
     /// As [`Transport::receive`].
-    pub(super) fn next(&mut self, net: &dyn Transport, done: u64) -> Result<usize> {
+    pub(super) fn next(&mut self, net: &dyn Transport, most: u64) -> Result<usize> {
         if self.open && self.swaps_left == 0 {
             let mut order = Vec::new();
             if let (0, Some(search)) = (net.rank(), &mut self.search) {
-                if let Some((begun, at)) = self.begun
-                    && done > at
-                {
-                    search.record(begun.elapsed().as_secs_f64() / (done - at) as f64);
+                if let (steps @ 1.., seconds) = self.trial {
+                    search.record(seconds / steps as f64);
                 }
                 let (depth, swaps) = match search.next() {
                     Some(trial) => (trial.depth, trial.swaps),
@@ -54,10 +55,22 @@ impl<'a> Pace<'a> {
             };
             (self.depth, self.swaps_left) = (number(0).max(1), number(8));
             self.open = self.swaps_left > 0;
-            self.begun = Some((Instant::now(), done));
+            (self.deepest, self.trial) = (0, (0, 0.0));
         }
-        self.swaps_left = self.swaps_left.saturating_sub(1);
-        Ok(self.depth)
+        self.taken = most.min(self.depth as u64) as usize;
+        self.deepest = self.deepest.max(self.taken);
+        if self.taken == self.depth {
+            self.swaps_left = self.swaps_left.saturating_sub(1);
+        }
+        Ok(self.taken)
+    }
+
+    /// What the present swap and its steps took, and nothing else, in seconds.
+    pub(super) fn took(&mut self, seconds: f64) {
+        if self.taken == self.depth {
+            self.trial.0 += self.taken as u64;
+            self.trial.1 += seconds;
+        }
     }
 
     /// The depth of the swap after this, if that is known already.
@@ -65,8 +78,54 @@ impl<'a> Pace<'a> {
         (!self.open || self.swaps_left > 0).then_some(self.depth)
     }
 
-    /// The present depth.
+    /// The depth of the last swaps, but for those cut short; before the first one that which it would have.
     pub(super) fn depth(&self) -> usize {
-        self.depth
+        if self.deepest == 0 { self.depth } else { self.deepest }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::Alone;
+    use crate::stencil::distribute::search::Trial;
+
+    /// Two swaps of depth 4, then one of 2; what was recorded.
+    #[derive(Default)]
+    struct Listed(std::rc::Rc<std::cell::RefCell<Vec<f64>>>);
+
+    impl DepthSearch for Listed {
+        fn next(&mut self) -> Option<Trial> {
+            let trials = [Trial { depth: 4, swaps: 2 }, Trial { depth: 2, swaps: 1 }];
+            trials.get(self.0.borrow().len()).copied()
+        }
+        fn record(&mut self, seconds: f64) {
+            self.0.borrow_mut().push(seconds);
+        }
+        fn best(&self) -> usize {
+            2
+        }
+    }
+
+    #[test]
+    fn swaps_cut_short_are_none_of_a_trials_and_no_other_time_is() {
+        let listed = Listed::default();
+        let recorded = listed.0.clone();
+        let mut pace = Pace::searching(Box::new(listed));
+        let mut swap = |most: u64, seconds: f64| {
+            let depth = pace.next(&Alone, most).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(2)); // a checkpoint, say
+            pace.took(seconds);
+            (depth, pace.depth(), pace.following())
+        };
+        assert_eq!(swap(3, 9.0), (3, 3, Some(4)), "never ran 4 deep yet");
+        assert_eq!(swap(10, 4.0), (4, 4, Some(4)));
+        assert_eq!(swap(1, 9.0), (1, 4, Some(4)), "4 is what the last full swap had");
+        assert_eq!(swap(10, 12.0), (4, 4, None), "the trial ends here");
+        assert!(recorded.borrow().is_empty());
+        assert_eq!(swap(10, 1.0), (2, 2, None));
+        assert_eq!(*recorded.borrow(), [2.0], "16 seconds for 8 steps");
+        assert_eq!(swap(10, 5.0), (2, 2, Some(2)));
+        assert_eq!(*recorded.borrow(), [2.0, 0.5]);
     }
 }

@@ -183,13 +183,15 @@ impl<const D: usize> Compute<D> for Part<'_, D> {
     ) -> Result<Advanced> {
         let stencil = self.stencil.clone();
         let (partition, part) = (self.partition, self.part);
-        let mut advanced = Advanced { before: None, sent: false };
+        let mut advanced = Advanced { before: None, sent: false, keeping: 0.0 };
         for (step, margins) in reach.compute.iter().enumerate() {
             let last_step = step + 1 == reach.depth;
             if keep && last_step {
+                let from = Instant::now();
                 let fields = stencil.written_fields().into_iter();
                 let before = fields.map(|f| Ok(values(self.stencil.cell, f, &self.cells(f)?)));
                 advanced.before = Some(before.collect::<Result<_>>()?);
+                advanced.keeping = from.elapsed().as_secs_f64();
             }
             for (index, (stage, margin)) in stencil.stages.iter().zip(margins).enumerate() {
                 let stage = stage.as_ref();

@@ -15,6 +15,7 @@ use super::pace::Pace;
 use super::residual::residual;
 use super::routes::Routes;
 use super::run::Distribution;
+use super::search::Search;
 use super::swap::{Message, swap_messages};
 use crate::cluster::{Transport, agree, broadcast, gather};
 use crate::error::Result;
@@ -25,7 +26,7 @@ use crate::trace::Trace;
 pub struct RankReport {
     /// Steps done.
     pub steps: u64,
-    /// Steps between the last swaps.
+    /// Steps between the last swaps, but for those that something else cut short.
     pub depth: usize,
     /// Swaps taken part in.
     pub swaps: u64,
@@ -112,7 +113,7 @@ pub(super) fn run_rank<const D: usize>(
         stencil.until,
         distribution.partition.parts_per_axis(),
         distribution.depth,
-        distribution.search,
+        distribution.search.as_ref().map(Search::name),
         course.saving.map(|saving| saving.every)
     );
     agree(net, "a run of", &spec)?;
@@ -130,6 +131,9 @@ pub(super) fn run_rank<const D: usize>(
         let to_check = stencil.until.map_or(u64::MAX, |it| until(it.every));
         [course.steps - done, to_save, to_check].into_iter().fold(u64::MAX, u64::min)
     };
+    // Deeper swaps than are ever free would be tried in vain.
+    let between = [course.saving.map(|it| it.every), stencil.until.map(|it| it.every)];
+    let deepest = between.into_iter().flatten().fold(distribution.depth as u64, u64::min) as usize;
     let mut plans = Plans { stencil, distribution, rank: net.rank(), known: HashMap::new() };
     let mut pace = match distribution.search {
         None => Pace::fixed(distribution.depth),
@@ -137,7 +141,7 @@ pub(super) fn run_rank<const D: usize>(
             &distribution.partition,
             &stages,
             stencil.cell.fields(),
-            distribution.depth,
+            deepest,
         )),
     };
     let mut sent_ahead = false;
@@ -157,8 +161,9 @@ pub(super) fn run_rank<const D: usize>(
         stencil.until.is_some_and(|until| residual.is_some_and(|r| r <= until.tolerance))
     };
     while report.steps < course.steps && !met(report.residual) {
-        let depth = free(report.steps).min(pace.next(net, report.steps)? as u64) as usize;
+        let depth = pace.next(net, free(report.steps))?;
         let plan = plans.of(depth);
+        let turn = Instant::now();
         if report.steps > course.first {
             // What was sent ahead was as deep as this swap, which was known then.
             let from = Instant::now();
@@ -179,9 +184,14 @@ pub(super) fn run_rank<const D: usize>(
         let phases = phases.filter(|phases| !phases.is_empty());
         let checks = stencil.until.is_some_and(|until| done.is_multiple_of(until.every));
         let from = Instant::now();
-        let Advanced { before, sent } = part.advance(&plan.reach, phases, checks, net)?;
+        let Advanced { before, sent, keeping } = part.advance(&plan.reach, phases, checks, net)?;
         traced(&format!("steps {}..{done}", report.steps), from);
         looks.busy += from.elapsed().as_secs_f64();
+        if checks || course.saving.is_some_and(|saving| done.is_multiple_of(saving.every)) {
+            // Whoever reads cells would wait for these steps, which are the swap's.
+            part.finish()?;
+        }
+        pace.took(turn.elapsed().as_secs_f64() - keeping);
         sent_ahead = sent;
         let before_these = report.steps;
         report.steps = done;

@@ -45,6 +45,16 @@ pub struct Distribution<const D: usize> {
     pub boundary_first: bool,
 }
 
+impl<const D: usize> Distribution<D> {
+    /// Lets a guided search begin with what the memory of a rank allows, in bytes a second, if that was
+    /// measured, for so many bytes a cell and step.
+    pub(super) fn begin_at(&mut self, bandwidth: Option<f64>, step_bytes: usize) {
+        if let (Some(Search::Guided(rates)), Some(bandwidth)) = (&mut self.search, bandwidth) {
+            rates.compute.per_unit = step_bytes as f64 / bandwidth;
+        }
+    }
+}
+
 /// One run as every rank knows it: what, from where to where, and on what.
 pub(super) struct Task<'a, const D: usize> {
     pub stencil: &'a Spec<D>,
@@ -307,4 +317,61 @@ fn run<const D: usize>(
 /// axes.
 pub fn footprints_of<const D: usize>(stencil: &Spec<D>) -> Vec<Footprint<D>> {
     footprints(&stencil.stages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Ranks;
+    use super::*;
+    use crate::cluster::in_process;
+    use crate::prelude::{Near, stencil};
+    use crate::stencil::reference;
+
+    #[stencil]
+    fn mean(u: Near<f32, 2>) -> f32 {
+        0.5 * (u[[-1, 0]] + u[[1, 0]])
+    }
+
+    #[test]
+    fn a_search_begins_with_what_each_ranks_memory_allows_and_rank_0s_is_asked() {
+        let stencil = Stencil::of(mean());
+        let first = Volume::from_fn([64, 8], |[y, x]| ((y * 8 + x) as f32).sin());
+        let raw = {
+            let mut copy = first.clone();
+            copy.raw_mut().cut_out([0; 2], [64, 8]).unwrap()
+        };
+        let start = from_whole(&raw);
+        let found = in_process(2, Duration::from_secs(60), |net| {
+            let ranks = Ranks { count: 2, grid: None, depth: None };
+            let mut distribution = stencil.distribution([64, 8], &ranks)?;
+            distribution.begin_at(Some(8e9 * (1.0 + net.rank() as f64)), 8);
+            let Some(Search::Guided(rates)) = distribution.search else { panic!("it is searched") };
+            assert_eq!(rates.compute.per_unit, 1e-9 / (1.0 + net.rank() as f64));
+            let task = Task {
+                stencil: &stencil,
+                distribution: &distribution,
+                start: &start,
+                first: State::default(),
+                steps: 100,
+                build: None,
+                saving: None,
+                trace: None,
+                judge: None,
+                halos: Some(Route::Host),
+                probed: &Mutex::default(),
+            };
+            task.rank(net, &Watch { told: &|_| (), stop: None, every: 1 << 20 })
+        });
+        let mut expect = first.clone();
+        reference(&stencil, &mut expect, 100).unwrap();
+        let own: Vec<u8> = found
+            .unwrap()
+            .into_iter()
+            .flat_map(|(own, _)| own)
+            .flat_map(|(_, cells)| cells)
+            .collect();
+        let cells: Vec<f32> =
+            own.chunks_exact(4).map(|b| f32::from_ne_bytes([b[0], b[1], b[2], b[3]])).collect();
+        assert_eq!(cells, expect.as_slice());
+    }
 }

@@ -4,6 +4,8 @@
 //! (equation (3)). At a cut it knows no better than a Neumann boundary, so the outermost cells go
 //! stale from step to step; the zone is deep enough for the part's own cells never to see them.
 
+use std::time::Instant;
+
 use super::super::boundary::{Boundaries, Boundary, Face};
 use super::super::executor::SweepExecutor;
 use super::super::halo::{Reach, Span};
@@ -141,24 +143,27 @@ impl<const D: usize> Compute<D> for Swept<'_, D> {
     ) -> Result<Advanced> {
         if keep {
             self.sweep(reach.depth - 1, true)?;
+            self.executor.finish()?;
+            let from = Instant::now();
             let fields = self.written.clone().into_iter();
             let before =
                 fields.map(|field| Ok(values(self.volume.cell_type(), field, &self.cells(field)?)));
             let before = Some(before.collect::<Result<_>>()?);
+            let keeping = from.elapsed().as_secs_f64();
             self.sweep(1, false)?;
             self.executor.finish()?;
-            return Ok(Advanced { before, sent: false });
+            return Ok(Advanced { before, sent: false, keeping });
         }
         if let Some(ahead) = ahead
             && self.executor.can_split()
         {
             self.sweep(reach.depth - 1, true)?;
             self.split_step(ahead, net)?;
-            return Ok(Advanced { before: None, sent: true });
+            return Ok(Advanced { before: None, sent: true, keeping: 0.0 });
         }
         self.sweep(reach.depth, false)?;
         self.executor.finish()?;
-        Ok(Advanced { before: None, sent: false })
+        Ok(Advanced { before: None, sent: false, keeping: 0.0 })
     }
 
     fn after(&mut self, step: u64) -> Result<()> {

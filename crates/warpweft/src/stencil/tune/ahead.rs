@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::super::cuda::multi::MultiCudaPolicy;
-use super::super::policy::{CudaPolicy, Policy};
+use super::super::cuda::multi::{Exchange, MultiCudaPolicy};
+use super::super::policy::{CudaKernel, CudaPolicy, Policy};
 use super::Trial;
 use crate::tune::Budget;
 
@@ -37,6 +37,17 @@ pub(super) fn fastest_alone_first(
     candidates
 }
 
+/// `candidates`, and last the first kernel of theirs that copies suit, with these in place of flags: on
+/// some links engines that copy are faster than kernels that store.
+pub(super) fn then_copies(mut candidates: Vec<MultiCudaPolicy>) -> Vec<MultiCudaPolicy> {
+    let flags = |policy: &&MultiCudaPolicy| {
+        policy.exchange == Exchange::Flags && policy.cuda.kernel != CudaKernel::Resident
+    };
+    let copies = candidates.iter().find(flags).map(|policy| policy.cuda);
+    candidates.extend(copies.map(|cuda| MultiCudaPolicy::new(cuda, Exchange::Copies)));
+    candidates
+}
+
 /// Compiles `count` candidates into the cache, several at once, each as it runs and as it is checked.
 /// One that fails will do so again when tried, one that the budget did not reach is compiled then.
 pub(super) fn compile_ahead(
@@ -66,7 +77,7 @@ pub(super) fn compile_ahead(
 mod tests {
     use super::*;
     use crate::prelude::{Near, stencil};
-    use crate::stencil::{Exchange, Stencil};
+    use crate::stencil::Stencil;
 
     #[stencil]
     fn smooth(u: Near<f32, 2>) -> f32 {
@@ -95,5 +106,19 @@ mod tests {
         assert_eq!(found.len(), all);
         assert!(candidates.iter().all(|policy| found.contains(policy)));
         assert_eq!(fastest_alone_first(candidates.clone(), &[]), candidates);
+    }
+
+    #[test]
+    fn copies_of_the_most_promising_kernel_are_tried_last_where_flags_can_be() {
+        let stencil = Stencil::of(smooth());
+        let shapes = CudaPolicy::candidates(&stencil, [4096, 4096], ((9, 0), 132));
+        let with = |exchange| move |cuda: &CudaPolicy| MultiCudaPolicy::new(*cuda, exchange);
+        let flags: Vec<_> = shapes.iter().map(with(Exchange::Flags)).collect();
+        let found = then_copies(flags.clone());
+        assert_eq!(found[..flags.len()], flags);
+        let first = shapes.iter().find(|cuda| cuda.kernel != CudaKernel::Resident).unwrap();
+        assert_eq!(found[flags.len()..], [with(Exchange::Copies)(first)]);
+        let copies: Vec<_> = shapes.iter().map(with(Exchange::Copies)).collect();
+        assert_eq!(then_copies(copies.clone()), copies, "nothing else is possible there");
     }
 }

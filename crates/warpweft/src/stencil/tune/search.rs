@@ -13,7 +13,7 @@ use super::super::gpus::{Chosen, placed};
 use super::super::plan::{Region, Sweep};
 use super::super::policy::{CpuPolicy, CudaKernel, CudaPolicy, Policy};
 use super::super::spec::Spec;
-use super::ahead::{compile_ahead, fastest_alone_first};
+use super::ahead::{compile_ahead, fastest_alone_first, then_copies};
 use super::{Refused, Trial};
 use crate::cpu::Pool;
 use crate::cuda::{Device, Locked, Together, folder};
@@ -211,7 +211,7 @@ impl<'a, const D: usize> Search<'a, D> {
         let candidates = match MultiCudaPolicy::candidates(stencil, extents, &devices) {
             // Fewer planes than so many slabs need.
             Err(Error::Spec { .. }) => return Ok(None),
-            candidates => fastest_alone_first(candidates?, &self.trials),
+            candidates => then_copies(fastest_alone_first(candidates?, &self.trials)),
         };
         if let Some(Ok(arch)) = devices.first().map(|device| device.arch()) {
             let (threads, begin) = (machine.cpu.threads(), Budget::of(budget));

@@ -57,6 +57,16 @@ pub enum Search {
 }
 
 impl Search {
+    /// What ranks must agree on: rates may differ, as only rank 0's search is asked.
+    pub(in super::super) fn name(&self) -> &'static str {
+        match self {
+            Self::Exhaustive => "exhaustive",
+            Self::HillClimbing => "hill climbing",
+            Self::Dichotomic => "dichotomic",
+            Self::Guided(_) => "guided",
+        }
+    }
+
     /// Starts the search over `1..=deepest`.
     pub fn start<const D: usize>(
         self,
