@@ -334,21 +334,84 @@ proptest! {
     }
 }
 
-#[test]
-fn a_residual_has_the_same_bits_on_any_grid_of_ranks() {
-    let start = Volume::from_fn([8, 9, 37], |[z, y, x]| ((z * 77 + y * 13 + x) as f32).sin());
-    let stencil = Stencil::of(Heat).boundary(Boundary::Periodic).until(Residual::Sum, 0.0);
-    let boundaries = Boundaries::all(Boundary::Periodic);
-    let bits = [[1, 1, 1], [4, 1, 1], [1, 1, 5], [2, 2, 2]].map(|parts| {
-        let partition = Partition::grid([8, 9, 37], parts, &boundaries).unwrap();
-        let distribution = Distribution { partition, depth: 1, search: None, boundary_first: true };
-        let mut volume = start.clone();
-        let reports = run_in_process(&stencil, &mut volume, 3, &distribution, SOON).unwrap();
-        let first = reports[0].residual.unwrap().to_bits();
-        assert!(reports.iter().all(|r| r.residual.map(f64::to_bits) == Some(first)));
-        first
+/// A residual of `kind` between two states, summed in integers: exact but for one rounding.
+fn exact(kind: Residual, before: &Volume<f32, 3>, after: &Volume<f32, 3>) -> f64 {
+    let pairs = before.as_slice().iter().zip(after.as_slice());
+    let changes = pairs.map(|(&b, &a)| match kind {
+        Residual::SumOfSquares => (a as f64 - b as f64).powi(2),
+        _ => (a as f64 - b as f64).abs(),
     });
-    assert!(bits.iter().all(|&b| b == bits[0]), "{bits:x?}");
+    if kind == Residual::Max {
+        return changes.fold(0.0, f64::max);
+    }
+    let scaled = changes.map(|change| change * 2f64.powi(100));
+    let sum: i128 = scaled
+        .map(|change| {
+            assert_eq!(change.fract(), 0.0, "of no integer");
+            change as i128
+        })
+        .sum();
+    sum as f64 * 2f64.powi(-100)
+}
+
+#[test]
+fn a_residual_is_exact_on_any_grid_of_ranks() {
+    let extents = [8, 9, 37];
+    let start = Volume::from_fn(extents, |[z, y, x]| ((z * 77 + y * 13 + x) as f32).sin());
+    let free = Stencil::of(Heat).boundary(Boundary::Periodic);
+    let state = |steps: u64| {
+        let mut volume = start.clone();
+        reference(&free, &mut volume, steps).unwrap();
+        volume
+    };
+    let (before, after) = (state(5), state(6));
+    let policy = CpuPolicy {
+        threads: 1,
+        temporal_depth: 2,
+        tile_rows: 3,
+        slab_planes: 2,
+        tile_cells: 5,
+        jam: 2,
+    };
+    let boundaries = Boundaries::all(Boundary::Periodic);
+    let grids = [
+        [1, 1, 1],
+        [2, 1, 1],
+        [1, 3, 1],
+        [1, 1, 2],
+        [1, 1, 3],
+        [4, 1, 1],
+        [1, 2, 2],
+        [1, 1, 5],
+        [3, 1, 2],
+        [1, 1, 7],
+        [2, 2, 2],
+        [1, 1, 8],
+    ];
+    for kind in [Residual::Max, Residual::Sum, Residual::SumOfSquares] {
+        let expect = exact(kind, &before, &after);
+        let ends = |stencil: &Stencil<f32, 3>, parts: [usize; 3]| {
+            let partition = Partition::grid(extents, parts, &boundaries).unwrap();
+            let depth = 2;
+            let plan = Distribution { partition, depth, search: None, boundary_first: true };
+            let (mut one, mut other) = (start.clone(), start.clone());
+            let plain = run_in_process(stencil, &mut one, 20, &plan, SOON).unwrap();
+            let swept =
+                run_on_cores(stencil, &mut other, 20, &plan, policy, &cores(), SOON).unwrap();
+            plain.into_iter().chain(swept)
+        };
+        // Each step changes less: it ends at the residual of the sixth step, and not just below that.
+        let (met, missed) = (expect, f64::from_bits(expect.to_bits() - 1));
+        let [met, missed] =
+            [met, missed].map(|tolerance| free.clone().until_every(kind, tolerance, 3));
+        for parts in grids {
+            for rank in ends(&met, parts) {
+                assert_eq!(rank.residual.map(f64::to_bits), Some(expect.to_bits()), "{parts:?}");
+                assert_eq!((kind, rank.steps), (kind, 6), "{parts:?}");
+            }
+        }
+        assert!(ends(&missed, [2, 2, 2]).all(|rank| rank.steps > 6), "{kind:?}");
+    }
 }
 
 #[test]

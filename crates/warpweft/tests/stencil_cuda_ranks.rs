@@ -9,7 +9,9 @@ use warpweft::cluster::{Remote, Shared, Tag, Transport, in_process};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::stencil::distribute::{Ranks, Route, deepest_feasible, footprints_of};
-use warpweft::stencil::{Boundaries, CudaKernel, CudaPolicy, Partition, Policy, Run, reference};
+use warpweft::stencil::{
+    Boundaries, CudaKernel, CudaPolicy, Partition, Policy, Run, Target, reference,
+};
 
 /// Mixes all bits of an uneven box.
 #[stencil]
@@ -162,4 +164,47 @@ fn the_bits_of_the_reference() {
     });
     let wave = Stencil::sequence((velocity(0.01), stress()));
     check(&machine, &wave, &waves, &[[2, 1], [2, 2]]);
+}
+
+/// Ranks that measure their own cells on GPUs stop at the reference's step, at the residual of one device.
+#[test]
+fn residuals_are_the_reference_s_whatever_is_cut() {
+    let machine = Machine::detect().unwrap();
+    if machine.gpus.is_empty() {
+        return println!("skipped: no GPU");
+    }
+    let waves = Volume::from_fn([33, 1090], |[y, x]| Wave {
+        v: (y * 31 + x) as f32 * 0.01,
+        s: (x * 17 + y) as f64 * 0.003,
+        rho: 1.0 + (y % 3) as f32,
+    });
+    let free = Stencil::sequence((velocity(0.01), stress()));
+    let cuda = CudaPolicy::default_for(&free, waves.extents(), machine.gpus[0].capability);
+    let policy = Some(Policy::Cuda(CudaPolicy { contraction: false, ..cuda }));
+    for kind in [Residual::Max, Residual::Sum, Residual::SumOfSquares] {
+        // The residual of the sixth step on the cores, which is met then at the latest.
+        let alone = |stencil: &Stencil<Wave, 2>, steps| {
+            let run = Run { target: Target::Cpu, ..Run::default() };
+            stencil.run_with(&mut waves.clone(), Steps(steps), &machine, &run).unwrap()
+        };
+        let sixth = alone(&free.clone().until_every(kind, 0.0, 3), 6).residual.unwrap();
+        let stencil = free.clone().until_every(kind, sixth, 3);
+        let expect = alone(&stencil, 9);
+        let mut state = waves.clone();
+        assert_eq!(reference(&stencil, &mut state, 9).unwrap(), expect.done);
+        for grid in [[1, 1], [2, 1], [1, 2], [1, 5], [2, 4]] {
+            for depth in [1, 2] {
+                let count = grid.iter().product();
+                let ranks = Ranks { count, grid: Some(grid), depth: Some(depth) };
+                let found = in_process(count, Duration::from_secs(60), |net| {
+                    let run = Run { policy, ..Run::default() };
+                    let mut volume = waves.clone();
+                    stencil.run_on_rank(&mut volume, Steps(9), &machine, &ranks, &run, net)
+                });
+                let found = found.unwrap().swap_remove(0);
+                let bits = |report: &Report| (report.done, report.residual.map(f64::to_bits));
+                assert_eq!(bits(&found), bits(&expect), "{kind:?}, {grid:?}, R = {depth}");
+            }
+        }
+    }
 }

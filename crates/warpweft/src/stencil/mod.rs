@@ -26,6 +26,7 @@ mod residual;
 mod run;
 mod spec;
 mod stage;
+mod total;
 mod tune;
 mod typed;
 mod wisdom;

@@ -3,6 +3,7 @@
 use super::boundary::Ghost;
 use super::residual::Residual;
 use super::spec::{Spec, Stencil};
+use super::total::Total;
 use crate::element::Fields;
 use crate::error::Result;
 use crate::grid::{RawVolume, Volume};
@@ -111,26 +112,20 @@ fn unravel<const D: usize>(mut index: usize, extents: [usize; D]) -> [usize; D] 
     at
 }
 
-/// A residual between two volumes, in the order of [`super::residual`].
+/// A residual between two volumes.
 fn residual<const D: usize>(
     stencil: &Spec<D>,
     kind: Residual,
     before: &RawVolume<D>,
     after: &RawVolume<D>,
 ) -> f64 {
-    let mut total = 0.0;
+    let mut total = Total::default();
     for field in stencil.written_fields() {
-        let mut values: Vec<f64> = (0..before.len())
-            .map(|index| {
-                let at = unravel(index, before.extents());
-                kind.of_change(before.value(field, at), after.value(field, at))
-            })
-            .collect();
-        // Axis by axis, innermost first: each pass replaces a line of cells by its total.
-        for &n in before.extents().iter().rev() {
-            values = values.chunks_exact(n).map(|line| kind.total(line.iter().copied())).collect();
+        for index in 0..before.len() {
+            let at = unravel(index, before.extents());
+            let change = kind.of_change(before.value(field, at), after.value(field, at));
+            total.add([change].into_iter());
         }
-        total = kind.combine(total, values[0]);
     }
-    total
+    kind.of_total(&total)
 }

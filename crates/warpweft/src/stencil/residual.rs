@@ -1,22 +1,19 @@
-//! Norms of the change of a step, summed in an order that no executor may change.
+//! Norms of the change of a step, the same whoever adds what.
 //!
-//! Floating-point sums depend on their order, and results must not depend on threads, tiles or
-//! devices. So the order is part of the definition: a volume is reduced axis by axis, innermost
-//! first; along a line of `n` values, lane `l` of 32 adds the values `l, l + 32, ..` in that order,
-//! and the lanes are then combined by halving (`l` with `l + 16`, then `l + 8`, .. `l + 1`), which is
-//! what a warp does. Several fields are combined in field order.
+//! Floating-point sums depend on their order, and results must not depend on threads, tiles, devices or
+//! how ranks cut a volume. So a sum is the exact one of what all cells contribute, each an `f64`, and is
+//! rounded once ([`Total`]).
 
-/// Lanes of a line's sum.
-pub(crate) const LANES: usize = 32;
+use super::total::Total;
 
 /// A norm of the change that one step makes, over all cells and written fields, as `f64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Residual {
     /// Largest absolute change; NaN when any change is.
     Max,
-    /// Sum of absolute changes.
+    /// Sum of absolute changes, exact but for one rounding.
     Sum,
-    /// Sum of squared changes.
+    /// Sum of squared changes, each rounded, and then their exact sum.
     SumOfSquares,
 }
 
@@ -42,36 +39,11 @@ impl Residual {
         }
     }
 
-    /// Combines two partial results.
-    #[inline(always)]
-    pub fn combine(self, a: f64, b: f64) -> f64 {
+    /// What all contributions come to.
+    pub(crate) fn of_total(self, total: &Total) -> f64 {
         match self {
-            Self::Max if a.is_nan() || b.is_nan() => f64::NAN,
-            Self::Max => a.max(b),
-            Self::Sum | Self::SumOfSquares => a + b,
+            Self::Max => total.largest(),
+            Self::Sum | Self::SumOfSquares => total.sum(),
         }
-    }
-
-    /// The total of one line of values.
-    #[inline(always)]
-    pub fn total(self, line: impl Iterator<Item = f64>) -> f64 {
-        let mut lanes = [0.0; LANES];
-        for (i, value) in line.enumerate() {
-            lanes[i % LANES] = self.combine(lanes[i % LANES], value);
-        }
-        self.fold(lanes)
-    }
-
-    /// The lanes of a line combined by halving.
-    #[inline(always)]
-    pub(crate) fn fold(self, mut lanes: [f64; LANES]) -> f64 {
-        let mut half = LANES / 2;
-        while half > 0 {
-            for l in 0..half {
-                lanes[l] = self.combine(lanes[l], lanes[l + half]);
-            }
-            half /= 2;
-        }
-        lanes[0]
     }
 }

@@ -1,113 +1,106 @@
-//! The change of the last step, in the order that [`crate::stencil::Residual`] fixes.
+//! The change of the last step, as [`crate::stencil::Residual`] defines it.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
-use super::layout::X;
+use super::ghosts::Array;
 use super::{CpuSweeps, internal};
+use crate::cpu::Buffer;
 use crate::element::{Scalar, ScalarKind, bf16, f16};
 use crate::error::{Error, Result};
-use crate::stencil::residual::{LANES, Residual};
+use crate::stencil::Region;
+use crate::stencil::residual::Residual;
+use crate::stencil::total::{Total, WINDOW};
 
-/// The written fields as they were before the last step, row-major and unpadded.
+/// What is left of the state before the last step.
 #[derive(Default)]
 pub(super) struct Change {
-    /// Per written field, in their order.
-    before: Vec<Vec<u64>>,
+    /// Whether the last sweep was of one step that is to be measured.
+    pub measurable: bool,
+    /// Per written field, in their order, its array as it was, where a step leaves it in neither.
+    before: Vec<Option<Buffer>>,
 }
 
 impl<const D: usize> CpuSweeps<D> {
-    /// Keeps the present values of the written fields.
-    pub(super) fn keep_change(&mut self) -> Result<()> {
-        let cells: usize = self.extents.iter().product();
-        let mut kept = std::mem::take(&mut self.change.before);
-        for (i, &f) in self.written.iter().enumerate() {
-            if kept.len() == i {
-                kept.push(vec![0; (cells * self.cell.size(f)).div_ceil(8)]);
-            }
-        }
-        let kept_at: Vec<_> =
-            kept.iter_mut().map(|array| Target(array.as_mut_ptr().cast())).collect();
-        let bytes_of_row = |size: usize| self.arrays.layout.extents[X] * size;
-        let outcome = self.pool.run(|worker| {
-            self.arrays.rows_of(worker, self.present, |cell, index, f, array| {
-                let Some(i) = self.written.iter().position(|&w| w == f) else { return };
-                // SAFETY: rows are disjoint, and the kept array holds every cell.
-                unsafe {
-                    let to = kept_at[i].at(cell * array.size);
-                    std::ptr::copy_nonoverlapping(array.at(index), to, bytes_of_row(array.size));
-                }
-            });
-            Ok(())
-        });
-        self.change.before = kept;
-        outcome.map_err(internal)
+    /// Whether a step leaves the state before it in the other array of field `f`.
+    fn survives(&self, f: usize) -> bool {
+        let mut writers = self.stages.iter().zip(&self.shape.flips);
+        let mut written = writers.by_ref().filter(|(stage, _)| stage.writes().contains(&f));
+        let once = written.next().is_some_and(|(_, flips)| flips >> f & 1 == 1);
+        once && written.next().is_none()
     }
 
-    /// The residual between the kept values and the present ones.
-    pub(super) fn measure_change(&mut self, kind: Residual) -> Result<f64> {
-        if self.change.before.len() != self.written.len() {
+    /// Keeps the present values of the written fields.
+    pub(super) fn keep_change(&mut self) -> Result<()> {
+        self.change.before.resize_with(self.written.len(), || None);
+        for (i, &f) in self.written.iter().enumerate() {
+            if self.survives(f) {
+                continue;
+            }
+            let bytes = self.arrays.layout.len * self.cell.size(f);
+            if self.change.before[i].is_none() {
+                self.change.before[i] = Some(Buffer::zeroed(bytes, &self.pool)?);
+            }
+            let Some(kept) = &self.change.before[i] else { continue };
+            let outcome = self.pool.run(|worker| {
+                let share = worker.share(bytes);
+                let from = self.arrays.array(f, self.present).base;
+                // SAFETY: shares are disjoint, both arrays hold so many bytes, and nobody writes the first.
+                unsafe {
+                    let to = kept.as_ptr().add(share.start);
+                    std::ptr::copy_nonoverlapping(from.add(share.start), to, share.len());
+                }
+                Ok(())
+            });
+            outcome.map_err(internal)?;
+        }
+        Ok(())
+    }
+
+    /// What the last step changed in the cells of `region`.
+    pub(super) fn measure_change(&mut self, kind: Residual, region: Region<D>) -> Result<Total> {
+        if !self.change.measurable {
             return Err(Error::spec(
                 "a residual was asked for after a sweep that kept no change",
                 "sweep one step with `keep_change` before",
             ));
         }
-        let row_cells = self.arrays.layout.extents[X];
-        let rows = self.extents.iter().product::<usize>() / row_cells;
-        let mut total = 0.0;
-        for (i, &field) in self.written.iter().enumerate() {
-            let totals: Mutex<Vec<f64>> = Mutex::new(vec![0.0; rows]);
-            let before = &self.change.before[i];
+        let total = Mutex::new(Total::default());
+        for (i, &f) in self.written.iter().enumerate() {
+            let rows = self.box_rows(f, region)?;
             let outcome = self.pool.run(|worker| {
-                let share = worker.share(rows);
-                let mut mine = Vec::with_capacity(share.len());
-                self.arrays.rows_of(worker, self.present, |cell, index, f, array| {
-                    if f == field {
-                        // SAFETY: the row is inside both arrays, which nobody writes now.
-                        mine.push(unsafe {
-                            let before = before.as_ptr().cast::<u8>().add(cell * array.size);
-                            row(self.cell.kind(f), kind, before, array.at(index), row_cells)
-                        });
+                let after = self.arrays.array(f, self.present);
+                let before = match &self.change.before[i] {
+                    Some(kept) => Array { base: kept.as_ptr(), ..after },
+                    None => self.arrays.array(f, !self.present),
+                };
+                let mut mine = Total::default();
+                for &(start, cells) in &rows[worker.share(rows.len())] {
+                    // SAFETY: the row is inside both arrays, which nobody writes now.
+                    unsafe {
+                        let states = [before.at(start), after.at(start)];
+                        add_row(self.cell.kind(f), kind, states, cells, &mut mine);
                     }
-                });
-                if let Ok(mut totals) = totals.lock() {
-                    totals[share].copy_from_slice(&mine);
                 }
+                total.lock().unwrap_or_else(PoisonError::into_inner).merge(&mine);
                 Ok(())
             });
             outcome.map_err(internal)?;
-            let mut values = totals.into_inner().unwrap_or_default();
-            for &n in self.extents[..D - 1].iter().rev() {
-                values =
-                    values.chunks_exact(n).map(|line| kind.total(line.iter().copied())).collect();
-            }
-            total = kind.combine(total, values.first().copied().unwrap_or(0.0));
         }
-        Ok(total)
+        Ok(total.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-struct Target(*mut u8);
-
-// SAFETY: workers write disjoint rows.
-unsafe impl Sync for Target {}
-
-impl Target {
-    fn at(&self, byte: usize) -> *mut u8 {
-        self.0.wrapping_add(byte)
-    }
-}
-
-/// The total of one row.
+/// Adds what one row changed.
 ///
 /// # Safety
 /// Both addresses must hold `cells` scalars of kind `scalar`.
-unsafe fn row(
+unsafe fn add_row(
     scalar: ScalarKind,
     kind: Residual,
-    before: *const u8,
-    after: *const u8,
+    [before, after]: [*mut u8; 2],
     cells: usize,
-) -> f64 {
+    total: &mut Total,
+) {
     macro_rules! typed {
         ($($name:ident => $t:ty),*) => {
             match scalar {
@@ -119,7 +112,7 @@ unsafe fn row(
                             std::slice::from_raw_parts(after.cast::<$t>(), cells),
                         )
                     };
-                    line(kind, before, after)
+                    add(kind, before, after, total)
                 })*
             }
         };
@@ -128,29 +121,17 @@ unsafe fn row(
         U32 => u32, U64 => u64, Isize => isize, Usize => usize, F32 => f32, F64 => f64, F16 => f16, Bf16 => bf16)
 }
 
-fn line<T: Scalar>(kind: Residual, before: &[T], after: &[T]) -> f64 {
-    // One loop for each kind, so that the kind is a constant in it.
-    match kind {
-        Residual::Max => total(Residual::Max, before, after),
-        Residual::Sum => total(Residual::Sum, before, after),
-        Residual::SumOfSquares => total(Residual::SumOfSquares, before, after),
-    }
-}
-
-/// [`Residual::total`] of a line's changes, 32 lanes at a time.
-#[inline(always)]
-fn total<T: Scalar>(kind: Residual, before: &[T], after: &[T]) -> f64 {
-    let mut lanes = [0.0; LANES];
-    let (before, before_rest) = before.as_chunks::<LANES>();
-    let (after, after_rest) = after.as_chunks::<LANES>();
-    let change = |b: &T, a: &T| kind.of_change(Scalar::to_f64(*b), Scalar::to_f64(*a));
-    for (before, after) in before.iter().zip(after) {
-        for l in 0..LANES {
-            lanes[l] = kind.combine(lanes[l], change(&before[l], &after[l]));
+fn add<T: Scalar>(kind: Residual, before: &[T], after: &[T], total: &mut Total) {
+    for (before, after) in before.chunks(WINDOW).zip(after.chunks(WINDOW)) {
+        let changes = |kind: Residual| {
+            let pairs = before.iter().zip(after);
+            pairs.map(move |(b, a)| kind.of_change(Scalar::to_f64(*b), Scalar::to_f64(*a)))
+        };
+        // One loop for each kind, so that the kind is a constant in it.
+        match kind {
+            Residual::Max => total.raise(changes(Residual::Max)),
+            Residual::Sum => total.add(changes(Residual::Sum)),
+            Residual::SumOfSquares => total.add(changes(Residual::SumOfSquares)),
         }
     }
-    for (lane, (b, a)) in lanes.iter_mut().zip(before_rest.iter().zip(after_rest)) {
-        *lane = kind.combine(*lane, change(b, a));
-    }
-    kind.fold(lanes)
 }

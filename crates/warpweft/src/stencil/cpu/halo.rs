@@ -4,11 +4,12 @@ use super::CpuSweeps;
 use super::layout::canonical;
 use crate::error::{Error, Result};
 use crate::stencil::distribute::{Cells, HaloExecutor};
-use crate::stencil::{Region, Span};
+use crate::stencil::total::Total;
+use crate::stencil::{Region, Residual, Span};
 
 impl<const D: usize> CpuSweeps<D> {
     /// Element index and length of each row of `region`, slowest axis first.
-    fn box_rows(&self, field: usize, region: Region<D>) -> Result<Vec<(isize, usize)>> {
+    pub(super) fn box_rows(&self, field: usize, region: Region<D>) -> Result<Vec<(isize, usize)>> {
         let inside =
             (0..D).all(|d| region.low[d] <= region.high[d] && region.high[d] <= self.extents[d]);
         if !inside || field >= self.cell.len() {
@@ -87,6 +88,10 @@ impl<const D: usize> HaloExecutor<D> for CpuSweeps<D> {
             self.stale |= 1 << field;
         }
         if rest.is_empty() { Ok(()) } else { Err(wrong_bytes(bytes.len(), boxes)) }
+    }
+
+    fn changes(&mut self, kind: Residual, region: &Region<D>) -> Result<Total> {
+        self.measure_change(kind, *region)
     }
 }
 

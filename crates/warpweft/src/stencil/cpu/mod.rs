@@ -193,7 +193,8 @@ impl<const D: usize> SweepExecutor<D> for CpuSweeps<D> {
             ));
         }
         self.settle();
-        if sweep.keep_change {
+        self.change.measurable = sweep.keep_change && sweep.steps == 1;
+        if self.change.measurable {
             self.keep_change()?;
         }
         self.face(sweep.first_step)?;
@@ -203,7 +204,8 @@ impl<const D: usize> SweepExecutor<D> for CpuSweeps<D> {
     }
 
     fn residual(&mut self, kind: Residual) -> Result<f64> {
-        self.measure_change(kind)
+        let whole = Region { low: [0; D], high: self.extents };
+        Ok(kind.of_total(&self.measure_change(kind, whole)?))
     }
 
     fn finish(&mut self) -> Result<()> {

@@ -1,7 +1,6 @@
 //! The arrays that hold a volume's fields on a device, and which of them is current.
 
 use super::layout::Layout;
-use super::residual::Change;
 use super::text::{Role, role_of};
 use crate::cuda::{Buffer, Element, Rows, Stream, Swizzle, TensorMap, Tiled};
 use crate::element::ScalarKind;
@@ -47,13 +46,10 @@ fn count<const D: usize>(stencil: &Spec<D>, f: usize) -> usize {
     arrays.max().unwrap_or(0)
 }
 
-/// Bytes of all arrays of this layout, and of what residuals need.
+/// Bytes of all arrays of this layout.
 pub(super) fn bytes_of<const D: usize>(stencil: &Spec<D>, layout: &Layout) -> u64 {
     let fields = stencil.cell.fields().iter().enumerate();
-    let arrays: usize =
-        fields.map(|(f, field)| count(stencil, f) * layout.len * field.kind.size()).sum();
-    let change = if stencil.until.is_some() { Change::bytes(layout) } else { 0 };
-    (arrays + change) as u64
+    fields.map(|(f, field)| (count(stencil, f) * layout.len * field.kind.size()) as u64).sum()
 }
 
 impl Arrays {

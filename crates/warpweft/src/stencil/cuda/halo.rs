@@ -11,7 +11,8 @@ use crate::cluster::{Tag, Transport};
 use crate::cuda::{Args, Device, Event, Extents, Launch, Priority, Rows, Stream};
 use crate::error::{Error, Result};
 use crate::stencil::distribute::{Cells, HaloExecutor, Parcel, Route, Routes};
-use crate::stencil::{CudaKernel, Region, Span};
+use crate::stencil::total::Total;
+use crate::stencil::{CudaKernel, Region, Residual, Span};
 
 /// The kernels' text; compiled with the ghosts', so that every stencil shares it.
 pub(super) const TEXT: &str = include_str!("halo.cuh");
@@ -73,7 +74,7 @@ pub(super) struct Signal {
 }
 
 /// The box as (w, z, y, x): first cell and extents.
-fn placed<const D: usize>(region: &Region<D>) -> ([usize; 4], [usize; 4]) {
+pub(super) fn placed<const D: usize>(region: &Region<D>) -> ([usize; 4], [usize; 4]) {
     let mut low = [0; 4];
     let mut size = [1; 4];
     for (to, axis) in axes::<D>().into_iter().enumerate() {
@@ -298,6 +299,10 @@ impl<const D: usize> HaloExecutor<D> for CudaSweeps<D> {
         }
         self.stale = true;
         Ok(())
+    }
+
+    fn changes(&mut self, kind: Residual, region: &Region<D>) -> Result<Total> {
+        self.measure_change(kind, region)
     }
 
     fn send(

@@ -3,7 +3,7 @@
 use super::arrays::{Arrays, Unused, store_unused};
 use super::faces::Faces;
 use super::ghosts;
-use super::halo::{self, Halos};
+use super::halo::{self, Halos, placed};
 use super::layout::axes;
 use super::queue::Queue;
 use super::resident::Resident;
@@ -15,6 +15,7 @@ use crate::element::Unit;
 use crate::error::{Error, Result};
 use crate::grid::{RawVolume, RawVolumeMut};
 use crate::stencil::points::{add_to, value_of};
+use crate::stencil::total::Total;
 use crate::stencil::{CudaKernel, CudaPolicy, Region, Residual, Spec, Sweep, SweepExecutor};
 
 /// Blocks along the grid's second and third axes at most.
@@ -211,6 +212,34 @@ impl<const D: usize> CudaSweeps<D> {
         Ok(())
     }
 
+    /// What the last step changed in the cells of `region`.
+    pub(super) fn measure_change(&self, kind: Residual, region: &Region<D>) -> Result<Total> {
+        let Some(change) = &self.change else {
+            return Err(Error::spec(
+                "a residual of a step whose change was not kept",
+                "announce the step with `Sweep::keep_change`",
+            ));
+        };
+        change.clear(&self.stream)?;
+        let (low, extents) = placed(region);
+        let first: usize = (0..4).map(|d| low[d] * self.arrays.layout.strides[d]).sum();
+        for f in self.stencil.written_fields() {
+            let current = self.arrays.current(f, self.state);
+            let before = match &self.kept[f] {
+                Some(kept) => kept,
+                None => &self.arrays.of(f)[1 - current],
+            };
+            let pair = [before, self.arrays.now(f, self.state)];
+            let offset = (first * self.stencil.cell.size(f)) as u64;
+            let pair = pair.map(|array| self.arrays.cell(f, array) + offset);
+            // SAFETY: both are the region's first cell in arrays of this field in this layout.
+            unsafe { change.add(&self.stream, kind, self.stencil.cell.kind(f), pair, extents)? };
+        }
+        let total = change.total(&self.stream)?;
+        self.check_fault()?;
+        Ok(total)
+    }
+
     fn extents(&self) -> [usize; D] {
         let mut extents = [0; D];
         for (axis, n) in axes::<D>().into_iter().zip(self.arrays.layout.extents) {
@@ -340,28 +369,7 @@ impl<const D: usize> SweepExecutor<D> for CudaSweeps<D> {
     }
 
     fn residual(&mut self, kind: Residual) -> Result<f64> {
-        let Some(change) = &self.change else {
-            return Err(Error::spec(
-                "a residual of a step whose change was not kept",
-                "announce the step with `Sweep::keep_change`",
-            ));
-        };
-        let mut total = 0.0;
-        for f in self.stencil.written_fields() {
-            let current = self.arrays.current(f, self.state);
-            let before = match &self.kept[f] {
-                Some(kept) => kept,
-                None => &self.arrays.of(f)[1 - current],
-            };
-            let after = self.arrays.cell(f, self.arrays.now(f, self.state));
-            let before = self.arrays.cell(f, before);
-            // SAFETY: both are cells (0, 0, 0, 0) of arrays of this field in this layout.
-            let part =
-                unsafe { change.of(&self.stream, kind, self.stencil.cell.kind(f), before, after)? };
-            total = kind.combine(total, part);
-        }
-        self.check_fault()?;
-        Ok(total)
+        Ok(kind.of_total(&self.measure_change(kind, &self.whole())?))
     }
 
     fn finish(&mut self) -> Result<()> {

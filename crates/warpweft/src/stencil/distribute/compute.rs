@@ -1,33 +1,35 @@
 //! What the run loop asks of whatever computes a part.
 
 use super::super::halo::Reach;
+use super::super::residual::Residual;
+use super::super::total::Total;
 use super::links::Parcel;
 use super::routes::{Route, Routes};
 use super::swap::Message;
 use crate::cluster::Transport;
-use crate::element::CellType;
 use crate::error::Result;
 use crate::report::Series;
 
 /// What came of some steps.
 pub(super) struct Advanced {
-    /// The written fields' own values before the last step, if they were to be kept.
-    pub before: Option<Vec<Vec<f64>>>,
+    /// What the last step changed in the part's own cells, if that was asked for.
+    pub change: Option<Total>,
     /// Whether the messages given were sent.
     pub sent: bool,
-    /// Seconds that keeping `before` took.
-    pub keeping: f64,
+    /// Seconds that measuring it took.
+    pub measuring: f64,
 }
 
 /// One part on one device.
 pub(super) trait Compute<const D: usize> {
     /// Computes `reach.depth` steps. May send the messages of this part in the first phase of the next
-    /// swap, whose phases are `ahead`, as soon as their cells are ready.
+    /// swap, whose phases are `ahead`, as soon as their cells are ready. Measures the last step for a
+    /// residual if one is given.
     fn advance(
         &mut self,
         reach: &Reach<D>,
         ahead: Option<&[Vec<Message<D>>]>,
-        keep: bool,
+        measure: Option<Residual>,
         net: &dyn Transport,
     ) -> Result<Advanced>;
 
@@ -63,10 +65,4 @@ pub(super) trait Compute<const D: usize> {
 
     /// How halos travel to the neighbours.
     fn routes(&self) -> Routes;
-}
-
-/// Cells' bytes as numbers.
-pub(super) fn values(cell: CellType, field: usize, cells: &[u8]) -> Vec<f64> {
-    let kind = cell.kind(field);
-    cells.chunks_exact(kind.size()).map(|bytes| kind.to_f64(bytes)).collect()
 }

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::super::checkpoint;
 use super::super::executor::SweepExecutor;
-use super::super::plan::Sweep;
+use super::super::plan::{Region, Sweep};
+use super::super::total::Total;
 use super::halo_executor::{Cells, HaloExecutor};
 use super::routes::Route;
 use super::run::{Task, Watch};
@@ -54,6 +55,9 @@ impl<const D: usize> HaloExecutor<D> for Failing<D> {
     }
     fn write(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()> {
         self.inner.write(boxes, bytes)
+    }
+    fn changes(&mut self, kind: Residual, region: &Region<D>) -> Result<Total> {
+        self.inner.changes(kind, region)
     }
 }
 

@@ -5,6 +5,8 @@ use std::time::Instant;
 use super::super::executor::SweepExecutor;
 use super::super::plan::Region;
 use super::super::points::{add_to, value_of};
+use super::super::residual::Residual;
+use super::super::total::Total;
 use super::links::{Parcel, decline};
 use super::routes::{Route, Routes};
 use crate::cluster::{Tag, Transport};
@@ -30,6 +32,13 @@ pub(crate) trait HaloExecutor<const D: usize>: SweepExecutor<D> {
     /// # Errors
     /// As [`HaloExecutor::read`]; a wrong number of bytes.
     fn write(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()>;
+
+    /// What the last step changed in the cells of `region`, for a residual of that `kind`; it must have
+    /// been swept as for [`SweepExecutor::residual`].
+    ///
+    /// # Errors
+    /// As [`SweepExecutor::residual`].
+    fn changes(&mut self, kind: Residual, region: &Region<D>) -> Result<Total>;
 
     /// Sends the present cells of `boxes`.
     ///

@@ -7,9 +7,11 @@ use super::super::functions::Frame;
 use super::super::halo::{Margin, Reach, Span};
 use super::super::partition::Partition;
 use super::super::points::Points;
+use super::super::residual::Residual;
 use super::super::spec::Spec;
 use super::super::stage::Stage;
-use super::compute::{Advanced, Compute, values};
+use super::super::total::Total;
+use super::compute::{Advanced, Compute};
 use super::links::{Parcel, decline};
 use super::points::of_part;
 use super::routes::{Route, Routes};
@@ -155,6 +157,19 @@ impl<'a, const D: usize> Part<'a, D> {
         bytes
     }
 
+    /// What changed in the part's own cells.
+    fn change(&self, kind: Residual, before: &RawVolume<D>) -> Total {
+        let mut total = Total::default();
+        for field in self.stencil.written_fields() {
+            for at in Span::from(self.partition.region(self.part)).iter() {
+                let at = self.local(at);
+                let change = kind.of_change(before.value(field, at), self.now.value(field, at));
+                total.add([change].into_iter());
+            }
+        }
+        total
+    }
+
     fn local(&self, at: [isize; D]) -> [usize; D] {
         std::array::from_fn(|d| (at[d] - self.held.low[d]) as usize)
     }
@@ -178,20 +193,19 @@ impl<const D: usize> Compute<D> for Part<'_, D> {
         &mut self,
         reach: &Reach<D>,
         ahead: Option<&[Vec<Message<D>>]>,
-        keep: bool,
+        measure: Option<Residual>,
         net: &dyn Transport,
     ) -> Result<Advanced> {
         let stencil = self.stencil.clone();
         let (partition, part) = (self.partition, self.part);
-        let mut advanced = Advanced { before: None, sent: false, keeping: 0.0 };
+        let mut advanced = Advanced { change: None, sent: false, measuring: 0.0 };
+        let mut before = None;
         for (step, margins) in reach.compute.iter().enumerate() {
             let last_step = step + 1 == reach.depth;
-            if keep && last_step {
+            if measure.is_some() && last_step {
                 let from = Instant::now();
-                let fields = stencil.written_fields().into_iter();
-                let before = fields.map(|f| Ok(values(self.stencil.cell, f, &self.cells(f)?)));
-                advanced.before = Some(before.collect::<Result<_>>()?);
-                advanced.keeping = from.elapsed().as_secs_f64();
+                before = Some(self.now.clone());
+                advanced.measuring = from.elapsed().as_secs_f64();
             }
             for (index, (stage, margin)) in stencil.stages.iter().zip(margins).enumerate() {
                 let stage = stage.as_ref();
@@ -220,6 +234,9 @@ impl<const D: usize> Compute<D> for Part<'_, D> {
                 self.after(self.steps)?;
             }
         }
+        let from = Instant::now();
+        advanced.change = measure.zip(before).map(|(kind, before)| self.change(kind, &before));
+        advanced.measuring += from.elapsed().as_secs_f64();
         Ok(advanced)
     }
 

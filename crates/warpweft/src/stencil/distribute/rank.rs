@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::super::checkpoint::State;
 use super::super::halo::{Reach, footprints};
 use super::super::spec::Spec;
-use super::compute::{Advanced, Compute, values};
+use super::compute::{Advanced, Compute};
 use super::pace::Pace;
 use super::residual::residual;
 use super::routes::Routes;
@@ -182,31 +182,27 @@ pub(super) fn run_rank<const D: usize>(
         let next = ahead.then(|| plans.of(following));
         let phases = next.as_ref().map(|plan| plan.phases.as_slice());
         let phases = phases.filter(|phases| !phases.is_empty());
-        let checks = stencil.until.is_some_and(|until| done.is_multiple_of(until.every));
+        let checks = stencil.until.filter(|until| done.is_multiple_of(until.every));
         let from = Instant::now();
-        let Advanced { before, sent, keeping } = part.advance(&plan.reach, phases, checks, net)?;
+        let measure = checks.map(|until| until.residual);
+        let Advanced { change, sent, measuring } =
+            part.advance(&plan.reach, phases, measure, net)?;
         traced(&format!("steps {}..{done}", report.steps), from);
         looks.busy += from.elapsed().as_secs_f64();
-        if checks || course.saving.is_some_and(|saving| done.is_multiple_of(saving.every)) {
+        if checks.is_some() || course.saving.is_some_and(|saving| done.is_multiple_of(saving.every))
+        {
             // Whoever reads cells would wait for these steps, which are the swap's.
             part.finish()?;
         }
-        pace.took(turn.elapsed().as_secs_f64() - keeping);
+        pace.took(turn.elapsed().as_secs_f64() - measuring);
         sent_ahead = sent;
         let before_these = report.steps;
         report.steps = done;
         if net.rank() == 0 {
             (course.told)(done);
         }
-        if let (Some(until), Some(before)) = (stencil.until, before) {
-            let mut changes = Vec::new();
-            for (field, before) in stencil.written_fields().into_iter().zip(before) {
-                let pairs =
-                    before.into_iter().zip(values(stencil.cell, field, &part.cells(field)?));
-                changes.push(pairs.map(|(b, a)| until.residual.of_change(b, a)).collect());
-            }
-            let value = residual(net, &distribution.partition, until.residual, changes)?;
-            report.residual = Some(value);
+        if let (Some(kind), Some(change)) = (measure, change) {
+            report.residual = Some(residual(net, kind, &change)?);
         }
         part.after(done)?;
         let ended = done == course.steps || met(report.residual);

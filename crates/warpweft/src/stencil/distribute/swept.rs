@@ -12,8 +12,9 @@ use super::super::halo::{Reach, Span};
 use super::super::partition::Partition;
 use super::super::plan::{Region, Sweep};
 use super::super::points::Points;
+use super::super::residual::Residual;
 use super::super::spec::Spec;
-use super::compute::{Advanced, Compute, values};
+use super::compute::{Advanced, Compute};
 use super::halo_executor::{Cells, HaloExecutor};
 use super::links::Parcel;
 use super::part::{frame, rim_and_core};
@@ -70,7 +71,6 @@ impl<'a, const D: usize> Swept<'a, D> {
         }
         let mut own = stencil.clone();
         own.boundaries = Boundaries(faces);
-        own.until = None;
         let points = of_part(&own.points, partition, part, zone);
         own.points = Points::default();
         own.functions.frame = frame(partition, zone.low);
@@ -90,10 +90,10 @@ impl<'a, const D: usize> Swept<'a, D> {
     }
 
     /// Sweeps, cut where sources and probes act; after the last step they do so only if there are `more`.
-    fn sweep(&mut self, steps: usize, more: bool) -> Result<()> {
+    fn sweep(&mut self, steps: usize, more: bool, keep_change: bool) -> Result<()> {
         let region = Region { low: [0; D], high: self.volume.extents() };
         let (first_step, steps) = (self.steps, steps as u64);
-        let whole = Sweep { first_step, steps, region, keep_change: false };
+        let whole = Sweep { first_step, steps, region, keep_change };
         let sweeps: Vec<_> = self.points.cut(whole).collect();
         for sweep in sweeps {
             self.executor.sweep(&sweep)?;
@@ -138,32 +138,29 @@ impl<const D: usize> Compute<D> for Swept<'_, D> {
         &mut self,
         reach: &Reach<D>,
         ahead: Option<&[Vec<Message<D>>]>,
-        keep: bool,
+        measure: Option<Residual>,
         net: &dyn Transport,
     ) -> Result<Advanced> {
-        if keep {
-            self.sweep(reach.depth - 1, true)?;
+        if let Some(kind) = measure {
+            self.sweep(reach.depth - 1, true, false)?;
+            self.sweep(1, false, true)?;
             self.executor.finish()?;
             let from = Instant::now();
-            let fields = self.written.clone().into_iter();
-            let before =
-                fields.map(|field| Ok(values(self.volume.cell_type(), field, &self.cells(field)?)));
-            let before = Some(before.collect::<Result<_>>()?);
-            let keeping = from.elapsed().as_secs_f64();
-            self.sweep(1, false)?;
-            self.executor.finish()?;
-            return Ok(Advanced { before, sent: false, keeping });
+            let own = self.local(Span::from(self.partition.region(self.part)));
+            let change = Some(self.executor.changes(kind, &own)?);
+            let measuring = from.elapsed().as_secs_f64();
+            return Ok(Advanced { change, sent: false, measuring });
         }
         if let Some(ahead) = ahead
             && self.executor.can_split()
         {
-            self.sweep(reach.depth - 1, true)?;
+            self.sweep(reach.depth - 1, true, false)?;
             self.split_step(ahead, net)?;
-            return Ok(Advanced { before: None, sent: true, keeping: 0.0 });
+            return Ok(Advanced { change: None, sent: true, measuring: 0.0 });
         }
-        self.sweep(reach.depth, false)?;
+        self.sweep(reach.depth, false, false)?;
         self.executor.finish()?;
-        Ok(Advanced { before: None, sent: false, keeping: 0.0 })
+        Ok(Advanced { change: None, sent: false, measuring: 0.0 })
     }
 
     fn after(&mut self, step: u64) -> Result<()> {

@@ -11,6 +11,7 @@ use crate::stencil::cuda::resident::Resident;
 use crate::stencil::cuda::sweeps::tools_text;
 use crate::stencil::cuda::text::{Cut, cut_step_text};
 use crate::stencil::points::{add_to, value_of};
+use crate::stencil::total::Total;
 use crate::stencil::{CudaKernel, Region, Residual, Spec, Sweep, SweepExecutor};
 
 /// Runs sweeps over a copy of a volume that is cut into slabs across its slowest axis, one a GPU.
@@ -439,17 +440,14 @@ impl<const D: usize> SweepExecutor<D> for MultiCudaSweeps<D> {
     }
 
     fn residual(&mut self, kind: Residual) -> Result<f64> {
-        let mut total = 0.0;
-        for f in self.problem.stencil.written_fields() {
-            // The order that every executor keeps: planes are combined as the last axis's line.
-            let mut planes = Vec::new();
-            for slab in &self.slabs {
-                planes.extend(slab.changes(kind, f, self.state)?);
-            }
-            total = kind.combine(total, kind.total(planes.into_iter()));
+        let (problem, state) = (&self.problem, self.state);
+        self.slabs.iter().try_for_each(|slab| slab.measure(problem, kind, state))?;
+        let mut total = Total::default();
+        for slab in &self.slabs {
+            total.merge(&slab.changes()?);
         }
         self.finish()?;
-        Ok(total)
+        Ok(kind.of_total(&total))
     }
 
     fn finish(&mut self) -> Result<()> {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::super::super::executor::SweepExecutor;
 use super::super::super::plan::Sweep;
+use super::super::super::total::Total;
 use super::super::halo_executor::Cells;
 use super::super::swept::Built;
 use super::*;
@@ -43,6 +44,9 @@ impl<const D: usize> HaloExecutor<D> for Slowed<D> {
     }
     fn write(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()> {
         self.inner.write(boxes, bytes)
+    }
+    fn changes(&mut self, kind: Residual, region: &Region<D>) -> Result<Total> {
+        self.inner.changes(kind, region)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::cuda::Buffer;
 use crate::error::{Error, Result};
 use crate::stencil::Residual;
 use crate::stencil::cuda::residual::Change;
+use crate::stencil::total::Total;
 
 impl Slab {
     /// Whether a step leaves the state before it in the other array of field `f`.
@@ -38,26 +39,40 @@ impl Slab {
         Ok(())
     }
 
-    /// A total a plane of the change that the step to `state` made to field `f`.
-    pub(in super::super) fn changes(
+    /// Begins to measure what the step to `state` changed. Does not wait.
+    pub(in super::super) fn measure<const D: usize>(
         &self,
+        problem: &Problem<D>,
         kind: Residual,
-        f: usize,
         state: usize,
-    ) -> Result<Vec<f64>> {
-        let Some(change) = &self.change else {
-            return Err(Error::spec(
+    ) -> Result<()> {
+        let change = self.measured()?;
+        change.clear(&self.stream)?;
+        for f in problem.stencil.written_fields() {
+            let current = self.arrays.current(f, state);
+            let before = match &self.kept[f] {
+                Some(kept) => self.arrays.cell(f, kept),
+                None => self.cell(f, 1 - current),
+            };
+            let (scalar, pair) = (self.arrays.kind_of(f), [before, self.cell(f, current)]);
+            let extents = self.arrays.layout.extents;
+            // SAFETY: both are cells (0, 0, 0, 0) of arrays of this field in this layout.
+            unsafe { change.add(&self.stream, kind, scalar, pair, extents)? };
+        }
+        Ok(())
+    }
+
+    /// What [`Slab::measure`] found.
+    pub(in super::super) fn changes(&self) -> Result<Total> {
+        self.measured()?.total(&self.stream)
+    }
+
+    fn measured(&self) -> Result<&Change> {
+        self.change.as_ref().ok_or_else(|| {
+            Error::spec(
                 "a residual of a step whose change was not kept",
                 "announce the step with `Sweep::keep_change`",
-            ));
-        };
-        let current = self.arrays.current(f, state);
-        let before = match &self.kept[f] {
-            Some(kept) => self.arrays.cell(f, kept),
-            None => self.cell(f, 1 - current),
-        };
-        let pair = [before, self.cell(f, current)];
-        // SAFETY: both are cells (0, 0, 0, 0) of arrays of this field in this layout.
-        unsafe { change.planes(&self.stream, kind, self.arrays.kind_of(f), pair, self.axis) }
+            )
+        })
     }
 }
