@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use warpweft::Error;
 use warpweft::prelude::*;
-use warpweft::stencil::distribute::{Distribution, run_on_cores};
+use warpweft::stencil::distribute::{Distribution, Ranks, run_on_cores};
 use warpweft::stencil::{
-    Boundaries, CpuPolicy, Partition, Policy, Run, Target, Tuning, reference, tune,
+    Boundaries, Checkpoint, CpuPolicy, Partition, Policy, Run, Target, Tuning, reference, tune,
 };
 use warpweft::trace::Trace;
 
@@ -217,4 +217,46 @@ fn a_fault_in_a_cell_to_be_discarded_is_none() {
     let error = run(&mut flat).unwrap_err();
     assert!(matches!(error, Error::Element { .. }), "{error}");
     assert!(error.to_string().contains("divide by zero"), "{error}");
+}
+
+#[derive(Clone, Copy, Fields)]
+#[repr(C)]
+struct Drifting {
+    narrow: u16,
+    wide: f64,
+}
+
+#[stencil]
+fn drift(now: Near<Drifting, 3>, next: &mut Drifting) {
+    next.wide = now.wide[[-1, 0, 1]] + now.narrow[[0, 1, 0]] as f64;
+}
+
+#[test]
+fn a_state_in_long_files_goes_on_over_any_ranks() {
+    // Rows of 101 cells, so that pieces of 1 MiB end within them; of the wide field over 3 MiB.
+    let start = Volume::from_fn([41, 99, 101], |[z, y, x]| {
+        let n = (z * 99 + y) * 101 + x;
+        Drifting { narrow: (n * 31) as u16, wide: n as f64 * 0.7 }
+    });
+    let stencil = Stencil::of(drift()).boundary(Boundary::Periodic);
+    let machine = Machine::detect().expect("a machine");
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut expect = start.clone();
+    for (steps, grid) in [(1, [1, 1, 2]), (2, [1, 1, 1]), (3, [2, 1, 2]), (4, [1, 3, 1])] {
+        reference(&stencil, &mut expect, 1).expect("well posed");
+        let checkpoint =
+            Checkpoint { directory: folder.path().into(), every: 9, resume: steps > 1 };
+        let run = Run { checkpoint: Some(&checkpoint), ..on_cores() };
+        let count: usize = grid.iter().product();
+        let ranks = Ranks { count, grid: Some(grid), depth: Some(2) };
+        let mut found = start.clone();
+        let report = match count {
+            1 => stencil.run_with(&mut found, Steps(steps), &machine, &run),
+            _ => stencil.run_over_ranks(&mut found, Steps(steps), &machine, &ranks, &run),
+        };
+        assert_eq!(report.expect("a run").first, steps - 1);
+        for field in 0..2 {
+            assert!(found.field_bytes(field) == expect.field_bytes(field), "{field}, {grid:?}");
+        }
+    }
 }

@@ -1,12 +1,15 @@
 //! Little memory: what there is no room for is named with what it takes, and nothing ends in an abort.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use warpweft::grid::Volume;
 use warpweft::grid::io::npy;
 
-use super::{Ran, cached, program, warpweft_in};
+use super::{Ran, cached, command, program, warpweft_in};
+
+const LARGE: &str = "run heat --device cpu --size 96 --dtype f64";
 
 /// Runs the command with so many KiB of addresses.
 fn within(kib: u64, directory: &Path, line: &str) -> Ran {
@@ -74,4 +77,45 @@ fn what_a_shell_allows_is_all_that_is_available() {
     ran.fails(1, &["host memory: ", "choose a --size up to about"]);
     let [needed, available] = told(&ran.err).expect("both numbers");
     assert!(needed > 4_000_000_000 && available < 400_000 << 10, "{}", ran.err);
+}
+
+/// The most memory, in KiB, that a run over 16 ranks had by the time it saved its first steps.
+#[cfg(target_os = "linux")]
+fn most_until_saved(directory: &Path, more: &str) -> u64 {
+    let line = format!("{LARGE} --steps 1000000 --ranks 16 --checkpoint saved {more}");
+    let mut command = command(directory);
+    command.args(line.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("it starts");
+    let begun = Instant::now();
+    let saved = || {
+        let names = std::fs::read_dir(directory.join("saved")).ok()?.flatten();
+        names.filter_map(|entry| entry.file_name().into_string().ok()).max()
+    };
+    let is_saved = || saved().is_some_and(|name| *name > *"step-000000000002");
+    while !is_saved() && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let is_saved = is_saved();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()));
+    child.kill().and_then(|()| child.wait()).expect("it is ours");
+    let status = status.expect("Linux tells it");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect(&status);
+    assert!(is_saved, "no checkpoint is written");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_run_that_goes_on_has_little_more_memory_than_one_that_begins() {
+    let [anew, resumed] = [false, true].map(|resume| {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let more = "--checkpoint-every 3";
+        if !resume {
+            return most_until_saved(folder.path(), more);
+        }
+        warpweft_in(folder.path(), &format!("{LARGE} --steps 1 --checkpoint saved {more}")).fine();
+        most_until_saved(folder.path(), &format!("{more} --resume"))
+    });
+    // A piece of 1 MiB a rank; the state, of 7 MiB, is in one file.
+    assert!(resumed < anew + (40 << 10), "{resumed} KiB, {anew} KiB begun anew");
 }

@@ -209,13 +209,75 @@ fn ends_all(device: &str, launcher: Launcher) {
         assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint is written");
         std::thread::sleep(Duration::from_millis(5));
     }
-    let rank = rank_process(here.path(), 1);
+    let rank = rank_process(here.path(), 1).unwrap();
     assert!(Command::new("kill").args(["-KILL", &rank]).status().unwrap().success());
     assert!(!ends_within(SOON, &mut child).success());
 }
 
+/// The step of the newest checkpoint that is whole.
+fn newest(directory: &Path) -> Option<u64> {
+    let saved = std::fs::read_dir(directory.join("saved")).ok()?.flatten();
+    let step = |name: std::ffi::OsString| name.to_str()?.strip_prefix("step-")?.parse().ok();
+    saved.filter_map(|entry| step(entry.file_name())).max()
+}
+
+const HEAT: &str = "run heat --device cpu --size 24 --seed 3";
+
+/// Starts a run in `directory`, or goes on with it, and kills a rank at any time from its start on, or once
+/// it has saved its state; who was killed.
+fn with_a_rank_killed(
+    directory: &Path,
+    launcher: Launcher,
+    saved: bool,
+    below: &mut dyn FnMut(u64) -> u64,
+) -> String {
+    let before = newest(directory);
+    let ranks = 2 + below(3);
+    let rank = below(ranks) as usize;
+    let resume = if before.is_some() { "--resume" } else { "" };
+    let line =
+        format!("{HEAT} --steps 1000000000 --checkpoint saved --checkpoint-every 7 {resume}");
+    let mut command = mpirun(launcher, directory, &[(ranks as usize, &line)]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    let process = loop {
+        match rank_process(directory, rank) {
+            Some(process) if !saved || newest(directory) > before => break process,
+            _ => std::thread::sleep(Duration::from_millis(5)),
+        }
+        assert!(child.try_wait().unwrap().is_none(), "it ended");
+        assert!(begun.elapsed() < RUN, "rank {rank} of {ranks} by {}", launcher.program);
+    };
+    std::thread::sleep(Duration::from_millis(below(300)));
+    assert!(Command::new("kill").args(["-KILL", &process]).status().unwrap().success());
+    assert!(!ends_within(SOON, &mut child).success());
+    format!("rank {rank} of {ranks} of {}", launcher.program)
+}
+
+#[test]
+fn whichever_rank_is_killed_whenever_what_goes_on_has_the_same_bits() {
+    each(|launcher| {
+        let here = tempfile::tempdir().unwrap();
+        let mut random = u64::from(launcher.open);
+        let mut below = |n: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(17);
+            (random >> 33) % n
+        };
+        let kill = |saved| with_a_rank_killed(here.path(), launcher, saved, &mut below);
+        let kills = [true, false].map(kill);
+        // However far they came, a run that nobody stopped comes to the same.
+        let done = newest(here.path()).unwrap();
+        let line = format!("{HEAT} --steps {}", done + 5);
+        let resumed = "--checkpoint saved --resume --output found.npy";
+        warpweft_in(here.path(), &format!("{line} {resumed}")).fine();
+        warpweft_in(here.path(), &format!("{line} --output alone.npy")).fine();
+        let read = |name: &str| std::fs::read(here.path().join(name)).unwrap();
+        assert!(read("found.npy") == read("alone.npy"), "{kills:?}, resumed from {done}");
+    });
+}
+
 /// The process of a rank that runs in `directory`.
-fn rank_process(directory: &Path, rank: usize) -> String {
+fn rank_process(directory: &Path, rank: usize) -> Option<String> {
     let variables = [format!("OMPI_COMM_WORLD_RANK={rank}"), format!("PMI_RANK={rank}")];
     let is_rank = |process: &Path| {
         let environment = std::fs::read(process.join("environ")).unwrap_or_default();
@@ -224,8 +286,8 @@ fn rank_process(directory: &Path, rank: usize) -> String {
         here && lines.any(|line| variables.iter().any(|known| known.as_bytes() == line))
     };
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    let found = processes.map(|entry| entry.path()).find(|process| is_rank(process));
-    found.unwrap().file_name().unwrap().to_string_lossy().into_owned()
+    let found = processes.map(|entry| entry.path()).find(|process| is_rank(process))?;
+    Some(found.file_name()?.to_string_lossy().into_owned())
 }
 
 #[test]

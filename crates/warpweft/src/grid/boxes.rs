@@ -4,7 +4,7 @@ use super::RawVolume;
 use crate::error::{Error, Result};
 
 /// Element index and length of each row of the box from `low` to `high`, slowest axis first.
-fn rows<const D: usize>(
+pub(crate) fn rows<const D: usize>(
     extents: [usize; D],
     low: [usize; D],
     high: [usize; D],

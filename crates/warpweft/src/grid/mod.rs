@@ -8,5 +8,6 @@ mod repeat;
 mod volume;
 
 pub use axes::{AXES, axis_name};
+pub(crate) use boxes::rows;
 pub use raw::{RawVolume, RawVolumeMut, check_extents};
 pub use volume::Volume;

@@ -22,7 +22,7 @@ const DEADLINE: Duration = Duration::from_secs(600);
 const PART: usize = 1 << 30;
 /// The message that tells of a rank's failure; the largest tag that every library must take.
 const ABORT: u16 = 0x7fff;
-/// The message of a rank that was dropped.
+/// The message of a rank that leaves.
 const GONE: u16 = 0x7ffe;
 /// Looks for a message without a pause, then with other processes let on in between, then asleep.
 const SPINS: u32 = 2_000;
@@ -37,7 +37,7 @@ const GRACE: Duration = Duration::from_secs(2);
 pub struct Mpi {
     wire: Box<dyn Wire>,
     aborted: Mutex<Option<(usize, String)>>,
-    /// Ranks that were dropped: nothing more comes from them.
+    /// Ranks that leave: nothing more comes from them.
     gone: Mutex<BTreeSet<usize>>,
     left: AtomicBool,
     polls: AtomicU32,
@@ -103,16 +103,25 @@ impl Mpi {
         self.wire.cuda_aware()
     }
 
-    /// Leaves the ranks in good order: waits for what was sent, and for the others to leave. What is
-    /// dropped leaves too, but has nobody to tell what went wrong.
+    /// Leaves the ranks in good order: waits for what was sent, and for the others to leave, however long they
+    /// take; those that wait for more of this rank are told that nothing comes. What is dropped leaves too,
+    /// but has nobody to tell what went wrong.
     ///
     /// # Errors
-    /// A rank has aborted; messages that nobody receives.
+    /// A rank has aborted, as one does that misses this one; messages that nobody receives.
     pub fn leave(&self) -> Result<()> {
-        self.flush()?;
         if self.left.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
+        // The end of a program may be an error of this rank alone: that others failed for it is news to it.
+        let rank: Shared = Arc::new(self.rank().to_le_bytes());
+        let rank = Message::Host(rank);
+        self.others().try_for_each(|to| self.begin(to, GONE, &rank))?;
+        while self.gone().len() + 1 < self.ranks() {
+            self.check()?;
+            std::thread::sleep(NAP);
+        }
+        self.flush()?;
         self.wire.finalize().map_err(|why| self.fault(why))
     }
 
@@ -150,9 +159,10 @@ impl Mpi {
                 let (rank, why) = text.split_once('\n').unwrap_or(("?", &text));
                 self.set_aborted(rank.parse().unwrap_or(usize::MAX), why);
             }
-            let mut rank = Vec::new();
-            let polled = self.wire.poll(None, GONE, Room::Append(&mut rank));
-            if let Polled::Received(_) = polled.map_err(|why| self.fault(why))? {
+            loop {
+                let mut rank = Vec::new();
+                let polled = self.wire.poll(None, GONE, Room::Append(&mut rank));
+                let Polled::Received(_) = polled.map_err(|why| self.fault(why))? else { break };
                 let rank = rank.try_into().map_or(usize::MAX, usize::from_le_bytes);
                 self.gone().insert(rank);
             }
@@ -360,21 +370,11 @@ impl Transport for Mpi {
 impl Drop for Mpi {
     fn drop(&mut self) {
         // A panic ends the process, and mpirun those that are left.
-        if self.left.load(Ordering::Relaxed) || std::thread::panicking() {
+        if std::thread::panicking() {
             return;
         }
-        // The end of a program may be an error of this rank alone: others that wait for it are told, and
-        // that they failed is news to it.
-        let rank: Shared = Arc::new(self.rank().to_le_bytes());
-        let rank = Message::Host(rank);
-        let told = self.others().try_for_each(|to| self.begin(to, GONE, &rank));
-        let outcome = told.and_then(|()| {
-            self.wait(("the other ranks to leave", None), |mpi| {
-                Ok((mpi.gone().len() + 1 == mpi.ranks()).then_some(()))
-            })
-        });
         // Nobody is left to be told; the launcher sees ranks that end without leaving.
-        let _ = outcome.and_then(|()| self.leave());
+        let _ = self.leave();
     }
 }
 

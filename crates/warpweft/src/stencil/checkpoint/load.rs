@@ -7,7 +7,7 @@ use super::manifest::{Manifest, PartFile};
 use super::{Origin, State, region_of};
 use crate::element::CellType;
 use crate::error::{Error, Result};
-use crate::grid::RawVolume;
+use crate::grid::{RawVolume, rows};
 use crate::report::Series;
 use crate::stencil::points::Points;
 use crate::stencil::{Region, Span};
@@ -119,16 +119,6 @@ impl<const D: usize> Saved<D> {
         Ok(series)
     }
 
-    fn bytes(&self, part: &PartFile) -> Result<Vec<u8>> {
-        let mut file = Reader::open(self.folder.join(&part.file), &part.sum)?;
-        let (mut bytes, mut left) = (Vec::new(), part.sum.bytes);
-        while let Some(piece) = file.next(left)? {
-            left -= piece.len() as u64;
-            bytes.extend_from_slice(piece);
-        }
-        file.finish().map(|()| bytes)
-    }
-
     /// The cells of a box in a part's frame, out of the files that hold some of it.
     ///
     /// # Errors
@@ -143,40 +133,62 @@ impl<const D: usize> Saved<D> {
             if overlaps.is_empty() {
                 continue;
             }
-            let held = self.part(part, region)?;
-            for (from, to) in overlaps {
-                let at = |corner: [isize; D], low: [isize; D]| {
-                    std::array::from_fn(|d| (corner[d] - low[d]) as usize)
-                };
-                let origin = region.low.map(|n| n as isize);
-                for field in 0..self.cell.len() {
-                    let bytes = held.box_bytes(field, at(from.low, origin), at(from.high, origin));
-                    cells.set_box(field, at(to.low, span.low), at(to.high, span.low), &bytes)?;
-                }
-            }
+            self.copy((part, region), &overlaps, (&mut cells, span))?;
         }
         Ok(cells)
     }
 
-    /// One part's cells.
-    fn part(&self, part: &PartFile, region: Region<D>) -> Result<RawVolume<D>> {
-        let bytes = self.bytes(part)?;
-        let extents = Span::from(region).extents();
-        let mut held = RawVolume::zeroed(self.cell, extents)?;
-        let mut rest = bytes.as_slice();
+    /// Copies what lies in `overlaps` of one part's file, which is read in pieces, into the `cells` of `span`.
+    fn copy(
+        &self,
+        (part, region): (&PartFile, Region<D>),
+        overlaps: &[(Span<D>, Span<D>)],
+        (cells, span): (&mut RawVolume<D>, Span<D>),
+    ) -> Result<()> {
+        let mut file = Reader::open(self.folder.join(&part.file), &part.sum)?;
+        let of_part = Span::from(region);
         for (field, info) in self.cell.fields().iter().enumerate() {
-            let length = held.len() * info.kind.size();
-            let (values, after) = rest
-                .split_at_checked(length)
-                .filter(|(values, _)| info.kind.allows(values))
-                .ok_or_else(|| {
-                    damaged(&self.folder.join(&part.file), "holds no values of its fields")
-                })?;
-            held.set_box(field, [0; D], extents, values)?;
-            rest = after;
+            let size = info.kind.size();
+            // Where rows begin in the part, how long they are and where they go, all in bytes.
+            let rows = |(from, to): &(Span<D>, Span<D>)| {
+                let from = rows_of(from, &of_part).zip(rows_of(to, &span));
+                from.map(move |((from, cells), (to, _))| [from, cells, to].map(|n| n * size))
+                    .peekable()
+            };
+            let mut rows: Vec<_> = overlaps.iter().map(rows).collect();
+            let into = cells.field_bytes_mut(field);
+            let (mut at, end) = (0, of_part.cells() * size);
+            while let Some(piece) = file.next((end - at) as u64)? {
+                if !info.kind.allows(piece) {
+                    let path = self.folder.join(&part.file);
+                    return Err(damaged(&path, "holds no values of its fields"));
+                }
+                let next = at + piece.len();
+                for rows in &mut rows {
+                    while let Some(&[from, length, to]) = rows.peek().filter(|row| row[0] < next) {
+                        let (low, high) = (from.max(at), (from + length).min(next));
+                        into[to + low - from..to + high - from]
+                            .copy_from_slice(&piece[low - at..high - at]);
+                        if from + length > next {
+                            break;
+                        }
+                        rows.next();
+                    }
+                }
+                at = next;
+            }
         }
-        Ok(held)
+        file.finish()
     }
+}
+
+/// Index of the first cell and length of each row of `span` in a box that holds it, in order.
+fn rows_of<const D: usize>(
+    span: &Span<D>,
+    within: &Span<D>,
+) -> impl Iterator<Item = (usize, usize)> + use<D> {
+    let at = |corner: [isize; D]| std::array::from_fn(|d| (corner[d] - within.low[d]) as usize);
+    rows(within.extents(), at(span.low), at(span.high))
 }
 
 /// Every way to move by whole extents, one back and one forth along each axis.
