@@ -16,6 +16,7 @@ use clap::Subcommand;
 
 use crate::output;
 
+pub use fit::Run as Measured;
 pub use searches::{SEARCHES, table_two};
 
 /// Which model.

@@ -108,6 +108,18 @@ fn cores_beside_gpus_are_predicted_alone_and_together() {
 }
 
 #[test]
+fn a_probe_of_this_machine_is_one_that_models_are_fitted_to() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let told = warpweft_in(directory.path(), "bench tuner --samples here.json").fine();
+    assert!(told.contains("15 runs of heat") && told.contains("here.json"), "{told}");
+    let line = "model stencil --measured here.json --json";
+    let ran = warpweft_in(directory.path(), line);
+    let object: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(object["rows"].as_array().map(Vec::len), Some(15), "{object}");
+    assert!(object["median_error"].as_f64().is_some_and(|error| error < 1.0), "{object}");
+}
+
+#[test]
 fn searches_are_compared_on_a_machine_by_name() {
     let ran = warpweft("model searches --machine p67-nat --gpus 2 --json");
     let object: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
@@ -140,6 +152,7 @@ fn what_cannot_be_modelled_is_refused_with_a_remedy() {
         ("model stencil --machine x79 --scaling weak", "name --nodes"),
         ("model stencil --cpu-rate 0", "--cpu-rate 0; give more than 0"),
         ("model stencil --device cpu --nodes 65537", "at most 65536 hosts are simulated"),
+        ("bench tuner --samples nowhere/here.json", "nowhere"),
         ("model stencil --dims 1", "heat in 1 dimensions; model it in 2 or 3"),
         ("model searches --machine x99", "p67-nat"),
         ("model stencil --plot weak.png", "end it in .svg"),
