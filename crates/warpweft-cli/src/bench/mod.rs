@@ -62,7 +62,8 @@ enum Pattern {
     /// Searches for the depth of ghost zones, simulated and on the GPUs of this machine, and the
     /// model's prediction beside measured steps.
     #[command(after_help = "Example:
-  warpweft bench tuner --save")]
+  warpweft bench tuner --save
+  warpweft bench tuner --samples here.json    a short probe for `warpweft model stencil --measured here.json`")]
     Tuner(tuner::Tuners),
 }
 

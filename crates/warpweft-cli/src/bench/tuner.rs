@@ -1,6 +1,9 @@
 //! How well the depth of ghost zones is found: PARTANS' table II on simulated machines and on the GPUs
 //! that are there, and the model's prediction beside measured steps.
 
+mod samples;
+
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -34,6 +37,10 @@ pub struct Tuners {
     /// Simulate only, though there be GPUs.
     #[arg(long)]
     simulate: bool,
+    /// Measure heat conduction at a few depths only, on the GPUs or, where there are not two, by ranks
+    /// on the cores, and write the runs into FILE for `warpweft model stencil --measured`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["simulate", "save", "json"])]
+    samples: Option<PathBuf>,
     #[command(flatten)]
     options: Options,
 }
@@ -104,6 +111,9 @@ impl Tuners {
 
     fn measure(&self) -> Result<String> {
         let machine = Machine::detect()?;
+        if let Some(path) = &self.samples {
+            return samples::write(path, &machine);
+        }
         let probe = limits(&machine)?;
         let mut simulated = Vec::new();
         for machine in MACHINES {
@@ -163,7 +173,7 @@ where
 {
     let rate = 0.5 * heat::stable_rate(order, D)?;
     let stencil = heat::stencil::<f32, D>(order, rate)?.boundary(WALL);
-    let volume = Volume::<f32, D>::try_from_fn([size; D], |at| (at[D - 1] % 7) as f32)?;
+    let volume = start::<D>(size)?;
     let runs = (1..=DEEPEST)
         .map(|depth| at_depth(&stencil, &volume, depth as u32, devices))
         .collect::<Result<Vec<_>>>()?;
@@ -202,6 +212,11 @@ where
         predicted: micros(predicted),
         searches,
     })
+}
+
+/// What is conducted.
+fn start<const D: usize>(size: usize) -> Result<Volume<f32, D>> {
+    Volume::try_from_fn([size; D], |at| (at[D - 1] % 7) as f32)
 }
 
 /// The model's rates as far as the probe knows them, before anything is run.

@@ -3,6 +3,48 @@
 use clap::ValueEnum;
 use warpweft::stencil::ghost_model::Linear;
 
+/// What computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Devices {
+    /// The cores of each node.
+    Cpu,
+    /// The GPUs of each node.
+    Gpu,
+    /// Both, balanced.
+    #[value(name = "cpu+gpu")]
+    Both,
+}
+
+/// A node without its GPUs.
+#[derive(Clone, Copy, Debug)]
+pub struct Host {
+    /// Bytes a second of its memory, nominal.
+    pub bandwidth: f64,
+    /// Bytes of its memory, the most that its boards take.
+    pub memory: f64,
+    /// Bytes a second each way between it and one of four GPUs that all swap at once, nominal.
+    pub link: f64,
+}
+
+impl Host {
+    /// The host of a machine of PARTANS', by its chipset's data sheet, or of H200s.
+    pub fn of(machine: Option<&str>) -> Self {
+        match machine {
+            // Four channels of DDR3-1600; two GPUs share sixteen lanes of PCIe 2.0.
+            Some("x79") => Self { bandwidth: 51.2e9, memory: 64e9, link: 4e9 },
+            // Two channels of DDR3-1333; two GPUs share eight lanes, or four sixteen.
+            Some(_) => Self { bandwidth: 21.3e9, memory: 32e9, link: 2e9 },
+            // Two sockets of eight channels of DDR5-4800; sixteen lanes of PCIe 5.0 a GPU.
+            None => Self { bandwidth: 614.4e9, memory: 2e12, link: 63e9 },
+        }
+    }
+
+    /// Seconds a cell that moves `traffic` bytes, and seconds a step for the workers to meet, assumed.
+    pub fn rates(self, traffic: f64) -> Linear {
+        Linear { per_unit: traffic / self.bandwidth, fixed: 2e-6 }
+    }
+}
+
 /// Which GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Gpu {

@@ -2,28 +2,42 @@
 
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use warpweft::grid::check_extents;
+use warpweft::stencil::distribute::check_depth;
 use warpweft::stencil::ghost_model::{Fitted, Kernel, Sample, Staging, Traced, fit};
 use warpweft::stencil::{Boundaries, Boundary, Partition};
 use warpweft::{Error, Result};
 
 use super::chart::{Chart, Curve};
-use super::scaling::DEEPEST;
+use super::scaling::{DEEPEST, MOST};
 use super::workload::Workload;
 
 /// One measured run.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Run {
+pub struct Run {
     /// Cells of the whole volume along each axis.
-    extents: Vec<usize>,
+    pub extents: Vec<usize>,
     /// Parts along each axis.
-    grid: Vec<usize>,
+    pub grid: Vec<usize>,
     /// Steps between swaps.
-    depth: usize,
+    pub depth: usize,
     /// Seconds a step.
-    seconds: f64,
+    pub seconds: f64,
+    /// Whether the first part along an axis and the last are neighbours.
+    #[serde(default = "yes")]
+    pub periodic: bool,
 }
+
+fn yes() -> bool {
+    true
+}
+
+/// Deepest ghost zone of a run: tracing one takes time as its square.
+const TRACED: usize = 1024;
+/// Seconds of a step beyond which they are a slip of units: eleven days.
+const SLOWEST: f64 = 1e6;
 
 /// Fits the model to the runs in `path` and compares.
 ///
@@ -76,10 +90,24 @@ fn sample<const D: usize>(work: &Workload<D>, run: &Run) -> Result<Sample<Traced
             )
         })
     };
-    let boundaries = Boundaries::all(Boundary::Periodic);
-    let partition = Partition::grid(axes(&run.extents)?, axes(&run.grid)?, &boundaries)?;
-    if run.depth == 0 {
-        return Err(Error::spec("a run with depth 0", "R is at least 1"));
+    let (extents, grid) = (axes(&run.extents)?, axes(&run.grid)?);
+    check_extents(extents)?;
+    let parts = grid.iter().fold(1usize, |all, &n| all.saturating_mul(n));
+    if parts > MOST {
+        let what = format!("a run on a grid of {} parts", joined(&run.grid));
+        return Err(Error::spec(what, format!("use {MOST} in all or fewer")));
+    }
+    let boundary = if run.periodic { Boundary::Periodic } else { Boundary::Neumann };
+    let boundaries = Boundaries::all(boundary);
+    let partition = Partition::grid(extents, grid, &boundaries)?;
+    check_depth(&partition, &boundaries, &work.stages, work.fields.len(), run.depth)?;
+    if run.depth > TRACED {
+        let what = format!("a run with R = {}", run.depth);
+        return Err(Error::spec(what, format!("fit to runs with at most {TRACED}")));
+    }
+    if !(run.seconds > 0.0 && run.seconds <= SLOWEST) {
+        let what = format!("a run with {:?} seconds a step", run.seconds);
+        return Err(Error::spec(what, format!("give more than 0 and at most {SLOWEST}")));
     }
     let part = Traced::new(&partition, &work.stages, &work.fields, run.depth.max(DEEPEST));
     Ok(Sample { part, depth: run.depth, seconds: run.seconds })
@@ -166,6 +194,31 @@ mod tests {
         let text = fitted(&format!("[{runs}]")).unwrap();
         assert!(text.contains("median error 0.0 %"), "{text}");
         assert!(text.contains("a_c 2.000e-12") && text.contains("b_m 5.000e-5"), "{text}");
+    }
+
+    #[test]
+    fn runs_that_cannot_have_been_are_refused_at_once() {
+        let run = |extents: &str, grid: &str, depth: &str, seconds: &str| {
+            let run = format!(
+                r#"{{"extents":{extents},"grid":{grid},"depth":{depth},"seconds":{seconds}}}"#
+            );
+            fitted(&format!("[{run}]")).unwrap_err().to_string()
+        };
+        let cases = [
+            (run("[64,64,64]", "[2,1,1]", "0", "1"), "0 steps between swaps"),
+            (run("[64,64,64]", "[2,1,1]", "33", "1"), "the largest feasible R is 32"),
+            (run("[64,64,64]", "[1,1,1]", "4000000000", "1"), "R = 4000000000 steps"),
+            (run("[64,64,64]", "[1,1,1]", "1025", "1"), "with at most 1024"),
+            (run("[18446744073709551615,1,1]", "[1,1,1]", "1", "1"), "memory can address"),
+            (run("[0,64,64]", "[1,1,1]", "1", "1"), "extent 0 on axis z"),
+            (run("[64,64,64]", "[0,1,1]", "1", "1"), "0 parts along axis z"),
+            (run("[1000000000,1,1]", "[1000000000,1,1]", "1", "1"), "65536 in all"),
+            (run("[64,64,64]", "[2,1,1]", "1", "1e308"), "1e308 seconds a step"),
+            (run("[64,64,64]", "[2,1,1]", "1", "-1"), "-1.0 seconds a step"),
+        ];
+        for (error, expect) in cases {
+            assert!(error.contains(expect), "{expect} in {error}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `warpweft model`: what would happen on machines that are not there.
 
+mod both;
 mod chart;
 mod device;
 mod fit;
@@ -15,6 +16,7 @@ use clap::Subcommand;
 
 use crate::output;
 
+pub use fit::Run as Measured;
 pub use searches::{SEARCHES, table_two};
 
 /// Which model.
@@ -26,7 +28,7 @@ pub struct Model {
 
 #[derive(Subcommand)]
 enum What {
-    /// Predict and simulate a stencil on many GPUs and nodes, weak or strong scaling.
+    /// Predict and simulate a stencil on many GPUs, cores and nodes, weak or strong scaling.
     Stencil(stencil::Arguments),
     /// Compare searches for the depth of ghost zones on simulated machines.
     Searches(searches::Arguments),

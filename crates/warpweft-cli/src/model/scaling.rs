@@ -15,6 +15,8 @@ use super::workload::Workload;
 use crate::arguments::as_size;
 use crate::output::{counted, scaled};
 
+/// Devices of the largest simulation.
+pub const MOST: usize = 1 << 16;
 /// Deepest ghost zone considered.
 pub const DEEPEST: usize = 64;
 /// Swaps simulated for one number.
@@ -23,8 +25,9 @@ const SWAPS: usize = 30;
 /// How the devices work together.
 #[derive(Clone, Copy, Debug)]
 pub struct How {
-    /// What the devices are called.
+    /// What the devices are called, and what one is.
     pub name: &'static str,
+    pub unit: &'static str,
     /// Bytes of one device's memory.
     pub memory: f64,
     /// Rates of one device.
@@ -85,34 +88,7 @@ pub fn row<const D: usize>(
     placement: &[usize],
     how: &How,
 ) -> Result<Row> {
-    check_extents(extents)?;
-    let boundaries = Boundaries::all(Boundary::Periodic);
-    let partition = Partition::grid(extents, grid, &boundaries)?;
-    let part = (0..D).map(|axis| extents[axis].div_ceil(grid[axis]) as f64).product::<f64>();
-    let needed = part * work.cell_bytes() as f64;
-    if needed > how.memory {
-        return Err(Error::spec(
-            format!(
-                "{} over {} cells on {} needs {}B of memory a GPU, one {} has {}B",
-                work.name,
-                as_size(&extents),
-                counted(partition.parts() as u64, "GPU"),
-                scaled(needed),
-                how.name,
-                scaled(how.memory)
-            ),
-            "use more GPUs (--nodes, --gpus) or a smaller --size",
-        ));
-    }
-    let feasible =
-        deepest_feasible(&partition, &boundaries, &work.stages, work.fields.len(), DEEPEST);
-    let wanted = how.depth.unwrap_or(1);
-    if wanted > feasible || wanted == 0 {
-        return Err(Error::spec(
-            format!("R = {wanted} on {grid:?} parts of {extents:?}"),
-            format!("the largest feasible R is {feasible}; use fewer nodes or a larger size"),
-        ));
-    }
+    let (partition, feasible) = cut(work, extents, grid, how)?;
     let simulation = Simulation {
         partition: &partition,
         stages: &work.stages,
@@ -147,6 +123,48 @@ pub fn row<const D: usize>(
         simulated: simulation.cycle(depth).run(SWAPS, &mut jitter).seconds,
         alone: simulation.alone(),
     })
+}
+
+/// The cut of `extents` cells, and the deepest ghost zone that it allows.
+///
+/// # Errors
+/// As [`row`].
+pub fn cut<const D: usize>(
+    work: &Workload<D>,
+    extents: [usize; D],
+    grid: [usize; D],
+    how: &How,
+) -> Result<(Partition<D>, usize)> {
+    check_extents(extents)?;
+    let boundaries = Boundaries::all(Boundary::Periodic);
+    let partition = Partition::grid(extents, grid, &boundaries)?;
+    let part = (0..D).map(|axis| extents[axis].div_ceil(grid[axis]) as f64).product::<f64>();
+    let needed = part * work.cell_bytes() as f64;
+    if needed > how.memory {
+        return Err(Error::spec(
+            format!(
+                "{} over {} cells on {} needs {}B of memory a {}, one {} has {}B",
+                work.name,
+                as_size(&extents),
+                counted(partition.parts() as u64, how.unit),
+                scaled(needed),
+                how.unit,
+                how.name,
+                scaled(how.memory)
+            ),
+            format!("use more {}s (--nodes, --gpus) or a smaller --size", how.unit),
+        ));
+    }
+    let feasible =
+        deepest_feasible(&partition, &boundaries, &work.stages, work.fields.len(), DEEPEST);
+    let wanted = how.depth.unwrap_or(1);
+    if wanted > feasible || wanted == 0 {
+        return Err(Error::spec(
+            format!("R = {wanted} on {grid:?} parts of {extents:?}"),
+            format!("the largest feasible R is {feasible}; use fewer nodes or a larger size"),
+        ));
+    }
+    Ok((partition, feasible))
 }
 
 /// Rates as an offline probe finds them: of the device alone, and of the network when every part
@@ -224,6 +242,7 @@ mod tests {
         let App::Deep(heat) = app("heat", 4, None).unwrap() else { panic!("heat is 3D") };
         let how = How {
             name: "H200",
+            unit: "GPU",
             memory: Gpu::H200.memory(),
             device: Gpu::H200.rates(heat.traffic),
             depth: None,

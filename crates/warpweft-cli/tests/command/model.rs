@@ -63,6 +63,63 @@ fn two_of_four_gpus_are_taken_from_two_cards() {
 }
 
 #[test]
+fn machines_of_a_tree_are_nodes_of_a_cluster() {
+    let efficiency = |line: &str| {
+        let ran = warpweft(&format!("model stencil --json --jitter 0 {line}"));
+        let object: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+        let rows = object["rows"].as_array().expect("rows").clone();
+        let number = |value: &serde_json::Value| value.as_f64().expect("a number");
+        rows.iter()
+            .map(|row| (number(&row["devices"]), number(&row["efficiency"])))
+            .collect::<Vec<_>>()
+    };
+    let weak = efficiency("--machine p67-nf --nodes 1,1024 --size 128");
+    assert_eq!((weak[0].0, weak[1].0), (4.0, 4096.0), "{weak:?}");
+    // A slow port is felt beyond one node, and only there.
+    let slow = efficiency("--machine p67-nf --nodes 1,1024 --size 128 --port-bandwidth 0.1");
+    assert_eq!(slow[0].1, weak[0].1);
+    assert!(slow[1].1 < 0.9 * weak[1].1, "{slow:?} {weak:?}");
+    let strong = efficiency("--machine x79 --nodes 1,8 --scaling strong --size 256");
+    assert!(strong[1].1 < strong[0].1, "{strong:?}");
+    // One port a node of cores.
+    let hosts = efficiency("--device cpu --machine x79 --nodes 1,64 --size 128");
+    assert_eq!((hosts[0].0, hosts[1].0), (1.0, 64.0), "{hosts:?}");
+    assert!((hosts[0].1 - 1.0).abs() < 0.01 && hosts[1].1 < hosts[0].1, "{hosts:?}");
+}
+
+#[test]
+fn cores_beside_gpus_are_predicted_alone_and_together() {
+    let line = "model stencil --device cpu+gpu --machine x79 --nodes 1,64,1024 --size 256";
+    let table = warpweft(line).fine();
+    assert!(
+        table.contains("heat: weak scaling, predicted; nodes of 4 GTX 590 like x79\n"),
+        "{table}"
+    );
+    assert!(table.contains("planes") && table.contains("equations (2) to (8)"), "{table}");
+    let ran = warpweft(&format!("{line} --json"));
+    let object: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    for (row, devices) in object["rows"].as_array().expect("rows").iter().zip([4, 256, 4096]) {
+        let seconds = |name: &str| row[name].as_f64().expect("seconds");
+        assert_eq!(row["devices"], devices, "{row}");
+        assert!(seconds("both") <= seconds("gpu") && seconds("gpu") < seconds("cores"), "{row}");
+        let planes = |n: usize| row["planes"][n].as_u64().expect("planes");
+        assert_eq!(planes(0) + planes(1), 256, "{row}");
+    }
+}
+
+#[test]
+fn a_probe_of_this_machine_is_one_that_models_are_fitted_to() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let told = warpweft_in(directory.path(), "bench tuner --samples here.json").fine();
+    assert!(told.contains("15 runs of heat") && told.contains("here.json"), "{told}");
+    let line = "model stencil --measured here.json --json";
+    let ran = warpweft_in(directory.path(), line);
+    let object: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(object["rows"].as_array().map(Vec::len), Some(15), "{object}");
+    assert!(object["median_error"].as_f64().is_some_and(f64::is_finite), "{object}");
+}
+
+#[test]
 fn searches_are_compared_on_a_machine_by_name() {
     let ran = warpweft("model searches --machine p67-nat --gpus 2 --json");
     let object: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
@@ -91,6 +148,10 @@ fn what_cannot_be_modelled_is_refused_with_a_remedy() {
             "needs 8.00 PB of memory a GPU, one H200 has 141 GB; use more GPUs",
         ),
         ("model stencil --machine x79 --size 1024", "one GTX 590 has 1.61 GB"),
+        ("model stencil --machine x79 --port-latency 7", "for one x79 by itself; name --nodes"),
+        ("model stencil --machine x79 --scaling weak", "name --nodes"),
+        ("model stencil --cpu-rate 0", "--cpu-rate 0; give more than 0"),
+        ("model stencil --device cpu --nodes 65537", "at most 65536 hosts are simulated"),
         ("model stencil --dims 1", "heat in 1 dimensions; model it in 2 or 3"),
         ("model searches --machine x99", "p67-nat"),
         ("model stencil --plot weak.png", "end it in .svg"),
@@ -101,7 +162,9 @@ fn what_cannot_be_modelled_is_refused_with_a_remedy() {
         assert_eq!(ran.status, Some(2), "{line}: {} {}", ran.out, ran.err);
         assert!(ran.err.contains(remedy), "{line}: {}", ran.err);
     }
-    let ran = warpweft("model stencil --measured nowhere.json");
-    assert_eq!(ran.status, Some(1));
-    assert!(ran.err.contains("nowhere.json"), "{}", ran.err);
+    for line in ["model stencil --measured nowhere.json", "bench tuner --samples nowhere.json/it"] {
+        let ran = warpweft(line);
+        assert_eq!(ran.status, Some(1), "{line}: {}", ran.err);
+        assert!(ran.err.contains("nowhere.json"), "{}", ran.err);
+    }
 }

@@ -56,7 +56,7 @@ impl Tree {
         self.parents.len() - 1
     }
 
-    /// As [`Tree::switch`], a host: transfers between devices below it pass through its memory,
+    /// As [`Tree::switch`], a host: transfers from or to a device below it pass through its memory,
     /// one way after the other.
     pub fn staging_host(&mut self, parent: usize, link: Link) -> usize {
         let vertex = self.switch(parent, link);
@@ -69,6 +69,22 @@ impl Tree {
         let vertex = self.switch(parent, link);
         self.devices.push(vertex);
         self.devices.len() - 1
+    }
+
+    /// `count` of these, each linked to a root of all by a `port`. Devices are numbered tree by tree.
+    pub fn side_by_side(&self, count: usize, port: Link) -> Self {
+        let mut all = Self::new(self.begin);
+        for _ in 0..count {
+            let first = all.parents.len();
+            let below = |parent: &Option<(usize, Link)>| match *parent {
+                Some((vertex, link)) => Some((first + vertex, link)),
+                None => Some((0, port)),
+            };
+            all.parents.extend(self.parents.iter().map(below));
+            all.host.extend(self.host.iter().map(|host| host.map(|vertex| first + vertex)));
+            all.devices.extend(self.devices.iter().map(|vertex| first + vertex));
+        }
+        all
     }
 
     /// Number of devices.
@@ -100,24 +116,28 @@ impl Tree {
         paths.iter().map(time).collect()
     }
 
-    /// The links a transfer crosses, in legs that follow one another: one, or two through a host.
+    /// The links a transfer crosses, in legs that follow one another: one, two through a host, or three
+    /// from one to another.
     fn legs(&self, transfer: &Transfer) -> Vec<Leg> {
         let (from, to) = (self.devices[transfer.from], self.devices[transfer.to]);
         if from == to {
             return Vec::new();
         }
-        match (self.host[from], self.host[to]) {
-            (Some(a), Some(b)) if a == b => vec![self.climb(from, a, 0), self.climb(to, a, 1)],
-            _ => {
-                let (up, down) = (self.ancestors(from), self.ancestors(to));
-                // Both lists end at the root: what they share lies above the turning point.
-                let shared = up.iter().rev().zip(down.iter().rev()).take_while(|(a, b)| a == b);
-                let turn = up[up.len() - shared.count()];
-                let mut leg = self.climb(from, turn, 0);
-                leg.extend(self.climb(to, turn, 1));
-                vec![leg]
-            }
-        }
+        let stops = [Some(from), self.host[from], self.host[to], Some(to)];
+        let mut stops: Vec<_> = stops.into_iter().flatten().collect();
+        stops.dedup();
+        stops.windows(2).map(|leg| self.leg(leg[0], leg[1])).collect()
+    }
+
+    /// The links between two vertices.
+    fn leg(&self, from: usize, to: usize) -> Leg {
+        let (up, down) = (self.ancestors(from), self.ancestors(to));
+        // Both lists end at the root: what they share lies above the turning point.
+        let shared = up.iter().rev().zip(down.iter().rev()).take_while(|(a, b)| a == b);
+        let turn = up[up.len() - shared.count()];
+        let mut leg = self.climb(from, turn, 0);
+        leg.extend(self.climb(to, turn, 1));
+        leg
     }
 
     /// The links from `vertex` up to `top`.
@@ -181,5 +201,21 @@ mod tests {
         tree.device(card, FAST);
         tree.device(card, FAST);
         assert_eq!(times(&tree, &[(0, 1)]), [2.0 * (0.5 + 1.0 + 10.0)]);
+        // From one such host to another: up, across by both ports, down.
+        let port = Link { latency: 3.0, bandwidth: 5.0 };
+        let two = tree.side_by_side(2, port);
+        assert_eq!(two.devices(), 4);
+        let ends = 2.0 * (0.5 + 1.0 + 10.0);
+        assert_eq!(times(&two, &[(0, 1)]), [ends], "as in a machine alone");
+        assert_eq!(times(&two, &[(0, 2)]), [ends + 0.5 + 2.0 * 3.0 + 100.0 / 5.0]);
+        assert_eq!(times(&two, &[(0, 2), (3, 1)])[0], times(&two, &[(0, 2)])[0], "ways are apart");
+    }
+
+    #[test]
+    fn nodes_side_by_side_are_the_nodes_of_a_cluster() {
+        let mut node = Tree::new(0.5);
+        node.device(0, FAST);
+        node.device(0, FAST);
+        assert_eq!(times(&node.side_by_side(2, SLOW), &[(0, 2), (1, 0)]), [0.5 + 2.0 + 10.0, 0.6]);
     }
 }

@@ -1,5 +1,6 @@
 //! A stencil over ranks that are processes: what each of them calls.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -173,8 +174,13 @@ impl<const D: usize> Spec<D> {
         };
         let first = saved.as_ref().map(Opened::first).unwrap_or_default();
         let probed = Mutex::new(self.recorded_before(saved.as_mut()));
-        let device = self.device_of(&distribution, machine, &seat, run)?;
+        let mut device = self.device_of(&distribution, machine, &seat, run)?;
+        if let Some(shared) = shared_gpus(net, host.trim(), device.bus)? {
+            device.bandwidth = device.bandwidth.map(|all| all / shared.of_mine as f64);
+            device.notes.extend(shared.note());
+        }
         distribution.boundary_first = device.boundary_first;
+        distribution.begin_at(device.bandwidth, self.step_bytes());
         let begins = |span| match saved.as_ref().and_then(|saved| saved.from.as_ref()) {
             Some(from) => from.cells(span),
             None => start(span),
@@ -244,7 +250,7 @@ impl<const D: usize> Spec<D> {
         let part = std::array::from_fn(|d| region.high[d] - region.low[d]);
         let gpus: Vec<usize> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
         if let Some(number) = gpu_of(&gpus, seat, run)? {
-            return self.device_on_gpu(part, machine, number, seat, run);
+            return self.device_on_gpu(part, machine, number, run);
         }
         let policy = match run.policy {
             Some(Policy::Cpu(policy)) => policy,
@@ -281,6 +287,7 @@ impl<const D: usize> Spec<D> {
             looks,
             bandwidth: bandwidth.map(|all| all / seat.sharers as f64),
             notes,
+            bus: None,
         })
     }
 }
@@ -292,11 +299,11 @@ impl<const D: usize> Spec<D> {
         part: [usize; D],
         machine: &'a Machine,
         number: usize,
-        seat: &Seat,
         run: &Run<'a>,
     ) -> Result<Device<'a, D>> {
         let gpu = gpu(machine, number)?;
         let device = gpu.device()?;
+        let bus = device.bus()?;
         let policy = match run.policy {
             Some(Policy::Cuda(policy)) => policy,
             Some(policy) => {
@@ -311,21 +318,7 @@ impl<const D: usize> Spec<D> {
             let sweeps = CudaSweeps::new(stencil, volume, &policy, &device)?;
             Ok(Box::new(sweeps) as Box<dyn HaloExecutor<D>>)
         };
-        let mut notes = Vec::new();
-        let shared = shared_gpus(machine.gpus.len(), run.target);
-        let turns = seat.local_ranks.div_ceil(shared);
         let bandwidth = probe(machine).and_then(|probe| probe.gpu(number)?.bandwidth());
-        if seat.local_ranks > shared {
-            let each = match run.target {
-                Target::Gpu(number) => format!("GPU {number}"),
-                _ if shared == 1 => "one GPU".into(),
-                _ => format!("{shared} GPUs"),
-            };
-            notes.push(format!(
-                "{} ranks of this host share {each}: one a GPU is best",
-                seat.local_ranks
-            ));
-        }
         Ok(Device {
             build: Box::new(build),
             label: gpu.label(),
@@ -333,8 +326,9 @@ impl<const D: usize> Spec<D> {
             boundary_first: true,
             // A GPU is as fast as a few hundred cores.
             looks: 200,
-            bandwidth: bandwidth.map(|all| all / turns as f64),
-            notes,
+            bandwidth,
+            notes: Vec::new(),
+            bus: Some(bus),
         })
     }
 }
@@ -386,13 +380,42 @@ fn gpu_of(gpus: &[usize], seat: &Seat, run: &Run<'_>) -> Result<Option<usize>> {
     })
 }
 
-/// GPUs that the ranks of a host share between them: one that is named is that of all.
-fn shared_gpus(gpus: usize, target: Target) -> usize {
-    match target {
-        Target::Gpu(_) => 1,
-        Target::Gpus(list) => list.numbers().count(),
-        _ => gpus.max(1),
+/// How the ranks of one host share its GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SharedGpus {
+    /// Ranks of the host on GPUs.
+    ranks: usize,
+    /// Different GPUs that they are on.
+    gpus: usize,
+    /// Ranks on this rank's GPU.
+    of_mine: usize,
+}
+
+impl SharedGpus {
+    fn note(&self) -> Option<String> {
+        let Self { ranks, gpus, .. } = *self;
+        let shared = if gpus == 1 { "one GPU".into() } else { format!("{gpus} GPUs") };
+        (ranks > gpus)
+            .then(|| format!("{ranks} ranks of this host share {shared}: one a GPU is best"))
     }
+}
+
+/// That, for ranks that are on GPUs. By their addresses on the bus: a launcher may let every rank see its
+/// own GPU alone, which is number 0 for each.
+fn shared_gpus(
+    net: &dyn Transport,
+    host: &str,
+    bus: Option<[i32; 3]>,
+) -> Result<Option<SharedGpus>> {
+    let mine = bus.map_or_else(String::new, |bus| format!("{host}\n{bus:?}"));
+    let all = gather(net, mine.clone().into_bytes())?;
+    let all = broadcast(net, all.join(&0))?;
+    let all = String::from_utf8_lossy(&all);
+    let of_host = |who: &&str| who.rsplit_once('\n').is_some_and(|(of, _)| of == host);
+    let here: Vec<&str> = all.split('\0').filter(of_host).collect();
+    let gpus = here.iter().collect::<BTreeSet<_>>().len();
+    let of_mine = here.iter().filter(|gpu| **gpu == mine).count();
+    Ok((of_mine > 0).then_some(SharedGpus { ranks: here.len(), gpus, of_mine }))
 }
 
 /// What a run came to on this rank.
@@ -413,6 +436,8 @@ struct Device<'a, const D: usize> {
     /// Its share of the bytes a second that its memory moves, if that was measured.
     bandwidth: Option<f64>,
     notes: Vec<String>,
+    /// Where it is on the bus of its host, if it is a GPU.
+    bus: Option<[i32; 3]>,
 }
 
 #[cfg(test)]
@@ -421,7 +446,7 @@ mod tests {
 
     use super::super::super::cuda::multi::GpuList;
     use super::*;
-    use crate::cluster::in_process_all;
+    use crate::cluster::{in_process, in_process_all};
     use crate::prelude::*;
     use crate::stencil::Probe;
 
@@ -448,10 +473,21 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_that_is_named_is_shared_by_all() {
-        assert_eq!(shared_gpus(4, Target::Gpu(0)), 1);
-        assert_eq!(shared_gpus(4, Target::Gpus(GpuList::new(&[0, 2]).unwrap())), 2);
-        assert_eq!([0, 4].map(|gpus| shared_gpus(gpus, Target::Auto)), [1, 4]);
+    fn gpus_that_ranks_share_are_counted_by_their_address_on_the_bus() {
+        // What each rank of two hosts is on, though all call it number 0.
+        let gpus = [("a", 1), ("a", 2), ("b", 1), ("a", 3), ("b", 1), ("a", 1), ("c", 0)];
+        let found = in_process(gpus.len(), Duration::from_secs(60), |net| {
+            let (host, bus) = gpus[net.rank()];
+            shared_gpus(net, host, (bus > 0).then_some([0, bus, 0]))
+        });
+        let shared = |ranks, gpus, of_mine| Some(SharedGpus { ranks, gpus, of_mine });
+        let (a, b) = (shared(4, 3, 1), shared(2, 1, 2));
+        let twice = shared(4, 3, 2);
+        assert_eq!(found.unwrap(), [twice, a, b, a, b, twice, None]);
+        let note = |shared: Option<SharedGpus>| shared.unwrap().note().unwrap_or_default();
+        assert!(note(a).contains("4 ranks of this host share 3 GPUs"));
+        assert!(note(b).contains("2 ranks of this host share one GPU"));
+        assert_eq!(note(shared(4, 4, 1)), "");
     }
 
     #[test]

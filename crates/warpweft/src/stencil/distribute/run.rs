@@ -342,7 +342,7 @@ mod tests {
         };
         let start = from_whole(&raw);
         let found = in_process(2, Duration::from_secs(60), |net| {
-            let ranks = Ranks { count: 2, grid: None, depth: None };
+            let ranks = Ranks { count: 2, grid: Some([2, 1]), depth: None };
             let mut distribution = stencil.distribution([64, 8], &ranks)?;
             distribution.begin_at(Some(8e9 * (1.0 + net.rank() as f64)), 8);
             let Some(Search::Guided(rates)) = distribution.search else { panic!("it is searched") };
