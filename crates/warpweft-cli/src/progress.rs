@@ -80,6 +80,11 @@ impl Progress {
         self.bar.set_message(what);
     }
 
+    /// Whether nobody sees it.
+    pub fn is_hidden(&self) -> bool {
+        self.bar.is_hidden()
+    }
+
     /// Takes the line away.
     pub fn clear(&self) {
         self.bar.finish_and_clear();

@@ -1,6 +1,7 @@
 //! `warpweft verify`: every executor against the reference, on the devices present.
 
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use warpweft::Result;
 use warpweft::channels::{self, StacksPolicy};
@@ -43,12 +44,17 @@ enum Pattern {
     Channels,
 }
 
+/// Where there is no line that says how far it has come, one is printed as often.
+const MINUTE: Duration = Duration::from_secs(60);
+
 /// Cases by what came of them.
 struct Count {
     passed: usize,
     failed: usize,
     skipped: usize,
     progress: Progress,
+    /// When a line was last printed for those who wait.
+    told: Instant,
 }
 
 impl Verify {
@@ -59,7 +65,8 @@ impl Verify {
             Err(error) => return fail(&error),
         };
         let progress = Progress::waiting("verify");
-        let mut count = Count { passed: 0, failed: 0, skipped: 0, progress };
+        let told = Instant::now();
+        let mut count = Count { passed: 0, failed: 0, skipped: 0, progress, told };
         let wanted = |pattern| self.pattern.is_none_or(|asked| asked == pattern);
         if wanted(Pattern::Stencil) {
             self.stencil(&machine, &mut count);
@@ -282,8 +289,21 @@ impl Verify {
 
 impl Count {
     /// How far it has come, for those who wait.
-    fn tell(&self, last: &str) {
-        self.progress.tell(format!("{} passed, the last {last}", self.passed));
+    fn tell(&mut self, last: &str) {
+        let far = format!("{} passed, the last {last}", self.passed);
+        if let (true, Some(line)) = (self.progress.is_hidden(), self.overdue(MINUTE, &far)) {
+            say(&line);
+        }
+        self.progress.tell(far);
+    }
+
+    /// A line that says so if none has been printed for so long.
+    fn overdue(&mut self, after: Duration, far: &str) -> Option<String> {
+        let overdue = self.told.elapsed() >= after;
+        overdue.then(|| {
+            self.told = Instant::now();
+            format!("  so far {far}")
+        })
     }
 
     /// Counts a case and names it unless it passed.
@@ -299,5 +319,20 @@ impl Count {
                 say(&format!("  skipped {name}: {why}"));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_is_told_when_it_is_time_and_not_before() {
+        let (progress, told) = (Progress::waiting("verify"), Instant::now());
+        let mut count = Count { passed: 7, failed: 0, skipped: 0, progress, told };
+        assert_eq!(count.overdue(MINUTE, "7 passed"), None);
+        assert_eq!(count.overdue(Duration::ZERO, "7 passed").unwrap(), "  so far 7 passed");
+        // Its time starts anew.
+        assert_eq!(count.overdue(MINUTE, "7 passed"), None);
     }
 }
