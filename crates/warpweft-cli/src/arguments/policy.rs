@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use warpweft::stencil::Policy;
+use warpweft::stencil::cuda::multi::{Exchange, MultiCudaPolicy};
+use warpweft::stencil::{CpuPolicy, CudaKernel, CudaPolicy, Policy};
 
 /// A policy, as reports print it.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +39,11 @@ impl FromStr for PolicyChoice {
         let told =
             |error: serde_json::Error| format!("{error}; give the `policy` that --json prints");
         let given: Value = serde_json::from_str(text).map_err(told)?;
+        let missing = missing(given.clone());
+        if missing.len() > 1 {
+            let all = missing.join("`, `");
+            return Err(format!("missing fields `{all}`; give the `policy` that --json prints"));
+        }
         let (choice, known, measured) = if given.get("rank").is_some() {
             let policy: RanksPolicy = serde_json::from_value(given.clone()).map_err(told)?;
             let known = serde_json::to_value(&policy);
@@ -52,6 +58,74 @@ impl FromStr for PolicyChoice {
                 Err(format!("no tunable `{key}`; there are {}", known.join(", ")))
             }
         }
+    }
+}
+
+/// A policy of each executor, as JSON: what they have to have.
+fn examples() -> Result<[Value; 3], serde_json::Error> {
+    let cores = CpuPolicy {
+        threads: 1,
+        temporal_depth: 1,
+        tile_rows: 1,
+        slab_planes: 1,
+        tile_cells: 1,
+        jam: 1,
+    };
+    let gpu = CudaPolicy {
+        kernel: CudaKernel::Direct,
+        cells: [1; 3],
+        warps: 1,
+        min_blocks: 1,
+        chunk: 0,
+        prefetch: 0,
+        phases: 0,
+        temporal_depth: 1,
+        contraction: true,
+    };
+    let gpus = MultiCudaPolicy::new(gpu, Exchange::Flags);
+    let [cores, gpu, gpus] = [Policy::Cpu(cores), Policy::Cuda(gpu), Policy::Gpus(gpus)];
+    Ok([serde_json::to_value(cores)?, serde_json::to_value(gpu)?, serde_json::to_value(gpus)?])
+}
+
+/// All fields that `given` has to have and lacks; serde tells but the first, so that one after another
+/// is lent to it from an example until it asks for none.
+fn missing(mut given: Value) -> Vec<String> {
+    let mut missing = Vec::new();
+    let of_ranks = given.get("rank").is_some();
+    let executor = given.pointer(if of_ranks { "/rank/executor" } else { "/executor" });
+    let examples = examples().unwrap_or_default();
+    let Some(device) = examples.iter().find(|known| known.get("executor") == executor) else {
+        return missing;
+    };
+    let example = match of_ranks {
+        true => serde_json::json!({"ranks": 1, "grid": [1], "depth": 1, "rank": device}),
+        false => device.clone(),
+    };
+    loop {
+        let error = match of_ranks {
+            true => serde_json::from_value::<RanksPolicy>(given.clone()).err(),
+            false => serde_json::from_value::<Policy>(given.clone()).err(),
+        };
+        let error = error.map(|error| error.to_string()).unwrap_or_default();
+        let field = error.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+        match field {
+            Some(field) if lend(&mut given, &example, field) => missing.push(field.into()),
+            _ => return missing,
+        }
+    }
+}
+
+/// Takes over the first such field of `example` that is missing at its place.
+fn lend(given: &mut Value, example: &Value, field: &str) -> bool {
+    let (Value::Object(given), Value::Object(example)) = (given, example) else { return false };
+    match example.get(field) {
+        Some(value) if !given.contains_key(field) => {
+            given.insert(field.into(), value.clone());
+            true
+        }
+        _ => given
+            .iter_mut()
+            .any(|(key, inner)| example.get(key).is_some_and(|known| lend(inner, known, field))),
     }
 }
 
@@ -96,5 +170,24 @@ mod tests {
         );
         assert!(ranks.parse::<PolicyChoice>().unwrap_err().contains("`jelly`"));
         assert!("{}".parse::<PolicyChoice>().unwrap_err().contains("that --json prints"));
+    }
+
+    #[test]
+    fn all_that_is_missing_is_told_at_once() {
+        let refusal = |text: &str| text.parse::<PolicyChoice>().unwrap_err();
+        let all = refusal(r#"{"executor": "cpu", "threads": 2, "tile_rows": 8}"#);
+        let fields = "fields `temporal_depth`, `slab_planes`, `tile_cells`, `jam`;";
+        assert!(all.contains(fields), "{all}");
+        // Of several ranks, and of what has fields of its own; `phases` and the GPUs' `depth` may be left out.
+        let ranks = refusal(r#"{"ranks": 2, "rank": {"executor": "cpu", "threads": 1, "jam": 1}}"#);
+        for field in ["grid", "depth", "temporal_depth", "tile_rows", "slab_planes", "tile_cells"] {
+            assert!(ranks.contains(&format!("`{field}`")), "{field} in {ranks}");
+        }
+        let gpus =
+            refusal(r#"{"executor": "gpus", "cuda": {"kernel": "direct", "cells": [1, 1, 1]}}"#);
+        for field in ["warps", "min_blocks", "contraction", "exchange", "early"] {
+            assert!(gpus.contains(&format!("`{field}`")), "{field} in {gpus}");
+        }
+        assert!(!gpus.contains("phases") && !gpus.contains("`depth`"), "{gpus}");
     }
 }
