@@ -6,7 +6,7 @@ use linear::{cube, star};
 use warpweft::cuda::{Buffer, Device, compiler};
 use warpweft::element::Scalar;
 use warpweft::prelude::*;
-use warpweft::stencil::cuda::compile_check;
+use warpweft::stencil::cuda::{compile_check, device_bytes};
 use warpweft::stencil::{
     CudaKernel, CudaPolicy, CudaSweeps, StencilElement, SweepExecutor, Tap, reference, sweeps,
 };
@@ -25,6 +25,7 @@ linear!(Skew2, i32, 2, [at([0, 1]), at([-2, 1]), at([1, 3]), at([0, -5])], |k| 3
 linear!(Bytes2, u8, 2, cube::<2, 9>(1), |k| k as u8 + 1);
 linear!(Heat3, f32, 3, star::<3, 7>(1), |k| 0.2 - 0.02 * k as f32);
 linear!(Heat3d, f64, 3, star::<3, 7>(1), |k| 0.2 - 0.02 * k as f64);
+linear!(Turn3, i32, 3, star::<3, 7>(1), |k| 2 * k as i32 + 1);
 linear!(Order8, f32, 3, star::<3, 25>(4), |k| 0.1 - 0.003 * k as f32);
 linear!(Box3, f32, 3, cube::<3, 27>(1), |k| 0.01 * k as f32);
 linear!(Skew3, i32, 3, [at([-1, 2, 0]), at([2, 0, -3]), at([0, 0, 1]), at([1, -1, 1])], |k| k
@@ -212,6 +213,39 @@ fn residents() {
     check_residents(Heat3d { rate: 0.9 }, &deep[..2], &volumes);
     let far = [stay([4, 2, 2], 4, 4, 1)];
     check_residents(Order8 { rate: 0.9 }, &far, &[[23, 50, 233], [16, 16, 256]]);
+}
+
+/// Runs of three launches go on where the one before ended, with integers, which never settle.
+#[test]
+fn residents_of_several_launches() {
+    fn go_on<const D: usize>(
+        element: impl StencilElement<D, State = i32>,
+        extents: [usize; D],
+        policy: &CudaPolicy,
+    ) {
+        let Ok(device) = Device::open(0) else { return println!("skipped: no GPU") };
+        let stencil = Stencil::of(element).boundary(Boundary::Dirichlet(7.0));
+        let steps = 2 * CudaPolicy::RESIDENT_STEPS + 6;
+        compare(&stencil, extents, policy, &device, steps);
+        let mut end = filled::<i32, D>(extents);
+        reference(&stencil, &mut end, steps).unwrap();
+        let middle = end.len() / 2;
+        assert_ne!(end.as_slice()[middle], end.as_slice()[middle + 1], "cells have settled");
+    }
+    go_on(Box2 { rate: 3 }, [9, 130], &stay([4, 1, 5], 4, 14, 3));
+    go_on(Turn3 { rate: 3 }, [9, 9, 11], &stay([4, 2, 2], 4, 4, 1));
+}
+
+/// Each of four tiles of 4 × 4 × 128 cells gets 512 cells from either side along z and y and four columns of 16 along x,
+/// of two posts, and has a flag of 32 bytes a direction.
+#[test]
+fn mail_is_counted_among_the_bytes_of_a_device() {
+    let heat = Stencil::of(Heat3 { rate: 0.9 }).boundary(Boundary::Dirichlet(0.0));
+    let resident = stay([4, 2, 2], 4, 4, 1);
+    let bytes = |policy: CudaPolicy| device_bytes(&heat, [8, 8, 128], &policy).unwrap();
+    let cells = bytes(policy(CudaKernel::Direct, [4, 2, 2], 4));
+    let mail = 4 * (2 * 2 * (512 * 4 + 512 * 4 + 4 * 16 * 4) + 27 * 32);
+    assert_eq!(bytes(resident), cells + mail);
 }
 
 #[test]

@@ -14,13 +14,15 @@ use warpweft::element::Fields;
 use warpweft::prelude::*;
 use warpweft::stencil::cuda::multi::compile_check;
 use warpweft::stencil::{
-    CudaKernel, Exchange, MultiCudaPolicy, MultiCudaSweeps, SweepExecutor, reference, sweeps,
+    CudaKernel, CudaPolicy, Exchange, MultiCudaPolicy, MultiCudaSweeps, SweepExecutor, reference,
+    sweeps,
 };
 
 linear!(Line1, f32, 1, star::<1, 3>(1), |_| 0.25);
 linear!(Heat2, f32, 2, star::<2, 5>(1), |k| 0.3 - 0.04 * k as f32);
 linear!(Heat2d, f64, 2, star::<2, 5>(1), |k| 0.3 - 0.04 * k as f64);
 linear!(Box2, i32, 2, cube::<2, 9>(1), |k| k as i32 - 3);
+linear!(Turn3, i32, 3, star::<3, 7>(1), |k| 2 * k as i32 + 1);
 linear!(
     Slanted,
     f32,
@@ -101,6 +103,39 @@ fn volumes_over_several() {
     check(Stencil::of(Box3 { rate: 0.9 }), &filled([14, 10, 67]));
     // So many tiles along y that they come in groups.
     check(Stencil::of(Heat3 { rate: 0.9 }), &filled([9, 500, 260]));
+}
+
+/// Runs of three launches go on where the one before ended, on every number of slabs.
+#[test]
+fn residents_of_several_launches() {
+    fn go_on<const D: usize>(stencil: Stencil<i32, D>, start: &Volume<i32, D>) {
+        let machines = machines();
+        if machines.is_empty() {
+            return println!("skipped: no GPU");
+        }
+        let stencil = stencil.boundary(Boundary::Dirichlet(7.0));
+        let steps = 2 * CudaPolicy::RESIDENT_STEPS + 6;
+        let mut expect = start.clone();
+        reference(&stencil, &mut expect, steps).unwrap();
+        let middle = expect.len() / 2;
+        assert_ne!(expect.as_slice()[middle], expect.as_slice()[middle + 1], "cells have settled");
+        let _together = Together::begin();
+        for (policy, devices) in
+            residents(D).iter().flat_map(|policy| machines.iter().map(move |of| (policy, of)))
+        {
+            let mut executor = MultiCudaSweeps::new(&stencil, start, policy, devices).unwrap();
+            let mut found = start.clone();
+            for sweep in sweeps(start.extents(), steps, steps - 1, None) {
+                executor.sweep(&sweep).unwrap();
+            }
+            executor.finish().unwrap();
+            executor.store(found.writable()).unwrap();
+            let differ = found.as_slice() != expect.as_slice();
+            assert!(!differ, "{policy:?} on {} slabs", devices.len());
+        }
+    }
+    go_on(Stencil::of(Box2 { rate: 3 }), &filled([24, 40]));
+    go_on(Stencil::of(Turn3 { rate: 3 }), &filled([12, 9, 11]));
 }
 
 /// Tiles that stay on the chip over every number of slabs, between faces that they can have: thin last slabs, and

@@ -237,6 +237,49 @@ fn large_volumes() {
     report(&[("1024^3", strong, 3.8), ("weak 1024^3", weak, 0.98)]);
 }
 
+/// Prints what resident tiles take on one GPU and on several, for every shape that a tuner would try.
+fn stay<const D: usize>(stencil: &Stencil<f32, D>, slab: [usize; D]) {
+    let all = devices();
+    let shapes = CudaPolicy::candidates(stencil, slab, ((9, 0), 132));
+    for cuda in shapes.into_iter().filter(|cuda| cuda.kernel == CudaKernel::Resident) {
+        let CudaPolicy { cells, warps, min_blocks, chunk, temporal_depth, .. } = cuda;
+        print!("{slab:?} {cells:?} w{warps} b{min_blocks} p{chunk} d{temporal_depth}:");
+        for count in 1..=all.len() {
+            let mut extents = slab;
+            extents[0] *= count;
+            let volume = filled(extents);
+            let policy = MultiCudaPolicy::new(cuda, Exchange::Flags);
+            let ran = match count {
+                1 => CudaSweeps::new(stencil, &volume, &cuda, &all[0])
+                    .and_then(|mut it| Ok((step_time(&mut it, extents, 1.0)?, it.local_bytes()))),
+                _ => MultiCudaSweeps::new(stencil, &volume, &policy, &all[..count])
+                    .and_then(|mut it| Ok((step_time(&mut it, extents, 1.0)?, 0))),
+            };
+            match ran {
+                Ok((micros, 0)) => print!(" {count} GPUs {micros:.3} us"),
+                Ok((micros, local)) => print!(" {count} GPUs {micros:.3} us ({local} B spilled)"),
+                Err(error) => print!(" {count} GPUs {error}"),
+            }
+        }
+        println!();
+    }
+}
+
+/// Slabs as four GPUs would have, each alone and beside others: what the hop to another GPU costs.
+#[test]
+#[ignore = "takes a few seconds of several H200s"]
+fn residents() {
+    let zero = Boundary::Dirichlet(0.0);
+    let space = Stencil::of(Heat3 { rate: 0.9 }).boundary(zero);
+    for slab in [[32, 128, 128], [64, 256, 256], [128; 3]] {
+        stay(&space, slab);
+    }
+    let plane = Stencil::of(Heat2 { rate: 0.9 }).boundary(zero);
+    for slab in [[512, 2048], [1024, 4096], [2048; 2]] {
+        stay(&plane, slab);
+    }
+}
+
 /// The bars are for four GPUs; with fewer, figures are only printed.
 fn report(found: &[(&str, f64, f64)]) {
     let four = devices().len() == 4;

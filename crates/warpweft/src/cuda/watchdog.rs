@@ -52,6 +52,11 @@ impl Watchdog {
         Ok(Self { words: Words::new(device, 8)?, timeout })
     }
 
+    /// How long a wait may take.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     /// Adds the `ww_watchdog` that a kernel takes by value.
     ///
     /// # Errors

@@ -21,6 +21,7 @@ mod queue;
 mod resident;
 mod residual;
 mod staging;
+mod stay;
 mod sweeps;
 mod text;
 mod turn;

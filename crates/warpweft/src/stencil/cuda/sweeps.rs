@@ -42,7 +42,7 @@ pub struct CudaSweeps<const D: usize> {
     /// The launches of a trip of several steps.
     trip: Option<Turn>,
     /// The tiles that stay on the chip, where the policy has such.
-    resident: Option<Resident>,
+    pub(super) resident: Option<Resident>,
     /// Which state the arrays are in.
     pub(super) state: usize,
     change: Option<Change>,
@@ -314,24 +314,6 @@ impl<const D: usize> CudaSweeps<D> {
             0 => Ok(()),
             code => Err(self.text.unit.fault(code, self.stream.device().label())),
         }
-    }
-
-    /// Queues `steps` steps by tiles that stay on the chip.
-    fn stay(&mut self, steps: u64) -> Result<()> {
-        for steps in Resident::launches(steps) {
-            let Some(home) = &self.resident else { return Ok(()) };
-            let all = self.arrays.layout.extents[1];
-            let alone = ([None; 2], [0, all]);
-            for queued in self.queue().resident(home, alone, self.state, steps)? {
-                // SAFETY: the arrays and the mail live as long as `self`, and dropping one waits for the device.
-                unsafe { queued.launch(&self.stream)? };
-            }
-            self.state = 1 - self.state;
-            if let Some(home) = &mut self.resident {
-                home.count(steps);
-            }
-        }
-        Ok(())
     }
 }
 

@@ -240,14 +240,32 @@ impl<'a, const D: usize> Search<'a, D> {
         Ok(found.map(|found| (Policy::Gpus(candidates[found.values[0]]), found)))
     }
 
+    /// As [`Search::tried`], and refuses a candidate that fails on a device that lives on: tiles that wait too
+    /// long for one another end by themselves, and no more is lost if another executor can be made.
+    fn trial<X: SweepExecutor<D>>(
+        &mut self,
+        how: (u64, bool),
+        best: f64,
+        budget: Budget,
+        make: impl Fn(&RawVolume<D>, bool) -> Result<X>,
+    ) -> Result<Tried> {
+        match self.tried(how, best, budget, &make) {
+            Err(error @ Error::Device { .. }) => match make(self.volume, false) {
+                Ok(_) => Ok(Err(error.to_string())),
+                Err(_) => Err(error),
+            },
+            tried => tried,
+        }
+    }
+
     /// Measures a candidate in seconds a step; checks it before it may beat `best`, on the whole volume if that
     /// is `small`.
-    fn trial<X: SweepExecutor<D>>(
+    fn tried<X: SweepExecutor<D>>(
         &mut self,
         (depth, small): (u64, bool),
         best: f64,
         budget: Budget,
-        make: impl Fn(&RawVolume<D>, bool) -> Result<X>,
+        make: &impl Fn(&RawVolume<D>, bool) -> Result<X>,
     ) -> Result<Tried> {
         let mut executor = match make(self.volume, false) {
             Ok(executor) => executor,
@@ -368,6 +386,52 @@ mod tests {
         let spent = Budget::of(Duration::ZERO);
         let _ = search.trial((3, false), f64::INFINITY, spent, |_, _| Ok(Counting(&most))).unwrap();
         assert!(most.get() > 1 << 10 && most.get().is_multiple_of(3), "{} steps", most.get());
+    }
+
+    /// An executor whose tiles wait in vain.
+    struct Stuck;
+
+    impl SweepExecutor<2> for Stuck {
+        fn sweep(&mut self, _: &Sweep<2>) -> Result<()> {
+            Ok(())
+        }
+        fn residual(&mut self, _: Residual) -> Result<f64> {
+            Ok(0.0)
+        }
+        fn finish(&mut self) -> Result<()> {
+            Err(stuck("waited 20 s"))
+        }
+        fn store(&mut self, _: RawVolumeMut<'_, 2>) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    fn stuck(what: &str) -> Error {
+        Error::Device {
+            stage: "exchanging rims".into(),
+            device: "one".into(),
+            what: what.into(),
+            remedy: "look".into(),
+        }
+    }
+
+    #[test]
+    fn a_failure_ends_the_search_only_if_the_device_is_lost_with_it() {
+        let stencil = Stencil::of(smooth());
+        let volume = Volume::from_fn([32, 32], |[y, x]| (x * y) as f32);
+        let mut search = Search::new(&stencil, &volume, CHECKED).unwrap();
+        let made = std::cell::Cell::new(0);
+        let mut tried = |lost: bool| {
+            made.set(0);
+            search.trial((1, true), f64::INFINITY, Budget::of(Duration::ZERO), |_, _| {
+                made.set(made.get() + 1);
+                if lost && made.get() > 1 { Err(stuck("the device is lost")) } else { Ok(Stuck) }
+            })
+        };
+        let lives = tried(false).unwrap().err().unwrap();
+        assert!(lives.contains("waited 20 s"), "{lives}");
+        let lost = tried(true).err().unwrap().to_string();
+        assert!(lost.contains("waited 20 s"), "{lost}");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! (`distribute`), and what a single GPU does.
 
 mod candidates;
+mod compile;
 #[cfg(test)]
 mod corners;
 mod cut;
@@ -16,10 +17,13 @@ mod policy;
 #[cfg(test)]
 mod protocol;
 mod slab;
+mod stay;
+mod steps;
 mod sweeps;
 mod words;
 
+pub use compile::compile_check;
 pub use list::GpuList;
 pub use policy::{Exchange, MultiCudaPolicy};
 pub(super) use policy::{columns, corners, near, reads_corners, tile, trip_columns};
-pub use sweeps::{MultiCudaSweeps, compile_check};
+pub use sweeps::MultiCudaSweeps;

@@ -147,11 +147,8 @@ impl MultiCudaPolicy {
                 (shaped.cuda.kernel, ResidentShape::of(stencil, &shaped.cuda))
             {
                 shape.check(stencil, &layout)?;
-                let tiles: usize = shape.tiles(&layout).iter().product();
-                let most = (devices[part].sms()? * shaped.cuda.min_blocks) as usize;
-                if tiles > most {
-                    return refuse(format!("of {tiles} tiles, of which {most} can be resident"));
-                }
+                let tiles = shape.tiles(&layout).iter().product();
+                shape.room(tiles, (devices[part].sms()?, shaped.cuda.min_blocks))?;
             }
         }
         for (part, device) in devices.iter().enumerate() {

@@ -1,15 +1,15 @@
 //! The executor of sweeps over several GPUs of one host.
 
+use super::compile::{compile_for, cut_of};
 use super::cut;
 use super::policy::{Exchange, MultiCudaPolicy};
-use super::slab::{Problem, Slab, StageLaunch};
-use crate::cuda::{Cubin, Device, Event, Options, compile};
-use crate::error::{Error, Result, no_thread};
+use super::slab::{Problem, Slab};
+use crate::cuda::{Cubin, Device, Event};
+use crate::error::{Error, Result};
 use crate::grid::{RawVolume, RawVolumeMut};
 use crate::stencil::cuda::arrays::{Unused, store_unused};
 use crate::stencil::cuda::resident::Resident;
-use crate::stencil::cuda::sweeps::tools_text;
-use crate::stencil::cuda::text::{Cut, cut_step_text};
+use crate::stencil::cuda::text::cut_step_text;
 use crate::stencil::points::{add_to, value_of};
 use crate::stencil::total::Total;
 use crate::stencil::{CudaKernel, Region, Residual, Spec, Sweep, SweepExecutor};
@@ -19,12 +19,12 @@ use crate::stencil::{CudaKernel, Region, Residual, Spec, Sweep, SweepExecutor};
 /// The bits of the result don't depend on how many GPUs there are. Naming a GPU twice gives it two
 /// slabs, which run beside one another; good for tests only.
 pub struct MultiCudaSweeps<const D: usize> {
-    problem: Problem<D>,
+    pub(super) problem: Problem<D>,
     /// Which state the arrays are in.
-    state: usize,
+    pub(super) state: usize,
     /// Per slab: its last stage is done, and it has taken its neighbours' planes.
-    marks: Vec<[Event; 2]>,
-    slabs: Vec<Slab>,
+    pub(super) marks: Vec<[Event; 2]>,
+    pub(super) slabs: Vec<Slab>,
     unused: Unused,
     notes: Vec<String>,
     /// Steps after which the present ghosts of function faces are, once there are any.
@@ -155,7 +155,7 @@ impl<const D: usize> MultiCudaSweeps<D> {
         self.slabs[0].footprint(&self.problem)
     }
 
-    fn neighbours(&self, part: usize) -> [Option<&Slab>; 2] {
+    pub(super) fn neighbours(&self, part: usize) -> [Option<&Slab>; 2] {
         self.problem.neighbours(part).map(|slab| slab.map(|slab| &self.slabs[slab]))
     }
 
@@ -221,147 +221,6 @@ impl<const D: usize> MultiCudaSweeps<D> {
         }
         self.meet()
     }
-
-    /// Queues turns in which the devices exchange planes themselves, and by copies the steps that
-    /// make no turn; the state they end in.
-    fn run_by_devices(&mut self, steps: u64) -> Result<usize> {
-        if self.problem.text.resident.is_some() {
-            return self.stay(steps);
-        }
-        let depth = u64::from(self.problem.policy.steps_a_turn());
-        self.state = self.run_turns(steps / depth)?;
-        if !steps.is_multiple_of(depth) {
-            // Copies and flags know nothing of one another.
-            self.meet()?;
-            if self.problem.text.words.is_some() {
-                // Words go to ghost planes when a trip begins, and none did.
-                self.exchange(&self.slabs[0].used(self.state))?;
-            }
-            self.state = self.run_by_copies(steps % depth)?;
-            for slab in &self.slabs {
-                slab.landing.as_ref().map_or(Ok(()), |landing| landing.reset(&slab.stream))?;
-            }
-            self.meet()?;
-        }
-        Ok(self.state)
-    }
-
-    /// Queues steps by tiles that stay on the devices' multiprocessors; the state they end in.
-    fn stay(&mut self, steps: u64) -> Result<usize> {
-        for steps in Resident::launches(steps) {
-            for (part, slab) in self.slabs.iter().enumerate() {
-                slab.stay(&self.problem, self.neighbours(part), self.state, steps)?;
-            }
-            self.state = 1 - self.state;
-            for slab in &mut self.slabs {
-                slab.resident.iter_mut().for_each(|tiles| tiles.count(steps));
-            }
-            // What the next launch finds beyond the slab: the ghosts of ghost planes above all.
-            self.mark_stages()?;
-            self.exchange(&self.slabs[0].used(self.state))?;
-            self.meet()?;
-        }
-        Ok(self.state)
-    }
-
-    /// Lets every slab's next work wait for its neighbours' present work.
-    fn meet(&self) -> Result<()> {
-        self.mark_stages()?;
-        for (part, slab) in self.slabs.iter().enumerate() {
-            for neighbour in self.problem.neighbours(part).into_iter().flatten() {
-                slab.stream.wait(&self.marks[neighbour][0])?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Queues all turns on every device at once, a thread a device: a device's queue may be full
-    /// until its neighbours' launches are queued too. The state they end in.
-    fn run_turns(&mut self, turns: u64) -> Result<usize> {
-        let state = self.state;
-        // A pipelined trip goes from one array to the other, however many steps it has.
-        let trips = self.problem.text.trip.is_some();
-        let flips = if trips { 1 } else { self.problem.policy.steps_a_turn() as usize };
-        let end = (state + (turns % 2) as usize * flips) % 2;
-        // Before anything runs: preparing a graph may wait for a device.
-        self.slabs.iter_mut().try_for_each(|slab| slab.prepare(turns, state, flips))?;
-        if let [slab] = self.slabs.as_mut_slice() {
-            return slab.run(turns, state, flips).map(|()| end);
-        }
-        std::thread::scope(|scope| {
-            // Slabs whose thread is refused leave the others waiting until their time is up.
-            let spawn = |slab| {
-                let named = std::thread::Builder::new().name("launches".into());
-                named.spawn_scoped(scope, move || Slab::run(slab, turns, state, flips))
-            };
-            let running: Vec<_> = self.slabs.iter_mut().map(spawn).collect();
-            let mut outcome = Ok(());
-            for thread in running {
-                let of_slab = match thread {
-                    Ok(thread) => thread.join().unwrap_or_else(|_| {
-                        Err(Error::spec("a launching thread panicked", "report this as a defect"))
-                    }),
-                    Err(error) => Err(no_thread("launching on several GPUs", &error)),
-                };
-                outcome = outcome.and(of_slab);
-            }
-            outcome.map(|()| end)
-        })
-    }
-
-    /// Queues steps stage by stage, or trip by trip, with copies of planes between; the state they
-    /// end in.
-    fn run_by_copies(&mut self, steps: u64) -> Result<usize> {
-        let mut state = self.state;
-        let depth = self.problem.policy.cuda.temporal_depth.max(1) as u64;
-        let mut left = steps;
-        let trips = self.problem.policy.exchange == Exchange::Copies;
-        while trips && left >= depth && self.slabs.iter().all(|slab| slab.trips.is_some()) {
-            self.stage(|slab| slab.trips.as_ref()?[state].first())?;
-            state = 1 - state;
-            left -= depth;
-        }
-        for _ in 0..left {
-            for stage in 0..self.problem.stencil.stages.len() {
-                self.stage(|slab| slab.steps[state].get(stage))?;
-            }
-            state = 1 - state;
-        }
-        Ok(state)
-    }
-
-    /// Queues `launch` of every slab, and the exchange of what it writes.
-    fn stage<'a>(&'a self, launch: impl Fn(&'a Slab) -> Option<&'a StageLaunch>) -> Result<()> {
-        let mut sent: &[(usize, usize)] = &[];
-        for (part, slab) in self.slabs.iter().enumerate() {
-            let Some(queued) = launch(slab) else { continue };
-            // The neighbours have taken the planes that this stage may overwrite.
-            for neighbour in self.problem.neighbours(part).into_iter().flatten() {
-                slab.stream.wait(&self.marks[neighbour][1])?;
-            }
-            slab.stage(queued)?;
-            sent = &queued.sent;
-        }
-        self.mark_stages()?;
-        self.exchange(sent)
-    }
-
-    fn mark_stages(&self) -> Result<()> {
-        let mut slabs = self.slabs.iter().zip(&self.marks);
-        slabs.try_for_each(|(slab, marks)| slab.stream.record(&marks[0]))
-    }
-
-    /// Queues copies of `sent` fields' planes into every slab's ghost zones.
-    fn exchange(&self, sent: &[(usize, usize)]) -> Result<()> {
-        for (part, slab) in self.slabs.iter().enumerate() {
-            for neighbour in self.problem.neighbours(part).into_iter().flatten() {
-                slab.stream.wait(&self.marks[neighbour][0])?;
-            }
-            slab.pull(self.neighbours(part), sent)?;
-            slab.stream.record(&self.marks[part][1])?;
-        }
-        Ok(())
-    }
 }
 
 /// Lets neighbours address one another's memory, where that is how planes are exchanged.
@@ -376,40 +235,6 @@ fn open_links<const D: usize>(problem: &Problem<D>, devices: &[Device]) -> Resul
         }
     }
     Ok(())
-}
-
-/// How kernels of this policy exchange planes by themselves.
-fn cut_of(policy: &MultiCudaPolicy) -> Cut {
-    match policy.exchange {
-        Exchange::Flags => Cut::Flags,
-        Exchange::Words => Cut::Words(policy.depth),
-        Exchange::Copies => Cut::None,
-    }
-}
-
-/// The step's kernels, and those that every stencil shares.
-fn compile_for<const D: usize>(problem: &Problem<D>, arch: &str) -> Result<[Cubin; 2]> {
-    let contract = problem.policy.cuda.contraction;
-    let options = Options { contract, ..Options::default() };
-    let names: Vec<_> = problem.stencil.stages.iter().map(|stage| stage.name()).collect();
-    let step = compile(&problem.text.source, &names.join(" + "), arch, &options)?;
-    let tools = compile(&tools_text(), "ghosts and residuals", arch, &Options::default())?;
-    Ok([step, tools])
-}
-
-/// Compiles the kernels of `policy` for `arch` ("sm_90") without a GPU; the machine code.
-///
-/// # Errors
-/// A policy that no kernel can have; the compiler's.
-pub fn compile_check<const D: usize>(
-    stencil: &Spec<D>,
-    policy: &MultiCudaPolicy,
-    arch: &str,
-) -> Result<Cubin> {
-    let cuda = policy.cuda.shaped::<D>()?;
-    let text = cut_step_text(stencil, &cuda, false, cut_of(policy));
-    let options = Options { contract: cuda.contraction, ..Options::default() };
-    compile(&text.source, "a stencil", arch, &options)
 }
 
 impl<const D: usize> SweepExecutor<D> for MultiCudaSweeps<D> {

@@ -101,7 +101,7 @@ impl<const D: usize> Problem<'_, D> {
             let shape = ResidentShape::of(self.stencil, &policy)?;
             let tiles = ceil(0, shape.tile[0])? * ceil(1, shape.tile[1])? * ceil(2, shape.tile[2])?;
             let each = self.shared.each(min_blocks as usize);
-            if tiles > (self.sms * min_blocks) as usize || shape.shared > each {
+            if shape.room(tiles, (self.sms, min_blocks)).is_err() || shape.shared > each {
                 return None;
             }
             let cells = f64::from(32 * warps * min_blocks * 4 * vy * vz * size / 4);

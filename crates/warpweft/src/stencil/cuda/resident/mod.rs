@@ -3,6 +3,8 @@
 
 mod candidates;
 mod shape;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
@@ -16,10 +18,7 @@ use crate::error::{Error, Result};
 use crate::stencil::{Boundary, CudaPolicy};
 
 /// How long a tile waits for its neighbours before it gives up; as edges.rs, for the same reasons.
-const TIMEOUT: Duration = Duration::from_secs(20);
-/// As in resident.cuh.
-const DIRECTIONS: usize = 27;
-const FLAG_WORDS: usize = 8;
+const TIMEOUT: Duration = Duration::from_secs(8);
 
 /// What a slab's launches of the resident kernel share.
 #[derive(Debug)]
@@ -38,7 +37,7 @@ pub struct Resident {
 
 impl Resident {
     /// For tiles over `layout`, of which each of `beside` slabs on this device has as many. The zeroing of
-    /// flags is queued in `stream`.
+    /// mail is queued in `stream`.
     ///
     /// # Errors
     /// More tiles than the device holds at once; [`ResidentShape::check`]'s; the driver's.
@@ -54,24 +53,13 @@ impl Resident {
         let blocks: usize = tiles.iter().product();
         let device = stream.device();
         let each = kernel.blocks_per_sm(32 * policy.warps, shape.shared as u32)?;
-        let room = each as usize * device.sms()? as usize;
-        if blocks * beside > room {
-            return Err(Error::spec(
-                format!(
-                    "{blocks} resident tiles of {:?} cells on {}, which holds {}",
-                    shape.tile,
-                    device.label(),
-                    room / beside.max(1)
-                ),
-                "take larger tiles, more GPUs or another kernel: all of them must be there at once",
-            ));
-        }
+        shape.room(blocks * beside, (device.sms()?, each))?;
         let mut launch =
             Launch::new([blocks as u32, 1, 1], [32, policy.warps, 1]).shared(shape.shared as u32);
         // Kernels that share a device are not both cooperative at once.
         launch.cooperative = beside == 1;
-        let mail = Buffer::new(device, blocks * 2 * shape.mail * shape.size)?;
-        let flags = Buffer::zeroed(stream, blocks * DIRECTIONS * FLAG_WORDS * size_of::<u32>())?;
+        let [mail, flags] = shape.bytes(blocks);
+        let (mail, flags) = (Buffer::zeroed(stream, mail)?, Buffer::zeroed(stream, flags)?);
         let dog = Watchdog::new(device, TIMEOUT)?;
         Ok(Self { kernel, launch, shape: *shape, tiles, mail, flags, dog, posts: 0 })
     }
@@ -118,7 +106,7 @@ impl Resident {
             what: format!(
                 "tile {} waited {} s for post {} from the tile {direction:?} of it (z, y, x) in {whose}, which has sent {}",
                 report.block,
-                TIMEOUT.as_secs(),
+                self.dog.timeout().as_secs_f64(),
                 report.wanted,
                 report.seen
             ),

@@ -14,6 +14,8 @@ const FARTHEST: usize = 4;
 const CELLS: usize = 96;
 /// Rows a thread computes at most, a bit each.
 const ROWS: usize = 32;
+/// Bytes of a tile's flags: as in resident.cuh 27 directions of eight words.
+const FLAGS: usize = 27 * 8 * size_of::<u32>();
 
 /// What the host must know of resident tiles, along z, y and x.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,8 +78,8 @@ impl ResidentShape {
             2 => 2 * warps * 2 * z * 32 * vx,
             _ => (0..3).map(|axis| all[axis] + 2 * pad[axis]).product(),
         };
-        let mut shape =
-            Self { tile, halo, reach, depth, slanted, warps_z, shared: kept * size, mail: 0, size };
+        let shared = kept * size;
+        let mut shape = Self { tile, halo, reach, depth, slanted, warps_z, shared, mail: 0, size };
         shape.mail = shape.mail_of(D);
         Some(shape)
     }
@@ -117,6 +119,27 @@ impl ResidentShape {
     /// Tiles along z, y and x over `layout`.
     pub fn tiles(&self, layout: &Layout) -> [usize; 3] {
         std::array::from_fn(|axis| layout.extents[axis + 1].div_ceil(self.tile[axis]))
+    }
+
+    /// Bytes of memory that `tiles` have beside the cells: mail of two posts, and flags.
+    pub fn bytes(&self, tiles: usize) -> [usize; 2] {
+        [tiles * 2 * self.mail * self.size, tiles * FLAGS]
+    }
+
+    /// Whether so many tiles are there at once on `sms` multiprocessors that hold `each`, as they must: they wait
+    /// for one another.
+    ///
+    /// # Errors
+    /// Names both numbers.
+    pub fn room(&self, tiles: usize, (sms, each): (u32, u32)) -> Result<()> {
+        let room = sms as usize * each as usize;
+        if tiles <= room {
+            return Ok(());
+        }
+        Err(Error::spec(
+            format!("{tiles} resident tiles of {:?} cells on a GPU that holds {room}", self.tile),
+            "take larger tiles, more GPUs or another kernel: all of them must be there at once",
+        ))
     }
 
     /// Whether these tiles can cover `layout`: where they meet around a volume or another slab, the last must

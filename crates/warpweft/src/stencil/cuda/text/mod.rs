@@ -167,7 +167,8 @@ fn sent<const D: usize>(stencil: &Spec<D>, stage: &dyn Stage<D>) -> Vec<usize> {
     stage.writes().iter().copied().filter(|&f| stencil.crosses_cut(f)).collect()
 }
 
-/// Bytes of a GPU's memory that the fields of `stencil` over `extents` take under `policy`; no GPU is needed.
+/// Bytes of a GPU's memory that `stencil` over `extents` takes under `policy`: its fields, and the mail of tiles that
+/// stay on the chip. No GPU is needed.
 ///
 /// # Errors
 /// A policy that no kernel can have; more cells than kernels can index.
@@ -176,7 +177,12 @@ pub fn device_bytes<const D: usize>(
     extents: [usize; D],
     policy: &CudaPolicy,
 ) -> Result<u64> {
-    Ok(arrays::bytes_of(stencil, &layout_of(stencil, extents, &policy.shaped::<D>()?)?))
+    let policy = policy.shaped::<D>()?;
+    let layout = layout_of(stencil, extents, &policy)?;
+    let stays = policy.kernel == CudaKernel::Resident;
+    let shape = ResidentShape::of(stencil, &policy).filter(|_| stays);
+    let mail = shape.map_or([0; 2], |shape| shape.bytes(shape.tiles(&layout).iter().product()));
+    Ok(arrays::bytes_of(stencil, &layout) + mail.iter().sum::<usize>() as u64)
 }
 
 /// Compiles the kernels of `policy` for `arch` ("sm_90") without a GPU; the machine code.

@@ -3,6 +3,7 @@
 mod change;
 mod kernels;
 mod run;
+mod stay;
 mod wire;
 
 use std::ops::Range;
@@ -146,20 +147,6 @@ impl Slab {
         };
         slab.load(problem, volume)?;
         Ok(slab)
-    }
-
-    /// Makes the tiles that stay on the device, if the policy has such, beside those of as many slabs in all.
-    pub fn settle_tiles<const D: usize>(
-        &mut self,
-        problem: &Problem<D>,
-        beside: usize,
-    ) -> Result<()> {
-        let Some(shape) = &problem.text.resident else { return Ok(()) };
-        let kernel = (shape, self.module.kernel("ww_resident")?);
-        let layout = &self.arrays.layout;
-        self.resident =
-            Some(Resident::new(&problem.policy.cuda, kernel, layout, &self.stream, beside)?);
-        Ok(())
     }
 
     /// Layers of tiles of slab `part`.

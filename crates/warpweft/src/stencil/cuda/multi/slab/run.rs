@@ -1,6 +1,6 @@
 //! Queueing what was wired: stages, graphs of many turns, and copies of neighbours' planes.
 
-use super::{Problem, Slab, StageLaunch};
+use super::{Slab, StageLaunch};
 use crate::error::Result;
 use crate::stencil::cuda::layout::Layout;
 use crate::stencil::cuda::queue::Queued;
@@ -30,21 +30,6 @@ impl Slab {
     pub(in super::super) fn stage(&self, queued: &StageLaunch) -> Result<()> {
         self.launch(&queued.stage)?;
         queued.ghosts.iter().try_for_each(|ghosts| self.launch(ghosts))
-    }
-
-    /// Queues a launch of `steps` steps from `state` by resident tiles, and the renewal of ghosts after it.
-    pub(in super::super) fn stay<const D: usize>(
-        &self,
-        problem: &Problem<D>,
-        neighbours: [Option<&Slab>; 2],
-        state: usize,
-        steps: u64,
-    ) -> Result<()> {
-        let Some(home) = &self.resident else { return Ok(()) };
-        let beyond = neighbours.map(|slab| slab.and_then(|slab| slab.resident.as_ref()));
-        let planes = [self.planes.start, problem.extents[0]];
-        let queued = self.queue(problem).resident(home, (beyond, planes), state, steps)?;
-        queued.iter().try_for_each(|queued| self.launch(queued))
     }
 
     /// The launches of one turn from `state`: a trip, where the policy has such, or a step.

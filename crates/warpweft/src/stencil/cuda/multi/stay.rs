@@ -1,0 +1,25 @@
+//! Steps over several GPUs by tiles that stay on their multiprocessors.
+
+use super::sweeps::MultiCudaSweeps;
+use crate::error::Result;
+use crate::stencil::cuda::resident::Resident;
+
+impl<const D: usize> MultiCudaSweeps<D> {
+    /// Queues steps by tiles that stay on the devices' multiprocessors; the state they end in.
+    pub(super) fn stay(&mut self, steps: u64) -> Result<usize> {
+        for steps in Resident::launches(steps) {
+            for (part, slab) in self.slabs.iter().enumerate() {
+                slab.stay(&self.problem, self.neighbours(part), self.state, steps)?;
+            }
+            self.state = 1 - self.state;
+            for slab in &mut self.slabs {
+                slab.resident.iter_mut().for_each(|tiles| tiles.count(steps));
+            }
+            // What the next launch finds beyond the slab: the ghosts of ghost planes above all.
+            self.mark_stages()?;
+            self.exchange(&self.slabs[0].used(self.state))?;
+            self.meet()?;
+        }
+        Ok(self.state)
+    }
+}
