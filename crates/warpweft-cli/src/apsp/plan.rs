@@ -91,7 +91,7 @@ pub fn plan(
     let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
     if json {
         let object = json!({
-            "app": "apsp", "device": at.label(), "policy": super::written(policy), "sources": tasks, "kept": kept,
+            "app": "apsp", "device": at.label(), "policy": super::written(json!(policy), policy), "sources": tasks, "kept": kept,
             "seconds_a_source": on_core, "seconds_a_source_on_a_lane": on_lane, "seconds": played.seconds, "overhead_percent": 100.0 * played.overhead(),
             "packs": played.packs.len(), "smallest_pack": least, "largest_pack": most, "units": played.shares,
         });

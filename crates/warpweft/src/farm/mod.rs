@@ -2,13 +2,15 @@
 //!
 //! Tasks are numbers, their outputs bytes: what schedules sees nothing else, is pure and is tested without
 //! hardware. Every task is handed over once, by one thread, in no order. A farm runs on the cores and the GPUs
-//! of one process: nodes are not here yet. Not for tasks that depend on one another (see
+//! of one process or of many ranks. Not for tasks that depend on one another (see
 //! [`wavefront`](crate::wavefront)) or make further tasks.
 
 mod clerk;
 pub mod conformance;
 mod cuda;
+mod desk;
 mod dispatcher;
+mod head;
 mod inputs;
 mod journal;
 mod ledger;
@@ -16,6 +18,7 @@ mod master;
 mod pack;
 mod policy;
 mod ranges;
+mod ranks;
 mod reference;
 mod report;
 mod run;
