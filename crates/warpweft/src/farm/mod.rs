@@ -30,7 +30,7 @@ mod task;
 mod unit;
 mod workers;
 
-pub use cuda::GpuLane;
+pub use cuda::{GpuLane, TaskFunction, compile_check, translated};
 pub use inputs::Inputs;
 pub use journal::{Flush, Journal};
 pub use pack::Pack;
@@ -46,3 +46,5 @@ pub use unit::{Grain, Place, Standing, Unit};
 
 #[doc(inline)]
 pub use crate::element::Packed;
+#[doc(inline)]
+pub use warpweft_macros::task;

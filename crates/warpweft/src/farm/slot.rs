@@ -112,7 +112,11 @@ pub fn attempt<T: Task, R>(
     k: u64,
     take: impl FnOnce(T::Output) -> R,
 ) -> Result<R, String> {
-    let attempt = || task.on_core(inputs.at(k)).map(take).map_err(|why| why.to_string());
+    caught(|| task.on_core(inputs.at(k)).map(take).map_err(|why| why.to_string()))
+}
+
+/// What a task comes to; a panic is a failure.
+pub fn caught<R>(attempt: impl FnOnce() -> Result<R, String>) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(attempt))
         .unwrap_or_else(|panic| Err(format!("it panicked: {}", panic_text(panic.as_ref()))))
 }
