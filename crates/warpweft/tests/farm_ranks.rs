@@ -242,7 +242,8 @@ fn a_sink_that_fails_is_an_error_on_every_rank() {
 fn ranks_that_mean_other_farms_are_told_so() {
     let all = on_ranks(2, |net| {
         let farm = Farm::of(on_cores(|k: u64| Ok(k)));
-        let policy = Policy { lanes: 1 + net.rank(), ..Policy::default() };
+        let policy =
+            Policy { seconds: 1.0 + net.rank() as f64, lanes: 1 + net.rank(), ..Policy::default() };
         let run = Run { policy, net: Some(net), ..Run::default() };
         farm.run_into(0..100 - net.rank() as u64, &machine(), &run, &mut |_, _| Ok(()))
     });
@@ -252,7 +253,7 @@ fn ranks_that_mean_other_farms_are_told_so() {
             refusal.contains("rank 1 has a number of tasks of 99, rank 0 has 100"),
             "{refusal}"
         );
-        assert!(refusal.contains("\"lanes\":2"), "{refusal}");
+        assert!(refusal.contains("\"seconds\":2.0"), "{refusal}");
     }
     // One alone has no way to work.
     let all = on_ranks(2, |net| {
@@ -399,5 +400,43 @@ fn ranks_without_gpus_take_part_where_there_are_some() {
         let shares = outcome.unwrap().shares;
         assert!(shares.iter().all(|share| share.unit.node == 1));
         assert!(shares.iter().all(|share| matches!(share.unit.place, Place::Lane { .. })));
+    }
+}
+
+/// What other ranks cost: the same tasks on two units of one rank, and of two.
+/// `cargo test --release -p warpweft --test farm_ranks -- --ignored --nocapture`
+#[test]
+#[ignore = "takes seconds of a quiet machine"]
+fn what_handing_over_to_other_ranks_costs() {
+    let machine = machine();
+    for (micros, count) in [(20u64, 50_000u64), (100, 20_000), (1_000, 4_000), (10_000, 400)] {
+        let farm = Farm::of(on_cores(move |k: u64| {
+            let begin = Instant::now();
+            while begin.elapsed() < Duration::from_micros(micros) {
+                std::hint::spin_loop();
+            }
+            Ok(k)
+        }));
+        let ideal = micros as f64 * 1e-6 * count as f64 / 2.0;
+        for ranks in [1, 2] {
+            let outcomes = on_ranks(ranks, |net| {
+                let cores = &machine.cpu.cores;
+                let mut own = machine.clone();
+                own.cpu.cores = match ranks {
+                    1 => cores[..cores.len().min(2)].to_vec(),
+                    _ => vec![cores[net.rank() % cores.len()]],
+                };
+                let run = Run { threads: Some(2 / ranks), net: Some(net), ..Run::default() };
+                farm.run_into(0..count, &own, &run, &mut |_, _| Ok(()))
+            });
+            let outcome = outcomes.into_iter().next().unwrap().unwrap();
+            let packs: u64 = outcome.shares.iter().map(|share| share.packs).sum();
+            println!(
+                "{count:6} tasks of {micros:5} us, two units of {ranks} ranks: {:.4} s, {:.2} % over the ideal, \
+                 {packs} packs",
+                outcome.report.seconds,
+                100.0 * (outcome.report.seconds / ideal - 1.0),
+            );
+        }
     }
 }

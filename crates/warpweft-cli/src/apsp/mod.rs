@@ -1,5 +1,6 @@
 //! `warpweft apsp`: shortest paths from many sources, a farm of tasks.
 
+mod answer;
 mod at;
 mod check;
 mod failures;
@@ -7,6 +8,7 @@ mod files;
 mod graph;
 mod plan;
 mod sources;
+mod tune;
 
 use std::cell::Cell;
 use std::num::NonZero;
@@ -14,26 +16,26 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use warpweft::cluster::agree;
-use warpweft::farm::{
-    self, Flush, Journal, OnFailure, PackSize, Place, Policy, Run, Schedule, Share,
-};
+use warpweft::farm::{self, Flush, Journal, OnFailure, PackSize, Policy, Run, Schedule};
 use warpweft::machine::filled;
 use warpweft::prelude::*;
 use warpweft::trace::Trace;
 use warpweft_apps::apsp::{Graph, Reach, ShortestPaths, fingerprint};
 
+use self::answer::{summary, units, written};
 use self::at::{At, FormChoice};
 use self::files::Files;
 use self::graph::GraphChoice;
 use self::sources::SourceChoice;
+pub use self::tune::Tune;
 use crate::arguments::{DeviceChoice, at_least_one, number, threads, whole};
 use crate::interrupt;
 use crate::output::{complain, counted, fail, note};
 use crate::progress::Progress;
 use crate::run::check::Check;
-use crate::run::outcome::{Answer, Outcome};
+use crate::run::outcome::Outcome;
 use crate::{place, world};
 
 /// Who gets which sources.
@@ -98,9 +100,9 @@ pub struct Apsp {
     /// How sources are searched from.
     #[arg(long, value_name = "FORM", value_enum, default_value = "auto")]
     form: FormChoice,
-    /// Packs that each GPU has at the same time, 1 to 8.
-    #[arg(long, value_name = "N", default_value = "2", value_parser = whole::<usize>)]
-    lanes: usize,
+    /// Packs that each GPU has at the same time, 1 to 8 [default: what `tune apsp` found, else 2].
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
+    lanes: Option<usize>,
     /// Threads on the CPU [default: one a core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
@@ -163,8 +165,19 @@ impl Apsp {
             ScheduleChoice::Single => Schedule::Single,
         };
         let pack = self.pack.map_or(PackSize::Auto, |tasks| PackSize::Tasks(tasks.get()));
-        let policy = Policy { schedule, pack, lanes: self.lanes, ..Policy::default() };
+        let lanes = self.lanes.unwrap_or(Policy::default().lanes);
+        let policy = Policy { schedule, pack, lanes, ..Policy::default() };
         policy.check().map(|()| policy)
+    }
+
+    /// `policy` with the lanes and blocks that a search found for such graphs on such GPUs, if none were asked for.
+    fn tuned(&self, policy: Policy, graph: &Graph, at: &At) -> Policy {
+        let of = || tune::of(graph, at.form, self.files.wants_distances());
+        let found = (self.lanes.is_none() && at.on_gpus()).then(|| farm::tuned(&of(), &at.machine));
+        match found.flatten() {
+            Some(Policy { lanes, block, .. }) => Policy { lanes, block, ..policy },
+            None => policy,
+        }
     }
 
     /// The graph and the sources in it.
@@ -214,6 +227,7 @@ impl Apsp {
             let mut k = 0..;
             sources.retain(|_| !k.next().is_some_and(|k| done.holds(&(k..k + 1))));
         }
+        let policy = self.tuned(policy, &graph, &at);
         plan::plan(&graph, &sources, kept, &policy, &at, self.json)
     }
 
@@ -232,13 +246,14 @@ impl Apsp {
         }
         let wants_distances = self.files.wants_distances();
         at.form.check(&graph, wants_distances)?;
+        let policy = self.tuned(policy, &graph, &at);
         let speaks = place::speaks();
         let trace = self.files.trace.as_ref().filter(|_| speaks).map(|_| Arc::new(Trace::new()));
         let remedy = "take fewer sources";
         // One process has what all of them found.
         let mut found = Found::default();
         if speaks {
-            let at_once = at.at_once(self.lanes) * world::net().map_or(1, |net| net.ranks());
+            let at_once = at.at_once(policy.lanes) * world::net().map_or(1, |net| net.ranks());
             found.reaches = filled(std::iter::repeat_n(None, sources.len()), remedy)?;
             found.distances = self.files.rows(&graph, &sources, at_once)?;
         }
@@ -391,62 +406,4 @@ fn search(
     };
     let paths = ShortestPaths::distances(graph).by(at.form);
     Farm::of(paths).run_into(sources, machine, run, &mut sink)
-}
-
-/// The answer over all sources.
-fn summary(farmed: &farm::Outcome, found: &Found, failed: Vec<Value>) -> Answer {
-    let reaches = || found.reaches.iter().flatten();
-    let reached: u64 = reaches().map(|reach| u64::from(reach.reached)).sum();
-    // Sources reach themselves, which is no path.
-    let paths = reached - reaches().count() as u64;
-    let total: u128 = reaches().map(|reach| u128::from(reach.total)).sum();
-    let mut answer = vec![
-        ("sources_done", json!(farmed.report.done)),
-        ("paths", json!(paths)),
-        ("farthest", json!(reaches().map(|reach| reach.farthest).max())),
-    ];
-    if paths > 0 {
-        answer.push(("mean_distance", json!(total as f64 / paths as f64)));
-    }
-    answer.push(("overhead_percent", json!(100.0 * farmed.overhead())));
-    answer.push(("units", json!(farmed.shares)));
-    answer.extend(world::network().map(|network| ("network", json!(network))));
-    answer.push(("failed", json!(failed)));
-    answer
-}
-
-/// The policy as its options are written: `--pack 5` is a pack of 5.
-fn written(mut value: Value, policy: &Policy) -> Value {
-    if let PackSize::Tasks(tasks) = policy.pack {
-        value["pack"] = json!(tasks);
-    }
-    value
-}
-
-/// How many sources units have.
-fn each(shares: &[Share]) -> String {
-    let counts = || shares.iter().map(|share| share.tasks);
-    let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
-    match (shares.len(), least == most) {
-        (1, _) => counted(most, "source"),
-        (_, true) => format!("{} each", counted(most, "source")),
-        (_, false) => format!("{least} to {most} sources each"),
-    }
-}
-
-/// How many units of each kind there are, and how many sources they have.
-fn kinds(shares: &[Share]) -> String {
-    let on_core = |share: &Share| matches!(share.unit.place, Place::Core(_));
-    let (cores, lanes): (Vec<_>, Vec<_>) = shares.iter().cloned().partition(on_core);
-    let kinds = [(cores, "core"), (lanes, "lane")].into_iter().filter(|(all, _)| !all.is_empty());
-    let kinds =
-        kinds.map(|(all, kind)| format!("{}, {}", counted(all.len() as u64, kind), each(&all)));
-    kinds.collect::<Vec<_>>().join("; ")
-}
-
-/// What the units did, in a line.
-fn units(farmed: &farm::Outcome) -> String {
-    let packs = counted(farmed.shares.iter().map(|share| share.packs).sum(), "pack");
-    let overhead = 100.0 * farmed.overhead();
-    format!("{}, in {packs}; {overhead:.2} % overhead", kinds(&farmed.shares))
 }

@@ -27,6 +27,7 @@ mod simulate;
 mod slot;
 mod spec;
 mod task;
+mod tune;
 mod unit;
 mod workers;
 
@@ -42,6 +43,7 @@ pub use run::{Run, Target};
 pub use simulate::{Simulated, simulate};
 pub use spec::{Farm, OnFailure};
 pub use task::{Failure, OnCores, OnGpu, PackExecutor, Task, on_cores};
+pub use tune::{Tuned, Tuning, tuned};
 pub use unit::{Grain, Place, Standing, Unit};
 
 #[doc(inline)]

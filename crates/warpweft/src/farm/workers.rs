@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::cuda::Site;
 use super::desk::Desk;
+use super::policy::Policy;
 use super::ranks::Table;
 use super::run::{Run, Target};
 use super::slot::{Slot, no_form};
@@ -49,8 +50,9 @@ impl Workers {
             Target::Auto | Target::Cpu => Some(Pool::over(&machine.cpu.cores, threads)?),
         };
         let node = run.others().map_or(0, |net| net.rank());
+        let Policy { lanes, block, .. } = run.policy;
         let lanes: Vec<_> =
-            gpus.iter().flat_map(|gpu| Site::of(gpu.ordinal, run.policy.lanes)).collect();
+            gpus.iter().flat_map(|gpu| Site::of(gpu.ordinal, lanes, block)).collect();
         let units =
             Unit::cores(node, threads).chain(lanes.iter().map(|site| site.unit(node))).collect();
         let cores = pool.iter().map(|_| machine.cpu.label(threads));

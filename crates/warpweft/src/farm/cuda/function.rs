@@ -29,7 +29,7 @@ pub unsafe trait TaskFunction:
     fn cuda(unit: &mut Unit) -> String;
 }
 
-/// Threads of a block.
+/// Threads of a block where the policy leaves that open.
 const BLOCK: u32 = 256;
 /// Tasks of a launch for each thread that a device holds at most: what is known of each waits in memory.
 const ROUNDS: u64 = 8;
@@ -48,17 +48,17 @@ struct Arguments {
 }
 
 /// CUDA C++ of the kernel.
-fn source<E: TaskFunction>() -> String {
+fn source<E: TaskFunction>(block: u32) -> String {
     let mut unit = Unit::new();
     let task = E::cuda(&mut unit);
     // A fault is its own task's: every thread has a word for it.
     format!(
-        "__shared__ unsigned int ww_task_fault[{BLOCK}];
+        "__shared__ unsigned int ww_task_fault[{block}];
 #define WW_FAULTED (ww_task_fault[threadIdx.x] != 0u)
 #define WW_FAIL(site) (void)(WW_FAULTED ? 0u : ww_task_fault[threadIdx.x] = (site))
 {}
 using ww_task = {task};
-#define WW_BLOCK {BLOCK}
+#define WW_BLOCK {block}
 #define WW_ARGUMENTS_BYTES {}
 #define WW_INPUT_BYTES {}
 #define WW_OUTPUT_BYTES {}
@@ -77,7 +77,11 @@ using ww_task = {task};
 /// # Errors
 /// The compiler's.
 pub fn compile_check<E: TaskFunction>(arch: &str) -> Result<Cubin> {
-    compile(&source::<E>(), E::NAME, arch, &Options::default())
+    compiled::<E>(BLOCK, arch)
+}
+
+fn compiled<E: TaskFunction>(block: u32, arch: &str) -> Result<Cubin> {
+    compile(&source::<E>(block), E::NAME, arch, &Options::default())
 }
 
 /// What runs packs of `task` on `lane`. What faults there is done again on the lane's core, which says why.
@@ -89,10 +93,11 @@ pub fn translated<E: TaskFunction>(
     lane: GpuLane,
 ) -> Result<Box<dyn PackExecutor<E> + '_>> {
     let device = *lane.device();
-    let kernel =
-        Module::load(&device, &compile_check::<E>(&device.arch()?)?)?.kernel("farm_tasks")?;
-    let blocks = kernel.blocks_per_sm(BLOCK, 0)?.max(1) * device.sms()?;
-    let threads = u64::from(blocks * BLOCK);
+    let block = lane.block(BLOCK);
+    let module = Module::load(&device, &compiled::<E>(block, &device.arch()?)?)?;
+    let kernel = module.kernel("farm_tasks")?;
+    let blocks = kernel.blocks_per_sm(block, 0)?.max(1) * device.sms()?;
+    let threads = u64::from(blocks * block);
     // All lanes together fill the device.
     let of = (threads / lane.lanes() as u64).next_multiple_of(32);
     let most = ROUNDS * of;
@@ -100,6 +105,7 @@ pub fn translated<E: TaskFunction>(
     Ok(Box::new(OnLane {
         task,
         kernel,
+        block,
         blocks,
         grain: Grain { of, most },
         inputs: room(size_of::<E::Input>())?,
@@ -114,6 +120,8 @@ struct OnLane<'t, E> {
     task: &'t E,
     lane: GpuLane,
     kernel: Kernel,
+    /// Its threads.
+    block: u32,
     /// That the device holds.
     blocks: u32,
     grain: Grain,
@@ -141,10 +149,10 @@ impl<E: TaskFunction> OnLane<'_, E> {
         args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>());
         // SAFETY: the task itself, which has so many bytes.
         unsafe { args.opaque(std::ptr::from_ref(self.task).cast(), size_of::<E>()) };
-        let blocks = self.blocks.min(count.div_ceil(BLOCK as usize) as u32);
+        let blocks = self.blocks.min(count.div_ceil(self.block as usize) as u32);
         // SAFETY: `farm_tasks` takes arguments and task, of these layouts; buffers hold as many tasks as a lane gets at
         // once, and live past the wait.
-        unsafe { stream.launch(&self.kernel, Launch::line(blocks, BLOCK), &args)? };
+        unsafe { stream.launch(&self.kernel, Launch::line(blocks, self.block), &args)? };
         self.lane.wait(LIMIT)?;
         let mut faults = vec![0u32; count];
         stream.download(&self.faults, 0, &mut faults)?;

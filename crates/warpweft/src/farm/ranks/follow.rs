@@ -53,7 +53,9 @@ pub fn follow(
                 ended.join()?;
                 net.send(0, UP, Up::Bye.pack())?;
             }
-            if !asked && run.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            // After its farewell nobody listens to this rank.
+            let ends = || run.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed));
+            if !asked && threads.is_some() && ends() {
                 asked = true;
                 net.send(0, UP, Up::Interrupted.pack())?;
             }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::message::unreadable;
 use crate::cluster::{Transport, agree_on_each, gather_fine};
 use crate::error::Result;
+use crate::farm::policy::Policy;
 use crate::farm::run::Run;
 use crate::farm::spec::OnFailure;
 use crate::farm::unit::Unit;
@@ -63,7 +64,9 @@ pub fn agreed(
     form: String,
     run: &Run<'_>,
 ) -> Result<()> {
-    let policy = serde_json::to_string(&run.policy).unwrap_or_default();
+    // Lanes and blocks are what suits each rank's own GPUs.
+    let policy = Policy { lanes: 1, block: 0, ..run.policy };
+    let policy = serde_json::to_string(&policy).unwrap_or_default();
     let on_failure = match run.on_failure {
         OnFailure::Stop => "stop",
         OnFailure::Skip => "skip",
