@@ -118,6 +118,7 @@ const GPUS: Run<'static> = Run {
         pack: PackSize::Auto,
         seconds: 0.25,
         lanes: 2,
+        block: 0,
     },
     threads: None,
     on_failure: OnFailure::Stop,
@@ -126,6 +127,7 @@ const GPUS: Run<'static> = Run {
     trace: None,
     journal: None,
     scheduler: None,
+    net: None,
 };
 
 #[test]
@@ -226,6 +228,9 @@ fn answers_are_the_same_whatever_the_schedule_packs_lanes_and_units() {
     let default = Policy::default();
     let policies = [
         Policy { lanes: 1, ..default },
+        Policy { block: 64, ..default },
+        Policy { block: 96, ..default },
+        Policy { block: 512, ..default },
         Policy { lanes: 3, pack: PackSize::Tasks(7), ..default },
         Policy { lanes: 2, pack: PackSize::Tasks(5000), ..default },
         Policy { schedule: Schedule::Eq1, ..default },

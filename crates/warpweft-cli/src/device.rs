@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::num::NonZero;
 
-use warpweft::cluster::seats;
+use warpweft::cluster::{Seat, seats};
 use warpweft::farm;
 use warpweft::machine::{Cpu, Machine, Probe, probed};
 use warpweft::prelude::*;
@@ -42,11 +42,31 @@ pub fn target(choice: DeviceChoice, machine: &Machine) -> Result<Target> {
     }
 }
 
-/// Where a farm runs; leaves of `machine` the GPUs that it may use.
+/// Where a farm runs; leaves of `machine` the GPUs that it may use, and of those and of the cores this process's own,
+/// where `mpirun` started several: GPUs are dealt to the processes of their host.
 ///
 /// # Errors
-/// As [`target`].
+/// As [`target`]; as [`seats`].
 pub fn for_farms(choice: DeviceChoice, machine: &mut Machine) -> Result<farm::Target> {
+    let target = of_farms(choice, machine)?;
+    if let Some(seat) = seat(machine)? {
+        machine.cpu.cores = seat.cores;
+        let mut number = 0..;
+        machine.gpus.retain(|_| {
+            number.next().is_some_and(|n: usize| n % seat.local_ranks == seat.local_rank)
+        });
+    }
+    Ok(target)
+}
+
+/// This process's place on its host, if there are several.
+fn seat(machine: &Machine) -> Result<Option<Seat>> {
+    let Some(net) = world::net() else { return Ok(None) };
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    seats(net, host.trim(), &machine.cpu.cores).map(Some)
+}
+
+fn of_farms(choice: DeviceChoice, machine: &mut Machine) -> Result<farm::Target> {
     Ok(match target(choice, machine)? {
         Target::Cpu => farm::Target::Cpu,
         Target::Auto => farm::Target::Auto,
@@ -85,9 +105,7 @@ pub fn for_wavefronts(choice: DeviceChoice, machine: &mut Machine) -> Result<()>
             machine.gpus = list.numbers().filter_map(numbered).collect();
         }
     }
-    let Some(net) = world::net() else { return Ok(()) };
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let seat = seats(net, host.trim(), &machine.cpu.cores)?;
+    let Some(seat) = seat(machine)? else { return Ok(()) };
     machine.cpu.cores = seat.cores;
     if !machine.gpus.is_empty() {
         let own = machine.gpus.swap_remove(seat.local_rank % machine.gpus.len());

@@ -117,6 +117,7 @@ pub fn main() -> ExitCode {
     let of_ranks = match &cli.command {
         Command::Run(run) => run.is_of_ranks(),
         Command::Align(_) | Command::Dtw(_) => true,
+        Command::Apsp(apsp) => apsp.is_of_ranks(),
         Command::Bench(bench) => bench.is_of_ranks(),
         // The other commands are one process's work.
         _ => false,
@@ -132,7 +133,7 @@ pub fn main() -> ExitCode {
         if let (Some(place), false) = (place::place(), tells) {
             output::note(&format!(
                 "one of the {} processes does all of this; those of `run`, except of laplace, of \
-                 `align`, `dtw` and `bench ranks` share the work",
+                 `align`, `dtw`, `apsp` and `bench ranks` share the work",
                 place.ranks
             ));
         }

@@ -83,6 +83,10 @@ enum App {
     #[command(after_help = "Example:
   warpweft tune seismic --size 400 --device gpu --budget 60")]
     Seismic(Seismic<Game>),
+    /// Tune shortest paths on GPUs: lanes, and threads of a block.
+    #[command(after_help = "Example:
+  warpweft tune apsp random:1049088")]
+    Apsp(crate::apsp::Tune),
     /// Say why there is nothing to tune.
     #[command(hide = true)]
     Laplace(Untuned),
@@ -118,6 +122,7 @@ impl Tune {
     /// Searches, keeps and reports.
     pub fn execute(&self) -> ExitCode {
         let text = match &self.app {
+            App::Apsp(apsp) => return apsp.execute(),
             App::Heat(heat) => {
                 let size = heat.game.grid.size.as_ref().and_then(|size| size.dims());
                 heat.conduction.in_types(size, None, None, heat)

@@ -101,7 +101,7 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
     let text = weave(&text, &lower.holes);
     let slots = &lower.slots;
 
-    let element = element(&function, signature, &rest, quote!());
+    let element = element(&function, signature, &rest, "cell", quote!());
     let clean_name = clean(&name.to_string());
     let name_text = name.to_string();
     let (generics, arguments, clause) = signature.generics.split_for_impl();

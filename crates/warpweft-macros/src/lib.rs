@@ -21,6 +21,7 @@ mod reads;
 mod signature;
 mod spawning;
 mod stencil;
+mod task;
 mod unroll;
 mod wavefront;
 
@@ -93,6 +94,18 @@ pub fn boundary(attribute: TokenStream, item: TokenStream) -> TokenStream {
 pub fn wavefront(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let function = parse_macro_input!(item as syn::ItemFn);
     finish(wavefront::expand(attribute.into(), function))
+}
+
+/// Makes a function a task of a farm, on cores and, translated, on GPUs.
+///
+/// Its first parameter is the input of one task, the others are the same for all: `name(others)` makes what
+/// `Farm::of` takes, and `name::task(input, others)` calls the function itself. Inputs, outputs and parameters are numbers,
+/// arrays and structs with `#[derive(Device)]`; an output is `Packed` too. A panic of a task, by a division or an
+/// index, is that task's failure on whichever unit it runs.
+#[proc_macro_attribute]
+pub fn task(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let function = parse_macro_input!(item as syn::ItemFn);
+    finish(signature::no_arguments(attribute.into(), "task").and_then(|()| task::expand(function)))
 }
 
 /// Makes a function one whose calls may run side by side, as in Cilk.

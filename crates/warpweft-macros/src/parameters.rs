@@ -76,18 +76,19 @@ fn docs(function: &ItemFn) -> TokenStream {
 }
 
 /// The element: a struct of the function's name with the parameters, a function of that name that
-/// makes one, and in its `impl` the function as it was written, `cell`, and what is `hidden`.
+/// makes one, and in its `impl` the function `as_written`, by that name, and what is `hidden`.
 pub fn element(
     function: &ItemFn,
     signature: &Signature,
     parameters: &[Named],
+    as_written: &str,
     hidden: TokenStream,
 ) -> TokenStream {
     let (vis, name, block) = (&function.vis, &signature.ident, &function.block);
     let docs = docs(function);
     let others = function.attrs.iter().filter(|a| !a.path().is_ident("doc"));
     let mut original = signature.clone();
-    original.ident = Ident::new("cell", name.span());
+    original.ident = Ident::new(as_written, name.span());
     original.generics = syn::Generics::default();
     let (generics, arguments, clause) = signature.generics.split_for_impl();
     let full = &signature.generics;

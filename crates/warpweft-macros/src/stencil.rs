@@ -105,7 +105,7 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
         #[allow(unused, clippy::all)]
         fn __unchecked(#hidden: #unchecked, #next_parameter #(#muts #idents: #tys),*) #output #body
     };
-    let element = element(&function, signature, &shape.rest, unchecked_copy);
+    let element = element(&function, signature, &shape.rest, "cell", unchecked_copy);
     Ok(quote! {
         #element
 

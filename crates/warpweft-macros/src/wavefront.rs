@@ -275,7 +275,7 @@ fn item(function: &ItemFn, shape: &Shape, translation: &Translation, item: Item)
         Some(relative) => relative.items(shape, [&earlier, &old], old_count, &body),
         None => [quote!(), quote!()],
     };
-    let element = element(function, signature, &shape.rest, quote!(#specialised #form));
+    let element = element(function, signature, &shape.rest, "cell", quote!(#specialised #form));
     let cuda = quote! {
         #[allow(warnings, clippy::all)]
         fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {

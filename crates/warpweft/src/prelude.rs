@@ -5,7 +5,7 @@ pub use crate::element::{
     Device, Fields, Near, Packed, Real, Scalar, Stored, bf16, boundary, device, f16, stencil,
 };
 pub use crate::error::{Error, Result};
-pub use crate::farm::{Failure, Farm, Task};
+pub use crate::farm::{Failure, Farm, Task, task};
 pub use crate::grid::Volume;
 pub use crate::machine::Machine;
 pub use crate::report::Report;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use launchers::{launchers, within};
 use warpweft::cluster::Launched;
+use warpweft::farm::on_cores;
 use warpweft::prelude::*;
 use warpweft::stencil::distribute::Ranks;
 
@@ -41,6 +42,8 @@ fn program() {
     let (_, report) =
         Wavefront::of(longest()).rows(b"GATTACA").columns(b"TACA").run(&cores).unwrap();
     println!("wavefront\n{report}");
+    let (_, report) = Farm::of(on_cores(|k: u64| Ok(k))).run(0..9u64, &cores).unwrap();
+    println!("farm\n{report}");
 }
 
 fn told(command: &mut Command) -> String {
@@ -62,13 +65,13 @@ fn every_report_of_one_of_several_processes_says_so() {
     let note = "note: this is process 1 of 4 that were started together, and each does all";
     let four = [("PMI_RANK", "1"), ("PMI_SIZE", "4")];
     let text = one(&four);
-    assert_eq!(text.matches(note).count(), 3, "{text}");
+    assert_eq!(text.matches(note).count(), 4, "{text}");
     assert!(text.contains("feature `mpi`"), "{text}");
     assert!(!one(&[("PMI_RANK", "0"), ("PMI_SIZE", "1")]).contains("note: this is"));
     let slurm = one(&[("SLURM_PROCID", "1"), ("SLURM_NTASKS", "4")]);
-    assert_eq!(slurm.matches("note: Slurm started 4 tasks without MPI").count(), 3, "{slurm}");
+    assert_eq!(slurm.matches("note: Slurm started 4 tasks without MPI").count(), 4, "{slurm}");
     let half = one(&[("OMPI_COMM_WORLD_SIZE", "4")]);
-    assert_eq!(half.matches("OMPI_COMM_WORLD_RANK is not set").count(), 3, "{half}");
+    assert_eq!(half.matches("OMPI_COMM_WORLD_RANK is not set").count(), 4, "{half}");
     // Left to rank 0: this one ends, and rank 0 has nothing to say of it.
     assert!(!one(&[&four[..], &[("ONE", "1")]].concat()).contains("stencil"));
     let first = one(&[("PMI_RANK", "0"), ("PMI_SIZE", "4"), ("ONE", "1")]);
@@ -87,7 +90,7 @@ fn under_a_launcher_too() {
         let text = told(&mut command);
         for rank in 0..2 {
             let note = format!("note: this is process {rank} of 2 that were started together");
-            assert_eq!(text.matches(&note).count(), 3, "{launcher:?}: {text}");
+            assert_eq!(text.matches(&note).count(), 4, "{launcher:?}: {text}");
         }
     }
 }

@@ -67,6 +67,9 @@ impl Transport for Aware<'_> {
     fn receive(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
         self.0.receive(from, tag)
     }
+    fn poll(&self, from: usize, tag: Tag) -> Result<Option<Vec<u8>>> {
+        self.0.poll(from, tag)
+    }
     fn takes_remote(&self) -> bool {
         true
     }

@@ -1,5 +1,6 @@
 //! `warpweft apsp`: shortest paths from many sources, a farm of tasks.
 
+mod answer;
 mod at;
 mod check;
 mod failures;
@@ -7,6 +8,7 @@ mod files;
 mod graph;
 mod plan;
 mod sources;
+mod tune;
 
 use std::cell::Cell;
 use std::num::NonZero;
@@ -14,25 +16,27 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-use warpweft::farm::{
-    self, Flush, Journal, OnFailure, PackSize, Place, Policy, Run, Schedule, Share,
-};
+use serde_json::json;
+use warpweft::cluster::agree;
+use warpweft::farm::{self, Flush, Journal, OnFailure, PackSize, Policy, Run, Schedule};
 use warpweft::machine::filled;
 use warpweft::prelude::*;
 use warpweft::trace::Trace;
 use warpweft_apps::apsp::{Graph, Reach, ShortestPaths, fingerprint};
 
+use self::answer::{summary, units, written};
 use self::at::{At, FormChoice};
 use self::files::Files;
 use self::graph::GraphChoice;
 use self::sources::SourceChoice;
+pub use self::tune::Tune;
 use crate::arguments::{DeviceChoice, at_least_one, number, threads, whole};
 use crate::interrupt;
 use crate::output::{complain, counted, fail, note};
 use crate::progress::Progress;
 use crate::run::check::Check;
-use crate::run::outcome::{Answer, Outcome};
+use crate::run::outcome::Outcome;
+use crate::{place, world};
 
 /// Who gets which sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -96,9 +100,9 @@ pub struct Apsp {
     /// How sources are searched from.
     #[arg(long, value_name = "FORM", value_enum, default_value = "auto")]
     form: FormChoice,
-    /// Packs that each GPU has at the same time, 1 to 8.
-    #[arg(long, value_name = "N", default_value = "2", value_parser = whole::<usize>)]
-    lanes: usize,
+    /// Packs that each GPU has at the same time, 1 to 8 [default: what `tune apsp` found, else 2].
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
+    lanes: Option<usize>,
     /// Threads on the CPU [default: one a core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
@@ -128,6 +132,7 @@ pub struct Apsp {
 }
 
 /// What is known of the sources, in their order.
+#[derive(Default)]
 struct Found {
     /// `None` where a run was ended before, and for those that failed.
     reaches: Vec<Option<Reach>>,
@@ -136,13 +141,20 @@ struct Found {
 }
 
 impl Apsp {
+    /// Whether several processes share the work.
+    pub fn is_of_ranks(&self) -> bool {
+        !self.plan
+    }
+
     /// Reads, searches, checks, saves and prints.
     pub fn execute(&self) -> ExitCode {
-        let outcome = match self.plan {
-            true => self.planned(),
-            false => self.outcome().map(|outcome| outcome.report()),
-        };
-        outcome.unwrap_or_else(|error| fail(&error))
+        if self.plan {
+            return self.planned().unwrap_or_else(|error| fail(&error));
+        }
+        match world::join().and_then(|()| self.run()) {
+            Ok(status) => world::leave(status),
+            Err(error) => world::fail(&error),
+        }
     }
 
     fn policy(&self) -> Result<Policy> {
@@ -153,8 +165,19 @@ impl Apsp {
             ScheduleChoice::Single => Schedule::Single,
         };
         let pack = self.pack.map_or(PackSize::Auto, |tasks| PackSize::Tasks(tasks.get()));
-        let policy = Policy { schedule, pack, lanes: self.lanes, ..Policy::default() };
+        let lanes = self.lanes.unwrap_or(Policy::default().lanes);
+        let policy = Policy { schedule, pack, lanes, ..Policy::default() };
         policy.check().map(|()| policy)
+    }
+
+    /// `policy` with the lanes and blocks that a search found for such graphs on such GPUs, if none were asked for.
+    fn tuned(&self, policy: Policy, graph: &Graph, at: &At) -> Policy {
+        let of = || tune::of(graph, at.form, self.files.wants_distances());
+        let found = (self.lanes.is_none() && at.on_gpus()).then(|| farm::tuned(&of(), &at.machine));
+        match found.flatten() {
+            Some(Policy { lanes, block, .. }) => Policy { lanes, block, ..policy },
+            None => policy,
+        }
     }
 
     /// The graph and the sources in it.
@@ -166,13 +189,9 @@ impl Apsp {
 
     /// What is done, where it is kept.
     fn journal(&self, graph: &Graph, sources: &[u32]) -> Option<Journal> {
-        let sources = fingerprint(sources.iter().map(|source| u64::from(*source)));
         self.journal.as_ref().map(|directory| Journal {
             directory: directory.clone(),
-            of: format!(
-                "shortest paths in graph {:016x} from sources {sources:016x}",
-                graph.fingerprint()
-            ),
+            of: told(graph, sources),
             resume: self.resume,
             flush: match self.flush {
                 0.0 => Flush::EveryPack,
@@ -183,6 +202,10 @@ impl Apsp {
 
     /// Whether what is to be written can be, before a large graph is read.
     fn check(&self) -> Result<()> {
+        // One process writes.
+        if !place::speaks() {
+            return Ok(());
+        }
         self.files.check(self.graph.file(), self.sources.file())?;
         self.journal.as_ref().map_or(Ok(()), |folder| Journal::check(folder, self.resume))
     }
@@ -204,21 +227,36 @@ impl Apsp {
             let mut k = 0..;
             sources.retain(|_| !k.next().is_some_and(|k| done.holds(&(k..k + 1))));
         }
+        let policy = self.tuned(policy, &graph, &at);
         plan::plan(&graph, &sources, kept, &policy, &at, self.json)
     }
 
-    fn outcome(&self) -> Result<Outcome> {
+    /// How it ended, told by one process.
+    fn run(&self) -> Result<ExitCode> {
         let policy = self.policy()?;
         self.check()?;
+        if world::net().is_some() && self.graph.file().is_some_and(|path| path == Path::new("-")) {
+            let remedy = "name a file that every process can read";
+            return Err(Error::spec("standard input in one of several processes", remedy));
+        }
         let at = At::of(self.device, self.form, self.threads)?;
         let (graph, sources) = self.read()?;
-        at.form.check(&graph, self.files.wants_distances())?;
-        let trace = self.files.trace.as_ref().map(|_| Arc::new(Trace::new()));
+        if let Some(net) = world::net() {
+            agree(net, "as task", &told(&graph, &sources))?;
+        }
+        let wants_distances = self.files.wants_distances();
+        at.form.check(&graph, wants_distances)?;
+        let policy = self.tuned(policy, &graph, &at);
+        let speaks = place::speaks();
+        let trace = self.files.trace.as_ref().filter(|_| speaks).map(|_| Arc::new(Trace::new()));
         let remedy = "take fewer sources";
-        let mut found = Found {
-            reaches: filled(std::iter::repeat_n(None, sources.len()), remedy)?,
-            distances: self.files.rows(&graph, &sources, at.at_once(self.lanes))?,
-        };
+        // One process has what all of them found.
+        let mut found = Found::default();
+        if speaks {
+            let at_once = at.at_once(policy.lanes) * world::net().map_or(1, |net| net.ranks());
+            found.reaches = filled(std::iter::repeat_n(None, sources.len()), remedy)?;
+            found.distances = self.files.rows(&graph, &sources, at_once)?;
+        }
         let progress = Progress::over("apsp", sources.len() as u64, ["sources", "sources/s"]);
         // What an earlier run did took none of this one's time.
         let resumed = Cell::new(self.resume);
@@ -240,11 +278,14 @@ impl Apsp {
             progress: Some(&told),
             interrupt: Some(interrupt::flag()),
             trace: trace.clone(),
+            net: world::net(),
             ..Run::default()
         };
-        let farmed = search(&graph, &sources, &at, &run, &mut found);
+        let farmed = search(&graph, &sources, &at, &run, wants_distances, &mut found);
         progress.clear();
-        let mut farmed = match farmed {
+        match farmed {
+            // Every process knows of it; the one that has what was done saves that before it leaves the others.
+            Err(Error::Task { .. }) if !speaks => Ok(ExitCode::FAILURE),
             Err(error @ Error::Task { .. }) => {
                 let saved = self.files.save(&graph, &sources, &found, trace.as_deref());
                 saved.failures.iter().for_each(|failure| complain(&failure.to_string()));
@@ -256,18 +297,37 @@ impl Apsp {
                         counted(done, "source")
                     ));
                 }
-                return Err(failures::stopped(error, &graph, &sources));
+                Ok(fail(&failures::stopped(error, &graph, &sources)))
             }
-            farmed => farmed?,
-        };
+            Ok(farmed) if !speaks => Ok(match farmed.report.interrupted {
+                true => ExitCode::from(interrupt::STATUS),
+                false => ExitCode::SUCCESS,
+            }),
+            farmed => {
+                let trace = trace.as_deref();
+                Ok(self.outcome(&graph, &sources, &policy, &found, farmed?, trace).report())
+            }
+        }
+    }
+
+    /// What came of it, checked and saved.
+    fn outcome(
+        &self,
+        graph: &Graph,
+        sources: &[u32],
+        policy: &Policy,
+        found: &Found,
+        mut farmed: farm::Outcome,
+        trace: Option<&Trace>,
+    ) -> Outcome {
         farmed.report.notes.iter().for_each(|what| note(what));
-        farmed.report.policy = written(&policy);
-        let mut saved = self.files.save(&graph, &sources, &found, trace.as_deref());
-        saved.failures.extend(failures::skipped(&farmed.failed, &graph, &sources));
+        farmed.report.policy = written(farmed.report.policy, policy);
+        let mut saved = self.files.save(graph, sources, found, trace);
+        saved.failures.extend(failures::skipped(&farmed.failed, graph, sources));
         let interrupted = farmed.report.interrupted;
         let check = match interrupted {
             true => Check::none("interrupted"),
-            false => check::check(&graph, &sources, &found, &farmed.failed, self.check),
+            false => check::check(graph, sources, found, &farmed.failed, self.check),
         };
         let done = farmed.report.done;
         let title = format!(
@@ -280,7 +340,7 @@ impl Apsp {
             counted(graph.edge_count() as u64, "edge"),
             counted(sources.len() as u64, "source")
         );
-        Ok(Outcome {
+        Outcome {
             app: "apsp",
             title,
             settings: vec![
@@ -289,7 +349,7 @@ impl Apsp {
                 ("edges", json!(graph.edge_count())),
                 ("sources", json!(sources.len())),
             ],
-            answer: summary(&farmed, &found, failures::list(&farmed.failed, &graph, &sources)),
+            answer: summary(&farmed, found, failures::list(&farmed.failed, graph, sources)),
             lines: vec![("units", units(&farmed))],
             report: farmed.report,
             check,
@@ -297,8 +357,14 @@ impl Apsp {
             json: self.json,
             interrupted: interrupted
                 .then(|| format!("{done} of {}", counted(sources.len() as u64, "source"))),
-        })
+        }
     }
+}
+
+/// What is searched for, in words that tell it from all else.
+fn told(graph: &Graph, sources: &[u32]) -> String {
+    let sources = fingerprint(sources.iter().map(|source| u64::from(*source)));
+    format!("shortest paths in graph {:016x} from sources {sources:016x}", graph.fingerprint())
 }
 
 /// Searches from all sources and notes what comes of each.
@@ -307,18 +373,19 @@ fn search(
     sources: &[u32],
     at: &At,
     run: &Run<'_>,
+    wants_distances: bool,
     found: &mut Found,
 ) -> Result<farm::Outcome> {
     let machine = &at.machine;
-    let reaches = &mut found.reaches;
-    let Some(rows) = &mut found.distances else {
+    let Found { reaches, distances } = found;
+    if !wants_distances {
         let mut sink = |k: u64, reach| {
             reaches[k as usize] = Some(reach);
             Ok(())
         };
         let paths = ShortestPaths::reach(graph).by(at.form);
         return Farm::of(paths).run_into(sources, machine, run, &mut sink);
-    };
+    }
     let width = graph.vertices() as usize;
     let mut sink = |k: u64, (reach, row): (Reach, Vec<u32>)| {
         let k = k as usize;
@@ -332,67 +399,11 @@ fn search(
             ));
         }
         reaches[k] = Some(reach);
-        rows.as_mut_slice()[k * width..(k + 1) * width].copy_from_slice(&row);
+        if let Some(rows) = distances.as_mut() {
+            rows.as_mut_slice()[k * width..(k + 1) * width].copy_from_slice(&row);
+        }
         Ok(())
     };
     let paths = ShortestPaths::distances(graph).by(at.form);
     Farm::of(paths).run_into(sources, machine, run, &mut sink)
-}
-
-/// The answer over all sources.
-fn summary(farmed: &farm::Outcome, found: &Found, failed: Vec<Value>) -> Answer {
-    let reaches = || found.reaches.iter().flatten();
-    let reached: u64 = reaches().map(|reach| u64::from(reach.reached)).sum();
-    // Sources reach themselves, which is no path.
-    let paths = reached - reaches().count() as u64;
-    let total: u128 = reaches().map(|reach| u128::from(reach.total)).sum();
-    let mut answer = vec![
-        ("sources_done", json!(farmed.report.done)),
-        ("paths", json!(paths)),
-        ("farthest", json!(reaches().map(|reach| reach.farthest).max())),
-    ];
-    if paths > 0 {
-        answer.push(("mean_distance", json!(total as f64 / paths as f64)));
-    }
-    answer.push(("overhead_percent", json!(100.0 * farmed.overhead())));
-    answer.push(("units", json!(farmed.shares)));
-    answer.push(("failed", json!(failed)));
-    answer
-}
-
-/// The policy as its options are written: `--pack 5` is a pack of 5.
-fn written(policy: &Policy) -> Value {
-    let mut value = json!(policy);
-    if let PackSize::Tasks(tasks) = policy.pack {
-        value["pack"] = json!(tasks);
-    }
-    value
-}
-
-/// How many sources units have.
-fn each(shares: &[Share]) -> String {
-    let counts = || shares.iter().map(|share| share.tasks);
-    let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
-    match (shares.len(), least == most) {
-        (1, _) => counted(most, "source"),
-        (_, true) => format!("{} each", counted(most, "source")),
-        (_, false) => format!("{least} to {most} sources each"),
-    }
-}
-
-/// How many units of each kind there are, and how many sources they have.
-fn kinds(shares: &[Share]) -> String {
-    let on_core = |share: &Share| matches!(share.unit.place, Place::Core(_));
-    let (cores, lanes): (Vec<_>, Vec<_>) = shares.iter().cloned().partition(on_core);
-    let kinds = [(cores, "core"), (lanes, "lane")].into_iter().filter(|(all, _)| !all.is_empty());
-    let kinds =
-        kinds.map(|(all, kind)| format!("{}, {}", counted(all.len() as u64, kind), each(&all)));
-    kinds.collect::<Vec<_>>().join("; ")
-}
-
-/// What the units did, in a line.
-fn units(farmed: &farm::Outcome) -> String {
-    let packs = counted(farmed.shares.iter().map(|share| share.packs).sum(), "pack");
-    let overhead = 100.0 * farmed.overhead();
-    format!("{}, in {packs}; {overhead:.2} % overhead", kinds(&farmed.shares))
 }

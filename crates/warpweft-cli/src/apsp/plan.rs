@@ -8,6 +8,7 @@ use warpweft::farm::{Grain, Policy, Run, Schedule, Target, Unit, simulate};
 use warpweft::prelude::*;
 use warpweft_apps::apsp::{Graph, Search, ShortestPaths};
 
+use super::answer::{kinds, written};
 use super::at::At;
 use crate::output::{counted, say, time};
 
@@ -91,13 +92,13 @@ pub fn plan(
     let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
     if json {
         let object = json!({
-            "app": "apsp", "device": at.label(), "policy": super::written(policy), "sources": tasks, "kept": kept,
+            "app": "apsp", "device": at.label(), "policy": written(json!(policy), policy), "sources": tasks, "kept": kept,
             "seconds_a_source": on_core, "seconds_a_source_on_a_lane": on_lane, "seconds": played.seconds, "overhead_percent": 100.0 * played.overhead(),
             "packs": played.packs.len(), "smallest_pack": least, "largest_pack": most, "units": played.shares,
         });
         return Ok(say(&object.to_string()));
     }
-    let units = super::kinds(&played.shares);
+    let units = kinds(&played.shares);
     Ok(say(&format!(
         "plan for {}{}: nothing was run but a few, to measure\n  \
            device   {}\n  \

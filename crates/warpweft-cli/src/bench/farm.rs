@@ -1,5 +1,6 @@
 //! Sources a second of shortest paths in the graph of TuCCompi's section 6.3, by every form that the machine has.
 
+use std::num::NonZero;
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -13,6 +14,7 @@ use warpweft_apps::soup::SplitMix;
 
 use super::Options;
 use super::record::Record;
+use crate::arguments::at_least_one;
 use crate::device::limits;
 use crate::output::{counted, fail, note, say, scaled};
 
@@ -22,6 +24,9 @@ pub struct Farms {
     /// Divide vertices and sources by this, for a quick look.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     shrink: u32,
+    /// Only on so many GPUs, and not on the cores [default: on one, on all, and on the cores].
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>)]
+    gpus: Option<NonZero<usize>>,
     #[command(flatten)]
     options: Options,
 }
@@ -58,8 +63,20 @@ struct Case<'g> {
 }
 
 impl Case<'_> {
-    /// Rates of the farm and of its units while they work; its answers for three sources are Dijkstra's.
-    fn run(&self, machine: &Machine) -> Result<[f64; 2]> {
+    /// Of three of the sources: which, and what their distances add up to by Dijkstra's algorithm.
+    fn expected(&self) -> [(usize, u64); 3] {
+        let which = [0, self.sources.len() / 2, self.sources.len() - 1];
+        let total = |k: usize| dijkstra(self.graph, self.sources[k]).into_iter().flatten().sum();
+        std::thread::scope(|scope| {
+            let each = which.map(|k| (k, scope.spawn(move || total(k))));
+            each.map(|(k, total)| {
+                (k, total.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            })
+        })
+    }
+
+    /// Rates of the farm and of its units while they work; its answers are those `expected`.
+    fn run(&self, machine: &Machine, expected: &[(usize, u64)]) -> Result<[f64; 2]> {
         let mut found = vec![Reach::default(); self.sources.len()];
         let mut sink = |k: u64, reach| {
             found[k as usize] = reach;
@@ -69,9 +86,7 @@ impl Case<'_> {
         let farm = Farm::of(ShortestPaths::reach(self.graph).by(self.form));
         let inputs = Inputs::from(&self.sources);
         let outcome = farm.run_into(inputs, machine, &run, &mut sink)?;
-        for k in [0, self.sources.len() / 2, self.sources.len() - 1] {
-            let expect = dijkstra(self.graph, self.sources[k]);
-            let total: u64 = expect.into_iter().flatten().sum();
+        for &(k, total) in expected {
             if total != found[k].total {
                 let what = format!("source {}: distances add up to {total}", self.sources[k]);
                 return Err(Error::spec(what, "report this as a bug"));
@@ -100,6 +115,9 @@ impl Farms {
         if self.shrink != 1 {
             command.push_str(&format!(" --shrink {}", self.shrink));
         }
+        if let Some(gpus) = self.gpus {
+            command.push_str(&format!(" --gpus {gpus}"));
+        }
         command + &self.options.command()
     }
 
@@ -120,6 +138,13 @@ impl Farms {
         let mut figures = Vec::new();
         let none: [(); 0] = [];
         let mut counts = vec![1, machine.gpus.len()];
+        if let Some(gpus) = self.gpus.map(NonZero::get) {
+            if gpus > machine.gpus.len() {
+                let what = format!("--gpus {gpus}, and there are {}", machine.gpus.len());
+                return Err(Error::spec(what, "name as many as there are"));
+            }
+            counts = vec![gpus];
+        }
         counts.dedup();
         for gpus in counts.into_iter().filter(|_| !machine.gpus.is_empty()) {
             let few = Machine { gpus: machine.gpus[..gpus].to_vec(), ..machine.clone() };
@@ -148,13 +173,11 @@ impl Farms {
             }
         }
         let cores = machine.cpu.threads() as u32;
-        let case = Case {
-            graph: &graph,
-            form: Form::Dial,
-            target: Target::Cpu,
-            sources: any(dial * cores),
-        };
-        figures.push(self.figure("dial", "random", 0, None, &case, &machine)?);
+        let (form, target) = (Form::Dial, Target::Cpu);
+        let case = Case { graph: &graph, form, target, sources: any(dial * cores) };
+        if self.gpus.is_none() {
+            figures.push(self.figure("dial", "random", 0, None, &case, &machine)?);
+        }
         let record = Record::new("farm", &self.command(), &machine, probe, &figures, &none);
         record.conclude(&self.options, table(&figures, &graph))
     }
@@ -170,11 +193,12 @@ impl Farms {
         machine: &Machine,
     ) -> Result<Figure> {
         note(&format!("{form}, {order} sources, {}", units(gpus)));
+        let expected = case.expected();
+        let run = || case.run(machine, &expected);
         if gpus > 0 {
-            case.run(machine)?;
+            run()?;
         }
-        let mut rates =
-            (0..self.options.repeats).map(|_| case.run(machine)).collect::<Result<Vec<_>>>()?;
+        let mut rates = (0..self.options.repeats).map(|_| run()).collect::<Result<Vec<_>>>()?;
         rates.sort_by(|a, b| a[0].total_cmp(&b[0]));
         let [rate, working] = rates[rates.len() / 2];
         let range = [rates[0][0], rates[rates.len() - 1][0]];

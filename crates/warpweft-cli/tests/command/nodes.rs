@@ -112,6 +112,103 @@ fn an_alignment_over_ranks_is_that_of_one() {
     });
 }
 
+/// Sources over ranks: the same lines, one report, and every rank's cores.
+#[test]
+fn shortest_paths_over_ranks_are_those_of_one() {
+    each(|launcher| {
+        let here = tempfile::tempdir().unwrap();
+        let line = "apsp random:3000 --device cpu --threads 1 --json";
+        for more in ["", "--sources 0..64 --distances rows.npy", "--schedule eq1 --on-failure skip"]
+        {
+            let line = format!("{line} {more} --output");
+            let alone = warpweft_in(here.path(), &format!("{line} alone.csv")).json();
+            let rows = |name| std::fs::read(here.path().join(name)).unwrap();
+            let expect = more.contains("rows").then(|| rows("rows.npy"));
+            let spread =
+                ran(RUN, &mut mpirun(launcher, here.path(), &[(3, &format!("{line} spread.csv"))]));
+            let spread = spread.json();
+            assert_eq!(spread["check"]["passed"], true, "{spread}");
+            assert_eq!(spread["policy"]["ranks"], 3);
+            assert_eq!(spread["devices"].as_array().map(Vec::len), Some(3));
+            for answer in ["sources_done", "paths", "farthest", "mean_distance"] {
+                assert_eq!(spread["result"][answer], alone["result"][answer], "{answer}, {more}");
+            }
+            let units = spread["result"]["units"].as_array().unwrap();
+            assert_eq!(units.len(), 3);
+            assert!(units.iter().all(|unit| unit["tasks"].as_u64() > Some(0)), "{units:?}");
+            assert_eq!(rows("alone.csv"), rows("spread.csv"), "{more}");
+            assert_eq!(expect, more.contains("rows").then(|| rows("rows.npy")), "{more}");
+        }
+        let refused = ran(RUN, &mut mpirun(launcher, here.path(), &[(2, "apsp -")]));
+        assert_ne!(refused.status, Some(0));
+        assert!(refused.err.contains("standard input in one of several"), "{}", refused.err);
+        let (one, other) = ("apsp random:3000 --device cpu", "apsp random:2999 --device cpu");
+        let refused = ran(RUN, &mut mpirun(launcher, here.path(), &[(1, one), (1, other)]));
+        assert_ne!(refused.status, Some(0));
+        assert!(refused.err.contains("rank 1 has as task shortest paths"), "{}", refused.err);
+    });
+}
+
+/// Whichever rank is killed, all end soon; what was done is in the journal, and any number of ranks goes on from there.
+#[test]
+fn shortest_paths_of_killed_ranks_are_gone_on_from() {
+    each(|launcher| {
+        let here = tempfile::tempdir().unwrap();
+        let line = "apsp random:20000 --device cpu --threads 1 --pack 3 --sources 0..6000 --check 1 --json";
+        let expect = warpweft_in(here.path(), &format!("{line} --output alone.csv")).json();
+        let mut resume = "";
+        for rank in [1, 0] {
+            let line = format!("{line} --journal kept --flush 0 {resume}");
+            let mut command = mpirun(launcher, here.path(), &[(3, &line)]);
+            let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            let results = here.path().join("kept/results");
+            let bytes = || std::fs::metadata(&results).map_or(0, |results| results.len());
+            let (begun, first) = (Instant::now(), bytes());
+            while bytes() < first + 4000 {
+                assert!(begun.elapsed() < RUN, "nothing is kept");
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            let killed = rank_process(here.path(), rank);
+            assert!(Command::new("kill").args(["-KILL", &killed]).status().unwrap().success());
+            assert!(!ends_within(SOON, &mut child).success());
+            resume = "--resume";
+        }
+        let line = format!("{line} --journal kept --resume --output spread.csv");
+        let ended = ran(RUN, &mut mpirun(launcher, here.path(), &[(2, &line)])).json();
+        assert_eq!(ended["result"]["paths"], expect["result"]["paths"]);
+        let tasks: u64 = ended["result"]["units"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|unit| unit["tasks"].as_u64())
+            .sum();
+        assert!((1..6000).contains(&tasks), "{tasks} of 6000 were left");
+        let file = |name| std::fs::read(here.path().join(name)).unwrap();
+        assert!(file("alone.csv") == file("spread.csv"));
+    });
+}
+
+/// A source whose distances don't fit fails on whichever rank it is; what was done is saved by the one that writes.
+#[test]
+fn a_source_that_fails_on_some_rank_ends_all_after_what_was_done_is_saved() {
+    each(|launcher| {
+        let here = tempfile::tempdir().unwrap();
+        let far = u32::MAX - 1;
+        std::fs::write(here.path().join("far.txt"), format!("0 1 {far}\n1 2 {far}\n3 4 1\n"))
+            .unwrap();
+        let line = "apsp far.txt --device cpu --threads 1 --sources 3,4,2,0 --output some.csv";
+        let ended = ran(RUN, &mut mpirun(launcher, here.path(), &[(2, line)]));
+        assert_ne!(ended.status, Some(0));
+        assert_eq!(ended.err.matches("searching from source 0").count(), 1, "{}", ended.err);
+        assert!(here.path().join("some.csv").exists());
+        let skip = format!("{line} --on-failure skip");
+        let ended = ran(RUN, &mut mpirun(launcher, here.path(), &[(2, &skip)]));
+        assert_ne!(ended.status, Some(0));
+        let saved = std::fs::read_to_string(here.path().join("some.csv")).unwrap();
+        assert_eq!(saved.lines().count(), 4, "{saved}");
+    });
+}
+
 #[test]
 fn ranks_that_disagree_are_told_so() {
     each(|launcher| {

@@ -34,5 +34,9 @@ impl Transport for Alone {
         Self::refuse(from)
     }
 
+    fn poll(&self, from: usize, _: Tag) -> Result<Option<Vec<u8>>> {
+        Self::refuse(from)
+    }
+
     fn abort(&self, _: &str) {}
 }

@@ -40,7 +40,27 @@ impl Exchange {
     }
 }
 
-impl Rank<'_> {
+impl<'a> Rank<'a> {
+    /// The next message of `from` with `tag`, if it is there.
+    fn next(
+        &self,
+        mut state: MutexGuard<'a, State>,
+        from: usize,
+        tag: Tag,
+    ) -> Result<(MutexGuard<'a, State>, Option<Vec<u8>>)> {
+        self.check_peer(&state, from)?;
+        let queue = state.queues.get_mut(&(from, self.rank, tag));
+        let message = queue.and_then(VecDeque::pop_front);
+        if message.is_none() && state.ended[from] {
+            drop(state);
+            return Err(self.give_up(
+                format!("rank {from} ended without sending message {}", tag.0),
+                "the ranks disagree on what to exchange; report it",
+            ));
+        }
+        Ok((state, message))
+    }
+
     fn check_peer(&self, state: &State, peer: usize) -> Result<()> {
         if peer >= self.exchange.ranks {
             return Err(Error::Rank {
@@ -87,17 +107,10 @@ impl Transport for Rank<'_> {
         let start = Instant::now();
         let mut state = self.exchange.state();
         loop {
-            self.check_peer(&state, from)?;
-            let queue = state.queues.get_mut(&(from, self.rank, tag));
-            if let Some(message) = queue.and_then(VecDeque::pop_front) {
+            let message;
+            (state, message) = self.next(state, from, tag)?;
+            if let Some(message) = message {
                 return Ok(message);
-            }
-            if state.ended[from] {
-                drop(state);
-                return Err(self.give_up(
-                    format!("rank {from} ended without sending message {}", tag.0),
-                    "the ranks disagree on what to exchange; report it",
-                ));
             }
             let waited = start.elapsed();
             if waited >= self.exchange.deadline {
@@ -118,6 +131,10 @@ impl Transport for Rank<'_> {
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
+    }
+
+    fn poll(&self, from: usize, tag: Tag) -> Result<Option<Vec<u8>>> {
+        self.next(self.exchange.state(), from, tag).map(|(_, message)| message)
     }
 
     fn check(&self) -> Result<()> {
@@ -243,6 +260,30 @@ mod tests {
                 assert_eq!(rank != 2, error.contains("because rank 2 failed"), "{error}");
             }
         }
+    }
+
+    #[test]
+    fn a_look_for_a_message_does_not_wait_and_tells_who_is_gone() {
+        let told = in_process(2, SOON, |net| {
+            if net.rank() == 1 {
+                assert_eq!(net.poll(0, Tag(4))?, None);
+                net.send(0, Tag(4), vec![7])?;
+                return Ok(vec![]);
+            }
+            loop {
+                if let Some(message) = net.poll(1, Tag(4))? {
+                    assert_eq!(message, [7]);
+                    break;
+                }
+                std::thread::yield_now();
+            }
+            loop {
+                assert_eq!(net.poll(1, Tag(4))?, None::<Vec<u8>>);
+                std::thread::yield_now();
+            }
+        });
+        let error = told.map(|_: Vec<Vec<u8>>| ()).unwrap_err().to_string();
+        assert!(error.contains("rank 1 ended without sending message 4"), "{error}");
     }
 
     #[test]

@@ -61,6 +61,13 @@ pub trait Transport: Send + Sync {
     /// transport's deadline. The last two abort all ranks.
     fn receive(&self, from: usize, tag: Tag) -> Result<Vec<u8>>;
 
+    /// The next message from `from` with `tag`, if it has come: does not wait for one. For ranks that serve
+    /// several others, or that wait for longer than the transport's deadline.
+    ///
+    /// # Errors
+    /// No such rank; a rank has aborted; `from` has ended, and nothing more of it is there: that aborts all ranks.
+    fn poll(&self, from: usize, tag: Tag) -> Result<Option<Vec<u8>>>;
+
     /// As [`Transport::receive`], into `to`, which must be as long as the message.
     ///
     /// # Errors

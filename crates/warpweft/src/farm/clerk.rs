@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use super::desk::Message;
 use super::journal::Writer;
 use super::master::Master;
 use super::pack::Collected;
 use super::report::{Failed, Share};
-use super::slot::Message;
 use super::spec::OnFailure;
 use crate::error::{Error, Result};
 
@@ -72,6 +72,8 @@ impl Clerk<'_> {
                     self.hand_over(unit, range, &collected, seconds, &mut served)?;
                 }
                 Ok(Message::Lost { unit, why }) => self.lose(unit, why)?,
+                Ok(Message::Interrupted) => self.interrupted(&mut served),
+                Ok(Message::Broken(why)) => return Err(why),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -92,9 +94,13 @@ impl Clerk<'_> {
             progress(served.committed + self.failed.len() as u64);
         }
         if self.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-            served.interrupted = true;
-            self.master.stop();
+            self.interrupted(served);
         }
+    }
+
+    fn interrupted(&self, served: &mut Served) {
+        served.interrupted = true;
+        self.master.stop();
     }
 
     fn hand_over(

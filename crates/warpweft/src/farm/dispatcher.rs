@@ -32,6 +32,8 @@ pub struct Dispatcher {
     waiting: Vec<bool>,
     /// What a schedule of the user's did wrong.
     fault: Option<Error>,
+    /// How often what a unit is told may have become another.
+    changes: u64,
 }
 
 impl Dispatcher {
@@ -54,7 +56,13 @@ impl Dispatcher {
             stopped: false,
             waiting: vec![false; units.len()],
             fault: None,
+            changes: 0,
         }
+    }
+
+    /// Counts what changes the answer to a unit that waits: it is to ask again once this is another number.
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// The state of all tasks.
@@ -107,7 +115,7 @@ impl Dispatcher {
 
     fn stop_for(&mut self, error: Error) -> Answer {
         self.fault.get_or_insert(error);
-        self.stopped = true;
+        self.stop();
         Answer::End
     }
 
@@ -137,7 +145,7 @@ impl Dispatcher {
         if from < range.end {
             self.ledger.commit(unit, from..range.end)?;
         }
-        self.waiting.fill(false);
+        self.change();
         Ok(())
     }
 
@@ -147,12 +155,18 @@ impl Dispatcher {
         if let Some(standing) = self.units.get_mut(unit) {
             standing.lost = true;
         }
-        self.waiting.fill(false);
+        self.change();
     }
 
     /// No more packs are given.
     pub fn stop(&mut self) {
         self.stopped = true;
+        self.changes += 1;
+    }
+
+    fn change(&mut self) {
+        self.waiting.fill(false);
+        self.changes += 1;
     }
 }
 

@@ -44,6 +44,21 @@ impl Master {
         }
     }
 
+    /// What `unit` is told now, without waiting: to ask again after a [change](Master::changes), it may be.
+    pub fn answer(&self, unit: usize, grain: Grain, took: Option<(u64, f64)>) -> Answer {
+        let answer = self.with(|dispatcher| dispatcher.ask(unit, grain, took));
+        if answer == Answer::End {
+            // As above.
+            self.changed.notify_all();
+        }
+        answer
+    }
+
+    /// Another number once a unit that was told to wait may be told otherwise.
+    pub fn changes(&self) -> u64 {
+        self.with(|dispatcher| dispatcher.changes())
+    }
+
     /// Whether all of `range` is still out to `unit`.
     pub fn has(&self, unit: usize, range: &Range<u64>) -> bool {
         self.with(|dispatcher| dispatcher.has(unit, range))

@@ -17,6 +17,9 @@ pub struct Policy {
     /// Lanes of each GPU, 1 to 8: packs that it has at the same time, so that it works while one of them is
     /// fetched (the paper's MK, which is 4 there).
     pub lanes: usize,
+    /// Threads of a block of a lane's kernels, as far as its executor leaves that open; 0 for its own choice.
+    #[serde(default)]
+    pub block: u32,
 }
 
 /// Who gets which tasks (TuCCompi, section 3.4).
@@ -46,7 +49,13 @@ pub enum PackSize {
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { schedule: Schedule::MasterWorker, pack: PackSize::Auto, seconds: 0.25, lanes: 2 }
+        Self {
+            schedule: Schedule::MasterWorker,
+            pack: PackSize::Auto,
+            seconds: 0.25,
+            lanes: 2,
+            block: 0,
+        }
     }
 }
 
@@ -54,7 +63,8 @@ impl Policy {
     /// Whether there is such a policy.
     ///
     /// # Errors
-    /// Packs of no task, or of no time; packs for a schedule that gives single tasks; no lanes or more than 8.
+    /// Packs of no task, or of no time; packs for a schedule that gives single tasks; no lanes or more than 8; blocks
+    /// that are no whole warps, or of more than 1024 threads.
     pub fn check(&self) -> Result<()> {
         if self.pack == PackSize::Tasks(0) {
             return Err(Error::spec("packs of 0 tasks", "give at least 1 task a pack"));
@@ -69,6 +79,10 @@ impl Policy {
         }
         if !(1..=8).contains(&self.lanes) {
             return Err(Error::spec(format!("{} lanes of a GPU", self.lanes), "give 1 to 8"));
+        }
+        if self.block > 1024 || !self.block.is_multiple_of(32) {
+            let what = format!("blocks of {} threads", self.block);
+            return Err(Error::spec(what, "give a multiple of 32, up to 1024"));
         }
         Ok(())
     }

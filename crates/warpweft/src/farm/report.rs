@@ -1,12 +1,13 @@
 //! What a farm did, unit by unit.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use super::policy::Policy;
 use super::unit::Unit;
-use crate::report::Report;
+use crate::report::{Quantity, Report};
 
 /// What one unit did.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     /// Which.
     pub unit: Unit,
@@ -28,7 +29,7 @@ impl Share {
 }
 
 /// A task that failed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failed {
     /// Its number.
     pub task: u64,
@@ -36,6 +37,60 @@ pub struct Failed {
     pub unit: Unit,
     /// Why.
     pub what: String,
+}
+
+/// How a farm went, as all of its ranks know it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Ended {
+    /// Seconds of set-up and of work.
+    pub seconds: [f64; 2],
+    /// Tasks that an earlier run did.
+    pub first: u64,
+    /// Tasks that this one did.
+    pub committed: u64,
+    /// Whether it was asked to end.
+    pub interrupted: bool,
+    /// Who worked, of how many ranks.
+    pub devices: Vec<String>,
+    /// See there.
+    pub ranks: usize,
+    /// What the user may want to know.
+    pub notes: Vec<String>,
+    /// By unit.
+    pub shares: Vec<Share>,
+    /// By number.
+    pub failed: Vec<Failed>,
+}
+
+impl Ended {
+    /// With the policy it had.
+    pub fn outcome(self, policy: &Policy) -> Outcome {
+        let Self { seconds: [setup_seconds, seconds], first, committed, shares, failed, .. } = self;
+        let mut policy = serde_json::to_value(policy).unwrap_or_default();
+        if self.ranks > 1 {
+            policy["ranks"] = self.ranks.into();
+        }
+        let report = Report {
+            pattern: "farm",
+            devices: self.devices,
+            seconds,
+            setup_seconds,
+            rate: Quantity { value: committed as f64 / seconds.max(1e-9), unit: "tasks/s" },
+            // Tasks are code, whose traffic nobody knows.
+            bytes: 0,
+            bound: None,
+            fraction: None,
+            predicted_seconds: None,
+            policy,
+            done: first + committed,
+            first,
+            interrupted: self.interrupted,
+            residual: None,
+            probes: Vec::new(),
+            notes: self.notes,
+        };
+        Outcome { report, shares, failed }
+    }
 }
 
 /// How a farm went.

@@ -1,18 +1,24 @@
 //! Running a farm: the one place where devices are chosen.
 
+use std::any::type_name;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use super::clerk::Sink;
+use super::head::Head;
 use super::inputs::Inputs;
-use super::journal::{Journal, open};
+use super::journal::{Journal, Opened, open};
 use super::policy::Policy;
+use super::ranks::{self, Table};
 use super::report::Outcome;
 use super::schedule::Scheduler;
+use super::slot::Slot;
 use super::spec::{Farm, OnFailure};
 use super::task::Task;
-use super::workers::Workers;
+use super::workers::{Workers, no_gpus};
+use crate::cluster::{Transport, agree_on};
 use crate::element::Packed;
 use crate::error::{Error, Result};
 use crate::machine::{Machine, room};
@@ -52,12 +58,19 @@ pub struct Run<'a> {
     pub journal: Option<&'a Journal>,
     /// A schedule of the user's own, in place of the policy's.
     pub scheduler: Option<&'a dyn Fn() -> Box<dyn Scheduler>>,
+    /// The other ranks, all of which run the same farm: [`Farm::run_into`] says how.
+    pub net: Option<&'a dyn Transport>,
 }
 
 impl Run<'_> {
     /// Packs of outputs that wait for the sink at most, times the units; each unit runs one more, and the sink
     /// takes one.
     pub const AHEAD: usize = 4;
+
+    /// The way to other ranks, if there are any.
+    pub(super) fn others(&self) -> Option<&dyn Transport> {
+        self.net.filter(|net| net.ranks() > 1)
+    }
 }
 
 impl<T: Task> Farm<T> {
@@ -92,8 +105,14 @@ impl<T: Task> Farm<T> {
     /// more than 8 MiB; those of a [`PackExecutor`](super::PackExecutor) by what its last outputs had. So of each unit
     /// memory holds six times 8 MiB and one output at most, where outputs are alike.
     ///
+    /// Over ranks ([`Run::net`]) all of them call this alike, with the same tasks, inputs and policy. Rank 0 alone has
+    /// the sink and the journal; the other ranks' are not looked at. Their outputs wait there as they do here, twice
+    /// as many in all. Every rank returns what became of the farm as a whole. A rank that is asked to end
+    /// ends it for all.
+    ///
     /// # Errors
-    /// As [`Farm::run`], and the sink's; [`Policy::check`]'s; GPUs for a task that has no form for them, or where
+    /// As [`Farm::run`], and the sink's; a rank that differs or is gone, with the journal as it was by then;
+    /// [`Policy::check`]'s; GPUs for a task that has no form for them, or where
     /// there are none; a schedule of the user's that gives what it can't; a
     /// journal that can't be used or is another run's. The sink has then had what was done before.
     pub fn run_into<'i>(
@@ -109,13 +128,45 @@ impl<T: Task> Farm<T> {
         let mut unpack =
             |range: Range<u64>, outputs: &[u8]| unpacked::<T::Output>(range, outputs, sink);
         run.policy.check()?;
-        let kept = match run.journal {
-            Some(journal) => Some(open(journal, tasks, T::Output::form(), &mut unpack)?),
-            None => None,
+        let on_gpu = self.task.on_gpu().is_some();
+        let work = |slot: &Slot<'_>| slot.work(&self.task, &inputs);
+        let ended = match run.others() {
+            None => {
+                let kept = kept::<T>(run, tasks, &mut unpack)?;
+                let workers = Workers::new(on_gpu, machine, run)?;
+                let head = Head::new(tasks, kept, &workers, &workers.table, run);
+                head.run(begin, run, &mut unpack, &work)?
+            }
+            Some(net) => {
+                ranks::agreed(net, tasks, type_name::<T>(), T::Output::form(), run)?;
+                let (workers, table) = Table::of_all(net, Workers::new(on_gpu, machine, run))?;
+                if net.rank() > 0 {
+                    agree_on(net, Ok(Vec::new()))?;
+                    ranks::follow(net, &workers, run, &work)?
+                } else {
+                    let kept = match table.units.is_empty() {
+                        true => Err(no_gpus()),
+                        false => kept::<T>(run, tasks, &mut unpack),
+                    };
+                    let (kept, fine) = match kept {
+                        Ok(kept) => (kept, Ok(Vec::new())),
+                        Err(error) => (None, Err(error)),
+                    };
+                    agree_on(net, fine)?;
+                    let head = Head::new(tasks, kept, &workers, &table, run);
+                    let ended = head.run(begin, run, &mut unpack, &work);
+                    ranks::close(net, &ended);
+                    ended?
+                }
+            }
         };
-        let workers = Workers::new(tasks, kept, self.task.on_gpu().is_some(), machine, run)?;
-        workers.run(begin, run, &mut unpack, &|slot| slot.work(&self.task, &inputs))
+        Ok(ended.outcome(&run.policy))
     }
+}
+
+/// What an earlier run left in the journal, if there is to be one.
+fn kept<T: Task>(run: &Run<'_>, tasks: u64, sink: &mut Sink<'_>) -> Result<Option<Opened>> {
+    run.journal.map(|journal| open(journal, tasks, T::Output::form(), sink)).transpose()
 }
 
 /// Gives each output of a piece to `sink`.

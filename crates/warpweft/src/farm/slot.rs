@@ -2,13 +2,12 @@
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use super::cuda::Site;
+use super::desk::{Desk, Message};
 use super::inputs::Inputs;
-use super::master::Master;
 use super::pack::{Collected, PIECE, Pack, Results};
 use super::task::{PackExecutor, Task};
 use super::unit::{Grain, Unit};
@@ -16,38 +15,14 @@ use crate::cpu::panic_text;
 use crate::error::{Error, Result};
 use crate::trace::Trace;
 
-/// What a unit tells the clerk.
-pub enum Message {
-    /// These tasks were run, in so many seconds.
-    Done {
-        /// Who ran them.
-        unit: usize,
-        /// Which.
-        range: Range<u64>,
-        /// What came of them.
-        collected: Collected,
-        /// How long they took.
-        seconds: f64,
-    },
-    /// The unit is gone, for this reason.
-    Lost {
-        /// Which.
-        unit: usize,
-        /// Why.
-        why: Error,
-    },
-}
-
 /// A unit's place in a farm.
 pub struct Slot<'a> {
     /// Its number.
     pub number: usize,
     /// What it is.
     pub unit: Unit,
-    /// Whom it asks.
-    pub master: &'a Master,
-    /// Whom it tells.
-    pub clerk: SyncSender<Message>,
+    /// Whom it asks and tells.
+    pub desk: Box<dyn Desk + 'a>,
     /// Where it records what it did when.
     pub trace: Option<Arc<Trace>>,
     /// Where its lane is, if it is one.
@@ -64,8 +39,7 @@ impl Slot<'_> {
             let remedy =
                 "mend `on_core_packs`, `on_gpu` or `grain` if it is theirs, or else report this";
             let why = lost(self.unit, "running a farm".into(), what, remedy);
-            // Nobody is left to be told if the farm is over.
-            let _ = self.clerk.send(Message::Lost { unit: self.number, why });
+            self.desk.tell(Message::Lost { unit: self.number, why });
         }
     }
 
@@ -84,8 +58,7 @@ impl Slot<'_> {
         let mut executor = match self.executor(task) {
             Ok(executor) => executor,
             Err(why) => {
-                // As above.
-                let _ = self.clerk.send(Message::Lost { unit: self.number, why });
+                self.desk.tell(Message::Lost { unit: self.number, why });
                 return;
             }
         };
@@ -93,7 +66,7 @@ impl Slot<'_> {
         let mut results = Results::default();
         let (mut took, mut output) = (None, 0);
         self.begun.get_or_init(Instant::now);
-        while let Some(pack) = self.master.ask(self.number, grain, took) {
+        while let Some(pack) = self.desk.ask(self.number, grain, took) {
             let (mut left, mut busy) = (pack.clone(), 0.0);
             // Outputs of many bytes are handed over before their pack ends.
             while !left.is_empty() {
@@ -122,7 +95,7 @@ impl Slot<'_> {
                     }
                     Err(why) => Message::Lost { unit: self.number, why },
                 };
-                if self.clerk.send(message).is_err() || lost {
+                if !self.desk.tell(message) || lost {
                     return;
                 }
             }
@@ -139,7 +112,11 @@ pub fn attempt<T: Task, R>(
     k: u64,
     take: impl FnOnce(T::Output) -> R,
 ) -> Result<R, String> {
-    let attempt = || task.on_core(inputs.at(k)).map(take).map_err(|why| why.to_string());
+    caught(|| task.on_core(inputs.at(k)).map(take).map_err(|why| why.to_string()))
+}
+
+/// What a task comes to; a panic is a failure.
+pub fn caught<R>(attempt: impl FnOnce() -> Result<R, String>) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(attempt))
         .unwrap_or_else(|panic| Err(format!("it panicked: {}", panic_text(panic.as_ref()))))
 }

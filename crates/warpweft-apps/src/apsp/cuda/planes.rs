@@ -11,7 +11,7 @@ use super::super::search::Reach;
 use super::edges::{Edges, Size};
 use super::{Batches, WAIT, reaches, resident};
 
-/// Warps of a block.
+/// Warps of a block, which [`Shape::blocks`] is about, and which `level` has where the policy leaves that open.
 const WARPS: u32 = 8;
 /// Threads of a block where a thread is a source.
 const THREADS: u32 = 256;
@@ -29,8 +29,14 @@ pub(super) const SHAPES: [Shape; 2] =
 
 /// The kernels.
 pub(super) fn compiled(shape: Shape, arch: &str) -> Result<Cubin> {
+    of_warps(shape, WARPS, arch)
+}
+
+/// The kernels, `level` with blocks of so many warps: as many threads on an SM.
+fn of_warps(shape: Shape, warps: u32, arch: &str) -> Result<Cubin> {
     let options = Options::including(&[("words.cuh", include_str!("words.cuh"))]);
-    compile(&text(shape, WARPS), "shortest paths by planes", arch, &options)
+    let shape = Shape { blocks: (shape.blocks * WARPS / warps).max(1), ..shape };
+    compile(&text(shape, warps), "shortest paths by planes", arch, &options)
 }
 
 /// Their text, for blocks of so many warps.
@@ -66,8 +72,9 @@ pub(super) struct Planes {
     edges: Arc<Edges>,
     words: u32,
     kernels: Kernels,
-    /// Of `level`.
+    /// Of `level`, and the warps of each.
     blocks: u32,
+    warps: u32,
     seen: Buffer,
     planes: Buffer,
     any: Buffer,
@@ -96,7 +103,8 @@ impl Planes {
     pub fn on(lane: GpuLane, edges: Arc<Edges>, shape: Shape) -> Result<Self> {
         let words = shape.words;
         let device = *lane.device();
-        let module = Module::load(&device, &compiled(shape, &device.arch()?)?)?;
+        let warps = lane.block(32 * WARPS) / 32;
+        let module = Module::load(&device, &of_warps(shape, warps, &device.arch()?)?)?;
         let kernels = Kernels {
             clear: module.kernel("clear")?,
             seat: module.kernel("seat")?,
@@ -106,7 +114,8 @@ impl Planes {
         let (n, row) = (edges.size.vertices as usize, 32 * words as usize);
         let (chunks, planes) = (n.div_ceil(32), edges.size.heaviest as usize + 1);
         Ok(Self {
-            blocks: resident(&kernels.level, 32 * WARPS)?,
+            blocks: resident(&kernels.level, 32 * warps)?,
+            warps,
             seen: Buffer::new(&device, 4 * n * row)?,
             planes: Buffer::new(&device, 4 * n * row * planes)?,
             any: Buffer::new(&device, 4 * chunks * planes)?,
@@ -185,7 +194,7 @@ impl Batches for Planes {
                 level += 1;
                 self.launch(
                     &self.kernels.level,
-                    Launch::line(self.blocks, 32 * WARPS),
+                    Launch::line(self.blocks, 32 * self.warps),
                     count,
                     Some(level),
                 )?;

@@ -210,11 +210,7 @@ impl Mpi {
                 return Ok(found);
             }
             if let Some(gone) = gone {
-                let what = format!("rank {gone} has left before it sent {what}");
-                self.abort(&what);
-                let remedy =
-                    format!("see the error of rank {gone}, or let all ranks do the same runs");
-                return Err(Error::Rank { rank: self.rank(), what, remedy });
+                return Err(self.left_early(gone, what));
             }
             self.reaped()?;
             looks = looks.saturating_add(1);
@@ -234,6 +230,30 @@ impl Mpi {
             }
             if waited < YIELDS { std::thread::yield_now() } else { std::thread::sleep(NAP) }
         }
+    }
+
+    /// Aborts everyone over `what`, which will not come.
+    fn left_early(&self, gone: usize, what: &str) -> Error {
+        let what = format!("rank {gone} has left before it sent {what}");
+        self.abort(&what);
+        let remedy = format!("see the error of rank {gone}, or let all ranks do the same runs");
+        Error::Rank { rank: self.rank(), what, remedy }
+    }
+
+    /// Takes the next part of a message, if it has come.
+    fn part(&self, from: usize, tag: Tag, message: &mut Vec<u8>) -> Result<Polled> {
+        let polled = self.wire.poll(Some(from), tag.0, Room::Append(message));
+        polled.map_err(|why| self.fault(why))
+    }
+
+    /// Waits for all further parts of a message.
+    fn rest(&self, from: usize, tag: Tag, message: &mut Vec<u8>) -> Result<()> {
+        self.wait((&Self::awaited(from, tag), Some(from)), |mpi| {
+            match mpi.part(from, tag, message)? {
+                Polled::Received(bytes) if bytes < PART => Ok(Some(())),
+                _ => Ok(None),
+            }
+        })
     }
 
     fn check_peer(&self, peer: usize) -> Result<()> {
@@ -327,14 +347,24 @@ impl Transport for Mpi {
     fn receive(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
         self.check_peer(from)?;
         let mut message = Vec::new();
-        self.wait((&Self::awaited(from, tag), Some(from)), |mpi| {
-            let room = Room::Append(&mut message);
-            match mpi.wire.poll(Some(from), tag.0, room).map_err(|why| mpi.fault(why))? {
-                Polled::Received(bytes) if bytes < PART => Ok(Some(())),
-                _ => Ok(None),
-            }
-        })?;
+        self.rest(from, tag, &mut message)?;
         Ok(message)
+    }
+
+    fn poll(&self, from: usize, tag: Tag) -> Result<Option<Vec<u8>>> {
+        self.check_peer(from)?;
+        self.news()?;
+        self.reaped()?;
+        // Known before the look: what it sent before it went is there.
+        let gone = self.gone().contains(&from);
+        let mut message = Vec::new();
+        match self.part(from, tag, &mut message)? {
+            Polled::Received(bytes) if bytes < PART => Ok(Some(message)),
+            // The others are on their way.
+            Polled::Received(_) => self.rest(from, tag, &mut message).map(|()| Some(message)),
+            _ if gone => Err(self.left_early(from, &Self::awaited(from, tag))),
+            _ => Ok(None),
+        }
     }
 
     fn receive_into(&self, from: usize, tag: Tag, to: &mut [u8]) -> Result<()> {

@@ -2,17 +2,23 @@
 
 mod tasks;
 
+use std::fmt::Debug;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 pub use tasks::{Long, Numbered};
 
 use super::inputs::Inputs;
 use super::policy::{PackSize, Policy, Schedule};
 use super::reference::reference;
+use super::report;
 use super::run::{Run, Target};
 use super::spec::{Farm, OnFailure};
 use super::unit::Grain;
+use crate::cluster::in_process_all;
 use crate::element::Packed;
+use crate::error::{Error, Result};
 use crate::machine::Machine;
 
 /// Numbers of tasks: none, fewer than units, multiples of nothing.
@@ -37,45 +43,62 @@ pub enum Outcome {
     Failed(String),
 }
 
+/// Where the suite is run.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    machine: &'a Machine,
+    threads: usize,
+    ranks: usize,
+}
+
 /// Every kind of task over [`SIZES`] × [`policies`] on so many threads of `machine`, and on its GPUs if it has any.
 pub fn suite(machine: &Machine, threads: usize) -> Vec<(&'static str, Outcome)> {
+    suite_at(At { machine, threads, ranks: 1 })
+}
+
+/// [`suite`] over so many ranks of this process, each with so many threads.
+pub fn suite_over_ranks(
+    machine: &Machine,
+    threads: usize,
+    ranks: usize,
+) -> Vec<(&'static str, Outcome)> {
+    suite_at(At { machine, threads, ranks })
+}
+
+fn suite_at(at: At<'_>) -> Vec<(&'static str, Outcome)> {
     let grain = Grain { of: 32, most: 96 };
     let mut all = vec![
-        ("mixture of u64", over(machine, threads, || Numbered::new(tasks::mix))),
-        ("a struct", over(machine, threads, || Numbered::new(tasks::found))),
-        ("lists of any length", over(machine, threads, || Numbered::new(tasks::list))),
-        ("uneven tasks", over(machine, threads, || Numbered::new(tasks::uneven))),
-        ("tasks that fail", over(machine, threads, || Numbered::new(tasks::failing))),
-        ("tasks that panic", over(machine, threads, || Numbered::new(tasks::panicking))),
-        ("packs, backwards", over(machine, threads, || Numbered::new(tasks::list).packs(grain))),
-        ("packs that fail", over(machine, threads, || Numbered::new(tasks::failing).packs(grain))),
+        ("mixture of u64", over(at, || Numbered::new(tasks::mix))),
+        ("a struct", over(at, || Numbered::new(tasks::found))),
+        ("lists of any length", over(at, || Numbered::new(tasks::list))),
+        ("uneven tasks", over(at, || Numbered::new(tasks::uneven))),
+        ("tasks that fail", over(at, || Numbered::new(tasks::failing))),
+        ("tasks that panic", over(at, || Numbered::new(tasks::panicking))),
+        ("packs, backwards", over(at, || Numbered::new(tasks::list).packs(grain))),
+        ("packs that fail", over(at, || Numbered::new(tasks::failing).packs(grain))),
     ];
-    if !machine.gpus.is_empty() {
+    if !at.machine.gpus.is_empty() {
         let lists = || Numbered::new(tasks::list).lanes();
         let failing = || Numbered::new(tasks::failing).lanes();
-        all.push(("lists on GPUs and cores", over(machine, threads, lists)));
-        all.push(("lists on GPUs", over_at(Target::Gpus, machine, threads, lists)));
-        all.push(("tasks that fail on GPUs", over_at(Target::Gpus, machine, threads, failing)));
+        all.push(("lists on GPUs and cores", over(at, lists)));
+        all.push(("lists on GPUs", over_at(Target::Gpus, at, lists)));
+        all.push(("tasks that fail on GPUs", over_at(Target::Gpus, at, failing)));
     }
     all
 }
 
-fn over<O>(machine: &Machine, threads: usize, task: impl Fn() -> Numbered<O>) -> Outcome
+fn over<O>(at: At<'_>, task: impl Fn() -> Numbered<O>) -> Outcome
 where
-    O: Packed + PartialEq + std::fmt::Debug,
+    O: Packed + PartialEq + Debug + Send,
 {
-    over_at(Target::Auto, machine, threads, task)
+    over_at(Target::Auto, at, task)
 }
 
-fn over_at<O>(
-    target: Target,
-    machine: &Machine,
-    threads: usize,
-    task: impl Fn() -> Numbered<O>,
-) -> Outcome
+fn over_at<O>(target: Target, at: At<'_>, task: impl Fn() -> Numbered<O>) -> Outcome
 where
-    O: Packed + PartialEq + std::fmt::Debug,
+    O: Packed + PartialEq + Debug + Send,
 {
+    let At { machine, threads, ranks } = at;
     let mut cases = 0;
     for count in SIZES {
         for policy in policies() {
@@ -86,11 +109,11 @@ where
                 on_failure: OnFailure::Skip,
                 ..Run::default()
             };
-            match conforms(task().over(count), count, machine, &run) {
+            match conforms(task().over(count), count, machine, ranks, &run) {
                 Ok(()) => cases += 1,
                 Err(why) => {
                     return Outcome::Failed(format!(
-                        "{count} tasks on {threads} threads, {target:?}, {policy:?}: {why}"
+                        "{count} tasks on {threads} threads of {ranks} ranks, {target:?}, {policy:?}: {why}"
                     ));
                 }
             }
@@ -99,8 +122,8 @@ where
     Outcome::Passed(cases)
 }
 
-/// Whether `count` tasks, run as `run` says, have the reference's outputs and failures, each once, and were
-/// each run once.
+/// Whether `count` tasks, run as `run` says, on so many ranks of this process where that is more than one, have the
+/// reference's outputs and failures, each once, and were each run once.
 ///
 /// # Errors
 /// The first difference, in words.
@@ -108,10 +131,11 @@ pub fn conforms<O>(
     task: Numbered<O>,
     count: u64,
     machine: &Machine,
+    ranks: usize,
     run: &Run<'_>,
 ) -> Result<(), String>
 where
-    O: Packed + PartialEq + std::fmt::Debug,
+    O: Packed + PartialEq + Debug + Send,
 {
     let expect = reference(&task, &Inputs::from(0..count));
     task.ran.iter().for_each(|ran| ran.store(0, Ordering::Relaxed));
@@ -124,8 +148,11 @@ where
         }
         Ok(())
     };
-    let outcome =
-        farm.run_into(0..count, machine, run, &mut sink).map_err(|error| error.to_string())?;
+    let outcome = match ranks {
+        1 => farm.run_into(0..count, machine, run, &mut sink),
+        ranks => over_ranks(&farm, count, machine, ranks, run, &mut sink),
+    };
+    let outcome = outcome.map_err(|error| error.to_string())?;
     if let Some(k) = twice {
         return Err(format!("task {k} was handed over twice"));
     }
@@ -150,5 +177,44 @@ where
         Some(failed) => Err(format!("{failed:?} is of no task")),
         None if through != count => Err(format!("units say they did {through} tasks of {count}")),
         None => Ok(()),
+    }
+}
+
+/// A rank that says nothing for so long is given up.
+const SILENCE: Duration = Duration::from_secs(600);
+
+/// What ranks of this process come to, which all of them know alike.
+fn over_ranks<O: Packed>(
+    farm: &Farm<Numbered<O>>,
+    count: u64,
+    machine: &Machine,
+    ranks: usize,
+    run: &Run<'_>,
+    sink: &mut (dyn FnMut(u64, O) -> Result<()> + Send),
+) -> Result<report::Outcome> {
+    let sink = Mutex::new(sink);
+    let Run { target, policy, threads, on_failure, .. } = *run;
+    let outcomes = in_process_all(ranks, SILENCE, |net| {
+        let run = Run { target, policy, threads, on_failure, net: Some(net), ..Run::default() };
+        match net.rank() {
+            0 => {
+                let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
+                farm.run_into(0..count, machine, &run, &mut **sink)
+            }
+            _ => farm.run_into(0..count, machine, &run, &mut |_, _| {
+                Err(Error::spec("an output on a rank that keeps none", "report this"))
+            }),
+        }
+    });
+    let mut outcomes = outcomes.into_iter().collect::<Result<Vec<_>>>()?;
+    let of_rank_0 = outcomes.swap_remove(0);
+    // Seconds may lose their last digit on the way.
+    let known = |outcome: &report::Outcome| {
+        let shares = outcome.shares.iter().map(|share| (share.unit, share.tasks, share.packs));
+        (shares.collect::<Vec<_>>(), outcome.failed.clone())
+    };
+    match outcomes.iter().all(|other| known(other) == known(&of_rank_0)) {
+        true => Ok(of_rank_0),
+        false => Err(Error::spec("ranks that know of different ends", "report this")),
     }
 }

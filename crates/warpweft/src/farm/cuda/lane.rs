@@ -22,6 +22,7 @@ pub struct GpuLane {
     watchdog: Watchdog,
     number: usize,
     lanes: usize,
+    block: u32,
     shared: Arc<Shared>,
 }
 
@@ -40,15 +41,17 @@ pub(in crate::farm) struct Site {
     pub number: usize,
     /// How many lanes the device has.
     pub lanes: usize,
+    /// Threads of a block; 0 if the executor chooses.
+    pub block: u32,
     /// Of all of them.
     pub shared: Arc<Shared>,
 }
 
 impl Site {
-    /// Those of `lanes` lanes of a device.
-    pub fn of(gpu: usize, lanes: usize) -> impl Iterator<Item = Self> {
+    /// Those of `lanes` lanes of a device, with blocks of so many threads.
+    pub fn of(gpu: usize, lanes: usize, block: u32) -> impl Iterator<Item = Self> {
         let shared = Arc::new(Shared::default());
-        (0..lanes).map(move |number| Self { gpu, number, lanes, shared: shared.clone() })
+        (0..lanes).map(move |number| Self { gpu, number, lanes, block, shared: shared.clone() })
     }
 
     /// The unit that it is of `node`.
@@ -67,6 +70,7 @@ impl Site {
             watchdog: Watchdog::new(&device, BLOCKS)?,
             number: self.number,
             lanes: self.lanes,
+            block: self.block,
             shared: self.shared.clone(),
         })
     }
@@ -96,6 +100,11 @@ impl GpuLane {
     /// How many lanes share the device, and its memory.
     pub fn lanes(&self) -> usize {
         self.lanes
+    }
+
+    /// Threads of a block that its kernels are to have, whole warps, or `own` where that is not said.
+    pub fn block(&self, own: u32) -> u32 {
+        if self.block == 0 { own } else { self.block }
     }
 
     /// The one value of this type that all lanes of the device have: what the first of them makes, while the
@@ -137,7 +146,7 @@ mod tests {
 
     #[test]
     fn lanes_of_a_device_share_one_value_of_a_type_and_devices_none() {
-        let lanes: Vec<_> = Site::of(0, 2).chain(Site::of(1, 1)).collect();
+        let lanes: Vec<_> = Site::of(0, 2, 0).chain(Site::of(1, 1, 64)).collect();
         let of = |lane: usize, number: u32| lanes[lane].shared.get(|| Ok(number));
         assert!(lanes[0].shared.get::<u32>(|| Err(Error::spec("full", "wait"))).is_err());
         assert_eq!(*of(0, 7).unwrap(), 7);

@@ -1,0 +1,67 @@
+//! What `apsp` says of a farm: its answer, its policy and its units.
+
+use serde_json::{Value, json};
+use warpweft::farm::{self, PackSize, Place, Policy, Share};
+
+use super::Found;
+use crate::output::counted;
+use crate::run::outcome::Answer;
+use crate::world;
+
+/// The answer over all sources.
+pub fn summary(farmed: &farm::Outcome, found: &Found, failed: Vec<Value>) -> Answer {
+    let reaches = || found.reaches.iter().flatten();
+    let reached: u64 = reaches().map(|reach| u64::from(reach.reached)).sum();
+    // Sources reach themselves, which is no path.
+    let paths = reached - reaches().count() as u64;
+    let total: u128 = reaches().map(|reach| u128::from(reach.total)).sum();
+    let mut answer = vec![
+        ("sources_done", json!(farmed.report.done)),
+        ("paths", json!(paths)),
+        ("farthest", json!(reaches().map(|reach| reach.farthest).max())),
+    ];
+    if paths > 0 {
+        answer.push(("mean_distance", json!(total as f64 / paths as f64)));
+    }
+    answer.push(("overhead_percent", json!(100.0 * farmed.overhead())));
+    answer.push(("units", json!(farmed.shares)));
+    answer.extend(world::network().map(|network| ("network", json!(network))));
+    answer.push(("failed", json!(failed)));
+    answer
+}
+
+/// The policy as its options are written: `--pack 5` is a pack of 5.
+pub fn written(mut value: Value, policy: &Policy) -> Value {
+    if let PackSize::Tasks(tasks) = policy.pack {
+        value["pack"] = json!(tasks);
+    }
+    value
+}
+
+/// How many sources units have.
+fn each(shares: &[Share]) -> String {
+    let counts = || shares.iter().map(|share| share.tasks);
+    let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+    match (shares.len(), least == most) {
+        (1, _) => counted(most, "source"),
+        (_, true) => format!("{} each", counted(most, "source")),
+        (_, false) => format!("{least} to {most} sources each"),
+    }
+}
+
+/// How many units of each kind there are, and how many sources they have.
+pub fn kinds(shares: &[Share]) -> String {
+    let on_core = |share: &Share| matches!(share.unit.place, Place::Core(_));
+    let (cores, lanes): (Vec<_>, Vec<_>) = shares.iter().cloned().partition(on_core);
+    let kinds = [(cores, "core"), (lanes, "lane")].into_iter().filter(|(all, _)| !all.is_empty());
+    let kinds =
+        kinds.map(|(all, kind)| format!("{}, {}", counted(all.len() as u64, kind), each(&all)));
+    kinds.collect::<Vec<_>>().join("; ")
+}
+
+/// What the units did, in a line.
+pub fn units(farmed: &farm::Outcome) -> String {
+    let packs = counted(farmed.shares.iter().map(|share| share.packs).sum(), "pack");
+    let overhead = 100.0 * farmed.overhead();
+    format!("{}, in {packs}; {overhead:.2} % overhead", kinds(&farmed.shares))
+}

@@ -1,0 +1,126 @@
+//! `warpweft tune apsp`: how many lanes a GPU has, and how many threads a block.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::json;
+use warpweft::farm::{self, Policy, Tuning};
+use warpweft::prelude::*;
+use warpweft_apps::apsp::{Form, Graph, ShortestPaths};
+
+use super::at::{At, FormChoice};
+use super::graph::GraphChoice;
+use super::sources::SourceChoice;
+use crate::arguments::{DeviceChoice, seconds};
+use crate::output::{complain, fail, note, say, scaled};
+use crate::progress::Progress;
+
+/// Sources of a run that is measured, where the graph has as many.
+const SAMPLE: u64 = 65_536;
+
+/// Tune the lanes of GPUs and their blocks, for graphs of this size.
+#[derive(clap::Args)]
+pub struct Tune {
+    /// The graph, as for `apsp`.
+    graph: GraphChoice,
+    /// Sources of the runs that are measured [default: 65536, or all].
+    #[arg(long, value_name = "SOURCES")]
+    sources: Option<SourceChoice>,
+    /// Which GPUs: gpu, gpu:N, gpu:N,M,.. or gpus.
+    #[arg(long, value_name = "DEVICE", default_value = "gpu")]
+    device: DeviceChoice,
+    /// How sources are searched from.
+    #[arg(long, value_name = "FORM", value_enum, default_value = "auto")]
+    form: FormChoice,
+    /// Seconds that the search may take, about.
+    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = seconds)]
+    budget: u64,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What tells graphs apart whose searches take long in other ways: form, sizes to the next power of two.
+pub fn of(graph: &Graph, form: Form, distances: bool) -> String {
+    let (vertices, edges) = (u64::from(graph.vertices()), graph.edge_count() as u64);
+    let size = |number: u64| number.next_power_of_two().trailing_zeros();
+    format!(
+        "shortest paths by {form:?}{}, 2^{} vertices, 2^{} edges, weights to 2^{}",
+        if distances { " with distances" } else { "" },
+        size(vertices),
+        size(edges),
+        size(graph.heaviest().into()),
+    )
+}
+
+impl Tune {
+    /// Searches, keeps and reports.
+    pub fn execute(&self) -> ExitCode {
+        match self.tune() {
+            Ok((text, None)) => say(&text),
+            Ok((text, Some(failure))) => {
+                say(&text);
+                complain(&format!("the policy is not kept: {failure}"));
+                ExitCode::FAILURE
+            }
+            Err(error) => fail(&error),
+        }
+    }
+
+    fn tune(&self) -> Result<(String, Option<String>)> {
+        let at = At::of(self.device, self.form, None)?;
+        let graph = self.graph.graph()?;
+        at.form.check(&graph, false)?;
+        let all = SourceChoice::Random(SAMPLE.min(graph.vertices().into()));
+        let sources = self.sources.as_ref().unwrap_or(&all).of(&graph)?;
+        let of = of(&graph, at.form, false);
+        let tuning = Tuning { of: &of, budget: Duration::from_secs(self.budget), folder: None };
+        let farm = Farm::of(ShortestPaths::reach(&graph).by(at.form));
+        let waiting = Progress::waiting("tuning");
+        let tuned = farm.tune(&(&sources).into(), &at.machine, Policy::default(), &tuning);
+        waiting.clear();
+        let tuned = tuned?;
+        tuned.notes.iter().for_each(|what| note(what));
+        Ok((self.shown(&tuned), tuned.failure))
+    }
+
+    fn shown(&self, tuned: &farm::Tuned) -> String {
+        let farm::Tuned { policy, rate, untuned, trials, complete, kept, .. } = tuned;
+        if self.json {
+            let trials: Vec<_> = trials
+                .iter()
+                .map(|(lanes, block, told)| match told {
+                    Ok(rate) => json!({"lanes": lanes, "block": block, "rate": rate}),
+                    Err(why) => json!({"lanes": lanes, "block": block, "refused": why}),
+                })
+                .collect();
+            let object = json!({
+                "app": "apsp", "policy": policy, "rate": {"value": rate, "unit": "sources/s"},
+                "untuned": {"value": untuned, "unit": "sources/s"}, "measured": tuned.measured,
+                "trials": trials, "complete": complete, "kept": kept,
+            });
+            return object.to_string();
+        }
+        let mut text = format!(
+            "apsp: {}sources/s, {:.2} times the {}sources/s of the untuned policy\n",
+            scaled(*rate),
+            rate / untuned,
+            scaled(*untuned)
+        );
+        for (lanes, block, told) in trials {
+            let block = if *block == 0 { "own block".into() } else { format!("{block} threads") };
+            let told = match told {
+                Ok(rate) => format!("{}sources/s", scaled(*rate)),
+                Err(why) => format!("refused: {why}"),
+            };
+            text.push_str(&format!("  {lanes} lanes, {block:<12} {told}\n"));
+        }
+        let end = if *complete { "the search ended" } else { "the budget was spent" };
+        let kept = match kept {
+            true => "kept for such graphs on such GPUs",
+            false => "not kept: later runs don't know it",
+        };
+        let lanes = policy.lanes;
+        text + &format!("  {} tried until {end}; {lanes} lanes are {kept}", trials.len())
+    }
+}

@@ -1,0 +1,145 @@
+//! `#[task]`: a function of one input as a task of a farm, on cores and on GPUs.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::visit::Visit;
+use syn::{ItemFn, ReturnType, Type};
+
+use crate::attributes;
+use crate::diag::reject;
+use crate::emit::{Cuda, Returns, clean, mark, weave};
+use crate::lower::{Binding, Lower, NoInputs};
+use crate::parameters::{Members, Named, element, members};
+use crate::signature::{Parameter, no_lifetimes, parameters, plain_name, returns_value};
+
+/// The signature taken apart.
+struct Shape {
+    input: Named,
+    /// The parameters given at construction.
+    rest: Vec<Named>,
+    output: Type,
+}
+
+fn shape(function: &ItemFn) -> syn::Result<Shape> {
+    let signature = &function.sig;
+    let named = |parameter: Parameter| {
+        let (ident, mutable) = plain_name(&parameter, "task")?;
+        if parameter.reference.is_some() {
+            return Err(reject(
+                &parameter.whole,
+                "a task takes values: what it is given travels to a device",
+                "take the value; read from large tables by a form of your own, `Task::on_gpu`",
+            ));
+        }
+        Ok(Named { ident, mutable, ty: parameter.ty })
+    };
+    let mut all = parameters(signature)?.into_iter().map(named);
+    let Some(input) = all.next() else {
+        return Err(reject(
+            &signature.ident,
+            "a task takes an input",
+            "begin with the parameter that differs from task to task",
+        ));
+    };
+    let output = match &signature.output {
+        ReturnType::Type(_, ty) if returns_value(&signature.output) => (**ty).clone(),
+        _ => {
+            return Err(reject(
+                &signature.ident,
+                "a task returns its output",
+                "return a value, as in `-> u64`",
+            ));
+        }
+    };
+    Ok(Shape { input: input?, rest: all.collect::<syn::Result<_>>()?, output })
+}
+
+/// The C++ name of a type whose values travel as their bytes.
+fn alike(ty: &Type, what: &str) -> TokenStream {
+    let message = format!(
+        "{what} of a task holds a tuple whose members Rust and C++ order differently; make it a #[repr(C)] \
+         struct with #[derive(Device, Packed)]"
+    );
+    quote!({
+        const { ::core::assert!(<#ty as ::warpweft::element::DeviceType>::ALIKE, #message) };
+        <#ty as ::warpweft::element::DeviceType>::cuda(__unit)
+    })
+}
+
+pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
+    let signature = &function.sig;
+    no_lifetimes(&signature.generics)?;
+    let Shape { input, rest, output } = shape(&function)?;
+    attributes::check(|found| {
+        found.visit_signature(signature);
+        found.visit_block(&function.block);
+    })?;
+    let name = &signature.ident;
+    let mut inputs = NoInputs;
+    let mut lower = Lower::new(name, &signature.generics, &mut inputs);
+    let name_mark = mark(lower.hole(quote!(__name.to_string())));
+    let Members { data, checks, copies } = members(&mut lower, &name_mark, &rest);
+    let given = mark(lower.hole(alike(&input.ty, "the input")));
+    let local = lower.declare(&input.ident, Binding::variable);
+    let head = format!("{}{given} {local}", if input.mutable { "" } else { "const " });
+    let made = mark(lower.hole(alike(&output, "the output")));
+    let (shadow, mut block) = lower.body(&function.block, true)?;
+    block.statements.splice(0..0, copies);
+    let text = format!(
+        "struct {name_mark} {{\n  using Input = {given};\n  using Output = {made};\n{data}  \
+         WW_FN {made} operator()({head}) const {{\n{}  }}\n}};\n{checks}",
+        Cuda::body(&block, Returns::Value, 2),
+    );
+    let text = weave(&text, &lower.holes);
+    let slots = &lower.slots;
+
+    let element = element(&function, signature, &rest, "task", quote!());
+    let clean_name = clean(&name.to_string());
+    let name_text = name.to_string();
+    let (generics, arguments, clause) = signature.generics.split_for_impl();
+    let all: Vec<_> = std::iter::once(&input).chain(&rest).collect();
+    let shadowed = all.iter().map(|Named { ident, mutable, ty }| {
+        let mutable = if *mutable { quote!(mut) } else { quote!() };
+        quote!(#mutable #ident: #ty)
+    });
+    let idents: Vec<_> = rest.iter().map(|named| &named.ident).collect();
+    let given = &input.ty;
+    Ok(quote! {
+        #element
+
+        impl #generics ::warpweft::farm::Task for #name #arguments #clause {
+            type Input = #given;
+            type Output = #output;
+            fn on_core(
+                &self,
+                __input: #given,
+            ) -> ::core::result::Result<#output, ::warpweft::farm::Failure> {
+                ::core::result::Result::Ok(Self::task(__input, #(self.#idents),*))
+            }
+            fn on_gpu(&self) -> ::core::option::Option<&dyn ::warpweft::farm::OnGpu<Self>> {
+                ::core::option::Option::Some(self)
+            }
+        }
+
+        impl #generics ::warpweft::farm::OnGpu<Self> for #name #arguments #clause {
+            fn open(
+                &self,
+                lane: ::warpweft::farm::GpuLane,
+            ) -> ::warpweft::Result<::std::boxed::Box<dyn ::warpweft::farm::PackExecutor<Self> + '_>> {
+                ::warpweft::farm::translated(self, lane)
+            }
+        }
+
+        // SAFETY: the struct is `repr(C)` with the C++ struct's members, which asserts the same layout, and so are
+        // input and output.
+        unsafe impl #generics ::warpweft::farm::TaskFunction for #name #arguments #clause {
+            const NAME: &'static str = #name_text;
+            #[allow(warnings, clippy::all)]
+            fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
+                #(let #slots = ::warpweft::element::Slot::new();)*
+                let _shadow = |#(#shadowed),*| -> #output { #shadow };
+                __unit.define(&::warpweft::element::key::<Self>(), #clean_name, |__unit, __name| #text)
+            }
+        }
+    })
+}
