@@ -154,25 +154,23 @@ fn calls_a_second() {
         (0..n).for_each(|_| (this, next) = (next, this + next));
         this
     };
-    for warps in [8, 12, 16] {
-        for (every, idle) in [(8, 4), (16, 8), (32, 8), (16, 16)] {
-            let policy = StacksPolicy { warps, every, idle, ..StacksPolicy::default() };
-            let mut executor = CudaExecutor::new(&device, policy).unwrap();
-            for n in [24, 35, 40] {
-                for _ in 0..2 {
-                    let (values, report) =
-                        executor.run(&Channels::of(fib::call(n)).levels(48)).unwrap();
-                    assert_eq!(values, [fibs(n)]);
-                    tell(&format!("fib {n}"), &policy, &report);
-                }
+    for (warps, every, idle) in [(8, 64, 8), (16, 64, 8), (16, 64, 4), (16, 32, 12), (12, 128, 8)] {
+        let policy = StacksPolicy { warps, every, idle, ..StacksPolicy::default() };
+        let mut executor = CudaExecutor::new(&device, policy).unwrap();
+        for n in [24, 35, 40] {
+            for _ in 0..2 {
+                let (values, report) =
+                    executor.run(&Channels::of(fib::call(n)).levels(48)).unwrap();
+                assert_eq!(values, [fibs(n)]);
+                tell(&format!("fib {n}"), &policy, &report);
             }
-            for (n, found) in [(13, 73_712), (15, 2_279_184), (16, 14_772_512)] {
-                let board = queens::call((1 << n) - 1, 0, 0, 0);
-                let channels = Channels::of(board).levels(n + 1).children(n);
-                let (values, report) = executor.run(&channels).unwrap();
-                assert_eq!(values, [found]);
-                tell(&format!("queens {n}"), &policy, &report);
-            }
+        }
+        for (n, found) in [(10, 724), (13, 73_712), (14, 365_596), (16, 14_772_512)] {
+            let board = queens::call((1 << n) - 1, 0, 0, 0);
+            let channels = Channels::of(board).levels(n + 1).children(n);
+            let (values, report) = executor.run(&channels).unwrap();
+            assert_eq!(values, [found]);
+            tell(&format!("queens {n}"), &policy, &report);
         }
     }
 }

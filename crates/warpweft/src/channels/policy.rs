@@ -77,9 +77,9 @@ pub struct StacksPolicy {
     /// Calls to run that a warp holds in global memory, a power of two: at least what a path down to the last level
     /// spawns, and 32.
     pub ring: u32,
-    /// Turns of a warp between two looks at who has nothing to run.
+    /// Turns of a warp at most between two looks at who has nothing to run.
     pub every: u32,
-    /// Lanes of a warp that have nothing to run before the others leave them something.
+    /// Lanes of a warp that have nothing to run before the others leave them something, and it none to other warps.
     pub idle: u32,
 }
 
@@ -93,7 +93,7 @@ impl Default for StacksPolicy {
             shared: true,
             frames: 0,
             ring: 0,
-            every: 16,
+            every: 64,
             idle: 8,
         }
     }

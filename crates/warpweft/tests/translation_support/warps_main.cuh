@@ -21,7 +21,7 @@ static bool host_check(const std::vector<Root>& roots, const std::vector<Value>&
     std::vector<u64> rings((u64)warps * with.ring * ITEM / 8, 0x5555555555555555ull);
     const u32 stack = 32 * (with.items * ITEM_WORDS + with.depth * FRAME_WORDS);
     std::vector<u32> stacks(warps * stack, 0x55555555u);
-    std::vector<u64> slots((u64)with.slots * (SLOT / 8), 0), counts(5, 0);
+    std::vector<u64> slots((u64)with.slots * (SLOT / 8), 0), counts(7, 0);
     std::vector<u32> free_frames(warps * with.frames), returned(warps, NONE), counters(192, 0);
     std::vector<u32> words(8, 0);
     counters[RUNNING] = warps;

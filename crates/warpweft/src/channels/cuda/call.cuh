@@ -4,10 +4,6 @@
 // lanes' words alternate. Here is what they are where others may reach them, in global memory: an item is
 // 8 bytes that say where its value goes, then its arguments; a frame is the same 8 bytes, how many calls it
 // waits for, the piece it goes on with, its `Live`, and its arguments if it needs them.
-//
-// A frame that isn't marked as SHARED waits for calls of one warp alone, and so do all below it: giving an item
-// away marks the frames above it, as far up as none is marked. The values of such a frame need no fence: who
-// gives them and who reads them meet at a __syncwarp in between.
 #pragma once
 #include "words.cuh"
 
@@ -15,7 +11,7 @@ using ww::u32;
 using ww::u64;
 
 constexpr u32 NONE = 0xffffffffu, ALL = 0xffffffffu;
-constexpr u32 FRAME_HEAD = 16, SHARED = 1u << 31;
+constexpr u32 FRAME_HEAD = 16;
 // How the value of a call arrives.
 enum : u32 { STORE = 0, ADD = 1, OR = 2, XOR = 3, NOWHERE = 4 };
 // Why a run ends: the last of them is that all is done.
@@ -61,7 +57,11 @@ __host__ __device__ constexpr bool all_fit() { bool fits = true; WW_FUNCTIONS(WW
 #undef WW_SIZE
 static_assert(all_fit(), "variables that live while a call waits take 4096 bytes at most, aligned to 8 at most");
 
-constexpr u32 CALL_WORDS = largest_call(), LIVE_WORDS = largest_live();
+#define WW_SIZE(F) words = larger(words, words_of(sizeof(typename F::Output)));
+__host__ __device__ constexpr u32 largest_output() { u32 words = 0; WW_FUNCTIONS(WW_SIZE) return words; }
+#undef WW_SIZE
+
+constexpr u32 CALL_WORDS = largest_call(), LIVE_WORDS = larger(largest_live(), largest_output());
 // Bytes in global memory; words on a lane's stack.
 constexpr u32 ITEM = 8 + (CALL_WORDS + 1) / 2 * 8, FRAME = (FRAME_HEAD + 4 * LIVE_WORDS + 15u) / 16u * 16u;
 constexpr u32 ITEM_WORDS = 1 + CALL_WORDS, FRAME_WORDS = 1 + LIVE_WORDS;
@@ -78,7 +78,7 @@ struct ww_arguments {
     u32* stacks;                   // [warps][stack words][32 lanes], where stacks are not in shared memory
     unsigned char* slots;          // [slots]: word, count, 120 bytes of nothing, 32 items
     u32* counters;
-    u64* counts;                   // calls, given, turns, lanes, levels
+    u64* counts;                   // calls, given, turns, lanes, levels, moved, rounds
     u32 roots_count, roots_bytes, levels, quota, frames_each, ring, slots_count, every, idle;
     u32 stack_items, stack_frames; // of a lane, powers of two
     u32 reserved;
@@ -90,7 +90,7 @@ __device__ __forceinline__ unsigned char* frame_at(const ww_arguments& a, u32 fr
     return a.frames + (u64)frame * FRAME;
 }
 __device__ __forceinline__ u32* pending_of(unsigned char* frame) { return (u32*)(frame + 8); }
-// The piece that the frame goes on with, and its mark.
+// The piece that the frame goes on with.
 __device__ __forceinline__ u32* piece_of(unsigned char* frame) { return (u32*)(frame + 12); }
 
 // Ends the run: the first reason stays, with a number that belongs to it.

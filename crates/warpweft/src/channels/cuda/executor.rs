@@ -166,7 +166,7 @@ impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
             Error::spec(format!("{count} calls at once"), "run them in parts of less than 2^32")
         })?;
         let counters = Buffer::from_slice(stream, &words)?;
-        let counts = Buffer::zeroed(stream, 5 * 8)?;
+        let counts = Buffer::zeroed(stream, 7 * 8)?;
         let arguments = Arguments {
             roots: roots.address(),
             results: results.address(),
@@ -224,9 +224,9 @@ impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
         if value > 0 {
             stream.download(&results, 0, bytes_of_mut(&mut outputs))?;
         }
-        let mut told = [0u64; 5];
+        let mut told = [0u64; 7];
         stream.download(&counts, 0, &mut told)?;
-        let [calls, given, turns, lanes, levels] = told;
+        let [calls, given, turns, lanes, levels, moved, rounds] = told;
         let counts = Counts { calls, given, levels: levels as u32 };
         let policy = Policy::Stacks(StacksPolicy {
             warps: plan.warps,
@@ -241,9 +241,9 @@ impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
         let devices = vec![device.label().to_string()];
         let mut report = report(counts, devices, [seconds, setup], policy.told());
         let mean = lanes as f64 / turns.max(1) as f64;
-        report
-            .notes
-            .push(format!("{mean:.1} of 32 lanes busy over {turns} turns of {warps} warps"));
+        report.notes.push(format!(
+            "{mean:.1} of 32 lanes busy over {turns} turns of {warps} warps in {rounds} rounds, {moved} calls moved from stacks"
+        ));
         Ok((outputs, report))
     }
 }

@@ -4,7 +4,8 @@
 // for what is below it, so frames have a level each, from `first` to `level` - 1, and the newest items are
 // children of the last of them. Where no such item is left all its calls have given their values: it goes on.
 // So neither counts nor fences are needed. What the first level's calls give goes to `below`, a frame
-// in global memory or a root. The oldest items, with the frames that wait for them, may be moved there too (stacks.cuh).
+// in global memory or a root; that takes as long as many turns, so the lane owes it until the warp shares (stacks.cuh). The
+// oldest items, with the frames that wait for them, may be moved to global memory too.
 #pragma once
 #include "call.cuh"
 
@@ -49,6 +50,7 @@ struct ww_lane {
     u32 first, level;       // frames: their levels
     u32 below, root;        // where values of level `first` go, and whether to a root
     u32 done;               // a frame in global memory that has nothing left to wait for
+    bool owes;              // a value to what is below, which lies with its head where frame `level` would
     u32 calls, turns, deepest;
 
     __device__ __forceinline__ u32* item(u32 place) const { return items + (place & (a.stack_items - 1)) * (32 * ITEM_WORDS); }
@@ -109,26 +111,41 @@ struct ww_lane {
         first = last_of(head_of(back));
         level = first + 1;
         u32* to = frame(first);
-        *to = with_last(head_of(back), *piece_of(from) & ~SHARED);
+        *to = with_last(head_of(back), *piece_of(from));
         for (u32 i = 0; i < LIVE_WORDS; ++i) to[32 * (i + 1)] = ((const u32*)(from + FRAME_HEAD))[i];
         done = NONE;
     }
 
     // The value of a call of level `level`.
     template<class T> __device__ __forceinline__ void deliver(u32 head, const T& value) {
-        if (level != first) {
+        owes = level == first;
+        if (owes) {
+            *frame(level) = head;
+            put(frame(level) + 32, value);
+        } else {
             combine_own(how_of(head), frame(level - 1) + 32, offset_of(head), value);
-        } else if (root) {
+        }
+    }
+    // Gives what is owed.
+    template<class T> __device__ __forceinline__ void settle_as(u32 head) {
+        T value;
+        get(frame(level) + 32, value);
+        if (root) {
             ((T*)a.results)[below] = value;
             if (ww_add_acq_rel_gpu(a.counters + ROOTS_LEFT, NONE) == 1) ww_end(a, DONE, 0);
         } else {
             unsigned char* to = frame_at(a, below);
             combine(how_of(head), to + FRAME_HEAD + offset_of(head), value);
             // Release: the value is there; acquire, for the last: so are all others'.
-            const u32 before = *piece_of(to) & SHARED ? ww_add_acq_rel_gpu(pending_of(to), NONE)
-                                                      : ww_add_relaxed(pending_of(to), NONE);
-            if (before == 1) done = below;
+            if (ww_add_acq_rel_gpu(pending_of(to), NONE) == 1) done = below;
         }
+    }
+    __device__ __forceinline__ void settle() {
+        owes = false;
+        const u32 head = *frame(level);
+#define WW_CASE(F) case F::NUMBER: settle_as<typename F::Output>(head); break;
+        switch (number_of(head)) { WW_FUNCTIONS(WW_CASE) }
+#undef WW_CASE
     }
 
     template<class F> __device__ __forceinline__ void visit(bool begins, u32 head, const u32* from);
@@ -185,21 +202,27 @@ template<class F> struct ww_visit {
 
 // A visit of a call of level `level`, which has neither item nor frame meanwhile.
 template<class F> __device__ __forceinline__ void ww_lane::visit(bool begins, u32 head, const u32* from) {
-    constexpr u32 LIVE = words_of(sizeof(typename F::Live));
+    constexpr u32 GIVEN = 32 * (1 + words_of(sizeof(typename F::Live)));
+    u32* to = frame(level);
+    ww_visit<F> own{*this, 0, 0, false};
     F given;
     typename F::Live live;
-    if (begins) get(from + 32, given);
-    else {
+    // Apart: a call that begins has no results of others yet, and what isn't there isn't stored.
+    if (begins) {
+        get(from + 32, given);
+        given.run(own, 0, live);
+        if (own.waits) {
+            put(to + 32, live);
+            if (F::KEEPS) put(to + GIVEN, given);
+        }
+    } else {
         get(from + 32, live);
-        if (F::KEEPS) get(from + 32 * (1 + LIVE), given);
+        if (F::KEEPS) get(from + GIVEN, given);
+        given.run(own, last_of(head), live);
+        if (own.waits) put(to + 32, live);
     }
-    ww_visit<F> own{*this, 0, 0, false};
-    given.run(own, begins ? 0 : last_of(head), live);
     if (own.waits) {
-        u32* to = frame(level);
         *to = with_last(head, own.at);
-        put(to + 32, live);
-        if (F::KEEPS && begins) put(to + 32 * (1 + LIVE), given);
         ++level;
     } else {
         deliver(head, own.value);

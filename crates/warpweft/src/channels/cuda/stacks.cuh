@@ -6,8 +6,9 @@
 //
 // Each warp has a ring of items in global memory. Lanes whose stacks are full move the older half there, lanes that
 // have nothing take the newest from there; where it is empty, lanes leave their oldest item there for those of their warp
-// that have none, or for a warp that waits. The newest items are the deepest (Orr et al., section 5.2: deepest first), the
-// oldest have the most below them.
+// that have none, or for another warp. The newest items are the deepest (Orr et al., section 5.2: deepest first), the
+// oldest have the most below them. All that concerns global memory is done together, when a quarter of the lanes that
+// had something to run are through with it or some turns have passed: that takes as long as many turns.
 //
 // Memory is bounded by the plan. A lane with a full stack moves what it must if beyond that the ring keeps room for
 // one path down to the last level (`quota` items a level) and the warp's frames for one frame a level. Where they don't, one
@@ -16,14 +17,17 @@
 // whoever has something runs in the end, and who waits has nothing.
 //
 // Hand-over is the paper's array channel (section 3.2.1) at the size of a batch. States of slot t mod N, round r = t / N:
-// word 2r: available, or reserved once ticket t is drawn; 2r + 1: ready; 2(r + 1): done. A waiting warp draws a
-// ticket and polls the slot's word. Who has items claims a ticket that is drawn and whose slot is available, by
-// compare and swap, and else gives nothing now: it never waits.
+// word 2r: available, or reserved once ticket t is drawn; 2r + 1: ready; 2(r + 1): done. A warp of which many lanes have
+// nothing draws a ticket, and polls the slot's word while it goes on, and when all have nothing. Who has enough for
+// itself claims a ticket that is drawn and whose slot is available, by compare and swap, and else gives nothing now: it
+// never waits. A batch may be empty.
 #include "lane.cuh"
 #include "watchdog.cuh"
 
 constexpr u32 WARPS = WW_WARPS;
 constexpr u32 SLOT = 128 + 32 * ITEM;
+// The lane that looks at the ticket's slot; those before it look at a counter each.
+constexpr u32 MINE = 6;
 
 struct ww_warp {
     const ww_arguments& a;
@@ -36,12 +40,13 @@ struct ww_warp {
     u32 free_top, ticket;
     u32 alone;             // the lane that may use the last room
     u32 seen;              // of the counters: one a lane, as of the turn before
-    bool has_ticket, pauses;
-    u64 given;
+    bool has_ticket, pauses, hungry;
+    u64 given, moved;      // items
 
     __device__ __forceinline__ u32* item(u32 place) const {
         return (u32*)(ring + (u64)(place & (a.ring - 1)) * ITEM);
     }
+    __device__ __forceinline__ bool runs() const { return own.busy() && !own.owes && !own.full() && !pauses; }
     __device__ __forceinline__ u32 below(u32 mask) const { return __popc(mask & ((1u << lane) - 1u)); }
     // Room beyond that for one path down.
     __device__ __forceinline__ u32 spare_frames() const { return free_top > a.levels ? free_top - a.levels : 0; }
@@ -118,46 +123,53 @@ struct ww_warp {
         return (u32*)(a.slots + (u64)(t & (a.slots_count - 1)) * SLOT);
     }
 
-    // Waits for items, from roots or from other warps. False: there will be none.
-    __device__ __forceinline__ bool wait_for_items() {
-        if (free_top >= a.levels && take_roots()) return true;
+    __device__ __forceinline__ u32 ready_word() const { return 2 * (ticket / a.slots_count) + 1; }
+    // Asks for a batch, if there is room for a path down: without it a warp waits for its frames alone, which others give
+    // back when they have run what those wait for.
+    __device__ __forceinline__ void draw_ticket() {
+        if (has_ticket || free_top < a.levels) return;
+        if (lane == 0) ticket = ww_add_relaxed(a.counters + HEAD, 1);
+        ticket = __shfl_sync(ALL, ticket, 0);
+        has_ticket = true;
+    }
+
+    // Waits for a batch. False: there will be none.
+    __device__ __forceinline__ bool wait() {
         if (lane == 0) ww_add_relaxed(a.counters + RUNNING, NONE);
         u64 since = 0;
         for (u32 tries = 1;; ++tries) {
-            if (free_top < a.frames_each) collect();
-            // Without room for a path down a warp waits for its frames alone: others run what they wait for.
-            if (!has_ticket && free_top >= a.levels) {
-                if (lane == 0) ticket = ww_add_relaxed(a.counters + HEAD, 1);
-                ticket = __shfl_sync(ALL, ticket, 0);
-                has_ticket = true;
-            }
-            u32 state = 0, wanted = 0, word = 0;
+            if (free_top < a.levels) collect();
+            draw_ticket();
+            u32 state = 0;
             if (lane == 0) {
-                wanted = 2 * (ticket / a.slots_count) + 1;
                 // An acquire empties the SM's first-level cache: only for what is there.
-                if (has_ticket) word = ww_load_relaxed(slot_word(ticket));
-                // The word that all look at, less often than this warp's own.
-                state = has_ticket && word == wanted ? 1 : (tries & 7u) == 0 && over() ? 2 : 0;
-                if (state == 1) ww_load_acquire_gpu(slot_word(ticket));
+                const u32 word = has_ticket ? ww_load_relaxed(slot_word(ticket)) : 0;
+                if (has_ticket && word == ready_word()) state = 1;
+                // The words that all look at, seldom.
+                else if ((tries & 31u) == 0 && over()) state = 2;
                 // All wait, and not all is done: that can't be.
-                if (state == 0 && (tries & 0x3ff) == 0) {
+                else if ((tries & 0x3ff) == 0) {
                     if (ww_load_acquire_sys(dog.words) != WW_QUIET) state = 2;
                     const u64 now = ww_nanoseconds();
                     if (ww_load_relaxed(a.counters + RUNNING) != 0) since = 0;
                     else if (since == 0) since = now;
                     else if (now - since > dog.nanoseconds) {
-                        ww_watchdog_report(dog, a.frames_each - free_top, warp, has_ticket ? wanted : 0, word);
+                        ww_watchdog_report(dog, a.frames_each - free_top, warp, has_ticket ? ready_word() : 0, word);
                         state = 2;
                     }
                 }
             }
             state = __shfl_sync(ALL, state, 0);
-            if (state == 2) return false;
-            if (state == 1) break;
-            __nanosleep(tries < 64 ? 100 : 1000);
+            if (state != 0) return state == 1;
+            __nanosleep(tries < 32 ? 100 : 400);
         }
-        // The giver counts this warp as running.
+    }
+
+    // Takes the batch that was given for the ticket. The giver has counted this warp as running.
+    __device__ __forceinline__ void receive() {
         u32* word = slot_word(ticket);
+        if (lane == 0) ww_load_acquire_gpu(word);
+        __syncwarp();
         const u32 count = word[1];
         const u32* from = word + 32 + lane * (ITEM / 4);
         u32* to = item(top + lane);
@@ -165,44 +177,32 @@ struct ww_warp {
             for (u32 i = 0; i < ITEM / 4; ++i) to[i] = from[i];
         top += count;
         __syncwarp();
-        if (lane == 0) ww_store_release_gpu(word, 2 * (ticket / a.slots_count) + 2);
+        if (lane == 0) ww_store_release_gpu(word, ready_word() + 1);
         has_ticket = false;
-        return true;
     }
 
-    // Marks the frames above an item as shared. What one lane has marked another need not go beyond: both are
-    // done before the item is given.
-    __device__ __forceinline__ void mark(u64 back) {
-        while (!to_root(back)) {
-            unsigned char* frame = frame_at(a, parent_of(back));
-            const u32 piece = *piece_of(frame);
-            if (piece & SHARED) return;
-            *piece_of(frame) = piece | SHARED;
-            back = *(const u64*)frame;
-        }
-    }
-
-    // Gives the oldest items of the ring away, half of them, if a warp waits for some.
-    __device__ __forceinline__ void give_away() {
-        u32 t = 0, claimed = 0;
+    // The ticket of a warp that waits for a batch, NONE if there is none.
+    __device__ __forceinline__ u32 claim() {
+        u32 t = NONE;
         if (lane == 0) {
             t = ww_load_relaxed(a.counters + TAIL);
             const u32 drawn = ww_load_relaxed(a.counters + HEAD);
             // Acquire: who read this slot before has done so.
-            if ((int)(drawn - t) > 0 && ww_load_acquire_gpu(slot_word(t)) == 2 * (t / a.slots_count))
-                claimed = ww_compare_relaxed(a.counters + TAIL, t, t + 1) == t;
+            if ((int)(drawn - t) <= 0 || ww_load_acquire_gpu(slot_word(t)) != 2 * (t / a.slots_count)
+                || ww_compare_relaxed(a.counters + TAIL, t, t + 1) != t)
+                t = NONE;
         }
-        claimed = __shfl_sync(ALL, claimed, 0);
-        if (!claimed) return;
-        t = __shfl_sync(ALL, t, 0);
-        const u32 count = min(32u, (top - low + 1) / 2);
+        return __shfl_sync(ALL, t, 0);
+    }
+
+    // Gives the oldest items of the ring for ticket `t`.
+    __device__ __forceinline__ void give(u32 t) {
+        const u32 count = min(32u, top - low);
         u32* word = slot_word(t);
         u32* to = word + 32 + lane * (ITEM / 4);
         const u32* from = item(low + lane);
-        if (lane < count) {
+        if (lane < count)
             for (u32 i = 0; i < ITEM / 4; ++i) to[i] = from[i];
-            mark(*(const u64*)from);
-        }
         if (lane == 0) {
             word[1] = count;
             ww_add_relaxed(a.counters + RUNNING, 1);
@@ -240,6 +240,7 @@ struct ww_warp {
             }
             free_top -= __popc(frame_mask);
             top += __popc(item_mask);
+            moved += __popc(item_mask);
         }
         __syncwarp();
     }
@@ -248,19 +249,15 @@ struct ww_warp {
         return ww_load_relaxed(a.counters + STATUS) != 0 || WW_FAULTED;
     }
 
-    // Lanes with full stacks get room; if none are full, lanes leave items for those who have none, here or elsewhere.
-    __device__ __forceinline__ void make_room(u32 busy, u32 hungry) {
+    // Lanes with full stacks get room; if none are full, lanes leave `count` items each.
+    __device__ __forceinline__ void make_room(u32 busy, u32 count) {
         const u32 full = __ballot_sync(ALL, own.busy() && own.full());
-        const u32 idle = 32 - __popc(busy);
-        u32 count = 0;
         if (full != 0) {
             // Who was alone is done with its path, or there is room for all again.
             const bool done = alone != NONE && (busy >> alone & 1) == 0 && low == top;
             if (done || (spare_frames() > 0 && spare_places() > 0)) alone = NONE;
-        } else if (alone == NONE && low == top && (idle >= a.idle || hungry != 0)) {
-            // The share of each, of what is missing here and there.
-            count = min((own.top - own.low + 1) / 2, (idle + hungry + __popc(busy) - 1) / __popc(busy));
-        } else {
+            count = 0;
+        } else if (__ballot_sync(ALL, count > 0) == 0) {
             return;
         }
         if (free_top < a.frames_each / 2) collect();
@@ -277,26 +274,45 @@ struct ww_warp {
         pauses = (still >> lane & 1) != 0;
     }
 
-    // Between turns: who has nothing gets something, and who waits elsewhere. False: the run is over.
+    // Between turns: who has nothing gets something, here and elsewhere. False: the run is over.
     __device__ __forceinline__ bool share() {
+        __syncwarp();
+        if (own.owes) own.settle();
         adopt();
-        const u32 busy = __ballot_sync(ALL, own.busy());
-        const u32 drawn = __shfl_sync(ALL, seen, HEAD / 32), claimed = __shfl_sync(ALL, seen, TAIL / 32);
+        const u32 busy = __ballot_sync(ALL, own.busy()), idle = 32 - __popc(busy);
+        const u32 waiting = __shfl_sync(ALL, seen, HEAD / 32) - __shfl_sync(ALL, seen, TAIL / 32);
         if (__shfl_sync(ALL, seen, STATUS / 32) != 0) return false;
-        if (busy != 0) {
-            const u32 hungry = (int)(drawn - claimed) > 0 ? 32 : 0;
-            make_room(busy, hungry);
-            if (hungry != 0 && alone == NONE && low != top) give_away();
-        } else if (low == top) {
+        bool ready = has_ticket && __shfl_sync(ALL, seen, MINE) == ready_word() && spare_places() >= 32;
+        if (ready && lane == 0) ww_add_relaxed(a.counters + RUNNING, NONE);
+        if (busy == 0 && low == top && !ready) {
             alone = NONE;
-            if (!wait_for_items()) return false;
+            if (free_top < a.levels || !take_roots()) {
+                if (!wait()) return false;
+                ready = true;
+            }
         }
-        if (lane < 6) seen = ww_load_relaxed(a.counters + 32 * lane);
+        if (ready) receive();
+        // Who has enough gives, who has not asks.
+        u32 ticket_of = NONE, count = 0;
+        if (alone == NONE && busy != 0) {
+            if (idle < a.idle) {
+                if ((int)waiting > 0 && (low != top || __any_sync(ALL, own.spares()))) ticket_of = claim();
+                count = ticket_of != NONE && top - low < 16;
+            } else if (low == top) {
+                count = min((own.top - own.low + 1) / 2, (31 + idle) / __popc(busy));
+                if (idle >= 16) draw_ticket();
+            }
+        }
+        make_room(busy, count);
+        if (ticket_of != NONE) give(ticket_of);
+        if (lane < MINE) seen = ww_load_relaxed(a.counters + 32 * lane);
+        if (lane == MINE && has_ticket) seen = ww_load_relaxed(slot_word(ticket));
         // The newest go to lanes that have nothing.
         const bool takes = !own.busy() && (alone == NONE || alone == lane);
-        const u32 mask = __ballot_sync(ALL, takes), count = min((u32)__popc(mask), top - low);
-        if (takes && below(mask) < count) own.take(item(top - 1 - below(mask)));
-        top -= count;
+        const u32 mask = __ballot_sync(ALL, takes), taken = min((u32)__popc(mask), top - low);
+        if (takes && below(mask) < taken) own.take(item(top - 1 - below(mask)));
+        top -= taken;
+        hungry = idle >= a.idle;
         __syncwarp();
         return true;
     }
@@ -314,13 +330,16 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) channels_stacks(const _
     u32* free_frames = a.free_frames + (u64)warp * a.frames_each;
     for (u32 i = lane; i < a.frames_each; i += 32) free_frames[i] = warp * a.frames_each + i;
     __syncwarp();
-    ww_warp own{a, dog, {a, stack, stack + items, 0, 0, 0, 0, 0, 0, NONE, 0, 0, 0}, a.rings + (u64)warp * a.ring * ITEM,
-        free_frames, lane, warp, 0, 0, a.frames_each, 0, NONE, 0, false, false, 0};
+    ww_warp own{a, dog, {a, stack, stack + items, 0, 0, 0, 0, 0, 0, NONE, false, 0, 0, 0}, a.rings + (u64)warp * a.ring * ITEM,
+        free_frames, lane, warp, 0, 0, a.frames_each, 0, NONE, 0, false, false, false, 0, 0};
     u64 turns = 0;
-    for (u32 rounds = 1; own.share(); ++rounds) {
-        for (u32 i = 0; i < a.every; ++i) {
-            const bool runs = own.own.busy() && !own.pauses;
-            if (__any_sync(ALL, runs && own.own.full())) break;
+    u32 rounds = 1;
+    for (; own.share(); ++rounds) {
+        const u32 at_first = __popc(__ballot_sync(ALL, own.runs()));
+        const u32 enough = at_first - (at_first + 3) / 4, most = own.hungry ? 8 : a.every;
+        for (u32 i = 0; i < most; ++i) {
+            const bool runs = own.runs();
+            if (__popc(__ballot_sync(ALL, runs)) <= enough) break;
             if (runs) own.own.step();
             ++turns;
         }
@@ -332,5 +351,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) channels_stacks(const _
     if (lane == 0) {
         atomicAdd(a.counts + 1, own.given);
         atomicAdd(a.counts + 2, turns);
+        atomicAdd(a.counts + 5, own.moved);
+        atomicAdd(a.counts + 6, (u64)rounds);
     }
 }
