@@ -69,7 +69,7 @@ fn values_are_those_of_plain_calls() {
 fn stacks_and_rings_of_the_least_size_and_few_frames_are_enough() {
     let Some(device) = device() else { return };
     let small =
-        StacksPolicy { items: 4, depth: 2, ring: 128, frames: 61, ..StacksPolicy::default() };
+        StacksPolicy { items: 1, depth: 2, ring: 128, frames: 61, ..StacksPolicy::default() };
     let policy = StacksPolicy { every: 1, ..small };
     for blocks in [1, 2, 0] {
         let mut executor = CudaExecutor::new(&device, StacksPolicy { blocks, ..policy }).unwrap();

@@ -59,7 +59,7 @@ fn played<C: Spawning>(
     let mut text = unit.source();
     text.push_str(include_str!("translation_support/warps.cuh"));
     text.push_str(&format!(
-        "#define WW_FUNCTIONS(F) {}\n#define WW_ROOT {root}\n#define WW_WARPS {most}\n#define WW_SHARED 0\n#define WW_ARGUMENTS_BYTES 128\n",
+        "#define WW_FUNCTIONS(F) {}\n#define WW_ROOT {root}\n#define WW_WARPS {most}\n#define WW_SHARED 0\n#define WW_ARGUMENTS_BYTES 136\n",
         functions.join(" ")
     ));
     text.push_str(&skeleton);
@@ -99,13 +99,13 @@ fn compile(compiler: &str, source: &Path, program: &Path) {
 
 /// One warp and several; stacks, rings and frames as small as the plan allows and larger.
 fn settings(levels: u32, quota: u32, children: u32) -> Vec<Setting> {
-    let items = (quota + 1).next_power_of_two();
+    let items = quota.div_ceil(4);
     let ring = (quota * levels + 32).next_power_of_two();
     [1, 2, 3, 5]
         .into_iter()
         .flat_map(|warps| {
             [
-                (items, 2, ring, levels + 33, 1, 1),
+                (1, 2, ring, levels + 33, 1, 1),
                 (2 * items, 4, 4 * ring, 4 * levels + 64, 3, 8),
                 (4 * items, 64, 4 * ring, 4 * levels + 64, 2, 30),
             ]

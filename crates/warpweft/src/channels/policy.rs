@@ -66,7 +66,7 @@ pub struct StacksPolicy {
     pub warps: u32,
     /// Blocks of 4 warps at most, on the whole device.
     pub blocks: u32,
-    /// Calls to run that a lane's stack holds, a power of two: at least what one call may spawn, and one.
+    /// Calls to run that a lane's stack holds.
     pub items: u32,
     /// Calls that wait that a lane's stack holds, a power of two from 2.
     pub depth: u32,

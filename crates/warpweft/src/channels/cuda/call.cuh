@@ -76,11 +76,12 @@ struct ww_arguments {
     u32* returned;                 // [warps], a list of frames that others freed, each by its word `pending`
     unsigned char* rings;          // [warps][ring]
     u32* stacks;                   // [warps][stack words][32 lanes], where stacks are not in shared memory
+    u32* more;                     // [warps][quota items of a stack][32 lanes]
     unsigned char* slots;          // [slots]: word, count, 120 bytes of nothing, 32 items
     u32* counters;
     u64* counts;                   // calls, given, turns, lanes, levels, moved, rounds
     u32 roots_count, roots_bytes, levels, quota, frames_each, ring, slots_count, every, idle;
-    u32 stack_items, stack_frames; // of a lane, powers of two
+    u32 stack_items, stack_frames; // of a lane; frames a power of two
     u32 reserved;
 };
 static_assert(sizeof(ww_arguments) == WW_ARGUMENTS_BYTES, "the host has the same layout");

@@ -158,6 +158,8 @@ impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
             Buffer::from_slice(stream, &filled((0..warps).map(|_| NONE), "use fewer warps")?)?;
         let rings = Buffer::new(device, warps * plan.ring as usize * sizes.item as usize)?;
         let stacks = Buffer::new(device, if plan.shared { 16 } else { warps * stack })?;
+        let more = warps * 8 * (sizes.quota * sizes.stack_item) as usize * 4;
+        let more = Buffer::new(device, more)?;
         let slots_count = (2 * warps).next_power_of_two();
         let slots = Buffer::zeroed(stream, slots_count * (128 + 32 * sizes.item as usize))?;
         let mut words = [0u32; COUNTERS];
@@ -175,6 +177,7 @@ impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
             returned: returned.address(),
             rings: rings.address(),
             stacks: stacks.address(),
+            more: more.address(),
             slots: slots.address(),
             counters: counters.address(),
             counts: counts.address(),

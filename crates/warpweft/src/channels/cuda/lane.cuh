@@ -1,9 +1,10 @@
 // A lane's own stack: calls that it has to run, and those of its calls that wait, which nobody else touches.
 //
-// Items and frames lie apart, in rings of fixed length. A lane goes down one path of the tree: the frame of level l waits
+// Items and frames lie apart, frames in a ring of fixed length. A lane goes down one path of the tree: the frame of level l waits
 // for what is below it, so frames have a level each, from `first` to `level` - 1, and the newest items are
 // children of the last of them. Where no such item is left all its calls have given their values: it goes on.
-// So neither counts nor fences are needed. What the first level's calls give goes to `below`, a frame
+// So neither counts nor fences are needed. What one call spawns beyond the end of the stack goes to `more`, in global
+// memory; a lane with items there is full, and does not go on. What the first level's calls give goes to `below`, a frame
 // in global memory or a root; that takes as long as many turns, so the lane owes it until the warp shares (stacks.cuh). The
 // oldest items, with the frames that wait for them, may be moved to global memory too.
 #pragma once
@@ -46,19 +47,23 @@ template<class T> __device__ __forceinline__ void combine_own(u32 how, u32* live
 struct ww_lane {
     const ww_arguments& a;
     u32 *items, *frames;    // this lane's first words
-    u32 low, top;           // items: the oldest, and one past the newest
+    u32* more;              // items beyond the last, as many as one call may spawn
+    u32 low, top;           // items: the oldest, 0 but while some are moved away, and one past the newest
     u32 first, level;       // frames: their levels
     u32 below, root;        // where values of level `first` go, and whether to a root
     u32 done;               // a frame in global memory that has nothing left to wait for
     bool owes;              // a value to what is below, which lies with its head where frame `level` would
     u32 calls, turns, deepest;
 
-    __device__ __forceinline__ u32* item(u32 place) const { return items + (place & (a.stack_items - 1)) * (32 * ITEM_WORDS); }
+    __device__ __forceinline__ u32* item(u32 place) const {
+        const bool here = place < a.stack_items;
+        return (here ? items : more) + (here ? place : place - a.stack_items) * (32 * ITEM_WORDS);
+    }
     __device__ __forceinline__ u32* frame(u32 level) const { return frames + (level & (a.stack_frames - 1)) * (32 * FRAME_WORDS); }
-    __device__ __forceinline__ bool busy() const { return top != low || level != first; }
-    // Whether there is no room for what one call may take.
+    __device__ __forceinline__ bool busy() const { return top != 0 || level != first; }
+    // Whether the last call took all the room.
     __device__ __forceinline__ bool full() const {
-        return top - low > a.stack_items - a.quota || level - first >= a.stack_frames;
+        return top > a.stack_items || level - first >= a.stack_frames;
     }
     // The level of the oldest item; without one, of what the last frame waits for.
     __device__ __forceinline__ u32 oldest() const { return top != low ? last_of(*item(low)) : level; }
@@ -85,6 +90,13 @@ struct ww_lane {
         *(u64*)to = make_back(below, root, *from);
         for (u32 i = 0; i < CALL_WORDS; ++i) to[2 + i] = from[32 * (i + 1)];
         ++low;
+    }
+    // Items left behind move to where the oldest were.
+    __device__ __forceinline__ void close_up() {
+        for (u32 i = low; i < top; ++i)
+            for (u32 word = 0; word < ITEM_WORDS; ++word) item(i - low)[32 * word] = item(i)[32 * word];
+        top -= low;
+        low = 0;
     }
     // The first frame goes to global memory, to be number `id` there; no item is older.
     __device__ __forceinline__ void move_frame(u32 id) {
@@ -153,16 +165,16 @@ struct ww_lane {
     // Runs the newest item, or goes on with the last frame where all that it waited for is done.
     __device__ __forceinline__ void step() {
         ++turns;
-        const u32* from = item(top - 1);
+        const u32* from = items + (top - (top != 0)) * (32 * ITEM_WORDS);
         u32 head = *from;
-        const bool begins = top != low && last_of(head) == level;
+        const bool begins = top != 0 && last_of(head) == level;
         if (begins) {
             --top;
             ++calls;
             deepest = max(deepest, level + 1);
             if (level >= a.levels) {
                 ww_end(a, TOO_DEEP, number_of(head));
-                low = top;
+                top = 0;
                 level = first;
                 return;
             }
@@ -186,9 +198,16 @@ template<class F> struct ww_visit {
 
     template<class G, int HOW> __device__ __forceinline__ void spawn(u64 offset, const G& given) {
         if (F::LOOPS && spawned >= lane.a.quota) { ww_end(lane.a, TOO_MANY, F::NUMBER); return; }
-        u32* to = lane.item(lane.top++);
-        *to = make_head((u32)offset, HOW, G::NUMBER, lane.level + 1);
-        put(to + 32, given);
+        const u32 place = lane.top++, head = make_head((u32)offset, HOW, G::NUMBER, lane.level + 1);
+        if (place < lane.a.stack_items) {
+            u32* to = lane.items + place * (32 * ITEM_WORDS);
+            *to = head;
+            put(to + 32, given);
+        } else {
+            u32* to = lane.more + (place - lane.a.stack_items) * (32 * ITEM_WORDS);
+            *to = head;
+            put(to + 32, given);
+        }
         ++spawned;
     }
     // Whether the call must wait before it goes on with piece `piece`.

@@ -36,7 +36,7 @@ impl Sizes {
 pub(super) struct Plan {
     /// Warps of an SM.
     pub warps: u32,
-    /// Items of a lane's stack, a power of two.
+    /// Items of a lane's stack.
     pub items: u32,
     /// Frames of a lane's stack, a power of two.
     pub depth: u32,
@@ -80,16 +80,15 @@ impl Plan {
                 format!("take {} to 1048576", levels + 33),
             ));
         }
-        let few = (policy.items > 0 && policy.items <= quota) || policy.depth == 1;
-        let odd = |count: u32| count > 0 && (!count.is_power_of_two() || count > 1 << 16);
-        if few || odd(policy.items) || odd(policy.depth) {
-            let (items, depth) = (policy.items, policy.depth);
+        let (items, depth) = (policy.items, policy.depth);
+        if depth == 1
+            || items > 1 << 16
+            || depth > 1 << 16
+            || (depth > 0 && !depth.is_power_of_two())
+        {
             return Err(Error::spec(
                 format!("stacks of {items} calls to run and {depth} that wait"),
-                format!(
-                    "take powers of two up to 65536, from {} and from 2",
-                    (quota + 1).next_power_of_two()
-                ),
+                "take 1 to 65536, and a power of two from 2 to 65536",
             ));
         }
         let plan = Self {
@@ -134,11 +133,12 @@ impl Plan {
         let or = |asked: u32, otherwise: u32| if asked > 0 { asked } else { otherwise };
         // As deep as the lower half of a tree, and what is spawned on the way.
         let deep = levels.next_power_of_two().clamp(2, 16);
-        let wide = (sizes.quota + 1).next_power_of_two();
-        let wanted = [(wide.max(16), deep), (wide.max(16), deep / 2), (wide.max(8), deep / 2)];
+        let wanted = [(16, deep), (12, deep), (12, deep / 2), (8, deep / 2), (8, deep / 4)];
         wanted
             .into_iter()
-            .map(|(items, depth)| (or(policy.items, items), or(policy.depth, depth.max(2))))
+            .map(|(more, depth)| {
+                (or(policy.items, sizes.quota + more), or(policy.depth, depth.max(2)))
+            })
             .find(|stack| bytes(*stack) <= room)
     }
 
@@ -164,10 +164,10 @@ mod tests {
         let queens = Sizes::of([24, 32, 5, 3, 0, 1], 16);
         assert_eq!(queens.quota, 16);
         let plan = Plan::new(queens, 17, &policy, SHARED).unwrap();
-        assert_eq!((plan.items, plan.shared, plan.ring), (32, true, 1024));
-        let broad = Sizes { quota: 4000, ..fib };
-        let plan = Plan::new(broad, 2, &policy, SHARED).unwrap();
-        assert_eq!((plan.items, plan.shared), (4096, false));
+        assert_eq!((plan.warps, plan.items, plan.depth, plan.ring), (16, 12, 16, 1024));
+        let large = Sizes { stack_frame: 4100, ..fib };
+        let plan = Plan::new(large, 64, &policy, SHARED).unwrap();
+        assert_eq!((plan.items, plan.depth, plan.shared), (16, 16, false));
         let refused =
             |policy: StacksPolicy| Plan::new(fib, 64, &policy, SHARED).unwrap_err().to_string();
         let small = refused(StacksPolicy { ring: 128, ..policy });
@@ -177,7 +177,7 @@ mod tests {
         );
         assert!(refused(StacksPolicy { ring: 300, ..policy }).contains("a power of two"));
         assert!(refused(StacksPolicy { frames: 96, ..policy }).contains("take 97 to"));
-        assert!(refused(StacksPolicy { items: 2, ..policy }).contains("from 4 and from 2"));
-        assert!(refused(StacksPolicy { depth: 12, ..policy }).contains("powers of two"));
+        assert!(refused(StacksPolicy { items: 1 << 17, ..policy }).contains("take 1 to 65536"));
+        assert!(refused(StacksPolicy { depth: 12, ..policy }).contains("a power of two from 2"));
     }
 }

@@ -217,8 +217,10 @@ struct ww_warp {
     // Lanes move their oldest items into the ring, and first the frames that those are to give values to: `count` items;
     // with `half`, until half of a stack is free, as far as there is room.
     __device__ __forceinline__ void shed(u32 count, bool half) {
-        const u32 items = max(1u, (a.stack_items - a.quota) / 2), frames = a.stack_frames / 2;
+        const u32 items = max(1u, a.stack_items / 2), frames = a.stack_frames / 2;
         bool on = count > 0 || half;
+        // The next 32 free frames, one a lane: a load, and not one a turn of the loop.
+        u32 kept = 0, used = 32;
         while (true) {
             on = on && (half ? own.top - own.low > items || own.level - own.first > frames : count > 0 && own.spares());
             const u32 oldest = on ? own.oldest() : 0;
@@ -233,7 +235,13 @@ struct ww_warp {
             item = item && on;
             frame_mask = __ballot_sync(ALL, frame);
             item_mask = __ballot_sync(ALL, item);
-            if (frame) own.move_frame(free_frames[free_top - 1 - below(frame_mask)]);
+            if (used + __popc(frame_mask) > 32) {
+                used = 0;
+                kept = lane < free_top ? free_frames[free_top - 1 - lane] : NONE;
+            }
+            const u32 id = __shfl_sync(ALL, kept, used + below(frame_mask) & 31u);
+            if (frame) own.move_frame(id);
+            used += __popc(frame_mask);
             if (item) {
                 own.move_item(this->item(top + below(item_mask)));
                 --count;
@@ -242,6 +250,7 @@ struct ww_warp {
             top += __popc(item_mask);
             moved += __popc(item_mask);
         }
+        if (own.low != 0) own.close_up();
         __syncwarp();
     }
 
@@ -299,7 +308,7 @@ struct ww_warp {
                 if ((int)waiting > 0 && (low != top || __any_sync(ALL, own.spares()))) ticket_of = claim();
                 count = ticket_of != NONE && top - low < 16;
             } else if (low == top) {
-                count = min((own.top - own.low + 1) / 2, (31 + idle) / __popc(busy));
+                count = min((own.top + 1) / 2, (31 + idle) / __popc(busy));
                 if (idle >= 16) draw_ticket();
             }
         }
@@ -330,7 +339,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) channels_stacks(const _
     u32* free_frames = a.free_frames + (u64)warp * a.frames_each;
     for (u32 i = lane; i < a.frames_each; i += 32) free_frames[i] = warp * a.frames_each + i;
     __syncwarp();
-    ww_warp own{a, dog, {a, stack, stack + items, 0, 0, 0, 0, 0, 0, NONE, false, 0, 0, 0}, a.rings + (u64)warp * a.ring * ITEM,
+    ww_warp own{a, dog, {a, stack, stack + items, a.more + (u64)warp * (32 * a.quota * ITEM_WORDS) + lane, 0, 0, 0, 0, 0, 0, NONE, false, 0, 0, 0}, a.rings + (u64)warp * a.ring * ITEM,
         free_frames, lane, warp, 0, 0, a.frames_each, 0, NONE, 0, false, false, false, 0, 0};
     u64 turns = 0;
     u32 rounds = 1;

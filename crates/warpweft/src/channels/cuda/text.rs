@@ -21,6 +21,7 @@ pub(super) struct Arguments {
     pub returned: u64,
     pub rings: u64,
     pub stacks: u64,
+    pub more: u64,
     pub slots: u64,
     pub counters: u64,
     pub counts: u64,
