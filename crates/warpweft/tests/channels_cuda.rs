@@ -154,7 +154,7 @@ fn calls_a_second() {
         (0..n).for_each(|_| (this, next) = (next, this + next));
         this
     };
-    for (warps, every, idle) in [(8, 64, 8), (16, 64, 8), (16, 64, 4), (16, 32, 12), (12, 128, 8)] {
+    for (warps, every, idle) in [(16, 64, 8), (8, 64, 8), (12, 64, 8), (16, 32, 4), (16, 128, 16)] {
         let policy = StacksPolicy { warps, every, idle, ..StacksPolicy::default() };
         let mut executor = CudaExecutor::new(&device, policy).unwrap();
         for n in [24, 35, 40] {
@@ -165,7 +165,7 @@ fn calls_a_second() {
                 tell(&format!("fib {n}"), &policy, &report);
             }
         }
-        for (n, found) in [(10, 724), (13, 73_712), (14, 365_596), (16, 14_772_512)] {
+        for (n, found) in [(10, 724), (13, 73_712), (13, 73_712), (16, 14_772_512)] {
             let board = queens::call((1 << n) - 1, 0, 0, 0);
             let channels = Channels::of(board).levels(n + 1).children(n);
             let (values, report) = executor.run(&channels).unwrap();

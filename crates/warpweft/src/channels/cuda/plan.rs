@@ -136,9 +136,7 @@ impl Plan {
         let wanted = [(16, deep), (12, deep), (12, deep / 2), (8, deep / 2), (8, deep / 4)];
         wanted
             .into_iter()
-            .map(|(more, depth)| {
-                (or(policy.items, sizes.quota + more), or(policy.depth, depth.max(2)))
-            })
+            .map(|(items, depth)| (or(policy.items, items), or(policy.depth, depth.max(2))))
             .find(|stack| bytes(*stack) <= room)
     }
 

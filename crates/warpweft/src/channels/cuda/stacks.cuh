@@ -136,7 +136,7 @@ struct ww_warp {
     // Waits for a batch. False: there will be none.
     __device__ __forceinline__ bool wait() {
         if (lane == 0) ww_add_relaxed(a.counters + RUNNING, NONE);
-        u64 since = 0;
+        u64 since = 0, looked = 0;
         for (u32 tries = 1;; ++tries) {
             if (free_top < a.levels) collect();
             draw_ticket();
@@ -147,10 +147,15 @@ struct ww_warp {
                 if (has_ticket && word == ready_word()) state = 1;
                 // The words that all look at, seldom.
                 else if ((tries & 31u) == 0 && over()) state = 2;
-                // All wait, and not all is done: that can't be.
                 else if ((tries & 0x3ff) == 0) {
-                    if (ww_load_acquire_sys(dog.words) != WW_QUIET) state = 2;
+                    // The host's memory is far: all waiting warps at it stand still for milliseconds.
                     const u64 now = ww_nanoseconds();
+                    if (looked == 0) looked = now;
+                    if (now - looked > dog.nanoseconds / 8) {
+                        looked = now;
+                        if (ww_load_acquire_sys(dog.words) != WW_QUIET) state = 2;
+                    }
+                    // All wait, and not all is done: that can't be.
                     if (ww_load_relaxed(a.counters + RUNNING) != 0) since = 0;
                     else if (since == 0) since = now;
                     else if (now - since > dog.nanoseconds) {
