@@ -86,15 +86,15 @@ pub struct StacksPolicy {
 impl Default for StacksPolicy {
     fn default() -> Self {
         Self {
-            warps: 16,
+            warps: 8,
             blocks: 0,
             items: 0,
             depth: 0,
             shared: true,
             frames: 0,
             ring: 0,
-            every: 64,
-            idle: 8,
+            every: 32,
+            idle: 4,
         }
     }
 }

@@ -61,9 +61,9 @@ struct ww_lane {
     }
     __device__ __forceinline__ u32* frame(u32 level) const { return frames + (level & (a.stack_frames - 1)) * (32 * FRAME_WORDS); }
     __device__ __forceinline__ bool busy() const { return top != 0 || level != first; }
-    // Whether the last call took all the room.
+    // Whether there is little room left: what is beyond the end of the stack is slow to move.
     __device__ __forceinline__ bool full() const {
-        return top > a.stack_items || level - first >= a.stack_frames;
+        return top > a.stack_items - min(a.quota, a.stack_items / 4) || level - first >= a.stack_frames;
     }
     // The level of the oldest item; without one, of what the last frame waits for.
     __device__ __forceinline__ u32 oldest() const { return top != low ? last_of(*item(low)) : level; }
@@ -93,8 +93,11 @@ struct ww_lane {
     }
     // Items left behind move to where the oldest were.
     __device__ __forceinline__ void close_up() {
-        for (u32 i = low; i < top; ++i)
-            for (u32 word = 0; word < ITEM_WORDS; ++word) item(i - low)[32 * word] = item(i)[32 * word];
+        for (u32 i = low; i < top; ++i) {
+            u32 words[ITEM_WORDS];
+            for (u32 k = 0; k < ITEM_WORDS; ++k) words[k] = item(i)[32 * k];
+            for (u32 k = 0; k < ITEM_WORDS; ++k) item(i - low)[32 * k] = words[k];
+        }
         top -= low;
         low = 0;
     }

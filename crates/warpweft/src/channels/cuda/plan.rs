@@ -132,8 +132,17 @@ impl Plan {
         };
         let or = |asked: u32, otherwise: u32| if asked > 0 { asked } else { otherwise };
         // As deep as the lower half of a tree, and what is spawned on the way.
-        let deep = levels.next_power_of_two().clamp(2, 16);
-        let wanted = [(16, deep), (12, deep), (12, deep / 2), (8, deep / 2), (8, deep / 4)];
+        let deep = levels.next_power_of_two().clamp(2, 32);
+        let half = deep.min(16);
+        let wanted = [
+            (32, deep),
+            (32, half),
+            (24, half),
+            (16, half),
+            (12, half),
+            (12, half / 2),
+            (8, half / 4),
+        ];
         wanted
             .into_iter()
             .map(|(items, depth)| (or(policy.items, items), or(policy.depth, depth.max(2))))
@@ -157,15 +166,15 @@ mod tests {
         let policy = StacksPolicy::default();
         let fib = Sizes::of([16, 48, 2, 5, 2, 0], 32);
         let plan = Plan::new(fib, 64, &policy, SHARED).unwrap();
-        let expect = Plan { warps: 16, items: 16, depth: 16, shared: true, frames: 512, ring: 512 };
-        assert_eq!((plan, plan.stack_words(fib)), (expect, 32 * 16 * 7));
+        let expect = Plan { warps: 8, items: 32, depth: 32, shared: true, frames: 512, ring: 512 };
+        assert_eq!((plan, plan.stack_words(fib)), (expect, 32 * 32 * 7));
         let queens = Sizes::of([24, 32, 5, 3, 0, 1], 16);
         assert_eq!(queens.quota, 16);
         let plan = Plan::new(queens, 17, &policy, SHARED).unwrap();
-        assert_eq!((plan.warps, plan.items, plan.depth, plan.ring), (16, 12, 16, 1024));
+        assert_eq!((plan.warps, plan.items, plan.depth, plan.ring), (8, 32, 16, 1024));
         let large = Sizes { stack_frame: 4100, ..fib };
         let plan = Plan::new(large, 64, &policy, SHARED).unwrap();
-        assert_eq!((plan.items, plan.depth, plan.shared), (16, 16, false));
+        assert_eq!((plan.items, plan.depth, plan.shared), (32, 32, false));
         let refused =
             |policy: StacksPolicy| Plan::new(fib, 64, &policy, SHARED).unwrap_err().to_string();
         let small = refused(StacksPolicy { ring: 128, ..policy });
