@@ -56,7 +56,7 @@ pub fn channels(n: u32) -> Result<Channels<queens>> {
         return Err(Error::spec(format!("a board of {n} columns"), remedy));
     }
     let all = u32::MAX >> (u32::BITS - n);
-    Ok(Channels::of(queens::call(all, 0, 0, 0)).levels(n + 1))
+    Ok(Channels::of(queens::call(all, 0, 0, 0)).levels(n + 1).children(n))
 }
 
 /// The same on boards of up to nine by trying all permutations of the columns.

@@ -38,17 +38,17 @@ fn device() -> Option<Device> {
     }
 }
 
-/// From all warps down to one block; rings in shared and in global memory, none larger than a path down needs
-/// (tiny ones are refused where levels are many: those have the plan's); looks at every batch.
-fn policies() -> [StacksPolicy; 6] {
+/// From all warps down to one block; stacks in shared and in global memory, down to the smallest; looks at every turn.
+fn policies() -> [StacksPolicy; 7] {
     let usual = StacksPolicy::default();
     [
         usual,
         StacksPolicy { blocks: 1, ..usual },
         StacksPolicy { warps: 4, blocks: 3, every: 1, ..usual },
-        StacksPolicy { shared: 0, every: 1, ..usual },
+        StacksPolicy { shared: false, every: 1, idle: 1, ..usual },
+        StacksPolicy { depth: 2, every: 3, idle: 20, ..usual },
         StacksPolicy { frames: 97, ..usual },
-        StacksPolicy { blocks: 2, frames: 97, every: 2, ..usual },
+        StacksPolicy { blocks: 2, frames: 97, depth: 2, every: 2, ..usual },
     ]
 }
 
@@ -66,9 +66,11 @@ fn values_are_those_of_plain_calls() {
 }
 
 #[test]
-fn rings_of_the_least_size_and_few_frames_are_enough() {
+fn stacks_and_rings_of_the_least_size_and_few_frames_are_enough() {
     let Some(device) = device() else { return };
-    let policy = StacksPolicy { ring: 128, frames: 61, every: 1, ..StacksPolicy::default() };
+    let small =
+        StacksPolicy { items: 1, depth: 2, ring: 128, frames: 61, ..StacksPolicy::default() };
+    let policy = StacksPolicy { every: 1, ..small };
     for blocks in [1, 2, 0] {
         let mut executor = CudaExecutor::new(&device, StacksPolicy { blocks, ..policy }).unwrap();
         let (values, report) = executor.run(&Channels::of(fib::call(27)).levels(28)).unwrap();
@@ -152,32 +154,31 @@ fn calls_a_second() {
         (0..n).for_each(|_| (this, next) = (next, this + next));
         this
     };
-    for warps in [8, 16, 32] {
-        for every in [4, 16] {
-            let policy = StacksPolicy { warps, every, ..StacksPolicy::default() };
-            let mut executor = CudaExecutor::new(&device, policy).unwrap();
-            for n in [24, 35, 40] {
-                for _ in 0..2 {
-                    let (values, report) =
-                        executor.run(&Channels::of(fib::call(n)).levels(48)).unwrap();
-                    assert_eq!(values, [fibs(n)]);
-                    tell(&format!("fib {n}"), &policy, &report);
-                }
+    for (warps, every, idle) in [(8, 32, 4), (8, 64, 8), (8, 32, 2), (12, 32, 4)] {
+        let policy = StacksPolicy { warps, every, idle, ..StacksPolicy::default() };
+        let mut executor = CudaExecutor::new(&device, policy).unwrap();
+        for n in [24, 35, 40] {
+            for _ in 0..2 {
+                let (values, report) =
+                    executor.run(&Channels::of(fib::call(n)).levels(48)).unwrap();
+                assert_eq!(values, [fibs(n)]);
+                tell(&format!("fib {n}"), &policy, &report);
             }
-            for (n, found) in [(13, 73_712), (15, 2_279_184), (16, 14_772_512)] {
-                let board = queens::call((1 << n) - 1, 0, 0, 0);
-                let (values, report) = executor.run(&Channels::of(board).levels(n + 1)).unwrap();
-                assert_eq!(values, [found]);
-                tell(&format!("queens {n}"), &policy, &report);
-            }
+        }
+        for (n, found) in [(10, 724), (13, 73_712), (13, 73_712), (16, 14_772_512)] {
+            let board = queens::call((1 << n) - 1, 0, 0, 0);
+            let channels = Channels::of(board).levels(n + 1).children(n);
+            let (values, report) = executor.run(&channels).unwrap();
+            assert_eq!(values, [found]);
+            tell(&format!("queens {n}"), &policy, &report);
         }
     }
 }
 
 fn tell(what: &str, policy: &StacksPolicy, report: &warpweft::report::Report) {
-    let StacksPolicy { warps, every, .. } = policy;
+    let StacksPolicy { warps, every, idle, .. } = policy;
     println!(
-        "{what}, {warps} warps an SM, every {every}: {:.3} ms, {:.2} G calls/s, {}",
+        "{what}, {warps} warps an SM, every {every}, idle {idle}: {:.3} ms, {:.2} G calls/s, {}",
         report.seconds * 1e3,
         report.rate.value / 1e9,
         report.notes.join("; ")

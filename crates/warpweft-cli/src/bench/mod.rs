@@ -1,6 +1,7 @@
 //! `warpweft bench`: rates at sizes that others publish, beside the peers that are installed.
 
 mod apps;
+mod channels;
 mod farm;
 mod multi;
 mod peers;
@@ -59,6 +60,11 @@ enum Pattern {
   warpweft bench farm --save
   warpweft bench farm --shrink 16 --repeats 1")]
     Farm(farm::Farms),
+    /// Calls that spawn calls: Fibonacci numbers and queens, on the cores beside rayon and on the first GPU.
+    #[command(after_help = "Examples:
+  warpweft bench channels --save
+  warpweft bench channels --only gpu --repeats 9")]
+    Channels(channels::Trees),
     /// Searches for the depth of ghost zones, simulated and on the GPUs of this machine, and the
     /// model's prediction beside measured steps.
     #[command(after_help = "Example:
@@ -117,6 +123,7 @@ impl Bench {
             Pattern::Multi(several) => several.execute(),
             Pattern::Apps(apps) => apps.execute(),
             Pattern::Farm(farms) => farms.execute(),
+            Pattern::Channels(trees) => trees.execute(),
             Pattern::Ranks(ranked) => ranked.execute(),
             Pattern::Tuner(tuners) => tuners.execute(),
         }

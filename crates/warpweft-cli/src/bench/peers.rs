@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use warpweft::{Error, Result};
 
@@ -125,7 +126,7 @@ pub fn on_gpus(folder: &Path) -> Result<Vec<Peer>> {
 }
 
 /// The figures that a program prints; none, with a note, when it can't run.
-fn run(command: &mut Command, program: &Path) -> Result<Vec<Peer>> {
+pub fn run<P: DeserializeOwned>(command: &mut Command, program: &Path) -> Result<Vec<P>> {
     let no = |why: String| {
         note(&format!("no figures of {}: {why}", program.display()));
         Ok(Vec::new())
@@ -142,7 +143,7 @@ fn run(command: &mut Command, program: &Path) -> Result<Vec<Peer>> {
     read(program, &String::from_utf8_lossy(&output.stdout))
 }
 
-fn read(path: &Path, text: &str) -> Result<Vec<Peer>> {
+fn read<P: DeserializeOwned>(path: &Path, text: &str) -> Result<Vec<P>> {
     text.lines()
         .filter(|line| !line.trim().is_empty())
         .map(|line| {
@@ -163,18 +164,18 @@ mod tests {
         let text = r#"{"peer": "JAX", "dims": 2, "size": 768, "dtype": "f32", "steps": 20, "cells_per_second": 1.5e11}
 {"peer": "gcc -O3 OpenMP", "order": 8, "n": 256, "steps": 100, "threads": 2, "cells_per_second": 2e9}
 {"peer": "PyTorch", "dims": 3, "size": 256, "dtype": "f32", "error": "ModuleNotFoundError: torch"}"#;
-        let peers = read("p.py".as_ref(), text).unwrap();
+        let peers: Vec<Peer> = read("p.py".as_ref(), text).unwrap();
         assert_eq!((peers[0].order, peers[0].cells_per_second), (2, Some(1.5e11)));
         assert_eq!((peers[1].dims, peers[1].size, peers[1].order), (3, 256, 8));
         assert_eq!((peers[2].cells_per_second, peers[2].error.is_some()), (None, true));
-        let refusal = read("p.py".as_ref(), "Traceback").unwrap_err().to_string();
+        let refusal = read::<Peer>("p.py".as_ref(), "Traceback").unwrap_err().to_string();
         assert!(refusal.contains("printed 'Traceback'"), "{refusal}");
     }
 
     #[test]
     fn a_program_that_is_not_there_or_fails_is_no_figure_and_no_error() {
         let missing = Path::new("no-such-program");
-        assert!(run(&mut Command::new(missing), missing).unwrap().is_empty());
+        assert!(run::<Peer>(&mut Command::new(missing), missing).unwrap().is_empty());
         assert!(on_gpu(missing).unwrap().is_empty());
         assert!(on_cores(missing, 8, 1, 2, 1).unwrap().is_empty());
     }

@@ -11,6 +11,7 @@ fn every_subcommand_has_help_with_examples() {
         "run life3d --help",
         "info --help",
         "bench stencil --help",
+        "bench channels --help",
         "tune heat --help",
         "verify --help",
         "apsp --help",

@@ -59,26 +59,43 @@ impl CpuPolicy {
     }
 }
 
-/// How the warps of a GPU share calls; 0 leaves a number to the plan.
+/// How the lanes of a GPU share calls; 0 leaves a number to the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct StacksPolicy {
-    /// Warps of an SM at most, a multiple of 4.
+    /// Warps of an SM at most, a multiple of 4; fewer where lanes' stacks leave no room for them.
     pub warps: u32,
     /// Blocks of 4 warps at most, on the whole device.
     pub blocks: u32,
-    /// Calls that wait, for each warp: at least 33 more than there are levels.
+    /// Calls to run that a lane's stack holds.
+    pub items: u32,
+    /// Calls that wait that a lane's stack holds, a power of two from 2.
+    pub depth: u32,
+    /// Whether lanes' stacks lie in shared memory where they fit.
+    pub shared: bool,
+    /// Calls that wait in global memory, for each warp: at least 33 more than there are levels.
     pub frames: u32,
-    /// Calls that a warp has to run, a power of two: at least what a path down to the last level spawns.
+    /// Calls to run that a warp holds in global memory, a power of two: at least what a path down to the last level
+    /// spawns, and 32.
     pub ring: u32,
-    /// Bytes of shared memory that the rings of a block may take; larger ones lie in global memory.
-    pub shared: u32,
-    /// Batches between two looks at whether others wait.
+    /// Turns of a warp at most between two looks at who has nothing to run.
     pub every: u32,
+    /// Lanes of a warp that have nothing to run before the others leave them something, and it none to other warps.
+    pub idle: u32,
 }
 
 impl Default for StacksPolicy {
     fn default() -> Self {
-        Self { warps: 8, blocks: 0, frames: 0, ring: 0, shared: 24 << 10, every: 4 }
+        Self {
+            warps: 8,
+            blocks: 0,
+            items: 0,
+            depth: 0,
+            shared: true,
+            frames: 0,
+            ring: 0,
+            every: 32,
+            idle: 4,
+        }
     }
 }
 
@@ -88,16 +105,16 @@ impl StacksPolicy {
     /// # Errors
     /// Numbers out of range.
     pub fn check(&self) -> Result<()> {
-        let Self { warps, shared, every, .. } = *self;
+        let Self { warps, every, idle, .. } = *self;
         if warps == 0 || warps % 4 != 0 || warps > 64 {
             return Err(Error::spec(
                 format!("{warps} warps of an SM"),
                 "take a multiple of 4 up to 64",
             ));
         }
-        if shared > 200 << 10 || !(1..=65536).contains(&every) {
-            let what = format!("{shared} bytes of shared memory, a look every {every} batches");
-            return Err(Error::spec(what, "take up to 204800 bytes and 1 to 65536 batches"));
+        if !(1..=65536).contains(&every) || !(1..=32).contains(&idle) {
+            let what = format!("a look every {every} turns at whether {idle} lanes are idle");
+            return Err(Error::spec(what, "take 1 to 65536 turns and 1 to 32 lanes"));
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ static void host_kernel() {
     host_lanes[host_now].ended = true;
 }
 
-struct Setting { u32 warps, levels, children, ring, frames, every, slots; };
+struct Setting { u32 warps, levels, children, items, depth, ring, frames, every, idle, slots; };
 
 using Root = WW_ROOT;
 // Not packed into bits.
@@ -19,23 +19,26 @@ static bool host_check(const std::vector<Root>& roots, const std::vector<Value>&
     memset((void*)results.data(), 0x77, count * sizeof(results[0]));
     std::vector<u64> frames((u64)warps * with.frames * FRAME / 8, 0x5555555555555555ull);
     std::vector<u64> rings((u64)warps * with.ring * ITEM / 8, 0x5555555555555555ull);
-    std::vector<u64> slots((u64)with.slots * (SLOT / 8), 0), counts(5, 0);
+    const u32 stack = 32 * (with.items * ITEM_WORDS + with.depth * FRAME_WORDS);
+    std::vector<u32> stacks(warps * stack, 0x55555555u);
+    const u32 quota = max(1u, most_spawns() + (any_loops() ? with.children : 0u));
+    std::vector<u32> more(warps * 32 * quota * ITEM_WORDS, 0x55555555u);
+    std::vector<u64> slots((u64)with.slots * (SLOT / 8), 0), counts(7, 0);
     std::vector<u32> free_frames(warps * with.frames), returned(warps, NONE), counters(192, 0);
     std::vector<u32> words(8, 0);
     counters[RUNNING] = warps;
     counters[ROOTS_LEFT] = count;
-    const u32 quota = max(1u, most_spawns() + (any_loops() ? with.children : 0u));
     host_dog = ww_watchdog{words.data(), 1000000};
     host_arguments = ww_arguments{(const unsigned char*)roots.data(), (unsigned char*)results.data(),
         (unsigned char*)frames.data(), free_frames.data(), returned.data(), (unsigned char*)rings.data(),
-        (unsigned char*)slots.data(), counters.data(), counts.data(), count, sizeof(Root), with.levels, quota,
-        with.frames, with.ring, with.slots, with.every, 0, 0};
+        stacks.data(), more.data(), (unsigned char*)slots.data(), counters.data(), counts.data(), count, sizeof(Root), with.levels, quota,
+        with.frames, with.ring, with.slots, with.every, with.idle, with.items, with.depth, 0};
     gridDim.x = 1;
     const bool ended = host_run(warps, host_kernel);
     bool right = ended && words[0] == 0 && counters[STATUS] == DONE;
     for (u32 i = 0; right && i < count; ++i) right = memcmp(&results[i], &expect[i], sizeof(results[i])) == 0;
     if (!right)
-        printf("seed %llu, %u warps, ring %u, frames %u, status %u: wrong\n", seed, warps, with.ring, with.frames, counters[STATUS]);
+        printf("seed %llu, %u warps, stacks %u %u, ring %u, frames %u, status %u: wrong\n", seed, warps, with.items, with.depth, with.ring, with.frames, counters[STATUS]);
     host_given += counts[1];
     host_calls += counts[0];
     return right;

@@ -1,46 +1,50 @@
-// Calls as they lie in memory, and what a lane does for the one that it runs.
+// Calls as they lie in memory, and how a value goes to the call that waits for it.
 //
-// An item is a call that is to be run: 8 bytes that say where its value goes, then its arguments. A frame is
-// a call that waits: the same 8 bytes, how many calls it waits for, the piece it goes on with, its `Live`, and
-// its arguments if it needs them. Frames lie in global memory, so that any warp may give a frame a value.
-//
-// A frame that isn't marked as SHARED waits for calls of one warp alone, and so do all below it: giving an item
-// away marks the frames above it, as far up as none is marked. The values of such a frame need no fence: who
-// gives them and who reads them meet at a __syncwarp in between.
+// An item is a call that is to be run, a frame one that waits. Most are on the stack of one lane (lane.cuh), where 32
+// lanes' words alternate. Here is what they are where others may reach them, in global memory: an item is
+// 8 bytes that say where its value goes, then its arguments; a frame is the same 8 bytes, how many calls it
+// waits for, the piece it goes on with, its `Live`, and its arguments if it needs them.
 #pragma once
 #include "words.cuh"
 
 using ww::u32;
 using ww::u64;
 
-constexpr u32 NONE = 0xffffffffu;
-constexpr u32 FRAME_HEAD = 16, SHARED = 1u << 31;
-// How the value of a call arrives. AGAIN is no call, but a frame that goes on.
-enum : u32 { STORE = 0, ADD = 1, OR = 2, XOR = 3, NOWHERE = 4, AGAIN = 5 };
+constexpr u32 NONE = 0xffffffffu, ALL = 0xffffffffu;
+constexpr u32 FRAME_HEAD = 16;
+// How the value of a call arrives.
+enum : u32 { STORE = 0, ADD = 1, OR = 2, XOR = 3, NOWHERE = 4 };
 // Why a run ends: the last of them is that all is done.
-enum : u32 { TOO_DEEP = 1, TOO_MANY = 2, NO_FRAME = 3, DONE = 255 };
+enum : u32 { TOO_DEEP = 1, TOO_MANY = 2, DONE = 255 };
 
-// Where a value goes: frame or root, offset in the frame's Live, how, whether to a root; and of the call
-// itself its level, from 0, and its function.
-__device__ __forceinline__ u64 make_back(u32 parent, u64 offset, u32 how, u32 root, u32 level, u32 number) {
-    return parent | offset << 32 | (u64)how << 44 | (u64)root << 47 | (u64)level << 48 | (u64)number << 60;
+// What stays the same wherever a call lies: offset in the Live that its value goes to, how it arrives there, the call's
+// function. Then, of an item on a stack, its level, from 0; of a frame its piece.
+__device__ __forceinline__ u32 make_head(u32 offset, u32 how, u32 number, u32 last) {
+    return offset | how << 12 | number << 15 | last << 19;
+}
+__device__ __forceinline__ u32 offset_of(u32 head) { return head & 0xfffu; }
+__device__ __forceinline__ u32 how_of(u32 head) { return head >> 12 & 7u; }
+__device__ __forceinline__ u32 number_of(u32 head) { return head >> 15 & 15u; }
+__device__ __forceinline__ u32 last_of(u32 head) { return head >> 19; }
+__device__ __forceinline__ u32 with_last(u32 head, u32 last) { return (head & 0x7ffffu) | last << 19; }
+
+// In global memory: a head with the level as its last, whether the value goes to a root, and to which root or frame.
+__device__ __forceinline__ u64 make_back(u32 parent, u32 root, u32 head) {
+    return parent | (u64)(head | root << 31) << 32;
 }
 __device__ __forceinline__ u32 parent_of(u64 back) { return (u32)back; }
-__device__ __forceinline__ u32 offset_of(u64 back) { return (u32)(back >> 32) & 0xfffu; }
-__device__ __forceinline__ u32 how_of(u64 back) { return (u32)(back >> 44) & 7u; }
-__device__ __forceinline__ bool to_root(u64 back) { return (back >> 47 & 1u) != 0; }
-__device__ __forceinline__ u32 level_of(u64 back) { return (u32)(back >> 48) & 0xfffu; }
-__device__ __forceinline__ u32 number_of(u64 back) { return (u32)(back >> 60); }
+__device__ __forceinline__ u32 head_of(u64 back) { return (u32)(back >> 32) & 0x7fffffffu; }
+__device__ __forceinline__ u32 to_root(u64 back) { return (u32)(back >> 63); }
 
 __host__ __device__ constexpr u32 larger(u32 a, u32 b) { return a > b ? a : b; }
-__host__ __device__ constexpr u32 whole(u32 bytes) { return (bytes + 7u) / 8u * 8u; }
+__host__ __device__ constexpr u32 words_of(u32 bytes) { return (bytes + 3u) / 4u; }
 
 // Sizes over all functions; the host asks for them.
-#define WW_SIZE(F) item = larger(item, whole(sizeof(F)));
-__host__ __device__ constexpr u32 largest_call() { u32 item = 0; WW_FUNCTIONS(WW_SIZE) return item; }
+#define WW_SIZE(F) words = larger(words, words_of(sizeof(F)));
+__host__ __device__ constexpr u32 largest_call() { u32 words = 0; WW_FUNCTIONS(WW_SIZE) return words; }
 #undef WW_SIZE
-#define WW_SIZE(F) live = larger(live, whole(sizeof(typename F::Live)) + (F::KEEPS ? whole(sizeof(F)) : 0u));
-__host__ __device__ constexpr u32 largest_live() { u32 live = 0; WW_FUNCTIONS(WW_SIZE) return live; }
+#define WW_SIZE(F) words = larger(words, words_of(sizeof(typename F::Live)) + (F::KEEPS ? words_of(sizeof(F)) : 0u));
+__host__ __device__ constexpr u32 largest_live() { u32 words = 0; WW_FUNCTIONS(WW_SIZE) return words; }
 #undef WW_SIZE
 #define WW_SIZE(F) spawns = larger(spawns, F::SPAWNS);
 __host__ __device__ constexpr u32 most_spawns() { u32 spawns = 0; WW_FUNCTIONS(WW_SIZE) return spawns; }
@@ -53,22 +57,31 @@ __host__ __device__ constexpr bool all_fit() { bool fits = true; WW_FUNCTIONS(WW
 #undef WW_SIZE
 static_assert(all_fit(), "variables that live while a call waits take 4096 bytes at most, aligned to 8 at most");
 
-constexpr u32 ITEM = 8 + largest_call(), ITEM_WORDS = largest_call() / 4;
-constexpr u32 FRAME = (FRAME_HEAD + largest_live() + 15u) / 16u * 16u;
-extern "C" __device__ u32 ww_sizes[4] = {ITEM, FRAME, most_spawns(), any_loops() ? 1u : 0u};
+#define WW_SIZE(F) words = larger(words, words_of(sizeof(typename F::Output)));
+__host__ __device__ constexpr u32 largest_output() { u32 words = 0; WW_FUNCTIONS(WW_SIZE) return words; }
+#undef WW_SIZE
+
+constexpr u32 CALL_WORDS = largest_call(), LIVE_WORDS = larger(largest_live(), largest_output());
+// Bytes in global memory; words on a lane's stack.
+constexpr u32 ITEM = 8 + (CALL_WORDS + 1) / 2 * 8, FRAME = (FRAME_HEAD + 4 * LIVE_WORDS + 15u) / 16u * 16u;
+constexpr u32 ITEM_WORDS = 1 + CALL_WORDS, FRAME_WORDS = 1 + LIVE_WORDS;
+extern "C" __device__ u32 ww_sizes[6] = {ITEM, FRAME, ITEM_WORDS, FRAME_WORDS, most_spawns(), any_loops() ? 1u : 0u};
 
 // What all warps share; the counters are 128 bytes apart.
 struct ww_arguments {
-    const unsigned char* roots;    // calls, as items have them
+    const unsigned char* roots;    // calls, as they lie in Rust
     unsigned char* results;        // a value a root
     unsigned char* frames;         // [warps][frames_each]
     u32* free_frames;              // [warps][frames_each]
     u32* returned;                 // [warps], a list of frames that others freed, each by its word `pending`
-    unsigned char* rings;          // [warps][ring], where rings are not in shared memory
+    unsigned char* rings;          // [warps][ring]
+    u32* stacks;                   // [warps][stack words][32 lanes], where stacks are not in shared memory
+    u32* more;                     // [warps][quota items of a stack][32 lanes]
     unsigned char* slots;          // [slots]: word, count, 120 bytes of nothing, 32 items
     u32* counters;
-    u64* counts;                   // calls, given, turns, lanes, levels
-    u32 roots_count, roots_bytes, levels, quota, frames_each, ring, slots_count, every, shared;
+    u64* counts;                   // calls, given, turns, lanes, levels, moved, rounds
+    u32 roots_count, roots_bytes, levels, quota, frames_each, ring, slots_count, every, idle;
+    u32 stack_items, stack_frames; // of a lane; frames a power of two
     u32 reserved;
 };
 static_assert(sizeof(ww_arguments) == WW_ARGUMENTS_BYTES, "the host has the same layout");
@@ -78,16 +91,15 @@ __device__ __forceinline__ unsigned char* frame_at(const ww_arguments& a, u32 fr
     return a.frames + (u64)frame * FRAME;
 }
 __device__ __forceinline__ u32* pending_of(unsigned char* frame) { return (u32*)(frame + 8); }
-// The piece that the frame goes on with, and its mark.
+// The piece that the frame goes on with.
 __device__ __forceinline__ u32* piece_of(unsigned char* frame) { return (u32*)(frame + 12); }
-__device__ __forceinline__ u32 piece_at(unsigned char* frame) { return *piece_of(frame) & ~SHARED; }
 
 // Ends the run: the first reason stays, with a number that belongs to it.
 __device__ __noinline__ void ww_end(const ww_arguments& a, u32 why, u32 number) {
     ww_compare_relaxed(a.counters + STATUS, 0u, why | number << 8);
 }
 
-// Gives `value` to the place where it goes.
+// Gives `value` to a place in global memory, where others may come as well.
 template<class T> __device__ __forceinline__ void combine(u32 how, unsigned char* place, const T& value) {
     if (how == STORE) *(T*)place = value;
     if constexpr (ww::num<T>::known && !ww::num<T>::real && sizeof(T) == 4) {
@@ -100,109 +112,4 @@ template<class T> __device__ __forceinline__ void combine(u32 how, unsigned char
         if (how == OR) atomicOr((u64*)place, (u64)value);
         if (how == XOR) atomicXor((u64*)place, (u64)value);
     }
-}
-
-// What the pieces of a function ask for. Nothing in it is done by the warp together: lanes go different ways.
-struct ww_lane {
-    const ww_arguments& a;
-    unsigned char* ring;
-    u32* top;             // of the ring, in shared memory
-    u32 low;              // the ring's oldest item
-    u64 back;             // of the call that runs
-    u32 frame;            // where it waits if it must
-    u32 spawned, at;
-    u32 next;             // the frame that has nothing left to wait for, if this was its last value
-    bool waits, gave;
-
-    // A place of the ring for each lane that comes here now; NONE if there are too few.
-    __device__ __forceinline__ u32 claim() {
-        const u32 mask = __activemask(), lane = threadIdx.x & 31u, leader = __ffs(mask) - 1;
-        u32 first = 0;
-        if (lane == leader) first = atomicAdd(top, (u32)__popc(mask));
-        const u32 place = __shfl_sync(mask, first, leader) + __popc(mask & ((1u << lane) - 1u));
-        return place - low < a.ring ? place : NONE;
-    }
-
-    template<class G, int HOW> __device__ __forceinline__ void spawn(u64 offset, const G& given) {
-        const u32 level = level_of(back) + 1;
-        if (level >= a.levels) { ww_end(a, TOO_DEEP, G::NUMBER); return; }
-        const u32 place = claim();
-        if (place == NONE) { ww_end(a, TOO_MANY, number_of(back)); return; }
-        unsigned char* to = ring + (u64)(place & (a.ring - 1)) * ITEM;
-        *(u64*)to = make_back(frame, offset, HOW, 0, level, G::NUMBER);
-        *(G*)(to + 8) = given;
-        ++spawned;
-    }
-
-    // Whether the call must wait before it goes on with piece `piece`.
-    __device__ __forceinline__ bool wait(u32 piece) {
-        if (spawned == 0) return false;
-        at = piece;
-        return waits = true;
-    }
-
-    template<class T> __device__ __forceinline__ void give(const T& value) {
-        gave = true;
-        const u32 parent = parent_of(back);
-        if (to_root(back)) {
-            ((T*)a.results)[parent] = value;
-            if (ww_add_acq_rel_gpu(a.counters + ROOTS_LEFT, NONE) == 1) ww_end(a, DONE, 0);
-            return;
-        }
-        unsigned char* to = frame_at(a, parent);
-        combine(how_of(back), to + FRAME_HEAD + offset_of(back), value);
-        // Release: the value is there; acquire, for the last: so are all others'.
-        const u32 before = *piece_of(to) & SHARED ? ww_add_acq_rel_gpu(pending_of(to), NONE)
-                                                  : ww_add_relaxed(pending_of(to), NONE);
-        if (before == 1) next = parent;
-    }
-
-    // The state of a call that waits goes into its frame. Those it waits for run after this turn.
-    template<class F> __device__ __forceinline__ void keep(const F& given, const typename F::Live& live, bool first) {
-        unsigned char* to = frame_at(a, frame);
-        if (first) {
-            *(u64*)to = back;
-            if (F::KEEPS) *(F*)(to + FRAME_HEAD + whole(sizeof(live))) = given;
-        }
-        *pending_of(to) = spawned;
-        // Not marked: all that it waits for is in this warp's ring.
-        *piece_of(to) = at;
-        *(typename F::Live*)(to + FRAME_HEAD) = live;
-    }
-
-    template<class F> __device__ __forceinline__ void begin(const u32* words) {
-        F given;
-        memcpy(&given, words, sizeof(F));
-        typename F::Live live;
-        given.run(*this, 0, live);
-        if (waits) keep<F>(given, live, true);
-    }
-
-    template<class F> __device__ __forceinline__ void resume() {
-        unsigned char* from = frame_at(a, frame);
-        typename F::Live live = *(const typename F::Live*)(from + FRAME_HEAD);
-        F given;
-        if (F::KEEPS) given = *(const F*)(from + FRAME_HEAD + whole(sizeof(live)));
-        given.run(*this, piece_at(from), live);
-        if (waits) keep<F>(given, live, false);
-    }
-};
-
-// The function of a number, by name.
-__device__ __forceinline__ void begin_call(ww_lane& lane, const u32* words) {
-#define WW_CASE(F) case F::NUMBER: lane.begin<F>(words); break;
-    switch (number_of(lane.back)) { WW_FUNCTIONS(WW_CASE) }
-#undef WW_CASE
-}
-__device__ __forceinline__ void resume_call(ww_lane& lane) {
-#define WW_CASE(F) case F::NUMBER: lane.resume<F>(); break;
-    switch (number_of(lane.back)) { WW_FUNCTIONS(WW_CASE) }
-#undef WW_CASE
-}
-// Whether neither this piece nor any after it spawns: then it may run where the last value arrived.
-__device__ __forceinline__ bool is_quiet(u32 number, u32 at) {
-#define WW_CASE(F) case F::NUMBER: return (F::SPAWNING >> at) == 0;
-    switch (number) { WW_FUNCTIONS(WW_CASE) }
-#undef WW_CASE
-    return false;
 }

@@ -73,7 +73,7 @@ impl CudaExecutor {
     }
 
     /// Blocks of the launch, all of which are resident at once.
-    fn blocks(&self, kernel: &Kernel, shared: u32) -> Result<u32> {
+    fn blocks(&self, kernel: &Kernel, warps: u32, shared: u32) -> Result<u32> {
         let fitting = kernel.blocks_per_sm(32 * WARPS, shared)?;
         if fitting == 0 {
             return Err(Error::Device {
@@ -83,11 +83,10 @@ impl CudaExecutor {
                     "no block of {} threads and {shared} bytes of shared memory fits an SM",
                     32 * WARPS
                 ),
-                remedy: "give the policy smaller rings".into(),
+                remedy: "give the policy smaller stacks".into(),
             });
         }
-        let asked = (self.policy.warps / WARPS).max(1);
-        let all = fitting.min(asked) * self.device.sms()?;
+        let all = fitting.min((warps / WARPS).max(1)) * self.device.sms()?;
         Ok(match self.policy.blocks {
             0 => all,
             blocks => all.min(blocks),
@@ -108,8 +107,8 @@ impl CudaExecutor {
             code => Error::Device {
                 stage: "running channels".into(),
                 device: self.device.label().into(),
-                what: format!("a warp had no frame left (status {code})"),
-                remedy: "please report this; more `frames` in the policy may help".into(),
+                what: format!("the kernel ended with status {code}"),
+                remedy: "please report this with the command and its policy".into(),
             },
         }
     }
@@ -126,17 +125,24 @@ impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
             );
         }
         let (device, stream) = (&self.device, &self.stream);
-        let (text, unit) = source::<C>()?;
-        let cubin = compile(&text, C::NAME, &device.arch()?, &options())?;
-        let module = Module::load(device, &cubin)?;
-        let kernel = module.kernel("channels_stacks")?;
-        let sizes: [u32; 4] = module.global("ww_sizes")?.read(stream)?;
+        let load = |shared: bool| {
+            let (text, unit) = source::<C>(shared)?;
+            let cubin = compile(&text, C::NAME, &device.arch()?, &options())?;
+            Ok::<_, Error>((Module::load(device, &cubin)?, unit))
+        };
+        let (mut module, mut unit) = load(true)?;
+        let sizes: [u32; 6] = module.global("ww_sizes")?.read(stream)?;
         let sizes = Sizes::of(sizes, channels.children);
-        let room = u64::from(self.policy.shared);
-        let plan = Plan::new(sizes, channels.levels, &self.policy, WARPS, room)?;
-        let shared = if plan.shared { plan.ring * sizes.item * WARPS } else { 0 };
+        let room = device.shared_memory()?.sm as u64;
+        let plan = Plan::new(sizes, channels.levels, &self.policy, room)?;
+        if !plan.shared {
+            (module, unit) = load(false)?;
+        }
+        let kernel = module.kernel("channels_stacks")?;
+        let stack = plan.stack_words(sizes) as usize * 4;
+        let shared = if plan.shared { stack as u32 * WARPS } else { 0 };
         kernel.allow_shared(shared)?;
-        let blocks = self.blocks(&kernel, shared)?;
+        let blocks = self.blocks(&kernel, plan.warps, shared)?;
         let warps = (blocks * WARPS) as usize;
 
         let count = channels.roots.len();
@@ -150,10 +156,10 @@ impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
         let free_frames = Buffer::new(device, warps * plan.frames as usize * 4)?;
         let returned =
             Buffer::from_slice(stream, &filled((0..warps).map(|_| NONE), "use fewer warps")?)?;
-        let rings = match plan.shared {
-            true => Buffer::new(device, 16)?,
-            false => Buffer::new(device, warps * plan.ring as usize * sizes.item as usize)?,
-        };
+        let rings = Buffer::new(device, warps * plan.ring as usize * sizes.item as usize)?;
+        let stacks = Buffer::new(device, if plan.shared { 16 } else { warps * stack })?;
+        let more = warps * 8 * (sizes.quota * sizes.stack_item) as usize * 4;
+        let more = Buffer::new(device, more)?;
         let slots_count = (2 * warps).next_power_of_two();
         let slots = Buffer::zeroed(stream, slots_count * (128 + 32 * sizes.item as usize))?;
         let mut words = [0u32; COUNTERS];
@@ -162,7 +168,7 @@ impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
             Error::spec(format!("{count} calls at once"), "run them in parts of less than 2^32")
         })?;
         let counters = Buffer::from_slice(stream, &words)?;
-        let counts = Buffer::zeroed(stream, 5 * 8)?;
+        let counts = Buffer::zeroed(stream, 7 * 8)?;
         let arguments = Arguments {
             roots: roots.address(),
             results: results.address(),
@@ -170,6 +176,8 @@ impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
             free_frames: free_frames.address(),
             returned: returned.address(),
             rings: rings.address(),
+            stacks: stacks.address(),
+            more: more.address(),
             slots: slots.address(),
             counters: counters.address(),
             counts: counts.address(),
@@ -181,7 +189,9 @@ impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
             ring: plan.ring,
             slots_count: slots_count as u32,
             every: self.policy.every,
-            shared: u32::from(plan.shared),
+            idle: self.policy.idle,
+            stack_items: plan.items,
+            stack_frames: plan.depth,
             reserved: 0,
         };
         let mut args = Args::new();
@@ -217,12 +227,16 @@ impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
         if value > 0 {
             stream.download(&results, 0, bytes_of_mut(&mut outputs))?;
         }
-        let mut told = [0u64; 5];
+        let mut told = [0u64; 7];
         stream.download(&counts, 0, &mut told)?;
-        let [calls, given, turns, lanes, levels] = told;
+        let [calls, given, turns, lanes, levels, moved, rounds] = told;
         let counts = Counts { calls, given, levels: levels as u32 };
         let policy = Policy::Stacks(StacksPolicy {
+            warps: plan.warps,
             blocks,
+            items: plan.items,
+            depth: plan.depth,
+            shared: plan.shared,
             frames: plan.frames,
             ring: plan.ring,
             ..self.policy
@@ -230,9 +244,9 @@ impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
         let devices = vec![device.label().to_string()];
         let mut report = report(counts, devices, [seconds, setup], policy.told());
         let mean = lanes as f64 / turns.max(1) as f64;
-        report
-            .notes
-            .push(format!("{mean:.1} of 32 lanes busy over {turns} batches of {warps} warps"));
+        report.notes.push(format!(
+            "{mean:.1} of 32 lanes busy over {turns} turns of {warps} warps in {rounds} rounds, {moved} calls moved from stacks"
+        ));
         Ok((outputs, report))
     }
 }

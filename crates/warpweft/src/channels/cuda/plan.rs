@@ -1,59 +1,66 @@
-//! How many warps, and what each has: rings and frames that no run outgrows.
+//! How many warps, and what each and its lanes have: stacks, rings and frames that no run outgrows.
 
+use super::text::WARPS;
 use crate::channels::policy::StacksPolicy;
 use crate::error::{Error, Result};
+
+/// Bytes of shared memory that the driver takes for itself of every block.
+const OWN: u64 = 1024;
 
 /// What the kernel says of its functions, as `ww_sizes` in `call.cuh`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizes {
-    /// Bytes of an item.
+    /// Bytes of an item in global memory.
     pub item: u32,
-    /// Bytes of a frame.
+    /// Bytes of a frame in global memory.
     pub frame: u32,
+    /// Bytes of an item on a lane's stack.
+    pub stack_item: u32,
+    /// Bytes of a frame on a lane's stack.
+    pub stack_frame: u32,
     /// Calls that one visit of a call may spawn.
     pub quota: u32,
 }
 
 impl Sizes {
     /// From the kernel's words; where loops spawn, `children` is how many.
-    pub fn of([item, frame, spawns, loops]: [u32; 4], children: u32) -> Self {
+    pub fn of(words: [u32; 6], children: u32) -> Self {
+        let [item, frame, item_words, frame_words, spawns, loops] = words;
         let quota = (spawns + if loops > 0 { children } else { 0 }).max(1);
-        Self { item, frame, quota }
+        Self { item, frame, stack_item: 4 * item_words, stack_frame: 4 * frame_words, quota }
     }
 }
 
-/// What each warp has.
+/// What each warp and each of its lanes has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
-    /// Frames.
-    pub frames: u32,
-    /// Items of a ring, a power of two.
-    pub ring: u32,
-    /// Whether rings lie in shared memory.
+    /// Warps of an SM.
+    pub warps: u32,
+    /// Items of a lane's stack.
+    pub items: u32,
+    /// Frames of a lane's stack, a power of two.
+    pub depth: u32,
+    /// Whether stacks lie in shared memory.
     pub shared: bool,
+    /// Frames of a warp in global memory.
+    pub frames: u32,
+    /// Items of a warp's ring, a power of two.
+    pub ring: u32,
 }
 
 impl Plan {
-    /// For calls of so many `levels`, in blocks of `warps` warps that may have so many bytes of shared memory.
+    /// For calls of so many `levels`, on an SM with so many bytes of shared memory.
     ///
     /// # Errors
-    /// Rings or frames that leave no room for one path down to the last level.
-    pub fn new(
-        sizes: Sizes,
-        levels: u32,
-        policy: &StacksPolicy,
-        warps: u32,
-        shared: u64,
-    ) -> Result<Self> {
-        let Sizes { item, quota, .. } = sizes;
-        // One path down: beyond it a batch needs 32 times what a call may take.
+    /// Stacks, rings or frames that leave no room for one call or for one path down to the last level.
+    pub fn new(sizes: Sizes, levels: u32, policy: &StacksPolicy, shared: u64) -> Result<Self> {
+        let quota = sizes.quota;
         let path = u64::from(quota) * u64::from(levels);
-        let wanted = (path + 32 * u64::from(quota) + 64).next_power_of_two();
         let ring = match policy.ring {
-            0 => wanted,
+            0 => (path + 256).next_power_of_two(),
             ring => u64::from(ring),
         };
-        let least = (path + u64::from(quota)).max(32);
+        let least = path + 32;
         if ring < least || !ring.is_power_of_two() || ring > 1 << 24 {
             return Err(Error::spec(
                 format!("rings of {ring} calls, for {levels} levels of {quota} calls spawned each"),
@@ -73,8 +80,78 @@ impl Plan {
                 format!("take {} to 1048576", levels + 33),
             ));
         }
-        let in_shared = ring * u64::from(item) * u64::from(warps) <= shared;
-        Ok(Self { frames, ring: ring as u32, shared: in_shared })
+        let (items, depth) = (policy.items, policy.depth);
+        if depth == 1
+            || items > 1 << 16
+            || depth > 1 << 16
+            || (depth > 0 && !depth.is_power_of_two())
+        {
+            return Err(Error::spec(
+                format!("stacks of {items} calls to run and {depth} that wait"),
+                "take 1 to 65536, and a power of two from 2 to 65536",
+            ));
+        }
+        let plan = Self {
+            warps: policy.warps,
+            items: 0,
+            depth: 0,
+            shared: true,
+            frames,
+            ring: ring as u32,
+        };
+        let fitting = |warps: u32| plan.stacks(sizes, levels, policy, Self::room(shared, warps));
+        let most = (1..=policy.warps / WARPS).rev().map(|blocks| WARPS * blocks);
+        // Fewer warps rather than stacks that are full all the time.
+        let found = most.into_iter().find_map(|warps| Some((warps, fitting(warps)?)));
+        Ok(match found.filter(|_| policy.shared) {
+            Some((warps, (items, depth))) => Self { warps, items, depth, ..plan },
+            None => {
+                let (items, depth) =
+                    plan.stacks(sizes, levels, policy, u64::MAX).unwrap_or_default();
+                Self { items, depth, shared: false, ..plan }
+            }
+        })
+    }
+
+    /// Bytes of a lane's stack, of an SM's shared memory.
+    fn room(shared: u64, warps: u32) -> u64 {
+        (shared / u64::from(warps / WARPS)).saturating_sub(OWN) / u64::from(32 * WARPS)
+    }
+
+    /// Items and frames of stacks of so many bytes; none if not even the least fit.
+    fn stacks(
+        self,
+        sizes: Sizes,
+        levels: u32,
+        policy: &StacksPolicy,
+        room: u64,
+    ) -> Option<(u32, u32)> {
+        let bytes = |(items, depth): (u32, u32)| {
+            u64::from(items) * u64::from(sizes.stack_item)
+                + u64::from(depth) * u64::from(sizes.stack_frame)
+        };
+        let or = |asked: u32, otherwise: u32| if asked > 0 { asked } else { otherwise };
+        // As deep as the lower half of a tree, and what is spawned on the way.
+        let deep = levels.next_power_of_two().clamp(2, 32);
+        let half = deep.min(16);
+        let wanted = [
+            (32, deep),
+            (32, half),
+            (24, half),
+            (16, half),
+            (12, half),
+            (12, half / 2),
+            (8, half / 4),
+        ];
+        wanted
+            .into_iter()
+            .map(|(items, depth)| (or(policy.items, items), or(policy.depth, depth.max(2))))
+            .find(|stack| bytes(*stack) <= room)
+    }
+
+    /// Words of a warp's stacks.
+    pub fn stack_words(&self, sizes: Sizes) -> u32 {
+        8 * (self.items * sizes.stack_item + self.depth * sizes.stack_frame)
     }
 }
 
@@ -82,19 +159,24 @@ impl Plan {
 mod tests {
     use super::*;
 
+    const SHARED: u64 = 228 << 10;
+
     #[test]
-    fn rings_and_frames_have_room_for_a_path_down() {
+    fn stacks_rings_and_frames_have_room_for_a_path_down() {
         let policy = StacksPolicy::default();
-        let fib = Sizes::of([16, 48, 2, 0], 32);
-        let plan = Plan::new(fib, 64, &policy, 4, 32 << 10).unwrap();
-        assert_eq!(plan, Plan { frames: 512, ring: 256, shared: true });
-        let queens = Sizes::of([24, 64, 1, 1], 32);
-        assert_eq!(queens.quota, 33);
-        let plan = Plan::new(queens, 17, &policy, 4, 32 << 10).unwrap();
-        assert_eq!(plan, Plan { frames: 512, ring: 2048, shared: false });
-        let refused = |policy: StacksPolicy| {
-            Plan::new(fib, 64, &policy, 4, 32 << 10).unwrap_err().to_string()
-        };
+        let fib = Sizes::of([16, 48, 2, 5, 2, 0], 32);
+        let plan = Plan::new(fib, 64, &policy, SHARED).unwrap();
+        let expect = Plan { warps: 8, items: 32, depth: 32, shared: true, frames: 512, ring: 512 };
+        assert_eq!((plan, plan.stack_words(fib)), (expect, 32 * 32 * 7));
+        let queens = Sizes::of([24, 32, 5, 3, 0, 1], 16);
+        assert_eq!(queens.quota, 16);
+        let plan = Plan::new(queens, 17, &policy, SHARED).unwrap();
+        assert_eq!((plan.warps, plan.items, plan.depth, plan.ring), (8, 32, 16, 1024));
+        let large = Sizes { stack_frame: 4100, ..fib };
+        let plan = Plan::new(large, 64, &policy, SHARED).unwrap();
+        assert_eq!((plan.items, plan.depth, plan.shared), (32, 32, false));
+        let refused =
+            |policy: StacksPolicy| Plan::new(fib, 64, &policy, SHARED).unwrap_err().to_string();
         let small = refused(StacksPolicy { ring: 128, ..policy });
         assert!(
             small.contains("rings of 128 calls, for 64 levels of 2") && small.contains("from 256"),
@@ -102,5 +184,7 @@ mod tests {
         );
         assert!(refused(StacksPolicy { ring: 300, ..policy }).contains("a power of two"));
         assert!(refused(StacksPolicy { frames: 96, ..policy }).contains("take 97 to"));
+        assert!(refused(StacksPolicy { items: 1 << 17, ..policy }).contains("take 1 to 65536"));
+        assert!(refused(StacksPolicy { depth: 12, ..policy }).contains("a power of two from 2"));
     }
 }

@@ -1,62 +1,75 @@
-// Calls that spawn calls, in one persistent kernel: every warp has a ring of items, of which it runs the 32
-// newest, and gives of the oldest to warps that wait.
+// Calls that spawn calls, in one persistent kernel: every lane goes down a tree of calls of its own, depth first, on its
+// own stack (lane.cuh), and leaves its oldest calls to those that have none.
 //
 // Grid: a line of blocks, all resident (cooperative); block: WW_WARPS warps, none of which waits for another
-// of its block. Shared memory: the rings, where they fit. Memory is bounded by the plan: rings and frames are
-// each warp's own, in numbers fixed before the launch.
+// of its block. Shared memory: the lanes' stacks, where they fit (WW_SHARED).
 //
-// The newest items are the deepest (Orr et al., section 5.2: deepest first), with batches filled across levels. A
-// batch is as wide as leaves room for what it may take (section 3.1: a predicate over the channels' sizes) and
-// beyond that for one path down to the last level; where not even two lanes leave that, one lane goes down
-// alone and gives nothing away (scarce): its path needs one frame and `quota` places a level, and frees both. So no
-// warp waits for room, ever: who waits has nothing to run, and whoever has something runs.
+// Each warp has a ring of items in global memory. Lanes whose stacks are full move the older half there, lanes that
+// have nothing take the newest from there; where it is empty, lanes leave their oldest item there for those of their warp
+// that have none, or for another warp. The newest items are the deepest (Orr et al., section 5.2: deepest first), the
+// oldest have the most below them. All that concerns global memory is done together, when a quarter of the lanes that
+// had something to run are through with it or some turns have passed: that takes as long as many turns.
+//
+// Memory is bounded by the plan. A lane with a full stack moves what it must if beyond that the ring keeps room for
+// one path down to the last level (`quota` items a level) and the warp's frames for one frame a level. Where they don't, one
+// lane alone uses that room: nobody else moves or takes items meanwhile, and it takes the newest itself, so
+// what it moved is never more than one path. Lanes with room on their stacks go on, others pause until it is done. So
+// whoever has something runs in the end, and who waits has nothing.
 //
 // Hand-over is the paper's array channel (section 3.2.1) at the size of a batch. States of slot t mod N, round r = t / N:
-// word 2r: available, or reserved once ticket t is drawn; 2r + 1: ready; 2(r + 1): done. A waiting warp draws a
-// ticket and polls the slot's word. Who has items claims a ticket that is drawn and whose slot is available, by
-// compare and swap, and else gives nothing now: it never waits.
-#include "call.cuh"
+// word 2r: available, or reserved once ticket t is drawn; 2r + 1: ready; 2(r + 1): done. A warp of which many lanes have
+// nothing draws a ticket, and polls the slot's word while it goes on, and when all have nothing. Who has enough for
+// itself claims a ticket that is drawn and whose slot is available, by compare and swap, and else gives nothing now: it
+// never waits. A batch may be empty.
+#include "lane.cuh"
 #include "watchdog.cuh"
 
-constexpr u32 WARPS = WW_WARPS, ALL = 0xffffffffu;
+constexpr u32 WARPS = WW_WARPS;
 constexpr u32 SLOT = 128 + 32 * ITEM;
+// The lane that looks at the ticket's slot; those before it look at a counter each.
+constexpr u32 MINE = 6;
 
 struct ww_warp {
     const ww_arguments& a;
     const ww_watchdog& dog;
+    ww_lane own;
     unsigned char* ring;
-    u32* shared_top;
     u32* free_frames;
-    u32 lane, warp, low, top, free_top, ticket;
-    bool has_ticket;
-    u64 calls, given, turns, lanes;
-    u32 deepest;
+    u32 lane, warp;
+    u32 low, top;          // of the ring
+    u32 free_top, ticket;
+    u32 alone;             // the lane that may use the last room
+    u32 seen;              // of the counters: one a lane, as of the turn before
+    bool has_ticket, pauses, hungry;
+    u64 given, moved;      // items
 
-    __device__ __forceinline__ unsigned char* item(u32 place) const {
-        return ring + (u64)(place & (a.ring - 1)) * ITEM;
+    __device__ __forceinline__ u32* item(u32 place) const {
+        return (u32*)(ring + (u64)(place & (a.ring - 1)) * ITEM);
     }
+    __device__ __forceinline__ bool runs() const { return own.busy() && !own.owes && !own.full() && !pauses; }
     __device__ __forceinline__ u32 below(u32 mask) const { return __popc(mask & ((1u << lane) - 1u)); }
-    // Room for one path down, and for a batch.
-    __device__ __forceinline__ bool scarce() const { return free_top < a.levels + 32u; }
-    __device__ __forceinline__ bool over() const {
-        return ww_load_relaxed(a.counters + STATUS) != 0 || WW_FAULTED;
+    // Room beyond that for one path down.
+    __device__ __forceinline__ u32 spare_frames() const { return free_top > a.levels ? free_top - a.levels : 0; }
+    __device__ __forceinline__ u32 spare_places() const {
+        const u32 room = a.ring - (top - low), path = a.quota * a.levels;
+        return room > path ? room - path : 0;
     }
 
-    // Frames that this warp or others have no use for any more go back to their owners.
+    // Frames that have come back to a lane: this warp's are free again, others' go back to their owners.
     __device__ __forceinline__ void release(u32 frame, bool on) {
-        const bool own = on && frame / a.frames_each == warp;
-        const u32 mask = __ballot_sync(ALL, own);
-        if (own) free_frames[free_top + below(mask)] = frame;
+        const bool mine = on && frame / a.frames_each == warp;
+        const u32 mask = __ballot_sync(ALL, mine);
+        if (mine) free_frames[free_top + below(mask)] = frame;
         free_top += __popc(mask);
-        if (on && !own) {
+        if (on && !mine) {
             u32* head = a.returned + frame / a.frames_each;
             u32 before = ww_load_relaxed(head);
             while (true) {
                 *(volatile u32*)pending_of(frame_at(a, frame)) = before;
                 // Release: the frame is read no more, and its list goes on. Acquire: nothing, but for the chain.
-                const u32 seen = ww_compare_acq_rel(head, before, frame);
-                if (seen == before) break;
-                before = seen;
+                const u32 now = ww_compare_acq_rel(head, before, frame);
+                if (now == before) break;
+                before = now;
             }
         }
         __syncwarp();
@@ -72,6 +85,17 @@ struct ww_warp {
             }
         }
         free_top = __shfl_sync(ALL, free_top, 0);
+        __syncwarp();
+    }
+
+    // Frames whose last value has arrived come down to the lane that gave it.
+    __device__ __forceinline__ void adopt() {
+        const u32 frame = own.done;
+        const bool on = frame != NONE;
+        if (!__any_sync(ALL, on)) return;
+        __syncwarp();
+        if (on) own.adopt();
+        release(frame, on);
     }
 
     // Roots that nobody has begun: as many as are this warp's share.
@@ -86,9 +110,9 @@ struct ww_warp {
         first = __shfl_sync(ALL, first, 0);
         count = __shfl_sync(ALL, count, 0);
         if (lane < count) {
-            unsigned char* to = item(top + lane);
-            *(u64*)to = make_back(first + lane, 0, STORE, 1, 0, WW_ROOT::NUMBER);
-            *(WW_ROOT*)(to + 8) = *(const WW_ROOT*)(a.roots + (u64)(first + lane) * a.roots_bytes);
+            u32* to = item(top + lane);
+            *(u64*)to = make_back(first + lane, 1, make_head(0, STORE, WW_ROOT::NUMBER, 0));
+            *(WW_ROOT*)(to + 2) = *(const WW_ROOT*)(a.roots + (u64)(first + lane) * a.roots_bytes);
         }
         top += count;
         __syncwarp();
@@ -99,93 +123,91 @@ struct ww_warp {
         return (u32*)(a.slots + (u64)(t & (a.slots_count - 1)) * SLOT);
     }
 
-    // Waits for items, from roots or from other warps. False: there will be none.
-    __device__ __forceinline__ bool wait_for_items() {
-        if (take_roots()) return true;
+    __device__ __forceinline__ u32 ready_word() const { return 2 * (ticket / a.slots_count) + 1; }
+    // Asks for a batch, if there is room for a path down: without it a warp waits for its frames alone, which others give
+    // back when they have run what those wait for.
+    __device__ __forceinline__ void draw_ticket() {
+        if (has_ticket || free_top < a.levels) return;
+        if (lane == 0) ticket = ww_add_relaxed(a.counters + HEAD, 1);
+        ticket = __shfl_sync(ALL, ticket, 0);
+        has_ticket = true;
+    }
+
+    // Waits for a batch. False: there will be none.
+    __device__ __forceinline__ bool wait() {
         if (lane == 0) ww_add_relaxed(a.counters + RUNNING, NONE);
-        u64 since = 0;
+        u64 since = 0, looked = 0;
         for (u32 tries = 1;; ++tries) {
-            if (free_top < a.frames_each) collect();
-            // Without room for what comes a warp waits for its frames alone: others run what they wait for.
-            if (!has_ticket && !scarce()) {
-                if (lane == 0) ticket = ww_add_relaxed(a.counters + HEAD, 1);
-                ticket = __shfl_sync(ALL, ticket, 0);
-                has_ticket = true;
-            }
-            u32 state = 0, wanted = 0, seen = 0;
+            if (free_top < a.levels) collect();
+            draw_ticket();
+            u32 state = 0;
             if (lane == 0) {
-                wanted = 2 * (ticket / a.slots_count) + 1;
                 // An acquire empties the SM's first-level cache: only for what is there.
-                if (has_ticket) seen = ww_load_relaxed(slot_word(ticket));
-                // The word that all look at, less often than this warp's own.
-                state = has_ticket && seen == wanted ? 1 : (tries & 7u) == 0 && over() ? 2 : 0;
-                if (state == 1) ww_load_acquire_gpu(slot_word(ticket));
-                // All wait, and not all is done: that can't be.
-                if (state == 0 && (tries & 0x3ff) == 0) {
-                    if (ww_load_acquire_sys(dog.words) != WW_QUIET) state = 2;
+                const u32 word = has_ticket ? ww_load_relaxed(slot_word(ticket)) : 0;
+                if (has_ticket && word == ready_word()) state = 1;
+                // The words that all look at, seldom.
+                else if ((tries & 31u) == 0 && over()) state = 2;
+                else if ((tries & 0x3ff) == 0) {
+                    // The host's memory is far: all waiting warps at it stand still for milliseconds.
                     const u64 now = ww_nanoseconds();
+                    if (looked == 0) looked = now;
+                    if (now - looked > dog.nanoseconds / 8) {
+                        looked = now;
+                        if (ww_load_acquire_sys(dog.words) != WW_QUIET) state = 2;
+                    }
+                    // All wait, and not all is done: that can't be.
                     if (ww_load_relaxed(a.counters + RUNNING) != 0) since = 0;
                     else if (since == 0) since = now;
                     else if (now - since > dog.nanoseconds) {
-                        ww_watchdog_report(dog, a.frames_each - free_top, warp, has_ticket ? wanted : 0, seen);
+                        ww_watchdog_report(dog, a.frames_each - free_top, warp, has_ticket ? ready_word() : 0, word);
                         state = 2;
                     }
                 }
             }
             state = __shfl_sync(ALL, state, 0);
-            if (state == 2) return false;
-            if (state == 1) break;
-            __nanosleep(tries < 8 ? 100 : 1000);
+            if (state != 0) return state == 1;
+            __nanosleep(tries < 32 ? 100 : 400);
         }
-        // The giver counts this warp as running.
+    }
+
+    // Takes the batch that was given for the ticket. The giver has counted this warp as running.
+    __device__ __forceinline__ void receive() {
         u32* word = slot_word(ticket);
+        if (lane == 0) ww_load_acquire_gpu(word);
+        __syncwarp();
         const u32 count = word[1];
-        const u32* from = (const u32*)((const unsigned char*)word + 128 + (u64)lane * ITEM);
-        u32* to = (u32*)item(top + lane);
+        const u32* from = word + 32 + lane * (ITEM / 4);
+        u32* to = item(top + lane);
         if (lane < count)
             for (u32 i = 0; i < ITEM / 4; ++i) to[i] = from[i];
         top += count;
         __syncwarp();
-        if (lane == 0) ww_store_release_gpu(word, 2 * (ticket / a.slots_count) + 2);
+        if (lane == 0) ww_store_release_gpu(word, ready_word() + 1);
         has_ticket = false;
-        return true;
     }
 
-    // Marks the frames above an item as shared. What one lane has marked another need not go beyond: both are
-    // done before the item is given.
-    __device__ __forceinline__ void mark(u64 back) {
-        while (!to_root(back)) {
-            unsigned char* frame = frame_at(a, parent_of(back));
-            const u32 piece = *piece_of(frame);
-            if (piece & SHARED) return;
-            *piece_of(frame) = piece | SHARED;
-            back = *(const u64*)frame;
-        }
-    }
-
-    // Gives the oldest items away, up to half of them, if a warp waits for some.
-    __device__ __forceinline__ void give_away() {
-        const u32 there = top - low;
-        if (there < 2 || scarce()) return;
-        u32 t = 0, claimed = 0;
+    // The ticket of a warp that waits for a batch, NONE if there is none.
+    __device__ __forceinline__ u32 claim() {
+        u32 t = NONE;
         if (lane == 0) {
             t = ww_load_relaxed(a.counters + TAIL);
             const u32 drawn = ww_load_relaxed(a.counters + HEAD);
             // Acquire: who read this slot before has done so.
-            if ((int)(drawn - t) > 0 && ww_load_acquire_gpu(slot_word(t)) == 2 * (t / a.slots_count))
-                claimed = ww_compare_relaxed(a.counters + TAIL, t, t + 1) == t;
+            if ((int)(drawn - t) <= 0 || ww_load_acquire_gpu(slot_word(t)) != 2 * (t / a.slots_count)
+                || ww_compare_relaxed(a.counters + TAIL, t, t + 1) != t)
+                t = NONE;
         }
-        claimed = __shfl_sync(ALL, claimed, 0);
-        if (!claimed) return;
-        t = __shfl_sync(ALL, t, 0);
-        const u32 count = min(32u, there / 2);
+        return __shfl_sync(ALL, t, 0);
+    }
+
+    // Gives the oldest items of the ring for ticket `t`.
+    __device__ __forceinline__ void give(u32 t) {
+        const u32 count = min(32u, top - low);
         u32* word = slot_word(t);
-        u32* to = (u32*)((unsigned char*)word + 128 + (u64)lane * ITEM);
-        const u32* from = (const u32*)item(low + lane);
-        if (lane < count) {
+        u32* to = word + 32 + lane * (ITEM / 4);
+        const u32* from = item(low + lane);
+        if (lane < count)
             for (u32 i = 0; i < ITEM / 4; ++i) to[i] = from[i];
-            mark(*(const u64*)from);
-        }
         if (lane == 0) {
             word[1] = count;
             ww_add_relaxed(a.counters + RUNNING, 1);
@@ -197,105 +219,153 @@ struct ww_warp {
         given += count;
     }
 
-    __device__ __forceinline__ ww_lane lane_for(u64 back, u32 frame) const {
-        return ww_lane{a, ring, shared_top, low, back, frame, 0, 0, NONE, false, false};
+    // Lanes move their oldest items into the ring, and first the frames that those are to give values to: `count` items;
+    // with `half`, until half of a stack is free, as far as there is room.
+    __device__ __forceinline__ void shed(u32 count, bool half) {
+        const u32 items = max(1u, a.stack_items / 2), frames = a.stack_frames / 2;
+        bool on = count > 0 || half;
+        // The next 32 free frames, one a lane: a load, and not one a turn of the loop.
+        u32 kept = 0, used = 32;
+        while (true) {
+            on = on && (half ? own.top - own.low > items || own.level - own.first > frames : count > 0 && own.spares());
+            const u32 oldest = on ? own.oldest() : 0;
+            bool frame = on && own.first < oldest && (own.top != own.low || own.first + 1 < own.level);
+            bool item = on && !frame && own.spares();
+            u32 frame_mask = __ballot_sync(ALL, frame), item_mask = __ballot_sync(ALL, item);
+            if ((frame_mask | item_mask) == 0) break;
+            const u32 frames_free = alone == NONE ? spare_frames() : free_top;
+            const u32 places_free = alone == NONE ? spare_places() : a.ring - (top - low);
+            on = (frame && below(frame_mask) < frames_free) || (item && below(item_mask) < places_free);
+            frame = frame && on;
+            item = item && on;
+            frame_mask = __ballot_sync(ALL, frame);
+            item_mask = __ballot_sync(ALL, item);
+            if (used + __popc(frame_mask) > 32) {
+                used = 0;
+                kept = lane < free_top ? free_frames[free_top - 1 - lane] : NONE;
+            }
+            const u32 id = __shfl_sync(ALL, kept, used + below(frame_mask) & 31u);
+            if (frame) own.move_frame(id);
+            used += __popc(frame_mask);
+            if (item) {
+                own.move_item(this->item(top + below(item_mask)));
+                --count;
+            }
+            free_top -= __popc(frame_mask);
+            top += __popc(item_mask);
+            moved += __popc(item_mask);
+        }
+        if (own.low != 0) own.close_up();
+        __syncwarp();
     }
 
-    // How many items the next batch takes.
-    __device__ __forceinline__ u32 width() const {
-        const u32 there = top - low, room = a.ring - there, path = a.quota * a.levels;
-        const u32 places = room > path ? (room - path) / a.quota : 0;
-        const u32 frames = free_top > a.levels ? free_top - a.levels : 0;
-        return max(1u, min(min(32u, there), min(places, frames)));
+    __device__ __forceinline__ bool over() const {
+        return ww_load_relaxed(a.counters + STATUS) != 0 || WW_FAULTED;
     }
 
-    // Runs one batch. False: the run is over.
-    __device__ __forceinline__ bool turn() {
-        if (scarce()) collect();
-        const u32 count = width();
-        const bool on = lane < count;
-        alignas(8) u32 words[ITEM_WORDS > 0 ? ITEM_WORDS : 1];
-        u64 back = 0;
-        if (on) {
-            const unsigned char* from = item(top - 1 - lane);
-            back = *(const u64*)from;
-            for (u32 i = 0; i < ITEM_WORDS; ++i) words[i] = ((const u32*)(from + 8))[i];
+    // Lanes with full stacks get room; if none are full, lanes leave `count` items each.
+    __device__ __forceinline__ void make_room(u32 busy, u32 count) {
+        const u32 full = __ballot_sync(ALL, own.busy() && own.full());
+        if (full != 0) {
+            // Who was alone is done with its path, or there is room for all again.
+            const bool done = alone != NONE && (busy >> alone & 1) == 0 && low == top;
+            if (done || (spare_frames() > 0 && spare_places() > 0)) alone = NONE;
+            count = 0;
+        } else if (__ballot_sync(ALL, count > 0) == 0) {
+            return;
         }
-        top -= count;
-        const bool call = on && how_of(back) != AGAIN, again = on && !call;
-        const u32 mask = __ballot_sync(ALL, call);
-        if (free_top < __popc(mask)) {
-            if (lane == 0) ww_end(a, NO_FRAME, 0);
-            return false;
+        if (free_top < a.frames_each / 2) collect();
+        bool half = (full >> lane & 1) != 0 && (alone == NONE || alone == lane);
+        u32 still = 0;
+        while (true) {
+            shed(count, half);
+            still = __ballot_sync(ALL, own.busy() && own.full());
+            if (still == 0 || alone != NONE) break;
+            alone = __ffs(still) - 1;
+            half = lane == alone;
+            count = 0;
         }
-        u32 frame = parent_of(back);
-        if (call) frame = free_frames[free_top - 1 - below(mask)];
-        free_top -= __popc(mask);
-        if (lane == 0) *shared_top = top;
+        pauses = (still >> lane & 1) != 0;
+    }
+
+    // Between turns: who has nothing gets something, here and elsewhere. False: the run is over.
+    __device__ __forceinline__ bool share() {
         __syncwarp();
-        if (again) back = *(const u64*)frame_at(a, frame);
-        ww_lane own = lane_for(back, frame);
-        if (call) begin_call(own, words);
-        else if (again) resume_call(own);
-        __syncwarp();
-        calls += __popc(mask);
-        ++turns;
-        lanes += count;
-        if (on) deepest = max(deepest, level_of(back) + 1);
-        release(frame, on && !own.waits);
-        go_on(own.next);
-        top = *shared_top;
+        if (own.owes) own.settle();
+        adopt();
+        const u32 busy = __ballot_sync(ALL, own.busy()), idle = 32 - __popc(busy);
+        const u32 waiting = __shfl_sync(ALL, seen, HEAD / 32) - __shfl_sync(ALL, seen, TAIL / 32);
+        if (__shfl_sync(ALL, seen, STATUS / 32) != 0) return false;
+        bool ready = has_ticket && __shfl_sync(ALL, seen, MINE) == ready_word() && spare_places() >= 32;
+        if (ready && lane == 0) ww_add_relaxed(a.counters + RUNNING, NONE);
+        if (busy == 0 && low == top && !ready) {
+            alone = NONE;
+            if (free_top < a.levels || !take_roots()) {
+                if (!wait()) return false;
+                ready = true;
+            }
+        }
+        if (ready) receive();
+        // Who has enough gives, who has not asks.
+        u32 ticket_of = NONE, count = 0;
+        if (alone == NONE && busy != 0) {
+            if (idle < a.idle) {
+                if ((int)waiting > 0 && (low != top || __any_sync(ALL, own.spares()))) ticket_of = claim();
+                count = ticket_of != NONE && top - low < 16;
+            } else if (low == top) {
+                count = min((own.top + 1) / 2, (31 + idle) / __popc(busy));
+                if (idle >= 16) draw_ticket();
+            }
+        }
+        make_room(busy, count);
+        if (ticket_of != NONE) give(ticket_of);
+        if (lane < MINE) seen = ww_load_relaxed(a.counters + 32 * lane);
+        if (lane == MINE && has_ticket) seen = ww_load_relaxed(slot_word(ticket));
+        // The newest go to lanes that have nothing.
+        const bool takes = !own.busy() && (alone == NONE || alone == lane);
+        const u32 mask = __ballot_sync(ALL, takes), taken = min((u32)__popc(mask), top - low);
+        if (takes && below(mask) < taken) own.take(item(top - 1 - below(mask)));
+        top -= taken;
+        hungry = idle >= a.idle;
         __syncwarp();
         return true;
-    }
-
-    // Frames whose last value has arrived: those that spawn no more go on here, the others when it is their turn.
-    __device__ __forceinline__ void go_on(u32 next) {
-        while (__any_sync(ALL, next != NONE)) {
-            u64 back = 0;
-            bool quiet = false;
-            if (next != NONE) {
-                unsigned char* frame = frame_at(a, next);
-                back = *(const u64*)frame;
-                quiet = is_quiet(number_of(back), piece_at(frame));
-            }
-            ww_lane own = lane_for(back, next);
-            if (quiet) {
-                resume_call(own);
-            } else if (next != NONE) {
-                const u32 place = own.claim();
-                if (place == NONE) ww_end(a, TOO_MANY, number_of(back));
-                else *(u64*)item(place) = make_back(next, 0, AGAIN, 0, level_of(back), number_of(back));
-            }
-            __syncwarp();
-            release(next, quiet);
-            next = own.next;
-        }
     }
 };
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS) channels_stacks(const __grid_constant__ ww_arguments a, const __grid_constant__ ww_watchdog dog) {
-    extern __shared__ __align__(16) unsigned char ww_rings[];
-    __shared__ u32 tops[WARPS];
     const u32 lane = threadIdx.x & 31u, number = threadIdx.x >> 5, warp = blockIdx.x * WARPS + number;
-    unsigned char* ring = a.shared ? ww_rings + (u64)number * a.ring * ITEM : a.rings + (u64)warp * a.ring * ITEM;
+    const u32 items = 32 * a.stack_items * ITEM_WORDS, words = items + 32 * a.stack_frames * FRAME_WORDS;
+#if WW_SHARED
+    extern __shared__ u32 ww_stacks[];
+    u32* stack = ww_stacks + number * words + lane;
+#else
+    u32* stack = a.stacks + (u64)warp * words + lane;
+#endif
     u32* free_frames = a.free_frames + (u64)warp * a.frames_each;
     for (u32 i = lane; i < a.frames_each; i += 32) free_frames[i] = warp * a.frames_each + i;
     __syncwarp();
-    ww_warp own{a, dog, ring, &tops[number], free_frames, lane, warp, 0, 0, a.frames_each, 0, false, 0, 0, 0, 0, 0};
-    for (u32 turns = 1;; ++turns) {
-        if (own.top == own.low && !own.wait_for_items()) break;
-        if (!own.turn()) break;
-        if (turns % a.every == 0) {
-            if (__any_sync(ALL, own.over())) break;
-            own.give_away();
+    ww_warp own{a, dog, {a, stack, stack + items, a.more + (u64)warp * (32 * a.quota * ITEM_WORDS) + lane, 0, 0, 0, 0, 0, 0, NONE, false, 0, 0, 0}, a.rings + (u64)warp * a.ring * ITEM,
+        free_frames, lane, warp, 0, 0, a.frames_each, 0, NONE, 0, false, false, false, 0, 0};
+    u64 turns = 0;
+    u32 rounds = 1;
+    for (; own.share(); ++rounds) {
+        const u32 at_first = __popc(__ballot_sync(ALL, own.runs()));
+        const u32 enough = at_first - (at_first + 3) / 4, most = own.hungry ? 8 : a.every;
+        for (u32 i = 0; i < most; ++i) {
+            const bool runs = own.runs();
+            if (__popc(__ballot_sync(ALL, runs)) <= enough) break;
+            if (runs) own.own.step();
+            ++turns;
         }
+        if (rounds % 16 == 0 && __any_sync(ALL, WW_FAULTED)) break;
     }
-    atomicMax(a.counts + 4, (u64)own.deepest);
+    atomicMax(a.counts + 4, (u64)own.own.deepest);
+    atomicAdd(a.counts, (u64)own.own.calls);
+    atomicAdd(a.counts + 3, (u64)own.own.turns);
     if (lane == 0) {
-        atomicAdd(a.counts, own.calls);
         atomicAdd(a.counts + 1, own.given);
-        atomicAdd(a.counts + 2, own.turns);
-        atomicAdd(a.counts + 3, own.lanes);
+        atomicAdd(a.counts + 2, turns);
+        atomicAdd(a.counts + 5, own.moved);
+        atomicAdd(a.counts + 6, (u64)rounds);
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Arguments {
     pub free_frames: u64,
     pub returned: u64,
     pub rings: u64,
+    pub stacks: u64,
+    pub more: u64,
     pub slots: u64,
     pub counters: u64,
     pub counts: u64,
@@ -31,15 +33,17 @@ pub(super) struct Arguments {
     pub ring: u32,
     pub slots_count: u32,
     pub every: u32,
-    pub shared: u32,
+    pub idle: u32,
+    pub stack_items: u32,
+    pub stack_frames: u32,
     pub reserved: u32,
 }
 
-/// CUDA C++ of the kernel for calls of `C`, and where it may fault.
+/// CUDA C++ of the kernel for calls of `C`, with lanes' stacks in shared memory or not, and where it may fault.
 ///
 /// # Errors
 /// Too many functions that spawn one another.
-pub(super) fn source<C: Spawning>() -> Result<(String, Unit)> {
+pub(super) fn source<C: Spawning>(shared: bool) -> Result<(String, Unit)> {
     let mut unit = Unit::new();
     let root = C::cuda(&mut unit);
     let functions = unit.numbered();
@@ -53,11 +57,13 @@ pub(super) fn source<C: Spawning>() -> Result<(String, Unit)> {
 #define WW_FUNCTIONS(F) {}
 #define WW_ROOT {root}
 #define WW_WARPS {WARPS}
+#define WW_SHARED {}
 #define WW_ARGUMENTS_BYTES {}
 #include \"stacks.cuh\"
 ",
         unit.source(),
         all.join(" "),
+        u32::from(shared),
         size_of::<Arguments>(),
     );
     Ok((text, unit))
@@ -67,6 +73,7 @@ pub(super) fn source<C: Spawning>() -> Result<(String, Unit)> {
 pub(super) fn options() -> Options {
     Options::including(&[
         ("stacks.cuh", include_str!("stacks.cuh")),
+        ("lane.cuh", include_str!("lane.cuh")),
         ("call.cuh", include_str!("call.cuh")),
         ("words.cuh", include_str!("words.cuh")),
     ])
@@ -77,5 +84,5 @@ pub(super) fn options() -> Options {
 /// # Errors
 /// Too many functions; the compiler's.
 pub fn compile_check<C: Spawning>(arch: &str) -> Result<Cubin> {
-    compile(&source::<C>()?.0, C::NAME, arch, &options())
+    compile(&source::<C>(true)?.0, C::NAME, arch, &options())
 }
