@@ -94,7 +94,7 @@ impl Default for StacksPolicy {
             frames: 0,
             ring: 0,
             every: 32,
-            idle: 4,
+            idle: 2,
         }
     }
 }
