@@ -168,7 +168,7 @@ fn shortest_paths_of_killed_ranks_are_gone_on_from() {
                 assert!(begun.elapsed() < RUN, "nothing is kept");
                 std::thread::sleep(Duration::from_millis(2));
             }
-            let killed = rank_process(here.path(), rank);
+            let killed = rank_process(here.path(), rank).expect("a rank that runs");
             assert!(Command::new("kill").args(["-KILL", &killed]).status().unwrap().success());
             assert!(!ends_within(SOON, &mut child).success());
             resume = "--resume";
