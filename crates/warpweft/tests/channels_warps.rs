@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use warpweft::channels::Spawning;
-use warpweft::channels::conformance::{fib, hasty, odd, queens, tree, wide};
+use warpweft::channels::conformance::{fib, hasty, odd, path, queens, tree, wide};
 use warpweft::element::{DeviceType, Unit};
 
 mod translation_support;
@@ -158,4 +158,25 @@ fn several_waits_and_several_functions() {
     played(&calls, &settings(9, 7, 3), 2);
     let calls: Vec<_> = (0..5u32).map(|n| call!(odd(n))).collect();
     played(&calls, &settings(6, 1, 0), 2);
+}
+
+#[test]
+fn paths_down_to_the_last_level_beside_batches_that_come() {
+    let calls: Vec<_> =
+        (0..64u32).map(|k| call!(path(if k % 3 == 0 { 22 } else { k % 5 }))).collect();
+    let levels = 24;
+    let of = |warps, idle, every| Setting {
+        warps,
+        levels,
+        children: 0,
+        items: 8,
+        depth: 2,
+        ring: 128,
+        frames: levels + 33,
+        every,
+        idle,
+    };
+    let settings = [of(2, 1, 2), of(3, 2, 4), of(3, 8, 3), of(2, 30, 8)];
+    let Some([_, given]) = played(&calls, &settings, 6) else { return };
+    assert!(given > 0);
 }

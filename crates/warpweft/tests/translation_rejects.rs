@@ -64,7 +64,11 @@ fn each_rejection_says_what_to_write_instead() {
     let files = std::fs::read_dir(ui).unwrap().map(|file| file.unwrap().file_name());
     let files: Vec<PathBuf> = files.map(|name| Path::new("tests/ui").join(name)).collect();
     let is_source = |file: &PathBuf| file.extension().is_some_and(|ext| ext == "rs");
-    let sources = Mutex::new(files.into_iter().filter(is_source));
+    let of = |ext: &str| {
+        files.iter().filter(|file| file.extension().is_some_and(|it| it == ext)).count()
+    };
+    assert!(of("rs") > 0 && of("rs") == of("stderr"), "{files:?}");
+    let sources = Mutex::new(files.clone().into_iter().filter(is_source));
     let next = || sources.lock().unwrap().next();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let different = Mutex::new(String::new());

@@ -2,7 +2,7 @@
 //!
 //! TuCCompi (sections 3.1 and 4.4) looks both up by what its author says of a kernel (how it reads memory, how much it
 //! computes); that is where the search begins, with the executor's own block, and a few runs of the real tasks
-//! decide. A candidate whose outputs are not those of the cores can't win. Not here: forms, which are the task's.
+//! decide. A candidate can't win whose outputs are not those of the others, or of the cores where some are compared. Not here: forms, which are the task's.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -196,13 +196,13 @@ impl<T: Task> Farm<T> {
         if let Some(lost) = outcome.shares.iter().find_map(|share| share.lost.clone()) {
             return Err(Error::spec(format!("a lane was lost: {lost}"), "take fewer lanes"));
         }
-        let same = *outputs.get_or_insert(sum) == sum;
         match wrong {
-            None if same => Ok(outcome.report.seconds),
+            None if *outputs.get_or_insert(sum) == sum => Ok(outcome.report.seconds),
             wrong => {
                 let which = wrong.map_or("some task".into(), |k| format!("task {k}"));
                 let what = format!("{which} has another output than on a core or in other runs");
-                Err(Error::spec(what, "report this as a defect"))
+                let remedy = "make both the same to the bit (`exp`, `sin` and the like are not), or report this";
+                Err(Error::spec(what, remedy))
             }
         }
     }

@@ -13,7 +13,8 @@ pub fn rustc() -> Result<Command, String> {
     if !here.join("Cargo.toml").exists() || !runs.is_ok_and(|output| output.status.success()) {
         return Err("rustc and this crate's sources are needed".into());
     }
-    let library = library().ok_or("the library is not beside the test's program")?;
+    // There is a compiler and what to compile: without the library nothing would be tested for good.
+    let library = library().expect("cargo puts the library beside the test's program");
     let mut command = Command::new(program);
     command.current_dir(here).args(["--edition", "2024", "--color", "never"]);
     command.arg("--extern").arg(format!("warpweft={}", library.display()));

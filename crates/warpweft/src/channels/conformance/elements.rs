@@ -14,6 +14,18 @@ pub fn fib(n: u32) -> u64 {
     a + b
 }
 
+/// Paths as long as there are levels, each call of which leaves a short one beside it.
+#[spawning]
+pub fn path(n: u32) -> u64 {
+    if n == 0 {
+        return 1;
+    }
+    let short = spawn!(path(0));
+    let long = spawn!(path(n - 1));
+    sync!();
+    short + long
+}
+
 /// Solutions below a row of a board: as many calls as there are free squares.
 #[spawning]
 pub fn queens(all: u32, columns: u32, left: u32, right: u32) -> u64 {

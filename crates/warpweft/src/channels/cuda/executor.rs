@@ -55,15 +55,18 @@ impl CudaExecutor {
     /// What all warps wait for, if that is why the run ended.
     fn stuck(&self, error: Error) -> Error {
         let Some(stuck) = self.watchdog.stuck() else { return error };
-        let ticket = match stuck.wanted {
-            0 => "for its frames alone".to_string(),
-            wanted => format!("for word {wanted} of a slot that has {}", stuck.seen),
+        let waits = match stuck.wanted {
+            0 => "waits for its frames alone".to_string(),
+            path if path % 2 == 0 => {
+                format!("stands with {} free frames, a path down takes {}", stuck.seen, path / 2)
+            }
+            wanted => format!("waits for word {wanted} of a slot that has {}", stuck.seen),
         };
         Error::Device {
             stage: "running channels".into(),
             device: self.device.label().into(),
             what: format!(
-                "warp {} waits {ticket}, with {} calls that wait for others; nobody runs",
+                "warp {} {waits}, with {} calls that wait for others; nobody runs",
                 stuck.flag, stuck.other
             ),
             remedy:

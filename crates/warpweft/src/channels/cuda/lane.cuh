@@ -163,6 +163,13 @@ struct ww_lane {
 #undef WW_CASE
     }
 
+    // Adds what it did to the whole grid's.
+    __device__ __forceinline__ void count() {
+        atomicAdd(a.counts, (u64)calls);
+        atomicAdd(a.counts + 3, (u64)turns);
+        calls = turns = 0;
+    }
+
     template<class F> __device__ __forceinline__ void visit(bool begins, u32 head, const u32* from);
 
     // Runs the newest item, or goes on with the last frame where all that it waited for is done.

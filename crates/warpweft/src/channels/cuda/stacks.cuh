@@ -42,6 +42,8 @@ struct ww_warp {
     u32 seen;              // of the counters: one a lane, as of the turn before
     bool has_ticket, pauses, hungry;
     u64 given, moved;      // items
+    u64 since = 0;         // when nothing moved for the first time
+    u32 moved_last = 0;
 
     __device__ __forceinline__ u32* item(u32 place) const {
         return (u32*)(ring + (u64)(place & (a.ring - 1)) * ITEM);
@@ -182,7 +184,8 @@ struct ww_warp {
             for (u32 i = 0; i < ITEM / 4; ++i) to[i] = from[i];
         top += count;
         __syncwarp();
-        if (lane == 0) ww_store_release_gpu(word, ready_word() + 1);
+        // The next round's, also where tickets begin again at 0.
+        if (lane == 0) ww_store_release_gpu(word, 2 * ((ticket + a.slots_count) / a.slots_count));
         has_ticket = false;
     }
 
@@ -200,9 +203,11 @@ struct ww_warp {
         return __shfl_sync(ALL, t, 0);
     }
 
-    // Gives the oldest items of the ring for ticket `t`.
-    __device__ __forceinline__ void give(u32 t) {
-        const u32 count = min(32u, top - low);
+    // Gives the oldest items of the ring, of those before `end`, for ticket `t`.
+    __device__ __forceinline__ void give(u32 t, u32 end) {
+        // What lane 0 acquired with the ticket, all have.
+        __syncwarp();
+        const u32 count = min(32u, end - low);
         u32* word = slot_word(t);
         u32* to = word + 32 + lane * (ITEM / 4);
         const u32* from = item(low + lane);
@@ -266,10 +271,10 @@ struct ww_warp {
     // Lanes with full stacks get room; if none are full, lanes leave `count` items each.
     __device__ __forceinline__ void make_room(u32 busy, u32 count) {
         const u32 full = __ballot_sync(ALL, own.busy() && own.full());
+        // Who was alone is done with its path, or there is room for all again.
+        const bool done = alone != NONE && (busy >> alone & 1) == 0 && low == top;
+        if (done || (spare_frames() > 0 && spare_places() > 0)) alone = NONE;
         if (full != 0) {
-            // Who was alone is done with its path, or there is room for all again.
-            const bool done = alone != NONE && (busy >> alone & 1) == 0 && low == top;
-            if (done || (spare_frames() > 0 && spare_places() > 0)) alone = NONE;
             count = 0;
         } else if (__ballot_sync(ALL, count > 0) == 0) {
             return;
@@ -296,7 +301,8 @@ struct ww_warp {
         const u32 busy = __ballot_sync(ALL, own.busy()), idle = 32 - __popc(busy);
         const u32 waiting = __shfl_sync(ALL, seen, HEAD / 32) - __shfl_sync(ALL, seen, TAIL / 32);
         if (__shfl_sync(ALL, seen, STATUS / 32) != 0) return false;
-        bool ready = has_ticket && __shfl_sync(ALL, seen, MINE) == ready_word() && spare_places() >= 32;
+        // Not while a lane is alone: it would take what comes on top of what its own frames wait for.
+        bool ready = has_ticket && __shfl_sync(ALL, seen, MINE) == ready_word() && alone == NONE && spare_places() >= 32;
         if (ready && lane == 0) ww_add_relaxed(a.counters + RUNNING, NONE);
         if (busy == 0 && low == top && !ready) {
             alone = NONE;
@@ -317,8 +323,10 @@ struct ww_warp {
                 if (idle >= 16) draw_ticket();
             }
         }
+        const u32 before = top;
         make_room(busy, count);
-        if (ticket_of != NONE) give(ticket_of);
+        // What a lane moves into the last room stays here: its frames come back when that is done.
+        if (ticket_of != NONE) give(ticket_of, alone == NONE ? top : before);
         if (lane < MINE) seen = ww_load_relaxed(a.counters + 32 * lane);
         if (lane == MINE && has_ticket) seen = ww_load_relaxed(slot_word(ticket));
         // The newest go to lanes that have nothing.
@@ -327,8 +335,25 @@ struct ww_warp {
         if (takes && below(mask) < taken) own.take(item(top - 1 - below(mask)));
         top -= taken;
         hungry = idle >= a.idle;
+        if ((own.calls | own.turns) >> 31) own.count();
         __syncwarp();
-        return true;
+        return !stands();
+    }
+
+    // Whether lanes have something and none runs for longer than can be: one of them always has room.
+    __device__ __forceinline__ bool stands() {
+        const u32 moves = top + low + free_top;
+        if (__any_sync(ALL, runs() || own.owes) || !__any_sync(ALL, own.busy()) || moves != moved_last) {
+            moved_last = moves;
+            since = 0;
+            return false;
+        }
+        const u64 now = ww_nanoseconds();
+        if (since == 0) since = now;
+        const bool over = __shfl_sync(ALL, (u32)(now - since > dog.nanoseconds), 0) != 0;
+        // Even, unlike a slot's word.
+        if (over && lane == 0) ww_watchdog_report(dog, a.frames_each - free_top, warp, 2 * a.levels, free_top);
+        return over;
     }
 };
 
@@ -360,8 +385,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) channels_stacks(const _
         if (rounds % 16 == 0 && __any_sync(ALL, WW_FAULTED)) break;
     }
     atomicMax(a.counts + 4, (u64)own.own.deepest);
-    atomicAdd(a.counts, (u64)own.own.calls);
-    atomicAdd(a.counts + 3, (u64)own.own.turns);
+    own.own.count();
     if (lane == 0) {
         atomicAdd(a.counts + 1, own.given);
         atomicAdd(a.counts + 2, turns);

@@ -121,6 +121,9 @@ impl Mpi {
             self.check()?;
             std::thread::sleep(NAP);
         }
+        // Who left because it had aborted said so before, and may not come to the end of MPI.
+        self.hear()?;
+        self.told()?;
         self.flush()?;
         self.wire.finalize().map_err(|why| self.fault(why))
     }
@@ -152,21 +155,31 @@ impl Mpi {
     /// Fails once any rank has aborted.
     fn news(&self) -> Result<()> {
         if self.polls.fetch_add(1, Ordering::Relaxed).is_multiple_of(NEWS) {
-            let mut news = Vec::new();
-            let polled = self.wire.poll(None, ABORT, Room::Append(&mut news));
-            if let Polled::Received(_) = polled.map_err(|why| self.fault(why))? {
-                let text = String::from_utf8_lossy(&news).into_owned();
-                let (rank, why) = text.split_once('\n').unwrap_or(("?", &text));
-                self.set_aborted(rank.parse().unwrap_or(usize::MAX), why);
-            }
-            loop {
-                let mut rank = Vec::new();
-                let polled = self.wire.poll(None, GONE, Room::Append(&mut rank));
-                let Polled::Received(_) = polled.map_err(|why| self.fault(why))? else { break };
-                let rank = rank.try_into().map_or(usize::MAX, usize::from_le_bytes);
-                self.gone().insert(rank);
-            }
+            self.hear()?;
         }
+        self.told()
+    }
+
+    /// Looks who has aborted or left.
+    fn hear(&self) -> Result<()> {
+        let mut news = Vec::new();
+        let polled = self.wire.poll(None, ABORT, Room::Append(&mut news));
+        if let Polled::Received(_) = polled.map_err(|why| self.fault(why))? {
+            let text = String::from_utf8_lossy(&news).into_owned();
+            let (rank, why) = text.split_once('\n').unwrap_or(("?", &text));
+            self.set_aborted(rank.parse().unwrap_or(usize::MAX), why);
+        }
+        loop {
+            let mut rank = Vec::new();
+            let polled = self.wire.poll(None, GONE, Room::Append(&mut rank));
+            let Polled::Received(_) = polled.map_err(|why| self.fault(why))? else { return Ok(()) };
+            let rank = rank.try_into().map_or(usize::MAX, usize::from_le_bytes);
+            self.gone().insert(rank);
+        }
+    }
+
+    /// Fails if any rank is known to have aborted.
+    fn told(&self) -> Result<()> {
         match &*self.aborted.lock().unwrap_or_else(PoisonError::into_inner) {
             None => Ok(()),
             Some((by, why)) => Err(Error::Rank {

@@ -240,7 +240,9 @@ impl<const D: usize> Spec<D> {
         };
         let partition = Partition::grid(extents, grid, &boundaries)?;
         let fields = self.cell.len();
-        let deepest = deepest_feasible(&partition, &boundaries, &stages, fields, DEEPEST).max(1);
+        // A residual ends a swap's steps, and a zone that is never used up is computed all the same.
+        let useful = self.until.map_or(DEEPEST, |until| DEEPEST.min(until.every as usize)).max(1);
+        let deepest = deepest_feasible(&partition, &boundaries, &stages, fields, useful).max(1);
         let rates = GhostModel {
             compute: Linear { per_unit: 1.0 / CELLS_A_SECOND, fixed: 0.0 },
             network: SWAP,

@@ -207,7 +207,10 @@ impl<const D: usize> Spec<D> {
         };
         let every = looks(cells, net.ranks() * device.looks);
         let watch = Watch { told: &told, stop: run.interrupt, every };
-        let (own, mine) = task.rank(net, &watch).map_err(perhaps_of_no_run)?;
+        let (own, mine) = task.rank(net, &watch).map_err(|error| match net.ranks() {
+            1 => error,
+            _ => perhaps_of_no_run(error),
+        })?;
         let (label, policy) = (device.label, device.policy);
         let wrong =
             |error: serde_json::Error| Error::spec(error.to_string(), "report this as a bug");

@@ -98,12 +98,16 @@ pub(in crate::stencil) fn cheaper_axis<const D: usize>(
         let slabs = Partition::slabs(extents, axis, &vec![1.0; parts], boundaries).ok()?;
         Some(ghost_bytes(&slabs, &stages, fields) as f64)
     };
-    let ratio = bytes(0)? / bytes(best)?.max(1.0);
+    let [most, least] = [bytes(0)?, bytes(best)?];
     let [cut, other] = [0, best].map(|axis| axis_name(axis, D));
-    (ratio >= 1.05).then(|| {
+    let much = match most / least {
+        ratio if least > 0.0 => format!("{ratio:.1} times as much of other GPUs as across {other}"),
+        _ => format!("of other GPUs, and across {other} nothing"),
+    };
+    (most > 1.05 * least).then(|| {
         format!(
-            "GPUs of one process are cut across the slowest axis, {cut}, where a step reads {ratio:.1} times as \
-             much of other GPUs as across {other}: a volume whose slowest axis is {other} would read less"
+            "GPUs of one process are cut across the slowest axis, {cut}, where a step reads {much}: a volume \
+             whose slowest axis is {other} would read less"
         )
     })
 }

@@ -20,5 +20,6 @@ pub(super) fn residual(net: &dyn Transport, kind: Residual, change: &Total) -> R
         total.merge(&Total::from_words(words.iter().copied().map(u64::from_le_bytes)));
     }
     let bytes = broadcast(net, kind.of_total(&total).to_le_bytes().to_vec())?;
-    Ok(f64::from_le_bytes(bytes.try_into().unwrap_or_default()))
+    // What is no number meets no tolerance.
+    Ok(bytes.try_into().map_or(f64::NAN, f64::from_le_bytes))
 }
