@@ -9,7 +9,7 @@ use warpweft::prelude::*;
 fn collatz(mut n: u64, most: u32) -> u32 {
     let mut steps = 0;
     while n != 1 && steps < most {
-        n = if n % 2 == 0 { n / 2 } else { 3 * n + 1 };
+        n = if n & 1 == 0 { n / 2 } else { 3 * n + 1 };
         steps += 1;
     }
     steps
