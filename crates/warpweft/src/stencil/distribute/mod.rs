@@ -5,6 +5,7 @@
 
 mod balance;
 mod compute;
+mod device;
 mod feasible;
 mod halo_executor;
 mod hybrid;
