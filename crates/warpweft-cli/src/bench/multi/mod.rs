@@ -37,7 +37,8 @@ pub struct Several {
     /// Divide every extent by this, for a quick look.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
     shrink: u32,
-    /// Measure strong scaling of these cases only, as dimensions x cells, e.g. 3x128,2x4096.
+    /// Measure strong scaling of these cases only, as dimensions x cells, e.g. 3x128,2x4096; weak scaling
+    /// too where 3x1024 is one of them.
     #[arg(long, value_name = "DxN[,DxN..]", value_delimiter = ',', value_parser = case)]
     only: Vec<(usize, usize)>,
     /// List every candidate that ran.
@@ -54,6 +55,8 @@ const LARGE: usize = 1 << 29;
 
 /// Dimensions and cells along each, from small to large.
 const CASES: [(usize, usize); 6] = [(3, 128), (3, 256), (2, 2048), (2, 4096), (3, 512), (3, 1024)];
+/// The case of which each GPU has as many cells in weak scaling.
+const WEAK: (usize, usize) = (3, 1024);
 
 impl Several {
     /// Measures and prints.
@@ -96,9 +99,9 @@ impl Several {
                 _ => self.strong(space_stencil(), size, list, &machine, &probe)?,
             });
         }
-        if self.only.is_empty() {
+        if only(&WEAK) {
             note("weak scaling");
-            figures.extend(weak(1024 / self.shrink as usize, &machine, &probe, &figures)?);
+            figures.extend(weak(WEAK.1 / self.shrink as usize, &machine, &probe, &figures)?);
         }
         let folder = self.options.peers.as_path();
         let peers = if folder.exists() && self.shrink == 1 && self.only.is_empty() {

@@ -5,14 +5,14 @@ use std::time::Instant;
 use warpweft::machine::{Machine, Probe};
 use warpweft::prelude::*;
 use warpweft::stencil::{
-    MultiCudaPolicy, MultiCudaSweeps, Policy, Region, Sweep, SweepExecutor, Trial,
+    Exchange, MultiCudaPolicy, MultiCudaSweeps, Policy, Region, Sweep, SweepExecutor, Trial,
 };
 use warpweft::tune::median;
 
 use super::figure::{Figure, figure, kernel};
 use super::heat::{filled, space_stencil};
 
-/// Candidates that are tried.
+/// Candidates that are tried beside what was best for the same number of planes on one GPU.
 const WEAK: usize = 5;
 /// Seconds that a measured run should last.
 const RUN: f64 = 0.1;
@@ -32,6 +32,20 @@ pub fn weak(
     let mut candidates = MultiCudaPolicy::candidates(&stencil, extents, &devices)?;
     // Single steps, trips of every shape, and the first of these by other chunks.
     candidates.truncate(WEAK);
+    // A slab is one GPU's cube: what is best there is compared with itself.
+    let whole = |it: &&Figure| {
+        (it.scaling, it.dims, it.size) == ("strong", 3, size) && [1, count].contains(&it.gpus)
+    };
+    for figure in strong.iter().filter(whole) {
+        let policy = match figure.policy {
+            Policy::Cuda(cuda) => MultiCudaPolicy::new(cuda, Exchange::Flags),
+            Policy::Gpus(policy) => policy,
+            Policy::Cpu(_) => continue,
+        };
+        if !candidates.contains(&policy) {
+            candidates.push(policy);
+        }
+    }
     let region = Region { low: [0; 3], high: extents };
     let mut found: Vec<Figure> = Vec::new();
     for policy in candidates {
