@@ -8,7 +8,8 @@ use warpweft::stencil::{CudaKernel, CudaPolicy, Policy, Trial};
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
     /// "strong": the volume is shared; "weak": each GPU has as many cells; "share": one GPU has no more
-    /// than its share, and what that takes bounds what all can gain.
+    /// than its share, and what that takes bounds what all can gain; "alone": one GPU after another has
+    /// the whole.
     pub scaling: &'static str,
     pub dims: usize,
     /// Cells along each axis: of all GPUs' volume, in weak scaling of one GPU's.
@@ -21,6 +22,9 @@ pub struct Figure {
     pub over_best: f64,
     /// The same over one GPU's best policy with the same kernel.
     pub over_same_kernel: Option<f64>,
+    /// Weak scaling over the best policy of one GPU on the slowest of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_slowest: Option<f64>,
     /// Microseconds a step that more GPUs can't go below however fast they compute: what a launch
     /// costs in a graph, and one way of a flag between GPUs for every exchange.
     pub floor: Option<f64>,
@@ -67,6 +71,7 @@ pub fn figure(
         cells_per_second: cells as f64 / trial.seconds,
         over_best: 1.0,
         over_same_kernel: None,
+        over_slowest: None,
         floor: launch.map(|launch| 1e6 * (launch * launches + hop.unwrap_or(0.0) / steps)),
         policy: trial.policy,
     }

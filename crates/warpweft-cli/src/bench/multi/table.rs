@@ -23,6 +23,13 @@ pub fn table(figures: &[Figure], peers: &[Peer]) -> String {
             ));
             continue;
         }
+        if figure.scaling == "alone" {
+            text.push_str(&format!(
+                "  a GPU alone with one cube, by the best policy of one: {:.2} us a step\n",
+                figure.microseconds_a_step
+            ));
+            continue;
+        }
         let case = format!("{} {}", figure.scaling, extents_of(figure.dims, figure.size));
         if last.0 != case {
             text.push_str(&format!("{case}\n"));
@@ -44,8 +51,11 @@ pub fn table(figures: &[Figure], peers: &[Peer]) -> String {
         };
         let same = figure.over_same_kernel.map_or("-".into(), |over| format!("{over:.2}"));
         let floor = figure.floor.map_or("-".into(), |floor| format!("{floor:.2}"));
+        let slowest = figure.over_slowest.map_or_else(String::new, |over| {
+            format!(", {over:.2} of the best on the slowest alone")
+        });
         text.push_str(&format!(
-            "  {gpus:>1} GPUs {:>9.2} us a step (floor {floor}), {}cells/s, {:.2} of the best on one, {same} of the same kernel; {how}\n",
+            "  {gpus:>1} GPUs {:>9.2} us a step (floor {floor}), {}cells/s, {:.2} of the best on one, {same} of the same kernel{slowest}; {how}\n",
             figure.microseconds_a_step,
             scaled(figure.cells_per_second),
             figure.over_best,
