@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use warpweft::grid::check_extents;
-use warpweft::stencil::distribute::check_depth;
+use warpweft::stencil::distribute::{check_depth, deepest_feasible};
 use warpweft::stencil::ghost_model::{Fitted, Kernel, Sample, Staging, Traced, fit};
 use warpweft::stencil::{Boundaries, Boundary, Partition};
 use warpweft::{Error, Result};
@@ -28,6 +28,9 @@ pub struct Run {
     /// Whether the first part along an axis and the last are neighbours.
     #[serde(default = "yes")]
     pub periodic: bool,
+    /// Which cells were computed between two swaps.
+    #[serde(default)]
+    pub kernel: Kernel,
 }
 
 fn yes() -> bool {
@@ -53,8 +56,13 @@ pub fn text<const D: usize>(
     let file = std::fs::read_to_string(path).map_err(|error| Error::file(path, error, remedy))?;
     let runs: Vec<Run> =
         serde_json::from_str(&file).map_err(|error| Error::file(path, error, remedy))?;
-    let samples = runs.iter().map(|run| sample(work, run)).collect::<Result<Vec<_>>>()?;
-    let fitted = fit(&samples, Kernel::ShrinkingLaunches, Staging::None)?;
+    let (samples, feasible): (Vec<_>, Vec<_>) =
+        runs.iter().map(|run| sample(work, run)).collect::<Result<Vec<_>>>()?.into_iter().unzip();
+    let fitted = fit(&samples, kernel(&runs)?, Staging::None)?;
+    let best = |(sample, &deepest): (&Sample<Traced>, &usize)| {
+        fitted.model.best_depth(&sample.part, deepest).0
+    };
+    let best: Vec<usize> = samples.iter().zip(&feasible).map(best).collect();
     let predicted: Vec<f64> =
         samples.iter().map(|s| fitted.model.predict(&s.part, s.depth).seconds).collect();
     if let Some(path) = plot {
@@ -63,11 +71,11 @@ pub fn text<const D: usize>(
     Ok(if json {
         let rows: Vec<_> = runs
             .iter()
-            .zip(&predicted)
-            .map(|(run, predicted)| {
+            .zip(predicted.iter().zip(&best))
+            .map(|(run, (predicted, best))| {
                 serde_json::json!({
                     "extents": run.extents, "grid": run.grid, "depth": run.depth,
-                    "measured": run.seconds, "predicted": predicted,
+                    "measured": run.seconds, "predicted": predicted, "best_depth": best,
                 })
             })
             .collect();
@@ -77,11 +85,24 @@ pub fn text<const D: usize>(
         })
         .to_string()
     } else {
-        table(work, &runs, &samples, &predicted, &fitted)
+        table(work, &runs, &predicted, &best, &fitted)
     })
 }
 
-fn sample<const D: usize>(work: &Workload<D>, run: &Run) -> Result<Sample<Traced>> {
+/// What all runs are of: rates are those of one way to compute.
+fn kernel(runs: &[Run]) -> Result<Kernel> {
+    let first = runs.first().map(|run| run.kernel).unwrap_or_default();
+    match runs.iter().find(|run| run.kernel != first) {
+        None => Ok(first),
+        Some(other) => Err(Error::spec(
+            format!("runs of two kernels, {first:?} and {:?}", other.kernel),
+            "fit each to runs of its own, from a file of their own",
+        )),
+    }
+}
+
+/// The run as the model sees it, and the largest R that its parts allow.
+fn sample<const D: usize>(work: &Workload<D>, run: &Run) -> Result<(Sample<Traced>, usize)> {
     let axes = |numbers: &[usize]| -> Result<[usize; D]> {
         numbers.try_into().map_err(|_| {
             Error::spec(
@@ -109,21 +130,23 @@ fn sample<const D: usize>(work: &Workload<D>, run: &Run) -> Result<Sample<Traced
         let what = format!("a run with {:?} seconds a step", run.seconds);
         return Err(Error::spec(what, format!("give more than 0 and at most {SLOWEST}")));
     }
-    let part = Traced::new(&partition, &work.stages, &work.fields, run.depth.max(DEEPEST));
-    Ok(Sample { part, depth: run.depth, seconds: run.seconds })
+    let deepest = run.depth.max(DEEPEST);
+    let part = Traced::new(&partition, &work.stages, &work.fields, deepest);
+    let (stages, fields) = (&work.stages, work.fields.len());
+    let feasible = deepest_feasible(&partition, &boundaries, stages, fields, deepest);
+    Ok((Sample { part, depth: run.depth, seconds: run.seconds }, feasible))
 }
 
 fn table<const D: usize>(
     work: &Workload<D>,
     runs: &[Run],
-    samples: &[Sample<Traced>],
     predicted: &[f64],
+    best: &[usize],
     fitted: &Fitted,
 ) -> String {
     let mut text = format!("{}: the model fitted to {} runs\n\n", work.name, runs.len());
     text.push_str("             extents      grid   R    measured   predicted   error   best R\n");
-    for ((run, sample), predicted) in runs.iter().zip(samples).zip(predicted) {
-        let best = fitted.model.best_depth(&sample.part, DEEPEST).0;
+    for ((run, predicted), best) in runs.iter().zip(predicted).zip(best) {
         text.push_str(&format!(
             "{:>20} {:>9} {:>3} {:>8.2} µs {:>8.2} µs {:>6.1}% {best:>8}\n",
             joined(&run.extents),
@@ -194,6 +217,28 @@ mod tests {
         let text = fitted(&format!("[{runs}]")).unwrap();
         assert!(text.contains("median error 0.0 %"), "{text}");
         assert!(text.contains("a_c 2.000e-12") && text.contains("b_m 5.000e-5"), "{text}");
+    }
+
+    /// Slabs of 8 planes, computed whole: 2 ps a cell and a swap so slow that deeper is always better.
+    fn of_ranks(depth: f64) -> String {
+        let cells = depth * (8.0 + 2.0 * depth) * 16384.0;
+        let seconds = (cells * 2e-12 + 5e-2) / depth;
+        format!(
+            r#"{{"extents":[32,128,128],"grid":[4,1,1],"depth":{depth},"seconds":{seconds:e},"kernel":"whole"}}"#
+        )
+    }
+
+    #[test]
+    fn runs_say_how_they_were_computed_and_the_best_depth_is_one_that_can_be_run() {
+        let runs = [1.0, 2.0, 4.0, 8.0].map(of_ranks);
+        let text = fitted(&format!("[{}]", runs.join(","))).unwrap();
+        assert!(text.contains("median error 0.0 %") && text.contains("a_c 2.000e-12"), "{text}");
+        // A ghost zone for nine steps is deeper than the eight planes of a neighbour.
+        let best = |line: &&str| line.ends_with(" 8");
+        assert_eq!(text.lines().filter(|line| line.contains("32×128×128")).filter(best).count(), 4);
+        let other = runs[0].replace("whole", "shrinking");
+        let error = fitted(&format!("[{},{other}]", runs.join(","))).unwrap_err().to_string();
+        assert!(error.contains("Whole and Shrinking"), "{error}");
     }
 
     #[test]

@@ -65,7 +65,8 @@ Nodes are alike, each with one port into a network without a bottleneck (--gpus 
 A file for --measured is a list of runs of one application, as `warpweft bench tuner --samples FILE` writes it:
   [{\"extents\": [512, 512, 512], \"grid\": [4, 1, 1], \"depth\": 2, \"seconds\": 8.1e-5}, ...]
 with the extents of the whole volume, parts along each axis and seconds a step; \"periodic\": false where
-the first part and the last are no neighbours.")]
+the first part and the last are no neighbours, and \"kernel\": \"whole\" or \"shrinking\" (one fixed cost a swap) where
+it is not \"shrinking_launches\", as on GPUs.")]
 pub struct Arguments {
     /// The application.
     #[arg(long, default_value = "heat", value_parser = workload::NAMES)]

@@ -112,6 +112,8 @@ fn a_probe_of_this_machine_is_one_that_models_are_fitted_to() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let told = warpweft_in(directory.path(), "bench tuner --samples here.json").fine();
     assert!(told.contains("15 runs of heat") && told.contains("here.json"), "{told}");
+    let written = std::fs::read_to_string(directory.path().join("here.json")).expect("the runs");
+    assert_eq!(written.matches(r#""kernel":"#).count(), 15, "{written}");
     let line = "model stencil --measured here.json --json";
     let ran = warpweft_in(directory.path(), line);
     let object: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");

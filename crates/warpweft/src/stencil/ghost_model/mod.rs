@@ -38,15 +38,21 @@ impl Linear {
 }
 
 /// Which cells are computed between two swaps, and how often the fixed cost is paid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kernel {
     /// The region shrinks by δ a step; one fixed cost a swap: equation (2), the paper's CPU.
     Shrinking,
     /// The whole zone every step; one launch a step: equation (3), the paper's GPU.
     Whole,
     /// The region shrinks and each step is a launch: what Warpweft's GPU kernels do.
+    #[default]
     ShrinkingLaunches,
+}
+
+impl Kernel {
+    /// What ranks compute between two swaps, whatever executor sweeps their part.
+    pub const OF_RANKS: Self = Self::Whole;
 }
 
 /// What crosses the link between host and device in a swap.
