@@ -161,7 +161,7 @@ fn a_resumed_run_has_the_records_of_one_that_nobody_stopped() {
         }
         // What is through has them all, and damage to them passes the checkpoint over.
         assert_eq!(kept(&stencil, &start, (folder.path(), true), (1, 30)).probes, series);
-        let file = folder.path().join("step-000000000030/probes");
+        let file = folder.path().join(records_of(folder.path(), 30));
         let mut bytes = std::fs::read(&file).expect("a file");
         bytes[100] ^= 1;
         std::fs::write(&file, bytes).expect("a file");
@@ -170,6 +170,54 @@ fn a_resumed_run_has_the_records_of_one_that_nobody_stopped() {
         let damage = "step 30 is damaged";
         assert!(report.notes.iter().any(|note| note.contains(damage)), "{:?}", report.notes);
     }
+}
+
+/// The file with what probes recorded until a checkpoint's step, as its manifest tells.
+fn records_of(folder: &std::path::Path, step: u64) -> String {
+    let manifest = folder.join(format!("step-{step:012}/manifest"));
+    let manifest = std::fs::read_to_string(manifest).expect("a manifest");
+    // Its checksum is on the second line.
+    let manifest = manifest.lines().next().expect("a line");
+    let manifest: serde_json::Value = serde_json::from_str(manifest).expect("JSON");
+    manifest["probes"]["file"].as_str().expect("a name").into()
+}
+
+#[test]
+fn records_are_written_once_a_file_and_no_two_checkpoints_share_one() {
+    let (stencil, start) = lit([17, 22], 9);
+    let folder = tempfile::tempdir().expect("a folder");
+    let records = || -> Vec<(String, Vec<u8>)> {
+        let all = std::fs::read_dir(folder.path()).expect("the folder");
+        let names =
+            all.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
+        let mut names: Vec<_> = names.filter(|name| name.starts_with("probes-")).collect();
+        names.sort();
+        names
+            .into_iter()
+            .map(|n| (n.clone(), std::fs::read(folder.path().join(n)).expect("it")))
+            .collect()
+    };
+    // Every third step, of two cells.
+    let bytes = |step: u64| (step / 3 * 2 * 8) as usize;
+    kept(&stencil, &start, (folder.path(), false), (1, 8));
+    let before = records();
+    assert_eq!(before.iter().map(|(_, all)| all.len()).collect::<Vec<_>>(), [bytes(8), bytes(4)]);
+    // What a run that was killed while it wrote leaves behind.
+    let torn = folder.path().join(&before[0].0);
+    std::fs::write(&torn, [before[0].1.as_slice(), b"half"].concat()).expect("a longer file");
+    let report = kept(&stencil, &start, (folder.path(), true), (2, 12));
+    assert_eq!(report.first, 8);
+    let names = [8, 12].map(|step| records_of(folder.path(), step));
+    assert_eq!(names, ["probes-0", "probes-2"]);
+    // Those of step 4 are nobody's, and a file holds what it held and more.
+    assert_eq!(records().iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), names);
+    assert_eq!(records()[1].1.len(), bytes(12));
+    assert!(records()[1].1.starts_with(&before[0].1));
+    kept(&stencil, &start, (folder.path(), true), (1, 20));
+    assert_eq!(
+        records().iter().map(|(_, all)| all.len()).collect::<Vec<_>>(),
+        [bytes(16), bytes(20)]
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! Files with their checksum: written once, and read in pieces, however long they are.
+//! Files with their checksum: written once or at their end only, and read in pieces, however long they are.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -9,12 +9,12 @@ use sha2::{Digest, Sha256};
 
 use super::manifest::FORMAT;
 use crate::error::{Error, Result};
-use crate::grid::io::hex;
+use crate::grid::io::{hex, sync_folder};
 
 /// Bytes of a piece at most: what a reader holds of a file.
 const PIECE: u64 = 1 << 20;
 
-/// How long a file is, and what is in it.
+/// How long a file is, or the begin of one that grows, and what is in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Sum {
     /// Its length.
@@ -50,6 +50,38 @@ impl Writer {
     }
 }
 
+/// A file that grows at its end: what was in it once stays.
+#[derive(Debug)]
+pub(super) struct Growing {
+    path: PathBuf,
+    hash: Sha256,
+    bytes: u64,
+}
+
+impl Growing {
+    /// An empty file, made by the first [`Growing::append`].
+    pub fn new(path: PathBuf) -> Self {
+        Self { path, hash: Sha256::new(), bytes: 0 }
+    }
+
+    /// Adds `bytes` and brings them to the disk: what is in the file now.
+    pub fn append(&mut self, bytes: &[u8]) -> io::Result<Sum> {
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(false).open(&self.path)?;
+        // What an append that failed has left.
+        file.set_len(self.bytes)?;
+        file.seek(SeekFrom::Start(self.bytes))?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        if let (0, Some(folder)) = (self.bytes, self.path.parent()) {
+            sync_folder(folder)?;
+        }
+        self.hash.update(bytes);
+        self.bytes += bytes.len() as u64;
+        Ok(Sum { bytes: self.bytes, sha256: hex(&self.hash.clone().finalize()) })
+    }
+}
+
 /// A file that is being read, from its begin to its end.
 pub(super) struct Reader<'a> {
     path: PathBuf,
@@ -64,9 +96,21 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// No such file, or one of another length than `sum` has.
     pub fn open(path: PathBuf, sum: &'a Sum) -> Result<Self> {
+        Self::checked(path, sum, |bytes| bytes == sum.bytes)
+    }
+
+    /// The begin of a file that may have grown since.
+    ///
+    /// # Errors
+    /// No such file, or a shorter one than `sum` has.
+    pub fn begin_of(path: PathBuf, sum: &'a Sum) -> Result<Self> {
+        Self::checked(path, sum, |bytes| bytes >= sum.bytes)
+    }
+
+    fn checked(path: PathBuf, sum: &'a Sum, fits: impl Fn(u64) -> bool) -> Result<Self> {
         let opened = File::open(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
         let (bytes, file) = opened.map_err(|error| damaged(&path, error))?;
-        if bytes != sum.bytes {
+        if !fits(bytes) {
             return Err(damaged(&path, format!("has {bytes} bytes of {}", sum.bytes)));
         }
         Ok(Self { path, file, sum, hash: Sha256::new(), read: 0, piece: Vec::new() })

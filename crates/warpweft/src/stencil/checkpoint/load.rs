@@ -114,7 +114,7 @@ impl<const D: usize> Saved<D> {
     pub fn recorded(&self, points: &Points<D>) -> Result<Vec<Series>> {
         let mut series = points.series(self.manifest.step);
         if let Some(probes) = &self.manifest.probes {
-            probes.read(&self.folder, points, &mut series)?;
+            probes.read((&self.folder, self.manifest.step), points, &mut series)?;
         }
         Ok(series)
     }

@@ -12,7 +12,7 @@ use crate::grid::io::Stated;
 
 /// Its format.
 pub(super) const FORMAT: Stated =
-    Stated { name: "a checkpoint", version: 2, remedy: "resume from another checkpoint" };
+    Stated { name: "a checkpoint", version: 3, remedy: "resume from another checkpoint" };
 /// Its name in the folder.
 pub(super) const NAME: &str = "manifest";
 
@@ -37,7 +37,7 @@ pub(super) struct Manifest {
     pub residual: Option<u64>,
     /// The parts, which cover the volume.
     pub parts: Vec<PartFile>,
-    /// What probes recorded until then, if there are any; checkpoints were once without.
+    /// What probes recorded until then, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<ProbesFile>,
 }

@@ -1,13 +1,15 @@
 //! Writing a checkpoint: all ranks their parts, rank 0 the manifest, beside first and then renamed.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::hashed::Writer;
 use super::manifest::{FORMAT, Manifest, NAME, PartFile};
-use super::probes::{Named, ProbesFile};
+use super::probes::{self, Records};
 use super::{Cut, Origin, State, folder_name, step_of, steps};
 use crate::cluster::{Transport, agree_on, gather_fine};
 use crate::element::{CellType, ScalarKind};
@@ -18,7 +20,7 @@ use crate::stencil::Region;
 use crate::stencil::points::Points;
 
 /// Checkpoints that are kept: the newest, and one to fall back on.
-const KEPT: usize = 2;
+pub(super) const KEPT: usize = 2;
 /// Stands for "no step yet".
 const NONE: u64 = u64::MAX;
 
@@ -30,7 +32,8 @@ pub(crate) struct Saver {
     origin: Origin,
     extents: Vec<usize>,
     fields: Vec<(String, ScalarKind)>,
-    probes: Vec<Named>,
+    /// What probes recorded, of which rank 0 alone writes.
+    records: Mutex<Records>,
     /// The step of the last checkpoint that is whole.
     last: AtomicU64,
 }
@@ -51,7 +54,7 @@ impl Saver {
             origin,
             extents: extents.to_vec(),
             fields: fields.collect(),
-            probes: points.probes.iter().map(Named::from).collect(),
+            records: Mutex::new(Records::of(points)),
             last: AtomicU64::new(last.unwrap_or(NONE)),
         }
     }
@@ -98,6 +101,7 @@ impl Saver {
         self.last.store(state.step, Ordering::Relaxed);
         if net.rank() == 0 {
             self.superseded().iter().for_each(|steps| self.remove(steps));
+            self.remove_unnamed();
         }
         Ok(())
     }
@@ -150,10 +154,11 @@ impl Saver {
         beside: &Path,
         target: &Path,
     ) -> Result<()> {
-        let probes = (!self.probes.is_empty())
-            .then(|| ProbesFile::write(beside, &self.probes, recorded))
-            .transpose()
-            .map_err(|error| self.told(beside, &error))?;
+        let probes = {
+            let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+            let saved = records.save(&self.directory, recorded);
+            saved.map_err(|error| self.told(&self.directory, &error))?
+        };
         let parts = parts.iter().map(|part| serde_json::from_slice(part));
         let manifest = Manifest {
             version: FORMAT.version,
@@ -189,6 +194,27 @@ impl Saver {
         // Later ones stay until there is another: it may be the disk's damage of today.
         let [old, _] = self.superseded();
         self.remove(&old);
+        self.remove_unnamed();
+    }
+
+    /// Removes what probes recorded for checkpoints that are gone. Nothing while one can't be read, which may
+    /// name any; and a look at a folder is enough while there are no more files than a run has.
+    fn remove_unnamed(&self) {
+        let Ok(files) = probes::files(&self.directory) else { return };
+        if files.len() <= KEPT {
+            return;
+        }
+        let named = steps(&self.directory).and_then(|steps| {
+            let manifests =
+                steps.iter().map(|&s| Manifest::read(&self.directory.join(folder_name(s))));
+            let names = manifests.map(|read| Ok(read?.probes.map(|probes| probes.file)));
+            names.collect::<Result<BTreeSet<_>>>()
+        });
+        let Ok(named) = named else { return };
+        for (_, file) in files.into_iter().filter(|(_, file)| !named.contains(&Some(file.clone())))
+        {
+            let _ = fs::remove_file(self.directory.join(file));
+        }
     }
 
     /// Checkpoints before those that are kept, and ones after them, which are damaged: the run went on
