@@ -55,6 +55,8 @@ pub(super) struct Search<'a, const D: usize> {
     pub untuned: Option<f64>,
     pub refused: Vec<Refused>,
     pub trials: Vec<Trial>,
+    /// Whether the last candidate that began to run failed on its device.
+    failed: bool,
 }
 
 impl<'a, const D: usize> Search<'a, D> {
@@ -68,7 +70,8 @@ impl<'a, const D: usize> Search<'a, D> {
             (cells + 2 * d + 1).max(least).min(volume.extents()[d])
         });
         let corner = volume.cut_out([0; D], extents)?;
-        Ok(Self { stencil, volume, corner, untuned: None, refused: Vec::new(), trials: Vec::new() })
+        let (refused, trials) = (Vec::new(), Vec::new());
+        Ok(Self { stencil, volume, corner, untuned: None, refused, trials, failed: false })
     }
 
     /// The best policy on `most` threads.
@@ -241,7 +244,8 @@ impl<'a, const D: usize> Search<'a, D> {
     }
 
     /// As [`Search::tried`], and refuses a candidate that fails on a device that lives on: tiles that wait too
-    /// long for one another end by themselves, and no more is lost if another executor can be made.
+    /// long for one another end by themselves, and no more is lost if another executor can be made. Two such
+    /// in a row end the search: it is not the candidates that fail.
     fn trial<X: SweepExecutor<D>>(
         &mut self,
         how: (u64, bool),
@@ -250,10 +254,17 @@ impl<'a, const D: usize> Search<'a, D> {
         make: impl Fn(&RawVolume<D>, bool) -> Result<X>,
     ) -> Result<Tried> {
         match self.tried(how, best, budget, &make) {
-            Err(error @ Error::Device { .. }) => match make(self.volume, false) {
-                Ok(_) => Ok(Err(error.to_string())),
-                Err(_) => Err(error),
-            },
+            Err(error @ Error::Device { .. }) => {
+                if self.failed || make(self.volume, false).is_err() {
+                    return Err(error);
+                }
+                self.failed = true;
+                Ok(Err(error.to_string()))
+            }
+            Ok(Ok(ran)) => {
+                self.failed = false;
+                Ok(Ok(ran))
+            }
             tried => tried,
         }
     }
@@ -432,6 +443,31 @@ mod tests {
         assert!(lives.contains("waited 20 s"), "{lives}");
         let lost = tried(true).err().unwrap().to_string();
         assert!(lost.contains("waited 20 s"), "{lost}");
+    }
+
+    #[test]
+    fn two_failures_in_a_row_end_the_search_and_a_run_between_them_does_not() {
+        let stencil = Stencil::of(smooth());
+        let volume = Volume::from_fn([32, 32], |[y, x]| (x * y) as f32);
+        let mut search = Search::new(&stencil, &volume, CHECKED).unwrap();
+        let spent = Budget::of(Duration::ZERO);
+        // What does nothing is never checked where it does not win.
+        let runs = |search: &mut Search<'_, 2>| {
+            search.trial((1, false), 0.0, spent, |_, _| Ok(Idle)).unwrap().is_ok()
+        };
+        let stuck = |search: &mut Search<'_, 2>| {
+            search
+                .trial((1, true), f64::INFINITY, spent, |_, _| Ok(Stuck))
+                .map(|tried| tried.is_err())
+        };
+        assert!(stuck(&mut search).unwrap());
+        assert!(runs(&mut search));
+        assert!(stuck(&mut search).unwrap());
+        // One that can't be made says nothing of the device.
+        let large = |_: &RawVolume<2>, _| Err::<Idle, _>(Error::spec("1 GB", "lower `tile`"));
+        assert!(search.trial((1, true), f64::INFINITY, spent, large).unwrap().is_err());
+        let error = stuck(&mut search).unwrap_err().to_string();
+        assert!(error.contains("waited 20 s"), "{error}");
     }
 
     #[test]
