@@ -248,6 +248,19 @@ fn mail_is_counted_among_the_bytes_of_a_device() {
     assert_eq!(bytes(resident), cells + mail);
 }
 
+/// A step of one stage leaves the state before it in the field's other array; one of two stages writes over both.
+#[test]
+fn states_that_residuals_are_of_are_counted_among_the_bytes_of_a_device() {
+    let bytes = |stencil: &Stencil<f32, 3>| {
+        device_bytes(stencil, [8, 8, 128], &policy(CudaKernel::Direct, [4, 2, 2], 4)).unwrap()
+    };
+    let heat = || Heat3 { rate: 0.9 };
+    let (once, twice) = (Stencil::of(heat()), Stencil::sequence((heat(), heat())));
+    assert_eq!(bytes(&once), bytes(&twice));
+    assert_eq!(bytes(&once.clone().until(Residual::Max, 1e-3)), bytes(&once));
+    assert_eq!(2 * bytes(&twice.clone().until(Residual::Max, 1e-3)), 3 * bytes(&twice));
+}
+
 #[test]
 fn what_can_not_stay_is_refused() {
     let refused = |stencil: &Stencil<f32, 3>, policy: &CudaPolicy, message: &str| {

@@ -46,16 +46,45 @@ fn count<const D: usize>(stencil: &Spec<D>, f: usize) -> usize {
     arrays.max().unwrap_or(0)
 }
 
-/// Bytes of all arrays of this layout.
+/// Whether a step leaves field `f` in its other array.
+fn flips<const D: usize>(stencil: &Spec<D>, f: usize) -> bool {
+    roles(stencil, f).filter(|role| *role == Role::Doubled).count() % 2 == 1
+}
+
+/// The fields of whose state before a step nothing is left after it: residuals are of a copy.
+pub(super) fn overwritten<const D: usize>(stencil: &Spec<D>) -> impl Iterator<Item = usize> {
+    let stages = |f: usize| stencil.stages.iter().filter(move |s| s.writes().contains(&f)).count();
+    stencil.written_fields().into_iter().filter(move |&f| stages(f) > 1 || !flips(stencil, f))
+}
+
+/// Bytes of all arrays of this layout, with the copies that residuals need.
 pub(super) fn bytes_of<const D: usize>(stencil: &Spec<D>, layout: &Layout) -> u64 {
-    let fields = stencil.cell.fields().iter().enumerate();
-    fields.map(|(f, field)| (count(stencil, f) * layout.len * field.kind.size()) as u64).sum()
+    let copies = stencil.until.map(|_| overwritten(stencil)).into_iter().flatten();
+    let arrays = (0..stencil.cell.len()).map(|f| (f, count(stencil, f)));
+    let bytes = |(f, arrays)| (arrays * layout.len * stencil.cell.size(f)) as u64;
+    arrays.chain(copies.map(|f| (f, 1))).map(bytes).sum()
 }
 
 impl Arrays {
     /// A field's scalar.
     pub fn kind_of(&self, field: usize) -> ScalarKind {
         self.kinds[field]
+    }
+
+    /// Per field an array more, where residuals need a copy of the state before a step.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn copies<const D: usize>(
+        &self,
+        stencil: &Spec<D>,
+        stream: &Stream,
+    ) -> Result<Vec<Option<Buffer>>> {
+        let mut copies: Vec<_> = self.kinds.iter().map(|_| None).collect();
+        for f in overwritten(stencil) {
+            copies[f] = Some(Buffer::new(stream.device(), self.buffers[f][0].bytes())?);
+        }
+        Ok(copies)
     }
 
     /// Zeroed arrays for every field that `stencil` uses.
@@ -82,8 +111,7 @@ impl Arrays {
             let of_field = (0..count(stencil, f)).map(|_| Buffer::zeroed(stream, bytes(f)));
             buffers.push(of_field.collect::<Result<Vec<_>>>()?);
         }
-        let doubled = |f: usize| roles(stencil, f).filter(|role| *role == Role::Doubled).count();
-        let flips = fields.map(|f| doubled(f) % 2 == 1).collect();
+        let flips = fields.map(|f| flips(stencil, f)).collect();
         Ok(Self { layout, kinds, buffers, flips })
     }
 
@@ -106,11 +134,6 @@ impl Arrays {
     /// Bytes of a scalar of field `f`.
     pub fn size(&self, f: usize) -> usize {
         self.kinds[f].size()
-    }
-
-    /// Whether a step leaves field `f` in its other array.
-    pub fn flips(&self, f: usize) -> bool {
-        self.flips[f]
     }
 
     /// Which array of field `f` is current in `state`.

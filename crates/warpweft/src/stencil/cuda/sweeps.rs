@@ -192,22 +192,11 @@ impl<const D: usize> CudaSweeps<D> {
         &self.stream
     }
 
-    /// Whether a step leaves the state before it in the other array of field `f`.
-    fn survives(&self, f: usize) -> bool {
-        let written = self.stencil.stages.iter().filter(|s| s.writes().contains(&f)).count();
-        written == 1 && self.arrays.flips(f)
-    }
-
     fn prepare_change(&mut self) -> Result<()> {
         if self.change.is_some() {
             return Ok(());
         }
-        for f in self.stencil.written_fields() {
-            if !self.survives(f) {
-                let bytes = self.arrays.of(f)[0].bytes();
-                self.kept[f] = Some(Buffer::new(self.stream.device(), bytes)?);
-            }
-        }
+        self.kept = self.arrays.copies(&self.stencil, &self.stream)?;
         self.change = Some(Change::new(&self.stream, &self.tools, &self.arrays.layout)?);
         Ok(())
     }

@@ -167,8 +167,8 @@ fn sent<const D: usize>(stencil: &Spec<D>, stage: &dyn Stage<D>) -> Vec<usize> {
     stage.writes().iter().copied().filter(|&f| stencil.crosses_cut(f)).collect()
 }
 
-/// Bytes of a GPU's memory that `stencil` over `extents` takes under `policy`: its fields, and the mail of tiles that
-/// stay on the chip. No GPU is needed.
+/// Bytes of a GPU's memory that `stencil` over `extents` takes under `policy`: its fields, the states before a step
+/// that residuals are of, and the mail of tiles that stay on the chip. No GPU is needed.
 ///
 /// # Errors
 /// A policy that no kernel can have; more cells than kernels can index.

@@ -1,18 +1,22 @@
 //! What a step changed in one slab, for residuals.
 
 use super::{Problem, Slab};
-use crate::cuda::Buffer;
 use crate::error::{Error, Result};
 use crate::stencil::Residual;
 use crate::stencil::cuda::residual::Change;
 use crate::stencil::total::Total;
 
 impl Slab {
-    /// Whether a step leaves the state before it in the other array of field `f`.
-    fn survives<const D: usize>(&self, problem: &Problem<D>, f: usize) -> bool {
-        let stages = &problem.stencil.stages;
-        let written = stages.iter().filter(|stage| stage.writes().contains(&f)).count();
-        written == 1 && self.arrays.flips(f)
+    /// Makes room for what [`Slab::keep`] keeps.
+    pub(in super::super) fn prepare_change<const D: usize>(
+        &mut self,
+        problem: &Problem<D>,
+    ) -> Result<()> {
+        if self.change.is_none() {
+            self.kept = self.arrays.copies(&problem.stencil, &self.stream)?;
+            self.change = Some(Change::new(&self.stream, &self.tools, &self.arrays.layout)?);
+        }
+        Ok(())
     }
 
     /// Keeps what [`Slab::changes`] needs of `state`, before the step.
@@ -21,19 +25,10 @@ impl Slab {
         problem: &Problem<D>,
         state: usize,
     ) -> Result<()> {
-        if self.change.is_none() {
-            self.change = Some(Change::new(&self.stream, &self.tools, &self.arrays.layout)?);
-        }
-        for f in problem.stencil.written_fields() {
-            if self.survives(problem, f) {
-                continue;
-            }
-            let now = self.arrays.now(f, state);
-            if self.kept[f].is_none() {
-                self.kept[f] = Some(Buffer::new(self.stream.device(), now.bytes())?);
-            }
-            if let Some(kept) = &self.kept[f] {
-                self.stream.copy(kept, 0, now, 0, kept.bytes())?;
+        self.prepare_change(problem)?;
+        for (f, kept) in self.kept.iter().enumerate() {
+            if let Some(kept) = kept {
+                self.stream.copy(kept, 0, self.arrays.now(f, state), 0, kept.bytes())?;
             }
         }
         Ok(())

@@ -126,7 +126,7 @@ impl Slab {
         });
         let arrays = Arrays::new(stencil, layout, &stream)?;
         let faces = Faces::new(stencil, &module, &stream)?;
-        let slab = Self {
+        let mut slab = Self {
             faces,
             planes,
             axis: slowest::<D>(),
@@ -145,6 +145,9 @@ impl Slab {
             kept: problem.stencil.cell.fields().iter().map(|_| None).collect(),
             stream,
         };
+        if stencil.until.is_some() {
+            slab.prepare_change(problem)?;
+        }
         slab.load(problem, volume)?;
         Ok(slab)
     }
