@@ -1,5 +1,7 @@
 //! The CPU executor against the reference, bit for bit, over random shapes and policies.
 
+mod extremes;
+
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -130,6 +132,17 @@ where
     run.store(found.writable()).unwrap();
     prop_assert_eq!(found.field_bytes(0), expect.field_bytes(0));
     Ok(())
+}
+
+#[test]
+fn residuals_of_extremes_are_exact() {
+    for threads in [1, 3] {
+        extremes::check(&mut |stencil, volume| {
+            let policy = CpuPolicy::default().with_threads(threads);
+            let sweeps = CpuSweeps::new(stencil, volume, policy, pool(threads), Simd::detect());
+            Box::new(sweeps.unwrap())
+        });
+    }
 }
 
 proptest! {

@@ -1,5 +1,6 @@
 //! CUDA sweeps: every skeleton compiles without a GPU, and with one equals the reference bitwise.
 
+mod extremes;
 mod linear;
 
 use linear::{cube, star};
@@ -425,6 +426,18 @@ fn residuals_are_the_reference_s() {
             }
         }
         assert_eq!((residual, done), (residual, steps));
+    }
+}
+
+#[test]
+fn residuals_of_extremes_are_exact() {
+    let Ok(device) = Device::open(0) else { return println!("skipped: no GPU") };
+    for policy in
+        [policy(CudaKernel::Direct, [1, 2, 2], 4), policy(CudaKernel::March, [2, 1, 1], 3)]
+    {
+        extremes::check(&mut |stencil, volume| {
+            Box::new(CudaSweeps::new(stencil, volume, &policy, &device).unwrap())
+        });
     }
 }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use warpweft::cluster::in_process;
-use warpweft::cuda::{Device, compiler};
+use warpweft::cuda::{Device, Together, compiler};
 use warpweft::prelude::*;
 use warpweft::stencil::distribute::Ranks;
 use warpweft::stencil::{
@@ -114,6 +114,7 @@ fn check<S: Fields, const D: usize>(
     let all: Vec<_> =
         (0..Device::count().unwrap_or(0)).filter_map(|n| Device::open(n).ok()).collect();
     let problem = Problem::new(stencil.clone(), start, at);
+    let _together = Together::begin();
     let mut runs = 0;
     for &(of, exchange) in ways {
         let policy = MultiCudaPolicy::new(kernel(of), exchange);

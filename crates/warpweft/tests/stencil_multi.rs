@@ -1,15 +1,18 @@
 //! Sweeps over several GPUs: kernels compile without a GPU; with one or more, slabs give the
 //! reference's bits. One GPU holds several slabs then, several GPUs every number of them.
 
+mod extremes;
 mod linear;
 mod several;
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use linear::{cube, star, taps};
 use several::sound::{blur, pressure, slant, sound, velocity};
 use several::{
     check, check_all, check_by, filled, machines, policies, policy, residents, ringed, trips,
 };
-use warpweft::cuda::{Device, Together, compiler};
+use warpweft::cuda::{Buffer, Device, Together, compiler};
 use warpweft::element::Fields;
 use warpweft::prelude::*;
 use warpweft::stencil::cuda::multi::compile_check;
@@ -338,6 +341,60 @@ fn residuals_are_the_reference_s() {
             assert_eq!((residual, done), (residual, steps));
         }
     }
+}
+
+#[test]
+fn residuals_of_extremes_are_exact() {
+    let _together = Together::begin();
+    let machines = machines();
+    if machines.is_empty() {
+        println!("skipped: no GPU");
+    }
+    for devices in machines {
+        for exchange in [Exchange::Copies, Exchange::Flags] {
+            let policy = policy(CudaKernel::Direct, [1, 2, 2], 4, exchange);
+            extremes::check(&mut |stencil, volume| {
+                Box::new(MultiCudaSweeps::new(stencil, volume, &policy, &devices).unwrap())
+            });
+        }
+    }
+}
+
+/// Who frees memory waits for all that runs on its GPU, and others' launches wait for them.
+#[test]
+fn slabs_of_one_gpu_are_not_held_up_by_others_who_free_memory() {
+    let Ok(device) = Device::open(0) else { return println!("skipped: no GPU") };
+    let _together = Together::begin();
+    let start = filled::<f32, 2>([64, 300]);
+    let stencil = Stencil::of(Heat2 { rate: 0.1 }).boundary(Boundary::Periodic);
+    let mut expect = start.clone();
+    reference(&stencil, &mut expect, 3000).unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let mut freed = 0u32;
+            while !done.load(Ordering::Relaxed) {
+                drop(Buffer::new(&device, 1 << 20).unwrap());
+                freed += 1;
+            }
+            freed
+        });
+        let policy = policy(CudaKernel::Direct, [4, 1, 1], 4, Exchange::Flags);
+        let run = || {
+            let mut executor = MultiCudaSweeps::new(&stencil, &start, &policy, &[device; 2])?;
+            for sweep in sweeps([64, 300], 3000, 100, None) {
+                executor.sweep(&sweep)?;
+            }
+            executor.finish()?;
+            let mut found = start.clone();
+            executor.store(found.writable())?;
+            Ok::<_, Error>(found)
+        };
+        let found = run();
+        done.store(true, Ordering::Relaxed);
+        assert!(other.join().unwrap() > 0);
+        assert!(found.unwrap().as_slice() == expect.as_slice());
+    });
 }
 
 #[test]

@@ -60,4 +60,5 @@ pub use stream::{Event, Priority, Stream};
 pub use strided::{Extents, Rows};
 pub use tensor_map::{Element, Swizzle, TensorMap, Tiled};
 pub use together::Together;
+pub(crate) use together::undisturbed;
 pub use watchdog::{Stuck, Watchdog};

@@ -4,9 +4,10 @@
 //! what the other waits for: SMs, or a queue that streams share. So a process runs one set at a time. And a
 //! call that waits for its device, as one does that frees memory or loads a module, could keep the rest of a
 //! set from being launched: while a wavefront's is, nobody frees or loads. Stencils launch as long as they
-//! run; they have their turn alone, and whoever frees memory of their GPUs meanwhile risks their watchdog.
+//! run; they have their turn alone, and while slabs that share a GPU launch nobody frees or loads either: a
+//! call that waits for one slab would keep back the launch of the other, for which the first waits.
 
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 static TURN: Mutex<()> = Mutex::new(());
 static LAUNCHING: RwLock<()> = RwLock::new(());
@@ -30,9 +31,15 @@ impl Together {
 
     /// Launches all kernels of the set, undisturbed. `all` may neither free memory nor load modules.
     pub(crate) fn launch<T>(&self, all: impl FnOnce() -> T) -> T {
-        let _alone = LAUNCHING.write().unwrap_or_else(PoisonError::into_inner);
+        let _alone = undisturbed();
         all()
     }
+}
+
+/// Held by whoever launches kernels that wait for one another on one device; who has it may neither free memory nor
+/// load modules.
+pub(crate) fn undisturbed() -> RwLockWriteGuard<'static, ()> {
+    LAUNCHING.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Held by whoever makes a call that may wait for all that runs on a device.

@@ -1,12 +1,14 @@
 //! Steps over several GPUs by tiles that stay on their multiprocessors.
 
 use super::sweeps::MultiCudaSweeps;
+use crate::cuda::undisturbed;
 use crate::error::Result;
 use crate::stencil::cuda::resident::Resident;
 
 impl<const D: usize> MultiCudaSweeps<D> {
     /// Queues steps by tiles that stay on the devices' multiprocessors; the state they end in.
     pub(super) fn stay(&mut self, steps: u64) -> Result<usize> {
+        let _alone = self.shared.then(undisturbed);
         for steps in Resident::launches(steps) {
             for (part, slab) in self.slabs.iter().enumerate() {
                 slab.stay(&self.problem, self.neighbours(part), self.state, steps)?;

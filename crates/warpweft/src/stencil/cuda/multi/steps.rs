@@ -3,6 +3,7 @@
 use super::policy::Exchange;
 use super::slab::{Slab, StageLaunch};
 use super::sweeps::MultiCudaSweeps;
+use crate::cuda::undisturbed;
 use crate::error::{Error, Result, no_thread};
 
 impl<const D: usize> MultiCudaSweeps<D> {
@@ -54,6 +55,7 @@ impl<const D: usize> MultiCudaSweeps<D> {
         if let [slab] = self.slabs.as_mut_slice() {
             return slab.run(turns, state, flips).map(|()| end);
         }
+        let _alone = self.shared.then(undisturbed);
         std::thread::scope(|scope| {
             // Slabs whose thread is refused leave the others waiting until their time is up.
             let spawn = |slab| {

@@ -25,6 +25,8 @@ pub struct MultiCudaSweeps<const D: usize> {
     /// Per slab: its last stage is done, and it has taken its neighbours' planes.
     pub(super) marks: Vec<[Event; 2]>,
     pub(super) slabs: Vec<Slab>,
+    /// Whether slabs share a device.
+    pub(super) shared: bool,
     unused: Unused,
     notes: Vec<String>,
     /// Steps after which the present ghosts of function faces are, once there are any.
@@ -56,9 +58,9 @@ impl<const D: usize> MultiCudaSweeps<D> {
         }
         // All blocks of a launch begun early wait, edge tiles or not: on a device that slabs share these
         // could take the room of the launch that they wait for.
-        let apart = (1..devices.len()).all(|n| !devices[..n].contains(&devices[n]));
+        let shared = (1..devices.len()).any(|n| devices[..n].contains(&devices[n]));
         let cuda = policy.cuda.shaped::<D>()?;
-        let policy = MultiCudaPolicy { cuda, early: policy.early && apart, ..*policy };
+        let policy = MultiCudaPolicy { cuda, early: policy.early && !shared, ..*policy };
         let slabs = policy.slabs(stencil, extents, devices.len())?;
         let copies = policy.exchange == Exchange::Copies;
         if copies && policy.cuda.kernel == CudaKernel::Resident {
@@ -97,7 +99,8 @@ impl<const D: usize> MultiCudaSweeps<D> {
         // From here on dropping waits for all devices; before, no slab knows of another.
         let unused = slabs.first().map_or_else(Vec::new, |slab| slab.unused(volume));
         let (faced, stale) = (None, false);
-        let mut sweeps = Self { problem, state: 0, marks, slabs, unused, notes, faced, stale };
+        let mut sweeps =
+            Self { problem, state: 0, marks, slabs, shared, unused, notes, faced, stale };
         sweeps.check_residency()?;
         for part in 0..sweeps.slabs.len() {
             let device = devices[part];
