@@ -30,6 +30,8 @@ const YIELDS: Duration = Duration::from_millis(20);
 const NAP: Duration = Duration::from_micros(100);
 /// Looks between two looks for news of a failure.
 const NEWS: u32 = 32;
+/// How long a rank that leaves waits for the others, of which one may still be writing what all came to.
+const LEAVING: Duration = Duration::from_secs(3600);
 /// How long a failing rank waits for its news to be on its way.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -79,7 +81,13 @@ impl Mpi {
                 "start it with that library's mpirun, or set WARPWEFT_MPI to the launcher's library",
             ));
         }
-        debug_assert!(rank < ranks);
+        if rank >= ranks {
+            return Err(unusable(
+                launched,
+                format!("{name} calls this rank {rank} of {ranks}"),
+                "start it with that library's mpirun",
+            ));
+        }
         Launched::settle();
         Ok(Self {
             wire,
@@ -103,13 +111,18 @@ impl Mpi {
         self.wire.cuda_aware()
     }
 
-    /// Leaves the ranks in good order: waits for what was sent, and for the others to leave, however long they
-    /// take; those that wait for more of this rank are told that nothing comes. What is dropped leaves too,
-    /// but has nobody to tell what went wrong.
+    /// Leaves the ranks in good order: waits for what was sent, and an hour for the others to leave; those that
+    /// wait for more of this rank are told that nothing comes. What is dropped leaves too, but has nobody to
+    /// tell what went wrong.
     ///
     /// # Errors
-    /// A rank has aborted, as one does that misses this one; messages that nobody receives.
+    /// A rank has aborted, as one does that misses this one; ranks that do not leave, by their numbers;
+    /// messages that nobody receives.
     pub fn leave(&self) -> Result<()> {
+        self.leave_within(LEAVING)
+    }
+
+    fn leave_within(&self, patience: Duration) -> Result<()> {
         if self.left.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
@@ -117,8 +130,12 @@ impl Mpi {
         let rank: Shared = Arc::new(self.rank().to_le_bytes());
         let rank = Message::Host(rank);
         self.others().try_for_each(|to| self.begin(to, GONE, &rank))?;
+        let begin = Instant::now();
         while self.gone().len() + 1 < self.ranks() {
             self.check()?;
+            if begin.elapsed() > patience {
+                return Err(self.left_alone(patience));
+            }
             std::thread::sleep(NAP);
         }
         // Who left because it had aborted said so before, and may not come to the end of MPI.
@@ -251,6 +268,26 @@ impl Mpi {
         self.abort(&what);
         let remedy = format!("see the error of rank {gone}, or let all ranks do the same runs");
         Error::Rank { rank: self.rank(), what, remedy }
+    }
+
+    /// Some have not left so long after this rank did.
+    fn left_alone(&self, patience: Duration) -> Error {
+        let gone = self.gone();
+        let here: Vec<_> = self
+            .others()
+            .filter(|rank| !gone.contains(rank))
+            .map(|rank| rank.to_string())
+            .collect();
+        let (ranks, have) = if here.len() == 1 { ("rank", "has") } else { ("ranks", "have") };
+        Error::Rank {
+            rank: self.rank(),
+            what: format!(
+                "{ranks} {} {have} not left {:.0} s after this one",
+                here.join(", "),
+                patience.as_secs_f64()
+            ),
+            remedy: "look for a rank that hangs; what this one came to is done".into(),
+        }
     }
 
     /// Takes the next part of a message, if it has come.
@@ -445,5 +482,60 @@ fn unusable(launched: &Launched, what: String, remedy: &str) -> Error {
         device: format!("rank {} of {}", launched.rank, launched.ranks),
         what,
         remedy: remedy.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+
+    use super::*;
+
+    /// The middle one of three ranks, of which only the first ever leaves.
+    struct Hung(AtomicBool);
+
+    impl Wire for Hung {
+        fn place(&self) -> (usize, usize) {
+            (1, 3)
+        }
+        fn start(&self, _: usize, _: u16, _: &Message, _: Range<usize>) -> Result<(), String> {
+            Ok(())
+        }
+        fn reap(&self) -> Result<usize, String> {
+            Ok(0)
+        }
+        fn poll(&self, _: Option<usize>, tag: u16, room: Room<'_>) -> Result<Polled, String> {
+            let Room::Append(message) = room else { return Ok(Polled::Nothing) };
+            if tag != GONE || self.0.swap(true, Ordering::Relaxed) {
+                return Ok(Polled::Nothing);
+            }
+            message.extend(0usize.to_le_bytes());
+            Ok(Polled::Received(message.len()))
+        }
+        fn version(&self) -> String {
+            "none".into()
+        }
+        fn cuda_aware(&self) -> bool {
+            false
+        }
+        fn finalize(&self) -> Result<(), String> {
+            Err("it would wait for all".into())
+        }
+        fn abort(&self, _: i32) {}
+    }
+
+    #[test]
+    fn who_does_not_leave_is_named_and_not_waited_for_forever() {
+        let mpi = Mpi {
+            wire: Box::new(Hung(AtomicBool::new(false))),
+            aborted: Mutex::new(None),
+            gone: Mutex::default(),
+            left: AtomicBool::new(false),
+            polls: AtomicU32::new(0),
+        };
+        let error = mpi.leave_within(Duration::from_millis(200)).unwrap_err().to_string();
+        assert!(error.contains("rank 2 has not left") && error.contains("rank 1"), "{error}");
+        // It has left for good, and dropping it waits for nobody.
+        assert!(mpi.leave().is_ok());
     }
 }
