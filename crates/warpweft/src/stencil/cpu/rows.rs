@@ -200,13 +200,13 @@ unsafe fn cell<E: StencilElement<D>, const D: usize>(
 
 /// Cells `from..from + count` of `N` rows that write one field, values first, then stores.
 ///
-/// Builds with debug assertions have each of these loops once instead of three times an instruction set: there
+/// Unoptimised builds have each of these loops once instead of three times an instruction set: there
 /// the sets make the same code of it, in which nothing is vectorised, and most of the time to compile
 /// an element would go into it.
 macro_rules! jammed {
     ($name:ident, $n:literal, $($plane:literal => $value:ident),+) => {
-        #[cfg_attr(not(debug_assertions), inline(always))]
-        #[cfg_attr(debug_assertions, inline(never))]
+        #[cfg_attr(not(unoptimised), inline(always))]
+        #[cfg_attr(unoptimised, inline(never))]
         unsafe fn $name<E: StencilElement<D>, const D: usize>(
             element: &E,
             source: [*const u8; MAX_FIELDS],
@@ -235,8 +235,8 @@ jammed!(jam2, 2, 0 => a, 1 => b);
 jammed!(jam4, 4, 0 => a, 1 => b, 2 => c, 3 => d);
 
 /// Cells `0..cells` of a row that write any fields of `targets`, read at `base`. As [`jammed`].
-#[cfg_attr(not(debug_assertions), inline(always))]
-#[cfg_attr(debug_assertions, inline(never))]
+#[cfg_attr(not(unoptimised), inline(always))]
+#[cfg_attr(unoptimised, inline(never))]
 unsafe fn each<E: StencilElement<D>, const D: usize>(
     element: &E,
     base: [*const u8; MAX_FIELDS],
