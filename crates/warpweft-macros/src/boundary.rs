@@ -3,14 +3,14 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::visit::Visit;
-use syn::{ItemFn, ReturnType, Type};
+use syn::{ItemFn, Type};
 
 use crate::attributes;
 use crate::diag::reject;
 use crate::emit::{Cuda, Returns, clean, mark, weave};
 use crate::lower::{Binding, Lower, NoInputs};
 use crate::parameters::{Members, Named, element, members};
-use crate::signature::{Parameter, no_lifetimes, parameters, plain_name, returns_value};
+use crate::signature::{no_lifetimes, parameters, returned};
 
 /// The signature taken apart.
 struct Shape {
@@ -44,27 +44,12 @@ fn shape(function: &ItemFn) -> syn::Result<Shape> {
     if step.reference.is_some() || !is(&step.ty, "u64") {
         return Err(first());
     }
-    let named = |parameter: Parameter| {
-        let (ident, mutable) = plain_name(&parameter, "boundary")?;
-        if parameter.reference.is_some() {
-            return Err(reject(
-                &parameter.whole,
-                "a parameter of a boundary function is the same for every cell",
-                "take the value",
-            ));
-        }
-        Ok(Named { ident, mutable, ty: parameter.ty })
+    let named = |parameter| {
+        let why = "a parameter of a boundary function is the same for every cell";
+        Named::by_value(parameter, "boundary", [why, "take the value"])
     };
-    let state = match &signature.output {
-        ReturnType::Type(_, ty) if returns_value(&signature.output) => (**ty).clone(),
-        _ => {
-            return Err(reject(
-                &signature.ident,
-                "a boundary function returns what a cell holds",
-                "return the state, as in `-> f32`",
-            ));
-        }
-    };
+    let why = "a boundary function returns what a cell holds";
+    let state = returned(signature, [why, "return the state, as in `-> f32`"])?;
     let (at, step) = (named(at)?, named(step)?);
     let rest = all.map(named).collect::<syn::Result<_>>()?;
     Ok(Shape { at, dimensions, step, rest, state })

@@ -3,13 +3,13 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::visit::Visit;
-use syn::{ItemFn, Pat, ReturnType};
+use syn::{ItemFn, Pat};
 
 use crate::attributes;
 use crate::emit::{self, Cuda, Returns, mark, weave};
 use crate::ir::{Pattern, Statement};
 use crate::lower::{Binding, Lower, NoInputs};
-use crate::signature::{no_lifetimes, parameters, phantom, returns_value};
+use crate::signature::{no_lifetimes, output, parameters, phantom, returns_value};
 
 pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
     let signature = &function.sig;
@@ -53,10 +53,7 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
         });
     }
     let wanted = returns_value(&signature.output);
-    let output = match &signature.output {
-        ReturnType::Type(_, ty) => quote!(#ty),
-        ReturnType::Default => quote!(()),
-    };
+    let output = output(signature);
     let output_hole =
         lower.hole(quote!(<#output as ::warpweft::element::DeviceType>::cuda(__unit)));
     let (shadow, mut block) = lower.body(&function.block, wanted)?;

@@ -7,16 +7,32 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syn::{ItemFn, Signature, Type};
 
+use crate::diag::reject;
 use crate::emit::{mark, member_name};
 use crate::ir::{Expr, Pattern, Statement};
 use crate::lower::{Binding, Lower};
-use crate::signature::phantom;
+use crate::signature::{Parameter, phantom, plain_name};
 
 /// A parameter with a plain name.
 pub struct Named {
     pub ident: Ident,
     pub mutable: bool,
     pub ty: Type,
+}
+
+impl Named {
+    /// A parameter of a `what` function that is given a value; a reference is refused by `why`, with the remedy.
+    pub fn by_value(
+        parameter: Parameter,
+        what: &str,
+        [why, remedy]: [&str; 2],
+    ) -> syn::Result<Self> {
+        let (ident, mutable) = plain_name(&parameter, what)?;
+        match parameter.reference {
+            Some(_) => Err(reject(&parameter.whole, why, remedy)),
+            None => Ok(Self { ident, mutable, ty: parameter.ty }),
+        }
+    }
 }
 
 /// The C++ struct's part of the parameters.

@@ -144,3 +144,19 @@ pub fn returns_value(output: &ReturnType) -> bool {
         ReturnType::Type(_, ty) => !matches!(&**ty, Type::Tuple(tuple) if tuple.elems.is_empty()),
     }
 }
+
+/// The type of the value that a function returns; one that returns none is refused by `why`, with the remedy.
+pub fn returned(signature: &Signature, [why, remedy]: [&str; 2]) -> syn::Result<Type> {
+    match &signature.output {
+        ReturnType::Type(_, ty) if returns_value(&signature.output) => Ok((**ty).clone()),
+        _ => Err(reject(&signature.ident, why, remedy)),
+    }
+}
+
+/// The type that a function returns, `()` if none is written.
+pub fn output(signature: &Signature) -> TokenStream {
+    match &signature.output {
+        ReturnType::Type(_, ty) => quote!(#ty),
+        ReturnType::Default => quote!(()),
+    }
+}

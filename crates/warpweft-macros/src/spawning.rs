@@ -8,31 +8,25 @@ mod spawns;
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::ItemFn;
 use syn::visit::Visit;
-use syn::{ItemFn, ReturnType};
 
 use self::forked::{forked, frame};
 use self::inputs::Spawns;
 use self::outstanding::Walk;
 use self::pieces::{Pieces, Quota};
 use crate::attributes;
-use crate::diag::reject;
 use crate::emit::{clean, mark, weave_used};
 use crate::lower::Lower;
 use crate::parameters::{Members, Named, members};
-use crate::signature::{no_lifetimes, parameters, phantom, plain_name, returns_value};
+use crate::signature::{no_lifetimes, output, parameters, phantom, returns_value};
 
 pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
     let signature = &function.sig;
-    let parameters = parameters(signature)?.into_iter().map(|parameter| {
-        if parameter.reference.is_some() {
-            let what =
-                "a call that is spawned takes values: what it refers to may be gone when it runs";
-            return Err(reject(&parameter.whole, what, "take the value, or a copy of it"));
-        }
-        let (ident, mutable) = plain_name(&parameter, "spawning")?;
-        Ok(Named { ident, mutable, ty: parameter.ty })
-    });
+    let why = "a call that is spawned takes values: what it refers to may be gone when it runs";
+    let refusal = [why, "take the value, or a copy of it"];
+    let parameters = parameters(signature)?.into_iter();
+    let parameters = parameters.map(|one| Named::by_value(one, "spawning", refusal));
     let parameters = parameters.collect::<syn::Result<Vec<_>>>()?;
     no_lifetimes(&signature.generics)?;
     attributes::check(|found| {
@@ -52,10 +46,7 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
     let kept = parameters.iter().filter(|named| !named.mutable);
     let kept: Vec<_> =
         kept.map(|named| crate::emit::member_name(&named.ident.to_string())).collect();
-    let output = match &signature.output {
-        ReturnType::Type(_, ty) => quote!(#ty),
-        ReturnType::Default => quote!(()),
-    };
+    let output = output(signature);
     let output_mark =
         mark(lower.hole(quote!(<#output as ::warpweft::element::DeviceType>::cuda(__unit))));
     let wanted = returns_value(&signature.output);

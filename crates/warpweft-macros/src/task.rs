@@ -3,14 +3,14 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::visit::Visit;
-use syn::{ItemFn, ReturnType, Type};
+use syn::{ItemFn, Type};
 
 use crate::attributes;
 use crate::diag::reject;
 use crate::emit::{Cuda, Returns, clean, mark, weave};
 use crate::lower::{Binding, Lower, NoInputs};
 use crate::parameters::{Members, Named, element, members};
-use crate::signature::{Parameter, no_lifetimes, parameters, plain_name, returns_value};
+use crate::signature::{no_lifetimes, parameters, returned};
 
 /// The signature taken apart.
 struct Shape {
@@ -22,16 +22,15 @@ struct Shape {
 
 fn shape(function: &ItemFn) -> syn::Result<Shape> {
     let signature = &function.sig;
-    let named = |parameter: Parameter| {
-        let (ident, mutable) = plain_name(&parameter, "task")?;
-        if parameter.reference.is_some() {
-            return Err(reject(
-                &parameter.whole,
+    let named = |parameter| {
+        Named::by_value(
+            parameter,
+            "task",
+            [
                 "a task takes values: what it is given travels to a device",
                 "take the value; read from large tables by a form of your own, `Task::on_gpu`",
-            ));
-        }
-        Ok(Named { ident, mutable, ty: parameter.ty })
+            ],
+        )
     };
     let mut all = parameters(signature)?.into_iter().map(named);
     let Some(input) = all.next() else {
@@ -41,16 +40,8 @@ fn shape(function: &ItemFn) -> syn::Result<Shape> {
             "begin with the parameter that differs from task to task",
         ));
     };
-    let output = match &signature.output {
-        ReturnType::Type(_, ty) if returns_value(&signature.output) => (**ty).clone(),
-        _ => {
-            return Err(reject(
-                &signature.ident,
-                "a task returns its output",
-                "return a value, as in `-> u64`",
-            ));
-        }
-    };
+    let output =
+        returned(signature, ["a task returns its output", "return a value, as in `-> u64`"])?;
     Ok(Shape { input: input?, rest: all.collect::<syn::Result<_>>()?, output })
 }
 
