@@ -26,16 +26,39 @@ pub struct Host {
     pub link: f64,
 }
 
+/// Bytes a second of so many channels of 64 bits, at so many million transfers a second each (JEDEC JESD79).
+const fn channels(count: f64, megatransfers: f64) -> f64 {
+    count * 8.0 * megatransfers * 1e6
+}
+
+/// Bytes a second each way of a lane of PCIe 2.0: 5 GT/s, of ten bits a byte.
+const PCIE2_LANE: f64 = 5e9 / 10.0;
+/// .. of PCIe 5.0: 32 GT/s, 128 bits of 130 being data.
+const PCIE5_LANE: f64 = 32e9 / 8.0 * 128.0 / 130.0;
+
 impl Host {
-    /// The host of a machine of PARTANS', by its chipset's data sheet, or of H200s.
+    /// The host of a machine of PARTANS', or of H200s.
     pub fn of(machine: Option<&str>) -> Self {
         match machine {
-            // Four channels of DDR3-1600; two GPUs share sixteen lanes of PCIe 2.0.
-            Some("x79") => Self { bandwidth: 51.2e9, memory: 64e9, link: 4e9 },
-            // Two channels of DDR3-1333; two GPUs share eight lanes, or four sixteen.
-            Some(_) => Self { bandwidth: 21.3e9, memory: 32e9, link: 2e9 },
-            // Two sockets of eight channels of DDR5-4800; sixteen lanes of PCIe 5.0 a GPU.
-            None => Self { bandwidth: 614.4e9, memory: 2e12, link: 63e9 },
+            // PARTANS §6.1: an Intel Core i7-3820, by its data sheet with four channels of DDR3-1600 and 64 GB at
+            // most; two GPUs of a card share sixteen lanes of PCIe 2.0.
+            Some("x79") => Self {
+                bandwidth: channels(4.0, 1600.0),
+                memory: 64e9,
+                link: 16.0 * PCIE2_LANE / 2.0,
+            },
+            // .. and a Core i7-2600K, by its data sheet with two channels of DDR3-1333 and 32 GB at most; two GPUs
+            // share eight lanes (P67-nat), or four sixteen (P67-NF).
+            Some(_) => Self {
+                bandwidth: channels(2.0, 1333.0),
+                memory: 32e9,
+                link: 8.0 * PCIE2_LANE / 2.0,
+            },
+            // NVIDIA's DGX H200 by its data sheet: two Xeon Platinum 8480C and 2 TB; each has eight channels of
+            // DDR5-4800 by Intel's. Every GPU has sixteen lanes of PCIe 5.0.
+            None => {
+                Self { bandwidth: channels(16.0, 4800.0), memory: 2e12, link: 16.0 * PCIE5_LANE }
+            }
         }
     }
 
@@ -76,7 +99,7 @@ impl Gpu {
         let (bandwidth, fixed) = match self {
             // A plain copy kernel moved 3.98 TB/s, launches came 3.9 µs apart (CUDA 13.0).
             Self::H200 => (3.98e12, 3.9e-6),
-            // 163.9 GB/s nominal; 5 µs a launch is an assumption.
+            // 163.9 GB/s by the data sheet (384 bits at 3414 MT/s); 5 µs a launch is an assumption.
             Self::Gtx590 => (163.9e9, 5e-6),
         };
         Linear { per_unit: traffic / bandwidth, fixed }

@@ -29,7 +29,7 @@ pub struct Model {
 #[derive(Subcommand)]
 enum What {
     /// Predict and simulate a stencil on many GPUs, cores and nodes, weak or strong scaling.
-    Stencil(stencil::Arguments),
+    Stencil(Box<stencil::Arguments>),
     /// Compare searches for the depth of ghost zones on simulated machines.
     Searches(searches::Arguments),
     /// Predict PeerWave's tile widths and idle times, and measure them where there is a GPU.

@@ -54,9 +54,9 @@ pub struct Arguments {
     /// Noise of every duration: standard deviation of its logarithm.
     #[arg(long, default_value_t = 0.03)]
     jitter: f64,
-    /// Seed of the noise.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    /// Seed of the noise [default: 1].
+    #[arg(long)]
+    seed: Option<u64>,
     /// Print one JSON object instead of a table.
     #[arg(long)]
     json: bool,
@@ -86,6 +86,12 @@ impl Arguments {
         if !(0.0..=1.0).contains(&self.jitter) {
             return Err(Error::spec(format!("jitter {}", self.jitter), "give 0 to 1"));
         }
+        if self.jitter == 0.0 && self.seed.is_some() {
+            return Err(Error::spec(
+                "--seed without noise",
+                "give --jitter more than 0, or leave it out",
+            ));
+        }
         let factors = [("granularity", self.granularity), ("prior-error", self.prior_error)];
         if let Some((name, value)) = factors.iter().find(|(_, x)| !(1e-6..=1e6).contains(x)) {
             return Err(Error::spec(format!("--{name} {value}"), "give a factor such as 0.1"));
@@ -95,7 +101,7 @@ impl Arguments {
             granularity: self.granularity,
             prior_error: self.prior_error,
             jitter: self.jitter,
-            seed: self.seed,
+            seed: self.seed.unwrap_or(1),
         }
         .cases(&self.machine)?;
         if self.json {

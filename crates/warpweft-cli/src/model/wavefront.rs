@@ -34,7 +34,7 @@ pub struct Arguments {
     #[arg(long, default_value_t = 128)]
     height: u32,
     /// The corner that is measured: one part in so many of the rows, and of the columns.
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64), conflicts_with = "front")]
     corner: u32,
     /// d: nanoseconds a front, instead of a measurement.
     #[arg(long, value_name = "NS", requires = "sync")]

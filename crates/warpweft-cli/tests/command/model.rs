@@ -36,6 +36,9 @@ fn applications_have_the_names_that_runs_have_and_times_the_unit_that_fits() {
     let plane = warpweft(&format!("{flat} 100000x100000")).fine();
     // 1e10 cells of 8 bytes at 3.98 TB/s.
     assert!(plane.contains(" 20.1 ms "), "{plane}");
+    // .. and 7 ms before them.
+    let late = warpweft(&format!("{flat} 100000x100000 --launch 7000")).fine();
+    assert!(late.contains(" 27.1 ms "), "{late}");
     assert!(warpweft(&format!("{flat} 2048 --dims 2")).fine().contains("1×1 "), "of 2 axes");
     // The bars are of 100 %, not of the largest.
     let line = "model stencil --nodes 512 --size 32 --no-overlap";
@@ -152,6 +155,21 @@ fn what_cannot_be_modelled_is_refused_with_a_remedy() {
         ("model stencil --machine x79 --size 1024", "one GTX 590 has 1.61 GB"),
         ("model stencil --machine x79 --port-latency 7", "for one x79 by itself; name --nodes"),
         ("model stencil --machine x79 --scaling weak", "name --nodes"),
+        ("model stencil --machine x79 --jitter 0.5", "chosen without noise; name --nodes"),
+        ("model stencil --app life --order 4", "--order of life, which has but one"),
+        ("model stencil --app swim --dims 2", "--dims of swim, which has but one"),
+        ("model stencil --device cpu --gpus 8", "--gpus for cores alone; choose --device gpu"),
+        ("model stencil --device cpu --rate 1", "--rate for cores alone"),
+        ("model stencil --cpu-rate 1", "--cpu-rate for GPUs alone; choose --device cpu"),
+        ("model stencil --device cpu+gpu --seed 3", "predicted and not simulated"),
+        ("model stencil --device cpu+gpu --no-overlap", "predicted and not simulated"),
+        ("model stencil --nodes 1 --port-latency 3", "whose port is idle; name more --nodes"),
+        ("model stencil --jitter 0 --seed 3", "--seed without noise"),
+        ("model searches --jitter 0 --seed 3", "--seed without noise"),
+        ("model stencil --measured runs.json --jitter 0.1", "cannot be used with"),
+        ("model stencil --measured runs.json --device cpu", "cannot be used with"),
+        ("model wavefront --front 40 --sync 370 --corner 2", "cannot be used with"),
+        ("model stencil --launch=-1", "--launch -1; give 0 or more"),
         ("model stencil --cpu-rate 0", "--cpu-rate 0; give more than 0"),
         ("model stencil --device cpu --nodes 65537", "at most 65536 hosts are simulated"),
         ("model stencil --dims 1", "heat in 1 dimensions; model it in 2 or 3"),
