@@ -10,6 +10,7 @@ mod channels;
 mod device;
 mod info;
 mod interrupt;
+mod line;
 mod model;
 mod output;
 mod place;

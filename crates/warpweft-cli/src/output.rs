@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use warpweft::Error;
 
-use crate::{interrupt, place, progress};
+use crate::{interrupt, line, place};
 
 /// Writes `text` and a newline to standard output. A reader that went away (`| head`) is no error.
 pub fn say(text: &str) -> ExitCode {
@@ -18,7 +18,7 @@ pub fn say(text: &str) -> ExitCode {
         let mut out = std::io::stdout().lock();
         writeln!(out, "{text}").and_then(|()| out.flush())
     };
-    printed(progress::aside(print))
+    printed(line::aside(print))
 }
 
 /// The status after printing to standard output.
@@ -35,7 +35,7 @@ pub fn printed(outcome: std::io::Result<()>) -> ExitCode {
 /// Writes one line to standard error.
 pub fn complain(what: &str) {
     // There is nowhere left to say that standard error is closed.
-    let _ = progress::aside(|| writeln!(std::io::stderr(), "error: {what}"));
+    let _ = line::aside(|| writeln!(std::io::stderr(), "error: {what}"));
 }
 
 /// Tells what the user may want to know, on standard error, once.
@@ -48,7 +48,7 @@ pub fn note(what: &str) {
         return;
     }
     // As in `complain`.
-    let _ = progress::aside(|| writeln!(std::io::stderr(), "note: {what}"));
+    let _ = line::aside(|| writeln!(std::io::stderr(), "note: {what}"));
 }
 
 /// Says what went wrong; 2 for what the user asked for, 130 for Ctrl-C, 1 for the rest.
@@ -79,6 +79,12 @@ pub fn status(error: &Error) -> u8 {
 /// A number of things: `1 step`, `2 steps`.
 pub fn counted(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Extents, slowest first: `256 x 256 x 128`.
+pub fn across(extents: &[usize]) -> String {
+    let extents: Vec<_> = extents.iter().map(ToString::to_string).collect();
+    extents.join(" x ")
 }
 
 /// A number with the prefix that leaves one to three digits before the point: `4.53 G`.

@@ -1,20 +1,16 @@
 //! A line on standard error while work lasts; nothing when standard error is no terminal.
 
 use std::cell::Cell;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output::scaled;
-use crate::place;
+use crate::{line, place};
 
 /// Between two looks at the clock of work that tells nothing of itself: seldom enough that a pinned
 /// worker isn't disturbed.
 const TICK: Duration = Duration::from_millis(500);
-
-/// The line that is there now, which what is printed must not run into.
-static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// The line; it goes when dropped.
 pub struct Progress {
@@ -88,22 +84,13 @@ impl Progress {
     /// Takes the line away.
     pub fn clear(&self) {
         self.bar.finish_and_clear();
-        *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        line::show(None);
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
         self.clear();
-    }
-}
-
-/// Prints something while the line, if there is one, is out of the way.
-pub fn aside<T>(print: impl FnOnce() -> T) -> T {
-    let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    match shown {
-        Some(bar) => bar.suspend(print),
-        None => print(),
     }
 }
 
@@ -115,7 +102,7 @@ fn shown(bar: ProgressBar, template: &str) -> ProgressBar {
         Ok(style) => bar.with_style(style.progress_chars("=> ")),
         Err(_) => bar,
     };
-    *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+    line::show(Some(bar.clone()));
     bar
 }
 

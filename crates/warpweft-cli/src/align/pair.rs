@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use warpweft_apps::align::{Aligned, Alignment, Operation, Sequence};
 
 use crate::output::counted;
-use crate::run::outcome::bare;
+use crate::run::values::bare;
 
 /// A run's answer by name, and further lines of its report.
 pub type Answer = (Vec<(&'static str, Value)>, Vec<(&'static str, String)>);

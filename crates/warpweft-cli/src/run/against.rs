@@ -8,9 +8,9 @@ use warpweft::prelude::*;
 use warpweft_apps::plain::Plain;
 
 use super::check::{Check, difference, no_room, values, worse};
-use super::job::shown;
 use super::window::{Part, Window};
 use crate::interrupt::stopped;
+use crate::output::across;
 
 /// Cell updates that the straightforward loop is given: about a second.
 const PLAIN_UPDATES: u64 = 20_000_000;
@@ -98,7 +98,7 @@ impl<S: Fields, const D: usize> Ran<'_, S, D> {
                 off(all).check::<S>(name).of(format!("the first {steps} of {} steps", self.done))
             }
             [middle, upper, ..] => {
-                let cells = shown(&middle.compared());
+                let cells = across(&middle.compared());
                 let through =
                     if steps == self.done { "all".into() } else { format!("the first {steps}") };
                 let part = format!("{part} and two boxes of {cells} cells through {through}");

@@ -22,7 +22,7 @@ use super::outcome::{Answer, Outcome};
 use crate::arguments::apply;
 use crate::device::need_memory;
 use crate::interrupt::stopped;
-use crate::output::{counted, note};
+use crate::output::{across, counted, note};
 use crate::plot::{self, Look};
 use crate::progress::Progress;
 use crate::{place, world};
@@ -123,7 +123,7 @@ pub fn run<S: Fields, const D: usize>(
                 3 => format!(", plane z = {}", extents[0] / 2),
                 _ => String::new(),
             };
-            format!("{app}{space}{field} {}{plane}, step {}", shown(&extents), report.done)
+            format!("{app}{space}{field} {}{plane}, step {}", across(&extents), report.done)
         };
         let drawn = job.look(&volume);
         saved.add(path, drawn.and_then(|look| plot::save(path, &title(&look), &volume, look)));
@@ -179,7 +179,7 @@ pub fn run<S: Fields, const D: usize>(
         answer.push(("network", network.into()));
     }
     let mut settings = vec![
-        ("size", shown(&extents).replace(' ', "").into()),
+        ("size", across(&extents).replace(' ', "").into()),
         ("dtype", kinds::<S>().into()),
         ("boundary", options.grid.boundary.to_string().into()),
         ("steps", steps.into()),
@@ -249,13 +249,7 @@ fn kinds<S: Fields>() -> String {
 /// `256 x 256 x 128 cells`.
 pub fn cells_of(extents: &[usize]) -> String {
     let one = extents.iter().all(|&n| n == 1);
-    format!("{} cell{}", shown(extents), if one { "" } else { "s" })
-}
-
-/// `256 x 256 x 128`.
-pub fn shown(extents: &[usize]) -> String {
-    let extents: Vec<_> = extents.iter().map(ToString::to_string).collect();
-    extents.join(" x ")
+    format!("{} cell{}", across(extents), if one { "" } else { "s" })
 }
 
 /// Records what the host did since `begin`.

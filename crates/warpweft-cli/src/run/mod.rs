@@ -18,6 +18,7 @@ pub mod outcome;
 pub mod seismic;
 pub mod swim;
 pub mod tricubic;
+pub mod values;
 mod window;
 
 use std::process::ExitCode;

@@ -9,7 +9,7 @@ use warpweft::grid::RawVolume;
 use warpweft::{Error, Result};
 
 use super::check::Check;
-use super::outcome::bare;
+use super::values::bare;
 
 /// Cells of a volume without a number.
 struct NotNumbers {
