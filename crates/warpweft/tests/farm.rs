@@ -1,14 +1,15 @@
 //! Farms on the cores: the suite, tasks that fail, units that are lost, ends that come early.
 
+mod dying;
+
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use dying::{Dies, fails};
 use warpweft::farm::conformance::{Outcome, suite};
 use warpweft::farm::schedule::{Ask, Scheduler};
-use warpweft::farm::{
-    Flush, Grain, Journal, OnFailure, Pack, PackExecutor, PackSize, Policy, Run, Schedule, on_cores,
-};
+use warpweft::farm::{Flush, Journal, OnFailure, PackSize, Policy, Run, Schedule, on_cores};
 use warpweft::prelude::*;
 
 fn machine() -> Machine {
@@ -122,63 +123,6 @@ fn the_first_failure_by_number_is_named_and_nothing_more_begins() {
     assert_eq!((*task, what.as_str()), (17, "no luck with 17"));
     assert!(refusal.to_string().starts_with("task 17 failed on core"), "{refusal}");
     assert!(begun.load(Ordering::Relaxed) < 5_000_000);
-}
-
-/// Runs two packs on one core, then fails as it says.
-struct Dies {
-    how: fn() -> Result<()>,
-    living: AtomicU64,
-}
-
-struct Dying<'a> {
-    task: &'a Dies,
-    left: u32,
-    immortal: bool,
-}
-
-impl Task for Dies {
-    type Input = u64;
-    type Output = u64;
-    fn on_core(&self, k: u64) -> Result<u64, Failure> {
-        Ok(k * 3)
-    }
-    fn on_core_packs(&self) -> Option<Box<dyn PackExecutor<Self> + '_>> {
-        let mut taken = self.living.load(Ordering::Relaxed);
-        while taken > 0 {
-            match self.living.compare_exchange(
-                taken,
-                taken - 1,
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => return Some(Box::new(Dying { task: self, left: 2, immortal: true })),
-                Err(now) => taken = now,
-            }
-        }
-        Some(Box::new(Dying { task: self, left: 2, immortal: false }))
-    }
-}
-
-impl PackExecutor<Dies> for Dying<'_> {
-    fn grain(&self) -> Grain {
-        Grain { of: 8, most: 8 }
-    }
-    fn run(&mut self, inputs: &[u64], outputs: &mut Pack<'_, Dies>) -> Result<()> {
-        // Every unit gets its packs, on one core too.
-        std::thread::sleep(Duration::from_micros(200));
-        if self.left == 0 && !self.immortal {
-            // Some of the pack was told already.
-            outputs.done(0, &0);
-            return (self.task.how)();
-        }
-        self.left -= u32::from(self.left > 0);
-        inputs.iter().enumerate().for_each(|(k, input)| outputs.done(k, &(input * 3)));
-        Ok(())
-    }
-}
-
-fn fails() -> Result<()> {
-    Err(Error::spec("the lane broke", "mend it"))
 }
 
 fn panics() -> Result<()> {

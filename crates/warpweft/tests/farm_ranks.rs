@@ -1,15 +1,17 @@
 //! Farms over ranks of this process: the suite, units and ranks that are lost, ends that come early.
 
+mod dying;
+
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use dying::{Dies, fails};
 use warpweft::cluster::{Transport, in_process_all};
 use warpweft::farm::conformance::{Outcome, suite_over_ranks};
 use warpweft::farm::{
-    self, Flush, Grain, Journal, OnFailure, Pack, PackExecutor, PackSize, Place, Policy, Run,
-    Schedule, on_cores,
+    self, Flush, Journal, OnFailure, PackSize, Place, Policy, Run, Schedule, on_cores,
 };
 use warpweft::prelude::*;
 
@@ -85,42 +87,9 @@ fn units_of_all_ranks_have_their_part() {
     }
 }
 
-/// Its units on all ranks but one fail with their third pack.
-struct Dies {
-    living: bool,
-}
-
-struct Dying {
-    left: Option<u32>,
-}
-
-impl Task for Dies {
-    type Input = u64;
-    type Output = u64;
-    fn on_core(&self, k: u64) -> Result<u64, Failure> {
-        Ok(k * 3)
-    }
-    fn on_core_packs(&self) -> Option<Box<dyn PackExecutor<Self> + '_>> {
-        Some(Box::new(Dying { left: (!self.living).then_some(2) }))
-    }
-}
-
-impl PackExecutor<Dies> for Dying {
-    fn grain(&self) -> Grain {
-        Grain { of: 8, most: 8 }
-    }
-    fn run(&mut self, inputs: &[u64], outputs: &mut Pack<'_, Dies>) -> Result<()> {
-        std::thread::sleep(Duration::from_micros(300));
-        if let Some(left) = &mut self.left {
-            if *left == 0 {
-                outputs.done(0, &0);
-                return Err(Error::spec("the lane broke", "mend it"));
-            }
-            *left -= 1;
-        }
-        inputs.iter().enumerate().for_each(|(k, input)| outputs.done(k, &(input * 3)));
-        Ok(())
-    }
+/// A task of which units die that are not to live.
+fn mortal(lives: bool) -> Dies {
+    Dies { how: fails, living: AtomicU64::new(if lives { u64::MAX } else { 0 }) }
 }
 
 #[test]
@@ -128,7 +97,7 @@ fn what_units_of_a_rank_lose_is_done_by_other_ranks() {
     for survivor in [0, 2] {
         let found = Mutex::new(vec![None; 1001]);
         let all = on_ranks(3, |net| {
-            let farm = Farm::of(Dies { living: net.rank() == survivor });
+            let farm = Farm::of(mortal(net.rank() == survivor));
             let run = Run { threads: Some(2), net: Some(net), ..Run::default() };
             if net.rank() > 0 {
                 return farm.run_into(0..1001u64, &machine(), &run, &mut none);
@@ -153,7 +122,7 @@ fn what_units_of_a_rank_lose_is_done_by_other_ranks() {
     // Nobody is left.
     let all = on_ranks(3, |net| {
         let run = Run { threads: Some(1), net: Some(net), ..Run::default() };
-        Farm::of(Dies { living: false }).run_into(0..1001u64, &machine(), &run, &mut |_, _| Ok(()))
+        Farm::of(mortal(false)).run_into(0..1001u64, &machine(), &run, &mut |_, _| Ok(()))
     });
     for outcome in all {
         let refusal = outcome.unwrap_err().to_string();

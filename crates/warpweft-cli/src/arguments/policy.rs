@@ -63,14 +63,6 @@ impl FromStr for PolicyChoice {
 
 /// A policy of each executor, as JSON: what they have to have.
 fn examples() -> Result<[Value; 3], serde_json::Error> {
-    let cores = CpuPolicy {
-        threads: 1,
-        temporal_depth: 1,
-        tile_rows: 1,
-        slab_planes: 1,
-        tile_cells: 1,
-        jam: 1,
-    };
     let gpu = CudaPolicy {
         kernel: CudaKernel::Direct,
         cells: [1; 3],
@@ -83,7 +75,8 @@ fn examples() -> Result<[Value; 3], serde_json::Error> {
         contraction: true,
     };
     let gpus = MultiCudaPolicy::new(gpu, Exchange::Flags);
-    let [cores, gpu, gpus] = [Policy::Cpu(cores), Policy::Cuda(gpu), Policy::Gpus(gpus)];
+    let [cores, gpu, gpus] =
+        [Policy::Cpu(CpuPolicy::default()), Policy::Cuda(gpu), Policy::Gpus(gpus)];
     Ok([serde_json::to_value(cores)?, serde_json::to_value(gpu)?, serde_json::to_value(gpus)?])
 }
 

@@ -54,15 +54,7 @@ mod tests {
     use super::*;
 
     fn trial(devices: usize, seconds: f64, ran: (u64, f64)) -> Trial {
-        let policy = CpuPolicy {
-            threads: 1,
-            temporal_depth: 1,
-            tile_rows: 1,
-            slab_planes: 1,
-            tile_cells: 1,
-            jam: 1,
-        };
-        Trial { policy: Policy::Cpu(policy), devices, seconds, ran }
+        Trial { policy: Policy::Cpu(CpuPolicy::default()), devices, seconds, ran }
     }
 
     #[test]
