@@ -99,7 +99,7 @@ pub fn run<S: Fields, const D: usize>(
     progress.clear();
     let report = report?;
     // That the limits were disturbed is noted by whoever measures them, and stands beside the bound.
-    report.notes.iter().filter(|what| *what != DISTURBED).for_each(|what| note(what));
+    report.notes.iter().filter(|what| !what.ends_with(DISTURBED)).for_each(|what| note(what));
 
     let again = |steps| {
         let mut volume = job.initial()?;

@@ -199,7 +199,7 @@ fn line_of_bound(report: &Report) -> Option<String> {
         format!("{fraction:.2} times that")
     };
     let how = if depth > 1 { format!(" by {depth} steps a trip") } else { String::new() };
-    let busy = report.notes.iter().any(|what| what == DISTURBED);
+    let busy = report.notes.iter().any(|what| what.ends_with(DISTURBED));
     Some(format!(
         "{}{} by memory at one step a trip, measured{}; reached {reached}{how}",
         scaled(bound.value),

@@ -12,6 +12,7 @@ mod hybrid;
 mod launch;
 mod links;
 mod network;
+mod notes;
 mod orient;
 mod pace;
 mod part;

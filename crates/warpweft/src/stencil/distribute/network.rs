@@ -11,6 +11,7 @@ use super::super::run::Run;
 use super::super::spec::{Spec, Steps};
 use super::device::shared_gpus;
 use super::launch::{Ranks, looks};
+use super::notes::joined;
 use super::rank::RankReport;
 use super::routes::Route;
 use super::run::{Distribution, Own, Task, Watch, store};
@@ -205,19 +206,20 @@ impl<const D: usize> Spec<D> {
         let (label, policy) = (device.label, device.policy);
         let wrong =
             |error: serde_json::Error| Error::spec(error.to_string(), "report this as a bug");
-        let mine_told = serde_json::to_vec(&(mine, &label, device.bandwidth));
+        let mine_told = serde_json::to_vec(&(mine, &label, device.bandwidth, &device.notes));
         let told = gather(net, mine_told.map_err(wrong)?)?;
-        let told: Vec<(RankReport, String, Option<f64>)> = match net.rank() {
+        let told: Vec<(RankReport, String, Option<f64>, Vec<String>)> = match net.rank() {
             0 => told
                 .iter()
                 .map(|one| serde_json::from_slice(one))
                 .collect::<Result<_, _>>()
                 .map_err(wrong)?,
-            _ => vec![(mine, label, device.bandwidth)],
+            _ => vec![(mine, label, device.bandwidth, device.notes)],
         };
-        let bandwidth = told.iter().map(|&(_, _, bandwidth)| bandwidth).sum();
-        let ranks = told.into_iter().map(|(report, label, _)| (report, label));
-        let (mut reports, labels): (Vec<_>, Vec<_>) = ranks.unzip();
+        let bandwidth = told.iter().map(|&(_, _, bandwidth, _)| bandwidth).sum();
+        let ranks = told.into_iter().map(|(report, label, _, notes)| (report, (label, notes)));
+        let (mut reports, ranks): (Vec<_>, Vec<_>) = ranks.unzip();
+        let (labels, notes): (Vec<_>, Vec<_>) = ranks.into_iter().unzip();
         reports[0].residual = mine.residual;
         let mut report = self.reported(&distribution, &reports, first.step, policy, bandwidth);
         report.devices = labels;
@@ -225,7 +227,7 @@ impl<const D: usize> Spec<D> {
             report.probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
         }
         report.notes.extend(saved.map(|saved| saved.notes).unwrap_or_default());
-        report.notes.extend(device.notes);
+        report.notes.extend(joined(&notes));
         Ok(Found { own, report, distribution })
     }
 }
@@ -278,6 +280,26 @@ mod tests {
     #[stencil]
     fn halve(u: Near<f32, 1>) -> f32 {
         0.5 * u[[1]]
+    }
+
+    #[test]
+    fn what_a_rank_has_to_say_is_in_the_report_of_the_first() {
+        let machine = Machine::detect().unwrap();
+        if machine.cpu.cores.len() < 2 {
+            return println!("skipped: one core");
+        }
+        let found = in_process(2, Duration::from_secs(60), |net| {
+            let mut machine = machine.clone();
+            machine.cpu.cores.truncate(2 - net.rank());
+            let mut volume = Volume::from_fn([16], |[x]| x as f32);
+            let run = Run { target: Target::Cpu, ..Run::default() };
+            let ranks = Ranks { count: 2, grid: None, depth: Some(1) };
+            let stencil = Stencil::of(halve());
+            stencil.run_on_rank(&mut volume, Steps(2), &machine, &ranks, &run, net)
+        });
+        let notes = &found.unwrap()[0].notes;
+        let of_rank_1 = |note: &&String| note.starts_with("rank 1: ") && note.contains("1 core:");
+        assert_eq!(notes.iter().filter(of_rank_1).count(), 1, "{notes:?}");
     }
 
     #[test]
