@@ -273,7 +273,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::cluster::in_process_all;
+    use crate::cluster::{in_process, in_process_all};
     use crate::prelude::*;
     use crate::stencil::Probe;
 
