@@ -9,7 +9,9 @@ use std::time::Duration;
 use dying::{Dies, fails};
 use warpweft::farm::conformance::{Outcome, suite};
 use warpweft::farm::schedule::{Ask, Scheduler};
-use warpweft::farm::{Flush, Journal, OnFailure, PackSize, Policy, Run, Schedule, on_cores};
+use warpweft::farm::{
+    Flush, Journal, OnFailure, Pack, PackExecutor, PackSize, Policy, Run, Schedule, on_cores,
+};
 use warpweft::prelude::*;
 
 fn machine() -> Machine {
