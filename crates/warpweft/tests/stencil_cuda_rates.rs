@@ -45,6 +45,7 @@ fn rate<T: Scalar, const D: usize>(
         first_step: 0,
         steps,
         region: Region { low: [0; D], high: extents },
+        following: 0,
         keep_change: false,
     };
     sweeps.sweep(&sweep)?;

@@ -53,7 +53,7 @@ fn step_time<const D: usize>(
 ) -> Result<f64> {
     let steps = ((40_000.0 / guess) as u64).clamp(32, 16_384) / 32 * 32;
     let region = Region { low: [0; D], high: extents };
-    let sweep = Sweep { first_step: 0, steps, region, keep_change: false };
+    let sweep = Sweep { first_step: 0, steps, region, following: 0, keep_change: false };
     let mut times = Vec::new();
     for _ in 0..4 {
         let start = Instant::now();

@@ -194,10 +194,10 @@ fn tuning_keeps_a_policy_that_was_measured_and_agrees() {
     assert!(text.contains("diffuse 5 taps"), "{text}");
 }
 
-/// Two ranks with ghost zones two cells deep: beyond a cut the outermost cell repeats, so that the
-/// quotient faults there though no cell of the volume does.
+/// Two ranks with ghost zones two cells deep, at whose ends the quotient faults though no cell of the
+/// volume does.
 #[test]
-fn a_fault_in_a_cell_to_be_discarded_is_none() {
+fn ranks_fault_where_the_volume_does_and_nowhere_else() {
     let face = Boundary::Dirichlet(-5.0);
     let stencil = Stencil::of(slope()).boundary(face);
     let partition = Partition::grid([32], [2], &Boundaries([[face; 2]])).unwrap();

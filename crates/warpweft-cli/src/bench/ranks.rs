@@ -154,7 +154,8 @@ fn one_process(size: usize, machine: &Machine, gpus: usize) -> Result<f64> {
     let policy = MultiCudaPolicy::new(DIRECT, Exchange::Flags);
     let mut executor = MultiCudaSweeps::new(&space_stencil(), &volume, &policy, &devices)?;
     let region = Region { low: [0; 3], high: volume.extents() };
-    let sweep = Sweep { first_step: 0, steps: steps_of(size), region, keep_change: false };
+    let sweep =
+        Sweep { first_step: 0, steps: steps_of(size), region, following: 0, keep_change: false };
     let mut best = f64::INFINITY;
     // The first prepares graphs and wakes the devices.
     for _ in 0..3 {

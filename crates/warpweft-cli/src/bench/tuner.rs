@@ -263,7 +263,7 @@ fn at_depth<const D: usize>(
     // Whole graphs of turns, so that no launch is alone.
     let steps = ((RUN / guess) as u64).next_multiple_of(256 * u64::from(depth));
     let region = Region { low: [0; D], high: extents };
-    let sweep = Sweep { first_step: 0, steps, region, keep_change: false };
+    let sweep = Sweep { first_step: 0, steps, region, following: 0, keep_change: false };
     let mut runs = Vec::new();
     for _ in 0..7 {
         let start = Instant::now();

@@ -2,6 +2,7 @@
 
 mod boundary;
 mod checkpoint;
+mod cone;
 pub mod conformance;
 mod cpu;
 pub mod cuda;

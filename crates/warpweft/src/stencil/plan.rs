@@ -20,8 +20,13 @@ pub struct Sweep<const D: usize> {
     pub first_step: u64,
     /// Steps this sweep advances, at least 1.
     pub steps: u64,
-    /// The cells that are advanced. Cells around it within `radius × steps` must be valid before.
+    /// The cells that are advanced. Before, those within `radius × (steps + following)` must be valid.
+    /// Where that is not the whole volume, no cell is computed that `region` does not depend on, and
+    /// those outside of it are left as they happen to be.
     pub region: Region<D>,
+    /// Steps that further sweeps advance the same region by before cells around it are written: what
+    /// those read is advanced too.
+    pub following: u64,
     /// Whether the state before the last step must be kept for a residual.
     pub keep_change: bool,
 }
@@ -58,7 +63,7 @@ pub(super) fn sweeps_of<const D: usize>(
         let to_save = saves.map_or(u64::MAX, |every| every - done % every);
         let most = depth().min(steps.end - done).min(to_save);
         let length = if keep_change { 1 } else { most.min(to_check - 1) };
-        let sweep = Sweep { first_step: done, steps: length, region, keep_change };
+        let sweep = Sweep { first_step: done, steps: length, region, following: 0, keep_change };
         done += length;
         Some(sweep)
     })

@@ -121,7 +121,8 @@ impl<const D: usize> Points<D> {
             }
             let due = || (first_step + 1..end).find(|&step| self.due(step));
             done = if self.quiet_from(first_step) { end } else { due().unwrap_or(end) };
-            Some(Sweep { first_step, steps: done - first_step, ..sweep })
+            let following = sweep.following + (end - done);
+            Some(Sweep { first_step, steps: done - first_step, following, ..sweep })
         })
     }
 
@@ -270,7 +271,7 @@ mod tests {
     #[test]
     fn sweeps_end_where_something_is_due() {
         let region = Region { low: [0], high: [4] };
-        let sweep = Sweep { first_step: 3, steps: 9, region, keep_change: false };
+        let sweep = Sweep { first_step: 3, steps: 9, region, following: 1, keep_change: false };
         let source =
             PointSource { field: 0, at: vec![[1]], amplitudes: vec![1.0, 0.0, 0.0, 0.0, 2.0] };
         let probe = Probe { field: 0, at: vec![[0]], every: 4 };
@@ -279,6 +280,7 @@ mod tests {
         let both = Points { sources: vec![source], probes: vec![probe] };
         // Steps 4, 5, 8 and 12.
         assert_eq!(lengths(&both), [1, 1, 3, 4]);
+        assert_eq!(both.cut(sweep).map(|s| s.following).collect::<Vec<_>>(), [9, 8, 5, 1]);
     }
 
     #[test]

@@ -128,7 +128,7 @@ fn timed(
     };
     let steps = steps.max(16).next_multiple_of(16 * depth);
     let region = Region { low: [0; 3], high: extents };
-    let sweep = Sweep { first_step: 0, steps, region, keep_change: false };
+    let sweep = Sweep { first_step: 0, steps, region, following: 0, keep_change: false };
     let mut seconds = Vec::new();
     for _ in 0..4 {
         let start = Instant::now();

@@ -18,6 +18,7 @@ mod traverse;
 
 use std::sync::Arc;
 
+use super::cone::Cones;
 use super::distribute::{add_to_cells, values_of_cells};
 use super::executor::SweepExecutor;
 use super::plan::{Region, Sweep};
@@ -48,6 +49,7 @@ pub struct CpuSweeps<const D: usize> {
     simd: Simd,
     pool: Arc<Pool>,
     extents: [usize; D],
+    cones: Cones<D>,
     arrays: Arrays,
     ghosts: Ghosts,
     faces: Faces<D>,
@@ -107,6 +109,7 @@ impl<const D: usize> CpuSweeps<D> {
             periodic[axes[d]] = stencil.boundaries.0[d][0] == super::Boundary::Periodic;
         }
         let shape = Shape {
+            axes: [layout::Z, tile],
             extents: [cells[layout::Z], cells[tile]],
             periodic: [periodic[layout::Z], periodic[tile]],
             radii: radii.collect(),
@@ -145,6 +148,7 @@ impl<const D: usize> CpuSweeps<D> {
             policy,
             simd,
             extents,
+            cones: Cones::new(stencil, extents),
             arrays,
             ghosts,
             faces,
@@ -186,20 +190,16 @@ fn internal(panic: WorkerPanic) -> Error {
 
 impl<const D: usize> SweepExecutor<D> for CpuSweeps<D> {
     fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
-        if sweep.region != (Region { low: [0; D], high: self.extents }) {
-            return Err(Error::spec(
-                format!("a sweep over {:?} of {:?} on the CPU", sweep.region, self.extents),
-                "sweep the whole volume",
-            ));
-        }
+        let cone = self.cones.of(sweep)?;
         self.settle();
         self.change.measurable = sweep.keep_change && sweep.steps == 1;
         if self.change.measurable {
             self.keep_change()?;
         }
         self.face(sweep.first_step)?;
-        self.advance(sweep.first_step, sweep.steps)?;
-        self.faced = Some(sweep.first_step + sweep.steps);
+        self.advance(sweep, &cone)?;
+        // Beside a part of the volume, ghosts of function faces are as old as the cells there.
+        self.faced = cone.is_whole().then_some(sweep.first_step + sweep.steps);
         Ok(())
     }
 

@@ -2,28 +2,35 @@
 
 use super::CpuSweeps;
 use super::arrays::Outcome;
-use super::layout::{M, X, Y, Z, canonical, tile_axis};
+use super::ghosts::Box4;
+use super::layout::{M, X, Y, Z, canonical};
 use super::levels::{Block, Level};
 use super::log::Log;
 use super::slab::Slab;
 use crate::cpu::Worker;
 use crate::error::Result;
+use crate::stencil::cone::Cone;
 use crate::stencil::functions::Times;
+use crate::stencil::{Region, Sweep};
 
 impl<const D: usize> CpuSweeps<D> {
-    /// Advances the whole volume by `steps` steps after the first `step`.
-    pub(super) fn advance(&mut self, step: u64, steps: u64) -> Result<()> {
+    /// Advances the cells of `cone` by the steps of `sweep`.
+    pub(super) fn advance(&mut self, sweep: &Sweep<D>, cone: &Cone<D>) -> Result<()> {
         let stages = self.stages.len();
         // No count of steps overflows this.
-        let mut left = u128::from(steps) * stages as u128;
-        let (mut first, mut step) = (0, step);
+        let mut left = u128::from(sweep.steps) * stages as u128;
+        let (mut first, mut step) = (0, sweep.first_step);
         // Blocks of one pass over the pool; more would only make the list longer.
         while left > 0 {
             let mut blocks = Vec::new();
             while left > 0 && blocks.len() < 64 {
                 let began = step;
                 let count = self.depth.min(usize::try_from(left).unwrap_or(usize::MAX));
-                let block = self.shape.block(first, count, self.present);
+                let within = |l: usize| {
+                    let done = (step - sweep.first_step) as usize + (first + l) / stages;
+                    boxed(cone.at(done, (first + l) % stages))
+                };
+                let block = self.shape.block(first, count, self.present, within);
                 self.present = block.levels.iter().fold(self.present, |p, level| p ^ level.flips);
                 step += ((first + count) / stages) as u64;
                 first = (first + count) % stages;
@@ -85,19 +92,10 @@ impl<const D: usize> CpuSweeps<D> {
         Ok(())
     }
 
-    /// Computes a level's cells in one wave of one tile, in the step after `step` steps, and refreshes
-    /// the ghosts that follow them.
-    fn level(
-        &self,
-        worker: &Worker<'_>,
-        level: &Level,
-        [planes, tile]: [[isize; 2]; 2],
-        step: u64,
-    ) {
+    /// Computes the cells `done` of a level, in the step after `step` steps, and refreshes the ghosts
+    /// that follow them.
+    fn level(&self, worker: &Worker<'_>, level: &Level, done: Box4, step: u64) {
         let layout = &self.arrays.layout;
-        let mut done = layout.extents.map(|n| [0, n as isize]);
-        done[Z] = planes;
-        done[tile_axis::<D>()] = tile;
         let stage = &self.stages[level.stage];
         self.at_stage[worker.index].publish(level.stage);
         let next = level.present ^ level.flips;
@@ -139,4 +137,13 @@ impl<const D: usize> CpuSweeps<D> {
             unsafe { self.faces.write(&self.arrays.at(next, 0), done, values) };
         }
     }
+}
+
+/// `region` along the canonical axes.
+fn boxed<const D: usize>(region: Region<D>) -> Box4 {
+    let mut cells = [[0, 1]; 4];
+    for (d, axis) in canonical::<D>().into_iter().enumerate() {
+        cells[axis] = [region.low[d], region.high[d]].map(|n| n as isize);
+    }
+    cells
 }

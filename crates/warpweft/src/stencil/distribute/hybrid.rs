@@ -283,7 +283,7 @@ impl<const D: usize> Spec<D> {
                 per_unit: link.map_or(SWAP.per_unit, |link| 1.0 / link),
                 fixed: SWAP.fixed,
             },
-            kernel: Kernel::Whole,
+            kernel: Kernel::ShrinkingLaunches,
             staging: Staging::Halos,
             overlap: Overlap::None,
         };

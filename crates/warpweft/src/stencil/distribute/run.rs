@@ -183,22 +183,9 @@ impl<const D: usize> Task<'_, D> {
         (stop, every): (Option<&AtomicBool>, u64),
     ) -> Result<Vec<(Own, RankReport)>> {
         let parts = self.distribution.partition.parts();
-        let run = |task: &Self| {
-            in_process(parts, deadline, |net| {
-                task.rank(net, &Watch { told: &|done| told(done), stop, every })
-            })
-        };
-        let before: Vec<_> = self.recorded().iter().map(|series| series.values.len()).collect();
-        let outcome = run(self);
-        if let (Err(Error::Element { .. }), Some(_)) = (&outcome, self.build) {
-            // Swept parts also compute cells that no run comes by; the plain loop does not.
-            let mut recorded = self.recorded();
-            recorded.iter_mut().zip(before).for_each(|(series, n)| series.values.truncate(n));
-            drop(recorded);
-            let proof = run(&Self { build: None, ..*self });
-            return if proof.is_ok() { proof } else { outcome };
-        }
-        outcome
+        in_process(parts, deadline, |net| {
+            self.rank(net, &Watch { told: &|done| told(done), stop, every })
+        })
     }
 }
 
@@ -259,10 +246,6 @@ pub fn run_in_process<S: Fields, const D: usize>(
 
 /// As [`run_in_process`], each part swept at full speed by workers of its own, pinned to one of the
 /// given lists of cores; parts beyond the last list begin again with the first.
-///
-/// An element function also sees states of cells that are about to be discarded, outside its part, which
-/// need not be states that the run comes by. A fault is therefore put to the proof: the run is repeated
-/// by the plain loop, which sees nothing else, and fails only if that fails too.
 ///
 /// # Errors
 /// As [`run_in_process`]; a policy that is out of range; no cores.

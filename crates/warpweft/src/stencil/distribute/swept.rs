@@ -1,8 +1,8 @@
 //! A part computed by an executor: the padded part is a volume of its own.
 //!
-//! The executor sweeps the whole of it in every step, ghost zone included, as B2R's GPU kernels do
-//! (equation (3)). At a cut it knows no better than a Neumann boundary, so the outermost cells go
-//! stale from step to step; the zone is deep enough for the part's own cells never to see them.
+//! In each step the executor computes what its own cells will still need of the ghost zone, δ less
+//! than in the step before (B2R's equation (2)), and nothing of other states than the run's own. So
+//! it never reads beyond the zone.
 
 use std::time::Instant;
 
@@ -61,11 +61,17 @@ impl<'a, const D: usize> Swept<'a, D> {
         steps: u64,
     ) -> Result<Self> {
         let volume = start(zone)?;
+        // Cheapest is what is never renewed. But boundary functions are told of the corners, which must
+        // then be cells.
+        let beyond = match stencil.has_functions() {
+            true => Boundary::Neumann,
+            false => Boundary::Dirichlet(0.0),
+        };
         let mut faces = stencil.boundaries.0;
         for d in 0..D {
             for (side, face) in [Face::Low, Face::High].into_iter().enumerate() {
                 if partition.neighbour(part, d, face).is_some() {
-                    faces[d][side] = Boundary::Neumann;
+                    faces[d][side] = beyond;
                 }
             }
         }
@@ -89,16 +95,17 @@ impl<'a, const D: usize> Swept<'a, D> {
         })
     }
 
-    /// Sweeps, cut where sources and probes act; after the last step they do so only if there are `more`.
-    fn sweep(&mut self, steps: usize, more: bool, keep_change: bool) -> Result<()> {
-        let region = Region { low: [0; D], high: self.volume.extents() };
+    /// Sweeps `steps` steps, cut where sources and probes act, with so many `more` until the next swap;
+    /// after the last step they act only if there are more.
+    fn sweep(&mut self, steps: usize, more: u64, keep_change: bool) -> Result<()> {
+        let region = self.own();
         let (first_step, steps) = (self.steps, steps as u64);
-        let whole = Sweep { first_step, steps, region, keep_change };
+        let whole = Sweep { first_step, steps, region, following: more, keep_change };
         let sweeps: Vec<_> = self.points.cut(whole).collect();
         for sweep in sweeps {
             self.executor.sweep(&sweep)?;
             self.steps += sweep.steps;
-            if more || self.steps < first_step + steps {
+            if more > 0 || self.steps < first_step + steps {
                 self.after(self.steps)?;
             }
         }
@@ -111,7 +118,7 @@ impl<'a, const D: usize> Swept<'a, D> {
         let mine = |message: &&Message<D>| message.from == self.part;
         let all = ahead.iter().flatten().filter(mine);
         let (rim, core) = rim_and_core(self.partition, self.part, all, self.executor.tile());
-        let own = self.local(Span::from(self.partition.region(self.part)));
+        let own = self.own();
         let sent: Vec<_> = ahead.iter().take(1).flatten().filter(mine).cloned().collect();
         let local = |span: &Span<D>| (span.cells() > 0).then(|| self.local(*span));
         let rim: Vec<_> = rim.iter().filter_map(local).collect();
@@ -124,6 +131,11 @@ impl<'a, const D: usize> Swept<'a, D> {
 
     fn boxes(&self, message: &Message<D>, span: fn(&Piece<D>) -> Span<D>) -> Vec<Cells<D>> {
         message.pieces.iter().map(|piece| (piece.field, self.local(span(piece)))).collect()
+    }
+
+    /// The part's own cells.
+    fn own(&self) -> Region<D> {
+        self.local(Span::from(self.partition.region(self.part)))
     }
 
     fn local(&self, span: Span<D>) -> Region<D> {
@@ -142,11 +154,11 @@ impl<const D: usize> Compute<D> for Swept<'_, D> {
         net: &dyn Transport,
     ) -> Result<Advanced> {
         if let Some(kind) = measure {
-            self.sweep(reach.depth - 1, true, false)?;
-            self.sweep(1, false, true)?;
+            self.sweep(reach.depth - 1, 1, false)?;
+            self.sweep(1, 0, true)?;
             self.executor.finish()?;
             let from = Instant::now();
-            let own = self.local(Span::from(self.partition.region(self.part)));
+            let own = self.own();
             let change = Some(self.executor.changes(kind, &own)?);
             let measuring = from.elapsed().as_secs_f64();
             return Ok(Advanced { change, sent: false, measuring });
@@ -154,11 +166,11 @@ impl<const D: usize> Compute<D> for Swept<'_, D> {
         if let Some(ahead) = ahead
             && self.executor.can_split()
         {
-            self.sweep(reach.depth - 1, true, false)?;
+            self.sweep(reach.depth - 1, 1, false)?;
             self.split_step(ahead, net)?;
             return Ok(Advanced { change: None, sent: true, measuring: 0.0 });
         }
-        self.sweep(reach.depth, false, false)?;
+        self.sweep(reach.depth, 0, false)?;
         self.executor.finish()?;
         Ok(Advanced { change: None, sent: false, measuring: 0.0 })
     }
@@ -187,7 +199,7 @@ impl<const D: usize> Compute<D> for Swept<'_, D> {
     }
 
     fn cells(&mut self, field: usize) -> Result<Vec<u8>> {
-        let own = self.local(Span::from(self.partition.region(self.part)));
+        let own = self.own();
         if !self.written.contains(&field) {
             return Ok(self.volume.box_bytes(field, own.low, own.high));
         }

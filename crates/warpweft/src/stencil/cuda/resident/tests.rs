@@ -84,7 +84,7 @@ fn a_tile_that_never_sends_is_named() {
         // The second of two tiles is not there.
         home.launch.grid[0] -= 1;
         let region = Region { low: [0; D], high: start.extents() };
-        let sweep = Sweep { first_step: 0, steps: 5, region, keep_change: false };
+        let sweep = Sweep { first_step: 0, steps: 5, region, following: 0, keep_change: false };
         sweeps.sweep(&sweep).unwrap();
         let error = sweeps.finish().unwrap_err().to_string();
         let named = "tile 0 waited 0.05 s for post 1 from the tile [1, 0, 0] of it";

@@ -80,7 +80,7 @@ impl<const D: usize> Search<'_, D> {
         let region = Region { low: [0; D], high: self.volume.extents() };
         let (mut all_steps, mut all_seconds) = (0, 0.0);
         let mut run = |steps: u64| {
-            let sweep = Sweep { first_step: 0, steps, region, keep_change: checked };
+            let sweep = Sweep { first_step: 0, steps, region, following: 0, keep_change: checked };
             let start = Instant::now();
             executor.sweep(&sweep)?;
             if let (Some(until), true) = (self.stencil.until, checked) {
