@@ -38,7 +38,7 @@ pub struct Row {
     pub planes: [usize; 2],
     /// The cores alone: equations (2), (5) and (7).
     pub cores: f64,
-    /// The GPU alone: equations (3), (5), (7), and halos through the host instead of (6).
+    /// The GPU alone: equation (2) with a launch a step, (5), (7), and halos through the host instead of (6).
     pub gpu: f64,
     /// Both, balanced: equation (8).
     pub both: f64,
@@ -74,7 +74,7 @@ pub fn row<const D: usize>(
     let gpu = GhostModel {
         compute: how.device,
         host_link: ranks.host_link,
-        kernel: Kernel::Whole,
+        kernel: Kernel::ShrinkingLaunches,
         staging: Staging::Halos,
         ..cpu
     };
@@ -105,7 +105,7 @@ pub fn row<const D: usize>(
 /// What the columns are.
 const LEGEND: &str = "
 A rank is a GPU and its share of a node's cores and port. Seconds a step by B2R's equations (2) to (8), of which
-(6) stages halos only; each at its own best R, that of both together being shown. Not simulated: no noise, nothing
+(6) stages halos only and the GPU shrinks its region as in (2); each at its own best R, that of both together being shown. Not simulated: no noise, nothing
 hidden behind computation. planes: of a part, along its slowest axis. gain: of both over the faster one alone.
 ";
 

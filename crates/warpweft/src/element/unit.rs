@@ -129,6 +129,11 @@ impl Unit {
         !self.sites.is_empty()
     }
 
+    /// Whether anything in it goes on until a condition is met, which on a state of chance it may never be.
+    pub fn loops(&self) -> bool {
+        self.definitions.iter().chain(&self.bodies).any(|text| text.contains(IF_FAULTS))
+    }
+
     /// The error for a fault word that is not 0, read back from `device`.
     pub fn fault(&self, word: u32, device: &str) -> Error {
         match self.site_of(word) {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::residual::Until;
 
 /// A box of cells: `[low, high)` per axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Region<const D: usize> {
     /// First index, per axis.
     pub low: [usize; D],

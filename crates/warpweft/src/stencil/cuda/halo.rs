@@ -1,12 +1,12 @@
 //! Ghost zones of a part that one GPU computes: faces packed and unpacked on the device, in a stream of
 //! their own beside the sweeps of the part's core. Not: how they travel (`peers`, `staging`).
 
-use super::layout::{Layout, axes};
+use super::boxes::placed;
+use super::layout::axes;
 use super::peers::Peers;
 use super::queue::Queued;
 use super::staging::Staging;
-use super::sweeps::{CudaSweeps, clamped};
-use super::text::grid;
+use super::sweeps::CudaSweeps;
 use crate::cluster::{Tag, Transport};
 use crate::cuda::{Args, Device, Event, Extents, Launch, Priority, Rows, Stream};
 use crate::error::{Error, Result};
@@ -71,18 +71,6 @@ pub(super) struct Signal {
     pub value: u32,
     /// The address of a word of this device, zero before and after.
     pub count: u64,
-}
-
-/// The box as (w, z, y, x): first cell and extents.
-pub(super) fn placed<const D: usize>(region: &Region<D>) -> ([usize; 4], [usize; 4]) {
-    let mut low = [0; 4];
-    let mut size = [1; 4];
-    for (to, axis) in axes::<D>().into_iter().enumerate() {
-        if let Some(axis) = axis {
-            (low[to], size[to]) = (region.low[axis], region.high[axis] - region.low[axis]);
-        }
-    }
-    (low, size)
 }
 
 impl<const D: usize> CudaSweeps<D> {
@@ -208,20 +196,10 @@ impl<const D: usize> CudaSweeps<D> {
 
     /// Queues the step's kernel over `region` alone.
     fn launch_part(&self, region: &Region<D>, stream: &Stream) -> Result<()> {
-        let (low, size) = placed(region);
-        if size.contains(&0) {
+        if placed(region).1.contains(&0) {
             return Ok(());
         }
-        let layout = &self.arrays.layout;
-        let first: [i32; 4] = low.map(|n| n as i32);
-        let last: [i32; 4] = std::array::from_fn(|d| (low[d] + size[d]) as i32);
-        let mut part: Vec<u8> = first.iter().chain(&last).flat_map(|n| n.to_ne_bytes()).collect();
-        part.extend(layout.strides[..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));
-        let mut extents = size;
-        // Tiles begin at a whole vector below the first cell.
-        extents[3] += low[3] % self.policy().cells[0].max(1) as usize;
-        let blocks = clamped(grid::<D>(&Layout { extents, ..*layout }, self.policy()));
-        if let Some(queued) = self.queue().part(&self.kernels[0], blocks, self.state, &part)? {
+        if let Some(queued) = self.queue().part(&self.kernels[0], self.state, region)? {
             // SAFETY: as in `copy_halos`.
             unsafe { queued.launch(stream)? };
         }

@@ -7,6 +7,7 @@
 //! about the compute capability a user's machine has (`cuda`).
 
 mod arrays;
+mod boxes;
 mod chunks;
 mod faces;
 mod ghosts;
@@ -15,6 +16,7 @@ mod halo;
 mod host;
 mod layout;
 pub mod multi;
+mod parts;
 mod peers;
 mod policy;
 mod queue;

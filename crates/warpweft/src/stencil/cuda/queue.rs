@@ -1,13 +1,14 @@
 //! What a step (or a trip of several) puts into a stream: kernels with their arguments.
 
 use super::arrays::Arrays;
+use super::boxes::{TripBox, hold, step_box};
 use super::faces::{self, Faces, When};
 use super::ghosts::{self, At, Which};
 use super::layout::Layout;
-use super::text::{Role, StageShape, StepText};
+use super::text::{Role, StageShape, StepText, TripShape};
 use crate::cuda::{Args, Kernel, Launch, Module, Stream};
 use crate::error::Result;
-use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Spec, Stage};
+use crate::stencil::{CudaKernel, CudaPolicy, Region, Spec, Stage};
 
 /// A launch and its arguments.
 #[derive(Debug)]
@@ -40,22 +41,19 @@ pub(super) struct Queue<'a, const D: usize> {
 }
 
 impl<const D: usize> Queue<'_, D> {
-    /// The launches of one step that begins in `state`, each over `grid` blocks.
+    /// The launches of one step that begins in `state`, of stage number n over `region(n)`.
     pub fn step(
         &self,
         kernels: &[Kernel],
-        grid: [u32; 3],
-        warps: u32,
         state: usize,
+        region: impl Fn(usize) -> Region<D>,
     ) -> Result<Vec<Queued>> {
         let mut queued = Vec::new();
-        let layout = &self.arrays.layout;
         let mut now: Vec<usize> =
             (0..self.stencil.cell.len()).map(|f| self.arrays.current(f, state)).collect();
         let stages = self.stencil.stages.iter().zip(&self.text.stages).zip(kernels);
         for (number, ((stage, shape), kernel)) in stages.enumerate() {
-            let whole = layout.whole_box();
-            queued.push(self.stage(&**stage, shape, kernel, (grid, warps), &now, &whole)?);
+            queued.push(self.stage(&**stage, shape, kernel, &now, &region(number))?);
             for (f, role) in shape.roles.iter().enumerate() {
                 if *role == Role::Doubled {
                     now[f] = 1 - now[f];
@@ -67,21 +65,19 @@ impl<const D: usize> Queue<'_, D> {
         Ok(queued)
     }
 
-    /// The launch of a step's one stage from `state` over `region` (`struct Box`) alone; ghosts are
-    /// not renewed.
+    /// The launch of a step's one stage from `state` over `region` alone; ghosts are not renewed.
     pub fn part(
         &self,
         kernel: &Kernel,
-        grid: [u32; 3],
         state: usize,
-        region: &[u8],
+        region: &Region<D>,
     ) -> Result<Option<Queued>> {
         let ([stage], [shape]) = (&self.stencil.stages[..], &self.text.stages[..]) else {
             return Ok(None);
         };
         let now: Vec<usize> =
             (0..self.stencil.cell.len()).map(|f| self.arrays.current(f, state)).collect();
-        self.stage(&**stage, shape, kernel, (grid, self.text.warps), &now, region).map(Some)
+        self.stage(&**stage, shape, kernel, &now, region).map(Some)
     }
 
     /// The launch of a stage that reads the arrays `now`, over `region`.
@@ -90,9 +86,8 @@ impl<const D: usize> Queue<'_, D> {
         stage: &dyn Stage<D>,
         shape: &StageShape,
         kernel: &Kernel,
-        (grid, warps): ([u32; 3], u32),
         now: &[usize],
-        region: &[u8],
+        region: &Region<D>,
     ) -> Result<Queued> {
         let mut args = Args::new();
         for (f, role) in shape.roles.iter().enumerate() {
@@ -107,9 +102,11 @@ impl<const D: usize> Queue<'_, D> {
             }
         }
         self.bring_planes(&mut args, shape, now)?;
-        args.blob(region, 8);
+        let layout = &self.arrays.layout;
+        let (blocks, [low, high]) = step_box(layout, self.policy, region);
+        args.blob(&layout.box_of(low, high), 8);
         element_argument(&mut args, stage);
-        let launch = Launch::new(grid, [32, warps, 1]).shared(shape.shared as u32);
+        let launch = Launch::new(blocks, [32, self.text.warps, 1]).shared(shape.shared as u32);
         Ok(Queued { kernel: kernel.clone(), launch, args })
     }
 
@@ -128,26 +125,28 @@ impl<const D: usize> Queue<'_, D> {
         Ok(())
     }
 
-    /// The launches of a trip of several steps that begins in `state`. At a cut the kernel takes
-    /// more: what `struct CutTrip` adds to `struct Trip`, and `struct Edges`.
+    /// The launches of a trip of several steps that begins in `state`, after which the cells of `region`
+    /// are right. At a cut the kernel takes more: what `struct CutTrip` adds to `struct Trip`, and
+    /// `struct Edges`.
     pub fn trip(
         &self,
-        kernel: &Kernel,
-        grid: [u32; 3],
-        shared: usize,
+        (kernel, shape): (&Kernel, &TripShape),
         state: usize,
+        region: &Region<D>,
         cut: Option<[Vec<u8>; 2]>,
     ) -> Result<Vec<Queued>> {
+        let layout = &self.arrays.layout;
+        let size = self.stencil.cell.size(0);
+        let held = hold(self.stencil, layout);
+        let part = TripBox::new((layout, size), (self.policy, shape), region, held);
+        let first: usize = (0..4).map(|d| part.begin[d] * layout.strides[d]).sum();
         let mut args = Args::new();
-        let array = |which: usize| self.arrays.cell(0, &self.arrays.of(0)[which]);
+        let array =
+            |which: usize| self.arrays.cell(0, &self.arrays.of(0)[which]) + (first * size) as u64;
         args.value(array(state));
         args.value(array(1 - state));
-        let layout = &self.arrays.layout;
-        // `struct Trip`: z, y and x of extents and of the cells that are not held.
-        let extents = [layout.extents[1], layout.extents[2], layout.extents[3]].map(|n| n as i32);
-        let [low, high] = self.hold();
         let mut trip: Vec<u8> =
-            [extents, low, high].as_flattened().iter().flat_map(|n| n.to_ne_bytes()).collect();
+            part.numbers.as_flattened().iter().flat_map(|n| n.to_ne_bytes()).collect();
         trip.extend((self.policy.chunk as i32).to_ne_bytes());
         trip.extend(layout.strides[1..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));
         let [more, edges] = cut.map_or([None, None], |both| both.map(Some));
@@ -157,28 +156,11 @@ impl<const D: usize> Queue<'_, D> {
             args.blob(&edges, 8);
         }
         element_argument(&mut args, &*self.stencil.stages[0]);
-        let launch = Launch::new(grid, [32, self.policy.warps, 1]).shared(shared as u32);
+        let launch =
+            Launch::new(part.blocks, [32, self.policy.warps, 1]).shared(shape.shared as u32);
         let mut queued = vec![Queued { kernel: kernel.clone(), launch, args }];
         queued.extend(self.renew(&[0], &[1 - state])?);
         Ok(queued)
-    }
-
-    /// Along z, y and x, the first cell that is not held by a Dirichlet face, and the first that is again.
-    pub fn hold(&self) -> [[i32; 3]; 2] {
-        let layout = &self.arrays.layout;
-        let fixed = |axis: usize, side: usize| {
-            let own = super::layout::axes::<D>()[axis + 1]?;
-            // Another device's cells beyond a shared face change as any others do.
-            let held = matches!(self.stencil.boundaries.0[own][side], Boundary::Dirichlet(_));
-            (held && !layout.shared[axis + 1][side]).then_some(())
-        };
-        // Half the range, so that sums with it do not overflow.
-        let far = i32::MAX / 2;
-        let end = |d: usize| layout.extents[d + 1] as i32;
-        [
-            std::array::from_fn(|d| fixed(d, 0).map_or(-far, |()| 0)),
-            std::array::from_fn(|d| fixed(d, 1).map_or(far, |()| end(d))),
-        ]
     }
 
     /// The launch that renews the ghosts of those of `fields` that are read beside a cell, in the

@@ -1,10 +1,12 @@
 //! The CUDA executor of sweeps.
 
 use super::arrays::{Arrays, Unused, store_unused};
+use super::boxes::{self, placed};
 use super::faces::Faces;
 use super::ghosts;
-use super::halo::{self, Halos, placed};
+use super::halo::{self, Halos};
 use super::layout::axes;
+use super::parts::Parts;
 use super::queue::Queue;
 use super::resident::Resident;
 use super::residual::{self, Change};
@@ -14,6 +16,7 @@ use crate::cuda::{Buffer, Device, Global, Kernel, Module, Options, Stream, compi
 use crate::element::Unit;
 use crate::error::{Error, Result};
 use crate::grid::{RawVolume, RawVolumeMut};
+use crate::stencil::cone::Cones;
 use crate::stencil::points::{add_to, value_of};
 use crate::stencil::total::Total;
 use crate::stencil::{CudaKernel, CudaPolicy, Region, Residual, Spec, Sweep, SweepExecutor};
@@ -30,7 +33,7 @@ pub struct CudaSweeps<const D: usize> {
     pub(super) stencil: Spec<D>,
     policy: CudaPolicy,
     pub(super) arrays: Arrays,
-    text: StepText,
+    pub(super) text: StepText,
     /// Of each stage, one step a launch.
     pub(super) kernels: Vec<Kernel>,
     /// What writes the ghosts of faces that are functions, if there are any.
@@ -41,6 +44,10 @@ pub struct CudaSweeps<const D: usize> {
     step: Turn,
     /// The launches of a trip of several steps.
     trip: Option<Turn>,
+    pub(super) trip_kernel: Option<Kernel>,
+    cones: Cones<D>,
+    /// The launches of sweeps of parts.
+    pub(super) parts: Parts<D>,
     /// The tiles that stay on the chip, where the policy has such.
     pub(super) resident: Option<Resident>,
     /// Which state the arrays are in.
@@ -117,15 +124,14 @@ impl<const D: usize> CudaSweeps<D> {
         for stage in &text.stages {
             kernels.push(kernel(&module, &stage.kernel, stage.shared)?);
         }
-        let step = Turn::new(|state| queue.step(&kernels, clamped(blocks), text.warps, state))?;
+        let whole = boxes::whole(&arrays.layout);
+        let step = Turn::new(|state| queue.step(&kernels, state, |_| whole))?;
         let (mut trip, mut trip_kernel) = (None, None);
         if let Some(shape) = &text.trip {
             let blocks = trip_grid::<D>(&layout, &policy, shape);
             check_grid(blocks, false, &policy)?;
             let kernel = kernel(&module, "ww_trip", shape.shared)?;
-            trip = Some(Turn::new(|state| {
-                queue.trip(&kernel, clamped(blocks), shape.shared, state, None)
-            })?);
+            trip = Some(Turn::new(|state| queue.trip((&kernel, shape), state, &whole, None))?);
             trip_kernel = Some(kernel);
         }
         let mut resident = None;
@@ -154,6 +160,9 @@ impl<const D: usize> CudaSweeps<D> {
             fault,
             step,
             trip,
+            trip_kernel,
+            cones: Cones::new(stencil, volume.extents()),
+            parts: Parts::default(),
             resident,
             state: 0,
             change: None,
@@ -255,13 +264,7 @@ impl<const D: usize> CudaSweeps<D> {
 
     /// All cells.
     pub(super) fn whole(&self) -> Region<D> {
-        let mut whole = Region { low: [0; D], high: [0; D] };
-        for (axis, n) in axes::<D>().into_iter().zip(self.arrays.layout.extents) {
-            if let Some(axis) = axis {
-                whole.high[axis] = n;
-            }
-        }
-        whole
+        boxes::whole(&self.arrays.layout)
     }
 
     pub(super) fn queue(&self) -> Queue<'_, D> {
@@ -282,17 +285,6 @@ impl<const D: usize> CudaSweeps<D> {
         Ok(())
     }
 
-    fn check_region(&self, region: &Region<D>) -> Result<()> {
-        let whole = self.whole();
-        if (0..D).all(|d| region.high[d] <= whole.high[d]) {
-            return Ok(());
-        }
-        Err(Error::spec(
-            format!("a sweep over {region:?} of {:?}", whole.high),
-            "sweep a box inside the volume",
-        ))
-    }
-
     /// Reports a fault of an element function, after all work queued so far.
     fn check_fault(&self) -> Result<()> {
         let Some(fault) = &self.fault else {
@@ -308,7 +300,7 @@ impl<const D: usize> CudaSweeps<D> {
 
 impl<const D: usize> SweepExecutor<D> for CudaSweeps<D> {
     fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
-        self.check_region(&sweep.region)?;
+        let cone = self.cones.of(sweep)?;
         self.settle()?;
         self.face(sweep.first_step)?;
         if sweep.keep_change {
@@ -322,7 +314,11 @@ impl<const D: usize> SweepExecutor<D> for CudaSweeps<D> {
         }
         let mut steps = sweep.steps;
         if self.resident.is_some() {
+            // Of functions that neither fault nor go on for ever.
             self.stay(steps)?;
+            steps = 0;
+        } else if !cone.is_whole() {
+            self.sweep_part(sweep, &cone)?;
             steps = 0;
         }
         if let Some(trip) = &mut self.trip {

@@ -199,10 +199,7 @@ impl<const D: usize> Spec<D> {
         };
         let every = looks(cells, net.ranks() * device.looks);
         let watch = Watch { told: &told, stop: run.interrupt, every };
-        let (own, mine) = task.rank(net, &watch).map_err(|error| match net.ranks() {
-            1 => error,
-            _ => perhaps_of_no_run(error),
-        })?;
+        let (own, mine) = task.rank(net, &watch)?;
         let (label, policy) = (device.label, device.policy);
         let wrong =
             |error: serde_json::Error| Error::spec(error.to_string(), "report this as a bug");
@@ -229,20 +226,6 @@ impl<const D: usize> Spec<D> {
         report.notes.extend(saved.map(|saved| saved.notes).unwrap_or_default());
         report.notes.extend(joined(&notes));
         Ok(Found { own, report, distribution })
-    }
-}
-
-/// A fault of the element function, with how to find out whether the run itself has it.
-fn perhaps_of_no_run(error: Error) -> Error {
-    match error {
-        Error::Element { place, what } => Error::Element {
-            place,
-            what: format!(
-                "{what} (perhaps in a cell beyond a rank's part, of a state that no run comes by: one process \
-                 fails too if not)"
-            ),
-        },
-        error => error,
     }
 }
 
@@ -318,29 +301,6 @@ mod tests {
         for error in outcome.into_iter().map(Result::unwrap_err) {
             let told = error.to_string();
             assert!(told.contains("rank 1 has as probes none, rank 0 has 1 ("), "{told}");
-        }
-    }
-
-    #[stencil]
-    fn apart(u: Near<i32, 2>) -> i32 {
-        if 1000 / (u[[1, 0]] - u[[0, 0]]) > 5000 { 0 } else { u[[0, 0]] }
-    }
-
-    #[test]
-    fn a_fault_beyond_a_part_is_one_on_all_ranks_and_says_what_it_may_be() {
-        let machine = Machine::detect().unwrap();
-        let ramp = || Volume::from_fn([12, 8], |[y, x]| (y * 8 + x) as i32);
-        let stencil = Stencil::of(apart()).boundary(Boundary::Dirichlet(7777.0));
-        let run = Run { target: Target::Cpu, ..Run::default() };
-        stencil.run_with(&mut ramp(), Steps(6), &machine, &run).unwrap();
-        for depth in [1, 2] {
-            let outcome = in_process_all(2, Duration::from_secs(60), |net| {
-                let ranks = Ranks { count: 2, grid: Some([2, 1]), depth: Some(depth) };
-                let run = Run { target: Target::Cpu, ..Run::default() };
-                stencil.run_on_rank(&mut ramp(), Steps(6), &machine, &ranks, &run, net)
-            });
-            let told: Vec<_> = outcome.into_iter().map(|it| it.unwrap_err().to_string()).collect();
-            assert!(told.iter().all(|told| told.contains("that no run comes by")), "{told:?}");
         }
     }
 }

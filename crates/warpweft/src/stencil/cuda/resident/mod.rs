@@ -11,6 +11,7 @@ use std::time::Duration;
 pub use candidates::for_volume;
 pub use shape::{ResidentShape, resides, write_resident};
 
+use super::boxes::hold;
 use super::layout::Layout;
 use super::queue::{Queue, Queued, element_argument};
 use crate::cuda::{Args, Buffer, Kernel, Launch, Stream, Stuck, Watchdog};
@@ -130,7 +131,7 @@ impl<const D: usize> Queue<'_, D> {
         steps: u64,
     ) -> Result<Vec<Queued>> {
         let layout = &self.arrays.layout;
-        let [mut low, mut high] = self.hold();
+        let [mut low, mut high] = hold(self.stencil, layout);
         // Skirts reach across cuts, and past a thin slab to the face beyond it, which holds its cells there too.
         let held = |face: &Boundary| matches!(face, Boundary::Dirichlet(_));
         let faces = &self.stencil.boundaries.0[0];

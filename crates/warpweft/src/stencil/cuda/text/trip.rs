@@ -42,11 +42,11 @@ impl TripShape {
 
 /// Whether tiles of `stencil` may compute beyond the volume, several steps on, and end with the exact cells: one stage
 /// over one scalar of four or eight bytes that it reads beside the cell and writes, between faces that are periodic
-/// or hold one value, without faults.
+/// or hold one value, without faults or loops that depend on its cells.
 pub fn goes_on_alone<const D: usize>(stencil: &Spec<D>) -> bool {
     let [stage] = &stencil.stages[..] else { return false };
     let mut faces = stencil.boundaries.0.as_flattened().iter();
-    // Tiles compute beyond the volume, on anything, where nothing may be reported.
+    // Tiles compute beyond the volume, on anything, where nothing may be reported nor go on for ever.
     let mut unit = Unit::new();
     stage.cuda(&mut unit);
     (D == 2 || D == 3)
@@ -55,6 +55,7 @@ pub fn goes_on_alone<const D: usize>(stencil: &Spec<D>) -> bool {
         && role_of(&**stage, 0) == Role::Doubled
         && faces.all(|b| matches!(b, Boundary::Dirichlet(_) | Boundary::Periodic))
         && !unit.faults()
+        && !unit.loops()
 }
 
 /// Whether several steps of `stencil` can be pipelined (see [`CudaKernel::Pipeline`]).

@@ -7,8 +7,9 @@ use super::{Problem, Slab, StageLaunch};
 use crate::cuda::{Args, Launch};
 use crate::element::MAX_FIELDS;
 use crate::error::Result;
+use crate::stencil::cuda::boxes::whole;
 use crate::stencil::cuda::queue::{Queued, element_argument};
-use crate::stencil::cuda::text::{Role, StageShape, trip_grid};
+use crate::stencil::cuda::text::{Role, StageShape};
 
 impl Slab {
     /// Prepares the launches of a step from `state`, between `neighbours` below and above.
@@ -120,12 +121,11 @@ impl Slab {
         let Some(shape) = &problem.text.trip else { return Ok(None) };
         let kernel = self.module.kernel("ww_trip")?;
         kernel.allow_shared(shape.shared as u32)?;
-        let grid = trip_grid::<D>(&self.arrays.layout, &problem.policy.cuda, shape);
-        let grid = grid.map(|blocks| blocks as u32);
         let edges = self.edges(problem, neighbours)?;
         let cut = edges.map(|edges| [self.cut_trip(problem, neighbours, 1 - state), edges]);
         let flagged = cut.is_some();
-        let queued = self.queue(problem).trip(&kernel, grid, shape.shared, state, cut)?;
+        let queue = self.queue(problem);
+        let queued = queue.trip((&kernel, shape), state, &whole(&self.arrays.layout), cut)?;
         let mut queued = queued.into_iter();
         let Some(mut stage) = queued.next() else { return Ok(None) };
         stage.launch.early = flagged && self.early(problem)?;
