@@ -28,28 +28,33 @@ fn launch<T: Scalar, const D: usize>(
     let text = step_text(stencil, &policy, false);
     let size = T::KIND.size();
     let ([w, z, y, x], [sw, sz, sy, _]) = (layout.extents, layout.strides);
-    let listed = |numbers: &[i32]| {
-        format!("{{{}}}", numbers.iter().map(i32::to_string).collect::<Vec<_>>().join(", "))
+    // Arguments of the program, so that one is for several boxes.
+    let told = |from: usize, count: usize| {
+        let numbers = (from..from + count).map(|n| format!("int(number({n}))"));
+        format!("{{{}}}", numbers.collect::<Vec<_>>().join(", "))
     };
     let mut origin = layout.origin;
-    let (kernel, blocks, warps, waits, setup) = match &text.trip {
+    let (kernel, blocks, warps, waits, numbers, setup) = match &text.trip {
         Some(shape) => {
             let held = hold(stencil, &layout);
             let part = TripBox::new((&layout, size), (&policy, shape), region, held);
             origin += (0..4).map(|d| part.begin[d] * layout.strides[d]).sum::<usize>();
-            let numbers = part.numbers.map(|three| listed(&three)).join(", ");
-            let trip =
-                format!("ww::stencil::Trip trip{{{numbers}, {}, {sz}, {sy}}};", policy.chunk);
-            ("ww_trip", part.blocks, policy.warps, true, trip)
+            let numbers = part.numbers.as_flattened().to_vec();
+            let [extent, low, high] = [0, 3, 6].map(|from| told(from, 3));
+            let chunk = policy.chunk;
+            let setup =
+                format!("ww::stencil::Trip trip{{{extent}, {low}, {high}, {chunk}, {sz}, {sy}}};");
+            ("ww_trip", part.blocks, policy.warps, true, numbers, setup)
         }
         None => {
             let (blocks, [low, high]) = step_box(&layout, &policy, region);
-            let (low, high) = (listed(&low), listed(&high));
-            let cells = format!("ww::stencil::Box box{{{low}, {high}, {sw}, {sz}, {sy}}};");
-            ("ww_stage0", blocks, text.warps, policy.kernel == CudaKernel::Planes, cells)
+            let numbers = [low, high].as_flattened().to_vec();
+            let (low, high) = (told(0, 4), told(4, 4));
+            let setup = format!("ww::stencil::Box box{{{low}, {high}, {sw}, {sz}, {sy}}};");
+            let waits = policy.kernel == CudaKernel::Planes;
+            ("ww_stage0", blocks, text.warps, waits, numbers, setup)
         }
     };
-    let [gx, gy, gz] = blocks;
     let ringed = text.stages[0].ringed.first().filter(|_| text.trip.is_none());
     let (args, map) = match ringed {
         _ if text.trip.is_some() => ("in, out, trip", String::new()),
@@ -63,6 +68,7 @@ fn launch<T: Scalar, const D: usize>(
     let main = format!(
         "namespace ww::stencil {{ alignas(128) char shared_memory[1 << 20]; }}
 int main(int, char** names) {{
+  const auto number = [&](int n) {{ return atol(names[7 + n]); }};
   std::vector<uint4> a({len} * {size} / 16 + 2), b(a.size());
   std::vector<char> element({parameters} + 1);
   FILE* file = fopen(names[1], \"rb\");
@@ -70,13 +76,13 @@ int main(int, char** names) {{
   b = a;
   if (fread(element.data(), 1, {parameters}, file) != {parameters}) return 2;
   fclose(file);
-  auto* in = reinterpret_cast<{scalar}*>(a.data()) + {origin};
-  auto* out = reinterpret_cast<{scalar}*>(b.data()) + {origin};
+  auto* in = reinterpret_cast<{scalar}*>(a.data()) + number(-4);
+  auto* out = reinterpret_cast<{scalar}*>(b.data()) + number(-4);
   {setup}
   {map}
   {functor} f;
   memcpy(&f, element.data(), sizeof f);
-  run_grid({{{gx}, {gy}, {gz}}}, {{32, {warps}, 1}}, {waits}, [&] {{ {kernel}({args}, f); }});
+  run_grid({{unsigned(number(-3)), unsigned(number(-2)), unsigned(number(-1))}}, {{32, {warps}, 1}}, {waits}, [&] {{ {kernel}({args}, f); }});
   file = fopen(names[2], \"wb\");
   return !file || fwrite(b.data(), {size}, {len}, file) != {len} || fclose(file);
 }}
@@ -107,7 +113,9 @@ int main(int, char** names) {{
         std::slice::from_raw_parts(stencil.stages[0].parameters().cast::<u8>(), parameters)
     });
     std::fs::write(&from, bytes).unwrap();
-    let run = Command::new(&program).args([&from, &to]).status().unwrap();
+    let placed = [origin.to_string()].into_iter().chain(blocks.map(|n| n.to_string()));
+    let numbers = placed.chain(numbers.iter().map(i32::to_string));
+    let run = Command::new(&program).args([&from, &to]).args(numbers).status().unwrap();
     assert!(run.success(), "{run}");
     let bytes = std::fs::read(&to).unwrap();
     let mut result = volume.clone();
