@@ -21,8 +21,8 @@ pub struct Sweep<const D: usize> {
     /// Steps this sweep advances, at least 1.
     pub steps: u64,
     /// The cells that are advanced. Before, those within `radius × (steps + following)` must be valid.
-    /// Where that is not the whole volume, no cell is computed that `region` does not depend on, and
-    /// those outside of it are left as they happen to be.
+    /// Where that is not the whole volume, those outside of it are left as they happen to be, and no
+    /// function that can fault or go on for ever is called for a cell that `region` does not depend on.
     pub region: Region<D>,
     /// Steps that further sweeps advance the same region by before cells around it are written: what
     /// those read is advanced too.
