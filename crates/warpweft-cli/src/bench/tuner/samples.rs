@@ -34,7 +34,6 @@ pub fn write(path: &Path, machine: &Machine) -> Result<String> {
         true => machine.cpu.threads().clamp(RANKS[0], RANKS[1]),
         false => devices.len(),
     };
-    let kernel = if on_cores { Kernel::OF_RANKS } else { Kernel::ShrinkingLaunches };
     let what = counted(parts as u64, if on_cores { "rank" } else { "GPU" });
     let rate = 0.5 * heat::stable_rate(ORDER, 3)?;
     let stencil = heat::stencil::<f32, 3>(ORDER, rate)?.boundary(WALL);
@@ -48,6 +47,7 @@ pub fn write(path: &Path, machine: &Machine) -> Result<String> {
                 false => median(&at_depth(&stencil, &volume, depth as u32, &devices)?),
             };
             let (extents, grid) = (vec![size; 3], vec![parts, 1, 1]);
+            let kernel = Kernel::ShrinkingLaunches;
             runs.push(Measured { extents, grid, depth, seconds, periodic: false, kernel });
         }
     }

@@ -247,7 +247,7 @@ impl<const D: usize> Spec<D> {
             compute: Linear { per_unit: 1.0 / CELLS_A_SECOND, fixed: 0.0 },
             network: SWAP,
             host_link: Linear::default(),
-            kernel: Kernel::OF_RANKS,
+            kernel: Kernel::ShrinkingLaunches,
             staging: Staging::None,
             overlap: Overlap::None,
         };

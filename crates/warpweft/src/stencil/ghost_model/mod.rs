@@ -45,14 +45,9 @@ pub enum Kernel {
     Shrinking,
     /// The whole zone every step; one launch a step: equation (3), the paper's GPU.
     Whole,
-    /// The region shrinks and each step is a launch: what Warpweft's GPU kernels do.
+    /// The region shrinks and each step is a launch: what Warpweft's GPUs and ranks do.
     #[default]
     ShrinkingLaunches,
-}
-
-impl Kernel {
-    /// What ranks compute between two swaps, whatever executor sweeps their part.
-    pub const OF_RANKS: Self = Self::Whole;
 }
 
 /// What crosses the link between host and device in a swap.
