@@ -87,10 +87,12 @@ fn cases() -> Vec<Case> {
     ]
 }
 
+/// Makes an executor of a stencil over a volume.
+pub type Make<'a> =
+    dyn FnMut(&Stencil<Leap, 2>, &Volume<Leap, 2>) -> Box<dyn SweepExecutor<2>> + 'a;
+
 /// Every case by an executor that `make` makes.
-pub fn check<'a>(
-    make: &mut dyn FnMut(&Stencil<Leap, 2>, &Volume<Leap, 2>) -> Box<dyn SweepExecutor<2> + 'a>,
-) {
+pub fn check(make: &mut Make<'_>) {
     for Case { what, changes, narrow, norms } in cases() {
         let mut cells = vec![Leap { is: 0.0, to: 0.0, lean: 0.0, onto: 0.0 }; CELLS];
         // 3697 and the number of cells have no common factor.
