@@ -233,7 +233,7 @@ fn a_function_is_called_as_often_as_dependence_wants() {
                 }
             }
             let distribution =
-                Distribution { partition, depth, search: None, boundary_first: false };
+                Distribution { partition, depth, search: None, trip: 1, boundary_first: false };
             for policy in policies {
                 CALLS.store(0, Ordering::Relaxed);
                 let cores = [vec![0]];

@@ -211,3 +211,86 @@ fn residuals_are_the_reference_s_whatever_is_cut() {
         }
     }
 }
+
+/// Mixes all bits of a star of radius one, which pipelines can.
+#[stencil]
+fn churn(u: Near<u32, 3>, by: u32) -> u32 {
+    let mut hash = u[[0, 0, 0]] * by;
+    hash = (hash ^ u[[-1, 0, 0]]) * 0x9e37_79b1 + u[[0, -1, 0]];
+    hash = (hash ^ u[[1, 0, 0]]) * 0x85eb_ca6b + u[[0, 0, -1]];
+    (hash ^ u[[0, 1, 0]]) * 0xc2b2_ae35 + u[[0, 0, 1]]
+}
+
+#[stencil]
+fn spread(u: Near<f64, 2>, rate: f64) -> f64 {
+    let around = u[[-1, 0]] + 0.9 * u[[1, 0]] + 0.8 * u[[0, -1]] + 1.1 * u[[0, 1]];
+    u[[0, 0]] + rate * (around - 3.9 * u[[0, 0]])
+}
+
+/// Runs pipelines of `trip` steps on ranks, swapped after whole trips, parts of trips and both, or as a
+/// search says.
+fn check_trips<S: Fields, const D: usize>(
+    machine: &Machine,
+    stencil: &Stencil<S, D>,
+    start: &Volume<S, D>,
+    (cells, trip): ([u32; 3], u32),
+    grids: &[[usize; D]],
+) {
+    const STEPS: u64 = 29;
+    let policy = Policy::Cuda(CudaPolicy {
+        kernel: CudaKernel::Pipeline,
+        cells,
+        warps: 4,
+        min_blocks: 1,
+        chunk: 7,
+        prefetch: 2,
+        temporal_depth: trip,
+        phases: 0,
+        contraction: false,
+    });
+    let (held, round) = (Boundary::Dirichlet(2.0), Boundary::Periodic);
+    let slow = |slow, others| {
+        let stencil = stencil.clone().boundary(others).face(0, Face::Low, slow);
+        stencil.face(0, Face::High, slow)
+    };
+    for stencil in [slow(held, held), slow(round, round), slow(held, round), slow(round, held)] {
+        let mut expect = start.clone();
+        reference(&stencil, &mut expect, STEPS).unwrap();
+        let depths = [Some(1), Some(2), Some(3), Some(4), Some(6), Some(7), None];
+        for (&grid, depth) in grids.iter().flat_map(|grid| depths.map(|depth| (grid, depth))) {
+            let route = if depth == Some(4) { Route::Staged } else { Route::Ipc };
+            let count = grid.iter().product();
+            let ranks = Ranks { count, grid: Some(grid), depth };
+            let found = in_process(count, Duration::from_secs(60), |net| {
+                let mut volume = start.clone();
+                let run = Run { policy: Some(policy), halos: Some(route), ..Run::default() };
+                let steps = Steps(STEPS);
+                let report = stencil.run_on_rank(&mut volume, steps, machine, &ranks, &run, net)?;
+                let swapped = report.policy["depth"].as_u64().unwrap();
+                // The last swap may be cut short.
+                let left = [0, STEPS % u64::from(trip)].contains(&(swapped % u64::from(trip)));
+                assert!(depth.is_some() || left, "R = {swapped}");
+                Ok(volume)
+            });
+            let found = found.unwrap().swap_remove(0);
+            assert!(
+                found.field_bytes(0) == expect.field_bytes(0),
+                "grid {grid:?}, R = {depth:?}, {policy:?} by {route}"
+            );
+        }
+    }
+}
+
+#[test]
+fn trips_of_several_steps_give_the_bits_of_the_reference_at_any_depth() {
+    let machine = Machine::detect().unwrap();
+    if machine.gpus.is_empty() {
+        return println!("skipped: no GPU");
+    }
+    let space = Volume::from_fn([23, 21, 70], |[z, y, x]| (z * 911 + y * 83 + x * 7) as u32);
+    let grids = [[2, 1, 1], [1, 3, 1], [2, 2, 2], [1, 1, 4]];
+    check_trips(&machine, &Stencil::of(churn(3)), &space, ([4, 3, 1], 3), &grids);
+    let plane = Volume::from_fn([40, 190], |[y, x]| (y * x) as f64 * 0.01);
+    let grids = [[4, 1], [1, 3], [2, 2]];
+    check_trips(&machine, &Stencil::of(spread(0.2)), &plane, ([2, 1, 1], 4), &grids);
+}

@@ -128,6 +128,7 @@ fn ghost_zones_of_any_depth_on_any_grid_of_ranks_see_the_same_functions() {
                         partition: partition.clone(),
                         depth,
                         search: None,
+                        trip: 1,
                         boundary_first,
                     };
                     let soon = Duration::from_secs(60);

@@ -31,7 +31,8 @@ pub struct RanksPolicy {
 }
 
 /// What reports say beside [`RanksPolicy`].
-const MEASURED: [&str; 6] = ["searched", "swaps", "messages", "halo_bytes", "halos_by", "waiting"];
+const MEASURED: [&str; 7] =
+    ["searched", "swaps", "messages", "halo_bytes", "halos_by", "waiting", "tuned"];
 
 impl FromStr for PolicyChoice {
     type Err = String;

@@ -1,25 +1,26 @@
-//! Ranks of MPI with a GPU each, beside one process with all of them: single steps by every way that
-//! halos can take, and what messages of their size cost.
+//! Ranks of MPI with a GPU each, beside one process with all of them: by every way that halos can take, in
+//! single steps and as tuning found best for each, and what messages of their size cost.
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use warpweft::cluster::{Shared, Tag, Transport, broadcast};
 use warpweft::cuda::{Device, Pinned};
-use warpweft::machine::Machine;
+use warpweft::machine::{Gpu, Machine};
 use warpweft::prelude::*;
 use warpweft::stencil::distribute::{Ranks, Route};
 use warpweft::stencil::{
-    CudaKernel, CudaPolicy, Exchange, MultiCudaPolicy, MultiCudaSweeps, Policy, Region, Run, Span,
-    Sweep, SweepExecutor,
+    CudaKernel, CudaPolicy, Exchange, GpuList, MultiCudaPolicy, MultiCudaSweeps, Policy, Region,
+    Run, Span, Sweep, SweepExecutor, Target, Tuning, tune,
 };
 use warpweft::trace::Trace;
 
 use super::Options;
 use super::multi::{filled, space_stencil};
 use super::record::Record;
+use crate::arguments::seconds;
 use crate::device::limits;
 use crate::output::{fail, note, say};
 use crate::{place, world};
@@ -30,6 +31,10 @@ pub struct Ranked {
     /// Cells along each side of every GPU's cube.
     #[arg(long, value_name = "CELLS", value_delimiter = ',', default_values_t = [512, 1024])]
     sizes: Vec<usize>,
+    /// Seconds that each of two searches for the best policies of a size may take, about: of one GPU, which
+    /// ranks take, and of all of them in one process.
+    #[arg(long, value_name = "SECONDS", default_value_t = BUDGET, value_parser = seconds)]
+    budget: u64,
     #[command(flatten)]
     options: Options,
 }
@@ -46,9 +51,12 @@ const DIRECT: CudaPolicy = CudaPolicy {
     phases: 0,
     contraction: true,
 };
-/// Seconds that a measured run should last, and cells a second that a GPU does.
+/// Seconds for a search unless said otherwise.
+const BUDGET: u64 = 24;
+/// Seconds that a measured run should last, and cells a second that a GPU does in single steps, about; where
+/// it was tuned at most.
 const RUN: f64 = 0.6;
-const CELLS_A_SECOND: f64 = 4.5e11;
+const CELLS_A_SECOND: [f64; 2] = [4.5e11, 1.2e12];
 /// Exchanges of which the fastest counts.
 const EXCHANGES: usize = 20;
 
@@ -60,12 +68,24 @@ struct Figure {
     gpus: usize,
     /// "one process", or how halos travelled between ranks.
     way: String,
+    /// Whether by a policy that tuning found; by single steps otherwise.
+    tuned: bool,
+    policy: Policy,
+    /// Steps between two swaps of ranks.
+    depth: Option<usize>,
     microseconds_a_step: f64,
-    /// Of the rate of one process with as many GPUs.
+    /// Of the rate of one process with as many GPUs that is tuned as well, or takes single steps as well.
     over_one_process: f64,
+    /// Of the rate of the faster of the two.
+    over_best: f64,
+    /// Microseconds a step of a run of as many steps that searched the depth meanwhile.
+    searching: Option<f64>,
     /// Microseconds a step that rank 0's host spends in steps, in swaps, and in both waiting for messages.
     host: Option<[f64; 3]>,
 }
+
+/// What one process takes: microseconds a step, by which policy.
+type Alone = (f64, Policy);
 
 /// What it takes to exchange messages with both neighbours on a ring at once.
 #[derive(Clone, Debug, Serialize)]
@@ -103,61 +123,121 @@ impl Ranked {
         for &size in &self.sizes {
             // Others have the GPUs to themselves meanwhile.
             let alone = match net.rank() {
-                0 => one_process(size, &machine, net.ranks())?,
-                _ => 0.0,
+                0 => Some(self.one_process(size, &machine, net.ranks())?),
+                _ => None,
             };
-            let alone = broadcast(net, alone.to_le_bytes().to_vec())?;
-            let alone = f64::from_le_bytes(alone.try_into().unwrap_or_default());
-            figures.push(Figure {
-                size,
-                gpus: net.ranks(),
-                way: "one process".into(),
-                microseconds_a_step: alone,
-                over_one_process: 1.0,
-                host: None,
-            });
-            let aware = net.takes_remote().then_some(Route::CudaAware);
-            for route in [Route::Ipc, Route::Staged].into_iter().chain(aware) {
-                if net.rank() == 0 {
-                    note(&format!("{size}^3 a GPU by {route}"));
+            let alone = shared(net, alone)?;
+            let best = alone[0].0.min(alone[1].0);
+            for tuned in [false, true] {
+                let (beside, policy) = alone[usize::from(tuned)];
+                figures.push(Figure {
+                    size,
+                    gpus: net.ranks(),
+                    way: "one process".into(),
+                    tuned,
+                    policy,
+                    depth: None,
+                    microseconds_a_step: beside,
+                    over_one_process: 1.0,
+                    over_best: best / beside,
+                    searching: None,
+                    host: None,
+                });
+                let aware = net.takes_remote().then_some(Route::CudaAware);
+                for route in [Route::Ipc, Route::Staged].into_iter().chain(aware) {
+                    let how = if tuned { "tuned" } else { "in single steps" };
+                    told(net, &format!("{size}^3 a GPU by {route}, {how}"));
+                    figures.push(by(route, (size, tuned), &machine, net, [beside, best])?);
                 }
-                figures.push(by(route, size, &machine, net, alone)?);
             }
         }
         if net.rank() > 0 {
             return Ok(String::new());
         }
         let sizes: Vec<_> = self.sizes.iter().map(usize::to_string).collect();
+        let budget = if self.budget == BUDGET {
+            String::new()
+        } else {
+            format!(" --budget {}", self.budget)
+        };
         let command = format!(
-            "mpirun -n {} warpweft bench ranks --sizes {}{}",
+            "mpirun -n {} warpweft bench ranks --sizes {}{budget}{}",
             net.ranks(),
             sizes.join(","),
             self.options.command()
         );
         let probe = limits(&machine)?;
         let peers = serde_json::json!({ "network": world::network(), "messages": messages });
-        let record = Record::new("ranks", &command, &machine, probe, &figures, &peers);
+        let name = if net.ranks() == 2 { "ranks-two" } else { "ranks" };
+        let record = Record::new(name, &command, &machine, probe, &figures, &peers);
         record.conclude(&self.options, table(&figures, &messages))
+    }
+
+    /// One process with so many GPUs, in single steps and as tuning finds best; tuned as well is one GPU with
+    /// the cube of a rank, which ranks look up.
+    fn one_process(&self, size: usize, machine: &Machine, gpus: usize) -> Result<[Alone; 2]> {
+        let numbers: Vec<_> = machine.gpus[..gpus].iter().map(|gpu| gpu.ordinal).collect();
+        let budget = Duration::from_secs(self.budget);
+        note(&format!("{size}^3 a GPU: one GPU is tuned"));
+        let tuning = |target| Tuning { target, budget, ..Tuning::default() };
+        let one = tuning(Target::Gpu(numbers[0]));
+        let cube = filled([size; 3])?;
+        let found = tune(&space_stencil(), &cube, machine, &one)?;
+        drop(cube);
+        found.notes.iter().chain(&found.failure).for_each(|what| note(what));
+        note(&format!("{size}^3 a GPU: one process is tuned"));
+        let volume = filled([size * gpus, size, size])?;
+        let all = tuning(Target::Gpus(GpuList::new(&numbers)?));
+        let found = tune(&space_stencil(), &volume, machine, &all)?;
+        found.notes.iter().chain(&found.failure).for_each(|what| note(what));
+        let single = MultiCudaPolicy::new(DIRECT, Exchange::Flags);
+        let single = (timed(&volume, &single, &numbers, machine, false)?, Policy::Gpus(single));
+        let best = match found.policy {
+            Policy::Gpus(policy) => timed(&volume, &policy, &found.gpus, machine, true)?,
+            // One GPU is as fast.
+            _ => 1e6 * found.measured.median,
+        };
+        Ok([single, (best, found.policy)])
     }
 }
 
-fn steps_of(size: usize) -> u64 {
-    ((RUN * CELLS_A_SECOND / size.pow(3) as f64) as u64).max(32).next_multiple_of(32)
+/// Says on rank 0 what is done.
+fn told(net: &dyn Transport, what: &str) {
+    if net.rank() == 0 {
+        note(what);
+    }
 }
 
-/// Microseconds a step of one process with so many GPUs.
-fn one_process(size: usize, machine: &Machine, gpus: usize) -> Result<f64> {
-    note(&format!("{size}^3 a GPU by one process"));
-    let devices = machine.gpus[..gpus].iter().map(|gpu| gpu.device());
-    let devices = devices.collect::<Result<Vec<_>>>()?;
-    let volume = filled([size * gpus, size, size])?;
-    let policy = MultiCudaPolicy::new(DIRECT, Exchange::Flags);
-    let mut executor = MultiCudaSweeps::new(&space_stencil(), &volume, &policy, &devices)?;
+/// Rank 0's, on every rank.
+fn shared(net: &dyn Transport, mine: Option<[Alone; 2]>) -> Result<[Alone; 2]> {
+    let wrong = |error: serde_json::Error| Error::spec(error.to_string(), "report this as a bug");
+    let told = broadcast(net, serde_json::to_vec(&mine).map_err(wrong)?)?;
+    serde_json::from_slice(&told).map_err(wrong)
+}
+
+fn steps_of(size: usize, tuned: bool) -> u64 {
+    let rate = CELLS_A_SECOND[usize::from(tuned)];
+    ((RUN * rate / size.pow(3) as f64) as u64).max(32).next_multiple_of(32)
+}
+
+/// Microseconds a step of one process with these GPUs: the best of three, the first of which prepares graphs
+/// and wakes the devices.
+fn timed(
+    volume: &Volume<f32, 3>,
+    policy: &MultiCudaPolicy,
+    gpus: &[usize],
+    machine: &Machine,
+    tuned: bool,
+) -> Result<f64> {
+    let of_list = |gpu: &&Gpu| gpus.contains(&gpu.ordinal);
+    let mut there: Vec<_> = machine.gpus.iter().filter(of_list).collect();
+    there.sort_by_key(|gpu| gpus.iter().position(|&number| number == gpu.ordinal));
+    let devices = there.into_iter().map(Gpu::device).collect::<Result<Vec<_>>>()?;
+    let mut executor = MultiCudaSweeps::new(&space_stencil(), volume, policy, &devices)?;
     let region = Region { low: [0; 3], high: volume.extents() };
-    let sweep =
-        Sweep { first_step: 0, steps: steps_of(size), region, following: 0, keep_change: false };
+    let steps = steps_of(volume.extents()[1], tuned);
+    let sweep = Sweep { first_step: 0, steps, region, following: 0, keep_change: false };
     let mut best = f64::INFINITY;
-    // The first prepares graphs and wakes the devices.
     for _ in 0..3 {
         let start = Instant::now();
         executor.sweep(&sweep)?;
@@ -167,41 +247,55 @@ fn one_process(size: usize, machine: &Machine, gpus: usize) -> Result<f64> {
     Ok(best)
 }
 
-/// The same by ranks.
+/// The same by ranks: in single steps swapped after each, or tuned ones at the depth that a search came to in
+/// a run before, the latter against what one process takes and the best that one takes.
 fn by(
     route: Route,
-    size: usize,
+    (size, tuned): (usize, bool),
     machine: &Machine,
     net: &dyn Transport,
-    alone: f64,
+    [beside, best]: [f64; 2],
 ) -> Result<Figure> {
-    let trace = Arc::new(Trace::new());
-    let run = Run {
-        policy: Some(Policy::Cuda(DIRECT)),
-        trace: Some(trace.clone()),
-        halos: Some(route),
-        ..Run::default()
-    };
     let count = net.ranks();
-    let ranks = Ranks { count, grid: Some([count, 1, 1]), depth: Some(1) };
-    let start = |span: Span<3>| filled(span.extents());
-    let from = ([size * count, size, size], &start as &_);
-    let steps = steps_of(size);
-    let (_, _, report) =
-        space_stencil().run_share(from, Steps(steps), machine, &ranks, &run, net)?;
+    let steps = steps_of(size, tuned);
     let a_step = |seconds: f64| 1e6 * seconds / steps as f64;
+    let trace = Arc::new(Trace::new());
+    let run = |depth: Option<usize>, trace: Option<Arc<Trace>>| {
+        let policy = (!tuned).then_some(Policy::Cuda(DIRECT));
+        let run = Run { policy, trace, halos: Some(route), ..Run::default() };
+        let ranks = Ranks { count, grid: Some([count, 1, 1]), depth };
+        let start = |span: Span<3>| filled(span.extents());
+        let from = ([size * count, size, size], &start as &_);
+        let stencil = space_stencil();
+        stencil.run_share(from, Steps(steps), machine, &ranks, &run, net).map(|found| found.2)
+    };
+    let depth_of = |report: &Report| report.policy["depth"].as_u64().map(|depth| depth as usize);
+    let (depth, searching) = if tuned {
+        let searched = run(None, None)?;
+        // All ranks know the depth that they came to.
+        (depth_of(&searched), Some(a_step(searched.seconds)))
+    } else {
+        (Some(1), None)
+    };
+    let report = run(depth, Some(trace.clone()))?;
     let spans = trace.spans();
     let spent = |kind: &str| {
         let of_kind = spans.iter().filter(|span| span.name.starts_with(kind));
         a_step(of_kind.map(|span| span.duration.as_secs_f64()).sum())
     };
     let waiting = report.policy["waiting"].as_f64().unwrap_or(0.0) * report.seconds;
+    let wrong = |error: serde_json::Error| Error::spec(error.to_string(), "report this as a bug");
     Ok(Figure {
         size,
         gpus: count,
         way: report.policy["halos_by"].as_str().unwrap_or_default().into(),
+        tuned: report.policy["tuned"] == true,
+        policy: serde_json::from_value(report.policy["rank"].clone()).map_err(wrong)?,
+        depth: depth_of(&report),
         microseconds_a_step: a_step(report.seconds),
-        over_one_process: alone / a_step(report.seconds),
+        over_one_process: beside / a_step(report.seconds),
+        over_best: best / a_step(report.seconds),
+        searching,
         host: Some([spent("steps"), spent("swap"), a_step(waiting)]),
     })
 }
@@ -243,19 +337,22 @@ fn messages(net: &dyn Transport, device: &Device) -> Result<Vec<Messages>> {
 
 fn table(figures: &[Figure], messages: &[Messages]) -> String {
     let mut text = String::from(
-        "cube a GPU  GPUs  halos by     us a step  of one process  host: in steps, in swaps, waiting (us)\n",
+        "cube a GPU  GPUs  halos by     policy        R  us a step  of one process alike  of the best one  host: in steps, in swaps, waiting (us)\n",
     );
     for figure in figures {
         let host = figure.host.map_or(String::new(), |[steps, swaps, waiting]| {
             format!("{steps:.0}, {swaps:.0}, {waiting:.0}")
         });
         text.push_str(&format!(
-            "{:>8}^3  {:>4}  {:<12} {:>9.1}  {:>13.1}%  {host}\n",
+            "{:>8}^3  {:>4}  {:<12} {:<12} {:>2} {:>10.1} {:>20.1}% {:>15.1}%  {host}\n",
             figure.size,
             figure.gpus,
             figure.way,
+            if figure.tuned { "tuned" } else { "single steps" },
+            figure.depth.map_or_else(|| "-".into(), |depth| depth.to_string()),
             figure.microseconds_a_step,
             100.0 * figure.over_one_process,
+            100.0 * figure.over_best,
         ));
     }
     for it in messages {
@@ -276,21 +373,31 @@ mod tests {
 
     #[test]
     fn a_table_says_what_of_one_process_ranks_reach() {
-        let figure = |way: &str, microseconds_a_step: f64, host| Figure {
+        let figure = |way: &str, tuned, microseconds_a_step: f64, host| Figure {
             size: 512,
             gpus: 4,
             way: way.into(),
+            tuned,
+            policy: Policy::Cuda(DIRECT),
+            depth: tuned.then_some(6),
             microseconds_a_step,
-            over_one_process: 285.0 / microseconds_a_step,
+            over_one_process: if tuned { 140.0 } else { 285.0 } / microseconds_a_step,
+            over_best: 140.0 / microseconds_a_step,
+            searching: None,
             host,
         };
-        let figures =
-            [figure("one process", 285.0, None), figure("ipc", 300.0, Some([9.0, 4.0, 1.0]))];
+        let figures = [
+            figure("one process", false, 285.0, None),
+            figure("ipc", false, 300.0, Some([9.0, 4.0, 1.0])),
+            figure("ipc", true, 140.0, None),
+        ];
         let text = table(&figures, &[]);
         let lines: Vec<_> = text.lines().collect();
         assert!(lines[1].contains("285.0") && lines[1].contains("100.0%"), "{text}");
-        assert!(lines[2].contains("95.0%") && lines[2].ends_with("9, 4, 1"), "{text}");
+        assert!(lines[2].contains("95.0%") && lines[2].contains("46.7%"), "{text}");
+        assert!(lines[2].ends_with("9, 4, 1") && lines[2].contains("single steps"), "{text}");
+        assert!(lines[3].contains("tuned         6"), "{text}");
         // Runs last long enough to be timed, however small the cube.
-        assert!(steps_of(1024) >= 200 && steps_of(512) > 7 * steps_of(1024));
+        assert!(steps_of(1024, false) >= 200 && steps_of(512, true) > 7 * steps_of(1024, true));
     }
 }

@@ -8,7 +8,7 @@ use super::identity::{code, short_hash};
 use super::policy::CudaPolicy;
 use super::spec::Spec;
 use crate::machine::{Gpu, Machine};
-use crate::tune::Wisdom;
+use crate::tune::{Entry, Wisdom};
 
 /// The key of a problem on `device` of `machine`: everything that a policy's speed depends on.
 pub(super) fn key<const D: usize>(
@@ -46,7 +46,26 @@ pub(super) fn on_gpus<P: DeserializeOwned, const D: usize>(
     key: &str,
     stencil: &Spec<D>,
 ) -> Option<P> {
-    let mut policy = wisdom.get(key)?.policy.clone();
+    read(wisdom.get(key)?, stencil)
+}
+
+/// The policy of one GPU called `name` that `wisdom` has for volumes of these extents: of this machine, or
+/// of any. A machine is told by its cores and GPUs, and a launcher binds ranks to some of those and may hide
+/// others from them; what one GPU does best depends on neither.
+pub(super) fn on_a_gpu<const D: usize>(
+    wisdom: &Wisdom,
+    stencil: &Spec<D>,
+    extents: [usize; D],
+    machine: &Machine,
+    name: &str,
+) -> Option<CudaPolicy> {
+    let here = key(stencil, extents, machine, name);
+    let anywhere = || here.strip_suffix(&machine.fingerprint());
+    read(wisdom.get(&here).or_else(|| wisdom.beginning(anywhere()?))?, stencil)
+}
+
+fn read<P: DeserializeOwned, const D: usize>(entry: &Entry, stencil: &Spec<D>) -> Option<P> {
+    let mut policy = entry.policy.clone();
     add_phases(&mut policy, CudaPolicy::first_phases(stencil));
     serde_json::from_value(policy).ok()
 }
@@ -83,7 +102,7 @@ mod tests {
     use super::*;
     use crate::element::{DeviceType, Fields, Near, Unchecked, Unit};
     use crate::stencil::{Stencil, StencilElement, Tap};
-    use crate::tune::{Entry, Measured};
+    use crate::tune::Measured;
 
     /// Two elements of one name, told apart by `FAR` and by their text.
     #[derive(Clone, Copy)]

@@ -99,6 +99,13 @@ impl Wisdom {
         self.entries.get(key)
     }
 
+    /// What is known for a key that begins like this: of several, the result of the longest search.
+    pub fn beginning(&self, start: &str) -> Option<&Entry> {
+        let from = self.entries.range(start.to_owned()..);
+        let known = from.take_while(|(key, _)| key.starts_with(start));
+        known.map(|(_, entry)| entry).max_by_key(|entry| entry.tried)
+    }
+
     /// The policy known for `key`; `None` too when it has not the form of a `P`.
     pub fn policy<P: DeserializeOwned>(&self, key: &str) -> Option<P> {
         serde_json::from_value(self.get(key)?.policy.clone()).ok()
@@ -149,6 +156,17 @@ mod tests {
         assert_eq!(read.get("a"), Some(&entry(1)));
         assert_eq!(read.policy::<usize>("b"), Some(2));
         assert_eq!(read.policy::<String>("b"), None);
+    }
+
+    #[test]
+    fn of_keys_that_begin_alike_the_longest_search_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut wisdom = Wisdom::open(folder.path());
+        for (key, tried) in [("a; 1", 7), ("ab; 1", 2), ("ab; 2", 3), ("ac", 9)] {
+            wisdom.keep(key, Entry { tried, ..entry(tried) }).unwrap();
+        }
+        let tried = |start: &str| wisdom.beginning(start).map(|entry| entry.tried);
+        assert_eq!(["ab; ", "a", "ab; 3", "b"].map(tried), [Some(3), Some(9), None, None]);
     }
 
     #[test]

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use super::super::cpu::CpuSweeps;
 use super::super::cuda::CudaSweeps;
-use super::super::policy::{CudaPolicy, Policy};
+use super::super::policy::Policy;
 use super::super::ready::{gpu, of_cores, probe};
 use super::super::run::{Run, Target};
 use super::super::spec::Spec;
+use super::super::wisdom::on_a_gpu;
+use super::choice::{Choice, fitted, trip};
 use super::halo_executor::HaloExecutor;
 use super::run::Distribution;
 use super::swept::Build;
@@ -17,12 +19,17 @@ use crate::cpu::Pool;
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;
 use crate::machine::Machine;
+use crate::tune::Wisdom;
 
 /// What a rank computes on.
 pub(super) struct Device<'a, const D: usize> {
     pub(super) build: Box<Build<'a, D>>,
     pub(super) label: String,
     pub(super) policy: Policy,
+    /// Whether tuning found the policy.
+    pub(super) tuned: bool,
+    /// Steps a trip to memory that swaps had better leave whole; 1 on the cores, which any number suits.
+    pub(super) trip: usize,
     pub(super) boundary_first: bool,
     /// How many cores it is as fast as, for how often to look for an interrupt.
     pub(super) looks: usize,
@@ -49,7 +56,10 @@ impl<const D: usize> Spec<D> {
         let part = std::array::from_fn(|d| region.high[d] - region.low[d]);
         let gpus: Vec<usize> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
         if let Some(number) = gpu_of(&gpus, seat, run)? {
-            return self.device_on_gpu(part, machine, number, run);
+            let every = run.checkpoint.map(|at| at.every);
+            let between = [every, self.until.map(|until| until.every)];
+            let free = between.into_iter().flatten().fold(distribution.depth as u64, u64::min);
+            return self.device_on_gpu((part, free as usize), machine, number, run);
         }
         let policy = match run.policy {
             Some(Policy::Cpu(policy)) => policy,
@@ -82,6 +92,8 @@ impl<const D: usize> Spec<D> {
             build: Box::new(build),
             label,
             policy: Policy::Cpu(policy),
+            tuned: false,
+            trip: 1,
             boundary_first: false,
             looks,
             bandwidth: bandwidth.map(|all| all / seat.sharers as f64),
@@ -90,10 +102,10 @@ impl<const D: usize> Spec<D> {
         })
     }
 
-    /// GPU `number`, for parts of about these extents.
+    /// GPU `number`, for parts of about these extents with at most so many steps between swaps.
     fn device_on_gpu<'a>(
         &'a self,
-        part: [usize; D],
+        (part, free): ([usize; D], usize),
         machine: &'a Machine,
         number: usize,
         run: &Run<'a>,
@@ -101,17 +113,21 @@ impl<const D: usize> Spec<D> {
         let gpu = gpu(machine, number)?;
         let device = gpu.device()?;
         let bus = device.bus()?;
-        let policy = match run.policy {
-            Some(Policy::Cuda(policy)) => policy,
+        let Choice { policy, tuned, note } = match run.policy {
+            Some(Policy::Cuda(policy)) => Choice { policy, tuned: false, note: None },
             Some(policy) => {
                 return Err(Error::spec(
                     format!("policy {policy:?} for a rank on one GPU"),
                     "give the policy of one GPU, or none",
                 ));
             }
-            None => CudaPolicy::default_for(self, part, gpu.capability),
+            None => {
+                let known = on_a_gpu(&Wisdom::user(), self, part, machine, &gpu.name);
+                Choice::of(self, (part, gpu.capability), known, free)
+            }
         };
         let build = move |stencil: &Spec<D>, volume: &RawVolume<D>, _| {
+            let policy = if tuned { fitted(policy, part, volume.extents()) } else { policy };
             let sweeps = CudaSweeps::new(stencil, volume, &policy, &device)?;
             Ok(Box::new(sweeps) as Box<dyn HaloExecutor<D>>)
         };
@@ -120,11 +136,13 @@ impl<const D: usize> Spec<D> {
             build: Box::new(build),
             label: gpu.label(),
             policy: Policy::Cuda(policy),
+            tuned,
+            trip: trip(&policy),
             boundary_first: true,
             // A GPU is as fast as a few hundred cores.
             looks: 200,
             bandwidth,
-            notes: Vec::new(),
+            notes: note.into_iter().collect(),
             bus: Some(bus),
         })
     }

@@ -22,6 +22,7 @@ use super::super::run::{Run, Target};
 use super::super::spec::{Spec, Steps};
 use super::super::wisdom::{key, on_gpus};
 use super::balance::{Balance, Measured, Shares};
+use super::choice::Choice;
 use super::deepest_feasible;
 use super::halo_executor::HaloExecutor;
 use super::launch::{DEEPEST, SWAP, looks};
@@ -108,7 +109,7 @@ impl<const D: usize> Both<'_, D> {
             let partition = Partition::slabs(extents, 0, weights, &self.stencil.boundaries)?;
             let depth = self.depth;
             let distribution =
-                Distribution { partition, depth, search: None, boundary_first: false };
+                Distribution { partition, depth, search: None, trip: 1, boundary_first: false };
             let build = |stencil: &Spec<D>, volume: &RawVolume<D>, part: usize| {
                 let device = if share.cpu == 0 { 1 } else { part };
                 self.builds[device](stencil, volume, part)
@@ -322,10 +323,10 @@ impl<const D: usize> Spec<D> {
     ) -> Result<CudaPolicy> {
         let gpu = gpu(machine, number)?;
         let key = key(self, extents, machine, &gpu.name);
-        let tuned = || on_gpus(&Wisdom::user(), &key, self);
+        let known = || on_gpus(&Wisdom::user(), &key, self);
         Ok(match run.policy {
             Some(Policy::Cuda(policy)) => policy,
-            _ => tuned().unwrap_or_else(|| CudaPolicy::default_for(self, extents, gpu.capability)),
+            _ => Choice::of(self, (extents, gpu.capability), known(), usize::MAX).policy,
         })
     }
 

@@ -253,7 +253,7 @@ impl<const D: usize> Spec<D> {
         };
         let search = (ranks.depth.is_none() && deepest > 1).then_some(Search::Guided(rates));
         let depth = ranks.depth.unwrap_or(deepest);
-        Ok(Distribution { partition, depth, search, boundary_first: false })
+        Ok(Distribution { partition, depth, search, trip: 1, boundary_first: false })
     }
 
     /// The policy of a rank and each rank's cores.

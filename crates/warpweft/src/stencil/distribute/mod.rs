@@ -4,6 +4,7 @@
 //! it, and how bytes move is [`crate::cluster`]'s business.
 
 mod balance;
+mod choice;
 mod compute;
 mod device;
 mod feasible;

@@ -172,6 +172,7 @@ impl<const D: usize> Spec<D> {
             device.notes.extend(shared.note());
         }
         distribution.boundary_first = device.boundary_first;
+        distribution.trip = longest_of_all(net, device.trip)?;
         distribution.begin_at(device.bandwidth, self.step_bytes());
         let begins = |span| match saved.as_ref().and_then(|saved| saved.from.as_ref()) {
             Some(from) => from.cells(span),
@@ -220,6 +221,7 @@ impl<const D: usize> Spec<D> {
         reports[0].residual = mine.residual;
         let mut report = self.reported(&distribution, &reports, first.step, policy, bandwidth);
         report.devices = labels;
+        report.policy["tuned"] = device.tuned.into();
         if net.rank() == 0 {
             report.probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
         }
@@ -242,6 +244,14 @@ fn sum_of_all(net: &dyn Transport, mine: impl FnOnce() -> Result<u64>) -> Result
     let sum = all.iter().map(number).fold(0, u64::wrapping_add);
     let told = broadcast(net, sum.to_le_bytes().to_vec())?;
     Ok(number(&told))
+}
+
+/// The longest of the ranks' trips, on every rank: where hosts were tuned apart, the others fit theirs in.
+fn longest_of_all(net: &dyn Transport, mine: usize) -> Result<usize> {
+    let all = gather(net, mine.to_le_bytes().to_vec())?;
+    let number = |bytes: &Vec<u8>| bytes.as_slice().try_into().map_or(1, usize::from_le_bytes);
+    let longest = all.iter().map(number).max().unwrap_or(1);
+    Ok(number(&broadcast(net, longest.to_le_bytes().to_vec())?))
 }
 
 /// What a run came to on this rank.
@@ -307,5 +317,14 @@ mod tests {
             let told = error.to_string();
             assert!(told.contains("rank 1 has as probes none, rank 0 has 1 ("), "{told}");
         }
+    }
+
+    #[test]
+    fn all_ranks_know_the_longest_of_their_trips() {
+        let trips = [1, 3, 4, 1, 2];
+        let told = in_process_all(5, Duration::from_secs(60), |net| {
+            longest_of_all(net, trips[net.rank()])
+        });
+        assert!(told.into_iter().all(|trip| trip.unwrap() == 4));
     }
 }

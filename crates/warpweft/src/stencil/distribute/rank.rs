@@ -106,7 +106,7 @@ pub(super) fn run_rank<const D: usize>(
     course: &Course<'_, D>,
 ) -> Result<RankReport> {
     let spec = format!(
-        "steps {} to {} of {}, {:?}, on {:?} ranks, R = {}, search {:?}, saved every {:?}",
+        "steps {} to {} of {}, {:?}, on {:?} ranks, R = {}, search {:?} in trips of {}, saved every {:?}",
         course.first,
         course.steps,
         stencil.identity(distribution.partition.extents()),
@@ -114,6 +114,7 @@ pub(super) fn run_rank<const D: usize>(
         distribution.partition.parts_per_axis(),
         distribution.depth,
         distribution.search.as_ref().map(Search::name),
+        distribution.trip,
         course.saving.map(|saving| saving.every)
     );
     agree(net, "a run of", &spec)?;
@@ -141,7 +142,7 @@ pub(super) fn run_rank<const D: usize>(
             &distribution.partition,
             &stages,
             stencil.cell.fields(),
-            deepest,
+            (deepest, distribution.trip),
         )),
     };
     let mut sent_ahead = false;

@@ -8,11 +8,14 @@ mod dichotomic;
 mod exhaustive;
 mod guided;
 mod hill;
+mod trips;
 
 pub use dichotomic::Dichotomic;
 pub use exhaustive::Exhaustive;
 pub use guided::Guided;
 pub use hill::HillClimbing;
+
+use self::trips::{InTrips, Trips};
 
 use super::super::ghost_model::{GhostModel, Traced};
 use super::super::halo::Footprint;
@@ -67,23 +70,29 @@ impl Search {
         }
     }
 
-    /// Starts the search over `1..=deepest`.
+    /// Starts the search over the multiples of `trip` in `1..=deepest`; over all of them where there are
+    /// none.
     pub fn start<const D: usize>(
         self,
         partition: &Partition<D>,
         stages: &[Footprint<D>],
         fields: &[FieldInfo],
-        deepest: usize,
+        (deepest, trip): (usize, usize),
     ) -> Box<dyn DepthSearch> {
-        match self {
-            Self::Exhaustive => Box::new(Exhaustive::new(deepest)),
-            Self::HillClimbing => Box::new(HillClimbing::new(deepest)),
-            Self::Dichotomic => Box::new(Dichotomic::new(deepest)),
-            Self::Guided(prior) => {
+        let trip = if (1..=deepest).contains(&trip) { trip } else { 1 };
+        let trips = deepest / trip;
+        let search: Box<dyn DepthSearch> = match self {
+            Self::Exhaustive => Box::new(Exhaustive::new(trips)),
+            Self::HillClimbing => Box::new(HillClimbing::new(trips)),
+            Self::Dichotomic => Box::new(Dichotomic::new(trips)),
+            Self::Guided(mut prior) => {
+                // A trip moves the bytes of a step.
+                prior.compute.per_unit /= trip as f64;
                 let part = Traced::new(partition, stages, fields, deepest);
-                Box::new(Guided::new(prior, part, deepest))
+                Box::new(Guided::new(prior, InTrips { part, trip }, trips))
             }
-        }
+        };
+        if trip > 1 { Box::new(Trips { search, trip }) } else { search }
     }
 }
 
