@@ -5,6 +5,7 @@ mod boxes;
 pub mod io;
 mod raw;
 mod repeat;
+mod turned;
 mod volume;
 
 pub use axes::{AXES, axis_name};

@@ -29,6 +29,7 @@ mod spec;
 mod stage;
 mod total;
 mod tune;
+mod turn;
 mod typed;
 mod wisdom;
 

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::cpu::CpuSweeps;
 use super::cuda::CudaSweeps;
 use super::cuda::multi::{Exchange, GpuList, MultiCudaPolicy, MultiCudaSweeps};
-use super::distribute::cheaper_axis;
 use super::executor::SweepExecutor;
 use super::gpus::{Chosen, placed, worthwhile};
 use super::policy::{CpuPolicy, CudaKernel, CudaPolicy, Policy};
@@ -202,7 +201,8 @@ impl<const D: usize> Spec<D> {
         if run.policy.is_none() && tuned.is_none() {
             let bytes = (self.step_bytes() * volume.len()) as f64;
             let count = worthwhile(list, bytes, 1, probe.as_ref());
-            let plane = bytes / volume.extents()[0] as f64;
+            let axis = MultiCudaPolicy::axis_for(self, volume.extents(), count);
+            let plane = bytes / volume.extents()[axis] as f64;
             if let (true, Some(few)) =
                 (count < all, placed(list, count, machine, probe.as_ref(), plane))
             {
@@ -224,7 +224,8 @@ impl<const D: usize> Spec<D> {
         let policy = match run.policy {
             Some(Policy::Gpus(policy)) => policy,
             Some(Policy::Cuda(cuda)) => {
-                let flags = MultiCudaPolicy::new(cuda, Exchange::Flags);
+                let axis = MultiCudaPolicy::axis_for(self, volume.extents(), devices.len());
+                let flags = MultiCudaPolicy { axis, ..MultiCudaPolicy::new(cuda, Exchange::Flags) };
                 match flags.check_flags(self, volume.extents(), &devices) {
                     Ok(()) => flags,
                     Err(error) if cuda.kernel == CudaKernel::Resident => return Err(error),
@@ -242,7 +243,7 @@ impl<const D: usize> Spec<D> {
             let used = gpus.len();
             notes.push(format!("{used} GPUs of {all} are used, {why}"));
         }
-        notes.extend(cheaper_axis(self, volume.extents(), gpus.len()));
+        notes.extend(policy.told_of_axis(self, volume.extents(), gpus.len()));
         Ok(Ready {
             devices: executor.devices(),
             notes,

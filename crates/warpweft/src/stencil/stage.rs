@@ -25,7 +25,7 @@ pub unsafe trait Stage<const D: usize>: Send + Sync {
     /// What a cell holds.
     fn cell_type(&self) -> CellType;
     /// Every read.
-    fn taps(&self) -> &'static [Tap<D>];
+    fn taps(&self) -> &[Tap<D>];
     /// The fields assigned, ascending.
     fn writes(&self) -> &'static [usize];
     /// Computes, by the function as the user wrote it, the new cell `at` of `now` into the cell `to` of
@@ -73,7 +73,7 @@ unsafe impl<E: StencilElement<D>, const D: usize> Stage<D> for E {
     fn cell_type(&self) -> CellType {
         CellType::of::<E::State>()
     }
-    fn taps(&self) -> &'static [Tap<D>] {
+    fn taps(&self) -> &[Tap<D>] {
         E::TAPS
     }
     fn writes(&self) -> &'static [usize] {

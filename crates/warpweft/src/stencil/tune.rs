@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use self::search::{CHECKED, Search};
-use super::cuda::multi::GpuList;
+use super::cuda::multi::{GpuList, MultiCudaPolicy};
 use super::gpus::Chosen;
 use super::policy::Policy;
 use super::run::Target;
@@ -136,20 +136,23 @@ pub fn tune<const D: usize>(
     let (mut gpus, mut several) = (Vec::new(), false);
     let (device, mut search, tuned) = match (&list[..], tuning.target) {
         ([], _) => {
-            let mut search = Search::new(stencil, volume, CHECKED)?;
+            let mut search = Search::new(stencil, volume, (CHECKED, &[]))?;
             let most = tuning.threads.unwrap_or_else(|| machine.cpu.threads());
             let tuned = search.on_cores(machine, most, Budget::of(budget))?;
             (format!("{most} threads"), search, tuned)
         }
         ([gpu], _) => {
-            let mut search = Search::new(stencil, volume, CHECKED)?;
+            let mut search = Search::new(stencil, volume, (CHECKED, &[]))?;
             gpus.push(gpu.ordinal);
             let tuned = search.on_gpu(gpu, budget, 1)?;
             (gpu.name.clone(), search, tuned)
         }
         (all, Target::Gpus(list)) => {
             // Slabs of so many planes hold the ghost zones of any candidate.
-            let mut search = Search::new(stencil, volume, CHECKED.max(all.len() * DEEPEST))?;
+            let planes = CHECKED.max(all.len() * DEEPEST);
+            let tried = |parts| MultiCudaPolicy::axes_tried(stencil, extents, parts);
+            let axes: Vec<usize> = (1..=all.len()).flat_map(tried).collect();
+            let mut search = Search::new(stencil, volume, (planes, &axes))?;
             let found = search.on_gpus(machine, list, budget)?;
             several = true;
             let tuned = found.map(|(chosen, found)| {

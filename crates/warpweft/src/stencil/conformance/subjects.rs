@@ -144,7 +144,7 @@ impl Subject for OnGpus {
         let (exchange, depth) = EXCHANGES[way];
         let default = MultiCudaPolicy::default_for(stencil, volume.extents(), &self.devices)?;
         let cuda = CudaPolicy { contraction: false, ..default.cuda };
-        let policy = MultiCudaPolicy { depth, ..MultiCudaPolicy::new(cuda, exchange) };
+        let policy = MultiCudaPolicy { cuda, exchange, depth, ..default };
         Ok(Box::new(MultiCudaSweeps::new(stencil, volume, &policy, &self.devices)?))
     }
 }

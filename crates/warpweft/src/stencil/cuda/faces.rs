@@ -176,7 +176,8 @@ fn argument<const D: usize>(
     short(&layout.extents.map(|n| n as i32));
     short(&super::ghosts::codes(layout, &stencil.boundaries));
     for n in 0..8 {
-        let none = Slab { low: [0; 4], size: [1; 4], face: 0 };
+        // Of no face: a launch that only ticks has one such slab, and must write nothing.
+        let none = Slab { low: [0; 4], size: [1; 4], face: -1 };
         let slab = slabs.get(n).unwrap_or(&none);
         short(&slab.low);
         short(&slab.size);
@@ -268,8 +269,14 @@ mod tests {
 
     /// What the kernel leaves in the first field's array, full of ones before, cell for cell.
     fn check<const D: usize>(stencil: &Spec<D>, extents: [usize; D]) {
+        check_cut(stencil, extents, false);
+    }
+
+    /// The same of a part that has neighbours beyond all faces, if `cut`.
+    fn check_cut<const D: usize>(stencil: &Spec<D>, extents: [usize; D], cut: bool) {
         let folder = tempfile::tempdir().unwrap();
-        let layout = Layout::of(stencil, extents, 1, [0; 2]).unwrap();
+        let mut layout = Layout::of(stencil, extents, 1, [0; 2]).unwrap();
+        layout.shared = [[cut; 2]; 4];
         let slabs = slabs(stencil, &layout);
         let when = When { steps: Some(5), fields: [0, 1], tick: false };
         let mut bytes = argument(stencil, &layout, &slabs, (0, when), [0; MAX_FIELDS]);
@@ -292,7 +299,7 @@ mod tests {
         let mut unit = Unit::new();
         let text = write_text(stencil, &mut unit).unwrap();
         let size = stencil.cell.size(0);
-        let most = slabs.iter().map(|slab| slab.size.iter().product::<i32>()).max().unwrap();
+        let most = slabs.iter().map(|slab| slab.size.iter().product::<i32>()).max().unwrap_or(1);
         let main = format!(
             "int main(int, char** names) {{
   std::vector<unsigned long long> cells({words}, ~0ull);
@@ -308,7 +315,7 @@ mod tests {
             words = (layout.len * size).div_ceil(8),
             origin = layout.origin * size,
             blocks = (most + 255) / 256,
-            slabs = slabs.len(),
+            slabs = slabs.len().max(1),
             names = names.concat(),
         );
         let source = [include_str!("host.cuh"), &unit.source(), &text, &main].concat();
@@ -337,7 +344,7 @@ mod tests {
         let mut functions = 0;
         for at in all.iter() {
             let Ghost::Function { axis, face, at: told } =
-                stencil.boundaries.ghost(at, extents, |_| false)
+                stencil.boundaries.ghost(at, extents, |_| cut)
             else {
                 continue;
             };
@@ -350,7 +357,7 @@ mod tests {
             let index = (layout.origin as isize + index.sum::<isize>()) as usize * size;
             expect[index..index + size].copy_from_slice(cell.field_bytes(0));
         }
-        assert!(functions > 0);
+        assert_eq!(functions > 0, !cut);
         let differ = (0..found.len() / size)
             .find(|n| found[n * size..(n + 1) * size] != expect[n * size..(n + 1) * size]);
         assert_eq!(differ, None, "{layout:?}");
@@ -377,5 +384,19 @@ mod tests {
             stencil
         };
         check(&moved(faces(space()).face_by(2, Face::High, hull(1))), [4, 5, 6]);
+    }
+
+    #[test]
+    fn a_part_between_others_has_none_of_its_cells_written() {
+        check_cut(&faces(space()).face_by(0, Face::High, hull(1)), [4, 5, 6], true);
+    }
+
+    #[test]
+    fn functions_of_a_turned_volume_are_told_the_user_s_positions() {
+        let two = faces(space()).face_by(1, Face::High, hull(7)).face_by(0, Face::Low, lid());
+        for axis in [1, 2] {
+            let turn = crate::stencil::turn::Turn::across(axis).unwrap();
+            check(&turn.spec(&two).unwrap(), turn.turned([4, 3, 35]));
+        }
     }
 }

@@ -11,13 +11,14 @@ use super::text::{layout_of, step_text};
 use crate::element::Scalar;
 use crate::grid::Volume;
 use crate::prelude::*;
+use crate::stencil::turn::Turn;
 use crate::stencil::{
-    Boundaries, CudaKernel, CudaPolicy, Ghost, Region, Span, StencilElement, reference,
+    Boundaries, CudaKernel, CudaPolicy, Ghost, Region, Span, Spec, StencilElement, reference,
 };
 
 /// Advances `region` as the device would by one launch; `None` without a C++ compiler.
 fn launch<T: Scalar, const D: usize>(
-    stencil: &Stencil<T, D>,
+    stencil: &Spec<D>,
     volume: &Volume<T, D>,
     policy: &CudaPolicy,
     region: &Region<D>,
@@ -235,6 +236,17 @@ fn check<T: Scalar, const D: usize>(
     extents: [usize; D],
     policies: &[CudaPolicy],
 ) {
+    check_across(0, element, extents, policies);
+}
+
+/// The same of the stencil and volume turned so that an axis is the slowest.
+fn check_across<T: Scalar, const D: usize>(
+    axis: usize,
+    element: impl StencilElement<D, State = T>,
+    extents: [usize; D],
+    policies: &[CudaPolicy],
+) {
+    let turn = Turn::<D>::across(axis).unwrap();
     let start = Volume::from_fn(extents, |at| {
         let mixed = at.iter().fold(17u64, |h, &i| {
             (h ^ i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
@@ -250,6 +262,9 @@ fn check<T: Scalar, const D: usize>(
             }
             let mut expect = start.clone();
             reference(&stencil, &mut expect, u64::from(policy.temporal_depth)).unwrap();
+            let turned = |volume: &Volume<T, D>| volume.turned(turn.order).map(Volume::from_raw);
+            let (start, expect) = (turned(&start).unwrap(), turned(&expect).unwrap());
+            let (stencil, extents) = (turn.spec(&stencil).unwrap(), turn.turned(extents));
             for region in regions(extents, policy.temporal_depth as usize) {
                 let Some(found) = launch(&stencil, &start, policy, &region, folder.path()) else {
                     return println!("skipped: no C++ compiler");
@@ -340,4 +355,19 @@ fn pipelines_of_planes() {
 #[test]
 fn pipelines_of_volumes() {
     check(deep(0.25), [9, 27, 190], &[pipe([2, 3, 1], 4, 2)]);
+}
+
+#[test]
+fn turned_elements_read_the_cells_that_the_user_names() {
+    let direct = policy(CudaKernel::Direct, [4, 2, 2], 2);
+    let planes = policy(CudaKernel::Planes, [2, 1, 1], 2);
+    check_across(
+        1,
+        skew(3),
+        [7, 6, 75],
+        &[direct, policy(CudaKernel::March, [2, 2, 1], 2), planes],
+    );
+    check_across(2, skew(3), [7, 19, 12], &[direct]);
+    check_across(1, star(0.25), [12, 9, 70], &[planes]);
+    check_across(1, flat(0.25), [130, 23], &[direct, pipe([4, 1, 1], 2, 4)]);
 }

@@ -34,7 +34,7 @@ pub use feasible::{check_depth, deepest_feasible};
 pub(crate) use halo_executor::{Cells, HaloExecutor, add_to_cells, values_of_cells};
 pub use launch::Ranks;
 pub(crate) use links::{About, Parcel, Said, hear, say};
-pub(super) use orient::cheaper_axis;
+pub(super) use orient::ghost_bytes_across;
 pub use orient::{fewest_dependences, slab_axis};
 pub use rank::RankReport;
 pub use routes::{Route, Routes};

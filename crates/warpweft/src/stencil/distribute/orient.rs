@@ -7,7 +7,6 @@ use super::super::spec::Spec;
 use super::feasible::deepest_feasible;
 use crate::element::FieldInfo;
 use crate::error::{Error, Result};
-use crate::grid::axis_name;
 
 /// Every way to write `parts` as a grid over `D` axes.
 fn grids<const D: usize>(parts: usize) -> Vec<[usize; D]> {
@@ -84,32 +83,18 @@ pub fn slab_axis<const D: usize>(
     Ok(grid.iter().position(|&n| n > 1).unwrap_or(0))
 }
 
-/// What several GPUs of one process, whose slabs are always cut across the slowest axis, read more than
-/// slabs across another would; `None` if that is less than a twentieth.
-pub(in crate::stencil) fn cheaper_axis<const D: usize>(
+/// Ghost bytes that a slab of `parts` across `axis`, between two others, receives for one step; nothing if
+/// there can't be so many.
+pub(in crate::stencil) fn ghost_bytes_across<const D: usize>(
     stencil: &Spec<D>,
     extents: [usize; D],
+    axis: usize,
     parts: usize,
-) -> Option<String> {
-    let (stages, boundaries) = (footprints(&stencil.stages), &stencil.boundaries);
-    let fields = stencil.cell.fields();
-    let best = slab_axis(extents, parts, boundaries, &stages, fields).ok()?;
-    let bytes = |axis| {
-        let slabs = Partition::slabs(extents, axis, &vec![1.0; parts], boundaries).ok()?;
-        Some(ghost_bytes(&slabs, &stages, fields) as f64)
-    };
-    let [most, least] = [bytes(0)?, bytes(best)?];
-    let [cut, other] = [0, best].map(|axis| axis_name(axis, D));
-    let much = match most / least {
-        ratio if least > 0.0 => format!("{ratio:.1} times as much of other GPUs as across {other}"),
-        _ => format!("of other GPUs, and across {other} nothing"),
-    };
-    (most > 1.05 * least).then(|| {
-        format!(
-            "GPUs of one process are cut across the slowest axis, {cut}, where a step reads {much}: a volume \
-             whose slowest axis is {other} would read less"
-        )
-    })
+) -> Option<f64> {
+    let weights = vec![1.0; parts.max(1)];
+    let slabs = Partition::slabs(extents, axis, &weights, &stencil.boundaries).ok()?;
+    let stages = footprints(&stencil.stages);
+    Some(ghost_bytes(&slabs, &stages, stencil.cell.fields()) as f64)
 }
 
 fn best_grid<const D: usize>(
@@ -169,26 +154,6 @@ mod tests {
         let lopsided = reading([[3, 3], [0, 1]]);
         assert_eq!(slab_axis([64, 64], 4, &faces, &lopsided, &F32).unwrap(), 1);
         assert_eq!(slab_axis([64, 64], 4, &faces, &reading([[1; 2]; 2]), &F32).unwrap(), 0);
-    }
-
-    #[test]
-    fn slabs_of_gpus_that_another_axis_would_suit_better_name_both() {
-        use crate::prelude::{Near, Stencil, stencil};
-        #[stencil]
-        fn lopsided(u: Near<f32, 2>) -> f32 {
-            0.5 * u[[3, 0]] + 0.25 * (u[[-3, 0]] + u[[0, 1]])
-        }
-        let spec = Stencil::of(lopsided()).boundary(Boundary::Periodic);
-        let note = cheaper_axis(&spec, [64, 64], 4).unwrap();
-        assert!(
-            note.contains("slowest axis, y, where a step reads 6.0 times")
-                && note.contains("across x:"),
-            "{note}"
-        );
-        // A long box along its length, and one across.
-        assert_eq!(cheaper_axis(&spec, [640, 64], 4), None);
-        assert!(cheaper_axis(&spec, [64, 640], 4).unwrap().contains(" 60.0 times"));
-        assert_eq!(cheaper_axis(&spec, [8, 8], 9), None, "nobody cuts that");
     }
 
     #[test]

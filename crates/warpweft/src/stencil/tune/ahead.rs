@@ -43,8 +43,8 @@ pub(super) fn then_copies(mut candidates: Vec<MultiCudaPolicy>) -> Vec<MultiCuda
     let flags = |policy: &&MultiCudaPolicy| {
         policy.exchange == Exchange::Flags && policy.cuda.kernel != CudaKernel::Resident
     };
-    let copies = candidates.iter().find(flags).map(|policy| policy.cuda);
-    candidates.extend(copies.map(|cuda| MultiCudaPolicy::new(cuda, Exchange::Copies)));
+    let copies = candidates.iter().find(flags).copied();
+    candidates.extend(copies.map(|flags| MultiCudaPolicy { exchange: Exchange::Copies, ..flags }));
     candidates
 }
 

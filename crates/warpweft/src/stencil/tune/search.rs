@@ -41,13 +41,17 @@ pub(super) struct Search<'a, const D: usize> {
 }
 
 impl<'a, const D: usize> Search<'a, D> {
-    /// Candidates are checked on volumes of `planes` planes or so.
-    pub fn new(stencil: &'a Spec<D>, volume: &'a RawVolume<D>, planes: usize) -> Result<Self> {
+    /// Candidates are checked on volumes of `planes` planes or so across each of `axes`.
+    pub fn new(
+        stencil: &'a Spec<D>,
+        volume: &'a RawVolume<D>,
+        (planes, axes): (usize, &[usize]),
+    ) -> Result<Self> {
         let radius = stencil.radius();
         let extents = std::array::from_fn(|d| {
             let least = radius[d][0].max(radius[d][1]) + 1;
             // Odd, so that tiles and vectors have remainders.
-            let cells = if d == 0 { planes } else { CHECKED };
+            let cells = if axes.contains(&d) { planes } else { CHECKED };
             (cells + 2 * d + 1).max(least).min(volume.extents()[d])
         });
         let corner = volume.cut_out([0; D], extents)?;
@@ -149,9 +153,8 @@ impl<'a, const D: usize> Search<'a, D> {
     ) -> Result<Option<(Chosen, Found)>> {
         let probe = folder().and_then(|at| Probe::load(machine, &at, &mut Vec::new()));
         let extents = self.volume.extents();
-        let plane = self.volume.len() / extents[0].max(1);
-        let bytes =
-            self.stencil.cell.fields().iter().map(|field| field.kind.size()).sum::<usize>() * plane;
+        let fields = self.stencil.cell.fields().iter();
+        let bytes = fields.map(|field| field.kind.size()).sum::<usize>() * self.volume.len();
         let all = list.numbers().count();
         let counts: Vec<usize> = (1..=all).filter(|&n| n == all || n.is_power_of_two()).collect();
         let mut best: Option<(Chosen, Found)> = None;
@@ -159,7 +162,9 @@ impl<'a, const D: usize> Search<'a, D> {
         let mut complete = true;
         for &count in &counts {
             let share = budget / counts.len() as u32;
-            let placed = placed(list, count, machine, probe.as_ref(), bytes as f64);
+            let axis = MultiCudaPolicy::axis_for(self.stencil, extents, count);
+            let plane = bytes as f64 / extents[axis] as f64;
+            let placed = placed(list, count, machine, probe.as_ref(), plane);
             let Some(gpus) = placed else { continue };
             let found = match count {
                 1 => {

@@ -1,18 +1,24 @@
 //! What a tuner should try on several GPUs, the most promising first.
 
+use super::axis;
 use super::policy::{Exchange, MultiCudaPolicy};
 use crate::cuda::Device;
 use crate::error::Result;
 use crate::stencil::cuda::chunks::{chunks_of_planes, chunks_of_trips};
 use crate::stencil::cuda::policy::ring_fits;
+use crate::stencil::turn::Turn;
 use crate::stencil::{CudaKernel, CudaPolicy, Spec};
 
 /// Bytes of a field's slab above which a step takes so long that the exchange hides behind it, and
 /// words, which are twice as many bytes, have nothing to gain.
 const SMALL: usize = 64 << 20;
 
+/// So many candidates are tried across an axis that is not the default's.
+const ASIDE: usize = 6;
+
 impl MultiCudaPolicy {
-    /// What a tuner should try; the default is the first of all. Every one can run on `devices`.
+    /// What a tuner should try; the default is the first of all. Every one can run on `devices`. Where slabs
+    /// across another axis would read less of one another, a few are across that.
     ///
     /// # Errors
     /// As [`MultiCudaPolicy::default_for`].
@@ -21,7 +27,24 @@ impl MultiCudaPolicy {
         extents: [usize; D],
         devices: &[Device],
     ) -> Result<Vec<Self>> {
-        let start = Self::default_for(stencil, extents, devices)?;
+        let axes = axis::worthwhile(stencil, extents, devices.len());
+        let mut all = Vec::new();
+        for (n, &axis) in axes.iter().enumerate() {
+            let turn = Turn::across(axis)?;
+            let found = Self::candidates_of(&turn.spec(stencil)?, turn.turned(extents), devices)?;
+            let most = if n == 0 { found.len() } else { ASIDE };
+            all.extend(found.into_iter().take(most).map(|policy| Self { axis, ..policy }));
+        }
+        Ok(all)
+    }
+
+    /// The same across the slowest axis alone.
+    fn candidates_of<const D: usize>(
+        stencil: &Spec<D>,
+        extents: [usize; D],
+        devices: &[Device],
+    ) -> Result<Vec<Self>> {
+        let start = Self::default_across(0, stencil, extents, devices)?;
         let mut slab = extents;
         slab[0] = extents[0].div_ceil(devices.len().max(1));
         let (mut capability, mut sms) = ((u32::MAX, 0), u32::MAX);

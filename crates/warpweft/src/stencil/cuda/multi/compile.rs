@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::stencil::Spec;
 use crate::stencil::cuda::sweeps::tools_text;
 use crate::stencil::cuda::text::{Cut, cut_step_text};
+use crate::stencil::turn::Turn;
 
 /// How kernels of this policy exchange planes by themselves.
 pub(super) fn cut_of(policy: &MultiCudaPolicy) -> Cut {
@@ -30,14 +31,15 @@ pub(super) fn compile_for<const D: usize>(problem: &Problem<D>, arch: &str) -> R
 /// Compiles the kernels of `policy` for `arch` ("sm_90") without a GPU; the machine code.
 ///
 /// # Errors
-/// A policy that no kernel can have; the compiler's.
+/// A policy that no kernel can have, or an axis that the stencil can't be cut across; the compiler's.
 pub fn compile_check<const D: usize>(
     stencil: &Spec<D>,
     policy: &MultiCudaPolicy,
     arch: &str,
 ) -> Result<Cubin> {
     let cuda = policy.cuda.shaped::<D>()?;
-    let text = cut_step_text(stencil, &cuda, false, cut_of(policy));
+    let stencil = Turn::across(policy.axis)?.spec(stencil)?;
+    let text = cut_step_text(&stencil, &cuda, false, cut_of(policy));
     let options = Options { contract: cuda.contraction, ..Options::default() };
     compile(&text.source, "a stencil", arch, &options)
 }

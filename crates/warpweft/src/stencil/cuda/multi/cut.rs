@@ -45,7 +45,7 @@ pub(super) fn slabs(
                 "{planes} planes over {parts} GPUs, of which each needs at least {}",
                 reach + 1
             ),
-            format!("name 1 to {} GPUs, or make the slowest axis longer", most.max(1)),
+            format!("name 1 to {} GPUs, or cut across a longer axis", most.max(1)),
         ));
     }
     let unit = if planes / parts >= least * tile { tile } else { 1 };

@@ -9,6 +9,7 @@ use crate::stencil::cuda::ghosts::code;
 use crate::stencil::cuda::layout::{Layout, axes};
 use crate::stencil::cuda::resident::ResidentShape;
 use crate::stencil::cuda::text::{Role, TripShape, grid, role_of, trip_grid};
+use crate::stencil::turn::Turn;
 use crate::stencil::{Boundary, CudaKernel, CudaPolicy, Spec, Stage, Tap};
 
 /// Blocks along the grid's third axis at most.
@@ -43,6 +44,9 @@ pub struct MultiCudaPolicy {
     /// have [`CudaPolicy::temporal_depth`].
     #[serde(default = "one")]
     pub depth: u32,
+    /// The axis that slabs are cut across, 0 the slowest; another becomes the slowest on the devices.
+    #[serde(default)]
+    pub axis: usize,
 }
 
 fn one() -> u32 {
@@ -50,9 +54,22 @@ fn one() -> u32 {
 }
 
 impl MultiCudaPolicy {
-    /// This kernel, exchanging planes like this, every step or trip.
+    /// This kernel on slabs across the slowest axis, exchanging planes like this, every step or trip.
     pub const fn new(cuda: CudaPolicy, exchange: Exchange) -> Self {
-        Self { cuda, exchange, early: true, depth: 1 }
+        Self { cuda, exchange, early: true, depth: 1, axis: 0 }
+    }
+
+    /// The same of stencil and volume turned so that the axis cut across is the slowest.
+    ///
+    /// # Errors
+    /// An axis that is not there, or that the stencil can't be turned to.
+    fn turned<const D: usize>(
+        &self,
+        stencil: &Spec<D>,
+        extents: [usize; D],
+    ) -> Result<(Self, Spec<D>, [usize; D])> {
+        let turn = Turn::across(self.axis)?;
+        Ok((Self { axis: 0, ..*self }, turn.spec(stencil)?, turn.turned(extents)))
     }
 
     /// Steps from one exchange to the next.
@@ -64,11 +81,38 @@ impl MultiCudaPolicy {
         }
     }
 
-    /// The policy to start from for `devices`: flags wherever they are possible.
+    /// The policy to start from for `devices`: across [`MultiCudaPolicy::axis_for`], by flags wherever
+    /// they are possible.
     ///
     /// # Errors
     /// As [`super::MultiCudaSweeps::new`] for extents that can't be cut; the driver's.
     pub fn default_for<const D: usize>(
+        stencil: &Spec<D>,
+        extents: [usize; D],
+        devices: &[Device],
+    ) -> Result<Self> {
+        Self::default_across(
+            Self::axis_for(stencil, extents, devices.len()),
+            stencil,
+            extents,
+            devices,
+        )
+    }
+
+    /// As [`MultiCudaPolicy::default_for`], across the axis named.
+    pub(super) fn default_across<const D: usize>(
+        axis: usize,
+        stencil: &Spec<D>,
+        extents: [usize; D],
+        devices: &[Device],
+    ) -> Result<Self> {
+        let turn = Turn::across(axis)?;
+        let default = Self::default_of(&turn.spec(stencil)?, turn.turned(extents), devices)?;
+        Ok(Self { axis, ..default })
+    }
+
+    /// The same across the slowest axis.
+    fn default_of<const D: usize>(
         stencil: &Spec<D>,
         extents: [usize; D],
         devices: &[Device],
@@ -113,6 +157,10 @@ impl MultiCudaPolicy {
         extents: [usize; D],
         devices: &[Device],
     ) -> Result<()> {
+        if self.axis > 0 {
+            let (turned, stencil, extents) = self.turned(stencil, extents)?;
+            return turned.check_flags(&stencil, extents, devices);
+        }
         let words = self.exchange == Exchange::Words;
         let how = if words { "words" } else { "flags" };
         let remedy = match self.cuda.kernel {

@@ -1,11 +1,11 @@
 //! Steps over several GPUs by tiles that stay on their multiprocessors.
 
-use super::sweeps::MultiCudaSweeps;
+use super::sweeps::Slabs;
 use crate::cuda::undisturbed;
 use crate::error::Result;
 use crate::stencil::cuda::resident::Resident;
 
-impl<const D: usize> MultiCudaSweeps<D> {
+impl<const D: usize> Slabs<D> {
     /// Queues steps by tiles that stay on the devices' multiprocessors; the state they end in.
     pub(super) fn stay(&mut self, steps: u64) -> Result<usize> {
         let _alone = self.shared.then(undisturbed);

@@ -2,11 +2,11 @@
 
 use super::policy::Exchange;
 use super::slab::{Slab, StageLaunch};
-use super::sweeps::MultiCudaSweeps;
+use super::sweeps::Slabs;
 use crate::cuda::undisturbed;
 use crate::error::{Error, Result, no_thread};
 
-impl<const D: usize> MultiCudaSweeps<D> {
+impl<const D: usize> Slabs<D> {
     /// Queues turns in which the devices exchange planes themselves, and by copies the steps that
     /// make no turn; the state they end in.
     pub(super) fn run_by_devices(&mut self, steps: u64) -> Result<usize> {

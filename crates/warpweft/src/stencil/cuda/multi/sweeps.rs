@@ -1,4 +1,4 @@
-//! The executor of sweeps over several GPUs of one host.
+//! Sweeps over slabs across the slowest axis. Not: which axis of the user's that is (`executor`).
 
 use super::compile::{compile_for, cut_of};
 use super::cut;
@@ -15,10 +15,7 @@ use crate::stencil::total::Total;
 use crate::stencil::{CudaKernel, Region, Residual, Spec, Sweep, SweepExecutor};
 
 /// Runs sweeps over a copy of a volume that is cut into slabs across its slowest axis, one a GPU.
-///
-/// The bits of the result don't depend on how many GPUs there are. Naming a GPU twice gives it two
-/// slabs, which run beside one another; good for tests only.
-pub struct MultiCudaSweeps<const D: usize> {
+pub(super) struct Slabs<const D: usize> {
     pub(super) problem: Problem<D>,
     /// Which state the arrays are in.
     pub(super) state: usize,
@@ -35,7 +32,7 @@ pub struct MultiCudaSweeps<const D: usize> {
     stale: bool,
 }
 
-impl<const D: usize> MultiCudaSweeps<D> {
+impl<const D: usize> Slabs<D> {
     /// Compiles the step for `devices` (or takes it from the cache), cuts `volume` into as many
     /// slabs and copies each to its device.
     ///
@@ -240,7 +237,7 @@ fn open_links<const D: usize>(problem: &Problem<D>, devices: &[Device]) -> Resul
     Ok(())
 }
 
-impl<const D: usize> SweepExecutor<D> for MultiCudaSweeps<D> {
+impl<const D: usize> SweepExecutor<D> for Slabs<D> {
     fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
         let whole = Region { low: [0; D], high: self.problem.extents };
         if sweep.region != whole {
@@ -321,7 +318,7 @@ impl<const D: usize> SweepExecutor<D> for MultiCudaSweeps<D> {
     }
 }
 
-impl<const D: usize> Drop for MultiCudaSweeps<D> {
+impl<const D: usize> Drop for Slabs<D> {
     /// Waits for every device before any array goes: freeing one waits for its own device alone,
     /// and a neighbour's kernel may still store into it or set its flags.
     fn drop(&mut self) {
@@ -332,8 +329,8 @@ impl<const D: usize> Drop for MultiCudaSweeps<D> {
     }
 }
 
-impl<const D: usize> std::fmt::Debug for MultiCudaSweeps<D> {
+impl<const D: usize> std::fmt::Debug for Slabs<D> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "MultiCudaSweeps of {:?} on {}", self.problem.extents, self.devices().join(", "))
+        write!(f, "Slabs of {:?} on {}", self.problem.extents, self.devices().join(", "))
     }
 }

@@ -184,7 +184,7 @@ mod tests {
     fn steps_that_take_nothing_are_timed_in_long_runs_even_when_the_budget_is_spent() {
         let stencil = Stencil::of(smooth());
         let volume = Volume::from_fn([32, 32], |[y, x]| (x * y) as f32);
-        let mut search = Search::new(&stencil, &volume, CHECKED).unwrap();
+        let mut search = Search::new(&stencil, &volume, (CHECKED, &[])).unwrap();
         let most = std::cell::Cell::new(0);
         let spent = Budget::of(Duration::ZERO);
         let _ = search.trial((3, false), f64::INFINITY, spent, |_, _| Ok(Counting(&most))).unwrap();
@@ -222,7 +222,7 @@ mod tests {
     fn a_failure_ends_the_search_only_if_the_device_is_lost_with_it() {
         let stencil = Stencil::of(smooth());
         let volume = Volume::from_fn([32, 32], |[y, x]| (x * y) as f32);
-        let mut search = Search::new(&stencil, &volume, CHECKED).unwrap();
+        let mut search = Search::new(&stencil, &volume, (CHECKED, &[])).unwrap();
         let made = std::cell::Cell::new(0);
         let mut tried = |lost: bool| {
             made.set(0);
@@ -241,7 +241,7 @@ mod tests {
     fn two_failures_in_a_row_end_the_search_and_a_run_between_them_does_not() {
         let stencil = Stencil::of(smooth());
         let volume = Volume::from_fn([32, 32], |[y, x]| (x * y) as f32);
-        let mut search = Search::new(&stencil, &volume, CHECKED).unwrap();
+        let mut search = Search::new(&stencil, &volume, (CHECKED, &[])).unwrap();
         let spent = Budget::of(Duration::ZERO);
         // What does nothing is never checked where it does not win.
         let runs = |search: &mut Search<'_, 2>| {
@@ -266,7 +266,7 @@ mod tests {
     fn what_does_not_run_or_agree_is_told_with_its_reason() {
         let stencil = Stencil::of(smooth());
         let volume = Volume::from_fn([32, 32], |[y, x]| (x * y) as f32);
-        let mut search = Search::new(&stencil, &volume, CHECKED).unwrap();
+        let mut search = Search::new(&stencil, &volume, (CHECKED, &[])).unwrap();
         let mut told = |threads: usize, made: fn() -> Result<Idle>| {
             let policy = Policy::Cpu(CpuPolicy::default().with_threads(threads));
             let budget = Budget::of(Duration::ZERO);
