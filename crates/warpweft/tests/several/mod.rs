@@ -146,6 +146,7 @@ fn boundaries<S: Fields, const D: usize>(stencil: &Stencil<S, D>) -> Vec<Stencil
 }
 
 /// Every policy, boundary and number of GPUs against the reference, all fields bitwise.
+#[allow(dead_code, reason = "not every test that shares this file takes all policies")]
 pub fn check<S: Fields, const D: usize>(stencil: Stencil<S, D>, start: &Volume<S, D>) {
     check_by(policies(D), stencil, start);
 }
