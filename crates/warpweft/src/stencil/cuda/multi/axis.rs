@@ -40,48 +40,39 @@ fn most<const D: usize>(stencil: &Spec<D>, extents: [usize; D], axis: usize) -> 
     extents[axis] / (below.max(above) + 1)
 }
 
-/// The axes worth cutting across, the one to begin with first: the slowest that can be cut, unless slabs across
-/// the one that reads least would save a clear part of a step's time; and that one or the slowest after it, if
-/// the two differ.
-pub(super) fn worthwhile<const D: usize>(
-    stencil: &Spec<D>,
-    extents: [usize; D],
-    parts: usize,
-) -> Vec<usize> {
-    let of_axis = |axis| across(stencil, extents, parts, axis);
-    let all: Vec<Across> = (0..D).filter_map(of_axis).collect();
-    let least = all.iter().copied().min_by(|a, b| a.bytes.total_cmp(&b.bytes));
-    let (Some(slowest), Some(least)) = (all.first().copied(), least) else {
-        // Refused, and the most GPUs that any axis has room for are named.
-        let longest = (0..D).rev().max_by_key(|&axis| most(stencil, extents, axis));
-        return vec![longest.unwrap_or(0)];
-    };
-    if least.bytes > LESS * slowest.bytes || parts < 2 {
-        return vec![slowest.axis];
-    }
-    let step = stencil.step_bytes() as f64 * extents.iter().product::<usize>() as f64;
-    let saved = LINK * (slowest.bytes - least.bytes);
-    match saved > MARGIN * step / parts as f64 {
-        true => vec![least.axis, slowest.axis],
-        false => vec![slowest.axis, least.axis],
-    }
-}
-
 impl MultiCudaPolicy {
     /// The axis that `parts` GPUs are cut across unless told otherwise: the slowest that has room for so
     /// many slabs, or the one across which slabs read so much less of one another that a step takes clearly
     /// less time. PARTANS (§6.5) cuts the largest axis, or across the fewest dependences.
     pub fn axis_for<const D: usize>(stencil: &Spec<D>, extents: [usize; D], parts: usize) -> usize {
-        worthwhile(stencil, extents, parts).first().copied().unwrap_or(0)
+        Self::axes_tried(stencil, extents, parts).first().copied().unwrap_or(0)
     }
 
-    /// All axes that [`MultiCudaPolicy::candidates`] are cut across.
+    /// The axes worth cutting across, the one to begin with first: the slowest that can be cut, unless slabs across
+    /// the one that reads least would save a clear part of a step's time; and that one or the slowest after it, if
+    /// the two differ.
     pub(in crate::stencil) fn axes_tried<const D: usize>(
         stencil: &Spec<D>,
         extents: [usize; D],
         parts: usize,
     ) -> Vec<usize> {
-        worthwhile(stencil, extents, parts)
+        let of_axis = |axis| across(stencil, extents, parts, axis);
+        let all: Vec<Across> = (0..D).filter_map(of_axis).collect();
+        let least = all.iter().copied().min_by(|a, b| a.bytes.total_cmp(&b.bytes));
+        let (Some(slowest), Some(least)) = (all.first().copied(), least) else {
+            // Refused, and the most GPUs that any axis has room for are named.
+            let longest = (0..D).rev().max_by_key(|&axis| most(stencil, extents, axis));
+            return vec![longest.unwrap_or(0)];
+        };
+        if least.bytes > LESS * slowest.bytes || parts < 2 {
+            return vec![slowest.axis];
+        }
+        let step = stencil.step_bytes() as f64 * extents.iter().product::<usize>() as f64;
+        let saved = LINK * (slowest.bytes - least.bytes);
+        match saved > MARGIN * step / parts as f64 {
+            true => vec![least.axis, slowest.axis],
+            false => vec![slowest.axis, least.axis],
+        }
     }
 
     /// Which axis `parts` GPUs are cut across and why, unless it is the slowest.
@@ -97,7 +88,7 @@ impl MultiCudaPolicy {
             _ if self.axis == 0 => return None,
             (None, _) => format!(", as {slowest} has no room for {parts} slabs"),
             (Some(slow), Some(own)) if own.bytes == 0.0 && slow.bytes > 0.0 => {
-                format!(", where a step reads nothing of other GPUs, as it does across {slowest}")
+                format!(", where a step reads nothing of other GPUs; across {slowest} it does")
             }
             (Some(slow), Some(own)) if slow.bytes > own.bytes => {
                 let much = slow.bytes / own.bytes;
@@ -139,33 +130,33 @@ mod tests {
     fn cubes_are_cut_across_the_slowest_axis_and_nothing_else_is_tried() {
         let star = Stencil::of(star());
         for parts in 1..=8 {
-            assert_eq!(worthwhile(&star, [512; 3], parts), [0]);
+            assert_eq!(MultiCudaPolicy::axes_tried(&star, [512; 3], parts), [0]);
         }
         // A little longer is no reason to turn it.
-        assert_eq!(worthwhile(&star, [480, 512, 512], 4), [0]);
+        assert_eq!(MultiCudaPolicy::axes_tried(&star, [480, 512, 512], 4), [0]);
     }
 
     #[test]
     fn an_axis_without_room_for_the_slabs_gives_way_to_the_next() {
         let star = Stencil::of(star());
-        assert_eq!(worthwhile(&star, [2, 4096, 4096], 1), [0]);
-        assert_eq!(worthwhile(&star, [2, 4096, 4096], 4), [1]);
-        assert_eq!(worthwhile(&star, [2, 3, 4096], 4), [2]);
+        assert_eq!(MultiCudaPolicy::axes_tried(&star, [2, 4096, 4096], 1), [0]);
+        assert_eq!(MultiCudaPolicy::axes_tried(&star, [2, 4096, 4096], 4), [1]);
+        assert_eq!(MultiCudaPolicy::axes_tried(&star, [2, 3, 4096], 4), [2]);
         // Nobody has room: the refusal names the most there can be.
-        assert_eq!(worthwhile(&star, [4, 6, 5], 4), [1]);
-        assert_eq!(worthwhile(&Stencil::of(rising()), [30, 64, 64], 4)[0], 1);
+        assert_eq!(MultiCudaPolicy::axes_tried(&star, [4, 6, 5], 4), [1]);
+        assert_eq!(MultiCudaPolicy::axes_tried(&Stencil::of(rising()), [30, 64, 64], 4)[0], 1);
     }
 
     #[test]
     fn an_axis_that_reads_much_less_comes_first_and_one_that_reads_less_is_tried() {
         let rising = Stencil::of(rising());
-        assert_eq!(worthwhile(&rising, [512; 3], 4), [1, 0]);
+        assert_eq!(MultiCudaPolicy::axes_tried(&rising, [512; 3], 4), [1, 0]);
         let star = Stencil::of(star());
-        assert_eq!(worthwhile(&star, [64, 512, 512], 4), [1, 0]);
-        assert_eq!(worthwhile(&star, [512, 512, 1024], 2), [0, 2]);
+        assert_eq!(MultiCudaPolicy::axes_tried(&star, [64, 512, 512], 4), [1, 0]);
+        assert_eq!(MultiCudaPolicy::axes_tried(&star, [512, 512, 1024], 2), [0, 2]);
         let lopsided = Stencil::of(lopsided()).boundary(Boundary::Periodic);
-        assert_eq!(worthwhile(&lopsided, [4096, 4096], 2), [0, 1]);
-        assert_eq!(worthwhile(&lopsided, [64, 64], 4), [1, 0]);
+        assert_eq!(MultiCudaPolicy::axes_tried(&lopsided, [4096, 4096], 2), [0, 1]);
+        assert_eq!(MultiCudaPolicy::axes_tried(&lopsided, [64, 64], 4), [1, 0]);
     }
 
     #[test]
@@ -174,8 +165,8 @@ mod tests {
             let stencil = Stencil::of(slant()).boundary(Boundary::Dirichlet(0.0));
             stencil.face(1, Face::High, Boundary::Dirichlet(high))
         };
-        assert_eq!(worthwhile(&stencil(0.0), [2, 64, 64], 4), [1]);
-        assert_eq!(worthwhile(&stencil(1.0), [2, 64, 64], 4), [2]);
+        assert_eq!(MultiCudaPolicy::axes_tried(&stencil(0.0), [2, 64, 64], 4), [1]);
+        assert_eq!(MultiCudaPolicy::axes_tried(&stencil(1.0), [2, 64, 64], 4), [2]);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! What a tuner should try on several GPUs, the most promising first.
 
-use super::axis;
 use super::policy::{Exchange, MultiCudaPolicy};
 use crate::cuda::Device;
 use crate::error::Result;
@@ -27,7 +26,7 @@ impl MultiCudaPolicy {
         extents: [usize; D],
         devices: &[Device],
     ) -> Result<Vec<Self>> {
-        let axes = axis::worthwhile(stencil, extents, devices.len());
+        let axes = Self::axes_tried(stencil, extents, devices.len());
         let mut all = Vec::new();
         for (n, &axis) in axes.iter().enumerate() {
             let turn = Turn::across(axis)?;
