@@ -106,6 +106,9 @@ impl CudaPolicy {
         if !ring_fits(stencil, &policy, capability) {
             policy = shape(CudaKernel::March, [vx, 1, 1], 8, 3);
         }
+        if (D, policy.kernel) == (3, CudaKernel::Direct) {
+            policy.fit(layout.extents);
+        }
         // A small grid needs more blocks rather than more work in each.
         while grid::<D>(&layout, &policy).iter().product::<usize>() < ENOUGH_BLOCKS {
             let [_, vy, vz] = &mut policy.cells;
@@ -122,6 +125,22 @@ impl CudaPolicy {
             }
         }
         policy
+    }
+
+    /// Makes tiles of Direct no deeper than a volume of a few planes, or rows, is: cells of a tile that is cut
+    /// off go one by one, and warps beyond the last row stand idle.
+    fn fit(&mut self, [_, z, y, _]: [usize; 4]) {
+        let [_, vy, vz] = &mut self.cells;
+        while *vz as usize > z {
+            *vz /= 2;
+        }
+        while *vy as usize > y {
+            *vy /= 2;
+        }
+        while self.warps > 1 && (self.warps / 2 * *vy) as usize >= y {
+            self.warps /= 2;
+            self.min_blocks *= 2;
+        }
     }
 
     /// What a tuner should try on a device of this compute capability and so many multiprocessors, the
@@ -338,4 +357,29 @@ fn pipelines_to_try(problem: &Problem) -> Vec<CudaPolicy> {
         policies.push(CudaPolicy { temporal_depth, prefetch, chunk, ..piped });
     }
     policies
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    #[stencil]
+    fn around(u: Near<f32, 3>) -> f32 {
+        u[[-1, 0, 0]] + u[[1, 0, 0]] + u[[0, -1, 0]] + u[[0, 1, 0]] + u[[0, 0, -1]] + u[[0, 0, 1]]
+    }
+
+    #[test]
+    fn tiles_of_flat_volumes_are_flat() {
+        let stencil = Stencil::of(around());
+        let of = |extents| {
+            let CudaPolicy { cells, warps, min_blocks, .. } =
+                CudaPolicy::default_for(&stencil, extents, (9, 0));
+            (cells, warps, min_blocks)
+        };
+        assert_eq!(of([512; 3]), ([4, 2, 4], 8, 2));
+        assert_eq!(of([2, 4096, 4096]), ([4, 2, 2], 8, 2));
+        assert_eq!(of([4096, 2, 4096]), ([4, 2, 4], 1, 16));
+        assert_eq!(of([1, 1, 1 << 24]).0, [4, 1, 1]);
+    }
 }
