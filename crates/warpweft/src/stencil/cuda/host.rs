@@ -262,11 +262,14 @@ fn check_across<T: Scalar, const D: usize>(
             }
             let mut expect = start.clone();
             reference(&stencil, &mut expect, u64::from(policy.temporal_depth)).unwrap();
-            let turned = |volume: &Volume<T, D>| volume.turned(turn.order).map(Volume::from_raw);
+            let turned = |volume: &Volume<T, D>| -> Result<Volume<T, D>> {
+                Ok(Volume::from_raw(volume.turned(turn.order)?))
+            };
             let (start, expect) = (turned(&start).unwrap(), turned(&expect).unwrap());
             let (stencil, extents) = (turn.spec(&stencil).unwrap(), turn.turned(extents));
             for region in regions(extents, policy.temporal_depth as usize) {
-                let Some(found) = launch(&stencil, &start, policy, &region, folder.path()) else {
+                let found = launch::<T, D>(&stencil, &start, policy, &region, folder.path());
+                let Some(found) = found else {
                     return println!("skipped: no C++ compiler");
                 };
                 let inside = Span::from(region);
