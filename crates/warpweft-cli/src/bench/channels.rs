@@ -53,6 +53,14 @@ struct Figure {
     notes: Vec<String>,
 }
 
+impl Figure {
+    /// Whether the peer does the same on the same kind of device.
+    fn beside(&self, peer: &Peer, machine: &Machine) -> bool {
+        let on_gpu = machine.gpus.iter().any(|gpu| gpu.label() == self.device);
+        peer.app == self.app && peer.n == self.n && peer.cited == on_gpu
+    }
+}
+
 /// One figure of a peer.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 struct Peer {
@@ -67,6 +75,9 @@ struct Peer {
     /// Published, not measured here.
     #[serde(default)]
     cited: bool,
+    /// Its seconds over those of the figure beside it: of the cores, or of the GPU for what is published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    times_as_long: Option<f64>,
 }
 
 impl Trees {
@@ -121,9 +132,16 @@ impl Trees {
             value: None,
             seconds,
             cited: true,
+            times_as_long: None,
         };
         if gpu.is_some() {
             found.extend(CITED.map(cited));
+        }
+        for peer in &mut found {
+            peer.times_as_long = figures
+                .iter()
+                .find(|it| it.beside(peer, &machine))
+                .map(|it| peer.seconds / it.seconds);
         }
         let record = Record::new("channels", &self.command(), &machine, probe, &figures, &found);
         record.conclude(&self.options, table(&figures, &found, &machine))
@@ -131,12 +149,11 @@ impl Trees {
 
     fn one(&self, app: &'static str, n: u32, on: On<'_>) -> Result<Figure> {
         match app {
-            "fib" => self.figure(app, n, &fib::channels(n)?, fib::plain(n), || fib::fib(n), on),
+            "fib" => self.figure(app, n, &fib::channels(n)?, || fib::fib(n), on),
             _ => {
                 let all = u32::MAX >> (u32::BITS - n);
-                let expect = queens::SOLUTIONS[n as usize - 1];
                 let plain = || queens::queens(all, 0, 0, 0);
-                self.figure(app, n, &queens::channels(n)?, expect, plain, on)
+                self.figure(app, n, &queens::channels(n)?, plain, on)
             }
         }
     }
@@ -147,10 +164,10 @@ impl Trees {
         app: &'static str,
         n: u32,
         calls: &Channels<C>,
-        expect: u64,
         plain: impl Fn() -> u64,
         mut on: On<'_>,
     ) -> Result<Figure> {
+        let expect = answer(app, n);
         let mut run = || {
             let (values, report) = match &mut on {
                 On::Cores(executor, _) => executor.run(calls)?,
@@ -197,6 +214,14 @@ enum On<'g> {
     Gpu(CudaExecutor, &'g Gpu),
 }
 
+/// What the case gives, by other ways than calls.
+fn answer(app: &str, n: u32) -> u64 {
+    match app {
+        "fib" => fib::plain(n),
+        _ => queens::SOLUTIONS[n as usize - 1],
+    }
+}
+
 fn cores(threads: usize) -> String {
     format!("{threads} threads")
 }
@@ -211,7 +236,20 @@ fn rayon(options: &Options, app: &str, n: u32, threads: usize) -> Result<Vec<Pee
     }
     let repeats = if n > 13 && app == "queens" { 1 } else { options.repeats };
     let arguments = [app.to_string(), n.to_string(), threads.to_string(), repeats.to_string()];
-    peers::run(Command::new(&program).args(arguments), &program)
+    let found = peers::run(Command::new(&program).args(arguments), &program)?;
+    found.into_iter().map(|peer| checked(peer, answer(app, n), &program)).collect()
+}
+
+/// The peer's figure, if it gives what is right.
+fn checked(peer: Peer, expect: u64, program: &Path) -> Result<Peer> {
+    if peer.value == Some(expect) {
+        return Ok(peer);
+    }
+    let what = match peer.value {
+        Some(value) => format!("{} {} gave {value} instead of {expect}", peer.app, peer.n),
+        None => format!("{} {} told no `value`", peer.app, peer.n),
+    };
+    Err(Error::file(program, what, "build the peer anew; its figure counts for nothing"))
 }
 
 /// Whether cargo is there and builds the crate.
@@ -236,16 +274,35 @@ fn table(figures: &[Figure], peers: &[Peer], machine: &Machine) -> String {
             bound / seconds,
             time(*bound),
         ));
-        let on_gpu = machine.gpus.iter().any(|gpu| gpu.label() == *device);
-        for peer in peers.iter().filter(|it| it.app == *app && it.n == *n && it.cited == on_gpu) {
+        for peer in peers.iter().filter(|peer| figure.beside(peer, machine)) {
             text.push_str(&format!(
                 "             {:<24} {:>9}{}: {:.2} times as long\n",
                 peer.peer,
                 time(peer.seconds),
                 if peer.cited { ", as published" } else { "" },
-                peer.seconds / seconds,
+                peer.times_as_long.unwrap_or(f64::NAN),
             ));
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_that_is_wrong_or_silent_is_refused() {
+        let peer = |value| {
+            let text =
+                format!(r#"{{"peer": "rayon", "app": "fib", "n": 30, {value} "seconds": 1}}"#);
+            let peer: Peer = serde_json::from_str(&text).unwrap();
+            checked(peer, answer("fib", 30), "p".as_ref())
+        };
+        assert_eq!(peer(r#""value": 832040,"#).unwrap().value, Some(832_040));
+        let wrong = peer(r#""value": 832041,"#).unwrap_err().to_string();
+        assert!(wrong.contains("fib 30 gave 832041 instead of 832040"), "{wrong}");
+        assert!(peer("").unwrap_err().to_string().contains("told no `value`"));
+        assert_eq!(answer("queens", 8), 92);
+    }
 }
