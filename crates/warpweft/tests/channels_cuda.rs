@@ -154,7 +154,7 @@ fn calls_a_second() {
         (0..n).for_each(|_| (this, next) = (next, this + next));
         this
     };
-    for (warps, every, idle) in [(8, 32, 4), (8, 64, 8), (8, 32, 2), (12, 32, 4)] {
+    for (warps, every, idle) in [(16, 32, 2), (12, 32, 2), (8, 32, 2)] {
         let policy = StacksPolicy { warps, every, idle, ..StacksPolicy::default() };
         let mut executor = CudaExecutor::new(&device, policy).unwrap();
         for n in [24, 35, 40] {

@@ -86,7 +86,7 @@ pub struct StacksPolicy {
 impl Default for StacksPolicy {
     fn default() -> Self {
         Self {
-            warps: 8,
+            warps: 16,
             blocks: 0,
             items: 0,
             depth: 0,

@@ -68,8 +68,17 @@ static unsigned __ballot_sync(unsigned, bool value) {
     return found;
 }
 static bool __any_sync(unsigned mask, bool value) { return __ballot_sync(mask, value) != 0; }
+static unsigned __match_any_sync(unsigned, unsigned value) {
+    host_lanes[host_now].slot = value;
+    __syncwarp();
+    unsigned found = 0;
+    for (unsigned i = 0; i < 32; ++i) found |= (unsigned)(host_lanes[host_now / 32 * 32 + i].slot == value) << i;
+    __syncwarp();
+    return found;
+}
 static unsigned __activemask() { return 1u << (host_now % 32); }
 static int __ffs(unsigned word) { return __builtin_ffs((int)word); }
+static int __clz(unsigned word) { return word == 0 ? 32 : __builtin_clz(word); }
 static int __popc(unsigned word) { return __builtin_popcount(word); }
 static void __nanosleep(unsigned) { host_yield(); }
 template<class T> static T max(T a, T b) { return a > b ? a : b; }

@@ -6,7 +6,7 @@ static void host_kernel() {
     host_lanes[host_now].ended = true;
 }
 
-struct Setting { u32 warps, levels, children, items, depth, ring, frames, every, idle, slots; };
+struct Setting { u32 warps, levels, children, items, depth, ring, frames, every, idle, slots, channels; };
 
 using Root = WW_ROOT;
 // Not packed into bits.
@@ -23,8 +23,8 @@ static bool host_check(const std::vector<Root>& roots, const std::vector<Value>&
     std::vector<u32> stacks(warps * stack, 0x55555555u);
     const u32 quota = max(1u, most_spawns() + (any_loops() ? with.children : 0u));
     std::vector<u32> more(warps * 32 * quota * ITEM_WORDS, 0x55555555u);
-    std::vector<u64> slots((u64)with.slots * (SLOT / 8), 0), counts(7, 0);
-    std::vector<u32> free_frames(warps * with.frames), returned(warps, NONE), counters(192, 0);
+    std::vector<u64> slots((u64)with.channels * with.slots * (SLOT / 8), 0), counts(7, 0);
+    std::vector<u32> free_frames(warps * with.frames), returned(warps, NONE), counters(CHANNELS + 32 * with.channels, 0);
     std::vector<u32> words(8, 0);
     counters[RUNNING] = warps;
     counters[ROOTS_LEFT] = count;
@@ -32,7 +32,7 @@ static bool host_check(const std::vector<Root>& roots, const std::vector<Value>&
     host_arguments = ww_arguments{(const unsigned char*)roots.data(), (unsigned char*)results.data(),
         (unsigned char*)frames.data(), free_frames.data(), returned.data(), (unsigned char*)rings.data(),
         stacks.data(), more.data(), (unsigned char*)slots.data(), counters.data(), counts.data(), count, sizeof(Root), with.levels, quota,
-        with.frames, with.ring, with.slots, with.every, with.idle, with.items, with.depth, 0};
+        with.frames, with.ring, with.slots, with.every, with.idle, with.items, with.depth, with.channels};
     gridDim.x = 1;
     const bool ended = host_run(warps, host_kernel);
     bool right = ended && words[0] == 0 && counters[STATUS] == DONE;

@@ -77,15 +77,16 @@ struct ww_arguments {
     unsigned char* rings;          // [warps][ring]
     u32* stacks;                   // [warps][stack words][32 lanes], where stacks are not in shared memory
     u32* more;                     // [warps][quota items of a stack][32 lanes]
-    unsigned char* slots;          // [slots]: word, count, 120 bytes of nothing, 32 items
+    unsigned char* slots;          // [channels][slots]: word, count, 120 bytes of nothing, 32 items
     u32* counters;
     u64* counts;                   // calls, given, turns, lanes, levels, moved, rounds
     u32 roots_count, roots_bytes, levels, quota, frames_each, ring, slots_count, every, idle;
     u32 stack_items, stack_frames; // of a lane; frames a power of two
-    u32 reserved;
+    u32 channels;                  // of batches, 32 at most
 };
 static_assert(sizeof(ww_arguments) == WW_ARGUMENTS_BYTES, "the host has the same layout");
-enum : u32 { NEXT_ROOT = 0, HEAD = 32, TAIL = 64, RUNNING = 96, ROOTS_LEFT = 128, STATUS = 160 };
+// The last: of each channel of batches, how many tickets were drawn and how many claimed.
+enum : u32 { NEXT_ROOT = 0, RUNNING = 32, ROOTS_LEFT = 64, STATUS = 96, CHANNELS = 128 };
 
 __device__ __forceinline__ unsigned char* frame_at(const ww_arguments& a, u32 frame) {
     return a.frames + (u64)frame * FRAME;

@@ -20,10 +20,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a run may take in all.
 const LIMIT: Duration = Duration::from_secs(24 * 3600);
 /// Words of the counters, and where those that are read or set lie: as in `call.cuh`.
-const COUNTERS: usize = 192;
-const RUNNING: usize = 96;
-const ROOTS_LEFT: usize = 128;
-const STATUS: usize = 160;
+const COUNTERS: usize = 128 + 32 * CHANNELS;
+const RUNNING: usize = 32;
+const ROOTS_LEFT: usize = 64;
+const STATUS: usize = 96;
+/// Channels of batches, one for each lane that looks at them: claims of one word are one at a time.
+const CHANNELS: usize = 32;
 /// All is done.
 const DONE: u32 = 255;
 /// No frame.
@@ -161,10 +163,13 @@ impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
             Buffer::from_slice(stream, &filled((0..warps).map(|_| NONE), "use fewer warps")?)?;
         let rings = Buffer::new(device, warps * plan.ring as usize * sizes.item as usize)?;
         let stacks = Buffer::new(device, if plan.shared { 16 } else { warps * stack })?;
-        let more = warps * 8 * (sizes.quota * sizes.stack_item) as usize * 4;
+        let more = warps * 8 * sizes.quota as usize * sizes.stack_item as usize * 4;
         let more = Buffer::new(device, more)?;
-        let slots_count = (2 * warps).next_power_of_two();
-        let slots = Buffer::zeroed(stream, slots_count * (128 + 32 * sizes.item as usize))?;
+        let channels_count = warps.min(CHANNELS);
+        // A warp has one ticket at a time.
+        let slots_count = (2 * warps.div_ceil(channels_count)).next_power_of_two();
+        let slot = 128 + 32 * sizes.item as usize;
+        let slots = Buffer::zeroed(stream, channels_count * slots_count * slot)?;
         let mut words = [0u32; COUNTERS];
         words[RUNNING] = warps as u32;
         words[ROOTS_LEFT] = u32::try_from(count).map_err(|_| {
@@ -195,7 +200,7 @@ impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
             idle: self.policy.idle,
             stack_items: plan.items,
             stack_frames: plan.depth,
-            reserved: 0,
+            channels: channels_count as u32,
         };
         let mut args = Args::new();
         args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>());

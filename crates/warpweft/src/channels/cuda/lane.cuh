@@ -60,10 +60,10 @@ struct ww_lane {
         return (here ? items : more) + (here ? place : place - a.stack_items) * (32 * ITEM_WORDS);
     }
     __device__ __forceinline__ u32* frame(u32 level) const { return frames + (level & (a.stack_frames - 1)) * (32 * FRAME_WORDS); }
-    __device__ __forceinline__ bool busy() const { return top != 0 || level != first; }
+    __device__ __forceinline__ bool busy() const { return (top != 0) | (level != first); }
     // Whether there is little room left: what is beyond the end of the stack is slow to move.
     __device__ __forceinline__ bool full() const {
-        return top > a.stack_items - min(a.quota, a.stack_items / 4) || level - first >= a.stack_frames;
+        return (top > a.stack_items - min(a.quota, a.stack_items / 4)) | (level - first >= a.stack_frames);
     }
     // The level of the oldest item; without one, of what the last frame waits for.
     __device__ __forceinline__ u32 oldest() const { return top != low ? last_of(*item(low)) : level; }
@@ -170,17 +170,21 @@ struct ww_lane {
         calls = turns = 0;
     }
 
-    template<class F> __device__ __forceinline__ void visit(bool begins, u32 head, const u32* from);
+    template<class F> __device__ __forceinline__ void begin(u32 head, const u32* from);
+    template<class F> __device__ __forceinline__ void resume(u32 head);
 
-    // Runs the newest item, or goes on with the last frame where all that it waited for is done.
+    // Whether the newest item is a child of the last frame, or of what is below.
+    __device__ __forceinline__ bool has_item() const {
+        return top != 0 && last_of(items[(top - 1) * (32 * ITEM_WORDS)]) == level;
+    }
+    // Runs the newest item; then, or without one, the last frame goes on if all that it waited for is done.
     __device__ __forceinline__ void step() {
         ++turns;
-        const u32* from = items + (top - (top != 0)) * (32 * ITEM_WORDS);
-        u32 head = *from;
-        const bool begins = top != 0 && last_of(head) == level;
-        if (begins) {
+        if (has_item()) {
             --top;
             ++calls;
+            const u32* from = items + top * (32 * ITEM_WORDS);
+            const u32 head = *from;
             deepest = max(deepest, level + 1);
             if (level >= a.levels) {
                 ww_end(a, TOO_DEEP, number_of(head));
@@ -188,69 +192,90 @@ struct ww_lane {
                 level = first;
                 return;
             }
-        } else {
-            --level;
-            from = frame(level);
-            head = *from;
-        }
-#define WW_CASE(F) case F::NUMBER: visit<F>(begins, head, from); break;
-        switch (number_of(head)) { WW_FUNCTIONS(WW_CASE) }
+#define WW_CASE(F) case F::NUMBER: begin<F>(head, from); break;
+            const u32 before = level;
+            switch (number_of(head)) { WW_FUNCTIONS(WW_CASE) }
 #undef WW_CASE
+            // What it spawned may lie beyond the end of the stack.
+            if (level != before) return;
+        }
+        if (level != first && !has_item()) {
+            --level;
+            const u32 head = *frame(level);
+#define WW_CASE(F) case F::NUMBER: resume<F>(head); break;
+            switch (number_of(head)) { WW_FUNCTIONS(WW_CASE) }
+#undef WW_CASE
+        }
     }
 };
 
 // What the pieces of a function ask for. Nothing in it is done by the warp together: lanes go different ways.
 template<class F> struct ww_visit {
     ww_lane& lane;
-    u32 spawned, at;
+    u32 before, end, at;    // items before it spawned; where its place for them ends
+    u32* to;                // where the next one goes
     bool waits;
     typename F::Output value;
 
     template<class G, int HOW> __device__ __forceinline__ void spawn(u64 offset, const G& given) {
-        if (F::LOOPS && spawned >= lane.a.quota) { ww_end(lane.a, TOO_MANY, F::NUMBER); return; }
-        const u32 place = lane.top++, head = make_head((u32)offset, HOW, G::NUMBER, lane.level + 1);
-        if (place < lane.a.stack_items) {
-            u32* to = lane.items + place * (32 * ITEM_WORDS);
-            *to = head;
-            put(to + 32, given);
-        } else {
-            u32* to = lane.more + (place - lane.a.stack_items) * (32 * ITEM_WORDS);
-            *to = head;
-            put(to + 32, given);
+        *to = make_head((u32)offset, HOW, G::NUMBER, lane.level + 1);
+        put(to + 32, given);
+        to += 32 * ITEM_WORDS;
+        // Beyond the end of the stack, and again from its start where there are too many.
+        if (++lane.top == end) {
+            to = lane.more;
+            end += lane.a.quota;
         }
-        ++spawned;
     }
     // Whether the call must wait before it goes on with piece `piece`.
     __device__ __forceinline__ bool wait(u32 piece) {
-        if (spawned == 0) return false;
+        if (lane.top == before) return false;
+        if (F::LOOPS && lane.top - before > lane.a.quota) {
+            ww_end(lane.a, TOO_MANY, F::NUMBER);
+            lane.top = before;
+            return false;
+        }
         at = piece;
         return waits = true;
     }
     __device__ __forceinline__ void give(const typename F::Output& given) { value = given; }
 };
 
-// A visit of a call of level `level`, which has neither item nor frame meanwhile.
-template<class F> __device__ __forceinline__ void ww_lane::visit(bool begins, u32 head, const u32* from) {
+// A call of level `level`, which has neither item nor frame meanwhile: it begins.
+template<class F> __device__ __forceinline__ void ww_lane::begin(u32 head, const u32* from) {
     constexpr u32 GIVEN = 32 * (1 + words_of(sizeof(typename F::Live)));
     u32* to = frame(level);
-    ww_visit<F> own{*this, 0, 0, false};
+    ww_visit<F> own{*this, top, a.stack_items, 0, items + top * (32 * ITEM_WORDS), false};
     F given;
     typename F::Live live;
-    // Apart: a call that begins has no results of others yet, and what isn't there isn't stored.
-    if (begins) {
-        get(from + 32, given);
-        given.run(own, 0, live);
-        if (own.waits) {
-            put(to + 32, live);
-            if (F::KEEPS) put(to + GIVEN, given);
-        }
-    } else {
-        get(from + 32, live);
-        if (F::KEEPS) get(from + GIVEN, given);
-        given.run(own, last_of(head), live);
-        if (own.waits) put(to + 32, live);
-    }
+    get(from + 32, given);
+    given.run(own, 0, live);
     if (own.waits) {
+        put(to + 32, live);
+        if (F::KEEPS) put(to + GIVEN, given);
+        *to = with_last(head, own.at);
+        ++level;
+    } else {
+        deliver(head, own.value);
+    }
+}
+
+// It goes on.
+template<class F> __device__ __forceinline__ void ww_lane::resume(u32 head) {
+    constexpr u32 GIVEN = 32 * (1 + words_of(sizeof(typename F::Live)));
+    u32* to = frame(level);
+    const u32 end = top < a.stack_items ? a.stack_items : a.stack_items + a.quota;
+    ww_visit<F> own{*this, top, end, 0, item(top), false};
+    F given;
+    typename F::Live live;
+    get(to + 32, live);
+    if (F::KEEPS) get(to + GIVEN, given);
+    const u32 piece = last_of(head);
+    // It has begun.
+    if (piece == 0 || piece >= F::PIECES) __builtin_unreachable();
+    given.run(own, piece, live);
+    if (own.waits) {
+        put(to + 32, live);
         *to = with_last(head, own.at);
         ++level;
     } else {

@@ -6,3 +6,5 @@ mod text;
 
 pub use executor::CudaExecutor;
 pub use text::compile_check;
+#[cfg(all(test, loom))]
+mod twin;

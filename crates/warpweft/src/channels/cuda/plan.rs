@@ -7,6 +7,9 @@ use crate::error::{Error, Result};
 /// Bytes of shared memory that the driver takes for itself of every block.
 const OWN: u64 = 1024;
 
+/// Bytes of a ring beyond what a path down takes.
+const SPARE: u32 = 64 << 10;
+
 /// What the kernel says of its functions, as `ww_sizes` in `call.cuh`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizes {
@@ -57,7 +60,10 @@ impl Plan {
         let quota = sizes.quota;
         let path = u64::from(quota) * u64::from(levels);
         let ring = match policy.ring {
-            0 => (path + 256).next_power_of_two(),
+            // What 32 lanes leave there at once, while it is small: a ring without room beyond a path stops all lanes but one.
+            0 => {
+                (path + u64::from((SPARE / sizes.item.max(1)).clamp(256, 3072))).next_power_of_two()
+            }
             ring => u64::from(ring),
         };
         let least = path + 32;
@@ -99,18 +105,30 @@ impl Plan {
             frames,
             ring: ring as u32,
         };
-        let fitting = |warps: u32| plan.stacks(sizes, levels, policy, Self::room(shared, warps));
+        let fitting =
+            |warps: u32| plan.stacks(sizes, levels, policy, warps, Self::room(shared, warps));
         let most = (1..=policy.warps / WARPS).rev().map(|blocks| WARPS * blocks);
-        // Fewer warps rather than stacks that are full all the time.
         let found = most.into_iter().find_map(|warps| Some((warps, fitting(warps)?)));
-        Ok(match found.filter(|_| policy.shared) {
+        let plan = match found.filter(|_| policy.shared) {
             Some((warps, (items, depth))) => Self { warps, items, depth, ..plan },
             None => {
                 let (items, depth) =
-                    plan.stacks(sizes, levels, policy, u64::MAX).unwrap_or_default();
+                    plan.stacks(sizes, levels, policy, WARPS, u64::MAX).unwrap_or_default();
                 Self { items, depth, shared: false, ..plan }
             }
-        })
+        };
+        // The kernel counts a warp's words in 32 bits.
+        if plan.stack_words(sizes) > u64::from(u32::MAX) {
+            let Self { items, depth, .. } = plan;
+            let [item, frame] = [sizes.stack_item, sizes.stack_frame];
+            return Err(Error::spec(
+                format!(
+                    "stacks of {items} calls of {item} bytes to run and {depth} of {frame} that wait"
+                ),
+                "take less than 16 GiB for the 32 lanes of a warp: fewer `items`, or less `depth`",
+            ));
+        }
+        Ok(plan)
     }
 
     /// Bytes of a lane's stack, of an SM's shared memory.
@@ -118,12 +136,13 @@ impl Plan {
         (shared / u64::from(warps / WARPS)).saturating_sub(OWN) / u64::from(32 * WARPS)
     }
 
-    /// Items and frames of stacks of so many bytes; none if not even the least fit.
+    /// Items and frames of stacks of so many bytes, for so many warps of an SM; none if not even the least fit.
     fn stacks(
         self,
         sizes: Sizes,
         levels: u32,
         policy: &StacksPolicy,
+        warps: u32,
         room: u64,
     ) -> Option<(u32, u32)> {
         let bytes = |(items, depth): (u32, u32)| {
@@ -138,20 +157,24 @@ impl Plan {
             (32, deep),
             (32, half),
             (24, half),
+            (20, half),
             (16, half),
             (12, half),
             (12, half / 2),
             (8, half / 4),
         ];
-        wanted
-            .into_iter()
-            .map(|(items, depth)| (or(policy.items, items), or(policy.depth, depth.max(2))))
+        // Small stacks are full all the time: better fewer warps, as long as there are any.
+        let enough = if warps > WARPS { 5 } else { wanted.len() };
+        wanted[..enough]
+            .iter()
+            .map(|&(items, depth)| (or(policy.items, items), or(policy.depth, depth.max(2))))
             .find(|stack| bytes(*stack) <= room)
     }
 
     /// Words of a warp's stacks.
-    pub fn stack_words(&self, sizes: Sizes) -> u32 {
-        8 * (self.items * sizes.stack_item + self.depth * sizes.stack_frame)
+    pub fn stack_words(&self, sizes: Sizes) -> u64 {
+        8 * (u64::from(self.items) * u64::from(sizes.stack_item)
+            + u64::from(self.depth) * u64::from(sizes.stack_frame))
     }
 }
 
@@ -166,12 +189,16 @@ mod tests {
         let policy = StacksPolicy::default();
         let fib = Sizes::of([16, 48, 2, 5, 2, 0], 32);
         let plan = Plan::new(fib, 64, &policy, SHARED).unwrap();
-        let expect = Plan { warps: 8, items: 32, depth: 32, shared: true, frames: 512, ring: 512 };
-        assert_eq!((plan, plan.stack_words(fib)), (expect, 32 * 32 * 7));
+        let expect =
+            Plan { warps: 16, items: 16, depth: 16, shared: true, frames: 512, ring: 4096 };
+        assert_eq!((plan, plan.stack_words(fib)), (expect, 32 * 16 * 7));
         let queens = Sizes::of([24, 32, 5, 3, 0, 1], 16);
         assert_eq!(queens.quota, 16);
         let plan = Plan::new(queens, 17, &policy, SHARED).unwrap();
-        assert_eq!((plan.warps, plan.items, plan.depth, plan.ring), (8, 32, 16, 1024));
+        assert_eq!((plan.warps, plan.items, plan.depth, plan.ring), (12, 20, 16, 4096));
+        let wide = Sizes { item: 208, stack_item: 204, ..fib };
+        let plan = Plan::new(wide, 64, &policy, SHARED).unwrap();
+        assert_eq!((plan.warps, plan.items, plan.depth, plan.ring), (4, 8, 4, 512));
         let large = Sizes { stack_frame: 4100, ..fib };
         let plan = Plan::new(large, 64, &policy, SHARED).unwrap();
         assert_eq!((plan.items, plan.depth, plan.shared), (32, 32, false));
@@ -185,6 +212,10 @@ mod tests {
         assert!(refused(StacksPolicy { ring: 300, ..policy }).contains("a power of two"));
         assert!(refused(StacksPolicy { frames: 96, ..policy }).contains("take 97 to"));
         assert!(refused(StacksPolicy { items: 1 << 17, ..policy }).contains("take 1 to 65536"));
+        let vast = StacksPolicy { items: 1 << 16, depth: 1 << 16, ..policy };
+        let bytes = Sizes { stack_item: 4096, stack_frame: 8192, ..fib };
+        let error = Plan::new(bytes, 64, &vast, SHARED).unwrap_err().to_string();
+        assert!(error.contains("65536 calls of 4096 bytes") && error.contains("16 GiB"), "{error}");
         assert!(refused(StacksPolicy { depth: 12, ..policy }).contains("a power of two from 2"));
     }
 }

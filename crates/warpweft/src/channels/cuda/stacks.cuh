@@ -20,14 +20,15 @@
 // word 2r: available, or reserved once ticket t is drawn; 2r + 1: ready; 2(r + 1): done. A warp of which many lanes have
 // nothing draws a ticket, and polls the slot's word while it goes on, and when all have nothing. Who has enough for
 // itself claims a ticket that is drawn and whose slot is available, by compare and swap, and else gives nothing now: it
-// never waits. A batch may be empty.
+// never waits. A batch may be empty. Claims of one word are one at a time, 0.7 us each: so there are up to 32 such channels.
+// A warp draws its tickets of one; who gives looks at all, a lane each, and claims as many as it has batches for.
 #include "lane.cuh"
 #include "watchdog.cuh"
 
 constexpr u32 WARPS = WW_WARPS;
 constexpr u32 SLOT = 128 + 32 * ITEM;
-// The lane that looks at the ticket's slot; those before it look at a counter each.
-constexpr u32 MINE = 6;
+// Batches that a warp gives at once, and what it takes to give one more.
+constexpr u32 BATCHES = 8, BATCH = 8;
 
 struct ww_warp {
     const ww_arguments& a;
@@ -39,8 +40,10 @@ struct ww_warp {
     u32 low, top;          // of the ring
     u32 free_top, ticket;
     u32 alone;             // the lane that may use the last room
-    u32 seen;              // of the counters: one a lane, as of the turn before
-    bool has_ticket, pauses, hungry;
+    u32 seen, told;        // as of the look before: a channel's tickets that nobody has claimed; of lane 0 how the run
+                           // ended, of lane 1 the word of the ticket's slot
+    bool has_ticket;
+    u32 most;              // turns to the next look
     u64 given, moved;      // items
     u64 since = 0;         // when nothing moved for the first time
     u32 moved_last = 0;
@@ -48,7 +51,7 @@ struct ww_warp {
     __device__ __forceinline__ u32* item(u32 place) const {
         return (u32*)(ring + (u64)(place & (a.ring - 1)) * ITEM);
     }
-    __device__ __forceinline__ bool runs() const { return own.busy() && !own.owes && !own.full() && !pauses; }
+    __device__ __forceinline__ bool runs() const { return own.busy() & !own.owes & !own.full(); }
     __device__ __forceinline__ u32 below(u32 mask) const { return __popc(mask & ((1u << lane) - 1u)); }
     // Room beyond that for one path down.
     __device__ __forceinline__ u32 spare_frames() const { return free_top > a.levels ? free_top - a.levels : 0; }
@@ -63,15 +66,24 @@ struct ww_warp {
         const u32 mask = __ballot_sync(ALL, mine);
         if (mine) free_frames[free_top + below(mask)] = frame;
         free_top += __popc(mask);
-        if (on && !mine) {
-            u32* head = a.returned + frame / a.frames_each;
-            u32 before = ww_load_relaxed(head);
-            while (true) {
-                *(volatile u32*)pending_of(frame_at(a, frame)) = before;
-                // Release: the frame is read no more, and its list goes on. Acquire: nothing, but for the chain.
-                const u32 now = ww_compare_acq_rel(head, before, frame);
-                if (now == before) break;
-                before = now;
+        const bool other = on && !mine;
+        if (__any_sync(ALL, other)) {
+            // Those of one owner as a list, by its first lane: lanes that swap one after the other take a thousand cycles each.
+            const u32 owner = frame / a.frames_each, all = __match_any_sync(ALL, other ? owner : NONE);
+            const u32 after = all & ~((2u << lane) - 1u);
+            const u32 next = __shfl_sync(ALL, frame, __ffs(after) - 1 & 31), last = __shfl_sync(ALL, frame, 31 - __clz(all));
+            if (other && after != 0) *(volatile u32*)pending_of(frame_at(a, frame)) = next;
+            __syncwarp();
+            if (other && below(all) == 0) {
+                u32* head = a.returned + owner;
+                u32 before = ww_load_relaxed(head);
+                while (true) {
+                    *(volatile u32*)pending_of(frame_at(a, last)) = before;
+                    // Release: the frames are read no more, and their list goes on. Acquire: nothing, but for the chain.
+                    const u32 now = ww_compare_acq_rel(head, before, frame);
+                    if (now == before) break;
+                    before = now;
+                }
             }
         }
         __syncwarp();
@@ -121,16 +133,21 @@ struct ww_warp {
         return count > 0;
     }
 
-    __device__ __forceinline__ u32* slot_word(u32 t) const {
-        return (u32*)(a.slots + (u64)(t & (a.slots_count - 1)) * SLOT);
+    // The first words of a channel: tickets drawn, tickets claimed.
+    __device__ __forceinline__ u32* drawn(u32 channel) const { return a.counters + CHANNELS + 32 * channel; }
+    __device__ __forceinline__ u32* claimed(u32 channel) const { return drawn(channel) + 1; }
+    __device__ __forceinline__ u32* slot_word(u32 channel, u32 t) const {
+        return (u32*)(a.slots + ((u64)channel * a.slots_count + (t & (a.slots_count - 1))) * SLOT);
     }
+    // The word of this warp's ticket.
+    __device__ __forceinline__ u32* own_word() const { return slot_word(warp % a.channels, ticket); }
 
     __device__ __forceinline__ u32 ready_word() const { return 2 * (ticket / a.slots_count) + 1; }
     // Asks for a batch, if there is room for a path down: without it a warp waits for its frames alone, which others give
     // back when they have run what those wait for.
     __device__ __forceinline__ void draw_ticket() {
         if (has_ticket || free_top < a.levels) return;
-        if (lane == 0) ticket = ww_add_relaxed(a.counters + HEAD, 1);
+        if (lane == 0) ticket = ww_add_relaxed(drawn(warp % a.channels), 1);
         ticket = __shfl_sync(ALL, ticket, 0);
         has_ticket = true;
     }
@@ -145,10 +162,10 @@ struct ww_warp {
             u32 state = 0;
             if (lane == 0) {
                 // An acquire empties the SM's first-level cache: only for what is there.
-                const u32 word = has_ticket ? ww_load_relaxed(slot_word(ticket)) : 0;
+                const u32 word = has_ticket ? ww_load_relaxed(own_word()) : 0;
                 if (has_ticket && word == ready_word()) state = 1;
                 // The words that all look at, seldom.
-                else if ((tries & 31u) == 0 && over()) state = 2;
+                else if ((tries & 7u) == 0 && over()) state = 2;
                 else if ((tries & 0x3ff) == 0) {
                     // The host's memory is far: all waiting warps at it stand still for milliseconds.
                     const u64 now = ww_nanoseconds();
@@ -174,7 +191,7 @@ struct ww_warp {
 
     // Takes the batch that was given for the ticket. The giver has counted this warp as running.
     __device__ __forceinline__ void receive() {
-        u32* word = slot_word(ticket);
+        u32* word = own_word();
         if (lane == 0) ww_load_acquire_gpu(word);
         __syncwarp();
         const u32 count = word[1];
@@ -189,39 +206,46 @@ struct ww_warp {
         has_ticket = false;
     }
 
-    // The ticket of a warp that waits for a batch, NONE if there is none.
-    __device__ __forceinline__ u32 claim() {
+    // Tickets of warps that wait for batches, `most` at most, one a lane; NONE for lanes without one. `waits`: the
+    // channels where there were some.
+    __device__ __forceinline__ u32 claim(u32 waits, u32 most) {
+        // Not all begin with the same channel.
+        const u32 turn = warp % 32, turned = waits >> turn | waits << (32 - turn) % 32;
         u32 t = NONE;
-        if (lane == 0) {
-            t = ww_load_relaxed(a.counters + TAIL);
-            const u32 drawn = ww_load_relaxed(a.counters + HEAD);
+        if ((waits >> lane & 1) != 0 && (u32)__popc(turned & ((1u << (lane - turn) % 32) - 1u)) < most) {
+            t = ww_load_relaxed(claimed(lane));
             // Acquire: who read this slot before has done so.
-            if ((int)(drawn - t) <= 0 || ww_load_acquire_gpu(slot_word(t)) != 2 * (t / a.slots_count)
-                || ww_compare_relaxed(a.counters + TAIL, t, t + 1) != t)
+            if ((int)(ww_load_relaxed(drawn(lane)) - t) <= 0 || ww_load_acquire_gpu(slot_word(lane, t)) != 2 * (t / a.slots_count)
+                || ww_compare_relaxed(claimed(lane), t, t + 1) != t)
                 t = NONE;
         }
-        return __shfl_sync(ALL, t, 0);
+        return t;
     }
 
-    // Gives the oldest items of the ring, of those before `end`, for ticket `t`.
+    // Gives the oldest items of the ring, of those before `end`, for the tickets that lanes have claimed.
     __device__ __forceinline__ void give(u32 t, u32 end) {
-        // What lane 0 acquired with the ticket, all have.
+        // What a lane acquired with its ticket, all have.
         __syncwarp();
-        const u32 count = min(32u, end - low);
-        u32* word = slot_word(t);
-        u32* to = word + 32 + lane * (ITEM / 4);
-        const u32* from = item(low + lane);
-        if (lane < count)
-            for (u32 i = 0; i < ITEM / 4; ++i) to[i] = from[i];
-        if (lane == 0) {
-            word[1] = count;
-            ww_add_relaxed(a.counters + RUNNING, 1);
+        u32 count = 0, parts = __popc(__ballot_sync(ALL, t != NONE));
+        if (lane == 0) ww_add_relaxed(a.counters + RUNNING, parts);
+        for (u32 left = __ballot_sync(ALL, t != NONE); left != 0; left &= left - 1, --parts) {
+            const u32 channel = __ffs(left) - 1, items = min(32u, (end - low + parts - 1) / parts);
+            u32* to = slot_word(channel, __shfl_sync(ALL, t, channel)) + 32 + lane * (ITEM / 4);
+            const u32* from = item(low + lane);
+            if (lane < items)
+                for (u32 i = 0; i < ITEM / 4; ++i) to[i] = from[i];
+            if (lane == channel) count = items;
+            low += items;
+            given += items;
         }
         __syncwarp();
-        // Release: the items, and the frames that they give their values to.
-        if (lane == 0) ww_store_release_gpu(word, 2 * (t / a.slots_count) + 1);
-        low += count;
-        given += count;
+        if (t != NONE) {
+            u32* word = slot_word(lane, t);
+            word[1] = count;
+            // Release: the items, and the frames that they give their values to.
+            ww_store_release_gpu(word, 2 * (t / a.slots_count) + 1);
+        }
+        __syncwarp();
     }
 
     // Lanes move their oldest items into the ring, and first the frames that those are to give values to: `count` items;
@@ -290,7 +314,6 @@ struct ww_warp {
             half = lane == alone;
             count = 0;
         }
-        pauses = (still >> lane & 1) != 0;
     }
 
     // Between turns: who has nothing gets something, here and elsewhere. False: the run is over.
@@ -299,10 +322,10 @@ struct ww_warp {
         if (own.owes) own.settle();
         adopt();
         const u32 busy = __ballot_sync(ALL, own.busy()), idle = 32 - __popc(busy);
-        const u32 waiting = __shfl_sync(ALL, seen, HEAD / 32) - __shfl_sync(ALL, seen, TAIL / 32);
-        if (__shfl_sync(ALL, seen, STATUS / 32) != 0) return false;
+        const u32 waits = __ballot_sync(ALL, (int)seen > 0);
+        if (__shfl_sync(ALL, told, 0) != 0) return false;
         // Not while a lane is alone: it would take what comes on top of what its own frames wait for.
-        bool ready = has_ticket && __shfl_sync(ALL, seen, MINE) == ready_word() && alone == NONE && spare_places() >= 32;
+        bool ready = has_ticket && __shfl_sync(ALL, told, 1) == ready_word() && alone == NONE && spare_places() >= 32;
         if (ready && lane == 0) ww_add_relaxed(a.counters + RUNNING, NONE);
         if (busy == 0 && low == top && !ready) {
             alone = NONE;
@@ -313,11 +336,15 @@ struct ww_warp {
         }
         if (ready) receive();
         // Who has enough gives, who has not asks.
-        u32 ticket_of = NONE, count = 0;
+        u32 claims = NONE, count = 0, gives = 0;
         if (alone == NONE && busy != 0) {
             if (idle < a.idle) {
-                if ((int)waiting > 0 && (low != top || __any_sync(ALL, own.spares()))) ticket_of = claim();
-                count = ticket_of != NONE && top - low < 16;
+                const u32 items = top - low + __popc(__ballot_sync(ALL, own.spares()));
+                if (waits != 0 && items != 0) {
+                    claims = claim(waits, min(BATCHES, (items + BATCH - 1) / BATCH));
+                    gives = __popc(__ballot_sync(ALL, claims != NONE));
+                }
+                count = top - low < BATCH * gives;
             } else if (low == top) {
                 count = min((own.top + 1) / 2, (31 + idle) / __popc(busy));
                 if (idle >= 16) draw_ticket();
@@ -326,15 +353,16 @@ struct ww_warp {
         const u32 before = top;
         make_room(busy, count);
         // What a lane moves into the last room stays here: its frames come back when that is done.
-        if (ticket_of != NONE) give(ticket_of, alone == NONE ? top : before);
-        if (lane < MINE) seen = ww_load_relaxed(a.counters + 32 * lane);
-        if (lane == MINE && has_ticket) seen = ww_load_relaxed(slot_word(ticket));
+        if (gives != 0) give(claims, alone == NONE ? top : before);
+        if (lane < a.channels) seen = ww_load_relaxed(drawn(lane)) - ww_load_relaxed(claimed(lane));
+        if (lane == 0) told = ww_load_relaxed(a.counters + STATUS);
+        if (lane == 1 && has_ticket) told = ww_load_relaxed(own_word());
         // The newest go to lanes that have nothing.
         const bool takes = !own.busy() && (alone == NONE || alone == lane);
         const u32 mask = __ballot_sync(ALL, takes), taken = min((u32)__popc(mask), top - low);
         if (takes && below(mask) < taken) own.take(item(top - 1 - below(mask)));
         top -= taken;
-        hungry = idle >= a.idle;
+        most = idle >= 16 ? min(a.every, 2u) : idle >= a.idle || __popc(waits) >= 8 ? min(a.every, 8u) : a.every;
         if ((own.calls | own.turns) >> 31) own.count();
         __syncwarp();
         return !stands();
@@ -370,25 +398,35 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) channels_stacks(const _
     for (u32 i = lane; i < a.frames_each; i += 32) free_frames[i] = warp * a.frames_each + i;
     __syncwarp();
     ww_warp own{a, dog, {a, stack, stack + items, a.more + (u64)warp * (32 * a.quota * ITEM_WORDS) + lane, 0, 0, 0, 0, 0, 0, NONE, false, 0, 0, 0}, a.rings + (u64)warp * a.ring * ITEM,
-        free_frames, lane, warp, 0, 0, a.frames_each, 0, NONE, 0, false, false, false, 0, 0};
+        free_frames, lane, warp, 0, 0, a.frames_each, 0, NONE, 0, 0, false, a.every, 0, 0};
     u64 turns = 0;
     u32 rounds = 1;
     for (; own.share(); ++rounds) {
         const u32 at_first = __popc(__ballot_sync(ALL, own.runs()));
-        const u32 enough = at_first - (at_first + 3) / 4, most = own.hungry ? 8 : a.every;
-        for (u32 i = 0; i < most; ++i) {
+        const u32 enough = at_first - (at_first + 3) / 4;
+        u32 left = own.most;
+        for (; left != 0; --left) {
             const bool runs = own.runs();
             if (__popc(__ballot_sync(ALL, runs)) <= enough) break;
             if (runs) own.own.step();
-            ++turns;
         }
+        turns += own.most - left;
         if (rounds % 16 == 0 && __any_sync(ALL, WW_FAULTED)) break;
     }
-    atomicMax(a.counts + 4, (u64)own.own.deepest);
-    own.own.count();
+    // The warp's, and not each lane's: all at the same words take as long as a small run.
+    u64 calls = 0, lanes = 0;
+    u32 deepest = 0;
+    for (u32 i = 0; i < 32; ++i) {
+        calls += __shfl_sync(ALL, own.own.calls, i);
+        lanes += __shfl_sync(ALL, own.own.turns, i);
+        deepest = max(deepest, __shfl_sync(ALL, own.own.deepest, i));
+    }
     if (lane == 0) {
+        atomicAdd(a.counts, calls);
         atomicAdd(a.counts + 1, own.given);
         atomicAdd(a.counts + 2, turns);
+        atomicAdd(a.counts + 3, lanes);
+        atomicMax(a.counts + 4, (u64)deepest);
         atomicAdd(a.counts + 5, own.moved);
         atomicAdd(a.counts + 6, (u64)rounds);
     }

@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     pub idle: u32,
     pub stack_items: u32,
     pub stack_frames: u32,
-    pub reserved: u32,
+    pub channels: u32,
 }
 
 /// CUDA C++ of the kernel for calls of `C`, with lanes' stacks in shared memory or not, and where it may fault.
