@@ -238,14 +238,14 @@ fn residents_of_several_launches() {
 }
 
 /// Each of four tiles of 4 × 4 × 128 cells gets 512 cells from either side along z and y and four columns of 16 along x,
-/// of two posts, and has a flag of 32 bytes a direction.
+/// of two posts, 8 bytes beside 32 words of four cells, 16 at least, and a flag of 32 bytes a direction.
 #[test]
 fn mail_is_counted_among_the_bytes_of_a_device() {
     let heat = Stencil::of(Heat3 { rate: 0.9 }).boundary(Boundary::Dirichlet(0.0));
     let resident = stay([4, 2, 2], 4, 4, 1);
     let bytes = |policy: CudaPolicy| device_bytes(&heat, [8, 8, 128], &policy).unwrap();
     let cells = bytes(policy(CudaKernel::Direct, [4, 2, 2], 4));
-    let mail = 4 * (2 * 2 * (512 * 4 + 512 * 4 + 4 * 16 * 4) + 27 * 32);
+    let mail = 4 * (2 * 2 * (2 * (512 * 4 + 4 * 8) + 4 * 16 * 4 + 16) + 27 * 32);
     assert_eq!(bytes(resident), cells + mail);
 }
 

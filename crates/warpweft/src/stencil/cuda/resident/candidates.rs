@@ -105,7 +105,7 @@ impl<const D: usize> Problem<'_, D> {
                 return None;
             }
             let cells = f64::from(32 * warps * min_blocks * 4 * vy * vz * size / 4);
-            let post = POST + (shape.mail * min_blocks as usize) as f64 * RIM;
+            let post = POST + (shape.mail / shape.size * min_blocks as usize) as f64 * RIM;
             let time = cells * CELL[usize::from(D == 3)] + post / f64::from(depth);
             Some((time, policy))
         })

@@ -10,11 +10,12 @@
 //         of the tile and its skirt.
 // Mail:   per tile, direction and parity of the post, what lies beyond the tile on that side, `halo` deep.
 //
-// Protocol. In post n a block stores the rims of its tile into the slots n % 2 of the blocks around and says
-// so to each by its flag there, released; then it waits for the flags of those around to reach n + 1, and
-// takes its own slots. No overwrite: a block stores post n + 2 after it has acquired post n + 1 of the
-// receiver, which the receiver said after it had taken post n. No deadlock: post n + 1 of a block waits for
-// posts n of the blocks around and for nothing else. Posts are counted on over launches, and wrap.
+// Protocol. In post n a block stores the rims of its tile into the slots n % 2 of the blocks around; then it
+// waits for theirs, and takes its own slots. How it knows that they are there strips.cuh and sealed.cuh say, by flags
+// and by words that tell. No overwrite: a block stores post n + 2 after it has got post n + 1 of the receiver, which
+// the receiver sent after it had taken post n; between what a block takes and what it sends next all its threads
+// meet. No deadlock: post n + 1 of a block waits for posts n of the blocks around and for nothing else. Posts are
+// counted on over launches, and wrap.
 // Exactness: a cell of the skirt that is too far out for the step is computed from garbage, and what is read
 // of it no cell of the tile depends on before the next post. Cells outside [hold_low, hold_high) keep their
 // value, which holds a Dirichlet face, its ghosts and what lies beyond.
@@ -78,10 +79,17 @@ struct Home {
   }
   static constexpr int length(int d, int axis) { return way(d, axis) == 0 ? tile[axis] : halo[axis]; }
   static constexpr int cells(int d) { return used(d) ? length(d, 0) * length(d, 1) * length(d, 2) : 0; }
-  // Elements of mail before that of direction `d`; those of a tile for 27.
+  // In three dimensions mail is of words, of a vector's cells each, with one beside 32 of them (sealed.cuh).
+  static constexpr int words(int d) { return cells(d) / vector; }
+  static constexpr int up16(int bytes) { return (bytes + 15) / 16 * 16; }
+  static constexpr int word_bytes(int d) { return up16(cells(d) * int(sizeof(T))); }
+  static constexpr int bytes(int d) {
+    return flat ? cells(d) * int(sizeof(T)) : word_bytes(d) + up16((words(d) + 31) / 32 * 8);
+  }
+  // Bytes of mail before that of direction `d`; those of a tile for 27.
   static constexpr int before(int d) {
     int sum = 0;
-    for (int e = 0; e < d; e++) sum += cells(e);
+    for (int e = 0; e < d; e++) sum += bytes(e);
     return sum;
   }
 };
@@ -90,66 +98,23 @@ struct Home {
 template <class S>
 constexpr bool agreed() {
   using H = Home<S>;
-  bool same = H::before(27) == S::mail_cells && sizeof(Resident) == 192 && H::flag_words == 8;
+  bool same = H::before(27) == S::mail_bytes && sizeof(Resident) == 192 && H::flag_words == 8;
   for (int axis = 0; axis < 3; axis++) same &= H::tile[axis] == S::tile[axis] && H::halo[axis] == S::halo[axis];
   return same;
 }
 
-// Calls `body(index_t<d>{})` for every direction in use.
-template <class S, int D = 0, class Body>
+// Calls `body(index_t<d>{})` for every direction in use from D on and before `End`.
+template <class S, int D = 0, int End = 27, class Body>
 WW_FN void each_direction(const Body& body) {
-  if constexpr (D < 27) {
+  if constexpr (D < End) {
     if constexpr (Home<S>::used(D)) body(index_t<D>{});
-    each_direction<S, D + 1>(body);
+    each_direction<S, D + 1, End>(body);
   }
 }
 
-// Stores V neighbouring elements as mail. The compiler knows neither that it is global memory nor how it is
-// aligned, and would store element by element.
-WW_FN void send(void* to, const unsigned& bits) {
-  asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(bits) : "memory");
-}
-WW_FN void send(void* to, const uint2& bits) {
-  asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(to), "r"(bits.x), "r"(bits.y) : "memory");
-}
-WW_FN void send(void* to, const uint4& bits) {
-  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
-               ::"l"(to), "r"(bits.x), "r"(bits.y), "r"(bits.z), "r"(bits.w)
-               : "memory");
-}
-template <int V, class T>
-WW_FN void send_vector(T* to, const T* from) {
-  typename word<sizeof(T) * V>::type bits;
-  memcpy(&bits, from, sizeof(bits));
-  send(to, bits);
-}
-
-// Takes V elements of mail where they are for the thread, without a branch: the loads of all rows are then on
-// their way at once.
-WW_FN void take(bool there, const void* from, unsigned& bits) {
-  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.u32 %0, [%1]; }"
-               : "+r"(bits) : "l"(from), "r"(unsigned(there)) : "memory");
-}
-WW_FN void take(bool there, const void* from, uint2& bits) {
-  asm volatile("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p ld.global.v2.u32 {%0, %1}, [%2]; }"
-               : "+r"(bits.x), "+r"(bits.y) : "l"(from), "r"(unsigned(there)) : "memory");
-}
-WW_FN void take(bool there, const void* from, uint4& bits) {
-  asm volatile("{ .reg .pred p; setp.ne.u32 p, %5, 0; @p ld.global.v4.u32 {%0, %1, %2, %3}, [%4]; }"
-               : "+r"(bits.x), "+r"(bits.y), "+r"(bits.z), "+r"(bits.w) : "l"(from), "r"(unsigned(there)) : "memory");
-}
-template <int V, class T>
-WW_FN void take_vector(bool there, const T* from, T* to) {
-  typename word<sizeof(T) * V>::type bits;
-  memcpy(&bits, to, sizeof(bits));
-  take(there, from, bits);
-  memcpy(to, &bits, sizeof(bits));
-}
-
 // Where a tile's rims go, worked out once: by direction, null for nobody.
-template <class T>
 struct Posts {
-  T* mail[27];
+  char* mail[27];
   ww_word* flag[27];
   bool far[27];  // another slab's
 };
@@ -161,17 +126,17 @@ struct Place {
   using T = typename H::T;
   static constexpr int V = H::vector;
   const Resident& told;
-  Posts<T>& posts;
+  Posts& posts;
   int thread, warp, lane;
   int at[3];     // of the tile among the tiles
   int low[3];    // the volume's coordinates of the first computed cell
   int first[3];  // where the thread's first cell is among the computed ones
   bool edge;     // some computed cell keeps its value
   bool part;     // and others of a vector along x do not
-  T* own_mail;
+  char* own_mail;
   ww_word* own_flags;
 
-  WW_FN Place(const Resident& told, Posts<T>& posts) : told(told), posts(posts) {
+  WW_FN Place(const Resident& told, Posts& posts) : told(told), posts(posts) {
     lane = threadIdx.x;
     warp = threadIdx.y;
     thread = warp * 32 + lane;
@@ -189,7 +154,7 @@ struct Place {
     }
     part = edge && told.hold_high[2] % S::vx != 0 && low[2] + H::all[2] > told.hold_high[2];
     const i64 own = number(at[0], at[1], at[2]);
-    own_mail = reinterpret_cast<T*>(told.mail) + own * (2 * H::before(27));
+    own_mail = static_cast<char*>(told.mail) + own * (2 * H::before(27));
     own_flags = told.flags + own * (H::directions * H::flag_words);
     if (thread < 27) address(thread);
   }
@@ -215,7 +180,7 @@ struct Place {
     // There it comes from the opposite direction.
     const i64 there = mail == nullptr ? 0 : number(z, y, x);
     posts.mail[d] = mail == nullptr ? nullptr
-                                    : reinterpret_cast<T*>(mail) + there * (2 * H::before(27)) + H::before(26 - d);
+                                    : static_cast<char*>(mail) + there * (2 * H::before(27)) + H::before(26 - d);
     posts.flag[d] = mail == nullptr ? nullptr : flags + (there * H::directions + 26 - d) * H::flag_words;
   }
 
@@ -225,22 +190,18 @@ struct Place {
            x + V > told.low[2] && x < told.high[2];
   }
 
-  // Says that post `n` is sent, after all threads' stores, and waits for those of the tiles around. False, to
-  // all threads: somebody did not come in time.
-  WW_FN bool meet(ww_word n) {
-    __syncthreads();
-    bool ok = true;
-    if (thread < 27 && posts.flag[thread] != nullptr) {
-      const ww_word* mine = own_flags + thread * H::flag_words;
-      if (posts.far[thread]) {
-        ww_store_release_sys(posts.flag[thread], n + 1);
-        ok = ww_wait<true>(mine, n + 1, told.dog, thread < 9 ? 0 : 1, thread);
-      } else {
-        ww_store_release_gpu(posts.flag[thread], n + 1);
-        ok = ww_wait<false>(mine, n + 1, told.dog, 2, thread);
-      }
+  // Whether a wait since `start` takes too long, of which the host is told, or another tile's did.
+  WW_FN bool late(unsigned tries, unsigned long long& start, int direction, unsigned wanted, unsigned seen) const {
+    if ((tries & 0x3ff) != 0) return false;
+    const ww_watchdog& dog = told.dog;
+    const unsigned long long now = ww_nanoseconds();
+    if (start == 0) start = now;
+    if (now - start > dog.nanoseconds) {
+      const int whose = !posts.far[direction] ? 2 : direction < 9 ? 0 : 1;
+      ww_watchdog_report(dog, whose, direction, wanted, seen);
+      return true;
     }
-    return __syncthreads_and(ok);
+    return (tries & 0xffff) == 0 && ww_load_acquire_sys(dog.words) != WW_QUIET;
   }
 };
 

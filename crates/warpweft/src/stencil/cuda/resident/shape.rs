@@ -14,7 +14,7 @@ const FARTHEST: usize = 4;
 const CELLS: usize = 96;
 /// Rows a thread computes at most, a bit each.
 const ROWS: usize = 32;
-/// Bytes of a tile's flags: as in resident.cuh 27 directions of eight words.
+/// Bytes of a tile's flags: as in resident.cuh 27 directions of eight words. Two dimensions use them.
 const FLAGS: usize = 27 * 8 * size_of::<u32>();
 
 /// What the host must know of resident tiles, along z, y and x.
@@ -34,7 +34,7 @@ pub struct ResidentShape {
     pub warps_z: usize,
     /// Dynamic shared memory in bytes.
     pub shared: usize,
-    /// Cells of a tile's mail, of one post.
+    /// Bytes of a tile's mail, of one post.
     pub mail: usize,
     /// Bytes of a cell.
     pub size: usize,
@@ -74,13 +74,23 @@ impl ResidentShape {
         let taps = stencil.stages.iter().flat_map(|stage| stage.taps());
         let slanted = taps.map(|tap| off(tap.offset)).max().unwrap_or(0) > 1;
         let size = stencil.cell.size(0);
+        let mut shape =
+            Self { tile, halo, reach, depth, slanted, warps_z, shared: 0, mail: 0, size };
         let kept: usize = match D {
             2 => 2 * warps * 2 * z * 32 * vx,
             _ => (0..3).map(|axis| all[axis] + 2 * pad[axis]).product(),
         };
-        let shared = kept * size;
-        let mut shape = Self { tile, halo, reach, depth, slanted, warps_z, shared, mail: 0, size };
-        shape.mail = shape.mail_of(D);
+        shape.shared = kept * size;
+        let vector = (16 / size).min(vx);
+        // In three dimensions a word stands beside 32 (sealed.cuh).
+        let bytes = |cells: usize| match D {
+            2 => cells * size,
+            _ => {
+                let beside = (cells / vector).div_ceil(32) * 8;
+                (cells * size).next_multiple_of(16) + beside.next_multiple_of(16)
+            }
+        };
+        shape.mail = shape.rims(D).map(bytes).sum();
         Some(shape)
     }
 
@@ -95,25 +105,19 @@ impl ResidentShape {
         (policy.cells[2] as usize * warps_z).checked_sub(2 * skirt).filter(|&planes| planes > 0)
     }
 
-    /// Cells of all sides that are in use.
-    fn mail_of(&self, dims: usize) -> usize {
+    /// Cells of each side that is in use.
+    fn rims(&self, dims: usize) -> impl Iterator<Item = usize> {
         let way = |n: usize| [n / 9, n / 3 % 3, n % 3].map(|o| o != 1);
-        (0..27)
-            .map(way)
-            .filter(|way| {
-                let off = way.iter().filter(|&&off| off).count();
-                let reached = (0..3).all(|axis| !way[axis] || self.reach[axis] > 0);
-                off > 0
-                    && reached
-                    && (off == 1 || self.slanted || self.depth > 1)
-                    && (dims == 3 || !way[1])
-            })
-            .map(|way| {
-                let length =
-                    |axis: usize| if way[axis] { self.halo[axis] } else { self.tile[axis] };
-                (0..3).map(length).product::<usize>()
-            })
-            .sum()
+        let used = move |way: &[bool; 3]| {
+            let off = way.iter().filter(|&&off| off).count();
+            let reached = (0..3).all(|axis| !way[axis] || self.reach[axis] > 0);
+            let corner = off == 1 || self.slanted || self.depth > 1;
+            off > 0 && reached && corner && (dims == 3 || !way[1])
+        };
+        (0..27).map(way).filter(used).map(|way| {
+            let length = |axis: usize| if way[axis] { self.halo[axis] } else { self.tile[axis] };
+            (0..3).map(length).product()
+        })
     }
 
     /// Tiles along z, y and x over `layout`.
@@ -123,7 +127,7 @@ impl ResidentShape {
 
     /// Bytes of memory that `tiles` have beside the cells: mail of two posts, and flags.
     pub fn bytes(&self, tiles: usize) -> [usize; 2] {
-        [tiles * 2 * self.mail * self.size, tiles * FLAGS]
+        [tiles * 2 * self.mail, tiles * FLAGS]
     }
 
     /// Whether so many tiles are there at once on `sms` multiprocessors that hold `each`, as they must: they wait
@@ -207,7 +211,7 @@ pub fn write_resident<const D: usize>(
   static constexpr int depth = {depth}, planes = {planes};
   static constexpr int reach_z = {reach_z}, reach_y = {reach_y}, reach_x = {reach_x};
   static constexpr bool slanted = {slanted}, corners = {slanted} || {depth} > 1;
-  static constexpr int shared_bytes = {shared}, mail_cells = {mail};
+  static constexpr int shared_bytes = {shared}, mail_bytes = {mail};
   static constexpr int tile[3] = {{{tile}}}, halo[3] = {{{halo}}};
 }};
 extern \"C\" __global__ void __launch_bounds__({threads}, {min_blocks}) ww_resident(const {scalar}* __restrict__ in, {scalar}* __restrict__ out, const __grid_constant__ ww::stencil::Resident told{parameter}) {{

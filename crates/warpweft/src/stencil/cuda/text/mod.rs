@@ -28,8 +28,11 @@ const PLANES: &str = include_str!("../planes.cuh");
 const PIPELINE: &str = include_str!("../pipeline.cuh");
 const STRIPS: &str =
     concat!(include_str!("../resident/resident.cuh"), include_str!("../resident/strips.cuh"));
-const PATCHES: &str =
-    concat!(include_str!("../resident/resident.cuh"), include_str!("../resident/patches.cuh"));
+const PATCHES: &str = concat!(
+    include_str!("../resident/resident.cuh"),
+    include_str!("../resident/sealed.cuh"),
+    include_str!("../resident/patches.cuh")
+);
 const EDGES: &str = include_str!("../multi/edges.cuh");
 const CORNERS: &str = concat!(include_str!("../copied.cuh"), include_str!("../multi/corners.cuh"));
 const TRIPS: &str = include_str!("../multi/trips.cuh");
