@@ -31,8 +31,6 @@ pub(super) struct Device<'a, const D: usize> {
     /// Steps a trip to memory that swaps had better leave whole; 1 on the cores, which any number suits.
     pub(super) trip: usize,
     pub(super) boundary_first: bool,
-    /// How many cores it is as fast as, for how often to look for an interrupt.
-    pub(super) looks: usize,
     /// Its share of the bytes a second that its memory moves, if that was measured.
     pub(super) bandwidth: Option<f64>,
     pub(super) notes: Vec<String>,
@@ -72,7 +70,6 @@ impl<const D: usize> Spec<D> {
             None => self.default_on_cores(part, machine, cores.len()),
         };
         let label = machine.cpu.label(cores.len());
-        let looks = cores.len();
         let (bandwidth, disturbed) = of_cores(machine);
         let mut notes: Vec<_> = disturbed.into_iter().collect();
         let there = machine.cpu.threads();
@@ -95,7 +92,6 @@ impl<const D: usize> Spec<D> {
             tuned: false,
             trip: 1,
             boundary_first: false,
-            looks,
             bandwidth: bandwidth.map(|all| all / seat.sharers as f64),
             notes,
             bus: None,
@@ -139,8 +135,6 @@ impl<const D: usize> Spec<D> {
             tuned,
             trip: trip(&policy),
             boundary_first: true,
-            // A GPU is as fast as a few hundred cores.
-            looks: 200,
             bandwidth,
             notes: note.into_iter().collect(),
             bus: Some(bus),

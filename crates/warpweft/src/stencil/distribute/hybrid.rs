@@ -25,7 +25,7 @@ use super::balance::{Balance, Measured, Shares};
 use super::choice::Choice;
 use super::deepest_feasible;
 use super::halo_executor::HaloExecutor;
-use super::launch::{DEEPEST, SWAP, looks};
+use super::launch::{DEEPEST, SWAP};
 use super::rank::{RankReport, Verdict};
 use super::routes::Route;
 use super::run::{Distribution, Task, on_cores, store_all};
@@ -42,8 +42,6 @@ const WORTH: f64 = 0.05;
 /// Seconds between two measurements of the speeds, until the shares are settled and after; a swap
 /// at least.
 const ROUND: [f64; 2] = [5e-3, 0.5];
-/// A GPU is as fast as so many cores, for how often to look for an interrupt.
-const CORES_A_GPU: usize = 200;
 
 /// What a run on both came to.
 pub(super) struct Shared<const D: usize> {
@@ -130,7 +128,7 @@ impl<const D: usize> Both<'_, D> {
                     probed: self.probed,
                 };
                 task.check(extents)?;
-                task.watched(run, looks(state.len(), CORES_A_GPU))?
+                task.watched(run)?
             };
             let mut reports = store_all(state, &distribution, ranks)?;
             let last = reports.first().copied().unwrap_or_default();

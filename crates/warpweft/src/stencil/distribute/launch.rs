@@ -43,30 +43,23 @@ const MOST: usize = 256;
 pub(super) const DEEPEST: usize = 16;
 /// A rank that is alive but says nothing for this long is given up.
 const DEADLINE: Duration = Duration::from_secs(600);
-/// Between two looks at progress and interrupts.
+/// Between two looks at progress.
 const TICK: Duration = Duration::from_millis(50);
 /// Before anything is measured: a core's cells a second, and a swap between two threads.
 pub(super) const CELLS_A_SECOND: f64 = 1e9;
 pub(super) const SWAP: Linear = Linear { per_unit: 2e-10, fixed: 2e-5 };
 
-/// Steps between two looks for an interrupt, for `cells` cells on so many ranks' cores: a quarter of a
-/// tick, since cores that others use are slower.
-pub(super) fn looks(cells: usize, ranks: usize) -> u64 {
-    let step = cells as f64 / (CELLS_A_SECOND * ranks as f64) + SWAP.fixed;
-    ((0.25 * TICK.as_secs_f64() / step) as u64).max(1)
-}
-
 impl<const D: usize> Task<'_, D> {
     /// All ranks as threads, while the user's progress function is told how far they are: it stays
     /// on the user's thread.
-    pub(super) fn watched(&self, run: &Run<'_>, every: u64) -> Result<Vec<(Own, RankReport)>> {
+    pub(super) fn watched(&self, run: &Run<'_>) -> Result<Vec<(Own, RankReport)>> {
         let begin = Instant::now();
         let done = AtomicU64::new(self.first.step);
         let told = |steps| done.store(steps, Ordering::Relaxed);
-        let look = (run.interrupt, every);
+        let stop = run.interrupt;
         std::thread::scope(|scope| {
             let named = std::thread::Builder::new().name("ranks".into());
-            let ranks = named.spawn_scoped(scope, || self.in_process(DEADLINE, &told, look));
+            let ranks = named.spawn_scoped(scope, || self.in_process(DEADLINE, &told, stop));
             let ranks = ranks.map_err(|error| no_thread("starting ranks", &error))?;
             while !ranks.is_finished() {
                 if let Some(progress) = run.progress {
@@ -130,7 +123,7 @@ impl<const D: usize> Spec<D> {
                 probed: &probed,
             };
             task.check(volume.extents())?;
-            task.watched(run, looks(volume.len(), cores.len()))
+            task.watched(run)
         };
         let reports = store_all(volume, &distribution, outcome?)?;
         let cores = cores.iter().map(Vec::len).sum::<usize>().min(most);

@@ -26,6 +26,7 @@ pub mod search;
 mod select;
 mod simulate;
 mod start;
+mod stops;
 mod swap;
 mod swept;
 

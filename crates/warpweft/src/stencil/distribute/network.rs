@@ -10,7 +10,7 @@ use super::super::residual::Until;
 use super::super::run::Run;
 use super::super::spec::{Spec, Steps};
 use super::device::shared_gpus;
-use super::launch::{Ranks, looks};
+use super::launch::Ranks;
 use super::notes::joined;
 use super::rank::RankReport;
 use super::routes::Route;
@@ -192,14 +192,12 @@ impl<const D: usize> Spec<D> {
             probed: &probed,
         };
         task.check(extents)?;
-        let cells: usize = extents.iter().product();
         let told = |done: u64| {
             if let Some(progress) = run.progress {
                 progress(done, steps);
             }
         };
-        let every = looks(cells, net.ranks() * device.looks);
-        let watch = Watch { told: &told, stop: run.interrupt, every };
+        let watch = Watch { told: &told, stop: run.interrupt };
         let (own, mine) = task.rank(net, &watch)?;
         let (label, policy) = (device.label, device.policy);
         let wrong =

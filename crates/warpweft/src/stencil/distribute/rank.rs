@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ use super::residual::residual;
 use super::routes::Routes;
 use super::run::Distribution;
 use super::search::Search;
+use super::stops::Stops;
 use super::swap::{Message, swap_messages};
 use crate::cluster::{Transport, agree, broadcast, gather};
 use crate::error::Result;
@@ -62,10 +63,8 @@ pub(super) struct Course<'a, const D: usize> {
     pub residual: Option<f64>,
     /// Told the steps done, on rank 0.
     pub told: &'a dyn Fn(u64),
-    /// Set by whoever wants the run to end; rank 0 looks at it every so many steps.
+    /// Set by whoever wants the run to end; rank 0 looks at it.
     pub stop: Option<&'a AtomicBool>,
-    /// Steps between two looks, at least 1.
-    pub every: u64,
     /// Where ranks record what they did when.
     pub trace: Option<&'a Trace>,
     /// Where states are saved, if they are.
@@ -152,6 +151,7 @@ pub(super) fn run_rank<const D: usize>(
         // Says at once whether there is room, and makes a run that is stopped soon one to resume.
         (saving.save)(State::default(), part)?;
     }
+    let mut stops = course.stop.map(|flag| Stops::new(flag, course.first));
     let begun = Instant::now();
     let traced = |name: &str, from: Instant| {
         if let Some(trace) = course.trace {
@@ -197,7 +197,6 @@ pub(super) fn run_rank<const D: usize>(
         }
         pace.took(turn.elapsed().as_secs_f64() - measuring);
         sent_ahead = sent;
-        let before_these = report.steps;
         report.steps = done;
         if net.rank() == 0 {
             (course.told)(done);
@@ -208,12 +207,13 @@ pub(super) fn run_rank<const D: usize>(
         part.after(done)?;
         let ended = done == course.steps || met(report.residual);
         // All ranks come by the same steps, so all of them ask, and all stop or none.
-        if let Some(stop) = course.stop
+        if let Some(stops) = &mut stops
             && !ended
-            && before_these / course.every != done / course.every
+            && stops.is_due(done)
         {
-            let order = vec![u8::from(stop.load(Ordering::Relaxed))];
-            report.interrupted = broadcast(net, order)? == [1];
+            // What is only on its way would be taken for done.
+            part.finish()?;
+            report.interrupted = stops.asked(done, net)?;
         }
         if let Some(saving) = course.saving
             // The end is kept too: whoever wants more steps goes on from there.

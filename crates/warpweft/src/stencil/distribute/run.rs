@@ -88,8 +88,6 @@ pub(super) struct Watch<'a> {
     pub told: &'a dyn Fn(u64),
     /// Set by whoever wants the run to end.
     pub stop: Option<&'a AtomicBool>,
-    /// Steps between two looks at that, at least 1.
-    pub every: u64,
 }
 
 /// The own cells of one rank: the fields that a step writes, each with its bytes.
@@ -140,7 +138,6 @@ impl<const D: usize> Task<'_, D> {
             residual: self.first.residual,
             told: watch.told,
             stop: watch.stop,
-            every: watch.every,
             saving: saving.as_ref(),
             trace: self.trace,
             judge: self.judge,
@@ -182,11 +179,11 @@ impl<const D: usize> Task<'_, D> {
         &self,
         deadline: Duration,
         told: &(dyn Fn(u64) + Sync),
-        (stop, every): (Option<&AtomicBool>, u64),
+        stop: Option<&AtomicBool>,
     ) -> Result<Vec<(Own, RankReport)>> {
         let parts = self.distribution.partition.parts();
         in_process(parts, deadline, |net| {
-            self.rank(net, &Watch { told: &|done| told(done), stop, every })
+            self.rank(net, &Watch { told: &|done| told(done), stop })
         })
     }
 }
@@ -293,7 +290,7 @@ fn run<const D: usize>(
             probed: &Mutex::default(),
         };
         task.check(volume.extents())?;
-        task.in_process(deadline, &|_| (), (None, 1))?
+        task.in_process(deadline, &|_| (), None)?
     };
     store_all(volume, distribution, ranks)
 }
@@ -345,7 +342,7 @@ mod tests {
                 halos: Some(Route::Host),
                 probed: &Mutex::default(),
             };
-            task.rank(net, &Watch { told: &|_| (), stop: None, every: 1 << 20 })
+            task.rank(net, &Watch { told: &|_| (), stop: None })
         });
         let mut expect = first.clone();
         reference(&stencil, &mut expect, 100).unwrap();
