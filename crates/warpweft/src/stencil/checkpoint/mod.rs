@@ -173,7 +173,7 @@ fn choose<const D: usize>(
     if !resume {
         return steps.last().map_or(Ok(None), |&step| Err(taken(directory, step, origin)));
     }
-    let mut damage = String::new();
+    let mut damaged = Vec::new();
     while let Some(step) = steps.pop() {
         let folder = directory.join(folder_name(step));
         match Saved::open(&folder, origin, of).and_then(|saved| saved.verify().map(|()| saved)) {
@@ -182,19 +182,20 @@ fn choose<const D: usize>(
             Err(error @ Error::Spec { .. }) => return Err(error),
             Err(error) => {
                 // What to do about it is done here.
-                damage = match &error {
+                let damage = match &error {
                     Error::File { path, what, .. } => format!("{}: {what}", path.display()),
                     other => other.to_string(),
                 };
                 notes.push(format!(
                     "the checkpoint of step {step} is damaged ({damage}); an earlier one is taken"
                 ));
+                damaged.push(damage);
             }
         }
     }
     Err(Error::file(
         directory,
-        format!("holds no checkpoint that is whole ({damage})"),
+        format!("holds no checkpoint that is whole ({})", damaged.join("; ")),
         "begin anew in an empty folder",
     ))
 }
