@@ -18,6 +18,7 @@ use crate::error::Result;
 
 pub use cpu::{Caches, Cpu, Memory, Node, available_memory};
 pub use gpu::{Gpu, Link};
+pub(crate) use probe::known;
 pub use probe::{CpuProbe, DISTURBED, GpuProbe, PairProbe, Probe, probe, probed};
 pub use room::{check_room, filled, grow, room};
 

@@ -16,7 +16,7 @@ use crate::cpu::Pool;
 use crate::cuda::{self, Together};
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;
-use crate::machine::{CpuProbe, DISTURBED, Gpu, Machine, Probe};
+use crate::machine::{CpuProbe, DISTURBED, Gpu, Machine, Probe, known};
 use crate::tune::Wisdom;
 
 /// Cells a second that a core, or a GPU, is taken to do at first.
@@ -49,7 +49,7 @@ pub(super) fn gpu(machine: &Machine, number: usize) -> Result<&Gpu> {
 
 /// The machine's measured limits, if it was probed before; a run does not spend seconds on that.
 pub(super) fn probe(machine: &Machine) -> Option<Probe> {
-    Probe::load(machine, &cuda::folder()?, &mut Vec::new())
+    known(machine, cuda::folder().as_deref())
 }
 
 /// Bytes a second that the cores' memory moves, if that was measured before, and what to tell of it.

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::Machine;
 use crate::error::Result;
 
+pub(crate) use store::known;
 pub use store::probed;
 
 /// Other tasks on the cores, on average, that spoil a measurement.

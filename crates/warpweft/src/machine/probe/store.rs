@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use super::{DISTURBING, Probe, cpu, now, probe};
 use crate::cuda;
@@ -81,6 +82,18 @@ fn read(folder: &Path, notes: &mut Vec<String>) -> File {
     }
 }
 
+/// What was measured and could not be kept, for the rest of this process.
+static UNKEPT: Mutex<Option<(String, Probe)>> = Mutex::new(None);
+
+/// What `folder` has of this machine, or else what this process measured itself.
+pub(crate) fn known(machine: &Machine, folder: Option<&Path>) -> Option<Probe> {
+    let kept = folder.and_then(|folder| Probe::load(machine, folder, &mut Vec::new()));
+    kept.or_else(|| {
+        let unkept = UNKEPT.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        unkept.filter(|(of, _)| *of == machine.fingerprint()).map(|(_, probe)| probe)
+    })
+}
+
 /// The machine's probe as `folder` has it ([`cuda::folder`] is the user's), or measured and kept there,
 /// which takes a few seconds and is said to `tell` before. One that other work on the cores disturbed is
 /// measured again once they are idle, or an hour later, and keeps its better figures; others are measured
@@ -99,7 +112,12 @@ pub fn probed(machine: &Machine, folder: Option<&Path>, tell: &dyn Fn(&str)) -> 
         tell("measuring this machine's limits, once");
     }
     let mut measured = probe(machine)?.or_better(known.as_ref());
-    if let Some(Err(error)) = folder.map(|folder| measured.save(machine, folder)) {
+    let saved = folder.map(|folder| measured.save(machine, folder));
+    if !matches!(saved, Some(Ok(()))) {
+        let unkept = Some((machine.fingerprint(), measured.clone()));
+        *UNKEPT.lock().unwrap_or_else(PoisonError::into_inner) = unkept;
+    }
+    if let Some(Err(error)) = saved {
         notes.push(error.to_string());
     }
     // Of this run alone, so not kept.
