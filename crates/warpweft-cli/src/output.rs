@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 use warpweft::Error;
+pub use warpweft::grid::across;
 
 use crate::{interrupt, line, place};
 
@@ -79,12 +80,6 @@ pub fn status(error: &Error) -> u8 {
 /// A number of things: `1 step`, `2 steps`.
 pub fn counted(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
-
-/// Extents, slowest first: `256 x 256 x 128`.
-pub fn across(extents: &[usize]) -> String {
-    let extents: Vec<_> = extents.iter().map(ToString::to_string).collect();
-    extents.join(" x ")
 }
 
 /// A number with the prefix that leaves one to three digits before the point: `4.53 G`.

@@ -45,6 +45,8 @@ pub struct Report {
     pub bound: Option<Quantity>,
     /// `rate` over `bound`; above 1 where a stencil takes several steps a trip.
     pub fraction: Option<f64>,
+    /// Steps of a stencil for each trip of its cells to memory, on average over what ran.
+    pub steps_a_trip: Option<f64>,
     /// Seconds the model predicted, if it is calibrated.
     pub predicted_seconds: Option<f64>,
     /// The tunables used, as the pattern prints them.
@@ -73,7 +75,7 @@ impl fmt::Display for Report {
             _ => "tasks",
         };
         let Self { pattern, done, seconds, setup_seconds, rate, .. } = self;
-        write!(f, "{pattern}: {done} {units} on {}", self.devices.join(", "))?;
+        write!(f, "{pattern}: {done} {units} on {}", self.devices_told())?;
         write!(f, " in {seconds:.3e} s and {setup_seconds:.3e} s of set-up")?;
         if self.own() > 0 {
             write!(f, ", {:.3e} {}", rate.value, rate.unit)?;
@@ -92,6 +94,15 @@ impl fmt::Display for Report {
 }
 
 impl Report {
+    /// The devices, those alike that follow one another told once: `4 x 1 core of AMD EPYC`.
+    pub fn devices_told(&self) -> String {
+        let alike = self.devices.chunk_by(|a, b| a == b).map(|alike| match alike.len() {
+            1 => alike[0].clone(),
+            many => format!("{many} x {}", alike[0]),
+        });
+        alike.collect::<Vec<_>>().join(", ")
+    }
+
     /// Units of progress that this run made itself.
     pub fn own(&self) -> u64 {
         self.done.saturating_sub(self.first)
@@ -129,9 +140,10 @@ mod tests {
         let stencil = Stencil::of(halve());
         let mut report = stencil.run_with(&mut volume, Steps(3), &machine, &run).unwrap();
         report.notes = vec!["first".into(), "second".into()];
+        report.devices = vec![report.devices[0].clone(); 2];
         let text = report.to_string();
         let lines: Vec<_> = text.lines().collect();
-        assert!(lines[0].starts_with("stencil: 3 steps on 1 core of "), "{text}");
+        assert!(lines[0].starts_with("stencil: 3 steps on 2 x 1 core of "), "{text}");
         assert!(lines[0].contains(" cells/s"), "{text}");
         assert_eq!(lines[1..], ["note: first", "note: second"]);
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use warpweft::cluster::{Jitter, Transfer, Tree};
-use warpweft::grid::check_extents;
+use warpweft::grid::{check_extents, across};
 use warpweft::stencil::distribute::search::{DepthSearch, Guided};
 use warpweft::stencil::distribute::{Simulation, deepest_feasible};
 use warpweft::stencil::ghost_model::{
@@ -160,7 +160,7 @@ pub fn cut<const D: usize>(
     let wanted = how.depth.unwrap_or(1);
     if wanted > feasible || wanted == 0 {
         return Err(Error::spec(
-            format!("R = {wanted} on {grid:?} parts of {extents:?}"),
+            format!("R = {wanted} on {} parts of {}", across(&grid), across(&extents)),
             format!("the largest feasible R is {feasible}; use fewer nodes or a larger size"),
         ));
     }

@@ -7,6 +7,7 @@ use warpweft::element::{Fields, Scalar, ScalarKind};
 use warpweft::grid::io::{
     Claim, Picture, check_folder, check_writable, middle_range, npy, png, vti,
 };
+use warpweft::grid::across;
 use warpweft::prelude::*;
 
 use super::numbers;
@@ -248,7 +249,11 @@ pub fn shape_of(path: &Path) -> Result<(Vec<usize>, Option<ScalarKind>)> {
         _ => png::read(path).map(|picture| (picture.extents().to_vec(), None))?,
     };
     match shape.contains(&0) {
-        true => Err(Error::file(path, format!("is of shape {shape:?}"), "give at least one cell")),
+        true => Err(Error::file(
+            path,
+            format!("is of shape {}", across(&shape)),
+            "give at least one cell",
+        )),
         false => Ok((shape, kind)),
     }
 }

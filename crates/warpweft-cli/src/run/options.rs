@@ -3,6 +3,7 @@
 use std::num::NonZero;
 use std::path::PathBuf;
 
+use warpweft::grid::across;
 use warpweft::{Error, Result};
 
 use crate::arguments::{Grid, PolicyChoice, Size, UntilChoice, at_least_one, whole};
@@ -79,7 +80,7 @@ impl Options {
     ) -> Result<[usize; D]> {
         let Some(shape) = shape else { return self.grid.extents(default) };
         let size = self.grid.size.as_ref().map(|size| size.extents::<D>()).transpose()?;
-        let extents = shape.try_into().map_err(|_| {
+        let extents: [usize; D] = shape.try_into().map_err(|_| {
             let path = self.input.clone().unwrap_or_default();
             let what = format!("has {} axes, {D} are wanted", shape.len());
             let remedy = format!("reshape it to {D} axes, or run another application");
@@ -87,7 +88,7 @@ impl Options {
         })?;
         match size {
             Some(size) if size != extents => Err(Error::spec(
-                format!("--size is {size:?}, but --input has {extents:?}"),
+                format!("--size is {}, but --input has {}", across(&size), across(&extents)),
                 "leave --size out",
             )),
             _ => Ok(extents),

@@ -100,7 +100,7 @@ impl Outcome {
             // Writing to a string can't fail.
             let _ = writeln!(text, "  {name:<8} {value}");
         };
-        line("device", grouped(&report.devices));
+        line("device", report.devices_told());
         let set_up = time(report.setup_seconds);
         if report.own() == 0 {
             line("time", format!("set-up {set_up}"));
@@ -166,8 +166,10 @@ fn said((name, value): &(&'static str, Value)) -> Option<String> {
     let unit = units.iter().find_map(|(ending, unit)| Some((name.strip_suffix(ending)?, *unit)));
     let (name, unit) = unit.unwrap_or((name, ""));
     // Sums over all cells are what runs are compared by, here and with other programs.
+    let unknown = value.is_null() && ["residual", "converged"].contains(&name);
     let value = match value.as_f64().filter(|_| name.starts_with("sum_of_")) {
         Some(sum) => format!("{sum}"),
+        None if unknown => "unknown".into(),
         None => bare(value),
     };
     Some(format!("{} {value}{unit}", name.replace('_', " ")))
@@ -185,11 +187,6 @@ fn shown(value: Option<f64>) -> String {
 /// pass it, and then it is said how many there were.
 fn line_of_bound(report: &Report) -> Option<String> {
     let (bound, fraction) = (report.bound.as_ref()?, report.fraction?);
-    let told = |at: &str| report.policy.pointer(at)?.as_u64();
-    let alone = ["/temporal_depth", "/cuda/temporal_depth"].iter().find_map(|at| told(at));
-    // Swaps end every trip.
-    let of_ranks = || Some(told("/rank/temporal_depth")?.min(told("/depth")?));
-    let depth = alone.or_else(of_ranks).unwrap_or(1);
     let reached = if fraction < 1.0 {
         match 100.0 * fraction {
             ..0.1 => "less than 0.1 %".into(),
@@ -198,7 +195,9 @@ fn line_of_bound(report: &Report) -> Option<String> {
     } else {
         format!("{fraction:.2} times that")
     };
-    let how = if depth > 1 { format!(" by {depth} steps a trip") } else { String::new() };
+    // To a tenth: swaps, checks and checkpoints cut trips short.
+    let depth = (10.0 * report.steps_a_trip.unwrap_or(1.0)).round() / 10.0;
+    let how = if depth > 1.0 { format!(" by {depth} steps a trip") } else { String::new() };
     let busy = report.notes.iter().any(|what| what.ends_with(DISTURBED));
     Some(format!(
         "{}{} by memory at one step a trip, measured{}; reached {reached}{how}",
@@ -206,15 +205,6 @@ fn line_of_bound(report: &Report) -> Option<String> {
         bound.unit,
         if busy { " while the cores were busy with other work, so too low" } else { "" }
     ))
-}
-
-/// Devices, those alike that follow one another told once: `4 x 1 core of AMD EPYC`.
-fn grouped(devices: &[String]) -> String {
-    let alike = devices.chunk_by(|a, b| a == b).map(|alike| match alike.len() {
-        1 => alike[0].clone(),
-        many => format!("{many} x {}", alike[0]),
-    });
-    alike.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -227,6 +217,7 @@ mod tests {
         let metres = said("p_wave_found_at_metres", json!(43.5));
         assert_eq!(metres.as_deref(), Some("p wave found at 43.5 m"));
         assert_eq!(said("time_seconds", json!(0.25)).as_deref(), Some("time 0.25 s"));
+        assert_eq!(said("converged", Value::Null).as_deref(), Some("converged unknown"));
         assert_eq!(said("nan_cells", json!(3)).as_deref(), Some("nan cells 3"));
         let all = said("sum_of_u", json!(6_518.659_856_512_345));
         assert_eq!(all.as_deref(), Some("sum of u 6518.659856512345"));
@@ -235,7 +226,7 @@ mod tests {
 
     #[test]
     fn several_steps_a_trip_are_judged_by_the_bound_of_one() {
-        let report = |fraction: f64, policy: Value| Report {
+        let report = |fraction: f64, steps_a_trip: f64| Report {
             pattern: "stencil",
             devices: Vec::new(),
             seconds: 1.0,
@@ -244,8 +235,9 @@ mod tests {
             bytes: 1,
             bound: Some(Quantity { value: 1e9, unit: "cells/s" }),
             fraction: Some(fraction),
+            steps_a_trip: Some(steps_a_trip),
             predicted_seconds: None,
-            policy,
+            policy: Value::Null,
             done: 1,
             first: 0,
             interrupted: false,
@@ -253,25 +245,18 @@ mod tests {
             probes: Vec::new(),
             notes: Vec::new(),
         };
-        let said = |fraction, policy| line_of_bound(&report(fraction, policy)).unwrap();
+        let said = |fraction, depth| line_of_bound(&report(fraction, depth)).unwrap();
         let bound = "1.00 Gcells/s by memory at one step a trip, measured; reached";
-        assert_eq!(said(0.6, json!({"temporal_depth": 1})), format!("{bound} 60 %"));
-        let deep = said(3.1, json!({"temporal_depth": 20}));
+        assert_eq!(said(0.6, 1.0), format!("{bound} 60 %"));
+        let deep = said(3.1, 20.0);
         assert_eq!(deep, format!("{bound} 3.10 times that by 20 steps a trip"));
-        let gpus = said(0.9, json!({"cuda": {"temporal_depth": 2}}));
-        assert_eq!(gpus, format!("{bound} 90 % by 2 steps a trip"));
-        let ranks = said(0.9, json!({"depth": 8, "rank": {"temporal_depth": 12}}));
-        assert_eq!(ranks, format!("{bound} 90 % by 8 steps a trip"));
-        let mut busy = report(0.9, json!({}));
+        // 100 steps in 13 trips, as of 8 steps between two swaps.
+        let cut = said(0.9, 100.0 / 13.0);
+        assert_eq!(cut, format!("{bound} 90 % by 7.7 steps a trip"));
+        let mut busy = report(0.9, 1.0);
         busy.notes.push(DISTURBED.into());
         assert!(
             line_of_bound(&busy).unwrap().contains("busy with other work, so too low; reached")
         );
-    }
-
-    #[test]
-    fn devices_alike_are_told_once() {
-        let devices = ["1 core of A", "1 core of A", "H200 (0)", "1 core of A"].map(String::from);
-        assert_eq!(grouped(&devices), "2 x 1 core of A, H200 (0), 1 core of A");
     }
 }

@@ -8,7 +8,7 @@ use crate::{warpweft, warpweft_in};
 #[test]
 fn extents_of_nothing_or_of_more_than_there_is() {
     warpweft("run heat --size 0").fails(2, &["extent 0 on axis z", "at least 1"]);
-    warpweft("run heat --size 16x0").fails(2, &["extent 0 on axis x of [16, 0]"]);
+    warpweft("run heat --size 16x0").fails(2, &["extent 0 on axis x of 16 x 0"]);
     let huge = "run heat --size 9999999999x9999999999x9999999999";
     warpweft(huge).fails(2, &["more cells than memory can address"]);
     warpweft("run heat --size 99999999999999999999999999").fails(2, &["--size", "not an extent"]);

@@ -42,6 +42,7 @@ pub(super) fn report(
         bytes: 0,
         bound: None,
         fraction: None,
+        steps_a_trip: None,
         predicted_seconds: None,
         policy,
         done: calls,

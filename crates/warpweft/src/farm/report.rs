@@ -80,6 +80,7 @@ impl Ended {
             bytes: 0,
             bound: None,
             fraction: None,
+            steps_a_trip: None,
             predicted_seconds: None,
             policy,
             done: first + committed,

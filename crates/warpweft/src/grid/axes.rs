@@ -10,6 +10,12 @@ pub fn axis_name(axis: usize, dims: usize) -> String {
     name.map_or_else(|| axis.to_string(), ToString::to_string)
 }
 
+/// Extents or a grid of parts as people read them, slowest axis first: `256 x 256 x 128`.
+pub fn across(extents: &[usize]) -> String {
+    let extents: Vec<_> = extents.iter().map(ToString::to_string).collect();
+    extents.join(" x ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! A volume whose type of cell is known at run time only.
 
-use super::axis_name;
+use super::{axis_name, across};
 use crate::element::{Bits, CellPtr, CellType, Checked, Fields, MAX_FIELDS, Near, Scalar};
 use crate::error::{Error, Result};
 use crate::machine::room;
@@ -202,7 +202,11 @@ impl<'a, const D: usize> RawVolumeMut<'a, D> {
         let RawVolume { cell: held, extents: there, .. } = *self.0;
         if (held, there) != (cell, extents) {
             return Err(Error::spec(
-                format!("storing {extents:?} of {cell:?} into a volume of {there:?} of {held:?}"),
+                format!(
+                    "storing {} of {cell:?} into a volume of {} of {held:?}",
+                    across(&extents),
+                    across(&there)
+                ),
                 "store into a volume like the one loaded",
             ));
         }
@@ -217,7 +221,7 @@ impl<'a, const D: usize> RawVolumeMut<'a, D> {
 pub fn check_extents<const D: usize>(extents: [usize; D]) -> Result<usize> {
     if let Some(axis) = extents.iter().position(|&n| n == 0) {
         return Err(Error::spec(
-            format!("extent 0 on axis {} of {extents:?}", axis_name(axis, D)),
+            format!("extent 0 on axis {} of {}", axis_name(axis, D), across(&extents)),
             "every extent must be at least 1",
         ));
     }
@@ -227,7 +231,7 @@ pub fn check_extents<const D: usize>(extents: [usize; D]) -> Result<usize> {
         .filter(|&n| n <= isize::MAX as usize / 8 / MAX_FIELDS)
         .ok_or_else(|| {
             Error::spec(
-                format!("extents {extents:?} have more cells than memory can address"),
+                format!("{} are more cells than memory can address", across(&extents)),
                 "choose smaller extents",
             )
         })

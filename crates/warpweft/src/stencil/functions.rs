@@ -210,9 +210,10 @@ impl<const D: usize> Spec<D> {
         for axis in 0..D {
             for face in [Face::Low, Face::High] {
                 let function = self.boundaries.0[axis][face as usize] == Boundary::Function;
+                let end = if face == Face::Low { "low" } else { "high" };
                 if function && self.functions.of(axis, face).is_none() {
                     return Err(Error::spec(
-                        format!("no function for the {face:?} face of axis {}", axis_name(axis, D)),
+                        format!("no function for the {end} face of axis {}", axis_name(axis, D)),
                         "name it with `Stencil::face_by` or `Stencil::boundary_by`",
                     ));
                 }

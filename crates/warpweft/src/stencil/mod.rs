@@ -42,7 +42,7 @@ pub use element::{StencilElement, Tap};
 pub use executor::SweepExecutor;
 pub use functions::BoundaryFunction;
 pub use halo::{Footprint, Margin, Reach, Span, footprints};
-pub use model::{Blocks, Prediction};
+pub use model::Prediction;
 pub use partition::Partition;
 pub use plan::{Region, Sweep, sweeps};
 pub use points::{PointSource, Probe};

@@ -19,32 +19,9 @@ pub struct Prediction {
     pub seconds: Option<f64>,
 }
 
-/// How steps are put together, by one process or by ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Blocks {
-    /// Steps a trip to memory that a policy allows, at least 1.
-    pub trip: u64,
-    /// Steps between two swaps with other ranks, which end every trip; `None` without others.
-    pub swap: Option<u64>,
-}
-
-impl Blocks {
-    /// Trips of `trip` steps that nothing cuts short.
-    pub fn of(trip: u64) -> Self {
-        Self { trip: trip.max(1), swap: None }
-    }
-
-    /// Trips to memory that `steps` steps take.
-    pub fn trips(self, steps: u64) -> u64 {
-        let trip = self.trip.max(1);
-        let swap = self.swap.unwrap_or(steps).max(1);
-        (steps / swap) * swap.div_ceil(trip) + (steps % swap).div_ceil(trip)
-    }
-
-    /// Steps of the longest trip.
-    pub fn deepest(self) -> u64 {
-        self.swap.map_or(self.trip, |swap| swap.min(self.trip)).max(1)
-    }
+/// Trips to memory that `steps` steps take which nothing cuts short, `trip` steps each where they can be.
+pub fn trips(steps: u64, trip: u64) -> u64 {
+    steps.div_ceil(trip.max(1))
 }
 
 impl<const D: usize> Spec<D> {
@@ -65,7 +42,7 @@ impl<const D: usize> Spec<D> {
         bytes_of(self.cell, touched.fold(0, |all, fields| all | fields))
     }
 
-    /// What `steps` steps over `cells` cells cost in `blocks`.
+    /// What `steps` steps over `cells` cells cost that take so many `trips` to memory.
     ///
     /// `bandwidth` is the measured copy rate in bytes a second, read and written together;
     /// `rate` is a rate in cells a second that tuning measured for the same problem.
@@ -73,15 +50,15 @@ impl<const D: usize> Spec<D> {
         &self,
         cells: usize,
         steps: u64,
-        blocks: Blocks,
+        trips: u64,
         bandwidth: Option<f64>,
         rate: Option<f64>,
     ) -> Prediction {
-        let bytes = self.step_bytes() as u64 * cells as u64 * blocks.trips(steps);
+        let bytes = self.step_bytes() as u64 * cells as u64 * trips;
         let work = cells as f64 * steps as f64;
         let bound = bandwidth.map(|bandwidth| bandwidth / self.step_bytes().max(1) as f64);
         // A block of several steps is limited by the cores, about which memory says nothing.
-        let limited = bound.filter(|_| blocks.deepest() == 1);
+        let limited = bound.filter(|_| trips == steps);
         Prediction { bytes, bound, seconds: rate.or(limited).map(|rate| work / rate) }
     }
 }
@@ -101,7 +78,7 @@ fn bytes_of(cell: CellType, fields: u32) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::Blocks;
+    use super::trips;
     use crate::prelude::*;
 
     #[derive(Clone, Copy, Fields)]
@@ -133,22 +110,11 @@ mod tests {
     #[test]
     fn a_block_moves_its_bytes_once() {
         let stencil = Stencil::of(push());
-        let untiled = stencil.predict(1000, 10, Blocks::of(1), Some(1.2e9), None);
+        let untiled = stencil.predict(1000, 10, 10, Some(1.2e9), None);
         assert_eq!((untiled.bytes, untiled.bound), (12 * 1000 * 10, Some(1e8)));
         assert_eq!(untiled.seconds, Some(1e4 / 1e8));
-        let blocks = stencil.predict(1000, 10, Blocks::of(4), Some(1.2e9), Some(5e7));
+        let blocks = stencil.predict(1000, 10, trips(10, 4), Some(1.2e9), Some(5e7));
         assert_eq!((blocks.bytes, blocks.bound), (12 * 1000 * 3, Some(1e8)));
         assert_eq!(blocks.seconds, Some(1e4 / 5e7));
-    }
-
-    #[test]
-    fn swaps_end_trips() {
-        let trips = |trip, swap, steps| Blocks { trip, swap }.trips(steps);
-        // 100 steps swapped every 8: 12 blocks and one of 4, each a trip where one may be of 12 steps.
-        assert_eq!(trips(12, Some(8), 100), 13);
-        // Of 8 steps three trips of at most 3, and of the last 4 two.
-        assert_eq!(trips(3, Some(8), 100), 12 * 3 + 2);
-        assert_eq!((trips(12, None, 100), trips(1, Some(8), 100), trips(5, None, 0)), (9, 100, 0));
-        assert_eq!(Blocks { trip: 12, swap: Some(8) }.deepest(), 8);
     }
 }

@@ -4,12 +4,15 @@
 //! steps that a source or a probe names, so every executor, whatever it does inside a sweep, has the
 //! reference's bits. The price is that no temporal block reaches over such a step.
 
+use std::ops::Range;
+
 use super::executor::SweepExecutor;
+use super::model::trips;
 use super::plan::Sweep;
 use super::spec::Spec;
 use crate::element::{CellType, Scalar, ScalarKind, bf16, f16};
 use crate::error::{Error, Result};
-use crate::grid::RawVolume;
+use crate::grid::{RawVolume, across};
 use crate::report::Series;
 
 /// Cells to which an amplitude is added after each of the first steps.
@@ -84,7 +87,7 @@ impl<const D: usize> Points<D> {
             if let Some(at) = at.iter().find(|at| (0..D).any(|d| at[d] >= extents[d])) {
                 return Err(Error::spec(
                     format!("{what} at {at:?}"),
-                    format!("place it inside the extents {extents:?}"),
+                    format!("place it inside the {} cells", across(&extents)),
                 ));
             }
         }
@@ -124,6 +127,42 @@ impl<const D: usize> Points<D> {
             let following = sweep.following + (end - done);
             Some(Sweep { first_step, steps: done - first_step, following, ..sweep })
         })
+    }
+
+    /// Sources and probes that do nothing in the steps after `steps.start` up to `steps.end`, and why.
+    pub fn without_effect(&self, steps: Range<u64>) -> impl Iterator<Item = String> + '_ {
+        let Range { start, end } = steps;
+        let sources = self.sources.iter().enumerate().filter_map(|(number, source)| {
+            let why = match source {
+                _ if source.at.is_empty() => "it names no cells",
+                _ if source.amplitudes.is_empty() => "it has no amplitudes",
+                _ => return None,
+            };
+            Some(format!("source {number} adds nothing: {why}"))
+        });
+        let probes = self.probes.iter().enumerate().filter_map(move |(number, probe)| {
+            let why = match probe.every {
+                _ if probe.at.is_empty() => "it names no cells".into(),
+                every if start < end && every > end => {
+                    format!("its first step is {every}, the last is {end}")
+                }
+                _ => return None,
+            };
+            Some(format!("probe {number} records nothing: {why}"))
+        });
+        sources.chain(probes)
+    }
+
+    /// Trips to memory of the steps after `steps.start` up to `steps.end`, of up to `trip` steps each: steps
+    /// after which something is due end one.
+    pub fn trips(&self, steps: Range<u64>, trip: u64) -> u64 {
+        let Range { start, end } = steps;
+        if self.quiet_from(start) {
+            return trips(end - start, trip);
+        }
+        let mut begun = start;
+        let ends = (start + 1..=end).filter(|&step| step == end || self.due(step));
+        ends.map(|step| trips(step - std::mem::replace(&mut begun, step), trip)).sum()
     }
 
     /// A series for every probe, of the steps after `done`: still empty.
@@ -291,5 +330,33 @@ mod tests {
         let mut byte = [250u8];
         add_to(ScalarKind::U8, &mut byte, 9.7);
         assert_eq!(byte, [255]);
+    }
+
+    #[test]
+    fn what_does_nothing_is_told_and_why() {
+        let probe = |at: Vec<[usize; 1]>, every| Probe { field: 0, at, every };
+        let source = |at: Vec<[usize; 1]>, amplitudes| PointSource { field: 0, at, amplitudes };
+        let points = Points {
+            sources: vec![source(vec![[1]], vec![1.0]), source(vec![], vec![1.0])],
+            probes: vec![probe(vec![[1]], 5), probe(vec![[1]], 6), probe(vec![], 1)],
+        };
+        let told = |steps| points.without_effect(steps).collect::<Vec<_>>();
+        let always = [
+            "source 1 adds nothing: it names no cells",
+            "probe 2 records nothing: it names no cells",
+        ];
+        assert_eq!(told(0..6), always);
+        assert_eq!(told(0..5)[1], "probe 1 records nothing: its first step is 6, the last is 5");
+    }
+
+    #[test]
+    fn trips_end_where_something_is_due() {
+        let probe = Probe { field: 0, at: vec![[1]], every: 3 };
+        let points = Points { sources: Vec::new(), probes: vec![probe] };
+        // Of 10 steps three times 3 and one.
+        assert_eq!([1, 2, 3, 9].map(|trip| points.trips(0..10, trip)), [10, 7, 4, 4]);
+        assert_eq!(points.trips(2..4, 9), 2, "a step before one that is due, and one after");
+        let none = Points::<1>::default();
+        assert_eq!([1, 4, 99].map(|trip| none.trips(0..10, trip)), [10, 3, 1]);
     }
 }

@@ -10,13 +10,13 @@ use super::cuda::multi::GpuList;
 use super::distribute::Route;
 use super::executor::SweepExecutor;
 use super::fingerprint::fingerprint;
-use super::model::{Blocks, Prediction};
+use super::model::{Prediction, trips};
 use super::pace::Pace;
 use super::plan::{Region, sweeps_of};
 use super::policy::Policy;
 use super::spec::{Spec, Steps};
 use crate::cluster::{Alone, Launched};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::grid::RawVolume;
 use crate::machine::{Machine, filled};
 use crate::report::{Quantity, Report, Series};
@@ -59,6 +59,19 @@ pub struct Run<'a> {
     pub halos: Option<Route>,
 }
 
+impl Run<'_> {
+    /// # Errors
+    /// Threads are named, and none.
+    pub(super) fn check_threads(&self) -> Result<()> {
+        match self.threads {
+            Some(0) => {
+                Err(Error::spec("0 threads", "use at least 1, or leave them out for one a core"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl<const D: usize> Spec<D> {
     /// Advances `volume` by `steps` steps, or fewer when [`super::Stencil::until`] is met, as `run` says.
     ///
@@ -72,6 +85,7 @@ impl<const D: usize> Spec<D> {
         machine: &Machine,
         run: &Run<'_>,
     ) -> Result<Report> {
+        run.check_threads()?;
         if let Target::CpuAndGpu(number) = run.target {
             return self.run_on_both(volume, Steps(steps), machine, number, run);
         }
@@ -111,7 +125,8 @@ impl<const D: usize> Spec<D> {
         let start = Instant::now();
         let cells = volume.len();
         let pace = Pace::new(cells as f64 / ready.cells_a_second, ready.depth);
-        let mut interrupted = false;
+        let (mut interrupted, mut taken) = (false, 0);
+        let visit = ready.policy.steps_a_visit::<D>();
         let saves = saver.map(Saver::every);
         let sweeps = sweeps_of(extents, at.step..steps, || pace.steps(), self.until, saves);
         for sweep in sweeps.flat_map(|sweep| self.points.cut(sweep)) {
@@ -126,6 +141,7 @@ impl<const D: usize> Spec<D> {
             ready.executor.sweep(&sweep)?;
             ready.executor.finish()?;
             pace.took(sweep.steps, from.elapsed().as_secs_f64());
+            taken += trips(sweep.steps, visit);
             let before = at.step;
             at.step += sweep.steps;
             if let (Some(until), true) = (self.until, sweep.keep_change) {
@@ -160,13 +176,8 @@ impl<const D: usize> Spec<D> {
                 .push("the change of a step is no number, which no tolerance is met by".into());
         }
         let rate = cells as f64 * done as f64 / seconds.max(1e-9);
-        let Prediction { bytes, bound, seconds: predicted } = self.predict(
-            cells,
-            done,
-            Blocks::of(ready.policy.steps_a_visit::<D>()),
-            ready.bandwidth,
-            ready.known_rate,
-        );
+        let Prediction { bytes, bound, seconds: predicted } =
+            self.predict(cells, done, taken, ready.bandwidth, ready.known_rate);
         Ok(Report {
             pattern: "stencil",
             devices: ready.devices,
@@ -176,6 +187,7 @@ impl<const D: usize> Spec<D> {
             bytes,
             bound: bound.map(|value| Quantity { value, unit: "cells/s" }),
             fraction: bound.map(|bound| rate / bound),
+            steps_a_trip: (taken > 0).then(|| done as f64 / taken as f64),
             predicted_seconds: predicted,
             policy: serde_json::to_value(ready.policy).unwrap_or_default(),
             done: at.step,
@@ -186,6 +198,7 @@ impl<const D: usize> Spec<D> {
             notes: Launched::unjoined()
                 .into_iter()
                 .chain(saved.map(|saved| saved.notes).into_iter().flatten())
+                .chain(self.points.without_effect(first..steps))
                 .chain(ready.notes)
                 .collect(),
         })

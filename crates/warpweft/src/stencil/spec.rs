@@ -231,6 +231,10 @@ impl<const D: usize> Spec<D> {
         }
         for boundary in self.boundaries.0.as_flattened() {
             let Boundary::Dirichlet(value) = *boundary else { continue };
+            if value.is_nan() {
+                let what = "a dirichlet boundary of NaN, which is no number";
+                return Err(Error::spec(what, "give the value that cells beyond the face hold"));
+            }
             let cell = self.cell.splat(value);
             let beyond = |(number, field): &(usize, &FieldInfo)| {
                 value.is_finite() && cell.to_f64(field.kind, *number).is_infinite()

@@ -23,6 +23,7 @@ pub(super) fn report(
         bytes,
         bound: None,
         fraction: None,
+        steps_a_trip: None,
         predicted_seconds: None,
         policy,
         done: updates,

@@ -70,7 +70,10 @@ impl Arguments {
         );
         // Where GPUs are all alike it does not matter which.
         let on_gpus = |row: &Row| match self.by_itself() {
-            Some(_) => format!("; on GPUs {:?}", row.placement),
+            Some(_) => {
+                let numbers: Vec<_> = row.placement.iter().map(ToString::to_string).collect();
+                format!("; on GPUs {}", numbers.join(", "))
+            }
             None => String::new(),
         };
         for row in rows {

@@ -100,10 +100,11 @@ fn a_device_that_vanishes_is_an_error_on_every_rank_and_the_last_checkpoint_is_w
             saving: Some(&opened.saver),
             trace: None,
             judge: None,
+            trip: 1,
             halos: Some(Route::Host),
             probed: &Mutex::default(),
         };
-        let watch = || Watch { told: &|_| (), stop: None, every: 1 };
+        let watch = || Watch { told: &|_| (), stop: None };
         in_process_all(4, Duration::from_secs(60), |net| task.rank(net, &watch()))
     };
     let begin = Instant::now();

@@ -61,6 +61,8 @@ pub(super) struct Both<'a, const D: usize> {
     pub builds: [&'a Build<'a, D>; 2],
     /// Steps between two swaps.
     pub depth: usize,
+    /// Steps that a trip of the GPU's cells to memory may take.
+    pub trip: u64,
     /// Steps done before, and the residual then.
     pub first: State,
     /// Steps to be done in all.
@@ -124,6 +126,7 @@ impl<const D: usize> Both<'_, D> {
                     saving: self.saving,
                     trace: run.trace.as_deref(),
                     judge: Some(&judge),
+                    trip: self.trip,
                     halos: Some(Route::Host),
                     probed: self.probed,
                 };
@@ -139,6 +142,8 @@ impl<const D: usize> Both<'_, D> {
                 now.messages += before.messages;
                 now.bytes += before.bytes;
                 now.waiting += before.waiting;
+                now.reducing += before.reducing;
+                now.trips += before.trips;
                 now.saved = now.saved.or(before.saved);
             }
             if !last.resized {
@@ -194,6 +199,7 @@ impl<const D: usize> Spec<D> {
             stencil: self,
             builds: [&on_cores, &on_gpu],
             depth,
+            trip: Policy::Cuda(cuda).steps_a_trip::<D>(),
             first: saved.as_ref().map(Opened::first).unwrap_or_default(),
             steps,
             saving: saved.as_ref().map(|saved| &saved.saver),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::super::checkpoint::Opened;
 use super::super::ghost_model::{GhostModel, Kernel, Linear, Overlap, Staging};
 use super::super::halo::footprints;
-use super::super::model::{Blocks, Prediction};
+use super::super::model::Prediction;
 use super::super::partition::Partition;
 use super::super::policy::{CpuPolicy, Policy};
 use super::super::ready::of_cores;
@@ -21,7 +21,7 @@ use super::start::from_whole;
 use super::{deepest_feasible, fewest_dependences};
 use crate::cluster::Launched;
 use crate::error::{Error, Result, no_thread};
-use crate::grid::RawVolume;
+use crate::grid::{RawVolume, across};
 use crate::machine::Machine;
 use crate::report::{Quantity, Report};
 
@@ -119,6 +119,7 @@ impl<const D: usize> Spec<D> {
                 saving: saved.as_ref().map(|saved| &saved.saver),
                 trace: run.trace.as_deref(),
                 judge: None,
+                trip: Policy::Cpu(policy).steps_a_trip::<D>(),
                 halos: Some(Route::Host),
                 probed: &probed,
             };
@@ -157,12 +158,16 @@ impl<const D: usize> Spec<D> {
         let waiting: f64 = reports.iter().map(|report| report.waiting).sum();
         let steps = of_rank_0.steps - first;
         let rate = cells as f64 * steps as f64 / seconds.max(1e-9);
-        let swap = (reports.len() > 1).then_some(of_rank_0.depth as u64);
-        let blocks = Blocks { trip: policy.steps_a_trip::<D>(), swap };
-        let Prediction { bytes, bound, .. } = self.predict(cells, steps, blocks, bandwidth, None);
+        let trips = of_rank_0.trips;
+        let Prediction { bytes, bound, .. } = self.predict(cells, steps, trips, bandwidth, None);
         let mut notes: Vec<_> = Launched::unjoined().into_iter().collect();
         if bound.is_none() {
             notes.push("no bound: what memory allows is not measured on all ranks' hosts, as `warpweft info --probe` there does".into());
+        }
+        notes.extend(self.cut_short(distribution, &of_rank_0, steps));
+        notes.extend(self.reducing(reports, seconds));
+        if !of_rank_0.interrupted {
+            notes.extend(self.points.without_effect(first..of_rank_0.steps));
         }
         let policy = serde_json::json!({
             "ranks": reports.len(),
@@ -185,6 +190,7 @@ impl<const D: usize> Spec<D> {
             bytes,
             bound: bound.map(|value| Quantity { value, unit: "cells/s" }),
             fraction: bound.map(|bound| rate / bound),
+            steps_a_trip: (trips > 0).then(|| steps as f64 / trips as f64),
             predicted_seconds: None,
             policy,
             done: of_rank_0.steps,
@@ -206,11 +212,17 @@ impl<const D: usize> Spec<D> {
         let product =
             |grid: [usize; D]| grid.iter().fold(1, |all: usize, &n| all.saturating_mul(n));
         let parts = ranks.grid.map_or(ranks.count, product);
+        if let Some(grid) = ranks.grid.filter(|grid| grid.contains(&0)) {
+            return Err(Error::spec(
+                format!("ranks on a grid of {}", across(&grid)),
+                "leave 1 part along axes that are not to be cut",
+            ));
+        }
         if ranks.count == 0 {
             return Err(Error::spec("0 ranks", "use at least 1"));
         }
         if let Some(grid) = ranks.grid.filter(|_| parts != ranks.count) {
-            let shown = grid.map(|n| n.to_string()).join("x");
+            let shown = across(&grid);
             let counted = |n: usize, what| match n {
                 1 => format!("1 {what}"),
                 usize::MAX => format!("more {what}s than can be counted"),
@@ -262,6 +274,7 @@ impl<const D: usize> Spec<D> {
                 "run them on the cores, or one rank on the GPU",
             ));
         }
+        run.check_threads()?;
         let threads = run.threads.unwrap_or_else(|| machine.cpu.threads());
         if threads > CpuPolicy::MOST_THREADS {
             return Err(Error::spec(

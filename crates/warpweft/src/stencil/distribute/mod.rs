@@ -3,6 +3,7 @@
 //! Everything here but the run itself is a pure function. Executors of one device know nothing of
 //! it, and how bytes move is [`crate::cluster`]'s business.
 
+mod advice;
 mod balance;
 mod choice;
 mod compute;

@@ -167,6 +167,12 @@ impl<const D: usize> Spec<D> {
         let first = saved.as_ref().map(Opened::first).unwrap_or_default();
         let probed = Mutex::new(self.recorded_before(saved.as_mut()));
         let mut device = self.device_of(&distribution, machine, &seat, run)?;
+        if let (Some(by), None) = (halos.filter(|&by| by != Route::Host), device.bus) {
+            return Err(Error::spec(
+                format!("halos by {by} between ranks on the cores"),
+                "leave `Run::halos` and WARPWEFT_HALOS out: what the cores compute is in the host's memory",
+            ));
+        }
         if let Some(shared) = shared_gpus(net, host.trim(), device.bus)? {
             device.bandwidth = device.bandwidth.map(|all| all / shared.of_mine as f64);
             device.notes.extend(shared.note());
@@ -188,6 +194,7 @@ impl<const D: usize> Spec<D> {
             saving: saved.as_ref().map(|saved| &saved.saver),
             trace: run.trace.as_deref(),
             judge: None,
+            trip: device.policy.steps_a_trip::<D>(),
             halos,
             probed: &probed,
         };

@@ -7,6 +7,7 @@ use super::super::spec::Spec;
 use super::feasible::deepest_feasible;
 use crate::element::FieldInfo;
 use crate::error::{Error, Result};
+use crate::grid::across;
 
 /// Every way to write `parts` as a grid over `D` axes.
 fn grids<const D: usize>(parts: usize) -> Vec<[usize; D]> {
@@ -117,7 +118,10 @@ fn best_grid<const D: usize>(
     };
     grids.into_iter().filter_map(cost).min().map(|(_, grid)| grid).ok_or_else(|| {
         Error::spec(
-            format!("extents {extents:?} can't be cut into {parts} parts that hold a ghost zone"),
+            format!(
+                "{} cells can't be cut into {parts} parts that hold a ghost zone",
+                across(&extents)
+            ),
             "use fewer parts or a larger volume",
         )
     })

@@ -42,8 +42,12 @@ pub struct RankReport {
     /// Whether it ended before it was through for parts of other sizes.
     #[serde(skip)] // such runs are one process
     pub resized: bool,
-    /// Seconds spent waiting for messages.
+    /// Seconds spent waiting for messages, and in residuals.
     pub waiting: f64,
+    /// The part of that in residuals: adding up what all ranks' cells changed.
+    pub reducing: f64,
+    /// Trips of cells to memory.
+    pub trips: u64,
     /// The last residual, for runs that check one.
     #[serde(skip)] // the same on all ranks, and JSON knows no infinities
     pub residual: Option<f64>,
@@ -71,6 +75,8 @@ pub(super) struct Course<'a, const D: usize> {
     pub saving: Option<&'a Saving<'a, D>>,
     /// Who judges on rank 0 whether the parts are of the right sizes.
     pub judge: Option<&'a Judge<'a>>,
+    /// Steps that a trip of cells to memory may take.
+    pub trip: u64,
 }
 
 /// Told the seconds that each rank computed and those that went by, all a swap: whether the parts
@@ -197,12 +203,17 @@ pub(super) fn run_rank<const D: usize>(
         }
         pace.took(turn.elapsed().as_secs_f64() - measuring);
         sent_ahead = sent;
+        // A step that is measured, or whose rim goes first, is one by itself.
+        let last = u64::from(measure.is_some() || sent);
+        report.trips += stencil.points.trips(report.steps..done - last, course.trip) + last;
         report.steps = done;
         if net.rank() == 0 {
             (course.told)(done);
         }
         if let (Some(kind), Some(change)) = (measure, change) {
+            let from = Instant::now();
             report.residual = Some(residual(net, kind, &change)?);
+            report.reducing += from.elapsed().as_secs_f64();
         }
         part.after(done)?;
         let ended = done == course.steps || met(report.residual);
@@ -242,6 +253,7 @@ pub(super) fn run_rank<const D: usize>(
     part.finish()?;
     report.saved = (course.saving.is_some() && saved > course.first).then_some(saved);
     report.seconds = begun.elapsed().as_secs_f64();
+    report.waiting += report.reducing;
     report.depth = pace.depth();
     Ok(report)
 }

@@ -27,7 +27,7 @@ use crate::cluster::{Transport, in_process};
 use crate::cpu::{Pool, Simd};
 use crate::element::Fields;
 use crate::error::{Error, Result};
-use crate::grid::{RawVolume, Volume};
+use crate::grid::{RawVolume, Volume, across};
 use crate::report::Series;
 use crate::trace::Trace;
 
@@ -75,6 +75,8 @@ pub(super) struct Task<'a, const D: usize> {
     pub trace: Option<&'a Trace>,
     /// Who judges whether the parts are of the right sizes.
     pub judge: Option<&'a Judge<'a>>,
+    /// Steps that a trip of cells to memory may take.
+    pub trip: u64,
     /// How halos travel, if that is not to be found out. Ranks that all compute on the cores say
     /// [`Route::Host`].
     pub halos: Option<Route>,
@@ -141,6 +143,7 @@ impl<const D: usize> Task<'_, D> {
             saving: saving.as_ref(),
             trace: self.trace,
             judge: self.judge,
+            trip: self.trip,
         };
         let report = run_rank(stencil, distribution, part.as_mut(), net, &course)?;
         collected(part.as_mut())?;
@@ -164,7 +167,11 @@ impl<const D: usize> Task<'_, D> {
         let partition = &self.distribution.partition;
         if partition.extents() != extents {
             return Err(Error::spec(
-                format!("a partition of {:?} for a volume of {extents:?}", partition.extents()),
+                format!(
+                    "a partition of {} for a volume of {}",
+                    across(&partition.extents()),
+                    across(&extents)
+                ),
                 "partition the volume that is run",
             ));
         }
@@ -286,6 +293,7 @@ fn run<const D: usize>(
             saving,
             trace: None,
             judge: None,
+            trip: 1,
             halos: Some(Route::Host),
             probed: &Mutex::default(),
         };
@@ -339,6 +347,7 @@ mod tests {
                 saving: None,
                 trace: None,
                 judge: None,
+                trip: 1,
                 halos: Some(Route::Host),
                 probed: &Mutex::default(),
             };
