@@ -1,16 +1,19 @@
 //! A line on standard error while work lasts; nothing when standard error is no terminal.
 
 use std::cell::Cell;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::output::scaled;
+use crate::output::{note, scaled};
 use crate::{line, place};
 
 /// Between two looks at the clock of work that tells nothing of itself: seldom enough that a pinned
 /// worker isn't disturbed.
 const TICK: Duration = Duration::from_millis(500);
+
+/// Between two lines about a run whose standard error is no terminal: `mpirun` pipes that of its processes.
+const LINE: Duration = Duration::from_secs(10);
 
 /// The line; it goes when dropped.
 pub struct Progress {
@@ -19,6 +22,8 @@ pub struct Progress {
     each: (f64, &'static str),
     /// Steps that were through when its time began.
     first: Cell<u64>,
+    /// When it was last told in a line of its own, of ranks whose standard error `mpirun` pipes.
+    told: Cell<Option<Instant>>,
 }
 
 impl Progress {
@@ -37,7 +42,12 @@ impl Progress {
         let bar =
             shown(bar, &format!("{{prefix}} [{{bar:16}}] {{pos}}/{{len}} {name}{{wide_msg}}"));
         bar.set_prefix(app);
-        Self { bar, each: (of as f64, rate), first: Cell::new(0) }
+        Self {
+            bar,
+            each: (of as f64, rate),
+            first: Cell::new(0),
+            told: Cell::new(place::place().map(|_| Instant::now())),
+        }
     }
 
     /// The time that `what` has taken, until it is [cleared](Progress::clear).
@@ -47,7 +57,7 @@ impl Progress {
         if !bar.is_hidden() {
             bar.enable_steady_tick(TICK);
         }
-        Self { bar, each: (0.0, ""), first: Cell::new(0) }
+        Self { bar, each: (0.0, ""), first: Cell::new(0), told: Cell::new(None) }
     }
 
     /// `first` steps are through, by an earlier run: rates are of those that follow.
@@ -67,7 +77,15 @@ impl Progress {
             let rate = scaled(each * own as f64 / seconds);
             let rest = self.bar.length().unwrap_or(done).saturating_sub(done);
             let left = (seconds * rest as f64 / own as f64) as u64;
-            self.bar.set_message(format!(", {rate}{unit}, {left}s left"));
+            let message = format!(", {rate}{unit}, {left}s left");
+            if self.told.get().is_some_and(|told| told.elapsed() >= LINE) && place::speaks() {
+                self.told.set(Some(Instant::now()));
+                if self.bar.is_hidden() && rest > 0 {
+                    let all = self.bar.length().unwrap_or(done);
+                    note(&format!("{}: {done} of {all}{message}", self.bar.prefix()));
+                }
+            }
+            self.bar.set_message(message);
         }
     }
 
