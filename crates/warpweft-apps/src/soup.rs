@@ -4,15 +4,23 @@
 #[derive(Clone, Debug)]
 pub struct SplitMix(u64);
 
+/// Between two states: the golden ratio's.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
 impl SplitMix {
     /// The stream of `seed`.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
+    /// The stream of `seed` after its first `n` numbers: any part of it can be had by itself.
+    pub fn after(seed: u64, n: u64) -> Self {
+        Self(seed.wrapping_add(n.wrapping_mul(STEP)))
+    }
+
     /// The next number.
     pub fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.0 = self.0.wrapping_add(STEP);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -38,5 +46,6 @@ mod tests {
             first,
             [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]
         );
+        assert_eq!(SplitMix::after(1_234_567, 2).next_u64(), first[2]);
     }
 }

@@ -14,6 +14,8 @@ use crate::output::across;
 
 /// Cell updates that the straightforward loop is given: about a second.
 const PLAIN_UPDATES: u64 = 20_000_000;
+/// Values that are compared all at once, for a step at least: the loop takes some 50 ns for each.
+const WHOLE: usize = 1 << 27;
 /// And those in each of two boxes, where all cells would be too many: a second or so.
 const BOX_UPDATES: u64 = 50_000_000;
 /// Cells along the sides of what is compared in a box; the largest that there is time for.
@@ -73,38 +75,51 @@ impl<S: Fields, const D: usize> Ran<'_, S, D> {
             return Ok(none);
         }
         let (extents, name) = (before.extents(), "straightforward loop");
-        let few = plain_steps(before.len() * S::FIELDS.len(), self.done).min(plain.most);
-        let short = if few == self.done { None } else { Some((self.again)(few)?) };
-        let whole = Window::whole(extents, self.faces);
-        let off = plain.off(before, short.as_ref().unwrap_or(self.after), &whole, few);
-        let all = off.check::<S>(name);
-        if few == self.done {
-            return Ok(all);
-        }
-        drop(short);
-        let part = format!("the first {few} of {} steps", self.done);
-        let first = all.of(&part);
+        let values = before.len() * S::FIELDS.len();
+        let few = plain_steps(values, self.done).min(plain.most);
+        // Later steps would let the comparison pass whatever was computed, or take too long.
+        let most = |steps| if steps == plain.most { Most::Told } else { Most::Time };
+        let part = |steps| first_of(steps, self.done, most(steps));
         let block = self.block.min(self.done).min(plain.most);
-        if first.passed != Some(true) || few >= block {
-            return Ok(first);
-        }
-        let Some((steps, boxes)) = self.boxes(extents, few + 1..=block) else { return Ok(first) };
+        let all = (values <= WHOLE || block == 0).then(|| {
+            let short = if few == self.done { None } else { Some((self.again)(few)?) };
+            let whole = Window::whole(extents, self.faces);
+            let off = plain.off(before, short.as_ref().unwrap_or(self.after), &whole, few);
+            Ok(off.check::<S>(name))
+        });
+        let all = all.transpose()?;
+        let shortest = match &all {
+            Some(all) if few == self.done => return Ok(all.clone()),
+            Some(all) if all.passed != Some(true) || few >= block => {
+                return Ok(all.clone().of(part(few)));
+            }
+            Some(_) => few + 1,
+            None => 1,
+        };
+        let Some((steps, boxes)) = self.boxes(extents, shortest..=block) else {
+            return Ok(all.map_or_else(|| Check::none("it is too large"), |all| all.of(part(few))));
+        };
         let again = if steps == self.done { None } else { Some((self.again)(steps)?) };
         let after = again.as_ref().unwrap_or(self.after);
         let off = |window: &Window<D>| plain.off(before, after, window, steps);
         Ok(match &boxes[..] {
-            [all] if steps == self.done => off(all).check::<S>(name),
-            [all] => {
-                off(all).check::<S>(name).of(format!("the first {steps} of {} steps", self.done))
-            }
+            [one] if steps == self.done => off(one).check::<S>(name),
+            [one] => off(one).check::<S>(name).of(part(steps)),
             [middle, upper, ..] => {
                 let cells = across(&middle.compared());
-                let through =
-                    if steps == self.done { "all".into() } else { format!("the first {steps}") };
-                let part = format!("{part} and two boxes of {cells} cells through {through}");
+                let through = match (steps == self.done, &all) {
+                    (true, _) => "all steps".into(),
+                    (false, Some(_)) => format!("the first {steps}"),
+                    (false, None) => part(steps),
+                };
+                let boxes = format!("two boxes of {cells} cells through {through}");
+                let part = match all {
+                    Some(_) => format!("{} and {boxes}", first_of(few, self.done, Most::Both)),
+                    None => boxes,
+                };
                 off(middle).worse(off(upper)).check::<S>(name).of(part)
             }
-            [] => first,
+            [] => Check::none("it is too large"),
         })
     }
 
@@ -133,6 +148,28 @@ impl<S: Fields, const D: usize> Ran<'_, S, D> {
             })
         })
     }
+}
+
+/// Why no further steps are compared.
+#[derive(Clone, Copy, PartialEq)]
+enum Most {
+    /// They would take too long.
+    Time,
+    /// Rounding may amount to more than can be told from a wrong result.
+    Told,
+    /// Others are, of fewer cells.
+    Both,
+}
+
+/// Which steps of `done` were compared, and why no others.
+fn first_of(steps: u64, done: u64, why: Most) -> String {
+    let first = if steps == 1 { "first".into() } else { format!("first {steps}") };
+    let why = match why {
+        Most::Time => ", for which there was the time",
+        Most::Told => ", after which rounding may hide what is wrong",
+        Most::Both => "",
+    };
+    format!("the {first} of {done} steps{why}")
 }
 
 /// How far a field is off.
