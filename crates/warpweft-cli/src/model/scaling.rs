@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use warpweft::cluster::{Jitter, Transfer, Tree};
-use warpweft::grid::{check_extents, across};
+use warpweft::grid::{across, check_extents};
 use warpweft::stencil::distribute::search::{DepthSearch, Guided};
 use warpweft::stencil::distribute::{Simulation, deepest_feasible};
 use warpweft::stencil::ghost_model::{

@@ -19,7 +19,7 @@ use super::options::Options;
 use crate::arguments::{PolicyChoice, RanksPolicy, as_size};
 use crate::device::{limits, note_crowd, target};
 use crate::interrupt;
-use crate::output::note;
+use crate::output::{counted, note};
 use crate::{place, world};
 
 /// A machine that is known and measured, and the user's wishes about it.
@@ -72,7 +72,19 @@ impl Spread {
             },
         };
         let RanksPolicy { ranks, grid, depth: kept, .. } = policy;
-        agree("--ranks", count, *ranks)?;
+        if let Some(there) = there.filter(|there| there != ranks) {
+            return Err(Error::spec(
+                format!("{there} processes for a --policy of {}", counted(*ranks as u64, "rank")),
+                format!("start {ranks}, or change the policy"),
+            ));
+        }
+        agree("--ranks", asked, *ranks)?;
+        if let Some(asked) = options.rank_grid.as_ref().filter(|asked| asked.0 != *grid) {
+            return Err(Error::spec(
+                format!("--rank-grid says {}, --policy {}", as_size(&asked.0), as_size(grid)),
+                "leave --rank-grid out, or change the policy",
+            ));
+        }
         agree("--depth", depth, *kept)?;
         Ok(Some(Self { count: *ranks, grid: Some(grid.clone()), depth: Some(*kept) }))
     }

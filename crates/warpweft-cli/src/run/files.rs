@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use warpweft::element::{Fields, Scalar, ScalarKind};
+use warpweft::grid::across;
 use warpweft::grid::io::{
     Claim, Picture, check_folder, check_writable, middle_range, npy, png, vti,
 };
-use warpweft::grid::across;
 use warpweft::prelude::*;
 
 use super::numbers;

@@ -8,7 +8,7 @@ mod repeat;
 mod turned;
 mod volume;
 
-pub use axes::{AXES, axis_name, across};
+pub use axes::{AXES, across, axis_name};
 pub(crate) use boxes::rows;
 pub use raw::{RawVolume, RawVolumeMut, check_extents};
 pub use volume::Volume;

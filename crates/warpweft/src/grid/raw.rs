@@ -1,6 +1,6 @@
 //! A volume whose type of cell is known at run time only.
 
-use super::{axis_name, across};
+use super::{across, axis_name};
 use crate::element::{Bits, CellPtr, CellType, Checked, Fields, MAX_FIELDS, Near, Scalar};
 use crate::error::{Error, Result};
 use crate::machine::room;
