@@ -133,8 +133,8 @@ pub fn main() -> ExitCode {
         }
         if let (Some(place), false) = (place::place(), tells) {
             output::note(&format!(
-                "one of the {} processes does all of this; those of `run`, except of laplace, of \
-                 `align`, `dtw`, `apsp` and `bench ranks` share the work",
+                "this is the work of one process, the first of the {}; those that share theirs are `run` \
+                 (but for laplace), `align`, `dtw`, `apsp` and `bench ranks`",
                 place.ranks
             ));
         }

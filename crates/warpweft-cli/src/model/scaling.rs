@@ -137,7 +137,14 @@ pub fn cut<const D: usize>(
 ) -> Result<(Partition<D>, usize)> {
     check_extents(extents)?;
     let boundaries = Boundaries::all(Boundary::Periodic);
-    let partition = Partition::grid(extents, grid, &boundaries)?;
+    let partition = Partition::grid(extents, grid, &boundaries).map_err(|error| match error {
+        // What there are parts of here are nodes.
+        Error::Spec { what, .. } => Error::spec(
+            what,
+            format!("use fewer {}s (--nodes, --gpus) or a larger --size", how.unit),
+        ),
+        other => other,
+    })?;
     let part = (0..D).map(|axis| extents[axis].div_ceil(grid[axis]) as f64).product::<f64>();
     let needed = part * work.cell_bytes() as f64;
     if needed > how.memory {

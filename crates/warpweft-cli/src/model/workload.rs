@@ -4,6 +4,8 @@ use warpweft::element::{FieldInfo, ScalarKind};
 use warpweft::stencil::{Footprint, Margin};
 use warpweft::{Error, Result};
 
+use crate::output::counted;
+
 /// What one step does to memory.
 #[derive(Clone, Debug)]
 pub struct Workload<const D: usize> {
@@ -60,7 +62,7 @@ pub fn app(name: &str, order: usize, dims: Option<usize>) -> Result<App> {
             None | Some(3) => App::Deep(jacobi("heat", around(radius), 1, 0)),
             Some(2) => App::Flat(jacobi("heat", around(radius), 1, 0)),
             Some(dims) => {
-                let what = format!("heat in {dims} dimensions");
+                let what = format!("heat in {}", counted(dims as u64, "dimension"));
                 return Err(Error::spec(what, "model it in 2 or 3"));
             }
         },
@@ -179,7 +181,7 @@ mod tests {
         assert!(app("hea", 2, None).unwrap_err().to_string().contains("choose one of heat"));
         assert!(app("heat", 3, None).unwrap_err().to_string().contains("order 3"));
         assert!(matches!(app("heat", 2, Some(2)), Ok(App::Flat(_))));
-        assert!(app("heat", 2, Some(1)).unwrap_err().to_string().contains("in 1 dimensions"));
+        assert!(app("heat", 2, Some(1)).unwrap_err().to_string().contains("in 1 dimension;"));
     }
 
     #[test]

@@ -65,12 +65,15 @@ pub fn check_depth<const D: usize>(
     };
     Err(Error::spec(
         format!(
-            "{} parts along axis {} of extent {} leave one with {} cells, but R = {depth} \
+            "{} parts along axis {} of extent {} leave one with {}, but R = {depth} \
              steps between swaps need {needed}",
             partition.parts_per_axis()[axis],
             axis_name(axis, D),
             partition.extents()[axis],
-            partition.smallest(axis),
+            match partition.smallest(axis) {
+                1 => "1 cell".into(),
+                cells => format!("{cells} cells"),
+            },
         ),
         largest(depth),
     ))
