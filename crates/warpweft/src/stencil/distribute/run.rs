@@ -189,9 +189,7 @@ impl<const D: usize> Task<'_, D> {
         stop: Option<&AtomicBool>,
     ) -> Result<Vec<(Own, RankReport)>> {
         let parts = self.distribution.partition.parts();
-        in_process(parts, deadline, |net| {
-            self.rank(net, &Watch { told: &|done| told(done), stop })
-        })
+        in_process(parts, deadline, |net| self.rank(net, &Watch { told: &|done| told(done), stop }))
     }
 }
 
