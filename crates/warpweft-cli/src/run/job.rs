@@ -20,6 +20,7 @@ use super::files::{self, Outputs, Saved};
 use super::numbers::overflow;
 use super::options::Options;
 use super::outcome::{Answer, Outcome};
+use super::room::need_room;
 use crate::arguments::{apply, as_size};
 use crate::device::need_memory;
 use crate::interrupt::stopped;
@@ -72,6 +73,7 @@ pub fn run<S: Fields, const D: usize>(
     let cells = check_extents(extents)?;
     let faces = options.grid.boundary.faces::<D>()?;
     let outputs = Outputs::prepare(app, options)?;
+    need_room::<S>(&outputs, cells)?;
     let endless = apply(job.stencil()?, &faces).named(app);
     endless.check(extents)?;
     let host = Host::ready(options)?;

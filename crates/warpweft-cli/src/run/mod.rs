@@ -15,6 +15,7 @@ pub mod life;
 pub mod numbers;
 mod options;
 pub mod outcome;
+mod room;
 pub mod seismic;
 pub mod swim;
 pub mod tricubic;

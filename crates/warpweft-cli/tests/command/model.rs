@@ -172,7 +172,7 @@ fn what_cannot_be_modelled_is_refused_with_a_remedy() {
         ("model stencil --launch=-1", "--launch -1; give 0 or more"),
         ("model stencil --device cpu --cpu-rate 0", "--cpu-rate 0; give more than 0"),
         ("model stencil --device cpu --nodes 65537", "at most 65536 hosts are simulated"),
-        ("model stencil --dims 1", "heat in 1 dimensions; model it in 2 or 3"),
+        ("model stencil --dims 1", "heat in 1 dimension; model it in 2 or 3"),
         ("model searches --machine x99", "p67-nat"),
         ("model stencil --plot weak.png", "end it in .svg"),
         ("model searches --granularity=-1", "factor"),

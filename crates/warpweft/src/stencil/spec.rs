@@ -298,6 +298,13 @@ mod tests {
     }
 
     #[test]
+    fn a_held_face_is_of_a_number() {
+        let held = |value| Stencil::of(wide()).boundary(Boundary::Dirichlet(value)).check([8]);
+        assert!(held(f64::NAN).unwrap_err().to_string().contains("NaN"));
+        held(f64::INFINITY).unwrap();
+    }
+
+    #[test]
     fn stages_and_volumes_of_other_cells_are_refused() {
         let error = Stencil::of(Mislabelled).check([8]).unwrap_err().to_string();
         assert!(error.contains("wide computes f64, not f32"), "{error}");

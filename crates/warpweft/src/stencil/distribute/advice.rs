@@ -114,6 +114,26 @@ mod tests {
     }
 
     #[test]
+    fn no_threads_and_no_parts_are_refused() {
+        let machine = Machine::detect().unwrap();
+        let mut volume = Volume::from_fn([20, 8], |[y, _]| y as f32);
+        let run = Run { target: Target::Cpu, threads: Some(0), ..Run::default() };
+        let stencil = Stencil::of(mean());
+        let two = Ranks { count: 2, grid: None, depth: None };
+        let alone = stencil.run_with(&mut volume, Steps(1), &machine, &run).unwrap_err();
+        let spread =
+            stencil.run_over_ranks(&mut volume, Steps(1), &machine, &two, &run).unwrap_err();
+        for error in [alone, spread] {
+            assert!(error.to_string().starts_with("0 threads"), "{error}");
+        }
+        let grid = Ranks { grid: Some([0, 4]), ..two };
+        let run = Run { target: Target::Cpu, ..Run::default() };
+        let error = stencil.run_over_ranks(&mut volume, Steps(1), &machine, &grid, &run);
+        let told = error.unwrap_err().to_string();
+        assert!(told.contains("a grid of 0 x 4; leave 1 part"), "{told}");
+    }
+
+    #[test]
     fn trips_are_those_that_were_taken() {
         let trips = |stencil: &Stencil<f32, 2>, saves| {
             let report = report(stencil, 20, 60, saves);

@@ -306,6 +306,26 @@ mod tests {
     }
 
     #[test]
+    fn a_route_of_gpus_is_refused_between_cores() {
+        let machine = Machine::detect().unwrap();
+        for by in [Route::Ipc, Route::CudaAware, Route::Staged] {
+            let outcome = in_process_all(2, Duration::from_secs(60), |net| {
+                let mut volume = Volume::from_fn([8], |[x]| x as f32);
+                let run = Run { target: Target::Cpu, halos: Some(by), ..Run::default() };
+                let ranks = Ranks { count: 2, grid: None, depth: None };
+                Stencil::of(halve()).run_on_rank(&mut volume, Steps(2), &machine, &ranks, &run, net)
+            });
+            for error in outcome.into_iter().map(Result::unwrap_err) {
+                let told = error.to_string();
+                assert!(
+                    told.contains(&format!("halos by {by} between ranks on the cores")),
+                    "{told}"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn ranks_whose_probes_differ_are_told_so() {
         let machine = Machine::detect().unwrap();
         let outcome = in_process_all(2, Duration::from_secs(60), |net| {

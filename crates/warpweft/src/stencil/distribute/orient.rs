@@ -165,6 +165,6 @@ mod tests {
         let faces = Boundaries::all(Boundary::Periodic);
         let wide = reading([[4; 2]; 2]);
         let error = fewest_dependences([8, 8], 9, &faces, &wide, &F32).unwrap_err().to_string();
-        assert!(error.contains("[8, 8] can't be cut into 9 parts"), "{error}");
+        assert!(error.contains("8 x 8 cells can't be cut into 9 parts"), "{error}");
     }
 }
