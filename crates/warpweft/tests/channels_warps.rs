@@ -163,7 +163,7 @@ fn several_waits_and_several_functions() {
 #[test]
 fn paths_down_to_the_last_level_beside_batches_that_come() {
     // Most of what is long is the first warp's, which gives.
-    let long = |k: u32| k % 3 == 0 && k < 48 || k < 12;
+    let long = |k: u32| k.is_multiple_of(3) && k < 48 || k < 12;
     let calls: Vec<_> = (0..64u32).map(|k| call!(path(if long(k) { 22 } else { k % 5 }))).collect();
     let levels = 24;
     let of = |warps, idle, every| Setting {
