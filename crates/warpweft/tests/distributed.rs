@@ -525,7 +525,10 @@ fn over_ranks_is_a_run_like_any_other() {
     assert!(report.interrupted && report.done < 1 << 20, "{report:?}");
     let wrong = Ranks { count: 3, grid: Some([2, 1, 1]), depth: None };
     let error = stencil.run_over_ranks(&mut found, Steps(1), &machine, &wrong, &run).unwrap_err();
-    assert!(error.to_string().contains("3 ranks for a grid of 2x1x1, which is 2 parts"), "{error}");
+    assert!(
+        error.to_string().contains("3 ranks for a grid of 2 x 1 x 1, which is 2 parts"),
+        "{error}"
+    );
     for count in [257, usize::MAX] {
         let many = Ranks { count, grid: None, depth: None };
         let refused = stencil.run_over_ranks(&mut found, Steps(1), &machine, &many, &run);
@@ -554,7 +557,7 @@ fn too_deep_or_foreign_partitions_are_refused_with_what_would_fit() {
     distribution.depth = 0;
     assert!(refusal(&distribution).contains("0 steps between swaps"));
     distribution.partition = Partition::grid([8, 8, 8], [2, 1, 1], &boundaries).unwrap();
-    assert!(refusal(&distribution).contains("a partition of [8, 8, 8] for a volume of [16, 8, 8]"));
+    assert!(refusal(&distribution).contains("a partition of 8 x 8 x 8 for a volume of 16 x 8 x 8"));
 }
 
 #[test]

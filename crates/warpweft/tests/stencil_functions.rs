@@ -176,7 +176,7 @@ fn a_face_without_its_function_and_several_steps_a_trip_are_refused() {
     let mut plate = Volume::<f64, 2>::zeroed([8, 8]).expect("a plate");
     let stencil = Stencil::of(conduct(0.2)).boundary(Boundary::Function);
     let error = stencil.run(&mut plate, Steps(1), &machine()).expect_err("no function").to_string();
-    assert!(error.contains("no function for the Low face of axis y"), "{error}");
+    assert!(error.contains("no function for the low face of axis y"), "{error}");
     assert!(error.contains("face_by"), "{error}");
 
     let stencil = Stencil::of(conduct(0.2)).boundary_by(travelling(0.2, 0.1));
