@@ -38,6 +38,10 @@ pub fn need_room<S: Fields>(outputs: &Outputs, cells: usize) -> Result<()> {
         // What is written over is replaced when the new file is whole.
         let needed = disks.entry(known.dev()).or_default();
         *needed += bytes;
+        // Some network file systems tell nothing.
+        if disk.f_blocks == 0 {
+            continue;
+        }
         let room = disk.f_bavail.saturating_mul(disk.f_frsize);
         if *needed > room {
             let (needed, room) = (scaled(*needed as f64), scaled(room as f64));

@@ -31,7 +31,7 @@ const NAP: Duration = Duration::from_micros(100);
 /// Looks between two looks for news of a failure.
 const NEWS: u32 = 32;
 /// How long a rank that leaves waits for the others, of which one may still be writing what all came to.
-const LEAVING: Duration = Duration::from_secs(3600);
+const LEAVING: Duration = Duration::from_secs(24 * 3600);
 /// How long a failing rank waits for its news to be on its way.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -111,7 +111,7 @@ impl Mpi {
         self.wire.cuda_aware()
     }
 
-    /// Leaves the ranks in good order: waits for what was sent, and an hour for the others to leave; those that
+    /// Leaves the ranks in good order: waits for what was sent, and a day for the others to leave; those that
     /// wait for more of this rank are told that nothing comes. What is dropped leaves too, but has nobody to
     /// tell what went wrong.
     ///

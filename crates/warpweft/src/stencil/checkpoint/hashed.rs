@@ -68,6 +68,9 @@ impl Growing {
     pub fn append(&mut self, bytes: &[u8]) -> io::Result<Sum> {
         let mut file =
             OpenOptions::new().write(true).create(true).truncate(false).open(&self.path)?;
+        if file.metadata()?.len() < self.bytes {
+            return Err(io::Error::other("what it held before is gone"));
+        }
         // What an append that failed has left.
         file.set_len(self.bytes)?;
         file.seek(SeekFrom::Start(self.bytes))?;

@@ -114,8 +114,9 @@ impl Ghosts {
         })
     }
 
-    /// Refreshes the followers of the cells of `done`, which spans the whole of the axes that are
-    /// neither Z nor the tile axis.
+    /// Refreshes the followers of the cells of `done`. Along the axes that are neither Z nor the tile axis
+    /// whole rows of the same tile are copied, the cells beyond `done` in them too, which nobody reads before
+    /// they are computed anew.
     ///
     /// # Safety
     /// `array` must have this layout; nothing else may access `done` and its followers meanwhile.

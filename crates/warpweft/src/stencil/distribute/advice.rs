@@ -2,7 +2,6 @@
 
 use super::super::spec::Spec;
 use super::rank::RankReport;
-use super::run::Distribution;
 
 /// The share of the time that residuals over all ranks may take before it is said how to take less.
 const WORTH_A_NOTE: f64 = 0.1;
@@ -13,19 +12,15 @@ fn counted(n: u64, what: &str) -> String {
 }
 
 impl<const D: usize> Spec<D> {
-    /// That swaps were due after fewer steps than asked for, with what ended them.
+    /// That swaps were due after fewer steps than `asked` for, with what ended them.
     pub(super) fn cut_short(
         &self,
-        distribution: &Distribution<D>,
+        asked: usize,
         report: &RankReport,
         steps: u64,
     ) -> Option<String> {
-        let (asked, taken) = (distribution.depth, report.depth as u64);
-        if distribution.search.is_some()
-            || report.interrupted
-            || taken >= asked as u64
-            || steps == 0
-        {
+        let taken = report.depth as u64;
+        if report.interrupted || taken >= asked as u64 || steps == 0 {
             return None;
         }
         let why = match self.until {
@@ -33,7 +28,7 @@ impl<const D: usize> Spec<D> {
             Some(until) if until.every == taken => {
                 format!("the residual is due after every {}", counted(taken, "step"))
             }
-            _ => format!("the state is saved after every {}", counted(taken, "step")),
+            _ => "a state was to be saved, or a residual due".into(),
         };
         Some(format!(
             "ghost zones for {asked} steps, as asked for, served {taken}: {why}; a depth of {taken} computes less twice"
@@ -94,7 +89,7 @@ mod tests {
         };
         let saved = told(report(&Stencil::of(mean()), 20, 60, Some(3)));
         assert!(saved.contains("ghost zones for 20 steps, as asked for, served 3"), "{saved}");
-        assert!(saved.contains("the state is saved after every 3 steps"), "{saved}");
+        assert!(saved.contains("a state was to be saved"), "{saved}");
         let checked = Stencil::of(mean()).until_every(Residual::Max, 0.0, 10);
         let checked = told(report(&checked, 20, 60, None));
         assert!(checked.contains("the residual is due after every 10 steps"), "{checked}");

@@ -219,7 +219,7 @@ impl<const D: usize> Spec<D> {
         let of_gpu = probe(machine).and_then(|probe| probe.gpu(number)?.bandwidth());
         let bandwidth = of_cores.zip(of_gpu).map(|(cores, gpu)| cores + gpu);
         let policy = Policy::Cuda(cuda);
-        let mut report = self.reported(&distribution, &reports, first, policy, bandwidth);
+        let mut report = self.reported(&distribution, &reports, first, policy, bandwidth, None);
         let last = shares.last().map_or(Shares { cpu: 0, gpu: extents[0] }, |last| last.1);
         report.devices = vec![machine.cpu.label(lists[0].len()), gpu.label()];
         report.setup_seconds = begin.elapsed().as_secs_f64() - report.seconds;

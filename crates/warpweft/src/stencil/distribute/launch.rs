@@ -131,7 +131,8 @@ impl<const D: usize> Spec<D> {
         let device = format!("{} ranks on {}", reports.len(), machine.cpu.label(cores));
         let first = saved.as_ref().map_or(0, |saved| saved.first().step);
         let policy = Policy::Cpu(policy);
-        let mut report = self.reported(&distribution, &reports, first, policy, bandwidth);
+        let mut report =
+            self.reported(&distribution, &reports, first, policy, bandwidth, ranks.depth);
         report.devices = vec![device];
         report.setup_seconds = begin.elapsed().as_secs_f64() - report.seconds;
         report.probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -150,6 +151,7 @@ impl<const D: usize> Spec<D> {
         first: u64,
         policy: Policy,
         bandwidth: Option<f64>,
+        asked: Option<usize>,
     ) -> Report {
         let of_rank_0 = reports.first().copied().unwrap_or_default();
         let cells: usize = distribution.partition.extents().iter().product();
@@ -164,7 +166,7 @@ impl<const D: usize> Spec<D> {
         if bound.is_none() {
             notes.push("no bound: what memory allows is not measured on all ranks' hosts, as `warpweft info --probe` there does".into());
         }
-        notes.extend(self.cut_short(distribution, &of_rank_0, steps));
+        notes.extend(asked.and_then(|depth| self.cut_short(depth, &of_rank_0, steps)));
         notes.extend(self.reducing(reports, seconds));
         if !of_rank_0.interrupted {
             notes.extend(self.points.without_effect(first..of_rank_0.steps));

@@ -137,6 +137,7 @@ impl<const D: usize> Spec<D> {
             ("halos by", or(halos.map(|by| by.to_string()), "the fastest way")),
             ("checkpoints", or(resumes.map(named), "none")),
             ("as probes", or(probes, "none")),
+            ("interrupts", if run.interrupt.is_some() { "heeded" } else { "not heeded" }.into()),
         ];
         agree_on_each(net, &plan)?;
         if let Some(whole) = whole {
@@ -219,12 +220,14 @@ impl<const D: usize> Spec<D> {
                 .map_err(wrong)?,
             _ => vec![(mine, label, device.bandwidth, device.notes)],
         };
+        let asked = ranks.depth;
         let bandwidth = told.iter().map(|&(_, _, bandwidth, _)| bandwidth).sum();
         let ranks = told.into_iter().map(|(report, label, _, notes)| (report, (label, notes)));
         let (mut reports, ranks): (Vec<_>, Vec<_>) = ranks.unzip();
         let (labels, notes): (Vec<_>, Vec<_>) = ranks.into_iter().unzip();
         reports[0].residual = mine.residual;
-        let mut report = self.reported(&distribution, &reports, first.step, policy, bandwidth);
+        let mut report =
+            self.reported(&distribution, &reports, first.step, policy, bandwidth, asked);
         report.devices = labels;
         report.policy["tuned"] = device.tuned.into();
         if net.rank() == 0 {

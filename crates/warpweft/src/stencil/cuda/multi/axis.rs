@@ -37,7 +37,7 @@ fn across<const D: usize>(
 /// So many slabs there can be across an axis (`cut::slabs`).
 fn most<const D: usize>(stencil: &Spec<D>, extents: [usize; D], axis: usize) -> usize {
     let [below, above] = stencil.radius()[axis];
-    extents[axis] / (below.max(above) + 1)
+    (extents[axis] / (below.max(above) + 1)).max(1)
 }
 
 impl MultiCudaPolicy {
