@@ -142,7 +142,10 @@ fn what_cannot_be_modelled_is_refused_with_a_remedy() {
         ("model stencil --order 3", "choose 2, 4, 6 or 8"),
         ("model stencil --app haet", "heat"),
         ("model stencil --nodes 2 --size 32 --depth 99", "the largest feasible R is 32"),
-        ("model stencil --scaling strong --nodes 512 --size 8", "use 1 to 8 parts there"),
+        (
+            "model stencil --scaling strong --nodes 512 --size 8",
+            "use fewer GPUs (--nodes, --gpus) or a larger --size",
+        ),
         ("model stencil --app himeno --size 8x8", "name one extent, or one for each dimension"),
         ("model stencil --jitter nan", "--jitter NaN; give 0 to 1"),
         ("model stencil --port-bandwidth 0", "--port-bandwidth 0; give more than 0"),
