@@ -3,6 +3,7 @@
 mod axes;
 mod boxes;
 pub mod io;
+mod parts;
 mod raw;
 mod repeat;
 mod turned;
@@ -10,5 +11,6 @@ mod volume;
 
 pub use axes::{AXES, across, axis_name};
 pub(crate) use boxes::rows;
+pub use parts::in_parts;
 pub use raw::{RawVolume, RawVolumeMut, check_extents};
 pub use volume::Volume;

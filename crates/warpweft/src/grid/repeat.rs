@@ -1,7 +1,10 @@
 //! Volumes that repeat a smaller one: large states in no time, for measurements.
 
-use super::RawVolume;
+use super::{RawVolume, in_parts};
 use crate::error::Result;
+
+/// Bytes that a thread of its own is worth.
+const SHARE: usize = 1 << 18;
 
 impl<const D: usize> RawVolume<D> {
     /// The volume over `extents` that repeats this one along every axis from its first cell on, written
@@ -19,9 +22,6 @@ impl<const D: usize> RawVolume<D> {
     pub fn repeated(&self, extents: [usize; D]) -> Result<Self> {
         let mut wall = Self::zeroed(self.cell_type(), extents)?;
         let (own, row) = (self.extents(), extents[D - 1]);
-        let rows = wall.len() / row;
-        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-        let share = rows.div_ceil(threads);
         for field in 0..self.cell_type().len() {
             let size = self.cell_type().size(field);
             let (from, period) = (self.field_bytes(field), own[D - 1] * size);
@@ -35,17 +35,11 @@ impl<const D: usize> RawVolume<D> {
                 }
                 &from[start..start + period]
             };
-            std::thread::scope(|scope| {
-                let parts = wall.field_bytes_mut(field).chunks_mut(share * row * size);
-                for (part, rows) in parts.enumerate() {
-                    let source = &source;
-                    scope.spawn(move || {
-                        for (n, to) in rows.chunks_mut(row * size).enumerate() {
-                            let from = source(part * share + n);
-                            to.chunks_mut(period)
-                                .for_each(|to| to.copy_from_slice(&from[..to.len()]));
-                        }
-                    });
+            let row = row * size;
+            in_parts(wall.field_bytes_mut(field), row * SHARE.div_ceil(row), |first, rows| {
+                for (n, to) in rows.chunks_mut(row).enumerate() {
+                    let from = source(first / row + n);
+                    to.chunks_mut(period).for_each(|to| to.copy_from_slice(&from[..to.len()]));
                 }
             });
         }

@@ -1,6 +1,6 @@
 //! A volume with its axes in another order.
 
-use super::RawVolume;
+use super::{RawVolume, in_parts};
 use crate::error::{Error, Result};
 
 /// Cells of a square that is transposed at a time: its lines fit the first cache on both sides.
@@ -59,26 +59,15 @@ fn by_planes<const N: usize, const D: usize>(
     (strides, order): ([usize; D], [usize; D]),
 ) {
     let (from, to) = (from.as_chunks::<N>().0, to.as_chunks_mut::<N>().0);
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let shares = threads.min(to.len() * N / SHARE).clamp(1, extents[0]);
-    let planes = extents[0].div_ceil(shares);
     let plane = to.len() / extents[0];
-    let turn = |first: usize, to: &mut [[u8; N]]| {
+    in_parts(to, plane * SHARE.div_ceil(plane * N), |first, to| {
         let mut extents = extents;
         extents[0] = to.len() / plane;
-        let from = &from[first * strides[0]..];
+        let from = &from[first / plane * strides[0]..];
         match order.iter().position(|&d| d == D - 1) {
             Some(row) if row + 1 < D => transpose(from, to, extents, (strides, row)),
             _ => rows(from, to, extents, strides),
         }
-    };
-    std::thread::scope(|scope| {
-        let mut rest = to.chunks_mut(planes * plane).enumerate();
-        let own = rest.next();
-        for (n, part) in rest {
-            scope.spawn(move || turn(n * planes, part));
-        }
-        own.into_iter().for_each(|(_, part)| turn(0, part));
     });
 }
 

@@ -1,5 +1,6 @@
 //! Heat conduction as it is measured over GPUs: the computation and the state.
 
+use warpweft::grid::in_parts;
 use warpweft::prelude::*;
 
 /// The share of a neighbour that the peers take too.
@@ -33,17 +34,10 @@ pub fn space_stencil() -> Stencil<f32, 3> {
 /// A volume of stirred values, filled by all cores.
 pub fn filled<const D: usize>(extents: [usize; D]) -> Result<Volume<f32, D>> {
     let mut volume = Volume::<f32, D>::zeroed(extents)?;
-    let cells = volume.as_mut_slice();
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let share = cells.len().div_ceil(threads).max(1);
-    std::thread::scope(|scope| {
-        for (part, cells) in cells.chunks_mut(share).enumerate() {
-            scope.spawn(move || {
-                for (n, cell) in cells.iter_mut().enumerate() {
-                    let index = (part * share + n) as u32;
-                    *cell = (index.wrapping_mul(2_654_435_761) >> 8) as f32 / 16_777_216.0;
-                }
-            });
+    in_parts(volume.as_mut_slice(), 1 << 16, |first, cells| {
+        for (n, cell) in cells.iter_mut().enumerate() {
+            let index = (first + n) as u32;
+            *cell = (index.wrapping_mul(2_654_435_761) >> 8) as f32 / 16_777_216.0;
         }
     });
     Ok(volume)
