@@ -5,13 +5,10 @@
 //! comes by no state that the run itself does not.
 
 use super::boundary::Boundary;
-use super::halo::{Footprint, Reach, footprints};
+use super::halo::{Footprint, MOST_STEPS, Reach, footprints};
 use super::plan::{Region, Sweep};
 use super::spec::Spec;
 use crate::error::{Error, Result};
-
-/// Steps that a part of a volume can be swept at most: each takes memory to trace.
-const DEEPEST: u64 = 1 << 16;
 
 /// What an executor must know of a stencil to work out what its sweeps compute.
 #[derive(Clone, Debug)]
@@ -46,7 +43,7 @@ impl<const D: usize> Cones<D> {
             all || (part && !self.periodic[d])
         };
         let steps = sweep.steps.saturating_add(sweep.following);
-        if !(0..D).all(fits) || steps > DEEPEST {
+        if !(0..D).all(fits) || steps > MOST_STEPS as u64 {
             return Err(Error::spec(
                 format!("a sweep of {steps} steps over {region:?} of {extents:?}"),
                 "sweep a box inside the volume, whole along axes that repeat, for at most 65,536 \

@@ -9,6 +9,9 @@
 use super::plan::Region;
 use super::stage::StageList;
 
+/// Steps without communication at most: each takes memory to trace, and swaps once in so many cost nothing.
+pub(super) const MOST_STEPS: usize = 1 << 16;
+
 /// Cells beyond a box per axis: `[below, above]`.
 pub type Margin<const D: usize> = [[usize; 2]; D];
 

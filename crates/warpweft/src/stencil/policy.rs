@@ -20,6 +20,15 @@ pub enum Policy {
 }
 
 impl Policy {
+    /// What it is for, in words.
+    pub(super) const fn whose(&self) -> &'static str {
+        match self {
+            Self::Cpu(_) => "the cores",
+            Self::Cuda(_) => "one GPU",
+            Self::Gpus(_) => "several GPUs",
+        }
+    }
+
     /// Steps that one trip to memory may advance, of a volume of `D` axes.
     pub fn steps_a_trip<const D: usize>(&self) -> u64 {
         match self {

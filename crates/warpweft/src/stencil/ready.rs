@@ -68,11 +68,11 @@ impl<const D: usize> Spec<D> {
         run: &Run<'_>,
     ) -> Result<Ready<D>> {
         match (run.target, run.policy) {
-            (Target::Cpu, Some(Policy::Cuda(_) | Policy::Gpus(_)))
-            | (Target::Gpu(_), Some(Policy::Cpu(_) | Policy::Gpus(_)))
-            | (Target::CpuAndGpu(_), Some(Policy::Gpus(_)))
-            | (Target::Gpus(_), Some(Policy::Cpu(_))) => Err(Error::spec(
-                format!("policy {:?} for target {:?}", run.policy, run.target),
+            (Target::Cpu, Some(policy @ (Policy::Cuda(_) | Policy::Gpus(_))))
+            | (Target::Gpu(_), Some(policy @ (Policy::Cpu(_) | Policy::Gpus(_))))
+            | (Target::CpuAndGpu(_), Some(policy @ Policy::Gpus(_)))
+            | (Target::Gpus(_), Some(policy @ Policy::Cpu(_))) => Err(Error::spec(
+                format!("a policy of {} for a run on {}", policy.whose(), run.target),
                 "give the policy of that device, or none",
             )),
             (Target::Cpu, _) | (Target::Auto, Some(Policy::Cpu(_))) => {

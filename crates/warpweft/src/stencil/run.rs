@@ -1,5 +1,6 @@
 //! Running a stencil: spec → predict → policy → plan → run → report. Not: what it runs on (`ready`).
 
+use std::fmt;
 use std::mem::take;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,6 +37,23 @@ pub enum Target {
     Gpus(GpuList),
     /// The GPU with this number and the cores together, if the cores can add to its speed.
     CpuAndGpu(usize),
+}
+
+/// In words, as after "on".
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => write!(f, "the first GPU or the cores"),
+            Self::Cpu => write!(f, "the cores"),
+            Self::Gpu(number) => write!(f, "GPU {number}"),
+            Self::Gpus(list) => {
+                let numbers: Vec<_> = list.numbers().map(|number| number.to_string()).collect();
+                let one = if numbers.len() == 1 { "GPU" } else { "GPUs" };
+                write!(f, "{one} {}", numbers.join(", "))
+            }
+            Self::CpuAndGpu(number) => write!(f, "the cores and GPU {number}"),
+        }
+    }
 }
 
 /// How to run, where the defaults will not do.

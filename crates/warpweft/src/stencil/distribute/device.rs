@@ -55,21 +55,11 @@ impl<const D: usize> Spec<D> {
         let part = std::array::from_fn(|d| region.high[d] - region.low[d]);
         let gpus: Vec<usize> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
         if let Some(number) = gpu_of(&gpus, seat, run)? {
-            let every = run.checkpoint.map(|at| at.every);
-            let between = [every, self.until.map(|until| until.every)];
-            let free = between.into_iter().flatten().fold(distribution.depth as u64, u64::min);
-            return self.device_on_gpu((part, free as usize), machine, number, run);
+            let free = self.longest_swap(distribution.depth, run.checkpoint.map(|at| at.every));
+            return self.device_on_gpu((part, free), machine, number, run);
         }
-        let policy = match run.policy {
-            Some(Policy::Cpu(policy)) => policy,
-            Some(policy) => {
-                return Err(Error::spec(
-                    format!("policy {policy:?} for ranks on the cores"),
-                    "give the policy of the cores, or none",
-                ));
-            }
-            None => self.default_on_cores(part, machine, cores.len()),
-        };
+        let partition = &distribution.partition;
+        let policy = self.policy_of_ranks(partition, machine, (cores.len(), run.policy))?;
         let label = machine.cpu.label(cores.len());
         let (bandwidth, disturbed) = of_cores(machine);
         let mut notes: Vec<_> = disturbed.into_iter().collect();
@@ -114,7 +104,7 @@ impl<const D: usize> Spec<D> {
             Some(Policy::Cuda(policy)) => Choice { policy, tuned: false, note: None },
             Some(policy) => {
                 return Err(Error::spec(
-                    format!("policy {policy:?} for a rank on one GPU"),
+                    format!("a policy of {} for a rank on one GPU", policy.whose()),
                     "give the policy of one GPU, or none",
                 ));
             }

@@ -1,13 +1,11 @@
 //! How many steps a partition can take between two swaps.
 
 use super::super::boundary::{Boundaries, Boundary};
-use super::super::halo::{Footprint, Reach};
+use super::super::halo::{Footprint, MOST_STEPS, Reach};
 use super::super::partition::Partition;
+use super::super::spec::Spec;
 use crate::error::{Error, Result};
 use crate::grid::axis_name;
-
-/// Deeper zones are a slip: swaps once in so many steps cost nothing. Each step takes memory to trace.
-const DEEPEST: usize = 1 << 16;
 
 /// The largest depth R whose ghost zones fit into the neighbours along every cut axis, at most
 /// `limit`; 0 when not even one step fits, and `limit` when nothing is cut.
@@ -49,10 +47,11 @@ pub fn check_depth<const D: usize>(
         0 => "use fewer parts along that axis".to_string(),
         best => format!("the largest feasible R is {best}; or use fewer parts along that axis"),
     };
-    if depth > DEEPEST {
+    // Deeper zones are a slip.
+    if depth > MOST_STEPS {
         return Err(Error::spec(
             format!("R = {depth} steps between swaps"),
-            match deepest_feasible(partition, boundaries, stages, fields, DEEPEST) {
+            match deepest_feasible(partition, boundaries, stages, fields, MOST_STEPS) {
                 0 => "use fewer parts".to_string(),
                 best => format!("the largest feasible R is {best}"),
             },
@@ -77,6 +76,15 @@ pub fn check_depth<const D: usize>(
         ),
         largest(depth),
     ))
+}
+
+impl<const D: usize> Spec<D> {
+    /// The steps that lie between two swaps at most, where ghost zones serve `depth` and a state is saved after
+    /// every `saves`: a check of the residual and a checkpoint end a swap's steps.
+    pub(super) fn longest_swap(&self, depth: usize, saves: Option<u64>) -> usize {
+        let ends = [saves, self.until.map(|until| until.every)];
+        ends.into_iter().flatten().fold(depth as u64, u64::min).max(1) as usize
+    }
 }
 
 /// A cut axis along which parts are too small, and how large they must be.

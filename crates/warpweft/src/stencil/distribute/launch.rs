@@ -248,7 +248,7 @@ impl<const D: usize> Spec<D> {
         let partition = Partition::grid(extents, grid, &boundaries)?;
         let fields = self.cell.len();
         // A residual ends a swap's steps, and a zone that is never used up is computed all the same.
-        let useful = self.until.map_or(DEEPEST, |until| DEEPEST.min(until.every as usize)).max(1);
+        let useful = self.longest_swap(DEEPEST, None);
         let deepest = deepest_feasible(&partition, &boundaries, &stages, fields, useful).max(1);
         let rates = GhostModel {
             compute: Linear { per_unit: 1.0 / CELLS_A_SECOND, fixed: 0.0 },
@@ -272,7 +272,7 @@ impl<const D: usize> Spec<D> {
     ) -> Result<(CpuPolicy, Vec<Vec<usize>>)> {
         if let Target::Gpu(_) | Target::Gpus(_) | Target::CpuAndGpu(_) = run.target {
             return Err(Error::spec(
-                format!("{} ranks of this process on {:?}", partition.parts(), run.target),
+                format!("{} ranks of this process on {}", partition.parts(), run.target),
                 "run them on the cores, or one rank on the GPU",
             ));
         }
@@ -287,20 +287,31 @@ impl<const D: usize> Spec<D> {
         let each = (threads / partition.parts()).max(1);
         let mut next = machine.cpu.cores.iter().copied().cycle();
         let cores = (0..partition.parts()).map(|_| next.by_ref().take(each).collect()).collect();
-        let policy = match run.policy {
-            Some(Policy::Cpu(policy)) => policy,
-            Some(policy) => {
-                return Err(Error::spec(
-                    format!("policy {policy:?} for ranks on the cores"),
-                    "give the policy of the cores, or none",
-                ));
-            }
+        let policy = self.policy_of_ranks(partition, machine, (each, run.policy))?;
+        Ok((policy, cores))
+    }
+
+    /// The policy of ranks with so many cores each: the one asked for, or the untuned one for a part.
+    ///
+    /// # Errors
+    /// A policy of GPUs.
+    pub(super) fn policy_of_ranks(
+        &self,
+        partition: &Partition<D>,
+        machine: &Machine,
+        (cores, asked): (usize, Option<Policy>),
+    ) -> Result<CpuPolicy> {
+        match asked {
             None => {
                 let region = partition.region(0);
                 let part = std::array::from_fn(|d| region.high[d] - region.low[d]);
-                self.default_on_cores(part, machine, each)
+                Ok(self.default_on_cores(part, machine, cores))
             }
-        };
-        Ok((policy, cores))
+            Some(Policy::Cpu(policy)) => Ok(policy),
+            Some(policy) => Err(Error::spec(
+                format!("a policy of {} for ranks on the cores", policy.whose()),
+                "give the policy of the cores, or none",
+            )),
+        }
     }
 }

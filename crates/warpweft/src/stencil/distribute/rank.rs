@@ -138,8 +138,7 @@ pub(super) fn run_rank<const D: usize>(
         [course.steps - done, to_save, to_check].into_iter().fold(u64::MAX, u64::min)
     };
     // Deeper swaps than are ever free would be tried in vain.
-    let between = [course.saving.map(|it| it.every), stencil.until.map(|it| it.every)];
-    let deepest = between.into_iter().flatten().fold(distribution.depth as u64, u64::min) as usize;
+    let deepest = stencil.longest_swap(distribution.depth, course.saving.map(|it| it.every));
     let mut plans = Plans { stencil, distribution, rank: net.rank(), known: HashMap::new() };
     let mut pace = match distribution.search {
         None => Pace::fixed(distribution.depth),
