@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 use warpweft::Error;
-pub use warpweft::grid::across;
 
 use crate::{interrupt, line, place};
 
@@ -75,11 +74,6 @@ pub fn status(error: &Error) -> u8 {
         Error::Interrupted { .. } => interrupt::STATUS,
         _ => 1,
     }
-}
-
-/// A number of things: `1 step`, `2 steps`.
-pub fn counted(number: u64, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// A number with the prefix that leaves one to three digits before the point: `4.53 G`.

@@ -14,6 +14,7 @@ use warpweft_apps::heat::{self, Conducts};
 use warpweft_apps::soup::SplitMix;
 
 use super::Options;
+use super::multi::extents_of;
 use super::peers::{self, Peer};
 use super::record::Record;
 use crate::device::limits;
@@ -249,7 +250,7 @@ fn table(figures: &[Figure], peers: &[Peer]) -> String {
             text.push_str(&format!("{device}\n"));
         }
         let case = &figure.case;
-        let extents = vec![case.size.to_string(); case.dims].join(" x ");
+        let extents = extents_of(case.dims, case.size);
         let mut row = format!(
             "  {:<18} {} order {}  {}{}",
             extents,

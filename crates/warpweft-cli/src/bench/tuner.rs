@@ -26,6 +26,7 @@ use warpweft::tune::median;
 use warpweft_apps::heat::{self, Conducts};
 
 use super::Options;
+use super::multi::extents_of;
 use super::record::Record;
 use crate::device::limits;
 use crate::model::{SEARCHES, table_two};
@@ -294,7 +295,7 @@ fn table(figures: &Figures) -> String {
         ));
     }
     for of in &figures.real {
-        let size = vec![of.size.to_string(); of.dims].join(" x ");
+        let size = extents_of(of.dims, of.size);
         text.push_str(&format!(
             "  {size}, order {}, {} GPUs: us a step measured (predicted) over R\n   ",
             of.order, of.gpus

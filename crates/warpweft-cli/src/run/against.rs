@@ -4,13 +4,13 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 use warpweft::element::Fields;
+use warpweft::grid::across;
 use warpweft::prelude::*;
 use warpweft_apps::plain::Plain;
 
 use super::check::{Check, difference, no_room, values, worse};
 use super::window::{Part, Window};
 use crate::interrupt::stopped;
-use crate::output::across;
 
 /// Cell updates that the straightforward loop is given: about a second.
 const PLAIN_UPDATES: u64 = 20_000_000;

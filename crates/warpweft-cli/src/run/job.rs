@@ -6,8 +6,7 @@ use std::time::Instant;
 
 use warpweft::cluster::broadcast;
 use warpweft::element::Fields;
-use warpweft::grid::check_extents;
-
+use warpweft::grid::{across, check_extents};
 use warpweft::machine::DISTURBED;
 use warpweft::prelude::*;
 use warpweft::report::Report;
@@ -24,7 +23,7 @@ use super::room::need_room;
 use crate::arguments::{apply, as_size};
 use crate::device::need_memory;
 use crate::interrupt::stopped;
-use crate::output::{across, counted, note};
+use crate::output::{counted, note};
 use crate::plot::{self, Look};
 use crate::progress::Progress;
 use crate::{place, world};
@@ -190,7 +189,7 @@ pub fn run<S: Fields, const D: usize>(
         answer.push(("network", network.into()));
     }
     let mut settings = vec![
-        ("size", across(&extents).replace(' ', "").into()),
+        ("size", as_size(&extents).into()),
         ("dtype", kinds::<S>().into()),
         ("boundary", options.grid.boundary.to_string().into()),
         ("steps", steps.into()),

@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 use super::spec::Spec;
 use super::stage::Stage;
 use crate::element::Unit;
+use crate::grid::across;
 
 /// Everything that a stage computes: its code and footprint, and its parameters if asked for.
 pub(super) fn code<const D: usize>(stage: &dyn Stage<D>, parameters: bool) -> String {
@@ -45,9 +46,8 @@ impl<const D: usize> Spec<D> {
             1 => kinds.join(""),
             fields => format!("{fields} fields of {}", kinds.join(", ")),
         };
-        let extents = extents.map(|n| n.to_string()).join(" x ");
         let name = self.name.clone().unwrap_or_else(|| names.join(" + "));
-        format!("{name} of {cells} over {extents} ({})", short_hash(&all))
+        format!("{name} of {cells} over {} ({})", across(&extents), short_hash(&all))
     }
 }
 

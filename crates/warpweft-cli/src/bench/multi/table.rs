@@ -1,5 +1,6 @@
 //! Figures of scaling as text.
 
+use warpweft::grid::across;
 use warpweft::stencil::Policy;
 
 use super::super::peers::Peer;
@@ -8,7 +9,7 @@ use crate::output::scaled;
 
 /// `1024 x 1024`.
 pub fn extents_of(dims: usize, size: usize) -> String {
-    vec![size.to_string(); dims].join(" x ")
+    across(&vec![size; dims])
 }
 
 /// A line a figure, those of a volume together, and what peers did.

@@ -35,12 +35,17 @@ pub(super) struct Job {
 }
 
 /// What there is to do with a job, of one kind of call and one way to combine its value.
+///
+/// # Safety
+/// Its functions are for jobs that were filled with this kind, once each, under what they say further.
 pub(super) struct Kind {
-    /// Runs it here and combines its value.
+    /// Runs it here and combines its value: the job is the worker's own and holds its call; its target lives,
+    /// and nobody else uses it.
     pub own: unsafe fn(*const Job, &mut Worker<'_>),
-    /// Runs it here and leaves its value in the job.
+    /// Runs it here and leaves its value in the job, which holds its call and was given to this worker.
     pub taken: unsafe fn(*const Job, &mut Worker<'_>),
-    /// Combines the value that was left.
+    /// Combines the value that was left: the job is its owner's again and holds it; its target lives, and
+    /// nobody else uses it.
     pub combine: unsafe fn(*const Job),
     /// The function's name.
     pub name: &'static str,
