@@ -7,11 +7,12 @@ use warpweft::cluster::{Seat, seats};
 use warpweft::farm;
 use warpweft::machine::{Cpu, Machine, Probe, probed};
 use warpweft::prelude::*;
+use warpweft::report::counted;
 use warpweft::stencil::{GpuList, Target};
 use warpweft::wavefront::CpuPolicy;
 
 use crate::arguments::DeviceChoice;
-use crate::output::{counted, note};
+use crate::output::note;
 use crate::world;
 
 /// The device that was asked for.

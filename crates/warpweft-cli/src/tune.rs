@@ -10,6 +10,7 @@ use warpweft::element::{Fields, Scalar};
 use warpweft::grid::check_extents;
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
+use warpweft::report::counted;
 use warpweft::stencil::{Target, Tuned, Tuning, tune};
 use warpweft_apps::heat::{self, Conducts};
 use warpweft_apps::soup::SplitMix;
@@ -19,7 +20,7 @@ use crate::arguments::{
     Conduction, Grid, InTypes, Precision, apply, as_size, by_default, conduction, seconds,
 };
 use crate::device::{need_memory, target};
-use crate::output::{complain, counted, fail, note, say, scaled};
+use crate::output::{complain, fail, note, say, scaled};
 use crate::progress::Progress;
 use crate::run::course::Course;
 use crate::run::edge::Edge;

@@ -13,6 +13,11 @@ pub struct Quantity {
     pub unit: &'static str,
 }
 
+/// A number of things, as reports tell it: `1 step`, `2 steps`.
+pub fn counted(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Values recorded every so many units of progress.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {

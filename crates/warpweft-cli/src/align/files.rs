@@ -5,11 +5,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use warpweft::grid::io::write_whole;
+use warpweft::report::counted;
 use warpweft::{Error, Result};
 use warpweft_apps::align::{Aligned, Operation};
 
 use super::pair::{Named, Pair};
-use crate::output::{counted, note};
+use crate::output::note;
 use crate::plot;
 use crate::run::files::{Format, Saved, found_writable, none_read};
 

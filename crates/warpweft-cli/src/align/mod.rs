@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use warpweft::cpu::Pool;
 use warpweft::grid::io::{Claim, check_folder};
 use warpweft::machine::Machine;
-use warpweft::report::Report;
+use warpweft::report::{Report, counted};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::traceback::{Way, holds_rows};
@@ -21,7 +21,7 @@ use warpweft_apps::align::{Executor, Scope, Sequence, Tracing, Weights, align_al
 
 use crate::arguments::{DeviceChoice, threads};
 use crate::device::{for_wavefronts, workers};
-use crate::output::{counted, note};
+use crate::output::note;
 use crate::place;
 use crate::progress::Progress;
 use crate::run::outcome::Outcome;

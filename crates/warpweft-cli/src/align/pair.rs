@@ -1,9 +1,9 @@
 //! One aligned pair, as it is reported.
 
 use serde_json::{Value, json};
+use warpweft::report::counted;
 use warpweft_apps::align::{Aligned, Alignment, Operation, Sequence};
 
-use crate::output::counted;
 use crate::run::values::bare;
 
 /// A run's answer by name, and further lines of its report.

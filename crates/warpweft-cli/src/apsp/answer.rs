@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use warpweft::farm::{self, PackSize, Place, Policy, Share};
+use warpweft::report::counted;
 
 use super::Found;
-use crate::output::counted;
 use crate::run::outcome::Answer;
 use crate::world;
 

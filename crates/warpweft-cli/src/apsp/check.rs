@@ -1,10 +1,10 @@
 //! Some sources again, by an algorithm that shares no code with the farm's.
 
 use warpweft::farm::Failed;
+use warpweft::report::counted;
 use warpweft_apps::apsp::{Graph, certificate, dijkstra};
 
 use super::Found;
-use crate::output::counted;
 use crate::progress::Progress;
 use crate::run::check::{Check, no_room};
 

@@ -21,6 +21,7 @@ use warpweft::cluster::agree;
 use warpweft::farm::{self, Flush, Journal, OnFailure, PackSize, Policy, Run, Schedule};
 use warpweft::machine::filled;
 use warpweft::prelude::*;
+use warpweft::report::counted;
 use warpweft::trace::Trace;
 use warpweft_apps::apsp::{Graph, Reach, ShortestPaths, fingerprint};
 
@@ -32,7 +33,7 @@ use self::sources::SourceChoice;
 pub use self::tune::Tune;
 use crate::arguments::{DeviceChoice, at_least_one, number, threads, whole};
 use crate::interrupt;
-use crate::output::{complain, counted, fail, note};
+use crate::output::{complain, fail, note};
 use crate::progress::Progress;
 use crate::run::check::Check;
 use crate::run::outcome::Outcome;

@@ -6,11 +6,12 @@ use std::time::Instant;
 use serde_json::json;
 use warpweft::farm::{Grain, Policy, Run, Schedule, Target, Unit, simulate};
 use warpweft::prelude::*;
+use warpweft::report::counted;
 use warpweft_apps::apsp::{Graph, Search, ShortestPaths};
 
 use super::answer::{kinds, written};
 use super::at::At;
-use crate::output::{counted, say, time};
+use crate::output::{say, time};
 
 /// Sources that a lane is measured by, where there are as many: two batches.
 const SAMPLE: usize = 4096;

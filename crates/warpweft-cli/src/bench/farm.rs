@@ -7,6 +7,7 @@ use serde::Serialize;
 use warpweft::farm::{Inputs, Policy, Run, Share, Target};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
+use warpweft::report::counted;
 use warpweft_apps::apsp::{
     Form, Graph, Random, Reach, Search, ShortestPaths, by_landmarks, dijkstra, predict, random,
 };
@@ -16,7 +17,7 @@ use super::Options;
 use super::record::Record;
 use crate::arguments::at_least_one;
 use crate::device::limits;
-use crate::output::{counted, fail, note, say, scaled};
+use crate::output::{fail, note, say, scaled};
 
 /// Shortest paths as a farm.
 #[derive(clap::Args)]

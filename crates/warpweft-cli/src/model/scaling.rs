@@ -3,6 +3,7 @@
 use serde::Serialize;
 use warpweft::cluster::{Jitter, Transfer, Tree};
 use warpweft::grid::{across, check_extents};
+use warpweft::report::counted;
 use warpweft::stencil::distribute::search::{DepthSearch, Guided};
 use warpweft::stencil::distribute::{Simulation, deepest_feasible};
 use warpweft::stencil::ghost_model::{
@@ -13,7 +14,7 @@ use warpweft::{Error, Result};
 
 use super::workload::Workload;
 use crate::arguments::as_size;
-use crate::output::{counted, scaled};
+use crate::output::scaled;
 
 /// Devices of the largest simulation.
 pub const MOST: usize = 1 << 16;

@@ -1,10 +1,9 @@
 //! Stencils as a model sees them: footprints, fields and traffic, no arithmetic.
 
 use warpweft::element::{FieldInfo, ScalarKind};
+use warpweft::report::counted;
 use warpweft::stencil::{Footprint, Margin};
 use warpweft::{Error, Result};
-
-use crate::output::counted;
 
 /// What one step does to memory.
 #[derive(Clone, Debug)]

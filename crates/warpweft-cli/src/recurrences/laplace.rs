@@ -5,14 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 use warpweft::prelude::*;
-use warpweft::report::Report;
+use warpweft::report::{Report, counted};
 use warpweft::wavefront::{Ranked, WavefrontElement, WavefrontExecutor};
 use warpweft_apps::relaxation::{gauss_seidel, over_relaxation, plain, relax};
 
 use super::{Files, Options};
 use crate::arguments::{Precision, Size, as_size, at_least_one};
 use crate::interrupt;
-use crate::output::counted;
 use crate::progress::Progress;
 use crate::run::check::{Check, difference, no_room, worse};
 use crate::run::job::cells_of;

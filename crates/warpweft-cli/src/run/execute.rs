@@ -8,7 +8,7 @@ use warpweft::element::Fields;
 use warpweft::grid::axis_name;
 use warpweft::machine::{Gpu, Machine};
 use warpweft::prelude::*;
-use warpweft::report::Report;
+use warpweft::report::{Report, counted};
 use warpweft::stencil::cuda::device_bytes;
 use warpweft::stencil::distribute::Ranks;
 use warpweft::stencil::{Checkpoint, CudaPolicy, Policy, Run, Target};
@@ -19,7 +19,7 @@ use super::options::Options;
 use crate::arguments::{PolicyChoice, RanksPolicy, as_size};
 use crate::device::{limits, note_crowd, target};
 use crate::interrupt;
-use crate::output::{counted, note};
+use crate::output::note;
 use crate::{place, world};
 
 /// A machine that is known and measured, and the user's wishes about it.

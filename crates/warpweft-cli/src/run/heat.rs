@@ -5,7 +5,7 @@ use warpweft::element::Scalar;
 use warpweft::grid::in_parts;
 use warpweft::grid::io::{Colours, middle_range};
 use warpweft::prelude::*;
-use warpweft::report::Report;
+use warpweft::report::{Report, counted};
 use warpweft_apps::heat::{self, Conducts, HotSpot, Rounding};
 use warpweft_apps::soup::SplitMix;
 
@@ -16,7 +16,6 @@ use super::job::{self, Job};
 use super::options::Options;
 use super::outcome::{Answer, Outcome};
 use crate::arguments::{Conduction, Float, InTypes, by_default, conduction};
-use crate::output::counted;
 use crate::plot::Look;
 
 /// The steps where none are asked for.

@@ -9,7 +9,7 @@ use warpweft::element::Fields;
 use warpweft::grid::{across, check_extents};
 use warpweft::machine::DISTURBED;
 use warpweft::prelude::*;
-use warpweft::report::Report;
+use warpweft::report::{Report, counted};
 use warpweft::trace::Trace;
 
 use super::against::{Ran, block};
@@ -23,7 +23,7 @@ use super::room::need_room;
 use crate::arguments::{apply, as_size};
 use crate::device::need_memory;
 use crate::interrupt::stopped;
-use crate::output::{counted, note};
+use crate::output::note;
 use crate::plot::{self, Look};
 use crate::progress::Progress;
 use crate::{place, world};

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::cgroup;
 use crate::cpu::Simd;
 use crate::error::{Error, Result};
+use crate::report::counted;
 
 /// The host's processors, as far as this process may use them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -106,10 +107,9 @@ impl Cpu {
     /// The model and how many cores of it `threads` threads run on, as reports call it; of more threads
     /// than cores it says both.
     pub fn label(&self, threads: usize) -> String {
-        let plural = |n: usize| if n == 1 { "" } else { "s" };
         let there = self.cores.iter().collect::<BTreeSet<_>>().len();
         let cores = threads.min(there);
-        let of = format!("{cores} core{} of {}", plural(cores), self.model);
+        let of = format!("{} of {}", counted(cores as u64, "core"), self.model);
         match threads > there {
             true => format!("{threads} threads on {of}"),
             false => of,

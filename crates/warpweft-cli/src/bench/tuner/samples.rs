@@ -6,6 +6,7 @@ use std::path::Path;
 use warpweft::grid::io::{check_writable, write_whole};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
+use warpweft::report::counted;
 use warpweft::stencil::distribute::Ranks;
 use warpweft::stencil::ghost_model::Kernel;
 use warpweft::tune::median;
@@ -13,7 +14,7 @@ use warpweft_apps::heat;
 
 use super::{RUN, WALL, at_depth, start};
 use crate::model::Measured;
-use crate::output::{counted, note};
+use crate::output::note;
 
 const ORDER: usize = 2;
 const DEPTHS: [usize; 5] = [1, 2, 3, 5, 8];

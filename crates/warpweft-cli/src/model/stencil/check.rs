@@ -1,12 +1,12 @@
 //! What can't be asked for: numbers out of range, and options that would change nothing.
 
+use warpweft::report::counted;
 use warpweft::{Error, Result};
 
 use super::Arguments;
 use crate::model::chart;
 use crate::model::device::Devices;
 use crate::model::scaling::MOST;
-use crate::output::counted;
 
 impl Arguments {
     /// # Errors

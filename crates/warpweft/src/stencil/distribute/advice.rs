@@ -2,14 +2,10 @@
 
 use super::super::spec::Spec;
 use super::rank::RankReport;
+use crate::report::counted;
 
 /// The share of the time that residuals over all ranks may take before it is said how to take less.
 const WORTH_A_NOTE: f64 = 0.1;
-
-/// `1 step`, `2 steps`.
-fn counted(n: u64, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
 
 impl<const D: usize> Spec<D> {
     /// That swaps were due after fewer steps than `asked` for, with what ended them.

@@ -19,6 +19,7 @@ use crate::cpu::Pool;
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;
 use crate::machine::Machine;
+use crate::report::counted;
 use crate::tune::Wisdom;
 
 /// What a rank computes on.
@@ -66,9 +67,9 @@ impl<const D: usize> Spec<D> {
         let there = machine.cpu.threads();
         if seat.sharers > there {
             notes.push(format!(
-                "{} ranks of this host share {there} core{}: further ranks only take turns",
+                "{} ranks of this host share {}: further ranks only take turns",
                 seat.sharers,
-                if there == 1 { "" } else { "s" }
+                counted(there as u64, "core")
             ));
         }
         let build = move |stencil: &Spec<D>, volume: &RawVolume<D>, _| {

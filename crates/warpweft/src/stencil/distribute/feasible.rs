@@ -6,6 +6,7 @@ use super::super::partition::Partition;
 use super::super::spec::Spec;
 use crate::error::{Error, Result};
 use crate::grid::axis_name;
+use crate::report::counted;
 
 /// The largest depth R whose ghost zones fit into the neighbours along every cut axis, at most
 /// `limit`; 0 when not even one step fits, and `limit` when nothing is cut.
@@ -69,10 +70,7 @@ pub fn check_depth<const D: usize>(
             partition.parts_per_axis()[axis],
             axis_name(axis, D),
             partition.extents()[axis],
-            match partition.smallest(axis) {
-                1 => "1 cell".into(),
-                cells => format!("{cells} cells"),
-            },
+            counted(partition.smallest(axis) as u64, "cell"),
         ),
         largest(depth),
     ))

@@ -23,7 +23,7 @@ use crate::cluster::Launched;
 use crate::error::{Error, Result, no_thread};
 use crate::grid::{RawVolume, across};
 use crate::machine::Machine;
-use crate::report::{Quantity, Report};
+use crate::report::{Quantity, Report, counted};
 
 /// How many ranks, and how they are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,9 +226,8 @@ impl<const D: usize> Spec<D> {
         if let Some(grid) = ranks.grid.filter(|_| parts != ranks.count) {
             let shown = across(&grid);
             let counted = |n: usize, what| match n {
-                1 => format!("1 {what}"),
                 usize::MAX => format!("more {what}s than can be counted"),
-                n => format!("{n} {what}s"),
+                n => counted(n as u64, what),
             };
             let [there, needed] = [ranks.count, parts].map(|n| counted(n, "rank"));
             let whole = counted(parts, "part");

@@ -130,6 +130,7 @@ impl<const D: usize> Search<'_, D> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::time::Duration;
 
     use super::super::CHECKED;
@@ -143,37 +144,26 @@ mod tests {
         0.5 * u[[0, 0]] + 0.25 * (u[[0, -1]] + u[[0, 1]])
     }
 
-    /// An executor that is fast, for it does nothing.
-    struct Idle;
-
-    impl SweepExecutor<2> for Idle {
-        fn sweep(&mut self, _: &Sweep<2>) -> Result<()> {
-            Ok(())
-        }
-        fn residual(&mut self, _: Residual) -> Result<f64> {
-            Ok(0.0)
-        }
-        fn finish(&mut self) -> Result<()> {
-            Ok(())
-        }
-        fn store(&mut self, _: RawVolumeMut<'_, 2>) -> Result<()> {
-            Ok(())
-        }
+    /// An executor that is fast, for it does no step; it keeps the most that it was asked for at once. One that
+    /// is stuck has tiles that wait in vain.
+    #[derive(Default)]
+    struct Idle<'a> {
+        asked: Option<&'a Cell<u64>>,
+        stuck: bool,
     }
 
-    /// An executor that does no step and says how many it was asked for.
-    struct Counting<'a>(&'a std::cell::Cell<u64>);
-
-    impl SweepExecutor<2> for Counting<'_> {
+    impl SweepExecutor<2> for Idle<'_> {
         fn sweep(&mut self, sweep: &Sweep<2>) -> Result<()> {
-            self.0.set(self.0.get().max(sweep.steps));
+            if let Some(asked) = self.asked {
+                asked.set(asked.get().max(sweep.steps));
+            }
             Ok(())
         }
         fn residual(&mut self, _: Residual) -> Result<f64> {
             Ok(0.0)
         }
         fn finish(&mut self) -> Result<()> {
-            Ok(())
+            if self.stuck { Err(stuck("waited 20 s")) } else { Ok(()) }
         }
         fn store(&mut self, _: RawVolumeMut<'_, 2>) -> Result<()> {
             Ok(())
@@ -185,28 +175,15 @@ mod tests {
         let stencil = Stencil::of(smooth());
         let volume = Volume::from_fn([32, 32], |[y, x]| (x * y) as f32);
         let mut search = Search::new(&stencil, &volume, (CHECKED, &[])).unwrap();
-        let most = std::cell::Cell::new(0);
+        let most = Cell::new(0);
         let spent = Budget::of(Duration::ZERO);
-        let _ = search.trial((3, false), f64::INFINITY, spent, |_, _| Ok(Counting(&most))).unwrap();
+        let make = |_: &RawVolume<2>, _| Ok(Idle { asked: Some(&most), stuck: false });
+        let _ = search.trial((3, false), f64::INFINITY, spent, make).unwrap();
         assert!(most.get() > 1 << 10 && most.get().is_multiple_of(3), "{} steps", most.get());
     }
 
-    /// An executor whose tiles wait in vain.
-    struct Stuck;
-
-    impl SweepExecutor<2> for Stuck {
-        fn sweep(&mut self, _: &Sweep<2>) -> Result<()> {
-            Ok(())
-        }
-        fn residual(&mut self, _: Residual) -> Result<f64> {
-            Ok(0.0)
-        }
-        fn finish(&mut self) -> Result<()> {
-            Err(stuck("waited 20 s"))
-        }
-        fn store(&mut self, _: RawVolumeMut<'_, 2>) -> Result<()> {
-            Ok(())
-        }
+    fn waits() -> Result<Idle<'static>> {
+        Ok(Idle { stuck: true, ..Idle::default() })
     }
 
     fn stuck(what: &str) -> Error {
@@ -223,12 +200,12 @@ mod tests {
         let stencil = Stencil::of(smooth());
         let volume = Volume::from_fn([32, 32], |[y, x]| (x * y) as f32);
         let mut search = Search::new(&stencil, &volume, (CHECKED, &[])).unwrap();
-        let made = std::cell::Cell::new(0);
+        let made = Cell::new(0);
         let mut tried = |lost: bool| {
             made.set(0);
             search.trial((1, true), f64::INFINITY, Budget::of(Duration::ZERO), |_, _| {
                 made.set(made.get() + 1);
-                if lost && made.get() > 1 { Err(stuck("the device is lost")) } else { Ok(Stuck) }
+                if lost && made.get() > 1 { Err(stuck("the device is lost")) } else { waits() }
             })
         };
         let lives = tried(false).unwrap().err().unwrap();
@@ -245,18 +222,18 @@ mod tests {
         let spent = Budget::of(Duration::ZERO);
         // What does nothing is never checked where it does not win.
         let runs = |search: &mut Search<'_, 2>| {
-            search.trial((1, false), 0.0, spent, |_, _| Ok(Idle)).unwrap().is_ok()
+            search.trial((1, false), 0.0, spent, |_, _| Ok(Idle::default())).unwrap().is_ok()
         };
         let stuck = |search: &mut Search<'_, 2>| {
             search
-                .trial((1, true), f64::INFINITY, spent, |_, _| Ok(Stuck))
+                .trial((1, true), f64::INFINITY, spent, |_, _| waits())
                 .map(|tried| tried.is_err())
         };
         assert!(stuck(&mut search).unwrap());
         assert!(runs(&mut search));
         assert!(stuck(&mut search).unwrap());
         // One that can't be made says nothing of the device.
-        let large = |_: &RawVolume<2>, _| Err::<Idle, _>(Error::spec("1 GB", "lower `tile`"));
+        let large = |_: &RawVolume<2>, _| Err::<Idle<'_>, _>(Error::spec("1 GB", "lower `tile`"));
         assert!(search.trial((1, true), f64::INFINITY, spent, large).unwrap().is_err());
         let error = stuck(&mut search).unwrap_err().to_string();
         assert!(error.contains("waited 20 s"), "{error}");
@@ -267,14 +244,14 @@ mod tests {
         let stencil = Stencil::of(smooth());
         let volume = Volume::from_fn([32, 32], |[y, x]| (x * y) as f32);
         let mut search = Search::new(&stencil, &volume, (CHECKED, &[])).unwrap();
-        let mut told = |threads: usize, made: fn() -> Result<Idle>| {
+        let mut told = |threads: usize, made: fn() -> Result<Idle<'static>>| {
             let policy = Policy::Cpu(CpuPolicy::default().with_threads(threads));
             let budget = Budget::of(Duration::ZERO);
             let ran = search.trial((1, false), f64::INFINITY, budget, |_, _| made()).unwrap();
             assert_eq!(search.note(policy, threads, ran), None);
             search.refused.last().cloned().unwrap()
         };
-        let wrong = told(2, || Ok(Idle));
+        let wrong = told(2, || Ok(Idle::default()));
         assert!(wrong.reason.contains("does not agree with the reference"), "{wrong:?}");
         let large = told(3, || Err(Error::spec("a tile of 1 GB", "lower `tile`")));
         assert!(large.reason.contains("a tile of 1 GB"), "{large:?}");
