@@ -11,7 +11,7 @@ use super::gpus::{Chosen, placed, worthwhile};
 use super::policy::{CpuPolicy, CudaKernel, CudaPolicy, Policy};
 use super::run::{Run, Target};
 use super::spec::Spec;
-use super::wisdom::{key, label, on_gpus as tuned_on_gpus};
+use super::wisdom::{key, label, on_gpus as tuned_on_gpus, usable};
 use crate::cpu::Pool;
 use crate::cuda::{self, Together};
 use crate::error::{Error, Result};
@@ -110,13 +110,7 @@ impl<const D: usize> Spec<D> {
         let wisdom = Wisdom::user();
         let key = key(self, volume.extents(), machine, &format!("{most} threads"));
         let mut notes = Vec::new();
-        let tuned = wisdom.policy::<CpuPolicy>(&key).filter(|tuned| match tuned.check() {
-            Ok(()) => true,
-            Err(error) => {
-                notes.push(format!("what tuning is known to have found is not used: {error}"));
-                false
-            }
-        });
+        let tuned = usable(wisdom.policy(&key), &mut notes, CpuPolicy::check);
         let (policy, known_rate) = match (run.policy, tuned) {
             (Some(Policy::Cpu(policy)), _) => (policy, None),
             (_, Some(policy)) => (policy, wisdom.get(&key).map(|entry| entry.rate)),
@@ -154,13 +148,17 @@ impl<const D: usize> Spec<D> {
         let device = gpu.device()?;
         let wisdom = Wisdom::user();
         let key = key(self, volume.extents(), machine, &gpu.name);
-        let (policy, known_rate) = match (run.policy, tuned_on_gpus(&wisdom, &key, self)) {
+        let mut notes = Vec::new();
+        let known = run.policy.is_none().then(|| tuned_on_gpus(&wisdom, &key, self)).flatten();
+        let tuned =
+            usable(known, &mut notes, |policy: &CudaPolicy| policy.check(self, volume.extents()));
+        let (policy, known_rate) = match (run.policy, tuned) {
             (Some(Policy::Cuda(policy)), _) => (policy, None),
             (_, Some(policy)) => (policy, wisdom.get(&key).map(|entry| entry.rate)),
             _ => (CudaPolicy::default_for(self, volume.extents(), gpu.capability), None),
         };
         let executor = CudaSweeps::new(self, volume, &policy, &device)?;
-        let notes = executor.notes().to_vec();
+        notes.extend_from_slice(executor.notes());
         let probe = probe(machine);
         Ok(Ready {
             executor: Box::new(executor),
@@ -189,10 +187,18 @@ impl<const D: usize> Spec<D> {
         let all = gpus.len();
         let wisdom = Wisdom::user();
         let key = key(self, volume.extents(), machine, &label(&gpus));
-        let mut tuned = None;
-        if run.policy.is_none()
-            && let Some(chosen) = tuned_on_gpus::<Chosen, D>(&wisdom, &key, self)
-        {
+        let (mut tuned, mut notes) = (None, Vec::new());
+        let known = run.policy.is_none().then(|| tuned_on_gpus(&wisdom, &key, self)).flatten();
+        let check = |chosen: &Chosen| match chosen.policy {
+            Policy::Gpus(policy) => {
+                let gpus = of_list(chosen.gpus)?.into_iter();
+                let devices = gpus.map(|gpu| gpu.device()).collect::<Result<Vec<_>>>()?;
+                policy.check(self, volume.extents(), &devices)
+            }
+            Policy::Cuda(policy) => policy.check(self, volume.extents()),
+            Policy::Cpu(_) => Err(Error::spec("a policy of the cores for GPUs", "tune anew")),
+        };
+        if let Some(chosen) = usable(known, &mut notes, check) {
             gpus = of_list(chosen.gpus)?;
             tuned = Some(chosen.policy);
         }
@@ -214,6 +220,7 @@ impl<const D: usize> Spec<D> {
         let known_rate = tuned.and_then(|_| Some(wisdom.get(&key)?.rate));
         if let ([one], None | Some(Policy::Cuda(_))) = (&gpus[..], run.policy) {
             let mut ready = self.on_gpu(volume, machine, run, one.ordinal)?;
+            ready.notes.append(&mut notes);
             if all > 1 {
                 ready.notes.push(format!("one GPU of {all} is used, {why}"));
             }
@@ -238,7 +245,7 @@ impl<const D: usize> Spec<D> {
         let together = Together::begin();
         let executor = MultiCudaSweeps::new(self, volume, &policy, &devices)?;
         let bandwidths = gpus.iter().map(|gpu| probe.as_ref()?.gpu(gpu.ordinal)?.bandwidth());
-        let mut notes = executor.notes().to_vec();
+        notes.extend_from_slice(executor.notes());
         if gpus.len() < all {
             let used = gpus.len();
             notes.push(format!("{used} GPUs of {all} are used, {why}"));

@@ -7,6 +7,7 @@ use super::boundary::Boundary;
 use super::identity::{code, short_hash};
 use super::policy::CudaPolicy;
 use super::spec::Spec;
+use crate::error::Result;
 use crate::machine::{Gpu, Machine};
 use crate::tune::{Entry, Wisdom};
 
@@ -62,6 +63,22 @@ pub(super) fn on_a_gpu<const D: usize>(
     let here = key(stencil, extents, machine, name);
     let anywhere = || here.strip_suffix(&machine.fingerprint());
     read(wisdom.get(&here).or_else(|| wisdom.beginning(anywhere()?))?, stencil)
+}
+
+/// What tuning found, if `check` has nothing against it; else a note says what, and nothing was found.
+pub(super) fn usable<P>(
+    found: Option<P>,
+    notes: &mut Vec<String>,
+    check: impl FnOnce(&P) -> Result<()>,
+) -> Option<P> {
+    let found = found?;
+    match check(&found) {
+        Ok(()) => Some(found),
+        Err(error) => {
+            notes.push(format!("what tuning is known to have found is not used: {error}"));
+            None
+        }
+    }
 }
 
 fn read<P: DeserializeOwned, const D: usize>(entry: &Entry, stencil: &Spec<D>) -> Option<P> {

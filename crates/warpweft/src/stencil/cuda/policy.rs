@@ -222,6 +222,19 @@ impl CudaPolicy {
         all
     }
 
+    /// Whether its kernel is one that `stencil` over `extents` may have.
+    ///
+    /// # Errors
+    /// A shape that no kernel can have; steps that can't be pipelined, or cells that can't stay on the chip; more
+    /// cells than kernels can index.
+    pub(in crate::stencil) fn check<const D: usize>(
+        &self,
+        stencil: &Spec<D>,
+        extents: [usize; D],
+    ) -> Result<()> {
+        layout_of(stencil, extents, &self.shaped::<D>()?).map(drop)
+    }
+
     /// This policy with 1 for what has no meaning in `D` dimensions or for its kernel.
     pub(super) fn reduced<const D: usize>(mut self) -> Self {
         let [_, vy, vz] = &mut self.cells;

@@ -1,8 +1,12 @@
 //! How a GPU computes a part: as tuning found for a volume of that size, as far as parts allow, or by
 //! rule. Not: which GPU (`device`).
 
-use super::super::policy::{CudaKernel, CudaPolicy};
+use super::super::policy::{CudaKernel, CudaPolicy, Policy};
+use super::super::run::Run;
 use super::super::spec::Spec;
+use super::super::wisdom::on_gpus;
+use crate::grid::across;
+use crate::tune::Wisdom;
 
 /// A policy for parts, and where it comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,22 +28,57 @@ impl Choice {
         free: usize,
     ) -> Self {
         let bar = known.and_then(|known| match known.kernel {
-            CudaKernel::Resident => Some("keeps cells on the chip, which no swap reaches".into()),
+            CudaKernel::Resident => Some("it keeps cells on the chip, which no swap reaches".into()),
             _ if trip(&known) > free => Some(format!(
-                "takes {} steps a trip to memory, and swaps, checks or checkpoints are at most {free} apart",
+                "it takes {} steps a trip to memory, and swaps, checks or checkpoints are at most {free} apart",
                 trip(&known)
             )),
-            _ => None,
+            _ => known.check(stencil, part).err().map(|error| error.to_string()),
         });
         match known.filter(|_| bar.is_none()) {
             Some(policy) => Self { policy, tuned: true, note: None },
             None => Self {
                 policy: CudaPolicy::default_for(stencil, part, capability),
                 tuned: false,
-                note: bar
-                    .map(|why: String| format!("what tuning found for {part:?} {why}: not taken")),
+                note: bar.map(|why| {
+                    format!("what tuning found for {} cells is not taken: {why}", across(&part))
+                }),
             },
         }
+    }
+}
+
+/// How a GPU computes beside the cores, and the cells a second that tuning measured of it.
+pub(super) struct OnGpu {
+    /// A part.
+    pub choice: Choice,
+    /// Of a part's policy, if that was measured.
+    pub rate: Option<f64>,
+    /// Of the GPU alone, where that runs what no part can: tiles that stay on the chip.
+    pub alone: Option<f64>,
+}
+
+impl OnGpu {
+    /// As `run` says, as `wisdom` has it under `key` for the whole of `extents`, or by rule.
+    pub fn of<const D: usize>(
+        stencil: &Spec<D>,
+        (extents, capability): ([usize; D], (u32, u32)),
+        (wisdom, key): (&Wisdom, &str),
+        run: &Run<'_>,
+    ) -> Self {
+        if let Some(Policy::Cuda(policy)) = run.policy {
+            let choice = Choice { policy, tuned: false, note: None };
+            return Self { choice, rate: None, alone: None };
+        }
+        let known: Option<CudaPolicy> = on_gpus(wisdom, key, stencil);
+        let measured = wisdom.get(key).map(|entry| entry.rate);
+        let free = stencil.longest_swap(usize::MAX, run.checkpoint.map(|at| at.every));
+        let choice = Choice::of(stencil, (extents, capability), known, free);
+        let stays = known.is_some_and(|known| {
+            known.kernel == CudaKernel::Resident && known.check(stencil, extents).is_ok()
+        });
+        let rate = measured.filter(|_| choice.tuned);
+        Self { choice, rate, alone: measured.filter(|_| stays) }
     }
 }
 
@@ -71,7 +110,7 @@ mod tests {
     use crate::prelude::{Near, stencil};
     use crate::stencil::Stencil;
     use crate::stencil::wisdom::{key, on_a_gpu};
-    use crate::tune::{Entry, Measured, Wisdom};
+    use crate::tune::{Entry, Measured};
 
     #[stencil]
     fn mean(u: Near<f32, 3>) -> f32 {
@@ -79,6 +118,8 @@ mod tests {
     }
 
     const PART: [usize; 3] = [1024, 1024, 1024];
+    /// A volume that fits on the chip.
+    const SMALL: [usize; 3] = [128; 3];
     const HOPPER: (u32, u32) = (9, 0);
 
     /// Planes of four cells, so many steps a trip.
@@ -123,7 +164,52 @@ mod tests {
         let stays = CudaPolicy { kernel: CudaKernel::Resident, ..piped(2) };
         let told = Choice::of(&Stencil::of(mean()), (PART, HOPPER), Some(stays), 16);
         assert_eq!((told.tuned, trip(&told.policy)), (false, 1));
-        assert!(told.note.unwrap().contains("on the chip"));
+        let note = told.note.unwrap();
+        assert!(
+            note.contains("for 1024 x 1024 x 1024 cells") && note.contains("on the chip"),
+            "{note}"
+        );
+    }
+
+    #[stencil]
+    fn at_most(u: Near<f32, 3>, times: u32) -> f32 {
+        let mut sum = u[[-1, 0, 0]];
+        let mut n = 0;
+        while n < times && sum < 1.0 {
+            sum += u[[1, 0, 0]];
+            n += 1;
+        }
+        sum
+    }
+
+    #[test]
+    fn kernels_that_a_function_may_not_have_are_not_taken() {
+        let told = Choice::of(&Stencil::of(at_most(3)), (PART, HOPPER), Some(piped(2)), 16);
+        assert_eq!((told.tuned, trip(&told.policy)), (false, 1));
+        assert!(told.note.unwrap().contains("several steps a trip of this stencil"));
+    }
+
+    #[test]
+    fn a_part_is_predicted_by_the_rate_of_what_it_runs_and_tiles_that_stay_are_the_gpus_alone() {
+        let stencil = Stencil::of(mean());
+        let folder = tempfile::tempdir().unwrap();
+        let of = |kernel, asked| {
+            let mut wisdom = Wisdom::open(folder.path());
+            let policy = CudaPolicy::candidates(&stencil, SMALL, (HOPPER, 132))
+                .into_iter()
+                .find(|policy| policy.kernel == kernel);
+            let policy = serde_json::to_value(policy.unwrap()).unwrap();
+            let measured = Measured { median: 0.5, least: 0.5, runs: 1 };
+            wisdom.keep("a", Entry { policy, measured, rate: 7e11, tried: 1 }).unwrap();
+            let run = Run { policy: asked, ..Run::default() };
+            let found = OnGpu::of(&stencil, (SMALL, HOPPER), (&wisdom, "a"), &run);
+            (found.choice.tuned, found.rate, found.alone)
+        };
+        assert_eq!(of(CudaKernel::Resident, None), (false, None, Some(7e11)));
+        assert_eq!(of(CudaKernel::Pipeline, None), (true, Some(7e11), None));
+        // Of what is asked for nothing was measured.
+        let asked = Some(Policy::Cuda(piped(2)));
+        assert_eq!(of(CudaKernel::Resident, asked), (false, None, None));
     }
 
     #[test]

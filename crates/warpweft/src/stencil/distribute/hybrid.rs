@@ -11,7 +11,7 @@ use std::time::Instant;
 use super::super::checkpoint::{Opened, Saver, State};
 use super::super::cuda::CudaSweeps;
 use super::super::ghost_model::{
-    Balanced, GhostModel, Kernel, Linear, Overlap, Split, Staging, Subdomain,
+    Balanced, Geometry, GhostModel, Kernel, Linear, Overlap, Split, Staging, Subdomain,
 };
 use super::super::halo::{Margin, Reach, footprints};
 use super::super::partition::Partition;
@@ -20,9 +20,9 @@ use super::super::policy::{CpuPolicy, CudaPolicy, Policy};
 use super::super::ready::{CELLS_A_SECOND, gpu, of_cores, probe};
 use super::super::run::{Run, Target};
 use super::super::spec::{Spec, Steps};
-use super::super::wisdom::{key, on_gpus};
+use super::super::wisdom::key;
 use super::balance::{Balance, Measured, Shares};
-use super::choice::Choice;
+use super::choice::{OnGpu, trip};
 use super::deepest_feasible;
 use super::halo_executor::HaloExecutor;
 use super::launch::{DEEPEST, SWAP};
@@ -33,7 +33,7 @@ use super::start::from_whole;
 use super::swept::Build;
 use crate::error::Result;
 use crate::grid::RawVolume;
-use crate::machine::Machine;
+use crate::machine::{Gpu, Machine};
 use crate::report::{Report, Series};
 use crate::tune::Wisdom;
 
@@ -173,7 +173,11 @@ impl<const D: usize> Spec<D> {
         let begin = Instant::now();
         let extents = volume.extents();
         self.check(extents)?;
-        let (depth, split, alone) = self.predicted_split(extents, machine, number, run)?;
+        let gpu = gpu(machine, number)?;
+        let wisdom = Wisdom::user();
+        let key = key(self, extents, machine, &gpu.name);
+        let of_gpu = OnGpu::of(self, (extents, gpu.capability), (&wisdom, &key), run);
+        let (depth, split, alone) = self.predicted_split(extents, machine, (gpu, &of_gpu), run);
         let why = words(&split, alone, depth);
         if split.cpu == 0 || split.seconds > (1.0 - WORTH) * alone {
             let policy = run.policy.filter(|policy| matches!(policy, Policy::Cuda(_)));
@@ -182,11 +186,10 @@ impl<const D: usize> Spec<D> {
             report.notes.insert(0, format!("the cores get nothing: {why}"));
             return Ok(report);
         }
-        let gpu = gpu(machine, number)?;
         let device = gpu.device()?;
         let (cpu_policy, cores) = self.beside(extents, split.cpu, machine, run);
         cpu_policy.check()?;
-        let cuda = CudaPolicy { contraction: false, ..self.of_gpu(extents, machine, number, run)? };
+        let cuda = CudaPolicy { contraction: false, ..of_gpu.choice.policy };
         let lists = [cores];
         let on_cores = on_cores(cpu_policy, &lists);
         let on_gpu = |stencil: &Spec<D>, volume: &RawVolume<D>, _: usize| {
@@ -216,8 +219,8 @@ impl<const D: usize> Spec<D> {
         *volume = state;
         let first = both.first.step;
         let (of_cores, disturbed) = of_cores(machine);
-        let of_gpu = probe(machine).and_then(|probe| probe.gpu(number)?.bandwidth());
-        let bandwidth = of_cores.zip(of_gpu).map(|(cores, gpu)| cores + gpu);
+        let of_memory = probe(machine).and_then(|probe| probe.gpu(number)?.bandwidth());
+        let bandwidth = of_cores.zip(of_memory).map(|(cores, gpu)| cores + gpu);
         let policy = Policy::Cuda(cuda);
         let mut report = self.reported(&distribution, &reports, first, policy, bandwidth, None);
         let last = shares.last().map_or(Shares { cpu: 0, gpu: extents[0] }, |last| last.1);
@@ -234,6 +237,7 @@ impl<const D: usize> Spec<D> {
         report.probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
         report.notes.extend(saved.map(|saved| saved.notes).unwrap_or_default());
         report.notes.extend(disturbed);
+        report.notes.extend(of_gpu.choice.note);
         report.notes.push(why);
         report.notes.push(format!(
             "planes of cores and GPU over {rounds} measurements: {}",
@@ -261,25 +265,20 @@ impl<const D: usize> Spec<D> {
         &self,
         extents: [usize; D],
         machine: &Machine,
-        number: usize,
+        (gpu, on_gpu): (&Gpu, &OnGpu),
         run: &Run<'_>,
-    ) -> Result<(usize, Split, f64)> {
+    ) -> (usize, Split, f64) {
         let probe = probe(machine);
-        let gpu = gpu(machine, number)?;
-        let wisdom = Wisdom::user();
-        let known =
-            |device: &str| wisdom.get(&key(self, extents, machine, device)).map(|entry| entry.rate);
         let threads = run.threads.unwrap_or_else(|| machine.cpu.threads());
+        let of_cores = key(self, extents, machine, &format!("{threads} threads"));
         let by_memory = |bandwidth: Option<f64>| Some(bandwidth? / self.step_bytes().max(1) as f64);
-        let of_gpu = probe.as_ref().and_then(|probe| probe.gpu(number));
-        let rates = [
-            known(&format!("{threads} threads"))
-                .or_else(|| by_memory(probe.as_ref()?.cpu.copy))
-                .unwrap_or(CELLS_A_SECOND[0] * threads as f64),
-            known(&gpu.name)
-                .or_else(|| by_memory(of_gpu?.bandwidth()))
-                .unwrap_or(CELLS_A_SECOND[1]),
-        ];
+        let of_gpu = probe.as_ref().and_then(|probe| probe.gpu(gpu.ordinal));
+        let of_cores = Wisdom::user().get(&of_cores).map(|entry| entry.rate);
+        let of_cores = of_cores
+            .or_else(|| by_memory(probe.as_ref()?.cpu.copy))
+            .unwrap_or(CELLS_A_SECOND[0] * threads as f64);
+        let untuned =
+            by_memory(of_gpu.and_then(|gpu| gpu.bandwidth())).unwrap_or(CELLS_A_SECOND[1]);
         let link = of_gpu.and_then(|gpu| Some(gpu.to_device?.min(gpu.from_device?)));
         let model = |rate: f64, fixed: f64| GhostModel {
             compute: Linear { per_unit: 1.0 / rate, fixed },
@@ -298,40 +297,28 @@ impl<const D: usize> Spec<D> {
         let written = self.written_fields().into_iter().map(|f| self.cell.size(f));
         let part =
             Subdomain { extents, delta: [[0; 2]; D], cell_bytes: written.sum::<usize>() as f64 };
-        let cpu = GhostModel { staging: Staging::None, ..model(rates[0], launch) };
-        let both = Balanced { cpu, gpu: model(rates[1], launch), delta: one[0] };
-        let trip = self.of_gpu(extents, machine, number, run)?.temporal_depth.max(1) as usize;
+        let cpu = GhostModel { staging: Staging::None, ..model(of_cores, launch) };
+        let gpu = model(on_gpu.rate.unwrap_or(untuned), launch);
+        let both = Balanced { cpu, gpu, delta: one[0] };
+        let trip = trip(&on_gpu.choice.policy);
         let halves = Partition::slabs(extents, 0, &[1.0; 2], &self.boundaries);
         let deepest = halves.map_or(0, |halves| {
-            let most = DEEPEST.max(4 * trip);
+            let every = run.checkpoint.map(|at| at.every);
+            let most = self.longest_swap(DEEPEST.max(4 * trip), every);
             deepest_feasible(&halves, &self.boundaries, &stages, self.cell.len(), most)
         });
         // The GPU advances by whole trips.
         let depths =
             (1..=deepest / trip).map(|trips| trips * trip).chain((deepest > 0).then_some(1));
-        let alone = both.gpu.predict(&part, trip).seconds;
+        let alone = match on_gpu.alone {
+            Some(rate) => part.cells() / rate,
+            None => both.gpu.predict(&part, trip).seconds,
+        };
         let splits = depths.map(|depth| (depth, both.split(&part, depth)));
         let best = splits.min_by(|a, b| a.1.seconds.total_cmp(&b.1.seconds));
         let nothing = (1, Split { cpu: 0, gpu: extents[0], seconds: alone });
         let (depth, split) = best.unwrap_or(nothing);
-        Ok((depth, split, alone))
-    }
-
-    /// The GPU's policy: as the run says, tuned, or by rule.
-    fn of_gpu(
-        &self,
-        extents: [usize; D],
-        machine: &Machine,
-        number: usize,
-        run: &Run<'_>,
-    ) -> Result<CudaPolicy> {
-        let gpu = gpu(machine, number)?;
-        let key = key(self, extents, machine, &gpu.name);
-        let known = || on_gpus(&Wisdom::user(), &key, self);
-        Ok(match run.policy {
-            Some(Policy::Cuda(policy)) => policy,
-            _ => Choice::of(self, (extents, gpu.capability), known(), usize::MAX).policy,
-        })
+        (depth, split, alone)
     }
 
     /// The policy of the cores for `planes` planes, and the cores: one is left to drive the GPU.

@@ -147,6 +147,37 @@ impl MultiCudaPolicy {
         Ok(Self { exchange: Exchange::Copies, ..policy(cuda) })
     }
 
+    /// Whether slabs on `devices` can run like this.
+    ///
+    /// # Errors
+    /// A kernel that `stencil` may not have, or a device can't run; slabs thinner than the footprint;
+    /// [`MultiCudaPolicy::check_flags`], unless planes are copied.
+    pub(in crate::stencil) fn check<const D: usize>(
+        &self,
+        stencil: &Spec<D>,
+        extents: [usize; D],
+        devices: &[Device],
+    ) -> Result<()> {
+        if self.axis > 0 {
+            let (turned, stencil, extents) = self.turned(stencil, extents)?;
+            return turned.check(&stencil, extents, devices);
+        }
+        let shaped = Self { cuda: self.cuda.shaped::<D>()?, ..*self };
+        let slabs = shaped.slabs(stencil, extents, devices.len())?;
+        let copies = self.exchange == Exchange::Copies;
+        if copies && self.cuda.kernel == CudaKernel::Resident {
+            return Err(Error::spec(
+                "resident tiles that exchange planes by copies",
+                "exchange by flags: they send their rims themselves",
+            ));
+        }
+        self.check_engine(devices)?;
+        if !copies {
+            self.check_flags(stencil, extents, devices)?;
+        }
+        cut::layout(stencil, &shaped, extents, &slabs[0], [0, slabs.len()]).map(drop)
+    }
+
     /// Whether the exchange by flags or in words can do this.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use crate::stencil::cuda::resident::Resident;
 use crate::stencil::cuda::text::cut_step_text;
 use crate::stencil::points::{add_to, value_of};
 use crate::stencil::total::Total;
-use crate::stencil::{CudaKernel, Region, Residual, Spec, Sweep, SweepExecutor};
+use crate::stencil::{Region, Residual, Spec, Sweep, SweepExecutor};
 
 /// Runs sweeps over a copy of a volume that is cut into slabs across its slowest axis, one a GPU.
 pub(super) struct Slabs<const D: usize> {
@@ -59,17 +59,8 @@ impl<const D: usize> Slabs<D> {
         let cuda = policy.cuda.shaped::<D>()?;
         let policy = MultiCudaPolicy { cuda, early: policy.early && !shared, ..*policy };
         let slabs = policy.slabs(stencil, extents, devices.len())?;
+        policy.check(stencil, extents, devices)?;
         let copies = policy.exchange == Exchange::Copies;
-        if copies && policy.cuda.kernel == CudaKernel::Resident {
-            return Err(Error::spec(
-                "resident tiles that exchange planes by copies",
-                "exchange by flags: they send their rims themselves",
-            ));
-        }
-        policy.check_engine(devices)?;
-        if !copies {
-            policy.check_flags(stencil, extents, devices)?;
-        }
         let layout = cut::layout(stencil, &policy, extents, &slabs[0], [0, slabs.len()])?;
         let strided = policy.grid::<D>(&layout)[2] > 65_535;
         let text = cut_step_text(stencil, &policy.cuda, strided, cut_of(&policy));
