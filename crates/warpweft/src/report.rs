@@ -65,6 +65,8 @@ pub struct Report {
     pub interrupted: bool,
     /// The last residual, for runs that check one.
     pub residual: Option<f64>,
+    /// What the residual was to be at most, for runs that end once it is.
+    pub tolerance: Option<f64>,
     /// What probes recorded, in the order in which the stencil names them.
     pub probes: Vec<Series>,
     /// What the user may want to know: why a GPU was not used, a damaged cache made anew.
@@ -88,8 +90,12 @@ impl fmt::Display for Report {
         if let (Some(bound), true) = (&self.bound, self.own() > 0) {
             write!(f, " where memory allows {:.3e} {}", bound.value, bound.unit)?;
         }
-        if let Some(residual) = self.residual {
-            write!(f, ", residual {residual:.3e}")?;
+        if let (Some(residual), Some(tolerance)) = (self.residual, self.tolerance) {
+            write!(f, ", residual {residual:.3e} of at most {tolerance:e}: ")?;
+            match self.converged() {
+                Some(true) => write!(f, "met")?,
+                _ => write!(f, "not met after {}", counted(*done, "step"))?,
+            }
         }
         if self.interrupted {
             write!(f, "; interrupted")?;
@@ -106,6 +112,11 @@ impl Report {
             many => format!("{many} x {}", alike[0]),
         });
         alike.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether the last residual is at most what it was to be; `None` where none was checked.
+    pub fn converged(&self) -> Option<bool> {
+        Some(self.residual? <= self.tolerance?)
     }
 
     /// Units of progress that this run made itself.
@@ -129,8 +140,28 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
+    use super::Report;
     use crate::prelude::*;
     use crate::stencil::Target;
+
+    #[test]
+    fn a_report_says_whether_the_tolerance_was_met_and_after_how_many_steps_it_was_not() {
+        let machine = Machine::detect().unwrap();
+        let run = Run { target: Target::Cpu, threads: Some(1), ..Run::default() };
+        let of = |steps| {
+            let mut volume = Volume::from_fn([8], |_| 1.0);
+            let stencil = Stencil::of(halve()).until(Residual::Max, 1e-2);
+            stencil.run_with(&mut volume, Steps(steps), &machine, &run).unwrap()
+        };
+        // Step n changes a cell by 1 / 2^n.
+        let [met, not] = [of(100), of(3)];
+        assert_eq!([&met, &not].map(Report::converged), [Some(true), Some(false)]);
+        let (met, not) = (met.to_string(), not.to_string());
+        assert!(met.contains("stencil: 7 steps on"), "{met}");
+        assert!(met.contains(", residual 7.812e-3 of at most 1e-2: met"), "{met}");
+        let expect = ", residual 1.250e-1 of at most 1e-2: not met after 3 steps";
+        assert!(not.contains(expect), "{not}");
+    }
 
     #[stencil]
     fn halve(u: Near<f32, 1>) -> f32 {

@@ -179,10 +179,10 @@ pub fn run<S: Fields, const D: usize>(
     if report.first > 0 {
         answer.push(("resumed_from_step", report.first.into()));
     }
-    if let Some(until) = options.until {
+    if options.until.is_some() {
         answer.push(("residual", serde_json::json!(report.residual)));
         // A run that was through before it began, by one that checked nothing, knows no residual.
-        answer.push(("converged", serde_json::json!(report.residual.map(|r| r <= until.1))));
+        answer.push(("converged", serde_json::json!(report.converged())));
     }
     answer.extend(job.answer(&volume, &report));
     if let Some(network) = world::network() {

@@ -242,6 +242,7 @@ mod tests {
             first: 0,
             interrupted: false,
             residual: None,
+            tolerance: None,
             probes: Vec::new(),
             notes: Vec::new(),
         };

@@ -49,6 +49,7 @@ pub(super) fn report(
         first: 0,
         interrupted: false,
         residual: None,
+        tolerance: None,
         probes: Vec::new(),
         notes: vec![format!("{levels} levels deep, {given} calls given to other workers")],
     }

@@ -87,6 +87,7 @@ impl Ended {
             first,
             interrupted: self.interrupted,
             residual: None,
+            tolerance: None,
             probes: Vec::new(),
             notes: self.notes,
         };

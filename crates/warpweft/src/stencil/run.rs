@@ -212,6 +212,7 @@ impl<const D: usize> Spec<D> {
             first,
             interrupted,
             residual: at.residual,
+            tolerance: self.until.map(|until| until.tolerance),
             probes,
             notes: Launched::unjoined()
                 .into_iter()

@@ -30,6 +30,7 @@ pub(super) fn report(
         first: 0,
         interrupted: false,
         residual: None,
+        tolerance: None,
         probes: Vec::new(),
         notes: Launched::unjoined().into_iter().collect(),
     }

@@ -199,6 +199,7 @@ impl<const D: usize> Spec<D> {
             first,
             interrupted: of_rank_0.interrupted,
             residual: of_rank_0.residual,
+            tolerance: self.until.map(|until| until.tolerance),
             probes: Vec::new(),
             notes,
         }
