@@ -42,23 +42,29 @@ const TRACED: usize = 1024;
 /// Seconds of a step beyond which they are a slip of units: eleven days.
 const SLOWEST: f64 = 1e6;
 
-/// Fits the model to the runs in `path` and compares.
+/// The runs in `path`.
 ///
 /// # Errors
-/// A file that can't be read or does not hold runs; runs that say too little.
+/// A file that can't be read or does not hold runs.
+pub fn read(path: &Path) -> Result<Vec<Run>> {
+    let remedy = "write a JSON list of {extents, grid, depth, seconds}";
+    let file = std::fs::read_to_string(path).map_err(|error| Error::file(path, error, remedy))?;
+    serde_json::from_str(&file).map_err(|error| Error::file(path, error, remedy))
+}
+
+/// Fits the model to `runs` and compares.
+///
+/// # Errors
+/// Runs that say too little, or can't have been.
 pub fn text<const D: usize>(
     work: &Workload<D>,
-    path: &Path,
+    runs: &[Run],
     plot: Option<&Path>,
     json: bool,
 ) -> Result<String> {
-    let remedy = "write a JSON list of {extents, grid, depth, seconds}";
-    let file = std::fs::read_to_string(path).map_err(|error| Error::file(path, error, remedy))?;
-    let runs: Vec<Run> =
-        serde_json::from_str(&file).map_err(|error| Error::file(path, error, remedy))?;
     let (samples, feasible): (Vec<_>, Vec<_>) =
         runs.iter().map(|run| sample(work, run)).collect::<Result<Vec<_>>>()?.into_iter().unzip();
-    let fitted = fit(&samples, kernel(&runs)?, Staging::None)?;
+    let fitted = fit(&samples, kernel(runs)?, Staging::None)?;
     let best = |(sample, &deepest): (&Sample<Traced>, &usize)| {
         fitted.model.best_depth(&sample.part, deepest).0
     };
@@ -85,7 +91,7 @@ pub fn text<const D: usize>(
         })
         .to_string()
     } else {
-        table(work, &runs, &predicted, &best, &fitted)
+        table(work, runs, &predicted, &best, &fitted)
     })
 }
 
@@ -199,7 +205,7 @@ mod tests {
         let path = dir.path().join("runs.json");
         std::fs::write(&path, runs).unwrap();
         let App::Deep(heat) = app("heat", 2, None).unwrap() else { panic!("heat is 3D") };
-        text(&heat, &path, Some(&dir.path().join("plot.svg")), false)
+        text(&heat, &read(&path)?, Some(&dir.path().join("plot.svg")), false)
     }
 
     #[test]

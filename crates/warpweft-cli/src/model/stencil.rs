@@ -65,7 +65,7 @@ pub struct Arguments {
     /// Order in space, for heat [default: 2].
     #[arg(long)]
     order: Option<usize>,
-    /// Dimensions of heat, 2 or 3 [default: what --size has, else 3].
+    /// Dimensions of heat, 2 or 3 [default: what --size or --measured has, else 3].
     #[arg(long)]
     dims: Option<usize>,
     /// Numbers of nodes [default: powers of two up to 1024].
@@ -84,9 +84,10 @@ pub struct Arguments {
     /// The GPU [default: h200].
     #[arg(long, value_enum)]
     gpu: Option<Gpu>,
-    /// Cells along the axes: of one part (weak) or of the volume (strong).
-    #[arg(long, default_value = "256")]
-    size: Size,
+    /// Cells along the axes: of one part (weak) or of the volume (strong) [default: 256x256x256, or 2048x2048 of
+    /// applications in two dimensions].
+    #[arg(long)]
+    size: Option<Size>,
     /// Whether the volume grows with the machine [default: weak].
     #[arg(long, value_enum)]
     scaling: Option<Scaling>,
@@ -139,21 +140,24 @@ impl Arguments {
     /// The report.
     pub fn text(&self) -> Result<String> {
         self.check()?;
-        let dims = self.dims.or(self.size.dims());
-        match (app(&self.app, self.order.unwrap_or(2), dims)?, &self.measured) {
-            (App::Flat(work), None) => self.study(&work),
-            (App::Deep(work), None) => self.study(&work),
-            (App::Flat(work), Some(path)) => {
-                fit::text(&work, path, self.plot.as_deref(), self.json)
-            }
-            (App::Deep(work), Some(path)) => {
-                fit::text(&work, path, self.plot.as_deref(), self.json)
-            }
+        let runs = self.measured.as_deref().map(fit::read).transpose()?;
+        let of_runs = runs.as_ref().and_then(|runs| runs.first()).map(|run| run.extents.len());
+        let said = self.dims.or(self.size.as_ref().and_then(Size::dims));
+        match (app(&self.app, self.order.unwrap_or(2), said.or(of_runs))?, runs) {
+            (App::Flat(work), None) => self.study(&work, [2048; 2]),
+            (App::Deep(work), None) => self.study(&work, [256; 3]),
+            (App::Flat(work), Some(runs)) => self.fitted(&work, &runs),
+            (App::Deep(work), Some(runs)) => self.fitted(&work, &runs),
         }
     }
 
-    fn study<const D: usize>(&self, work: &Workload<D>) -> Result<String> {
-        let size = self.size.extents::<D>()?;
+    fn fitted<const D: usize>(&self, work: &Workload<D>, runs: &[fit::Run]) -> Result<String> {
+        fit::text(work, runs, self.plot.as_deref(), self.json)
+    }
+
+    /// Of parts, or a volume, of these extents unless others were named.
+    fn study<const D: usize>(&self, work: &Workload<D>, size: [usize; D]) -> Result<String> {
+        let size = self.size.as_ref().map_or(Ok(size), Size::extents)?;
         let (gpu, host) = (self.gpu(), Host::of(self.machine.as_deref()));
         let at = |rate: Option<f64>, launch: Option<f64>, rates: Linear| Linear {
             per_unit: rate.map_or(rates.per_unit, |rate| 1e-9 / rate),

@@ -111,6 +111,28 @@ fn cores_beside_gpus_are_predicted_alone_and_together() {
 }
 
 #[test]
+fn dimensions_and_cells_are_the_applications_unless_others_are_named() {
+    let cells = |line: &str| {
+        let ran = warpweft(&format!("model stencil --nodes 1 --gpus 1 --json {line}"));
+        let object: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+        object["rows"][0]["cells"].as_f64().expect("cells")
+    };
+    let (flat, deep) = (2048f64.powi(2), 256f64.powi(3));
+    let cases = [("heat", deep), ("heat --dims 2", flat), ("life", flat), ("himeno", deep)];
+    cases.iter().for_each(|(app, expect)| assert_eq!(cells(&format!("--app {app}")), *expect));
+    // Measured runs have their own.
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let run = |depth: u32| {
+        let seconds = 1e-5 + 1e-4 / f64::from(depth);
+        format!(r#"{{"extents":[512,512],"grid":[4,1],"depth":{depth},"seconds":{seconds}}}"#)
+    };
+    let runs = [1, 2, 4, 8].map(run).join(",");
+    std::fs::write(directory.path().join("flat.json"), format!("[{runs}]")).expect("written");
+    let told = warpweft_in(directory.path(), "model stencil --measured flat.json").fine();
+    assert!(told.contains("512×512"), "{told}");
+}
+
+#[test]
 fn a_probe_of_this_machine_is_one_that_models_are_fitted_to() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let told = warpweft_in(directory.path(), "bench tuner --samples here.json").fine();

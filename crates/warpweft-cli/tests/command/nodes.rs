@@ -407,11 +407,14 @@ fn rank_process(directory: &Path, rank: usize) -> Option<String> {
 #[test]
 fn a_library_that_is_not_there_is_named_with_the_way_out() {
     let here = tempfile::tempdir().unwrap();
-    let mut alone = command(here.path());
-    alone.args(["run", "heat", "--size", "8"]);
-    alone.env("PMI_RANK", "0").env("PMI_SIZE", "2").env("WARPWEFT_MPI", "/nowhere/libmpi.so");
-    Ran::of(&mut alone)
-        .fails(1, &["joining the other ranks", "/nowhere/libmpi.so", "WARPWEFT_MPI"]);
+    for rank in ["0", "1"] {
+        let mut one = command(here.path());
+        one.args(["run", "heat", "--size", "8"]);
+        one.env("PMI_RANK", rank).env("PMI_SIZE", "2").env("WARPWEFT_MPI", "/nowhere/libmpi.so");
+        let ran = Ran::of(&mut one);
+        ran.fails(1, &["joining the other ranks", "/nowhere/libmpi.so", "WARPWEFT_MPI"]);
+        assert_eq!(ran.err.matches(&format!("rank {rank}")).count(), 1, "{}", ran.err);
+    }
 }
 
 #[test]

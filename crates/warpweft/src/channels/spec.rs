@@ -84,7 +84,7 @@ impl<C: Spawning> Channels<C> {
 /// The error of a call of `name` too deep.
 pub(super) fn too_deep(name: &str, levels: u32) -> Error {
     let remedy = match levels < MOST {
-        true => "allow more with `levels`, if the calls come to an end",
+        true => "allow more with --levels (`levels`), if the calls come to an end",
         false => "call less deeply",
     };
     Error::spec(format!("`{name}` spawned deeper than {levels} levels"), remedy)

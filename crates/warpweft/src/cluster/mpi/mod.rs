@@ -477,10 +477,9 @@ fn libraries(launcher: Launcher) -> &'static [&'static str] {
 }
 
 fn unusable(launched: &Launched, what: String, remedy: &str) -> Error {
-    Error::Device {
-        stage: "joining the other ranks".into(),
-        device: format!("rank {} of {}", launched.rank, launched.ranks),
-        what,
+    Error::Rank {
+        rank: launched.rank,
+        what: format!("joining the other ranks: {what}"),
         remedy: remedy.into(),
     }
 }

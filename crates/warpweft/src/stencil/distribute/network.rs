@@ -171,7 +171,7 @@ impl<const D: usize> Spec<D> {
         if let (Some(by), None) = (halos.filter(|&by| by != Route::Host), device.bus) {
             return Err(Error::spec(
                 format!("halos by {by} between ranks on the cores"),
-                "leave `Run::halos` and WARPWEFT_HALOS out: what the cores compute is in the host's memory",
+                "leave WARPWEFT_HALOS (`Run::halos`) out: what the cores compute is in the host's memory",
             ));
         }
         if let Some(shared) = shared_gpus(net, host.trim(), device.bus)? {
