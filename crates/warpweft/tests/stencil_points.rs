@@ -1,5 +1,6 @@
 //! Point sources and probes: what they add, when, and that runs report what they saw.
 
+use sha2::{Digest, Sha256};
 use warpweft::prelude::*;
 use warpweft::report::Series;
 use warpweft::stencil::distribute::{Distribution, Ranks, run_in_process};
@@ -173,14 +174,38 @@ fn a_resumed_run_has_the_records_of_one_that_nobody_stopped() {
     }
 }
 
-/// The file with what probes recorded until a checkpoint's step, as its manifest tells.
-fn records_of(folder: &std::path::Path, step: u64) -> String {
+#[test]
+fn records_other_than_a_checkpoint_can_have_pass_it_over() {
+    let (stencil, start) = lit([17, 22], 9);
+    let (_, series) = reference_with_probes(&stencil, &mut start.clone(), 30).expect("well posed");
+    for records in [3, 11, u64::MAX] {
+        let folder = tempfile::tempdir().expect("a folder");
+        kept(&stencil, &start, (folder.path(), false), (1, 30));
+        let mut manifest = manifest_of(folder.path(), 30);
+        assert_eq!(manifest["probes"]["of"][0]["records"], 10);
+        manifest["probes"]["of"][0]["records"] = records.into();
+        let line = manifest.to_string();
+        let sum: String = Sha256::digest(&line).iter().map(|byte| format!("{byte:02x}")).collect();
+        let path = folder.path().join("step-000000000030/manifest");
+        std::fs::write(path, format!("{line}\n{sum}\n")).expect("written");
+        let report = kept(&stencil, &start, (folder.path(), true), (2, 30));
+        assert_eq!((report.first, &report.probes), (28, &series));
+        let damage = "holds other records than its checkpoint tells); an earlier one is taken";
+        assert!(report.notes.iter().any(|note| note.contains(damage)), "{:?}", report.notes);
+    }
+}
+
+/// What a checkpoint's manifest says.
+fn manifest_of(folder: &std::path::Path, step: u64) -> serde_json::Value {
     let manifest = folder.join(format!("step-{step:012}/manifest"));
     let manifest = std::fs::read_to_string(manifest).expect("a manifest");
     // Its checksum is on the second line.
-    let manifest = manifest.lines().next().expect("a line");
-    let manifest: serde_json::Value = serde_json::from_str(manifest).expect("JSON");
-    manifest["probes"]["file"].as_str().expect("a name").into()
+    serde_json::from_str(manifest.lines().next().expect("a line")).expect("JSON")
+}
+
+/// The file with what probes recorded until a checkpoint's step.
+fn records_of(folder: &std::path::Path, step: u64) -> String {
+    manifest_of(folder, step)["probes"]["file"].as_str().expect("a name").into()
 }
 
 #[test]

@@ -95,22 +95,20 @@ impl<const D: usize> Saved<D> {
         State { step: self.manifest.step, residual: self.manifest.residual.map(f64::from_bits) }
     }
 
-    /// Reads all files and compares their checksums.
+    /// Reads all cells and compares their checksums.
     ///
     /// # Errors
     /// A file that is missing, cut short or changed.
     pub fn verify(&self) -> Result<()> {
         let mut parts = self.manifest.parts.iter();
-        parts
-            .try_for_each(|part| Reader::open(self.folder.join(&part.file), &part.sum)?.finish())?;
-        self.manifest.probes.iter().try_for_each(|probes| probes.verify(&self.folder))
+        parts.try_for_each(|part| Reader::open(self.folder.join(&part.file), &part.sum)?.finish())
     }
 
     /// What probes recorded until then; the series of those of which the checkpoint
     /// holds none begin after it.
     ///
     /// # Errors
-    /// As [`Saved::verify`].
+    /// As [`Saved::verify`], of their file; other records than there can be.
     pub fn recorded(&self, points: &Points<D>) -> Result<Vec<Series>> {
         let mut series = points.series(self.manifest.step);
         if let Some(probes) = &self.manifest.probes {

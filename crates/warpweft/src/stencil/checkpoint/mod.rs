@@ -21,7 +21,6 @@ pub(crate) use save::Saver;
 use super::plan::Region;
 use super::spec::Spec;
 use crate::cluster::{Transport, agree_on};
-use crate::element::CellType;
 use crate::error::{Error, Result};
 use crate::grid::io::Claim;
 use crate::report::Series;
@@ -112,13 +111,13 @@ pub(crate) fn open<const D: usize>(
         claimed(directory, *resume).and_then(|claimed| {
             notes.extend(claimed.note(directory));
             claim = Some(claimed);
-            let of = (stencil.cell, extents);
-            let chosen = choose::<D>(directory, &origin, of, *resume, &mut notes)?;
-            if let Some(saved) = &chosen {
-                recorded = saved.recorded(&stencil.points)?;
-                notes.extend(lacking(&recorded, saved.state().step));
-            }
-            Ok(chosen)
+            let of = (stencil, extents);
+            let chosen = choose(directory, &origin, of, *resume, &mut notes)?;
+            Ok(chosen.map(|(saved, series)| {
+                notes.extend(lacking(&series, saved.state().step));
+                recorded = series;
+                saved
+            }))
         })
     } else {
         Ok(None)
@@ -161,23 +160,28 @@ fn claimed(directory: &Path, resume: bool) -> Result<Claim> {
     Claim::of(directory)
 }
 
-/// The newest checkpoint that is whole, if the run is to go on from one.
+/// The newest checkpoint that is whole, if the run is to go on from one, and what probes recorded until then.
 fn choose<const D: usize>(
     directory: &Path,
     origin: &Origin,
-    of: (CellType, [usize; D]),
+    (stencil, extents): (&Spec<D>, [usize; D]),
     resume: bool,
     notes: &mut Vec<String>,
-) -> Result<Option<Saved<D>>> {
+) -> Result<Option<(Saved<D>, Vec<Series>)>> {
     let mut steps = steps(directory)?;
     if !resume {
         return steps.last().map_or(Ok(None), |&step| Err(taken(directory, step, origin)));
     }
+    let whole = |folder: &Path| {
+        let saved = Saved::open(folder, origin, (stencil.cell, extents))?;
+        saved.verify()?;
+        let recorded = saved.recorded(&stencil.points)?;
+        Ok((saved, recorded))
+    };
     let mut damaged = Vec::new();
     while let Some(step) = steps.pop() {
-        let folder = directory.join(folder_name(step));
-        match Saved::open(&folder, origin, of).and_then(|saved| saved.verify().map(|()| saved)) {
-            Ok(saved) => return Ok(Some(saved)),
+        match whole(&directory.join(folder_name(step))) {
+            Ok(whole) => return Ok(Some(whole)),
             // Another computation's are as whole as they ever were.
             Err(error @ Error::Spec { .. }) => return Err(error),
             Err(error) => {

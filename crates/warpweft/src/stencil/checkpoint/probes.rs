@@ -54,19 +54,11 @@ pub(super) struct ProbesFile {
 }
 
 impl ProbesFile {
-    /// Reads what the checkpoint in `folder` names and compares its checksum.
-    ///
-    /// # Errors
-    /// It is missing, cut short or changed.
-    pub fn verify(&self, folder: &Path) -> Result<()> {
-        Reader::begin_of(folder.with_file_name(&self.file), &self.sum)?.finish()
-    }
-
     /// Gives the `series` of those of `points` that are in the file what it has of them, for the checkpoint of
     /// `step` in `folder`.
     ///
     /// # Errors
-    /// As [`ProbesFile::verify`]; other records than there can be.
+    /// A file that is missing, cut short or changed; other records than there can be.
     pub fn read<const D: usize>(
         &self,
         (folder, step): (&Path, u64),
