@@ -125,13 +125,7 @@ impl fmt::Display for BoundaryChoice {
                     Some(Face::High) => write!(f, "-high=")?,
                 }
             }
-            match item.boundary {
-                Boundary::Periodic => write!(f, "periodic")?,
-                Boundary::Neumann => write!(f, "neumann")?,
-                Boundary::Mirror => write!(f, "mirror")?,
-                Boundary::Dirichlet(value) => write!(f, "dirichlet:{value}")?,
-                Boundary::Function => write!(f, "function")?,
-            }
+            write!(f, "{}", item.boundary)?;
         }
         Ok(())
     }

@@ -267,8 +267,20 @@ fn a_folder_of_another_run_is_refused_and_both_are_named() {
         ("seismic --size 16", vec!["this run is seismic of 12 fields of f32 over 16 x 16 x 16"]),
         ("heat --size 17 --seed 3", vec![theirs, "this run is ", "over 17 x 17 x 17;"]),
         ("heat --size 16 --seed 3 --dtype f64", vec!["of f32 over", "this run is ", "of f64 over"]),
-        ("heat --size 16 --seed 3 --rate 0.05", vec![theirs, "but with another parameter"]),
-        ("heat --size 16 --seed 3 --boundary mirror", vec![theirs, "another parameter, boundary"]),
+        (
+            "heat --size 16 --seed 3 --rate 0.05",
+            vec![theirs, "but with other parameters (0.1, this run has 0.05); "],
+        ),
+        (
+            "heat --size 16 --seed 3 --order 4 --rate 0.05",
+            vec![theirs, "but with other code (hash "],
+        ),
+        (
+            "heat --size 16 --seed 3 --boundary mirror,y-low=dirichlet:0.5",
+            vec![
+                "but with other boundaries (periodic, this run has z=mirror,y-low=dirichlet:0.5,y-high=mirror,x=mirror)",
+            ],
+        ),
         ("heat --size 16 --seed 4", vec!["of a run from another initial state", "this run's is"]),
     ] {
         for ranks in [1, 2] {

@@ -1,6 +1,10 @@
 //! What a neighbour outside the volume holds.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
+
+use crate::grid::axis_name;
 
 /// What cells beyond one face of the volume hold.
 ///
@@ -25,6 +29,19 @@ impl Boundary {
     /// Whether cells beyond the face have a value of their own, and follow no cell.
     pub fn is_held(self) -> bool {
         matches!(self, Self::Dirichlet(_) | Self::Function)
+    }
+}
+
+/// As `--boundary` of the command takes it.
+impl fmt::Display for Boundary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Periodic => write!(f, "periodic"),
+            Self::Neumann => write!(f, "neumann"),
+            Self::Mirror => write!(f, "mirror"),
+            Self::Dirichlet(value) => write!(f, "dirichlet:{value}"),
+            Self::Function => write!(f, "function"),
+        }
     }
 }
 
@@ -70,6 +87,24 @@ pub enum Ghost<const D: usize> {
         /// beyond a face that holds values, its source's along the others.
         at: [isize; D],
     },
+}
+
+/// As `--boundary` of the command takes it: the one of all faces, or by axis and end.
+impl<const D: usize> fmt::Display for Boundaries<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = self.0.as_flattened();
+        if all.windows(2).all(|pair| pair[0] == pair[1]) {
+            return all.first().map_or(Ok(()), |one| write!(f, "{one}"));
+        }
+        for (axis, [low, high]) in self.0.iter().enumerate() {
+            let (comma, name) = (if axis > 0 { "," } else { "" }, axis_name(axis, D));
+            match low == high {
+                true => write!(f, "{comma}{name}={low}")?,
+                false => write!(f, "{comma}{name}-low={low},{name}-high={high}")?,
+            }
+        }
+        Ok(())
+    }
 }
 
 impl<const D: usize> Boundaries<D> {

@@ -24,7 +24,7 @@ pub(super) fn key<const D: usize>(
         .map(|stage| {
             let radius = stage.radius();
             // Two elements of one name and shape must not take each other's entries.
-            let hash = short_hash(&code(&**stage, false));
+            let hash = short_hash(&code(&**stage));
             format!("{} {} taps {radius:?} {hash}", stage.name(), stage.taps().len())
         })
         .collect();

@@ -22,14 +22,18 @@ pub(super) struct Other {
 
 impl Other {
     /// The run that wrote `manifest`, if that is another than the one of `origin`.
-    pub fn than(manifest: &Manifest, Origin { of, start }: &Origin) -> Option<Self> {
+    pub fn than(manifest: &Manifest, Origin { of, parts, start }: &Origin) -> Option<Self> {
         if manifest.of != *of {
             let name = |of: &str| of.rsplit_once(" (").map_or(of, |(name, _)| name).to_string();
             let (theirs, ours) = (name(&manifest.of), name(of));
             let of = match theirs == ours {
                 // Names and extents are the same, but not the hash.
                 true => {
-                    format!("{ours}, as this run is, but with another parameter, boundary or code")
+                    let other = manifest.computed.iter().zip(parts).find(|(a, b)| a != b);
+                    let how = other.map_or("code".into(), |((name, theirs), (_, ours))| {
+                        format!("{name} ({theirs}, this run has {ours})")
+                    });
+                    format!("{ours}, as this run is, but with other {how}")
                 }
                 false => format!("{theirs}, this run is {ours}"),
             };

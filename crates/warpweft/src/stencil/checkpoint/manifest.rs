@@ -9,10 +9,11 @@ use super::probes::ProbesFile;
 use crate::element::ScalarKind;
 use crate::error::{Error, Result};
 use crate::grid::io::Stated;
+use crate::stencil::identity::Part;
 
 /// Its format.
 pub(super) const FORMAT: Stated =
-    Stated { name: "a checkpoint", version: 3, remedy: "resume from another checkpoint" };
+    Stated { name: "a checkpoint", version: 4, remedy: "resume from another checkpoint" };
 /// Its name in the folder.
 pub(super) const NAME: &str = "manifest";
 
@@ -25,6 +26,8 @@ pub(super) struct Manifest {
     pub program: String,
     /// The computation, as [`crate::stencil::Spec::identity`] tells it.
     pub of: String,
+    /// What it is of, as [`crate::stencil::Spec::parts`] tells it.
+    pub computed: Vec<Part>,
     /// The fingerprint of the state that it began from.
     pub start: String,
     /// Extents of the volume.

@@ -18,6 +18,7 @@ pub(crate) use load::Saved;
 use manifest::Manifest;
 pub(crate) use save::Saver;
 
+use super::identity::Part;
 use super::plan::Region;
 use super::spec::Spec;
 use crate::cluster::{Transport, agree_on};
@@ -52,6 +53,8 @@ pub(crate) struct State {
 pub(crate) struct Origin {
     /// The computation, as [`Spec::identity`] tells it.
     pub of: String,
+    /// What it is of, as [`Spec::parts`] tells it.
+    pub parts: Vec<Part>,
     /// The [fingerprint](super::fingerprint) of the initial state.
     pub start: String,
 }
@@ -59,7 +62,8 @@ pub(crate) struct Origin {
 impl Origin {
     /// Of the run of `stencil` over `extents` from the state with this fingerprint.
     pub fn new<const D: usize>(stencil: &Spec<D>, extents: [usize; D], start: u64) -> Self {
-        Self { of: stencil.identity(extents), start: format!("{start:016x}") }
+        let (of, parts) = (stencil.identity(extents), stencil.parts());
+        Self { of, parts, start: format!("{start:016x}") }
     }
 }
 

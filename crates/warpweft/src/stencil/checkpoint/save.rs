@@ -164,6 +164,7 @@ impl Saver {
             version: FORMAT.version,
             program: env!("CARGO_PKG_VERSION").into(),
             of: self.origin.of.clone(),
+            computed: self.origin.parts.clone(),
             start: self.origin.start.clone(),
             extents: self.extents.clone(),
             fields: self.fields.clone(),
