@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
     use crate::element::{DeviceType, Fields, Near, Unchecked, Unit};
-    use crate::stencil::{Stencil, StencilElement, Tap};
+    use crate::stencil::{CudaKernel, Stencil, StencilElement, Tap};
     use crate::tune::Measured;
 
     /// Two elements of one name, told apart by `FAR` and by their text.
@@ -171,6 +171,23 @@ mod tests {
         let mut within = json!({"gpus": [0, 1], "policy": {"cuda": gpu("planes", None)}});
         add_phases(&mut within, 1);
         assert_eq!(within["policy"]["cuda"], gpu("planes", Some(1)));
+    }
+
+    #[test]
+    fn a_kernel_that_a_function_may_not_have_is_passed_over_with_a_note() {
+        const EXTENTS: [usize; 2] = [64, 64];
+        let stencil: &Spec<2> = &Stencil::of(Same::<0>);
+        let of = |kernel| {
+            let default = CudaPolicy::default_for(stencil, EXTENTS, (9, 0));
+            let kept = CudaPolicy { kernel, chunk: 48, prefetch: 2, temporal_depth: 2, ..default };
+            let mut notes = Vec::new();
+            let check = |policy: &CudaPolicy| policy.check(stencil, EXTENTS);
+            (usable(Some(kept), &mut notes, check).is_some(), notes.join("; "))
+        };
+        assert_eq!(of(CudaKernel::March), (true, String::new()));
+        // Not a star.
+        let (taken, note) = of(CudaKernel::Pipeline);
+        assert!(!taken && note.contains("is not used: several steps a trip of this"), "{note}");
     }
 
     #[test]

@@ -177,7 +177,8 @@ impl<const D: usize> Spec<D> {
         let wisdom = Wisdom::user();
         let key = key(self, extents, machine, &gpu.name);
         let of_gpu = OnGpu::of(self, (extents, gpu.capability), (&wisdom, &key), run);
-        let (depth, split, alone) = self.predicted_split(extents, machine, (gpu, &of_gpu), run);
+        let (depth, split, alone) =
+            self.predicted_split(extents, machine, (gpu, &of_gpu), (&wisdom, run));
         let why = words(&split, alone, depth);
         if split.cpu == 0 || split.seconds > (1.0 - WORTH) * alone {
             let policy = run.policy.filter(|policy| matches!(policy, Policy::Cuda(_)));
@@ -266,14 +267,14 @@ impl<const D: usize> Spec<D> {
         extents: [usize; D],
         machine: &Machine,
         (gpu, on_gpu): (&Gpu, &OnGpu),
-        run: &Run<'_>,
+        (wisdom, run): (&Wisdom, &Run<'_>),
     ) -> (usize, Split, f64) {
         let probe = probe(machine);
         let threads = run.threads.unwrap_or_else(|| machine.cpu.threads());
         let of_cores = key(self, extents, machine, &format!("{threads} threads"));
         let by_memory = |bandwidth: Option<f64>| Some(bandwidth? / self.step_bytes().max(1) as f64);
         let of_gpu = probe.as_ref().and_then(|probe| probe.gpu(gpu.ordinal));
-        let of_cores = Wisdom::user().get(&of_cores).map(|entry| entry.rate);
+        let of_cores = wisdom.get(&of_cores).map(|entry| entry.rate);
         let of_cores = of_cores
             .or_else(|| by_memory(probe.as_ref()?.cpu.copy))
             .unwrap_or(CELLS_A_SECOND[0] * threads as f64);
