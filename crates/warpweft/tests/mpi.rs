@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use launchers::{launchers, within};
 use warpweft::cluster::mpi::Mpi;
-use warpweft::cluster::{Launched, Remote, Tag, Transport};
+use warpweft::cluster::{Launched, Remote, Tag, Transport, crew};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::stencil::distribute::{
@@ -72,8 +72,8 @@ fn faced<S: Fields, const D: usize>(
     stencil
 }
 
-/// All boundaries and depths on one grid of ranks, or the one that cuts fewest dependences; how many
-/// runs there were. On GPUs if halos are to travel a certain way.
+/// All boundaries and depths on one grid of ranks, as many a process as it takes, or on one a process and the
+/// grid that cuts fewest dependences; how many runs there were. On GPUs if halos are to travel a certain way.
 fn same_bits<S: Fields, const D: usize>(
     net: &Mpi,
     stencil: &Stencil<S, D>,
@@ -89,7 +89,8 @@ fn same_bits<S: Fields, const D: usize>(
         let policy = Policy::Cuda(CudaPolicy { contraction: false, ..policy });
         run = Run { policy: Some(policy), halos, ..Run::default() };
     }
-    let by = halos.filter(|_| net.ranks() > 1).unwrap_or(Route::Host);
+    let count = grid.map_or(net.ranks(), |grid| grid.iter().product());
+    let by = halos.filter(|_| count > 1).unwrap_or(Route::Host);
     let mut runs = 0;
     for faces in kinds() {
         let stencil = faced(stencil.clone(), faces);
@@ -108,7 +109,7 @@ fn same_bits<S: Fields, const D: usize>(
             continue;
         }
         for depth in (1..=deepest).map(Some).chain([None]) {
-            let ranks = Ranks { count: net.ranks(), grid, depth };
+            let ranks = Ranks { count, grid, depth };
             let mut found = start.clone();
             let report = stencil.run_on_rank(&mut found, Steps(7), &machine, &ranks, &run, net);
             let report = report.unwrap();
@@ -152,6 +153,10 @@ fn rank() {
             8 => &[[2, 2, 2], [1, 2, 4]],
             6 => &[[3, 1, 2]],
             4 => &[[1, 4, 1]],
+            // Several a process.
+            3 => &[[3, 1, 2]],
+            2 => &[[2, 1, 2], [1, 6, 1]],
+            1 => &[[1, 2, 1]],
             _ => &[],
         };
         for grid in grids {
@@ -160,8 +165,16 @@ fn rank() {
         runs += same_bits(&net, &stir, &space, None, None);
         let waves = Stencil::sequence((velocity(0.01), stress()));
         runs += same_bits(&net, &waves, &plane, None, None);
-        converges(&net);
+        converges(&net, 1);
         shared_memory(&net);
+        if net.ranks() < 4 {
+            converges(&net, 2);
+            let told = crew(&net, 2, |net| {
+                shared_memory(net);
+                Ok(net.ranks())
+            });
+            assert_eq!(told.unwrap(), [2 * net.ranks(); 2]);
+        }
         if net.rank() == 0 {
             println!("{runs} runs over {} ranks by {}", net.ranks(), net.library());
         }
@@ -185,7 +198,7 @@ fn rank_with_gpu() {
         assert!(by.is_some(), "no way is called {named}");
         let space = Volume::from_fn([23, 21, 70], |[z, y, x]| (z * 911 + y * 83 + x * 7) as u32);
         let stir = Stencil::of(stir(3));
-        let grid = if net.ranks() == 4 { [1, 2, 2] } else { [1, net.ranks(), 1] };
+        let grid = if net.ranks() == 4 { [1, 2, 2] } else { [1, 2, 1] };
         let mut runs = same_bits(&net, &stir, &space, Some(grid), by);
         runs += same_bits(&net, &stir, &space, None, by);
         let plane = waves([33, 47]);
@@ -203,7 +216,7 @@ fn rank_with_gpu() {
 }
 
 /// A run that ends on a residual ends after the same step on every rank, with the same residual.
-fn converges(net: &Mpi) {
+fn converges(net: &Mpi, each: usize) {
     let start = Volume::from_fn([9, 14], |[y, x]| (y * x) as f64);
     #[stencil]
     fn smooth(u: Near<f64, 2>) -> f64 {
@@ -212,7 +225,7 @@ fn converges(net: &Mpi) {
     let stencil = Stencil::of(smooth()).until_every(Residual::SumOfSquares, 40.0, 2);
     let machine = Machine::detect().unwrap();
     let run = Run { target: Target::Cpu, threads: Some(1), ..Run::default() };
-    let ranks = Ranks { count: net.ranks(), grid: None, depth: Some(1) };
+    let ranks = Ranks { count: each * net.ranks(), grid: None, depth: Some(1) };
     let (mut found, mut alone) = (start.clone(), start);
     let report = stencil.run_on_rank(&mut found, Steps(500), &machine, &ranks, &run, net).unwrap();
     let expect = stencil.run_with(&mut alone, Steps(500), &machine, &run).unwrap();
@@ -222,7 +235,7 @@ fn converges(net: &Mpi) {
 }
 
 /// Messages from memory that is shared and into memory that is there, in any order of tags.
-fn shared_memory(net: &Mpi) {
+fn shared_memory(net: &dyn Transport) {
     let (to, from) = ((net.rank() + 1) % net.ranks(), (net.rank() + net.ranks() - 1) % net.ranks());
     let long: Vec<u8> = (0..3_000_001u32).map(|n| (n % 251) as u8).collect();
     net.send_shared(to, Tag(3), Arc::new(long.clone())).unwrap();
@@ -376,8 +389,11 @@ fn the_same_bits_by_any_way() {
     }
     let program = std::env::current_exe().unwrap();
     for launcher in &launchers {
-        for (ranks, by) in [(2, "ipc"), (2, "staged"), (4, "ipc"), (4, "staged")] {
-            if ranks > gpus && by == "ipc" {
+        for (ranks, by) in
+            [(1, "ipc"), (2, "ipc"), (1, "staged"), (2, "staged"), (4, "ipc"), (4, "staged")]
+        {
+            // One process has two ranks.
+            if ranks.max(2) > gpus && by == "ipc" {
                 println!("skipped: {ranks} ranks by ipc on {gpus} GPUs");
                 continue;
             }

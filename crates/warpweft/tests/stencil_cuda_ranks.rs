@@ -8,9 +8,9 @@ use cudarc::driver::sys::{cuCtxSynchronize, cuMemcpyDtoH_v2, cuMemcpyHtoD_v2};
 use warpweft::cluster::{Remote, Shared, Tag, Transport, in_process};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
-use warpweft::stencil::distribute::{Ranks, Route, deepest_feasible, footprints_of};
+use warpweft::stencil::distribute::{Ranks, Route, a_gpu_each, deepest_feasible, footprints_of};
 use warpweft::stencil::{
-    Boundaries, CudaKernel, CudaPolicy, Partition, Policy, Run, Target, reference,
+    Boundaries, CudaKernel, CudaPolicy, GpuList, Partition, Policy, Run, Target, reference,
 };
 
 /// Mixes all bits of an uneven box.
@@ -95,8 +95,8 @@ impl Transport for Aware<'_> {
     fn check(&self) -> Result<()> {
         self.0.check()
     }
-    fn abort(&self, why: &str) {
-        self.0.abort(why);
+    fn abort_for(&self, rank: usize, why: &str) {
+        self.0.abort_for(rank, why);
     }
 }
 
@@ -293,4 +293,39 @@ fn trips_of_several_steps_give_the_bits_of_the_reference_at_any_depth() {
     let plane = Volume::from_fn([40, 190], |[y, x]| (y * x) as f64 * 0.01);
     let grids = [[4, 1], [1, 3], [2, 2]];
     check_trips(&machine, &Stencil::of(spread(0.2)), &plane, ([2, 1, 1], 4), &grids);
+}
+
+/// Several ranks a process, as threads, and ranks of one process without any network.
+#[test]
+fn processes_and_ranks_on_gpus_may_be_any_number() {
+    let machine = Machine::detect().unwrap();
+    if machine.gpus.is_empty() {
+        return println!("skipped: no GPU");
+    }
+    let numbers: Vec<_> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
+    let target = Target::Gpus(GpuList::new(&numbers).unwrap());
+    let start = Volume::from_fn([23, 21, 70], |[z, y, x]| (z * 911 + y * 83 + x * 7) as u32);
+    let stencil = Stencil::of(stir(3)).boundary(Boundary::Periodic);
+    let mut expect = start.clone();
+    reference(&stencil, &mut expect, 11).unwrap();
+    for (grid, halos) in [[1, 2, 1], [2, 2, 1], [1, 3, 2]]
+        .into_iter()
+        .flat_map(|grid| [None, Some(Route::Ipc), Some(Route::Staged)].map(|halos| (grid, halos)))
+    {
+        let ranks = Ranks { count: grid.iter().product(), grid: Some(grid), depth: None };
+        let run = || Run { target, halos, ..Run::default() };
+        let mut alone = start.clone();
+        let report =
+            stencil.run_over_ranks(&mut alone, Steps(11), &machine, &ranks, &run()).unwrap();
+        assert!(alone.as_slice() == expect.as_slice(), "{grid:?} in one process by {halos:?}");
+        assert_eq!(report.devices.len(), ranks.count);
+        let found = in_process(2, Duration::from_secs(60), |net| {
+            let mut volume = start.clone();
+            stencil.run_on_rank(&mut volume, Steps(11), &machine, &ranks, &run(), net)?;
+            Ok((volume, a_gpu_each(net, &machine, &run())?))
+        });
+        let (volume, all) = found.unwrap().swap_remove(0);
+        assert!(volume.as_slice() == expect.as_slice(), "{grid:?} in two by {halos:?}");
+        assert_eq!(all, numbers.len().max(2) / 2 * 2);
+    }
 }

@@ -10,7 +10,7 @@ use warpweft::machine::{Gpu, Machine};
 use warpweft::prelude::*;
 use warpweft::report::{Report, counted};
 use warpweft::stencil::cuda::device_bytes;
-use warpweft::stencil::distribute::Ranks;
+use warpweft::stencil::distribute::{Ranks, a_gpu_each};
 use warpweft::stencil::{Checkpoint, CudaPolicy, Policy, Run, Target};
 use warpweft::trace::Trace;
 use warpweft::tune::Wisdom;
@@ -47,17 +47,19 @@ impl Spread {
         let grid = options.rank_grid.as_ref().map(|size| size.0.clone());
         let there = world::net().map(|net| net.ranks());
         if let (Some(asked), Some(there)) = (asked, there)
-            && asked != there
+            && !asked.is_multiple_of(there)
         {
             return Err(Error::spec(
-                format!("--ranks {asked} in one of {there} processes"),
-                "leave --ranks out: mpirun's processes are the ranks",
+                format!("--ranks {asked} for {there} processes"),
+                format!(
+                    "use {there} or a multiple of it, or leave --ranks out: mpirun's processes are ranks"
+                ),
             ));
         }
         // A grid says how many ranks there are.
         let parts =
             grid.as_ref().map(|grid| grid.iter().fold(1, |all: usize, n| all.saturating_mul(*n)));
-        let count = there.or(asked).or(parts);
+        let count = asked.or(parts).or(there);
         let policy = match &options.policy {
             Some(PolicyChoice::Ranks(policy)) => policy,
             _ => match (count, depth) {
@@ -72,7 +74,7 @@ impl Spread {
             },
         };
         let RanksPolicy { ranks, grid, depth: kept, .. } = policy;
-        if let Some(there) = there.filter(|there| there != ranks) {
+        if let Some(there) = there.filter(|there| !ranks.is_multiple_of(*there)) {
             return Err(Error::spec(
                 format!("{there} processes for a --policy of {}", counted(*ranks as u64, "rank")),
                 format!("start {ranks}, or change the policy"),
@@ -151,7 +153,7 @@ impl Host {
     /// # Errors
     /// The machine can't be used at all; options that contradict one another.
     pub fn ready(options: &Options) -> Result<Self> {
-        let (ranks, policy) = (Spread::of(options)?, of_device(options)?);
+        let (mut ranks, policy) = (Spread::of(options)?, of_device(options)?);
         let machine = Machine::detect()?;
         let target = target(options.grid.device, &machine)?;
         if place::speaks() {
@@ -160,6 +162,10 @@ impl Host {
         // What others find wrong would end process 0 while it measures, before it can say so.
         if let Some(net) = world::net() {
             broadcast(net, Vec::new())?;
+            if let Some(spread) = ranks.as_mut().filter(|_| !options.tells_ranks()) {
+                spread.count =
+                    a_gpu_each(net, &machine, &Run { target, policy, ..Run::default() })?;
+            }
         }
         if matches!(target, Target::Cpu | Target::CpuAndGpu(_)) {
             note_crowd(options.grid.threads, &machine.cpu);

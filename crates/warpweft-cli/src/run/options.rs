@@ -16,8 +16,9 @@ pub struct Options {
     /// Steps to do.
     #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub steps: Option<u64>,
-    /// Ranks of this process, each with a part of the volume and cores of its own [default: 1, or
-    /// the processes that mpirun started].
+    /// Ranks, each with a part of the volume, and cores of its own or, by --device gpus, a GPU. Of several
+    /// processes a multiple of their number [default: 1; of processes that mpirun started one a GPU,
+    /// at least one a process].
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>)]
     pub ranks: Option<NonZero<usize>>,
     /// Parts along each axis, slowest first, one a rank [default: what cuts fewest dependences].
@@ -69,6 +70,12 @@ pub struct Options {
 }
 
 impl Options {
+    /// Whether they say how many ranks there are.
+    pub fn tells_ranks(&self) -> bool {
+        let policy = matches!(self.policy, Some(PolicyChoice::Ranks(_)));
+        policy || self.ranks.is_some() || self.rank_grid.is_some()
+    }
+
     /// The extents: those of the input (`shape`), of `--size`, or the default.
     ///
     /// # Errors

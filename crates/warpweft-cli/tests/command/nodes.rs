@@ -86,6 +86,49 @@ fn one_report_of_the_same_answer() {
 }
 
 #[test]
+fn processes_may_have_several_ranks_each() {
+    each(|launcher| {
+        let here = tempfile::tempdir().unwrap();
+        let line = "run heat --device cpu --size 12x9x14 --steps 30 --seed 5 --json";
+        warpweft_in(here.path(), &format!("{line} --output alone.npy")).fine();
+        let line = format!("{line} --checkpoint saved --checkpoint-every 10");
+        let spread = format!("{line} --rank-grid 1x2x3 --output spread.npy");
+        let spread = ran(RUN, &mut mpirun(launcher, here.path(), &[(2, &spread)])).json();
+        assert_eq!(
+            (&spread["policy"]["ranks"], &spread["check"]["passed"]),
+            (&6.into(), &true.into())
+        );
+        assert_eq!(spread["devices"].as_array().map(Vec::len), Some(6));
+        let file = |name| std::fs::read(here.path().join(name)).unwrap();
+        assert!(file("alone.npy") == file("spread.npy"));
+        // Their checkpoint is any number's, and what is printed may be said again.
+        let policy: String = spread["policy"].to_string().replace("\"searched\":true,", "");
+        let resumed =
+            line.replace("--steps 30", "--steps 40") + " --resume --output on.npy --policy";
+        let mut resumed = mpirun(launcher, here.path(), &[(3, &resumed)]);
+        let resumed = ran(RUN, resumed.arg(policy)).json();
+        assert_eq!(
+            (&resumed["policy"]["ranks"], &resumed["result"]["resumed_from_step"]),
+            (&6.into(), &30.into())
+        );
+        let line = "run heat --device cpu --size 12x9x14 --steps 40 --seed 5 --output whole.npy";
+        warpweft_in(here.path(), line).fine();
+        assert!(file("whole.npy") == file("on.npy"));
+        let uneven = "run heat --device cpu --size 24 --steps 3 --ranks 3";
+        let refused = ran(RUN, &mut mpirun(launcher, here.path(), &[(2, uneven)]));
+        assert_ne!(refused.status, Some(0));
+        assert!(refused.err.contains("--ranks 3 for 2 processes"), "{}", refused.err);
+        let uneven = "run heat --device cpu --size 24 --steps 3 --rank-grid 3x1x1";
+        let refused = ran(RUN, &mut mpirun(launcher, here.path(), &[(2, uneven)]));
+        assert!(
+            refused.err.contains("3 ranks for 2 processes; use 2 or a multiple"),
+            "{}",
+            refused.err
+        );
+    });
+}
+
+#[test]
 fn an_alignment_over_ranks_is_that_of_one() {
     each(|launcher| {
         let here = tempfile::tempdir().unwrap();

@@ -38,5 +38,5 @@ impl Transport for Alone {
         Self::refuse(from)
     }
 
-    fn abort(&self, _: &str) {}
+    fn abort_for(&self, _: usize, _: &str) {}
 }

@@ -1,12 +1,12 @@
 //! Ranks as threads of this process: the transport of tests, and of one node without MPI.
 
 use std::collections::{HashMap, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::threads::{all_or_cause, on_threads};
 use super::transport::{Tag, Transport};
-use crate::error::{Error, Result, no_thread};
+use crate::error::{Error, Result};
 
 /// What all ranks share.
 struct Exchange {
@@ -54,7 +54,7 @@ impl<'a> Rank<'a> {
         if message.is_none() && state.ended[from] {
             drop(state);
             return Err(self.give_up(
-                format!("rank {from} ended without sending message {}", tag.0),
+                format!("rank {from} ended without sending message {}", tag.number()),
                 "the ranks disagree on what to exchange; report it",
             ));
         }
@@ -119,7 +119,7 @@ impl Transport for Rank<'_> {
                     format!(
                         "waited {:.1} s for message {} of rank {from}",
                         waited.as_secs_f64(),
-                        tag.0
+                        tag.number()
                     ),
                     "raise the deadline if that rank is only slow",
                 ));
@@ -141,8 +141,8 @@ impl Transport for Rank<'_> {
         self.check_peer(&self.exchange.state(), self.rank)
     }
 
-    fn abort(&self, why: &str) {
-        self.exchange.abort(self.rank, why);
+    fn abort_for(&self, rank: usize, why: &str) {
+        self.exchange.abort(rank, why);
     }
 }
 
@@ -157,42 +157,14 @@ pub fn in_process_all<T: Send>(
 ) -> Vec<Result<T>> {
     let state = Mutex::new(State { ended: vec![false; ranks], ..State::default() });
     let exchange = Exchange { ranks, deadline, state, changed: Condvar::new() };
-    let one = |rank: usize| {
-        let transport = Rank { exchange: &exchange, rank };
-        let outcome = catch_unwind(AssertUnwindSafe(|| work(&transport))).unwrap_or_else(|panic| {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("panicked");
-            Err(Error::Rank {
-                rank,
-                what: text.to_string(),
-                remedy: "guard the operation in the element function".into(),
-            })
-        });
-        if let Err(error) = &outcome {
-            transport.abort(&error.to_string());
+    let ended = |rank: usize, error: Option<&Error>| {
+        if let Some(error) = error {
+            exchange.abort(rank, &error.to_string());
         }
         exchange.state().ended[rank] = true;
         exchange.changed.notify_all();
-        outcome
     };
-    std::thread::scope(|scope| {
-        let (one, exchange) = (&one, &exchange);
-        let spawn = |rank: usize| {
-            let named = std::thread::Builder::new().name(format!("rank {rank}"));
-            named.spawn_scoped(scope, move || one(rank)).map_err(|error| {
-                let error = no_thread(&format!("starting rank {rank} of {ranks}"), &error);
-                exchange.abort(rank, &error.to_string());
-                exchange.state().ended[rank] = true;
-                exchange.changed.notify_all();
-                error
-            })
-        };
-        let threads: Vec<_> = (0..ranks).map(spawn).collect();
-        let join = |thread: Result<std::thread::ScopedJoinHandle<'_, Result<T>>>| {
-            thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        threads.into_iter().map(join).collect()
-    })
+    on_threads(0..ranks, |rank| work(&Rank { exchange: &exchange, rank }), ended)
 }
 
 /// As [`in_process_all`]; the results of all ranks, or the error of the rank that failed first.
@@ -204,21 +176,7 @@ pub fn in_process<T: Send>(
     deadline: Duration,
     work: impl Fn(&dyn Transport) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
-    let mut first = None;
-    let mut results = Vec::with_capacity(ranks);
-    for outcome in in_process_all(ranks, deadline, work) {
-        match outcome {
-            Ok(result) => results.push(result),
-            // The cause says more than its echoes on the other ranks.
-            Err(error) if first.is_none() || !is_echo(&error) => first = Some(error),
-            Err(_) => {}
-        }
-    }
-    first.map_or(Ok(results), Err)
-}
-
-fn is_echo(error: &Error) -> bool {
-    matches!(error, Error::Rank { what, .. } if what.starts_with("stopped because"))
+    all_or_cause(in_process_all(ranks, deadline, work))
 }
 
 #[cfg(test)]

@@ -1,17 +1,20 @@
 //! How bytes move between ranks: a transport, collective steps on top of it, and simulated networks.
 //!
 //! A *rank* is one of several workers that share no memory as far as a pattern can tell: threads
-//! of this process ([`in_process`]) or processes of a cluster ([`Launched`]). What the bytes mean is the
+//! of this process ([`in_process`]), processes of a cluster ([`Launched`]), or several threads of each of those
+//! ([`crew()`]). What the bytes mean is the
 //! pattern's business; this room knows no volumes, tiles or tasks.
 
 mod alone;
 mod collective;
+mod crew;
 mod in_process;
 mod jitter;
 mod launched;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 mod neighbourhood;
+mod threads;
 pub mod topology;
 mod transport;
 mod tree;
@@ -19,6 +22,7 @@ mod tree;
 pub use alone::Alone;
 pub use collective::{agree, broadcast, gather};
 pub(crate) use collective::{agree_on, agree_on_each, gather_fine};
+pub use crew::crew;
 pub use in_process::{in_process, in_process_all};
 pub use jitter::Jitter;
 pub use launched::{Launched, Launcher};

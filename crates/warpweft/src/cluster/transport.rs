@@ -18,14 +18,30 @@ pub unsafe trait Remote: Send + Sync {
     fn bytes(&self) -> usize;
 }
 
-/// Tells messages between the same two ranks apart, e.g. the phase of a swap and its face.
-/// Collectives use the tags from [`Tag::COLLECTIVE`] up.
+/// Tells messages between the same two ranks apart, e.g. the phase of a swap and its face: a number below
+/// 0x8000, and in the upper 16 bits the lane, which is 0 but for ranks that share a process ([`super::crew`]).
+/// Collectives use the numbers from [`Tag::COLLECTIVE`] up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Tag(pub u16);
+pub struct Tag(pub u32);
 
 impl Tag {
-    /// The first tag that patterns must not use.
-    pub const COLLECTIVE: u16 = 0x7000;
+    /// The first number that patterns must not use.
+    pub const COLLECTIVE: u32 = 0x7000;
+
+    /// The same number on this lane.
+    pub fn on(self, lane: u16) -> Self {
+        Self(u32::from(self.number()) | u32::from(lane) << 16)
+    }
+
+    /// Its number.
+    pub fn number(self) -> u16 {
+        self.0 as u16
+    }
+
+    /// Its lane.
+    pub fn lane(self) -> u16 {
+        (self.0 >> 16) as u16
+    }
 }
 
 /// One rank's end of a network.
@@ -120,9 +136,23 @@ pub trait Transport: Send + Sync {
         Ok(())
     }
 
+    /// Makes room for messages on so many lanes, the first of which is there; all ranks come here with the
+    /// same number.
+    ///
+    /// # Errors
+    /// The network's.
+    fn open_lanes(&self, _lanes: u16) -> Result<()> {
+        Ok(())
+    }
+
     /// Makes every present and future call on every rank fail, naming this rank and `why`. The
     /// first abort counts.
-    fn abort(&self, why: &str);
+    fn abort(&self, why: &str) {
+        self.abort_for(self.rank(), why);
+    }
+
+    /// As [`Transport::abort`], naming another: the one of several in this process that failed.
+    fn abort_for(&self, rank: usize, why: &str);
 }
 
 fn no_remote(rank: usize) -> Error {

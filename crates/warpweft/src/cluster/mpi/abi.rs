@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
-use crate::cluster::transport::{Remote, Shared};
+use crate::cluster::transport::{Remote, Shared, Tag};
 
 /// Calls from several threads, one at a time: MPI_THREAD_SERIALIZED.
 const SERIALIZED: c_int = 2;
@@ -29,14 +29,16 @@ pub(super) trait Wire: Send + Sync {
     fn start(
         &self,
         to: usize,
-        tag: u16,
+        tag: Tag,
         message: &Message,
         part: Range<usize>,
     ) -> Result<(), String>;
     /// Lets go of messages that are on their way; returns how many are not.
     fn reap(&self) -> Result<usize, String>;
     /// The next message from `from`, or anybody, if one has come.
-    fn poll(&self, from: Option<usize>, tag: u16, room: Room<'_>) -> Result<Polled, String>;
+    fn poll(&self, from: Option<usize>, tag: Tag, room: Room<'_>) -> Result<Polled, String>;
+    /// Makes room for messages on so many lanes; all ranks come here.
+    fn open_lanes(&self, lanes: u16) -> Result<(), String>;
     /// What the library calls itself.
     fn version(&self) -> String;
     /// Whether it sends from and receives into device memory, by its own account.
@@ -193,14 +195,26 @@ struct Pending<H> {
 struct World<H> {
     calls: Calls<H>,
     constants: Constants<H>,
-    /// A communicator of our own, so that a program's other messages are not taken for ours.
-    comm: H,
     rank: usize,
     ranks: usize,
     /// Whether the library was initialised here, and so is finalised here.
     ours: bool,
     /// Held during every call, as the level of threading asks for.
-    pending: Mutex<Vec<Pending<H>>>,
+    held: Mutex<Held<H>>,
+}
+
+/// What calls need.
+struct Held<H> {
+    /// A communicator a lane; of our own, so that a program's other messages are not taken for ours.
+    comms: Vec<H>,
+    pending: Vec<Pending<H>>,
+}
+
+impl<H: Handle> Held<H> {
+    fn comm(&self, tag: Tag) -> Result<H, String> {
+        let lane = usize::from(tag.lane());
+        self.comms.get(lane).copied().ok_or_else(|| format!("no lane {lane}"))
+    }
 }
 
 /// Loads the library `name` and initialises it.
@@ -267,6 +281,19 @@ impl<H: Handle> Calls<H> {
     }
 }
 
+impl<H: Handle> Calls<H> {
+    /// A further communicator of all ranks, which all make together; MPI must be initialised.
+    fn own(&self, constants: &Constants<H>) -> Result<H, String> {
+        let mut comm = H::BLANK;
+        // SAFETY: the world's own handle; writes one handle.
+        let code = unsafe { (self.comm_dup)(constants.world, &mut comm) };
+        self.check(code, "making a communicator")?;
+        // SAFETY: both are handles of this library.
+        let code = unsafe { (self.comm_set_errhandler)(comm, constants.errors_return) };
+        self.check(code, "choosing how errors are told").map(|()| comm)
+    }
+}
+
 fn text_of(bytes: &[u8]) -> String {
     let text = CStr::from_bytes_until_nul(bytes).unwrap_or_default();
     text.to_string_lossy().trim().to_string()
@@ -297,26 +324,20 @@ impl<H: Handle> World<H> {
                 ));
             }
         }
-        let mut comm = H::BLANK;
-        // SAFETY: MPI is initialised; writes one handle.
-        let code = unsafe { (calls.comm_dup)(constants.world, &mut comm) };
-        calls.check(code, "making a communicator")?;
-        // SAFETY: both are handles of this library.
-        let code = unsafe { (calls.comm_set_errhandler)(comm, constants.errors_return) };
-        calls.check(code, "choosing how errors are told")?;
+        let comm = calls.own(&constants)?;
         let (mut rank, mut ranks) = (0, 0);
         // SAFETY: writes one integer.
         calls.check(unsafe { (calls.comm_rank)(comm, &mut rank) }, "asking for the rank")?;
         // SAFETY: as above.
         calls.check(unsafe { (calls.comm_size)(comm, &mut ranks) }, "asking for the ranks")?;
-        let pending = Mutex::new(Vec::new());
+        let held = Mutex::new(Held { comms: vec![comm], pending: Vec::new() });
         let (rank, ranks) = (rank as usize, ranks as usize);
-        Ok(Self { calls, constants, comm, rank, ranks, ours: before == 0, pending })
+        Ok(Self { calls, constants, rank, ranks, ours: before == 0, held })
     }
 
     /// Nothing panics while it is held, so a poisoned list is still whole.
-    fn lock(&self) -> MutexGuard<'_, Vec<Pending<H>>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Held<H>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -328,30 +349,30 @@ impl<H: Handle> Wire for World<H> {
     fn start(
         &self,
         to: usize,
-        tag: u16,
+        tag: Tag,
         message: &Message,
         part: Range<usize>,
     ) -> Result<(), String> {
-        let mut pending = self.lock();
+        let mut held = self.lock();
         if part.start > part.end || part.end > message.len() {
             return Err("a part beyond the message's end".into());
         }
         let count = c_int::try_from(part.len()).map_err(|_| "a part of 2 GiB or more")?;
         let from = message.start().wrapping_add(part.start).cast();
-        let (to, tag) = (to as c_int, c_int::from(tag));
+        let (to, comm, tag) = (to as c_int, held.comm(tag)?, c_int::from(tag.number()));
         let mut request = H::BLANK;
         // SAFETY: so many bytes of `message`, a clone of which is kept until the request is complete, so
         // that nobody can borrow what it holds exclusively before.
         let code = unsafe {
-            (self.calls.isend)(from, count, self.constants.byte, to, tag, self.comm, &mut request)
+            (self.calls.isend)(from, count, self.constants.byte, to, tag, comm, &mut request)
         };
         self.calls.check(code, "sending")?;
-        pending.push(Pending { request, _message: message.clone() });
+        held.pending.push(Pending { request, _message: message.clone() });
         Ok(())
     }
 
     fn reap(&self) -> Result<usize, String> {
-        let mut pending = self.lock();
+        let pending = &mut self.lock().pending;
         let mut at = 0;
         while at < pending.len() {
             let (mut done, mut status) = (0, Status::default());
@@ -368,13 +389,14 @@ impl<H: Handle> Wire for World<H> {
         Ok(pending.len())
     }
 
-    fn poll(&self, from: Option<usize>, tag: u16, room: Room<'_>) -> Result<Polled, String> {
-        let _held = self.lock();
+    fn poll(&self, from: Option<usize>, tag: Tag, room: Room<'_>) -> Result<Polled, String> {
+        let held = self.lock();
+        let comm = held.comm(tag)?;
         let from = from.map_or(self.constants.any_source, |rank| rank as c_int);
-        let (tag, byte) = (c_int::from(tag), self.constants.byte);
+        let (tag, byte) = (c_int::from(tag.number()), self.constants.byte);
         let (mut there, mut count, mut status) = (0, 0, Status::default());
         // SAFETY: writes an integer and a status.
-        let code = unsafe { (self.calls.iprobe)(from, tag, self.comm, &mut there, &mut status) };
+        let code = unsafe { (self.calls.iprobe)(from, tag, comm, &mut there, &mut status) };
         self.calls.check(code, "looking for a message")?;
         if there == 0 {
             return Ok(Polled::Nothing);
@@ -399,10 +421,19 @@ impl<H: Handle> Wire for World<H> {
         // `count` bytes. Nobody else receives in between: the lock is held.
         let code = unsafe {
             let to = to.cast();
-            (self.calls.recv)(to, count, byte, from, tag, self.comm, &mut status)
+            (self.calls.recv)(to, count, byte, from, tag, comm, &mut status)
         };
         self.calls.check(code, "receiving")?;
         Ok(Polled::Received(length))
+    }
+
+    fn open_lanes(&self, lanes: u16) -> Result<(), String> {
+        let mut held = self.lock();
+        while held.comms.len() < usize::from(lanes) {
+            let comm = self.calls.own(&self.constants)?;
+            held.comms.push(comm);
+        }
+        Ok(())
     }
 
     fn version(&self) -> String {

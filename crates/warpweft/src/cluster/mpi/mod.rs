@@ -21,9 +21,9 @@ const DEADLINE: Duration = Duration::from_secs(600);
 /// shorter one, which may be empty.
 const PART: usize = 1 << 30;
 /// The message that tells of a rank's failure; the largest tag that every library must take.
-const ABORT: u16 = 0x7fff;
+const ABORT: Tag = Tag(0x7fff);
 /// The message of a rank that leaves.
-const GONE: u16 = 0x7ffe;
+const GONE: Tag = Tag(0x7ffe);
 /// Looks for a message without a pause, then with other processes let on in between, then asleep.
 const SPINS: u32 = 2_000;
 const YIELDS: Duration = Duration::from_millis(20);
@@ -292,7 +292,7 @@ impl Mpi {
 
     /// Takes the next part of a message, if it has come.
     fn part(&self, from: usize, tag: Tag, message: &mut Vec<u8>) -> Result<Polled> {
-        let polled = self.wire.poll(Some(from), tag.0, Room::Append(message));
+        let polled = self.wire.poll(Some(from), tag, Room::Append(message));
         polled.map_err(|why| self.fault(why))
     }
 
@@ -317,7 +317,7 @@ impl Mpi {
         })
     }
 
-    fn begin(&self, to: usize, tag: u16, message: &Message) -> Result<()> {
+    fn begin(&self, to: usize, tag: Tag, message: &Message) -> Result<()> {
         let length = message.len();
         for start in (0..=length).step_by(PART) {
             let part = start..(start + PART).min(length);
@@ -329,7 +329,7 @@ impl Mpi {
     fn send_kept(&self, to: usize, tag: Tag, message: &Message) -> Result<()> {
         self.check_peer(to)?;
         self.news()?;
-        self.begin(to, tag.0, message)?;
+        self.begin(to, tag, message)?;
         self.reaped().map(|_| ())
     }
 
@@ -359,7 +359,7 @@ impl Mpi {
     }
 
     fn awaited(from: usize, tag: Tag) -> String {
-        format!("message {} of rank {from}", tag.0)
+        format!("message {} of rank {from}", tag.number())
     }
 }
 
@@ -390,7 +390,7 @@ impl Transport for Mpi {
 
     fn receive_remote(&self, from: usize, tag: Tag, to: &dyn Remote) -> Result<()> {
         self.receive_parts((from, tag), to.bytes(), |mpi, filled| {
-            mpi.wire.poll(Some(from), tag.0, Room::Device(to, filled))
+            mpi.wire.poll(Some(from), tag, Room::Device(to, filled))
         })
     }
 
@@ -419,7 +419,7 @@ impl Transport for Mpi {
 
     fn receive_into(&self, from: usize, tag: Tag, to: &mut [u8]) -> Result<()> {
         self.receive_parts((from, tag), to.len(), |mpi, filled| {
-            mpi.wire.poll(Some(from), tag.0, Room::Into(&mut to[filled..]))
+            mpi.wire.poll(Some(from), tag, Room::Into(&mut to[filled..]))
         })
     }
 
@@ -434,11 +434,15 @@ impl Transport for Mpi {
         })
     }
 
-    fn abort(&self, why: &str) {
-        if !self.set_aborted(self.rank(), why) {
+    fn open_lanes(&self, lanes: u16) -> Result<()> {
+        self.wire.open_lanes(lanes).map_err(|why| self.fault(why))
+    }
+
+    fn abort_for(&self, rank: usize, why: &str) {
+        if !self.set_aborted(rank, why) {
             return;
         }
-        let news: Shared = Arc::new(format!("{}\n{why}", self.rank()).into_bytes());
+        let news: Shared = Arc::new(format!("{rank}\n{why}").into_bytes());
         let news = Message::Host(news);
         for to in self.others() {
             // Whoever can't be told is ended with all others by `end_all`.
@@ -497,19 +501,22 @@ mod tests {
         fn place(&self) -> (usize, usize) {
             (1, 3)
         }
-        fn start(&self, _: usize, _: u16, _: &Message, _: Range<usize>) -> Result<(), String> {
+        fn start(&self, _: usize, _: Tag, _: &Message, _: Range<usize>) -> Result<(), String> {
             Ok(())
         }
         fn reap(&self) -> Result<usize, String> {
             Ok(0)
         }
-        fn poll(&self, _: Option<usize>, tag: u16, room: Room<'_>) -> Result<Polled, String> {
+        fn poll(&self, _: Option<usize>, tag: Tag, room: Room<'_>) -> Result<Polled, String> {
             let Room::Append(message) = room else { return Ok(Polled::Nothing) };
             if tag != GONE || self.0.swap(true, Ordering::Relaxed) {
                 return Ok(Polled::Nothing);
             }
             message.extend(0usize.to_le_bytes());
             Ok(Polled::Received(message.len()))
+        }
+        fn open_lanes(&self, _: u16) -> Result<(), String> {
+            Ok(())
         }
         fn version(&self) -> String {
             "none".into()

@@ -1,10 +1,10 @@
 //! A stencil over ranks of this process, from spec to report: what a user calls.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::super::checkpoint::Opened;
+use super::super::fingerprint::fingerprint;
 use super::super::ghost_model::{GhostModel, Kernel, Linear, Overlap, Staging};
 use super::super::halo::footprints;
 use super::super::model::Prediction;
@@ -13,14 +13,15 @@ use super::super::policy::{CpuPolicy, Policy};
 use super::super::ready::of_cores;
 use super::super::run::{Run, Target};
 use super::super::spec::{Spec, Steps};
+use super::network::Asked;
 use super::rank::RankReport;
 use super::routes::{Route, Routes};
-use super::run::{Distribution, Own, Task, on_cores, store_all};
+use super::run::{Distribution, Task, on_cores, store_all};
 use super::search::Search;
 use super::start::from_whole;
 use super::{deepest_feasible, fewest_dependences};
-use crate::cluster::Launched;
-use crate::error::{Error, Result, no_thread};
+use crate::cluster::{Launched, in_process};
+use crate::error::{Error, Result};
 use crate::grid::{RawVolume, across};
 use crate::machine::Machine;
 use crate::report::{Quantity, Report, counted};
@@ -28,7 +29,8 @@ use crate::report::{Quantity, Report, counted};
 /// How many ranks, and how they are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ranks<const D: usize> {
-    /// Number of ranks, at least 1; of one process at most 256.
+    /// Number of ranks, at least 1; of one process at most 256. Where several processes were started, a
+    /// multiple of their number: each has as many.
     pub count: usize,
     /// Parts along each axis; if `None`, what cuts fewest dependences.
     pub grid: Option<[usize; D]>,
@@ -42,43 +44,17 @@ const MOST: usize = 256;
 /// Deepest zone a search may ask for.
 pub(super) const DEEPEST: usize = 16;
 /// A rank that is alive but says nothing for this long is given up.
-const DEADLINE: Duration = Duration::from_secs(600);
-/// Between two looks at progress.
-const TICK: Duration = Duration::from_millis(50);
+pub(super) const DEADLINE: Duration = Duration::from_secs(600);
 /// Before anything is measured: a core's cells a second, and a swap between two threads.
 pub(super) const CELLS_A_SECOND: f64 = 1e9;
 pub(super) const SWAP: Linear = Linear { per_unit: 2e-10, fixed: 2e-5 };
 
-impl<const D: usize> Task<'_, D> {
-    /// All ranks as threads, while the user's progress function is told how far they are: it stays
-    /// on the user's thread.
-    pub(super) fn watched(&self, run: &Run<'_>) -> Result<Vec<(Own, RankReport)>> {
-        let begin = Instant::now();
-        let done = AtomicU64::new(self.first.step);
-        let told = |steps| done.store(steps, Ordering::Relaxed);
-        let stop = run.interrupt;
-        std::thread::scope(|scope| {
-            let named = std::thread::Builder::new().name("ranks".into());
-            let ranks = named.spawn_scoped(scope, || self.in_process(DEADLINE, &told, stop));
-            let ranks = ranks.map_err(|error| no_thread("starting ranks", &error))?;
-            while !ranks.is_finished() {
-                if let Some(progress) = run.progress {
-                    progress(done.load(Ordering::Relaxed), self.steps);
-                }
-                // Short runs end in less than a tick.
-                std::thread::sleep(TICK.min(begin.elapsed() / 8 + Duration::from_micros(50)));
-            }
-            ranks.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
-    }
-}
-
 impl<const D: usize> Spec<D> {
     /// Advances `volume` by `steps` steps on ranks of this process, each with cores of its own while
-    /// there are enough: the bits of [`Spec::run_with`].
+    /// there are enough, or on the GPUs that `run` names, which they take in turn: the bits of [`Spec::run_with`].
     ///
     /// # Errors
-    /// As [`Spec::run_with`]; more than 256 ranks; ranks on a GPU; a grid of another number of parts; parts too small for
+    /// As [`Spec::run_with`]; more than 256 ranks; cores and a GPU together; a grid of another number of parts; parts too small for
     /// the depth, with the deepest that fits. `volume` is then as it was.
     pub fn run_over_ranks(
         &self,
@@ -94,6 +70,9 @@ impl<const D: usize> Spec<D> {
                 format!("{} ranks in one process", ranks.count),
                 format!("use {MOST} or fewer: one a core is best"),
             ));
+        }
+        if let Target::Gpu(_) | Target::Gpus(_) = run.target {
+            return self.run_over_gpus(volume, Steps(steps), machine, ranks, run);
         }
         let mut distribution = self.distribution(volume.extents(), ranks)?;
         let (bandwidth, disturbed) = of_cores(machine);
@@ -138,6 +117,27 @@ impl<const D: usize> Spec<D> {
         report.probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
         report.notes.extend(saved.map(|saved| saved.notes).unwrap_or_default());
         report.notes.extend(disturbed);
+        Ok(report)
+    }
+
+    /// As [`Spec::run_over_ranks`], on GPUs.
+    fn run_over_gpus(
+        &self,
+        volume: &mut RawVolume<D>,
+        steps: Steps,
+        machine: &Machine,
+        ranks: &Ranks<D>,
+        run: &Run<'_>,
+    ) -> Result<Report> {
+        let begin = Instant::now();
+        let found = {
+            let (start, extents) = (from_whole(volume), volume.extents());
+            let whole = Some(fingerprint(volume, [0; D], extents));
+            let asked = Asked { extents, start: &start, whole, steps, machine, ranks };
+            self.on_threads(&asked, run, |one| in_process(ranks.count, DEADLINE, one))?
+        };
+        let mut report = self.stored(volume, 0, found, |_| Ok(()))?;
+        report.setup_seconds = begin.elapsed().as_secs_f64() - report.seconds;
         Ok(report)
     }
 
@@ -270,10 +270,10 @@ impl<const D: usize> Spec<D> {
         machine: &Machine,
         run: &Run<'_>,
     ) -> Result<(CpuPolicy, Vec<Vec<usize>>)> {
-        if let Target::Gpu(_) | Target::Gpus(_) | Target::CpuAndGpu(_) = run.target {
+        if let Target::CpuAndGpu(number) = run.target {
             return Err(Error::spec(
-                format!("{} ranks of this process on {}", partition.parts(), run.target),
-                "run them on the cores, or one rank on the GPU",
+                format!("{} ranks on the cores and GPU {number} together", partition.parts()),
+                "run them on the cores or on GPUs, or leave the ranks out",
             ));
         }
         run.check_threads()?;

@@ -48,7 +48,7 @@ pub(crate) enum About {
 impl About {
     /// The tag of this about `parcel`.
     pub fn tag(self, Tag(parcel): Tag) -> Tag {
-        Tag(self as u16 + parcel)
+        Tag(self as u32 + parcel)
     }
 }
 

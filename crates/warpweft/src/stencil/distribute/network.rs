@@ -15,8 +15,11 @@ use super::notes::joined;
 use super::rank::RankReport;
 use super::routes::Route;
 use super::run::{Distribution, Own, Task, Watch, store};
+use super::several::each_of;
 use super::start::{RawStart, from_whole};
-use crate::cluster::{Tag, Transport, agree, agree_on_each, broadcast, gather, gather_fine, seats};
+use crate::cluster::{
+    Tag, Transport, agree, agree_on_each, broadcast, crew, gather, gather_fine, seats,
+};
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;
 use crate::machine::Machine;
@@ -30,11 +33,12 @@ impl<const D: usize> Spec<D> {
     /// the same arguments: the bits of [`Spec::run_with`]. Afterwards rank 0's volume is the result; the
     /// others' hold theirs where they computed it and the start elsewhere. Rank 0's report is of all.
     ///
-    /// Ranks of one host share its cores, or take a GPU each.
+    /// Ranks of one host share its cores, or take a GPU each. Of as many ranks as `net` has each process is
+    /// one; of two or more times as many each has that many, as threads ([`super::a_gpu_each`]).
     ///
     /// # Errors
-    /// As [`Spec::run_over_ranks`]; ranks that disagree on what to compute or from what; another
-    /// rank's error. Any error is one on all ranks.
+    /// As [`Spec::run_over_ranks`]; more than 16 ranks a process; ranks that disagree on what to compute or from
+    /// what; another rank's error. Any error is one on all ranks.
     pub fn run_on_rank(
         &self,
         volume: &mut RawVolume<D>,
@@ -46,21 +50,27 @@ impl<const D: usize> Spec<D> {
     ) -> Result<Report> {
         let begin = Instant::now();
         let outcome = (|| {
+            let each = each_of(ranks.count, net)?;
             let found = {
                 let start = from_whole(volume);
                 let extents = volume.extents();
                 let whole = Some(fingerprint(volume, [0; D], extents));
-                self.on_rank((extents, &start, whole), steps, machine, ranks, run, net)?
+                let asked = Asked { extents, start: &start, whole, steps, machine, ranks };
+                match each {
+                    1 => vec![self.on_rank(&asked, run, net)?],
+                    _ => self.on_threads(&asked, run, |one| crew(net, each, one))?,
+                }
             };
-            let Found { own, mut report, distribution } = found;
-            let partition = &distribution.partition;
-            store(volume, partition.region(net.rank()), &own)?;
-            if net.rank() > 0 {
-                own.into_iter().try_for_each(|(_, bytes)| net.send(0, RESULT, bytes))?;
-            } else {
-                for rank in 1..net.ranks() {
+            let partition = found[0].distribution.partition.clone();
+            let mut report =
+                self.stored(volume, net.rank() * each, found, |bytes| match net.rank() {
+                    0 => Ok(()),
+                    _ => net.send(0, RESULT, bytes),
+                })?;
+            if net.rank() == 0 {
+                for rank in each..ranks.count {
                     let fields = self.written_fields().into_iter();
-                    let theirs = fields.map(|field| Ok((field, net.receive(rank, RESULT)?)));
+                    let theirs = fields.map(|field| Ok((field, net.receive(rank / each, RESULT)?)));
                     store(volume, partition.region(rank), &theirs.collect::<Result<_>>()?)?;
                 }
             }
@@ -88,7 +98,8 @@ impl<const D: usize> Spec<D> {
     ) -> Result<(RawVolume<D>, [usize; D], Report)> {
         let outcome = (|| {
             let begin = Instant::now();
-            let found = self.on_rank((extents, start, None), steps, machine, ranks, run, net)?;
+            let asked = Asked { extents, start, whole: None, steps, machine, ranks };
+            let found = self.on_rank(&asked, run, net)?;
             let region = found.distribution.partition.region(net.rank());
             let mut cells = start(region.into())?;
             let whole = cells.extents();
@@ -103,16 +114,14 @@ impl<const D: usize> Spec<D> {
         outcome.inspect_err(|error: &Error| net.abort(&error.to_string()))
     }
 
-    /// `whole`: the fingerprint of the start, where every rank has all of it.
-    fn on_rank(
+    /// What one rank, of as many as `net` has, does.
+    pub(super) fn on_rank(
         &self,
-        (extents, start, whole): ([usize; D], &RawStart<'_, D>, Option<u64>),
-        Steps(steps): Steps,
-        machine: &Machine,
-        ranks: &Ranks<D>,
+        asked: &Asked<'_, D>,
         run: &Run<'_>,
         net: &dyn Transport,
     ) -> Result<Found<D>> {
+        let &Asked { extents, start, whole, steps: Steps(steps), machine, ranks } = asked;
         let resumes = run.checkpoint.map(|at| (at.every, at.resume));
         let halos = Route::forced().map(|forced| run.halos.or(forced))?;
         let told = |until: Until| {
@@ -146,7 +155,7 @@ impl<const D: usize> Spec<D> {
         if ranks.count != net.ranks() {
             return Err(Error::spec(
                 format!("{} ranks, of which {} are there", ranks.count, net.ranks()),
-                "start as many processes as there are to be ranks",
+                "start as many processes as there are to be ranks, each of which has a share",
             ));
         }
         let mut distribution = self.distribution(extents, ranks)?;
@@ -179,7 +188,7 @@ impl<const D: usize> Spec<D> {
             device.notes.extend(shared.note());
         }
         distribution.boundary_first = device.boundary_first;
-        distribution.trip = longest_of_all(net, device.trip)?;
+        distribution.trip = of_all(net, device.trip, usize::max)?;
         distribution.begin_at(device.bandwidth, self.step_bytes());
         let begins = |span| match saved.as_ref().and_then(|saved| saved.from.as_ref()) {
             Some(from) => from.cells(span),
@@ -254,19 +263,35 @@ fn sum_of_all(net: &dyn Transport, mine: impl FnOnce() -> Result<u64>) -> Result
     Ok(number(&told))
 }
 
-/// The longest of the ranks' trips, on every rank: where hosts were tuned apart, the others fit theirs in.
-fn longest_of_all(net: &dyn Transport, mine: usize) -> Result<usize> {
+/// The ranks' numbers put into one, on every rank: the longest trip, say, into which hosts that were tuned apart
+/// fit theirs.
+pub(super) fn of_all(
+    net: &dyn Transport,
+    mine: usize,
+    pick: fn(usize, usize) -> usize,
+) -> Result<usize> {
     let all = gather(net, mine.to_le_bytes().to_vec())?;
     let number = |bytes: &Vec<u8>| bytes.as_slice().try_into().map_or(1, usize::from_le_bytes);
-    let longest = all.iter().map(number).max().unwrap_or(1);
-    Ok(number(&broadcast(net, longest.to_le_bytes().to_vec())?))
+    let picked = all.iter().map(number).reduce(pick).unwrap_or(mine);
+    Ok(number(&broadcast(net, picked.to_le_bytes().to_vec())?))
 }
 
-/// What a run came to on this rank.
-struct Found<const D: usize> {
-    own: Own,
-    report: Report,
-    distribution: Distribution<D>,
+/// What all ranks are asked to do alike.
+pub(super) struct Asked<'a, const D: usize> {
+    pub extents: [usize; D],
+    pub start: &'a RawStart<'a, D>,
+    /// The fingerprint of the start, where every rank has all of it.
+    pub whole: Option<u64>,
+    pub steps: Steps,
+    pub machine: &'a Machine,
+    pub ranks: &'a Ranks<D>,
+}
+
+/// What a run came to on one rank.
+pub(super) struct Found<const D: usize> {
+    pub own: Own,
+    pub report: Report,
+    pub distribution: Distribution<D>,
 }
 
 #[cfg(test)]
@@ -348,11 +373,13 @@ mod tests {
     }
 
     #[test]
-    fn all_ranks_know_the_longest_of_their_trips() {
-        let trips = [1, 3, 4, 1, 2];
-        let told = in_process_all(5, Duration::from_secs(60), |net| {
-            longest_of_all(net, trips[net.rank()])
-        });
-        assert!(told.into_iter().all(|trip| trip.unwrap() == 4));
+    fn all_ranks_know_the_longest_of_their_trips_and_the_fewest_of_their_gpus() {
+        let numbers = [2, 3, 4, 1, 2];
+        for (pick, expect) in [(usize::max as fn(usize, usize) -> usize, 4), (usize::min, 1)] {
+            let told = in_process_all(5, Duration::from_secs(60), |net| {
+                of_all(net, numbers[net.rank()], pick)
+            });
+            assert!(told.into_iter().all(|number| number.unwrap() == expect));
+        }
     }
 }

@@ -47,7 +47,7 @@ impl<const D: usize> Message<D> {
             Face::Low => 0,
             Face::High => 1,
         };
-        Tag((2 * self.axis + face) as u16)
+        Tag((2 * self.axis + face) as u32)
     }
 }
 

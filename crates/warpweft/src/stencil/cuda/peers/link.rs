@@ -142,7 +142,7 @@ impl Inbound {
         args.value(self.taken as u32);
         args.value(self.dog);
         args.value(self.from as u32);
-        args.value(u32::from(self.tag.0));
+        args.value(u32::from(self.tag.number()));
         // SAFETY: the flag and the watchdog's words live until the links are down; the slot holds the
         // longest of these messages.
         unsafe {
