@@ -117,6 +117,7 @@ mod tests {
     use super::*;
     use crate::cluster::{in_process, in_process_all};
     use crate::prelude::*;
+    use crate::stencil::distribute::Ranks;
 
     #[stencil]
     fn halve(u: Near<f32, 2>) -> f32 {
