@@ -1,4 +1,4 @@
-//! Ranks of MPI with a GPU each, beside one process with all of them: by every way that halos can take, in
+//! Ranks with a GPU each, of MPI and as threads, beside one process with all of them: by every way that halos can take, in
 //! single steps and as tuning found best for each, and what messages of their size cost.
 
 use std::process::ExitCode;
@@ -66,7 +66,7 @@ struct Figure {
     /// Cells along each side of a GPU's cube.
     size: usize,
     gpus: usize,
-    /// "one process", or how halos travelled between ranks.
+    /// "one process", "its threads" for ranks of one process, or how halos travelled between ranks.
     way: String,
     /// Whether by a policy that tuning found; by single steps otherwise.
     tuned: bool,
@@ -143,10 +143,14 @@ impl Ranked {
                     searching: None,
                     host: None,
                 });
+                if net.rank() == 0 {
+                    note(&format!("{size}^3 a GPU by threads, {}", how(tuned)));
+                    let figure = by_threads((size, tuned), &machine, net.ranks(), [beside, best])?;
+                    figures.push(figure);
+                }
                 let aware = net.takes_remote().then_some(Route::CudaAware);
                 for route in [Route::Ipc, Route::Staged].into_iter().chain(aware) {
-                    let how = if tuned { "tuned" } else { "in single steps" };
-                    told(net, &format!("{size}^3 a GPU by {route}, {how}"));
+                    told(net, &format!("{size}^3 a GPU by {route}, {}", how(tuned)));
                     figures.push(by(route, (size, tuned), &machine, net, [beside, best])?);
                 }
             }
@@ -201,6 +205,10 @@ impl Ranked {
     }
 }
 
+fn how(tuned: bool) -> &'static str {
+    if tuned { "tuned" } else { "in single steps" }
+}
+
 /// Says on rank 0 what is done.
 fn told(net: &dyn Transport, what: &str) {
     if net.rank() == 0 {
@@ -247,27 +255,54 @@ fn timed(
     Ok(best)
 }
 
-/// The same by ranks: in single steps swapped after each, or tuned ones at the depth that a search came to in
-/// a run before, the latter against what one process takes and the best that one takes.
+/// The same by ranks that are processes.
 fn by(
     route: Route,
     (size, tuned): (usize, bool),
     machine: &Machine,
     net: &dyn Transport,
-    [beside, best]: [f64; 2],
+    against: [f64; 2],
 ) -> Result<Figure> {
-    let count = net.ranks();
+    ranked((size, tuned), net.ranks(), against, |ranks, steps, run| {
+        let run = Run { halos: Some(route), ..run };
+        let start = |span: Span<3>| filled(span.extents());
+        let from = ([size * ranks.count, size, size], &start as &_);
+        space_stencil().run_share(from, steps, machine, ranks, &run, net).map(|found| found.2)
+    })
+}
+
+/// The same by ranks that are threads of this process, one a GPU.
+fn by_threads(
+    (size, tuned): (usize, bool),
+    machine: &Machine,
+    count: usize,
+    against: [f64; 2],
+) -> Result<Figure> {
+    let numbers: Vec<_> = machine.gpus[..count].iter().map(|gpu| gpu.ordinal).collect();
+    let target = Target::Gpus(GpuList::new(&numbers)?);
+    let figure = ranked((size, tuned), count, against, |ranks, steps, run| {
+        let mut volume = filled([size * count, size, size])?;
+        let run = Run { target, ..run };
+        space_stencil().run_over_ranks(&mut volume, steps, machine, ranks, &run)
+    })?;
+    Ok(Figure { way: "its threads".into(), ..figure })
+}
+
+/// What `count` ranks take as `run` runs them: in single steps swapped after each, or tuned ones at the depth that
+/// a search came to in a run before; against what one process takes and the best that one takes.
+fn ranked(
+    (size, tuned): (usize, bool),
+    count: usize,
+    [beside, best]: [f64; 2],
+    run: impl Fn(&Ranks<3>, Steps, Run<'_>) -> Result<Report>,
+) -> Result<Figure> {
     let steps = steps_of(size, tuned);
     let a_step = |seconds: f64| 1e6 * seconds / steps as f64;
     let trace = Arc::new(Trace::new());
     let run = |depth: Option<usize>, trace: Option<Arc<Trace>>| {
         let policy = (!tuned).then_some(Policy::Cuda(DIRECT));
-        let run = Run { policy, trace, halos: Some(route), ..Run::default() };
         let ranks = Ranks { count, grid: Some([count, 1, 1]), depth };
-        let start = |span: Span<3>| filled(span.extents());
-        let from = ([size * count, size, size], &start as &_);
-        let stencil = space_stencil();
-        stencil.run_share(from, Steps(steps), machine, &ranks, &run, net).map(|found| found.2)
+        run(&ranks, Steps(steps), Run { policy, trace, ..Run::default() })
     };
     let depth_of = |report: &Report| report.policy["depth"].as_u64().map(|depth| depth as usize);
     let (depth, searching) = if tuned {
@@ -280,7 +315,8 @@ fn by(
     let report = run(depth, Some(trace.clone()))?;
     let spans = trace.spans();
     let spent = |kind: &str| {
-        let of_kind = spans.iter().filter(|span| span.name.starts_with(kind));
+        let of_kind =
+            spans.iter().filter(|span| span.lane == "rank 0" && span.name.starts_with(kind));
         a_step(of_kind.map(|span| span.duration.as_secs_f64()).sum())
     };
     let waiting = report.policy["waiting"].as_f64().unwrap_or(0.0) * report.seconds;
