@@ -31,8 +31,8 @@ pub struct RanksPolicy {
 }
 
 /// What reports say beside [`RanksPolicy`].
-const MEASURED: [&str; 7] =
-    ["searched", "swaps", "messages", "halo_bytes", "halos_by", "waiting", "tuned"];
+const MEASURED: [&str; 8] =
+    ["searched", "swaps", "swaps_ahead", "messages", "halo_bytes", "halos_by", "waiting", "tuned"];
 
 impl FromStr for PolicyChoice {
     type Err = String;

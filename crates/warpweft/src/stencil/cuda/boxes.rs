@@ -9,7 +9,7 @@ use crate::stencil::{Boundary, CudaPolicy, Region, Spec};
 pub(super) const FAR: i32 = i32::MAX / 2;
 
 /// Bytes of a sector of memory: `sector` in pipeline.cuh.
-const SECTOR: usize = 32;
+pub(super) const SECTOR: usize = 32;
 
 /// The box as (w, z, y, x): first cell and extents.
 pub(super) fn placed<const D: usize>(region: &Region<D>) -> ([usize; 4], [usize; 4]) {

@@ -20,6 +20,11 @@ fn slots(sms: u32, cuda: &CudaPolicy) -> usize {
     (sms * cuda.min_blocks) as usize
 }
 
+/// Planes that a chunk of `cuda`'s trips goes through beside those that it computes.
+pub(super) fn in_vain(cuda: &CudaPolicy) -> usize {
+    2 * cuda.temporal_depth as usize + START
+}
+
 /// The chunks of [`chunks_of`] for `extents` in trips of `cuda`, whose widest field has `size` bytes a cell, on
 /// `sms` multiprocessors; none if it makes no trips.
 pub fn chunks_of_trips<const D: usize>(
@@ -29,8 +34,7 @@ pub fn chunks_of_trips<const D: usize>(
     sms: u32,
 ) -> Vec<u32> {
     let Some(trip) = TripShape::of(cuda, D, size) else { return Vec::new() };
-    let vain = 2 * cuda.temporal_depth as usize + START;
-    chunks_of(extents[0], tiles(extents, cuda, trip.inner), slots(sms, cuda), vain)
+    chunks_of(extents[0], tiles(extents, cuda, trip.inner), slots(sms, cuda), in_vain(cuda))
 }
 
 /// The chunks of [`chunks_of`] for planes of `extents` in Planes' tiles of `cuda` on `sms` multiprocessors.

@@ -2,7 +2,6 @@
 //! their own beside the sweeps of the part's core. Not: how they travel (`peers`, `staging`).
 
 use super::boxes::placed;
-use super::layout::axes;
 use super::peers::Peers;
 use super::queue::Queued;
 use super::staging::Staging;
@@ -10,9 +9,10 @@ use super::sweeps::CudaSweeps;
 use crate::cluster::{Tag, Transport};
 use crate::cuda::{Args, Device, Event, Extents, Launch, Priority, Rows, Stream};
 use crate::error::{Error, Result};
-use crate::stencil::distribute::{Cells, HaloExecutor, Parcel, Route, Routes};
+use crate::stencil::distribute::{Cells, HaloExecutor, Halves, Parcel, Route, Routes};
+use crate::stencil::halo::Margin;
 use crate::stencil::total::Total;
-use crate::stencil::{CudaKernel, Region, Residual, Span};
+use crate::stencil::{Region, Residual, Span};
 
 /// The kernels' text; compiled with the ghosts', so that every stencil shares it.
 pub(super) const TEXT: &str = include_str!("halo.cuh");
@@ -31,7 +31,7 @@ pub(super) struct Halos {
     settled: Event,
     /// Whether the sweeps have yet to wait for that.
     awaited: bool,
-    /// Whether a step was begun whose other cells are being computed: what is sent is in `stream`, and
+    /// Whether a launch was begun whose other cells are being computed: what is sent is in `stream`, and
     /// neither that nor what is received need wait for them.
     split: bool,
     pub staging: Staging,
@@ -167,8 +167,8 @@ impl<const D: usize> CudaSweeps<D> {
         self.settle_for(&self.whole())
     }
 
-    /// As [`CudaSweeps::settle`], for a step that computes no cells but `own`: the ghosts of faces that it
-    /// does not touch may stay as they are.
+    /// As [`CudaSweeps::settle`], for a launch over `own`: the ghosts of faces that it does not touch may stay as
+    /// they are.
     fn settle_for(&mut self, own: &Region<D>) -> Result<()> {
         if let Some(halos) = &mut self.halos {
             halos.split = false;
@@ -194,18 +194,6 @@ impl<const D: usize> CudaSweeps<D> {
         Ok(())
     }
 
-    /// Queues the step's kernel over `region` alone.
-    fn launch_part(&self, region: &Region<D>, stream: &Stream) -> Result<()> {
-        if placed(region).1.contains(&0) {
-            return Ok(());
-        }
-        if let Some(queued) = self.queue().part(&self.kernels[0], self.state, region)? {
-            // SAFETY: as in `copy_halos`.
-            unsafe { queued.launch(stream)? };
-        }
-        Ok(())
-    }
-
     pub(super) fn halos(&mut self) -> Result<&mut Halos> {
         if self.halos.is_none() {
             self.halos = Some(Halos::new(self.stream.device())?);
@@ -213,8 +201,8 @@ impl<const D: usize> CudaSweeps<D> {
         self.halos.as_mut().ok_or_else(|| Error::spec("no halos", "report this as a bug"))
     }
 
-    /// Lets the halos' stream wait for all that the sweeps have queued; not in the middle of a split step,
-    /// where that stream has itself computed what is sent.
+    /// Lets the halos' stream wait for all that the sweeps have queued; not beside the core of a
+    /// launch in two parts, where that stream has itself computed what is sent.
     fn follow_sweeps(&mut self) -> Result<()> {
         let halos = self.halos()?;
         halos.awaited = true;
@@ -344,40 +332,22 @@ impl<const D: usize> HaloExecutor<D> for CudaSweeps<D> {
         peers.part(net)
     }
 
-    fn can_split(&self) -> bool {
-        // Later stages read what earlier ones wrote beside a cell, which may be on its way.
-        // Nor are the ghosts of functions brought on by parts of a step.
-        self.kernels.len() == 1
-            && !matches!(self.policy().kernel, CudaKernel::Pipeline | CudaKernel::Resident)
-            && !self.stencil.has_functions()
+    fn halves(&self, own: &Region<D>, sent: &Margin<D>, steps: u64) -> Option<Halves<D>> {
+        self.in_halves(own, sent, steps)
     }
 
-    fn tile(&self) -> [usize; D] {
-        let policy = self.policy();
-        let [x, y, z] = policy.cells.map(|cells| cells.max(1) as usize);
-        let deep = if policy.kernel == CudaKernel::Direct { z } else { 1 };
-        let of_axis = [1, deep, y, x];
-        let mut tile = [1; D];
-        for (axis, cells) in axes::<D>().into_iter().zip(of_axis) {
-            if let Some(axis) = axis {
-                tile[axis] = cells;
-            }
-        }
-        tile
-    }
-
-    fn begin_step(&mut self, first: &[Region<D>], own: &Region<D>) -> Result<()> {
+    fn sweep_halves(&mut self, halves: &Halves<D>, own: &Region<D>) -> Result<()> {
         self.halos()?;
         self.settle_for(own)?;
         self.follow_sweeps()?;
-        let Some(halos) = &mut self.halos else { return Ok(()) };
-        halos.split = true;
+        if let Some(halos) = &mut self.halos {
+            halos.split = true;
+        }
         let Some(halos) = &self.halos else { return Ok(()) };
-        first.iter().try_for_each(|region| self.launch_part(region, &halos.stream))
-    }
-
-    fn end_step(&mut self, rest: Region<D>) -> Result<()> {
-        self.launch_part(&rest, &self.stream)?;
+        for region in &halves.rim {
+            self.launch_part(region, halves.steps, &halos.stream)?;
+        }
+        self.launch_part(&halves.core, halves.steps, &self.stream)?;
         self.state = 1 - self.state;
         self.stale = true;
         Ok(())

@@ -12,6 +12,7 @@ mod chunks;
 mod faces;
 mod ghosts;
 mod halo;
+mod halves;
 #[cfg(test)]
 mod host;
 mod layout;

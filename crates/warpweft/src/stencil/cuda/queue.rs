@@ -130,11 +130,24 @@ impl<const D: usize> Queue<'_, D> {
     /// `struct Edges`.
     pub fn trip(
         &self,
-        (kernel, shape): (&Kernel, &TripShape),
+        kernel: (&Kernel, &TripShape),
         state: usize,
         region: &Region<D>,
         cut: Option<[Vec<u8>; 2]>,
     ) -> Result<Vec<Queued>> {
+        let mut queued = vec![self.trip_part(kernel, state, region, cut)];
+        queued.extend(self.renew(&[0], &[1 - state])?);
+        Ok(queued)
+    }
+
+    /// The first of them, which leaves ghosts as they are.
+    pub fn trip_part(
+        &self,
+        (kernel, shape): (&Kernel, &TripShape),
+        state: usize,
+        region: &Region<D>,
+        cut: Option<[Vec<u8>; 2]>,
+    ) -> Queued {
         let layout = &self.arrays.layout;
         let size = self.stencil.cell.size(0);
         let held = hold(self.stencil, layout);
@@ -158,9 +171,7 @@ impl<const D: usize> Queue<'_, D> {
         element_argument(&mut args, &*self.stencil.stages[0]);
         let launch =
             Launch::new(part.blocks, [32, self.policy.warps, 1]).shared(shape.shared as u32);
-        let mut queued = vec![Queued { kernel: kernel.clone(), launch, args }];
-        queued.extend(self.renew(&[0], &[1 - state])?);
-        Ok(queued)
+        Queued { kernel: kernel.clone(), launch, args }
     }
 
     /// The launch that renews the ghosts of those of `fields` that are read beside a cell, in the

@@ -14,8 +14,8 @@ use crate::report::Series;
 pub(super) struct Advanced {
     /// What the last step changed in the part's own cells, if that was asked for.
     pub change: Option<Total>,
-    /// Whether the messages given were sent.
-    pub sent: bool,
+    /// Steps of the last launch, if the messages given were sent beside it; 0 if they were not.
+    pub sent: u64,
     /// Seconds that measuring it took.
     pub measuring: f64,
 }

@@ -3,10 +3,12 @@
 use std::time::Instant;
 
 use super::super::executor::SweepExecutor;
+use super::super::halo::Margin;
 use super::super::plan::Region;
 use super::super::points::{add_to, value_of};
 use super::super::residual::Residual;
 use super::super::total::Total;
+use super::halves::Halves;
 use super::links::{Parcel, decline};
 use super::routes::{Route, Routes};
 use crate::cluster::{Tag, Transport};
@@ -73,33 +75,20 @@ pub(crate) trait HaloExecutor<const D: usize>: SweepExecutor<D> {
         self.write(boxes, &message).map(|()| waited)
     }
 
-    /// Whether [`HaloExecutor::begin_step`] is possible.
-    fn can_split(&self) -> bool {
-        false
+    /// The last launch of a sweep of `steps` steps over `own` in two parts, of whose cells those up to `sent` deep are
+    /// sent; none where that can't be, or can't pay.
+    fn halves(&self, _own: &Region<D>, _sent: &Margin<D>, _steps: u64) -> Option<Halves<D>> {
+        None
     }
 
-    /// Cells along each axis of a tile that is computed at full speed.
-    fn tile(&self) -> [usize; D] {
-        [1; D]
-    }
-
-    /// Begins one more step of the cells `own`: computes `first`, whose new cells [`HaloExecutor::send`] sends from
-    /// [`HaloExecutor::end_step`] on, before which nothing else may be asked for. Until the next step
-    /// only those cells are sent, and received ones.
+    /// Takes the steps of `halves`, which this executor cut `own` into: begins to compute the rim, whose new cells
+    /// [`HaloExecutor::send`] then sends, and the core. Does not wait. Until the next sweep only cells of the rim
+    /// are sent, and received ones, and those of no box are undefined until they are written.
     ///
     /// # Errors
     /// As [`SweepExecutor::sweep`]; an executor that can't.
-    fn begin_step(&mut self, _first: &[Region<D>], _own: &Region<D>) -> Result<()> {
-        Err(Error::spec("a step in two parts", "this is a fault of Warpweft: report it"))
-    }
-
-    /// Begins to compute `rest`, the step's other cells that count: those of no box stay undefined
-    /// until they are written. Does not wait.
-    ///
-    /// # Errors
-    /// As [`SweepExecutor::sweep`].
-    fn end_step(&mut self, _rest: Region<D>) -> Result<()> {
-        Err(Error::spec("a step in two parts", "this is a fault of Warpweft: report it"))
+    fn sweep_halves(&mut self, _halves: &Halves<D>, _own: &Region<D>) -> Result<()> {
+        Err(Error::spec("a sweep in two parts", "this is a fault of Warpweft: report it"))
     }
 
     /// Agrees with the neighbours, which all come here with theirs, on how each of the `parcels` of

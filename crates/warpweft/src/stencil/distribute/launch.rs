@@ -177,6 +177,7 @@ impl<const D: usize> Spec<D> {
             "depth": of_rank_0.depth,
             "searched": distribution.search.is_some(),
             "swaps": of_rank_0.swaps,
+            "swaps_ahead": of_rank_0.ahead,
             "messages": total(|report| report.messages),
             "halo_bytes": total(|report| report.bytes),
             "halos_by": reports.iter().fold(Routes::default(), |all, report| all.joined(report.routes)).to_string(),

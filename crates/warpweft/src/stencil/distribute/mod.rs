@@ -10,6 +10,7 @@ mod compute;
 mod device;
 mod feasible;
 mod halo_executor;
+mod halves;
 mod hybrid;
 mod launch;
 mod links;
@@ -32,10 +33,12 @@ mod stops;
 mod swap;
 mod swept;
 mod watched;
+mod ways;
 
 pub use balance::{Balance, Measured, Shares};
 pub use feasible::{check_depth, deepest_feasible};
 pub(crate) use halo_executor::{Cells, HaloExecutor, add_to_cells, values_of_cells};
+pub(crate) use halves::Halves;
 pub use launch::Ranks;
 pub(crate) use links::{About, Parcel, Said, hear, say};
 pub(super) use orient::ghost_bytes_across;
@@ -53,5 +56,7 @@ pub use swap::{Message, Piece, swap_messages};
 mod faults;
 #[cfg(test)]
 mod origins;
+#[cfg(test)]
+mod trips;
 #[cfg(test)]
 mod validity;

@@ -1,13 +1,18 @@
-//! How deep the next swap is: fixed, or found by a search while the run goes on.
+//! How deep the next swap is, and whether the last trip before it is taken in two parts: fixed, or found while the
+//! run goes on.
 
 use super::search::DepthSearch;
+use super::ways::{SWAPS, Ways};
 use crate::cluster::{Transport, broadcast};
 use crate::error::Result;
 
 /// The depths of one rank's swaps. Rank 0 searches and times; the others follow.
 pub(super) struct Pace<'a> {
     search: Option<Box<dyn DepthSearch + 'a>>,
-    /// Whether the depth may still change.
+    /// What is tried at the depth that is kept.
+    ways: Option<Ways>,
+    apart: bool,
+    /// Whether the depth or the way may still change.
     open: bool,
     depth: usize,
     swaps_left: usize,
@@ -21,13 +26,47 @@ pub(super) struct Pace<'a> {
 impl<'a> Pace<'a> {
     /// Always `depth`.
     pub(super) fn fixed(depth: usize) -> Self {
-        let (search, trial) = (None, (0, 0.0));
-        Self { search, open: false, depth, swaps_left: 0, taken: 0, deepest: 0, trial }
+        Self {
+            search: None,
+            ways: None,
+            apart: true,
+            open: false,
+            depth,
+            swaps_left: 0,
+            taken: 0,
+            deepest: 0,
+            trial: (0, 0.0),
+        }
     }
 
     /// What `search` says; all ranks must come here, and only rank 0's search is asked.
     pub(super) fn searching(search: Box<dyn DepthSearch + 'a>) -> Self {
         Self { search: Some(search), open: true, ..Self::fixed(1) }
+    }
+
+    /// Then tries both ways of taking the last trip before a swap; it is taken in two parts otherwise.
+    pub(super) fn trying_both_ways(self) -> Self {
+        Self { ways: Some(Ways::default()), open: true, ..self }
+    }
+
+    /// What to time next, on rank 0: depth, swaps (0 for all that are left), and whether in two parts.
+    fn order(&mut self) -> (usize, usize, bool) {
+        let (steps, seconds) = self.trial;
+        let mut timed = (steps > 0).then_some(seconds / steps as f64);
+        if let Some(search) = &mut self.search {
+            timed.take().into_iter().for_each(|seconds| search.record(seconds));
+            if let Some(trial) = search.next() {
+                return (trial.depth, trial.swaps, true);
+            }
+            self.depth = search.best();
+            self.search = None;
+        }
+        let Some(ways) = &mut self.ways else { return (self.depth, 0, true) };
+        timed.into_iter().for_each(|seconds| ways.record(seconds));
+        match ways.next() {
+            Some(apart) => (self.depth, SWAPS, apart),
+            None => (self.depth, 0, ways.apart()),
+        }
     }
 
     /// The depth of the next swap, `most` at most. One that is cut short is none of the trial's. Ranks
@@ -38,15 +77,10 @@ impl<'a> Pace<'a> {
     pub(super) fn next(&mut self, net: &dyn Transport, most: u64) -> Result<usize> {
         if self.open && self.swaps_left == 0 {
             let mut order = Vec::new();
-            if let (0, Some(search)) = (net.rank(), &mut self.search) {
-                if let (steps @ 1.., seconds) = self.trial {
-                    search.record(seconds / steps as f64);
-                }
-                let (depth, swaps) = match search.next() {
-                    Some(trial) => (trial.depth, trial.swaps),
-                    None => (search.best(), 0),
-                };
-                order = [depth as u64, swaps as u64].map(u64::to_le_bytes).concat();
+            if net.rank() == 0 {
+                let (depth, swaps, apart) = self.order();
+                order =
+                    [depth as u64, swaps as u64, u64::from(apart)].map(u64::to_le_bytes).concat();
             }
             let order = broadcast(net, order)?;
             let number = |at: usize| {
@@ -54,6 +88,7 @@ impl<'a> Pace<'a> {
                 bytes.map_or(0, u64::from_le_bytes) as usize
             };
             (self.depth, self.swaps_left) = (number(0).max(1), number(8));
+            self.apart = number(16) == 1;
             self.open = self.swaps_left > 0;
             (self.deepest, self.trial) = (0, (0, 0.0));
         }
@@ -65,12 +100,19 @@ impl<'a> Pace<'a> {
         Ok(self.taken)
     }
 
-    /// What the present swap and its steps took, and nothing else, in seconds.
-    pub(super) fn took(&mut self, seconds: f64) {
-        if self.taken == self.depth {
+    /// What the present swap and its steps took, and nothing else, in seconds; none for steps after no swap.
+    pub(super) fn took(&mut self, seconds: Option<f64>) {
+        if let Some(seconds) = seconds
+            && self.taken == self.depth
+        {
             self.trial.0 += self.taken as u64;
             self.trial.1 += seconds;
         }
+    }
+
+    /// Whether the last trip before the next swap is taken in two parts.
+    pub(super) fn apart(&self) -> bool {
+        self.apart
     }
 
     /// The depth of the swap after this, if that is known already.
@@ -115,7 +157,7 @@ mod tests {
         let mut swap = |most: u64, seconds: f64| {
             let depth = pace.next(&Alone, most).unwrap();
             std::thread::sleep(std::time::Duration::from_millis(2)); // a checkpoint, say
-            pace.took(seconds);
+            pace.took(Some(seconds));
             (depth, pace.depth(), pace.following())
         };
         assert_eq!(swap(3, 9.0), (3, 3, Some(4)), "never ran 4 deep yet");
@@ -127,5 +169,33 @@ mod tests {
         assert_eq!(*recorded.borrow(), [2.0], "16 seconds for 8 steps");
         assert_eq!(swap(10, 5.0), (2, 2, Some(2)));
         assert_eq!(*recorded.borrow(), [2.0, 0.5]);
+    }
+
+    #[test]
+    fn both_ways_are_timed_at_the_depth_that_is_kept_and_the_faster_one_stays() {
+        for (searched, faster) in [(true, true), (false, false), (true, false), (false, true)] {
+            let pace = match searched {
+                true => Pace::searching(Box::new(Listed::default())),
+                false => Pace::fixed(2),
+            };
+            let mut pace = pace.trying_both_ways();
+            let mut swap = || {
+                let depth = pace.next(&Alone, 10).unwrap();
+                let slow = if pace.apart() == faster { 1.0 } else { 1.1 };
+                pace.took(Some(slow * depth as f64));
+                (depth, pace.apart(), pace.following().is_some())
+            };
+            // Depths are searched in two parts, and no trial knows what comes after it.
+            let mut trials = if searched { vec![(4, true, 2), (2, true, 1)] } else { Vec::new() };
+            trials.extend([true, false, true, false].map(|apart| (2, apart, SWAPS)));
+            for (depth, apart, swaps) in trials {
+                for left in (0..swaps).rev() {
+                    assert_eq!(swap(), (depth, apart, left > 0), "{searched}, {faster}");
+                }
+            }
+            for _ in 0..9 {
+                assert_eq!(swap(), (2, faster, true), "{searched}");
+            }
+        }
     }
 }

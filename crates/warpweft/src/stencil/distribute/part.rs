@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::super::boundary::{Boundary, Face, Ghost};
+use super::super::boundary::{Boundary, Ghost};
 use super::super::functions::Frame;
 use super::super::halo::{Margin, Reach, Span};
 use super::super::partition::Partition;
@@ -12,6 +12,7 @@ use super::super::spec::Spec;
 use super::super::stage::Stage;
 use super::super::total::Total;
 use super::compute::{Advanced, Compute};
+use super::halves::{Halves, sent_depth};
 use super::links::{Parcel, decline};
 use super::points::of_part;
 use super::routes::{Route, Routes};
@@ -198,7 +199,7 @@ impl<const D: usize> Compute<D> for Part<'_, D> {
     ) -> Result<Advanced> {
         let stencil = self.stencil.clone();
         let (partition, part) = (self.partition, self.part);
-        let mut advanced = Advanced { change: None, sent: false, measuring: 0.0 };
+        let mut advanced = Advanced { change: None, sent: 0, measuring: 0.0 };
         let mut before = None;
         for (step, margins) in reach.compute.iter().enumerate() {
             let last_step = step + 1 == reach.depth;
@@ -214,16 +215,18 @@ impl<const D: usize> Compute<D> for Part<'_, D> {
                 match ahead.and_then(<[_]>::first) {
                     Some(ahead) if last_step && index + 1 == stencil.stages.len() => {
                         let sent = ahead.iter().filter(|message| message.from == part);
-                        let (rim, core) = rim_and_core(partition, part, sent.clone(), [1; D]);
-                        for region in rim {
-                            self.compute(stage, region);
+                        let own = partition.region(part);
+                        let depth = sent_depth(own, sent.clone());
+                        let halves = Halves::of_step(own, &depth, [1; D]);
+                        for region in halves.rim {
+                            self.compute(stage, region.into());
                         }
                         for message in sent {
                             let bytes = self.packed(message, stage.writes());
                             net.send(message.to, message.tag(), bytes)?;
                         }
-                        self.compute(stage, core);
-                        advanced.sent = true;
+                        self.compute(stage, halves.core.into());
+                        advanced.sent = halves.steps;
                     }
                     _ => self.compute(stage, region),
                 }
@@ -303,91 +306,4 @@ pub(super) fn frame<const D: usize>(partition: &Partition<D>, begin: [isize; D])
     let wraps = |d| partition.is_periodic(d) && partition.is_cut(d);
     let period = |d| if wraps(d) { extents[d] as i64 } else { 0 };
     Frame { begin: begin.map(|n| n as i64), period: std::array::from_fn(period) }
-}
-
-/// Tiles along an axis from which on it pays to have no tile of the core in part: such tiles are slow, and
-/// come last, when nothing else is left to do beside them.
-const TILES: usize = 16;
-
-/// A part's own cells as boxes that the messages it sends are copied from, and the box inside of
-/// them, which is whole tiles of `tile` cells along axes where it has many.
-pub(super) fn rim_and_core<'m, const D: usize>(
-    partition: &Partition<D>,
-    part: usize,
-    sent: impl Iterator<Item = &'m Message<D>>,
-    tile: [usize; D],
-) -> (Vec<Span<D>>, Span<D>) {
-    let own = Span::from(partition.region(part));
-    let mut core = own;
-    for message in sent {
-        let (axis, pieces) = (message.axis, &message.pieces);
-        let (low, high) = (own.low[axis], own.high[axis]);
-        match message.face {
-            // The receiver's high ghosts are this part's low end, and the other way about.
-            Face::High => {
-                let end = pieces.iter().map(|piece| piece.read.high[axis]).max();
-                core.low[axis] = end.unwrap_or(low).clamp(low, high);
-            }
-            Face::Low => {
-                let begin = pieces.iter().map(|piece| piece.read.low[axis]).min();
-                core.high[axis] = begin.unwrap_or(high).clamp(low, high);
-            }
-        }
-    }
-    for axis in 0..D {
-        core.high[axis] = core.high[axis].max(core.low[axis]);
-        let length = (core.high[axis] - core.low[axis]) as usize;
-        let rest = (length % tile[axis].max(1)) as isize;
-        if length < TILES * tile[axis] {
-            continue;
-        }
-        if core.high[axis] < own.high[axis] {
-            core.high[axis] -= rest;
-        } else if core.low[axis] > own.low[axis] {
-            core.low[axis] += rest;
-        }
-    }
-    let (mut rim, mut left) = (Vec::new(), own);
-    for axis in 0..D {
-        let (mut low, mut high) = (left, left);
-        (low.high[axis], high.low[axis]) = (core.low[axis], core.high[axis]);
-        rim.extend([low, high].into_iter().filter(|it| it.cells() > 0));
-        (left.low[axis], left.high[axis]) = (core.low[axis], core.high[axis]);
-    }
-    (rim, core)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::super::halo::{Footprint, Reach};
-    use super::super::swap::swap_messages;
-    use super::*;
-    use crate::element::{FieldInfo, ScalarKind};
-    use crate::stencil::Boundaries;
-
-    #[test]
-    fn every_cell_is_in_one_box_and_what_is_sent_is_in_none_but_the_rim() {
-        let fields = [FieldInfo { name: "", kind: ScalarKind::F32 }];
-        for (extents, tile) in [([100, 130], [4, 5]), ([100, 130], [1, 1]), ([9, 12], [4, 4])] {
-            let faces = Boundaries::all(Boundary::Periodic);
-            let partition = Partition::grid(extents, [2, 3], &faces).unwrap();
-            let stages = [Footprint { reads: vec![(0, [[1, 2]; 2])], writes: vec![0] }];
-            let phases = swap_messages(&partition, &Reach::new(&stages, 1, 1), &fields, &[0]);
-            for part in 0..6 {
-                let sent = || phases.iter().flatten().filter(|message| message.from == part);
-                let (rim, core) = rim_and_core(&partition, part, sent(), tile);
-                let own = Span::from(partition.region(part));
-                for at in own.iter() {
-                    let holders = rim.iter().chain([&core]).filter(|it| it.contains(at));
-                    assert_eq!(holders.count(), 1, "{at:?}");
-                    let mut pieces = sent().flat_map(|message| &message.pieces);
-                    assert!(!core.contains(at) || !pieces.any(|piece| piece.read.contains(at)));
-                }
-                let [y, x] = core.extents();
-                assert!(
-                    extents[0] < 100 || (y % tile[0], x % tile[1]) == (0, 0) || x < 16 * tile[1]
-                );
-            }
-        }
-    }
 }

@@ -35,6 +35,8 @@ pub struct RankReport {
     pub messages: u64,
     /// Bytes sent.
     pub bytes: u64,
+    /// Swaps whose first messages were on their way while steps were computed.
+    pub ahead: u64,
     /// Seconds from the first step to the last, all ranks having begun.
     pub seconds: f64,
     /// Whether the run was asked to stop before it was through.
@@ -149,6 +151,10 @@ pub(super) fn run_rank<const D: usize>(
             (deepest, distribution.trip),
         )),
     };
+    // All ranks of a run know these.
+    if distribution.trip > 1 && distribution.partition.parts() > 1 && stencil.until.is_none() {
+        pace = pace.trying_both_ways();
+    }
     let mut sent_ahead = false;
     let mut looks = Looks { since: Instant::now(), busy: 0.0, swaps: 0, every: 1 };
     let mut saved = course.first;
@@ -170,7 +176,8 @@ pub(super) fn run_rank<const D: usize>(
         let depth = pace.next(net, free(report.steps))?;
         let plan = plans.of(depth);
         let turn = Instant::now();
-        if report.steps > course.first {
+        let swapped = report.steps > course.first;
+        if swapped {
             // What was sent ahead was as deep as this swap, which was known then.
             let from = Instant::now();
             swap(part, &plan.phases, sent_ahead, net, &mut report)?;
@@ -184,7 +191,7 @@ pub(super) fn run_rank<const D: usize>(
         };
         // Nor is anything sent that sources are still to add to.
         let settled = stencil.until.is_none() && !stencil.points.due(done);
-        let ahead = distribution.boundary_first && settled && following > 0;
+        let ahead = distribution.boundary_first && pace.apart() && settled && following > 0;
         let next = ahead.then(|| plans.of(following));
         let phases = next.as_ref().map(|plan| plan.phases.as_slice());
         let phases = phases.filter(|phases| !phases.is_empty());
@@ -200,11 +207,12 @@ pub(super) fn run_rank<const D: usize>(
             // Whoever reads cells would wait for these steps, which are the swap's.
             part.finish()?;
         }
-        pace.took(turn.elapsed().as_secs_f64() - measuring);
-        sent_ahead = sent;
-        // A step that is measured, or whose rim goes first, is one by itself.
-        let last = u64::from(measure.is_some() || sent);
-        report.trips += stencil.points.trips(report.steps..done - last, course.trip) + last;
+        pace.took(swapped.then(|| turn.elapsed().as_secs_f64() - measuring));
+        sent_ahead = sent > 0;
+        // Steps of which one is measured, or whose rim goes first, are a trip by themselves.
+        let last = sent.max(u64::from(measure.is_some()));
+        report.trips += stencil.points.trips(report.steps..done - last, course.trip);
+        report.trips += u64::from(last > 0);
         report.steps = done;
         if net.rank() == 0 {
             (course.told)(done);
@@ -335,6 +343,7 @@ fn swap<const D: usize>(
     report: &mut RankReport,
 ) -> Result<()> {
     report.swaps += 1;
+    report.ahead += u64::from(ahead);
     for (index, phase) in phases.iter().enumerate() {
         for message in phase.iter().filter(|message| message.from == net.rank()) {
             if index > 0 || !ahead {

@@ -16,8 +16,9 @@ use super::super::residual::Residual;
 use super::super::spec::Spec;
 use super::compute::{Advanced, Compute};
 use super::halo_executor::{Cells, HaloExecutor};
+use super::halves::{Halves, sent_depth};
 use super::links::Parcel;
-use super::part::{frame, rim_and_core};
+use super::part::frame;
 use super::points::of_part;
 use super::routes::{Route, Routes};
 use super::start::RawStart;
@@ -112,21 +113,30 @@ impl<'a, const D: usize> Swept<'a, D> {
         Ok(())
     }
 
-    /// One step that computes what neighbours wait for first, and sends it while the rest is computed:
+    /// The last launch of the next `depth` steps in two parts, if the executor can do it so; steps after which
+    /// sources and probes act end one.
+    fn halves(&self, ahead: &[Vec<Message<D>>], depth: usize) -> Option<Halves<D>> {
+        let (first_step, steps, region) = (self.steps, depth as u64, self.own());
+        let whole = Sweep { first_step, steps, region, following: 0, keep_change: false };
+        let last = self.points.cut(whole).last()?;
+        let sent = ahead.iter().flatten().filter(|message| message.from == self.part);
+        let sent = sent_depth(self.partition.region(self.part), sent);
+        self.executor.halves(&region, &sent, last.steps)
+    }
+
+    /// A launch that computes what neighbours wait for first, and sends it while the rest is computed:
     /// the first phase at once, the others as soon as what they pass on has come.
-    fn split_step(&mut self, ahead: &[Vec<Message<D>>], net: &dyn Transport) -> Result<()> {
-        let mine = |message: &&Message<D>| message.from == self.part;
-        let all = ahead.iter().flatten().filter(mine);
-        let (rim, core) = rim_and_core(self.partition, self.part, all, self.executor.tile());
-        let own = self.own();
-        let sent: Vec<_> = ahead.iter().take(1).flatten().filter(mine).cloned().collect();
-        let local = |span: &Span<D>| (span.cells() > 0).then(|| self.local(*span));
-        let rim: Vec<_> = rim.iter().filter_map(local).collect();
-        let core = self.local(core);
-        self.executor.begin_step(&rim, &own)?;
-        self.executor.end_step(core)?;
-        self.steps += 1;
-        sent.iter().try_for_each(|message| self.send(message, net))
+    fn sweep_halves(
+        &mut self,
+        halves: &Halves<D>,
+        ahead: &[Vec<Message<D>>],
+        net: &dyn Transport,
+    ) -> Result<()> {
+        let (own, part) = (self.own(), self.part);
+        self.executor.sweep_halves(halves, &own)?;
+        self.steps += halves.steps;
+        let mut first = ahead.iter().take(1).flatten().filter(|message| message.from == part);
+        first.try_for_each(|message| self.send(message, net))
     }
 
     fn boxes(&self, message: &Message<D>, span: fn(&Piece<D>) -> Span<D>) -> Vec<Cells<D>> {
@@ -161,18 +171,18 @@ impl<const D: usize> Compute<D> for Swept<'_, D> {
             let own = self.own();
             let change = Some(self.executor.changes(kind, &own)?);
             let measuring = from.elapsed().as_secs_f64();
-            return Ok(Advanced { change, sent: false, measuring });
+            return Ok(Advanced { change, sent: 0, measuring });
         }
         if let Some(ahead) = ahead
-            && self.executor.can_split()
+            && let Some(halves) = self.halves(ahead, reach.depth)
         {
-            self.sweep(reach.depth - 1, 1, false)?;
-            self.split_step(ahead, net)?;
-            return Ok(Advanced { change: None, sent: true, measuring: 0.0 });
+            self.sweep(reach.depth - halves.steps as usize, halves.steps, false)?;
+            self.sweep_halves(&halves, ahead, net)?;
+            return Ok(Advanced { change: None, sent: halves.steps, measuring: 0.0 });
         }
         self.sweep(reach.depth, 0, false)?;
         self.executor.finish()?;
-        Ok(Advanced { change: None, sent: false, measuring: 0.0 })
+        Ok(Advanced { change: None, sent: 0, measuring: 0.0 })
     }
 
     fn after(&mut self, step: u64) -> Result<()> {

@@ -8,8 +8,7 @@ mod trip;
 
 use self::glue::Glue;
 pub use self::glue::StageShape;
-use self::grid::single;
-pub use self::grid::{grid, layout_of, trip_grid};
+pub use self::grid::{grid, layout_of, single, trip_grid};
 pub use self::reach::{Role, role_of};
 use self::trip::write_trip;
 pub use self::trip::{TripShape, goes_on_alone};
