@@ -295,6 +295,83 @@ fn trips_of_several_steps_give_the_bits_of_the_reference_at_any_depth() {
     check_trips(&machine, &Stencil::of(spread(0.2)), &plane, ([2, 1, 1], 4), &grids);
 }
 
+/// Runs pipelines of `trip` steps on ranks, of which some swaps are sent ahead, beside a trip in two parts or, where
+/// the depth leaves one, a single step.
+fn check_ahead<S: Fields, const D: usize>(
+    machine: &Machine,
+    stencil: &Stencil<S, D>,
+    start: &Volume<S, D>,
+    (cells, trip): ([u32; 3], u32),
+    cuts: &[([usize; D], &[usize])],
+) {
+    const STEPS: u64 = 26;
+    let policy = Policy::Cuda(CudaPolicy {
+        kernel: CudaKernel::Pipeline,
+        cells,
+        warps: 4,
+        min_blocks: 1,
+        chunk: 5,
+        prefetch: 2,
+        temporal_depth: trip,
+        phases: 0,
+        contraction: false,
+    });
+    for boundary in [Boundary::Periodic, Boundary::Dirichlet(2.0)] {
+        let stencil = stencil.clone().boundary(boundary);
+        let mut expect = start.clone();
+        reference(&stencil, &mut expect, STEPS).unwrap();
+        for (&(grid, depths), route) in cuts
+            .iter()
+            .flat_map(|cut| [Route::Ipc, Route::CudaAware, Route::Staged].map(|route| (cut, route)))
+        {
+            for &depth in depths {
+                let count = grid.iter().product();
+                let ranks = Ranks { count, grid: Some(grid), depth: Some(depth) };
+                let found = in_process(count, Duration::from_secs(60), |net| {
+                    let mut volume = start.clone();
+                    let run = Run { policy: Some(policy), halos: Some(route), ..Run::default() };
+                    let steps = Steps(STEPS);
+                    let aware = Aware(net);
+                    let net = if route == Route::CudaAware { &aware } else { net };
+                    let report =
+                        stencil.run_on_rank(&mut volume, steps, machine, &ranks, &run, net)?;
+                    Ok((volume, report))
+                });
+                let (found, report) = found.unwrap().swap_remove(0);
+                let of = format!("{boundary:?}, grid {grid:?}, R = {depth}, {cells:?} by {route}");
+                assert!(found.field_bytes(0) == expect.field_bytes(0), "{of}");
+                let [ahead, swaps] =
+                    ["swaps_ahead", "swaps"].map(|what| report.policy[what].as_u64().unwrap());
+                assert!((1..=swaps).contains(&ahead), "{ahead} of {swaps} swaps ahead: {of}");
+            }
+        }
+    }
+}
+
+#[test]
+fn trips_before_a_swap_in_two_parts_give_the_bits_of_the_reference() {
+    let machine = Machine::detect().unwrap();
+    if machine.gpus.is_empty() {
+        return println!("skipped: no GPU");
+    }
+    let space = |extents| {
+        Volume::from_fn(extents, |[z, y, x]: [usize; 3]| (z * 911 + y * 83 + x * 7) as u32)
+    };
+    let cuts: [(_, &[usize]); 4] = [
+        ([2, 1, 1], &[3, 4, 6, 7]),
+        ([3, 1, 1], &[3, 4]),
+        ([1, 2, 1], &[3, 6]),
+        ([1, 1, 2], &[3, 6, 7]),
+    ];
+    check_ahead(&machine, &Stencil::of(churn(3)), &space([37, 45, 521]), ([4, 3, 1], 3), &cuts);
+    // Across all axes at once, of 26 planes, 32 rows and 260 cells each.
+    let cuts: [(_, &[usize]); 1] = [([2, 2, 2], &[2, 4])];
+    check_ahead(&machine, &Stencil::of(churn(3)), &space([52, 64, 520]), ([4, 3, 1], 2), &cuts);
+    let plane = Volume::from_fn([61, 483], |[y, x]| (y * x) as f64 * 0.01);
+    let cuts: [(_, &[usize]); 3] = [([4, 1], &[4, 5]), ([1, 2], &[4, 8]), ([2, 2], &[4, 8, 9])];
+    check_ahead(&machine, &Stencil::of(spread(0.2)), &plane, ([2, 1, 1], 4), &cuts);
+}
+
 /// Several ranks a process, as threads, and ranks of one process without any network.
 #[test]
 fn processes_and_ranks_on_gpus_may_be_any_number() {

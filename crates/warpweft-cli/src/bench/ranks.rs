@@ -73,6 +73,8 @@ struct Figure {
     policy: Policy,
     /// Steps between two swaps of ranks.
     depth: Option<usize>,
+    /// Of those swaps, the share whose messages were on their way while steps were computed.
+    ahead: Option<f64>,
     microseconds_a_step: f64,
     /// Of the rate of one process with as many GPUs that is tuned as well, or takes single steps as well.
     over_one_process: f64,
@@ -137,6 +139,7 @@ impl Ranked {
                     tuned,
                     policy,
                     depth: None,
+                    ahead: None,
                     microseconds_a_step: beside,
                     over_one_process: 1.0,
                     over_best: best / beside,
@@ -320,6 +323,7 @@ fn ranked(
         a_step(of_kind.map(|span| span.duration.as_secs_f64()).sum())
     };
     let waiting = report.policy["waiting"].as_f64().unwrap_or(0.0) * report.seconds;
+    let counted = |what: &str| report.policy[what].as_f64();
     let wrong = |error: serde_json::Error| Error::spec(error.to_string(), "report this as a bug");
     Ok(Figure {
         size,
@@ -328,6 +332,9 @@ fn ranked(
         tuned: report.policy["tuned"] == true,
         policy: serde_json::from_value(report.policy["rank"].clone()).map_err(wrong)?,
         depth: depth_of(&report),
+        ahead: counted("swaps_ahead")
+            .zip(counted("swaps"))
+            .map(|(ahead, all)| ahead / all.max(1.0)),
         microseconds_a_step: a_step(report.seconds),
         over_one_process: beside / a_step(report.seconds),
         over_best: best / a_step(report.seconds),
@@ -373,19 +380,20 @@ fn messages(net: &dyn Transport, device: &Device) -> Result<Vec<Messages>> {
 
 fn table(figures: &[Figure], messages: &[Messages]) -> String {
     let mut text = String::from(
-        "cube a GPU  GPUs  halos by     policy        R  us a step  of one process alike  of the best one  host: in steps, in swaps, waiting (us)\n",
+        "cube a GPU  GPUs  halos by     policy        R  ahead  us a step  of one process alike  of the best one  host: in steps, in swaps, waiting (us)\n",
     );
     for figure in figures {
         let host = figure.host.map_or(String::new(), |[steps, swaps, waiting]| {
             format!("{steps:.0}, {swaps:.0}, {waiting:.0}")
         });
         text.push_str(&format!(
-            "{:>8}^3  {:>4}  {:<12} {:<12} {:>2} {:>10.1} {:>20.1}% {:>15.1}%  {host}\n",
+            "{:>8}^3  {:>4}  {:<12} {:<12} {:>2} {:>6} {:>10.1} {:>20.1}% {:>15.1}%  {host}\n",
             figure.size,
             figure.gpus,
             figure.way,
             if figure.tuned { "tuned" } else { "single steps" },
             figure.depth.map_or_else(|| "-".into(), |depth| depth.to_string()),
+            figure.ahead.map_or_else(|| "-".into(), |share| format!("{:.0}%", 100.0 * share)),
             figure.microseconds_a_step,
             100.0 * figure.over_one_process,
             100.0 * figure.over_best,
@@ -416,6 +424,7 @@ mod tests {
             tuned,
             policy: Policy::Cuda(DIRECT),
             depth: tuned.then_some(6),
+            ahead: tuned.then_some(0.9),
             microseconds_a_step,
             over_one_process: if tuned { 140.0 } else { 285.0 } / microseconds_a_step,
             over_best: 140.0 / microseconds_a_step,
@@ -432,7 +441,7 @@ mod tests {
         assert!(lines[1].contains("285.0") && lines[1].contains("100.0%"), "{text}");
         assert!(lines[2].contains("95.0%") && lines[2].contains("46.7%"), "{text}");
         assert!(lines[2].ends_with("9, 4, 1") && lines[2].contains("single steps"), "{text}");
-        assert!(lines[3].contains("tuned         6"), "{text}");
+        assert!(lines[3].contains("tuned         6    90%      140.0"), "{text}");
         // Runs last long enough to be timed, however small the cube.
         assert!(steps_of(1024, false) >= 200 && steps_of(512, true) > 7 * steps_of(1024, true));
     }

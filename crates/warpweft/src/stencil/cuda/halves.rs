@@ -15,8 +15,8 @@ use crate::stencil::distribute::Halves;
 use crate::stencil::halo::Margin;
 use crate::stencil::{CudaKernel, CudaPolicy, Region};
 
-/// The two parts of a trip over `own`, of whose cells those up to `sent` deep are sent: none where they write one
-/// another's cells, or the rim takes as long as the whole, so that nothing can be gained.
+/// The two parts of a trip over `own`, of whose cells those up to `sent` deep are sent: none where they would write
+/// one another's cells.
 pub(super) fn of_trip<const D: usize>(
     own: &Region<D>,
     sent: &Margin<D>,
@@ -51,17 +51,24 @@ pub(super) fn of_trip<const D: usize>(
             return None;
         }
     }
-    let halves = Halves::of(*own, core, steps as u64);
-    let work = |region: &Region<D>| work(region, (policy, shape), size);
-    let rim: usize = halves.rim.iter().map(work).sum();
-    (rim < work(own)).then_some(halves)
+    Some(Halves::of(*own, core, steps as u64))
 }
 
-/// Planes of tiles that a trip over `region` goes through, those in vain too.
+/// Whether two parts may be faster than one: not where the rim is as much work as the whole, so that what is
+/// computed twice is as much as the core, behind which messages hide.
+fn may_pay<const D: usize>(
+    halves: &Halves<D>,
+    own: &Region<D>,
+    of: (&CudaPolicy, &TripShape, usize),
+) -> bool {
+    let rim: usize = halves.rim.iter().map(|region| work(region, of)).sum();
+    rim < work(own, of)
+}
+
+/// Planes of tiles that a trip over `region` goes through, those in vain too, for scalars of `size` bytes.
 fn work<const D: usize>(
     region: &Region<D>,
-    (policy, shape): (&CudaPolicy, &TripShape),
-    size: usize,
+    (policy, shape, size): (&CudaPolicy, &TripShape, usize),
 ) -> usize {
     let (low, [_, z, y, x]) = placed(region);
     let across = (x + low[3] % (SECTOR / size)).div_ceil(shape.inner[0]);
@@ -90,8 +97,9 @@ impl<const D: usize> CudaSweeps<D> {
         let depth = u64::from(policy.temporal_depth);
         match &self.text.trip {
             Some(shape) if depth > 1 && steps.is_multiple_of(depth) => {
-                let of = (&self.arrays.layout, self.stencil.cell.size(0));
-                of_trip(own, sent, of, (policy, shape))
+                let size = self.stencil.cell.size(0);
+                let found = of_trip(own, sent, (&self.arrays.layout, size), (policy, shape));
+                found.filter(|halves| may_pay(halves, own, (policy, shape, size)))
             }
             _ => Some(Halves::of_step(*own, sent, tile(policy))),
         }
@@ -206,7 +214,11 @@ mod tests {
             let Region { low, high } = found.core;
             assert!(low[at] >= own.low[at] + sent[at][0] && high[at] + sent[at][1] <= own.high[at]);
         }
-        let work = |region: &Region<D>| work(region, (&policy, &shape), size);
+        let of = (&policy, &shape, size);
+        if !may_pay(&found, &own, of) {
+            return None;
+        }
+        let work = |region: &Region<D>| work(region, of);
         let all: usize = found.rim.iter().chain([&found.core]).map(work).sum();
         Some((own, found, 1000 * (all - work(&own).min(all)) / work(&own)))
     }

@@ -2,6 +2,7 @@
 //! computes a core when it is waited for, and damages whatever may not be read.
 
 use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::super::checkpoint::State;
@@ -16,12 +17,15 @@ use super::run::{Task, store_all};
 use super::search::Search;
 use super::start::from_whole;
 use super::swept::Built;
-use super::{Cells, Distribution, HaloExecutor, Halves, Route, deepest_feasible, footprints_of};
+use super::{
+    Cells, Distribution, HaloExecutor, Halves, RankReport, Route, add_to_cells, deepest_feasible,
+    footprints_of, values_of_cells,
+};
 use crate::cluster::{Tag, Transport};
 use crate::error::{Error, Result};
 use crate::grid::{RawVolume, RawVolumeMut, Volume};
 use crate::prelude::*;
-use crate::stencil::{Boundaries, Partition};
+use crate::stencil::{Partition, PointSource, Probe};
 
 /// What lies in cells that nothing has computed.
 const DAMAGED: u8 = 0xA5;
@@ -53,6 +57,12 @@ impl<const D: usize> SweepExecutor<D> for Plain<D> {
     }
     fn residual(&mut self, _: Residual) -> Result<f64> {
         Err(Error::spec("a residual", "none is asked for"))
+    }
+    fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
+        add_to_cells((self.stencil.cell, self), field, at, amount)
+    }
+    fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>> {
+        values_of_cells((self.stencil.cell, self), field, at)
     }
     fn finish(&mut self) -> Result<()> {
         self.settle()
@@ -124,6 +134,39 @@ fn churn(u: Near<u32, 3>, by: u32) -> u32 {
 
 const STEPS: u64 = 59;
 
+/// Runs on ranks with such executors, until it ends or is stopped; what each did.
+fn run<const D: usize>(
+    stencil: &Stencil<u32, D>,
+    volume: &mut Volume<u32, D>,
+    distribution: &Distribution<D>,
+    stop: Option<&AtomicBool>,
+) -> Vec<RankReport> {
+    let trip = distribution.trip as u64;
+    let build = |stencil: &Spec<D>, volume: &RawVolume<D>, _: usize| -> Built<D> {
+        let stencil = stencil.clone();
+        Ok(Box::new(Plain { stencil, now: volume.clone(), trip, core: None }))
+    };
+    let ranks = {
+        let whole = from_whole(volume.raw_mut());
+        let task = Task {
+            stencil,
+            distribution,
+            start: &whole,
+            first: State::default(),
+            steps: STEPS,
+            build: Some(&build),
+            saving: None,
+            trace: None,
+            judge: None,
+            trip,
+            halos: Some(Route::Host),
+            probed: &Mutex::default(),
+        };
+        task.in_process(Duration::from_secs(60), &|_| (), stop).unwrap()
+    };
+    store_all(volume.raw_mut(), distribution, ranks).unwrap()
+}
+
 /// Runs `stencil` on parts of every grid, in trips of several lengths, swapped after so many steps.
 fn check<const D: usize>(
     stencil: &Stencil<u32, D>,
@@ -133,61 +176,45 @@ fn check<const D: usize>(
 ) {
     for boundary in [Boundary::Periodic, Boundary::Dirichlet(3.0)] {
         let stencil = stencil.clone().boundary(boundary);
-        let boundaries = Boundaries([[boundary; 2]; D]);
         let mut expect = start.clone();
         reference(&stencil, &mut expect, STEPS).unwrap();
         for (&grid, &(trip, depth, search)) in
             grids.iter().flat_map(|grid| settings.iter().map(move |it| (grid, it)))
         {
-            let partition = Partition::grid(start.extents(), grid, &boundaries).unwrap();
-            let depth =
-                deepest_feasible(&partition, &boundaries, &footprints_of(&stencil), 1, depth);
-            let distribution = Distribution {
-                partition,
-                depth,
-                search,
-                trip: trip as usize,
-                boundary_first: true,
-            };
-            let build = |stencil: &Spec<D>, volume: &RawVolume<D>, _: usize| -> Built<D> {
-                let stencil = stencil.clone();
-                Ok(Box::new(Plain { stencil, now: volume.clone(), trip, core: None }))
-            };
+            let distribution = cut(&stencil, start, grid, (trip, depth, search));
+            let depth = distribution.depth as u64;
             let mut found = start.clone();
-            let ranks = {
-                let whole = from_whole(found.raw_mut());
-                let task = Task {
-                    stencil: &stencil,
-                    distribution: &distribution,
-                    start: &whole,
-                    first: State::default(),
-                    steps: STEPS,
-                    build: Some(&build),
-                    saving: None,
-                    trace: None,
-                    judge: None,
-                    trip,
-                    halos: Some(Route::Host),
-                    probed: &Mutex::default(),
-                };
-                task.in_process(Duration::from_secs(60), &|_| (), None).unwrap()
-            };
-            let reports = store_all(found.raw_mut(), &distribution, ranks).unwrap();
+            let reports = run(&stencil, &mut found, &distribution, None);
             let of = format!("{boundary:?}, {grid:?}, R = {depth}, trips of {trip}, {search:?}");
             assert!(found.as_slice() == expect.as_slice(), "{of}");
-            let [swaps, left] = [STEPS / depth as u64, STEPS % depth as u64];
             let trips = |steps: u64| steps.div_ceil(trip);
             for report in &reports {
                 // Some were sent ahead, and where both ways are tried some were not.
                 assert!(report.ahead > 0, "{of}: {report:?}");
-                let both = search.is_none() && trip > 1 && swaps > 8;
+                let both = search.is_none() && trip > 1 && STEPS / depth > 8;
                 assert!(!both || report.ahead < report.swaps - 3, "{of}: {report:?}");
-                let all = swaps * trips(depth as u64) + trips(left);
-                let known = search.is_none() && depth as u64 % trip <= 1;
+                let all = STEPS / depth * trips(depth) + trips(STEPS % depth);
+                let known = search.is_none() && depth % trip <= 1;
                 assert!(!known || report.trips == all, "{of}: {report:?}, {all} trips");
             }
         }
     }
+}
+
+fn cut<const D: usize>(
+    stencil: &Stencil<u32, D>,
+    start: &Volume<u32, D>,
+    grid: [usize; D],
+    (trip, depth, search): (u64, usize, Option<Search>),
+) -> Distribution<D> {
+    let boundaries = stencil.boundaries;
+    let partition = Partition::grid(start.extents(), grid, &boundaries).unwrap();
+    let depth = deepest_feasible(&partition, &boundaries, &footprints_of(stencil), 1, depth);
+    Distribution { partition, depth, search, trip: trip as usize, boundary_first: true }
+}
+
+fn plane() -> Volume<u32, 2> {
+    Volume::from_fn([31, 46], |[y, x]| (y * 83 + x * 7) as u32)
 }
 
 #[test]
@@ -195,8 +222,45 @@ fn trips_in_two_parts_give_the_bits_of_the_reference_at_any_depth() {
     let fixed = [(3, 3), (3, 6), (3, 7), (2, 5), (4, 3), (1, 2)];
     let mut settings: Vec<_> = fixed.into_iter().map(|(trip, depth)| (trip, depth, None)).collect();
     settings.push((2, 6, Some(Search::Exhaustive)));
-    let plane = Volume::from_fn([31, 46], |[y, x]| (y * 83 + x * 7) as u32);
-    check(&Stencil::of(stir(3)), &plane, &[[2, 1], [1, 3], [2, 2]], &settings);
+    check(&Stencil::of(stir(3)), &plane(), &[[2, 1], [1, 3], [2, 2]], &settings);
     let space = Volume::from_fn([13, 12, 14], |[z, y, x]| (z * 911 + y * 83 + x * 7) as u32);
     check(&Stencil::of(churn(5)), &space, &[[2, 2, 2]], &[(2, 2, None), (2, 3, None)]);
+}
+
+#[test]
+fn sources_and_probes_end_trips_in_two_parts_as_any() {
+    for every in [2, 5, 7] {
+        let amplitudes = (0..STEPS).map(|step| if step % every == 1 { 41.0 } else { 0.0 });
+        let at = vec![[14, 20], [15, 22], [16, 23]];
+        let source = PointSource { field: 0, at: at.clone(), amplitudes: amplitudes.collect() };
+        let probe = Probe { field: 0, at, every };
+        let stencil = Stencil::of(stir(3)).source(source).probe(probe);
+        let mut expect = plane();
+        reference(&stencil, &mut expect, STEPS).unwrap();
+        for setting in [(3, 3, None), (2, 11, None), (4, 9, None)] {
+            let distribution = cut(&stencil, &plane(), [2, 2], setting);
+            let mut found = plane();
+            let reports = run(&stencil, &mut found, &distribution, None);
+            assert!(found.as_slice() == expect.as_slice(), "every {every}, {setting:?}");
+            assert!(reports.iter().all(|report| report.ahead > 0), "every {every}, {setting:?}");
+        }
+    }
+}
+
+/// What was sent ahead of a swap that never comes is received, or its ranks would wait or take it for
+/// another's.
+#[test]
+fn a_run_that_is_asked_to_end_ends_whole_beside_a_trip_in_two_parts() {
+    let stencil = Stencil::of(stir(3)).boundary(Boundary::Periodic);
+    for setting in [(3, 3, None), (3, 6, None), (2, 5, None)] {
+        let distribution = cut(&stencil, &plane(), [2, 2], setting);
+        let (mut found, mut expect) = (plane(), plane());
+        let stop = AtomicBool::new(true);
+        for report in run(&stencil, &mut found, &distribution, Some(&stop)) {
+            let swaps = (report.interrupted, report.steps, report.ahead);
+            assert_eq!(swaps, (true, distribution.depth as u64, 1), "{report:?}");
+        }
+        reference(&stencil, &mut expect, distribution.depth as u64).unwrap();
+        assert!(found.as_slice() == expect.as_slice(), "{setting:?}");
+    }
 }
