@@ -261,7 +261,7 @@ mod tests {
         let mut count = [0; 2];
         for n in 0..4000 {
             // All sides are cut or not, in all combinations, with parts of many sizes.
-            let at = |shift: usize, most: usize| (n * 2_654_435_761 >> shift) % most;
+            let at = |shift: usize, most: usize| ((n * 2_654_435_761) >> shift) % most;
             let side = |bit: usize, cells: usize| if n >> bit & 1 == 1 { cells } else { 0 };
             let (room, deep) = (4 + at(9, 5), 1 + at(13, 4));
             let ghosts = [[side(0, room), side(1, room)], [side(2, room), side(3, room)]];

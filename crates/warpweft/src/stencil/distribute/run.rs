@@ -40,9 +40,10 @@ pub struct Distribution<const D: usize> {
     pub depth: usize,
     /// How R is found while the run goes on; `None` keeps it.
     pub search: Option<Search>,
-    /// Steps that ranks take a trip to memory: a search tries whole trips. 1 tries all depths.
+    /// Steps that ranks take a trip to memory: a search tries whole trips, and the last one before a swap
+    /// both in two parts and in one. 1 tries all depths.
     pub trip: usize,
-    /// Whether cells that neighbours wait for are computed first, and the rest of the last step while
+    /// Whether cells that neighbours wait for are computed first, and the rest of the last step or trip while
     /// they are on their way.
     pub boundary_first: bool,
 }

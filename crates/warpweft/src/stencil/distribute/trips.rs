@@ -122,13 +122,13 @@ impl<const D: usize> HaloExecutor<D> for Plain<D> {
 
 #[stencil]
 fn stir(u: Near<u32, 2>, by: u32) -> u32 {
-    let hash = (u[[0, 0]] * by ^ u[[-1, 0]]) * 0x9e37_79b1 + u[[0, 2]];
+    let hash = ((u[[0, 0]] * by) ^ u[[-1, 0]]) * 0x9e37_79b1 + u[[0, 2]];
     (hash ^ u[[1, 0]]) * 0x85eb_ca6b + u[[0, -1]]
 }
 
 #[stencil]
 fn churn(u: Near<u32, 3>, by: u32) -> u32 {
-    let hash = (u[[0, 0, 0]] * by ^ u[[-1, 0, 1]]) * 0x9e37_79b1 + u[[0, -1, 0]];
+    let hash = ((u[[0, 0, 0]] * by) ^ u[[-1, 0, 1]]) * 0x9e37_79b1 + u[[0, -1, 0]];
     (hash ^ u[[1, 0, 0]]) * 0x85eb_ca6b + u[[0, 1, 0]]
 }
 
