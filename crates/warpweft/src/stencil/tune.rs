@@ -162,7 +162,7 @@ pub fn tune<const D: usize>(
             (label(all), search, tuned)
         }
         (all, target) => {
-            let what = format!("{} GPUs for target {target:?}", all.len());
+            let what = format!("{} GPUs for a search on {target}", all.len());
             return Err(Error::spec(what, "report this as a defect"));
         }
     };

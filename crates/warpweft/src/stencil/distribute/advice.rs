@@ -51,8 +51,9 @@ impl<const D: usize> Spec<D> {
 mod tests {
     use crate::prelude::*;
     use crate::report::Report;
+    use crate::stencil::cuda::multi::GpuList;
     use crate::stencil::distribute::{RankReport, Ranks};
-    use crate::stencil::{Checkpoint, CpuPolicy, Policy, Probe, Residual, Run, Target};
+    use crate::stencil::{Checkpoint, CpuPolicy, CudaPolicy, Policy, Probe, Residual, Run, Target};
 
     #[stencil]
     fn mean(u: Near<f32, 2>) -> f32 {
@@ -122,6 +123,41 @@ mod tests {
         let error = stencil.run_over_ranks(&mut volume, Steps(1), &machine, &grid, &run);
         let told = error.unwrap_err().to_string();
         assert!(told.contains("a grid of 0 x 4; leave 1 part"), "{told}");
+    }
+
+    #[test]
+    fn devices_and_policies_that_ranks_of_a_process_have_not_are_refused_in_words() {
+        let machine = Machine::detect().unwrap();
+        let stencil = Stencil::of(mean());
+        let two = Ranks { count: 2, grid: None, depth: None };
+        let refusal = |run: Run<'_>| {
+            let mut volume = Volume::from_fn([20, 8], |[y, _]| y as f32);
+            let error = stencil.run_over_ranks(&mut volume, Steps(1), &machine, &two, &run);
+            error.unwrap_err().to_string()
+        };
+        let list = GpuList::new(&[0, 2]).unwrap();
+        for (target, on) in [
+            (Target::Gpu(1), "on GPU 1;"),
+            (Target::Gpus(list), "on GPUs 0, 2;"),
+            (Target::CpuAndGpu(0), "on the cores and GPU 0;"),
+        ] {
+            let told = refusal(Run { target, ..Run::default() });
+            assert!(told.starts_with(&format!("2 ranks of this process {on}")), "{told}");
+        }
+        let policy = Some(Policy::Cuda(CudaPolicy::default_for(&stencil, [20, 8], (9, 0))));
+        let told = refusal(Run { policy, ..Run::default() });
+        assert!(told.starts_with("a policy of one GPU for ranks on the cores;"), "{told}");
+    }
+
+    #[test]
+    fn checks_and_checkpoints_end_a_swaps_steps() {
+        let plain = Stencil::of(mean());
+        let longest = |stencil: &Stencil<f32, 2>| {
+            [(16, None), (16, Some(3)), (2, Some(3))]
+                .map(|(depth, saves)| stencil.longest_swap(depth, saves))
+        };
+        assert_eq!(longest(&plain), [16, 3, 2]);
+        assert_eq!(longest(&plain.until_every(Residual::Max, 0.0, 10)), [10, 3, 2]);
     }
 
     #[test]
