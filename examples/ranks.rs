@@ -6,7 +6,7 @@
 use warpweft::cluster::mpi::Mpi;
 use warpweft::cluster::{Launched, Transport};
 use warpweft::prelude::*;
-use warpweft::stencil::distribute::Ranks;
+use warpweft::stencil::distribute::{Ranks, a_gpu_each};
 
 /// One explicit step of the diffusion equation.
 #[stencil]
@@ -26,8 +26,10 @@ pub fn main() -> Result<()> {
         Some(launched) if launched.ranks > 1 => {
             // Joined once, kept until nothing is left to be done together.
             let net = Mpi::join(&launched)?;
-            let ranks = Ranks { count: net.ranks(), grid: None, depth: None };
             let run = Run::default();
+            // One for each GPU of every process; `net.ranks()` is one a process.
+            let count = a_gpu_each(&net, &machine, &run)?;
+            let ranks = Ranks { count, grid: None, depth: None };
             let report =
                 stencil.run_on_rank(&mut volume, Steps(100), &machine, &ranks, &run, &net)?;
             // Rank 0 alone has the whole result, and a report of all.

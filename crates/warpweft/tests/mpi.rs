@@ -167,6 +167,7 @@ fn rank() {
         runs += same_bits(&net, &waves, &plane, None, None);
         converges(&net, 1);
         shared_memory(&net);
+        remote_memory(&net);
         if net.ranks() < 4 {
             converges(&net, 2);
             let told = crew(&net, 2, |net| {
@@ -244,7 +245,13 @@ fn shared_memory(net: &dyn Transport) {
     let mut found = vec![0; long.len()];
     net.receive_into(from, Tag(3), &mut found).unwrap();
     assert!(found == long);
-    // By address alone, as out of and into a GPU's memory.
+    net.flush().unwrap();
+}
+
+/// By address alone, as out of and into a GPU's memory.
+fn remote_memory(net: &Mpi) {
+    let (to, from) = ((net.rank() + 1) % net.ranks(), (net.rank() + net.ranks() - 1) % net.ranks());
+    let long: Vec<u8> = (0..3_000_001u32).map(|n| (n % 251) as u8).collect();
     net.send_remote(to, Tag(5), Arc::new(Placed(long.clone()))).unwrap();
     let place = Placed(vec![0; long.len()]);
     net.receive_remote(from, Tag(5), &place).unwrap();

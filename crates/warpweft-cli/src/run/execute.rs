@@ -36,6 +36,8 @@ pub struct Host {
 /// How a volume is spread over ranks.
 struct Spread {
     count: usize,
+    /// Whether that is the most there may be, one a GPU, and nobody asked for so many.
+    counted: bool,
     grid: Option<Vec<usize>>,
     depth: Option<usize>,
 }
@@ -52,25 +54,28 @@ impl Spread {
             return Err(Error::spec(
                 format!("--ranks {asked} for {there} processes"),
                 format!(
-                    "use {there} or a multiple of it, or leave --ranks out: mpirun's processes are ranks"
+                    "use {there} or a multiple of it, or leave --ranks out: one a GPU, at least one a process"
                 ),
             ));
         }
         // A grid says how many ranks there are.
         let parts =
             grid.as_ref().map(|grid| grid.iter().fold(1, |all: usize, n| all.saturating_mul(*n)));
-        let count = asked.or(parts).or(there);
+        let count = asked.or(parts).or(there).filter(|&count| count > 1 || there.is_some());
         let policy = match &options.policy {
             Some(PolicyChoice::Ranks(policy)) => policy,
             _ => match (count, depth) {
-                (None | Some(1), Some(depth)) => {
+                (None, Some(depth)) => {
                     return Err(Error::spec(
                         format!("--depth {depth} with one rank, which swaps with nobody"),
                         "leave it out, or give --ranks",
                     ));
                 }
-                (None | Some(1), None) => return Ok(None),
-                (Some(count), depth) => return Ok(Some(Self { count, grid, depth })),
+                (None, None) => return Ok(None),
+                (Some(count), depth) => {
+                    let counted = !options.tells_ranks();
+                    return Ok(Some(Self { count, counted, grid, depth }));
+                }
             },
         };
         let RanksPolicy { ranks, grid, depth: kept, .. } = policy;
@@ -88,7 +93,12 @@ impl Spread {
             ));
         }
         agree("--depth", depth, *kept)?;
-        Ok(Some(Self { count: *ranks, grid: Some(grid.clone()), depth: Some(*kept) }))
+        Ok(Some(Self {
+            count: *ranks,
+            counted: false,
+            grid: Some(grid.clone()),
+            depth: Some(*kept),
+        }))
     }
 }
 
@@ -162,7 +172,7 @@ impl Host {
         // What others find wrong would end process 0 while it measures, before it can say so.
         if let Some(net) = world::net() {
             broadcast(net, Vec::new())?;
-            if let Some(spread) = ranks.as_mut().filter(|_| !options.tells_ranks()) {
+            if let Some(spread) = ranks.as_mut().filter(|spread| spread.counted) {
                 spread.count =
                     a_gpu_each(net, &machine, &Run { target, policy, ..Run::default() })?;
             }
@@ -259,10 +269,13 @@ impl Host {
             run.interrupt = Some(interrupt::flag());
             run.checkpoint = self.checkpoint.as_ref();
         }
-        if let Some(Spread { count, grid, depth }) = &self.ranks {
+        if let Some(Spread { count, counted, grid, depth }) = &self.ranks {
             let grid = grid.as_ref().map(|grid| parts_of(grid)).transpose()?;
-            let ranks = Ranks { count: *count, grid, depth: *depth };
+            let mut ranks = Ranks { count: *count, grid, depth: *depth };
             if let Some(net) = world::net() {
+                if *counted {
+                    ranks.count = stencil.ranks_that_fit(volume.extents(), net.ranks(), *count);
+                }
                 return stencil.run_on_rank(volume, Steps(steps), &self.machine, &ranks, &run, net);
             }
             return stencil.run_over_ranks(volume, Steps(steps), &self.machine, &ranks, &run);

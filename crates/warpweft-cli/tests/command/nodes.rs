@@ -118,13 +118,14 @@ fn processes_may_have_several_ranks_each() {
         let refused = ran(RUN, &mut mpirun(launcher, here.path(), &[(2, uneven)]));
         assert_ne!(refused.status, Some(0));
         assert!(refused.err.contains("--ranks 3 for 2 processes"), "{}", refused.err);
-        let uneven = "run heat --device cpu --size 24 --steps 3 --rank-grid 3x1x1";
-        let refused = ran(RUN, &mut mpirun(launcher, here.path(), &[(2, uneven)]));
-        assert!(
-            refused.err.contains("3 ranks for 2 processes; use 2 or a multiple"),
-            "{}",
-            refused.err
-        );
+        for (grid, told) in
+            [("3x1x1", "3 ranks for 2 processes"), ("1x1x1", "1 rank for 2 processes")]
+        {
+            let line = format!("run heat --device cpu --size 24 --steps 3 --rank-grid {grid}");
+            let refused = ran(RUN, &mut mpirun(launcher, here.path(), &[(2, &line)]));
+            assert!(refused.err.contains(told), "{}", refused.err);
+            assert!(refused.out.is_empty() && refused.status != Some(0), "{}", refused.out);
+        }
     });
 }
 

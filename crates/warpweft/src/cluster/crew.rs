@@ -1,18 +1,16 @@
 //! Several ranks a process: threads that share their process's end of a network, e.g. one for each GPU of a
 //! node that one process has. Not: the network.
 
-use std::sync::Arc;
-
 use super::collective::agree;
-use super::threads::{all_or_cause, on_threads};
-use super::transport::{Remote, Shared, Tag, Transport};
+use super::threads::{all_or_cause, in_threads};
+use super::transport::{Places, Shared, Tag, Transport};
 use crate::error::{Error, Result};
 
 /// Ranks of one process at most: every pair of them in two processes has a lane.
-const MOST: usize = 16;
+pub(crate) const MOST: usize = 16;
 
 /// One of the ranks of this process. Messages go to the process of the other, on the lane of the two; so do
-/// those to ranks of this one.
+/// those to ranks of this one. None are in the memory of GPUs, of which MPI libraries expect one a process.
 struct Member<'a> {
     net: &'a dyn Transport,
     /// Ranks of each process.
@@ -22,19 +20,16 @@ struct Member<'a> {
 }
 
 impl Member<'_> {
-    /// `tag` on the lane of two ranks by their numbers in their processes.
-    fn lane(&self, from: usize, to: usize, tag: Tag) -> Tag {
-        tag.on((1 + from * self.each + to) as u16)
-    }
-
     /// Where a message to rank `to` goes, and as what.
     fn out(&self, to: usize, tag: Tag) -> (usize, Tag) {
-        (to / self.each, self.lane(self.place, to % self.each, tag))
+        let Self { each, place, .. } = *self;
+        (to / each, tag.between(Places { each, from: place, to: to % each }))
     }
 
     /// Where a message from rank `from` comes from, and as what.
     fn inward(&self, from: usize, tag: Tag) -> (usize, Tag) {
-        (from / self.each, self.lane(from % self.each, self.place, tag))
+        let Self { each, place, .. } = *self;
+        (from / each, tag.between(Places { each, from: from % each, to: place }))
     }
 
     /// What the process is told, for this rank.
@@ -80,20 +75,6 @@ impl Transport for Member<'_> {
         self.told(self.net.receive_into(from, tag, to))
     }
 
-    fn takes_remote(&self) -> bool {
-        self.net.takes_remote()
-    }
-
-    fn send_remote(&self, to: usize, tag: Tag, message: Arc<dyn Remote>) -> Result<()> {
-        let (to, tag) = self.out(to, tag);
-        self.told(self.net.send_remote(to, tag, message))
-    }
-
-    fn receive_remote(&self, from: usize, tag: Tag, to: &dyn Remote) -> Result<()> {
-        let (from, tag) = self.inward(from, tag);
-        self.told(self.net.receive_remote(from, tag, to))
-    }
-
     fn check(&self) -> Result<()> {
         self.told(self.net.check())
     }
@@ -102,13 +83,19 @@ impl Transport for Member<'_> {
         self.told(self.net.flush())
     }
 
+    fn open_lanes(&self, _: usize) -> Result<()> {
+        let remedy = "name all ranks of a process at once";
+        Err(Error::spec("several ranks in each of several that share a process", remedy))
+    }
+
     fn abort_for(&self, rank: usize, why: &str) {
         self.net.abort_for(rank, why);
     }
 }
 
 /// Runs `work` on `each` ranks of every process of `net`, each a thread: ranks `r * each ..` are those of
-/// process `r`. What those of this process came to, in their order. `net` must be able to send to itself.
+/// process `r`. What those of this process came to, in their order. `net` must be able to send to itself. A rank that
+/// ends well while another waits for it is found out by the network's deadline alone, for processes are all it knows.
 ///
 /// ```
 /// use std::time::Duration;
@@ -140,7 +127,9 @@ pub fn crew<T: Send>(
             format!("use 1 to {MOST} a process, or start more processes"),
         ));
     }
-    net.open_lanes((1 + each * each) as u16)?;
+    if each > 1 {
+        net.open_lanes(1 + each * each)?;
+    }
     let first = net.rank() * each;
     let ended = |rank: usize, error: Option<&Error>| {
         if let Some(error) = error {
@@ -148,11 +137,12 @@ pub fn crew<T: Send>(
         }
     };
     let member = |rank: usize| work(&Member { net, each, place: rank - first });
-    all_or_cause(on_threads(first..first + each, member, ended))
+    all_or_cause(in_threads(first..first + each, member, ended))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::time::Duration;
 
     use super::super::{broadcast, gather, in_process, in_process_all};
@@ -203,6 +193,42 @@ mod tests {
                 // In its own process the cause comes before its echo.
                 assert_eq!(process != 1, error.contains("because rank 3 failed"), "{error}");
             }
+        }
+    }
+
+    #[test]
+    fn what_never_comes_is_told_by_the_numbers_of_ranks() {
+        let brief = Duration::from_millis(200);
+        let all = in_process_all(2, brief, |net| {
+            crew(net, 4, |net| match net.rank() {
+                5 => net.receive(6, Tag(2)).map(drop),
+                _ => Ok(drop(net.receive(5, Tag(0))?)),
+            })
+        });
+        let told: Vec<_> = all.into_iter().map(|it| it.unwrap_err().to_string()).collect();
+        let known = ["s for message 2 of rank 6", "s for message 0 of rank 5"];
+        for told in &told {
+            assert!(known.iter().any(|known| told.contains(known)), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_crew_in_a_crew_is_refused() {
+        let told = in_process(2, SOON, |net| crew(net, 2, |net| crew(net, 2, |net| net.check())));
+        let error = told.map(drop).unwrap_err().to_string();
+        assert!(error.contains("several ranks in each of several"), "{error}");
+    }
+
+    #[test]
+    fn places_are_read_back_from_a_tag() {
+        assert_eq!(Tag(0x7fff).places(), Places { each: 1, from: 0, to: 0 });
+        assert_eq!((Tag(5).lane(), Tag(5).sender(7)), (0, 7));
+        for (each, from, to) in [(2, 1, 0), (3, 0, 2), (16, 15, 15), (16, 0, 0)] {
+            let places = Places { each, from, to };
+            let tag = Tag(0x7001).between(places);
+            assert_eq!((tag.places(), tag.number()), (places, 0x7001));
+            assert_eq!((tag.sender(3), tag.receiver(2)), (3 * each + from, 2 * each + to));
+            assert!((1..=each * each).contains(&tag.lane()));
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::threads::{all_or_cause, on_threads};
+use super::threads::{all_or_cause, in_threads};
 use super::transport::{Tag, Transport};
 use crate::error::{Error, Result};
 
@@ -54,7 +54,8 @@ impl<'a> Rank<'a> {
         if message.is_none() && state.ended[from] {
             drop(state);
             return Err(self.give_up(
-                format!("rank {from} ended without sending message {}", tag.number()),
+                tag,
+                format!("rank {} ended without sending message {}", tag.sender(from), tag.number()),
                 "the ranks disagree on what to exchange; report it",
             ));
         }
@@ -80,9 +81,10 @@ impl<'a> Rank<'a> {
     }
 
     /// Aborts everyone over a message that will not come.
-    fn give_up(&self, what: String, remedy: &str) -> Error {
-        self.exchange.abort(self.rank, &what);
-        Error::Rank { rank: self.rank, what, remedy: remedy.into() }
+    fn give_up(&self, tag: Tag, what: String, remedy: &str) -> Error {
+        let rank = tag.receiver(self.rank);
+        self.exchange.abort(rank, &what);
+        Error::Rank { rank, what, remedy: remedy.into() }
     }
 }
 
@@ -116,10 +118,12 @@ impl Transport for Rank<'_> {
             if waited >= self.exchange.deadline {
                 drop(state);
                 return Err(self.give_up(
+                    tag,
                     format!(
-                        "waited {:.1} s for message {} of rank {from}",
+                        "waited {:.1} s for message {} of rank {}",
                         waited.as_secs_f64(),
-                        tag.number()
+                        tag.number(),
+                        tag.sender(from)
                     ),
                     "raise the deadline if that rank is only slow",
                 ));
@@ -164,7 +168,7 @@ pub fn in_process_all<T: Send>(
         exchange.state().ended[rank] = true;
         exchange.changed.notify_all();
     };
-    on_threads(0..ranks, |rank| work(&Rank { exchange: &exchange, rank }), ended)
+    in_threads(0..ranks, |rank| work(&Rank { exchange: &exchange, rank }), ended)
 }
 
 /// As [`in_process_all`]; the results of all ranks, or the error of the rank that failed first.

@@ -9,7 +9,7 @@ use crate::error::{Error, Result, no_thread};
 
 /// Runs `work` for each of `ranks` in a thread of its own; what every one of them came to. `ended` is told as each
 /// ends, with its error if it failed.
-pub(super) fn on_threads<T: Send>(
+pub(super) fn in_threads<T: Send>(
     ranks: Range<usize>,
     work: impl Fn(usize) -> Result<T> + Sync,
     ended: impl Fn(usize, Option<&Error>) + Sync,

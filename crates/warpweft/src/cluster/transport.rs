@@ -19,18 +19,30 @@ pub unsafe trait Remote: Send + Sync {
 }
 
 /// Tells messages between the same two ranks apart, e.g. the phase of a swap and its face: a number below
-/// 0x8000, and in the upper 16 bits the lane, which is 0 but for ranks that share a process ([`super::crew`]).
+/// 0x8000. The upper 16 bits tell of ranks that share a process ([`super::crew`]), and are 0 elsewhere.
 /// Collectives use the numbers from [`Tag::COLLECTIVE`] up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tag(pub u32);
+
+/// Two ranks by their numbers in their processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// Ranks of each process, at most 16.
+    pub each: usize,
+    /// The sender's number in its process.
+    pub from: usize,
+    /// The receiver's.
+    pub to: usize,
+}
 
 impl Tag {
     /// The first number that patterns must not use.
     pub const COLLECTIVE: u32 = 0x7000;
 
-    /// The same number on this lane.
-    pub fn on(self, lane: u16) -> Self {
-        Self(u32::from(self.number()) | u32::from(lane) << 16)
+    /// The same number between ranks at these places of their processes.
+    pub fn between(self, Places { each, from, to }: Places) -> Self {
+        let places = (each - 1) << 8 | from << 4 | to;
+        Self(u32::from(self.number()) | (places as u32) << 16)
     }
 
     /// Its number.
@@ -38,9 +50,30 @@ impl Tag {
         self.0 as u16
     }
 
-    /// Its lane.
-    pub fn lane(self) -> u16 {
-        (self.0 >> 16) as u16
+    /// Where its ranks are in their processes; the only one of each for most.
+    pub fn places(self) -> Places {
+        let places = (self.0 >> 16) as usize;
+        Places { each: (places >> 8) + 1, from: places >> 4 & 15, to: places & 15 }
+    }
+
+    /// Which of the lanes of two processes its messages take: 0 is that of the processes themselves.
+    pub fn lane(self) -> usize {
+        match self.places() {
+            Places { each: 1, .. } => 0,
+            Places { each, from, to } => 1 + from * each + to,
+        }
+    }
+
+    /// The number of the rank of process `process` that sends it.
+    pub fn sender(self, process: usize) -> usize {
+        let Places { each, from, .. } = self.places();
+        process * each + from
+    }
+
+    /// The number of the rank of process `process` that receives it.
+    pub fn receiver(self, process: usize) -> usize {
+        let Places { each, to, .. } = self.places();
+        process * each + to
     }
 }
 
@@ -128,7 +161,8 @@ pub trait Transport: Send + Sync {
     }
 
     /// Waits until all that was sent is on its way without this rank: long messages of many transports
-    /// stand still while their sender makes no call. For ranks that are about to do something long.
+    /// stand still while their sender makes no call. For ranks that are about to do something long. Of ranks that
+    /// share a process it waits for what the others sent, too.
     ///
     /// # Errors
     /// As [`Transport::receive`].
@@ -136,12 +170,12 @@ pub trait Transport: Send + Sync {
         Ok(())
     }
 
-    /// Makes room for messages on so many lanes, the first of which is there; all ranks come here with the
-    /// same number.
+    /// Makes room for messages on so many lanes ([`Tag::lane`]), the first of which is there; all ranks come here
+    /// with the same number. Transports that only wrap another must hand it on.
     ///
     /// # Errors
     /// The network's.
-    fn open_lanes(&self, _lanes: u16) -> Result<()> {
+    fn open_lanes(&self, _lanes: usize) -> Result<()> {
         Ok(())
     }
 

@@ -32,7 +32,7 @@ impl Boundary {
     }
 }
 
-/// As `--boundary` of the command takes it.
+/// As `--boundary` of the command takes it, but for `function`.
 impl fmt::Display for Boundary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -89,7 +89,7 @@ pub enum Ghost<const D: usize> {
     },
 }
 
-/// As `--boundary` of the command takes it: the one of all faces, or by axis and end.
+/// As `--boundary` of the command takes it, but for `function`: the one of all faces, or by axis and end.
 impl<const D: usize> fmt::Display for Boundaries<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.0.as_flattened();

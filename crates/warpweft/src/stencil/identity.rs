@@ -90,18 +90,21 @@ fn written(write: impl FnOnce(&mut Unit) -> String) -> String {
 }
 
 /// Parameters as people write them, out of the C++ that is exact: `(0x1.999999999999ap-4), ww::i32(3)` is
-/// `0.1, 3`. What is no number stays.
+/// `0.1, 3`. Others than plain numbers stay, all of them: what is between two commas may be part of one.
 fn spoken(parameters: &str) -> String {
-    let one = |text: &str| {
+    let plain = |kind: &str| kind.bytes().all(|letter| letter.is_ascii_alphanumeric());
+    let one = |text: &str| -> Option<String> {
         let inner = text.strip_suffix(')').and_then(|text| text.split_once('('));
         match inner {
             Some(("", float)) => decimal(float),
-            Some((_, number)) if number.parse::<i64>().is_ok() => Some(number.into()),
+            Some((kind, number)) if number.parse::<i64>().is_ok() => {
+                kind.strip_prefix("ww::").filter(|kind| plain(kind)).map(|_| number.into())
+            }
             _ => None,
         }
-        .unwrap_or_else(|| text.into())
     };
-    parameters.split(", ").map(one).collect::<Vec<_>>().join(", ")
+    let told: Option<Vec<String>> = parameters.split(", ").map(one).collect();
+    told.map_or_else(|| parameters.into(), |told| told.join(", "))
 }
 
 /// The shortest decimal that a float in C++ is nearest to, where it has one; an `f` at its end makes it an `f32`.

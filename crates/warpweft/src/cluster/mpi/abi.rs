@@ -38,7 +38,7 @@ pub(super) trait Wire: Send + Sync {
     /// The next message from `from`, or anybody, if one has come.
     fn poll(&self, from: Option<usize>, tag: Tag, room: Room<'_>) -> Result<Polled, String>;
     /// Makes room for messages on so many lanes; all ranks come here.
-    fn open_lanes(&self, lanes: u16) -> Result<(), String>;
+    fn open_lanes(&self, lanes: usize) -> Result<(), String>;
     /// What the library calls itself.
     fn version(&self) -> String;
     /// Whether it sends from and receives into device memory, by its own account.
@@ -133,6 +133,7 @@ type Code = c_int;
 /// The functions, with their types in either interface.
 struct Calls<H> {
     init_thread: unsafe extern "C" fn(*mut c_int, *mut c_void, c_int, *mut c_int) -> Code,
+    query_thread: unsafe extern "C" fn(*mut c_int) -> Code,
     initialized: unsafe extern "C" fn(*mut c_int) -> Code,
     finalized: unsafe extern "C" fn(*mut c_int) -> Code,
     finalize: unsafe extern "C" fn() -> Code,
@@ -164,6 +165,7 @@ impl<H: Handle> Calls<H> {
     fn of(library: &Library) -> Result<Self, String> {
         Ok(Self {
             init_thread: symbol!(library, "MPI_Init_thread")?,
+            query_thread: symbol!(library, "MPI_Query_thread")?,
             initialized: symbol!(library, "MPI_Initialized")?,
             finalized: symbol!(library, "MPI_Finalized")?,
             finalize: symbol!(library, "MPI_Finalize")?,
@@ -199,6 +201,8 @@ struct World<H> {
     ranks: usize,
     /// Whether the library was initialised here, and so is finalised here.
     ours: bool,
+    /// What threads it allows.
+    level: c_int,
     /// Held during every call, as the level of threading asks for.
     held: Mutex<Held<H>>,
 }
@@ -212,7 +216,7 @@ struct Held<H> {
 
 impl<H: Handle> Held<H> {
     fn comm(&self, tag: Tag) -> Result<H, String> {
-        let lane = usize::from(tag.lane());
+        let lane = tag.lane();
         self.comms.get(lane).copied().ok_or_else(|| format!("no lane {lane}"))
     }
 }
@@ -282,11 +286,11 @@ impl<H: Handle> Calls<H> {
 }
 
 impl<H: Handle> Calls<H> {
-    /// A further communicator of all ranks, which all make together; MPI must be initialised.
-    fn own(&self, constants: &Constants<H>) -> Result<H, String> {
+    /// A further communicator like `of`, which all its ranks make together; MPI must be initialised.
+    fn own(&self, of: H, constants: &Constants<H>) -> Result<H, String> {
         let mut comm = H::BLANK;
-        // SAFETY: the world's own handle; writes one handle.
-        let code = unsafe { (self.comm_dup)(constants.world, &mut comm) };
+        // SAFETY: a handle of this library; writes one handle.
+        let code = unsafe { (self.comm_dup)(of, &mut comm) };
         self.check(code, "making a communicator")?;
         // SAFETY: both are handles of this library.
         let code = unsafe { (self.comm_set_errhandler)(comm, constants.errors_return) };
@@ -323,8 +327,12 @@ impl<H: Handle> World<H> {
                     "MPI allows threads to level {provided} only, not {SERIALIZED}"
                 ));
             }
+        } else {
+            // SAFETY: MPI is initialised; writes one integer.
+            let code = unsafe { (calls.query_thread)(&mut provided) };
+            calls.check(code, "asking for the level of threads")?;
         }
-        let comm = calls.own(&constants)?;
+        let comm = calls.own(constants.world, &constants)?;
         let (mut rank, mut ranks) = (0, 0);
         // SAFETY: writes one integer.
         calls.check(unsafe { (calls.comm_rank)(comm, &mut rank) }, "asking for the rank")?;
@@ -332,7 +340,7 @@ impl<H: Handle> World<H> {
         calls.check(unsafe { (calls.comm_size)(comm, &mut ranks) }, "asking for the ranks")?;
         let held = Mutex::new(Held { comms: vec![comm], pending: Vec::new() });
         let (rank, ranks) = (rank as usize, ranks as usize);
-        Ok(Self { calls, constants, rank, ranks, ours: before == 0, held })
+        Ok(Self { calls, constants, rank, ranks, ours: before == 0, level: provided, held })
     }
 
     /// Nothing panics while it is held, so a poisoned list is still whole.
@@ -427,10 +435,17 @@ impl<H: Handle> Wire for World<H> {
         Ok(Polled::Received(length))
     }
 
-    fn open_lanes(&self, lanes: u16) -> Result<(), String> {
+    fn open_lanes(&self, lanes: usize) -> Result<(), String> {
+        if self.level < SERIALIZED {
+            return Err(format!(
+                "this program began MPI for threads to level {} only, not {SERIALIZED}, as several ranks a process need",
+                self.level
+            ));
+        }
         let mut held = self.lock();
-        while held.comms.len() < usize::from(lanes) {
-            let comm = self.calls.own(&self.constants)?;
+        while held.comms.len() < lanes {
+            // Of one whose errors are told, not of the program's own.
+            let comm = self.calls.own(held.comms[0], &self.constants)?;
             held.comms.push(comm);
         }
         Ok(())

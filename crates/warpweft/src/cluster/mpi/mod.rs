@@ -224,10 +224,11 @@ impl Mpi {
         first
     }
 
-    /// Looks for `what` until it is there; no longer than the rank is, from which it is to come.
+    /// Looks for a message until it is there, no longer than the process is, from which it is to come; or until
+    /// all that was sent is on its way.
     fn wait<T>(
         &self,
-        (what, from): (&str, Option<usize>),
+        message: Option<(usize, Tag)>,
         mut look: impl FnMut(&Self) -> Result<Option<T>>,
     ) -> Result<T> {
         let begin = Instant::now();
@@ -235,12 +236,12 @@ impl Mpi {
         loop {
             self.news()?;
             // Known before the look: what it sent before it went is there.
-            let gone = from.filter(|from| self.gone().contains(from));
+            let gone = message.filter(|(from, _)| self.gone().contains(from));
             if let Some(found) = look(self)? {
                 return Ok(found);
             }
-            if let Some(gone) = gone {
-                return Err(self.left_early(gone, what));
+            if let Some((gone, tag)) = gone {
+                return Err(self.left_early(gone, tag));
             }
             self.reaped()?;
             looks = looks.saturating_add(1);
@@ -250,10 +251,14 @@ impl Mpi {
             }
             let waited = begin.elapsed();
             if waited > DEADLINE {
+                let (rank, what) = match message {
+                    None => (self.rank(), "the messages sent to be on their way".into()),
+                    Some((from, tag)) => (tag.receiver(self.rank()), Self::awaited(from, tag)),
+                };
                 let what = format!("waited {:.0} s for {what}", waited.as_secs_f64());
-                self.abort(&what);
+                self.abort_for(rank, &what);
                 return Err(Error::Rank {
-                    rank: self.rank(),
+                    rank,
                     what,
                     remedy: "look for a rank that hangs, or give ranks more equal work".into(),
                 });
@@ -262,12 +267,13 @@ impl Mpi {
         }
     }
 
-    /// Aborts everyone over `what`, which will not come.
-    fn left_early(&self, gone: usize, what: &str) -> Error {
-        let what = format!("rank {gone} has left before it sent {what}");
-        self.abort(&what);
-        let remedy = format!("see the error of rank {gone}, or let all ranks do the same runs");
-        Error::Rank { rank: self.rank(), what, remedy }
+    /// Aborts everyone over a message which will not come.
+    fn left_early(&self, gone: usize, tag: Tag) -> Error {
+        let (rank, from) = (tag.receiver(self.rank()), tag.sender(gone));
+        let what = format!("rank {from} has left before it sent {}", Self::awaited(gone, tag));
+        self.abort_for(rank, &what);
+        let remedy = format!("see the error of rank {from}, or let all ranks do the same runs");
+        Error::Rank { rank, what, remedy }
     }
 
     /// Some have not left so long after this rank did.
@@ -298,11 +304,9 @@ impl Mpi {
 
     /// Waits for all further parts of a message.
     fn rest(&self, from: usize, tag: Tag, message: &mut Vec<u8>) -> Result<()> {
-        self.wait((&Self::awaited(from, tag), Some(from)), |mpi| {
-            match mpi.part(from, tag, message)? {
-                Polled::Received(bytes) if bytes < PART => Ok(Some(())),
-                _ => Ok(None),
-            }
+        self.wait(Some((from, tag)), |mpi| match mpi.part(from, tag, message)? {
+            Polled::Received(bytes) if bytes < PART => Ok(Some(())),
+            _ => Ok(None),
         })
     }
 
@@ -342,10 +346,10 @@ impl Mpi {
     ) -> Result<()> {
         self.check_peer(from)?;
         let mut filled = 0;
-        self.wait((&Self::awaited(from, tag), Some(from)), |mpi| {
+        self.wait(Some((from, tag)), |mpi| {
             match poll(mpi, filled).map_err(|why| mpi.fault(why))? {
                 Polled::Nothing => Ok(None),
-                Polled::TooLong(more) => Err(wrong_length(mpi.rank(), from, filled + more, bytes)),
+                Polled::TooLong(more) => Err(mpi.wrong_length((from, tag), filled + more, bytes)),
                 Polled::Received(more) => {
                     filled += more;
                     Ok((more < PART).then_some(()))
@@ -353,13 +357,17 @@ impl Mpi {
             }
         })?;
         if filled != bytes {
-            return Err(wrong_length(self.rank(), from, filled, bytes));
+            return Err(self.wrong_length((from, tag), filled, bytes));
         }
         Ok(())
     }
 
     fn awaited(from: usize, tag: Tag) -> String {
-        format!("message {} of rank {from}", tag.number())
+        format!("message {} of rank {}", tag.number(), tag.sender(from))
+    }
+
+    fn wrong_length(&self, (from, tag): (usize, Tag), found: usize, expected: usize) -> Error {
+        wrong_length(tag.receiver(self.rank()), tag.sender(from), found, expected)
     }
 }
 
@@ -412,7 +420,7 @@ impl Transport for Mpi {
             Polled::Received(bytes) if bytes < PART => Ok(Some(message)),
             // The others are on their way.
             Polled::Received(_) => self.rest(from, tag, &mut message).map(|()| Some(message)),
-            _ if gone => Err(self.left_early(from, &Self::awaited(from, tag))),
+            _ if gone => Err(self.left_early(from, tag)),
             _ => Ok(None),
         }
     }
@@ -429,12 +437,10 @@ impl Transport for Mpi {
     }
 
     fn flush(&self) -> Result<()> {
-        self.wait(("the messages sent to be on their way", None), |mpi| {
-            Ok((mpi.reaped()? == 0).then_some(()))
-        })
+        self.wait(None, |mpi| Ok((mpi.reaped()? == 0).then_some(())))
     }
 
-    fn open_lanes(&self, lanes: u16) -> Result<()> {
+    fn open_lanes(&self, lanes: usize) -> Result<()> {
         self.wire.open_lanes(lanes).map_err(|why| self.fault(why))
     }
 
@@ -515,7 +521,7 @@ mod tests {
             message.extend(0usize.to_le_bytes());
             Ok(Polled::Received(message.len()))
         }
-        fn open_lanes(&self, _: u16) -> Result<(), String> {
+        fn open_lanes(&self, _: usize) -> Result<(), String> {
             Ok(())
         }
         fn version(&self) -> String {

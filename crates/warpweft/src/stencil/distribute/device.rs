@@ -49,7 +49,7 @@ impl<const D: usize> Spec<D> {
         run: &Run<'a>,
     ) -> Result<Device<'a, D>> {
         run.check_threads()?;
-        let quota = (machine.cpu.threads() / seat.local_ranks).max(1);
+        let quota = (machine.cpu.threads() / seat.sharers).max(1);
         let most = run.threads.unwrap_or(quota).min(seat.cores.len().max(1));
         let cores: Vec<usize> = seat.cores.iter().copied().take(most).collect();
         let region = distribution.partition.region(0);

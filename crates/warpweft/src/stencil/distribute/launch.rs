@@ -4,7 +4,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::super::checkpoint::Opened;
-use super::super::fingerprint::fingerprint;
 use super::super::ghost_model::{GhostModel, Kernel, Linear, Overlap, Staging};
 use super::super::halo::footprints;
 use super::super::model::Prediction;
@@ -18,6 +17,7 @@ use super::rank::RankReport;
 use super::routes::{Route, Routes};
 use super::run::{Distribution, Task, on_cores, store_all};
 use super::search::Search;
+use super::several::One;
 use super::start::from_whole;
 use super::{deepest_feasible, fewest_dependences};
 use crate::cluster::{Launched, in_process};
@@ -132,9 +132,9 @@ impl<const D: usize> Spec<D> {
         let begin = Instant::now();
         let found = {
             let (start, extents) = (from_whole(volume), volume.extents());
-            let whole = Some(fingerprint(volume, [0; D], extents));
-            let asked = Asked { extents, start: &start, whole, steps, machine, ranks };
-            self.on_threads(&asked, run, |one| in_process(ranks.count, DEADLINE, one))?
+            let asked = Asked { extents, start: &start, whole: None, steps, machine, ranks };
+            let all = |one: &One<'_, D>| in_process(ranks.count, DEADLINE, one);
+            self.by_threads(&asked, run, ranks.count.max(1), all)?
         };
         let mut report = self.stored(volume, 0, found, |_| Ok(()))?;
         report.setup_seconds = begin.elapsed().as_secs_f64() - report.seconds;

@@ -10,7 +10,7 @@ use super::super::residual::Until;
 use super::super::run::Run;
 use super::super::spec::{Spec, Steps};
 use super::device::shared_gpus;
-use super::launch::Ranks;
+use super::launch::{DEADLINE, Ranks};
 use super::notes::joined;
 use super::rank::RankReport;
 use super::routes::Route;
@@ -18,7 +18,7 @@ use super::run::{Distribution, Own, Task, Watch, store};
 use super::several::each_of;
 use super::start::{RawStart, from_whole};
 use crate::cluster::{
-    Tag, Transport, agree, agree_on_each, broadcast, crew, gather, gather_fine, seats,
+    Tag, Transport, agree, agree_on_each, broadcast, crew, gather, gather_fine, in_process, seats,
 };
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;
@@ -56,9 +56,12 @@ impl<const D: usize> Spec<D> {
                 let extents = volume.extents();
                 let whole = Some(fingerprint(volume, [0; D], extents));
                 let asked = Asked { extents, start: &start, whole, steps, machine, ranks };
-                match each {
-                    1 => vec![self.on_rank(&asked, run, net)?],
-                    _ => self.on_threads(&asked, run, |one| crew(net, each, one))?,
+                match (each, net.ranks()) {
+                    (1, _) => vec![self.on_rank(&asked, run, net)?],
+                    (_, 1) => {
+                        self.by_threads(&asked, run, each, |one| in_process(each, DEADLINE, one))?
+                    }
+                    _ => self.by_threads(&asked, run, each, |one| crew(net, each, one))?,
                 }
             };
             let partition = found[0].distribution.partition.clone();
@@ -214,6 +217,9 @@ impl<const D: usize> Spec<D> {
                 progress(done, steps);
             }
         };
+        if net.rank() == 0 {
+            told(first.step);
+        }
         let watch = Watch { told: &told, stop: run.interrupt };
         let (own, mine) = task.rank(net, &watch)?;
         let (label, policy) = (device.label, device.policy);
@@ -299,7 +305,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::cluster::{in_process, in_process_all};
+    use crate::cluster::in_process_all;
     use crate::prelude::*;
     use crate::stencil::Probe;
 

@@ -3,31 +3,33 @@
 use super::super::policy::Policy;
 use super::super::run::{Run, Target};
 use super::super::spec::Spec;
+use super::launch::Ranks;
 use super::network::{Asked, Found, of_all};
 use super::run::store;
 use super::watched::watched;
-use crate::cluster::{Transport, agree, seats};
+use crate::cluster::{MOST_A_PROCESS, Transport, agree, seats};
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;
 use crate::machine::Machine;
-use crate::report::Report;
+use crate::report::{Report, counted};
 
 /// What one rank of several does, by its end of the network.
 pub(super) type One<'a, const D: usize> = dyn Fn(&dyn Transport) -> Result<Found<D>> + Sync + 'a;
 
 /// How many ranks the processes of `net` have together, if each has one for every GPU that is its own: of
-/// those that `run` names, or all that it sees, processes of a host that see the same ones have equal
+/// those that `run` names, or all that it sees, processes of a host that see exactly the same ones have equal
 /// numbers, and all processes as many as the one with the fewest. One a process where there are fewer GPUs than
-/// processes, or `run` is for the cores or for one GPU. The same on all processes, which all call this.
+/// processes, or `run` is for the cores or for one GPU; at most 16. The same on all processes, which all call this.
 ///
 /// # Errors
-/// As [`Transport::receive`]; the driver's.
+/// As [`Transport::receive`]; the driver's, which is one on all processes.
 pub fn a_gpu_each(net: &dyn Transport, machine: &Machine, run: &Run<'_>) -> Result<usize> {
-    let mine = own_gpus(net, machine, run)?.max(1);
-    Ok(net.ranks() * of_all(net, mine, usize::min)?)
+    let mine = own_gpus(net, machine, run);
+    let mine = mine.inspect_err(|error| net.abort(&error.to_string()))?;
+    Ok(net.ranks() * of_all(net, mine.clamp(1, MOST_A_PROCESS), usize::min)?)
 }
 
-/// GPUs of this process that no other process uses.
+/// GPUs of this process, of those that it shares with others.
 fn own_gpus(net: &dyn Transport, machine: &Machine, run: &Run<'_>) -> Result<usize> {
     let named = |number: usize| match (run.target, run.policy) {
         (Target::Gpus(list), _) => list.numbers().any(|it| it == number),
@@ -54,7 +56,7 @@ pub(super) fn each_of(count: usize, net: &dyn Transport) -> Result<usize> {
     let there = net.ranks();
     if count == 0 || !count.is_multiple_of(there) {
         return Err(Error::spec(
-            format!("{count} ranks for {there} processes"),
+            format!("{} for {} processes", counted(count as u64, "rank"), there),
             format!(
                 "use {there} or a multiple of it, or start as many processes as there are to be ranks"
             ),
@@ -64,16 +66,28 @@ pub(super) fn each_of(count: usize, net: &dyn Transport) -> Result<usize> {
 }
 
 impl<const D: usize> Spec<D> {
-    /// What the ranks of this process come to, which `over` runs in threads of theirs.
-    pub(super) fn on_threads(
+    /// As many ranks for so many processes, at most `most`, as parts can be cut for; one a process in any case.
+    pub fn ranks_that_fit(&self, extents: [usize; D], processes: usize, most: usize) -> usize {
+        let fits = |count: &usize| {
+            self.distribution(extents, &Ranks { count: *count, grid: None, depth: None }).is_ok()
+        };
+        let mut counts = (1..=most / processes.max(1)).rev().map(|each| each * processes);
+        counts.find(fits).unwrap_or(processes)
+    }
+
+    /// What the `each` ranks of this process come to, which `over` runs in threads of theirs.
+    pub(super) fn by_threads(
         &self,
         asked: &Asked<'_, D>,
         run: &Run<'_>,
+        each: usize,
         over: impl FnOnce(&One<'_, D>) -> Result<Vec<Found<D>>> + Send,
     ) -> Result<Vec<Found<D>>> {
         let Run { target, policy, threads, interrupt, checkpoint, halos, .. } = *run;
         let trace = &run.trace;
-        watched(run, (0, asked.steps.0), |told| {
+        // Of this process.
+        let threads = threads.map(|threads| (threads / each).max(usize::from(threads > 0)));
+        watched(run, (None, asked.steps.0), |told| {
             over(&|net| {
                 let progress = |done, _| told(done);
                 let run = Run {
@@ -117,7 +131,6 @@ mod tests {
     use super::*;
     use crate::cluster::{in_process, in_process_all};
     use crate::prelude::*;
-    use crate::stencil::distribute::Ranks;
 
     #[stencil]
     fn halve(u: Near<f32, 2>) -> f32 {
@@ -138,7 +151,7 @@ mod tests {
             let found = in_process(processes, SOON, |net| {
                 let told = Cell::new(0);
                 let progress = |done, of| {
-                    assert!(done <= of && done >= told.get());
+                    assert!(net.rank() == 0 && done <= of && done >= told.get());
                     told.set(done);
                 };
                 let run = Run { progress: Some(&progress), target: Target::Cpu, ..Run::default() };
@@ -174,6 +187,14 @@ mod tests {
                 assert!(error.contains(&told), "{error}");
             }
         }
+    }
+
+    #[test]
+    fn no_more_ranks_are_counted_than_parts_can_be_cut_for() {
+        let stencil = Stencil::of(halve());
+        let fit = |most| stencil.ranks_that_fit([7, 1], 2, most);
+        assert_eq!([2, 3, 5, 6, 8, 200].map(fit), [2, 2, 4, 6, 6, 6]);
+        assert_eq!(stencil.ranks_that_fit([1, 1], 2, 8), 2);
     }
 
     #[test]

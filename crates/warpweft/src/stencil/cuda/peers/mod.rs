@@ -73,7 +73,7 @@ impl Peers {
                     rank: net.rank(),
                     what: "halos in device memory, by an MPI library that takes none".into(),
                     remedy:
-                        "start with a library that says it is CUDA-aware, or WARPWEFT_HALOS=staged"
+                        "start with a library that says it is CUDA-aware and one rank a process, or WARPWEFT_HALOS=staged"
                             .into(),
                 });
             }
