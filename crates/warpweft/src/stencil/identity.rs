@@ -100,6 +100,7 @@ fn spoken(parameters: &str) -> String {
             Some((kind, number)) if number.parse::<i64>().is_ok() => {
                 kind.strip_prefix("ww::").filter(|kind| plain(kind)).map(|_| number.into())
             }
+            None if plain(text) => Some(text.into()),
             _ => None,
         }
     };
@@ -158,6 +159,8 @@ mod tests {
         );
         let odd = f32::NAN.cuda_value(&mut unit);
         assert_eq!(spoken(&odd), odd);
+        let array = [1i32, 2, 3].cuda_value(&mut unit);
+        assert_eq!(spoken(&format!("{array}, true")), format!("{array}, true"));
     }
 
     #[test]
