@@ -61,7 +61,7 @@ impl Spread {
         // A grid says how many ranks there are.
         let parts =
             grid.as_ref().map(|grid| grid.iter().fold(1, |all: usize, n| all.saturating_mul(*n)));
-        let count = asked.or(parts).or(there).filter(|&count| count > 1 || there.is_some());
+        let count = asked.or(parts).or(there).filter(|&count| count != 1 || there.is_some());
         let policy = match &options.policy {
             Some(PolicyChoice::Ranks(policy)) => policy,
             _ => match (count, depth) {
