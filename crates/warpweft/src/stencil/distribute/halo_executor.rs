@@ -76,7 +76,7 @@ pub(crate) trait HaloExecutor<const D: usize>: SweepExecutor<D> {
     }
 
     /// The last launch of a sweep of `steps` steps over `own` in two parts, of whose cells those up to `sent` deep are
-    /// sent; none where that can't be, or can't pay.
+    /// sent; none where that can't be, or can't pay. Ranks may differ in this, as their parts and devices do.
     fn halves(&self, _own: &Region<D>, _sent: &Margin<D>, _steps: u64) -> Option<Halves<D>> {
         None
     }

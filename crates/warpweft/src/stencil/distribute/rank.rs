@@ -191,8 +191,8 @@ pub(super) fn run_rank<const D: usize>(
         };
         // Nor is anything sent that sources are still to add to.
         let settled = stencil.until.is_none() && !stencil.points.due(done);
-        let ahead = distribution.boundary_first && pace.apart() && settled && following > 0;
-        let next = ahead.then(|| plans.of(following));
+        let may = pace.apart() && settled && following > 0;
+        let next = (may && distribution.boundary_first).then(|| plans.of(following));
         let phases = next.as_ref().map(|plan| plan.phases.as_slice());
         let phases = phases.filter(|phases| !phases.is_empty());
         let checks = stencil.until.filter(|until| done.is_multiple_of(until.every));
@@ -248,9 +248,10 @@ pub(super) fn run_rank<const D: usize>(
             report.resized = looks.ask(judge, net)?;
         }
         if report.interrupted || report.resized {
-            if let Some(plan) = next.filter(|_| sent_ahead) {
-                // What was sent ahead must not be taken for a later run's.
-                swap(part, &plan.phases[..1], true, net, &mut report)?;
+            // What some ranks sent ahead must not be taken for a later run's. Which did, no other knows, so where
+            // any may have, those that did not send now.
+            if may && let Some(first) = plans.of(following).phases.get(..1) {
+                swap(part, first, sent_ahead, net, &mut report)?;
             }
             break;
         }

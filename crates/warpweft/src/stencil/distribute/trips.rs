@@ -35,6 +35,8 @@ struct Plain<const D: usize> {
     now: RawVolume<D>,
     /// Steps a trip.
     trip: u64,
+    /// Whether the last one before a swap is ever in two parts.
+    split: bool,
     /// The core that is being computed: what will be there.
     core: Option<(Region<D>, RawVolume<D>)>,
 }
@@ -102,7 +104,7 @@ impl<const D: usize> HaloExecutor<D> for Plain<D> {
     }
     fn halves(&self, own: &Region<D>, sent: &Margin<D>, steps: u64) -> Option<Halves<D>> {
         let steps = if steps.is_multiple_of(self.trip) { self.trip } else { 1 };
-        Some(Halves { steps, ..Halves::of_step(*own, sent, [1; D]) })
+        self.split.then(|| Halves { steps, ..Halves::of_step(*own, sent, [1; D]) })
     }
     fn sweep_halves(&mut self, halves: &Halves<D>, own: &Region<D>) -> Result<()> {
         self.settle()?;
@@ -134,17 +136,19 @@ fn churn(u: Near<u32, 3>, by: u32) -> u32 {
 
 const STEPS: u64 = 59;
 
-/// Runs on ranks with such executors, until it ends or is stopped; what each did.
+/// Runs on ranks with such executors, of which number `unsplit` takes no trip in two parts, until it ends or is stopped;
+/// what each did.
 fn run<const D: usize>(
     stencil: &Stencil<u32, D>,
     volume: &mut Volume<u32, D>,
     distribution: &Distribution<D>,
+    unsplit: Option<usize>,
     stop: Option<&AtomicBool>,
 ) -> Vec<RankReport> {
     let trip = distribution.trip as u64;
-    let build = |stencil: &Spec<D>, volume: &RawVolume<D>, _: usize| -> Built<D> {
-        let stencil = stencil.clone();
-        Ok(Box::new(Plain { stencil, now: volume.clone(), trip, core: None }))
+    let build = |stencil: &Spec<D>, volume: &RawVolume<D>, part: usize| -> Built<D> {
+        let (stencil, split) = (stencil.clone(), unsplit != Some(part));
+        Ok(Box::new(Plain { stencil, now: volume.clone(), trip, split, core: None }))
     };
     let ranks = {
         let whole = from_whole(volume.raw_mut());
@@ -184,7 +188,7 @@ fn check<const D: usize>(
             let distribution = cut(&stencil, start, grid, (trip, depth, search));
             let depth = distribution.depth as u64;
             let mut found = start.clone();
-            let reports = run(&stencil, &mut found, &distribution, None);
+            let reports = run(&stencil, &mut found, &distribution, None, None);
             let of = format!("{boundary:?}, {grid:?}, R = {depth}, trips of {trip}, {search:?}");
             assert!(found.as_slice() == expect.as_slice(), "{of}");
             let trips = |steps: u64| steps.div_ceil(trip);
@@ -240,7 +244,7 @@ fn sources_and_probes_end_trips_in_two_parts_as_any() {
         for setting in [(3, 3, None), (2, 11, None), (4, 9, None)] {
             let distribution = cut(&stencil, &plane(), [2, 2], setting);
             let mut found = plane();
-            let reports = run(&stencil, &mut found, &distribution, None);
+            let reports = run(&stencil, &mut found, &distribution, None, None);
             assert!(found.as_slice() == expect.as_slice(), "every {every}, {setting:?}");
             assert!(reports.iter().all(|report| report.ahead > 0), "every {every}, {setting:?}");
         }
@@ -248,19 +252,24 @@ fn sources_and_probes_end_trips_in_two_parts_as_any() {
 }
 
 /// What was sent ahead of a swap that never comes is received, or its ranks would wait or take it for
-/// another's.
+/// another's; by ranks that sent nothing ahead too, whose neighbours wait for them.
 #[test]
 fn a_run_that_is_asked_to_end_ends_whole_beside_a_trip_in_two_parts() {
     let stencil = Stencil::of(stir(3)).boundary(Boundary::Periodic);
-    for setting in [(3, 3, None), (3, 6, None), (2, 5, None)] {
+    for (setting, unsplit) in [(3, 3, None), (3, 6, None), (2, 5, None), (1, 2, None)]
+        .into_iter()
+        .flat_map(|setting| [None, Some(0), Some(3)].map(|unsplit| (setting, unsplit)))
+    {
         let distribution = cut(&stencil, &plane(), [2, 2], setting);
         let (mut found, mut expect) = (plane(), plane());
         let stop = AtomicBool::new(true);
-        for report in run(&stencil, &mut found, &distribution, Some(&stop)) {
-            let swaps = (report.interrupted, report.steps, report.ahead);
-            assert_eq!(swaps, (true, distribution.depth as u64, 1), "{report:?}");
+        let reports = run(&stencil, &mut found, &distribution, unsplit, Some(&stop));
+        for (rank, report) in reports.iter().enumerate() {
+            let swaps = (report.interrupted, report.steps, report.swaps, report.ahead);
+            let ahead = u64::from(unsplit != Some(rank));
+            assert_eq!(swaps, (true, distribution.depth as u64, 1, ahead), "{report:?}");
         }
         reference(&stencil, &mut expect, distribution.depth as u64).unwrap();
-        assert!(found.as_slice() == expect.as_slice(), "{setting:?}");
+        assert!(found.as_slice() == expect.as_slice(), "{setting:?}, {unsplit:?}");
     }
 }
