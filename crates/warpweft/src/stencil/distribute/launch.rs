@@ -177,7 +177,7 @@ impl<const D: usize> Spec<D> {
             "depth": of_rank_0.depth,
             "searched": distribution.search.is_some(),
             "swaps": of_rank_0.swaps,
-            "swaps_ahead": of_rank_0.ahead,
+            "swaps_ahead": reports.iter().map(|report| report.ahead).min().unwrap_or(0),
             "messages": total(|report| report.messages),
             "halo_bytes": total(|report| report.bytes),
             "halos_by": reports.iter().fold(Routes::default(), |all, report| all.joined(report.routes)).to_string(),
