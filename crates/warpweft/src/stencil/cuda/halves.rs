@@ -96,7 +96,9 @@ impl<const D: usize> CudaSweeps<D> {
         }
         let depth = u64::from(policy.temporal_depth);
         match &self.text.trip {
-            Some(shape) if depth > 1 && steps.is_multiple_of(depth) => {
+            // Its single steps are trips too, and those of another kernel may round otherwise.
+            Some(_) if depth == 1 => None,
+            Some(shape) if steps.is_multiple_of(depth) => {
                 let size = self.stencil.cell.size(0);
                 let found = of_trip(own, sent, (&self.arrays.layout, size), (policy, shape));
                 found.filter(|halves| may_pay(halves, own, (policy, shape, size)))
