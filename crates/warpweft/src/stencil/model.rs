@@ -19,9 +19,25 @@ pub struct Prediction {
     pub seconds: Option<f64>,
 }
 
-/// Trips to memory that `steps` steps take which nothing cuts short, `trip` steps each where they can be.
-pub fn trips(steps: u64, trip: u64) -> u64 {
-    steps.div_ceil(trip.max(1))
+/// What an executor takes of steps in one trip to memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Trip {
+    /// Steps of one, where there are as many.
+    pub steps: u64,
+    /// Whether fewer are a trip each, as beside a GPU's pipeline, and not one together.
+    pub whole: bool,
+}
+
+impl Trip {
+    /// A trip a step.
+    pub const STEP: Self = Self { steps: 1, whole: true };
+
+    /// Trips that `steps` steps take which nothing cuts short.
+    pub fn count(self, steps: u64) -> u64 {
+        let trip = self.steps.max(1);
+        let rest = steps % trip;
+        steps / trip + if self.whole { rest } else { rest.min(1) }
+    }
 }
 
 impl<const D: usize> Spec<D> {
@@ -78,7 +94,7 @@ fn bytes_of(cell: CellType, fields: u32) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::trips;
+    use super::Trip;
     use crate::prelude::*;
 
     #[derive(Clone, Copy, Fields)]
@@ -113,7 +129,13 @@ mod tests {
         let untiled = stencil.predict(1000, 10, 10, Some(1.2e9), None);
         assert_eq!((untiled.bytes, untiled.bound), (12 * 1000 * 10, Some(1e8)));
         assert_eq!(untiled.seconds, Some(1e4 / 1e8));
-        let blocks = stencil.predict(1000, 10, trips(10, 4), Some(1.2e9), Some(5e7));
+        let blocks = stencil.predict(
+            1000,
+            10,
+            Trip { steps: 4, whole: false }.count(10),
+            Some(1.2e9),
+            Some(5e7),
+        );
         assert_eq!((blocks.bytes, blocks.bound), (12 * 1000 * 3, Some(1e8)));
         assert_eq!(blocks.seconds, Some(1e4 / 5e7));
     }

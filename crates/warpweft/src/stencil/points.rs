@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::executor::SweepExecutor;
-use super::model::trips;
+use super::model::Trip;
 use super::plan::Sweep;
 use super::spec::Spec;
 use crate::element::{CellType, Scalar, ScalarKind, bf16, f16};
@@ -153,16 +153,15 @@ impl<const D: usize> Points<D> {
         sources.chain(probes)
     }
 
-    /// Trips to memory of the steps after `steps.start` up to `steps.end`, of up to `trip` steps each: steps
-    /// after which something is due end one.
-    pub fn trips(&self, steps: Range<u64>, trip: u64) -> u64 {
+    /// Trips to memory of the steps after `steps.start` up to `steps.end`: steps after which something is due end one.
+    pub fn trips(&self, steps: Range<u64>, trip: Trip) -> u64 {
         let Range { start, end } = steps;
         if self.quiet_from(start) {
-            return trips(end - start, trip);
+            return trip.count(end - start);
         }
         let mut begun = start;
         let ends = (start + 1..=end).filter(|&step| step == end || self.due(step));
-        ends.map(|step| trips(step - std::mem::replace(&mut begun, step), trip)).sum()
+        ends.map(|step| trip.count(step - std::mem::replace(&mut begun, step))).sum()
     }
 
     /// A series for every probe, of the steps after `done`: still empty.
@@ -354,9 +353,14 @@ mod tests {
         let probe = Probe { field: 0, at: vec![[1]], every: 3 };
         let points = Points { sources: Vec::new(), probes: vec![probe] };
         // Of 10 steps three times 3 and one.
-        assert_eq!([1, 2, 3, 9].map(|trip| points.trips(0..10, trip)), [10, 7, 4, 4]);
-        assert_eq!(points.trips(2..4, 9), 2, "a step before one that is due, and one after");
+        let trip = |steps| Trip { steps, whole: false };
+        assert_eq!([1, 2, 3, 9].map(|steps| points.trips(0..10, trip(steps))), [10, 7, 4, 4]);
+        assert_eq!(points.trips(2..4, trip(9)), 2, "a step before one that is due, and one after");
+        let whole = |steps| Trip { steps, whole: true };
+        assert_eq!([1, 2, 3, 9].map(|steps| points.trips(0..10, whole(steps))), [10, 7, 4, 10]);
         let none = Points::<1>::default();
-        assert_eq!([1, 4, 99].map(|trip| none.trips(0..10, trip)), [10, 3, 1]);
+        assert_eq!([1, 4, 99].map(|steps| none.trips(0..10, trip(steps))), [10, 3, 1]);
+        // Of pipelines two trips of four and two of one, or ten of one.
+        assert_eq!([1, 4, 99].map(|steps| none.trips(0..10, whole(steps))), [10, 4, 10]);
     }
 }

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::cuda::multi::MultiCudaPolicy;
+use super::model::Trip;
 use crate::error::{Error, Result};
 
 /// How a stencil runs on one kind of device.
@@ -29,24 +30,27 @@ impl Policy {
         }
     }
 
-    /// Steps that one trip to memory may advance, of a volume of `D` axes.
-    pub fn steps_a_trip<const D: usize>(&self) -> u64 {
+    /// The steps that one trip to memory may advance, of a volume of `D` axes.
+    pub(super) fn steps_a_trip<const D: usize>(&self) -> Trip {
         match self {
             // A row is a line: there is nothing to skew.
-            Self::Cpu(_) if D == 1 => 1,
-            Self::Cpu(policy) => policy.temporal_depth as u64,
-            Self::Cuda(policy) => u64::from(policy.temporal_depth),
-            Self::Gpus(policy) => u64::from(policy.steps_a_turn()),
+            Self::Cpu(_) if D == 1 => Trip::STEP,
+            Self::Cpu(policy) => Trip { steps: policy.temporal_depth as u64, whole: false },
+            Self::Cuda(policy) => Trip {
+                steps: policy.temporal_depth.into(),
+                whole: policy.kernel != CudaKernel::Resident,
+            },
+            Self::Gpus(policy) => Trip { steps: policy.steps_a_turn().into(), whole: true },
         }
     }
 
-    /// Steps from one visit to memory to the next: a trip's, or a launch's where cells stay on the chip.
-    pub fn steps_a_visit<const D: usize>(&self) -> u64 {
+    /// The steps from one visit to memory to the next: a trip's, or a launch's where cells stay on the chip.
+    pub(super) fn steps_a_visit<const D: usize>(&self) -> Trip {
         match self {
             Self::Cuda(cuda) | Self::Gpus(MultiCudaPolicy { cuda, .. })
                 if cuda.kernel == CudaKernel::Resident =>
             {
-                CudaPolicy::RESIDENT_STEPS
+                Trip { steps: CudaPolicy::RESIDENT_STEPS, whole: false }
             }
             _ => self.steps_a_trip::<D>(),
         }

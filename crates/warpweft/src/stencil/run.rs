@@ -11,7 +11,7 @@ use super::cuda::multi::GpuList;
 use super::distribute::Route;
 use super::executor::SweepExecutor;
 use super::fingerprint::fingerprint;
-use super::model::{Prediction, trips};
+use super::model::Prediction;
 use super::pace::Pace;
 use super::plan::{Region, sweeps_of};
 use super::policy::Policy;
@@ -159,7 +159,7 @@ impl<const D: usize> Spec<D> {
             ready.executor.sweep(&sweep)?;
             ready.executor.finish()?;
             pace.took(sweep.steps, from.elapsed().as_secs_f64());
-            taken += trips(sweep.steps, visit);
+            taken += visit.count(sweep.steps);
             let before = at.step;
             at.step += sweep.steps;
             if let (Some(until), true) = (self.until, sweep.keep_change) {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::super::checkpoint;
 use super::super::executor::SweepExecutor;
+use super::super::model::Trip;
 use super::super::plan::{Region, Sweep};
 use super::super::total::Total;
 use super::halo_executor::{Cells, HaloExecutor};
@@ -100,7 +101,7 @@ fn a_device_that_vanishes_is_an_error_on_every_rank_and_the_last_checkpoint_is_w
             saving: Some(&opened.saver),
             trace: None,
             judge: None,
-            trip: 1,
+            trip: Trip::STEP,
             halos: Some(Route::Host),
             probed: &Mutex::default(),
         };

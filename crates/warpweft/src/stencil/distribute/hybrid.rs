@@ -14,6 +14,7 @@ use super::super::ghost_model::{
     Balanced, Geometry, GhostModel, Kernel, Linear, Overlap, Split, Staging, Subdomain,
 };
 use super::super::halo::{Margin, Reach, footprints};
+use super::super::model::Trip;
 use super::super::partition::Partition;
 use super::super::plan::Region;
 use super::super::policy::{CpuPolicy, CudaPolicy, Policy};
@@ -61,8 +62,8 @@ pub(super) struct Both<'a, const D: usize> {
     pub builds: [&'a Build<'a, D>; 2],
     /// Steps between two swaps.
     pub depth: usize,
-    /// Steps that a trip of the GPU's cells to memory may take.
-    pub trip: u64,
+    /// What a trip of the GPU's cells to memory takes of steps.
+    pub trip: Trip,
     /// Steps done before, and the residual then.
     pub first: State,
     /// Steps to be done in all.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::checkpoint::State;
 use super::super::halo::{Reach, footprints};
+use super::super::model::Trip;
 use super::super::spec::Spec;
 use super::compute::{Advanced, Compute};
 use super::pace::Pace;
@@ -77,8 +78,8 @@ pub(super) struct Course<'a, const D: usize> {
     pub saving: Option<&'a Saving<'a, D>>,
     /// Who judges on rank 0 whether the parts are of the right sizes.
     pub judge: Option<&'a Judge<'a>>,
-    /// Steps that a trip of cells to memory may take.
-    pub trip: u64,
+    /// What a trip of cells to memory takes of steps.
+    pub trip: Trip,
 }
 
 /// Told the seconds that each rank computed and those that went by, all a swap: whether the parts

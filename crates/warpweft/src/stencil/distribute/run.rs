@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::super::checkpoint::{Saver, State};
 use super::super::cpu::CpuSweeps;
 use super::super::halo::{Footprint, Reach, footprints};
+use super::super::model::Trip;
 use super::super::partition::Partition;
 use super::super::plan::Region;
 use super::super::policy::CpuPolicy;
@@ -76,8 +77,8 @@ pub(super) struct Task<'a, const D: usize> {
     pub trace: Option<&'a Trace>,
     /// Who judges whether the parts are of the right sizes.
     pub judge: Option<&'a Judge<'a>>,
-    /// Steps that a trip of cells to memory may take.
-    pub trip: u64,
+    /// What a trip of cells to memory takes of steps.
+    pub trip: Trip,
     /// How halos travel, if that is not to be found out. Ranks that all compute on the cores say
     /// [`Route::Host`].
     pub halos: Option<Route>,
@@ -292,7 +293,7 @@ fn run<const D: usize>(
             saving,
             trace: None,
             judge: None,
-            trip: 1,
+            trip: Trip::STEP,
             halos: Some(Route::Host),
             probed: &Mutex::default(),
         };
@@ -346,7 +347,7 @@ mod tests {
                 saving: None,
                 trace: None,
                 judge: None,
-                trip: 1,
+                trip: Trip::STEP,
                 halos: Some(Route::Host),
                 probed: &Mutex::default(),
             };

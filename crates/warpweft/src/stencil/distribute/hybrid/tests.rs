@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::super::super::executor::SweepExecutor;
+use super::super::super::model::Trip;
 use super::super::super::plan::Sweep;
 use super::super::super::total::Total;
 use super::super::halo_executor::Cells;
@@ -77,7 +78,7 @@ fn shared<S: Fields, const D: usize>(
         stencil,
         builds: [&cpu, &gpu],
         depth,
-        trip: 1,
+        trip: Trip::STEP,
         first: State::default(),
         steps,
         saving: None,
@@ -176,7 +177,7 @@ fn a_gpu_and_cores_give_the_bits_of_either() {
             stencil: &stencil,
             builds: [&on_cores, &on_gpu],
             depth: 2,
-            trip: 1,
+            trip: Trip::STEP,
             first: State::default(),
             steps: 61,
             saving: None,
