@@ -56,7 +56,8 @@ impl<'a> Pace<'a> {
         if let Some(search) = &mut self.search {
             timed.take().into_iter().for_each(|seconds| search.record(seconds));
             if let Some(trial) = search.next() {
-                return (trial.depth, trial.swaps, true);
+                // A trial's last trip is whole, so that all are, to be alike, where both ways are tried after.
+                return (trial.depth, trial.swaps, self.ways.is_none());
             }
             self.depth = search.best();
             self.search = None;
@@ -77,6 +78,7 @@ impl<'a> Pace<'a> {
     pub(super) fn next(&mut self, net: &dyn Transport, most: u64) -> Result<usize> {
         if self.open && self.swaps_left == 0 {
             let mut order = Vec::new();
+            let before = self.depth;
             if net.rank() == 0 {
                 let (depth, swaps, apart) = self.order();
                 order =
@@ -90,7 +92,10 @@ impl<'a> Pace<'a> {
             (self.depth, self.swaps_left) = (number(0).max(1), number(8));
             self.apart = number(16) == 1;
             self.open = self.swaps_left > 0;
-            (self.deepest, self.trial) = (0, (0, 0.0));
+            self.trial = (0, 0.0);
+            if self.depth != before {
+                self.deepest = 0;
+            }
         }
         self.taken = most.min(self.depth as u64) as usize;
         self.deepest = self.deepest.max(self.taken);
@@ -108,6 +113,13 @@ impl<'a> Pace<'a> {
             self.trial.0 += self.taken as u64;
             self.trial.1 += seconds;
         }
+    }
+
+    /// Whether all that the present steps left to a device must be through before [`Pace::took`]: where a trial counts
+    /// not both the swap before them, if one was `swapped`, and the one after, which is `following` deep.
+    pub(super) fn settles(&self, swapped: bool, following: usize) -> bool {
+        let both = swapped && self.taken == self.depth && following == self.depth;
+        self.open && !both
     }
 
     /// Whether the last trip before the next swap is taken in two parts.
@@ -185,8 +197,8 @@ mod tests {
                 pace.took(Some(slow * depth as f64));
                 (depth, pace.apart(), pace.following().is_some())
             };
-            // Depths are searched in two parts, and no trial knows what comes after it.
-            let mut trials = if searched { vec![(4, true, 2), (2, true, 1)] } else { Vec::new() };
+            // Depths are compared by whole trips, and no trial knows what comes after it.
+            let mut trials = if searched { vec![(4, false, 2), (2, false, 1)] } else { Vec::new() };
             trials.extend([true, false, true, false].map(|apart| (2, apart, SWAPS)));
             for (depth, apart, swaps) in trials {
                 for left in (0..swaps).rev() {
@@ -197,5 +209,39 @@ mod tests {
                 assert_eq!(swap(), (2, faster, true), "{searched}");
             }
         }
+    }
+
+    #[test]
+    fn depths_of_single_steps_are_searched_as_they_are_taken() {
+        let mut pace = Pace::searching(Box::new(Listed::default()));
+        for _ in 0..5 {
+            pace.next(&Alone, 10).unwrap();
+            pace.took(Some(1.0));
+            assert!(pace.apart());
+        }
+    }
+
+    #[test]
+    fn trials_of_both_ways_keep_the_depth_that_is_reported() {
+        let mut pace = Pace::fixed(5).trying_both_ways();
+        for _ in 0..SWAPS {
+            assert_eq!((pace.next(&Alone, 9).unwrap(), pace.depth()), (5, 5));
+            pace.took(Some(1.0));
+        }
+        assert_eq!((pace.next(&Alone, 2).unwrap(), pace.depth()), (2, 5), "what is left of a run");
+    }
+
+    #[test]
+    fn a_trial_waits_for_what_only_one_of_two_swaps_would_be_charged() {
+        let mut pace = Pace::fixed(5).trying_both_ways();
+        pace.next(&Alone, 9).unwrap();
+        assert!(pace.settles(false, 5), "no swap came before these steps");
+        assert!(!pace.settles(true, 5));
+        assert!(pace.settles(true, 3), "a swap that is cut short is not counted");
+        pace.next(&Alone, 3).unwrap();
+        assert!(pace.settles(true, 5), "nor is this one");
+        let mut settled = Pace::fixed(5);
+        settled.next(&Alone, 9).unwrap();
+        assert!(!settled.settles(false, 3), "nothing is timed");
     }
 }

@@ -203,9 +203,12 @@ pub(super) fn run_rank<const D: usize>(
             part.advance(&plan.reach, phases, measure, net)?;
         traced(&format!("steps {}..{done}", report.steps), from);
         looks.busy += from.elapsed().as_secs_f64();
-        if checks.is_some() || course.saving.is_some_and(|saving| done.is_multiple_of(saving.every))
-        {
-            // Whoever reads cells would wait for these steps, which are the swap's.
+        // All ranks come by the same steps, so all of them ask, and all stop or none.
+        let asked = done < course.steps && stops.as_ref().is_some_and(|stops| stops.is_due(done));
+        let saved_here = course.saving.is_some_and(|saving| done.is_multiple_of(saving.every));
+        if checks.is_some() || saved_here || asked || pace.settles(swapped, following) {
+            // Whoever reads cells would wait for these steps, which are the swap's; and what is only on its way
+            // would be taken for done.
             part.finish()?;
         }
         pace.took(swapped.then(|| turn.elapsed().as_secs_f64() - measuring));
@@ -225,13 +228,10 @@ pub(super) fn run_rank<const D: usize>(
         }
         part.after(done)?;
         let ended = done == course.steps || met(report.residual);
-        // All ranks come by the same steps, so all of them ask, and all stop or none.
         if let Some(stops) = &mut stops
+            && asked
             && !ended
-            && stops.is_due(done)
         {
-            // What is only on its way would be taken for done.
-            part.finish()?;
             report.interrupted = stops.asked(done, net)?;
         }
         if let Some(saving) = course.saving
