@@ -2,6 +2,7 @@
 //! bits of the reference for any grid of ranks, any depth and any way that halos take.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use cudarc::driver::sys::{cuCtxSynchronize, cuMemcpyDtoH_v2, cuMemcpyHtoD_v2};
@@ -295,7 +296,7 @@ fn trips_of_several_steps_give_the_bits_of_the_reference_at_any_depth() {
     check_trips(&machine, &Stencil::of(spread(0.2)), &plane, ([2, 1, 1], 4), &grids);
 }
 
-/// Runs pipelines of `trip` steps on ranks, of which some swaps are sent ahead, beside a trip in two parts or, where
+/// Runs pipelines of `trip` steps on ranks, all of which send some swaps ahead, beside a trip in two parts or, where
 /// the depth leaves one, a single step.
 fn check_ahead<S: Fields, const D: usize>(
     machine: &Machine,
@@ -337,12 +338,15 @@ fn check_ahead<S: Fields, const D: usize>(
                         stencil.run_on_rank(&mut volume, steps, machine, &ranks, &run, net)?;
                     Ok((volume, report))
                 });
-                let (found, report) = found.unwrap().swap_remove(0);
+                let found = found.unwrap();
                 let of = format!("{boundary:?}, grid {grid:?}, R = {depth}, {cells:?} by {route}");
-                assert!(found.field_bytes(0) == expect.field_bytes(0), "{of}");
-                let [ahead, swaps] =
-                    ["swaps_ahead", "swaps"].map(|what| report.policy[what].as_u64().unwrap());
-                assert!((1..=swaps).contains(&ahead), "{ahead} of {swaps} swaps ahead: {of}");
+                assert!(found[0].0.field_bytes(0) == expect.field_bytes(0), "{of}");
+                // Of all ranks, none of whose parts is nearly all rim.
+                for (rank, (_, report)) in found.iter().enumerate() {
+                    let [ahead, swaps] = counted(report, ["swaps_ahead", "swaps"]);
+                    let of = format!("rank {rank}: {ahead} of {swaps} swaps ahead: {of}");
+                    assert!((1..=swaps).contains(&ahead), "{of}");
+                }
             }
         }
     }
@@ -370,6 +374,67 @@ fn trips_before_a_swap_in_two_parts_give_the_bits_of_the_reference() {
     let plane = Volume::from_fn([61, 483], |[y, x]| (y * x) as f64 * 0.01);
     let cuts: [(_, &[usize]); 3] = [([4, 1], &[4, 5]), ([1, 2], &[4, 8]), ([2, 2], &[4, 8, 9])];
     check_ahead(&machine, &Stencil::of(spread(0.2)), &plane, ([2, 1, 1], 4), &cuts);
+}
+
+fn counted<const N: usize>(report: &Report, what: [&str; N]) -> [u64; N] {
+    what.map(|what| report.policy[what].as_u64().unwrap())
+}
+
+/// Of parts of unequal sizes the smallest, which is as much rim as all of it is work, takes its trips whole, and the
+/// others send it messages of a swap that never comes.
+#[test]
+fn a_run_that_is_asked_to_end_ends_whole_where_only_some_ranks_split() {
+    let machine = Machine::detect().unwrap();
+    if machine.gpus.is_empty() {
+        return println!("skipped: no GPU");
+    }
+    let policy = Policy::Cuda(CudaPolicy {
+        kernel: CudaKernel::Pipeline,
+        cells: [4, 3, 1],
+        warps: 4,
+        min_blocks: 1,
+        chunk: 64,
+        prefetch: 2,
+        temporal_depth: 3,
+        phases: 0,
+        contraction: false,
+    });
+    let stencil = Stencil::of(churn(3)).boundary(Boundary::Periodic);
+    // Two slabs of R planes, with 12 that fill tiles each, are less than 19 and 12, or 25 and 12, but not one less.
+    for (planes, depth) in [(19 + 19 + 18, 3), (25 + 25 + 24, 6)] {
+        let start =
+            Volume::from_fn([planes, 45, 70], |[z, y, x]| (z * 911 + y * 83 + x * 7) as u32);
+        let mut expect = start.clone();
+        reference(&stencil, &mut expect, depth as u64).unwrap();
+        for route in [Route::Ipc, Route::CudaAware, Route::Staged] {
+            let ranks = Ranks { count: 3, grid: Some([3, 1, 1]), depth: Some(depth) };
+            let found = in_process(3, Duration::from_secs(60), |net| {
+                let mut volume = start.clone();
+                let stop = AtomicBool::new(true);
+                let run = Run {
+                    policy: Some(policy),
+                    halos: Some(route),
+                    interrupt: Some(&stop),
+                    ..Run::default()
+                };
+                let aware = Aware(net);
+                let net = if route == Route::CudaAware { &aware } else { net };
+                let report =
+                    stencil.run_on_rank(&mut volume, Steps(29), &machine, &ranks, &run, net)?;
+                Ok((volume, report))
+            });
+            let found = found.unwrap();
+            let of = format!("R = {depth} by {route}");
+            assert!(found[0].0.field_bytes(0) == expect.field_bytes(0), "{of}");
+            for (_, report) in &found {
+                assert_eq!((report.interrupted, report.done), (true, depth as u64), "{of}");
+            }
+            // Rank 0 tells the least of all.
+            let ahead: Vec<_> =
+                found.iter().map(|(_, report)| counted(report, ["swaps_ahead"])[0]).collect();
+            assert_eq!(ahead, [0, 1, 0], "{of}");
+        }
+    }
 }
 
 /// Several ranks a process, as threads, and ranks of one process without any network.
