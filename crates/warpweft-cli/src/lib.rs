@@ -112,7 +112,9 @@ pub fn main() -> ExitCode {
             if place::speaks() {
                 say_refusal(&error);
             }
-            return ExitCode::from(error.exit_code() as u8);
+            let text = error.to_string();
+            let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+            return world::refuse(what, error.exit_code() as u8);
         }
     };
     let of_ranks = match &cli.command {

@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 #[cfg(feature = "mpi")]
 use std::sync::OnceLock;
+#[cfg(feature = "mpi")]
+use std::time::{Duration, Instant};
 
 use warpweft::cluster::Transport;
 #[cfg(feature = "mpi")]
@@ -12,7 +14,11 @@ use warpweft::{Error, Result};
 use warpweft_apps::align::MEMORY;
 
 use crate::output;
-use crate::place::place;
+use crate::place;
+
+/// How long the first process has to tell what another found wrong.
+#[cfg(feature = "mpi")]
+const PATIENCE: Duration = Duration::from_secs(60);
 
 #[cfg(feature = "mpi")]
 static JOINED: OnceLock<Mpi> = OnceLock::new();
@@ -23,7 +29,7 @@ static JOINED: OnceLock<Mpi> = OnceLock::new();
 /// # Errors
 /// MPI is not built in, or its library can't be used.
 pub fn join() -> Result<()> {
-    let Some(place) = place() else { return Ok(()) };
+    let Some(place) = place::place() else { return Ok(()) };
     #[cfg(not(feature = "mpi"))]
     return place.refuse();
     #[cfg(feature = "mpi")]
@@ -66,6 +72,26 @@ pub fn leave(status: ExitCode) -> ExitCode {
         return fail(&error);
     }
     status
+}
+
+/// Ends all processes over the arguments of this one: the others may have better ones, and wait for it.
+pub fn refuse(what: &str, status: u8) -> ExitCode {
+    #[cfg(not(feature = "mpi"))]
+    let _ = what;
+    // Without the others there is nobody to be told.
+    #[cfg(feature = "mpi")]
+    if let (Ok(()), Some(mpi)) = (join(), JOINED.get()) {
+        mpi.abort(what);
+        // The first process ends all when it has said what is wrong: it may be measuring its host.
+        let begin = Instant::now();
+        while !place::speaks() && begin.elapsed() < PATIENCE {
+            // An error it is, and known; but messages move on.
+            let _ = mpi.check();
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        mpi.end_all(status);
+    }
+    ExitCode::from(status)
 }
 
 /// Says what went wrong and ends all processes.

@@ -277,6 +277,21 @@ fn ranks_that_disagree_are_told_so() {
 }
 
 #[test]
+fn arguments_that_one_process_does_not_know_end_all() {
+    each(|launcher| {
+        let here = tempfile::tempdir().unwrap();
+        let (good, bad) = ("run heat --device cpu --size 16 --steps 5", "run heat --frobnicate");
+        let ran_all = |lines: &[(usize, &str)]| ran(RUN, &mut mpirun(launcher, here.path(), lines));
+        let second = ran_all(&[(1, good), (1, bad)]);
+        let told = "rank 1 failed: unexpected argument '--frobnicate'";
+        assert!(second.status != Some(0) && second.err.contains(told), "{}", second.err);
+        let all = ran_all(&[(2, bad)]);
+        assert_eq!(all.err.matches("unexpected argument '--frobnicate'").count(), 1, "{}", all.err);
+        assert_ne!(all.status, Some(0));
+    });
+}
+
+#[test]
 fn ranks_that_start_from_other_states_are_told_so() {
     each(|launcher| {
         let here = tempfile::tempdir().unwrap();
