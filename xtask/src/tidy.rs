@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn patterns_do_not_know_one_another() {
-        let path = "crates/warpweft/src/stencil/cpu.rs";
+        let path = "crates/warpweft-stencil/src/cpu.rs";
         violations(path, "//! A.\nuse crate::farm::Farm;\n", &["stencil may not use farm"]);
         violations(path, "//! A.\nuse crate::{cpu, wavefront::Keep};\n", &["use wavefront"]);
         violations(path, "//! A.\nuse super::super::channels;\n", &["may not use channels"]);
@@ -102,7 +102,7 @@ mod tests {
             violations(&path, text, &["may not use stencil"]);
         }
         let text = "//! See `crate::stencil::Sweep`.\n/// [`crate::stencil::Sweep`]\nfn f() {}\n";
-        violations("crates/warpweft/src/cpu/pool.rs", text, &[]);
+        violations("crates/warpweft-core/src/cpu/pool.rs", text, &[]);
     }
 
     #[test]
@@ -110,24 +110,24 @@ mod tests {
         let text = "//! A.\nfn f() { println!(\"x\"); }\n#[cfg(test)]\nmod tests { fn g() { dbg!(1); } }\n";
         violations("crates/warpweft-apps/src/heat.rs", text, &[":2: println!"]);
         violations("crates/warpweft-cli/src/report.rs", text, &[]);
-        violations("crates/warpweft/src/report.rs", "//! A.\nconst A: &str = \"print!()\";\n", &[]);
+        violations("crates/warpweft-core/src/report.rs", "//! A.\nconst A: &str = \"print!()\";\n", &[]);
     }
 
     #[test]
     fn modules_for_tests_alone_may_print() {
         let parent = "//! A.\nmod a;\n#[cfg(test)]\nmod host;\n#[cfg(test)]\nmod tests {}\n";
-        let found = source::test_modules("crates/warpweft/src/cpu/mod.rs", parent);
-        assert_eq!(found, ["crates/warpweft/src/cpu/host.rs"]);
-        let found = source::test_modules("crates/warpweft/src/cpu/pool.rs", parent);
-        assert_eq!(found, ["crates/warpweft/src/cpu/pool/host.rs"]);
+        let found = source::test_modules("crates/warpweft-core/src/cpu/mod.rs", parent);
+        assert_eq!(found, ["crates/warpweft-core/src/cpu/host.rs"]);
+        let found = source::test_modules("crates/warpweft-core/src/cpu/pool.rs", parent);
+        assert_eq!(found, ["crates/warpweft-core/src/cpu/pool/host.rs"]);
         assert!(check(&found[0], "//! A.\nfn f() { println!(); }\n", true).is_empty());
     }
 
     #[test]
     fn unsafe_code_stands_in_named_files_and_says_why_it_is_safe() {
         let bare = "//! A.\nfn f() { unsafe { g() } }\n";
-        violations("crates/warpweft/src/grid/extent.rs", bare, &["unsafe-files.txt"]);
-        let named = "crates/warpweft/src/grid/volume.rs";
+        violations("crates/warpweft-core/src/grid/extent.rs", bare, &["unsafe-files.txt"]);
+        let named = "crates/warpweft-core/src/grid/volume.rs";
         violations(named, bare, &["SAFETY"]);
         let reason =
             "//! A.\n// SAFETY: g has no requirements.\n#[inline]\nunsafe impl A for B {}\n";
@@ -138,7 +138,7 @@ mod tests {
             "//! A.\nfn f() {\n    // SAFETY: of another one.\n    g();\n    unsafe { h() };\n}\n";
         violations(named, stale, &["SAFETY"]);
         violations(named, "//! A.\nunsafe fn f() {}\nfn g(f: unsafe fn()) {}\n", &[]);
-        let elsewhere = "crates/warpweft/src/grid/extent.rs";
+        let elsewhere = "crates/warpweft-core/src/grid/extent.rs";
         for bare in [
             "unsafe fn f() {}",
             "unsafe trait T {}",
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn modules_say_what_they_are() {
-        violations("crates/warpweft/src/grid/mod.rs", "mod volume;\n", &["//!"]);
+        violations("crates/warpweft-core/src/grid/mod.rs", "mod volume;\n", &["//!"]);
         violations("crates/warpweft-macros/tests/ui/bad.rs", "fn main() {}\n", &[]);
     }
 

@@ -1,8 +1,8 @@
 //! The applications of several fields on every executor, bit for bit what the reference computes.
 
 use warpweft::Result;
-use warpweft::stencil::conformance::{Case, Subject, conformance_of};
 use warpweft::stencil::{PointSource, Probe, Stencil};
+use warpweft_lab::conformance::stencil::{Case, Subject, conformance_of};
 
 use crate::himeno::Relaxes;
 use crate::hyperthermia::Warms;

@@ -6,10 +6,10 @@ use parasail::{GLOBAL, LOCAL, Pair};
 use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
 use warpweft::wavefront::CpuPolicy;
-use warpweft::wavefront::conformance::Inputs;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft_apps::align::{Alignment, Executor, Scope, Sequence, Weights, align, plain};
+use warpweft_lab::conformance::wavefront::Inputs;
 
 fn random(seed: u64, length: usize) -> Vec<u8> {
     let mut inputs = Inputs(seed);

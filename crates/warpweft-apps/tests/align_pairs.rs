@@ -1,10 +1,10 @@
 //! Local alignment with two cells a register: exact where it runs, refused where it would not be.
 
 use warpweft::cuda::{Device, compiler};
-use warpweft::wavefront::conformance::Inputs;
 use warpweft::wavefront::cuda::{CudaExecutor, compile_check};
 use warpweft::wavefront::{Border, CudaPolicy, Keep, Wavefront, WavefrontExecutor, reference};
 use warpweft_apps::align::{Dna, Weights};
+use warpweft_lab::conformance::wavefront::Inputs;
 
 fn policy([rows, columns, chunk, warps]: [u32; 4]) -> CudaPolicy {
     CudaPolicy { rows, columns, chunk, warps, blocks: 1, pairs: true }

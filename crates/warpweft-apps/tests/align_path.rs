@@ -6,7 +6,6 @@ use std::path::Path;
 use warpweft::cpu::Pool;
 use warpweft::cuda::{Device, compiler};
 use warpweft::report::Report;
-use warpweft::wavefront::conformance::Inputs;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::{CudaExecutor, compile_recording_check};
 use warpweft::wavefront::traceback::{Cut, Need, Traced, Walk, Way};
@@ -19,6 +18,7 @@ use warpweft_apps::align::{
     global_letters, letters, plain, plain_path, trace,
 };
 use warpweft_apps::warping::time_warping;
+use warpweft_lab::conformance::wavefront::Inputs;
 
 const WEIGHTS: [Weights; 6] = [
     Weights::linear(2, -1, -1),

@@ -4,11 +4,11 @@
 
 use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
-use warpweft::wavefront::conformance::Inputs;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::{CudaExecutor, Variant, compile_check, compile_check_as};
 use warpweft::wavefront::{CpuPolicy, CudaPolicy, Keep, Wavefront, WavefrontExecutor};
 use warpweft_apps::align::{Dna, Scope, Sequence, Weights, align};
+use warpweft_lab::conformance::wavefront::Inputs;
 
 fn random(seed: u64, length: usize) -> Sequence {
     let mut inputs = Inputs(seed);

@@ -8,7 +8,6 @@ use std::time::Instant;
 use warpweft::cpu::Pool;
 use warpweft::element::{Fields, ScalarKind};
 use warpweft::prelude::*;
-use warpweft::stencil::conformance::{Case, OnCores, OnGpu, Outcome, Subject};
 use warpweft::stencil::{
     CpuPolicy, CpuSweeps, CudaPolicy, CudaSweeps, PointSource, SweepExecutor, sweeps,
 };
@@ -18,6 +17,7 @@ use warpweft_apps::hyperthermia::Warms;
 use warpweft_apps::seismic::Medium;
 use warpweft_apps::tricubic::Moves;
 use warpweft_apps::{edge, swim};
+use warpweft_lab::conformance::stencil::{Case, OnCores, OnGpu, Outcome, Subject};
 
 fn check(subject: &impl Subject) {
     let cases = conformance(subject, |_| ()).expect("applications");

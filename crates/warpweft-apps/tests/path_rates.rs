@@ -6,13 +6,13 @@ use std::time::Instant;
 
 use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
-use warpweft::wavefront::conformance::Inputs;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::traceback::Way;
 use warpweft::wavefront::{CpuPolicy, WavefrontExecutor};
 use warpweft_apps::align::{Executor, Scope, Sequence, Tracing, Weights, trace};
 use warpweft_apps::warping::{path, time_warping};
+use warpweft_lab::conformance::wavefront::Inputs;
 
 const GAPPED: Weights = Weights { matching: 2, mismatch: -3, open: -5, extend: -1 };
 

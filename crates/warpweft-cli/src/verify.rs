@@ -7,15 +7,17 @@ use warpweft::Result;
 use warpweft::channels::{self, StacksPolicy};
 use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
-use warpweft::farm::conformance as farm;
 use warpweft::machine::Machine;
-use warpweft::stencil::conformance::{Case, OnCores, OnGpu, OnGpus, Outcome, Subject, conformance};
-use warpweft::wavefront::conformance::{self, KEEPS, Runs, suite, suite_of};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::cuda::scan::ScanExecutor;
 use warpweft::wavefront::cuda::tiles::TileExecutor;
 use warpweft::wavefront::{CpuPolicy, CudaPolicy, Keep, Method, TilePolicy};
+use warpweft_lab::conformance::farm;
+use warpweft_lab::conformance::stencil::{
+    Case, OnCores, OnGpu, OnGpus, Outcome, Subject, conformance,
+};
+use warpweft_lab::conformance::wavefront::{self as waves, KEEPS, Runs, suite, suite_of};
 
 use crate::output::{fail, say};
 use crate::progress::Progress;
@@ -194,7 +196,7 @@ impl Verify {
     }
 
     /// Every function's calls on `executor`.
-    fn calls<X: channels::conformance::Subject>(
+    fn calls<X: warpweft_lab::conformance::channels::Subject>(
         &self,
         name: &str,
         executor: Result<X>,
@@ -205,8 +207,8 @@ impl Verify {
             Err(error) => return count.one(name, &Outcome::Failed(error.to_string())),
         };
         say(name);
-        for channels::conformance::Case { name, failure } in
-            channels::conformance::suite(&mut executor)
+        for warpweft_lab::conformance::channels::Case { name, failure } in
+            warpweft_lab::conformance::channels::suite(&mut executor)
         {
             if self.verbose && failure.is_none() {
                 say(&format!("  passed  {name}"));
@@ -253,18 +255,18 @@ impl Verify {
     }
 
     /// Counts each element's cases; one that differs ends its element.
-    fn elements(&self, results: Vec<(&'static str, conformance::Outcome)>, count: &mut Count) {
+    fn elements(&self, results: Vec<(&'static str, waves::Outcome)>, count: &mut Count) {
         for (name, result) in results {
             match result {
-                conformance::Outcome::Passed(cases) => {
+                waves::Outcome::Passed(cases) => {
                     count.passed += cases;
                     count.tell(name);
                     if self.verbose {
                         say(&format!("  passed  {name}: {cases} cases"));
                     }
                 }
-                conformance::Outcome::Failed(why) => count.one(name, &Outcome::Failed(why)),
-                conformance::Outcome::Skipped(what) => {
+                waves::Outcome::Failed(why) => count.one(name, &Outcome::Failed(why)),
+                waves::Outcome::Skipped(what) => {
                     count.one(name, &Outcome::Skipped(format!("the executor runs no {what}")));
                 }
             }

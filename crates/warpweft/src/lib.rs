@@ -5,23 +5,22 @@
 
 extern crate self as warpweft;
 
-pub mod channels;
-pub mod cluster;
-pub mod cpu;
-pub mod cuda;
-pub mod element;
-pub mod error;
-pub mod farm;
-pub mod grid;
-pub mod machine;
 pub mod prelude;
-pub mod report;
-pub mod stencil;
-pub mod trace;
-pub mod tune;
-pub mod wavefront;
 
-pub use error::{Error, Result};
+/// Fork-join tasks.
+pub mod channels {
+    pub use warpweft_channels::*;
+}
+pub use warpweft_channels::{spawn, sync};
+pub use warpweft_core::{
+    Error, Result, cluster, cpu, cuda, element, error, grid, machine, report, trace, tune,
+};
+#[doc(inline)]
+pub use warpweft_farm as farm;
+#[doc(inline)]
+pub use warpweft_stencil as stencil;
+#[doc(inline)]
+pub use warpweft_wavefront as wavefront;
 
 /// The examples of the README run as they stand there.
 #[cfg(doctest)]

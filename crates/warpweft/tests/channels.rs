@@ -1,10 +1,10 @@
 //! Channels on the cores: every function's values are those of plain calls, whatever the threads.
 
-use warpweft::channels::conformance::{Case, fib, queens, suite};
 use warpweft::channels::cpu::CpuExecutor;
 use warpweft::channels::{Channels, CpuPolicy};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
+use warpweft_lab::conformance::channels::{Case, fib, queens, suite};
 
 #[test]
 fn values_are_those_of_plain_calls() {

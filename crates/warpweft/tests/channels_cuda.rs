@@ -3,13 +3,13 @@
 
 use std::time::Instant;
 
-use warpweft::channels::conformance::{
-    Case, chain, fib, hasty, idle, kinds, queens, suite, tree, wide,
-};
 use warpweft::channels::cuda::{CudaExecutor, compile_check};
 use warpweft::channels::{Channels, ChannelsExecutor, Spawning, StacksPolicy};
 use warpweft::cuda::{Device, compiler};
 use warpweft::prelude::*;
+use warpweft_lab::conformance::channels::{
+    Case, chain, fib, hasty, idle, kinds, queens, suite, tree, wide,
+};
 
 #[test]
 fn kernels_compile_for_ampere_and_hopper() {

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use warpweft::channels::Spawning;
-use warpweft::channels::conformance::{fib, hasty, odd, path, queens, tree, wide};
 use warpweft::element::{DeviceType, Unit};
+use warpweft_lab::conformance::channels::{fib, hasty, odd, path, queens, tree, wide};
 
 mod translation_support;
 use translation_support::host::{compiler, scratch};
@@ -47,9 +47,9 @@ fn played<C: Spawning>(
     }
     let functions: Vec<_> = unit.numbered().iter().map(|name| format!("F({name})")).collect();
     let skeleton = [
-        include_str!("../src/channels/cuda/call.cuh"),
-        include_str!("../src/channels/cuda/lane.cuh"),
-        include_str!("../src/channels/cuda/stacks.cuh"),
+        include_str!("../../warpweft-channels/src/cuda/call.cuh"),
+        include_str!("../../warpweft-channels/src/cuda/lane.cuh"),
+        include_str!("../../warpweft-channels/src/cuda/stacks.cuh"),
     ];
     let skeleton = skeleton.concat();
     let included = |line: &&str| !line.starts_with("#include") && !line.starts_with("#pragma once");

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use dying::{Dies, fails};
-use warpweft::farm::conformance::{Outcome, suite};
 use warpweft::farm::schedule::{Ask, Scheduler};
 use warpweft::farm::{
     Flush, Journal, OnFailure, Pack, PackExecutor, PackSize, Policy, Run, Schedule, on_cores,
 };
 use warpweft::prelude::*;
+use warpweft_lab::conformance::farm::{Outcome, suite};
 
 fn machine() -> Machine {
     Machine::detect().unwrap()

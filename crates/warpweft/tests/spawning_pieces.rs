@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::Command;
 
 use warpweft::channels::Spawning;
-use warpweft::channels::conformance::*;
 use warpweft::element::{DeviceType, Unit};
 use warpweft::prelude::*;
+use warpweft_lab::conformance::channels::*;
 
 mod translation_support;
 use translation_support::host::{compiler, scratch};

@@ -13,11 +13,11 @@ use warpweft::cuda::{Device, Together};
 use warpweft::element::Fields;
 use warpweft::grid::RawVolume;
 use warpweft::prelude::*;
-use warpweft::stencil::conformance::{Outcome, Subject, conformance};
 use warpweft::stencil::{
     CudaKernel, Exchange, GpuList, MultiCudaPolicy, MultiCudaSweeps, PointSource, Policy, Probe,
     Region, Spec, Sweep, SweepExecutor, Target, reference, reference_with_probes,
 };
+use warpweft_lab::conformance::stencil::{Outcome, Subject, conformance};
 
 linear!(Heat2, f32, 2, star::<2, 5>(1), |k| 0.3 - 0.04 * k as f32);
 linear!(Box2, i32, 2, cube::<2, 9>(1), |k| k as i32 - 3);

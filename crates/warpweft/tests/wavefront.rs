@@ -2,11 +2,11 @@
 
 use warpweft::cpu::{Pool, Simd};
 use warpweft::prelude::*;
-use warpweft::wavefront::conformance::{
-    KEEPS, Outcome, affine_local, conforms, local, mix, remix, suite, suite_of, warp,
-};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::{Best, CpuPolicy, Kept, WavefrontElement, WavefrontExecutor, reference};
+use warpweft_lab::conformance::wavefront::{
+    KEEPS, Outcome, affine_local, conforms, local, mix, remix, suite, suite_of, warp,
+};
 
 /// Several workers on whatever cores the test may use.
 fn pool(workers: usize) -> Pool {

@@ -2,12 +2,12 @@
 
 use warpweft::cpu::Pool;
 use warpweft::cuda::{Device, compiler};
-use warpweft::wavefront::conformance::{AffineCell, Inputs, KEEPS, affine_local, local, warp};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::{CudaExecutor, compile_batch_check};
 use warpweft::wavefront::{
     Border, CpuPolicy, Keep, Wavefront, WavefrontElement, WavefrontExecutor, reference,
 };
+use warpweft_lab::conformance::wavefront::{AffineCell, Inputs, KEEPS, affine_local, local, warp};
 
 /// Rows and columns of every problem: single cells, reads against a reference, one that is larger
 /// than all others together.

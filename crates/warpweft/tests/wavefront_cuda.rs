@@ -1,13 +1,13 @@
 //! Wavefronts on a GPU against the reference; without one, that the kernels compile.
 
 use warpweft::cuda::{Device, compiler};
-use warpweft::wavefront::conformance::{
-    AffineCell, Inputs, KEEPS, Outcome, Samples, affine_local, area, conforms, conforms_on, local,
-    mix, warp,
-};
 use warpweft::wavefront::cuda::{CudaExecutor, compile_check};
 use warpweft::wavefront::{
     CudaPolicy, Earlier, Keep, Wavefront, WavefrontElement, WavefrontExecutor, reference, wavefront,
+};
+use warpweft_lab::conformance::wavefront::{
+    AffineCell, Inputs, KEEPS, Outcome, Samples, affine_local, area, conforms, conforms_on, local,
+    mix, warp,
 };
 
 const LOCAL: local = local { matching: 2, mismatch: -1, gap: -1 };

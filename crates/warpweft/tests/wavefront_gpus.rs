@@ -2,14 +2,14 @@
 //! without a GPU, that the kernels compile. One GPU may stand for several.
 
 use warpweft::cuda::{Device, compiler};
-use warpweft::wavefront::conformance::{
-    AffineCell, Inputs, KEEPS, Outcome, Samples, affine_local, area, conforms, conforms_on, local,
-    mix, warp,
-};
 use warpweft::wavefront::cuda::{CudaExecutor, Extras, Variant, compile_check_as};
 use warpweft::wavefront::{
     Border, CudaPolicy, Earlier, Keep, Kept, Wavefront, WavefrontElement, WavefrontExecutor,
     reference, wavefront,
+};
+use warpweft_lab::conformance::wavefront::{
+    AffineCell, Inputs, KEEPS, Outcome, Samples, affine_local, area, conforms, conforms_on, local,
+    mix, warp,
 };
 
 const LOCAL: local = local { matching: 2, mismatch: -1, gap: -1 };

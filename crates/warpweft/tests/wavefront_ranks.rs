@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use warpweft::cluster::{Transport, in_process, in_process_all};
 use warpweft::cpu::Pool;
-use warpweft::wavefront::conformance::{Inputs, KEEPS, conforms, local, mix, warp};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::{
     Border, CpuPolicy, Keep, Kept, RankExecutor, Wavefront, WavefrontExecutor, reference,
 };
+use warpweft_lab::conformance::wavefront::{Inputs, KEEPS, conforms, local, mix, warp};
 
 const SOON: Duration = Duration::from_secs(120);
 const LOCAL: local = local { matching: 2, mismatch: -1, gap: -1 };

@@ -4,7 +4,6 @@
 
 use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
-use warpweft::wavefront::conformance::{AffineCell, Inputs, affine_local, area, local, warp};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::cuda::scan::ScanExecutor;
@@ -12,6 +11,7 @@ use warpweft::wavefront::{
     Border, CpuPolicy, CudaPolicy, Earlier, Keep, Kept, Wavefront, WavefrontElement,
     WavefrontExecutor, wavefront,
 };
+use warpweft_lab::conformance::wavefront::{AffineCell, Inputs, affine_local, area, local, warp};
 
 fn letters(seed: u64, length: usize) -> Vec<u8> {
     let mut inputs = Inputs(seed);

@@ -1,11 +1,11 @@
 //! Cells of 16 bits on the cores: the same results as whole ones, whatever the scores.
 
 use warpweft::cpu::{Pool, Simd};
-use warpweft::wavefront::conformance::{EXTENTS, Inputs, KEEPS, local};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::{
     Best, Border, CpuPolicy, Keep, Kept, Wavefront, WavefrontElement, WavefrontExecutor, reference,
 };
+use warpweft_lab::conformance::wavefront::{EXTENTS, Inputs, KEEPS, local};
 
 /// So many workers on one core that the test may use.
 fn pool(workers: usize) -> Pool {

@@ -1,12 +1,12 @@
 //! PeerWave's five methods on a GPU against the reference; without one, that their kernels compile.
 
 use warpweft::cuda::{Device, compiler};
-use warpweft::wavefront::conformance::{
-    Inputs, KEEPS, Outcome, affine_local, area, far, local, mix, relax, remix, suite_of, warp,
-};
 use warpweft::wavefront::cuda::tiles::{Extras, TileExecutor, compile_check};
 use warpweft::wavefront::{
     Keep, Method, TilePolicy, Wavefront, WavefrontElement, WavefrontExecutor, reference,
+};
+use warpweft_lab::conformance::wavefront::{
+    Inputs, KEEPS, Outcome, affine_local, area, far, local, mix, relax, remix, suite_of, warp,
 };
 
 const KEPT: [Keep; 5] = [Keep::Best, Keep::LastRow, Keep::LastColumn, Keep::Matrix, Keep::Sum];

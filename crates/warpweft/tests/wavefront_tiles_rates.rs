@@ -3,9 +3,9 @@
 //! `SIZES=8192 cargo test --release -p warpweft --test wavefront_tiles_rates -- --ignored --nocapture`
 
 use warpweft::cuda::Device;
-use warpweft::wavefront::conformance::{Inputs, Samples, area, local, relax, warp};
 use warpweft::wavefront::cuda::tiles::{Contents, Extras, TileExecutor};
 use warpweft::wavefront::{Keep, Method, TilePolicy, Wavefront, WavefrontElement};
+use warpweft_lab::conformance::wavefront::{Inputs, Samples, area, local, relax, warp};
 
 fn policies(flexible: bool) -> Vec<TilePolicy> {
     let mut all = Vec::new();

@@ -14,7 +14,6 @@ use warpweft::cuda::Device;
 use warpweft::machine::Machine;
 use warpweft::report::{Quantity, Report};
 use warpweft::tune::median;
-use warpweft::wavefront::conformance::{affine_local, local, warp};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::cuda::scan::ScanExecutor;
@@ -22,6 +21,7 @@ use warpweft::wavefront::{CpuPolicy, Keep, Wavefront, WavefrontElement, Wavefron
 use warpweft::{Error, Result};
 use warpweft_apps::align::{Dna, Sequence, Weights};
 use warpweft_apps::soup::SplitMix;
+use warpweft_lab::conformance::wavefront::{affine_local, local, warp};
 
 use self::methods::Methods;
 use super::Options;

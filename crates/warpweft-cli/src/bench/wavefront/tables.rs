@@ -4,9 +4,9 @@ use warpweft::Result;
 use warpweft::cuda::Device;
 use warpweft::machine::Machine;
 use warpweft::wavefront::Wavefront;
-use warpweft::wavefront::conformance::area;
 use warpweft_apps::area::sum_of;
 use warpweft_apps::soup::SplitMix;
+use warpweft_lab::conformance::wavefront::area;
 
 use super::{Case, Figure, Pixels, rates, told};
 

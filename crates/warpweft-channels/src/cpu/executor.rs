@@ -1,0 +1,102 @@
+//! Runs channels on the cores.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use super::frame::Frame;
+use super::shared::Shared;
+use super::worker::Worker;
+use crate::combine::Store;
+use crate::executor::ChannelsExecutor;
+use crate::policy::{CpuPolicy, Policy};
+use crate::report::{Counts, report};
+use crate::spawning::Spawning;
+use crate::spec::Channels;
+use warpweft_core::cpu::{self, Pool};
+use warpweft_core::error::{Error, Result};
+use warpweft_core::machine::{Machine, filled};
+use warpweft_core::report::Report;
+
+/// Calls on the cores of this process.
+pub struct CpuExecutor {
+    pool: Pool,
+    policy: CpuPolicy,
+    label: String,
+    setup_seconds: f64,
+}
+
+impl CpuExecutor {
+    /// On the cores of `machine`.
+    ///
+    /// # Errors
+    /// As [`CpuPolicy::check`]; no threads to be had.
+    pub fn new(machine: &Machine, policy: CpuPolicy) -> Result<Self> {
+        let begin = Instant::now();
+        policy.check()?;
+        let pool = Pool::with_stack(&machine.cpu.cores, policy.threads, policy.stack)?;
+        let label = machine.cpu.label(policy.threads);
+        Ok(Self { pool, policy, label, setup_seconds: begin.elapsed().as_secs_f64() })
+    }
+}
+
+impl<C: Spawning> ChannelsExecutor<C> for CpuExecutor {
+    fn run(&mut self, channels: &Channels<C>) -> Result<(Vec<C::Output>, Report)> {
+        let begin = Instant::now();
+        channels.check()?;
+        let CpuPolicy { threads, kept, stack } = self.policy;
+        let shared = Shared::new(threads, kept, channels.levels)?;
+        let remedy = "run fewer calls at once";
+        let none = channels.roots.iter().map(|_| C::Output::default());
+        let outputs = Mutex::new(filled(none, remedy)?);
+        let counts = Mutex::new(Counts::default());
+        let setup = self.setup_seconds + begin.elapsed().as_secs_f64();
+        let start = Instant::now();
+        let each = |thread: &cpu::Worker<'_>| {
+            let mut worker = Worker::new(&shared, thread.index, stack);
+            if thread.index == 0 {
+                let mut outputs = outputs.lock().unwrap_or_else(PoisonError::into_inner);
+                let roots = || worker.roots(&channels.roots, &mut outputs);
+                if let Err(payload) = catch_unwind(AssertUnwindSafe(roots)) {
+                    shared.unwound(C::NAME, payload.as_ref());
+                }
+                shared.end();
+            } else {
+                worker.serve();
+            }
+            let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
+            *counts = counts.and(worker.counts());
+            Ok(())
+        };
+        self.pool.run(each).map_err(|panic| bug(&panic.message))?;
+        let seconds = start.elapsed().as_secs_f64();
+        shared.outcome()?;
+        let outputs = outputs.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let counts = counts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let policy = Policy::Cpu(self.policy).told();
+        Ok((outputs, report(counts, vec![self.label.clone()], [seconds, setup], policy)))
+    }
+}
+
+impl Worker<'_> {
+    /// Runs all `roots`, with their values into `outputs`.
+    fn roots<C: Spawning>(&mut self, roots: &[C], outputs: &mut [C::Output]) {
+        self.begin();
+        let mut frame = Frame::new(self);
+        for (&call, output) in roots.iter().zip(outputs) {
+            // SAFETY: the outputs outlive the frame, and each is one call's.
+            unsafe { frame.spawn::<C, Store>(output, call) };
+        }
+        frame.sync();
+    }
+}
+
+/// What calls do is caught; what is left is ours.
+fn bug(message: &str) -> Error {
+    Error::Device {
+        stage: "running channels".into(),
+        device: "the cores".into(),
+        what: format!("a worker panicked: {message}"),
+        remedy: "please report this".into(),
+    }
+}

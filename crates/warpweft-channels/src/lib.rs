@@ -1,0 +1,28 @@
+//! Fine-grain recursive calls, as in Cilk: a call may spawn further ones and wait for them (Orr, Beckmann,
+//! Reinhardt and Wood, "Fine-grain task aggregation and coordination on GPUs", ISCA 2014).
+//!
+//! A function with `#[spawning]` stays the function that it is; a run of [`Channels`] gives what calling it
+//! gives, with the calls spread over a device. Not for tasks that know nothing of one another, see
+//! [`farm`](mod@crate::farm), nor for calls that share memory: arguments and values are all that calls exchange.
+
+mod combine;
+pub mod cpu;
+pub mod cuda;
+mod executor;
+mod policy;
+mod reference;
+mod report;
+mod run;
+mod spawning;
+mod spec;
+
+pub use combine::{Add, Combine, Or, Store, Wrapping, Xor};
+pub use executor::ChannelsExecutor;
+pub use policy::{CpuPolicy, Policy, StacksPolicy};
+pub use reference::reference;
+pub use report::Counts;
+pub use spawning::{Spawning, name_of};
+pub use spec::Channels;
+
+#[doc(inline)]
+pub use warpweft_macros::spawning;

@@ -1,0 +1,121 @@
+//! Every tunable of a run of channels. Changes time, never results.
+
+use serde::{Deserialize, Serialize};
+
+use warpweft_core::error::{Error, Result};
+
+/// How calls run on one kind of device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "executor", rename_all = "lowercase")]
+pub enum Policy {
+    /// On the cores.
+    Cpu(CpuPolicy),
+    /// On one NVIDIA GPU.
+    Stacks(StacksPolicy),
+}
+
+impl Policy {
+    /// As a report has it.
+    pub(super) fn told(self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+/// How the cores share calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CpuPolicy {
+    /// Worker threads.
+    pub threads: usize,
+    /// Spawned calls that a worker keeps for those who ask, 128 bytes each; beyond them it runs a call where
+    /// it is spawned.
+    pub kept: usize,
+    /// Bytes of a worker's stack. Memory is taken as calls need it.
+    pub stack: usize,
+}
+
+impl CpuPolicy {
+    /// The usual one for so many threads.
+    pub fn of(threads: usize) -> Self {
+        Self { threads, kept: 1024, stack: 16 << 20 }
+    }
+
+    /// Whether there is such a policy.
+    ///
+    /// # Errors
+    /// No threads; nothing kept, or more than memory can address; less than 1 MiB of stack.
+    pub fn check(&self) -> Result<()> {
+        let Self { threads, kept, stack } = *self;
+        if threads == 0 || threads > 4096 {
+            return Err(Error::spec(format!("{threads} threads"), "take 1 to 4096"));
+        }
+        if kept == 0 || kept > 1 << 24 {
+            return Err(Error::spec(format!("{kept} calls kept"), "keep 1 to 16777216 a thread"));
+        }
+        if !(1 << 20..=1 << 36).contains(&stack) {
+            let what = format!("{stack} bytes of stack");
+            return Err(Error::spec(what, "take 1 MiB to 64 GiB a thread"));
+        }
+        Ok(())
+    }
+}
+
+/// How the lanes of a GPU share calls; 0 leaves a number to the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct StacksPolicy {
+    /// Warps of an SM at most, a multiple of 4; fewer where lanes' stacks leave no room for them.
+    pub warps: u32,
+    /// Blocks of 4 warps at most, on the whole device.
+    pub blocks: u32,
+    /// Calls to run that a lane's stack holds.
+    pub items: u32,
+    /// Calls that wait that a lane's stack holds, a power of two from 2.
+    pub depth: u32,
+    /// Whether lanes' stacks lie in shared memory where they fit.
+    pub shared: bool,
+    /// Calls that wait in global memory, for each warp: at least 33 more than there are levels.
+    pub frames: u32,
+    /// Calls to run that a warp holds in global memory, a power of two: at least what a path down to the last level
+    /// spawns, and 32.
+    pub ring: u32,
+    /// Turns of a warp at most between two looks at who has nothing to run.
+    pub every: u32,
+    /// Lanes of a warp that have nothing to run before the others leave them something, and it none to other warps.
+    pub idle: u32,
+}
+
+impl Default for StacksPolicy {
+    fn default() -> Self {
+        Self {
+            warps: 16,
+            blocks: 0,
+            items: 0,
+            depth: 0,
+            shared: true,
+            frames: 0,
+            ring: 0,
+            every: 32,
+            idle: 2,
+        }
+    }
+}
+
+impl StacksPolicy {
+    /// Whether there is such a policy; whether it suits a function is told when that is known.
+    ///
+    /// # Errors
+    /// Numbers out of range.
+    pub fn check(&self) -> Result<()> {
+        let Self { warps, every, idle, .. } = *self;
+        if warps == 0 || warps % 4 != 0 || warps > 64 {
+            return Err(Error::spec(
+                format!("{warps} warps of an SM"),
+                "take a multiple of 4 up to 64",
+            ));
+        }
+        if !(1..=65536).contains(&every) || !(1..=32).contains(&idle) {
+            let what = format!("a look every {every} turns at whether {idle} lanes are idle");
+            return Err(Error::spec(what, "take 1 to 65536 turns and 1 to 32 lanes"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,56 @@
+//! What a run of channels reports, whatever the device.
+
+use warpweft_core::report::{Quantity, Report};
+
+/// What was counted while calls ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Calls that were run, roots included.
+    pub calls: u64,
+    /// Calls that were given to another worker, one by one or in batches.
+    pub given: u64,
+    /// Levels that there were.
+    pub levels: u32,
+}
+
+impl Counts {
+    /// These and those of another worker.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            calls: self.calls + other.calls,
+            given: self.given + other.given,
+            levels: self.levels.max(other.levels),
+        }
+    }
+}
+
+/// The report of a run that took `seconds`.
+pub(super) fn report(
+    counts: Counts,
+    devices: Vec<String>,
+    [seconds, setup_seconds]: [f64; 2],
+    policy: serde_json::Value,
+) -> Report {
+    let Counts { calls, given, levels } = counts;
+    Report {
+        pattern: "channels",
+        devices,
+        seconds,
+        setup_seconds,
+        rate: Quantity { value: calls as f64 / seconds.max(1e-9), unit: "calls/s" },
+        // Calls are code, whose traffic nobody knows.
+        bytes: 0,
+        bound: None,
+        fraction: None,
+        steps_a_trip: None,
+        predicted_seconds: None,
+        policy,
+        done: calls,
+        first: 0,
+        interrupted: false,
+        residual: None,
+        tolerance: None,
+        probes: Vec::new(),
+        notes: vec![format!("{levels} levels deep, {given} calls given to other workers")],
+    }
+}

@@ -1,0 +1,56 @@
+//! What `#[spawning]` promises: one function in three forms, and the two words in its body.
+
+use super::cpu::Worker;
+use warpweft_core::element::{DeviceType, Slot, Unit};
+
+/// A call: the arguments of a function that `#[spawning]` was put on.
+///
+/// A type of the function's own name implements this; `name::call(arguments)` makes one.
+///
+/// # Safety
+/// The struct that [`Spawning::cuda`] names has this type's members with this type's layout, and takes no
+/// addresses. [`Spawning::forked`] hands the worker no target that is used before the next `sync`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a call that can be spawned",
+    note = "put `#[spawning]` on the function"
+)]
+pub unsafe trait Spawning: Copy + Send + Sync + 'static {
+    /// What the function returns.
+    type Output: DeviceType + Default + Send;
+    /// The function's name.
+    const NAME: &'static str;
+
+    /// The function as it was written.
+    fn plain(self) -> Self::Output;
+
+    /// The same on `worker`, with the calls that it spawns left for whoever asks.
+    fn forked(self, worker: &mut Worker<'_>) -> Self::Output;
+
+    /// The name of the C++ struct that has the function in pieces, one for each wait; it and all functions
+    /// that it spawns are added to `unit` on first use.
+    fn cuda(unit: &mut Unit) -> String;
+}
+
+/// The C++ name of a slot's function.
+#[doc(hidden)]
+pub fn name_of<C: Spawning>(_: &Slot<C>, unit: &mut Unit) -> String {
+    C::cuda(unit)
+}
+
+/// Calls a function that may run beside what follows, up to the next [`sync!`](crate::sync).
+///
+/// Without `#[spawning]` around it `spawn!(f(x))` is `f(x)`.
+#[macro_export]
+macro_rules! spawn {
+    ($call:expr) => {
+        $call
+    };
+}
+
+/// Waits for all calls that this one has spawned. Without `#[spawning]` around it, it does nothing.
+#[macro_export]
+macro_rules! sync {
+    () => {
+        ()
+    };
+}

@@ -1,0 +1,91 @@
+//! What is to be computed: calls, and how deep they may spawn.
+
+use super::spawning::Spawning;
+use warpweft_core::error::{Error, Result};
+
+/// The deepest that calls may be said to spawn.
+const MOST: u32 = 4000;
+
+/// Calls of one function, with all that they spawn.
+///
+/// ```
+/// use warpweft::prelude::*;
+///
+/// #[spawning]
+/// fn fib(n: u32) -> u64 {
+///     if n < 2 {
+///         return n as u64;
+///     }
+///     let a = spawn!(fib(n - 1));
+///     let b = spawn!(fib(n - 2));
+///     sync!();
+///     a + b
+/// }
+///
+/// # fn main() -> Result<()> {
+/// assert_eq!(fib(20), 6765); // still an ordinary function
+/// let (answer, report) = Channels::of(fib::call(20)).run(&Machine::detect()?)?;
+/// assert_eq!((answer, report.done), (6765, 21_891)); // calls: 2 fib(21) - 1
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Channels<C> {
+    pub(super) roots: Vec<C>,
+    pub(super) levels: u32,
+    pub(super) children: u32,
+}
+
+impl<C: Spawning> Channels<C> {
+    /// One call.
+    pub fn of(call: C) -> Self {
+        Self::all([call])
+    }
+
+    /// Several calls, which know nothing of one another.
+    pub fn all(calls: impl IntoIterator<Item = C>) -> Self {
+        Self { roots: calls.into_iter().collect(), levels: 64, children: 32 }
+    }
+
+    /// How many levels there may be: 1 for calls that spawn nothing, one more than the deepest call spawned
+    /// has callers; 64 unless said. Executors take memory for so many, and no more.
+    pub fn levels(mut self, levels: u32) -> Self {
+        self.levels = levels;
+        self
+    }
+
+    /// How many calls the loops of one call may spawn before it waits; 32 unless said. GPUs take room for so
+    /// many a level, and no more; cores don't ask.
+    pub fn children(mut self, children: u32) -> Self {
+        self.children = children;
+        self
+    }
+
+    /// Whether it can be run.
+    ///
+    /// # Errors
+    /// No calls; no levels, or more than 4000; no children, or more than 4096.
+    pub fn check(&self) -> Result<()> {
+        if self.roots.is_empty() {
+            return Err(Error::spec("no calls", "give at least one"));
+        }
+        if !(1..=MOST).contains(&self.levels) {
+            let what = format!("{} levels of calls", self.levels);
+            return Err(Error::spec(what, format!("take 1 to {MOST}")));
+        }
+        if !(1..=4096).contains(&self.children) {
+            let what = format!("loops that spawn {} calls", self.children);
+            return Err(Error::spec(what, "take 1 to 4096"));
+        }
+        Ok(())
+    }
+}
+
+/// The error of a call of `name` too deep.
+pub(super) fn too_deep(name: &str, levels: u32) -> Error {
+    let remedy = match levels < MOST {
+        true => "allow more with --levels (`levels`), if the calls come to an end",
+        false => "call less deeply",
+    };
+    Error::spec(format!("`{name}` spawned deeper than {levels} levels"), remedy)
+}

@@ -1,0 +1,191 @@
+//! Steps that every rank takes together, over any transport. All ranks must call them in the same
+//! order.
+
+use super::transport::{Tag, Transport};
+use crate::error::{Error, Result};
+
+const GATHER: Tag = Tag(Tag::COLLECTIVE);
+const BROADCAST: Tag = Tag(Tag::COLLECTIVE + 1);
+
+/// Brings every rank's message to rank 0, in rank order; the others get an empty list.
+///
+/// # Errors
+/// As [`Transport::receive`].
+pub fn gather(net: &dyn Transport, message: Vec<u8>) -> Result<Vec<Vec<u8>>> {
+    if net.rank() > 0 {
+        net.send(0, GATHER, message)?;
+        return Ok(Vec::new());
+    }
+    let mut all = vec![message];
+    for rank in 1..net.ranks() {
+        all.push(net.receive(rank, GATHER)?);
+    }
+    Ok(all)
+}
+
+/// Brings rank 0's message to every rank; what the others pass is ignored.
+///
+/// # Errors
+/// As [`Transport::receive`].
+pub fn broadcast(net: &dyn Transport, message: Vec<u8>) -> Result<Vec<u8>> {
+    if net.rank() > 0 {
+        return net.receive(0, BROADCAST);
+    }
+    for rank in 1..net.ranks() {
+        net.send(rank, BROADCAST, message.clone())?;
+    }
+    Ok(message)
+}
+
+/// Whether every rank means the same by `about`, e.g. the spec and partition written out.
+///
+/// # Errors
+/// On every rank, naming the first rank that differs from rank 0 and both values; as
+/// [`Transport::receive`].
+pub fn agree(net: &dyn Transport, about: &str, mine: &str) -> Result<()> {
+    agree_on_each(net, &[(about, mine.to_string())])
+}
+
+/// [`agree`] about several things at once: what differs is named, and no more.
+///
+/// # Errors
+/// As [`agree`].
+pub fn agree_on_each(net: &dyn Transport, mine: &[(&str, String)]) -> Result<()> {
+    let values: Vec<_> = mine.iter().map(|(_, value)| value.as_str()).collect();
+    let text = values.join("\0").into_bytes();
+    let all = gather(net, text.clone())?;
+    let other = all.iter().position(|theirs| *theirs != text);
+    let verdict = other.map_or(String::new(), |rank| {
+        let theirs = String::from_utf8_lossy(&all[rank]);
+        let both = mine.iter().zip(theirs.split('\0')).filter(|((_, mine), theirs)| mine != theirs);
+        let told: Vec<_> = both
+            .map(|((about, mine), theirs)| format!("{about} {theirs}, rank 0 has {mine}"))
+            .collect();
+        format!("rank {rank} has {}", told.join("; it has "))
+    });
+    let verdict = broadcast(net, verdict.into_bytes())?;
+    if verdict.is_empty() {
+        return Ok(());
+    }
+    let what = String::from_utf8_lossy(&verdict);
+    Err(Error::spec(what, "start every rank with the same program and arguments"))
+}
+
+/// Brings rank 0's bytes to every rank, if it has them: otherwise its error.
+///
+/// # Errors
+/// On rank 0 its own, on the others one that tells it; as [`Transport::receive`].
+pub fn agree_on(net: &dyn Transport, mine: Result<Vec<u8>>) -> Result<Vec<u8>> {
+    if net.rank() > 0 {
+        let told = broadcast(net, Vec::new())?;
+        return match told.split_first() {
+            Some((&FINE, bytes)) => Ok(bytes.to_vec()),
+            rest => Err(failed(net.rank(), 0, rest.map_or(&[], |(_, text)| text))),
+        };
+    }
+    broadcast(net, told(&mine))?;
+    mine
+}
+
+/// [`gather`], if no rank failed.
+///
+/// # Errors
+/// On every rank, if any did: its own on those, on the others one that tells the first; as
+/// [`Transport::receive`].
+pub fn gather_fine(net: &dyn Transport, mine: Result<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+    let all = gather(net, told(&mine))?;
+    let bad = all.iter().position(|theirs| theirs.first() != Some(&FINE));
+    let verdict = bad.map_or(Vec::new(), |rank| {
+        [&(rank as u64).to_le_bytes(), all[rank].get(1..).unwrap_or_default()].concat()
+    });
+    let verdict = broadcast(net, verdict)?;
+    mine?;
+    match verdict.split_first_chunk::<8>() {
+        Some((rank, text)) => Err(failed(net.rank(), u64::from_le_bytes(*rank) as usize, text)),
+        None => Ok(all.into_iter().map(|theirs| theirs[1..].to_vec()).collect()),
+    }
+}
+
+/// The first byte of what a rank tells that did not fail.
+const FINE: u8 = 0;
+
+fn told(mine: &Result<Vec<u8>>) -> Vec<u8> {
+    match mine {
+        Ok(bytes) => [&[FINE], bytes.as_slice()].concat(),
+        Err(error) => [&[1], error.to_string().as_bytes()].concat(),
+    }
+}
+
+fn failed(rank: usize, other: usize, text: &[u8]) -> Error {
+    Error::Rank {
+        rank,
+        what: format!("stopped because rank {other} failed: {}", String::from_utf8_lossy(text)),
+        remedy: format!("see the error of rank {other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{in_process, in_process_all};
+    use super::*;
+    use std::time::Duration;
+
+    const SOON: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn gathering_and_broadcasting_keep_rank_order() {
+        let all = in_process(5, SOON, |net| {
+            let gathered = gather(net, vec![net.rank() as u8])?;
+            broadcast(net, gathered.concat())
+        });
+        assert_eq!(all.unwrap(), vec![vec![0, 1, 2, 3, 4]; 5]);
+    }
+
+    #[test]
+    fn a_failure_anywhere_is_one_everywhere() {
+        let all = in_process_all(3, SOON, |net| {
+            let mine = match net.rank() {
+                1 => Err(Error::spec("no room", "make room")),
+                rank => Ok(vec![rank as u8]),
+            };
+            Ok(gather_fine(net, mine).unwrap_err().to_string())
+        });
+        for (rank, error) in all.into_iter().enumerate() {
+            let error = error.unwrap();
+            assert!(error.contains("no room; make room"), "{error}");
+            assert_eq!(error.contains("because rank 1 failed"), rank != 1, "{error}");
+        }
+        let fine = in_process(3, SOON, |net| {
+            gather_fine(net, Ok(vec![net.rank() as u8]))?;
+            agree_on(net, Ok(vec![7, net.rank() as u8]))
+        });
+        assert_eq!(fine.unwrap(), vec![vec![7, 0]; 3]);
+    }
+
+    #[test]
+    fn a_rank_with_another_spec_is_named_on_every_rank() {
+        let all = in_process_all(3, SOON, |net| {
+            agree(net, "extents", if net.rank() == 1 { "[8, 9]" } else { "[8, 8]" })
+        });
+        for outcome in all {
+            let error = outcome.unwrap_err().to_string();
+            assert!(error.contains("rank 1 has extents [8, 9], rank 0 has [8, 8]"), "{error}");
+        }
+        assert!(in_process(3, SOON, |net| agree(net, "extents", "[8]")).is_ok());
+    }
+
+    #[test]
+    fn of_several_things_those_that_differ_are_named() {
+        let all = in_process_all(2, SOON, |net| {
+            let (steps, depth) = (20, 3 + net.rank());
+            let mine = [("steps", steps), ("extents", 8 - net.rank()), ("a depth of", depth)];
+            agree_on_each(net, &mine.map(|(about, value)| (about, value.to_string())))
+        });
+        for outcome in all {
+            let error = outcome.unwrap_err().to_string();
+            let expect =
+                "rank 1 has extents 7, rank 0 has 8; it has a depth of 4, rank 0 has 3; start";
+            assert!(error.contains(expect), "{error}");
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Several ranks a process: threads that share their process's end of a network, e.g. one for each GPU of a
+//! node that one process has. Not: the network.
+
+use super::collective::agree;
+use super::threads::{all_or_cause, in_threads};
+use super::transport::{Places, Shared, Tag, Transport};
+use crate::error::{Error, Result};
+
+/// Ranks of one process at most: every pair of them in two processes has a lane.
+pub const MOST: usize = 16;
+
+/// One of the ranks of this process. Messages go to the process of the other, on the lane of the two; so do
+/// those to ranks of this one. None are in the memory of GPUs, of which MPI libraries expect one a process.
+struct Member<'a> {
+    net: &'a dyn Transport,
+    /// Ranks of each process.
+    each: usize,
+    /// Its number among them.
+    place: usize,
+}
+
+impl Member<'_> {
+    /// Where a message to rank `to` goes, and as what.
+    fn out(&self, to: usize, tag: Tag) -> (usize, Tag) {
+        let Self { each, place, .. } = *self;
+        (to / each, tag.between(Places { each, from: place, to: to % each }))
+    }
+
+    /// Where a message from rank `from` comes from, and as what.
+    fn inward(&self, from: usize, tag: Tag) -> (usize, Tag) {
+        let Self { each, place, .. } = *self;
+        (from / each, tag.between(Places { each, from: from % each, to: place }))
+    }
+
+    /// What the process is told, for this rank.
+    fn told<T>(&self, outcome: Result<T>) -> Result<T> {
+        outcome.map_err(|error| match error {
+            Error::Rank { what, remedy, .. } => Error::Rank { rank: self.rank(), what, remedy },
+            other => other,
+        })
+    }
+}
+
+impl Transport for Member<'_> {
+    fn rank(&self) -> usize {
+        self.net.rank() * self.each + self.place
+    }
+
+    fn ranks(&self) -> usize {
+        self.net.ranks() * self.each
+    }
+
+    fn send(&self, to: usize, tag: Tag, message: Vec<u8>) -> Result<()> {
+        let (to, tag) = self.out(to, tag);
+        self.told(self.net.send(to, tag, message))
+    }
+
+    fn send_shared(&self, to: usize, tag: Tag, message: Shared) -> Result<()> {
+        let (to, tag) = self.out(to, tag);
+        self.told(self.net.send_shared(to, tag, message))
+    }
+
+    fn receive(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
+        let (from, tag) = self.inward(from, tag);
+        self.told(self.net.receive(from, tag))
+    }
+
+    fn poll(&self, from: usize, tag: Tag) -> Result<Option<Vec<u8>>> {
+        let (from, tag) = self.inward(from, tag);
+        self.told(self.net.poll(from, tag))
+    }
+
+    fn receive_into(&self, from: usize, tag: Tag, to: &mut [u8]) -> Result<()> {
+        let (from, tag) = self.inward(from, tag);
+        self.told(self.net.receive_into(from, tag, to))
+    }
+
+    fn check(&self) -> Result<()> {
+        self.told(self.net.check())
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.told(self.net.flush())
+    }
+
+    fn open_lanes(&self, _: usize) -> Result<()> {
+        let remedy = "name all ranks of a process at once";
+        Err(Error::spec("several ranks in each of several that share a process", remedy))
+    }
+
+    fn abort_for(&self, rank: usize, why: &str) {
+        self.net.abort_for(rank, why);
+    }
+}
+
+/// Runs `work` on `each` ranks of every process of `net`, each a thread: ranks `r * each ..` are those of
+/// process `r`. What those of this process came to, in their order. `net` must be able to send to itself. A rank that
+/// ends well while another waits for it is found out by the network's deadline alone, for processes are all it knows.
+///
+/// ```
+/// use std::time::Duration;
+/// use warpweft::cluster::{crew, gather, in_process};
+///
+/// # fn main() -> warpweft::Result<()> {
+/// // Two processes, here threads themselves, of three ranks each.
+/// let told = in_process(2, Duration::from_secs(60), |net| {
+///     crew(net, 3, |net| Ok(gather(net, vec![net.rank() as u8])?.concat()))
+/// })?;
+/// assert_eq!(told[0][0], [0, 1, 2, 3, 4, 5]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// No ranks, or more than 16, a process; processes that mean different numbers; whatever `work` fails with on any
+/// rank, and its panic, which end all ranks of all processes.
+pub fn crew<T: Send>(
+    net: &dyn Transport,
+    each: usize,
+    work: impl Fn(&dyn Transport) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    // Nobody opens lanes, for which all must come, before all have said that they will.
+    agree(net, "ranks a process of", &each.to_string())?;
+    if !(1..=MOST).contains(&each) {
+        return Err(Error::spec(
+            format!("{each} ranks in each of {} processes", net.ranks()),
+            format!("use 1 to {MOST} a process, or start more processes"),
+        ));
+    }
+    if each > 1 {
+        net.open_lanes(1 + each * each)?;
+    }
+    let first = net.rank() * each;
+    let ended = |rank: usize, error: Option<&Error>| {
+        if let Some(error) = error {
+            net.abort_for(rank, &error.to_string());
+        }
+    };
+    let member = |rank: usize| work(&Member { net, each, place: rank - first });
+    all_or_cause(in_threads(first..first + each, member, ended))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::super::{broadcast, gather, in_process, in_process_all};
+    use super::*;
+
+    const SOON: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn every_pair_of_ranks_has_its_own_messages() {
+        let told = in_process(3, SOON, |net| {
+            crew(net, 4, |net| {
+                let (rank, ranks) = (net.rank(), net.ranks());
+                // To every rank, itself too, under one tag; read in another order than sent.
+                for to in 0..ranks {
+                    net.send(to, Tag(3), vec![rank as u8, to as u8, 0])?;
+                    net.send_shared(to, Tag(3), Arc::new(vec![rank as u8, to as u8, 1]))?;
+                }
+                for from in (0..ranks).rev() {
+                    assert_eq!(net.receive(from, Tag(3))?, [from as u8, rank as u8, 0]);
+                    let mut second = [0; 3];
+                    net.receive_into(from, Tag(3), &mut second)?;
+                    assert_eq!(second, [from as u8, rank as u8, 1]);
+                    assert_eq!(net.poll(from, Tag(3))?, None);
+                }
+                let all = gather(net, vec![rank as u8])?.concat();
+                assert_eq!(broadcast(net, all)?, (0..ranks as u8).collect::<Vec<_>>());
+                Ok(rank)
+            })
+        });
+        assert_eq!(told.unwrap(), [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]);
+    }
+
+    #[test]
+    fn one_that_fails_or_panics_is_named_on_every_rank_of_every_process() {
+        for panics in [false, true] {
+            let all = in_process_all(3, Duration::from_secs(600), |net| {
+                crew(net, 2, |net| {
+                    if net.rank() == 3 {
+                        assert!(!panics, "device 2 vanished");
+                        return Err(Error::spec("device 2 vanished", "replace it"));
+                    }
+                    net.receive(3, Tag(0))
+                })
+            });
+            for (process, outcome) in all.into_iter().enumerate() {
+                let error = outcome.unwrap_err().to_string();
+                assert!(error.contains("device 2 vanished"), "{error}");
+                // In its own process the cause comes before its echo.
+                assert_eq!(process != 1, error.contains("because rank 3 failed"), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_never_comes_is_told_by_the_numbers_of_ranks() {
+        let brief = Duration::from_millis(200);
+        let all = in_process_all(2, brief, |net| {
+            crew(net, 4, |net| match net.rank() {
+                5 => net.receive(6, Tag(2)).map(drop),
+                _ => net.receive(5, Tag(0)).map(drop),
+            })
+        });
+        let told: Vec<_> = all.into_iter().map(|it| it.unwrap_err().to_string()).collect();
+        let known = ["s for message 2 of rank 6", "s for message 0 of rank 5"];
+        for told in &told {
+            assert!(known.iter().any(|known| told.contains(known)), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_crew_in_a_crew_is_refused() {
+        let told = in_process(2, SOON, |net| crew(net, 2, |net| crew(net, 2, |net| net.check())));
+        let error = told.map(drop).unwrap_err().to_string();
+        assert!(error.contains("several ranks in each of several"), "{error}");
+    }
+
+    #[test]
+    fn places_are_read_back_from_a_tag() {
+        assert_eq!(Tag(0x7fff).places(), Places { each: 1, from: 0, to: 0 });
+        assert_eq!((Tag(5).lane(), Tag(5).sender(7)), (0, 7));
+        for (each, from, to) in [(2, 1, 0), (3, 0, 2), (16, 15, 15), (16, 0, 0)] {
+            let places = Places { each, from, to };
+            let tag = Tag(0x7001).between(places);
+            assert_eq!((tag.places(), tag.number()), (places, 0x7001));
+            assert_eq!((tag.sender(3), tag.receiver(2)), (3 * each + from, 2 * each + to));
+            assert!((1..=each * each).contains(&tag.lane()));
+        }
+    }
+
+    #[test]
+    fn processes_agree_on_how_many_ranks_each_has() {
+        let all = in_process_all(2, SOON, |net| crew(net, 1 + net.rank(), |net| net.check()));
+        for error in all.into_iter().map(|outcome| outcome.map(drop).unwrap_err().to_string()) {
+            assert!(error.contains("ranks a process of 2, rank 0 has 1"), "{error}");
+        }
+        for each in [0, MOST + 1] {
+            let error = in_process(2, SOON, |net| crew(net, each, |net| net.check()));
+            let error = error.map(drop).unwrap_err().to_string();
+            assert!(error.contains(&format!("{each} ranks in each of 2 processes")), "{error}");
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! Workers, pinned or not, that all run one closure at the same time.
+//!
+//! Not a task scheduler: `run` hands the same closure to every worker and returns when all are
+//! done, as an OpenMP parallel region does. That all run at once is the point: they may wait on
+//! one another.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread::JoinHandle;
+
+use super::affinity::pin;
+use super::sleep::{until, wake};
+use super::{Abort, Aborted};
+use crate::error::{Error, Result, no_thread};
+
+/// What a closure knows about the worker that runs it.
+#[derive(Debug)]
+pub struct Worker<'a> {
+    /// Number of this worker, below `count`.
+    pub index: usize,
+    /// Number of workers.
+    pub count: usize,
+    /// Raised when any worker panics; give it to every wait.
+    pub abort: &'a Abort,
+}
+
+impl Worker<'_> {
+    /// This worker's contiguous share of `0..n`; the shares of all workers make up the whole.
+    pub fn share(&self, n: usize) -> std::ops::Range<usize> {
+        n * self.index / self.count..n * (self.index + 1) / self.count
+    }
+}
+
+/// A closure panicked in a worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerPanic {
+    /// Which worker.
+    pub worker: usize,
+    /// The panic's message.
+    pub message: String,
+}
+
+type Body<'a> = dyn Fn(&Worker<'_>) -> Result<(), Aborted> + Sync + 'a;
+
+#[derive(Clone, Copy)]
+struct Job(*const Body<'static>);
+
+// SAFETY: the closure is `Sync`, and `Pool::run` keeps it alive until every worker is done.
+unsafe impl Send for Job {}
+
+#[derive(Default)]
+struct State {
+    job: Option<Job>,
+    busy: usize,
+    panic: Option<WorkerPanic>,
+    stop: bool,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// Number of the present job; workers sleep at it.
+    generation: AtomicUsize,
+    done: Condvar,
+    abort: Abort,
+}
+
+impl Shared {
+    /// Sends the workers to look at the state, which nobody should have locked.
+    fn begin(&self) {
+        self.generation.fetch_add(1, Ordering::Release);
+        wake(&self.generation);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code panics under the lock; if it did, the state would still be whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Workers, on cores of their own or free to be moved, that live as long as the pool.
+pub struct Pool {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+    /// One closure at a time.
+    running: Mutex<()>,
+}
+
+impl Pool {
+    /// Starts one worker for each entry of `cores` (system core numbers; repeats are allowed).
+    ///
+    /// # Errors
+    /// No cores, a core that the process may not use, or a thread the system does not grant.
+    pub fn new(cores: &[usize]) -> Result<Self> {
+        Self::on(cores.iter().copied().map(Some).collect(), None)
+    }
+
+    /// Starts `threads` workers where the calling thread, which may use `cores`, runs best: one a core,
+    /// and again from the first if there are more of them; if there are fewer, where the system sends
+    /// them, since other programs that leave cores unused would take the same ones.
+    ///
+    /// # Errors
+    /// As [`Pool::new`].
+    pub fn over(cores: &[usize], threads: usize) -> Result<Self> {
+        Self::on(places(cores, threads), None)
+    }
+
+    /// As [`Pool::over`], of workers with so many bytes of stack, which take memory as they are used.
+    ///
+    /// # Errors
+    /// As [`Pool::new`].
+    pub fn with_stack(cores: &[usize], threads: usize, stack: usize) -> Result<Self> {
+        Self::on(places(cores, threads), Some(stack))
+    }
+
+    fn on(places: Vec<Option<usize>>, stack: Option<usize>) -> Result<Self> {
+        if places.is_empty() {
+            return Err(Error::spec("a pool of 0 workers", "ask for at least 1 thread"));
+        }
+        let failed = |core: Option<usize>, error: std::io::Error| Error::Device {
+            stage: "starting a worker".into(),
+            device: core.map_or("the cores".into(), |core| format!("core {core}")),
+            what: error.to_string(),
+            remedy: "use cores that the process may run on (see `taskset -p`)".into(),
+        };
+        let shared = Arc::new(Shared::default());
+        let mut pool = Self { shared, threads: Vec::new(), running: Mutex::new(()) };
+        let (pinned, reports) = mpsc::channel();
+        for (index, &core) in places.iter().enumerate() {
+            let (shared, pinned, count) = (pool.shared.clone(), pinned.clone(), places.len());
+            let named = std::thread::Builder::new().name(format!("worker {index}"));
+            let sized = match stack {
+                Some(bytes) => named.stack_size(bytes),
+                None => named,
+            };
+            let thread = sized.spawn(move || {
+                let result = core.map_or(Ok(()), pin);
+                let go = result.is_ok();
+                let _ = pinned.send((core, result));
+                // Whoever reads the reports waits for the last sender to go.
+                drop(pinned);
+                if go {
+                    work(&shared, index, count);
+                }
+            });
+            pool.threads.push(thread.map_err(|error| no_thread("starting a worker", &error))?);
+        }
+        drop(pinned);
+        for (core, result) in reports {
+            result.map_err(|error| failed(core, error))?;
+        }
+        Ok(pool)
+    }
+
+    /// Number of workers.
+    #[expect(clippy::len_without_is_empty, reason = "no pool is empty")]
+    pub fn len(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// Runs `body` on every worker at once and returns when all are done.
+    ///
+    /// # Errors
+    /// The first panic, if any; the other workers' waits are then ended through [`Worker::abort`].
+    pub fn run(
+        &self,
+        body: impl Fn(&Worker<'_>) -> Result<(), Aborted> + Sync,
+    ) -> Result<(), WorkerPanic> {
+        let _one_at_a_time = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let body: &Body<'_> = &body;
+        // SAFETY: only the lifetime changes, and this function does not return before `busy` is 0,
+        // after which no worker holds the pointer.
+        let job =
+            Job(unsafe { std::mem::transmute::<*const Body<'_>, *const Body<'static>>(body) });
+        self.shared.abort.reset();
+        let mut state = self.shared.lock();
+        state.job = Some(job);
+        state.busy = self.threads.len();
+        state.panic = None;
+        drop(state);
+        self.shared.begin();
+        let mut state = self.shared.lock();
+        while state.busy > 0 {
+            state = self.shared.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.job = None;
+        state.panic.take().map_or(Ok(()), Err)
+    }
+}
+
+/// Where each of `threads` workers is pinned, if at all: see [`Pool::over`].
+fn places(cores: &[usize], threads: usize) -> Vec<Option<usize>> {
+    match threads < cores.len() {
+        true => vec![None; threads],
+        false => cores.iter().copied().map(Some).cycle().take(threads).collect(),
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.shared.lock().stop = true;
+        self.shared.begin();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn work(shared: &Shared, index: usize, count: usize) {
+    let worker = Worker { index, count, abort: &shared.abort };
+    let mut seen = 0;
+    loop {
+        seen = until(&shared.generation, || {
+            Some(shared.generation.load(Ordering::Acquire)).filter(|&now| now != seen)
+        });
+        let state = shared.lock();
+        if state.stop {
+            return;
+        }
+        let Some(job) = state.job else { continue };
+        drop(state);
+        // SAFETY: `run` waits for this worker before the closure goes away.
+        let outcome = catch_unwind(AssertUnwindSafe(|| unsafe { (*job.0)(&worker) }));
+        if outcome.is_err() {
+            shared.abort.raise();
+        }
+        let mut state = shared.lock();
+        if let Err(payload) = outcome {
+            let message = panic_text(payload.as_ref()).to_string();
+            state.panic.get_or_insert(WorkerPanic { worker: index, message });
+        }
+        state.busy -= 1;
+        if state.busy == 0 {
+            shared.done.notify_all();
+        }
+    }
+}
+
+/// What a panic says of itself.
+pub fn panic_text(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("a panic without a message")
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::cpu::{Barrier, Progress};
+
+    /// Core 0 is allowed wherever tests run unless a harness says otherwise; repeats oversubscribe.
+    fn pool(count: usize) -> Pool {
+        let allowed = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
+        Pool::new(&vec![allowed; count]).unwrap()
+    }
+
+    #[test]
+    fn workers_on_one_core_may_wait_on_one_another() {
+        let pool = pool(4);
+        let flags: [Progress; 4] = Default::default();
+        for round in 1..50 {
+            pool.run(|worker| {
+                // A chain: each waits for the one before, the last one starts first or not.
+                if worker.index > 0 {
+                    flags[worker.index - 1].wait_for(round, worker.abort)?;
+                }
+                flags[worker.index].publish(round);
+                Ok(())
+            })
+            .unwrap();
+        }
+    }
+
+    /// How often this thread has given its core up to wait for something; a yield does not count.
+    #[cfg(target_os = "linux")]
+    fn sleeps() -> u64 {
+        let text = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line.unwrap().trim().parse().unwrap()
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn who_waits_long_sleeps() {
+        let (pool, barrier) = (pool(2), Barrier::new(2));
+        let [about_to, flag]: [Progress; 2] = Default::default();
+        let slept = AtomicUsize::new(0);
+        pool.run(|worker| {
+            if worker.index == 0 {
+                for wait in 1..=2 {
+                    about_to.wait_for(wait, worker.abort)?;
+                    std::thread::sleep(std::time::Duration::from_millis(300));
+                    match wait {
+                        1 => flag.publish(1),
+                        _ => barrier.wait(worker.abort)?,
+                    }
+                }
+                return Ok(());
+            }
+            for wait in 1..=2 {
+                about_to.publish(wait);
+                let before = sleeps();
+                match wait {
+                    1 => flag.wait_for(1, worker.abort).map(|_| ())?,
+                    _ => barrier.wait(worker.abort)?,
+                }
+                slept.fetch_add(usize::from(sleeps() > before), Ordering::Relaxed);
+            }
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(slept.into_inner(), 2);
+    }
+
+    #[test]
+    fn a_panic_is_an_error_and_the_pool_lives_on() {
+        let pool = pool(3);
+        let barrier = Barrier::new(3);
+        let error = pool
+            .run(|worker| {
+                if worker.index == 1 {
+                    std::panic::resume_unwind(Box::new("division by zero"));
+                }
+                barrier.wait(worker.abort)
+            })
+            .unwrap_err();
+        assert_eq!(error, WorkerPanic { worker: 1, message: "division by zero".into() });
+        let sum = AtomicUsize::new(0);
+        pool.run(|worker| {
+            sum.fetch_add(worker.share(100).len(), Ordering::Relaxed);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(sum.into_inner(), 100);
+    }
+
+    #[test]
+    fn workers_are_pinned_where_they_take_all_cores() {
+        assert_eq!(places(&[3, 5], 2), [Some(3), Some(5)]);
+        assert_eq!(places(&[3, 5], 3), [Some(3), Some(5), Some(3)]);
+        assert_eq!(places(&[3, 5, 6], 2), [None, None]);
+        assert!(Pool::over(&[1_000_000, 1_000_001], 1).is_ok());
+        assert!(Pool::over(&[1_000_000, 1_000_001], 2).is_err());
+        assert!(Pool::over(&[0, 1], 0).is_err() && Pool::over(&[], 1).is_err());
+    }
+
+    #[test]
+    fn a_core_that_is_not_there_is_named() {
+        let Err(error) = Pool::new(&[1_000_000]) else { panic!("core 1000000 was accepted") };
+        assert!(error.to_string().contains("core 1000000"), "{error}");
+    }
+}

@@ -1,0 +1,270 @@
+//! Compiled code kept on disk by the hash of everything it depends on. Not: the compiler.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::ErrorKind::{NotADirectory, NotFound};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use sha2::{Digest, Sha256};
+
+/// How a file of the cache begins; the number changes with its form.
+const MAGIC: &[u8; 8] = b"WWCUBIN1";
+/// Bytes that a cache may come to: thousands of kernels. Beyond it, those that were used last
+/// longest ago go until three quarters are left.
+const LIMIT: u64 = 256 << 20;
+/// How exactly the time of the last use is kept: a write a day at most.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A folder of compiled kernels, shared by all processes of a user.
+#[derive(Debug)]
+pub struct Cache {
+    folder: Option<PathBuf>,
+    limit: u64,
+    // What was said already: a note is given once a process.
+    said: Mutex<HashSet<String>>,
+}
+
+/// The identity of a compilation.
+pub(super) struct Key(String);
+
+/// The folder for what can be made again: `$WARPWEFT_CACHE`, else `$XDG_CACHE_HOME/warpweft`, else
+/// `~/.cache/warpweft`; `None` where none of the three is set.
+pub fn folder() -> Option<PathBuf> {
+    let path = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    path("WARPWEFT_CACHE")
+        .or_else(|| Some(path("XDG_CACHE_HOME")?.join("warpweft")))
+        .or_else(|| Some(path("HOME")?.join(".cache/warpweft")))
+}
+
+/// Writes `bytes` beside `path` and renames, so that a reader sees the old file or the new one.
+///
+/// # Errors
+/// The file system's.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let beside = path.with_extension(format!("{}-{number}.part", std::process::id()));
+    let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+impl Key {
+    /// The hash of `parts`, each told apart from the next.
+    pub fn of<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut hash = Sha256::new();
+        for part in parts {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        Self(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+}
+
+impl Cache {
+    /// The user's, under [`folder`].
+    pub fn user() -> &'static Self {
+        static USER: OnceLock<Cache> = OnceLock::new();
+        USER.get_or_init(|| Self {
+            folder: folder().map(|folder| folder.join("cubin")),
+            limit: LIMIT,
+            said: Mutex::default(),
+        })
+    }
+
+    /// One in a folder of its own, made when something is first kept.
+    pub fn at(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: Some(folder.into()), limit: LIMIT, said: Mutex::default() }
+    }
+
+    /// One that keeps nothing.
+    pub fn none() -> Self {
+        Self { folder: None, limit: LIMIT, said: Mutex::default() }
+    }
+
+    /// What was kept under `key`, whole and unchanged. A damaged entry counts as none and adds a
+    /// note.
+    pub(super) fn get(&self, key: &Key, notes: &mut Vec<String>) -> Option<Vec<u8>> {
+        let path = self.path(key)?;
+        let file = match fs::read(&path) {
+            Ok(file) => file,
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return None,
+            Err(error) => {
+                let what = format!("can't read {}: {error}; compiled anew", path.display());
+                self.say(format!("read {:?}", error.kind()), what, notes);
+                return None;
+            }
+        };
+        let body = body(&file);
+        if body.is_none() {
+            let what = format!("{} was damaged; compiled anew", path.display());
+            self.say(what.clone(), what, notes);
+        } else {
+            used(&path);
+        }
+        body.map(<[u8]>::to_vec)
+    }
+
+    /// Keeps `bytes` under `key`; a folder that can't be written adds a note.
+    pub(super) fn put(&self, key: &Key, bytes: &[u8], notes: &mut Vec<String>) {
+        let Some(path) = self.path(key) else { return };
+        let mut file = MAGIC.to_vec();
+        file.extend(Sha256::digest(bytes));
+        file.extend(bytes);
+        if let Err(error) = write_whole(&path, &file) {
+            let folder = path.parent().unwrap_or(&path).display();
+            let what = format!(
+                "can't keep compiled kernels in {folder}: {error}; set WARPWEFT_CACHE to a folder \
+                 that can be written"
+            );
+            self.say("write".into(), what, notes);
+        }
+        self.trim();
+    }
+
+    /// Removes entries until the rest is within the limit, and what interrupted writers left behind.
+    /// Another process may do the same: a file that is gone was wanted gone.
+    fn trim(&self) {
+        let Some(entries) = self.folder.as_ref().and_then(|folder| fs::read_dir(folder).ok())
+        else {
+            return;
+        };
+        let now = SystemTime::now();
+        let mut kept = Vec::new();
+        for entry in entries.flatten() {
+            let (Ok(meta), path) = (entry.metadata(), entry.path()) else { continue };
+            let time = meta.modified().unwrap_or(now);
+            match path.extension().and_then(|extension| extension.to_str()) {
+                Some("cubin") => kept.push((time, meta.len(), path)),
+                Some("part") if now.duration_since(time).is_ok_and(|age| age > DAY) => {
+                    let _ = fs::remove_file(path);
+                }
+                _ => {}
+            }
+        }
+        let mut bytes: u64 = kept.iter().map(|(_, bytes, _)| bytes).sum();
+        if bytes <= self.limit {
+            return;
+        }
+        kept.sort();
+        for (_, size, path) in kept {
+            if bytes <= self.limit / 4 * 3 {
+                return;
+            }
+            let _ = fs::remove_file(path);
+            bytes -= size;
+        }
+    }
+
+    fn path(&self, key: &Key) -> Option<PathBuf> {
+        Some(self.folder.as_ref()?.join(format!("{}.cubin", key.0)))
+    }
+
+    fn say(&self, once: String, what: String, notes: &mut Vec<String>) {
+        if self.said.lock().unwrap_or_else(PoisonError::into_inner).insert(once) {
+            notes.push(what);
+        }
+    }
+}
+
+/// Notes that the file was used today.
+fn used(path: &Path) {
+    let now = SystemTime::now();
+    let last = fs::metadata(path).and_then(|meta| meta.modified());
+    if last.is_ok_and(|last| now.duration_since(last).is_ok_and(|age| age > DAY))
+        && let Ok(file) = fs::File::options().write(true).open(path)
+    {
+        let _ = file.set_modified(now);
+    }
+}
+
+/// The content of a file of the cache, if the file is whole.
+fn body(file: &[u8]) -> Option<&[u8]> {
+    let (hash, body) = file.strip_prefix(MAGIC)?.split_at_checked(32)?;
+    (Sha256::digest(body).as_slice() == hash).then_some(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_comes_back_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().join("new"));
+        let (mut notes, key) = (Vec::new(), Key::of(["a", "b"]));
+        assert_eq!(cache.get(&key, &mut notes), None);
+        cache.put(&key, b"code", &mut notes);
+        assert_eq!(cache.get(&key, &mut notes).as_deref(), Some(&b"code"[..]));
+        assert_eq!(cache.get(&Key::of(["ab", ""]), &mut notes), None);
+        assert_eq!(cache.get(&Key::of(["", "ab"]), &mut notes), None);
+        assert!(notes.is_empty(), "{notes:?}");
+        assert_eq!(fs::read_dir(folder.path().join("new")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_damaged_entry_counts_as_none_and_is_noted_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path());
+        let (mut notes, key) = (Vec::new(), Key::of(["a"]));
+        cache.put(&key, b"some machine code", &mut notes);
+        let path = cache.path(&key).unwrap();
+        let whole = fs::read(&path).unwrap();
+        let mut flipped = whole.clone();
+        *flipped.last_mut().unwrap() ^= 1;
+        for damaged in [&flipped[..], &whole[..whole.len() - 1], &whole[..20], b""] {
+            fs::write(&path, damaged).unwrap();
+            assert_eq!(cache.get(&key, &mut notes), None);
+        }
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert!(notes[0].contains("was damaged; compiled anew"), "{notes:?}");
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_goes_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache { limit: 1000, ..Cache::at(folder.path()) };
+        let (mut notes, now) = (Vec::new(), SystemTime::now());
+        let keys: Vec<_> = ["a", "b", "c", "d", "e"].map(|name| Key::of([name])).into();
+        let code = [7; 160]; // 200 bytes in a file: five fill the cache
+        for (key, days) in keys.iter().zip(10..) {
+            cache.put(key, &code, &mut notes);
+            let file = fs::File::options().write(true).open(cache.path(key).unwrap()).unwrap();
+            file.set_modified(now - days * DAY).unwrap();
+        }
+        // The oldest is used again; an interrupted writer's file is old as well.
+        assert!(cache.get(&keys[4], &mut notes).is_some());
+        let part = folder.path().join("x.part");
+        fs::write(&part, "half").unwrap();
+        let file = fs::File::options().write(true).open(&part).unwrap();
+        file.set_modified(now - 2 * DAY).unwrap();
+        let new = Key::of(["new"]);
+        cache.put(&new, &code, &mut notes);
+        let there = |key: &Key| cache.path(key).unwrap().exists();
+        let kept: Vec<_> = keys.iter().map(there).collect();
+        // Of 1200 bytes three quarters of 1000 stay, which are three files.
+        assert_eq!(kept, [true, false, false, false, true]);
+        assert!(there(&new) && !part.exists() && notes.is_empty(), "{notes:?}");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_noted_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "in the way").unwrap();
+        let cache = Cache::at(file.join("cubin"));
+        let mut notes = Vec::new();
+        cache.put(&Key::of(["a"]), b"code", &mut notes);
+        cache.put(&Key::of(["b"]), b"code", &mut notes);
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert!(notes[0].contains("WARPWEFT_CACHE"), "{notes:?}");
+    }
+}

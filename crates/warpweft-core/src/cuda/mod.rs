@@ -1,0 +1,64 @@
+//! The CUDA mechanism: devices, streams, memory, compiling, launching. The only room with CUDA's
+//! unsafe calls; nothing here knows a pattern.
+//!
+//! Driver and compiler are loaded at run time: a program that uses this module builds and starts
+//! on a machine that has neither, and gets an [`crate::Error`] with a remedy when it asks for one.
+//!
+//! ```no_run
+//! use warpweft::cuda::{Args, Buffer, Device, Launch, Module, Options, Stream, compile};
+//! # fn main() -> warpweft::Result<()> {
+//! let device = Device::open(0)?;
+//! let source = r#"extern "C" __global__ void twice(int* x) { x[threadIdx.x] *= 2; }"#;
+//! let module = Module::load(&device, &compile(source, "twice", &device.arch()?, &Options::default())?)?;
+//! let stream = Stream::new(&device)?;
+//! let numbers = Buffer::from_slice(&stream, &[1i32, 2, 3])?;
+//! let mut args = Args::new();
+//! args.buffer(&numbers);
+//! // SAFETY: the kernel takes one pointer, to as many integers as there are threads.
+//! unsafe { stream.launch(&module.kernel("twice")?, Launch::line(1, 3), &args)? };
+//! let mut doubled = [0i32; 3];
+//! stream.download(&numbers, 0, &mut doubled)?;
+//! assert_eq!(doubled, [2, 4, 6]);
+//! # Ok(())
+//! # }
+//! ```
+
+mod cache;
+mod compile;
+mod copy;
+mod device;
+mod driver;
+mod find;
+mod graph;
+mod ipc;
+mod launch;
+mod limits;
+mod locked;
+mod memory;
+mod module;
+mod nvrtc;
+mod stream;
+mod strided;
+mod tensor_map;
+mod together;
+mod watchdog;
+
+pub use cache::write_whole;
+pub use cache::{Cache, folder};
+pub use compile::{Cubin, Options, Request, compile, compile_all, compile_in, compiler};
+pub use device::Attribute;
+pub use device::Device;
+pub use driver::available;
+pub use graph::Graph;
+pub use ipc::{Exported, Imported};
+pub use launch::{Args, Launch};
+pub use limits::SharedMemory;
+pub use locked::Locked;
+pub use memory::{Buffer, Pinned, Plain, Words};
+pub use module::{Attributes, Global, Kernel, Module};
+pub use stream::{Event, Priority, Stream};
+pub use strided::{Extents, Rows};
+pub use tensor_map::{Element, Swizzle, TensorMap, Tiled};
+pub use together::Together;
+pub use together::undisturbed;
+pub use watchdog::{Stuck, Watchdog};

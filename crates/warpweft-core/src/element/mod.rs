@@ -1,0 +1,39 @@
+//! What an element function is: scalars, fields, neighbourhoods and their CUDA text.
+//!
+//! Everything here is known without a machine: nothing allocates device memory, starts threads or
+//! knows a pattern. The attribute macros generate implementations of the traits of this room, and
+//! rustc itself supplies the types: see [`Slot`].
+
+mod cell_type;
+mod device;
+mod fields;
+#[doc(hidden)]
+pub mod method;
+mod near;
+mod packed;
+mod scalar;
+mod shadow;
+mod stored;
+mod text;
+mod unit;
+
+pub use cell_type::Bits;
+pub use cell_type::CellType;
+pub use device::{DeviceFn, DeviceType, Slot};
+#[doc(hidden)]
+pub use device::{Length, function_of, length, length_of, type_of, value_of};
+pub use fields::{FieldInfo, Fields, MAX_FIELDS};
+pub use half::{bf16, f16};
+pub use near::{Bounds, CellPtr, Checked, Near, ScalarNear, Unchecked};
+pub use packed::Packed;
+#[doc(hidden)]
+pub use packed::struct_form;
+pub use scalar::{Real, Scalar, ScalarKind};
+pub use shadow::{Comparable, Convertible, comparable, convertible, like, scalar};
+pub use stored::Stored;
+#[doc(hidden)]
+pub use text::{enum_text, key, struct_text, weave};
+pub use unit::{Site, Unit};
+
+#[doc(inline)]
+pub use warpweft_macros::{Device, Fields, boundary, device, stencil};

@@ -1,0 +1,153 @@
+//! What can go wrong, by stage, with the values and the remedy.
+
+use std::path::PathBuf;
+
+/// The result of everything that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong. Every message names the stage, the values and what to do; also where a program ends
+/// with it (`fn main() -> Result<()>`), for which `Debug` is the message too.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The problem as stated can't be solved; found before anything runs.
+    #[error("{what}; {remedy}")]
+    Spec {
+        /// What is wrong, with the value.
+        what: String,
+        /// What to write instead.
+        remedy: String,
+    },
+    /// Not enough memory for the plan.
+    #[error("{whose} memory: {needed} bytes needed{}, {available} available{}; {remedy}", in_units(*needed), in_units(*available))]
+    Memory {
+        /// "host" or the device's name.
+        whose: String,
+        /// Bytes the plan needs.
+        needed: u64,
+        /// Bytes there are.
+        available: u64,
+        /// What would fit.
+        remedy: String,
+    },
+    /// An element function faulted (division by zero, index out of bounds).
+    #[error("the element function failed at {place}: {what}; guard the operation there")]
+    Element {
+        /// Source file and line, or the device.
+        place: String,
+        /// What happened.
+        what: String,
+    },
+    /// A GPU, or the software that drives it, failed or is not there.
+    #[error("{stage} on {device}: {what}; {remedy}")]
+    Device {
+        /// What was being done.
+        stage: String,
+        /// Which device.
+        device: String,
+        /// What the driver said.
+        what: String,
+        /// What may help.
+        remedy: String,
+    },
+    /// The compiler of device code refused a kernel.
+    #[error("compiling {kernel} for the device failed:\n{log}")]
+    Compile {
+        /// Which kernel.
+        kernel: String,
+        /// The compiler's log.
+        log: String,
+    },
+    /// A rank of a distributed run failed, or was stopped because another did.
+    #[error("rank {rank}: {what}; {remedy}")]
+    Rank {
+        /// The rank that says so.
+        rank: usize,
+        /// What happened.
+        what: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// A task of a farm failed.
+    #[error("task {task} failed on {unit}: {what}; mend it, or let the farm skip tasks that fail")]
+    Task {
+        /// Its number.
+        task: u64,
+        /// Who ran it.
+        unit: String,
+        /// Why.
+        what: String,
+    },
+    /// A file could not be read or written.
+    #[error("{path}: {what}; {remedy}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        what: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// The run was asked to stop; what was complete by then is kept.
+    #[error("interrupted after {done} of {total} steps")]
+    Interrupted {
+        /// Steps finished.
+        done: u64,
+        /// Steps asked for.
+        total: u64,
+    },
+}
+
+/// So many bytes once more, in a unit that people read: ` (1.50 GiB)`; nothing below a KiB.
+fn in_units(bytes: u64) -> String {
+    let units = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let unit = units.into_iter().find(|&(unit, _): &(u64, _)| bytes >= unit);
+    let told = |(unit, name)| format!(" ({:.2} {name})", bytes as f64 / unit as f64);
+    unit.map(told).unwrap_or_default()
+}
+
+impl std::fmt::Debug for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl Error {
+    /// A problem with what was asked for.
+    pub fn spec(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Spec { what: what.into(), remedy: remedy.into() }
+    }
+    /// A problem with a file.
+    pub fn file(path: impl Into<PathBuf>, what: impl ToString, remedy: impl Into<String>) -> Self {
+        Self::File { path: path.into(), what: what.to_string(), remedy: remedy.into() }
+    }
+}
+
+/// What a thread that the system does not grant becomes.
+pub fn no_thread(stage: &str, error: &std::io::Error) -> Error {
+    Error::Device {
+        stage: stage.into(),
+        device: "this host".into(),
+        what: format!("no thread to be had: {error}"),
+        remedy: "raise the limits on processes and memory (`ulimit -u`, `-v`), or use fewer threads or ranks".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Error;
+
+    #[test]
+    fn a_program_that_ends_with_an_error_shows_its_message() {
+        let error = Error::spec("0 ranks", "use at least 1");
+        assert_eq!(format!("{error:?}"), "0 ranks; use at least 1");
+    }
+
+    #[test]
+    fn memory_is_told_in_units_that_people_read() {
+        let (needed, available, remedy) = (3 << 29, 1000, "choose less".into());
+        let error = Error::Memory { whose: "host".into(), needed, available, remedy };
+        let expect = "host memory: 1610612736 bytes needed (1.50 GiB), 1000 available; choose less";
+        assert_eq!(error.to_string(), expect);
+    }
+}

@@ -1,0 +1,16 @@
+//! Volumes in files: one module a format. What is read or written never depends on a pattern.
+
+mod colours;
+mod folder;
+pub mod npy;
+pub mod png;
+mod stated;
+mod synced;
+pub mod vti;
+mod whole;
+
+pub use colours::{Colours, Picture, middle_range};
+pub use folder::{Claim, check_folder};
+pub use stated::{Stated, hex};
+pub use synced::{sync_folder, write_synced};
+pub use whole::{check_writable, write_whole};

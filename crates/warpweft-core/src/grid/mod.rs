@@ -1,0 +1,16 @@
+//! Volumes: what a user fills, runs an element function over, and reads back.
+
+mod axes;
+mod boxes;
+pub mod io;
+mod parts;
+mod raw;
+mod repeat;
+mod turned;
+mod volume;
+
+pub use axes::{AXES, across, axis_name};
+pub use boxes::rows;
+pub use parts::in_parts;
+pub use raw::{RawVolume, RawVolumeMut, check_extents};
+pub use volume::Volume;

@@ -1,0 +1,245 @@
+//! A volume whose type of cell is known at run time only.
+
+use super::{across, axis_name};
+use crate::element::{Bits, CellPtr, CellType, Checked, Fields, MAX_FIELDS, Near, Scalar};
+use crate::error::{Error, Result};
+use crate::machine::room;
+
+/// Cells over extents `[usize; D]`, slowest axis first: what a [`super::Volume`] is made of.
+///
+/// Row-major, one contiguous array a field. Everything that copies or cuts cells works on these and is
+/// compiled once for all types of cell.
+#[derive(Clone)]
+pub struct RawVolume<const D: usize> {
+    cell: CellType,
+    extents: [usize; D],
+    // Eight-byte words: the alignment of every scalar.
+    fields: Vec<Vec<u64>>,
+}
+
+impl<const D: usize> RawVolume<D> {
+    /// A volume of all-zero cells.
+    ///
+    /// # Errors
+    /// A zero extent, more cells than memory can address, or not enough host memory.
+    pub fn zeroed(cell: CellType, extents: [usize; D]) -> Result<Self> {
+        const { assert!(D >= 1 && D <= 4, "a volume has 1 to 4 dimensions") };
+        let cells = check_extents(extents)?;
+        let words = |size: usize| zeroed_words((cells * size).div_ceil(8));
+        let fields = cell.fields().iter().map(|field| words(field.kind.size()));
+        Ok(Self { fields: fields.collect::<Result<_>>()?, cell, extents })
+    }
+
+    /// What a cell holds.
+    pub fn cell_type(&self) -> CellType {
+        self.cell
+    }
+
+    /// The extents, slowest axis first.
+    pub fn extents(&self) -> [usize; D] {
+        self.extents
+    }
+
+    /// Number of cells.
+    #[expect(clippy::len_without_is_empty, reason = "no volume is empty")]
+    pub fn len(&self) -> usize {
+        self.extents.iter().product()
+    }
+
+    /// Field number `field` as a slice of its scalar, in row-major order; `None` when there is no
+    /// such field or it holds another scalar.
+    pub fn field<T: Scalar>(&self, field: usize) -> Option<&[T]> {
+        let info = self.cell.fields().get(field)?;
+        // SAFETY: the array was sized for `len` elements of `kind`, which is `T`'s.
+        (info.kind == T::KIND).then(|| unsafe {
+            std::slice::from_raw_parts(self.fields[field].as_ptr().cast(), self.len())
+        })
+    }
+
+    /// As [`RawVolume::field`], to write to.
+    pub fn field_mut<T: Scalar>(&mut self, field: usize) -> Option<&mut [T]> {
+        let info = self.cell.fields().get(field)?;
+        let len = self.len();
+        // SAFETY: as in `field`, and `self` is borrowed exclusively.
+        (info.kind == T::KIND).then(|| unsafe {
+            std::slice::from_raw_parts_mut(self.fields[field].as_mut_ptr().cast(), len)
+        })
+    }
+
+    /// The bytes of field number `field`, in row-major order.
+    ///
+    /// # Panics
+    /// When there is no such field.
+    pub fn field_bytes(&self, field: usize) -> &[u8] {
+        let bytes = self.len() * self.cell.size(field);
+        // SAFETY: the array was sized for that many bytes, and they are initialised.
+        unsafe { std::slice::from_raw_parts(self.fields[field].as_ptr().cast(), bytes) }
+    }
+
+    /// As [`RawVolume::field_bytes`], to write to. Only bytes of another volume of the same cells may
+    /// be written: a `bool` has but two valid values.
+    ///
+    /// # Panics
+    /// When there is no such field.
+    pub fn field_bytes_mut(&mut self, field: usize) -> &mut [u8] {
+        let bytes = self.len() * self.cell.size(field);
+        // SAFETY: as in `field_bytes`, and `self` is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.fields[field].as_mut_ptr().cast(), bytes) }
+    }
+
+    /// The cell at `at` as bits, or `None` outside the volume.
+    pub fn bits(&self, at: [usize; D]) -> Option<Bits> {
+        let index = self.index_of(at)?;
+        let mut bits = Bits::default();
+        for field in 0..self.fields.len() {
+            let size = self.cell.size(field);
+            bits.set(field, &self.field_bytes(field)[index * size..(index + 1) * size]);
+        }
+        Some(bits)
+    }
+
+    /// Field number `field` of the cell at `at` as `f64`; no number outside the volume.
+    pub fn value(&self, field: usize, at: [usize; D]) -> f64 {
+        let bits = self.bits(at);
+        bits.map_or(f64::NAN, |bits| bits.to_f64(self.cell.kind(field), field))
+    }
+
+    /// Replaces the fields of the cell at `at` whose bit is set in `fields` by those of a cell of this
+    /// type; returns whether `at` was inside the volume.
+    pub fn set_bits(&mut self, at: [usize; D], cell: &Bits, fields: u32) -> bool {
+        let Some(index) = self.index_of(at) else { return false };
+        for field in (0..self.fields.len()).filter(|field| fields >> field & 1 == 1) {
+            let size = self.cell.size(field);
+            let to = &mut self.field_bytes_mut(field)[index * size..(index + 1) * size];
+            to.copy_from_slice(&cell.bytes(field)[..size]);
+        }
+        true
+    }
+
+    /// Addresses of the field arrays, for executors that copy whole fields in and out.
+    pub fn base(&self) -> [*const u8; MAX_FIELDS] {
+        let mut base = [std::ptr::null(); MAX_FIELDS];
+        for (to, field) in base.iter_mut().zip(&self.fields) {
+            *to = field.as_ptr().cast();
+        }
+        base
+    }
+
+    /// As [`RawVolume::base`], to write to.
+    pub fn base_mut(&mut self) -> [*mut u8; MAX_FIELDS] {
+        let mut base = [std::ptr::null_mut(); MAX_FIELDS];
+        for (to, field) in base.iter_mut().zip(&mut self.fields) {
+            *to = field.as_mut_ptr().cast();
+        }
+        base
+    }
+
+    /// The cell at `at`.
+    ///
+    /// # Panics
+    /// When `at` is outside the volume or a cell is no `S`.
+    pub fn cell<S: Fields>(&self, at: [usize; D]) -> S {
+        assert_eq!(self.cell, CellType::of::<S>(), "the type of a cell");
+        let Some(index) = self.index_of(at) else {
+            panic!("cell {at:?} is outside the extents {:?}", self.extents)
+        };
+        // SAFETY: the arrays are those of `S`'s fields, and every one holds the cell.
+        unsafe { S::load(&self.base(), index as isize) }
+    }
+
+    /// The neighbourhood of the cell at `at`.
+    ///
+    /// # Panics
+    /// When `at` is outside the volume or a cell is no `S`; indexing the result panics when the offset
+    /// leaves the volume.
+    pub fn near<S: Fields>(&self, at: [usize; D]) -> Near<'_, S, D> {
+        assert_eq!(self.cell, CellType::of::<S>(), "the type of a cell");
+        let Some(index) = self.index_of(at) else {
+            panic!("cell {at:?} is outside the extents {:?}", self.extents)
+        };
+        let bounds = Checked {
+            below: std::array::from_fn(|d| at[d] as isize),
+            above: std::array::from_fn(|d| (self.extents[d] - 1 - at[d]) as isize),
+        };
+        let strides = self.strides();
+        let at = CellPtr { base: self.base(), index: index as isize, strides, bounds };
+        // SAFETY: the arrays are those of `S`'s fields and live as long as the borrow, and `bounds`
+        // keeps every offset inside.
+        unsafe { S::near(&at) }
+    }
+
+    /// To write to, for executors.
+    pub fn writable(&mut self) -> RawVolumeMut<'_, D> {
+        RawVolumeMut(self)
+    }
+
+    fn strides(&self) -> [isize; D] {
+        std::array::from_fn(|d| self.extents[d + 1..].iter().product::<usize>() as isize)
+    }
+
+    /// The number of the cell at `at` in row-major order, or `None` outside the volume.
+    pub(super) fn index_of(&self, at: [usize; D]) -> Option<usize> {
+        let mut index = 0;
+        for d in 0..D {
+            if at[d] >= self.extents[d] {
+                return None;
+            }
+            index = index * self.extents[d] + at[d];
+        }
+        Some(index)
+    }
+}
+
+/// A volume that an executor may write to. Its cells keep their type, which is why this is not `&mut`.
+pub struct RawVolumeMut<'a, const D: usize>(&'a mut RawVolume<D>);
+
+impl<'a, const D: usize> RawVolumeMut<'a, D> {
+    /// The volume, if it has cells of this type and these extents.
+    ///
+    /// # Errors
+    /// What it has instead.
+    pub fn of(self, cell: CellType, extents: [usize; D]) -> Result<&'a mut RawVolume<D>> {
+        let RawVolume { cell: held, extents: there, .. } = *self.0;
+        if (held, there) != (cell, extents) {
+            return Err(Error::spec(
+                format!(
+                    "storing {} of {cell:?} into a volume of {} of {held:?}",
+                    across(&extents),
+                    across(&there)
+                ),
+                "store into a volume like the one loaded",
+            ));
+        }
+        Ok(self.0)
+    }
+}
+
+/// The number of cells of `extents`, if a volume can have them.
+///
+/// # Errors
+/// A zero extent, or more cells than memory can address.
+pub fn check_extents<const D: usize>(extents: [usize; D]) -> Result<usize> {
+    if let Some(axis) = extents.iter().position(|&n| n == 0) {
+        return Err(Error::spec(
+            format!("extent 0 on axis {} of {}", axis_name(axis, D), across(&extents)),
+            "every extent must be at least 1",
+        ));
+    }
+    extents
+        .iter()
+        .try_fold(1usize, |n, &e| n.checked_mul(e))
+        .filter(|&n| n <= isize::MAX as usize / 8 / MAX_FIELDS)
+        .ok_or_else(|| {
+            Error::spec(
+                format!("{} are more cells than memory can address", across(&extents)),
+                "choose smaller extents",
+            )
+        })
+}
+
+fn zeroed_words(words: usize) -> Result<Vec<u64>> {
+    // `vec![0; n]` would get zero pages from the system untouched, but aborts when there are none.
+    let mut array = room(words, "choose smaller extents")?;
+    array.resize(words, 0);
+    Ok(array)
+}

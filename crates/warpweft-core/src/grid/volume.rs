@@ -1,0 +1,192 @@
+//! A dense block of cells in up to four dimensions, stored field by field.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, Index, IndexMut};
+
+use super::{RawVolume, RawVolumeMut};
+use crate::element::{CellType, Fields, Near, Scalar};
+use crate::error::Result;
+
+/// Cells of `S` over extents `[usize; D]`, slowest axis first, `D` from 1 to 4.
+///
+/// Row-major, one contiguous array a field. Executors copy it into layouts of their own, so what
+/// a user sees has neither ghost cells nor padding.
+#[derive(Clone)]
+pub struct Volume<S: Fields, const D: usize> {
+    raw: RawVolume<D>,
+    cell: PhantomData<S>,
+}
+
+impl<S: Fields, const D: usize> Deref for Volume<S, D> {
+    type Target = RawVolume<D>;
+    fn deref(&self) -> &RawVolume<D> {
+        &self.raw
+    }
+}
+
+impl<S: Fields, const D: usize> Volume<S, D> {
+    /// A volume whose cell at `[.., z, y, x]` is `cell([.., z, y, x])`.
+    ///
+    /// # Panics
+    /// On extents that [`Volume::try_from_fn`] refuses.
+    pub fn from_fn(extents: [usize; D], cell: impl FnMut([usize; D]) -> S) -> Self {
+        match Self::try_from_fn(extents, cell) {
+            Ok(volume) => volume,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// A volume whose cell at `[.., z, y, x]` is `cell([.., z, y, x])`.
+    ///
+    /// # Errors
+    /// A zero extent, more cells than memory can address, or not enough host memory without swapping.
+    pub fn try_from_fn(extents: [usize; D], mut cell: impl FnMut([usize; D]) -> S) -> Result<Self> {
+        let mut volume = Self::zeroed(extents)?;
+        let mut at = [0; D];
+        let base = volume.raw.base_mut();
+        for index in 0..volume.len() as isize {
+            // SAFETY: `index` runs over the cells that every field array was sized for.
+            unsafe { cell(at).store(&base, index, u32::MAX) };
+            for d in (0..D).rev() {
+                at[d] += 1;
+                if at[d] < extents[d] {
+                    break;
+                }
+                at[d] = 0;
+            }
+        }
+        Ok(volume)
+    }
+
+    /// A volume of all-zero cells.
+    ///
+    /// # Errors
+    /// As [`Volume::try_from_fn`].
+    pub fn zeroed(extents: [usize; D]) -> Result<Self> {
+        Ok(Self { raw: RawVolume::zeroed(CellType::of::<S>(), extents)?, cell: PhantomData })
+    }
+
+    /// The cell at `at`, or `None` outside the volume.
+    pub fn get(&self, at: [usize; D]) -> Option<S> {
+        let index = self.index_of(at)?;
+        // SAFETY: `index_of` returns indices of cells, which every field array holds.
+        Some(unsafe { S::load(&self.base(), index as isize) })
+    }
+
+    /// Replaces the cell at `at`; returns whether `at` was inside the volume.
+    pub fn set(&mut self, at: [usize; D], cell: S) -> bool {
+        let Some(index) = self.index_of(at) else { return false };
+        let base = self.raw.base_mut();
+        // SAFETY: as in `get`, and `self` is borrowed exclusively.
+        unsafe { cell.store(&base, index as isize, u32::MAX) };
+        true
+    }
+
+    /// As [`RawVolume::field`], to write to.
+    pub fn field_mut<T: Scalar>(&mut self, field: usize) -> Option<&mut [T]> {
+        self.raw.field_mut(field)
+    }
+
+    /// The volume without its type, to write to.
+    pub fn writable(&mut self) -> RawVolumeMut<'_, D> {
+        self.raw.writable()
+    }
+
+    /// The cells without their type, to write.
+    #[doc(hidden)]
+    pub fn raw_mut(&mut self) -> &mut RawVolume<D> {
+        &mut self.raw
+    }
+
+    /// The cells without their type.
+    #[doc(hidden)]
+    pub fn into_raw(self) -> RawVolume<D> {
+        self.raw
+    }
+
+    /// The volume that `raw` is.
+    ///
+    /// # Panics
+    /// When its cells are of another type.
+    pub fn from_raw(raw: RawVolume<D>) -> Self {
+        assert_eq!(raw.cell_type(), CellType::of::<S>(), "the type of a cell");
+        Self { raw, cell: PhantomData }
+    }
+
+    /// The neighbourhood of the cell at `at`, to call an element function by hand.
+    ///
+    /// ```
+    /// use warpweft::prelude::*;
+    /// let line = Volume::from_fn([4], |[x]| x as f32);
+    /// let near = line.near([2]);
+    /// assert_eq!(near[[-1]] + near[[1]], 4.0);
+    /// ```
+    ///
+    /// # Panics
+    /// When `at` is outside the volume; indexing the result panics when the offset leaves it.
+    pub fn near(&self, at: [usize; D]) -> Near<'_, S, D> {
+        self.raw.near::<S>(at)
+    }
+}
+
+impl<T: Scalar, const D: usize> Volume<T, D> {
+    /// The cells in row-major order.
+    pub fn as_slice(&self) -> &[T] {
+        // SAFETY: a scalar volume has one field of `len` elements of `T`.
+        unsafe { std::slice::from_raw_parts(self.raw.base()[0].cast(), self.len()) }
+    }
+
+    /// The cells in row-major order, to write to.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        let len = self.len();
+        // SAFETY: as in `as_slice`, and `self` is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.raw.base_mut()[0].cast(), len) }
+    }
+}
+
+impl<T: Scalar, const D: usize> Index<[usize; D]> for Volume<T, D> {
+    type Output = T;
+    fn index(&self, at: [usize; D]) -> &T {
+        match self.index_of(at) {
+            Some(index) => &self.as_slice()[index],
+            None => panic!("cell {at:?} is outside the extents {:?}", self.extents()),
+        }
+    }
+}
+
+impl<T: Scalar, const D: usize> IndexMut<[usize; D]> for Volume<T, D> {
+    fn index_mut(&mut self, at: [usize; D]) -> &mut T {
+        match self.index_of(at) {
+            Some(index) => &mut self.as_mut_slice()[index],
+            None => panic!("cell {at:?} is outside the extents {:?}", self.extents()),
+        }
+    }
+}
+
+impl<S: Fields, const D: usize> fmt::Debug for Volume<S, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Volume<{}, {D}>{:?}", std::any::type_name::<S>(), self.extents())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zero_or_overflowing_extent_is_refused_with_its_value() {
+        let zero = Volume::<f32, 2>::zeroed([3, 0]).unwrap_err().to_string();
+        assert!(zero.contains("extent 0 on axis x of 3 x 0"), "{zero}");
+        let huge = Volume::<f32, 2>::zeroed([usize::MAX, 2]).unwrap_err().to_string();
+        assert!(huge.contains("more cells than memory"), "{huge}");
+    }
+
+    #[test]
+    fn cells_lie_in_row_major_order() {
+        let volume = Volume::from_fn([2, 3], |[y, x]| (10 * y + x) as i32);
+        assert_eq!(volume.as_slice(), [0, 1, 2, 10, 11, 12]);
+        assert_eq!(volume[[1, 2]], 12);
+        assert_eq!(volume.get([2, 0]), None);
+    }
+}

@@ -1,0 +1,18 @@
+//! What every pattern of Warpweft stands on, and what knows no pattern.
+//!
+//! Programs depend on the crate `warpweft`, which re-exports what users need of this one.
+
+extern crate self as warpweft;
+
+pub mod cluster;
+pub mod cpu;
+pub mod cuda;
+pub mod element;
+pub mod error;
+pub mod grid;
+pub mod machine;
+pub mod report;
+pub mod trace;
+pub mod tune;
+
+pub use error::{Error, Result};

@@ -1,0 +1,139 @@
+//! What happened: the same form for every pattern.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// A number with its unit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Quantity {
+    /// The number.
+    pub value: f64,
+    /// Its unit, e.g. "cells/s".
+    pub unit: &'static str,
+}
+
+/// A number of things, as reports tell it: `1 step`, `2 steps`.
+pub fn counted(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Values recorded every so many units of progress.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Series {
+    /// Steps between two records.
+    pub every: u64,
+    /// The step of the first record: `every`, but of a run that went on from a checkpoint that has none of
+    /// those before.
+    pub first: u64,
+    /// The records, each with a value for every cell named.
+    pub values: Vec<Vec<f64>>,
+}
+
+/// What a run did and how close it came to what the machine allows.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The pattern: "stencil", "wavefront", "farm" or "channels".
+    pub pattern: &'static str,
+    /// The devices that worked, e.g. "2 cores of AMD EPYC" or "NVIDIA H200 (0)".
+    pub devices: Vec<String>,
+    /// Wall-clock seconds of the work itself, set-up excluded.
+    pub seconds: f64,
+    /// Wall-clock seconds of set-up: compiling, copying in and out.
+    pub setup_seconds: f64,
+    /// Work over `seconds`.
+    pub rate: Quantity,
+    /// Bytes the work must move through memory at least; 0 where nobody knows, as of tasks.
+    pub bytes: u64,
+    /// The rate the machine's measured limit allows, if it was measured: for a stencil that of
+    /// memory at one step a trip.
+    pub bound: Option<Quantity>,
+    /// `rate` over `bound`; above 1 where a stencil takes several steps a trip.
+    pub fraction: Option<f64>,
+    /// Steps of a stencil for each trip of its cells to memory, on average over what ran.
+    pub steps_a_trip: Option<f64>,
+    /// Seconds the model predicted, if it is calibrated.
+    pub predicted_seconds: Option<f64>,
+    /// The tunables used, as the pattern prints them.
+    pub policy: serde_json::Value,
+    /// Units of progress done: steps of a stencil, cells of a wavefront, tasks of a farm.
+    pub done: u64,
+    /// How many of them an earlier run did, from whose checkpoint this one went on; time, bytes and rate
+    /// are of the others.
+    pub first: u64,
+    /// Whether the run was asked to stop before it was through.
+    pub interrupted: bool,
+    /// The last residual, for runs that check one.
+    pub residual: Option<f64>,
+    /// What the residual was to be at most, for runs that end once it is.
+    pub tolerance: Option<f64>,
+    /// What probes recorded, in the order in which the stencil names them.
+    pub probes: Vec<Series>,
+    /// What the user may want to know: why a GPU was not used, a damaged cache made anew.
+    pub notes: Vec<String>,
+}
+
+/// What was done where, how long it took and how fast that was, in a line; then a line a note.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = match self.pattern {
+            "stencil" => "steps",
+            "wavefront" => "cells",
+            _ => "tasks",
+        };
+        let Self { pattern, done, seconds, setup_seconds, rate, .. } = self;
+        write!(f, "{pattern}: {done} {units} on {}", self.devices_told())?;
+        write!(f, " in {seconds:.3e} s and {setup_seconds:.3e} s of set-up")?;
+        if self.own() > 0 {
+            write!(f, ", {:.3e} {}", rate.value, rate.unit)?;
+        }
+        if let (Some(bound), true) = (&self.bound, self.own() > 0) {
+            write!(f, " where memory allows {:.3e} {}", bound.value, bound.unit)?;
+        }
+        if let (Some(residual), Some(tolerance)) = (self.residual, self.tolerance) {
+            write!(f, ", residual {residual:.3e} of at most {tolerance:e}: ")?;
+            match self.converged() {
+                Some(true) => write!(f, "met")?,
+                _ => write!(f, "not met after {}", counted(*done, "step"))?,
+            }
+        }
+        if self.interrupted {
+            write!(f, "; interrupted")?;
+        }
+        self.notes.iter().try_for_each(|what| write!(f, "\nnote: {what}"))
+    }
+}
+
+impl Report {
+    /// The devices, those alike that follow one another told once: `4 x 1 core of AMD EPYC`.
+    pub fn devices_told(&self) -> String {
+        let alike = self.devices.chunk_by(|a, b| a == b).map(|alike| match alike.len() {
+            1 => alike[0].clone(),
+            many => format!("{many} x {}", alike[0]),
+        });
+        alike.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether the last residual is at most what it was to be; `None` where none was checked.
+    pub fn converged(&self) -> Option<bool> {
+        Some(self.residual? <= self.tolerance?)
+    }
+
+    /// Units of progress that this run made itself.
+    pub fn own(&self) -> u64 {
+        self.done.saturating_sub(self.first)
+    }
+
+    /// This run and one like it after it, as one: times, bytes and work are added, the rest is this
+    /// one's.
+    pub fn followed_by(mut self, next: &Self) -> Self {
+        self.seconds += next.seconds;
+        self.setup_seconds += next.setup_seconds;
+        self.bytes += next.bytes;
+        self.done += next.done;
+        self.first += next.first;
+        let value = self.own() as f64 / self.seconds.max(f64::MIN_POSITIVE);
+        self.rate = Quantity { value, unit: self.rate.unit };
+        self
+    }
+}

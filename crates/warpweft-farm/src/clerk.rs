@@ -1,0 +1,280 @@
+//! The one thread that hands outputs over: to the ledger, to the user, to whoever watches.
+//!
+//! It is the thread that called `run`. Units wait when it is behind: of a slow sink's outputs memory holds a few packs a
+//! unit, or parts of packs where outputs are large.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use super::desk::Message;
+use super::journal::Writer;
+use super::master::Master;
+use super::pack::Collected;
+use super::report::{Failed, Share};
+use super::spec::OnFailure;
+use warpweft_core::error::{Error, Result};
+
+/// Between two looks at what may end the farm, and between two reports of progress.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Takes the outputs of these tasks, packed, one after another.
+pub type Sink<'a> = dyn FnMut(Range<u64>, &[u8]) -> Result<()> + 'a;
+
+/// What a clerk serves.
+pub struct Clerk<'a> {
+    /// Whose ledger it writes.
+    pub master: &'a Master,
+    /// Keeps outputs before they count as committed.
+    pub journal: Option<&'a mut Writer>,
+    /// Takes what is committed.
+    pub sink: &'a mut Sink<'a>,
+    /// What is done about tasks that fail.
+    pub on_failure: OnFailure,
+    /// Told how many tasks are through.
+    pub progress: Option<&'a dyn Fn(u64)>,
+    /// Set by whoever wants the farm to end.
+    pub interrupt: Option<&'a AtomicBool>,
+    /// What each unit did.
+    pub shares: Vec<Share>,
+    /// The tasks that failed.
+    pub failed: Vec<Failed>,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Served {
+    /// Tasks committed.
+    pub committed: u64,
+    /// Whether it was asked to end.
+    pub interrupted: bool,
+}
+
+impl Clerk<'_> {
+    /// Hands over what units tell, until all of them are gone; what the journal has is then on the disk.
+    ///
+    /// # Errors
+    /// The sink's, the journal's; the last unit's, when all were lost.
+    pub fn serve(&mut self, messages: Receiver<Message>) -> Result<Served> {
+        let served = self.serve_all(messages);
+        // An error that ended the farm says more than one about the disk.
+        let synced = self.journal.as_mut().map_or(Ok(()), |journal| journal.sync());
+        served.and_then(|served| synced.map(|()| served))
+    }
+
+    fn serve_all(&mut self, messages: Receiver<Message>) -> Result<Served> {
+        let mut served = Served::default();
+        let mut shown = Instant::now();
+        loop {
+            match messages.recv_timeout(LOOK) {
+                Ok(Message::Done { unit, range, collected, seconds }) => {
+                    self.hand_over(unit, range, &collected, seconds, &mut served)?;
+                }
+                Ok(Message::Lost { unit, why }) => self.lose(unit, why)?,
+                Ok(Message::Interrupted) => self.interrupted(&mut served),
+                Ok(Message::Broken(why)) => return Err(why),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if let Some(journal) = &mut self.journal {
+                journal.sync_if_due()?;
+            }
+            if shown.elapsed() >= LOOK {
+                shown = Instant::now();
+                self.look(&mut served);
+            }
+        }
+        self.look(&mut served);
+        Ok(served)
+    }
+
+    fn look(&self, served: &mut Served) {
+        if let Some(progress) = self.progress {
+            progress(served.committed + self.failed.len() as u64);
+        }
+        if self.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            self.interrupted(served);
+        }
+    }
+
+    fn interrupted(&self, served: &mut Served) {
+        served.interrupted = true;
+        self.master.stop();
+    }
+
+    fn hand_over(
+        &mut self,
+        unit: usize,
+        range: Range<u64>,
+        collected: &Collected,
+        seconds: f64,
+        served: &mut Served,
+    ) -> Result<()> {
+        // A unit thought lost may come late: its tasks are another's by now.
+        if !self.master.has(unit, &range) {
+            return Ok(());
+        }
+        for piece in &collected.pieces {
+            let at = |k: usize| range.start + k as u64;
+            let tasks = at(piece.tasks.start)..at(piece.tasks.end);
+            let outputs = &collected.bytes[piece.bytes.clone()];
+            if let Some(journal) = &mut self.journal {
+                journal.append(&tasks, outputs)?;
+            }
+            (self.sink)(tasks, outputs)?;
+        }
+        let failed = || collected.failed.iter().map(|(k, _)| range.start + *k as u64);
+        self.master.settle(unit, range.clone(), failed())?;
+        let share = &mut self.shares[unit];
+        share.packs += 1;
+        share.tasks += range.end - range.start;
+        share.busy += seconds;
+        served.committed += range.end - range.start - collected.failed.len() as u64;
+        for (task, (_, what)) in failed().zip(&collected.failed) {
+            let unit = self.shares[unit].unit;
+            self.failed.push(Failed { task, unit, what: what.clone() });
+        }
+        if !self.failed.is_empty() && self.on_failure == OnFailure::Stop {
+            self.master.stop();
+        }
+        Ok(())
+    }
+
+    fn lose(&mut self, unit: usize, why: Error) -> Result<()> {
+        self.shares[unit].lost = Some(why.to_string());
+        self.master.lose(unit);
+        match self.shares.iter().all(|share| share.lost.is_some()) {
+            true => Err(why),
+            false => Ok(()),
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::io::{self, Write};
+    use std::sync::mpsc::sync_channel;
+    use std::sync::{Arc, Mutex};
+    use std::thread::{scope, sleep};
+
+    use super::*;
+    use crate::dispatcher::Dispatcher;
+    use crate::journal::Disk;
+    use crate::pack::Piece;
+    use crate::policy::Policy;
+    use crate::schedule;
+    use crate::unit::{Grain, Unit};
+    use warpweft_core::grid::io::Claim;
+
+    /// Notes what it is asked to do, and fails at a step.
+    #[derive(Clone)]
+    struct Noted {
+        steps: Arc<Mutex<Vec<&'static str>>>,
+        fails: Option<usize>,
+    }
+    impl Noted {
+        fn step(&self, what: &'static str) -> io::Result<()> {
+            let mut steps = self.steps.lock().unwrap();
+            steps.push(what);
+            match self.fails == Some(steps.len()) {
+                true => Err(io::ErrorKind::StorageFull.into()),
+                false => Ok(()),
+            }
+        }
+    }
+    impl Write for Noted {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.step("write").map(|()| bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    impl Disk for Noted {
+        fn sync(&mut self) -> io::Result<()> {
+            self.step("sync")
+        }
+    }
+
+    /// Serves one unit that hands over two tasks with `pause` between, of a journal flushed `every` so often, whose
+    /// disk fails at a step; the disk's steps, the outputs that the sink had, and how it ended.
+    fn served(
+        every: Duration,
+        pause: Duration,
+        fails: Option<usize>,
+    ) -> (Vec<&'static str>, Vec<u8>, Result<Served>) {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Noted { steps: Arc::default(), fails };
+        let claim = Claim::of(folder.path()).unwrap();
+        let mut journal =
+            Writer::new(Box::new(disk.clone()), "results".into(), [0; 16], every, claim);
+        let units: Vec<_> = Unit::cores(0, 1).collect();
+        let master = Master::new(Dispatcher::new(2, &units, schedule::of(&Policy::default())));
+        let (send, messages) = sync_channel(1);
+        let mut had = Vec::new();
+        let mut sink = |_, outputs: &[u8]| {
+            had.extend_from_slice(outputs);
+            Ok(())
+        };
+        let mut clerk = Clerk {
+            master: &master,
+            journal: Some(&mut journal),
+            sink: &mut sink,
+            on_failure: OnFailure::Stop,
+            progress: None,
+            interrupt: None,
+            shares: vec![Share::new(units[0])],
+            failed: Vec::new(),
+        };
+        let outcome = scope(|scope| {
+            scope.spawn(|| {
+                let send = send;
+                for pauses in [false, true] {
+                    let Some(range) = master.ask(0, Grain { of: 1, most: 1 }, None) else { return };
+                    if pauses {
+                        sleep(pause);
+                    }
+                    let bytes = vec![7 + range.start as u8];
+                    let pieces = vec![Piece { tasks: 0..1, bytes: 0..1 }];
+                    let collected = Collected { tasks: 1, bytes, pieces, failed: Vec::new() };
+                    if send.send(Message::Done { unit: 0, range, collected, seconds: 0.0 }).is_err()
+                    {
+                        return;
+                    }
+                }
+            });
+            let outcome = clerk.serve(messages);
+            master.stop();
+            outcome
+        });
+        let steps = disk.steps.lock().unwrap().clone();
+        (steps, had, outcome)
+    }
+
+    #[test]
+    fn what_was_written_is_brought_to_the_disk_in_time_though_nothing_more_comes() {
+        let [none, some, hour] = [0, 50, 3_600_000].map(Duration::from_millis);
+        let (steps, _, outcome) = served(some, 10 * some, None);
+        assert_eq!(
+            (steps, outcome.unwrap().committed),
+            (vec!["write", "sync", "write", "sync"], 2)
+        );
+        assert_eq!(served(none, none, None).0, ["write", "sync", "write", "sync"]);
+        assert_eq!(served(hour, some, None).0, ["write", "write", "sync"]);
+    }
+
+    #[test]
+    fn a_write_or_a_sync_that_fails_ends_the_farm_and_is_not_tried_again() {
+        let none = Duration::ZERO;
+        for (fails, had) in [(1, vec![]), (2, vec![]), (3, vec![7]), (4, vec![7])] {
+            let (steps, sunk, outcome) = served(none, none, Some(fails));
+            let refusal = outcome.unwrap_err().to_string();
+            assert!(refusal.starts_with("results: the journal can't be written: "), "{refusal}");
+            assert!(refusal.contains("go on from it with --resume"), "{refusal}");
+            assert_eq!(sunk, had, "step {fails}");
+            // A write that failed after others is followed by no sync but for what those left.
+            assert_eq!(steps.len(), fails, "{steps:?}");
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! What a master answers who asks: ledger, schedule and units together, without a lock or a clock.
+//!
+//! One dispatcher serves threads behind the lock of [`Master`](super::master::Master), and simulations.
+
+use std::ops::Range;
+
+use super::ledger::Ledger;
+use super::ranges::Ranges;
+use super::schedule::{Ask, Scheduler};
+use super::unit::{Grain, Standing, Unit};
+use warpweft_core::error::{Error, Result};
+
+/// What a unit that asks is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// To run these tasks.
+    Pack(Range<u64>),
+    /// To ask again once a pack was handed over or a unit was lost.
+    Wait,
+    /// To leave: there will be nothing more for it.
+    End,
+}
+
+/// The state of a farm.
+pub struct Dispatcher {
+    ledger: Ledger,
+    scheduler: Box<dyn Scheduler>,
+    units: Vec<Standing>,
+    /// No more packs are given.
+    stopped: bool,
+    /// Those told to wait since the ledger changed last.
+    waiting: Vec<bool>,
+    /// What a schedule of the user's did wrong.
+    fault: Option<Error>,
+    /// How often what a unit is told may have become another.
+    changes: u64,
+}
+
+impl Dispatcher {
+    /// `tasks` tasks for `units`.
+    pub fn new(tasks: u64, units: &[Unit], scheduler: Box<dyn Scheduler>) -> Self {
+        Self::resumed(tasks, Ranges::default(), units, scheduler)
+    }
+
+    /// The same, of which some were `done` before.
+    pub fn resumed(
+        tasks: u64,
+        done: Ranges,
+        units: &[Unit],
+        scheduler: Box<dyn Scheduler>,
+    ) -> Self {
+        Self {
+            ledger: Ledger::new(tasks, units.len(), done),
+            scheduler,
+            units: units.iter().copied().map(Standing::new).collect(),
+            stopped: false,
+            waiting: vec![false; units.len()],
+            fault: None,
+            changes: 0,
+        }
+    }
+
+    /// Counts what changes the answer to a unit that waits: it is to ask again once this is another number.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// The state of all tasks.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// What a schedule did wrong, once.
+    pub fn fault(&mut self) -> Option<Error> {
+        self.fault.take()
+    }
+
+    /// `unit`, which likes packs of `grain` and whose last one, if it ran any, had so many tasks and took so
+    /// many seconds, asks for work.
+    pub fn ask(&mut self, unit: usize, grain: Grain, took: Option<(u64, f64)>) -> Answer {
+        let Some(standing) = self.units.get_mut(unit) else { return Answer::End };
+        standing.grain = grain;
+        if let Some((tasks, seconds)) = took {
+            standing.took(tasks, seconds);
+        }
+        self.waiting[unit] = false;
+        let out = self.ledger.out();
+        let free = self.ledger.free();
+        if self.stopped || standing.lost || free.count() + out == 0 {
+            return Answer::End;
+        }
+        let pack = match free.count() {
+            0 => None,
+            _ => self.scheduler.next(&Ask { unit, units: &self.units, free, out }),
+        };
+        match pack {
+            Some(range) => match self.ledger.give(unit, range.clone()) {
+                Ok(()) => Answer::Pack(range),
+                Err(error) => self.stop_for(error),
+            },
+            None => {
+                self.waiting[unit] = true;
+                let all =
+                    self.units.iter().zip(&self.waiting).all(|(unit, waits)| unit.lost || *waits);
+                match out == 0 && all {
+                    true => self.stop_for(Error::spec(
+                        format!("a schedule lets all units wait, with {} tasks free", free.count()),
+                        "give a pack to one of them",
+                    )),
+                    false => Answer::Wait,
+                }
+            }
+        }
+    }
+
+    fn stop_for(&mut self, error: Error) -> Answer {
+        self.fault.get_or_insert(error);
+        self.stop();
+        Answer::End
+    }
+
+    /// Whether all of `range` is still out to `unit`.
+    pub fn has(&self, unit: usize, range: &Range<u64>) -> bool {
+        self.ledger.has(unit, range)
+    }
+
+    /// `unit` hands over `range`, of which the tasks `failed`, in order, have no output.
+    ///
+    /// # Errors
+    /// Some of it is not out to that unit.
+    pub fn settle(
+        &mut self,
+        unit: usize,
+        range: Range<u64>,
+        failed: impl Iterator<Item = u64>,
+    ) -> Result<()> {
+        let mut from = range.start;
+        for task in failed {
+            self.ledger.fail(unit, task)?;
+            if from < task {
+                self.ledger.commit(unit, from..task)?;
+            }
+            from = task + 1;
+        }
+        if from < range.end {
+            self.ledger.commit(unit, from..range.end)?;
+        }
+        self.change();
+        Ok(())
+    }
+
+    /// `unit` is gone: what is out to it is free again.
+    pub fn lose(&mut self, unit: usize) {
+        self.ledger.lose(unit);
+        if let Some(standing) = self.units.get_mut(unit) {
+            standing.lost = true;
+        }
+        self.change();
+    }
+
+    /// No more packs are given.
+    pub fn stop(&mut self) {
+        self.stopped = true;
+        self.changes += 1;
+    }
+
+    fn change(&mut self) {
+        self.waiting.fill(false);
+        self.changes += 1;
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::policy::{PackSize, Policy, Schedule};
+    use crate::schedule;
+
+    /// Plays a farm: units that have a pack, in an order that `turns` says, hand it over, fail some of it or are
+    /// lost; everybody else asks. Returns who was given which packs, and the dispatcher in the end.
+    fn play(
+        tasks: u64,
+        units: &[Unit],
+        policy: Policy,
+        grain: Grain,
+        turns: &[(usize, u8)],
+    ) -> (Vec<(usize, Range<u64>)>, Dispatcher) {
+        let mut dispatcher = Dispatcher::new(tasks, units, schedule::of(&policy));
+        let mut packs: Vec<Option<Range<u64>>> = vec![None; units.len()];
+        let mut gone = vec![false; units.len()];
+        let mut given = Vec::new();
+        let mut turns = turns.iter().copied();
+        // Far more steps than there can be packs.
+        for step in 0..20 * (tasks + 10) {
+            let mut answers = Vec::new();
+            for unit in (0..units.len()).filter(|&unit| !gone[unit]) {
+                if packs[unit].is_none() {
+                    let took = (step > 0).then_some((1 + unit as u64, 0.01));
+                    match dispatcher.ask(unit, grain, took) {
+                        Answer::Pack(range) => {
+                            given.push((unit, range.clone()));
+                            packs[unit] = Some(range);
+                        }
+                        answer => answers.push(answer),
+                    }
+                }
+            }
+            let busy: Vec<_> = (0..units.len()).filter(|&unit| packs[unit].is_some()).collect();
+            let Some(&first) = busy.first() else {
+                // Nobody has anything, so nobody may wait.
+                assert!(answers.iter().all(|answer| *answer == Answer::End), "{answers:?}");
+                return (given, dispatcher);
+            };
+            let (turn, what) = turns.next().unwrap_or((0, 0));
+            let unit = busy.get(turn % busy.len()).copied().unwrap_or(first);
+            let Some(range) = packs[unit].take() else { continue };
+            let living = gone.iter().filter(|gone| !**gone).count();
+            match what {
+                1 if living > 1 => {
+                    gone[unit] = true;
+                    dispatcher.lose(unit);
+                    assert!(!dispatcher.has(unit, &range));
+                }
+                2 => dispatcher.settle(unit, range.clone(), std::iter::once(range.start)).unwrap(),
+                _ => dispatcher.settle(unit, range, std::iter::empty()).unwrap(),
+            }
+        }
+        panic!("the farm of {tasks} tasks does not end");
+    }
+
+    fn policies() -> impl Strategy<Value = Policy> {
+        let schedules = [Schedule::MasterWorker, Schedule::Eq1, Schedule::Eq2, Schedule::Single];
+        let pack = prop_oneof![Just(PackSize::Auto), (1u64..9).prop_map(PackSize::Tasks)];
+        (prop::sample::select(schedules.to_vec()), pack).prop_map(|(schedule, pack)| Policy {
+            schedule,
+            pack,
+            ..Policy::default()
+        })
+    }
+
+    proptest! {
+        /// Every farm ends, whoever is lost or fails, with every task in one place.
+        #[test]
+        fn every_task_is_committed_or_failed_in_the_end(
+            tasks in 0u64..200,
+            nodes in prop::collection::vec(1usize..4, 1..4),
+            policy in policies(),
+            of in 1u64..40,
+            turns in prop::collection::vec((0usize..8, 0u8..8), 0..100),
+        ) {
+            let units: Vec<_> =
+                nodes.iter().enumerate().flat_map(|(node, &cores)| Unit::cores(node, cores)).collect();
+            let grain = Grain { of, most: 64 };
+            let (given, dispatcher) = play(tasks, &units, policy, grain, &turns);
+            prop_assert!(dispatcher.ledger().is_settled());
+            prop_assert!(given.iter().all(|(_, range)| range.end - range.start <= 64));
+            let failures = turns.iter().filter(|(_, what)| *what == 2).count() as u64;
+            prop_assert!(dispatcher.ledger().failed().count() <= failures);
+        }
+
+        /// Even shares without losses are those of the rule, whoever is quick.
+        #[test]
+        fn even_shares_are_those_of_the_rule(
+            tasks in 0u64..200,
+            nodes in prop::collection::vec(1usize..4, 1..4),
+            turns in prop::collection::vec((0usize..8, Just(0u8)), 0..100),
+        ) {
+            let units: Vec<_> =
+                nodes.iter().enumerate().flat_map(|(node, &cores)| Unit::cores(node, cores)).collect();
+            let node_of: Vec<_> = units.iter().map(|unit| unit.node).collect();
+            type Rule = fn(u64, &[usize]) -> Vec<u64>;
+            let rules: [(Schedule, Rule); 2] =
+                [(Schedule::Eq1, schedule::eq1), (Schedule::Eq2, schedule::eq2)];
+            for (schedule, rule) in rules {
+                let policy = Policy { schedule, ..Policy::default() };
+                let (given, _) = play(tasks, &units, policy, Grain::ANY, &turns);
+                let mut shares = vec![0; units.len()];
+                given.iter().for_each(|(unit, range)| shares[*unit] += range.end - range.start);
+                prop_assert_eq!(shares, rule(tasks, &node_of));
+            }
+        }
+    }
+
+    /// Figure 12 of the paper ends a slave on a GPU when fewer tasks than its kernels are left: with such
+    /// slaves alone, N mod MK tasks are nobody's, and its master waits for ever.
+    #[test]
+    fn a_farm_whose_tasks_are_no_multiple_of_the_grain_ends() {
+        for tasks in [1, 3, 4, 5, 1023] {
+            let units: Vec<_> = Unit::cores(0, 2).collect();
+            let grain = Grain { of: 4, most: 4 };
+            let (given, dispatcher) = play(tasks, &units, Policy::default(), grain, &[]);
+            assert!(dispatcher.ledger().is_settled());
+            let sizes: Vec<_> = given.iter().map(|(_, range)| range.end - range.start).collect();
+            let (last, others) = sizes.split_last().unwrap();
+            assert!(others.iter().all(|&size| size == 4) && (1..=4).contains(last), "{sizes:?}");
+        }
+    }
+
+    struct Bad(Option<Range<u64>>);
+    impl Scheduler for Bad {
+        fn next(&mut self, _: &Ask<'_>) -> Option<Range<u64>> {
+            self.0.clone()
+        }
+    }
+
+    #[test]
+    fn a_schedule_that_errs_is_named_with_the_range_and_the_unit() {
+        let units: Vec<_> = Unit::cores(0, 1).collect();
+        for (pack, expect) in [
+            (Some(0..11), "tasks 0..11 of 10 can't be given to unit 0"),
+            (Some(3..3), "tasks 3..3 of 10"),
+            (Some(12..13), "tasks 12..13 of 10"),
+            (None, "lets all units wait, with 10 tasks free"),
+        ] {
+            let mut dispatcher = Dispatcher::new(10, &units, Box::new(Bad(pack)));
+            assert_eq!(dispatcher.ask(0, Grain::ANY, None), Answer::End);
+            let fault = dispatcher.fault().unwrap().to_string();
+            assert!(fault.contains(expect), "{fault}");
+        }
+        // Given twice.
+        let mut dispatcher = Dispatcher::new(10, &units, Box::new(Bad(Some(0..4))));
+        assert_eq!(dispatcher.ask(0, Grain::ANY, None), Answer::Pack(0..4));
+        assert_eq!(dispatcher.ask(0, Grain::ANY, None), Answer::End);
+        assert!(dispatcher.fault().is_some());
+    }
+}

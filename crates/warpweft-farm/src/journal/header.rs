@@ -1,0 +1,65 @@
+//! What a journal says of itself.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::io::Stated;
+
+/// Its format.
+const FORMAT: Stated =
+    Stated { name: "a journal", version: 1, remedy: "begin anew in an empty folder" };
+
+/// Its name in the folder.
+pub const NAME: &str = "header";
+
+/// What a journal is of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    version: u32,
+    /// As the user said.
+    pub of: String,
+    /// How many tasks there are.
+    pub tasks: u64,
+    /// The form of an output.
+    pub form: String,
+}
+
+impl Header {
+    /// Of this program's version.
+    pub fn new(of: &str, tasks: u64, form: String) -> Self {
+        Self { version: FORMAT.version, of: of.into(), tasks, form }
+    }
+
+    /// The text of its file.
+    ///
+    /// # Errors
+    /// None that are known.
+    pub fn text(&self) -> Result<String> {
+        FORMAT.text(self)
+    }
+
+    /// The one in the file of `folder`; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`Error::File`] for what is damaged; [`Error::Spec`] for another version of the format.
+    pub fn read(folder: &Path) -> Result<Option<Self>> {
+        let path = folder.join(NAME);
+        match std::fs::read_to_string(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::file(path, error, FORMAT.remedy)),
+            Ok(text) => FORMAT.read(&path, &text).map(Some),
+        }
+    }
+
+    /// In what `self`, a journal's, is another than `own`.
+    pub fn differs(&self, own: &Self) -> Option<String> {
+        let parts = [("of", &self.of, &own.of), ("of outputs", &self.form, &own.form)];
+        let part = parts.iter().find(|(_, theirs, ours)| theirs != ours);
+        let part = part
+            .map(|(what, theirs, ours)| format!("{what} {theirs}, and this run is {what} {ours}"));
+        let tasks = || format!("of {} tasks, and this run is of {}", self.tasks, own.tasks);
+        part.or_else(|| (self.tasks != own.tasks).then(tasks))
+    }
+}

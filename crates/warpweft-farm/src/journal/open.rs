@@ -1,0 +1,210 @@
+//! Beginning a journal, or going on from one.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
+
+use super::Journal;
+use super::frame::{Frames, Link, link};
+use super::header::{self, Header};
+use super::write::Writer;
+use crate::clerk::Sink;
+use crate::ranges::Ranges;
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::io::{Claim, write_synced};
+
+/// The file of frames.
+const RESULTS: &str = "results";
+
+/// More than this is no frame that a kill cut short, whatever its head says.
+const TORN: u64 = 128 << 20;
+
+/// A journal that can be appended to.
+pub struct Opened {
+    /// The tasks that it has already.
+    pub done: Ranges,
+    /// What appends.
+    pub writer: Writer,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+/// Whether a run can keep a journal in `folder`, or `resume` the one there.
+///
+/// # Errors
+/// As [`open`]'s, as far as the folder alone tells.
+pub fn check(folder: &Path, resume: bool) -> Result<()> {
+    Claim::check(folder)?;
+    there(folder, resume).map(drop)
+}
+
+/// The tasks, of so many whose outputs have this `form`, that a run finds done in `journal`.
+///
+/// # Errors
+/// As [`open`]'s, as far as reading tells.
+pub fn done(journal: &Journal, tasks: u64, form: String) -> Result<Ranges> {
+    let Journal { directory, of, resume, .. } = journal;
+    check(directory, *resume)?;
+    let own = Header::new(of, tasks, form);
+    let mut done = Ranges::default();
+    if goes_on(directory, *resume, &own)? {
+        let path = directory.join(RESULTS);
+        let refused = |error: io::Error| {
+            Error::file(&path, format!("the journal can't be read: {error}"), "check the disk")
+        };
+        if let Some(file) = existing(&path).map_err(refused)? {
+            let bytes = file.metadata().map_err(refused)?.len();
+            let link = link(&own.text()?);
+            accept(&file, &path, bytes, link, tasks, &mut done, &mut |_, _| Ok(()), &refused)?;
+        }
+    }
+    Ok(done)
+}
+
+/// Whether there is a journal of this run in `folder`.
+fn goes_on(folder: &Path, resume: bool, own: &Header) -> Result<bool> {
+    match there(folder, resume)? {
+        Some(there) => match there.differs(own) {
+            Some(what) => {
+                let what = format!("holds a journal {what}");
+                Err(Error::file(folder, what, "choose another folder"))
+            }
+            None => Ok(true),
+        },
+        None => Ok(false),
+    }
+}
+
+/// The header in `folder`, if there is to be one.
+fn there(folder: &Path, resume: bool) -> Result<Option<Header>> {
+    let refused = |what: &str, remedy: &str| Err(Error::file(folder, what, remedy));
+    match (Header::read(folder)?, resume) {
+        (None, true) => refused(
+            "holds no journal to resume",
+            "begin without --resume, or name the folder of the run that was stopped",
+        ),
+        // A run writes its header first.
+        (None, false) if folder.join(RESULTS).symlink_metadata().is_ok() => {
+            refused("holds a file `results` that is no journal's", "choose an empty folder")
+        }
+        (Some(_), false) => refused(
+            "holds the journal of an earlier run",
+            "go on from there with --resume, or choose another folder",
+        ),
+        (there, _) => Ok(there),
+    }
+}
+
+/// Opens `journal` for a run of so many `tasks` whose outputs have this `form`. Those that it has go to `sink`, frame
+/// by frame.
+///
+/// # Errors
+/// A folder that can't be used, or that another run has; a journal where there should be none, none where there
+/// should be one, or another run's; the sink's.
+pub fn open(journal: &Journal, tasks: u64, form: String, sink: &mut Sink<'_>) -> Result<Opened> {
+    let Journal { directory, of, resume, flush } = journal;
+    let every = flush.most()?;
+    // Before a folder is made for nothing.
+    check(directory, *resume)?;
+    let claim = Claim::of(directory)?;
+    let mut notes: Vec<_> = claim.note(directory).into_iter().collect();
+    let own = Header::new(of, tasks, form);
+    let text = own.text()?;
+    let refused = |error: io::Error| {
+        Error::file(
+            directory,
+            format!("a journal can't be kept there: {error}"),
+            "choose a folder that can be written and has room",
+        )
+    };
+    if !goes_on(directory, *resume, &own)? {
+        write_synced(directory, header::NAME, &mut text.as_bytes()).map_err(refused)?;
+    }
+    let path = directory.join(RESULTS);
+    let refused = |error: io::Error| {
+        let what = format!("the journal can't be gone on from: {error}");
+        Error::file(&path, what, "make room for as much again, then go on with --resume")
+    };
+    let mut done = Ranges::default();
+    let mut kept = (0, link(&text));
+    let mut whole: Box<dyn Read> = Box::new(io::empty());
+    if let Some(file) = existing(&path).map_err(refused)? {
+        let bytes = file.metadata().map_err(refused)?.len();
+        let said;
+        (kept, said) = accept(&file, &path, bytes, kept.1, tasks, &mut done, sink, &refused)?;
+        let left = bytes - kept.0;
+        if left > 0 {
+            notes.push(format!(
+                "the last {left} bytes of {} are not whole; their tasks are done again",
+                path.display()
+            ));
+        }
+        if left > 0 && (said <= left || left > TORN) {
+            let aside = set_aside(&path)?;
+            notes.push(format!("what was there is kept as {}", aside.display()));
+        }
+        (&file).rewind().map_err(refused)?;
+        whole = Box::new(file.take(kept.0));
+    }
+    // Anew, whatever there was: no old tail, no half of a block, no page that was never written.
+    write_synced(directory, RESULTS, &mut whole).map_err(refused)?;
+    let file = File::options().append(true).open(&path).map_err(refused)?;
+    Ok(Opened { done, writer: Writer::new(Box::new(file), path, kept.1, every, claim), notes })
+}
+
+/// The frames of `file` that are right: into `done` and to `sink`; how many bytes, the last one's link, and how many
+/// bytes the next says that it has.
+#[expect(clippy::too_many_arguments, reason = "two callers, which have them all")]
+fn accept(
+    file: &File,
+    path: &Path,
+    bytes: u64,
+    start: Link,
+    tasks: u64,
+    done: &mut Ranges,
+    sink: &mut Sink<'_>,
+    refused: &dyn Fn(io::Error) -> Error,
+) -> Result<((u64, Link), u64)> {
+    let mut frames = Frames::new(BufReader::with_capacity(1 << 20, file), bytes, start);
+    while let Some((range, outputs)) = frames.next().map_err(refused)? {
+        // Frames that chain are this run's own; what is wrong in them was wrong when they were written.
+        if range.end > tasks || !done.insert(range.clone()) {
+            let what = format!(
+                "tasks {}..{} are there twice or none of this run's",
+                range.start, range.end
+            );
+            return Err(Error::file(path, what, "begin anew in an empty folder"));
+        }
+        sink(range, &outputs)?;
+    }
+    Ok((frames.end(), frames.said()))
+}
+
+/// Gives a damaged file another name beside its own, which a new file is about to take: whole, and without room.
+fn set_aside(path: &Path) -> Result<PathBuf> {
+    let mut names = (1..).map(|k| {
+        path.with_extension(match k {
+            1 => "damaged".to_string(),
+            k => format!("damaged-{k}"),
+        })
+    });
+    loop {
+        let aside = names.next().unwrap_or_default();
+        match fs::hard_link(path, &aside) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                let what = format!("it is damaged and can't be kept by a hard link: {error}");
+                let remedy = "copy its folder to a disk that has such links, and go on there";
+                return Err(Error::file(path, what, remedy));
+            }
+            Ok(()) => return Ok(aside),
+        }
+    }
+}
+
+fn existing(path: &Path) -> io::Result<Option<File>> {
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        file => file.map(Some),
+    }
+}

@@ -1,0 +1,88 @@
+//! Appending to a journal: a frame a piece, brought to the disk every now and then.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::frame::{Link, end_of, frame};
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::io::Claim;
+
+/// A file on a disk, or one of a test's.
+pub trait Disk: Write + Send + Sync {
+    /// Returns when what was written is on the disk.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+impl Disk for File {
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
+}
+
+/// What appends. An error is final: after one, nobody knows what the disk has (Linux may count pages whose
+/// write failed as clean, so that a second attempt would seem to succeed).
+pub struct Writer {
+    file: Box<dyn Disk>,
+    path: PathBuf,
+    link: Link,
+    /// The most time that a frame waits for the disk.
+    every: Duration,
+    /// When the first of those that wait was written.
+    waiting: Option<Instant>,
+    _claim: Claim,
+}
+
+impl Writer {
+    /// Appends to `file`, which ends in `link`.
+    pub fn new(
+        file: Box<dyn Disk>,
+        path: PathBuf,
+        link: Link,
+        every: Duration,
+        claim: Claim,
+    ) -> Self {
+        Self { file, path, link, every, waiting: None, _claim: claim }
+    }
+
+    /// Appends the outputs of `tasks`.
+    ///
+    /// # Errors
+    /// They can't be written, or be brought to the disk where that is due.
+    pub fn append(&mut self, tasks: &Range<u64>, outputs: &[u8]) -> Result<()> {
+        let frame = frame(tasks, outputs, &self.link);
+        self.file.write_all(&frame).map_err(|error| self.failed(&error))?;
+        self.link = end_of(&frame);
+        self.waiting.get_or_insert_with(Instant::now);
+        self.sync_if_due()
+    }
+
+    /// Brings what was appended to the disk, if something waits for long enough.
+    ///
+    /// # Errors
+    /// It can't be.
+    pub fn sync_if_due(&mut self) -> Result<()> {
+        match self.waiting.is_some_and(|since| since.elapsed() >= self.every) {
+            true => self.sync(),
+            false => Ok(()),
+        }
+    }
+
+    /// Brings what was appended to the disk.
+    ///
+    /// # Errors
+    /// It can't be.
+    pub fn sync(&mut self) -> Result<()> {
+        match self.waiting.take() {
+            Some(_) => self.file.sync().map_err(|error| self.failed(&error)),
+            None => Ok(()),
+        }
+    }
+
+    fn failed(&self, error: &io::Error) -> Error {
+        let what = format!("the journal can't be written: {error}");
+        Error::file(&self.path, what, "make room, then go on from it with --resume")
+    }
+}

@@ -1,0 +1,89 @@
+//! Every tunable of a farm. Changes time, never outputs.
+
+use serde::{Deserialize, Serialize};
+
+use warpweft_core::error::{Error, Result};
+
+/// How tasks are shared and handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    /// Who gets which tasks.
+    pub schedule: Schedule,
+    /// How many at a time.
+    pub pack: PackSize,
+    /// Seconds that a pack of [`PackSize::Auto`] takes at most once a unit's speed is known: the longest that
+    /// progress is not told, and what one unit may lose.
+    pub seconds: f64,
+    /// Lanes of each GPU, 1 to 8: packs that it has at the same time, so that it works while one of them is
+    /// fetched (the paper's MK, which is 4 there).
+    pub lanes: usize,
+    /// Threads of a block of a lane's kernels, as far as its executor leaves that open; 0 for its own choice.
+    #[serde(default)]
+    pub block: u32,
+}
+
+/// Who gets which tasks (TuCCompi, section 3.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Schedule {
+    /// Whoever asks gets the next pack, sized by its speed and by what is left: the paper's MS, of which
+    /// nobody is sacrificed as the master.
+    MasterWorker,
+    /// The same number for every node, shared evenly among its units.
+    Eq1,
+    /// The same number for every unit.
+    Eq2,
+    /// Whoever asks gets one task, as the paper's own slaves on cores do.
+    Single,
+}
+
+/// How many tasks a unit gets at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PackSize {
+    /// By the unit's speed.
+    Auto,
+    /// So many, or fewer where fewer suit the unit or are left.
+    Tasks(u64),
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            schedule: Schedule::MasterWorker,
+            pack: PackSize::Auto,
+            seconds: 0.25,
+            lanes: 2,
+            block: 0,
+        }
+    }
+}
+
+impl Policy {
+    /// Whether there is such a policy.
+    ///
+    /// # Errors
+    /// Packs of no task, or of no time; packs for a schedule that gives single tasks; no lanes or more than 8; blocks
+    /// that are no whole warps, or of more than 1024 threads.
+    pub fn check(&self) -> Result<()> {
+        if self.pack == PackSize::Tasks(0) {
+            return Err(Error::spec("packs of 0 tasks", "give at least 1 task a pack"));
+        }
+        if self.schedule == Schedule::Single && self.pack != PackSize::Auto {
+            let remedy = "leave the packs out, or take the schedule master-worker";
+            return Err(Error::spec("packs for the schedule of single tasks", remedy));
+        }
+        if !(self.seconds > 0.0 && self.seconds.is_finite()) {
+            let what = format!("packs of {} seconds", self.seconds);
+            return Err(Error::spec(what, "give a time above 0"));
+        }
+        if !(1..=8).contains(&self.lanes) {
+            return Err(Error::spec(format!("{} lanes of a GPU", self.lanes), "give 1 to 8"));
+        }
+        if self.block > 1024 || !self.block.is_multiple_of(32) {
+            let what = format!("blocks of {} threads", self.block);
+            return Err(Error::spec(what, "give a multiple of 32, up to 1024"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,255 @@
+//! What ranks and the first of them tell one another, as bytes.
+
+use std::ops::Range;
+
+use super::DOWN;
+use crate::pack::{Collected, Piece};
+use crate::report::Ended;
+use crate::unit::Grain;
+use warpweft_core::cluster::Transport;
+use warpweft_core::element::Packed;
+use warpweft_core::error::{Error, Result};
+
+/// From a rank to the first. Units are numbered within their rank.
+#[derive(Debug, PartialEq)]
+pub enum Up {
+    /// A unit asks for a pack.
+    Ask { unit: usize, grain: Grain, took: Option<(u64, f64)> },
+    /// A unit ran these tasks.
+    Done { unit: usize, range: Range<u64>, collected: Collected, seconds: f64 },
+    /// A unit is gone, for this reason.
+    Lost { unit: usize, why: String },
+    /// The rank was asked to end.
+    Interrupted,
+    /// All of its units have ended.
+    Bye,
+}
+
+/// From the first rank to another.
+#[derive(Debug, PartialEq)]
+pub enum Down {
+    /// The pack that a unit asked for; none if there is nothing more for it.
+    Pack { unit: usize, range: Option<Range<u64>> },
+    /// The clerk has what a unit told.
+    Taken,
+    /// Nobody takes anything any more.
+    Over,
+    /// How the farm ended, for all ranks.
+    Closed(Vec<u8>),
+}
+
+/// What is known of a pack's outputs beside their bytes: their places and those of tasks, and the failures.
+type Places = (Vec<(usize, usize, usize, usize)>, Vec<(usize, String)>);
+
+impl Up {
+    /// As bytes.
+    pub fn pack(self) -> Vec<u8> {
+        let mut to = Vec::new();
+        match self {
+            Self::Ask { unit, grain: Grain { of, most }, took } => {
+                (0u8, unit, of, most, took).pack(&mut to);
+            }
+            Self::Done { unit, range, collected, seconds } => {
+                let Collected { bytes, pieces, failed, .. } = collected;
+                to.reserve(bytes.len() + 40 * (pieces.len() + failed.len() + 2));
+                (1u8, unit, range.start, range.end, seconds).pack(&mut to);
+                let place = |Piece { tasks, bytes }: Piece| {
+                    (tasks.start, tasks.end, bytes.start, bytes.end)
+                };
+                (pieces.into_iter().map(place).collect::<Vec<_>>(), failed).pack(&mut to);
+                to.extend_from_slice(&bytes);
+            }
+            Self::Lost { unit, why } => (2u8, unit, why).pack(&mut to),
+            Self::Interrupted => to.push(3),
+            Self::Bye => to.push(4),
+        }
+        to
+    }
+
+    /// From bytes of `rank`.
+    ///
+    /// # Errors
+    /// Bytes that no rank of this program sends.
+    pub fn unpack(rank: usize, mut from: &[u8]) -> Result<Self> {
+        Self::read(&mut from).ok_or_else(|| unreadable(rank))
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        Some(match u8::unpack(from)? {
+            0 => {
+                let (unit, of, most, took) = Packed::unpack(from)?;
+                Self::Ask { unit, grain: Grain { of, most }, took }
+            }
+            1 => {
+                let (unit, start, end, seconds) = Packed::unpack(from)?;
+                let (places, failed): Places = Packed::unpack(from)?;
+                let tasks = u64::checked_sub(end, start)?;
+                let count = usize::try_from(tasks).ok()?;
+                let pieces = places
+                    .into_iter()
+                    .map(|(first, last, from, to)| Piece { tasks: first..last, bytes: from..to });
+                let pieces: Vec<_> = pieces.collect();
+                let bytes = std::mem::take(from).to_vec();
+                let whole =
+                    |range: &Range<usize>, of: usize| range.start <= range.end && range.end <= of;
+                let fits =
+                    |piece: &Piece| whole(&piece.tasks, count) && whole(&piece.bytes, bytes.len());
+                (pieces.iter().all(fits) && failed.iter().all(|(k, _)| *k < count)).then_some(())?;
+                let collected = Collected { tasks, bytes, pieces, failed };
+                Self::Done { unit, range: start..end, collected, seconds }
+            }
+            2 => {
+                let (unit, why) = Packed::unpack(from)?;
+                Self::Lost { unit, why }
+            }
+            3 => Self::Interrupted,
+            4 => Self::Bye,
+            _ => return None,
+        })
+    }
+}
+
+impl Down {
+    /// As bytes.
+    pub fn pack(self) -> Vec<u8> {
+        let mut to = Vec::new();
+        match self {
+            Self::Pack { unit, range } => {
+                (0u8, unit, range.map(|range| (range.start, range.end))).pack(&mut to);
+            }
+            Self::Taken => to.push(1),
+            Self::Over => to.push(2),
+            Self::Closed(how) => {
+                to.push(3);
+                to.extend(how);
+            }
+        }
+        to
+    }
+
+    /// From bytes of the first rank.
+    ///
+    /// # Errors
+    /// Bytes that no rank of this program sends.
+    pub fn unpack(mut from: &[u8]) -> Result<Self> {
+        Self::read(&mut from).ok_or_else(|| unreadable(0))
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        Some(match u8::unpack(from)? {
+            0 => {
+                let (unit, range): (_, Option<(u64, u64)>) = Packed::unpack(from)?;
+                Self::Pack { unit, range: range.map(|(start, end)| start..end) }
+            }
+            1 => Self::Taken,
+            2 => Self::Over,
+            3 => Self::Closed(from.to_vec()),
+            _ => return None,
+        })
+    }
+}
+
+/// Bytes that can't be read as what they should be.
+pub fn unreadable(rank: usize) -> Error {
+    Error::Rank {
+        rank,
+        what: "a message of a farm that can't be read".into(),
+        remedy: "start every rank with the same program".into(),
+    }
+}
+
+/// How a farm ended, for those who did not see it.
+#[derive(serde::Serialize, serde::Deserialize)]
+enum Closing {
+    Ended(Box<Ended>),
+    /// With the failure of a task.
+    Task {
+        task: u64,
+        unit: String,
+        what: String,
+    },
+    /// With another error of the first rank.
+    Failed(String),
+}
+
+/// Tells all other ranks how the farm ended.
+pub fn close(net: &dyn Transport, outcome: &Result<Ended>) {
+    let closing = match outcome {
+        Ok(ended) => Closing::Ended(Box::new(ended.clone())),
+        Err(Error::Task { task, unit, what }) => {
+            Closing::Task { task: *task, unit: unit.clone(), what: what.clone() }
+        }
+        Err(error) => Closing::Failed(error.to_string()),
+    };
+    let how = serde_json::to_vec(&closing).unwrap_or_default();
+    for rank in 1..net.ranks() {
+        // A rank that can't be told has been told of a failure before.
+        let _ = net.send(rank, DOWN, Down::Closed(how.clone()).pack());
+    }
+}
+
+/// How the farm ended, as the first rank tells it to `rank`.
+///
+/// # Errors
+/// The farm's.
+pub fn closed(rank: usize, how: &[u8]) -> Result<Ended> {
+    match serde_json::from_slice(how).map_err(|_| unreadable(0))? {
+        Closing::Ended(ended) => Ok(*ended),
+        Closing::Task { task, unit, what } => Err(Error::Task { task, unit, what }),
+        Closing::Failed(what) => Err(Error::Rank {
+            rank,
+            what: format!("stopped because rank 0 failed: {what}"),
+            remedy: "see the error of rank 0".into(),
+        }),
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ranks_tell_is_read_as_it_was_meant() {
+        let piece = |k: usize| Piece { tasks: k..k + 1, bytes: k..k + 1 };
+        let collected = Collected {
+            tasks: 3,
+            bytes: vec![7, 9],
+            pieces: vec![piece(0), Piece { tasks: 2..3, bytes: 1..2 }],
+            failed: vec![(1, "no luck".into())],
+        };
+        let up = [
+            || Up::Ask { unit: 3, grain: Grain { of: 32, most: 96 }, took: Some((64, 0.5)) },
+            || Up::Ask { unit: 0, grain: Grain::ANY, took: None },
+            || Up::Lost { unit: 1, why: "the device is gone".into() },
+            || Up::Interrupted,
+            || Up::Bye,
+        ];
+        for told in up {
+            assert_eq!(Up::unpack(1, &told().pack()).unwrap(), told());
+        }
+        let done = |collected| Up::Done { unit: 2, range: 40..43, collected, seconds: 0.25 };
+        let copy = Collected {
+            pieces: collected.pieces.clone(),
+            bytes: vec![7, 9],
+            failed: collected.failed.clone(),
+            tasks: 3,
+        };
+        let bytes = done(collected).pack();
+        assert_eq!(Up::unpack(1, &bytes).unwrap(), done(copy));
+        // Whatever is cut off.
+        for length in 0..bytes.len() {
+            assert!(Up::unpack(1, &bytes[..length]).is_err(), "{length} of {}", bytes.len());
+        }
+        let down = [
+            || Down::Pack { unit: 5, range: Some(7..9) },
+            || Down::Pack { unit: 5, range: None },
+            || Down::Taken,
+            || Down::Over,
+            || Down::Closed(vec![1, 2]),
+        ];
+        for told in down {
+            assert_eq!(Down::unpack(&told().pack()).unwrap(), told());
+        }
+        assert!(Up::unpack(1, &[9]).is_err() && Down::unpack(&[9]).is_err());
+    }
+}

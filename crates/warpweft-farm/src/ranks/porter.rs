@@ -1,0 +1,134 @@
+//! On the first rank: takes what units of other ranks say to master and clerk, and brings them the answers.
+
+use std::sync::OnceLock;
+use std::sync::mpsc::SyncSender;
+use std::time::Instant;
+
+use super::message::{Down, Up, unreadable};
+use super::pause::Pause;
+use super::{DOWN, UP};
+use crate::desk::Message;
+use crate::dispatcher::Answer;
+use crate::master::Master;
+use crate::unit::Grain;
+use warpweft_core::cluster::Transport;
+use warpweft_core::error::{Error, Result};
+
+/// Between the other ranks and this one's master and clerk, on a thread of its own.
+pub struct Porter<'a> {
+    /// To the other ranks.
+    pub net: &'a dyn Transport,
+    /// Who is asked.
+    pub master: &'a Master,
+    /// Who is told.
+    pub clerk: SyncSender<Message>,
+    /// Where each rank's units begin among all, and where the last one's end.
+    pub firsts: &'a [usize],
+    /// When the first unit was ready to work.
+    pub begun: &'a OnceLock<Instant>,
+}
+
+/// A unit that was told to wait.
+struct Waiting {
+    rank: usize,
+    unit: usize,
+    grain: Grain,
+}
+
+impl Porter<'_> {
+    /// Carries until all other ranks have said that their units have ended. What goes wrong is told to the clerk.
+    pub fn work(self) {
+        if let Err(why) = self.carry() {
+            // The clerk may have gone over another error.
+            let _ = self.clerk.send(Message::Broken(why));
+            self.master.stop();
+        }
+    }
+
+    fn carry(&self) -> Result<()> {
+        let mut there: Vec<_> = (1..self.net.ranks()).collect();
+        let (mut waiting, mut seen) = (Vec::new(), self.master.changes());
+        let (mut over, mut pause) = (false, Pause::new());
+        while !there.is_empty() {
+            let mut came = false;
+            // One message of each at a time, so that none keeps the others waiting.
+            let mut gone = Vec::new();
+            for &rank in &there {
+                let Some(bytes) = self.net.poll(rank, UP)? else { continue };
+                came = true;
+                let told = match Up::unpack(rank, &bytes)? {
+                    Up::Ask { unit, grain, took } => {
+                        self.begun.get_or_init(Instant::now);
+                        let asks = Waiting { rank, unit, grain };
+                        if !self.answered(&asks, took)? {
+                            waiting.push(asks);
+                        }
+                        continue;
+                    }
+                    Up::Bye => {
+                        gone.push(rank);
+                        continue;
+                    }
+                    Up::Interrupted => Message::Interrupted,
+                    Up::Lost { unit, why } => {
+                        Message::Lost { unit: self.number(rank, unit)?, why: lost(rank, why) }
+                    }
+                    Up::Done { unit, range, collected, seconds } => {
+                        let unit = self.number(rank, unit)?;
+                        Message::Done { unit, range, collected, seconds }
+                    }
+                };
+                let takes = matches!(told, Message::Done { .. });
+                // A clerk that is behind lets all ranks wait.
+                if self.clerk.send(told).is_err() && !over {
+                    over = true;
+                    self.tell_all(&there)?;
+                }
+                if takes {
+                    self.net.send(rank, DOWN, Down::Taken.pack())?;
+                }
+            }
+            there.retain(|rank| !gone.contains(rank));
+            let changes = self.master.changes();
+            if changes != seen {
+                seen = changes;
+                for asks in std::mem::take(&mut waiting) {
+                    if !self.answered(&asks, None)? {
+                        waiting.push(asks);
+                    }
+                }
+            }
+            match came {
+                true => pause.renew(),
+                false => std::thread::sleep(pause.next()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is an answer for a unit, which then has it.
+    fn answered(&self, asks: &Waiting, took: Option<(u64, f64)>) -> Result<bool> {
+        let Waiting { rank, unit, grain } = *asks;
+        let range = match self.master.answer(self.number(rank, unit)?, grain, took) {
+            Answer::Pack(range) => Some(range),
+            Answer::End => None,
+            Answer::Wait => return Ok(false),
+        };
+        self.net.send(rank, DOWN, Down::Pack { unit, range }.pack()).map(|()| true)
+    }
+
+    /// The number among all of one of a rank's units.
+    fn number(&self, rank: usize, unit: usize) -> Result<usize> {
+        let all = self.firsts[rank]..self.firsts[rank + 1];
+        all.clone().nth(unit).ok_or_else(|| unreadable(rank))
+    }
+
+    fn tell_all(&self, there: &[usize]) -> Result<()> {
+        there.iter().try_for_each(|&rank| self.net.send(rank, DOWN, Down::Over.pack()))
+    }
+}
+
+/// The loss of a unit of another rank.
+fn lost(rank: usize, why: String) -> Error {
+    Error::Rank { rank, what: why, remedy: "look after that rank's host".into() }
+}

@@ -1,0 +1,122 @@
+//! What a farm did, unit by unit.
+
+use serde::{Deserialize, Serialize};
+
+use super::policy::Policy;
+use super::unit::Unit;
+use warpweft_core::report::{Quantity, Report};
+
+/// What one unit did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    /// Which.
+    pub unit: Unit,
+    /// Tasks that it handed over, failed ones included.
+    pub tasks: u64,
+    /// Packs that they came in, or parts of packs where outputs are large.
+    pub packs: u64,
+    /// Seconds that they took.
+    pub busy: f64,
+    /// Why it is gone, if it is.
+    pub lost: Option<String>,
+}
+
+impl Share {
+    /// Of a unit that has done nothing.
+    pub fn new(unit: Unit) -> Self {
+        Self { unit, tasks: 0, packs: 0, busy: 0.0, lost: None }
+    }
+}
+
+/// A task that failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failed {
+    /// Its number.
+    pub task: u64,
+    /// Who ran it.
+    pub unit: Unit,
+    /// Why.
+    pub what: String,
+}
+
+/// How a farm went, as all of its ranks know it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Ended {
+    /// Seconds of set-up and of work.
+    pub seconds: [f64; 2],
+    /// Tasks that an earlier run did.
+    pub first: u64,
+    /// Tasks that this one did.
+    pub committed: u64,
+    /// Whether it was asked to end.
+    pub interrupted: bool,
+    /// Who worked, of how many ranks.
+    pub devices: Vec<String>,
+    /// See there.
+    pub ranks: usize,
+    /// What the user may want to know.
+    pub notes: Vec<String>,
+    /// By unit.
+    pub shares: Vec<Share>,
+    /// By number.
+    pub failed: Vec<Failed>,
+}
+
+impl Ended {
+    /// With the policy it had.
+    pub fn outcome(self, policy: &Policy) -> Outcome {
+        let Self { seconds: [setup_seconds, seconds], first, committed, shares, failed, .. } = self;
+        let mut policy = serde_json::to_value(policy).unwrap_or_default();
+        if self.ranks > 1 {
+            policy["ranks"] = self.ranks.into();
+        }
+        let report = Report {
+            pattern: "farm",
+            devices: self.devices,
+            seconds,
+            setup_seconds,
+            rate: Quantity { value: committed as f64 / seconds.max(1e-9), unit: "tasks/s" },
+            // Tasks are code, whose traffic nobody knows.
+            bytes: 0,
+            bound: None,
+            fraction: None,
+            steps_a_trip: None,
+            predicted_seconds: None,
+            policy,
+            done: first + committed,
+            first,
+            interrupted: self.interrupted,
+            residual: None,
+            tolerance: None,
+            probes: Vec::new(),
+            notes: self.notes,
+        };
+        Outcome { report, shares, failed }
+    }
+}
+
+/// How a farm went.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Time, rate and policy.
+    pub report: Report,
+    /// What each unit did.
+    pub shares: Vec<Share>,
+    /// The tasks without outputs, by number.
+    pub failed: Vec<Failed>,
+}
+
+impl Outcome {
+    /// The part of the units' time in which none of their tasks ran: 1 − Σ busy / (units · seconds). The
+    /// overhead of TuCCompi's section 6.4, uneven ends included.
+    pub fn overhead(&self) -> f64 {
+        overhead(&self.shares, self.report.seconds)
+    }
+}
+
+/// The same of a run of so many `seconds`.
+pub fn overhead(shares: &[Share], seconds: f64) -> f64 {
+    let busy: f64 = shares.iter().map(|share| share.busy).sum();
+    let there = seconds * shares.len() as f64;
+    if there > 0.0 { (1.0 - busy / there).max(0.0) } else { 0.0 }
+}

@@ -1,0 +1,102 @@
+//! What a user implements: a task on a core, and what runs packs of them.
+
+use std::error;
+use std::marker::PhantomData;
+
+use super::cuda::GpuLane;
+use super::pack::Pack;
+use super::unit::Grain;
+use warpweft_core::element::Packed;
+use warpweft_core::error::Result;
+
+/// Why a task failed: `?` takes any error, and text by `.into()`.
+pub type Failure = Box<dyn error::Error + Send + Sync>;
+
+/// Independent work: one input, one output, nothing shared that changes.
+///
+/// Outputs must depend on the task and the input alone: a task that a lost unit had is run again.
+pub trait Task: Sync {
+    /// What one task is given, made where it runs.
+    type Input;
+    /// What comes out of it. It travels as bytes.
+    type Output: Packed;
+
+    /// Does one task on a core.
+    ///
+    /// # Errors
+    /// Whatever keeps this one task from having an output. A panic is a failure too.
+    fn on_core(&self, input: Self::Input) -> Result<Self::Output, Failure>;
+
+    /// What runs packs on one core, in place of [`Task::on_core`] for each of their tasks: where tasks share a
+    /// workspace that is worth keeping, or are quicker together. Made on the thread that will run it.
+    fn on_core_packs(&self) -> Option<Box<dyn PackExecutor<Self> + '_>> {
+        None
+    }
+
+    /// The form that runs on GPUs, if there is one. Its outputs must be those of [`Task::on_core`].
+    fn on_gpu(&self) -> Option<&dyn OnGpu<Self>> {
+        None
+    }
+}
+
+/// A task's form for GPUs.
+pub trait OnGpu<T: Task + ?Sized>: Sync {
+    /// What runs packs on `lane`. Made on the thread that will run it, which sleeps while the device works; what it
+    /// allocates is best allocated here, since the driver's frees wait for the whole device.
+    ///
+    /// # Errors
+    /// What keeps this lane from working: others do its tasks.
+    fn open(&self, lane: GpuLane) -> Result<Box<dyn PackExecutor<T> + '_>>;
+}
+
+/// What runs packs of tasks on one unit: the seam between a farm and a device.
+pub trait PackExecutor<T: Task + ?Sized> {
+    /// The sizes of packs it likes.
+    fn grain(&self) -> Grain {
+        Grain::ANY
+    }
+
+    /// Does the tasks of `inputs` and tells `outputs` of each, once, in any order.
+    ///
+    /// # Errors
+    /// What ends this unit: it gets nothing more, and others do all tasks of this pack. So does a panic.
+    fn run(&mut self, inputs: &[T::Input], outputs: &mut Pack<'_, T>) -> Result<()>;
+}
+
+/// A function as a task.
+pub struct OnCores<F, I> {
+    function: F,
+    input: PhantomData<fn(I)>,
+}
+
+/// A task of a function that runs on cores.
+///
+/// ```
+/// use warpweft::farm::on_cores;
+/// use warpweft::prelude::*;
+///
+/// # fn main() -> Result<()> {
+/// let squares = Farm::of(on_cores(|n: u64| Ok(n * n)));
+/// let (squares, _) = squares.run(0..5u64, &Machine::detect()?)?;
+/// assert_eq!(squares, [0, 1, 4, 9, 16]);
+/// # Ok(())
+/// # }
+/// ```
+pub fn on_cores<F, I, O>(function: F) -> OnCores<F, I>
+where
+    F: Fn(I) -> Result<O, Failure> + Sync,
+{
+    OnCores { function, input: PhantomData }
+}
+
+impl<F, I, O> Task for OnCores<F, I>
+where
+    F: Fn(I) -> Result<O, Failure> + Sync,
+    O: Packed,
+{
+    type Input = I;
+    type Output = O;
+    fn on_core(&self, input: I) -> Result<O, Failure> {
+        (self.function)(input)
+    }
+}

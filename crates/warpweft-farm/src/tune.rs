@@ -1,0 +1,226 @@
+//! The number of lanes and the threads of a block, found by a short search and kept for later runs.
+//!
+//! TuCCompi (sections 3.1 and 4.4) looks both up by what its author says of a kernel (how it reads memory, how much it
+//! computes); that is where the search begins, with the executor's own block, and a few runs of the real tasks
+//! decide. A candidate can't win whose outputs are not those of the others, or of the cores where some are compared. Not here: forms, which are the task's.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::inputs::Inputs;
+use super::policy::Policy;
+use super::run::{Run, Target};
+use super::spec::Farm;
+use super::task::Task;
+use warpweft_core::element::Packed;
+use warpweft_core::error::{Error, Result};
+use warpweft_core::machine::Machine;
+use warpweft_core::tune::{Axis, Budget, Entry, Measured, Repeats, Space, Wisdom, climb, measure};
+
+/// Lanes that are tried; the paper has up to 4.
+const LANES: [usize; 6] = [1, 2, 3, 4, 6, 8];
+/// Threads of a block that are tried, the paper's among them; 0 is what the executor takes by itself.
+const BLOCKS: [usize; 9] = [0, 64, 96, 128, 192, 256, 384, 512, 1024];
+/// Tasks that are compared with the cores'.
+const COMPARED: u64 = 3;
+
+/// A search.
+#[derive(Clone, Debug)]
+pub struct Tuning<'a> {
+    /// What is tuned, in words that tell tasks apart that take long in other ways: task, form, size class.
+    pub of: &'a str,
+    /// How long the search may take, about: a candidate that has begun is measured.
+    pub budget: Duration,
+    /// The folder of what is kept; the user's if `None`.
+    pub folder: Option<PathBuf>,
+}
+
+/// What a search found.
+#[derive(Clone, Debug)]
+pub struct Tuned {
+    /// The fastest policy.
+    pub policy: Policy,
+    /// Tasks a second of it.
+    pub rate: f64,
+    /// Tasks a second of the policy that the search began with.
+    pub untuned: f64,
+    /// What the measurements of it took.
+    pub measured: Measured,
+    /// Each candidate: lanes, threads of a block, and tasks a second, or why it is none.
+    pub trials: Vec<(usize, u32, Result<f64, String>)>,
+    /// Whether the search came to its end before the budget did.
+    pub complete: bool,
+    /// Whether later runs find it.
+    pub kept: bool,
+    /// Why they don't, if that is a failure.
+    pub failure: Option<String>,
+    /// What the user may want to know.
+    pub notes: Vec<String>,
+}
+
+/// Where results of `of` on the GPUs of `machine` are kept.
+fn key(of: &str, machine: &Machine) -> String {
+    let gpu = machine.gpus.first().map_or("no GPU", |gpu| gpu.name.as_str());
+    format!("farm {of} on {gpu}")
+}
+
+/// The policy that a search for `of` on such GPUs found, of the user's wisdom.
+pub fn tuned(of: &str, machine: &Machine) -> Option<Policy> {
+    Wisdom::user().policy(&key(of, machine)).filter(|policy: &Policy| policy.check().is_ok())
+}
+
+impl<T: Task> Farm<T> {
+    /// Searches for lanes and threads of a block on the GPUs of `machine`, from those of `start`, by running the tasks
+    /// of `inputs`: as many as take some tenths of a second there are best. The winner is kept.
+    ///
+    /// # Errors
+    /// No GPUs, or no form for them; tasks that fail on the cores; no candidate that runs and is right.
+    pub fn tune(
+        &self,
+        inputs: &Inputs<'_, T::Input>,
+        machine: &Machine,
+        start: Policy,
+        tuning: &Tuning<'_>,
+    ) -> Result<Tuned> {
+        let count = inputs.count();
+        let sample: Vec<_> =
+            (0..count.min(COMPARED)).map(|k| k * count / COMPARED.min(count)).collect();
+        let expect = sample.iter().map(|&k| self.on_core(k, inputs)).collect::<Result<Vec<_>>>()?;
+        let budget = Budget::of(tuning.budget);
+        let axes = vec![
+            Axis { name: "lanes", values: LANES.to_vec() },
+            Axis { name: "block", values: BLOCKS.to_vec() },
+        ];
+        let policy =
+            |values: &[usize]| Policy { lanes: values[0], block: values[1] as u32, ..start };
+        let (mut trials, mut outputs, mut untuned) = (Vec::new(), None, None);
+        let mut trial = |values: &[usize], best: f64| {
+            let policy = policy(values);
+            let repeats = Repeats { most: 3, ..Repeats::default() };
+            let run = || self.timed(inputs, machine, policy, (&sample, &expect), &mut outputs);
+            let measured = measure(repeats, best, budget, run);
+            let rate = |measured: &Measured| count as f64 / measured.median;
+            let told = measured.as_ref().map(rate).map_err(ToString::to_string);
+            untuned = untuned.or(told.as_ref().ok().copied());
+            trials.push((policy.lanes, policy.block, told));
+            // One that does not fit or does not compile is none, and no more.
+            Ok(measured.ok())
+        };
+        let space = Space::new(axes, |_| true);
+        let found = climb(&space, &[start.lanes, start.block as usize], budget, &mut trial)?;
+        let Some(found) = found else {
+            let why = trials.into_iter().find_map(|(.., told)| told.err()).unwrap_or_default();
+            let what = format!("no lanes of GPUs run this farm: {why}");
+            return Err(Error::spec(what, "run it on GPUs as it is, and see what its report says"));
+        };
+        let rate = count as f64 / found.measured.median;
+        let mut tuned = Tuned {
+            policy: policy(&found.values),
+            rate,
+            untuned: untuned.unwrap_or(rate),
+            measured: found.measured,
+            trials,
+            complete: found.complete,
+            kept: false,
+            failure: None,
+            notes: Vec::new(),
+        };
+        self.keep(&mut tuned, found.tried, machine, tuning);
+        Ok(tuned)
+    }
+
+    fn keep(&self, tuned: &mut Tuned, tried: usize, machine: &Machine, tuning: &Tuning<'_>) {
+        let entry = Entry {
+            policy: serde_json::to_value(tuned.policy).unwrap_or_default(),
+            measured: tuned.measured,
+            rate: tuned.rate,
+            tried,
+        };
+        let mut wisdom = tuning.folder.as_deref().map_or_else(Wisdom::user, Wisdom::open);
+        tuned.notes.extend(wisdom.note().map(str::to_owned));
+        let key = key(tuning.of, machine);
+        if let Some(known) = wisdom.get(&key).filter(|known| known.outdoes(&entry)) {
+            tuned.notes.push(format!(
+                "an earlier search that tried {} policies found a faster one ({:.3e} tasks/s): that is kept",
+                known.tried, known.rate
+            ));
+            return;
+        }
+        match wisdom.keep(&key, entry) {
+            Ok(kept) => tuned.kept = kept,
+            Err(error) => tuned.failure = Some(error.to_string()),
+        }
+        if !tuned.kept && tuned.failure.is_none() {
+            tuned.failure = Some("there is no cache folder; set WARPWEFT_CACHE to one".into());
+        }
+    }
+
+    /// The output of task `k` by a core, as bytes.
+    fn on_core(&self, k: u64, inputs: &Inputs<'_, T::Input>) -> Result<Vec<u8>> {
+        let output = self.task.on_core(inputs.at(k)).map_err(|why| {
+            let unit = "a core".to_string();
+            Error::Task { task: k, unit, what: why.to_string() }
+        })?;
+        let mut bytes = Vec::new();
+        output.pack(&mut bytes);
+        Ok(bytes)
+    }
+
+    /// Seconds of all tasks on GPUs, without set-up; their outputs are those of the runs before, and of the cores where
+    /// these were asked.
+    fn timed(
+        &self,
+        inputs: &Inputs<'_, T::Input>,
+        machine: &Machine,
+        policy: Policy,
+        (sample, expect): (&[u64], &[Vec<u8>]),
+        outputs: &mut Option<u64>,
+    ) -> Result<f64> {
+        let run = Run { target: Target::Gpus, policy, ..Run::default() };
+        let (mut sum, mut wrong) = (0u64, None);
+        let mut bytes = Vec::new();
+        let mut sink = |k: u64, output: T::Output| {
+            bytes.clear();
+            output.pack(&mut bytes);
+            let mut hasher = DefaultHasher::new();
+            (k, &bytes).hash(&mut hasher);
+            sum = sum.wrapping_add(hasher.finish());
+            if sample.iter().position(|&at| at == k).is_some_and(|at| expect[at] != bytes) {
+                wrong = Some(k);
+            }
+            Ok(())
+        };
+        let again = Inputs::by(inputs.count(), |k| inputs.at(k));
+        let outcome = self.run_into(again, machine, &run, &mut sink)?;
+        if let Some(lost) = outcome.shares.iter().find_map(|share| share.lost.clone()) {
+            return Err(Error::spec(format!("a lane was lost: {lost}"), "take fewer lanes"));
+        }
+        match wrong {
+            None if *outputs.get_or_insert(sum) == sum => Ok(outcome.report.seconds),
+            wrong => {
+                let which = wrong.map_or("some task".into(), |k| format!("task {k}"));
+                let what = format!("{which} has another output than on a core or in other runs");
+                let remedy = "make both the same to the bit (`exp`, `sin` and the like are not), or report this";
+                Err(Error::spec(what, remedy))
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::on_cores;
+
+    #[test]
+    fn without_gpus_there_is_nothing_to_tune_and_that_is_said() {
+        let mut machine = Machine::detect().unwrap();
+        machine.gpus.clear();
+        let tuning = Tuning { of: "numbers", budget: Duration::ZERO, folder: None };
+        let farm = Farm::of(on_cores(|k: u64| Ok(k)));
+        let refused = farm.tune(&(0..100u64).into(), &machine, Policy::default(), &tuning);
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("of a task without a form for them"), "{refused}");
+    }
+}

@@ -1,0 +1,164 @@
+//! The units of one process on their threads.
+
+use std::sync::{Arc, OnceLock};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+use std::time::Instant;
+
+use super::cuda::Site;
+use super::desk::Desk;
+use super::policy::Policy;
+use super::ranks::Table;
+use super::run::{Run, Target};
+use super::slot::{Slot, no_form};
+use super::unit::Unit;
+use warpweft_core::cpu::{Pool, Worker, WorkerPanic, panic_text};
+use warpweft_core::error::{Error, Result, no_thread};
+use warpweft_core::machine::{Gpu, Machine};
+use warpweft_core::trace::Trace;
+
+/// Cores and lanes of this process, compiled once for all tasks.
+pub struct Workers {
+    /// On the cores, whose units come first.
+    pool: Option<Pool>,
+    /// After them.
+    lanes: Vec<Site>,
+    /// What they are.
+    pub table: Table,
+}
+
+impl Workers {
+    /// Cores and lanes of `machine`, as `run` says.
+    ///
+    /// # Errors
+    /// GPUs for a task that has no form `on_gpu`, or where there are none on the only rank; no threads to be had.
+    pub fn new(on_gpu: bool, machine: &Machine, run: &Run<'_>) -> Result<Self> {
+        let gpus = match run.target {
+            Target::Cpu => &[],
+            Target::Auto if !on_gpu => &[],
+            Target::Gpus if !on_gpu => return Err(no_form()),
+            Target::Gpus if machine.gpus.is_empty() && run.others().is_none() => {
+                return Err(no_gpus());
+            }
+            Target::Auto | Target::Gpus => machine.gpus.as_slice(),
+        };
+        let threads = match run.target {
+            Target::Gpus => 0,
+            Target::Auto | Target::Cpu => run.threads.unwrap_or_else(|| machine.cpu.threads()),
+        };
+        let pool = match run.target {
+            Target::Gpus => None,
+            Target::Auto | Target::Cpu => Some(Pool::over(&machine.cpu.cores, threads)?),
+        };
+        let node = run.others().map_or(0, |net| net.rank());
+        let Policy { lanes, block, .. } = run.policy;
+        let lanes: Vec<_> =
+            gpus.iter().flat_map(|gpu| Site::of(gpu.ordinal, lanes, block)).collect();
+        let units =
+            Unit::cores(node, threads).chain(lanes.iter().map(|site| site.unit(node))).collect();
+        let cores = pool.iter().map(|_| machine.cpu.label(threads));
+        let devices = cores.chain(gpus.iter().map(Gpu::label)).collect();
+        Ok(Self { pool, lanes, table: Table::own(units, devices) })
+    }
+
+    /// Begins the `work` of every unit, each at its own `desk`.
+    ///
+    /// # Errors
+    /// No threads to be had; those that have begun go on until their desks send them home.
+    pub fn spawn<'scope, 'a: 'scope>(
+        &'a self,
+        scope: &'scope Scope<'scope, '_>,
+        desk: &dyn Fn() -> Box<dyn Desk + 'a>,
+        trace: Option<&Arc<Trace>>,
+        begun: &'a OnceLock<Instant>,
+        work: &'a (dyn Fn(&Slot<'_>) + Sync),
+    ) -> Result<Threads<'scope>> {
+        let units = &self.table.units;
+        let cores = units.len() - self.lanes.len();
+        let sites = std::iter::repeat_n(None, cores).chain(self.lanes.iter().cloned().map(Some));
+        let mut slots: Vec<_> = (units.iter().zip(sites).enumerate())
+            .map(|(number, (&unit, site))| Slot {
+                number,
+                unit,
+                desk: desk(),
+                trace: trace.cloned(),
+                site,
+                begun,
+            })
+            .collect();
+        let lanes = slots.split_off(cores);
+        let mut threads = Vec::new();
+        if let Some(pool) = &self.pool {
+            // The closure owns the slots: who waits for their desks to be left waits no longer than it lasts.
+            let each = move |worker: &Worker<'_>| {
+                slots[worker.index].keep(work);
+                Ok(())
+            };
+            threads.push(spawn(scope, "farm".into(), move || pool.run(each))?);
+        }
+        for slot in lanes {
+            let name = slot.unit.to_string();
+            let keep = move || {
+                slot.keep(work);
+                Ok(())
+            };
+            threads.push(spawn(scope, name, keep)?);
+        }
+        Ok(Threads(threads))
+    }
+}
+
+/// What a thread of units ends with.
+type Worked = Result<(), WorkerPanic>;
+
+/// The units at work.
+pub struct Threads<'scope>(Vec<ScopedJoinHandle<'scope, Worked>>);
+
+impl Threads<'_> {
+    /// Whether all units have ended.
+    pub fn are_through(&self) -> bool {
+        self.0.iter().all(ScopedJoinHandle::is_finished)
+    }
+
+    /// Waits until all have.
+    ///
+    /// # Errors
+    /// A panic that no unit caught.
+    pub fn join(self) -> Result<()> {
+        for thread in self.0 {
+            match thread.join() {
+                Ok(Ok(())) => {}
+                Ok(Err(WorkerPanic { message, .. })) => return Err(bug(&message)),
+                Err(panic) => return Err(bug(panic_text(panic.as_ref()))),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Begins a thread of a farm.
+///
+/// # Errors
+/// None to be had.
+pub fn spawn<'scope, R: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: String,
+    work: impl FnOnce() -> R + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, R>> {
+    let spawned = Builder::new().name(name).spawn_scoped(scope, work);
+    spawned.map_err(|error| no_thread("starting a farm", &error))
+}
+
+/// A farm on GPUs where there are none.
+pub fn no_gpus() -> Error {
+    Error::spec("a farm on GPUs, and there is none", "run it on the cores")
+}
+
+/// Units catch what tasks and executors do; what is left is ours.
+pub fn bug(message: &str) -> Error {
+    Error::Device {
+        stage: "running a farm".into(),
+        device: "the cores".into(),
+        what: format!("a worker panicked: {message}"),
+        remedy: "please report this".into(),
+    }
+}

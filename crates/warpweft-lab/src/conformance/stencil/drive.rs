@@ -1,0 +1,138 @@
+//! Running one case and comparing every bit.
+
+use super::settings::{Setting, all, state};
+use super::{Case, Outcome, Subject};
+use warpweft::element::Fields;
+use warpweft::error::{Error, Result};
+use warpweft::grid::RawVolume;
+use warpweft::stencil::agreement::{Ended, difference, run};
+use warpweft::stencil::run_reference;
+use warpweft::stencil::{
+    Boundary, BoundaryFunction, Residual, Spec, Stencil, SweepExecutor, Until,
+};
+
+/// The cases of one subject as they are run.
+pub(super) struct Suite<'a, U> {
+    pub subject: &'a U,
+    pub told: &'a mut dyn FnMut(&Case),
+    pub cases: &'a mut Vec<Case>,
+}
+
+impl<U: Subject> Suite<'_, U> {
+    /// An element in every setting and way; `name` says which.
+    pub fn run<const D: usize>(&mut self, name: &str, stencil: &Spec<D>) {
+        for setting in all::<D>() {
+            let mut stencil = stencil.clone();
+            stencil.boundaries = setting.boundaries;
+            self.each_way(name, &setting, &stencil);
+        }
+    }
+
+    /// As [`Suite::run`] for settings with Dirichlet faces, of which all are functions, or but the first.
+    pub fn run_by<S: Fields, const D: usize>(
+        &mut self,
+        name: &str,
+        stencil: &Stencil<S, D>,
+        function: impl BoundaryFunction<S, D> + 'static,
+    ) {
+        self.by(name, &stencil.clone().boundary_by(function));
+    }
+
+    fn by<const D: usize>(&mut self, name: &str, stencil: &Spec<D>) {
+        let held = |face: &&mut Boundary| matches!(face, Boundary::Dirichlet(_));
+        for (number, setting) in all::<D>().into_iter().enumerate() {
+            let mut stencil = stencil.clone();
+            stencil.boundaries = setting.boundaries;
+            let faces = stencil.boundaries.0.as_flattened_mut().iter_mut();
+            let faces: Vec<_> = faces.filter(held).skip(number / 4).collect();
+            if !faces.is_empty() {
+                faces.into_iter().for_each(|face| *face = Boundary::Function);
+                self.each_way(name, &setting, &stencil);
+            }
+        }
+    }
+
+    /// An element that stops when its residual is small, for every kind of residual.
+    pub fn stop<const D: usize>(&mut self, name: &str, stencil: &Spec<D>) {
+        for (kind, every) in [(Residual::Max, 1), (Residual::Sum, 3), (Residual::SumOfSquares, 2)] {
+            let Some(mut setting) = all::<D>().into_iter().next() else { return };
+            setting.steps = 40;
+            // Met about half way, as the reference finds it.
+            let Ok(tolerance) = half_way(stencil, &setting, kind) else { continue };
+            let mut stencil = stencil.clone();
+            stencil.boundaries = setting.boundaries;
+            stencil.until = Some(Until { residual: kind, tolerance, every });
+            self.each_way(&format!("{name} until {kind:?} every {every}"), &setting, &stencil);
+        }
+    }
+
+    fn each_way<const D: usize>(&mut self, name: &str, setting: &Setting<D>, stencil: &Spec<D>) {
+        let expect = state(stencil.cell, setting.extents).and_then(|start| {
+            let mut end = start.clone();
+            let (done, series) = run_reference(stencil, &mut end, setting.steps)?;
+            Ok((start, Ended { volume: end, done, series }))
+        });
+        for (way, of) in self.subject.ways().iter().enumerate() {
+            let (steps, kind) = (setting.steps, setting.name);
+            let name = format!("{name}, {kind}, {steps} steps over {:?}, {of}", setting.extents);
+            let outcome = match &expect {
+                Ok((start, end)) => {
+                    let executor = self.subject.executor(way, stencil, start);
+                    outcome(executor, stencil, start, end, steps)
+                }
+                // A footprint wider than the volume, say: the same everywhere.
+                Err(error) => Outcome::Skipped(error.to_string()),
+            };
+            let case = Case { name, outcome };
+            (self.told)(&case);
+            self.cases.push(case);
+        }
+    }
+}
+
+fn half_way<const D: usize>(
+    stencil: &Spec<D>,
+    setting: &Setting<D>,
+    kind: Residual,
+) -> Result<f64> {
+    // The largest tolerance of a descending series that takes more than ten steps to meet.
+    let mut tolerance = 1e3;
+    loop {
+        let mut stencil = stencil.clone();
+        stencil.boundaries = setting.boundaries;
+        stencil.until = Some(Until { residual: kind, tolerance, every: 1 });
+        let mut volume = state(stencil.cell, setting.extents)?;
+        if run_reference(&stencil, &mut volume, setting.steps)?.0 > 10 {
+            return Ok(tolerance);
+        }
+        tolerance /= 2.0;
+    }
+}
+
+fn outcome<const D: usize>(
+    executor: Result<Box<dyn SweepExecutor<D>>>,
+    stencil: &Spec<D>,
+    start: &RawVolume<D>,
+    end: &Ended<D>,
+    steps: u64,
+) -> Outcome {
+    let ran = match executor {
+        Ok(mut executor) => run(executor.as_mut(), stencil, start, steps),
+        Err(error @ Error::Spec { .. }) => return Outcome::Skipped(error.to_string()),
+        Err(error) => Err(error),
+    };
+    match ran {
+        Err(error) => Outcome::Failed(error.to_string()),
+        Ok(Ended { done, .. }) if done != end.done => {
+            let expect = end.done;
+            Outcome::Failed(format!("stopped after {done} steps, the reference after {expect}"))
+        }
+        Ok(found) => match difference(&found.volume, &end.volume) {
+            Some(what) => Outcome::Failed(what),
+            None if found.series != end.series => {
+                Outcome::Failed(format!("probes saw {:?} for {:?}", found.series, end.series))
+            }
+            None => Outcome::Passed,
+        },
+    }
+}

@@ -1,0 +1,73 @@
+//! One suite for every executor: bit for bit what the reference computes.
+//!
+//! Data driven: elements of every kind (`elements`) in settings of every kind (`settings`), run in
+//! every way that a [`Subject`] offers. Tests, `warpweft verify` and the tuner call the same suite.
+
+mod drive;
+mod elements;
+mod settings;
+mod subjects;
+
+use warpweft::error::Result;
+use warpweft::grid::RawVolume;
+use warpweft::stencil::{Spec, SweepExecutor};
+
+pub use subjects::{OnCores, OnGpu, OnGpus};
+
+/// What came of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every bit agreed.
+    Passed,
+    /// What differed or failed.
+    Failed(String),
+    /// Why it could not be run here.
+    Skipped(String),
+}
+
+/// A case of the suite.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// Element, setting and way.
+    pub name: String,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// An executor to be tested, in one or several ways (policies) it can be made.
+pub trait Subject {
+    /// The names of the ways.
+    fn ways(&self) -> Vec<String>;
+
+    /// The executor made in way number `way`.
+    ///
+    /// # Errors
+    /// A policy this problem can't have ([`warpweft::Error::Spec`], which skips the case) or any other
+    /// failure (which fails it).
+    fn executor<const D: usize>(
+        &self,
+        way: usize,
+        stencil: &Spec<D>,
+        volume: &RawVolume<D>,
+    ) -> Result<Box<dyn SweepExecutor<D>>>;
+}
+
+/// Runs one stencil in every setting, whose boundaries overrule its own; `told` hears of every case
+/// as it ends. Its states are noise from −½ to ½.
+pub fn conformance_of<const D: usize>(
+    subject: &impl Subject,
+    name: &str,
+    stencil: &Spec<D>,
+    mut told: impl FnMut(&Case),
+) -> Vec<Case> {
+    let mut cases = Vec::new();
+    drive::Suite { subject, told: &mut told, cases: &mut cases }.run(name, stencil);
+    cases
+}
+
+/// Runs the whole suite; `told` hears of every case as it ends.
+pub fn conformance(subject: &impl Subject, mut told: impl FnMut(&Case)) -> Vec<Case> {
+    let mut cases = Vec::new();
+    elements::each(&mut drive::Suite { subject, told: &mut told, cases: &mut cases });
+    cases
+}

@@ -1,0 +1,216 @@
+//! One suite for every executor: the same cells as the reference, bit for bit.
+
+mod elements;
+mod suite;
+
+pub use elements::{AffineCell, affine_local, area, far, local, mix, relax, remix, warp};
+pub use suite::{Runs, suite, suite_of};
+
+use warpweft::wavefront::Border;
+use warpweft::wavefront::Ranked;
+use warpweft::wavefront::Reach;
+use warpweft::wavefront::WavefrontElement;
+use warpweft::wavefront::WavefrontExecutor;
+use warpweft::wavefront::reference;
+use warpweft::wavefront::{Keep, Kept, Wavefront};
+
+/// Extents that are multiples of nothing, of a warp, and less than one.
+pub const EXTENTS: [[usize; 2]; 12] = [
+    [1, 1],
+    [1, 200],
+    [200, 1],
+    [2, 3],
+    [31, 33],
+    [64, 64],
+    [127, 513],
+    [300, 97],
+    [513, 700],
+    [1025, 31],
+    [33, 2050],
+    [1200, 1100],
+];
+
+/// What to keep, each in turn.
+pub const KEEPS: [Keep; 7] = Keep::ALL;
+
+/// Splitmix64: inputs that everyone can repeat.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs(pub u64);
+
+impl Inputs {
+    /// The next 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// One of `choices`.
+    pub fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[(self.bits() % choices.len() as u64) as usize]
+    }
+}
+
+/// Where inputs and cells of an element come from.
+pub struct Samples<'a, E: WavefrontElement> {
+    /// The input of a row.
+    pub row: &'a dyn Fn(&mut Inputs) -> E::Row,
+    /// The input of a column.
+    pub column: &'a dyn Fn(&mut Inputs) -> E::Column,
+    /// The input of a cell.
+    pub input: &'a dyn Fn(&mut Inputs) -> E::Input,
+    /// An initial cell, and what cells outside a band hold.
+    pub cell: &'a dyn Fn(&mut Inputs) -> E::Cell,
+}
+
+/// What came of one element.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// So many cases equal the reference.
+    Passed(usize),
+    /// The first case that differs or fails, in words.
+    Failed(String),
+    /// The executor can't run it: what it lacks.
+    Skipped(&'static str),
+}
+
+/// Runs `element`, which has inputs for rows and columns only, over [`EXTENTS`] × `keeps`, with a
+/// constant border and with `lines`, on `executor` and on the reference.
+///
+/// # Errors
+/// The first case in which they differ or the executor fails, in words.
+pub fn conforms<E: WavefrontElement<Input = ()>>(
+    executor: &mut dyn WavefrontExecutor<E>,
+    element: E,
+    keeps: &[Keep],
+    row: impl Fn(&mut Inputs) -> E::Row,
+    column: impl Fn(&mut Inputs) -> E::Column,
+    lines: impl Fn(isize, isize) -> E::Cell + Copy + Send + Sync + 'static,
+) -> Result<usize, String> {
+    let cell = |_: &mut Inputs| lines(-1, -1);
+    let samples = Samples { row: &row, column: &column, input: &|_| (), cell: &cell };
+    match conforms_on(executor, element, keeps, &samples, lines) {
+        Outcome::Passed(cases) => Ok(cases),
+        Outcome::Failed(why) => Err(why),
+        Outcome::Skipped(what) => Err(format!("the executor runs no {what}")),
+    }
+}
+
+/// Runs `element` over [`EXTENTS`] × `keeps`, with every kind of border, with bands and with several
+/// sweeps as far as `executor` can, on it and on the reference. Of floats there is no sum.
+pub fn conforms_on<E: WavefrontElement>(
+    executor: &mut dyn WavefrontExecutor<E>,
+    element: E,
+    keeps: &[Keep],
+    samples: &Samples<'_, E>,
+    lines: impl Fn(isize, isize) -> E::Cell + Copy + Send + Sync + 'static,
+) -> Outcome {
+    let mut cases = 0;
+    let mut missing = None;
+    for (seed, [m, n]) in EXTENTS.into_iter().enumerate() {
+        let mut inputs = Inputs(seed as u64);
+        let rows: Vec<_> = (0..m).map(|_| (samples.row)(&mut inputs)).collect();
+        let columns: Vec<_> = (0..n).map(|_| (samples.column)(&mut inputs)).collect();
+        let each = |wanted: bool| if wanted { 0..m * n } else { 0..0 };
+        let cells: Vec<_> =
+            each(size_of::<E::Input>() > 0).map(|_| (samples.input)(&mut inputs)).collect();
+        let initial: Vec<_> =
+            each(!E::OLD.is_empty()).map(|_| (samples.cell)(&mut inputs)).collect();
+        let plain = Wavefront::of(element)
+            .rows(&rows)
+            .columns(&columns)
+            .inputs(&cells)
+            .initial(&initial)
+            .border(Border::function(lines));
+        let reach = Reach::of(E::DEPENDENCES).with(Reach::of(E::OLD));
+        let mut variants = vec![plain.clone().border(Border::Value(lines(-1, -1)))];
+        if reach.north.max(reach.west) <= 1 && reach.south + reach.east == 0 {
+            variants.push(plain.clone().border(Border::from_fn(m, n, lines)));
+        } else {
+            variants.push(plain.clone());
+        }
+        let outside = (samples.cell)(&mut inputs);
+        let (m, n) = (m as isize, n as isize);
+        variants.push(plain.clone().band(-m / 3, n / 4, outside));
+        if seed % 4 == 0 {
+            variants.push(plain.clone().band(2 - m, 5 - m, outside));
+            variants.push(plain.clone().band(isize::MIN, 0, outside));
+        }
+        if !E::OLD.is_empty() {
+            variants.push(plain.clone().sweeps(2));
+            variants.push(plain.sweeps(5));
+        } else if m * n > 200_000 {
+            variants.truncate(2);
+        }
+        for wavefront in variants {
+            for &keep in keeps {
+                let wavefront = wavefront.clone().keep(keep);
+                if wavefront.check_sum().is_err() {
+                    continue;
+                }
+                if let Some(what) = executor.misses(&wavefront) {
+                    missing = Some(what);
+                    continue;
+                }
+                match compare(executor, &wavefront) {
+                    Ok(()) => cases += 1,
+                    Err(why) => return Outcome::Failed(why),
+                }
+            }
+        }
+    }
+    match missing {
+        Some(what) if cases == 0 => Outcome::Skipped(what),
+        _ => Outcome::Passed(cases),
+    }
+}
+
+/// Runs `wavefront` on `executor` and on the reference.
+fn compare<E: WavefrontElement>(
+    executor: &mut dyn WavefrontExecutor<E>,
+    wavefront: &Wavefront<'_, E>,
+) -> Result<(), String> {
+    let [m, n] = wavefront.extents();
+    let Wavefront { keep, border, band, sweeps, .. } = wavefront;
+    let expect = reference(wavefront).map_err(|error| error.to_string())?;
+    let found = executor.run(wavefront).map(|(kept, _)| kept);
+    let found = found.map_err(|error| format!("{} over {m} × {n} {keep:?}: {error}", E::NAME))?;
+    let Some(difference) = difference(&expect, &found, n) else { return Ok(()) };
+    let border = match border {
+        Border::Value(_) => "a value",
+        Border::Lines { .. } => "lines",
+        Border::Function(_) => "a function",
+    };
+    let band = band.map(|band| format!(", band {} to {}", band.lower, band.upper));
+    Err(format!(
+        "{} over {m} × {n}, border {border}{}, {sweeps} sweeps, {keep:?}: {difference}",
+        E::NAME,
+        band.unwrap_or_default()
+    ))
+}
+
+/// The first cell that differs, if any.
+fn difference<C: Ranked>(expect: &Kept<C>, found: &Kept<C>, columns: usize) -> Option<String> {
+    let cells = |kept: &Kept<C>| match kept {
+        Kept::LastRow(cells) | Kept::LastColumn(cells) | Kept::Matrix(cells) => cells.clone(),
+        Kept::Best(_) | Kept::Score(_) | Kept::Sum(_) => Vec::new(),
+    };
+    if matches!(expect, Kept::Best(_) | Kept::Score(_) | Kept::Sum(_)) {
+        return (expect != found).then(|| format!("expected {expect:?}, found {found:?}"));
+    }
+    let (expect, found) = (cells(expect), cells(found));
+    if expect.len() != found.len() {
+        return Some(format!("expected {} cells, found {}", expect.len(), found.len()));
+    }
+    let at = expect.iter().zip(&found).position(|(a, b)| a != b)?;
+    let wrong = expect.iter().zip(&found).filter(|(a, b)| a != b).count();
+    Some(format!(
+        "expected {:?}, found {:?} at cell {at} (row {}, column {} of a matrix), {wrong} wrong in all",
+        expect[at],
+        found[at],
+        at / columns,
+        at % columns
+    ))
+}

@@ -1,0 +1,90 @@
+//! The elements of the suite, each with its inputs and border, on one executor.
+
+use super::elements::{AffineCell, affine_local, area, far, local, mix, relax, remix, warp};
+use super::{Inputs, KEEPS, Outcome, Samples, conforms_on};
+use warpweft::wavefront::Keep;
+use warpweft::wavefront::WavefrontExecutor;
+
+/// An executor of all elements of the suite.
+pub trait Runs:
+    WavefrontExecutor<mix>
+    + WavefrontExecutor<local>
+    + WavefrontExecutor<warp>
+    + WavefrontExecutor<affine_local>
+    + WavefrontExecutor<area>
+    + WavefrontExecutor<far>
+    + WavefrontExecutor<relax>
+    + WavefrontExecutor<remix>
+{
+}
+
+impl<X> Runs for X where
+    X: WavefrontExecutor<mix>
+        + WavefrontExecutor<local>
+        + WavefrontExecutor<warp>
+        + WavefrontExecutor<affine_local>
+        + WavefrontExecutor<area>
+        + WavefrontExecutor<far>
+        + WavefrontExecutor<relax>
+        + WavefrontExecutor<remix>
+{
+}
+
+fn nothing(_: &mut Inputs) {}
+
+/// Runs every element of the suite over [`super::EXTENTS`] × [`KEEPS`] × borders, bands and sweeps on
+/// `executor`; returns what came of each element.
+pub fn suite(executor: &mut dyn Runs) -> Vec<(&'static str, Outcome)> {
+    suite_of(executor, &KEEPS)
+}
+
+/// The same for some of the things to keep.
+pub fn suite_of(executor: &mut dyn Runs, keeps: &[Keep]) -> Vec<(&'static str, Outcome)> {
+    let word = |inputs: &mut Inputs| inputs.bits() as u32;
+    let half = |inputs: &mut Inputs| inputs.bits() as u16;
+    let byte = |inputs: &mut Inputs| inputs.bits() as u8;
+    let letter = |inputs: &mut Inputs| inputs.one_of(b"ACGT");
+    let sample = |inputs: &mut Inputs| (inputs.bits() % 1000) as f32 / 8.0;
+    let mixed = |i: isize, j: isize| (i * 31 + j * 7) as u64;
+    let mixed_word = move |i, j| mixed(i, j) as u32;
+    let corner = |i, j| if (i, j) == (-1, -1) { 0.0 } else { f32::INFINITY };
+    let edge = |i: isize, j: isize| (i * 5 - j) as f32 / 4.0;
+    let gaps = |_, _| AffineCell { h: 0, e: -1_000_000, f: -1_000_000 };
+    let low = |inputs: &mut Inputs| AffineCell { h: -(byte(inputs) as i32), e: -9, f: -9 };
+    let affine = affine_local(2, -3, -5, -1);
+    let table = Samples {
+        row: &nothing,
+        column: &nothing,
+        input: &byte,
+        cell: &|inputs| i32::from(byte(inputs)),
+    };
+    let wide = Samples { row: &half, column: &byte, input: &word, cell: &word };
+    let heat = Samples { row: &nothing, column: &nothing, input: &sample, cell: &sample };
+    let words = Samples { row: &word, column: &word, input: &nothing, cell: &word };
+    let wide_mix =
+        Samples { row: &word, column: &half, input: &nothing, cell: &|inputs| inputs.bits() };
+    let pair =
+        Samples { row: &letter, column: &letter, input: &nothing, cell: &|i| i32::from(byte(i)) };
+    let series = Samples { row: &sample, column: &sample, input: &nothing, cell: &sample };
+    let gapped = Samples { row: &letter, column: &letter, input: &nothing, cell: &low };
+    let zero = |_, _| 0;
+    vec![
+        ("mixture of u64", conforms_on::<mix>(executor, mix(99), keeps, &wide_mix, mixed)),
+        (
+            "local alignment, i32",
+            conforms_on::<local>(executor, local(2, -1, -1), keeps, &pair, zero),
+        ),
+        ("time warping, f32", conforms_on::<warp>(executor, warp(), keeps, &series, corner)),
+        (
+            "affine gaps, a struct",
+            conforms_on::<affine_local>(executor, affine, keeps, &gapped, gaps),
+        ),
+        ("summed area table", conforms_on::<area>(executor, area(), keeps, &table, zero)),
+        ("cells further away", conforms_on::<far>(executor, far(5), keeps, &wide, mixed_word)),
+        ("relaxation, f32", conforms_on::<relax>(executor, relax(1.5), keeps, &heat, edge)),
+        (
+            "mixture of old and new",
+            conforms_on::<remix>(executor, remix(), keeps, &words, mixed_word),
+        ),
+    ]
+}

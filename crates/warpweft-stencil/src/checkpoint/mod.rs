@@ -1,0 +1,276 @@
+//! Long runs: the state saved every so many steps, so that a run that was killed goes on from there.
+//!
+//! A checkpoint is a folder `step-000000001200` with a file a part (`part`) and a manifest that is
+//! written last (`manifest`); all is written beside, brought to the disk, and renamed, so a folder of
+//! that name is whole. What probes recorded lies in files beside the folders, which only grow (`probes`). The cells lie in files by position, so any number of ranks, on any devices, can
+//! go on from them. Not here: when to save, which is the runs' business.
+
+mod hashed;
+mod load;
+mod manifest;
+mod probes;
+mod save;
+
+use std::path::{Path, PathBuf};
+
+use load::Other;
+pub(crate) use load::Saved;
+use manifest::Manifest;
+pub(crate) use save::Saver;
+
+use super::identity::Part;
+use super::plan::Region;
+use super::spec::Spec;
+use warpweft_core::cluster::{Transport, agree_on};
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::io::Claim;
+use warpweft_core::report::Series;
+
+/// Where a run saves its state, how often, and whether it goes on from there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The folder of the checkpoints, made if it is not there, in one that is; a run has it to itself.
+    /// Ranks on several hosts must all see the same.
+    pub directory: PathBuf,
+    /// Steps between two, at least 1.
+    pub every: u64,
+    /// Whether to go on from the newest that is whole; otherwise there must be none. A resumed run
+    /// is given the start of the one that it goes on from, and refused another.
+    pub resume: bool,
+}
+
+/// Where a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct State {
+    /// Steps done.
+    pub step: u64,
+    /// The residual of the last check.
+    pub residual: Option<f64>,
+}
+
+/// What is computed, and from what: a checkpoint and the run that goes on from it must agree on both.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Origin {
+    /// The computation, as [`Spec::identity`] tells it.
+    pub of: String,
+    /// What it is of, as [`Spec::parts`] tells it.
+    pub parts: Vec<Part>,
+    /// The [fingerprint](super::fingerprint) of the initial state.
+    pub start: String,
+}
+
+impl Origin {
+    /// Of the run of `stencil` over `extents` from the state with this fingerprint.
+    pub fn new<const D: usize>(stencil: &Spec<D>, extents: [usize; D], start: u64) -> Self {
+        let (of, parts) = (stencil.identity(extents), stencil.parts());
+        Self { of, parts, start: format!("{start:016x}") }
+    }
+}
+
+/// Gives the bytes of one field's cells in the part that is saved.
+pub(crate) type Cut<'a> = dyn FnMut(usize) -> Result<Vec<u8>> + 'a;
+
+/// A run that saves its state: where it begins, and what saves.
+pub(crate) struct Opened<const D: usize> {
+    /// What it goes on from.
+    pub from: Option<Saved<D>>,
+    /// What saves the states to come.
+    pub saver: Saver,
+    /// What probes recorded until then, on rank 0.
+    pub recorded: Vec<Series>,
+    /// What the user should know, e.g. of a damaged checkpoint.
+    pub notes: Vec<String>,
+    /// Of the folder, on rank 0.
+    _claim: Option<Claim>,
+}
+
+impl<const D: usize> Opened<D> {
+    /// Where the run begins.
+    pub fn first(&self) -> State {
+        self.from.as_ref().map(Saved::state).unwrap_or_default()
+    }
+}
+
+/// Looks into the folder, on every rank at once: rank 0 chooses, the others follow.
+///
+/// # Errors
+/// On every rank: a folder that can't be made or read, or that another run has; to be resumed, no checkpoint, or one of
+/// another computation, initial state or format or of more than `steps` steps, or none that is whole;
+/// otherwise checkpoints of an earlier run.
+pub(crate) fn open<const D: usize>(
+    checkpoint: &Checkpoint,
+    stencil: &Spec<D>,
+    (extents, start, steps): ([usize; D], u64, u64),
+    net: &dyn Transport,
+) -> Result<Opened<D>> {
+    let Checkpoint { directory, every, resume } = checkpoint;
+    if *every == 0 {
+        return Err(Error::spec("a checkpoint every 0 steps", "save every 1 or more steps"));
+    }
+    let origin = Origin::new(stencil, extents, start);
+    let mut notes = Vec::new();
+    let mut claim = None;
+    let mut recorded = stencil.points.series(0);
+    let chosen = if net.rank() == 0 {
+        claimed(directory, *resume).and_then(|claimed| {
+            notes.extend(claimed.note(directory));
+            claim = Some(claimed);
+            let of = (stencil, extents);
+            let chosen = choose(directory, &origin, of, *resume, &mut notes)?;
+            Ok(chosen.map(|(saved, series)| {
+                notes.extend(lacking(&series, saved.state().step));
+                recorded = series;
+                saved
+            }))
+        })
+    } else {
+        Ok(None)
+    };
+    let step = chosen.as_ref().map(|found| found.as_ref().map(|saved| saved.state().step));
+    let text = step.map(|step| step.map_or(Vec::new(), |step| step.to_le_bytes().to_vec()));
+    let told = agree_on(net, text.map_err(clone_of))?;
+    let from = match <[u8; 8]>::try_from(told.as_slice()) {
+        Err(_) => None,
+        Ok(_) if net.rank() == 0 => chosen?,
+        Ok(step) => {
+            let step = u64::from_le_bytes(step);
+            Some(Saved::open(&directory.join(folder_name(step)), &origin, (stencil.cell, extents))?)
+        }
+    };
+    let last = from.as_ref().map(|saved| saved.state().step);
+    if let Some(last) = last.filter(|&last| last > steps) {
+        return Err(Error::spec(
+            format!("a run of {steps} steps from a checkpoint of step {last}"),
+            "give the number of all steps, those done included",
+        ));
+    }
+    let of = (stencil.cell, extents);
+    let saver = Saver::new(directory, *every, origin, of, &stencil.points, last);
+    if net.rank() == 0 {
+        saver.tidy();
+    }
+    Ok(Opened { from, saver, recorded, notes, _claim: claim })
+}
+
+/// The folder, made if it is not there, as this run's own; unless there is nothing to resume in it.
+fn claimed(directory: &Path, resume: bool) -> Result<Claim> {
+    if resume && steps(directory)?.is_empty() {
+        return Err(Error::file(
+            directory,
+            "holds no checkpoint to resume",
+            "begin without --resume (`resume: false`), or name the folder of the run that was stopped",
+        ));
+    }
+    Claim::of(directory)
+}
+
+/// The newest checkpoint that is whole, if the run is to go on from one, and what probes recorded until then.
+fn choose<const D: usize>(
+    directory: &Path,
+    origin: &Origin,
+    (stencil, extents): (&Spec<D>, [usize; D]),
+    resume: bool,
+    notes: &mut Vec<String>,
+) -> Result<Option<(Saved<D>, Vec<Series>)>> {
+    let mut steps = steps(directory)?;
+    if !resume {
+        return steps.last().map_or(Ok(None), |&step| Err(taken(directory, step, origin)));
+    }
+    let whole = |folder: &Path| {
+        let saved = Saved::open(folder, origin, (stencil.cell, extents))?;
+        saved.verify()?;
+        let recorded = saved.recorded(&stencil.points)?;
+        Ok((saved, recorded))
+    };
+    let mut damaged = Vec::new();
+    while let Some(step) = steps.pop() {
+        match whole(&directory.join(folder_name(step))) {
+            Ok(whole) => return Ok(Some(whole)),
+            // Another computation's are as whole as they ever were.
+            Err(error @ Error::Spec { .. }) => return Err(error),
+            Err(error) => {
+                // What to do about it is done here.
+                let damage = match &error {
+                    Error::File { path, what, .. } => format!("{}: {what}", path.display()),
+                    other => other.to_string(),
+                };
+                notes.push(format!(
+                    "the checkpoint of step {step} is damaged ({damage}); an earlier one is taken"
+                ));
+                damaged.push(damage);
+            }
+        }
+    }
+    Err(Error::file(
+        directory,
+        format!("holds no checkpoint that is whole ({})", damaged.join("; ")),
+        "begin anew in an empty folder",
+    ))
+}
+
+/// Which records a run that goes on from `step` won't have.
+fn lacking(recorded: &[Series], step: u64) -> impl Iterator<Item = String> {
+    recorded.iter().enumerate().filter(|(_, series)| series.first > series.every).map(
+        move |(number, Series { first, .. })| {
+            format!(
+                "probe {number} has no records before step {first}: the checkpoint of step {step} holds none of it"
+            )
+        },
+    )
+}
+
+/// The refusal to begin where there are checkpoints, the newest of `step`: by the name of their run, if that
+/// is another than this.
+fn taken(directory: &Path, step: u64, origin: &Origin) -> Error {
+    let manifest = Manifest::read(&directory.join(folder_name(step)));
+    let other = manifest.ok().and_then(|manifest| Other::than(&manifest, origin));
+    let (whose, remedy) = match &other {
+        Some(other) => (other.of.as_str(), "choose another folder"),
+        None => (
+            "an earlier run",
+            "go on from there with --resume (`resume: true`), or choose another folder",
+        ),
+    };
+    let directory = directory.display();
+    let what = format!("{directory}: holds checkpoints, the last of step {step}, of {whose}");
+    Error::spec(what, remedy)
+}
+
+fn folder_name(step: u64) -> String {
+    format!("step-{step:012}")
+}
+
+/// The step whose folder has this name.
+fn step_of(name: &str) -> Option<u64> {
+    let step = name.strip_prefix("step-")?.parse().ok()?;
+    (name == folder_name(step)).then_some(step)
+}
+
+/// The steps of all complete checkpoints, ascending; none of a folder that is not there.
+fn steps(directory: &Path) -> Result<Vec<u64>> {
+    let told = |error| Error::file(directory, error, "choose a folder that can be read");
+    let mut steps = Vec::new();
+    let entries = match std::fs::read_dir(directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(steps),
+        entries => entries.map_err(told)?,
+    };
+    for entry in entries {
+        steps.extend(entry.map_err(told)?.file_name().to_str().and_then(step_of));
+    }
+    steps.sort_unstable();
+    Ok(steps)
+}
+
+/// The same error once more, for where it is both told to others and returned.
+fn clone_of(error: &Error) -> Error {
+    match error {
+        Error::Spec { what, remedy } => Error::spec(what.clone(), remedy.clone()),
+        Error::File { path, what, remedy } => Error::file(path, what, remedy.clone()),
+        other => Error::spec(other.to_string(), "see the folder of the checkpoints"),
+    }
+}
+
+/// A part of the volume, `[low, high)` per axis, as manifests name it.
+fn region_of<const D: usize>(low: &[usize], high: &[usize]) -> Option<Region<D>> {
+    Some(Region { low: low.try_into().ok()?, high: high.try_into().ok()? })
+}

@@ -1,0 +1,176 @@
+//! What probes recorded, in files beside the checkpoints: `f64`s, little-endian, in the order of the steps and,
+//! of one step, of the probes. A file only grows, by what was recorded since it last did, and a checkpoint names
+//! as much of it as there was; the checkpoints that are kept have a file each, so that damage to one spares the
+//! other.
+
+use std::fs;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::hashed::{Growing, Reader, Sum, damaged};
+use super::save::KEPT;
+use crate::points::{Points, Probe};
+use warpweft_core::error::Result;
+use warpweft_core::report::Series;
+
+/// What names of files begin with; a number follows.
+const NAME: &str = "probes-";
+
+/// A probe, by which its records are found again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Named {
+    field: usize,
+    at: Vec<Vec<usize>>,
+    every: u64,
+}
+
+impl<const D: usize> From<&Probe<D>> for Named {
+    fn from(Probe { field, at, every }: &Probe<D>) -> Self {
+        Self { field: *field, at: at.iter().map(|at| at.to_vec()).collect(), every: *every }
+    }
+}
+
+/// One probe's records in the file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Recorded {
+    probe: Named,
+    /// The step of the first.
+    first: u64,
+    /// How many there are, each of a value a cell.
+    records: u64,
+}
+
+/// What is in a file, as a manifest tells it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ProbesFile {
+    /// Its name, in the folder of the checkpoints.
+    pub file: String,
+    #[serde(flatten)]
+    sum: Sum,
+    of: Vec<Recorded>,
+}
+
+impl ProbesFile {
+    /// Gives the `series` of those of `points` that are in the file what it has of them, for the checkpoint of
+    /// `step` in `folder`.
+    ///
+    /// # Errors
+    /// A file that is missing, cut short or changed; other records than there can be.
+    pub fn read<const D: usize>(
+        &self,
+        (folder, step): (&Path, u64),
+        points: &Points<D>,
+        series: &mut [Series],
+    ) -> Result<()> {
+        let path = folder.with_file_name(&self.file);
+        let most = |of: &Recorded| of.records <= step;
+        let length = |of: &Recorded| of.records.checked_mul(8 * of.probe.at.len() as u64);
+        let lengths = self.of.iter().map(length).try_fold(0u64, |all, n| all.checked_add(n?));
+        if !self.of.iter().all(most) || lengths != Some(self.sum.bytes) {
+            return Err(damaged(&path, "holds other records than its checkpoint tells"));
+        }
+        let mut file = Reader::begin_of(path, &self.sum)?;
+        let (mut values, mut left) = (Vec::new(), self.sum.bytes);
+        while let Some(piece) = file.next(left)? {
+            left -= piece.len() as u64;
+            values.extend(piece.as_chunks().0.iter().map(|&value| f64::from_le_bytes(value)));
+        }
+        file.finish()?;
+        let mut values = values.into_iter();
+        let mut found = vec![Vec::new(); self.of.len()];
+        for (probe, _) in
+            ordered(self.of.iter().map(|of| (of.first, of.probe.every, 0..of.records)))
+        {
+            found[probe].push(values.by_ref().take(self.of[probe].probe.at.len()).collect());
+        }
+        for (Recorded { probe, first, .. }, found) in self.of.iter().zip(found) {
+            let same = |(p, _): &(&Probe<D>, &mut Series)| Named::from(*p) == *probe;
+            for (_, series) in points.probes.iter().zip(&mut *series).filter(same) {
+                series.values.clone_from(&found);
+                series.first = *first;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The files of one run.
+#[derive(Debug)]
+pub(super) struct Records {
+    probes: Vec<Named>,
+    files: Vec<Growth>,
+    saves: usize,
+}
+
+/// One file, and how many records of each probe are in it.
+#[derive(Debug)]
+struct Growth {
+    name: String,
+    file: Growing,
+    written: Vec<u64>,
+}
+
+impl Records {
+    pub fn of<const D: usize>(points: &Points<D>) -> Self {
+        let probes = points.probes.iter().map(Named::from).collect();
+        Self { probes, files: Vec::new(), saves: 0 }
+    }
+
+    /// Adds to a file in `folder`, that of the checkpoints, what of `series` is not in it yet; none if there
+    /// are no probes.
+    pub fn save(&mut self, folder: &Path, series: &[Series]) -> io::Result<Option<ProbesFile>> {
+        if self.probes.is_empty() {
+            return Ok(None);
+        }
+        let turn = self.saves % KEPT;
+        if turn == self.files.len() {
+            let last = files(folder)?.into_iter().map(|(number, _)| number).max();
+            let name = format!("{NAME}{}", last.map_or(0, |last| last + 1));
+            let (file, written) = (Growing::new(folder.join(&name)), vec![0; series.len()]);
+            self.files.push(Growth { name, file, written });
+        }
+        let Growth { name, file, written } = &mut self.files[turn];
+        let new = series.iter().zip(&*written);
+        let new = new.map(|(of, &from)| (of.first, of.every, from..of.values.len() as u64));
+        let mut bytes = Vec::new();
+        for (probe, record) in ordered(new) {
+            let values = &series[probe].values[record as usize];
+            bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        }
+        let sum = file.append(&bytes)?;
+        *written = series.iter().map(|of| of.values.len() as u64).collect();
+        self.saves += 1;
+        let told = |((probe, series), &records): ((&Named, &Series), &u64)| Recorded {
+            probe: probe.clone(),
+            first: series.first,
+            records,
+        };
+        let of = self.probes.iter().zip(series).zip(&*written).map(told).collect();
+        Ok(Some(ProbesFile { file: name.clone(), sum, of }))
+    }
+}
+
+/// Probe and number of every record, in the order of a file: `(first, every, numbers)` of each probe.
+fn ordered(of: impl Iterator<Item = (u64, u64, Range<u64>)>) -> Vec<(usize, u64)> {
+    let mut all: Vec<(u64, usize, u64)> = Vec::new();
+    for (probe, (first, every, numbers)) in of.enumerate() {
+        let step = |n: u64| first.saturating_add(n.saturating_mul(every));
+        all.extend(numbers.map(|n| (step(n), probe, n)));
+    }
+    all.sort_unstable();
+    all.into_iter().map(|(_, probe, n)| (probe, n)).collect()
+}
+
+/// The files in the folder of the checkpoints, with their numbers.
+pub(super) fn files(folder: &Path) -> io::Result<Vec<(u64, String)>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        let name = name.to_str().and_then(|name| Some((name.strip_prefix(NAME)?, name)));
+        files.extend(name.and_then(|(number, name)| Some((number.parse().ok()?, name.into()))));
+    }
+    Ok(files)
+}

@@ -1,0 +1,254 @@
+//! Writing a checkpoint: all ranks their parts, rank 0 the manifest, beside first and then renamed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::hashed::Writer;
+use super::manifest::{FORMAT, Manifest, NAME, PartFile};
+use super::probes::{self, Records};
+use super::{Cut, Origin, State, folder_name, step_of, steps};
+use crate::Region;
+use crate::points::Points;
+use warpweft_core::cluster::{Transport, agree_on, gather_fine};
+use warpweft_core::element::{CellType, ScalarKind};
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::io::{sync_folder, write_synced};
+use warpweft_core::report::Series;
+
+/// Checkpoints that are kept: the newest, and one to fall back on.
+pub(super) const KEPT: usize = 2;
+/// Stands for "no step yet".
+const NONE: u64 = u64::MAX;
+
+/// Saves states of one run.
+#[derive(Debug)]
+pub(crate) struct Saver {
+    directory: PathBuf,
+    every: u64,
+    origin: Origin,
+    extents: Vec<usize>,
+    fields: Vec<(String, ScalarKind)>,
+    /// What probes recorded, of which rank 0 alone writes.
+    records: Mutex<Records>,
+    /// The step of the last checkpoint that is whole.
+    last: AtomicU64,
+}
+
+impl Saver {
+    pub(super) fn new<const D: usize>(
+        directory: &Path,
+        every: u64,
+        origin: Origin,
+        (cell, extents): (CellType, [usize; D]),
+        points: &Points<D>,
+        last: Option<u64>,
+    ) -> Self {
+        let fields = cell.fields().iter().map(|field| (field.name.to_string(), field.kind));
+        Self {
+            directory: directory.to_path_buf(),
+            every,
+            origin,
+            extents: extents.to_vec(),
+            fields: fields.collect(),
+            records: Mutex::new(Records::of(points)),
+            last: AtomicU64::new(last.unwrap_or(NONE)),
+        }
+    }
+
+    /// Steps between two checkpoints.
+    pub fn every(&self) -> u64 {
+        self.every
+    }
+
+    /// Saves `state`, of which this rank has the cells of `region`, and rank 0 what probes `recorded`; all
+    /// ranks must come here. The state of the last checkpoint is not saved again: it would have to go before
+    /// another could take its name.
+    ///
+    /// # Errors
+    /// On every rank: what any rank can't write, with the step of the last checkpoint that is whole.
+    pub fn save<const D: usize>(
+        &self,
+        net: &dyn Transport,
+        state: State,
+        region: Region<D>,
+        cells: &mut Cut<'_>,
+        recorded: &[Series],
+    ) -> Result<()> {
+        if self.last.load(Ordering::Relaxed) == state.step {
+            return Ok(());
+        }
+        let target = self.directory.join(folder_name(state.step));
+        let beside = self.directory.join(format!("{}.partial", folder_name(state.step)));
+        let begun = match net.rank() {
+            0 => self.begin(&beside).map_err(|error| self.told(&beside, &error)),
+            _ => Ok(()),
+        };
+        agree_on(net, begun.map(|()| Vec::new()))?;
+        let written = self.part(&beside, net.rank(), region, cells);
+        let written = written.and_then(|part| {
+            serde_json::to_vec(&part).map_err(|error| self.told(&beside, &error.into()))
+        });
+        let parts = gather_fine(net, written).inspect_err(|_| self.discard(net, &beside))?;
+        let closed = match net.rank() {
+            0 => self.close(state, (&parts, recorded), &beside, &target),
+            _ => Ok(()),
+        };
+        agree_on(net, closed.map(|()| Vec::new())).inspect_err(|_| self.discard(net, &beside))?;
+        self.last.store(state.step, Ordering::Relaxed);
+        if net.rank() == 0 {
+            self.superseded().iter().for_each(|steps| self.remove(steps));
+            self.remove_unnamed();
+        }
+        Ok(())
+    }
+
+    /// Makes the folder to write into, without what an earlier run left unfinished.
+    fn begin(&self, beside: &Path) -> io::Result<()> {
+        self.clear()?;
+        fs::create_dir(beside)
+    }
+
+    /// Removes what an earlier run left unfinished.
+    fn clear(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.directory)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let step =
+                name.to_str().and_then(|name| name.strip_suffix(".partial")).and_then(step_of);
+            if step.is_some() {
+                fs::remove_dir_all(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes this rank's cells.
+    fn part<const D: usize>(
+        &self,
+        folder: &Path,
+        rank: usize,
+        region: Region<D>,
+        cells: &mut Cut<'_>,
+    ) -> Result<PartFile> {
+        let name = format!("part-{rank}");
+        let path = folder.join(&name);
+        let told = |error| self.told(&path, &error);
+        let mut file = Writer::create(&path).map_err(told)?;
+        for field in 0..self.fields.len() {
+            file.put(&cells(field)?).map_err(told)?;
+        }
+        let sum = file.finish().map_err(told)?;
+        let (low, high) = (region.low.to_vec(), region.high.to_vec());
+        Ok(PartFile { file: name, low, high, sum })
+    }
+
+    /// Writes what probes recorded and the manifest, and gives the folder its name.
+    fn close(
+        &self,
+        state: State,
+        (parts, recorded): (&[Vec<u8>], &[Series]),
+        beside: &Path,
+        target: &Path,
+    ) -> Result<()> {
+        let probes = {
+            let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+            let saved = records.save(&self.directory, recorded);
+            saved.map_err(|error| self.told(&self.directory, &error))?
+        };
+        let parts = parts.iter().map(|part| serde_json::from_slice(part));
+        let manifest = Manifest {
+            version: FORMAT.version,
+            program: env!("CARGO_PKG_VERSION").into(),
+            of: self.origin.of.clone(),
+            computed: self.origin.parts.clone(),
+            start: self.origin.start.clone(),
+            extents: self.extents.clone(),
+            fields: self.fields.clone(),
+            step: state.step,
+            residual: state.residual.map(f64::to_bits),
+            parts: parts
+                .collect::<serde_json::Result<_>>()
+                .map_err(|error| self.told(beside, &error.into()))?,
+            probes,
+        };
+        let text = manifest.text()?;
+        let finish = || {
+            write_synced(beside, NAME, &mut text.as_bytes())?;
+            // A damaged checkpoint of this very step, from which the run did not go on.
+            if target.exists() {
+                fs::remove_dir_all(target)?;
+            }
+            fs::rename(beside, target)?;
+            sync_folder(&self.directory)
+        };
+        finish().map_err(|error: io::Error| self.told(beside, &error))
+    }
+
+    /// Removes what a run that was killed left behind: the unfinished, and what its last checkpoint was to
+    /// replace. What can't be removed stays; it is in nobody's way.
+    pub(super) fn tidy(&self) {
+        let _ = self.clear();
+        // Later ones stay until there is another: it may be the disk's damage of today.
+        let [old, _] = self.superseded();
+        self.remove(&old);
+        self.remove_unnamed();
+    }
+
+    /// Removes what probes recorded for checkpoints that are gone. Nothing while one can't be read, which may
+    /// name any; and a look at a folder is enough while there are no more files than a run has.
+    fn remove_unnamed(&self) {
+        let Ok(files) = probes::files(&self.directory) else { return };
+        if files.len() <= KEPT {
+            return;
+        }
+        let named = steps(&self.directory).and_then(|steps| {
+            let manifests =
+                steps.iter().map(|&s| Manifest::read(&self.directory.join(folder_name(s))));
+            let names = manifests.map(|read| Ok(read?.probes.map(|probes| probes.file)));
+            names.collect::<Result<BTreeSet<_>>>()
+        });
+        let Ok(named) = named else { return };
+        for (_, file) in files.into_iter().filter(|(_, file)| !named.contains(&Some(file.clone())))
+        {
+            let _ = fs::remove_file(self.directory.join(file));
+        }
+    }
+
+    /// Checkpoints before those that are kept, and ones after them, which are damaged: the run went on
+    /// from before them.
+    fn superseded(&self) -> [Vec<u64>; 2] {
+        let Ok(steps) = steps(&self.directory) else { return [Vec::new(), Vec::new()] };
+        let newest = self.last.load(Ordering::Relaxed);
+        let (mut old, later): (Vec<_>, Vec<_>) =
+            steps.into_iter().partition(|&step| step <= newest);
+        old.truncate(old.len().saturating_sub(KEPT));
+        [old, later]
+    }
+
+    fn remove(&self, steps: &[u64]) {
+        for &step in steps {
+            let _ = fs::remove_dir_all(self.directory.join(folder_name(step)));
+        }
+    }
+
+    fn discard(&self, net: &dyn Transport, beside: &Path) {
+        if net.rank() == 0 {
+            // The error that led here says more than one about what is left.
+            let _ = fs::remove_dir_all(beside);
+        }
+    }
+
+    fn told(&self, path: &Path, error: &io::Error) -> Error {
+        let remedy = match self.last.load(Ordering::Relaxed) {
+            NONE => "choose a folder that can be written and has room".to_string(),
+            step => format!(
+                "make room, then go on with --resume (`resume: true`) from the checkpoint of step {step}, which is whole"
+            ),
+        };
+        Error::file(path, format!("a checkpoint can't be written: {error}"), remedy)
+    }
+}

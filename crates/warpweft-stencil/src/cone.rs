@@ -1,0 +1,121 @@
+//! The cells that a sweep computes: its region, and around it what later stages and steps read.
+//!
+//! The region computed shrinks from stage to stage as dependence, traced backwards, allows
+//! ([`Reach`]): the cone of B2R's equation (2). Nothing outside of it is computed, so that a sweep
+//! comes by no state that the run itself does not.
+
+use super::boundary::Boundary;
+use super::halo::{Footprint, MOST_STEPS, Reach, footprints};
+use super::plan::{Region, Sweep};
+use super::spec::Spec;
+use warpweft_core::error::{Error, Result};
+
+/// What an executor must know of a stencil to work out what its sweeps compute.
+#[derive(Clone, Debug)]
+pub(super) struct Cones<const D: usize> {
+    stages: Vec<Footprint<D>>,
+    fields: usize,
+    extents: [usize; D],
+    periodic: [bool; D],
+}
+
+impl<const D: usize> Cones<D> {
+    /// For sweeps of `stencil` over a volume of `extents`.
+    pub fn new(stencil: &Spec<D>, extents: [usize; D]) -> Self {
+        let periodic = stencil.boundaries.0.map(|faces| faces[0] == Boundary::Periodic);
+        let (stages, fields) = (footprints(&stencil.stages), stencil.cell.len());
+        Self { stages, fields, extents, periodic }
+    }
+
+    /// What `sweep` computes.
+    ///
+    /// # Errors
+    /// A region that is empty, or not inside the volume, or a part of an axis that repeats; more
+    /// than 65,536 steps of a part.
+    pub fn of(&self, sweep: &Sweep<D>) -> Result<Cone<D>> {
+        let (region, extents) = (sweep.region, self.extents);
+        if region == (Region { low: [0; D], high: extents }) {
+            return Ok(Cone { region, extents, reach: None });
+        }
+        let fits = |d: usize| {
+            let all = region.low[d] == 0 && region.high[d] == extents[d];
+            let part = region.low[d] < region.high[d] && region.high[d] <= extents[d];
+            all || (part && !self.periodic[d])
+        };
+        let steps = sweep.steps.saturating_add(sweep.following);
+        if !(0..D).all(fits) || steps > MOST_STEPS as u64 {
+            return Err(Error::spec(
+                format!("a sweep of {steps} steps over {region:?} of {extents:?}"),
+                "sweep a box inside the volume, whole along axes that repeat, for at most 65,536 \
+                 steps",
+            ));
+        }
+        let reach = Reach::new(&self.stages, self.fields, steps as usize);
+        Ok(Cone { region, extents, reach: Some(reach) })
+    }
+}
+
+/// What each stage of each step of a sweep computes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cone<const D: usize> {
+    region: Region<D>,
+    extents: [usize; D],
+    /// Of the sweep's steps and those that follow it; none where the region is the whole volume.
+    reach: Option<Reach<D>>,
+}
+
+impl<const D: usize> Cone<D> {
+    /// Whether every stage computes the whole volume.
+    pub fn is_whole(&self) -> bool {
+        self.reach.is_none()
+    }
+
+    /// What stage number `stage` of step number `step` of the sweep computes.
+    pub fn at(&self, step: usize, stage: usize) -> Region<D> {
+        let margin = self.reach.as_ref().map_or([[0; 2]; D], |it| it.compute[step][stage]);
+        let Region { low, high } = self.region;
+        Region {
+            low: std::array::from_fn(|d| low[d].saturating_sub(margin[d][0])),
+            high: std::array::from_fn(|d| (high[d] + margin[d][1]).min(self.extents[d])),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    #[stencil]
+    fn lean(u: Near<f32, 2>) -> f32 {
+        u[[-2, 0]] + u[[0, 1]]
+    }
+
+    #[test]
+    fn a_region_grows_by_what_is_read_of_it_up_to_the_ends_of_the_volume() {
+        let stencil = Stencil::of(lean());
+        let region = Region { low: [7, 3], high: [12, 7] };
+        let sweep = Sweep { first_step: 5, steps: 3, following: 1, region, keep_change: false };
+        let found = Cones::new(&stencil, [20, 9]).of(&sweep).unwrap();
+        let lows = [0, 1, 2].map(|step| found.at(step, 0).low);
+        let highs = [0, 1, 2].map(|step| found.at(step, 0).high);
+        assert_eq!((lows, highs), ([[1, 3], [3, 3], [5, 3]], [[12, 9], [12, 9], [12, 8]]));
+    }
+
+    #[test]
+    fn the_whole_takes_any_number_of_steps_and_a_part_is_a_box_inside_it() {
+        let of = |boundary, steps, low, high| {
+            let region = Region { low, high };
+            let sweep = Sweep { first_step: 0, steps, following: 0, region, keep_change: false };
+            Cones::new(&Stencil::of(lean()).boundary(boundary), [20, 9]).of(&sweep)
+        };
+        let whole = of(Boundary::Periodic, u64::MAX, [0; 2], [20, 9]).unwrap();
+        assert_eq!(whole.at(7, 0), Region { low: [0; 2], high: [20, 9] });
+        let open = Boundary::Neumann;
+        assert!(of(open, 1, [0; 2], [19, 9]).is_ok());
+        assert!(of(open, 1, [0; 2], [21, 9]).is_err());
+        assert!(of(open, 1, [5, 0], [5, 9]).is_err());
+        assert!(of(open, 70_000, [0; 2], [19, 9]).is_err());
+        assert!(of(Boundary::Periodic, 1, [0; 2], [19, 9]).is_err());
+    }
+}

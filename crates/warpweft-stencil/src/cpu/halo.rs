@@ -1,0 +1,100 @@
+//! Boxes of an executor's cells copied out and in between sweeps, for ghost zones of other parts.
+
+use super::CpuSweeps;
+use super::layout::canonical;
+use crate::distribute::{Cells, HaloExecutor};
+use crate::total::Total;
+use crate::{Region, Residual, Span};
+use warpweft_core::error::{Error, Result};
+
+impl<const D: usize> CpuSweeps<D> {
+    /// Element index and length of each row of `region`, slowest axis first.
+    pub(super) fn box_rows(&self, field: usize, region: Region<D>) -> Result<Vec<(isize, usize)>> {
+        let inside =
+            (0..D).all(|d| region.low[d] <= region.high[d] && region.high[d] <= self.extents[d]);
+        if !inside || field >= self.cell.len() {
+            return Err(Error::spec(
+                format!("field {field} of {region:?} in a volume of {:?}", self.extents),
+                "this is a fault of Warpweft: report it",
+            ));
+        }
+        let axes = canonical::<D>();
+        let length = region.high[D - 1] - region.low[D - 1];
+        let mut starts = Span::from(region);
+        starts.high[D - 1] = starts.low[D - 1] + isize::from(length > 0);
+        let index = |at: [isize; D]| {
+            let mut cell = [0; 4];
+            for d in 0..D {
+                cell[axes[d]] = at[d];
+            }
+            (self.arrays.layout.index(cell), length)
+        };
+        Ok(starts.iter().map(index).collect())
+    }
+
+    /// Brings the ghost cells that follow cells written from outside up to date.
+    pub(super) fn settle(&mut self) {
+        let whole = self.arrays.layout.extents.map(|n| [0, n as isize]);
+        for field in (0..self.cell.len()).filter(|field| self.stale >> field & 1 == 1) {
+            // SAFETY: `self` is borrowed exclusively, so no worker is running.
+            unsafe { self.ghosts.refresh(self.arrays.array(field, self.present), whole) };
+        }
+        self.stale = 0;
+    }
+
+    /// Brings the ghost cells of function faces to the present state, which is that after `step` steps.
+    pub(super) fn face(&mut self, step: u64) -> Result<()> {
+        if self.faced == Some(step) {
+            return Ok(());
+        }
+        let values = [(step, self.faces.times(0).now), (0, 0)];
+        let outcome = self.faces.write_all(&self.arrays, self.present, values, &self.pool);
+        outcome.map_err(|panic| Error::Element {
+            place: "a boundary function".into(),
+            what: panic.message,
+        })
+    }
+}
+
+impl<const D: usize> HaloExecutor<D> for CpuSweeps<D> {
+    fn read(&mut self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()> {
+        for &(field, region) in boxes {
+            let rows = self.box_rows(field, region)?;
+            let array = self.arrays.array(field, self.present);
+            for (start, length) in rows {
+                // SAFETY: `box_rows` checked that the row is inside the volume, hence the array,
+                // and `self` is borrowed exclusively.
+                let row = unsafe {
+                    std::slice::from_raw_parts(array.at(start).cast_const(), length * array.size)
+                };
+                to.extend_from_slice(row);
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()> {
+        let mut rest = bytes;
+        for &(field, region) in boxes {
+            let array = self.arrays.array(field, self.present);
+            for (start, length) in self.box_rows(field, region)? {
+                let Some((row, after)) = rest.split_at_checked(length * array.size) else {
+                    return Err(wrong_bytes(bytes.len(), boxes));
+                };
+                // SAFETY: as in `read`; a row of `bytes` cannot overlap the array.
+                unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), array.at(start), row.len()) };
+                rest = after;
+            }
+            self.stale |= 1 << field;
+        }
+        if rest.is_empty() { Ok(()) } else { Err(wrong_bytes(bytes.len(), boxes)) }
+    }
+
+    fn changes(&mut self, kind: Residual, region: &Region<D>) -> Result<Total> {
+        self.measure_change(kind, *region)
+    }
+}
+
+fn wrong_bytes<const D: usize>(bytes: usize, boxes: &[Cells<D>]) -> Error {
+    Error::spec(format!("{bytes} bytes for {boxes:?}"), "this is a fault of Warpweft: report it")
+}

@@ -1,0 +1,227 @@
+//! Sweeps on the cores.
+//!
+//! The volume is copied into padded arrays; every sweep runs as blocks of time levels, traversed by
+//! all workers of a pool at once. Nothing here depends on the element but the row functions.
+
+mod arrays;
+mod change;
+mod faces;
+mod ghosts;
+mod halo;
+mod layout;
+mod levels;
+mod log;
+mod policy;
+pub(super) mod rows;
+pub(super) mod slab;
+mod traverse;
+
+use std::sync::Arc;
+
+use super::cone::Cones;
+use super::distribute::{add_to_cells, values_of_cells};
+use super::executor::SweepExecutor;
+use super::plan::{Region, Sweep};
+use super::policy::CpuPolicy;
+use super::residual::Residual;
+use super::spec::Spec;
+use super::stage::StageList;
+use arrays::Arrays;
+use change::Change;
+use faces::Faces;
+use ghosts::Ghosts;
+use layout::{Layout, canonical, tile_axis};
+use levels::Shape;
+use warpweft_core::cpu::{Barrier, Pool, Progress, Simd, WorkerPanic};
+use warpweft_core::element::CellType;
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::{RawVolume, RawVolumeMut};
+use warpweft_core::trace::Trace;
+
+pub(crate) use rows::flips;
+pub use slab::Slab;
+
+/// Runs sweeps over a copy of a volume on the workers of a pool.
+pub struct CpuSweeps<const D: usize> {
+    cell: CellType,
+    stages: StageList<D>,
+    policy: CpuPolicy,
+    simd: Simd,
+    pool: Arc<Pool>,
+    extents: [usize; D],
+    cones: Cones<D>,
+    arrays: Arrays,
+    ghosts: Ghosts,
+    faces: Faces<D>,
+    /// Steps done when the ghosts of function faces were last written.
+    faced: Option<u64>,
+    shape: Shape,
+    /// Levels of the longest block the ghost cells are deep enough for.
+    depth: usize,
+    /// Per field a bit: which array holds the present values.
+    present: u32,
+    /// Per field a bit: whether cells were written from outside since the last sweep.
+    stale: u32,
+    written: Vec<usize>,
+    barrier: Barrier,
+    /// One a tile.
+    progress: Vec<Progress>,
+    /// Waves published so far.
+    published: usize,
+    /// Per worker, the stage it is at: where a panic happened.
+    at_stage: Vec<Progress>,
+    change: Change,
+    trace: Option<Arc<Trace>>,
+}
+
+impl<const D: usize> CpuSweeps<D> {
+    /// Copies `volume` in. `policy.threads` is overruled by the pool's size.
+    ///
+    /// # Errors
+    /// As [`Spec::check`]; [`CpuPolicy::check`]; not enough memory.
+    pub fn new(
+        stencil: &Spec<D>,
+        volume: &RawVolume<D>,
+        policy: CpuPolicy,
+        pool: Arc<Pool>,
+        simd: Simd,
+    ) -> Result<Self> {
+        let extents = volume.extents();
+        stencil.check_volume(volume)?;
+        policy.check()?;
+        let policy = CpuPolicy { threads: pool.len(), ..policy };
+        let simd = simd.min(Simd::detect());
+        let (axes, tile) = (canonical::<D>(), tile_axis::<D>());
+        let stages = stencil.stages.clone();
+        let radii = stages.iter().map(|stage| {
+            let mut radius = [[0; 2]; 4];
+            for (d, r) in stage.radius().into_iter().enumerate() {
+                radius[axes[d]] = r;
+            }
+            [layout::Z, tile].map(|axis| radius[axis][0].max(radius[axis][1]))
+        });
+        let mut cells = [1; 4];
+        let mut ghosts = [[0; 2]; 4];
+        let mut periodic = [false; 4];
+        for d in 0..D {
+            cells[axes[d]] = extents[d];
+            ghosts[axes[d]] = stencil.radius()[d];
+            periodic[axes[d]] = stencil.boundaries.0[d][0] == super::Boundary::Periodic;
+        }
+        let shape = Shape {
+            axes: [layout::Z, tile],
+            extents: [cells[layout::Z], cells[tile]],
+            periodic: [periodic[layout::Z], periodic[tile]],
+            radii: radii.collect(),
+            flips: stages.iter().map(|stage| flips(stage.taps(), stage.writes())).collect(),
+            tile: if tile == layout::X { policy.tile_cells } else { policy.tile_rows },
+            planes: policy.slab_planes,
+            workers: pool.len(),
+        };
+        // A line has no second axis to cut into tiles that could run at the same time.
+        let depth = if D == 1 { 1 } else { policy.temporal_depth * stages.len() };
+        let depth = shape.shallow(depth);
+        let mut deep = [0; 2];
+        for (side, axis) in [layout::Z, tile].into_iter().enumerate() {
+            if shape.periodic[side] {
+                let deepest = (0..stages.len()).map(|first| shape.depth(side, first, depth)).max();
+                deep[side] = deepest.unwrap_or(0);
+                ghosts[axis] = [deep[side]; 2];
+            }
+        }
+        let widest = stencil.cell.fields().iter().map(|field| field.kind.size()).max().unwrap_or(1);
+        let layout = Layout::new(cells, ghosts, widest).ok_or_else(|| {
+            Error::spec(
+                format!("extents {extents:?} with ghost cells are more than memory can address"),
+                "choose smaller extents",
+            )
+        })?;
+        let doubled = shape.flips.iter().fold(0, |all, flips| all | flips);
+        let arrays = Arrays::new(stencil.cell, layout, doubled, &pool)?;
+        let ghosts = Ghosts::new(layout, &stencil.boundaries, axes, tile);
+        let faces = Faces::new(stencil, layout, ghosts.deep);
+        let never = [(0, faces.times(0).never), (0, 0)];
+        faces.write_all(&arrays, 0, never, &pool).map_err(internal)?;
+        arrays.load(volume, &ghosts, deep, &pool).map_err(internal)?;
+        Ok(Self {
+            cell: stencil.cell,
+            policy,
+            simd,
+            extents,
+            cones: Cones::new(stencil, extents),
+            arrays,
+            ghosts,
+            faces,
+            faced: None,
+            shape,
+            depth,
+            present: 0,
+            stale: 0,
+            written: stencil.written_fields(),
+            barrier: Barrier::new(pool.len()),
+            progress: Vec::new(),
+            published: 0,
+            at_stage: (0..pool.len()).map(|_| Progress::default()).collect(),
+            change: Change::default(),
+            trace: None,
+            stages,
+            pool,
+        })
+    }
+
+    /// Records from now on what each worker does when.
+    pub fn record(&mut self, trace: Arc<Trace>) {
+        self.trace = Some(trace);
+    }
+
+    /// An element's panic, with the stage it happened in.
+    fn fault(&mut self, panic: WorkerPanic) -> Error {
+        // Workers may have left the barrier half way.
+        self.barrier = Barrier::new(self.pool.len());
+        let stage = self.at_stage[panic.worker].wait_for(0, &Default::default()).unwrap_or(0);
+        let place = self.stages.get(stage).map_or("a stage", |stage| stage.name());
+        Error::Element { place: format!("`{place}`"), what: panic.message }
+    }
+}
+
+fn internal(panic: WorkerPanic) -> Error {
+    Error::spec(format!("copying a volume failed: {}", panic.message), "report this as a bug")
+}
+
+impl<const D: usize> SweepExecutor<D> for CpuSweeps<D> {
+    fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
+        let cone = self.cones.of(sweep)?;
+        self.settle();
+        self.change.measurable = sweep.keep_change && sweep.steps == 1;
+        if self.change.measurable {
+            self.keep_change()?;
+        }
+        self.face(sweep.first_step)?;
+        self.advance(sweep, &cone)?;
+        // Beside a part of the volume, ghosts of function faces are as old as the cells there.
+        self.faced = cone.is_whole().then_some(sweep.first_step + sweep.steps);
+        Ok(())
+    }
+
+    fn residual(&mut self, kind: Residual) -> Result<f64> {
+        let whole = Region { low: [0; D], high: self.extents };
+        Ok(kind.of_total(&self.measure_change(kind, whole)?))
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
+        add_to_cells((self.cell, self), field, at, amount)
+    }
+
+    fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>> {
+        values_of_cells((self.cell, self), field, at)
+    }
+
+    fn store(&mut self, volume: RawVolumeMut<'_, D>) -> Result<()> {
+        let volume = volume.of(self.cell, self.extents)?;
+        self.arrays.store(self.present, volume, &self.pool).map_err(internal)
+    }
+}

@@ -1,0 +1,219 @@
+//! The arrays that hold a volume's fields on a device, and which of them is current.
+
+use super::layout::Layout;
+use super::text::{Role, role_of};
+use crate::Spec;
+use warpweft_core::cuda::{Buffer, Element, Rows, Stream, Swizzle, TensorMap, Tiled};
+use warpweft_core::element::ScalarKind;
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::RawVolume;
+
+/// Per field none, one or two padded arrays.
+///
+/// A field that is both written and read beside the cell has two, which take turns. So what a step
+/// finds is one of two states: the first array of every field, or the second of those that a step
+/// leaves there.
+#[derive(Debug)]
+pub(super) struct Arrays {
+    pub layout: Layout,
+    kinds: Vec<ScalarKind>,
+    buffers: Vec<Vec<Buffer>>,
+    /// Whether a step leaves the field in the other array.
+    flips: Vec<bool>,
+}
+
+/// The fields that no stage uses, which never change and of which no device has an array.
+pub(super) type Unused = Vec<(usize, Vec<u8>)>;
+
+/// Gives `volume` the fields that no stage uses.
+pub(super) fn store_unused<const D: usize>(unused: &Unused, volume: &mut RawVolume<D>) {
+    for (f, bytes) in unused {
+        volume.field_bytes_mut(*f).copy_from_slice(bytes);
+    }
+}
+
+fn roles<const D: usize>(stencil: &Spec<D>, f: usize) -> impl Iterator<Item = Role> {
+    stencil.stages.iter().map(move |stage| role_of(&**stage, f))
+}
+
+/// Arrays that field `f` needs.
+fn count<const D: usize>(stencil: &Spec<D>, f: usize) -> usize {
+    let arrays = roles(stencil, f).map(|role| match role {
+        Role::Unused => 0,
+        Role::Read | Role::InPlace => 1,
+        Role::Doubled => 2,
+    });
+    arrays.max().unwrap_or(0)
+}
+
+/// Whether a step leaves field `f` in its other array.
+fn flips<const D: usize>(stencil: &Spec<D>, f: usize) -> bool {
+    roles(stencil, f).filter(|role| *role == Role::Doubled).count() % 2 == 1
+}
+
+/// The fields of whose state before a step nothing is left after it: residuals are of a copy.
+pub(super) fn overwritten<const D: usize>(stencil: &Spec<D>) -> impl Iterator<Item = usize> {
+    let stages = |f: usize| stencil.stages.iter().filter(move |s| s.writes().contains(&f)).count();
+    stencil.written_fields().into_iter().filter(move |&f| stages(f) > 1 || !flips(stencil, f))
+}
+
+/// Bytes of all arrays of this layout, with the copies that residuals need.
+pub(super) fn bytes_of<const D: usize>(stencil: &Spec<D>, layout: &Layout) -> u64 {
+    let copies = stencil.until.map(|_| overwritten(stencil)).into_iter().flatten();
+    let arrays = (0..stencil.cell.len()).map(|f| (f, count(stencil, f)));
+    let bytes = |(f, arrays)| (arrays * layout.len * stencil.cell.size(f)) as u64;
+    arrays.chain(copies.map(|f| (f, 1))).map(bytes).sum()
+}
+
+impl Arrays {
+    /// A field's scalar.
+    pub fn kind_of(&self, field: usize) -> ScalarKind {
+        self.kinds[field]
+    }
+
+    /// Per field an array more, where residuals need a copy of the state before a step.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn copies<const D: usize>(
+        &self,
+        stencil: &Spec<D>,
+        stream: &Stream,
+    ) -> Result<Vec<Option<Buffer>>> {
+        let mut copies: Vec<_> = self.kinds.iter().map(|_| None).collect();
+        for f in overwritten(stencil) {
+            copies[f] = Some(Buffer::new(stream.device(), self.buffers[f][0].bytes())?);
+        }
+        Ok(copies)
+    }
+
+    /// Zeroed arrays for every field that `stencil` uses.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] with the bytes needed and free.
+    pub fn new<const D: usize>(stencil: &Spec<D>, layout: Layout, stream: &Stream) -> Result<Self> {
+        let fields = 0..stencil.cell.len();
+        let kinds: Vec<_> = stencil.cell.fields().iter().map(|field| field.kind).collect();
+        let bytes = |f: usize| layout.len * kinds[f].size();
+        let needed = bytes_of(stencil, &layout);
+        let (free, _) = stream.device().memory()?;
+        if needed > free {
+            return Err(Error::Memory {
+                whose: stream.device().label().into(),
+                needed,
+                available: free,
+                remedy: "choose smaller extents, or run on the CPU".into(),
+            });
+        }
+        let mut buffers = Vec::new();
+        for f in fields.clone() {
+            // Pads are read by vector loads, though nothing depends on what they hold.
+            let of_field = (0..count(stencil, f)).map(|_| Buffer::zeroed(stream, bytes(f)));
+            buffers.push(of_field.collect::<Result<Vec<_>>>()?);
+        }
+        let flips = fields.map(|f| flips(stencil, f)).collect();
+        Ok(Self { layout, kinds, buffers, flips })
+    }
+
+    /// The fields that have arrays.
+    pub fn fields(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.buffers.len()).filter(|&f| !self.buffers[f].is_empty())
+    }
+
+    /// The fields that no stage uses, of which there are no arrays, as they are in `volume`.
+    pub fn unused<const D: usize>(&self, volume: &RawVolume<D>) -> Unused {
+        let fields = (0..self.buffers.len()).filter(|&f| self.buffers[f].is_empty());
+        fields.map(|f| (f, volume.field_bytes(f).to_vec())).collect()
+    }
+
+    /// The arrays of field `f`.
+    pub fn of(&self, f: usize) -> &[Buffer] {
+        &self.buffers[f]
+    }
+
+    /// Bytes of a scalar of field `f`.
+    pub fn size(&self, f: usize) -> usize {
+        self.kinds[f].size()
+    }
+
+    /// Which array of field `f` is current in `state`.
+    pub fn current(&self, f: usize, state: usize) -> usize {
+        if self.flips[f] { state } else { 0 }
+    }
+
+    /// The current array of field `f` in `state`.
+    pub fn now(&self, f: usize, state: usize) -> &Buffer {
+        &self.buffers[f][self.current(f, state)]
+    }
+
+    /// The address of cell (0, 0, 0, 0) in an array of field `f`.
+    pub fn cell(&self, f: usize, array: &Buffer) -> u64 {
+        array.address() + (self.layout.origin * self.kinds[f].size()) as u64
+    }
+
+    /// Array `which` of field `f` as the copy engine sees it, in `dims` dimensions, for tiles of
+    /// `tile` elements and rows.
+    pub fn tensor_map(
+        &self,
+        f: usize,
+        which: usize,
+        tile: [usize; 2],
+        dims: usize,
+    ) -> Result<TensorMap> {
+        let kind = self.kinds[f];
+        let element = match kind.size() {
+            1 => Element::U8,
+            4 => Element::I32,
+            8 => Element::F64,
+            size => {
+                return Err(Error::spec(
+                    format!("{} of {size} bytes by the copy engine", kind.name()),
+                    "take March or Direct for it",
+                ));
+            }
+        };
+        let Layout { extents, ghosts, strides, west, origin, .. } = &self.layout;
+        let padded = |d: usize| (extents[d] + ghosts[d][0] + ghosts[d][1]) as u64;
+        let below = west + (0..3).map(|d| ghosts[d][0] * strides[d]).sum::<usize>();
+        let sizes = [strides[2] as u64, padded(2), padded(1), padded(0)];
+        let steps = [strides[2], strides[1], strides[0]].map(|n| (n * kind.size()) as u64);
+        let tiled = Tiled {
+            element,
+            extents: &sizes[..dims],
+            strides: &steps[..dims - 1],
+            tile: &[tile[0] as u32, tile[1] as u32, 1, 1][..dims],
+            swizzle: Swizzle::None,
+        };
+        TensorMap::tiled(&self.buffers[f][which], (origin - below) * kind.size(), &tiled)
+    }
+
+    /// Copies `volume` into the first arrays.
+    pub fn upload<const D: usize>(&self, stream: &Stream, volume: &RawVolume<D>) -> Result<()> {
+        for f in self.fields() {
+            let (extents, rows) = self.layout.interior(self.kinds[f].size());
+            let from = (volume.field_bytes(f), Rows::dense(extents));
+            stream.upload_box(extents, (&self.buffers[f][0], rows), from)?;
+        }
+        Ok(())
+    }
+
+    /// Copies `fields` from the arrays that are current in `state`.
+    pub fn download<const D: usize>(
+        &self,
+        stream: &Stream,
+        state: usize,
+        fields: &[usize],
+        volume: &mut RawVolume<D>,
+    ) -> Result<()> {
+        let (bytes, cells) = (volume.base_mut(), volume.len());
+        for &f in fields {
+            let size = self.kinds[f].size();
+            let (extents, rows) = self.layout.interior(size);
+            // SAFETY: the volume's array of this field, borrowed exclusively.
+            let to = unsafe { std::slice::from_raw_parts_mut(bytes[f], cells * size) };
+            let to = (to, Rows::dense(extents));
+            stream.download_box(extents, (self.now(f, state), rows), to)?;
+        }
+        Ok(())
+    }
+}

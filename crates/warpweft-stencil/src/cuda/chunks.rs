@@ -1,0 +1,178 @@
+//! How long chunks of marching kernels should be, by a small model of their time (docs/models.md).
+
+use super::text::TripShape;
+use crate::{CudaPolicy, Spec};
+
+/// Planes that a chunk costs beside those that it computes: filling and draining the pipeline.
+const START: usize = 6;
+
+/// Blocks side by side across a plane, for tiles of `x` by `y` cells.
+fn tiles<const D: usize>(extents: [usize; D], cuda: &CudaPolicy, [x, y]: [usize; 2]) -> usize {
+    let across = extents[D - 1].div_ceil(x);
+    match D {
+        2 => across.div_ceil(cuda.warps as usize),
+        _ => across * extents[D - 2].div_ceil(y),
+    }
+}
+
+/// Blocks that are resident at once.
+fn slots(sms: u32, cuda: &CudaPolicy) -> usize {
+    (sms * cuda.min_blocks) as usize
+}
+
+/// Planes that a chunk of `cuda`'s trips goes through beside those that it computes.
+pub(super) fn in_vain(cuda: &CudaPolicy) -> usize {
+    2 * cuda.temporal_depth as usize + START
+}
+
+/// The chunks of [`chunks_of`] for `extents` in trips of `cuda`, whose widest field has `size` bytes a cell, on
+/// `sms` multiprocessors; none if it makes no trips.
+pub fn chunks_of_trips<const D: usize>(
+    extents: [usize; D],
+    cuda: &CudaPolicy,
+    size: usize,
+    sms: u32,
+) -> Vec<u32> {
+    let Some(trip) = TripShape::of(cuda, D, size) else { return Vec::new() };
+    chunks_of(extents[0], tiles(extents, cuda, trip.inner), slots(sms, cuda), in_vain(cuda))
+}
+
+/// The chunks of [`chunks_of`] for planes of `extents` in Planes' tiles of `cuda` on `sms` multiprocessors.
+pub fn chunks_of_planes<const D: usize>(
+    stencil: &Spec<D>,
+    extents: [usize; D],
+    cuda: &CudaPolicy,
+    sms: u32,
+) -> Vec<u32> {
+    let [vx, vy, _] = cuda.cells.map(|cells| cells as usize);
+    let tiles = tiles(extents, cuda, [32 * vx, cuda.warps as usize * vy]);
+    let [below, above] = stencil.radius()[0];
+    chunks_of(extents[0], tiles, slots(sms, cuda), below + above + START)
+}
+
+/// Layers of chunks beyond which nobody looks, and lengths that are tried for a number of layers.
+const LAYERS: usize = 1 << 12;
+const LENGTHS: usize = 32;
+
+/// The chunks for which `planes` planes of `tiles` tiles take least time on `slots` blocks, each of
+/// which computes or brings in `vain` planes beside its chunk: the best, the best of layers that are
+/// alike, and one more, of different numbers of turns.
+///
+/// A last layer may be shorter than the others: short chunks fill up what long ones leave.
+fn chunks_of(planes: usize, tiles: usize, slots: usize, vain: usize) -> Vec<u32> {
+    let slots = slots.max(1);
+    let turns = |chunk: usize| (tiles * planes.div_ceil(chunk)).div_ceil(slots);
+    let mut known: Vec<_> = (1..=planes.div_ceil(4).min(LAYERS))
+        .flat_map(|layers| lengths(planes, layers))
+        .map(|chunk| (span(planes, tiles, slots, vain, chunk), chunk))
+        .collect();
+    known.sort_by_key(|&(span, _)| span);
+    let alike = |chunk: usize| chunk == planes.div_ceil(planes.div_ceil(chunk));
+    let mut found: Vec<usize> = Vec::new();
+    for n in 0..3 {
+        let new = |chunk: usize| found.iter().all(|&other| turns(other) != turns(chunk));
+        let fits = |&&(_, chunk): &&(usize, usize)| new(chunk) && (n != 1 || alike(chunk));
+        found.extend(known.iter().find(fits).map(|&(_, chunk)| chunk));
+    }
+    found.into_iter().map(|chunk| chunk as u32).collect()
+}
+
+/// Chunks that cut `planes` planes into `layers` layers, all alike first.
+fn lengths(planes: usize, layers: usize) -> impl Iterator<Item = usize> {
+    let even = planes.div_ceil(layers).max(1);
+    // The longest of which the last layer still has a plane.
+    let longest = if layers == 1 { even } else { (planes - 1) / (layers - 1) };
+    (even..=longest.max(even)).step_by((longest.saturating_sub(even) / LENGTHS).max(1))
+}
+
+/// Planes' time until the last of all blocks ends, if they take the next free slot in the order of layers.
+fn span(planes: usize, tiles: usize, slots: usize, vain: usize, chunk: usize) -> usize {
+    let (long, rest) = (planes / chunk, planes % chunk);
+    let (turn, blocks) = (chunk + vain, long * tiles);
+    // Some slots have had a block more than the others.
+    let (mut late, mut early) = (blocks % slots, slots - blocks % slots);
+    let (mut late_end, mut early_end) = ((blocks / slots + 1) * turn, blocks / slots * turn);
+    let mut last = if late > 0 { late_end } else { early_end };
+    let mut left = if rest > 0 { tiles } else { 0 };
+    while left > 0 {
+        if late > 0 && late_end < early_end {
+            std::mem::swap(&mut late, &mut early);
+            std::mem::swap(&mut late_end, &mut early_end);
+        }
+        left = left.saturating_sub(early);
+        early_end += rest + vain;
+        last = last.max(early_end);
+    }
+    last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CudaKernel;
+    use crate::cuda::text::step_text;
+    use crate::prelude::*;
+
+    #[stencil]
+    fn heat(u: Near<f32, 2>, rate: f32) -> f32 {
+        u[[0, 0]] + rate * (u[[-1, 0]] + u[[1, 0]] + u[[0, -1]] + u[[0, 1]])
+    }
+
+    #[test]
+    fn chunks_of_a_pipeline_share_its_kernel() {
+        let stencil = Stencil::of(heat(0.1));
+        let candidates = CudaPolicy::candidates(&stencil, [4096, 4096], ((9, 0), 132));
+        let pipelines = candidates.iter().filter(|cuda| cuda.kernel == CudaKernel::Pipeline);
+        let first = candidates.iter().find(|cuda| cuda.kernel == CudaKernel::Pipeline).unwrap();
+        let same: Vec<_> = pipelines
+            .filter(|cuda| CudaPolicy { chunk: first.chunk, ..**cuda } == *first)
+            .collect();
+        assert!(same.len() > 2, "{same:?}");
+        let texts = same.iter().map(|cuda| step_text(&stencil, cuda, false).source);
+        assert!(texts.into_iter().all(|text| text == step_text(&stencil, first, false).source));
+    }
+
+    fn vain(temporal_depth: usize) -> usize {
+        2 * temporal_depth + START
+    }
+
+    #[test]
+    fn chunks_fill_the_multiprocessors_and_leave_little_in_vain() {
+        // 90 tiles on 132 blocks: of 102 and 26 planes, those of 26 fill up what 90 leave. Four chunks
+        // of 32 take three turns of 44 planes, five of 26 four of 38.
+        assert_eq!(chunks_of(128, 90, 132, vain(3)), [102, 32, 31]);
+        // As many tiles as blocks: one chunk.
+        assert_eq!(chunks_of(256, 132, 132, vain(3))[0], 256);
+        assert_eq!(chunks_of(64, 27, 132, vain(3))[0], 16);
+        assert_eq!(chunks_of(1, 5, 132, vain(8)), [1]);
+    }
+
+    /// Blocks that take the first free slot, one by one.
+    fn played(planes: usize, tiles: usize, slots: usize, vain: usize, chunk: usize) -> usize {
+        let mut ends = vec![0; slots];
+        for low in (0..planes).step_by(chunk) {
+            for _ in 0..tiles {
+                let first = ends.iter_mut().min().unwrap();
+                *first += chunk.min(planes - low) + vain;
+            }
+        }
+        ends.into_iter().max().unwrap()
+    }
+
+    #[test]
+    fn spans_are_those_of_a_schedule_played() {
+        for (planes, tiles, slots) in
+            [(128, 90, 132), (200, 10, 396), (61, 27, 16), (64, 350, 132), (33, 3, 1), (40, 7, 7)]
+        {
+            for chunk in 1..=planes {
+                let found = span(planes, tiles, slots, 12, chunk);
+                let right = played(planes, tiles, slots, 12, chunk);
+                assert_eq!(found, right, "{planes} planes, {tiles} tiles, {slots} slots, {chunk}");
+            }
+            let best = chunks_of(planes, tiles, slots, 12)[0] as usize;
+            let best = played(planes, tiles, slots, 12, best);
+            let least = (4..=planes).map(|chunk| played(planes, tiles, slots, 12, chunk)).min();
+            assert!(best <= least.unwrap() + least.unwrap() / 50, "{best} {least:?}");
+        }
+    }
+}

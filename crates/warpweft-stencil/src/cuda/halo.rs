@@ -1,0 +1,360 @@
+//! Ghost zones of a part that one GPU computes: faces packed and unpacked on the device, in a stream of
+//! their own beside the sweeps of the part's core. Not: how they travel (`peers`, `staging`).
+
+use super::boxes::placed;
+use super::peers::Peers;
+use super::queue::Queued;
+use super::staging::Staging;
+use super::sweeps::CudaSweeps;
+use crate::distribute::{Cells, HaloExecutor, Halves, Parcel, Route, Routes};
+use crate::halo::Margin;
+use crate::total::Total;
+use crate::{Region, Residual, Span};
+use warpweft_core::cluster::{Tag, Transport};
+use warpweft_core::cuda::{Args, Device, Event, Extents, Launch, Priority, Rows, Stream};
+use warpweft_core::error::{Error, Result};
+
+/// The kernels' text; compiled with the ghosts', so that every stencil shares it.
+pub(super) const TEXT: &str = include_str!("halo.cuh");
+
+/// Blocks of a copy at most: enough for every multiprocessor to be full a few times over.
+const BLOCKS: usize = 4096;
+
+/// What an executor needs once its part has neighbours.
+pub(super) struct Halos {
+    /// Computes what neighbours wait for, packs, waits and unpacks, before what the part's core still has
+    /// to do.
+    pub stream: Stream,
+    /// The cells that are packed or computed next are there.
+    ready: Event,
+    /// All queued in `stream` is done.
+    settled: Event,
+    /// Whether the sweeps have yet to wait for that.
+    awaited: bool,
+    /// Whether a launch was begun whose other cells are being computed: what is sent is in `stream`, and
+    /// neither that nor what is received need wait for them.
+    split: bool,
+    pub staging: Staging,
+    pub peers: Option<Peers>,
+}
+
+impl Halos {
+    fn new(device: &Device) -> Result<Self> {
+        Ok(Self {
+            stream: Stream::with_priority(device, Priority::High)?,
+            ready: Event::new(device)?,
+            settled: Event::new(device)?,
+            awaited: false,
+            split: false,
+            staging: Staging::default(),
+            peers: None,
+        })
+    }
+}
+
+impl Drop for Halos {
+    fn drop(&mut self) {
+        if let Some(peers) = &self.peers {
+            peers.call_off();
+        }
+        // After a failure here nothing is left that could use the areas.
+        let _ = self.stream.synchronize();
+    }
+}
+
+/// The flag by which the receiver on another device learns that all is there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Signal {
+    /// Its address.
+    pub flag: u64,
+    /// What it becomes.
+    pub value: u32,
+    /// The address of a word of this device, zero before and after.
+    pub count: u64,
+}
+
+impl<const D: usize> CudaSweeps<D> {
+    fn check_boxes(&self, boxes: &[Cells<D>]) -> Result<usize> {
+        let whole = self.whole();
+        let mut bytes = 0;
+        for (field, region) in boxes {
+            let inside =
+                (0..D).all(|d| region.low[d] <= region.high[d] && region.high[d] <= whole.high[d]);
+            let known = *field < self.stencil.cell.len() && !self.arrays.of(*field).is_empty();
+            if !inside || !known {
+                return Err(Error::spec(
+                    format!("field {field} of {region:?} in a volume of {:?}", whole.high),
+                    "this is a fault of Warpweft: report it",
+                ));
+            }
+            bytes += Span::from(*region).cells() * self.stencil.cell.size(*field);
+        }
+        Ok(bytes)
+    }
+
+    /// A box of one field in its padded array, for copies.
+    fn box_rows(&self, field: usize, region: &Region<D>) -> (Extents, Rows) {
+        let size = self.stencil.cell.size(field);
+        let (low, [w, z, y, x]) = placed(region);
+        let (_, mut rows) = self.arrays.layout.interior(size);
+        let cells: usize = (0..4).map(|d| low[d] * self.arrays.layout.strides[d]).sum();
+        rows.offset += cells * size;
+        ([x * size, y, z, w], rows)
+    }
+
+    /// The launch that copies the box of one field to or from address `dense`.
+    fn halo(
+        &self,
+        (field, region): &Cells<D>,
+        dense: u64,
+        out: bool,
+        signal: Option<Signal>,
+    ) -> Result<Queued> {
+        let size = self.stencil.cell.size(*field);
+        let (low, extents) = placed(region);
+        let strides = self.arrays.layout.strides.map(|n| n * size);
+        let inside: usize = (0..4).map(|d| low[d] * strides[d]).sum();
+        let cell = self.arrays.cell(*field, self.arrays.now(*field, self.state)) + inside as u64;
+        let row = extents[3] * size;
+        // As wide as everything is aligned to.
+        let aligned = strides[..3].iter().fold(cell | dense | row as u64, |all, &n| all | n as u64);
+        let unit = 1usize << aligned.trailing_zeros().min(4);
+        let units = [extents[0], extents[1], extents[2], row / unit];
+        let all: usize = units.iter().product();
+        let Signal { flag, value, count } =
+            signal.unwrap_or(Signal { flag: 0, value: 0, count: 0 });
+        // `struct Halo`, which ends with four bytes of padding.
+        let mut halo: Vec<u8> =
+            [cell, dense, flag, count].iter().flat_map(|n| n.to_ne_bytes()).collect();
+        halo.extend(strides[..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));
+        halo.extend(units.iter().flat_map(|&n| (n as u32).to_ne_bytes()));
+        halo.extend([unit as u32, u32::from(out), value, 0].iter().flat_map(|n| n.to_ne_bytes()));
+        let mut args = Args::new();
+        args.blob(&halo, 8);
+        let blocks = all.div_ceil(256).min(BLOCKS) as u32;
+        let launch = Launch::new([blocks, 1, 1], [256, 1, 1]);
+        Ok(Queued { kernel: self.tools.kernel("ww_halo")?, launch, args })
+    }
+
+    /// Queues the copies of all boxes to (`out`) or from consecutive bytes at address `dense`, and then
+    /// the signal.
+    ///
+    /// # Safety
+    /// As many bytes must be there, until the stream is done with them, and the signal's words.
+    pub(super) unsafe fn copy_halos(
+        &self,
+        boxes: &[Cells<D>],
+        mut dense: u64,
+        stream: &Stream,
+        out: bool,
+        signal: Option<Signal>,
+    ) -> Result<()> {
+        let cells = |(_, region): &Cells<D>| Span::from(*region).cells();
+        let last = boxes.iter().rposition(|it| cells(it) > 0);
+        for (n, it) in boxes.iter().enumerate().filter(|(_, it)| cells(it) > 0) {
+            let queued = self.halo(it, dense, out, signal.filter(|_| Some(n) == last))?;
+            // SAFETY: the arrays live as long as `self`, and dropping one waits for the device;
+            // `check_boxes` found the box inside; the rest is the caller's contract.
+            unsafe { queued.launch(stream)? };
+            dense += (cells(it) * self.stencil.cell.size(it.0)) as u64;
+        }
+        Ok(())
+    }
+
+    /// Lets the sweeps wait for what was computed and unpacked beside them, and renews the boundary's
+    /// ghosts that follow what was unpacked or added.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        self.settle_for(&self.whole())
+    }
+
+    /// As [`CudaSweeps::settle`], for a launch over `own`: the ghosts of faces that it does not touch may stay as
+    /// they are.
+    fn settle_for(&mut self, own: &Region<D>) -> Result<()> {
+        if let Some(halos) = &mut self.halos {
+            halos.split = false;
+            if std::mem::take(&mut halos.awaited) {
+                halos.stream.record(&halos.settled)?;
+                self.stream.wait(&halos.settled)?;
+            }
+        }
+        if std::mem::take(&mut self.stale) {
+            let mut layout = self.arrays.layout;
+            let (low, size) = placed(own);
+            for d in 0..4 {
+                layout.shared[d][0] |= low[d] > 0;
+                layout.shared[d][1] |= low[d] + size[d] < layout.extents[d];
+            }
+            let fields: Vec<_> = (0..self.stencil.cell.len()).collect();
+            let now: Vec<_> = fields.iter().map(|&f| self.arrays.current(f, self.state)).collect();
+            if let Some(queued) = self.queue().renew_in(&layout, &fields, &now)? {
+                // SAFETY: as in `copy_halos`.
+                unsafe { queued.launch(&self.stream)? };
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn halos(&mut self) -> Result<&mut Halos> {
+        if self.halos.is_none() {
+            self.halos = Some(Halos::new(self.stream.device())?);
+        }
+        self.halos.as_mut().ok_or_else(|| Error::spec("no halos", "report this as a bug"))
+    }
+
+    /// Lets the halos' stream wait for all that the sweeps have queued; not beside the core of a
+    /// launch in two parts, where that stream has itself computed what is sent.
+    fn follow_sweeps(&mut self) -> Result<()> {
+        let halos = self.halos()?;
+        halos.awaited = true;
+        if halos.split {
+            return Ok(());
+        }
+        let Some(halos) = &self.halos else { return Ok(()) };
+        self.stream.record(&halos.ready)?;
+        halos.stream.wait(&halos.ready)
+    }
+
+    /// Fails once the device has waited too long for a neighbour's.
+    pub(super) fn check_halos(&self) -> Result<()> {
+        let peers = self.halos.as_ref().and_then(|halos| halos.peers.as_ref());
+        peers.map_or(Ok(()), Peers::check)
+    }
+
+    /// Lends the halos to `work`, which queues copies into their stream.
+    fn with_halos<T>(&mut self, work: impl FnOnce(&Self, &mut Halos) -> Result<T>) -> Result<T> {
+        self.follow_sweeps()?;
+        let Some(mut halos) = self.halos.take() else {
+            return Err(Error::spec("no halos", "report this as a bug"));
+        };
+        let outcome = work(self, &mut halos);
+        self.halos = Some(halos);
+        outcome
+    }
+}
+
+impl<const D: usize> HaloExecutor<D> for CudaSweeps<D> {
+    fn read(&mut self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()> {
+        self.check_boxes(boxes)?;
+        self.settle()?;
+        for &(field, region) in boxes {
+            let (extents, rows) = self.box_rows(field, &region);
+            let before = to.len();
+            to.resize(before + extents.iter().product::<usize>(), 0);
+            let from = (self.arrays.now(field, self.state), rows);
+            self.stream.download_box(extents, from, (&mut to[before..], Rows::dense(extents)))?;
+        }
+        self.check_halos()
+    }
+
+    fn write(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()> {
+        let all = self.check_boxes(boxes)?;
+        if bytes.len() != all {
+            return Err(Error::spec(
+                format!("{} bytes for {boxes:?}", bytes.len()),
+                "this is a fault of Warpweft: report it",
+            ));
+        }
+        self.settle()?;
+        let mut rest = bytes;
+        for &(field, region) in boxes {
+            let (extents, rows) = self.box_rows(field, &region);
+            let (cells, after) = rest.split_at(extents.iter().product());
+            let to = (self.arrays.now(field, self.state), rows);
+            self.stream.upload_box(extents, to, (cells, Rows::dense(extents)))?;
+            rest = after;
+        }
+        self.stale = true;
+        Ok(())
+    }
+
+    fn changes(&mut self, kind: Residual, region: &Region<D>) -> Result<Total> {
+        self.measure_change(kind, region)
+    }
+
+    fn send(
+        &mut self,
+        boxes: &[Cells<D>],
+        net: &dyn Transport,
+        (to, tag): (usize, Tag),
+    ) -> Result<()> {
+        let bytes = self.check_boxes(boxes)?;
+        self.with_halos(|sweeps, halos| {
+            let Halos { stream, staging, peers, .. } = halos;
+            match peers.as_mut().and_then(|peers| peers.outbound(to, tag)) {
+                Some(peer) => peer.put(sweeps, boxes, net, stream),
+                None => staging.send(sweeps, boxes, bytes, net, (to, tag), stream),
+            }
+        })
+    }
+
+    fn receive(
+        &mut self,
+        boxes: &[Cells<D>],
+        bytes: usize,
+        net: &dyn Transport,
+        (from, tag): (usize, Tag),
+    ) -> Result<f64> {
+        if self.check_boxes(boxes)? != bytes {
+            return Err(Error::spec(
+                format!("{bytes} bytes for {boxes:?}"),
+                "this is a fault of Warpweft: report it",
+            ));
+        }
+        let waited = self.with_halos(|sweeps, halos| {
+            let Halos { stream, staging, peers, .. } = halos;
+            match peers.as_mut().and_then(|peers| peers.inbound(from, tag)) {
+                Some(peer) => peer.take(sweeps, boxes, net, stream),
+                None => staging.receive(sweeps, boxes, bytes, net, (from, tag), stream),
+            }
+        });
+        self.stale = true;
+        self.check_halos()?;
+        waited
+    }
+
+    fn connect(
+        &mut self,
+        parcels: &[Parcel],
+        net: &dyn Transport,
+        wanted: Option<Route>,
+    ) -> Result<()> {
+        let peers = Peers::connect(&self.stream, &self.tools, parcels, net, wanted)?;
+        let halos = self.halos()?;
+        halos.staging.aware = peers.aware();
+        halos.peers = Some(peers);
+        Ok(())
+    }
+
+    fn disconnect(&mut self, net: &dyn Transport) -> Result<()> {
+        let Some(halos) = &mut self.halos else { return Ok(()) };
+        let Some(peers) = halos.peers.take() else { return Ok(()) };
+        halos.stream.synchronize()?;
+        peers.part(net)
+    }
+
+    fn halves(&self, own: &Region<D>, sent: &Margin<D>, steps: u64) -> Option<Halves<D>> {
+        self.in_halves(own, sent, steps)
+    }
+
+    fn sweep_halves(&mut self, halves: &Halves<D>, own: &Region<D>) -> Result<()> {
+        self.halos()?;
+        self.settle_for(own)?;
+        self.follow_sweeps()?;
+        if let Some(halos) = &mut self.halos {
+            halos.split = true;
+        }
+        let Some(halos) = &self.halos else { return Ok(()) };
+        for region in &halves.rim {
+            self.launch_part(region, halves.steps, &halos.stream)?;
+        }
+        self.launch_part(&halves.core, halves.steps, &self.stream)?;
+        self.state = 1 - self.state;
+        self.stale = true;
+        Ok(())
+    }
+
+    fn routes(&self) -> Routes {
+        let peers = self.halos.as_ref().and_then(|halos| halos.peers.as_ref());
+        peers.map_or(Route::Staged.into(), Peers::routes)
+    }
+}

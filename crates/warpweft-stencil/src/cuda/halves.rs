@@ -1,0 +1,289 @@
+//! The last launch before a swap in two parts on a GPU: what a trip of several steps is cut into, and both launches.
+//! Not: what is sent (`halo`).
+//!
+//! A trip's rim is a thin slab along the axis that tiles march, whose cost is what fills and drains them, and
+//! whole tiles along the others, which cost nothing beside what the core is spared.
+
+use super::boxes::{SECTOR, placed, whole};
+use super::chunks::in_vain;
+use super::layout::{Layout, axes};
+use super::sweeps::CudaSweeps;
+use super::text::{TripShape, single};
+use crate::distribute::Halves;
+use crate::halo::Margin;
+use crate::{CudaKernel, CudaPolicy, Region};
+use warpweft_core::cuda::Stream;
+use warpweft_core::error::Result;
+
+/// The two parts of a trip over `own`, of whose cells those up to `sent` deep are sent: none where they would write
+/// one another's cells.
+pub(super) fn of_trip<const D: usize>(
+    own: &Region<D>,
+    sent: &Margin<D>,
+    (layout, size): (&Layout, usize),
+    (policy, shape): (&CudaPolicy, &TripShape),
+) -> Option<Halves<D>> {
+    let steps = policy.temporal_depth as usize;
+    let all = whole::<D>(layout).high;
+    let mut core = *own;
+    for axis in 0..D {
+        // Rows begin on sectors of memory: what is computed beside the rim must not reach into it.
+        let (tile, align) = match D - 1 - axis {
+            0 => (shape.inner[0], SECTOR / size),
+            1 if D == 3 => (shape.inner[1], 1),
+            _ => (1, 1),
+        };
+        let (low, high) = (own.low[axis], own.high[axis]);
+        let begin = low - low % align;
+        if sent[axis][0] > 0 || begin < low {
+            core.low[axis] = begin + (low - begin + sent[axis][0]).next_multiple_of(tile);
+        }
+        if sent[axis][1] > 0 {
+            let deep = (sent[axis][1] + align - 1).next_multiple_of(tile);
+            core.high[axis] = high.checked_sub(deep)?.next_multiple_of(align);
+        }
+        // A box that ends within the steps of a face is computed up to the face.
+        let clear = |end: usize| {
+            (end == 0 || end >= steps) && (end == all[axis] || end + steps <= all[axis])
+        };
+        let ends = [low, core.low[axis], core.high[axis], high];
+        if core.low[axis] >= core.high[axis] || !ends.into_iter().all(clear) {
+            return None;
+        }
+    }
+    Some(Halves::of(*own, core, steps as u64))
+}
+
+/// Whether two parts may be faster than one: not where the rim is as much work as the whole, so that what is
+/// computed twice is as much as the core, behind which messages hide.
+fn may_pay<const D: usize>(
+    halves: &Halves<D>,
+    own: &Region<D>,
+    of: (&CudaPolicy, &TripShape, usize),
+) -> bool {
+    let rim: usize = halves.rim.iter().map(|region| work(region, of)).sum();
+    rim < work(own, of)
+}
+
+/// Planes of tiles that a trip over `region` goes through, those in vain too, for scalars of `size` bytes.
+fn work<const D: usize>(
+    region: &Region<D>,
+    (policy, shape, size): (&CudaPolicy, &TripShape, usize),
+) -> usize {
+    let (low, [_, z, y, x]) = placed(region);
+    let across = (x + low[3] % (SECTOR / size)).div_ceil(shape.inner[0]);
+    let down = if D == 2 { 1 } else { y.div_ceil(shape.inner[1]) };
+    let chunks = z.div_ceil(policy.chunk.max(1) as usize);
+    across * down * (z + chunks * in_vain(policy))
+}
+
+impl<const D: usize> CudaSweeps<D> {
+    /// As [`crate::distribute::HaloExecutor::halves`].
+    pub(super) fn in_halves(
+        &self,
+        own: &Region<D>,
+        sent: &Margin<D>,
+        steps: u64,
+    ) -> Option<Halves<D>> {
+        let policy = self.policy();
+        // Later stages read what earlier ones wrote beside a cell, which may be on its way.
+        // Nor are the ghosts of functions brought on by parts of a step.
+        if self.kernels.len() > 1
+            || policy.kernel == CudaKernel::Resident
+            || self.stencil.has_functions()
+        {
+            return None;
+        }
+        let depth = u64::from(policy.temporal_depth);
+        match &self.text.trip {
+            // Its single steps are trips too, and those of another kernel may round otherwise.
+            Some(_) if depth == 1 => None,
+            Some(shape) if steps.is_multiple_of(depth) => {
+                let size = self.stencil.cell.size(0);
+                let found = of_trip(own, sent, (&self.arrays.layout, size), (policy, shape));
+                found.filter(|halves| may_pay(halves, own, (policy, shape, size)))
+            }
+            _ => Some(Halves::of_step(*own, sent, tile(policy))),
+        }
+    }
+
+    /// Queues the kernel of `steps` steps over `region` alone; ghosts are not renewed.
+    pub(super) fn launch_part(
+        &self,
+        region: &Region<D>,
+        steps: u64,
+        stream: &Stream,
+    ) -> Result<()> {
+        if placed(region).1.contains(&0) {
+            return Ok(());
+        }
+        let queued = match (&self.trip_kernel, &self.text.trip) {
+            (Some(kernel), Some(shape)) if steps > 1 => {
+                Some(self.queue().trip_part((kernel, shape), self.state, region, None))
+            }
+            _ => self.queue().part(&self.kernels[0], self.state, region)?,
+        };
+        if let Some(queued) = queued {
+            // SAFETY: the arrays live as long as `self`, and dropping one waits for the device.
+            unsafe { queued.launch(stream)? };
+        }
+        Ok(())
+    }
+}
+
+/// Cells along each axis of a tile that single steps of `policy` compute at full speed.
+fn tile<const D: usize>(policy: &CudaPolicy) -> [usize; D] {
+    let policy = single(policy);
+    let [x, y, z] = policy.cells.map(|cells| cells.max(1) as usize);
+    let deep = if policy.kernel == CudaKernel::Direct { z } else { 1 };
+    let of_axis = [1, deep, y, x];
+    let mut tile = [1; D];
+    for (axis, cells) in axes::<D>().into_iter().zip(of_axis) {
+        if let Some(axis) = axis {
+            tile[axis] = cells;
+        }
+    }
+    tile
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuda::boxes::{TripBox, hold};
+    use crate::cuda::text::layout_of;
+    use crate::prelude::{Near, stencil};
+    use crate::{Boundary, Face, Span, Spec, Stencil};
+
+    #[stencil]
+    fn plane(u: Near<f64, 2>) -> f64 {
+        u[[-1, 0]] + u[[0, 1]] - u[[0, 0]]
+    }
+
+    #[stencil]
+    fn volume(u: Near<f32, 3>) -> f32 {
+        u[[-1, 0, 0]] + u[[0, 1, 0]] - u[[0, 0, 1]] - u[[0, 0, 0]]
+    }
+
+    /// As tuned for 1024³ cells of `f32` on an H200: tiles of 112 by 30 cells.
+    const TUNED: CudaPolicy = CudaPolicy {
+        kernel: CudaKernel::Pipeline,
+        cells: [4, 3, 1],
+        warps: 12,
+        min_blocks: 1,
+        chunk: 194,
+        prefetch: 2,
+        temporal_depth: 3,
+        phases: 0,
+        contraction: true,
+    };
+
+    /// The halves of a trip by a part that holds `ghosts` around `own` cells and sends `sent`, and that they are
+    /// disjoint, all of the part, and write nothing of one another.
+    fn halves<const D: usize>(
+        stencil: &Spec<D>,
+        policy: &CudaPolicy,
+        (own, ghosts, sent): ([usize; D], Margin<D>, Margin<D>),
+    ) -> Option<(Region<D>, Halves<D>, usize)> {
+        let policy = policy.shaped::<D>().unwrap();
+        let size = stencil.cell.size(0);
+        let extents = std::array::from_fn(|d| ghosts[d][0] + own[d] + ghosts[d][1]);
+        let layout = layout_of(stencil, extents, &policy).unwrap();
+        let shape = TripShape::of(&policy, D, size).unwrap();
+        let low = ghosts.map(|[below, _]| below);
+        let own = Region { low, high: std::array::from_fn(|d| low[d] + own[d]) };
+        let found = of_trip(&own, &sent, (&layout, size), (&policy, &shape))?;
+        let boxes: Vec<_> = found.rim.iter().chain([&found.core]).map(placed).collect();
+        let cells: usize = boxes.iter().map(|(_, n)| n.iter().product::<usize>()).sum();
+        assert_eq!(cells, Span::from(own).cells(), "{found:?}");
+        for (n, region) in found.rim.iter().chain([&found.core]).enumerate() {
+            let held = hold(stencil, &layout);
+            let written = TripBox::new((&layout, size), (&policy, &shape), region, held);
+            let end = |d: usize| match d {
+                0 => written.begin[0] + 1,
+                d => written.begin[d] + written.numbers[0][d - 1] as usize,
+            };
+            for (m, (low, n_of)) in boxes.iter().enumerate() {
+                let apart =
+                    (0..4).any(|d| end(d) <= low[d] || low[d] + n_of[d] <= written.begin[d]);
+                assert!(apart || n == m, "{region:?} writes {m} of {found:?}");
+            }
+            // What is unpacked beside the core is none of its cells.
+            let (low, size) = boxes[n];
+            let exact = written.begin == low && (1..4).all(|d| end(d) == low[d] + size[d]);
+            assert!(exact || *region != found.core, "{region:?} writes {written:?}");
+        }
+        for at in 0..D {
+            let Region { low, high } = found.core;
+            assert!(low[at] >= own.low[at] + sent[at][0] && high[at] + sent[at][1] <= own.high[at]);
+        }
+        let of = (&policy, &shape, size);
+        if !may_pay(&found, &own, of) {
+            return None;
+        }
+        let work = |region: &Region<D>| work(region, of);
+        let all: usize = found.rim.iter().chain([&found.core]).map(work).sum();
+        Some((own, found, 1000 * (all - work(&own).min(all)) / work(&own)))
+    }
+
+    #[test]
+    fn a_slab_costs_what_fills_its_tiles_and_other_cuts_cost_whole_tiles() {
+        let stencil = Stencil::of(volume()).boundary(Boundary::Periodic);
+        let cut = |at: [usize; 3], cells: usize| at.map(|cut| [cut * cells; 2]);
+        let of = |at: [usize; 3], depth: usize| {
+            let held = Boundary::Dirichlet(0.0);
+            // Cut axes repeat for other ranks, which an executor is not told.
+            let mut own = stencil.clone();
+            for (axis, cut) in at.into_iter().enumerate() {
+                if cut == 1 {
+                    own = own.face(axis, Face::Low, held).face(axis, Face::High, held);
+                }
+            }
+            halves(&own, &TUNED, ([1024; 3], cut(at, 6), cut(at, depth))).unwrap()
+        };
+        // Thousandths of a trip: two slabs of 3 planes, each with 12 in vain, beside 1018.
+        let (own, slabs, more) = of([1, 0, 0], 3);
+        assert_eq!((slabs.rim.len(), slabs.core.low[0] - own.low[0], more), (2, 3, 21));
+        assert_eq!(own.high[0] - slabs.core.high[0], 3);
+        assert_eq!(of([1, 0, 0], 12).2, 21, "deeper slabs fill their tiles no more often");
+        let (own, rows, more) = of([0, 1, 0], 3);
+        assert_eq!((rows.core.low[1] - own.low[1], more), (30, 0));
+        let (own, columns, more) = of([0, 0, 1], 3);
+        // Rows begin on sectors of eight cells, the seventh of the zone's own cells with one.
+        assert_eq!((own.low[2], columns.core.low[2], more), (6, 112, 0));
+        assert!(columns.core.high[2] % 8 == 0 && own.high[2] - columns.core.high[2] <= 112);
+        assert_eq!(of([1, 1, 1], 3).1.rim.len(), 6);
+        assert!(of([1, 1, 1], 3).2 < 40);
+    }
+
+    #[test]
+    fn halves_of_any_part_write_nothing_of_one_another() {
+        let held = Boundary::Dirichlet(0.0);
+        let flat = Stencil::of(plane()).boundary(held);
+        let piped = CudaPolicy { cells: [2, 1, 1], warps: 2, temporal_depth: 4, chunk: 9, ..TUNED };
+        let mut count = [0; 2];
+        for n in 0..4000 {
+            // All sides are cut or not, in all combinations, with parts of many sizes.
+            let at = |shift: usize, most: usize| ((n * 2_654_435_761) >> shift) % most;
+            let side = |bit: usize, cells: usize| if n >> bit & 1 == 1 { cells } else { 0 };
+            let (room, deep) = (4 + at(9, 5), 1 + at(13, 4));
+            let ghosts = [[side(0, room), side(1, room)], [side(2, room), side(3, room)]];
+            let sent = [[side(0, deep), side(1, deep)], [side(2, deep), side(3, deep)]];
+            let own = [1 + at(17, 60), 1 + at(21, 300)];
+            let found = halves(&flat, &piped, (own, ghosts, sent));
+            count[usize::from(found.is_some())] += 1;
+        }
+        assert!(count.iter().all(|&n| n > 400), "{count:?}");
+    }
+
+    #[test]
+    fn a_part_that_is_all_rim_is_not_cut() {
+        let stencil = Stencil::of(volume()).boundary(Boundary::Dirichlet(0.0));
+        let slab = [[3, 3], [0, 0], [0, 0]];
+        let of = |planes: usize| halves(&stencil, &TUNED, ([planes, 512, 512], slab, slab));
+        // Two rims of 3 and 12 planes are as much as 18 and 12.
+        assert!(of(7).is_none() && of(18).is_none() && of(40).is_some());
+        let columns = [[0, 0], [0, 0], [3, 3]];
+        let of = |cells: usize| halves(&stencil, &TUNED, ([64, 64, cells], columns, columns));
+        assert!(of(220).is_none() && of(1000).is_some());
+    }
+}

@@ -1,0 +1,404 @@
+//! The skeletons run by the host's compiler, thread for thread: the kernels' indexing is checked
+//! on machines with no GPU.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use std::process::Command;
+
+use super::boxes::{TripBox, hold, step_box};
+use super::halves::of_trip;
+use super::layout::Layout;
+use super::text::{TripShape, layout_of, step_text};
+use crate::distribute::Halves;
+use crate::prelude::*;
+use crate::turn::Turn;
+use crate::{
+    Boundaries, CudaKernel, CudaPolicy, Ghost, Region, Span, Spec, StencilElement, reference,
+};
+use warpweft_core::element::Scalar;
+use warpweft_core::grid::Volume;
+
+/// Advances `region` as the device would by one launch; `None` without a C++ compiler.
+fn launch<T: Scalar, const D: usize>(
+    stencil: &Spec<D>,
+    volume: &Volume<T, D>,
+    policy: &CudaPolicy,
+    region: &Region<D>,
+    folder: &Path,
+) -> Option<Volume<T, D>> {
+    let policy = policy.shaped::<D>().unwrap();
+    let layout = layout_of(stencil, volume.extents(), &policy).unwrap();
+    let text = step_text(stencil, &policy, false);
+    let size = T::KIND.size();
+    let ([w, z, y, x], [sw, sz, sy, _]) = (layout.extents, layout.strides);
+    // Arguments of the program, so that one is for several boxes.
+    let told = |from: usize, count: usize| {
+        let numbers = (from..from + count).map(|n| format!("int(number({n}))"));
+        format!("{{{}}}", numbers.collect::<Vec<_>>().join(", "))
+    };
+    let mut origin = layout.origin;
+    let (kernel, blocks, warps, waits, numbers, setup) = match &text.trip {
+        Some(shape) => {
+            let held = hold(stencil, &layout);
+            let part = TripBox::new((&layout, size), (&policy, shape), region, held);
+            origin += (0..4).map(|d| part.begin[d] * layout.strides[d]).sum::<usize>();
+            let numbers = part.numbers.as_flattened().to_vec();
+            let [extent, low, high] = [0, 3, 6].map(|from| told(from, 3));
+            let chunk = policy.chunk;
+            let setup =
+                format!("ww::stencil::Trip trip{{{extent}, {low}, {high}, {chunk}, {sz}, {sy}}};");
+            ("ww_trip", part.blocks, policy.warps, true, numbers, setup)
+        }
+        None => {
+            let (blocks, [low, high]) = step_box(&layout, &policy, region);
+            let numbers = [low, high].as_flattened().to_vec();
+            let (low, high) = (told(0, 4), told(4, 4));
+            let setup = format!("ww::stencil::Box box{{{low}, {high}, {sw}, {sz}, {sy}}};");
+            let waits = policy.kernel == CudaKernel::Planes;
+            ("ww_stage0", blocks, text.warps, waits, numbers, setup)
+        }
+    };
+    let ringed = text.stages[0].ringed.first().filter(|_| text.trip.is_none());
+    let (args, map) = match ringed {
+        _ if text.trip.is_some() => ("in, out, trip", String::new()),
+        None => ("in, out, box", String::new()),
+        Some((_, tile)) => ("in, out, map, origin, box", host_map(&layout, size, *tile)),
+    };
+    let parameters = stencil.stages[0].parameters_size();
+    let functor = stencil.stages[0].cuda(&mut warpweft_core::element::Unit::new());
+    let scalar =
+        if T::KIND.name() == "bool" { "bool".into() } else { format!("ww::{}", T::KIND.name()) };
+    let main = format!(
+        "namespace ww::stencil {{ alignas(128) char shared_memory[1 << 20]; }}
+int main(int, char** names) {{
+  const auto number = [&](int n) {{ return atol(names[7 + n]); }};
+  std::vector<uint4> a({len} * {size} / 16 + 2), b(a.size());
+  std::vector<char> element({parameters} + 1);
+  FILE* file = fopen(names[1], \"rb\");
+  if (!file || fread(a.data(), {size}, {len}, file) != {len}) return 1;
+  b = a;
+  if (fread(element.data(), 1, {parameters}, file) != {parameters}) return 2;
+  fclose(file);
+  auto* in = reinterpret_cast<{scalar}*>(a.data()) + number(-4);
+  auto* out = reinterpret_cast<{scalar}*>(b.data()) + number(-4);
+  {setup}
+  {map}
+  {functor} f;
+  memcpy(&f, element.data(), sizeof f);
+  run_grid({{unsigned(number(-3)), unsigned(number(-2)), unsigned(number(-1))}}, {{32, {warps}, 1}}, {waits}, [&] {{ {kernel}({args}, f); }});
+  file = fopen(names[2], \"wb\");
+  return !file || fwrite(b.data(), {size}, {len}, file) != {len} || fclose(file);
+}}
+",
+        len = layout.len,
+    );
+    let source = [include_str!("host.cuh"), &text.source, &main].concat();
+    // A skeleton knows no boundary: one program is for several.
+    let mut hasher = DefaultHasher::new();
+    source.hash(&mut hasher);
+    let program = folder.join(format!("{:016x}", hasher.finish()));
+    if !program.exists() {
+        let cpp = folder.join("sweep.cpp");
+        std::fs::write(&cpp, source).unwrap();
+        let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
+        let compiled = Command::new(compiler)
+            .args(["-std=c++17", "-O0", "-ffp-contract=off", "-w", "-pthread", "-o"])
+            .args([&program, &cpp])
+            .output();
+        let Ok(compiled) = compiled else { return None };
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    }
+
+    let (from, to) = (folder.join("in"), folder.join("out"));
+    let mut bytes = padded(&stencil.boundaries, volume, &layout);
+    // SAFETY: the element's parameters, as many bytes as it says.
+    bytes.extend_from_slice(unsafe {
+        std::slice::from_raw_parts(stencil.stages[0].parameters().cast::<u8>(), parameters)
+    });
+    std::fs::write(&from, bytes).unwrap();
+    let placed = [origin.to_string()].into_iter().chain(blocks.map(|n| n.to_string()));
+    let numbers = placed.chain(numbers.iter().map(i32::to_string));
+    let run = Command::new(&program).args([&from, &to]).args(numbers).status().unwrap();
+    assert!(run.success(), "{run}");
+    let bytes = std::fs::read(&to).unwrap();
+    let mut result = volume.clone();
+    let (stride, offsets) = (layout.strides, [w, z, y, x]);
+    let cells = result.len();
+    for index in 0..cells {
+        let mut rest = index;
+        let mut at = layout.origin;
+        for d in (0..4).rev() {
+            at += rest % offsets[d] * stride[d];
+            rest /= offsets[d];
+        }
+        // SAFETY: one scalar's bytes from an array of them, to its cell.
+        result.as_mut_slice()[index] =
+            unsafe { std::ptr::read_unaligned(bytes[at * size..].as_ptr().cast()) };
+    }
+    Some(result)
+}
+
+/// The declarations of the copy engine's map of the array that is read, and of where its first cell is.
+fn host_map(layout: &Layout, size: usize, [width, rows]: [usize; 2]) -> String {
+    let Layout { extents, ghosts, strides, west, origin, .. } = *layout;
+    let padded = |d: usize| extents[d] + ghosts[d][0] + ghosts[d][1];
+    let first = origin - west - (0..3).map(|d| ghosts[d][0] * strides[d]).sum::<usize>();
+    format!(
+        "const host_map engine{{reinterpret_cast<char*>(a.data()) + {}, {size}, {{{}, {}, {}}}, \
+         {{{}, {}, {}, {}}}, {width}, {rows}}};
+  ww::stencil::TensorMap map;
+  memcpy(&map, &engine, sizeof engine);
+  const int4 origin{{{}, {}, {}, {west}}};",
+        first * size,
+        strides[2] * size,
+        strides[1] * size,
+        strides[0] * size,
+        strides[2],
+        padded(2),
+        padded(1),
+        padded(0),
+        ghosts[0][0],
+        ghosts[1][0],
+        ghosts[2][0],
+    )
+}
+
+/// The bytes of the padded array: ghosts looked up through the boundaries, pads all ones.
+fn padded<T: Scalar, const D: usize>(
+    boundaries: &Boundaries<D>,
+    volume: &Volume<T, D>,
+    layout: &Layout,
+) -> Vec<u8> {
+    let size = T::KIND.size();
+    let mut bytes = vec![0xff; layout.len * size];
+    let axes = super::layout::axes::<D>();
+    let range = |d: usize| {
+        let [low, high] = layout.ghosts[d].map(|n| n as isize);
+        -low..layout.extents[d] as isize + high
+    };
+    for w in range(0) {
+        for z in range(1) {
+            for y in range(2) {
+                for x in range(3) {
+                    let at = [w, z, y, x];
+                    let mut own = [0; D];
+                    for (d, axis) in axes.into_iter().enumerate() {
+                        axis.into_iter().for_each(|axis| own[axis] = at[d]);
+                    }
+                    let extents = volume.extents();
+                    let cell = match boundaries.ghost(own, extents, |_| false) {
+                        Ghost::Value(value) => T::from_f64(value),
+                        Ghost::Cell(from) => volume.get(from.map(|n| n as usize)).unwrap(),
+                        Ghost::Function { .. } => unreachable!("no face is a function here"),
+                    };
+                    let index = layout.origin as isize
+                        + (0..4).map(|d| at[d] * layout.strides[d] as isize).sum::<isize>();
+                    let to = &mut bytes[index as usize * size..][..size];
+                    // SAFETY: a scalar has as many bytes as its kind says.
+                    to.copy_from_slice(unsafe {
+                        std::slice::from_raw_parts((&raw const cell).cast::<u8>(), size)
+                    });
+                }
+            }
+        }
+    }
+    bytes
+}
+
+fn policy(kernel: CudaKernel, cells: [u32; 3], warps: u32) -> CudaPolicy {
+    CudaPolicy {
+        kernel,
+        cells,
+        warps,
+        min_blocks: 1,
+        chunk: 5,
+        prefetch: 2,
+        temporal_depth: 1,
+        phases: 0,
+        contraction: false,
+    }
+}
+
+fn pipe(cells: [u32; 3], warps: u32, temporal_depth: u32) -> CudaPolicy {
+    CudaPolicy { temporal_depth, ..policy(CudaKernel::Pipeline, cells, warps) }
+}
+
+/// The whole, boxes at its ends and one inside; of a trip's own steps' width from the ends, or less.
+fn regions<const D: usize>(extents: [usize; D], depth: usize) -> Vec<Region<D>> {
+    let part = |from: usize, to: usize| {
+        let low = extents.map(|n| from.min(n - 1));
+        Region { low, high: std::array::from_fn(|d| (extents[d] - to).max(low[d] + 1)) }
+    };
+    vec![part(0, 0), part(0, depth + 1), part(depth, 0), part(depth + 1, depth), part(1, 2)]
+}
+
+/// The two parts of a trip over all cells but those within its steps of an end, of which a few are sent.
+fn halves<const D: usize>(
+    stencil: &Spec<D>,
+    extents: [usize; D],
+    policy: &CudaPolicy,
+) -> Option<Halves<D>> {
+    let policy = policy.shaped::<D>().unwrap();
+    let (depth, size) = (policy.temporal_depth as usize, stencil.cell.size(0));
+    let shape = TripShape::of(&policy, D, size).filter(|_| depth > 1)?;
+    let layout = layout_of(stencil, extents, &policy).unwrap();
+    let own = Region { low: [depth; D], high: extents.map(|n| n - depth) };
+    let found = of_trip(&own, &[[2, 1]; D], (&layout, size), (&policy, &shape));
+    Some(found.expect("a part with a core"))
+}
+
+/// One launch of every policy under every boundary over several boxes, bitwise.
+fn check<T: Scalar, const D: usize>(
+    element: impl StencilElement<D, State = T>,
+    extents: [usize; D],
+    policies: &[CudaPolicy],
+) {
+    check_across(0, element, extents, policies);
+}
+
+/// The same of the stencil and volume turned so that an axis is the slowest.
+fn check_across<T: Scalar, const D: usize>(
+    axis: usize,
+    element: impl StencilElement<D, State = T>,
+    extents: [usize; D],
+    policies: &[CudaPolicy],
+) {
+    let turn = Turn::<D>::across(axis).unwrap();
+    let start = Volume::from_fn(extents, |at| {
+        let mixed = at.iter().fold(17u64, |h, &i| {
+            (h ^ i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
+        });
+        T::from_f64((mixed >> 44) as f64 / 4096.0)
+    });
+    let folder = tempfile::tempdir().unwrap();
+    for boundary in [Boundary::Dirichlet(3.0), Boundary::Periodic, Boundary::Mirror] {
+        let stencil = Stencil::of(element).boundary(boundary);
+        for policy in policies {
+            if policy.temporal_depth > 1 && boundary == Boundary::Mirror {
+                continue;
+            }
+            let mut expect = start.clone();
+            reference(&stencil, &mut expect, u64::from(policy.temporal_depth)).unwrap();
+            let turned = |volume: &Volume<T, D>| -> Result<Volume<T, D>> {
+                Ok(Volume::from_raw(volume.turned(turn.order)?))
+            };
+            let (start, expect) = (turned(&start).unwrap(), turned(&expect).unwrap());
+            let (stencil, extents) = (turn.spec(&stencil).unwrap(), turn.turned(extents));
+            // Boxes know no boundary but held ones.
+            let cut = (axis, boundary) == (0, Boundary::Dirichlet(3.0));
+            let halves = if cut { halves(&stencil, extents, policy) } else { None };
+            let parts = halves.iter().flat_map(|it| it.rim.iter().chain([&it.core])).copied();
+            let depth = policy.temporal_depth as usize;
+            for region in regions(extents, depth).into_iter().chain(parts.clone()) {
+                // The one part of a trip writes nothing of the other, nor the core of what is received.
+                let others: Vec<_> = parts.clone().filter(|part| *part != region).collect();
+                let apart = others.len() < parts.clone().count();
+                let core = halves.as_ref().is_some_and(|halves| halves.core == region);
+                let found = launch::<T, D>(&stencil, &start, policy, &region, folder.path());
+                let Some(found) = found else {
+                    return println!("skipped: no C++ compiler");
+                };
+                let inside = Span::from(region);
+                let bad: Vec<_> = Span::from(Region { low: [0; D], high: extents })
+                    .iter()
+                    .filter(|at| {
+                        let cell = at.map(|n| n as usize);
+                        let found = found.get(cell).unwrap();
+                        match inside.contains(*at) {
+                            true => found != expect.get(cell).unwrap(),
+                            // A trip leaves elsewhere what it likes, a step what there was.
+                            false => {
+                                let other = |it: &Region<D>| Span::from(*it).contains(*at);
+                                let kept = depth == 1 || core || apart && others.iter().any(other);
+                                kept && found != start.get(cell).unwrap()
+                            }
+                        }
+                    })
+                    .collect();
+                let few = &bad[..bad.len().min(4)];
+                let of = (boundary, policy, region);
+                assert!(
+                    bad.is_empty(),
+                    "{} cells of {extents:?} differ: {few:?}, {of:?}",
+                    bad.len()
+                );
+            }
+        }
+    }
+}
+
+#[stencil]
+fn flat(u: Near<f32, 2>, rate: f32) -> f32 {
+    let across = 0.3 * u[[0, -1]] + 0.2 * u[[0, 1]];
+    u[[0, 0]] + rate * (across + 0.7 * u[[-1, 0]] - 0.4 * u[[1, 0]])
+}
+
+#[stencil]
+fn deep(u: Near<f64, 3>, rate: f64) -> f64 {
+    let across = 0.3 * u[[0, 0, -1]] + 0.2 * u[[0, 0, 1]] + 0.1 * u[[0, 1, 0]];
+    u[[0, 0, 0]] + rate * (across + 0.7 * u[[-1, 0, 0]] - 0.4 * u[[1, 0, 0]] - u[[0, -1, 0]])
+}
+
+#[stencil]
+fn skew(u: Near<i32, 3>, by: i32) -> i32 {
+    u[[0, 0, 0]] * by + u[[-1, 2, 0]] - u[[2, 0, -3]] * 5 + u[[0, 0, 1]] + u[[1, -1, 1]]
+}
+
+#[test]
+fn direct_and_march() {
+    let policies = [
+        policy(CudaKernel::Direct, [4, 2, 2], 2),
+        policy(CudaKernel::Direct, [1, 3, 1], 3),
+        policy(CudaKernel::March, [2, 2, 1], 2),
+    ];
+    check(skew(3), [7, 6, 75], &policies);
+    check(deep(0.25), [7, 6, 75], &policies[..2]);
+}
+
+/// A star of radius two and three, deeper on one side.
+#[stencil]
+fn star(u: Near<f32, 3>, rate: f32) -> f32 {
+    let far = u[[-2, 0, 0]] - u[[3, 0, 0]] + u[[0, -3, 0]] - u[[0, 2, 0]] + u[[0, 0, -1]];
+    let near = u[[-1, 0, 0]] + u[[0, 1, 0]] - u[[0, 0, 5]] + u[[0, 0, 1]];
+    u[[0, 0, 0]] + rate * (0.3 * far + 0.7 * near)
+}
+
+/// Its own column is not read off the plane.
+#[stencil]
+fn disc(u: Near<f64, 3>, rate: f64) -> f64 {
+    rate * (u[[0, 0, -1]] + u[[0, 1, 0]] + 0.5 * u[[0, 0, 0]])
+}
+
+#[test]
+fn planes_in_a_ring() {
+    let planes = |cells, phases| CudaPolicy { phases, ..policy(CudaKernel::Planes, cells, 2) };
+    let eager = CudaPolicy { prefetch: 0, ..planes([1, 3, 1], 4) };
+    check(star(0.25), [12, 9, 140], &[planes([4, 2, 1], 0), planes([2, 1, 1], 2), eager]);
+    check(skew(3), [7, 6, 75], &[planes([4, 2, 1], 1)]);
+    check(disc(0.25), [7, 6, 75], &[planes([2, 2, 1], 0)]);
+}
+
+#[test]
+fn pipelines_of_planes() {
+    check(flat(0.25), [23, 250], &[pipe([4, 1, 1], 2, 4), pipe([4, 1, 1], 1, 8)]);
+}
+
+#[test]
+fn pipelines_of_volumes() {
+    check(deep(0.25), [9, 27, 190], &[pipe([2, 3, 1], 4, 2)]);
+}
+
+#[test]
+fn turned_elements_read_the_cells_that_the_user_names() {
+    let direct = policy(CudaKernel::Direct, [4, 2, 2], 2);
+    let planes = policy(CudaKernel::Planes, [2, 1, 1], 2);
+    check_across(
+        1,
+        skew(3),
+        [7, 6, 75],
+        &[direct, policy(CudaKernel::March, [2, 2, 1], 2), planes],
+    );
+    check_across(2, skew(3), [7, 19, 12], &[direct]);
+    check_across(1, star(0.25), [12, 9, 70], &[planes]);
+    check_across(1, flat(0.25), [130, 23], &[direct, pipe([4, 1, 1], 2, 4)]);
+}

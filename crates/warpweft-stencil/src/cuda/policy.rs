@@ -1,0 +1,398 @@
+//! Which skeleton and shape suits a stencil: the first choice, and what a tuner should try.
+//!
+//! The choices rest on measurements on one H200 (768³ and 16384² cells): register blocks come within
+//! 9 % of the memory's limit for small footprints, the copy engine's ring is best for wide stars.
+//! Pipelines of several steps are faster still but take a second to compile, so they are left to
+//! tuning and to callers that ask for them.
+
+use super::chunks::{chunks_of_planes, chunks_of_trips};
+use super::layout::axes;
+use super::resident::for_volume;
+use super::text::{grid, layout_of, step_text};
+use crate::{CudaKernel, CudaPolicy, Spec};
+use warpweft_core::cuda::SharedMemory;
+use warpweft_core::error::{Error, Result};
+
+/// Blocks below which a grid can't fill a device: about four for every SM of an H200.
+const ENOUGH_BLOCKS: usize = 512;
+/// Bytes of a ring's barriers, at most: 8 a slot.
+const BARRIERS: usize = 512;
+
+/// What a choice depends on.
+struct Problem {
+    dims: usize,
+    /// Widest reach along z, y and x.
+    radius: [usize; 3],
+    /// Bytes of the largest scalar.
+    size: usize,
+    /// Fields that any stage uses.
+    fields: usize,
+    /// Reads of the stage with most.
+    taps: usize,
+    /// Cells along x.
+    row: usize,
+    /// Cells in all.
+    cells: usize,
+    /// Whether there is a copy engine, and every field is of a size that it takes.
+    ring: bool,
+}
+
+impl Problem {
+    fn of<const D: usize>(stencil: &Spec<D>, extents: [usize; D], capability: (u32, u32)) -> Self {
+        let radius = stencil.radius();
+        let reach =
+            |axis: Option<usize>| axis.map_or(0, |axis| radius[axis][0].max(radius[axis][1]));
+        let [_, z, y, x] = axes::<D>();
+        let used = |f: usize| {
+            let stages = &stencil.stages;
+            stages.iter().any(|s| s.writes().contains(&f) || s.taps().iter().any(|t| t.field == f))
+        };
+        let sizes = || stencil.cell.fields().iter().map(|field| field.kind.size());
+        Self {
+            dims: D,
+            radius: [reach(z), reach(y), reach(x)],
+            size: sizes().max().unwrap_or(4),
+            fields: (0..stencil.cell.len()).filter(|&f| used(f)).count(),
+            taps: stencil.stages.iter().map(|stage| stage.taps().len()).max().unwrap_or(0),
+            row: x.map_or(1, |axis| extents[axis]),
+            cells: extents.iter().product(),
+            ring: D >= 3 && capability >= (9, 0) && sizes().all(|size| size != 2),
+        }
+    }
+
+    /// Cells along x that make vectors of 16 bytes, fewer where rows are short.
+    fn vector(&self) -> u32 {
+        let full = (16 / self.size).clamp(2, 8);
+        let lanes = self.row.div_ceil(32).next_power_of_two();
+        full.min(lanes) as u32
+    }
+}
+
+impl CudaPolicy {
+    /// Phases of Planes to begin with.
+    ///
+    /// Few, as all of them take thrice the time to compile. On an H200, beside all: one phase of f64
+    /// at order 8 rises from 202 to 213 Gcells/s (nothing spills any more), at order 6 from 214 to 215;
+    /// of f32 it falls from 413 to 407 and from 425 to 414. March, which has fewer registers, loses up
+    /// to a fifth by one phase.
+    pub(crate) fn first_phases<const D: usize>(stencil: &Spec<D>) -> u32 {
+        let wide = stencil.cell.fields().iter().any(|field| field.kind.size() >= 8);
+        if wide { 1 } else { 2 }
+    }
+
+    /// The skeleton and shape to start from, for a device of this compute capability.
+    pub fn default_for<const D: usize>(
+        stencil: &Spec<D>,
+        extents: [usize; D],
+        capability: (u32, u32),
+    ) -> Self {
+        let problem = Problem::of(stencil, extents, capability);
+        let vx = problem.vector();
+        let [rz, ry, _] = problem.radius;
+        let wide = rz.max(ry) >= 3;
+        let mut policy = match problem.dims {
+            1 => shape(CudaKernel::Direct, [vx, 1, 1], 8, 2),
+            2 => shape(CudaKernel::Direct, [vx, 1, 4], 8, 2),
+            _ if problem.fields > 2 => shape(CudaKernel::Direct, [vx, 1, 2], 8, 2),
+            _ if wide && problem.ring => {
+                let planes = shape(CudaKernel::Planes, [vx, 2, 1], 16, 1);
+                CudaPolicy { chunk: 96, prefetch: 4, phases: Self::first_phases(stencil), ..planes }
+            }
+            _ if wide => shape(CudaKernel::March, [vx, 1, 1], 8, 3),
+            _ if problem.taps > 16 => shape(CudaKernel::Direct, [vx, 2, 2], 8, 2),
+            _ => shape(CudaKernel::Direct, [vx, 2, 4], 8, 2),
+        };
+        let Ok(layout) = layout_of(stencil, extents, &policy) else { return policy };
+        if !ring_fits(stencil, &policy, capability) {
+            policy = shape(CudaKernel::March, [vx, 1, 1], 8, 3);
+        }
+        if (D, policy.kernel) == (3, CudaKernel::Direct) {
+            policy.fit(layout.extents);
+        }
+        // A small grid needs more blocks rather than more work in each.
+        while grid::<D>(&layout, &policy).iter().product::<usize>() < ENOUGH_BLOCKS {
+            let [_, vy, vz] = &mut policy.cells;
+            if policy.kernel != CudaKernel::Direct && policy.chunk > 8 {
+                policy.chunk /= 2;
+            } else if *vz > 1 {
+                *vz /= 2;
+            } else if *vy > 1 {
+                *vy /= 2;
+            } else if policy.warps > 4 {
+                policy.warps /= 2;
+            } else {
+                break;
+            }
+        }
+        policy
+    }
+
+    /// Makes tiles of Direct no deeper than a volume of a few planes, or rows, is: cells of a tile that is cut
+    /// off go one by one, and warps beyond the last row stand idle.
+    fn fit(&mut self, [_, z, y, _]: [usize; 4]) {
+        let [_, vy, vz] = &mut self.cells;
+        while *vz as usize > z {
+            *vz /= 2;
+        }
+        while *vy as usize > y {
+            *vy /= 2;
+        }
+        while self.warps > 1 && (self.warps / 2 * *vy) as usize >= y {
+            self.warps /= 2;
+            self.min_blocks *= 2;
+        }
+    }
+
+    /// What a tuner should try on a device of this compute capability and so many multiprocessors, the
+    /// most promising first; the default is the first of all. Every one compiles, but some may spill
+    /// registers: see [`super::CudaSweeps::local_bytes`].
+    pub fn candidates<const D: usize>(
+        stencil: &Spec<D>,
+        extents: [usize; D],
+        (capability, sms): ((u32, u32), u32),
+    ) -> Vec<Self> {
+        let problem = Problem::of(stencil, extents, capability);
+        let vx = problem.vector();
+        let default = Self::default_for(stencil, extents, capability);
+        let mut all = vec![default];
+        let mut add = |policy: CudaPolicy| {
+            let possible = policy.shaped::<D>().is_ok_and(|shaped| shaped == policy)
+                && layout_of(stencil, extents, &policy).is_ok()
+                && ring_fits(stencil, &policy, capability);
+            if possible && !all.contains(&policy) {
+                all.push(policy);
+            }
+        };
+        let pipelines = pipelines_to_try(&problem);
+        for &policy in pipelines.iter().chain(&for_volume(stencil, extents, (capability, sms))) {
+            add(policy);
+        }
+        // Other chunks need no other kernel.
+        for &policy in &pipelines {
+            let best = chunks_of_trips(extents, &policy, problem.size, sms);
+            for chunk in std::iter::once(policy.chunk / 2).chain(best) {
+                add(CudaPolicy { chunk, ..policy });
+            }
+        }
+        if D == 3 && default.kernel == CudaKernel::Planes {
+            for chunk in chunks_of_planes(stencil, extents, &default, sms) {
+                add(CudaPolicy { chunk, ..default });
+            }
+        }
+        add(CudaPolicy { phases: 0, ..default });
+        for (kernel, vy, vz, warps, blocks) in [
+            (CudaKernel::Direct, 2, 4, 8, 2),
+            (CudaKernel::Direct, 1, 4, 8, 2),
+            (CudaKernel::March, 2, 1, 8, 3),
+            (CudaKernel::Planes, 2, 1, 16, 1),
+        ] {
+            let (prefetch, phases) = if kernel == CudaKernel::Planes {
+                (3, Self::first_phases(stencil))
+            } else {
+                (0, 0)
+            };
+            add(CudaPolicy { prefetch, phases, ..shape(kernel, [vx, vy, vz], warps, blocks) });
+        }
+        for (vy, vz) in [(2, 8), (1, 8), (2, 2), (1, 2), (1, 1), (4, 4), (1, 4), (2, 4)] {
+            for (warps, blocks) in [(8, 2), (4, 4), (8, 3)] {
+                add(shape(CudaKernel::Direct, [vx, vy, vz], warps, blocks));
+            }
+        }
+        for (vy, warps, blocks) in [(1, 8, 3), (2, 16, 2), (1, 4, 4)] {
+            for chunk in [16, 48, 96] {
+                add(CudaPolicy { chunk, ..shape(CudaKernel::March, [vx, vy, 1], warps, blocks) });
+            }
+        }
+        if problem.ring && problem.radius.iter().any(|&r| r > 0) {
+            for (vy, warps, blocks) in [(2, 16, 1), (2, 16, 2), (1, 16, 2), (2, 8, 2)] {
+                for (chunk, prefetch) in [(48, 3), (96, 4)] {
+                    let planes = shape(CudaKernel::Planes, [vx, vy, 1], warps, blocks);
+                    add(CudaPolicy {
+                        chunk,
+                        prefetch,
+                        phases: Self::first_phases(stencil),
+                        ..planes
+                    });
+                }
+            }
+        }
+        for vz in [2, 4] {
+            add(shape(CudaKernel::Direct, [2 * vx, 1, vz], 8, 2));
+        }
+        all
+    }
+
+    /// Whether its kernel is one that `stencil` over `extents` may have.
+    ///
+    /// # Errors
+    /// A shape that no kernel can have; steps that can't be pipelined, or cells that can't stay on the chip; more
+    /// cells than kernels can index.
+    pub(crate) fn check<const D: usize>(
+        &self,
+        stencil: &Spec<D>,
+        extents: [usize; D],
+    ) -> Result<()> {
+        layout_of(stencil, extents, &self.shaped::<D>()?).map(drop)
+    }
+
+    /// This policy with 1 for what has no meaning in `D` dimensions or for its kernel.
+    pub(super) fn reduced<const D: usize>(mut self) -> Self {
+        let [_, vy, vz] = &mut self.cells;
+        match D {
+            1 => (*vy, *vz) = (1, 1),
+            2 => *vy = 1,
+            _ => {}
+        }
+        if !matches!(self.kernel, CudaKernel::Direct | CudaKernel::Resident) {
+            *vz = 1;
+        }
+        if !matches!(self.kernel, CudaKernel::March | CudaKernel::Planes) {
+            self.phases = 0;
+        }
+        if !matches!(self.kernel, CudaKernel::Pipeline | CudaKernel::Resident) {
+            self.temporal_depth = 1;
+        }
+        self
+    }
+
+    /// This policy with 1 for the axes that a `D`-dimensional volume lacks.
+    ///
+    /// # Errors
+    /// A shape that no kernel can have.
+    pub(super) fn shaped<const D: usize>(mut self) -> Result<Self> {
+        let wrong = |what: String, remedy: &str| Err(Error::spec(what, remedy));
+        self = self.reduced::<D>();
+        let [vx, vy, vz] = &mut self.cells;
+        if !vx.is_power_of_two() || *vx > 16 || !(1..=16).contains(vy) || !(1..=20).contains(vz) {
+            return wrong(
+                format!("a thread of {:?} cells", self.cells),
+                "take 1, 2, 4, 8 or 16 along x, 1 to 16 along y and 1 to 20 along z",
+            );
+        }
+        if !(1..=32).contains(&self.warps) || !(1..=32).contains(&self.min_blocks) {
+            return wrong(
+                format!("{} blocks of {} warps an SM", self.min_blocks, self.warps),
+                "take 1 to 32 of each",
+            );
+        }
+        match self.kernel {
+            CudaKernel::Direct => {}
+            kernel if D < 2 || self.chunk == 0 => {
+                return wrong(
+                    format!("{kernel:?} in {D} dimensions by {} planes", self.chunk),
+                    "take Direct for a line, and march by at least 1 plane",
+                );
+            }
+            CudaKernel::Pipeline
+                if !(1..=16).contains(&self.temporal_depth)
+                    || !(1..=8).contains(&self.prefetch)
+                    || self.cells[0] * self.cells[1] > 32 =>
+            {
+                return wrong(
+                    format!(
+                        "a pipeline of {} steps, {} planes ahead, {:?} cells a thread",
+                        self.temporal_depth, self.prefetch, self.cells
+                    ),
+                    "take 1 to 16 steps, 1 to 8 planes and at most 32 cells",
+                );
+            }
+            CudaKernel::Resident if D > 3 || !(1..=16).contains(&self.temporal_depth) => {
+                return wrong(
+                    format!(
+                        "resident tiles in {D} dimensions, {} steps between posts",
+                        self.temporal_depth
+                    ),
+                    "take two or three dimensions and 1 to 16 steps",
+                );
+            }
+            CudaKernel::Planes if D < 3 => {
+                return wrong(
+                    format!("planes of a {D}-dimensional volume"),
+                    "take March or Direct below three dimensions",
+                );
+            }
+            _ => {}
+        }
+        Ok(self)
+    }
+}
+
+/// A policy of this shape; marching kernels march by 48 planes.
+fn shape(kernel: CudaKernel, cells: [u32; 3], warps: u32, min_blocks: u32) -> CudaPolicy {
+    let chunk = if kernel == CudaKernel::Direct { 0 } else { 48 };
+    CudaPolicy {
+        kernel,
+        cells,
+        warps,
+        min_blocks,
+        chunk,
+        prefetch: 0,
+        temporal_depth: 1,
+        phases: 0,
+        contraction: true,
+    }
+}
+
+/// Whether the rings of as many blocks as the policy wants on an SM fit the shared memory that it has
+/// where the compute capability is this.
+pub(super) fn ring_fits<const D: usize>(
+    stencil: &Spec<D>,
+    policy: &CudaPolicy,
+    capability: (u32, u32),
+) -> bool {
+    let each = SharedMemory::of_capability(capability).each(policy.min_blocks as usize);
+    let text = step_text(stencil, policy, false);
+    let rings = text.stages.iter().map(|stage| stage.shared);
+    let trips = text.trip.iter().map(|trip| trip.shared);
+    let tiles = text.resident.iter().map(|shape| shape.shared);
+    rings.chain(trips).chain(tiles).all(|bytes| bytes == 0 || bytes + BARRIERS <= each)
+}
+
+/// Pipelines that were fast on an H200: cells, warps, blocks, steps a trip, planes ahead and planes
+/// a chunk, chunks shorter where the grid is small.
+fn pipelines_to_try(problem: &Problem) -> Vec<CudaPolicy> {
+    let shapes: &[([u32; 3], u32, u32, u32, u32)] = match (problem.dims, problem.size) {
+        (2, 4) => &[([4, 1, 1], 4, 3, 8, 4), ([4, 1, 1], 4, 4, 4, 4)],
+        (2, 8) => &[([4, 1, 1], 4, 2, 8, 4), ([2, 1, 1], 4, 4, 4, 4)],
+        (3, 4) => &[([4, 3, 1], 12, 1, 3, 2), ([4, 2, 1], 16, 1, 4, 2), ([4, 2, 1], 8, 2, 2, 2)],
+        (3, 8) => &[([2, 3, 1], 12, 1, 3, 2), ([2, 4, 1], 8, 1, 4, 2), ([2, 2, 1], 8, 2, 2, 2)],
+        _ => &[],
+    };
+    let mut policies = Vec::new();
+    for &(cells, warps, blocks, temporal_depth, prefetch) in shapes {
+        let planes = if problem.dims == 2 { [512, 128, 64] } else { [192, 96, 32] };
+        let chunk = match problem.cells {
+            100_000_000.. => planes[0],
+            10_000_000.. => planes[1],
+            _ => planes[2],
+        };
+        let piped = shape(CudaKernel::Pipeline, cells, warps, blocks);
+        policies.push(CudaPolicy { temporal_depth, prefetch, chunk, ..piped });
+    }
+    policies
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    #[stencil]
+    fn around(u: Near<f32, 3>) -> f32 {
+        u[[-1, 0, 0]] + u[[1, 0, 0]] + u[[0, -1, 0]] + u[[0, 1, 0]] + u[[0, 0, -1]] + u[[0, 0, 1]]
+    }
+
+    #[test]
+    fn tiles_of_flat_volumes_are_flat() {
+        let stencil = Stencil::of(around());
+        let of = |extents| {
+            let CudaPolicy { cells, warps, min_blocks, .. } =
+                CudaPolicy::default_for(&stencil, extents, (9, 0));
+            (cells, warps, min_blocks)
+        };
+        assert_eq!(of([512; 3]), ([4, 2, 4], 8, 2));
+        assert_eq!(of([2, 4096, 4096]), ([4, 2, 2], 8, 2));
+        assert_eq!(of([4096, 2, 4096]), ([4, 2, 4], 1, 16));
+        assert_eq!(of([1, 1, 1 << 24]).0, [4, 1, 1]);
+    }
+}

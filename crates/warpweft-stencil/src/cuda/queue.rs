@@ -1,0 +1,273 @@
+//! What a step (or a trip of several) puts into a stream: kernels with their arguments.
+
+use super::arrays::Arrays;
+use super::boxes::{TripBox, hold, step_box};
+use super::faces::{self, Faces, When};
+use super::ghosts::{self, At, Which};
+use super::layout::Layout;
+use super::text::{Role, StageShape, StepText, TripShape};
+use crate::{CudaKernel, CudaPolicy, Region, Spec, Stage};
+use warpweft_core::cuda::{Args, Kernel, Launch, Module, Stream};
+use warpweft_core::error::Result;
+
+/// A launch and its arguments.
+#[derive(Debug)]
+pub(super) struct Queued {
+    pub kernel: Kernel,
+    pub launch: Launch,
+    pub args: Args,
+}
+
+impl Queued {
+    /// Puts it into `stream`.
+    ///
+    /// # Safety
+    /// The arrays that the arguments point to must live until the launch is done.
+    pub unsafe fn launch(&self, stream: &Stream) -> Result<()> {
+        // SAFETY: arguments were put together below for this kernel's parameters; the caller keeps
+        // what they point to.
+        unsafe { stream.launch(&self.kernel, self.launch, &self.args) }
+    }
+}
+
+/// What launches are made of.
+pub(super) struct Queue<'a, const D: usize> {
+    pub stencil: &'a Spec<D>,
+    pub policy: &'a CudaPolicy,
+    pub text: &'a StepText,
+    pub tools: &'a Module,
+    pub arrays: &'a Arrays,
+    pub faces: Option<&'a Faces>,
+}
+
+impl<const D: usize> Queue<'_, D> {
+    /// The launches of one step that begins in `state`, of stage number n over `region(n)`.
+    pub fn step(
+        &self,
+        kernels: &[Kernel],
+        state: usize,
+        region: impl Fn(usize) -> Region<D>,
+    ) -> Result<Vec<Queued>> {
+        let mut queued = Vec::new();
+        let mut now: Vec<usize> =
+            (0..self.stencil.cell.len()).map(|f| self.arrays.current(f, state)).collect();
+        let stages = self.stencil.stages.iter().zip(&self.text.stages).zip(kernels);
+        for (number, ((stage, shape), kernel)) in stages.enumerate() {
+            queued.push(self.stage(&**stage, shape, kernel, &now, &region(number))?);
+            for (f, role) in shape.roles.iter().enumerate() {
+                if *role == Role::Doubled {
+                    now[f] = 1 - now[f];
+                }
+            }
+            queued.extend(self.renew(stage.writes(), &now)?);
+            queued.extend(self.face(number, &now));
+        }
+        Ok(queued)
+    }
+
+    /// The launch of a step's one stage from `state` over `region` alone; ghosts are not renewed.
+    pub fn part(
+        &self,
+        kernel: &Kernel,
+        state: usize,
+        region: &Region<D>,
+    ) -> Result<Option<Queued>> {
+        let ([stage], [shape]) = (&self.stencil.stages[..], &self.text.stages[..]) else {
+            return Ok(None);
+        };
+        let now: Vec<usize> =
+            (0..self.stencil.cell.len()).map(|f| self.arrays.current(f, state)).collect();
+        self.stage(&**stage, shape, kernel, &now, region).map(Some)
+    }
+
+    /// The launch of a stage that reads the arrays `now`, over `region`.
+    fn stage(
+        &self,
+        stage: &dyn Stage<D>,
+        shape: &StageShape,
+        kernel: &Kernel,
+        now: &[usize],
+        region: &Region<D>,
+    ) -> Result<Queued> {
+        let mut args = Args::new();
+        for (f, role) in shape.roles.iter().enumerate() {
+            let array = |which: usize| self.arrays.cell(f, &self.arrays.of(f)[which]);
+            match role {
+                Role::Unused => {}
+                Role::Read | Role::InPlace => _ = args.value(array(now[f])),
+                Role::Doubled => {
+                    args.value(array(now[f]));
+                    args.value(array(1 - now[f]));
+                }
+            }
+        }
+        self.bring_planes(&mut args, shape, now)?;
+        let layout = &self.arrays.layout;
+        let (blocks, [low, high]) = step_box(layout, self.policy, region);
+        args.blob(&layout.box_of(low, high), 8);
+        element_argument(&mut args, stage);
+        let launch = Launch::new(blocks, [32, self.text.warps, 1]).shared(shape.shared as u32);
+        Ok(Queued { kernel: kernel.clone(), launch, args })
+    }
+
+    /// Adds what the copy engine needs to bring planes from the arrays `now`, where it does.
+    pub fn bring_planes(&self, args: &mut Args, shape: &StageShape, now: &[usize]) -> Result<()> {
+        for &(f, tile) in &shape.ringed {
+            let dims = if D == 4 { 4 } else { 3 };
+            args.tensor_map(&self.arrays.tensor_map(f, now[f], tile, dims)?);
+        }
+        if self.policy.kernel == CudaKernel::Planes {
+            let Layout { ghosts, west, .. } = &self.arrays.layout;
+            let below = ghosts.map(|depth| depth[0] as i32);
+            // Coordinates (w, z, y, x) of cell (0, 0, 0, 0).
+            args.value([below[0], below[1], below[2], *west as i32]);
+        }
+        Ok(())
+    }
+
+    /// The launches of a trip of several steps that begins in `state`, after which the cells of `region`
+    /// are right. At a cut the kernel takes more: what `struct CutTrip` adds to `struct Trip`, and
+    /// `struct Edges`.
+    pub fn trip(
+        &self,
+        kernel: (&Kernel, &TripShape),
+        state: usize,
+        region: &Region<D>,
+        cut: Option<[Vec<u8>; 2]>,
+    ) -> Result<Vec<Queued>> {
+        let mut queued = vec![self.trip_part(kernel, state, region, cut)];
+        queued.extend(self.renew(&[0], &[1 - state])?);
+        Ok(queued)
+    }
+
+    /// The first of them, which leaves ghosts as they are.
+    pub fn trip_part(
+        &self,
+        (kernel, shape): (&Kernel, &TripShape),
+        state: usize,
+        region: &Region<D>,
+        cut: Option<[Vec<u8>; 2]>,
+    ) -> Queued {
+        let layout = &self.arrays.layout;
+        let size = self.stencil.cell.size(0);
+        let held = hold(self.stencil, layout);
+        let part = TripBox::new((layout, size), (self.policy, shape), region, held);
+        let first: usize = (0..4).map(|d| part.begin[d] * layout.strides[d]).sum();
+        let mut args = Args::new();
+        let array =
+            |which: usize| self.arrays.cell(0, &self.arrays.of(0)[which]) + (first * size) as u64;
+        args.value(array(state));
+        args.value(array(1 - state));
+        let mut trip: Vec<u8> =
+            part.numbers.as_flattened().iter().flat_map(|n| n.to_ne_bytes()).collect();
+        trip.extend((self.policy.chunk as i32).to_ne_bytes());
+        trip.extend(layout.strides[1..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));
+        let [more, edges] = cut.map_or([None, None], |both| both.map(Some));
+        trip.extend(more.unwrap_or_default());
+        args.blob(&trip, 8);
+        if let Some(edges) = edges {
+            args.blob(&edges, 8);
+        }
+        element_argument(&mut args, &*self.stencil.stages[0]);
+        let launch =
+            Launch::new(part.blocks, [32, self.policy.warps, 1]).shared(shape.shared as u32);
+        Queued { kernel: kernel.clone(), launch, args }
+    }
+
+    /// The launch that renews the ghosts of those of `fields` that are read beside a cell, in the
+    /// arrays `now`.
+    pub fn renew(&self, fields: &[usize], now: &[usize]) -> Result<Option<Queued>> {
+        self.renew_in(&self.arrays.layout, fields, now)
+    }
+
+    /// As [`Queue::renew`], in a layout that may share more faces than the arrays' own.
+    pub fn renew_in(
+        &self,
+        layout: &Layout,
+        fields: &[usize],
+        now: &[usize],
+    ) -> Result<Option<Queued>> {
+        let haloed: Vec<_> = fields.iter().copied().filter(|&f| self.beside(f, 1)).collect();
+        // Stars need no edges and corners, but several steps of a star do.
+        let corners = self.policy.temporal_depth > 1 || haloed.iter().any(|&f| self.beside(f, 2));
+        let which = if corners { Which::All } else { Which::Faces };
+        let at: Vec<_> = haloed.iter().map(|&f| (f, self.arrays.of(f)[now[f]].address())).collect();
+        self.ghosts(layout, which, &at)
+    }
+
+    /// Whether field `f` is read off the cell along that many axes at once, or more.
+    fn beside(&self, f: usize, axes: usize) -> bool {
+        let mut taps = self.stencil.stages.iter().flat_map(|stage| stage.taps());
+        taps.any(|tap| tap.field == f && tap.offset.iter().filter(|&&o| o != 0).count() >= axes)
+    }
+
+    /// The launch that brings the ghosts of function faces from what stage number `stage` wrote, in the
+    /// arrays `now`, to the next one; it counts the step if that was the last.
+    pub fn face(&self, stage: usize, now: &[usize]) -> Option<Queued> {
+        let stages = &self.stencil.stages;
+        let written = stages[stage].writes().iter().fold(0, |bits, field| bits | 1 << field);
+        let times = self.stencil.times(stage + 1);
+        let fields = [written & times.now, written & times.next];
+        self.faces_of(When { steps: None, fields, tick: stage + 1 == stages.len() }, now)
+    }
+
+    /// The launch that gives those of function faces their values of `steps` steps, in the arrays that
+    /// are current in `state`; of step 0 for the fields that no stage writes, if there are none.
+    pub fn all_faces(&self, steps: Option<u64>, state: usize) -> Option<Queued> {
+        let times = self.stencil.times(0);
+        let fields = [if steps.is_some() { times.now } else { times.never }, 0];
+        let now: Vec<_> =
+            (0..self.stencil.cell.len()).map(|f| self.arrays.current(f, state)).collect();
+        self.faces_of(When { steps: steps.or(Some(0)), fields, tick: false }, &now)
+    }
+
+    fn faces_of(&self, mut when: When, now: &[usize]) -> Option<Queued> {
+        let faces = self.faces?;
+        let read = (0..self.stencil.cell.len()).filter(|&f| self.beside(f, 1));
+        let read = read.fold(0, |bits, f| bits | 1u32 << f);
+        when.fields = when.fields.map(|fields| fields & read);
+        if when.fields == [0; 2] && !when.tick {
+            return None;
+        }
+        let address = |f: usize| Some(self.arrays.cell(f, self.arrays.of(f).get(*now.get(f)?)?));
+        let fields = std::array::from_fn(|f| {
+            if f < self.stencil.cell.len() { address(f).unwrap_or(0) } else { 0 }
+        });
+        let clock = (faces.clock.address(), when);
+        let (launch, args) = faces::launch(self.stencil, &self.arrays.layout, clock, fields)?;
+        Some(Queued { kernel: faces.kernel.clone(), launch, args })
+    }
+
+    /// The launch that writes `which` ghosts of the arrays `at`.
+    fn ghosts(&self, layout: &Layout, which: Which, at: &[At]) -> Result<Option<Queued>> {
+        let boundaries = &self.stencil.boundaries;
+        let made = ghosts::launch::<D>(layout, (self.stencil.cell, boundaries), which, at);
+        made.map(|(launch, args)| {
+            Ok(Queued { kernel: self.tools.kernel("ww_ghosts")?, launch, args })
+        })
+        .transpose()
+    }
+
+    /// What gives every ghost of the first state its value, and fixed ones of both.
+    pub fn first_ghosts(&self) -> Result<Vec<Queued>> {
+        let mut queued = Vec::new();
+        let fields: Vec<_> = self.arrays.fields().collect();
+        for which in 0..2 {
+            let arrays = fields.iter().filter_map(|&f| Some((f, self.arrays.of(f).get(which)?)));
+            let at: Vec<_> = arrays.map(|(f, array)| (f, array.address())).collect();
+            queued.extend(self.ghosts(&self.arrays.layout, Which::Fixed, &at)?);
+        }
+        queued.extend(self.renew(&fields, &vec![0; self.stencil.cell.len()])?);
+        queued.extend(self.all_faces(None, 0));
+        Ok(queued)
+    }
+}
+
+/// Adds the stage's parameters, if it has any, as the kernel's last argument.
+pub(super) fn element_argument<const D: usize>(args: &mut Args, stage: &dyn Stage<D>) {
+    let size = stage.parameters_size();
+    if size > 0 {
+        // SAFETY: a stage promises that so many bytes are there.
+        unsafe { args.opaque(stage.parameters(), size) };
+    }
+}

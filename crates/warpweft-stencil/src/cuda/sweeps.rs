@@ -1,0 +1,434 @@
+//! The CUDA executor of sweeps.
+
+use super::arrays::{Arrays, Unused, store_unused};
+use super::boxes::{self, placed};
+use super::faces::Faces;
+use super::ghosts;
+use super::halo::{self, Halos};
+use super::layout::axes;
+use super::parts::Parts;
+use super::queue::Queue;
+use super::resident::Resident;
+use super::residual::{self, Change};
+use super::text::{StepText, grid, layout_of, step_text, trip_grid};
+use super::turn::Turn;
+use crate::cone::Cones;
+use crate::points::{add_to, value_of};
+use crate::total::Total;
+use crate::{CudaKernel, CudaPolicy, Region, Residual, Spec, Sweep, SweepExecutor};
+use warpweft_core::cuda::{Buffer, Device, Global, Kernel, Module, Options, Stream, compile};
+use warpweft_core::element::Unit;
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::{RawVolume, RawVolumeMut};
+
+/// Blocks along the grid's second and third axes at most.
+const GRID: usize = 65_535;
+
+/// Runs sweeps over a copy of a volume in the memory of one GPU.
+///
+/// A sweep of many steps costs less than as many sweeps: launches are replayed from a graph, and
+/// pipelines advance [`CudaPolicy::temporal_depth`] steps a trip.
+pub struct CudaSweeps<const D: usize> {
+    pub(super) stream: Stream,
+    pub(super) stencil: Spec<D>,
+    policy: CudaPolicy,
+    pub(super) arrays: Arrays,
+    pub(super) text: StepText,
+    /// Of each stage, one step a launch.
+    pub(super) kernels: Vec<Kernel>,
+    /// What writes the ghosts of faces that are functions, if there are any.
+    faces: Option<Faces>,
+    /// Where an element function's fault is reported, if it can have one.
+    fault: Option<Global>,
+    /// The launches of one step from either state of the arrays.
+    step: Turn,
+    /// The launches of a trip of several steps.
+    trip: Option<Turn>,
+    pub(super) trip_kernel: Option<Kernel>,
+    cones: Cones<D>,
+    /// The launches of sweeps of parts.
+    pub(super) parts: Parts<D>,
+    /// The tiles that stay on the chip, where the policy has such.
+    pub(super) resident: Option<Resident>,
+    /// Which state the arrays are in.
+    pub(super) state: usize,
+    change: Option<Change>,
+    /// Per field the state before the last step, where a step leaves it in neither array.
+    kept: Vec<Option<Buffer>>,
+    pub(super) tools: Module,
+    local_bytes: u32,
+    notes: Vec<String>,
+    /// The fields that no stage uses, as they were.
+    unused: Unused,
+    /// What exchanges cells with other parts, once there are any.
+    pub(super) halos: Option<Halos>,
+    /// Whether the boundary's ghosts have yet to follow cells written since they were renewed.
+    pub(super) stale: bool,
+}
+
+/// Where a cell of one field is.
+enum Place<'a> {
+    /// So many bytes from the start of its arrays.
+    Device(usize),
+    /// Its bytes, as no stage uses the field; `None` outside.
+    Host(Option<&'a mut [u8]>),
+}
+
+impl<const D: usize> CudaSweeps<D> {
+    /// Compiles the step for `device` (or takes it from the cache) and copies `volume` there.
+    ///
+    /// # Errors
+    /// As [`Spec::check`]; a policy that no kernel can have or this device can't run;
+    /// [`Error::Memory`] with the bytes needed and free; the compiler's and the driver's.
+    pub fn new(
+        stencil: &Spec<D>,
+        volume: &RawVolume<D>,
+        policy: &CudaPolicy,
+        device: &Device,
+    ) -> Result<Self> {
+        stencil.check_volume(volume)?;
+        let policy = policy.shaped::<D>()?;
+        let layout = layout_of(stencil, volume.extents(), &policy)?;
+        let blocks = grid::<D>(&layout, &policy);
+        // Direct kernels of two and three dimensions loop only if told so when compiled.
+        let strided = blocks[2] > GRID;
+        check_grid(blocks, strided && policy.kernel != CudaKernel::Planes, &policy)?;
+        if policy.kernel == CudaKernel::Planes && device.capability()? < (9, 0) {
+            return Err(Error::spec(
+                format!("planes by the copy engine on {}, which has none", device.label()),
+                "take March or Direct below compute capability 9.0",
+            ));
+        }
+        let text = step_text(stencil, &policy, strided);
+        let arch = device.arch()?;
+        let options = Options { contract: policy.contraction, ..Options::default() };
+        let names: Vec<_> = stencil.stages.iter().map(|stage| stage.name()).collect();
+        let compiled = compile(&text.source, &names.join(" + "), &arch, &options)?;
+        let module = Module::load(device, &compiled)?;
+        let tools = compile(&tools_text(), "ghosts and residuals", &arch, &Options::default())?;
+        let notes = compiled.notes.iter().chain(&tools.notes).cloned().collect();
+        let tools = Module::load(device, &tools)?;
+        let fault = if text.unit.faults() { Some(module.global("ww_fault")?) } else { None };
+        let stream = Stream::new(device)?;
+        let arrays = Arrays::new(stencil, layout, &stream)?;
+        let faces = Faces::new(stencil, &module, &stream)?;
+        let queue = Queue {
+            stencil,
+            policy: &policy,
+            text: &text,
+            tools: &tools,
+            arrays: &arrays,
+            faces: faces.as_ref(),
+        };
+        let mut kernels = Vec::new();
+        for stage in &text.stages {
+            kernels.push(kernel(&module, &stage.kernel, stage.shared)?);
+        }
+        let whole = boxes::whole(&arrays.layout);
+        let step = Turn::new(|state| queue.step(&kernels, state, |_| whole))?;
+        let (mut trip, mut trip_kernel) = (None, None);
+        if let Some(shape) = &text.trip {
+            let blocks = trip_grid::<D>(&layout, &policy, shape);
+            check_grid(blocks, false, &policy)?;
+            let kernel = kernel(&module, "ww_trip", shape.shared)?;
+            trip = Some(Turn::new(|state| queue.trip((&kernel, shape), state, &whole, None))?);
+            trip_kernel = Some(kernel);
+        }
+        let mut resident = None;
+        if let Some(shape) = &text.resident {
+            let kernel = module.kernel("ww_resident")?;
+            resident = Some(Resident::new(&policy, (shape, kernel), &arrays.layout, &stream, 1)?);
+        }
+        arrays.upload(&stream, volume)?;
+        let unused = arrays.unused(volume);
+        for queued in queue.first_ghosts()? {
+            // SAFETY: the arrays outlive the wait below.
+            unsafe { queued.launch(&stream)? };
+        }
+        stream.synchronize()?;
+        let tiles = resident.as_ref().map(Resident::kernel);
+        let used = trip_kernel.as_ref().or(tiles).map_or(&kernels[..], std::slice::from_ref);
+        let local = used.iter().map(|kernel| kernel.attributes().local_bytes).max();
+        let mut sweeps = Self {
+            stream,
+            stencil: stencil.clone(),
+            policy,
+            arrays,
+            text,
+            kernels,
+            faces,
+            fault,
+            step,
+            trip,
+            trip_kernel,
+            cones: Cones::new(stencil, volume.extents()),
+            parts: Parts::default(),
+            resident,
+            state: 0,
+            change: None,
+            kept: stencil.cell.fields().iter().map(|_| None).collect(),
+            tools,
+            local_bytes: local.unwrap_or(0),
+            notes,
+            unused,
+            halos: None,
+            stale: false,
+        };
+        if stencil.until.is_some() {
+            sweeps.prepare_change()?;
+        }
+        Ok(sweeps)
+    }
+
+    /// Bytes of local memory a thread: above 0 the kernel spills registers, and another policy is
+    /// likely faster.
+    pub fn local_bytes(&self) -> u32 {
+        self.local_bytes
+    }
+
+    /// What compiling wants to tell the user, e.g. that a damaged kernel was compiled anew.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The policy in use, with 1 for the axes that the volume lacks.
+    pub fn policy(&self) -> &CudaPolicy {
+        &self.policy
+    }
+
+    /// The queue that sweeps go into, to time them by events.
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    fn prepare_change(&mut self) -> Result<()> {
+        if self.change.is_some() {
+            return Ok(());
+        }
+        self.kept = self.arrays.copies(&self.stencil, &self.stream)?;
+        self.change = Some(Change::new(&self.stream, &self.tools, &self.arrays.layout)?);
+        Ok(())
+    }
+
+    /// What the last step changed in the cells of `region`.
+    pub(super) fn measure_change(&self, kind: Residual, region: &Region<D>) -> Result<Total> {
+        let Some(change) = &self.change else {
+            return Err(Error::spec(
+                "a residual of a step whose change was not kept",
+                "announce the step with `Sweep::keep_change`",
+            ));
+        };
+        change.clear(&self.stream)?;
+        let (low, extents) = placed(region);
+        let first: usize = (0..4).map(|d| low[d] * self.arrays.layout.strides[d]).sum();
+        for f in self.stencil.written_fields() {
+            let current = self.arrays.current(f, self.state);
+            let before = match &self.kept[f] {
+                Some(kept) => kept,
+                None => &self.arrays.of(f)[1 - current],
+            };
+            let pair = [before, self.arrays.now(f, self.state)];
+            let offset = (first * self.stencil.cell.size(f)) as u64;
+            let pair = pair.map(|array| self.arrays.cell(f, array) + offset);
+            // SAFETY: both are the region's first cell in arrays of this field in this layout.
+            unsafe { change.add(&self.stream, kind, self.stencil.cell.kind(f), pair, extents)? };
+        }
+        let total = change.total(&self.stream)?;
+        self.check_fault()?;
+        Ok(total)
+    }
+
+    fn extents(&self) -> [usize; D] {
+        let mut extents = [0; D];
+        for (axis, n) in axes::<D>().into_iter().zip(self.arrays.layout.extents) {
+            if let Some(axis) = axis {
+                extents[axis] = n;
+            }
+        }
+        extents
+    }
+
+    /// Where a cell of a field is held.
+    fn place(&mut self, field: usize, at: &[usize; D]) -> Place<'_> {
+        let size = self.stencil.cell.size(field);
+        if let Some((_, bytes)) = self.unused.iter_mut().find(|(f, _)| *f == field) {
+            let axes = axes::<D>().into_iter().zip(self.arrays.layout.extents);
+            let index = axes.fold(0, |i, (axis, n)| i * n + axis.map_or(0, |axis| at[axis]));
+            return Place::Host(bytes.get_mut(index * size..(index + 1) * size));
+        }
+        let strides = axes::<D>().into_iter().zip(self.arrays.layout.strides);
+        let inside: usize =
+            strides.map(|(axis, stride)| axis.map_or(0, |axis| at[axis] * stride)).sum();
+        Place::Device((self.arrays.layout.origin + inside) * size)
+    }
+
+    /// All cells.
+    pub(super) fn whole(&self) -> Region<D> {
+        boxes::whole(&self.arrays.layout)
+    }
+
+    pub(super) fn queue(&self) -> Queue<'_, D> {
+        let Self { stencil, policy, text, tools, arrays, faces, .. } = self;
+        Queue { stencil, policy, text, tools, arrays, faces: faces.as_ref() }
+    }
+
+    /// Brings the ghosts of function faces to the present state, which is that after `steps` steps.
+    fn face(&mut self, steps: u64) -> Result<()> {
+        let Some(faces) = self.faces.as_ref().filter(|faces| faces.done != Some(steps)) else {
+            return Ok(());
+        };
+        faces.set(&self.stream, steps)?;
+        if let Some(queued) = self.queue().all_faces(Some(steps), self.state) {
+            // SAFETY: the arrays live as long as `self`, and dropping one waits for the device.
+            unsafe { queued.launch(&self.stream)? };
+        }
+        Ok(())
+    }
+
+    /// Reports a fault of an element function, after all work queued so far.
+    fn check_fault(&self) -> Result<()> {
+        let Some(fault) = &self.fault else {
+            self.stream.synchronize()?;
+            return self.resident.as_ref().map_or(Ok(()), Resident::check);
+        };
+        match fault.read::<u32>(&self.stream)? {
+            0 => Ok(()),
+            code => Err(self.text.unit.fault(code, self.stream.device().label())),
+        }
+    }
+}
+
+impl<const D: usize> SweepExecutor<D> for CudaSweeps<D> {
+    fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
+        let cone = self.cones.of(sweep)?;
+        self.settle()?;
+        self.face(sweep.first_step)?;
+        if sweep.keep_change {
+            self.prepare_change()?;
+            for (f, kept) in self.kept.iter().enumerate() {
+                if let Some(kept) = kept {
+                    let now = self.arrays.now(f, self.state);
+                    self.stream.copy(kept, 0, now, 0, kept.bytes())?;
+                }
+            }
+        }
+        let mut steps = sweep.steps;
+        if self.resident.is_some() {
+            // Of functions that neither fault nor go on for ever.
+            self.stay(steps)?;
+            steps = 0;
+        } else if !cone.is_whole() {
+            self.sweep_part(sweep, &cone)?;
+            steps = 0;
+        }
+        if let Some(trip) = &mut self.trip {
+            let depth = u64::from(self.policy.temporal_depth);
+            // SAFETY: the arrays live as long as `self`, and dropping one waits for the device.
+            self.state = unsafe { trip.run(&self.stream, steps / depth, self.state)? };
+            steps %= depth;
+        }
+        // SAFETY: as above.
+        self.state = unsafe { self.step.run(&self.stream, steps, self.state)? };
+        if let Some(faces) = &mut self.faces {
+            faces.done = Some(sweep.first_step + sweep.steps);
+        }
+        Ok(())
+    }
+
+    fn residual(&mut self, kind: Residual) -> Result<f64> {
+        Ok(kind.of_total(&self.measure_change(kind, &self.whole())?))
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        // Halos that are on their way are part of what was asked for.
+        self.settle()?;
+        self.check_fault()?;
+        self.check_halos()
+    }
+
+    fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
+        let kind = self.stencil.cell.kind(field);
+        let mut bytes = [0u8; 8];
+        let bytes = &mut bytes[..kind.size()];
+        for at in at {
+            match self.place(field, at) {
+                Place::Device(offset) => {
+                    let array = self.arrays.now(field, self.state);
+                    self.stream.download(array, offset, bytes)?;
+                    add_to(kind, bytes, amount);
+                    self.stream.upload(array, offset, bytes)?;
+                }
+                Place::Host(cell) => {
+                    cell.into_iter().for_each(|cell| add_to(kind, cell, amount));
+                }
+            }
+        }
+        self.stale = true;
+        Ok(())
+    }
+
+    fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>> {
+        let kind = self.stencil.cell.kind(field);
+        let mut values = Vec::with_capacity(at.len());
+        for at in at {
+            let mut bytes = [0u8; 8];
+            let bytes = &mut bytes[..kind.size()];
+            match self.place(field, at) {
+                Place::Device(offset) => {
+                    self.stream.download(self.arrays.now(field, self.state), offset, bytes)?;
+                }
+                Place::Host(cell) => cell.into_iter().for_each(|cell| bytes.copy_from_slice(cell)),
+            }
+            values.push(value_of(kind, bytes));
+        }
+        Ok(values)
+    }
+
+    fn store(&mut self, volume: RawVolumeMut<'_, D>) -> Result<()> {
+        let volume = volume.of(self.stencil.cell, self.extents())?;
+        // All fields, since the volume need not be the one that was copied in.
+        let used: Vec<_> = self.arrays.fields().collect();
+        self.arrays.download(&self.stream, self.state, &used, volume)?;
+        store_unused(&self.unused, volume);
+        Ok(())
+    }
+}
+
+impl<const D: usize> std::fmt::Debug for CudaSweeps<D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let extents = self.arrays.layout.extents;
+        write!(f, "CudaSweeps of {extents:?} on {:?}", self.stream.device())
+    }
+}
+
+/// The kernel `name`, permitted `shared` bytes of dynamic shared memory.
+fn kernel(module: &Module, name: &str, shared: usize) -> Result<Kernel> {
+    let kernel = module.kernel(name)?;
+    if shared > 0 {
+        kernel.allow_shared(shared as u32)?;
+    }
+    Ok(kernel)
+}
+
+pub(super) fn clamped([x, y, z]: [usize; 3]) -> [u32; 3] {
+    [x as u32, y as u32, z.min(GRID) as u32]
+}
+
+/// Refuses grids that no launch can have; with `loops` the third axis may be any length.
+fn check_grid([x, y, z]: [usize; 3], loops: bool, policy: &CudaPolicy) -> Result<()> {
+    if x <= i32::MAX as usize && y <= GRID && (loops || z <= GRID) {
+        return Ok(());
+    }
+    Err(Error::spec(
+        format!("a grid of {x} × {y} × {z} blocks for {policy:?}"),
+        "take larger blocks, or order the axes so that the longest is the last",
+    ))
+}
+
+/// The text of the kernels that every stencil shares.
+pub(super) fn tools_text() -> String {
+    let prelude = Unit::new().source();
+    [prelude.as_str(), ghosts::TEXT, residual::TEXT, halo::TEXT]
+        .concat()
+        .replace("#pragma once\n", "")
+}

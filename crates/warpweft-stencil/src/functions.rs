@@ -1,0 +1,224 @@
+//! Boundaries that are functions of position and time: who computes their values, and of which step.
+//!
+//! A ghost cell belongs to the state that it stands beside, so what a stage reads of a field is the
+//! function after as many steps as that field has taken: all that are done when the step begins, and
+//! one more once the last stage of the step that writes the field is through. A field that no stage
+//! writes does not change, and keeps the function's value of step 0.
+
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::boundary::{Boundary, Face};
+use super::spec::Spec;
+use warpweft_core::element::{Bits, Fields, MAX_FIELDS, Unit};
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::{RawVolume, axis_name};
+
+/// A function of position and time with its parameters: what `#[boundary]` makes of `tide(0.1)`.
+///
+/// # Safety
+/// [`BoundaryFunction::parameters`] must point to [`BoundaryFunction::parameters_size`] readable bytes
+/// for as long as the function lives, laid out as the C++ struct that [`BoundaryFunction::cuda`] defines.
+pub unsafe trait BoundaryFunction<S: Fields, const D: usize>: Send + Sync {
+    /// The function's name.
+    fn name(&self) -> &'static str;
+    /// What the cell at `at`, at least one index of which is outside the volume, holds after `step`
+    /// steps.
+    fn value(&self, at: [i64; D], step: u64) -> S;
+    /// Defines a C++ struct in `unit` and returns its name. Its data members are the parameters, and it
+    /// is called with an `array<i64, D>` and a `u64`.
+    fn cuda(&self, unit: &mut Unit) -> String;
+    /// The parameters as C++ expressions, exact to the bit.
+    fn parameters_text(&self, unit: &mut Unit) -> String;
+    /// The parameters, laid out as the struct's data members.
+    fn parameters(&self) -> *const c_void;
+    /// Size in bytes behind [`BoundaryFunction::parameters`] (0 for none).
+    fn parameters_size(&self) -> usize;
+}
+
+/// A function behind a pointer, its type of cell erased.
+pub(crate) type FaceFunction<const D: usize> = Arc<dyn HeldFace<D>>;
+
+/// What is asked of a [`BoundaryFunction`] by code that does not know its type of cell.
+pub(crate) trait HeldFace<const D: usize>: Send + Sync {
+    /// As [`BoundaryFunction::value`].
+    fn bits(&self, at: [i64; D], step: u64) -> Bits;
+    /// Writes the value to element `index` of the field arrays: the fields whose bit is set.
+    ///
+    /// # Safety
+    /// As for [`Fields::store`], the arrays being of the function's type of cell.
+    unsafe fn store(
+        &self,
+        value: ([i64; D], u64),
+        to: (&[*mut u8; MAX_FIELDS], isize),
+        fields: u32,
+    );
+    /// As [`BoundaryFunction::cuda`].
+    fn cuda(&self, unit: &mut Unit) -> String;
+    /// As [`BoundaryFunction::parameters_text`].
+    fn parameters_text(&self, unit: &mut Unit) -> String;
+    /// As [`BoundaryFunction::parameters`].
+    fn parameters(&self) -> *const c_void;
+    /// As [`BoundaryFunction::parameters_size`].
+    fn parameters_size(&self) -> usize;
+}
+
+/// A function with its type of cell.
+struct Held<F, S>(F, PhantomData<fn() -> S>);
+
+impl<F: BoundaryFunction<S, D>, S: Fields, const D: usize> HeldFace<D> for Held<F, S> {
+    fn bits(&self, at: [i64; D], step: u64) -> Bits {
+        Bits::of(self.0.value(at, step))
+    }
+    unsafe fn store(
+        &self,
+        (at, step): ([i64; D], u64),
+        (base, index): (&[*mut u8; MAX_FIELDS], isize),
+        fields: u32,
+    ) {
+        // SAFETY: passed on to the caller.
+        unsafe { self.0.value(at, step).store(base, index, fields) }
+    }
+    fn cuda(&self, unit: &mut Unit) -> String {
+        self.0.cuda(unit)
+    }
+    fn parameters_text(&self, unit: &mut Unit) -> String {
+        self.0.parameters_text(unit)
+    }
+    fn parameters(&self) -> *const c_void {
+        self.0.parameters()
+    }
+    fn parameters_size(&self) -> usize {
+        self.0.parameters_size()
+    }
+}
+
+/// `function` without its type of cell.
+pub(crate) fn held<S: Fields, const D: usize>(
+    function: impl BoundaryFunction<S, D> + 'static,
+) -> FaceFunction<D> {
+    Arc::new(Held(function, PhantomData::<fn() -> S>))
+}
+
+/// Where the cells that are swept lie in the whole volume, whose indices functions are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frame<const D: usize> {
+    /// The index of the first cell, per axis.
+    pub begin: [i64; D],
+    /// Along axes on which indices wrap, the volume's extent; 0 along the others.
+    pub period: [i64; D],
+}
+
+impl<const D: usize> Frame<D> {
+    /// The index in the whole volume.
+    pub fn place(&self, at: [isize; D]) -> [i64; D] {
+        std::array::from_fn(|d| {
+            let index = at[d] as i64 + self.begin[d];
+            if self.period[d] > 0 { index.rem_euclid(self.period[d]) } else { index }
+        })
+    }
+}
+
+/// The functions of a stencil's faces.
+#[derive(Clone)]
+pub(crate) struct Functions<const D: usize> {
+    faces: [[Option<FaceFunction<D>>; 2]; D],
+    pub frame: Frame<D>,
+}
+
+impl<const D: usize> Functions<D> {
+    /// None.
+    pub fn new() -> Self {
+        let faces = std::array::from_fn(|_| [const { None }; 2]);
+        Self { faces, frame: Frame { begin: [0; D], period: [0; D] } }
+    }
+
+    /// Gives a face its function.
+    pub fn set(&mut self, axis: usize, face: Face, function: FaceFunction<D>) {
+        if let Some(faces) = self.faces.get_mut(axis) {
+            faces[face as usize] = Some(function);
+        }
+    }
+
+    /// The function of a face, if it has one.
+    pub fn of(&self, axis: usize, face: Face) -> Option<&FaceFunction<D>> {
+        self.faces.get(axis)?[face as usize].as_ref()
+    }
+}
+
+/// Which fields of a ghost cell hold the function of which step, as bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Times {
+    /// Fields that no stage writes: of step 0.
+    pub never: u32,
+    /// Of the number of steps done when the step began.
+    pub now: u32,
+    /// Of one more.
+    pub next: u32,
+}
+
+impl<const D: usize> Spec<D> {
+    /// The faces that are functions: axis, end, function.
+    pub(crate) fn function_faces(
+        &self,
+    ) -> impl Iterator<Item = (usize, Face, &FaceFunction<D>)> + '_ {
+        let all = (0..D).flat_map(|axis| [(axis, Face::Low), (axis, Face::High)]);
+        all.filter(|&(axis, face)| self.boundaries.0[axis][face as usize] == Boundary::Function)
+            .filter_map(|(axis, face)| Some((axis, face, self.functions.of(axis, face)?)))
+    }
+
+    /// Whether any face is a function.
+    pub(crate) fn has_functions(&self) -> bool {
+        self.function_faces().next().is_some()
+    }
+
+    /// What the ghosts of function faces hold once the first `stages` stages of a step are through.
+    pub(crate) fn times(&self, stages: usize) -> Times {
+        let bits = |from: usize, to: usize| {
+            let writes = self.stages[from..to].iter().flat_map(|stage| stage.writes());
+            writes.fold(0u32, |bits, field| bits | 1 << field)
+        };
+        let all = (1u32 << self.cell.fields().len().min(MAX_FIELDS)) - 1;
+        let (written, to_come) = (bits(0, self.stages.len()), bits(stages, self.stages.len()));
+        Times { never: all & !written, now: to_come, next: written & !to_come }
+    }
+
+    /// Writes what the function of a face says of the cell at `at` (in what is swept) into the cell
+    /// `to` of `volume`, where `step` steps were done when the step began.
+    pub(crate) fn hold(
+        &self,
+        (axis, face, at): (usize, Face, [isize; D]),
+        (step, times): (u64, Times),
+        volume: &mut RawVolume<D>,
+        to: [usize; D],
+    ) {
+        let Some(function) = self.functions.of(axis, face) else { return };
+        let at = self.functions.frame.place(at);
+        for (step, fields) in [(0, times.never), (step, times.now), (step + 1, times.next)] {
+            if fields != 0 {
+                volume.set_bits(to, &function.bits(at, step), fields);
+            }
+        }
+    }
+
+    /// Whether every function face has its function.
+    ///
+    /// # Errors
+    /// The face that has none.
+    pub(crate) fn check_functions(&self) -> Result<()> {
+        for axis in 0..D {
+            for face in [Face::Low, Face::High] {
+                let function = self.boundaries.0[axis][face as usize] == Boundary::Function;
+                let end = if face == Face::Low { "low" } else { "high" };
+                if function && self.functions.of(axis, face).is_none() {
+                    return Err(Error::spec(
+                        format!("no function for the {end} face of axis {}", axis_name(axis, D)),
+                        "name it with `Stencil::face_by` or `Stencil::boundary_by`",
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,164 @@
+//! Every tunable of a stencil run. Changes time, never results, with one exception:
+//! [`CudaPolicy::contraction`] lets a GPU round `a * b + c` once, which changes the last bits of
+//! floating-point results. Without it every policy gives the same bits.
+
+use serde::{Deserialize, Serialize};
+
+use super::cuda::multi::MultiCudaPolicy;
+use super::model::Trip;
+use warpweft_core::error::{Error, Result};
+
+/// How a stencil runs on one kind of device.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "executor", rename_all = "lowercase")]
+pub enum Policy {
+    /// On the cores.
+    Cpu(CpuPolicy),
+    /// On one NVIDIA GPU.
+    Cuda(CudaPolicy),
+    /// On several NVIDIA GPUs of one host.
+    Gpus(MultiCudaPolicy),
+}
+
+impl Policy {
+    /// What it is for, in words.
+    pub(super) const fn whose(&self) -> &'static str {
+        match self {
+            Self::Cpu(_) => "the cores",
+            Self::Cuda(_) => "one GPU",
+            Self::Gpus(_) => "several GPUs",
+        }
+    }
+
+    /// The steps that one trip to memory may advance, of a volume of `D` axes.
+    pub(super) fn steps_a_trip<const D: usize>(&self) -> Trip {
+        match self {
+            // A row is a line: there is nothing to skew.
+            Self::Cpu(_) if D == 1 => Trip::STEP,
+            Self::Cpu(policy) => Trip { steps: policy.temporal_depth as u64, whole: false },
+            Self::Cuda(policy) => Trip {
+                steps: policy.temporal_depth.into(),
+                whole: policy.kernel != CudaKernel::Resident,
+            },
+            Self::Gpus(policy) => Trip { steps: policy.steps_a_turn().into(), whole: true },
+        }
+    }
+
+    /// The steps from one visit to memory to the next: a trip's, or a launch's where cells stay on the chip.
+    pub(super) fn steps_a_visit<const D: usize>(&self) -> Trip {
+        match self {
+            Self::Cuda(cuda) | Self::Gpus(MultiCudaPolicy { cuda, .. })
+                if cuda.kernel == CudaKernel::Resident =>
+            {
+                Trip { steps: CudaPolicy::RESIDENT_STEPS, whole: false }
+            }
+            _ => self.steps_a_trip::<D>(),
+        }
+    }
+}
+
+/// How the cores share and traverse a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CpuPolicy {
+    /// Worker threads, at most [`CpuPolicy::MOST_THREADS`].
+    pub threads: usize,
+    /// Steps a sweep advances while its tiles are in cache, at most [`CpuPolicy::DEEPEST`]; 1 is no
+    /// temporal blocking.
+    pub temporal_depth: usize,
+    /// Rows of a tile, at most [`CpuPolicy::LARGEST`].
+    pub tile_rows: usize,
+    /// Planes a wave advances, at most [`CpuPolicy::LARGEST`].
+    pub slab_planes: usize,
+    /// Cells of a tile along the contiguous axis, at most [`CpuPolicy::LARGEST`].
+    pub tile_cells: usize,
+    /// Planes computed together in registers: 1, 2 or 4.
+    pub jam: usize,
+}
+
+impl CpuPolicy {
+    /// More threads than this are a slip: no host has as many cores.
+    pub const MOST_THREADS: usize = 4096;
+    /// Deeper blocks gain nothing: memory is then read once in thousands of steps.
+    pub const DEEPEST: usize = 4096;
+    /// Larger tiles are a slip: no host's memory holds as many cells.
+    pub const LARGEST: usize = 1 << 40;
+
+    /// Whether every value is in its range.
+    ///
+    /// # Errors
+    /// Names the value and its range.
+    pub fn check(&self) -> Result<()> {
+        for (name, value, most) in [
+            ("threads", self.threads, Self::MOST_THREADS),
+            ("temporal_depth", self.temporal_depth, Self::DEEPEST),
+            ("tile_rows", self.tile_rows, Self::LARGEST),
+            ("slab_planes", self.slab_planes, Self::LARGEST),
+            ("tile_cells", self.tile_cells, Self::LARGEST),
+        ] {
+            if !(1..=most).contains(&value) {
+                return Err(Error::spec(
+                    format!("policy has `{name}` {value}"),
+                    format!("use 1 to {most}"),
+                ));
+            }
+        }
+        if ![1, 2, 4].contains(&self.jam) {
+            return Err(Error::spec(format!("policy has `jam` {}", self.jam), "use 1, 2 or 4"));
+        }
+        Ok(())
+    }
+}
+
+/// Which kernel skeleton sweeps, and its shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CudaPolicy {
+    /// The skeleton.
+    pub kernel: CudaKernel,
+    /// Cells a thread computes along x (contiguous), y and z.
+    pub cells: [u32; 3],
+    /// Warps a block.
+    pub warps: u32,
+    /// Blocks an SM that the register allocation must leave room for.
+    pub min_blocks: u32,
+    /// Planes a block marches through before another takes over, or of a resident tile; 0 for other skeletons.
+    pub chunk: u32,
+    /// Planes requested ahead of use.
+    pub prefetch: u32,
+    /// Phases of the register queue that a march unrolls, each a copy of the element function: more
+    /// need fewer moves and more time to compile; 0 for all, and for skeletons that do not march.
+    #[serde(default)]
+    pub phases: u32,
+    /// Steps that one trip through memory advances, or between two posts of resident tiles; above 1 for
+    /// [`CudaKernel::Pipeline`] and [`CudaKernel::Resident`] alone.
+    pub temporal_depth: u32,
+    /// Whether the compiler may contract multiply and add into one rounding. The only tunable that
+    /// changes bits: with `false` floating-point results are those of the CPU, with `true` (the
+    /// default) they differ by roundings, also from one skeleton to another. Integers
+    /// never differ.
+    pub contraction: bool,
+}
+
+impl CudaPolicy {
+    /// Steps of a launch of [`CudaKernel::Resident`] at most, so that a device is not held for long.
+    pub const RESIDENT_STEPS: u64 = 1 << 14;
+}
+
+/// A skeleton of the stencil kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CudaKernel {
+    /// Each thread a block of cells in registers, neighbours through vector loads and L1.
+    Direct,
+    /// Marching along the slowest axis, own columns in a register queue.
+    March,
+    /// Marching with planes copied ahead into shared memory by the copy engine.
+    Planes,
+    /// Several steps a trip, each a stage of a pipeline in registers. For stars of radius one over
+    /// one scalar of four or eight bytes, between Dirichlet and periodic faces.
+    Pipeline,
+    /// Cells stay on the chip over many steps, in registers in two dimensions and in shared memory in three,
+    /// and tiles send one another their rims. For volumes, or slabs, that the multiprocessors hold at
+    /// once, of one scalar of four or eight bytes, read at most four cells away, between Dirichlet and
+    /// periodic faces; a tile is [`CudaPolicy::chunk`] planes deep, and tiles divide periodic axes.
+    Resident,
+}

@@ -1,0 +1,321 @@
+//! What must be computed: stages, boundaries, when to stop.
+
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+use super::boundary::{Boundaries, Boundary, Face};
+use super::functions::{BoundaryFunction, Functions, held};
+use super::points::{PointSource, Points, Probe};
+use super::residual::{Residual, Until};
+use super::stage::{StageList, Stages};
+use warpweft_core::element::{CellType, FieldInfo, Fields};
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::{RawVolume, axis_name};
+
+/// A number of time steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Steps(pub u64);
+
+/// A stencil computation: what to compute, not how.
+///
+/// The type of its cells is there for the compiler alone; what it computes is a [`Spec`].
+#[derive(Clone)]
+pub struct Stencil<S: Fields, const D: usize> {
+    spec: Spec<D>,
+    cell: PhantomData<fn() -> S>,
+}
+
+impl<S: Fields, const D: usize> Deref for Stencil<S, D> {
+    type Target = Spec<D>;
+    fn deref(&self) -> &Spec<D> {
+        &self.spec
+    }
+}
+
+/// A [`Stencil`] without the type of its cells: what everything works on from here on, compiled once
+/// for all types.
+#[derive(Clone)]
+pub struct Spec<const D: usize> {
+    /// The type of a cell.
+    #[doc(hidden)]
+    pub cell: CellType,
+    pub(crate) stages: StageList<D>,
+    /// What lies beyond each face.
+    #[doc(hidden)]
+    pub boundaries: Boundaries<D>,
+    pub(crate) functions: Functions<D>,
+    /// When it ends early.
+    #[doc(hidden)]
+    pub until: Option<Until>,
+    pub(crate) points: Points<D>,
+    /// An axis named that `D` dimensions don't have.
+    pub(crate) no_axis: Option<usize>,
+    /// What messages call it, if not by its stages.
+    pub(crate) name: Option<String>,
+}
+
+impl<S: Fields, const D: usize> Stencil<S, D> {
+    /// One element function a step. Boundaries are Dirichlet 0 until told otherwise.
+    pub fn of(element: impl Stages<D, State = S>) -> Self {
+        Self::sequence(element)
+    }
+
+    /// Several element functions a step, in order; each sees what the one before wrote.
+    pub fn sequence(stages: impl Stages<D, State = S>) -> Self {
+        let spec = Spec {
+            cell: CellType::of::<S>(),
+            stages: stages.list(),
+            boundaries: Boundaries::all(Boundary::Dirichlet(0.0)),
+            functions: Functions::new(),
+            until: None,
+            points: Points::default(),
+            no_axis: None,
+            name: None,
+        };
+        Self { spec, cell: PhantomData }
+    }
+
+    /// What messages and checkpoints call the computation, instead of its element functions' names.
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.spec.name = Some(name.into());
+        self
+    }
+
+    /// The same boundary on every face.
+    pub fn boundary(mut self, boundary: Boundary) -> Self {
+        self.spec.boundaries = Boundaries::all(boundary);
+        self
+    }
+
+    /// The boundary of one face. Out-of-range axes are reported by [`Spec::check`].
+    pub fn face(mut self, axis: usize, face: Face, boundary: Boundary) -> Self {
+        match self.spec.boundaries.0.get_mut(axis) {
+            Some(faces) => faces[face as usize] = boundary,
+            None => self.spec.no_axis = Some(axis),
+        }
+        self
+    }
+
+    /// A function of position and time on every face; see [`Stencil::face_by`].
+    pub fn boundary_by(mut self, function: impl BoundaryFunction<S, D> + 'static) -> Self {
+        let function = held(function);
+        for axis in 0..D {
+            for face in [Face::Low, Face::High] {
+                self.spec.functions.set(axis, face, function.clone());
+            }
+        }
+        self.boundary(Boundary::Function)
+    }
+
+    /// Lets cells beyond one face hold what a function of their position and of time says, e.g. one
+    /// with `#[boundary]`. It is given indices outside the volume and the number of steps that the
+    /// cells beside it have taken; a field that no stage writes keeps the value of step 0. Along axes
+    /// whose own boundary copies cells, a ghost's index is that of the cell copied.
+    pub fn face_by(
+        mut self,
+        axis: usize,
+        face: Face,
+        function: impl BoundaryFunction<S, D> + 'static,
+    ) -> Self {
+        self.spec.functions.set(axis, face, held(function));
+        self.face(axis, face, Boundary::Function)
+    }
+
+    /// Stop early once the change of a step is small: `residual` ≤ `tolerance`, checked every step.
+    pub fn until(self, residual: Residual, tolerance: f64) -> Self {
+        self.until_every(residual, tolerance, 1)
+    }
+
+    /// As [`Stencil::until`], checked after every `every` steps only: the steps between run many at
+    /// a time, with temporal blocking. What is compared is the change of the checked step alone.
+    /// [`Spec::check`] reports an `every` of 0.
+    pub fn until_every(mut self, residual: Residual, tolerance: f64, every: u64) -> Self {
+        self.spec.until = Some(Until { residual, tolerance, every });
+        self
+    }
+
+    /// Adds to cells after steps. May be called repeatedly; [`Spec::check`] reports cells outside.
+    pub fn source(mut self, source: PointSource<D>) -> Self {
+        self.spec.points.sources.push(source);
+        self
+    }
+
+    /// Records cells into [`warpweft_core::report::Report::probes`]. As [`Stencil::source`].
+    pub fn probe(mut self, probe: Probe<D>) -> Self {
+        self.spec.points.probes.push(probe);
+        self
+    }
+}
+
+impl<const D: usize> Spec<D> {
+    /// How far the stages read, per axis: `[below, above]`, the widest of all stages.
+    pub fn radius(&self) -> [[usize; 2]; D] {
+        let mut widest = [[0; 2]; D];
+        for stage in &self.stages {
+            let radius = stage.radius();
+            for d in 0..D {
+                widest[d] = [widest[d][0].max(radius[d][0]), widest[d][1].max(radius[d][1])];
+            }
+        }
+        widest
+    }
+
+    /// How far a step reads, per axis: `[below, above]`, all stages together.
+    pub fn reach(&self) -> [[usize; 2]; D] {
+        let mut reach = [[0; 2]; D];
+        for stage in &self.stages {
+            let radius = stage.radius();
+            for d in 0..D {
+                reach[d] = [reach[d][0] + radius[d][0], reach[d][1] + radius[d][1]];
+            }
+        }
+        reach
+    }
+
+    /// The fields that a step assigns, ascending.
+    pub fn written_fields(&self) -> Vec<usize> {
+        let mut fields: Vec<_> =
+            self.stages.iter().flat_map(|stage| stage.writes()).copied().collect();
+        fields.sort_unstable();
+        fields.dedup();
+        fields
+    }
+
+    /// Whether any stage reads field `f` off the cell along the slowest axis, so that a cut across
+    /// that axis separates cells from what they read.
+    pub(crate) fn crosses_cut(&self, f: usize) -> bool {
+        let taps = || self.stages.iter().flat_map(|stage| stage.taps());
+        taps().any(|tap| tap.field == f && tap.offset[0] != 0)
+    }
+
+    /// Whether `volume` holds the cells that are computed, and as [`Spec::check`].
+    ///
+    /// # Errors
+    /// Cells of another type; as [`Spec::check`].
+    pub(crate) fn check_volume(&self, volume: &RawVolume<D>) -> Result<()> {
+        if volume.cell_type() != self.cell {
+            return Err(Error::spec(
+                format!("a volume of {:?} for a stencil of {:?}", volume.cell_type(), self.cell),
+                "give a volume of the stencil's type of cell",
+            ));
+        }
+        self.check(volume.extents())
+    }
+
+    /// Whether the computation is well posed on `extents`. Errors call axes by their
+    /// [names](warpweft_core::grid::axis_name), the fastest `x`.
+    ///
+    /// # Errors
+    /// One periodic face beside another kind; a face without its function; a footprint wider than the
+    /// volume; an axis that is not there; a tolerance that no residual meets; a source or probe
+    /// outside.
+    pub fn check(&self, extents: [usize; D]) -> Result<()> {
+        if let Some(axis) = self.no_axis {
+            return Err(Error::spec(
+                format!("a boundary for axis {axis} of {D} dimensions"),
+                format!("axes are counted from 0, the slowest, to {}", D - 1),
+            ));
+        }
+        if let Some(stage) = self.stages.iter().find(|stage| stage.cell_type() != self.cell) {
+            return Err(Error::spec(
+                format!("{} computes {:?}, not {:?}", stage.name(), stage.cell_type(), self.cell),
+                "give stages of the stencil's type of cell",
+            ));
+        }
+        self.points.check(self.cell, extents)?;
+        self.check_functions()?;
+        for (axis, faces) in self.boundaries.0.iter().enumerate() {
+            if (faces[0] == Boundary::Periodic) != (faces[1] == Boundary::Periodic) {
+                return Err(Error::spec(
+                    format!(
+                        "axis {} is periodic on one face and not on the other",
+                        axis_name(axis, D)
+                    ),
+                    "make both faces of the axis periodic, or neither",
+                ));
+            }
+        }
+        for boundary in self.boundaries.0.as_flattened() {
+            let Boundary::Dirichlet(value) = *boundary else { continue };
+            if value.is_nan() {
+                let what = "a dirichlet boundary of NaN, which is no number";
+                return Err(Error::spec(what, "give the value that cells beyond the face hold"));
+            }
+            let cell = self.cell.splat(value);
+            let beyond = |(number, field): &(usize, &FieldInfo)| {
+                value.is_finite() && cell.to_f64(field.kind, *number).is_infinite()
+            };
+            if let Some((_, field)) = self.cell.fields().iter().enumerate().find(beyond) {
+                let kind = field.kind.name();
+                return Err(Error::spec(
+                    format!("a dirichlet boundary of {value:e}, which is infinite as {kind}"),
+                    "give a smaller value, or use f64",
+                ));
+            }
+        }
+        for (axis, (radius, &n)) in self.radius().iter().zip(&extents).enumerate() {
+            for (side, &r) in radius.iter().enumerate() {
+                let deepest = match self.boundaries.0[axis][side] {
+                    Boundary::Mirror => n - 1,
+                    Boundary::Periodic | Boundary::Neumann | Boundary::Function => n,
+                    Boundary::Dirichlet(_) => usize::MAX,
+                };
+                if r > deepest {
+                    return Err(Error::spec(
+                        format!(
+                            "the footprint reads {r} cells beyond axis {}, which has {n}",
+                            axis_name(axis, D)
+                        ),
+                        format!("make that extent at least {}", r + n - deepest),
+                    ));
+                }
+            }
+        }
+        if let Some(until) = self.until
+            && !(until.tolerance >= 0.0 && until.every > 0)
+        {
+            return Err(Error::spec(
+                format!("tolerance {} checked every {} steps", until.tolerance, until.every),
+                "give a number that is not negative and check every 1 or more steps",
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    #[stencil]
+    fn wide(u: Near<f64, 1>) -> f64 {
+        u[[0]]
+    }
+
+    /// A list whose stages are not of the type that it names, which the compiler can't see.
+    struct Mislabelled;
+
+    impl Stages<1> for Mislabelled {
+        type State = f32;
+        fn list(self) -> StageList<1> {
+            wide().list()
+        }
+    }
+
+    #[test]
+    fn a_held_face_is_of_a_number() {
+        let held = |value| Stencil::of(wide()).boundary(Boundary::Dirichlet(value)).check([8]);
+        assert!(held(f64::NAN).unwrap_err().to_string().contains("NaN"));
+        held(f64::INFINITY).unwrap();
+    }
+
+    #[test]
+    fn stages_and_volumes_of_other_cells_are_refused() {
+        let error = Stencil::of(Mislabelled).check([8]).unwrap_err().to_string();
+        assert!(error.contains("wide computes f64, not f32"), "{error}");
+        let volume = Volume::<f32, 1>::zeroed([8]).unwrap();
+        let error = Stencil::of(wide()).check_volume(&volume).unwrap_err().to_string();
+        assert!(error.contains("a volume of f32 for a stencil of f64"), "{error}");
+    }
+}

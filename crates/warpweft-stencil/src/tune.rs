@@ -1,0 +1,224 @@
+//! Tuning a stencil: the model's shape first, a search around it, conformance before victory, and
+//! the result kept as wisdom.
+
+mod ahead;
+mod search;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use self::search::{CHECKED, Search};
+use super::cuda::multi::{GpuList, MultiCudaPolicy};
+use super::gpus::Chosen;
+use super::policy::Policy;
+use super::run::Target;
+use super::spec::Spec;
+use super::wisdom::{key, label};
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::RawVolume;
+use warpweft_core::machine::{Gpu, Machine};
+use warpweft_core::tune::{Budget, Entry, Measured, Wisdom};
+
+/// Planes of a slab on which a candidate is checked: one more than the deepest ghost zone.
+const DEEPEST: usize = 17;
+
+/// A candidate that ran.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Trial {
+    /// How it ran.
+    pub policy: Policy,
+    /// Devices it ran on.
+    pub devices: usize,
+    /// Seconds a step: the median of the runs.
+    pub seconds: f64,
+    /// Steps that its runs did, the first of all included, and seconds that these took.
+    pub ran: (u64, f64),
+}
+
+/// A candidate that can't run here, or must not: it did not agree with the reference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Refused {
+    /// How it was to run.
+    pub policy: Policy,
+    /// Devices it was to run on.
+    pub devices: usize,
+    /// Why it didn't.
+    pub reason: String,
+}
+
+/// The winner of a search, and what it won against.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tuned {
+    /// The winner.
+    pub policy: Policy,
+    /// What the winner took, in seconds a step.
+    pub measured: Measured,
+    /// Cells a second of the winner.
+    pub rate: f64,
+    /// Cells a second of the untuned policy.
+    pub untuned: f64,
+    /// Candidates measured.
+    pub tried: usize,
+    /// Candidates that could not run, for want of shared memory or planes, say, or were faster than any
+    /// before but did not agree with the reference, which none should.
+    pub refused: Vec<Refused>,
+    /// Whether the search came to its own end before the budget did.
+    pub complete: bool,
+    /// The GPUs that the winner runs on, in the order of their slabs; none on the cores.
+    pub gpus: Vec<usize>,
+    /// All candidates that ran on GPUs, as they were tried.
+    pub trials: Vec<Trial>,
+    /// Whether it is kept for later runs; if not, a note or `failure` says why.
+    pub kept: bool,
+    /// What hindered keeping it.
+    pub failure: Option<String>,
+    /// That an earlier search found a faster one, or what of the wisdom was damaged.
+    pub notes: Vec<String>,
+}
+
+/// What to tune for.
+#[derive(Clone, Debug)]
+pub struct Tuning {
+    /// The device; [`Target::Auto`] is the first GPU if there is one, else the cores.
+    pub target: Target,
+    /// Threads on the cores; all of them if `None`.
+    pub threads: Option<usize>,
+    /// Time the search may take, about.
+    pub budget: Duration,
+    /// Where the result is kept; the user's cache folder, where runs look, if `None`.
+    pub folder: Option<PathBuf>,
+}
+
+impl Default for Tuning {
+    /// Ten seconds for the best device.
+    fn default() -> Self {
+        let budget = Duration::from_secs(10);
+        Self { target: Target::Auto, threads: None, budget, folder: None }
+    }
+}
+
+/// Searches for the fastest policy of `stencil` on volumes like `volume`, which is not changed, and
+/// keeps it for later runs.
+///
+/// # Errors
+/// As [`Spec::run_with`]. A folder that can't be written is a note.
+pub fn tune<const D: usize>(
+    stencil: &Spec<D>,
+    volume: &RawVolume<D>,
+    machine: &Machine,
+    tuning: &Tuning,
+) -> Result<Tuned> {
+    let extents = volume.extents();
+    stencil.check(extents)?;
+    let known = |number: usize| {
+        machine.gpus.iter().find(|gpu| gpu.ordinal == number).ok_or_else(|| Error::Device {
+            stage: "choosing a device".into(),
+            device: format!("GPU {number}"),
+            what: format!("this machine has {} GPUs", machine.gpus.len()),
+            remedy: "tune for the CPU, or see `warpweft info`".into(),
+        })
+    };
+    let list: Vec<&Gpu> = match tuning.target {
+        Target::Cpu => Vec::new(),
+        Target::CpuAndGpu(_) => {
+            return Err(Error::spec(
+                "tuning the cores and a GPU together",
+                "tune each by itself: a run on both takes what either's tuning found",
+            ));
+        }
+        Target::Auto => machine.gpus.first().into_iter().collect(),
+        Target::Gpu(number) => vec![known(number)?],
+        Target::Gpus(list) => list.numbers().map(known).collect::<Result<_>>()?,
+    };
+    let budget = tuning.budget;
+    let (mut gpus, mut several) = (Vec::new(), false);
+    let (device, mut search, tuned) = match (&list[..], tuning.target) {
+        ([], _) => {
+            let mut search = Search::new(stencil, volume, (CHECKED, &[]))?;
+            let most = tuning.threads.unwrap_or_else(|| machine.cpu.threads());
+            let tuned = search.on_cores(machine, most, Budget::of(budget))?;
+            (format!("{most} threads"), search, tuned)
+        }
+        ([gpu], _) => {
+            let mut search = Search::new(stencil, volume, (CHECKED, &[]))?;
+            gpus.push(gpu.ordinal);
+            let tuned = search.on_gpu(gpu, budget, 1)?;
+            (gpu.name.clone(), search, tuned)
+        }
+        (all, Target::Gpus(list)) => {
+            // Slabs of so many planes hold the ghost zones of any candidate.
+            let planes = CHECKED.max(all.len() * DEEPEST);
+            let tried = |parts| MultiCudaPolicy::axes_tried(stencil, extents, parts);
+            let axes: Vec<usize> = (1..=all.len()).flat_map(tried).collect();
+            let mut search = Search::new(stencil, volume, (planes, &axes))?;
+            let found = search.on_gpus(machine, list, budget)?;
+            several = true;
+            let tuned = found.map(|(chosen, found)| {
+                gpus.extend(chosen.gpus.numbers());
+                (chosen.policy, found)
+            });
+            (label(all), search, tuned)
+        }
+        (all, target) => {
+            let what = format!("{} GPUs for a search on {target}", all.len());
+            return Err(Error::spec(what, "report this as a defect"));
+        }
+    };
+    let Some((policy, found)) = tuned else {
+        return Err(Error::spec(
+            "no policy of this stencil ran and agreed with the reference",
+            "run `warpweft verify` and report what fails",
+        ));
+    };
+    let per_second = |seconds: f64| volume.len() as f64 / seconds;
+    let rate = per_second(found.measured.median);
+    let mut tuned = Tuned {
+        policy,
+        measured: found.measured,
+        rate,
+        untuned: search.untuned.map_or(rate, per_second),
+        tried: found.tried,
+        refused: std::mem::take(&mut search.refused),
+        complete: found.complete,
+        kept: false,
+        failure: None,
+        trials: std::mem::take(&mut search.trials),
+        gpus,
+        notes: Vec::new(),
+    };
+    let value = match policy {
+        policy if several => {
+            let gpus = GpuList::new(&tuned.gpus)?;
+            serde_json::to_value(Chosen { gpus, policy })
+        }
+        Policy::Cpu(policy) => serde_json::to_value(policy),
+        Policy::Cuda(policy) => serde_json::to_value(policy),
+        Policy::Gpus(policy) => serde_json::to_value(policy),
+    };
+    let entry = Entry {
+        policy: value.unwrap_or_default(),
+        measured: found.measured,
+        rate,
+        tried: found.tried,
+    };
+    let mut wisdom = tuning.folder.as_deref().map_or_else(Wisdom::user, Wisdom::open);
+    tuned.notes.extend(wisdom.note().map(str::to_owned));
+    let key = key(stencil, extents, machine, &device);
+    if let Some(known) = wisdom.get(&key).filter(|known| known.outdoes(&entry)) {
+        tuned.notes.push(format!(
+            "an earlier search that tried {} policies found a faster one ({:.3e} cells/s): that is kept",
+            known.tried, known.rate
+        ));
+        return Ok(tuned);
+    }
+    match wisdom.keep(&key, entry) {
+        Ok(true) => tuned.kept = true,
+        Ok(false) => {
+            tuned.failure = Some("there is no cache folder; set WARPWEFT_CACHE to one".into())
+        }
+        Err(error) => tuned.failure = Some(error.to_string()),
+    }
+    Ok(tuned)
+}

@@ -1,0 +1,92 @@
+//! What a user calls, with the type of the cells: each hands the volume on without it.
+
+use super::distribute::{Ranks, Start};
+use super::run::Run;
+use super::spec::{Stencil, Steps};
+use warpweft_core::cluster::Transport;
+use warpweft_core::element::Fields;
+use warpweft_core::error::Result;
+use warpweft_core::grid::Volume;
+use warpweft_core::machine::Machine;
+use warpweft_core::report::Report;
+
+impl<S: Fields, const D: usize> Stencil<S, D> {
+    /// Advances `volume` by `steps` steps, or fewer when [`Stencil::until`] is met, on the best
+    /// device of `machine`.
+    ///
+    /// # Errors
+    /// As [`super::Spec::check`]; too little memory; a fault of the element function or of the device.
+    /// `volume` is then as it was.
+    pub fn run(
+        &self,
+        volume: &mut Volume<S, D>,
+        steps: Steps,
+        machine: &Machine,
+    ) -> Result<Report> {
+        self.run_with(volume, steps, machine, &Run::default())
+    }
+
+    /// As [`Stencil::run`], with options.
+    ///
+    /// # Errors
+    /// As [`Stencil::run`]; a policy for another device than the target; a GPU that is not there.
+    pub fn run_with(
+        &self,
+        volume: &mut Volume<S, D>,
+        steps: Steps,
+        machine: &Machine,
+        run: &Run<'_>,
+    ) -> Result<Report> {
+        (**self).run_with(volume.raw_mut(), steps, machine, run)
+    }
+
+    /// As [`super::Spec::run_over_ranks`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run_over_ranks(
+        &self,
+        volume: &mut Volume<S, D>,
+        steps: Steps,
+        machine: &Machine,
+        ranks: &Ranks<D>,
+        run: &Run<'_>,
+    ) -> Result<Report> {
+        (**self).run_over_ranks(volume.raw_mut(), steps, machine, ranks, run)
+    }
+
+    /// As [`super::Spec::run_on_rank`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run_on_rank(
+        &self,
+        volume: &mut Volume<S, D>,
+        steps: Steps,
+        machine: &Machine,
+        ranks: &Ranks<D>,
+        run: &Run<'_>,
+        net: &dyn Transport,
+    ) -> Result<Report> {
+        (**self).run_on_rank(volume.raw_mut(), steps, machine, ranks, run, net)
+    }
+
+    /// As [`super::Spec::run_share`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run_share(
+        &self,
+        (extents, start): ([usize; D], &Start<'_, S, D>),
+        steps: Steps,
+        machine: &Machine,
+        ranks: &Ranks<D>,
+        run: &Run<'_>,
+        net: &dyn Transport,
+    ) -> Result<(Volume<S, D>, [usize; D], Report)> {
+        let start = |span| start(span).map(Volume::into_raw);
+        let shared = (**self).run_share((extents, &start), steps, machine, ranks, run, net)?;
+        let (cells, low, report) = shared;
+        Ok((Volume::from_raw(cells), low, report))
+    }
+}

@@ -1,0 +1,164 @@
+//! What a lane of a front holds: a cell as it is, or its distance from a base in 16 bits.
+//!
+//! All cells that a tile-row holds while it advances by a tile lie within the element's step times
+//! the cells between them, of the cell in the middle of its front: where that fits 16 bits, it is
+//! taken off, and twice as many cells fit a vector. The base moves from tile to tile.
+
+use std::any::{Any, TypeId};
+
+use crate::rank::Ranked;
+use crate::spec::Wavefront;
+use crate::{Border, Cells, CpuPolicy, Relative, WavefrontElement};
+use warpweft_core::element::Scalar;
+
+/// How cells are held.
+pub(super) trait Form<E: WavefrontElement>: Copy + Send + Sync {
+    /// What is held of a cell.
+    type Held: Copy + Default + Send;
+    /// What is compared.
+    type Score: Scalar;
+    /// Whether there is a base.
+    const MOVES: bool;
+    /// Fronts are computed in so many lanes at once, the last of which may own no row: vectors have no
+    /// remainder. More than 1 only where the function can't fail for what such lanes hold.
+    const GROUP: usize;
+
+    /// This form with its base at `cell`.
+    fn around(&self, cell: E::Cell) -> Self;
+    fn hold(&self, cell: E::Cell) -> Self::Held;
+    fn cell(&self, held: Self::Held) -> E::Cell;
+    fn score(held: Self::Held) -> Self::Score;
+    fn whole(&self, score: Self::Score) -> <E::Cell as Ranked>::Score;
+    /// The cell after these: north-west, north and west.
+    fn next(&self, before: [Self::Held; 3], a: E::Row, b: E::Column, x: E::Input) -> Self::Held;
+}
+
+/// Cells as they are.
+#[derive(Clone, Copy)]
+pub(super) struct Plain<E>(pub E);
+
+impl<E: WavefrontElement> Form<E> for Plain<E> {
+    type Held = E::Cell;
+    type Score = <E::Cell as Ranked>::Score;
+    const MOVES: bool = false;
+    const GROUP: usize = 1;
+
+    fn around(&self, _: E::Cell) -> Self {
+        *self
+    }
+    #[inline(always)]
+    fn hold(&self, cell: E::Cell) -> E::Cell {
+        cell
+    }
+    #[inline(always)]
+    fn cell(&self, held: E::Cell) -> E::Cell {
+        held
+    }
+    #[inline(always)]
+    fn score(held: E::Cell) -> Self::Score {
+        held.score()
+    }
+    #[inline(always)]
+    fn whole(&self, score: Self::Score) -> Self::Score {
+        score
+    }
+    #[inline(always)]
+    fn next(&self, [nw, n, w]: [E::Cell; 3], a: E::Row, b: E::Column, x: E::Input) -> E::Cell {
+        let earlier = E::Earlier::gather(|k| match E::DEPENDENCES[k] {
+            [-1, -1] => nw,
+            [-1, 0] => n,
+            _ => w,
+        });
+        self.0.cell(earlier, E::Old::gather(|_| E::Cell::default()), a, b, x)
+    }
+}
+
+/// Distances from a base.
+#[derive(Clone, Copy)]
+pub(super) struct Sixteen<E> {
+    element: E,
+    base: i32,
+    zero: i16,
+}
+
+/// The farthest from its base that a cell may be, with a margin.
+const FARTHEST: u64 = 32_000;
+/// The least extent that a tile is shrunk to.
+const LEAST: usize = 64;
+
+impl<E: WavefrontElement> Sixteen<E> {
+    /// The form with its base at 0.
+    pub fn new(element: E) -> Self {
+        Self { element, base: 0, zero: 0 }
+    }
+
+    /// The policy whose tiles are small enough for 16 bits, if that is possible at all.
+    pub fn fits(wavefront: &Wavefront<'_, E>, policy: CpuPolicy) -> Option<CpuPolicy> {
+        let whole = TypeId::of::<E::Cell>() == TypeId::of::<i32>();
+        let Border::Value(border) = wavefront.border else { return None };
+        if !policy.sixteen || !E::RELATIVE || !whole || wavefront.band.is_some() {
+            return None;
+        }
+        let step = u64::from(wavefront.element.step(border)?);
+        let mut policy = policy;
+        loop {
+            // From the middle of a front, or its end, to a cell of the next tile: across the
+            // tile-row in rows and in columns, and a tile further on.
+            let [rows, columns] = wavefront.extents();
+            let (rows, columns) = (rows.min(policy.tile_rows), columns.min(policy.tile_columns));
+            let cells = 2 * rows as u64 + columns as u64 + 8;
+            if step.saturating_mul(cells) <= FARTHEST {
+                return Some(policy);
+            }
+            if rows.max(columns) <= LEAST {
+                return None;
+            }
+            match rows > columns {
+                true => policy.tile_rows = rows / 2,
+                false => policy.tile_columns = columns / 2,
+            }
+        }
+    }
+}
+
+impl<E: WavefrontElement> Form<E> for Sixteen<E> {
+    type Held = i16;
+    type Score = i16;
+    const MOVES: bool = true;
+    const GROUP: usize = 32;
+
+    fn around(&self, cell: E::Cell) -> Self {
+        let base = number(&cell);
+        let zero = base.saturating_neg().clamp(i16::MIN.into(), i16::MAX.into()) as i16;
+        Self { base, zero, ..*self }
+    }
+    #[inline(always)]
+    fn hold(&self, cell: E::Cell) -> i16 {
+        number(&cell).wrapping_sub(self.base) as i16
+    }
+    #[inline(always)]
+    fn cell(&self, held: i16) -> E::Cell {
+        let cell = self.base.wrapping_add(held.into());
+        // `fits` has seen that the types are the same.
+        (&cell as &dyn Any).downcast_ref().copied().unwrap_or_default()
+    }
+    #[inline(always)]
+    fn score(held: i16) -> i16 {
+        held
+    }
+    #[inline(always)]
+    fn whole(&self, score: i16) -> <E::Cell as Ranked>::Score {
+        self.cell(score).score()
+    }
+    #[inline(always)]
+    fn next(&self, before: [i16; 3], a: E::Row, b: E::Column, x: E::Input) -> i16 {
+        let before = before.map(|held| Relative::new(held, self.zero));
+        self.element.relative(before, a, b, x).value()
+    }
+}
+
+/// A cell that `fits` has seen to be an `i32`.
+#[inline(always)]
+fn number<C: Copy + 'static>(cell: &C) -> i32 {
+    (cell as &dyn Any).downcast_ref().copied().unwrap_or_default()
+}

@@ -1,0 +1,189 @@
+//! Wavefronts on the cores: tile-rows round robin to pinned workers, one-way flags between them.
+//!
+//! PeerWave (section 3.1 and 3.2) on cores: a worker waits until the tile-row above has published
+//! the columns it needs, computes them, and publishes its own. Recurrences of north, west and
+//! north-west go by anti-diagonals in vectors, and one row of cells is all that passes through memory
+//! unless the matrix is kept (`strips`); any other dependences, and several sweeps, go cell by cell
+//! through the whole matrix (`sweeps`).
+
+mod batch;
+mod form;
+mod record;
+mod row;
+mod simd;
+mod strip;
+mod strips;
+mod sweeps;
+
+use std::time::Instant;
+
+use self::record::Recorded;
+use self::strips::{Filled, Outcome, Strips};
+use self::sweeps::Sweeps;
+use super::edges::{Edges, one_by_one};
+use super::erased::Erased;
+use super::executor::WavefrontExecutor;
+use super::policy::{CpuPolicy, Policy};
+use super::report::report;
+use super::spec::{Keep, Kept, Wavefront};
+use super::traceback::{Need, Traced, Walk, check_kept, unrecorded};
+use super::wavefront_element::WavefrontElement;
+use warpweft_core::cpu::{Pool, Simd, WorkerPanic};
+use warpweft_core::error::{Error, Result};
+use warpweft_core::report::Report;
+
+/// Runs wavefronts on the workers of a pool.
+pub struct CpuExecutor<'a> {
+    pool: &'a Pool,
+    policy: CpuPolicy,
+    simd: Simd,
+}
+
+impl<'a> CpuExecutor<'a> {
+    /// An executor on `pool`, whose length overrides the policy's number of threads.
+    ///
+    /// # Errors
+    /// A tile of no rows or columns.
+    pub fn new(pool: &'a Pool, policy: CpuPolicy) -> Result<Self> {
+        if policy.tile_rows == 0 || policy.tile_columns == 0 {
+            return Err(Error::spec(
+                format!("a tile of {} × {} cells", policy.tile_rows, policy.tile_columns),
+                "give it at least one row and one column",
+            ));
+        }
+        let policy = CpuPolicy { threads: pool.len(), ..policy };
+        Ok(Self { pool, policy, simd: Simd::detect() })
+    }
+
+    /// Limits the instruction set, for tests and comparisons.
+    pub fn simd(mut self, simd: Simd) -> Self {
+        self.simd = simd;
+        self
+    }
+}
+
+/// What a panic in the element function `name` becomes.
+fn panicked(name: &str, panic: Option<WorkerPanic>) -> Error {
+    let (place, what) = match panic {
+        Some(panic) => (format!("{name} on worker {}", panic.worker), panic.message),
+        None => (name.into(), "a panic elsewhere".into()),
+    };
+    Error::Element { place, what }
+}
+
+impl CpuExecutor<'_> {
+    /// Runs the tile-rows, which fill `filled`; what they leave beside, and the report.
+    fn strips<E: WavefrontElement>(
+        &self,
+        wavefront: &Wavefront<'_, E>,
+        filled: &mut Filled<E::Cell>,
+    ) -> Result<(Outcome<E::Cell>, Report)> {
+        let begin = Instant::now();
+        let strips = Strips::new(wavefront, self.policy, self.simd, filled)?;
+        let setup_seconds = begin.elapsed().as_secs_f64();
+        let begin = Instant::now();
+        let policy = strips.policy();
+        let outcome = strips.run(self.pool).map_err(|panic| panicked(E::NAME, panic))?;
+        let seconds = begin.elapsed().as_secs_f64();
+        Ok((outcome, self.report(&wavefront.erased(), policy, seconds, setup_seconds)))
+    }
+
+    /// What worked, as reports call it: threads, however many cores they share.
+    fn threads(&self) -> String {
+        match self.pool.len() {
+            1 => "1 thread".into(),
+            threads => format!("{threads} threads"),
+        }
+    }
+
+    fn report(
+        &self,
+        wavefront: &Erased<'_>,
+        policy: CpuPolicy,
+        seconds: f64,
+        setup_seconds: f64,
+    ) -> Report {
+        let devices = vec![self.threads()];
+        let policy = Policy::Cpu(policy).told();
+        report(std::slice::from_ref(wavefront), devices, seconds, setup_seconds, policy)
+    }
+}
+
+impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
+    fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
+        wavefront.check()?;
+        let begin = Instant::now();
+        // A constant: of the two ways, the one that is never gone is not compiled.
+        if const { strips::can::<E>() } {
+            let mut filled = Filled::new(wavefront)?;
+            let allocated = begin.elapsed().as_secs_f64();
+            let (outcome, mut report) = self.strips(wavefront, &mut filled)?;
+            report.setup_seconds += allocated;
+            Ok((outcome.kept(wavefront.keep, filled), report))
+        } else {
+            let sweeps = Sweeps::new(wavefront, self.policy)?;
+            let setup_seconds = begin.elapsed().as_secs_f64();
+            let begin = Instant::now();
+            sweeps.run(self.pool).map_err(|panic| panicked(E::NAME, Some(panic)))?;
+            let seconds = begin.elapsed().as_secs_f64();
+            let policy = sweeps.policy();
+            Ok((sweeps.kept()?, self.report(&wavefront.erased(), policy, seconds, setup_seconds)))
+        }
+    }
+
+    fn run_batch(
+        &mut self,
+        wavefronts: &[Wavefront<'_, E>],
+    ) -> Result<(Vec<Kept<E::Cell>>, Report)> {
+        self.batch(wavefronts)
+    }
+
+    fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
+        if const { strips::can::<E>() } {
+            let keep = wavefront.keep.beside().unwrap_or(Keep::LastColumn);
+            let wavefront = wavefront.clone().keep(keep);
+            wavefront.check()?;
+            let mut filled = Filled::last_column(&wavefront)?;
+            let (outcome, report) = self.strips(&wavefront, &mut filled)?;
+            Ok((outcome.edges(filled), report))
+        } else {
+            one_by_one(self, wavefront)
+        }
+    }
+
+    fn directions(&self, wavefront: &Wavefront<'_, E>) -> Result<Option<Need>>
+    where
+        E: Traced,
+    {
+        Ok(Recorded::need(wavefront, self.policy))
+    }
+
+    fn record(
+        &mut self,
+        wavefront: &Wavefront<'_, E>,
+        walk: &mut Walk<'_, E::Cell>,
+    ) -> Result<Report>
+    where
+        E: Traced,
+    {
+        wavefront.check()?;
+        check_kept(wavefront.keep)?;
+        if !strips::can::<E::Plain>() {
+            return Err(unrecorded::<E>());
+        }
+        let begin = Instant::now();
+        // Choices are told from whole cells.
+        let policy = CpuPolicy { sixteen: false, ..self.policy };
+        let mut recorded = Recorded::new(wavefront, policy)?;
+        let mut filled = Filled::new(wavefront)?;
+        let plain = wavefront.with(wavefront.element.plain());
+        let strips = Strips::new(&plain, policy, self.simd, &mut filled)?;
+        let strips = strips.recording(recorded.recorders(wavefront, self.simd));
+        let setup_seconds = begin.elapsed().as_secs_f64();
+        let begin = Instant::now();
+        let outcome = strips.run(self.pool).map_err(|panic| panicked(E::NAME, panic))?;
+        walk(&outcome.kept(wavefront.keep, filled), &mut recorded)?;
+        let seconds = begin.elapsed().as_secs_f64();
+        Ok(self.report(&wavefront.erased(), policy, seconds, setup_seconds))
+    }
+}

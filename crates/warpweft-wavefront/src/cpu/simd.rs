@@ -1,0 +1,136 @@
+//! The loops over lanes, compiled once an instruction set and chosen at run time.
+//!
+//! All else that a tile-row does is compiled once, whatever the instructions and the scores compared.
+
+use super::form::Form;
+use super::strip::{Greatest, Least, Nothing, Sink, Strip, Track};
+use crate::rank::sum;
+use crate::{Extreme, WavefrontElement};
+use warpweft_core::cpu::Simd;
+
+/// The loops in the copies for one instruction set, which the machine has, and one kind of scores
+/// compared.
+pub(super) struct Loops<E: WavefrontElement, F: Form<E>> {
+    pairs: Pairs<E, F>,
+    lanes: unsafe fn(&mut Strip<'_, E, F>, usize, usize, F::Held),
+    rebase: unsafe fn(&mut Strip<'_, E, F>),
+    sum: unsafe fn(&F, &[F::Held]) -> i128,
+}
+
+type Pairs<E, F> = unsafe fn(
+    &mut Strip<'_, E, F>,
+    &[<E as WavefrontElement>::Cell],
+    &mut Vec<<E as WavefrontElement>::Cell>,
+    Option<&mut dyn Sink<E, F>>,
+);
+
+impl<E: WavefrontElement, F: Form<E>> Clone for Loops<E, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<E: WavefrontElement, F: Form<E>> Copy for Loops<E, F> {}
+
+macro_rules! copies {
+    ($($(#[$attribute:meta])* $name:ident;)*) => {$(
+        mod $name {
+            use super::*;
+
+            $(#[$attribute])*
+            fn pairs<E: WavefrontElement, F: Form<E>, T: Track>(
+                strip: &mut Strip<'_, E, F>,
+                top: &[E::Cell],
+                bottom: &mut Vec<E::Cell>,
+                sink: Option<&mut dyn Sink<E, F>>,
+            ) {
+                strip.pairs::<T>(top, bottom, sink);
+            }
+            $(#[$attribute])*
+            fn lanes<E: WavefrontElement, F: Form<E>, T: Track>(
+                strip: &mut Strip<'_, E, F>,
+                from: usize,
+                to: usize,
+                top: F::Held,
+            ) {
+                strip.lanes::<T>(from, to, top);
+            }
+            $(#[$attribute])*
+            fn rebase<E: WavefrontElement, F: Form<E>>(strip: &mut Strip<'_, E, F>) {
+                strip.rebase();
+            }
+            $(#[$attribute])*
+            fn sum_of<E: WavefrontElement, F: Form<E>>(form: &F, cells: &[F::Held]) -> i128 {
+                sum(cells.iter().map(|&cell| form.whole(F::score(cell))))
+            }
+            pub fn loops<E: WavefrontElement, F: Form<E>, T: Track>() -> Loops<E, F> {
+                Loops {
+                    pairs: pairs::<E, F, T>,
+                    lanes: lanes::<E, F, T>,
+                    rebase: rebase::<E, F>,
+                    sum: sum_of::<E, F>,
+                }
+            }
+        }
+    )*};
+}
+copies! {
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
+    avx512;
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    avx2;
+    portable;
+}
+
+impl<E: WavefrontElement, F: Form<E>> Loops<E, F> {
+    /// Those for `simd`, or the widest set below it that this machine has, which compare scores for
+    /// `extreme`.
+    pub fn of(simd: Simd, extreme: Option<Extreme>) -> Self {
+        match extreme {
+            Some(Extreme::Greatest) => Self::tracking::<Greatest>(simd),
+            Some(Extreme::Least) => Self::tracking::<Least>(simd),
+            None => Self::tracking::<Nothing>(simd),
+        }
+    }
+
+    fn tracking<T: Track>(simd: Simd) -> Self {
+        match simd.min(Simd::detect()) {
+            #[cfg(target_arch = "x86_64")]
+            Simd::Avx512 => avx512::loops::<E, F, T>(),
+            #[cfg(target_arch = "x86_64")]
+            Simd::Avx2 => avx2::loops::<E, F, T>(),
+            _ => portable::loops::<E, F, T>(),
+        }
+    }
+
+    /// [`Strip::pairs`].
+    pub fn pairs(
+        &self,
+        strip: &mut Strip<'_, E, F>,
+        top: &[E::Cell],
+        bottom: &mut Vec<E::Cell>,
+        sink: Option<&mut dyn Sink<E, F>>,
+    ) {
+        // SAFETY: the machine has the features, `tracking` has seen to that; likewise below.
+        unsafe { (self.pairs)(strip, top, bottom, sink) }
+    }
+
+    /// [`Strip::lanes`].
+    pub fn lanes(&self, strip: &mut Strip<'_, E, F>, from: usize, to: usize, top: F::Held) {
+        // SAFETY: as above.
+        unsafe { (self.lanes)(strip, from, to, top) }
+    }
+
+    /// [`Strip::rebase`].
+    pub fn rebase(&self, strip: &mut Strip<'_, E, F>) {
+        // SAFETY: as above.
+        unsafe { (self.rebase)(strip) }
+    }
+
+    /// The sum of the scores of `cells`.
+    pub fn sum(&self, form: &F, cells: &[F::Held]) -> i128 {
+        // SAFETY: as above.
+        unsafe { (self.sum)(form, cells) }
+    }
+}

@@ -1,0 +1,445 @@
+//! One tile-row in flight: its cells, anti-diagonal by anti-diagonal.
+//!
+//! Lane `l` owns row `l` of the tile-row and is `l` columns behind lane 0, so that all lanes of one
+//! front are independent and lie side by side in memory: the loop over lanes vectorises. It goes over
+//! two fronts at once, in place: what a lane takes from its neighbour's last turn passes from vector
+//! to vector in registers, and a pair of fronts is three loads and two stores. The skew runs on from
+//! tile to tile (hyper-tiles, PeerWave section 3.3): only the first and last fronts of a tile-row are
+//! short.
+
+use super::form::Form;
+use super::simd::Loops;
+use crate::rank::{Extreme, Ranked, is_nan};
+use crate::{Band, Wavefront, WavefrontElement};
+use warpweft_core::element::Scalar;
+use warpweft_core::error::Result;
+use warpweft_core::machine::room;
+
+/// Which scores a strip compares, as a constant of the loop.
+pub(super) trait Track {
+    /// Which win, if any.
+    const EXTREME: Option<Extreme>;
+}
+
+/// Cells only.
+pub(super) struct Nothing;
+/// The greatest score.
+pub(super) struct Greatest;
+/// The least score.
+pub(super) struct Least;
+
+impl Track for Nothing {
+    const EXTREME: Option<Extreme> = None;
+}
+impl Track for Greatest {
+    const EXTREME: Option<Extreme> = Some(Extreme::Greatest);
+}
+impl Track for Least {
+    const EXTREME: Option<Extreme> = Some(Extreme::Least);
+}
+
+/// Cells that leave a tile-row.
+pub(super) trait Sink<E: WavefrontElement, F: Form<E>> {
+    /// Called once a front with the lanes computed, the first of them, and its column; `north` is the
+    /// cell above lane 0.
+    fn front(
+        &mut self,
+        form: &F,
+        first_lane: usize,
+        first_column: usize,
+        north: F::Held,
+        cells: &[F::Held],
+    );
+}
+
+/// Where a tile-row is between two fronts.
+#[derive(Clone)]
+pub(super) struct State<F, H> {
+    form: F,
+    /// A cell a lane of the front computed last, and of the one before. Lanes that have not started
+    /// hold their cell of column −1, lanes that are done their last.
+    last: Vec<H>,
+    before: Vec<H>,
+    /// The row above's cell that lane 0 read last.
+    above: H,
+    /// Front to be computed next, from 0; lane 0 is then at that column.
+    front: usize,
+}
+
+type Score<E> = <<E as WavefrontElement>::Cell as Ranked>::Score;
+
+/// A tile-row.
+pub(super) struct Strip<'a, E: WavefrontElement, F: Form<E>> {
+    pub state: State<F, F::Held>,
+    /// The first row of the tile-row, and how many there are.
+    first_row: usize,
+    lanes: usize,
+    /// What every cell of column −1 holds, where lanes without a row are computed.
+    left: E::Cell,
+    /// The inputs of the rows, and some more of the last one.
+    rows: Vec<E::Row>,
+    /// Number of columns and their inputs, see [`reversed`].
+    columns: usize,
+    reversed: &'a [E::Column],
+    /// The inputs of all the tile-row's cells, and those of two fronts in order.
+    inputs: &'a [E::Input],
+    given: [Vec<E::Input>; 2],
+    band: Option<Band<E::Cell>>,
+    /// Which scores win, and per lane the winning score since it was last asked for, and the first front since.
+    extreme: Option<Extreme>,
+    winning: Vec<F::Score>,
+    since: usize,
+}
+
+/// The inputs of all columns, last column first: a front reads ascending addresses. Lanes that have
+/// not started find some more of the first column.
+///
+/// # Errors
+/// Too little memory.
+pub(super) fn reversed<E: WavefrontElement>(
+    wavefront: &Wavefront<'_, E>,
+) -> Result<Vec<E::Column>> {
+    let columns = wavefront.columns;
+    let mut reversed = room(columns.len() + 2 * MOST, REMEDY)?;
+    reversed.extend(columns.iter().rev().chain(std::iter::repeat_n(&columns[0], 2 * MOST)));
+    Ok(reversed)
+}
+
+/// What to do where memory does not hold the rows that a run keeps.
+pub(super) const REMEDY: &str = "take a domain of fewer columns";
+
+/// The most lanes of a [`Form::GROUP`].
+const MOST: usize = 32;
+
+/// What a loop over lanes reads beside cells.
+struct Lanes<'l, E: WavefrontElement> {
+    a: &'l [E::Row],
+    b: &'l [E::Column],
+    x: &'l [E::Input],
+}
+
+impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
+    /// The tile-row of `rows`, of which scores are compared for `extreme`; `reversed` as the function
+    /// of this name gives it.
+    pub fn new(
+        form: F,
+        extreme: Option<Extreme>,
+        wavefront: &'a Wavefront<'_, E>,
+        rows: std::ops::Range<usize>,
+        reversed: &'a [E::Column],
+    ) -> Self {
+        let border = |i: usize| wavefront.border.at(i as isize, -1);
+        let above = wavefront.border.at(rows.start as isize - 1, -1);
+        let form = form.around(above);
+        let (columns, lanes) = (wavefront.columns.len(), rows.len());
+        let padded =
+            |row| (0..lanes.next_multiple_of(F::GROUP)).map(move |l| row + l.min(lanes - 1));
+        let last: Vec<_> = padded(rows.start).map(|row| form.hold(border(row))).collect();
+        let count = last.len();
+        let worst = extreme.map_or_else(Default::default, Extreme::worst);
+        let inputs = match wavefront.inputs {
+            [] => &[],
+            inputs => &inputs[rows.start * columns..rows.end * columns],
+        };
+        Self {
+            state: State { form, before: last.clone(), last, above: form.hold(above), front: 0 },
+            first_row: rows.start,
+            lanes,
+            left: border(rows.start),
+            rows: padded(rows.start).map(|row| wavefront.rows[row]).collect(),
+            columns,
+            reversed,
+            inputs,
+            given: [(); 2].map(|()| vec![E::Input::default(); count]),
+            band: wavefront.band,
+            extreme,
+            winning: vec![worst; count],
+            since: 0,
+        }
+    }
+
+    /// Computes one front a cell of `top` (the row above, from the present front's column on), and
+    /// past the last column `more` fronts. The bottom row's cells go to `bottom`, the others' to
+    /// `sink`, if there is one.
+    pub fn advance(
+        &mut self,
+        loops: Loops<E, F>,
+        top: &[E::Cell],
+        more: usize,
+        bottom: &mut Vec<E::Cell>,
+        mut sink: Option<&mut dyn Sink<E, F>>,
+    ) {
+        if F::MOVES {
+            loops.rebase(self);
+        }
+        let mut step = 0;
+        while step < top.len() + more {
+            let whole = self.state.front >= self.lanes && self.band.is_none();
+            let rest = top.get(step..).unwrap_or_default();
+            let sink = sink.as_mut().map(|sink| &mut **sink as &mut dyn Sink<E, F>);
+            if whole && rest.len() > 1 {
+                let pairs = rest.len() & !1;
+                loops.pairs(self, &rest[..pairs], bottom, sink);
+                step += pairs;
+            } else {
+                let above = rest.first().map(|&cell| self.state.form.hold(cell));
+                self.one(loops, above, bottom, sink);
+                step += 1;
+            }
+        }
+    }
+
+    /// Counts all cells from the one in the middle, or as far down as lanes have begun.
+    #[inline(always)]
+    pub fn rebase(&mut self) {
+        let State { form, last, before, above, front } = &mut self.state;
+        let middle = (self.lanes / 2).min(front.saturating_sub(1));
+        let to = form.around(form.cell(last[middle]));
+        for held in last.iter_mut().chain([above]) {
+            *held = to.hold(form.cell(*held));
+        }
+        for held in before {
+            *held = to.hold(form.cell(*held));
+        }
+        *form = to;
+    }
+
+    /// The next front, with lane 0's cell of the row above while there is one.
+    fn one(
+        &mut self,
+        loops: Loops<E, F>,
+        top: Option<F::Held>,
+        bottom: &mut Vec<E::Cell>,
+        sink: Option<&mut dyn Sink<E, F>>,
+    ) {
+        let (lanes, columns, front) = (self.lanes, self.columns, self.state.front);
+        if F::GROUP > 1 && front < lanes {
+            // This lane begins: until now it may have been computed for nothing.
+            self.state.last[front] = self.state.form.hold(self.left);
+            self.winning[front] = self.worst();
+        }
+        let low = (front + 1).saturating_sub(columns);
+        let high = (front + 1).min(lanes);
+        let (from, to) = match self.band {
+            None => (low, high),
+            Some(band) => self.banded(&band, low, high),
+        };
+        let top = top.unwrap_or(self.state.above);
+        if from < to {
+            loops.lanes(self, from, to, top);
+        }
+        let State { form, last, before, above, .. } = &mut self.state;
+        if let Some(band) = self.band {
+            for outside in [low..from, to..high] {
+                before[outside.clone()].copy_from_slice(&last[outside.clone()]);
+                last[outside].fill(form.hold(band.outside));
+            }
+        }
+        *above = top;
+        if let Some(sink) = sink {
+            sink.front(form, low, front - low, top, &last[low..high]);
+        }
+        if high == lanes && front + 1 >= lanes {
+            bottom.push(form.cell(last[lanes - 1]));
+        }
+        self.state.front += 1;
+    }
+
+    /// Where a lane's winning score starts.
+    fn worst(&self) -> F::Score {
+        self.extreme.map_or_else(Default::default, Extreme::worst)
+    }
+
+    /// Those of the lanes `low..high` whose cells of this front are in the band.
+    fn banded(&self, band: &Band<E::Cell>, low: usize, high: usize) -> (usize, usize) {
+        // Lane l is at row `first_row + l` and column `front - l`.
+        let diagonal = self.state.front as i128 - self.first_row as i128;
+        let within = |lane: i128| lane.clamp(low as i128, high as i128) as usize;
+        let from = (diagonal - band.upper as i128 + 1).div_euclid(2);
+        let to = (diagonal - band.lower as i128).div_euclid(2) + 1;
+        (within(from), within(to).max(within(from)))
+    }
+
+    /// What lanes `from..to` read of front `front`, the `which`th of a pair.
+    #[inline(always)]
+    fn given(&mut self, which: usize, front: usize, from: usize, to: usize) {
+        if size_of::<E::Input>() > 0 {
+            let columns = self.columns;
+            for (lane, given) in self.given[which].iter_mut().enumerate().take(to).skip(from) {
+                *given = self.inputs[lane * columns + front - lane];
+            }
+        }
+    }
+
+    /// The cells of lanes `from..to` of the next front, one at least; lane 0's north is `top`.
+    #[inline(always)]
+    pub fn lanes<T: Track>(&mut self, from: usize, to: usize, top: F::Held) {
+        let front = self.state.front;
+        self.given(0, front, from, to);
+        let count = (to - from).next_multiple_of(F::GROUP).min(self.rows.len() - from);
+        let to = from + count;
+        let State { form, last, before, above, .. } = &mut self.state;
+        let (nw, n) = match from {
+            0 => (*above, top),
+            _ => (before[from - 1], last[from - 1]),
+        };
+        let first = self.columns - 1 + from - front;
+        let given = Lanes {
+            a: &self.rows[from..to],
+            b: &self.reversed[first..first + count],
+            x: &self.given[0][from..to],
+        };
+        let (last, before) = (&mut last[from..to], &mut before[from..to]);
+        single::<E, F, T>(*form, last, before, &mut self.winning[from..to], given, [nw, n]);
+    }
+
+    /// Two fronts for every two cells of `top`, of which there are an even number: [`Strip::advance`]
+    /// where every lane has a cell in all of them.
+    #[inline(always)]
+    pub fn pairs<T: Track>(
+        &mut self,
+        top: &[E::Cell],
+        bottom: &mut Vec<E::Cell>,
+        mut sink: Option<&mut dyn Sink<E, F>>,
+    ) {
+        let (lanes, form) = (self.lanes, self.state.form);
+        for &[first, second] in top.as_chunks().0 {
+            let [first, second] = [first, second].map(|cell| form.hold(cell));
+            self.two::<T>(first, second);
+            let State { last, before, front, .. } = &self.state;
+            if let Some(sink) = &mut sink {
+                sink.front(&form, 0, front - 2, first, &before[..lanes]);
+                sink.front(&form, 0, front - 1, second, &last[..lanes]);
+            }
+            bottom.extend([before, last].map(|cells| form.cell(cells[lanes - 1])));
+        }
+    }
+
+    /// The cells of all lanes of the next two fronts; lane 0's norths are `first` and `second`.
+    #[inline(always)]
+    fn two<T: Track>(&mut self, first: F::Held, second: F::Held) {
+        let (front, count) = (self.state.front, self.rows.len());
+        self.given(0, front, 0, self.lanes);
+        self.given(1, front + 1, 0, self.lanes);
+        let State { form, last, before, above, .. } = &mut self.state;
+        let at = self.columns - 1 - front;
+        let given = [(at, 0), (at - 1, 1)].map(|(at, which)| Lanes {
+            a: &self.rows,
+            b: &self.reversed[at..at + count],
+            x: &self.given[which],
+        });
+        let norths = [*above, first, second];
+        double::<E, F, T>(*form, last, before, &mut self.winning, given, norths);
+        *above = second;
+        self.state.front += 2;
+    }
+
+    /// The winner since this was last asked for: its score and its lane, the first of those that have
+    /// it. `against` is one that it must beat: by score, or with the same by a lesser lane.
+    pub fn winner(&mut self, against: Option<(Score<E>, usize)>) -> Option<(Score<E>, usize)> {
+        let extreme = self.extreme?;
+        let worst = self.worst();
+        // Lanes that have computed a cell since; in a band some may not have.
+        let begun = self.state.front.min(self.lanes);
+        let lanes = (self.since + 1).saturating_sub(self.columns).min(begun)..begun;
+        let winning = &self.winning[lanes.clone()];
+        // A constant each, so that the loop becomes one of vectors.
+        let most = match extreme {
+            Extreme::Greatest => most(winning, worst, Extreme::Greatest),
+            Extreme::Least => most(winning, worst, Extreme::Least),
+        };
+        let score = self.state.form.whole(most);
+        let wins = |lane: usize| {
+            against.is_none_or(|(known, at)| match score == known {
+                true => lane < at,
+                false => extreme.better(score, known),
+            })
+        };
+        // Few tiles have a winner at all.
+        let lane = (!is_nan(score) && wins(0))
+            .then(|| lanes.clone().find(|&lane| self.winning[lane] == most && self.had(lane)));
+        self.winning.fill(worst);
+        self.since = self.state.front;
+        lane.flatten().filter(|&lane| wins(lane)).map(|lane| (score, lane))
+    }
+
+    /// Whether `lane` has computed a cell since the winner was last asked for.
+    fn had(&self, lane: usize) -> bool {
+        let columns = self.columns as i128;
+        let (first, end) = match self.band {
+            None => (0, columns),
+            Some(Band { lower, upper, .. }) => {
+                let row = (self.first_row + lane) as i128;
+                ((row + lower as i128).max(0), (row + upper as i128 + 1).min(columns))
+            }
+        };
+        let [lane, since, front] = [lane, self.since, self.state.front].map(|n| n as i128);
+        (first + lane).max(since) < (end + lane).min(front)
+    }
+}
+
+/// The cells of one front over those of the one before; `nw` and `n` are the first lane's. A function
+/// of slices, so that the compiler knows them apart; likewise below.
+#[inline(always)]
+fn single<E: WavefrontElement, F: Form<E>, T: Track>(
+    form: F,
+    last: &mut [F::Held],
+    before: &mut [F::Held],
+    winning: &mut [F::Score],
+    Lanes { a, b, x }: Lanes<'_, E>,
+    [mut nw, mut n]: [F::Held; 2],
+) {
+    let count = last.len();
+    let (before, winning) = (&mut before[..count], &mut winning[..count]);
+    let (a, b, x) = (&a[..count], &b[..count], &x[..count]);
+    for l in 0..count {
+        let w = last[l];
+        let cell = form.next([nw, n, w], a[l], b[l], x[l]);
+        (nw, n) = (before[l], w);
+        before[l] = w;
+        last[l] = cell;
+        note::<E, F, T>(&mut winning[l], cell);
+    }
+}
+
+/// The cells of two fronts. What a lane needs of the lane before, its cells of four fronts, it finds
+/// in `oldest` to `old` and in the present cell: they pass on in registers.
+#[inline(always)]
+fn double<E: WavefrontElement, F: Form<E>, T: Track>(
+    form: F,
+    last: &mut [F::Held],
+    before: &mut [F::Held],
+    winning: &mut [F::Score],
+    [Lanes { a, b, x }, later]: [Lanes<'_, E>; 2],
+    [mut oldest, mut older, mut old]: [F::Held; 3],
+) {
+    let count = last.len();
+    let (before, winning) = (&mut before[..count], &mut winning[..count]);
+    let (a, b, x) = (&a[..count], &b[..count], &x[..count]);
+    let (later_b, later_x) = (&later.b[..count], &later.x[..count]);
+    for l in 0..count {
+        let (w, ww) = (last[l], before[l]);
+        let cell = form.next([oldest, older, w], a[l], b[l], x[l]);
+        let next = form.next([older, old, cell], a[l], later_b[l], later_x[l]);
+        (oldest, older, old) = (ww, w, cell);
+        before[l] = cell;
+        last[l] = next;
+        note::<E, F, T>(&mut winning[l], cell);
+        note::<E, F, T>(&mut winning[l], next);
+    }
+}
+
+/// The score among `scores` that wins, all of which win over `worst`.
+#[inline(always)]
+fn most<S: Scalar>(scores: &[S], worst: S, extreme: Extreme) -> S {
+    scores.iter().fold(worst, |a, &b| if extreme.better(b, a) { b } else { a })
+}
+
+/// Keeps the better of a lane's score so far and that of `cell`.
+#[inline(always)]
+fn note<E: WavefrontElement, F: Form<E>, T: Track>(winning: &mut F::Score, cell: F::Held) {
+    if let Some(extreme) = T::EXTREME {
+        let score = F::score(cell);
+        *winning = if extreme.better(score, *winning) { score } else { *winning };
+    }
+}

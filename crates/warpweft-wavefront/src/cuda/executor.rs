@@ -1,0 +1,385 @@
+//! The executor: inputs in, one cooperative launch a GPU, what was kept out.
+
+use std::time::Instant;
+
+use super::choose::choose;
+use super::filled::{Found, filled, kept};
+use super::pairs;
+use super::part::{Gpu, Part};
+use super::record::{Beside, Recording};
+use super::shape::{missing, possible};
+use super::shared;
+use super::text::{Variant, options, source};
+use super::turns::turns;
+use super::winner::{total, winner};
+use crate::bytes::bytes_of_mut;
+use crate::erased::Erased;
+use crate::executor::WavefrontExecutor;
+use crate::frame::allocate;
+use crate::report::report;
+use crate::spec::{Keep, Kept, Wavefront};
+use crate::traceback::{Need, Traced, Walk, check_kept};
+use crate::{CudaPolicy, Edges, Policy, WavefrontElement};
+use warpweft_core::cuda::{Device, Event, SharedMemory, Together, compile};
+use warpweft_core::error::{Error, Result};
+use warpweft_core::report::Report;
+
+/// Runs wavefronts on one GPU, or on several that share the tile-rows.
+pub struct CudaExecutor {
+    pub(super) gpus: Vec<Gpu>,
+    policy: Option<CudaPolicy>,
+    pairs: bool,
+    extras: Extras,
+}
+
+/// What a run has beside the work: for tests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extras {
+    /// Random delays before flags are looked at and set, from this seed.
+    pub delays: Option<u32>,
+    /// Blocks of each GPU's launch at most, if they are said.
+    pub blocks: Vec<usize>,
+}
+
+impl CudaExecutor {
+    /// An executor on `device`; without a policy it takes the one of
+    /// [`CudaPolicy::for_domain`], [`CudaPolicy::for_matrix`] or [`CudaPolicy::for_pairs`] that fits.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn new(device: &Device, policy: Option<CudaPolicy>) -> Result<Self> {
+        Self::over(std::slice::from_ref(device), policy)
+    }
+
+    /// An executor on several GPUs of this process that can store into one another's memory. Tile-rows go round robin to the blocks of all of them;
+    /// results don't depend on how many there are. The same GPU may be named again: its blocks are
+    /// then shared out, which tests the rest.
+    ///
+    /// Without a policy, as many of the first of them work as make it fastest by the model.
+    ///
+    /// # Errors
+    /// No device; two that have no direct link; the driver's.
+    pub fn over(devices: &[Device], policy: Option<CudaPolicy>) -> Result<Self> {
+        if devices.is_empty() {
+            return Err(Error::spec("a wavefront over 0 GPUs", "name at least one"));
+        }
+        // All into all: where there are few tile-rows, GPUs between two may have none.
+        for device in devices {
+            devices.iter().try_for_each(|other| device.enable_peer(other))?;
+        }
+        let gpus = devices.iter().map(Gpu::new).collect::<Result<_>>()?;
+        Ok(Self { gpus, policy, pairs: true, extras: Extras::default() })
+    }
+
+    /// With a register for every cell, unless a policy says otherwise: two cells never share one.
+    pub fn one_by_one(mut self) -> Self {
+        self.pairs = false;
+        self
+    }
+
+    /// With `extras`.
+    pub fn with(mut self, extras: Extras) -> Self {
+        self.extras = extras;
+        self
+    }
+
+    /// The policy that was given.
+    pub(super) fn given(&self) -> Option<CudaPolicy> {
+        self.policy
+    }
+
+    /// What the compiler made of the last kernel run, and its dynamic shared memory.
+    pub fn attributes(&self) -> Option<(warpweft_core::cuda::Attributes, u32)> {
+        let (kernel, shared) = self.gpus.first()?.kernel()?;
+        Some((kernel.attributes(), shared))
+    }
+
+    /// Compiles the kernel once an architecture and loads it on the first `count` GPUs, unless it is
+    /// there.
+    fn load(&mut self, source: &str, name: &str, count: usize) -> Result<()> {
+        for gpu in self.gpus.iter_mut().take(count).filter(|gpu| !gpu.has(source)) {
+            let cubin = compile(source, name, &gpu.device.arch()?, &options())?;
+            gpu.load(source, &cubin)?;
+        }
+        Ok(())
+    }
+
+    /// Blocks that each of the first `count` GPUs can hold at once.
+    fn resident(&self, policy: &CudaPolicy, inputs: bool, count: usize) -> Result<Vec<usize>> {
+        let gpus = &self.gpus[..count];
+        let each = gpus.iter().enumerate().map(|(number, gpu)| {
+            let sharing = gpus.iter().filter(|other| other.device == gpu.device).count();
+            let most = self.extras.blocks.get(number).copied().unwrap_or(usize::MAX);
+            Ok((gpu.resident(policy, inputs)? / sharing).min(most).max(1))
+        });
+        each.collect()
+    }
+
+    /// The shared memory that blocks can have on every one of the GPUs.
+    pub(super) fn shared(&self) -> Result<SharedMemory> {
+        let each = self.gpus.iter().map(|gpu| gpu.device.shared_memory());
+        let all = each.collect::<Result<Vec<_>>>()?.into_iter();
+        all.min_by_key(|shared| shared.block)
+            .ok_or_else(|| Error::spec("a wavefront over 0 GPUs", "name at least one"))
+    }
+
+    /// The policy, and how many of the GPUs take part.
+    ///
+    /// # Errors
+    /// What strips can't do; a policy that no kernel can have, or for which there is no room.
+    pub(super) fn plan(
+        &self,
+        wavefront: &Erased<'_>,
+        beside: Beside<'_>,
+    ) -> Result<(CudaPolicy, usize)> {
+        possible(wavefront)?;
+        let edges = !matches!(beside, Beside::Nothing);
+        let memory = self.shared()?;
+        let (policy, count) = match (self.policy, beside) {
+            (_, Beside::Choices(recording)) => {
+                let sms = self.gpus[0].device.sms()?;
+                (recording.policy(self.policy, wavefront, sms, memory), 1)
+            }
+            (Some(policy), _) => (policy, self.gpus.len()),
+            (None, _) => {
+                let pairs = self.pairs && !edges;
+                choose(wavefront, pairs, self.gpus[0].device.sms()?, memory, self.gpus.len())
+            }
+        };
+        policy.check(wavefront.element.cell)?;
+        shared::check(wavefront, &policy, memory)?;
+        if policy.pairs {
+            pairs::check(wavefront, &policy, edges)?;
+        }
+        Ok((policy, count))
+    }
+}
+
+impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
+    fn misses(&self, wavefront: &Wavefront<'_, E>) -> Option<&'static str> {
+        missing(&wavefront.erased())
+    }
+
+    fn run_batch(
+        &mut self,
+        wavefronts: &[Wavefront<'_, E>],
+    ) -> Result<(Vec<Kept<E::Cell>>, Report)> {
+        self.batch(wavefronts)
+    }
+
+    fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
+        let plan = |it: &Self, erased: &Erased<'_>| it.plan(erased, Beside::Nothing).map(drop);
+        filled(self, wavefront, plan, Self::fill)
+    }
+
+    fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
+        let keep = wavefront.keep.beside().unwrap_or(Keep::LastColumn);
+        let erased = Erased { keep, ..wavefront.erased() };
+        erased.check()?;
+        self.plan(&erased, Beside::Edges)?;
+        let [rows, columns] = erased.extents;
+        let (mut row, mut column) = (allocate(columns)?, allocate(rows)?);
+        let lines = [bytes_of_mut(&mut row), bytes_of_mut(&mut column)];
+        let (found, report) = self.fill_edges(&erased, lines)?;
+        let best = keep.extreme().and_then(|extreme| winner(&found, extreme));
+        let sum = (keep == Keep::Sum).then(|| total(&found));
+        Ok((Edges { row, column, best, sum }, report))
+    }
+
+    fn directions(&self, wavefront: &Wavefront<'_, E>) -> Result<Option<Need>>
+    where
+        E: Traced,
+    {
+        let plain = wavefront.with(wavefront.element.plain());
+        self.need(&plain.erased(), &Recording::of(&wavefront.element))
+    }
+
+    fn record(
+        &mut self,
+        wavefront: &Wavefront<'_, E>,
+        walk: &mut Walk<'_, E::Cell>,
+    ) -> Result<Report>
+    where
+        E: Traced,
+    {
+        let plain = wavefront.with(wavefront.element.plain());
+        let erased = plain.erased();
+        erased.check()?;
+        check_kept(erased.keep)?;
+        let recording = Recording::of(&wavefront.element);
+        self.plan(&erased, Beside::Choices(&recording))?;
+        let mut cells: Vec<E::Cell> = allocate(erased.kept_cells())?;
+        self.choices(&erased, &recording, &mut |found, choices, fill| {
+            fill(bytes_of_mut(&mut cells))?;
+            walk(&kept(wavefront.keep, found, std::mem::take(&mut cells)), choices)
+        })
+    }
+}
+
+impl CudaExecutor {
+    /// Computes all cells and fills `cells` with what is kept of them.
+    pub(super) fn fill(
+        &mut self,
+        wavefront: &Erased<'_>,
+        cells: &mut [u8],
+    ) -> Result<(Found, Report)> {
+        self.compute(wavefront, Beside::Nothing, &mut |policy, parts| {
+            match wavefront.keep {
+                Keep::LastRow => last_row(wavefront, policy, parts, cells)?,
+                Keep::LastColumn | Keep::Matrix => gather(wavefront, policy, parts, cells)?,
+                Keep::Best | Keep::Least | Keep::Score | Keep::Sum => {
+                    return found(policy, parts);
+                }
+            }
+            Ok(Found::new())
+        })
+    }
+
+    /// The same, with the last row and the last column beside what else is kept.
+    fn fill_edges(
+        &mut self,
+        wavefront: &Erased<'_>,
+        [row, column]: [&mut [u8]; 2],
+    ) -> Result<(Found, Report)> {
+        self.compute(wavefront, Beside::Edges, &mut |policy, parts| {
+            let found = match wavefront.keep.beside() {
+                Some(_) => found(policy, parts)?,
+                None => Found::new(),
+            };
+            gather(wavefront, policy, parts, column)?;
+            last_row(wavefront, policy, parts, row)?;
+            Ok(found)
+        })
+    }
+
+    /// Computes all cells, keeps what is said `beside` the rest, then `take`s the results.
+    pub(super) fn compute(
+        &mut self,
+        wavefront: &Erased<'_>,
+        beside: Beside<'_>,
+        take: &mut dyn FnMut(&CudaPolicy, &[Part<'_>]) -> Result<Found>,
+    ) -> Result<(Found, Report)> {
+        let name = wavefront.element.name;
+        let begin = Instant::now();
+        let (policy, count) = self.plan(wavefront, beside)?;
+        let delays = self.extras.delays;
+        let edges = beside.edges();
+        let variant = Variant { several: count > 1, edges, delays: delays.is_some() };
+        let memory = self.shared()?;
+        let source = source(wavefront, &policy, memory, variant, beside.recording());
+        self.load(&source, name, count)?;
+        let strips = wavefront.extents[0].div_ceil(policy.tile_rows());
+        let all = turns(strips, &self.resident(&policy, wavefront.element.input > 0, count)?);
+        let working = self.gpus.iter().zip(all).filter(|(_, turn)| turn.blocks > 0);
+        let parts = working.map(|(gpu, turn)| Part::new(gpu, turn, wavefront, &policy, beside));
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        // Whoever starts first may store into any other's memory.
+        parts.iter().try_for_each(|part| part.gpu.stream.synchronize())?;
+        let mut setup_seconds = begin.elapsed().as_secs_f64();
+
+        let seconds = launch(wavefront, &policy, &parts, beside, delays.unwrap_or(0))?;
+
+        let begin = Instant::now();
+        let found = take(&policy, &parts)?;
+        setup_seconds += begin.elapsed().as_secs_f64();
+        let devices = parts.iter().map(|part| part.gpu.device.label().to_string()).collect();
+        let told = Policy::Cuda(policy).told();
+        let wavefronts = std::slice::from_ref(wavefront);
+        let mut report = report(wavefronts, devices, seconds, setup_seconds, told);
+        report.notes.extend(shared::scattered(wavefront, &policy, memory));
+        Ok((found, report))
+    }
+}
+
+/// Launches all parts and waits for them; the seconds that took.
+fn launch(
+    wavefront: &Erased<'_>,
+    policy: &CudaPolicy,
+    parts: &[Part<'_>],
+    beside: Beside<'_>,
+    delays: u32,
+) -> Result<f64> {
+    let count = parts.len();
+    let mut marks = Vec::new();
+    for part in parts {
+        marks.push([Event::new(&part.gpu.device)?, Event::new(&part.gpu.device)?]);
+    }
+    let all = || {
+        parts.iter().zip(&marks).enumerate().try_for_each(|(at, (part, mark))| {
+            part.gpu.stream.record(&mark[0])?;
+            let (above, below) = (&parts[(at + count - 1) % count], &parts[(at + 1) % count]);
+            part.launch(wavefront, policy, above, below, beside, delays)?;
+            part.gpu.stream.record(&mark[1])
+        })
+    };
+    let together = (count > 1).then(Together::begin);
+    let begin = Instant::now();
+    let launched = match &together {
+        Some(together) => together.launch(all),
+        None => all(),
+    };
+    // Nobody's memory may go while another may store into it. Those that wait for one that could not
+    // be launched say so in time.
+    let waits: Vec<_> = parts.iter().map(|part| part.gpu.wait()).collect();
+    let seconds = begin.elapsed().as_secs_f64();
+    drop(together);
+    launched?;
+    let is_echo =
+        |error: &Error| matches!(error, Error::Device { stage, .. } if stage == "waiting");
+    let mut failed: Vec<_> = waits.into_iter().filter_map(Result::err).collect();
+    // Who fails makes others wait in vain.
+    failed.sort_by_key(is_echo);
+    if let Some(error) = failed.into_iter().next() {
+        return Err(error);
+    }
+    match &marks[..] {
+        [[start, end]] => start.seconds_until(end),
+        _ => Ok(seconds),
+    }
+}
+
+/// The winners or sums of all warps of all parts.
+pub(super) fn found(policy: &CudaPolicy, parts: &[Part<'_>]) -> Result<Found> {
+    let mut found = Vec::new();
+    for part in parts {
+        let mut own = vec![[0u64; 3]; part.turn.blocks * policy.warps as usize];
+        part.gpu.stream.download(&part.candidates, 0, &mut own)?;
+        found.extend(own);
+    }
+    Ok(found)
+}
+
+/// The last row, which ends as the border of the tile-row that would come next.
+pub(super) fn last_row(
+    wavefront: &Erased<'_>,
+    policy: &CudaPolicy,
+    parts: &[Part<'_>],
+    cells: &mut [u8],
+) -> Result<()> {
+    let last = wavefront.extents[0].div_ceil(policy.tile_rows()) - 1;
+    match parts.iter().find(|part| part.turn.has(last)) {
+        Some(part) => part.gpu.stream.download(&part.border, 0, cells),
+        None => Ok(()),
+    }
+}
+
+/// What is kept of every row, in order, each from the GPU that computed it.
+fn gather(
+    wavefront: &Erased<'_>,
+    policy: &CudaPolicy,
+    parts: &[Part<'_>],
+    cells: &mut [u8],
+) -> Result<()> {
+    let rows = wavefront.extents[0];
+    let wide = cells.len() / rows;
+    for part in parts {
+        let mut before = 0;
+        for range in part.turn.rows(policy.tile_rows(), rows) {
+            let to = &mut cells[range.start * wide..range.end * wide];
+            let bytes = to.len();
+            part.gpu.stream.download(&part.kept, before, to)?;
+            before += bytes;
+        }
+    }
+    Ok(())
+}

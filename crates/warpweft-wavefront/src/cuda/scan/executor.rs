@@ -1,0 +1,210 @@
+//! The executor: pixels in, one cooperative launch, the table out.
+
+use std::time::{Duration, Instant};
+
+use super::text::{Arguments, options, source};
+use crate::bytes::bytes_of;
+use crate::cuda::filled::{Found, filled};
+use crate::cuda::upload::inputs;
+use crate::erased::Erased;
+use crate::executor::WavefrontExecutor;
+use crate::report::report;
+use crate::spec::{Keep, Kept, Wavefront};
+use crate::{Cells, Policy, Ranked, ScanPolicy, WavefrontElement};
+use warpweft_core::cuda::{Args, Buffer, Device, Event, Launch, Module, Stream, Watchdog, compile};
+use warpweft_core::element::{Scalar, ScalarKind};
+use warpweft_core::error::{Error, Result};
+use warpweft_core::report::Report;
+
+/// How long a block may wait for another.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a run may take in all.
+const LIMIT: Duration = Duration::from_secs(3600);
+/// Bytes between two flags, as in `scan.cuh`.
+const FLAG_BYTES: usize = 32;
+
+const NO_SUMS: &str = "recurrence but sums";
+
+/// What scans can't do that `wavefront` needs, if anything.
+pub fn misses<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> Option<&'static str> {
+    // A constant: other recurrences' cells are not compiled to numbers.
+    if !E::SUMS {
+        return Some(NO_SUMS);
+    }
+    // The function is tried on cells only once it is known what they are and that it can't fail.
+    missing(&wavefront.erased())
+        .or_else(|| (!adds_up(wavefront)).then_some("sum that adds up otherwise"))
+}
+
+/// The same, but for whether sums add up.
+fn missing(wavefront: &Erased<'_>) -> Option<&'static str> {
+    let element = &wavefront.element;
+    let kind = element.score;
+    let number = element.is_number() && matches!(kind.size(), 4 | 8) && kind != ScalarKind::Bool;
+    [
+        (NO_SUMS, !element.old.is_empty()),
+        ("cells but numbers of 4 and 8 bytes", !number),
+        ("result but the matrix", wavefront.keep != Keep::Matrix),
+        ("bands", wavefront.band.is_some()),
+        ("function that may fault", element.faults()),
+    ]
+    .into_iter()
+    .find_map(|(what, misses)| misses.then_some(what))
+}
+
+/// Earlier cells (north-west, north, west) of either sign that sums are tried on.
+const TRIED: [[f64; 3]; 4] =
+    [[2.0, 3.0, 5.0], [0.0, -7.0, -2.0], [-4.0, -1.0, -11.0], [9.0, 1.0, -3.0]];
+/// Places along each axis at which they are tried, with the inputs there.
+const PLACES: usize = 8;
+
+/// Whether the function is north + west − north-west + what the inputs give, as far as examples show.
+fn adds_up<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> bool {
+    let number = |value: f64| {
+        let score = <<E::Cell as Ranked>::Score as Scalar>::from_f64(value);
+        // SAFETY: the caller has found that the cell is a number and its own score, of one size.
+        unsafe { std::ptr::from_ref(&score).cast::<E::Cell>().read() }
+    };
+    let cell = |[nw, n, w]: [f64; 3], [i, j]: [usize; 2]| {
+        let earlier = E::Earlier::gather(|k| match E::DEPENDENCES[k] {
+            [-1, -1] => number(nw),
+            [-1, 0] => number(n),
+            _ => number(w),
+        });
+        let old = E::Old::gather(|_| E::Cell::default());
+        wavefront.cell(earlier, old, i, j).score().to_f64()
+    };
+    let kind = <<E::Cell as Ranked>::Score as Scalar>::KIND;
+    let real = matches!(kind, ScalarKind::F32 | ScalarKind::F64);
+    let [rows, columns] = wavefront.extents();
+    let places = |extent: usize| (0..extent).step_by(extent.div_ceil(PLACES).max(1));
+    places(rows).flat_map(|i| places(columns).map(move |j| [i, j])).all(|at| {
+        let alone = cell([0.0; 3], at);
+        TRIED.into_iter().all(|earlier| {
+            let [nw, n, w] = earlier;
+            let rounding =
+                if real { 1e-5 * (alone.abs() + 10.0) } else { alone.abs() * f64::EPSILON };
+            (cell(earlier, at) - (alone + n + w - nw)).abs() <= rounding
+        })
+    })
+}
+
+/// Runs sums on one GPU.
+pub struct ScanExecutor {
+    device: Device,
+    stream: Stream,
+    watchdog: Watchdog,
+    policy: Option<ScanPolicy>,
+}
+
+impl ScanExecutor {
+    /// An executor on `device`; without a policy it takes [`ScanPolicy::for_domain`].
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn new(device: &Device, policy: Option<ScanPolicy>) -> Result<Self> {
+        let watchdog = Watchdog::new(device, PATIENCE)?;
+        Ok(Self { device: *device, stream: Stream::new(device)?, watchdog, policy })
+    }
+}
+
+impl<E: WavefrontElement> WavefrontExecutor<E> for ScanExecutor {
+    fn misses(&self, wavefront: &Wavefront<'_, E>) -> Option<&'static str> {
+        misses(wavefront)
+    }
+
+    fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
+        let refuse = |_: &Self, _: &Erased<'_>| match misses(wavefront) {
+            None => Ok(()),
+            Some(what) => Err(Error::spec(
+                format!("scans run no {what}, which {} has", E::NAME),
+                "run it by tiles or on the cores",
+            )),
+        };
+        filled(self, wavefront, refuse, Self::fill)
+    }
+}
+
+impl ScanExecutor {
+    /// Computes all cells into `cells`.
+    fn fill(&mut self, wavefront: &Erased<'_>, cells: &mut [u8]) -> Result<(Found, Report)> {
+        let begin = Instant::now();
+        let [rows, columns] = wavefront.extents;
+        let (element, stream) = (&wavefront.element, &self.stream);
+        let cell = element.cell;
+        let sms = self.device.sms()?;
+        let policy = self.policy.unwrap_or_else(|| ScanPolicy::for_domain(rows, sms));
+        policy.check()?;
+        let cubin =
+            compile(&source(element, &policy), element.name, &self.device.arch()?, &options())?;
+        let kernel = Module::load(&self.device, &cubin)?.kernel("wavefront_scan")?;
+        let bands = rows.div_ceil(policy.band_rows());
+        let resident = kernel.blocks_per_sm(policy.threads(), 0)? * sms;
+        if resident == 0 {
+            return Err(Error::Device {
+                stage: "planning".into(),
+                device: self.device.label().into(),
+                what: format!("no block of {} threads fits an SM", policy.threads()),
+                remedy: "lower `warps` or `rows` of the policy".into(),
+            });
+        }
+        let blocks = bands.min(resident as usize) as u32;
+
+        let row_inputs = inputs(stream, wavefront.rows, rows)?;
+        let column_inputs = inputs(stream, wavefront.columns, columns)?;
+        let pixels = inputs(stream, wavefront.inputs, wavefront.given[0])?;
+        let mut lines = None;
+        let mut edges = wavefront.outside().repeat(2);
+        if let Some([corner, top, left]) = wavefront.border.lines(wavefront.extents) {
+            lines = Some([inputs(stream, &top, columns)?, inputs(stream, &left, rows)?]);
+            edges[cell..].copy_from_slice(&corner);
+        }
+        let [top, left] =
+            lines.as_ref().map_or([0; 2], |lines| lines.each_ref().map(Buffer::address));
+        let flags = Buffer::zeroed(stream, bands * FLAG_BYTES)?;
+        let kept = Buffer::new(&self.device, rows * columns * cell)?;
+        // Rows begin where 16 bytes of cells do, and as many inputs.
+        let lane = 16 / cell * element.input;
+        let wide = (columns * cell).is_multiple_of(16)
+            && (lane == 0 || (columns * element.input).is_multiple_of(lane.min(16)));
+        let arguments = Arguments {
+            rows: row_inputs.address(),
+            columns: column_inputs.address(),
+            inputs: pixels.address(),
+            kept: kept.address(),
+            top,
+            left,
+            flags: flags.address(),
+            row_count: rows as i32,
+            column_count: columns as i32,
+            has_lines: i32::from(lines.is_some()),
+            wide: i32::from(wide),
+        };
+        let mut args = Args::new();
+        args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>());
+        self.watchdog.reset();
+        self.watchdog.argument(&mut args)?;
+        args.blob(&edges, element.cell_align);
+        args.blob(wavefront.parameters, element.align);
+        let (start, end) = (Event::new(&self.device)?, Event::new(&self.device)?);
+        stream.synchronize()?;
+        let mut setup_seconds = begin.elapsed().as_secs_f64();
+
+        stream.record(&start)?;
+        let launch = Launch::line(blocks, policy.threads());
+        // SAFETY: the arguments are those of `wavefront_scan` in order and layout; every buffer
+        // holds what the kernel's comment says and lives past the wait.
+        unsafe { stream.launch_cooperative(&kernel, launch, &args)? };
+        stream.record(&end)?;
+        self.watchdog.wait(stream, LIMIT)?;
+        let seconds = start.seconds_until(&end)?;
+
+        let begin = Instant::now();
+        stream.download(&kept, 0, cells)?;
+        setup_seconds += begin.elapsed().as_secs_f64();
+        let devices = vec![self.device.label().to_string()];
+        let policy = Policy::Scan(policy).told();
+        let wavefronts = std::slice::from_ref(wavefront);
+        Ok((Found::new(), report(wavefronts, devices, seconds, setup_seconds, policy)))
+    }
+}

@@ -1,0 +1,162 @@
+//! The translation unit of one element and policy.
+
+use super::names::{Wanted, names};
+use super::record::Recording;
+use super::shared;
+use crate::erased::Erased;
+use crate::spec::{Keep, Wavefront};
+use crate::{CudaPolicy, WavefrontElement};
+use warpweft_core::cuda::{Cubin, Options, SharedMemory, compile};
+use warpweft_core::element::Unit;
+use warpweft_core::error::Result;
+
+/// The kernel's struct of arguments, as `ww_arguments` in `layout.cuh`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct Arguments {
+    pub rows: u64,
+    pub columns: u64,
+    pub row_count: i32,
+    pub column_count: i32,
+    pub border: u64,
+    pub left: u64,
+    pub flags: u64,
+    pub kept: u64,
+    pub record: u64,
+    pub candidates: u64,
+    pub border_below: u64,
+    pub flags_below: u64,
+    pub inputs: u64,
+    pub has_lines: i32,
+    pub first_block: i32,
+    pub all_blocks: i32,
+    pub gpu_above: i32,
+    pub delays: u32,
+    pub reserved: i32,
+}
+
+/// What the kernel is compiled with beside the policy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Variant {
+    /// Several GPUs share the tile-rows.
+    pub several: bool,
+    /// Last row and last column are kept beside what the wavefront keeps.
+    pub edges: bool,
+    /// Random delays before flags are looked at and set.
+    pub delays: bool,
+}
+
+/// CUDA C++ of the kernel for `wavefront` on devices of this shared memory.
+pub(super) fn source(
+    wavefront: &Erased<'_>,
+    policy: &CudaPolicy,
+    memory: SharedMemory,
+    variant: Variant,
+    recording: Option<&Recording>,
+) -> String {
+    let mut unit = Unit::new();
+    let inputs = wavefront.element.input > 0;
+    let wanted = Wanted { inputs, scores: Some(wavefront.keep) };
+    let [element, types] = names(&mut unit, &wavefront.element, wanted);
+    let keep = match wavefront.keep {
+        Keep::Best | Keep::Least => 0,
+        Keep::LastRow => 1,
+        Keep::LastColumn => 2,
+        Keep::Matrix => 3,
+        Keep::Score => 4,
+        Keep::Sum => 5,
+    };
+    let CudaPolicy { rows, columns, chunk, warps, blocks, pairs } = *policy;
+    // The struct for pairs needs the element's, which is defined by now.
+    let lanes = match (wavefront.element.pairs)(&mut unit) {
+        Some(name) if pairs => format!("using ww_pairs = {name};"),
+        _ => String::new(),
+    };
+    let choice = recording.map(|recording| (recording.define)(&mut unit));
+    let choice = choice.map_or(String::new(), |name| format!("using ww_choice = {name};\n"));
+    let directions = recording.map_or(0, |recording| recording.bits);
+    let [pairs, several, edges, inputs] =
+        [pairs, variant.several, variant.edges, inputs].map(i32::from);
+    let delays = if variant.delays { "#define WW_DELAYS" } else { "" };
+    let staged = shared::staged(wavefront, policy, memory);
+    let block = shared::block_bytes(wavefront, policy, staged);
+    let staged = i32::from(staged);
+    let (bytes, south) = (size_of::<Arguments>(), wavefront.element.south);
+    format!(
+        "{}
+{element}{lanes}
+{choice}{types}#define WW_KEEP {keep}
+#define WW_ROWS {rows}
+#define WW_COLUMNS {columns}
+#define WW_CHUNK {chunk}
+#define WW_WARPS {warps}
+#define WW_BLOCKS {blocks}
+#define WW_PAIRS {pairs}
+#define WW_SEVERAL {several}
+#define WW_EDGES {edges}
+#define WW_DIRECTIONS {directions}
+#define WW_INPUTS {inputs}
+#define WW_STAGED {staged}
+#define WW_SHARED_BYTES {block}
+{delays}
+#define WW_SOUTH {south}u
+#define WW_ARGUMENTS_BYTES {bytes}
+#include \"strip.cuh\"
+",
+        unit.source()
+    )
+}
+
+/// What the skeleton may include.
+pub(super) fn options() -> Options {
+    Options::including(&[
+        ("strip.cuh", include_str!("strip.cuh")),
+        ("layout.cuh", include_str!("layout.cuh")),
+        ("movers.cuh", include_str!("movers.cuh")),
+        ("walker.cuh", include_str!("walker.cuh")),
+        ("given.cuh", include_str!("given.cuh")),
+        ("porter.cuh", include_str!("porter.cuh")),
+        ("directions.cuh", include_str!("directions.cuh")),
+        ("form.cuh", include_str!("form.cuh")),
+        ("replay.cuh", include_str!("replay.cuh")),
+        ("stage.cuh", include_str!("stage.cuh")),
+        ("flags.cuh", include_str!("flags.cuh")),
+        ("words.cuh", include_str!("words.cuh")),
+        ("neighbours.cuh", include_str!("neighbours.cuh")),
+        ("rank.cuh", include_str!("rank.cuh")),
+        ("sum.cuh", include_str!("sum.cuh")),
+    ])
+}
+
+/// Compiles the kernel for `arch` without a device.
+///
+/// # Errors
+/// A policy that no kernel can have, or for which such devices have too little shared memory; the
+/// compiler's.
+pub fn compile_check<E: WavefrontElement>(
+    wavefront: &Wavefront<'_, E>,
+    policy: &CudaPolicy,
+    arch: &str,
+) -> Result<Cubin> {
+    compile_check_as(wavefront, policy, Variant::default(), arch)
+}
+
+/// As [`compile_check`], a variant of it.
+///
+/// # Errors
+/// As there.
+pub fn compile_check_as<E: WavefrontElement>(
+    wavefront: &Wavefront<'_, E>,
+    policy: &CudaPolicy,
+    variant: Variant,
+    arch: &str,
+) -> Result<Cubin> {
+    let wavefront = &wavefront.erased();
+    policy.check(wavefront.element.cell)?;
+    let memory = SharedMemory::of_arch(arch);
+    shared::check(wavefront, policy, memory)?;
+    if policy.pairs {
+        super::pairs::check(wavefront, policy, variant.edges)?;
+    }
+    compile(&source(wavefront, policy, memory, variant, None), E::NAME, arch, &options())
+}

@@ -1,0 +1,176 @@
+//! Every cell's choice recorded in one pass, and the path read off them; and which way is taken.
+
+use super::follow::{Score, in_linear_space};
+use super::trail::{NEAR, Trail};
+use super::{Checkpoint, Choice, Cut, End, Path, Traced, Way};
+use crate::dependence::Dependence;
+use crate::edges::other;
+use crate::spec::{Keep, Kept, Wavefront};
+use crate::{Ranked, WavefrontElement, WavefrontExecutor};
+use warpweft_core::error::{Error, Result};
+use warpweft_core::report::Report;
+
+/// Recorded choices.
+pub trait Choices {
+    /// That of the cell at `row` and `column` of the domain.
+    ///
+    /// # Errors
+    /// The device's.
+    fn at(&mut self, row: usize, column: usize) -> Result<u8>;
+}
+
+/// What is done with recorded choices while they are there, given what else was kept.
+pub type Walk<'w, C> = dyn FnMut(&Kept<C>, &mut dyn Choices) -> Result<()> + 'w;
+
+/// What an executor would need to record the choices of a problem.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Need {
+    /// Whose memory: "host" or the device's name.
+    pub whose: String,
+    /// Bytes in all.
+    pub needed: u64,
+    /// Bytes there are.
+    pub available: u64,
+    /// How many times as fast as in linear space the path is found, as measured.
+    pub speedup: f64,
+}
+
+impl Need {
+    fn fits(&self) -> bool {
+        self.needed <= self.available
+    }
+}
+
+/// The path to the cell where `end` says, or none where no cell has a number for a score; the same, of
+/// equal ones too, whichever `way` it is looked for.
+///
+/// The report is that of all runs together and says which way was taken. Time and space are told at the
+/// head of this module.
+///
+/// # Errors
+/// As [`Wavefront::check`]; a band, several sweeps or vectors that reach further than one row or
+/// column; too little memory for directions that were asked for, in bytes, or an executor that
+/// records none; a checkpoint with these, of another problem, or that can't be written; the
+/// executor's.
+pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
+    wavefront: &Wavefront<'_, E>,
+    end: End,
+    way: Way,
+    cut: &Cut,
+    checkpoint: Option<&Checkpoint>,
+    executor: &mut X,
+) -> Result<(Option<Path<Score<E>>>, Report)> {
+    check(wavefront)?;
+    let keep = match end {
+        End::Best => Keep::Best,
+        End::Corner => Keep::LastRow,
+    };
+    let wavefront = &wavefront.clone().keep(keep);
+    let need = match (way, checkpoint) {
+        (Way::LinearSpace, _) | (Way::Auto, Some(_)) => None,
+        (Way::Auto, None) => executor.directions(wavefront)?,
+        (Way::Directions, Some(_)) => {
+            let what = "directions with a checkpoint, of which nothing is saved";
+            return Err(Error::spec(what, "leave one of them out"));
+        }
+        (Way::Directions, None) => {
+            let need = executor.directions(wavefront)?.ok_or_else(|| unrecorded::<E>())?;
+            if !need.fits() {
+                let Need { whose, needed, available, .. } = need;
+                let remedy = "look for the path in linear space".into();
+                return Err(Error::Memory { whose, needed, available, remedy });
+            }
+            Some(need)
+        }
+    };
+    const { assert!(1 <= E::BITS && E::BITS <= 8, "choices of 1 to 8 bits") };
+    let why_not = match &need {
+        Some(need) if !need.fits() => format!(
+            ": directions need {} bytes of {}, which has {}",
+            need.needed, need.whose, need.available
+        ),
+        Some(need) if way == Way::Auto && need.speedup <= 1.0 => {
+            format!(": directions take some {:.1} times as long", 1.0 / need.speedup)
+        }
+        Some(need) => match by_directions(wavefront, end, need, executor) {
+            // Others may take memory meanwhile.
+            Err(Error::Memory { whose, .. }) if way == Way::Auto => {
+                format!(": directions did not fit {whose}")
+            }
+            found => return found,
+        },
+        None => String::new(),
+    };
+    let (path, mut report) = in_linear_space(wavefront, end, cut, checkpoint, executor)?;
+    report.notes.push(format!("the path was found in linear space{why_not}"));
+    Ok((path, report))
+}
+
+/// Whether all vectors reach one row and one column at most, and cells are computed once.
+fn check<E: Traced>(wavefront: &Wavefront<'_, E>) -> Result<()> {
+    wavefront.check()?;
+    let far = |vectors: &[Dependence]| vectors.iter().find(|v| !NEAR.contains(v)).copied();
+    let what = if wavefront.band.is_some() {
+        "a band".to_string()
+    } else if !E::OLD.is_empty() {
+        "old values".to_string()
+    } else if let Some(far) = far(E::DEPENDENCES).or(far(E::Choice::DEPENDENCES)) {
+        format!("dependence {far:?}")
+    } else {
+        return Ok(());
+    };
+    Err(Error::spec(
+        format!("a path through {} with {what}", E::NAME),
+        "keep the matrix and follow the path there",
+    ))
+}
+
+/// What an executor without directions says to them.
+pub(crate) fn unrecorded<E: WavefrontElement>() -> Error {
+    Error::spec(
+        format!("directions of {}, which this executor does not record", E::NAME),
+        "look for the path in linear space, or run it on one process's cores or GPU",
+    )
+}
+
+/// Refuses to record choices beside anything but the best cell or the last row, of which paths end.
+pub(crate) fn check_kept(keep: Keep) -> Result<()> {
+    match keep {
+        Keep::Best | Keep::LastRow => Ok(()),
+        _ => Err(Error::spec(
+            format!("choices recorded beside {keep:?}"),
+            "keep the best cell or the last row, where paths end",
+        )),
+    }
+}
+
+/// The path through directions that fit.
+fn by_directions<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
+    wavefront: &Wavefront<'_, E>,
+    end: End,
+    need: &Need,
+    executor: &mut X,
+) -> Result<(Option<Path<Score<E>>>, Report)> {
+    let [m, n] = wavefront.extents();
+    let mut path = None;
+    let mut report = executor.record(wavefront, &mut |kept, choices| {
+        let found = match (end, kept) {
+            (End::Best, Kept::Best(best)) => best.map(|best| (best.score, [best.row, best.column])),
+            (End::Corner, Kept::LastRow(row)) => {
+                row.last().map(|cell| (cell.score(), [m - 1, n - 1]))
+            }
+            _ => return Err(other(wavefront.keep)),
+        };
+        let Some((score, at)) = found else { return Ok(()) };
+        let mut trail = Trail::<E>::new();
+        let [mut i, mut j] = at.map(|at| at as isize);
+        while let (Ok(row), Ok(column)) = (usize::try_from(i), usize::try_from(j)) {
+            let Some(vector) = trail.go(choices.at(row, column)?)? else { break };
+            (i, j) = (i + vector[0], j + vector[1]);
+        }
+        path = Some(Path { score, end: at, start: [i, j], runs: trail.runs() });
+        Ok(())
+    })?;
+    report.notes.push(format!("the path was found by directions, {} bytes", need.needed));
+    Ok((path, report))
+}

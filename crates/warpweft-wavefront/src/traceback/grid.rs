@@ -1,0 +1,199 @@
+//! A rectangle of the domain with the cells around it, and its blocks with the edges between them.
+
+use std::ops::Range;
+
+use crate::border::Border;
+use crate::spec::{Keep, Wavefront};
+use crate::{Best, Edges, Extreme, Ranked, WavefrontElement, WavefrontExecutor};
+use warpweft_core::error::Result;
+use warpweft_core::machine::{filled, grow};
+use warpweft_core::report::Report;
+
+/// What to do where memory does not hold the edges.
+pub(super) const REMEDY: &str = "take a smaller domain, of shorter sequences or series";
+
+fn copied<C: Copy>(cells: &[C]) -> Result<Vec<C>> {
+    filled(cells.iter().copied(), REMEDY)
+}
+
+/// Rows and columns of the domain, and the cells above and to the left of them.
+#[derive(Clone, Debug)]
+pub(super) struct Rectangle<C> {
+    pub rows: Range<usize>,
+    pub columns: Range<usize>,
+    pub corner: C,
+    pub top: Vec<C>,
+    pub left: Vec<C>,
+}
+
+impl<C: Ranked> Rectangle<C> {
+    /// The whole domain.
+    ///
+    /// # Errors
+    /// Too little memory.
+    pub fn whole<E: WavefrontElement<Cell = C>>(wavefront: &Wavefront<'_, E>) -> Result<Self> {
+        let [m, n] = wavefront.extents();
+        let border = &wavefront.border;
+        Ok(Self {
+            rows: 0..m,
+            columns: 0..n,
+            corner: border.at(-1, -1),
+            top: filled((0..n).map(|j| border.at(-1, j as isize)), REMEDY)?,
+            left: filled((0..m).map(|i| border.at(i as isize, -1)), REMEDY)?,
+        })
+    }
+
+    /// The part up to and with cell `[i, j]`, which is in it.
+    pub fn up_to(mut self, [i, j]: [usize; 2]) -> Self {
+        self.rows.end = i + 1;
+        self.columns.end = j + 1;
+        self.top.truncate(self.columns.len());
+        self.left.truncate(self.rows.len());
+        self
+    }
+
+    /// Rows and columns.
+    pub fn extents(&self) -> [usize; 2] {
+        [self.rows.len(), self.columns.len()]
+    }
+
+    /// What an executor computes it from.
+    ///
+    /// # Errors
+    /// Too little memory.
+    pub fn wavefront<'w, E: WavefrontElement<Cell = C>>(
+        &self,
+        of: &Wavefront<'w, E>,
+        keep: Keep,
+    ) -> Result<Wavefront<'w, E>> {
+        let (top, left) = (copied(&self.top)?, copied(&self.left)?);
+        Ok(Wavefront::of(of.element)
+            .rows(&of.rows[self.rows.clone()])
+            .columns(&of.columns[self.columns.clone()])
+            .border(Border::Lines { corner: self.corner, top, left })
+            .keep(keep))
+    }
+}
+
+/// What a row of blocks leaves behind.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Line<C: Ranked> {
+    /// Its last row.
+    pub bottom: Vec<C>,
+    /// The last columns of its blocks.
+    pub rights: Vec<Vec<C>>,
+    /// The best cell of it and of all rows of blocks above, if it was asked for.
+    pub best: Option<Best<C::Score>>,
+}
+
+/// A rectangle cut into blocks, the edges of which are known row by row of blocks.
+pub(super) struct Grid<C: Ranked> {
+    within: Rectangle<C>,
+    /// Where rows and columns of blocks begin, and where the last ends.
+    rows: Vec<usize>,
+    columns: Vec<usize>,
+    /// One a row of blocks that has been computed.
+    pub lines: Vec<Line<C>>,
+}
+
+impl<C: Ranked> Grid<C> {
+    /// `within` cut into so many rows and columns of blocks of nearly the same size.
+    pub fn new(within: Rectangle<C>, [rows, columns]: [usize; 2]) -> Self {
+        let cuts = |range: &Range<usize>, parts: usize| {
+            let at =
+                |part| range.start + (range.len() as u128 * part as u128 / parts as u128) as usize;
+            (0..=parts).map(at).collect()
+        };
+        let (rows, columns) = (cuts(&within.rows, rows), cuts(&within.columns, columns));
+        Self { within, rows, columns, lines: Vec::new() }
+    }
+
+    /// Rows and columns of blocks.
+    pub fn blocks(&self) -> [usize; 2] {
+        [self.rows.len() - 1, self.columns.len() - 1]
+    }
+
+    /// Rows of row of blocks `at`, and columns of each column of blocks.
+    pub fn sizes(&self, at: usize) -> [usize; 2] {
+        [self.rows[at + 1] - self.rows[at], self.within.columns.len()]
+    }
+
+    /// Block `[p, q]`, the blocks above and to the left of which are computed; `lefts` are the last
+    /// columns of those in its own row.
+    ///
+    /// # Errors
+    /// Too little memory.
+    fn block(&self, [p, q]: [usize; 2], lefts: &[Vec<C>]) -> Result<Rectangle<C>> {
+        let within = &self.within;
+        let (rows, columns) =
+            (self.rows[p]..self.rows[p + 1], self.columns[q]..self.columns[q + 1]);
+        let (first_row, first) =
+            (rows.start - within.rows.start, columns.start - within.columns.start);
+        let above = match p {
+            0 => &within.top,
+            _ => &self.lines[p - 1].bottom,
+        };
+        let corner = match (p, q) {
+            (0, 0) => within.corner,
+            (_, 0) => within.left[first_row - 1],
+            _ => above[first - 1],
+        };
+        let left = match q {
+            0 => copied(&within.left[first_row..first_row + rows.len()])?,
+            _ => copied(&lefts[q - 1])?,
+        };
+        let top = copied(&above[first..first + columns.len()])?;
+        Ok(Rectangle { rows, columns, corner, top, left })
+    }
+
+    /// Computes the next row of blocks. Without `best` the last block of all is left out: no other
+    /// needs its edges.
+    pub fn advance<E: WavefrontElement<Cell = C>, X: WavefrontExecutor<E> + ?Sized>(
+        &mut self,
+        wavefront: &Wavefront<'_, E>,
+        best: bool,
+        executor: &mut X,
+        mut told: impl FnMut(&Report),
+    ) -> Result<()> {
+        let p = self.lines.len();
+        let [rows, columns] = self.blocks();
+        let before = self.lines.last().and_then(|line| line.best);
+        let mut line = Line { bottom: Vec::new(), rights: Vec::new(), best: before };
+        for q in 0..columns {
+            if !best && [p + 1, q + 1] == [rows, columns] {
+                break;
+            }
+            let block = self.block([p, q], &line.rights)?;
+            let keep = if best { Keep::Best } else { Keep::LastRow };
+            let (edges, report) = executor.edges(&block.wavefront(wavefront, keep)?)?;
+            let Edges { row, column, best: found, .. } = edges;
+            told(&report);
+            let found = found.map(|found| Best {
+                row: found.row + block.rows.start,
+                column: found.column + block.columns.start,
+                ..found
+            });
+            line.best = Best::of(line.best, found, Extreme::Greatest);
+            grow(&mut line.bottom, row.len(), REMEDY)?;
+            line.bottom.extend(row);
+            line.rights.push(column);
+        }
+        self.lines.push(line);
+        Ok(())
+    }
+
+    /// The block that holds cell `[i, j]`; none if that is outside.
+    ///
+    /// # Errors
+    /// Too little memory.
+    pub fn around(&self, [i, j]: [isize; 2]) -> Result<Option<Rectangle<C>>> {
+        let number = |cuts: &[usize], at: isize| {
+            let at = usize::try_from(at).ok()?;
+            (cuts[0] <= at).then(|| cuts.partition_point(|&cut| cut <= at) - 1)
+        };
+        match (number(&self.rows, i), number(&self.columns, j)) {
+            (Some(p), Some(q)) => self.block([p, q], &self.lines[p].rights).map(Some),
+            _ => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The path that leads to a cell: by directions, or in linear space.
+//!
+//! Aligned sequences, warped series: what is wanted of a recurrence is often not a number but the
+//! choices behind it. Where memory holds a few bits a cell, the executor records every cell's choice
+//! in one pass, and the path is read off them (`directions`). In linear space the domain is cut into blocks of which only the edges are kept (`grid`); from
+//! the end on, each block that the path crosses is computed again, cut into smaller ones, until one is
+//! small enough to be kept whole and walked through on the host (`follow`). So it works with any
+//! executor: FastLSA (Driga, Lu, Schaeffer, Charter and Parsons 2006), after Hirschberg (1975) and
+//! Myers and Miller (1988). The edges of a row of blocks can be saved, for long runs (`checkpoint`).
+//!
+//! With b blocks each way of m rows and n columns: b·(m + n) cells in memory and one matrix of a given
+//! size; the cells of the blocks crossed, 2/b of all at most, are computed again, and 2/b of these.
+//!
+//! Not here: bands, sweeps, inputs of cells, and vectors that reach further than one row or column.
+
+mod checkpoint;
+mod choice;
+mod cut;
+mod directions;
+mod follow;
+mod grid;
+mod trail;
+
+pub use checkpoint::{Checkpoint, Stored, holds_rows};
+pub use choice::Choice;
+pub use cut::Cut;
+pub use directions::{Choices, Need, Walk, trace};
+pub(super) use directions::{check_kept, unrecorded};
+pub(super) use trail::choice_of;
+
+use super::dependence::Dependence;
+use super::rank::Ranked;
+use super::wavefront_element::WavefrontElement;
+
+/// A recurrence whose choices can be read off its cells.
+pub trait Traced: WavefrontElement<Input = (), Cell: Stored + Ranked<Score: Stored>> {
+    /// What must be known beside the cell to go on from it, such as which of three numbers the path
+    /// goes through; the default at the path's end.
+    type State: Copy + Default;
+    /// What tells a cell's choice. Of equal ones it takes the same whatever the rest of the domain.
+    type Choice: Choice<Cell = Self::Cell, Row = Self::Row, Column = Self::Column>;
+    /// The recurrence that runs where choices are recorded: this one, or one that has the same cells
+    /// and takes inputs as they are, as `Choice` does.
+    type Plain: WavefrontElement<Cell = Self::Cell, Row = Self::Row, Column = Self::Column, Input = ()>;
+    /// Bits of a choice, 1 to 8; a choice that takes more is an error in linear space, and directions
+    /// keep its lowest bits.
+    const BITS: u32;
+
+    /// The recurrence to run where choices are recorded.
+    fn plain(&self) -> Self::Plain;
+
+    /// What tells choices.
+    fn choice(&self) -> Self::Choice;
+
+    /// From a cell of this choice, of which the path reached what `state` says, to the cell that it
+    /// was made from: one of `[-1, -1]`, `[-1, 0]` and `[0, -1]`. None where the path begins.
+    fn back(choice: u8, state: Self::State) -> Option<(Dependence, Self::State)>;
+}
+
+/// How a path is looked for. Changes time and memory, never the path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// By directions where they fit and are known to be faster, else in linear space.
+    #[default]
+    Auto,
+    /// Every cell's choice is recorded in one pass.
+    Directions,
+    /// Blocks of which the edges are kept, computed again where the path crosses them.
+    LinearSpace,
+}
+
+/// Where a path ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// At the greatest score.
+    Best,
+    /// At the last cell of the last row.
+    Corner,
+}
+
+/// A number of moves along the same vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// From a cell to the one before it.
+    pub vector: Dependence,
+    /// How many, at least 1.
+    pub count: usize,
+}
+
+/// How a cell came about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path<S> {
+    /// The score of the cell at the end.
+    pub score: S,
+    /// Row and column of the end.
+    pub end: [usize; 2],
+    /// Row and column where it begins, the cell that no move leaves. One that leaves the domain begins
+    /// outside, where row or column is −1.
+    pub start: [isize; 2],
+    /// The moves, from the start to the end; no two neighbours have the same vector.
+    pub runs: Vec<Run>,
+}

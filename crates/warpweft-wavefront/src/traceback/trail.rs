@@ -1,0 +1,76 @@
+//! A path on its way: the moves so far, from its end on.
+
+use super::{Choice, Run, Traced};
+use crate::dependence::Dependence;
+use crate::{Cells, WavefrontElement};
+use warpweft_core::error::{Error, Result};
+use warpweft_core::machine::grow;
+
+/// The vectors that a path takes.
+pub(super) const NEAR: [Dependence; 3] = [[-1, -1], [-1, 0], [0, -1]];
+
+/// The moves so far, and what of the cell reached the path goes through.
+pub(super) struct Trail<E: Traced> {
+    state: E::State,
+    runs: Vec<Run>,
+}
+
+impl<E: Traced> Trail<E> {
+    /// At the end.
+    pub fn new() -> Self {
+        Self { state: E::State::default(), runs: Vec::new() }
+    }
+
+    /// Moves on from a cell by its choice; none where the path begins there.
+    ///
+    /// # Errors
+    /// A choice of more bits than told, or a move that is none of [`NEAR`].
+    #[inline]
+    pub fn go(&mut self, choice: u8) -> Result<Option<Dependence>> {
+        if u32::from(choice) >> E::BITS != 0 {
+            return Err(Error::spec(
+                format!("{} chooses {choice}, which takes more than {} bits", E::NAME, E::BITS),
+                "raise `BITS`",
+            ));
+        }
+        let Some((vector, state)) = E::back(choice, self.state) else { return Ok(None) };
+        if !NEAR.contains(&vector) {
+            return Err(Error::spec(
+                format!("{} goes back by {vector:?}", E::NAME),
+                format!("let it go by one of {NEAR:?}"),
+            ));
+        }
+        self.state = state;
+        match self.runs.last_mut() {
+            Some(run) if run.vector == vector => run.count += 1,
+            _ => {
+                grow(&mut self.runs, 1, "look for a shorter path")?;
+                self.runs.push(Run { vector, count: 1 });
+            }
+        }
+        Ok(Some(vector))
+    }
+
+    /// The moves from the path's start to its end.
+    pub fn runs(mut self) -> Vec<Run> {
+        self.runs.reverse();
+        self.runs
+    }
+}
+
+/// The choice of `cell`, `near` which are the cells at [`NEAR`].
+#[inline(always)]
+pub(crate) fn choice_of<E: Traced>(
+    choice: &E::Choice,
+    near: [E::Cell; 3],
+    cell: E::Cell,
+    a: <E as WavefrontElement>::Row,
+    b: <E as WavefrontElement>::Column,
+) -> u8 {
+    let earlier = Cells::gather(|k| match E::Choice::DEPENDENCES[k] {
+        [-1, -1] => near[0],
+        [-1, 0] => near[1],
+        _ => near[2],
+    });
+    choice.choice(earlier, cell, a, b)
+}

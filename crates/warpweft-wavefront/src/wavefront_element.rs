@@ -1,0 +1,177 @@
+//! The contract between `#[wavefront]` and the pattern.
+
+use super::dependence::Dependence;
+use super::rank::Ranked;
+use super::relative::Relative;
+use warpweft_core::element::{DeviceType, Unit};
+
+/// A recurrence's element function with its parameters: what `#[wavefront]` makes of
+/// `smith_waterman(2, -1, -1)`.
+///
+/// The function is pure: executors may call it again for a cell. It sees cells as values, in the
+/// order of [`WavefrontElement::DEPENDENCES`] and [`WavefrontElement::OLD`]: how an executor keeps
+/// them is its own affair.
+///
+/// # Safety
+/// `Self` must be laid out as the C++ struct that [`WavefrontElement::cuda`] defines, and no value
+/// of `Row`, `Column` or `Input` may make the C++ function read or write memory.
+pub unsafe trait WavefrontElement: Copy + Send + Sync + 'static {
+    /// What a cell holds, at most 16 bytes for register strips.
+    type Cell: Ranked;
+    /// The input of a row; `()` for none.
+    type Row: DeviceType + Default + Send + Sync;
+    /// The input of a column; `()` for none.
+    type Column: DeviceType + Default + Send + Sync;
+    /// The input of a cell; `()` for none.
+    type Input: DeviceType + Default + Send + Sync;
+    /// The cells at [`WavefrontElement::DEPENDENCES`]: an array of as many.
+    type Earlier: Cells<Self::Cell>;
+    /// The cells at [`WavefrontElement::OLD`]: an array of as many.
+    type Old: Cells<Self::Cell>;
+    /// The function's name.
+    const NAME: &'static str;
+    /// Every vector from a cell to one it reads, `[rows, columns]`, each once.
+    const DEPENDENCES: &'static [Dependence];
+    /// Every vector from a cell to one whose value before this sweep it reads: itself or later ones.
+    const OLD: &'static [Dependence] = &[];
+    /// Which 4-byte words of a cell the cells of the row below read, a bit each: others need not be
+    /// handed from row to row. Bits beyond the cell are ignored.
+    const SOUTH: u32 = !0;
+    /// Whether every cell is north + west − north-west + a term of the inputs alone. Such sums need
+    /// not go cell by cell; with floats, results may then be rounded in another order.
+    const SUMS: bool = false;
+    /// Whether there is [`WavefrontElement::relative`], for cells that are `i32`.
+    const RELATIVE: bool = false;
+
+    /// The cell whose row has input `a`, whose column has `b` and which has `x` itself.
+    ///
+    /// Implementations are `#[inline(always)]`: the function becomes the innermost loop.
+    fn cell(
+        &self,
+        earlier: Self::Earlier,
+        old: Self::Old,
+        a: Self::Row,
+        b: Self::Column,
+        x: Self::Input,
+    ) -> Self::Cell;
+
+    /// Least and greatest number that any cell of a domain of this size can hold, or that can
+    /// arise on the way to it, if the function knows: what overflow is checked with.
+    fn bounds(&self, rows: u64, columns: u64) -> Option<[f64; 2]> {
+        let _ = (rows, columns);
+        None
+    }
+
+    /// The cell as [`WavefrontElement::cell`] computes it from the cells to the north-west, north and
+    /// west, all as 16-bit distances from one base. Called where [`WavefrontElement::RELATIVE`] says
+    /// that there is such a form; `#[wavefront(step = ..)]` writes it.
+    fn relative(
+        &self,
+        earlier: [Relative; 3],
+        a: Self::Row,
+        b: Self::Column,
+        x: Self::Input,
+    ) -> Relative {
+        let _ = (a, b, x);
+        earlier[0]
+    }
+
+    /// The most by which a cell, or any number on the way to it, can differ from the cells it
+    /// depends on, whatever the inputs, where all cells outside hold `border`; if the function
+    /// knows. What cells of 16 bits are allowed by: see [`WavefrontElement::relative`] and
+    /// [`WavefrontElement::cuda_pairs`].
+    fn step(&self, border: Self::Cell) -> Option<u32> {
+        let _ = border;
+        None
+    }
+
+    /// Defines the C++ struct that computes two cells of 16 bits at once, if there is one. It holds
+    /// the struct of [`WavefrontElement::cuda`] as its only member `of`, and has the members
+    ///
+    /// ```text
+    /// using Row = ..; using Column = ..;           // as there, of one cell
+    /// WW_FN Row row(A a) const;
+    /// WW_FN Column column(B b) const;
+    /// using RowPair = ..; using ColumnPair = ..;   // of two
+    /// WW_FN RowPair rows(Row low, Row high) const;
+    /// WW_FN ColumnPair columns(Column low, Column high) const;
+    /// template<class Earlier>
+    /// WW_FN ww::u32 operator()(const Earlier& h, RowPair a, ColumnPair b, ww::u32 zero) const;
+    /// ```
+    ///
+    /// Cells in `h` and the result are pairs of numbers less a base that the kernel chooses, and
+    /// `zero` stands for the number 0 in both halves: the function adds, and takes the greater or
+    /// the lesser, and what it compares to a constant it compares to `zero` and a difference. Of
+    /// numbers far below all cells `zero` may be greater than 0 would be.
+    fn cuda_pairs(unit: &mut Unit) -> Option<String> {
+        let _ = unit;
+        None
+    }
+
+    /// Defines a C++ struct in `unit` and returns its name. Its data members are the parameters, in
+    /// order, and it has the members
+    ///
+    /// ```text
+    /// using Row = ..;                              // what the kernel keeps of a row's input
+    /// using Column = ..;                           // .. and of a column's: 1, 2, 4, 8 or 16 bytes
+    /// WW_FN Row row(A a) const;                    // once a row
+    /// WW_FN Column column(B b) const;              // once a column and block
+    /// template<class Earlier> WW_FN C operator()(const Earlier& h, Row a, Column b) const;
+    /// ```
+    ///
+    /// the last of which reads `h.template at<di, dj>()`, `h.template old<di, dj>()` and
+    /// `h.input()`, as far as there are such. Where nothing can be computed from a row or a column
+    /// alone, `row` and `column` return their argument, as those of generated elements do.
+    fn cuda(unit: &mut Unit) -> String;
+}
+
+/// The words of a member of `C`, for [`WavefrontElement::SOUTH`]: from its offset and a function to it.
+#[doc(hidden)]
+pub const fn words_of<C, M>(offset: usize, _: fn(&C) -> &M) -> u32 {
+    let end = offset + size_of::<M>();
+    let mut words = 0;
+    let mut word = offset / 4;
+    while word < 32 && word * 4 < end {
+        words |= 1 << word;
+        word += 1;
+    }
+    words
+}
+
+/// An array of cells that executors fill.
+pub trait Cells<C>: Copy {
+    /// Cell `k` is `cell(k)`.
+    fn gather(cell: impl FnMut(usize) -> C) -> Self;
+}
+
+/// Written out, not a loop: each `k` is a constant, and so is the vector behind it.
+macro_rules! arrays {
+    ($($n:literal: $($k:literal)*;)*) => {$(
+        impl<C: Copy> Cells<C> for [C; $n] {
+            #[inline(always)]
+            #[allow(unused_mut, unused_variables)]
+            fn gather(mut cell: impl FnMut(usize) -> C) -> Self {
+                [$(cell($k)),*]
+            }
+        }
+    )*};
+}
+arrays! {
+    0: ;
+    1: 0;
+    2: 0 1;
+    3: 0 1 2;
+    4: 0 1 2 3;
+    5: 0 1 2 3 4;
+    6: 0 1 2 3 4 5;
+    7: 0 1 2 3 4 5 6;
+    8: 0 1 2 3 4 5 6 7;
+    9: 0 1 2 3 4 5 6 7 8;
+    10: 0 1 2 3 4 5 6 7 8 9;
+    11: 0 1 2 3 4 5 6 7 8 9 10;
+    12: 0 1 2 3 4 5 6 7 8 9 10 11;
+    13: 0 1 2 3 4 5 6 7 8 9 10 11 12;
+    14: 0 1 2 3 4 5 6 7 8 9 10 11 12 13;
+    15: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14;
+    16: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15;
+}
