@@ -40,7 +40,7 @@ pub fn run(root: &Path) -> Result<bool, String> {
             "cpu::progress",
             "cpu::request",
             "cpu::sleep",
-            "farm::master",
+            "master",
         ]),
     )?;
     println!("{total}");
@@ -63,7 +63,9 @@ fn beside(root: &Path) -> Result<Tally, String> {
 fn loom(mut cargo: Command) -> Command {
     cargo
         .env("RUSTFLAGS", "--cfg loom")
-        .args(["test", "--package", "warpweft", "--lib", "--target-dir", "target/loom", "--quiet"])
+        .args(["test", "--lib", "--target-dir", "target/loom", "--quiet"])
+        .args(["--package", "warpweft-core", "--package", "warpweft-farm"])
+        .args(["--package", "warpweft-channels"])
         // A few small modules are run of all that is compiled: only loom itself is worth optimising.
         .args(["--config", "profile.dev.opt-level=0", "--config", "profile.test.opt-level=0"])
         .args(["--config", "profile.dev.package.loom.opt-level=1"]);

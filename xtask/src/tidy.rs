@@ -110,7 +110,11 @@ mod tests {
         let text = "//! A.\nfn f() { println!(\"x\"); }\n#[cfg(test)]\nmod tests { fn g() { dbg!(1); } }\n";
         violations("crates/warpweft-apps/src/heat.rs", text, &[":2: println!"]);
         violations("crates/warpweft-cli/src/report.rs", text, &[]);
-        violations("crates/warpweft-core/src/report.rs", "//! A.\nconst A: &str = \"print!()\";\n", &[]);
+        violations(
+            "crates/warpweft-core/src/report.rs",
+            "//! A.\nconst A: &str = \"print!()\";\n",
+            &[],
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! the root of a sum of squares as in some libraries.
 
 use warpweft::error::{Error, Result};
-use warpweft::machine::room;
+use warpweft::memory::room;
 use warpweft::prelude::*;
 use warpweft::report::Report;
 use warpweft::wavefront::traceback::{self, Cut, End, Stored, Traced, Way};

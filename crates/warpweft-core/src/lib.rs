@@ -11,6 +11,7 @@ pub mod element;
 pub mod error;
 pub mod grid;
 pub mod machine;
+pub mod memory;
 pub mod report;
 pub mod trace;
 pub mod tune;

@@ -21,7 +21,8 @@ use super::workers::{Workers, no_gpus};
 use warpweft_core::cluster::{Transport, agree_on};
 use warpweft_core::element::Packed;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::machine::{Machine, room};
+use warpweft_core::machine::Machine;
+use warpweft_core::memory::room;
 use warpweft_core::report::Report;
 use warpweft_core::trace::Trace;
 

@@ -19,7 +19,8 @@ use super::spec::{Spec, Steps};
 use warpweft_core::cluster::{Alone, Launched};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::RawVolume;
-use warpweft_core::machine::{Machine, filled};
+use warpweft_core::machine::Machine;
+use warpweft_core::memory::filled;
 use warpweft_core::report::{Quantity, Report, Series};
 use warpweft_core::trace::Trace;
 

@@ -7,7 +7,7 @@ use super::rank::{Best, Extreme, Ranked, is_nan, sum};
 use super::spec::{Keep, Kept, Wavefront};
 use super::wavefront_element::WavefrontElement;
 use warpweft_core::error::Result;
-use warpweft_core::machine::room;
+use warpweft_core::memory::room;
 
 /// Where the cells of a domain with its surroundings lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

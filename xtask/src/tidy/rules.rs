@@ -9,8 +9,16 @@ const PATTERNS: [&str; 4] = ["stencil", "wavefront", "farm", "channels"];
 const BELOW: [&str; 7] = ["element", "machine", "grid", "cpu", "cuda", "cluster", "tune"];
 
 /// Sources that leave speaking to the user to the command.
-const SILENT: [&str; 3] =
-    ["crates/warpweft/src/", "crates/warpweft-macros/src/", "crates/warpweft-apps/src/"];
+const SILENT: [&str; 8] = [
+    "crates/warpweft/src/",
+    "crates/warpweft-core/src/",
+    "crates/warpweft-stencil/src/",
+    "crates/warpweft-wavefront/src/",
+    "crates/warpweft-farm/src/",
+    "crates/warpweft-channels/src/",
+    "crates/warpweft-macros/src/",
+    "crates/warpweft-apps/src/",
+];
 
 /// Macros that speak.
 const SPEAKING: [&str; 5] = ["println!", "eprintln!", "print!", "eprint!", "dbg!"];

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use warpweft::error::{Error, Result};
-use warpweft::machine::grow;
+use warpweft::memory::grow;
 
 /// One record: the first word of its header, and its letters without white space.
 #[derive(Clone, Debug, PartialEq, Eq)]

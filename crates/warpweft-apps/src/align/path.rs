@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use warpweft::error::Result;
-use warpweft::machine::grow;
+use warpweft::memory::grow;
 use warpweft::wavefront::traceback::Path;
 
 use super::{Alignment, Sequence, Weights};

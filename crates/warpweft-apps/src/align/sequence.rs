@@ -1,7 +1,7 @@
 //! Sequences of DNA letters, checked.
 
 use warpweft::error::{Error, Result};
-use warpweft::machine::room;
+use warpweft::memory::room;
 
 /// A checked sequence, in the two encodings of rows and columns.
 ///

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use warpweft::error::{Error, Result};
-use warpweft::machine::{filled, room};
+use warpweft::memory::{filled, room};
 
 /// What to do where memory does not hold a graph.
 pub(super) const ROOM: &str = "take a smaller graph";

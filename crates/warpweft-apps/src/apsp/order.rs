@@ -2,7 +2,7 @@
 //! levels.
 
 use warpweft::error::Result;
-use warpweft::machine::{filled, room};
+use warpweft::memory::{filled, room};
 use warpweft::prelude::Failure;
 
 use super::graph::{Arc, Graph, ROOM};

@@ -1,7 +1,7 @@
 //! The random graphs of TuCCompi's section 6.3: so many predecessors for every vertex, then inverted.
 
 use warpweft::error::{Error, Result};
-use warpweft::machine::room;
+use warpweft::memory::room;
 
 use super::graph::{Arc, Graph, ROOM};
 use crate::soup::SplitMix;

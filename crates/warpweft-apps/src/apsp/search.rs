@@ -1,7 +1,7 @@
 //! Shortest paths from one source on one core.
 
 use warpweft::error::Result;
-use warpweft::machine::filled;
+use warpweft::memory::filled;
 use warpweft::prelude::*;
 
 use super::dial::Dial;

@@ -15,7 +15,8 @@ use crate::spawning::Spawning;
 use crate::spec::Channels;
 use warpweft_core::cpu::{self, Pool};
 use warpweft_core::error::{Error, Result};
-use warpweft_core::machine::{Machine, filled};
+use warpweft_core::machine::Machine;
+use warpweft_core::memory::filled;
 use warpweft_core::report::Report;
 
 /// Calls on the cores of this process.

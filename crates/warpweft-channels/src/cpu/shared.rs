@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use super::job::Job;
 use warpweft_core::cpu::{Windows, panic_text};
 use warpweft_core::error::{Error, Result};
-use warpweft_core::machine::room;
+use warpweft_core::memory::room;
 
 /// One run.
 pub(super) struct Shared {

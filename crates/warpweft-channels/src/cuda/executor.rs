@@ -14,7 +14,7 @@ use warpweft_core::cuda::{
 };
 use warpweft_core::element::Unit;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::machine::filled;
+use warpweft_core::memory::filled;
 use warpweft_core::report::Report;
 
 /// How long all warps may wait for one another.

@@ -1,6 +1,6 @@
 //! Alignments against the straightforward loop, and paths against their scores.
 
-use warpweft::machine::check_room;
+use warpweft::memory::check_room;
 use warpweft_apps::align::{Scope, Weights, plain};
 
 use super::pair::Pair;

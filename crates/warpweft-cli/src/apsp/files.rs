@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use warpweft::farm::Run;
 use warpweft::grid::io::{npy, write_whole};
-use warpweft::machine::check_room;
+use warpweft::memory::check_room;
 use warpweft::prelude::*;
 use warpweft::trace::Trace;
 use warpweft_apps::apsp::Graph;

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use serde_json::json;
 use warpweft::cluster::agree;
 use warpweft::farm::{self, Flush, Journal, OnFailure, PackSize, Policy, Run, Schedule};
-use warpweft::machine::filled;
+use warpweft::memory::filled;
 use warpweft::prelude::*;
 use warpweft::report::counted;
 use warpweft::trace::Trace;

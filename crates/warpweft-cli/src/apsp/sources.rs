@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use warpweft::machine::room;
+use warpweft::memory::room;
 use warpweft::{Error, Result};
 use warpweft_apps::apsp::Graph;
 use warpweft_apps::soup::SplitMix;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use warpweft::element::Fields;
 use warpweft::grid::io::{Colours, Picture, png};
-use warpweft::machine::room;
+use warpweft::memory::room;
 use warpweft::prelude::*;
 
 const PAPER: [u8; 3] = [255; 3];

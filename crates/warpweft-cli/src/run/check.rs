@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use warpweft::element::Fields;
-use warpweft::machine::available_memory;
+use warpweft::memory::available_memory;
 use warpweft::prelude::*;
 
 /// How a result compares with an oracle.

@@ -63,7 +63,7 @@ fn too_little_device_memory_is_said_with_what_is_needed_and_there() {
     let held = Buffer::new(&device, ballast).expect("it was free");
     // Two arrays of 4 GB.
     let line = "run heat --dims 1 --size 1000000000 --steps 1 --device gpu";
-    let host = warpweft::machine::available_memory().unwrap_or(0);
+    let host = warpweft::memory::available_memory().unwrap_or(0);
     if host < 8 * GIB {
         return println!("skipped: needs 8 GiB of host memory, {host} bytes are there");
     }

@@ -2,7 +2,7 @@
 
 use super::Pool;
 use crate::error::{Error, Result};
-use crate::machine::available_memory;
+use crate::memory::available_memory;
 
 /// Huge pages: one TLB entry for 2 MiB instead of 512.
 const HUGE: usize = 2 << 20;

@@ -155,7 +155,7 @@ impl<T: Plain> Pinned<T> {
         let refused = |needed| Error::Memory {
             whose: "page-locked host".into(),
             needed,
-            available: crate::machine::available_memory().unwrap_or(0),
+            available: crate::memory::available_memory().unwrap_or(0),
             remedy: "choose a smaller problem, or raise the limit on locked memory".into(),
         };
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(|| refused(u64::MAX))?;

@@ -3,7 +3,7 @@
 use super::{across, axis_name};
 use crate::element::{Bits, CellPtr, CellType, Checked, Fields, MAX_FIELDS, Near, Scalar};
 use crate::error::{Error, Result};
-use crate::machine::room;
+use crate::memory::room;
 
 /// Cells over extents `[usize; D]`, slowest axis first: what a [`super::Volume`] is made of.
 ///

@@ -2,12 +2,10 @@
 //!
 //! Not a mechanism: nothing is run here but the probe. A machine without a GPU is a whole machine.
 
-mod cgroup;
 mod cpu;
 mod fingerprint;
 mod gpu;
 mod probe;
-mod room;
 
 use std::path::Path;
 
@@ -15,12 +13,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::cuda::Device;
 use crate::error::Result;
+pub use crate::memory::Memory;
 
-pub use cpu::{Caches, Cpu, Memory, Node, available_memory};
+pub use cpu::{Caches, Cpu, Node};
 pub use gpu::{Gpu, Link};
 pub use probe::known;
 pub use probe::{CpuProbe, DISTURBED, GpuProbe, PairProbe, Probe, probe, probed};
-pub use room::{check_room, filled, grow, room};
 
 /// The machine that this process may use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

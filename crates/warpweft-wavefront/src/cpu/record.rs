@@ -10,7 +10,7 @@ use crate::spec::Wavefront;
 use crate::traceback::{Choices, Need, Traced, choice_of};
 use warpweft_core::cpu::Simd;
 use warpweft_core::error::Result;
-use warpweft_core::machine::{available_memory, check_room, room};
+use warpweft_core::memory::{available_memory, check_room, room};
 
 /// Bits that a choice takes in its byte: none straddles two.
 const fn bits<E: Traced>() -> usize {

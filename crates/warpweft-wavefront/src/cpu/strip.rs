@@ -13,7 +13,7 @@ use crate::rank::{Extreme, Ranked, is_nan};
 use crate::{Band, Wavefront, WavefrontElement};
 use warpweft_core::element::Scalar;
 use warpweft_core::error::Result;
-use warpweft_core::machine::room;
+use warpweft_core::memory::room;
 
 /// Which scores a strip compares, as a constant of the loop.
 pub(super) trait Track {

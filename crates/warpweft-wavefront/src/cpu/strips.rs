@@ -13,7 +13,7 @@ use crate::spec::{Keep, Kept, Wavefront};
 use crate::{Band, CpuPolicy, Edges, Extreme, WavefrontElement};
 use warpweft_core::cpu::{Aborted, Pool, Progress, Simd, Worker, WorkerPanic};
 use warpweft_core::error::Result;
-use warpweft_core::machine;
+use warpweft_core::memory;
 
 /// Whether every cell of `wavefront` is in the reach of anti-diagonals, computed once.
 pub(super) const fn can<E: WavefrontElement>() -> bool {
@@ -292,7 +292,7 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
             })
         });
         let above = (0..columns).map(|j| wavefront.border.at(-1, j as isize));
-        let above = machine::filled(above, REMEDY)?;
+        let above = memory::filled(above, REMEDY)?;
         let shared = Shared {
             wavefront,
             reversed: reversed(wavefront)?,

@@ -1,6 +1,6 @@
 //! Into how many blocks a domain is cut, and when the rest is small enough to be kept whole.
 
-use warpweft_core::machine::{available_memory, check_room};
+use warpweft_core::memory::{available_memory, check_room};
 
 /// The most blocks along either axis: an eighth of the cells are then computed again for each level,
 /// and blocks stay long enough for a device to be busy with one.

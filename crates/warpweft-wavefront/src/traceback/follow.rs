@@ -8,7 +8,7 @@ use crate::edges::other;
 use crate::spec::{Keep, Kept, Wavefront};
 use crate::{Ranked, WavefrontElement, WavefrontExecutor};
 use warpweft_core::error::{Error, Result};
-use warpweft_core::machine::check_room;
+use warpweft_core::memory::check_room;
 use warpweft_core::report::Report;
 
 /// What the cells of `E` are compared by.

@@ -6,7 +6,7 @@ use crate::border::Border;
 use crate::spec::{Keep, Wavefront};
 use crate::{Best, Edges, Extreme, Ranked, WavefrontElement, WavefrontExecutor};
 use warpweft_core::error::Result;
-use warpweft_core::machine::{filled, grow};
+use warpweft_core::memory::{filled, grow};
 use warpweft_core::report::Report;
 
 /// What to do where memory does not hold the edges.

@@ -4,7 +4,7 @@ use super::{Choice, Run, Traced};
 use crate::dependence::Dependence;
 use crate::{Cells, WavefrontElement};
 use warpweft_core::error::{Error, Result};
-use warpweft_core::machine::grow;
+use warpweft_core::memory::grow;
 
 /// The vectors that a path takes.
 pub(super) const NEAR: [Dependence; 3] = [[-1, -1], [-1, 0], [0, -1]];

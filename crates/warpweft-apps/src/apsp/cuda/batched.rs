@@ -5,7 +5,7 @@ use std::sync::Arc;
 use warpweft::cuda::{Args, Buffer, Cubin, Kernel, Launch, Module, Options, compile};
 use warpweft::error::{Error, Result};
 use warpweft::farm::GpuLane;
-use warpweft::machine::filled;
+use warpweft::memory::filled;
 
 use super::super::graph::ROOM;
 use super::super::search::Reach;

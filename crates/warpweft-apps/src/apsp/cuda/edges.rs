@@ -3,7 +3,7 @@
 use warpweft::cuda::{Args, Buffer, Cubin, Kernel, Launch, Module, Options, compile};
 use warpweft::error::Result;
 use warpweft::farm::GpuLane;
-use warpweft::machine::filled;
+use warpweft::memory::filled;
 
 use super::super::graph::{Graph, ROOM};
 use super::super::paths::WEIGHTS;

@@ -13,7 +13,7 @@ use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read};
 use std::path::Path;
 
 use warpweft::error::{Error, Result};
-use warpweft::machine::grow;
+use warpweft::memory::grow;
 
 use self::lines::Lines;
 use super::graph::{Arc, Graph, ROOM};

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::grid::RawVolume;
-use crate::machine::room;
+use crate::memory::room;
 
 /// A picture, 8 bits for each of red, green and blue.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// Limits, `None` where there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Limits {
+pub(crate) struct Limits {
     /// Cores' worth of time.
     pub cores: Option<f64>,
     /// Bytes of memory.
