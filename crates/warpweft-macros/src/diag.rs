@@ -7,12 +7,12 @@ use quote::ToTokens;
 
 /// An error on the whole of `tokens`.
 pub fn reject(tokens: &impl ToTokens, what: impl Display, instead: impl Display) -> syn::Error {
-    syn::Error::new_spanned(tokens, format!("{what}\n\nnote: {instead}"))
+    syn::Error::new_spanned(tokens, format!("{what}\n\nhelp: {instead}"))
 }
 
 /// An error on `span`.
 pub fn reject_at(span: Span, what: impl Display, instead: impl Display) -> syn::Error {
-    syn::Error::new(span, format!("{what}\n\nnote: {instead}"))
+    syn::Error::new(span, format!("{what}\n\nhelp: {instead}"))
 }
 
 /// Adds `new` to the errors collected so far.

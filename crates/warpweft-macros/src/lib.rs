@@ -1,32 +1,20 @@
 //! The attributes of Warpweft: one Rust function, also as CUDA C++.
 //!
-//! The road of a function: parsed by `syn`, constant loops unrolled (`unroll`), checked against the
-//! subset and lowered (`lower`) to an IR that is neutral to the output language (`ir`), emitted as
-//! text (`emit`). What is generated around it depends on the attribute (`device`, `stencil`, `boundary`, `wavefront`, `spawning`).
-//! The macros know tokens, not types; `lower` says how rustc supplies those.
+//! A body passes four stages: `parse` reads it with `syn` and writes constant loops out, `check` holds it against the subset
+//! and lowers it to an `ir` that is neutral to the output language, `emit` writes that as text. `expand` has a module for each
+//! attribute and derive, with what it generates around the body. The macros see tokens, not types; `check` says how rustc supplies those.
 
-mod attributes;
-mod boundary;
-mod constant;
-mod derive;
-mod device;
+mod check;
 mod diag;
 mod emit;
+mod expand;
 mod ir;
-mod lower;
-mod packed;
-mod parameters;
-mod ranked;
-mod reads;
-mod signature;
-mod spawning;
-mod stencil;
-mod task;
-mod unroll;
-mod wavefront;
+mod parse;
 
 use proc_macro::TokenStream;
 use syn::parse_macro_input;
+
+use self::parse::signature::no_arguments;
 
 /// Makes a function callable from element functions, on the GPU too.
 ///
@@ -37,7 +25,7 @@ pub fn device(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let original = proc_macro2::TokenStream::from(item.clone());
     let function = parse_macro_input!(item as syn::ItemFn);
     let result =
-        signature::no_arguments(attribute.into(), "device").and_then(|()| device::expand(function));
+        no_arguments(attribute.into(), "device").and_then(|()| expand::device::expand(function));
     // After an error the host's callers still find the function: one error is enough.
     let tokens = result.unwrap_or_else(|error| {
         let error = error.into_compile_error();
@@ -55,8 +43,7 @@ pub fn device(attribute: TokenStream, item: TokenStream) -> TokenStream {
 pub fn stencil(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let function = parse_macro_input!(item as syn::ItemFn);
     finish(
-        signature::no_arguments(attribute.into(), "stencil")
-            .and_then(|()| stencil::expand(function)),
+        no_arguments(attribute.into(), "stencil").and_then(|()| expand::stencil::expand(function)),
     )
 }
 
@@ -69,8 +56,8 @@ pub fn stencil(attribute: TokenStream, item: TokenStream) -> TokenStream {
 pub fn boundary(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let function = parse_macro_input!(item as syn::ItemFn);
     finish(
-        signature::no_arguments(attribute.into(), "boundary")
-            .and_then(|()| boundary::expand(function)),
+        no_arguments(attribute.into(), "boundary")
+            .and_then(|()| expand::boundary::expand(function)),
     )
 }
 
@@ -93,7 +80,7 @@ pub fn boundary(attribute: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn wavefront(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let function = parse_macro_input!(item as syn::ItemFn);
-    finish(wavefront::expand(attribute.into(), function))
+    finish(expand::wavefront::expand(attribute.into(), function))
 }
 
 /// Makes a function a task of a farm, on cores and, translated, on GPUs.
@@ -105,7 +92,7 @@ pub fn wavefront(attribute: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn task(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let function = parse_macro_input!(item as syn::ItemFn);
-    finish(signature::no_arguments(attribute.into(), "task").and_then(|()| task::expand(function)))
+    finish(no_arguments(attribute.into(), "task").and_then(|()| expand::task::expand(function)))
 }
 
 /// Makes a function one whose calls may run side by side, as in Cilk.
@@ -118,8 +105,8 @@ pub fn task(attribute: TokenStream, item: TokenStream) -> TokenStream {
 pub fn spawning(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let original = proc_macro2::TokenStream::from(item.clone());
     let function = parse_macro_input!(item as syn::ItemFn);
-    let result = signature::no_arguments(attribute.into(), "spawning")
-        .and_then(|()| spawning::expand(function));
+    let result = no_arguments(attribute.into(), "spawning")
+        .and_then(|()| expand::spawning::expand(function));
     // After an error the host's callers still find the function: one error is enough.
     let tokens = result.unwrap_or_else(|error| {
         let error = error.into_compile_error();
@@ -132,25 +119,25 @@ pub fn spawning(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// the first if there is none.
 #[proc_macro_derive(Ranked, attributes(score))]
 pub fn ranked(item: TokenStream) -> TokenStream {
-    finish(ranked::expand(parse_macro_input!(item as syn::DeriveInput)))
+    finish(expand::ranked::expand(parse_macro_input!(item as syn::DeriveInput)))
 }
 
 /// Makes a `#[repr(C)]` struct of scalars the state of a cell, stored field by field.
 #[proc_macro_derive(Fields)]
 pub fn fields(item: TokenStream) -> TokenStream {
-    finish(derive::fields(parse_macro_input!(item as syn::DeriveInput)))
+    finish(expand::derive::fields(parse_macro_input!(item as syn::DeriveInput)))
 }
 
 /// Makes a `#[repr(C)]` struct, or an enum without data, a type of device code.
 #[proc_macro_derive(Device)]
 pub fn device_type(item: TokenStream) -> TokenStream {
-    finish(derive::device(parse_macro_input!(item as syn::DeriveInput)))
+    finish(expand::derive::device(parse_macro_input!(item as syn::DeriveInput)))
 }
 
 /// Makes a struct one that is written as bytes and read back, member by member.
 #[proc_macro_derive(Packed)]
 pub fn packed(item: TokenStream) -> TokenStream {
-    finish(packed::expand(parse_macro_input!(item as syn::DeriveInput)))
+    finish(expand::packed::expand(parse_macro_input!(item as syn::DeriveInput)))
 }
 
 fn finish(result: syn::Result<proc_macro2::TokenStream>) -> TokenStream {

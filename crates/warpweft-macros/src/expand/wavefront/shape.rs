@@ -5,8 +5,8 @@ use quote::quote;
 use syn::{FnArg, GenericArgument, ItemFn, PathArguments, ReturnType, Signature, Type};
 
 use crate::diag::reject;
-use crate::parameters::Named;
-use crate::signature::{Parameter, parameters, plain_name, returns_value};
+use crate::parse::parameters::Named;
+use crate::parse::signature::{Parameter, parameters, plain_name, returns_value};
 
 /// The signature taken apart.
 pub struct Shape {

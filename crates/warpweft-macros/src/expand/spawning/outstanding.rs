@@ -239,5 +239,5 @@ fn names(visit: impl FnOnce(&mut Names)) -> Vec<Ident> {
 }
 
 fn returns(tokens: TokenStream) -> bool {
-    crate::unroll::mentions(tokens, &|name| name == "return")
+    crate::parse::unroll::mentions(tokens, &|name| name == "return")
 }

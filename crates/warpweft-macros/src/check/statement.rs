@@ -6,10 +6,10 @@ use syn::spanned::Spanned;
 use syn::{Expr as E, Item, Pat, Stmt};
 
 use super::{Binding, Lower};
-use crate::constant::Integer;
 use crate::diag::{collect, reject};
 use crate::ir::{Block, Expr, Pattern, Statement};
-use crate::unroll::mentions;
+use crate::parse::constant::Integer;
+use crate::parse::unroll::mentions;
 
 impl Lower<'_> {
     /// A block and its shadow, without braces. `wanted`: whether the tail's value is used.

@@ -5,11 +5,11 @@ use quote::{format_ident, quote};
 use syn::visit::Visit;
 use syn::{ItemFn, Pat};
 
-use crate::attributes;
+use crate::check::attributes;
+use crate::check::{Binding, Lower, NoInputs};
 use crate::emit::{self, Cuda, Returns, mark, weave};
 use crate::ir::{Pattern, Statement};
-use crate::lower::{Binding, Lower, NoInputs};
-use crate::signature::{no_lifetimes, output, parameters, phantom, returns_value};
+use crate::parse::signature::{no_lifetimes, output, parameters, phantom, returns_value};
 
 pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
     let signature = &function.sig;

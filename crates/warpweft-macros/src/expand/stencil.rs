@@ -12,13 +12,13 @@ use syn::visit::Visit;
 use self::inputs::{StencilInputs, field_number};
 use self::shape::shape;
 use self::specialise::specialise;
-use crate::attributes;
+use crate::check::Lower;
+use crate::check::attributes;
 use crate::emit::{Cuda, Returns, clean, mark, weave};
-use crate::lower::Lower;
-use crate::parameters::{Members, element, members};
-use crate::reads::number;
-use crate::signature::no_lifetimes;
-use crate::unroll::unroll;
+use crate::parse::parameters::{Members, element, members};
+use crate::parse::reads::number;
+use crate::parse::signature::no_lifetimes;
+use crate::parse::unroll::unroll;
 
 pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
     let signature = &function.sig;

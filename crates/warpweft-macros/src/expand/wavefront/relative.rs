@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 
 use super::shape::{Role, Shape};
 use crate::diag::reject;
-use crate::parameters::Named;
+use crate::parse::parameters::Named;
 
 /// The vectors of such a form, in the order of its cells.
 const VECTORS: [[i128; 2]; 3] = [[-1, -1], [-1, 0], [0, -1]];

@@ -9,10 +9,10 @@ use syn::visit_mut::VisitMut;
 use syn::{Block, Expr as E, Macro, PatIdent, parse_quote_spanned};
 
 use super::shape::Shape;
+use crate::check::{Inputs, Lower, Lowered};
 use crate::diag::{collect, reject};
 use crate::ir::{Expr, Input};
-use crate::lower::{Inputs, Lower, Lowered};
-use crate::reads::{in_macro, is_name, untagged};
+use crate::parse::reads::{in_macro, is_name, untagged};
 
 /// The names of vectors, of earlier cells and of old ones.
 const EARLIER: [(&str, [i32; 2]); 4] =

@@ -147,7 +147,7 @@ impl Lower<'_> {
     }
 
     fn pattern_value(&mut self, expr: &E) -> syn::Result<PatternValue> {
-        if let Some(value) = crate::constant::evaluate(expr, &|_| None) {
+        if let Some(value) = crate::parse::constant::evaluate(expr, &|_| None) {
             return Ok(PatternValue::Int(value.value));
         }
         let E::Path(path) = expr else {

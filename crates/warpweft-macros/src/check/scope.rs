@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::constant::Constant;
+use crate::parse::constant::Constant;
 
 /// How a name was bound.
 #[derive(Clone, Debug)]

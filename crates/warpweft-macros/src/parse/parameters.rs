@@ -7,11 +7,11 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syn::{ItemFn, Signature, Type};
 
+use crate::check::{Binding, Lower};
 use crate::diag::reject;
 use crate::emit::{mark, member_name};
 use crate::ir::{Expr, Pattern, Statement};
-use crate::lower::{Binding, Lower};
-use crate::signature::{Parameter, phantom, plain_name};
+use crate::parse::signature::{Parameter, phantom, plain_name};
 
 /// A parameter with a plain name.
 pub struct Named {

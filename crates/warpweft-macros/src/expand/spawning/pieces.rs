@@ -8,10 +8,10 @@ use quote::quote;
 use syn::{Block, Pat, Stmt};
 
 use super::spawns::sync;
+use crate::check::Lower;
 use crate::diag::reject;
 use crate::emit::{Cuda, Returns, mark, place};
 use crate::ir::{self, Expr, Hole, How, Input, Name, Pattern, Statement};
-use crate::lower::Lower;
 
 /// A body in pieces.
 pub struct Pieces {

@@ -13,7 +13,7 @@ use syn::visit::Visit;
 use syn::visit_mut::VisitMut;
 use syn::{Block, Expr, ExprForLoop, Pat, Stmt, parse_quote, parse_quote_spanned};
 
-use crate::constant::{Constant, Integer, evaluate};
+use crate::parse::constant::{Constant, Integer, evaluate};
 
 /// Copies of a body, all enclosing loops together, when it reads neighbours, and when it does not.
 const MOST_COPIES: usize = 4096;

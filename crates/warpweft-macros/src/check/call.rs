@@ -8,7 +8,7 @@ use syn::spanned::Spanned;
 use syn::visit::Visit;
 
 use super::{Lower, Lowered, method};
-use crate::attributes;
+use crate::check::attributes;
 use crate::diag::reject;
 use crate::ir::{Expr, Member};
 
@@ -25,7 +25,7 @@ impl Lower<'_> {
                 "call a function with `#[device]` by its path",
             ));
         };
-        if let Some(value) = crate::constant::typed_like(call) {
+        if let Some(value) = crate::parse::constant::typed_like(call) {
             let lowered = self.constant(quote!(#value), call.span());
             let slot = self.slots.last();
             let rust = quote_spanned!(call.span()=> #slot.is(#call));

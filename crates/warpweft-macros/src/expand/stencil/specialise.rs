@@ -9,7 +9,7 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 use syn::{Block, Expr, parse_quote};
 
-use crate::reads::replace;
+use crate::parse::reads::replace;
 
 /// The numbered `body` with the evaluated `offsets`, read from `hidden`.
 pub fn specialise(

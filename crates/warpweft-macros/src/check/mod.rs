@@ -5,6 +5,7 @@
 //! `warpweft::element::Slot`. The generated code type-checks those tokens in a closure that is
 //! never run; rustc thereby infers the slots' types, and holes print them.
 
+pub mod attributes;
 mod call;
 mod control;
 mod expr;
@@ -20,8 +21,8 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::constant::{Constant, Integer, evaluate};
 use crate::ir::{Expr, Hole};
+use crate::parse::constant::{Constant, Integer, evaluate};
 pub use call::matches_parts;
 pub use scope::{Binding, Scopes};
 

@@ -5,7 +5,7 @@ use quote::quote;
 use syn::visit_mut::VisitMut;
 use syn::{Block, Expr, Lit, Macro, Member, Type};
 
-use crate::reads::{in_macro, is_name};
+use crate::parse::reads::{in_macro, is_name};
 
 /// The expression of `WavefrontElement::SOUTH` for `body`, in which every read of the earlier cells
 /// `cells` is spelled out and loops are unrolled.

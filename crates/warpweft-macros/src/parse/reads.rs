@@ -9,7 +9,7 @@ use quote::quote;
 use syn::visit_mut::VisitMut;
 use syn::{Block, Expr, ExprArray, Lit, Macro, parse_quote};
 
-use crate::lower::matches_parts;
+use crate::check::matches_parts;
 
 /// The suffix of the number that a read carries as a last element of its offset.
 const TAG: &str = "tap";

@@ -15,11 +15,11 @@ use self::forked::{forked, frame};
 use self::inputs::Spawns;
 use self::outstanding::Walk;
 use self::pieces::{Pieces, Quota};
-use crate::attributes;
+use crate::check::Lower;
+use crate::check::attributes;
 use crate::emit::{clean, mark, weave_used};
-use crate::lower::Lower;
-use crate::parameters::{Members, Named, members};
-use crate::signature::{no_lifetimes, output, parameters, phantom, returns_value};
+use crate::parse::parameters::{Members, Named, members};
+use crate::parse::signature::{no_lifetimes, output, parameters, phantom, returns_value};
 
 pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
     let signature = &function.sig;

@@ -14,14 +14,14 @@ use self::inputs::{WavefrontInputs, spelled_out};
 use self::relative::Relative;
 use self::shape::{Role, Shape, shape};
 use self::south::south;
-use crate::attributes;
+use crate::check::attributes;
+use crate::check::{Binding, Lower};
 use crate::diag::reject;
 use crate::emit::{Cuda, Returns, clean, mark, weave};
-use crate::lower::{Binding, Lower};
-use crate::parameters::{Members, Named, element, members};
-use crate::reads::{number, replace};
-use crate::signature::no_lifetimes;
-use crate::unroll::unroll;
+use crate::parse::parameters::{Members, Named, element, members};
+use crate::parse::reads::{number, replace};
+use crate::parse::signature::no_lifetimes;
+use crate::parse::unroll::unroll;
 
 pub fn expand(tokens: TokenStream, function: ItemFn) -> syn::Result<TokenStream> {
     let Arguments { bounds, step, sums, choice } = arguments(tokens)?;

@@ -6,8 +6,8 @@ use syn::Expr as E;
 use syn::spanned::Spanned;
 
 use super::spawns::{callee, is};
+use crate::check::{Inputs, Lower, Lowered};
 use crate::ir::{Expr, How, Input};
-use crate::lower::{Inputs, Lower, Lowered};
 
 /// What `spawn!` adds to the language.
 pub struct Spawns;

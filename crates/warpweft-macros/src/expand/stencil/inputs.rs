@@ -9,17 +9,17 @@ use syn::visit::Visit;
 use syn::{Expr as E, Type};
 
 use super::shape::Shape;
+use crate::check::{Inputs, Lower, Lowered};
 use crate::diag::reject;
 use crate::ir::{Expr, Input};
-use crate::lower::{Inputs, Lower, Lowered};
-use crate::reads::{is_name, untagged};
+use crate::parse::reads::{is_name, untagged};
 
 /// The number of a field, for Rust to resolve.
 pub fn field_number(state: &Type, field: Option<&Ident>) -> TokenStream {
     match field {
         None => quote!(0usize),
         Some(field) => {
-            let constant = crate::derive::field_constant(field);
+            let constant = crate::expand::derive::field_constant(field);
             quote!(<#state>::#constant)
         }
     }

@@ -5,12 +5,12 @@ use quote::quote;
 use syn::visit::Visit;
 use syn::{ItemFn, Type};
 
-use crate::attributes;
+use crate::check::attributes;
+use crate::check::{Binding, Lower, NoInputs};
 use crate::diag::reject;
 use crate::emit::{Cuda, Returns, clean, mark, weave};
-use crate::lower::{Binding, Lower, NoInputs};
-use crate::parameters::{Members, Named, element, members};
-use crate::signature::{no_lifetimes, parameters, returned};
+use crate::parse::parameters::{Members, Named, element, members};
+use crate::parse::signature::{no_lifetimes, parameters, returned};
 
 /// The signature taken apart.
 struct Shape {
