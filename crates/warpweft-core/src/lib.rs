@@ -13,6 +13,7 @@ pub mod grid;
 pub mod machine;
 pub mod memory;
 pub mod report;
+pub mod run;
 pub mod trace;
 pub mod tune;
 

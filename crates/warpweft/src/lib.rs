@@ -13,7 +13,8 @@ pub mod channels {
 }
 pub use warpweft_channels::{spawn, sync};
 pub use warpweft_core::{
-    Error, Result, cluster, cpu, cuda, element, error, grid, machine, memory, report, trace, tune,
+    Error, Result, cluster, cpu, cuda, element, error, grid, machine, memory, report, run, trace,
+    tune,
 };
 #[doc(inline)]
 pub use warpweft_farm as farm;

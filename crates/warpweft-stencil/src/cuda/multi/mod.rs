@@ -15,7 +15,6 @@ mod corners;
 mod cut;
 mod edges;
 mod executor;
-mod list;
 mod policy;
 #[cfg(test)]
 mod protocol;
@@ -27,6 +26,6 @@ mod words;
 
 pub use compile::compile_check;
 pub use executor::MultiCudaSweeps;
-pub use list::GpuList;
 pub use policy::{Exchange, MultiCudaPolicy};
 pub(super) use policy::{columns, corners, near, reads_corners, tile, trip_columns};
+pub use warpweft_core::run::GpuList;

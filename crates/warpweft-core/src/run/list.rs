@@ -1,13 +1,13 @@
-//! Which GPUs of a machine, in the order of their slabs.
+//! Several GPUs of one machine by their numbers, in order. Not here: whether the machine has them (`devices`).
 
 use serde::{Deserialize, Serialize};
 
-use warpweft_core::error::{Error, Result};
+use crate::error::{Error, Result};
 
-/// The most GPUs of one host that share a volume.
+/// The most GPUs of one process.
 const MOST: usize = 16;
 
-/// Up to 16 different GPUs by their numbers; slab p of a volume lies on the p-th.
+/// Up to 16 different GPUs by their numbers. The order counts: slab p of a volume lies on the p-th.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<usize>", into = "Vec<usize>")]
 pub struct GpuList {
@@ -43,7 +43,7 @@ impl GpuList {
 }
 
 impl TryFrom<Vec<usize>> for GpuList {
-    type Error = warpweft_core::error::Error;
+    type Error = Error;
     fn try_from(numbers: Vec<usize>) -> Result<Self> {
         Self::new(&numbers)
     }
