@@ -2,7 +2,7 @@
 
     python3 -m pip install parasail && python3 bench/peers/align_parasail.py
 
-prints the tables in crates/warpweft-apps/tests/parasail/mod.rs. The sequences come from splitmix64, as in
+prints the tables in crates/warpweft-apps/tests/apps/parasail/mod.rs. The sequences come from splitmix64, as in
 `warpweft::wavefront::conformance::Inputs`. parasail charges open + extend * (k - 1) for a gap of k
 letters, so a linear gap of g is open = extend = g. Only the 32-bit routines are used: 16 bits wrap.
 Of these the scan form: with open = extend the striped form of version 1.3.4 scores the random pair

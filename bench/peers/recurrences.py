@@ -2,7 +2,7 @@
 
     python3 -m pip install numpy scipy parasail dtaidistance && python3 bench/peers/recurrences.py
 
-prints the constants in crates/warpweft-apps/tests/recurrences.rs. Inputs come from splitmix64, as
+prints the constants in crates/warpweft-apps/tests/apps/recurrences.rs. Inputs come from splitmix64, as
 in `warpweft_apps::soup::SplitMix`.
 """
 import numpy as np

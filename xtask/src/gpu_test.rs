@@ -16,7 +16,7 @@ const NEED_GPU: (&str, &str) = ("WARPWEFT_NEED_GPU", "1");
 
 /// The test program that writes random functions, and where the one that runs them looks.
 const GENERATOR: &str = "translation_random-";
-const RUNNER: &str = "translation_gpu-";
+const RUNNER: &str = "translation-";
 const OUT: &str = "WARPWEFT_RANDOM_OUT";
 /// How many functions a run on a GPU must see at least, and in how many compilations; both may be
 /// set from outside.
@@ -174,10 +174,10 @@ mod tests {
             path: PathBuf::new(),
             package: PathBuf::new(),
         };
-        let tests = vec![program("translation_gpu-1"), program("translation_random-2")];
+        let tests = vec![program("translation-1"), program("translation_random-2")];
         let programs = Programs { tests, command: PathBuf::new() };
         let names: Vec<_> = programs.carried().map(|program| &program.name[..]).collect();
-        assert_eq!(names, ["translation_gpu-1"]);
+        assert_eq!(names, ["translation-1"]);
     }
 
     #[test]

@@ -1,0 +1,14 @@
+//! The applications against reference solutions that share no code with them.
+
+mod align;
+mod align_pairs;
+mod align_path;
+mod apsp;
+mod apsp_cuda;
+mod device;
+mod fields;
+mod heat;
+mod life;
+mod parasail;
+mod recurrences;
+mod warping_path;

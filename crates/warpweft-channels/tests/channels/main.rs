@@ -1,0 +1,9 @@
+//! The channels pattern: the values of plain calls, on cores, on GPUs and on warps that the host plays.
+
+mod by_hand;
+mod cores;
+mod cuda;
+mod pieces;
+#[path = "../../../warpweft/tests/translation_support/mod.rs"]
+mod translation_support;
+mod warps;

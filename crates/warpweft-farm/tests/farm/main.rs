@@ -1,0 +1,7 @@
+//! The farm pattern: every task done once, whatever fails.
+
+mod cores;
+mod cuda;
+mod dying;
+mod ranks;
+mod tasks;

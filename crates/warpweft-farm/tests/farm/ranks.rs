@@ -1,0 +1,409 @@
+//! Farms over ranks of this process: the suite, units and ranks that are lost, ends that come early.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::dying::{Dies, fails};
+use warpweft::cluster::{Transport, in_process_all};
+use warpweft::farm::{
+    self, Flush, Journal, OnFailure, PackSize, Place, Policy, Run, Schedule, on_cores,
+};
+use warpweft::prelude::*;
+use warpweft_lab::conformance::farm::{Outcome, suite_over_ranks};
+
+/// Errors must be errors on every rank within this.
+const SOON: Duration = Duration::from_secs(10);
+const SILENCE: Duration = Duration::from_secs(600);
+
+fn machine() -> Machine {
+    Machine::detect().unwrap()
+}
+
+/// What `work` comes to on each of so many ranks.
+fn on_ranks<T: Send>(
+    ranks: usize,
+    work: impl Fn(&dyn Transport) -> Result<T> + Sync,
+) -> Vec<Result<T>> {
+    in_process_all(ranks, SILENCE, work)
+}
+
+/// A sink of ranks that have none.
+fn none<O>(k: u64, _: O) -> Result<()> {
+    panic!("task {k} is handed over on a rank that keeps nothing")
+}
+
+#[test]
+fn outputs_are_the_references_over_any_number_of_ranks() {
+    for ranks in [2, 4] {
+        for (name, outcome) in suite_over_ranks(&machine(), 1, ranks) {
+            assert_eq!(outcome, Outcome::Passed(50), "{name} over {ranks} ranks");
+        }
+    }
+}
+
+/// Every rank has work, and all know alike who did how much.
+#[test]
+fn units_of_all_ranks_have_their_part() {
+    let farm = Farm::of(on_cores(|k: u64| {
+        std::thread::sleep(Duration::from_millis(1));
+        Ok(k * k)
+    }));
+    for schedule in [Schedule::MasterWorker, Schedule::Eq1, Schedule::Eq2] {
+        let policy = Policy { schedule, ..Policy::default() };
+        let sum = AtomicU64::new(0);
+        let all = on_ranks(3, |net| {
+            // The first rank has one unit, the others two each.
+            let threads = Some(1 + net.rank().min(1));
+            let run = Run { policy, threads, net: Some(net), ..Run::default() };
+            if net.rank() > 0 {
+                return farm.run_into(0..600u64, &machine(), &run, &mut none);
+            }
+            farm.run_into(0..600u64, &machine(), &run, &mut |k, square| {
+                assert_eq!(square, k * k);
+                sum.fetch_add(square, Ordering::Relaxed);
+                Ok(())
+            })
+        });
+        assert_eq!(sum.into_inner(), (0..600).map(|k| k * k).sum::<u64>());
+        for outcome in all {
+            let farm::Outcome { report, shares, .. } = outcome.unwrap();
+            assert_eq!((report.done, report.devices.len()), (600, 3));
+            assert_eq!(report.policy["ranks"], 3);
+            let units: Vec<_> = shares.iter().map(|share| share.unit.to_string()).collect();
+            let expect =
+                ["core 0", "node 1 core 0", "node 1 core 1", "node 2 core 0", "node 2 core 1"];
+            assert_eq!(units, expect);
+            let tasks: Vec<_> = shares.iter().map(|share| share.tasks).collect();
+            match schedule {
+                Schedule::Eq1 => assert_eq!(tasks, [200, 100, 100, 100, 100]),
+                Schedule::Eq2 => assert_eq!(tasks, [120; 5]),
+                _ => assert!(tasks.iter().all(|&tasks| tasks > 30), "{tasks:?}"),
+            }
+        }
+    }
+}
+
+/// A task of which units die that are not to live.
+fn mortal(lives: bool) -> Dies {
+    Dies { how: fails, living: AtomicU64::new(if lives { u64::MAX } else { 0 }) }
+}
+
+#[test]
+fn what_units_of_a_rank_lose_is_done_by_other_ranks() {
+    for survivor in [0, 2] {
+        let found = Mutex::new(vec![None; 1001]);
+        let all = on_ranks(3, |net| {
+            let farm = Farm::of(mortal(net.rank() == survivor));
+            let run = Run { threads: Some(2), net: Some(net), ..Run::default() };
+            if net.rank() > 0 {
+                return farm.run_into(0..1001u64, &machine(), &run, &mut none);
+            }
+            farm.run_into(0..1001u64, &machine(), &run, &mut |k, output| {
+                assert!(found.lock().unwrap()[k as usize].replace(output).is_none(), "{k} twice");
+                Ok(())
+            })
+        });
+        let found = found.into_inner().unwrap();
+        assert!((0..1001).all(|k| found[k as usize] == Some(3 * k)));
+        for outcome in all {
+            let outcome = outcome.unwrap();
+            let lost: Vec<_> = outcome.shares.iter().filter(|share| share.lost.is_some()).collect();
+            assert!(!lost.is_empty() && lost.len() <= 4, "{lost:?}");
+            for share in lost {
+                assert_ne!(share.unit.node, survivor);
+                assert!(share.lost.as_ref().unwrap().contains("the lane broke"));
+            }
+        }
+    }
+    // Nobody is left.
+    let all = on_ranks(3, |net| {
+        let run = Run { threads: Some(1), net: Some(net), ..Run::default() };
+        Farm::of(mortal(false)).run_into(0..1001u64, &machine(), &run, &mut |_, _| Ok(()))
+    });
+    for outcome in all {
+        let refusal = outcome.unwrap_err().to_string();
+        assert!(refusal.contains("the lane broke"), "{refusal}");
+    }
+}
+
+#[test]
+fn a_task_that_fails_is_named_on_every_rank() {
+    let farm = Farm::of(on_cores(|k: u64| match k {
+        17 | 20 => Err(format!("no luck with {k}").into()),
+        _ => Ok(k),
+    }));
+    let all = on_ranks(3, |net| {
+        let run = Run { threads: Some(1), net: Some(net), ..Run::default() };
+        farm.run_into(0..1_000_000u64, &machine(), &run, &mut |_, _| Ok(()))
+    });
+    for (rank, outcome) in all.into_iter().enumerate() {
+        let refusal = outcome.unwrap_err();
+        match &refusal {
+            Error::Task { task, what, .. } => {
+                assert_eq!((*task, what.as_str()), (17, "no luck with 17"));
+            }
+            // Ended by the first rank's end before it was told.
+            Error::Rank { what, .. } => assert!(rank > 0 && what.contains("no luck with 17")),
+            _ => panic!("{refusal}"),
+        }
+    }
+    let all = on_ranks(2, |net| {
+        let on_failure = OnFailure::Skip;
+        let run = Run { on_failure, threads: Some(1), net: Some(net), ..Run::default() };
+        farm.run_into(0..100u64, &machine(), &run, &mut |_, _| Ok(()))
+    });
+    for outcome in all {
+        let failed = outcome.unwrap().failed;
+        assert_eq!(failed.iter().map(|failed| failed.task).collect::<Vec<_>>(), [17, 20]);
+    }
+}
+
+/// Whichever rank is asked to end, all do, and what they ran is handed over.
+#[test]
+fn a_rank_that_is_asked_to_end_ends_the_farm() {
+    for asked in [0, 2] {
+        let (begun, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+        let farm = Farm::of(on_cores(|k: u64| {
+            stop.store(begun.fetch_add(1, Ordering::Relaxed) >= 60, Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(1));
+            Ok(k)
+        }));
+        let done = AtomicU64::new(0);
+        let all = on_ranks(3, |net| {
+            let interrupt = (net.rank() == asked).then_some(&stop);
+            let run = Run { interrupt, threads: Some(1), net: Some(net), ..Run::default() };
+            farm.run_into(0..1_000_000u64, &machine(), &run, &mut |_, _| {
+                done.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            })
+        });
+        let done = done.into_inner();
+        assert!((60..100_000).contains(&done), "{done}");
+        for outcome in all {
+            let report = outcome.unwrap().report;
+            assert!(report.interrupted);
+            assert_eq!(report.done, done);
+        }
+    }
+}
+
+#[test]
+fn a_sink_that_fails_is_an_error_on_every_rank() {
+    let farm = Farm::of(on_cores(|k: u64| Ok(k)));
+    let begin = Instant::now();
+    let all = on_ranks(3, |net| {
+        let run = Run { threads: Some(1), net: Some(net), ..Run::default() };
+        let full = |_, _| Err(Error::spec("the disk is full", "make room"));
+        farm.run_into(0..1_000_000u64, &machine(), &run, &mut { full })
+    });
+    assert!(begin.elapsed() < SOON);
+    for outcome in all {
+        let refusal = outcome.unwrap_err().to_string();
+        assert!(refusal.contains("the disk is full"), "{refusal}");
+    }
+}
+
+#[test]
+fn ranks_that_mean_other_farms_are_told_so() {
+    let all = on_ranks(2, |net| {
+        let farm = Farm::of(on_cores(|k: u64| Ok(k)));
+        let policy =
+            Policy { seconds: 1.0 + net.rank() as f64, lanes: 1 + net.rank(), ..Policy::default() };
+        let run = Run { policy, net: Some(net), ..Run::default() };
+        farm.run_into(0..100 - net.rank() as u64, &machine(), &run, &mut |_, _| Ok(()))
+    });
+    for outcome in all {
+        let refusal = outcome.unwrap_err().to_string();
+        assert!(
+            refusal.contains("rank 1 has a number of tasks of 99, rank 0 has 100"),
+            "{refusal}"
+        );
+        assert!(refusal.contains("\"seconds\":2.0"), "{refusal}");
+    }
+    // One alone has no way to work.
+    let all = on_ranks(2, |net| {
+        let target = [farm::Target::Cpu, farm::Target::Gpus][net.rank()];
+        let run = Run { target, net: Some(net), ..Run::default() };
+        Farm::of(on_cores(|k: u64| Ok(k))).run_into(0..9u64, &machine(), &run, &mut |_, _| Ok(()))
+    });
+    for outcome in all {
+        let refusal = outcome.unwrap_err().to_string();
+        assert!(refusal.contains("of a task without a form for them"), "{refusal}");
+    }
+}
+
+fn kept(folder: &Path, resume: bool) -> Journal {
+    Journal { directory: folder.into(), of: "squares".into(), resume, flush: Flush::EveryPack }
+}
+
+/// A rank that is gone in the middle: an error on every other within seconds, a journal that is right, and a run
+/// on other ranks that goes on from it and does nothing again that is there.
+#[test]
+fn a_rank_that_is_gone_leaves_a_journal_to_go_on_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = Policy { pack: PackSize::Tasks(3), ..Policy::default() };
+    let begin = Instant::now();
+    let all = on_ranks(3, |net| {
+        let farm = Farm::of(on_cores(|k: u64| {
+            std::thread::sleep(Duration::from_millis(1));
+            Ok(k * k)
+        }));
+        let journal = kept(folder.path(), false);
+        let threads = Some(1);
+        let run =
+            Run { policy, threads, journal: Some(&journal), net: Some(net), ..Run::default() };
+        let mut had = 0;
+        let mut sink = |_, _| {
+            had += 1;
+            // As if the process of rank 2 ended.
+            if had == 100 {
+                net.abort("rank 2 is gone");
+            }
+            Ok(())
+        };
+        farm.run_into(0..100_000u64, &machine(), &run, &mut sink)
+    });
+    assert!(begin.elapsed() < SOON, "{:?}", begin.elapsed());
+    for outcome in all {
+        let refusal = outcome.unwrap_err().to_string();
+        assert!(refusal.contains("rank 2 is gone"), "{refusal}");
+    }
+    let there = kept(folder.path(), true).done::<u64>(100_000).unwrap();
+    assert!((100..10_000).contains(&there.count()), "{}", there.count());
+    let (ran, found) = (Mutex::new(Vec::new()), Mutex::new(vec![None; 100_000]));
+    let all = on_ranks(2, |net| {
+        let farm = Farm::of(on_cores(|k: u64| {
+            ran.lock().unwrap().push(k);
+            Ok(k * k)
+        }));
+        let journal = kept(folder.path(), true);
+        let run =
+            Run { threads: Some(1), journal: Some(&journal), net: Some(net), ..Run::default() };
+        farm.run_into(0..100_000u64, &machine(), &run, &mut |k, square| {
+            assert!(found.lock().unwrap()[k as usize].replace(square).is_none(), "{k} twice");
+            Ok(())
+        })
+    });
+    for outcome in all {
+        let report = outcome.unwrap().report;
+        assert_eq!((report.first, report.done), (there.count(), 100_000));
+    }
+    let mut ran = ran.into_inner().unwrap();
+    ran.sort_unstable();
+    assert!(ran.into_iter().eq((0..100_000).filter(|&k| !there.holds(&(k..k + 1)))));
+    let found = found.into_inner().unwrap();
+    assert!((0..100_000u64).all(|k| found[k as usize] == Some(k * k)));
+}
+
+/// A journal that can't be had is every rank's error, and is no other's.
+#[test]
+fn a_journal_that_is_refused_is_refused_on_every_rank() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = on_ranks(2, |net| {
+        let journal = kept(folder.path(), true);
+        let run = Run { journal: Some(&journal), net: Some(net), ..Run::default() };
+        Farm::of(on_cores(|k: u64| Ok(k))).run_into(0..9u64, &machine(), &run, &mut |_, _| Ok(()))
+    });
+    for outcome in all {
+        let refusal = outcome.unwrap_err().to_string();
+        assert!(refusal.contains("holds no journal to resume"), "{refusal}");
+    }
+}
+
+/// Outputs of 4 MiB from another rank: what waits is bounded there and here.
+#[test]
+fn outputs_of_other_ranks_wait_for_a_slow_sink() {
+    let (begun, sunk, ahead) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+    let farm = Farm::of(on_cores(|k: u64| {
+        begun.fetch_add(1, Ordering::Relaxed);
+        Ok(vec![k as u8; 4 << 20])
+    }));
+    let all = on_ranks(2, |net| {
+        let policy = Policy { pack: PackSize::Tasks(64), seconds: 100.0, ..Policy::default() };
+        let run = Run { policy, threads: Some(1), net: Some(net), ..Run::default() };
+        farm.run_into(0..128u64, &machine(), &run, &mut |k, output: Vec<u8>| {
+            assert_eq!((output.len(), output[0]), (4 << 20, k as u8));
+            if sunk.load(Ordering::Relaxed) % 16 == 0 {
+                // Long enough for all there are.
+                std::thread::sleep(Duration::from_millis(300));
+            }
+            let through = sunk.fetch_add(1, Ordering::Relaxed);
+            ahead.fetch_max(
+                begun.load(Ordering::Relaxed).saturating_sub(through),
+                Ordering::Relaxed,
+            );
+            Ok(())
+        })
+    });
+    all.into_iter().for_each(|outcome| assert_eq!(outcome.unwrap().report.done, 128));
+    // Two such outputs are a part of a pack. Two units, each with one that is run; one that is handed over and one
+    // that is carried; those before the clerk; those on their way.
+    let most = 2 * (2 + 2 + 2 * Run::AHEAD as u64 + Run::AHEAD as u64);
+    let ahead = ahead.into_inner();
+    assert!(ahead <= most, "{ahead} outputs in memory, of {most}");
+}
+
+/// Lanes of each rank are numbered within it.
+#[test]
+fn ranks_without_gpus_take_part_where_there_are_some() {
+    let machine = machine();
+    if machine.gpus.is_empty() {
+        return println!("skipped: no GPU");
+    }
+    let mut bare = machine.clone();
+    bare.gpus.clear();
+    let all = on_ranks(2, |net| {
+        let task = warpweft_lab::conformance::farm::Numbered::new(|k| Ok(k + 1)).lanes().over(1000);
+        let run = Run { target: farm::Target::Gpus, net: Some(net), ..Run::default() };
+        let machine = [&bare, &machine][net.rank()];
+        Farm::of(task).run_into(0..1000u64, machine, &run, &mut |k, output| {
+            assert_eq!(output, k + 1);
+            Ok(())
+        })
+    });
+    for outcome in all {
+        let shares = outcome.unwrap().shares;
+        assert!(shares.iter().all(|share| share.unit.node == 1));
+        assert!(shares.iter().all(|share| matches!(share.unit.place, Place::Lane { .. })));
+    }
+}
+
+/// What other ranks cost: the same tasks on two units of one rank, and of two.
+/// `cargo test --release -p warpweft-farm --test farm ranks:: -- --ignored --nocapture`
+#[test]
+#[ignore = "takes seconds of a quiet machine"]
+fn what_handing_over_to_other_ranks_costs() {
+    let machine = machine();
+    for (micros, count) in [(20u64, 50_000u64), (100, 20_000), (1_000, 4_000), (10_000, 400)] {
+        let farm = Farm::of(on_cores(move |k: u64| {
+            let begin = Instant::now();
+            while begin.elapsed() < Duration::from_micros(micros) {
+                std::hint::spin_loop();
+            }
+            Ok(k)
+        }));
+        let ideal = micros as f64 * 1e-6 * count as f64 / 2.0;
+        for ranks in [1, 2] {
+            let outcomes = on_ranks(ranks, |net| {
+                let cores = &machine.cpu.cores;
+                let mut own = machine.clone();
+                own.cpu.cores = match ranks {
+                    1 => cores[..cores.len().min(2)].to_vec(),
+                    _ => vec![cores[net.rank() % cores.len()]],
+                };
+                let run = Run { threads: Some(2 / ranks), net: Some(net), ..Run::default() };
+                farm.run_into(0..count, &own, &run, &mut |_, _| Ok(()))
+            });
+            let outcome = outcomes.into_iter().next().unwrap().unwrap();
+            let packs: u64 = outcome.shares.iter().map(|share| share.packs).sum();
+            println!(
+                "{count:6} tasks of {micros:5} us, two units of {ranks} ranks: {:.4} s, {:.2} % over the ideal, \
+                 {packs} packs",
+                outcome.report.seconds,
+                100.0 * (outcome.report.seconds / ideal - 1.0),
+            );
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Stencils on the cores.
+
+mod conformance;
+mod random;

@@ -1,0 +1,507 @@
+//! CUDA sweeps: every skeleton compiles without a GPU, and with one equals the reference bitwise.
+
+use crate::linear::{cube, star};
+use warpweft::cuda::{Buffer, Device, compiler};
+use warpweft::element::Scalar;
+use warpweft::prelude::*;
+use warpweft::stencil::cuda::{compile_check, device_bytes};
+use warpweft::stencil::{
+    CudaKernel, CudaPolicy, CudaSweeps, StencilElement, SweepExecutor, Tap, reference, sweeps,
+};
+
+const fn at<const D: usize>(offset: [isize; D]) -> Tap<D> {
+    Tap { field: 0, offset }
+}
+
+linear!(Line, f64, 1, star::<1, 5>(2), |k| 0.5 - 0.1 * k as f64);
+linear!(Line1, f32, 1, star::<1, 3>(1), |_| 0.25);
+linear!(Heat2, f32, 2, star::<2, 5>(1), |k| 0.3 - 0.04 * k as f32);
+linear!(Heat2d, f64, 2, star::<2, 5>(1), |k| 0.3 - 0.04 * k as f64);
+linear!(Box2, i32, 2, cube::<2, 9>(1), |k| k as i32 - 3);
+linear!(Wide2, f32, 2, cube::<2, 25>(2), |k| 0.01 * k as f32);
+linear!(Skew2, i32, 2, [at([0, 1]), at([-2, 1]), at([1, 3]), at([0, -5])], |k| 3 - k as i32);
+linear!(Bytes2, u8, 2, cube::<2, 9>(1), |k| k as u8 + 1);
+linear!(Heat3, f32, 3, star::<3, 7>(1), |k| 0.2 - 0.02 * k as f32);
+linear!(Heat3d, f64, 3, star::<3, 7>(1), |k| 0.2 - 0.02 * k as f64);
+linear!(Turn3, i32, 3, star::<3, 7>(1), |k| 2 * k as i32 + 1);
+linear!(Order8, f32, 3, star::<3, 25>(4), |k| 0.1 - 0.003 * k as f32);
+linear!(Box3, f32, 3, cube::<3, 27>(1), |k| 0.01 * k as f32);
+linear!(Skew3, i32, 3, [at([-1, 2, 0]), at([2, 0, -3]), at([0, 0, 1]), at([1, -1, 1])], |k| k
+    as i32
+    + 1);
+linear!(Still3, f32, 3, [at([0, 0, 0])], |_| 0.75);
+linear!(Heat4, f32, 4, star::<4, 9>(1), |k| 0.15 - 0.01 * k as f32);
+
+fn policy(kernel: CudaKernel, cells: [u32; 3], warps: u32) -> CudaPolicy {
+    CudaPolicy {
+        kernel,
+        cells,
+        warps,
+        min_blocks: 1,
+        chunk: 7,
+        prefetch: 2,
+        temporal_depth: 1,
+        phases: 0,
+        contraction: false,
+    }
+}
+
+/// Shapes that cut tiles in every way: one cell a thread, uneven blocks, whole vectors.
+fn policies(dims: usize, ring: bool) -> Vec<CudaPolicy> {
+    let mut all = vec![
+        policy(CudaKernel::Direct, [1, 1, 1], 1),
+        policy(CudaKernel::Direct, [4, 2, 8], 8),
+        policy(CudaKernel::Direct, [2, 3, 2], 5),
+        policy(CudaKernel::Direct, [16, 1, 2], 2),
+    ];
+    if dims >= 2 {
+        all.push(policy(CudaKernel::March, [4, 2, 1], 8));
+        all.push(policy(CudaKernel::March, [1, 1, 1], 3));
+        all.push(policy(CudaKernel::March, [2, 3, 1], 2));
+    }
+    if dims >= 3 && ring {
+        all.push(policy(CudaKernel::Planes, [4, 2, 1], 8));
+        all.push(CudaPolicy { phases: 1, ..policy(CudaKernel::Planes, [2, 1, 1], 3) });
+        let few = CudaPolicy { prefetch: 0, phases: 2, ..policy(CudaKernel::Planes, [4, 3, 1], 2) };
+        all.push(few);
+    }
+    all
+}
+
+fn pipe(cells: [u32; 3], warps: u32, temporal_depth: u32, prefetch: u32) -> CudaPolicy {
+    CudaPolicy { temporal_depth, prefetch, ..policy(CudaKernel::Pipeline, cells, warps) }
+}
+
+/// Several steps a trip; a trip and a half and a few single steps must come out the same.
+fn check_pipelines<T: Scalar, const D: usize>(
+    element: impl StencilElement<D, State = T>,
+    policies: &[CudaPolicy],
+    extents: &[[usize; D]],
+) {
+    if compiler().is_err() {
+        return println!("skipped: no NVRTC");
+    }
+    let device = Device::open(0);
+    for policy in policies {
+        let Ok(device) = &device else {
+            compile_check(&Stencil::of(element), extents[0], policy, "sm_80").unwrap();
+            continue;
+        };
+        for &extents in extents {
+            let zero = Stencil::of(element).boundary(Boundary::Dirichlet(2.0));
+            let round = Stencil::of(element).boundary(Boundary::Periodic);
+            let mixed = zero
+                .clone()
+                .face(D - 1, Face::Low, Boundary::Periodic)
+                .face(D - 1, Face::High, Boundary::Periodic)
+                .face(0, Face::Low, Boundary::Dirichlet(-1.0));
+            for stencil in [zero, round, mixed] {
+                compare(
+                    &stencil,
+                    extents,
+                    policy,
+                    device,
+                    2 * u64::from(policy.temporal_depth) + 3,
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn pipelines() {
+    let flat = [pipe([4, 1, 1], 4, 8, 4), pipe([4, 1, 1], 3, 3, 1), pipe([8, 1, 1], 1, 5, 2)];
+    check_pipelines(Heat2 { rate: 0.9 }, &flat, &[[67, 461], [9, 8], [40, 1000]]);
+    let flat64 = [pipe([4, 1, 1], 4, 8, 4), pipe([2, 1, 1], 2, 4, 2)];
+    check_pipelines(Heat2d { rate: 0.9 }, &flat64, &[[67, 461], [40, 512]]);
+    let deep = [pipe([4, 3, 1], 12, 4, 2), pipe([4, 2, 1], 8, 3, 2), pipe([8, 1, 1], 16, 2, 1)];
+    check_pipelines(Heat3 { rate: 0.9 }, &deep, &[[23, 50, 233], [5, 6, 7], [16, 56, 112]]);
+    let deep64 = [pipe([2, 3, 1], 12, 4, 2), pipe([2, 4, 1], 8, 3, 2)];
+    check_pipelines(Heat3d { rate: 0.9 }, &deep64, &[[23, 50, 233], [16, 56, 112]]);
+}
+
+#[test]
+fn what_can_not_be_pipelined_is_refused() {
+    let refused = |error: Error, message: &str| {
+        let error = error.to_string();
+        assert!(error.contains(message), "{error}");
+    };
+    let policy = pipe([4, 2, 1], 8, 3, 2);
+    let wide = compile_check(&Stencil::of(Order8 { rate: 0.9 }), [64; 3], &policy, "sm_90");
+    refused(wide.unwrap_err(), "several steps a trip of this stencil");
+    let mirror = Stencil::of(Heat3 { rate: 0.9 }).boundary(Boundary::Mirror);
+    refused(compile_check(&mirror, [64; 3], &policy, "sm_90").unwrap_err(), "several steps a trip");
+    let skirts = pipe([4, 1, 1], 4, 3, 2);
+    let heat = Stencil::of(Heat3 { rate: 0.9 });
+    refused(compile_check(&heat, [64; 3], &skirts, "sm_90").unwrap_err(), "nothing of these");
+    let small = heat.boundary(Boundary::Periodic);
+    refused(compile_check(&small, [2, 64, 64], &policy, "sm_90").unwrap_err(), "2 periodic cells");
+}
+
+fn stay(cells: [u32; 3], warps: u32, planes: u32, temporal_depth: u32) -> CudaPolicy {
+    CudaPolicy { chunk: planes, temporal_depth, ..policy(CudaKernel::Resident, cells, warps) }
+}
+
+/// Tiles that stay on the chip, one and many of them, whole and cut by the volume's end.
+fn check_residents<T: Scalar, const D: usize>(
+    element: impl StencilElement<D, State = T>,
+    policies: &[CudaPolicy],
+    extents: &[[usize; D]],
+) {
+    if compiler().is_err() {
+        return println!("skipped: no NVRTC");
+    }
+    let device = Device::open(0);
+    let mut runs = 0;
+    for (n, policy) in policies.iter().enumerate() {
+        let Ok(device) = &device else {
+            // One kernel an element; each for one of the two architectures that it is made for.
+            if n == 0 {
+                let arch = if size_of::<T>() == 4 { "sm_90" } else { "sm_80" };
+                let zero = Stencil::of(element).boundary(Boundary::Dirichlet(0.0));
+                assert!(
+                    !compile_check(&zero, extents[0], policy, arch).unwrap().image().is_empty()
+                );
+            }
+            continue;
+        };
+        for &extents in extents {
+            let zero = Stencil::of(element).boundary(Boundary::Dirichlet(2.0));
+            let round = Stencil::of(element).boundary(Boundary::Periodic);
+            let mixed = zero
+                .clone()
+                .face(D - 1, Face::Low, Boundary::Periodic)
+                .face(D - 1, Face::High, Boundary::Periodic)
+                .face(0, Face::Low, Boundary::Dirichlet(-1.0));
+            for stencil in [zero, round, mixed] {
+                // Tiles that meet around a volume must be whole.
+                let volume = filled::<T, D>(extents);
+                if let Err(error) = CudaSweeps::new(&stencil, &volume, policy, device) {
+                    assert!(error.to_string().contains("that meet others"), "{error}");
+                    continue;
+                }
+                compare(
+                    &stencil,
+                    extents,
+                    policy,
+                    device,
+                    2 * u64::from(policy.temporal_depth) + 3,
+                );
+                runs += 1;
+            }
+        }
+    }
+    println!("{runs} runs equal the reference");
+    assert!(device.is_err() || runs >= policies.len() * extents.len());
+}
+
+#[test]
+fn residents() {
+    let flat = [stay([4, 1, 4], 4, 14, 1), stay([4, 1, 5], 4, 14, 3), stay([8, 1, 2], 3, 4, 1)];
+    let planes = [[67, 461], [9, 8], [28, 240], [56, 480]];
+    check_residents(Heat2 { rate: 0.9 }, &flat, &planes);
+    check_residents(Box2 { rate: 3 }, &flat, &planes);
+    let wide = [stay([4, 1, 4], 4, 12, 1), stay([2, 1, 8], 4, 20, 3)];
+    check_residents(Wide2 { rate: 0.9 }, &wide, &[[67, 461], [60, 120], [60, 104]]);
+    check_residents(Heat2d { rate: 0.9 }, &flat[..2], &[[67, 461], [56, 240]]);
+    let deep = [stay([4, 2, 3], 8, 6, 1), stay([4, 3, 2], 4, 3, 1), stay([4, 4, 3], 16, 8, 2)];
+    let volumes = [[23, 50, 233], [5, 6, 7], [24, 56, 128], [8, 28, 240]];
+    check_residents(Heat3 { rate: 0.9 }, &deep, &volumes);
+    check_residents(Box3 { rate: 0.9 }, &deep, &volumes);
+    check_residents(Heat3d { rate: 0.9 }, &deep[..2], &volumes);
+    let far = [stay([4, 2, 2], 4, 4, 1)];
+    check_residents(Order8 { rate: 0.9 }, &far, &[[23, 50, 233], [16, 16, 256]]);
+}
+
+/// Runs of three launches go on where the one before ended, with integers, which never settle.
+#[test]
+fn residents_of_several_launches() {
+    fn go_on<const D: usize>(
+        element: impl StencilElement<D, State = i32>,
+        extents: [usize; D],
+        policy: &CudaPolicy,
+    ) {
+        let Ok(device) = Device::open(0) else { return println!("skipped: no GPU") };
+        let stencil = Stencil::of(element).boundary(Boundary::Dirichlet(7.0));
+        let steps = 2 * CudaPolicy::RESIDENT_STEPS + 6;
+        compare(&stencil, extents, policy, &device, steps);
+        let mut end = filled::<i32, D>(extents);
+        reference(&stencil, &mut end, steps).unwrap();
+        let middle = end.len() / 2;
+        assert_ne!(end.as_slice()[middle], end.as_slice()[middle + 1], "cells have settled");
+    }
+    go_on(Box2 { rate: 3 }, [9, 130], &stay([4, 1, 5], 4, 14, 3));
+    go_on(Turn3 { rate: 3 }, [9, 9, 11], &stay([4, 2, 2], 4, 4, 1));
+}
+
+/// Each of four tiles of 4 × 4 × 128 cells gets 512 cells from either side along z and y and four columns of 16 along x,
+/// of two posts, 8 bytes beside 32 words of four cells, 16 at least, and a flag of 32 bytes a direction.
+#[test]
+fn mail_is_counted_among_the_bytes_of_a_device() {
+    let heat = Stencil::of(Heat3 { rate: 0.9 }).boundary(Boundary::Dirichlet(0.0));
+    let resident = stay([4, 2, 2], 4, 4, 1);
+    let bytes = |policy: CudaPolicy| device_bytes(&heat, [8, 8, 128], &policy).unwrap();
+    let cells = bytes(policy(CudaKernel::Direct, [4, 2, 2], 4));
+    let mail = 4 * (2 * 2 * (2 * (512 * 4 + 4 * 8) + 4 * 16 * 4 + 16) + 27 * 32);
+    assert_eq!(bytes(resident), cells + mail);
+}
+
+/// A step of one stage leaves the state before it in the field's other array; one of two stages writes over both.
+#[test]
+fn states_that_residuals_are_of_are_counted_among_the_bytes_of_a_device() {
+    let bytes = |stencil: &Stencil<f32, 3>| {
+        device_bytes(stencil, [8, 8, 128], &policy(CudaKernel::Direct, [4, 2, 2], 4)).unwrap()
+    };
+    let heat = || Heat3 { rate: 0.9 };
+    let (once, twice) = (Stencil::of(heat()), Stencil::sequence((heat(), heat())));
+    assert_eq!(bytes(&once), bytes(&twice));
+    assert_eq!(bytes(&once.clone().until(Residual::Max, 1e-3)), bytes(&once));
+    assert_eq!(2 * bytes(&twice.clone().until(Residual::Max, 1e-3)), 3 * bytes(&twice));
+}
+
+#[test]
+fn what_can_not_stay_is_refused() {
+    let refused = |stencil: &Stencil<f32, 3>, policy: &CudaPolicy, message: &str| {
+        let error = compile_check(stencil, [64; 3], policy, "sm_90").unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    };
+    let policy = stay([4, 2, 3], 8, 6, 1);
+    let heat = Stencil::of(Heat3 { rate: 0.9 });
+    refused(&heat.clone().boundary(Boundary::Mirror), &policy, "resident tiles of this stencil");
+    refused(&heat, &CudaPolicy { chunk: 13, ..policy }, "resident tiles of 13 planes");
+    refused(&heat, &CudaPolicy { temporal_depth: 3, ..policy }, "3 steps between posts");
+    refused(&heat, &CudaPolicy { temporal_depth: 17, ..policy }, "17 steps between posts");
+    let round = heat.boundary(Boundary::Periodic);
+    refused(&round, &policy, "tiles of 6 cells over 64 that meet others");
+}
+
+/// A stirred value for every index: no two neighbours alike.
+fn noise(index: usize) -> f64 {
+    let mut h = (index as u64 ^ 0x9e37).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    h ^= h >> 29;
+    (h.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40) as f64 / (1u64 << 24) as f64
+}
+
+fn filled<T: Scalar, const D: usize>(extents: [usize; D]) -> Volume<T, D> {
+    let mut volume = Volume::zeroed(extents).unwrap();
+    for (index, cell) in volume.as_mut_slice().iter_mut().enumerate() {
+        *cell =
+            T::from_f64(noise(index) * if T::from_f64(0.5).to_f64() == 0.0 { 250.0 } else { 2.0 });
+    }
+    volume
+}
+
+/// Runs the element under every boundary and policy and compares bits with the reference.
+fn check<T: Scalar, const D: usize>(
+    element: impl StencilElement<D, State = T>,
+    extents: &[[usize; D]],
+) {
+    if compiler().is_err() {
+        println!("skipped: no NVRTC to compile {} with", std::any::type_name_of_val(&element));
+        return;
+    }
+    let device = Device::open(0);
+    if let Err(error) = &device {
+        println!("compiled only: {error}");
+    }
+    let boundaries =
+        [Boundary::Dirichlet(3.0), Boundary::Periodic, Boundary::Neumann, Boundary::Mirror];
+    for (n, policy) in policies(D, size_of::<T>() != 2).iter().enumerate() {
+        if device.is_err() {
+            // One kernel a policy; each for one of the two architectures that it is made for.
+            let stencil = Stencil::of(element);
+            let arch =
+                if policy.kernel == CudaKernel::Planes || n % 2 == 0 { "sm_90" } else { "sm_80" };
+            let cubin = compile_check(&stencil, extents[0], policy, arch).unwrap();
+            assert!(!cubin.image().is_empty());
+            continue;
+        }
+        for &extents in extents {
+            for boundary in boundaries {
+                let mut stencil = Stencil::of(element).boundary(boundary);
+                if matches!(boundary, Boundary::Neumann) && D > 1 {
+                    // Faces of different kinds, so that corners have different sources.
+                    stencil = stencil.face(0, Face::High, Boundary::Mirror);
+                    stencil = stencil.face(D - 1, Face::Low, Boundary::Dirichlet(-1.5));
+                }
+                if stencil.check(extents).is_err() {
+                    continue;
+                }
+                compare(&stencil, extents, policy, device.as_ref().unwrap(), 3);
+            }
+        }
+    }
+}
+
+fn compare<T: Scalar, const D: usize>(
+    stencil: &Stencil<T, D>,
+    extents: [usize; D],
+    policy: &CudaPolicy,
+    device: &Device,
+    steps: u64,
+) {
+    let mut expect = filled::<T, D>(extents);
+    let mut found = expect.clone();
+    let before = expect.clone();
+    reference(stencil, &mut expect, steps).unwrap();
+    let mut executor = CudaSweeps::new(stencil, &found, policy, device).unwrap();
+    for sweep in sweeps(extents, steps, steps - 1, None) {
+        executor.sweep(&sweep).unwrap();
+    }
+    executor.finish().unwrap();
+    executor.store(found.writable()).unwrap();
+    if found.field_bytes(0) != expect.field_bytes(0) {
+        let bad: Vec<_> =
+            (0..found.len()).filter(|&i| found.as_slice()[i] != expect.as_slice()[i]).collect();
+        let i = bad[0];
+        panic!(
+            "{} of {} cells differ on {extents:?} with {policy:?}, first {i}: {} is not {} (was {})",
+            bad.len(),
+            found.len(),
+            found.as_slice()[i],
+            expect.as_slice()[i],
+            before.as_slice()[i]
+        );
+    }
+}
+
+#[test]
+fn lines() {
+    check(Line { rate: 0.9 }, &[[1000], [7], [4096]]);
+}
+
+#[test]
+fn planes_of_floats() {
+    check(Heat2 { rate: 0.9 }, &[[67, 261], [5, 3], [64, 256]]);
+    check(Heat2d { rate: 0.9 }, &[[67, 261], [64, 256]]);
+}
+
+#[test]
+fn planes_of_integers() {
+    check(Box2 { rate: 3 }, &[[67, 261], [3, 2]]);
+    check(Skew2 { rate: 5 }, &[[67, 261], [9, 8]]);
+    check(Bytes2 { rate: 3 }, &[[67, 600], [3, 5]]);
+}
+
+#[test]
+fn volumes_by_stars() {
+    check(Heat3 { rate: 0.9 }, &[[19, 22, 133], [16, 16, 128], [2, 1, 1]]);
+    check(Heat3d { rate: 0.9 }, &[[19, 22, 133], [16, 16, 128]]);
+    check(Order8 { rate: 0.9 }, &[[19, 22, 133], [16, 32, 128], [5, 5, 5]]);
+}
+
+#[test]
+fn volumes_by_other_footprints() {
+    check(Box3 { rate: 0.9 }, &[[19, 22, 133], [16, 16, 128]]);
+    check(Skew3 { rate: 3 }, &[[19, 22, 133], [5, 4, 6]]);
+    check(Still3 { rate: 0.5 }, &[[5, 6, 70]]);
+}
+
+#[test]
+fn four_dimensions() {
+    check(Heat4 { rate: 0.9 }, &[[3, 9, 11, 70], [4, 8, 8, 64]]);
+}
+
+#[test]
+fn residuals_are_the_reference_s() {
+    let Ok(device) = Device::open(0) else { return println!("skipped: no GPU") };
+    for residual in [Residual::Max, Residual::Sum, Residual::SumOfSquares] {
+        let stencil =
+            Stencil::of(Heat3 { rate: 0.9 }).boundary(Boundary::Neumann).until(residual, 1e-3);
+        let mut expect = filled::<f32, 3>([13, 9, 71]);
+        let found = expect.clone();
+        let steps = reference(&stencil, &mut expect, 400).unwrap();
+        let mut executor =
+            CudaSweeps::new(&stencil, &found, &policy(CudaKernel::Direct, [4, 2, 2], 4), &device)
+                .unwrap();
+        let mut done = 0;
+        for sweep in sweeps([13, 9, 71], 400, 1, stencil_until(residual)) {
+            executor.sweep(&sweep).unwrap();
+            done += sweep.steps;
+            if executor.residual(residual).unwrap() <= 1e-3 {
+                break;
+            }
+        }
+        assert_eq!((residual, done), (residual, steps));
+    }
+}
+
+#[test]
+fn residuals_of_extremes_are_exact() {
+    let Ok(device) = Device::open(0) else { return println!("skipped: no GPU") };
+    for policy in
+        [policy(CudaKernel::Direct, [1, 2, 2], 4), policy(CudaKernel::March, [2, 1, 1], 3)]
+    {
+        crate::extremes::check(&mut |stencil, volume| {
+            Box::new(CudaSweeps::new(stencil, volume, &policy, &device).unwrap())
+        });
+    }
+}
+
+fn stencil_until(residual: Residual) -> Option<warpweft::stencil::Until> {
+    Some(warpweft::stencil::Until { residual, tolerance: 1e-3, every: 1 })
+}
+
+#[test]
+fn many_steps_replay_a_graph() {
+    let Ok(device) = Device::open(0) else { return println!("skipped: no GPU") };
+    let stencil = Stencil::of(Heat2 { rate: 0.9 }).boundary(Boundary::Periodic);
+    let (mut expect, mut found) = (filled::<f32, 2>([31, 70]), filled::<f32, 2>([31, 70]));
+    reference(&stencil, &mut expect, 51).unwrap();
+    let mut executor =
+        CudaSweeps::new(&stencil, &found, &policy(CudaKernel::Direct, [2, 1, 2], 4), &device)
+            .unwrap();
+    for sweep in sweeps([31, 70], 51, 17, None) {
+        executor.sweep(&sweep).unwrap();
+    }
+    executor.finish().unwrap();
+    executor.store(found.writable()).unwrap();
+    assert!(found.as_slice() == expect.as_slice());
+}
+
+#[test]
+fn a_volume_too_large_for_the_device_is_refused_with_both_sizes() {
+    let Ok(device) = Device::open(0) else { return println!("skipped: no GPU") };
+    let volume = Volume::<f32, 1>::zeroed([64 << 20]).unwrap();
+    let (free, _) = device.memory().unwrap();
+    let _rest = Buffer::new(&device, free as usize - (400 << 20)).unwrap();
+    let policy = policy(CudaKernel::Direct, [4, 1, 1], 8);
+    let stencil = Stencil::of(Line1 { rate: 1.0 });
+    match CudaSweeps::new(&stencil, &volume, &policy, &device).unwrap_err() {
+        Error::Memory { needed, available, .. } => {
+            assert!(needed >= 512 << 20 && available < needed, "{needed} {available}")
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn every_candidate_compiles() {
+    if compiler().is_err() {
+        return println!("skipped: no NVRTC");
+    }
+    let stencil = Stencil::of(Heat3 { rate: 0.9 });
+    for capability in [(8, 0), (9, 0)] {
+        let all = CudaPolicy::candidates(&stencil, [64, 64, 64], (capability, 108));
+        assert!(all.len() > 10, "{} candidates", all.len());
+        // Every eighth: the rest differ in numbers only.
+        for policy in all.iter().step_by(8) {
+            let arch = format!("sm_{}{}", capability.0, capability.1);
+            compile_check(&stencil, [64, 64, 64], policy, &arch).unwrap();
+        }
+    }
+}
+
+#[test]
+fn shapes_that_no_kernel_can_have_are_refused() {
+    let stencil = Stencil::of(Heat2 { rate: 0.9 });
+    for (wrong, message) in [
+        (policy(CudaKernel::Direct, [3, 1, 1], 8), "a thread of [3, 1, 1] cells"),
+        (policy(CudaKernel::Direct, [4, 1, 1], 33), "33 warps"),
+        (policy(CudaKernel::Planes, [4, 1, 1], 8), "planes of a 2-dimensional volume"),
+        (CudaPolicy { chunk: 0, ..policy(CudaKernel::March, [4, 1, 1], 8) }, "by 0 planes"),
+    ] {
+        let error = compile_check(&stencil, [64, 64], &wrong, "sm_90").unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}

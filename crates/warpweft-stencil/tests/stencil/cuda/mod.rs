@@ -1,0 +1,6 @@
+//! Stencils on one GPU. Without one, that the kernels compile.
+
+mod conformance;
+mod fields;
+mod kernels;
+mod language;

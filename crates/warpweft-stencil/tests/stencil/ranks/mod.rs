@@ -1,0 +1,5 @@
+//! Stencils over ranks, on cores and on GPUs.
+
+mod cones;
+mod distributed;
+mod gpus;

@@ -1,0 +1,10 @@
+//! The wavefront pattern: the reference's cells from every executor.
+
+mod batch;
+mod cores;
+mod cuda;
+mod gpus;
+mod ranks;
+mod scan;
+mod sixteen;
+mod tiles;

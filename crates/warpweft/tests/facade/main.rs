@@ -1,0 +1,9 @@
+//! The library as its users see it, in one process and in several that a launcher starts.
+
+mod by_hand;
+mod launched;
+#[path = "../launchers/mod.rs"]
+mod launchers;
+#[cfg(feature = "mpi")]
+mod mpi;
+mod report;

@@ -1,0 +1,133 @@
+//! Recurrences: what Rust computes for a cell, its specialised copy, and the C++ text.
+//!
+//! The text is run by the host's compiler over the same cells, kept as snapshots, and compiled by
+//! NVRTC for two architectures. Random recurrences are in `translation_random.rs`.
+
+use crate::translation_support::{Cases, Flat, given, host, random::Random};
+use warpweft::cuda::{Cache, Options, compile_in, compiler};
+use warpweft::element::{DeviceType, Unit};
+use warpweft::prelude::*;
+use warpweft::wavefront::WavefrontElement;
+use warpweft_lab::conformance::wavefront::{
+    AffineCell, affine_local, area, far, mix, relax, remix,
+};
+
+impl Flat for AffineCell {
+    const BYTES: usize = 12;
+    fn put(&self, bytes: &mut Vec<u8>) {
+        [self.h, self.e, self.f].put(bytes);
+    }
+    fn sample(random: &mut Random) -> Self {
+        let [h, e, f] = Flat::sample(random);
+        Self { h, e, f }
+    }
+}
+
+/// Whatever a body may do with cells: loops over vectors, constants, macros, early ends, a
+/// parameter that changes.
+#[wavefront]
+fn busy<T: Real>(h: Earlier<T>, old: Old<T>, #[column] b: T, mut weight: T, steps: u8) -> T {
+    const FAR: isize = 2;
+    let mut sum = T::lit(0.0);
+    for d in 1..=FAR {
+        for e in -1..2 {
+            sum += weight * h[[-d, e * d]];
+            weight += T::lit(0.5);
+        }
+    }
+    if matches!(steps, 3..=9) && old.c > old[[FAR, -FAR]] {
+        return sum + h.w;
+    }
+    assert!(steps != 77);
+    sum.max(b) - old.e
+}
+
+#[test]
+fn recurrences_mean_the_same_in_rust_specialised_and_in_cpp() {
+    host::check("wavefronts", |cases: &mut Cases| {
+        cases.declare(|unit| {
+            let name = AffineCell::cuda(unit);
+            format!(
+                "namespace {{ template<> struct io<{name}> {{\n  WW_FN static {name} get(const u8*& p) {{ {name} v; v.h_ = io<i32>::get(p); v.e_ = io<i32>::get(p); v.f_ = io<i32>::get(p); return v; }}\n  WW_FN static void put(u8*& p, const {name}& v) {{ io<i32>::put(p, v.h_); io<i32>::put(p, v.e_); io<i32>::put(p, v.f_); }}\n}}; }}\n"
+            )
+        });
+        let text = |values: &[i32]| values.iter().map(i32::to_string).collect::<Vec<_>>();
+        cases.add_wavefront(mix(99), &text(&[99]), &given::<mix>(1, 400));
+        let affine = affine_local(2, -3, -5, -1);
+        cases.add_wavefront(affine, &text(&[2, -3, -5, -1]), &given::<affine_local>(2, 400));
+        cases.add_wavefront(area(), &[], &given::<area>(3, 400));
+        cases.add_wavefront(far(5), &text(&[5]), &given::<far>(4, 400));
+        cases.add_wavefront(relax(1.5), &["1.5f".into()], &given::<relax>(5, 400));
+        cases.add_wavefront(remix(), &[], &given::<remix>(6, 400));
+        let parameters = ["0.25".to_string(), "5".into()];
+        cases.add_wavefront(busy(0.25f64, 5), &parameters, &given::<busy<f64>>(7, 400));
+        cases.add_wavefront(
+            busy(0.25f32, 77),
+            &["0.25f".into(), "77".into()],
+            &given::<busy<f32>>(8, 400),
+        );
+    });
+}
+
+#[test]
+fn the_function_itself_is_the_specialised_copy() {
+    for (earlier, old, _, b, ()) in given::<busy<f64>>(9, 200) {
+        let pairs: Vec<_> = busy::<f64>::DEPENDENCES.iter().copied().zip(earlier).collect();
+        let olds: Vec<_> = busy::<f64>::OLD.iter().copied().zip(old).collect();
+        let plain = busy::cell(Earlier::of(&pairs), Old::of(&olds), b, 0.5, 4);
+        let special = WavefrontElement::cell(&busy(0.5, 4), earlier, old, (), b, ());
+        assert_eq!(plain.to_bits(), special.to_bits());
+    }
+    assert_eq!(busy::<f32>::DEPENDENCES[..3], [[-1, -1], [-1, 0], [-1, 1]]);
+    assert_eq!(busy::<f32>::OLD, [[0, 0], [2, -2], [0, 1]]);
+}
+
+/// A plain kernel that calls a functor on pointers, for the compiler to see all of it.
+const KERNEL: &str = r#"
+struct Cells {
+  const Cell* at_;
+  const Input* x;
+  long pitch;
+  template<int I, int J> __device__ const Cell& at() const { return at_[I * pitch + J]; }
+  template<int I, int J> __device__ const Cell& old() const { return at_[I * pitch + J]; }
+  __device__ Input input() const { return *x; }
+};
+extern "C" __global__ void run(Functor f, const Cell* from, const Input* x, Cell* to, RowInput a, ColumnInput b, long pitch) {
+  *to = f(Cells{from, x, pitch}, f.row(a), f.column(b));
+}
+"#;
+
+fn compiles<E: WavefrontElement>() {
+    let mut unit = Unit::new();
+    let names = [
+        ("Functor", E::cuda(&mut unit)),
+        ("Cell", E::Cell::cuda(&mut unit)),
+        ("RowInput", E::Row::cuda(&mut unit)),
+        ("ColumnInput", E::Column::cuda(&mut unit)),
+        ("Input", E::Input::cuda(&mut unit)),
+    ];
+    let mut source = unit.source();
+    for (name, ty) in names {
+        source.push_str(&format!("using {name} = {ty};\n"));
+    }
+    source.push_str(KERNEL);
+    for arch in ["sm_80", "sm_90"] {
+        let cubin =
+            compile_in(&Cache::none(), &source, E::NAME, arch, &Options::default()).unwrap();
+        assert!(cubin.log.trim().is_empty(), "{}", cubin.log);
+    }
+}
+
+#[test]
+fn nvrtc_compiles_the_text_without_a_warning() {
+    if let Err(error) = compiler() {
+        return println!("skipped: {error}");
+    }
+    compiles::<mix>();
+    compiles::<affine_local>();
+    compiles::<area>();
+    compiles::<far>();
+    compiles::<relax>();
+    compiles::<remix>();
+    compiles::<busy<f64>>();
+}
