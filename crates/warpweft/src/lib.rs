@@ -28,11 +28,20 @@ pub use warpweft_wavefront as wavefront;
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-/// Those of the guides too.
+/// Those of the guide too.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/element.md")]
-struct Guide;
-
-#[cfg(all(doctest, feature = "mpi"))]
-#[doc = include_str!("../../../docs/cluster.md")]
-struct Cluster;
+mod guide {
+    #[doc = include_str!("../../../docs/guide/elements.md")]
+    struct Elements;
+    #[doc = include_str!("../../../docs/guide/stencil.md")]
+    struct Stencil;
+    #[doc = include_str!("../../../docs/guide/wavefront.md")]
+    struct Wavefront;
+    #[doc = include_str!("../../../docs/guide/farm.md")]
+    struct Farm;
+    #[doc = include_str!("../../../docs/guide/channels.md")]
+    struct Channels;
+    #[cfg(feature = "mpi")]
+    #[doc = include_str!("../../../docs/guide/cluster.md")]
+    struct Cluster;
+}

@@ -11,7 +11,7 @@ use super::{Scalar, bf16, f16};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no such method in device code",
     label = "not a method of this type's own",
-    note = "a method of your own trait or type has no translation: write a free function with `#[device]`; of a reference write `*x`; docs/element.md lists the methods of numbers, those of a type parameter are `Real`'s"
+    note = "a method of your own trait or type has no translation: write a free function with `#[device]`; of a reference write `*x`; docs/guide/elements.md lists the methods of numbers, those of a type parameter are `Real`'s"
 )]
 pub trait Has<M>: Scalar {
     /// What the method takes beside the receiver, as a tuple.

@@ -160,7 +160,7 @@ impl Lower<'_> {
             _ => Err(reject(
                 path,
                 format_args!("`{name}` is not a function of numbers in device code"),
-                "use one listed in docs/element.md, or a function with `#[device]`",
+                "use one listed in docs/guide/elements.md, or a function with `#[device]`",
             )),
         }
     }

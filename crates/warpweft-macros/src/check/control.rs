@@ -38,7 +38,7 @@ impl Lower<'_> {
             }
             E::While(e) => self.while_(e)?,
             E::ForLoop(e) => self.for_(e)?,
-            other => return Err(reject(other, "no control flow", "see docs/element.md")),
+            other => return Err(reject(other, "no control flow", "see docs/guide/elements.md")),
         };
         if !wanted || matches!(expr, E::While(_) | E::ForLoop(_)) {
             return Ok(Lowered::new(rust, ir));
@@ -274,7 +274,7 @@ impl Lower<'_> {
                 let rust = quote_spanned!(span=> continue #label);
                 Ok(Lowered::new(rust, Expr::Continue { id }))
             }
-            other => Err(reject(other, "no jump", "see docs/element.md")),
+            other => Err(reject(other, "no jump", "see docs/guide/elements.md")),
         }
     }
 

@@ -316,7 +316,7 @@ fn unsupported(expr: &E) -> syn::Error {
         E::Yield(_) => ("`yield`", "an element function computes one cell and returns"),
         E::TryBlock(_) => ("`try` blocks", "use `if` and `return`"),
         E::Infer(_) => ("`_` here", "give the destination a name"),
-        _ => ("this expression", "see docs/element.md for the subset"),
+        _ => ("this expression", "see docs/guide/elements.md for the subset"),
     };
     reject(expr, format_args!("device code has no {what}"), instead)
 }

@@ -199,7 +199,7 @@ impl Lower<'_> {
                 "device code has no `Option` and no `Result`: use a number or a `bool` beside it"
             }
             _ => {
-                "use a method of numbers listed in docs/element.md, or a function with `#[device]`"
+                "use a method of numbers listed in docs/guide/elements.md, or a function with `#[device]`"
             }
         };
         Err(reject(
