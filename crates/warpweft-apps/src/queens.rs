@@ -52,8 +52,8 @@ pub const SOLUTIONS: [u64; 18] = [
 /// No board, or one of more columns than numbers have bits.
 pub fn channels(n: u32) -> Result<Channels<queens>> {
     if !(1..=MOST).contains(&n) {
-        let remedy = format!("take 1 to {MOST} columns");
-        return Err(Error::spec(format!("a board of {n} columns"), remedy));
+        let hint = format!("take 1 to {MOST} columns");
+        return Err(Error::spec(format!("a board of {n} columns"), hint));
     }
     let all = u32::MAX >> (u32::BITS - n);
     Ok(Channels::of(queens::call(all, 0, 0, 0)).levels(n + 1).children(n))

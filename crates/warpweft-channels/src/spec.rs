@@ -83,9 +83,9 @@ impl<C: Spawning> Channels<C> {
 
 /// The error of a call of `name` too deep.
 pub(super) fn too_deep(name: &str, levels: u32) -> Error {
-    let remedy = match levels < MOST {
+    let hint = match levels < MOST {
         true => "allow more with --levels (`levels`), if the calls come to an end",
         false => "call less deeply",
     };
-    Error::spec(format!("`{name}` spawned deeper than {levels} levels"), remedy)
+    Error::spec(format!("`{name}` spawned deeper than {levels} levels"), hint)
 }

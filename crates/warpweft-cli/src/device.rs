@@ -97,8 +97,8 @@ pub fn for_wavefronts(choice: DeviceChoice, machine: &mut Machine) -> Result<()>
         Target::Auto => {}
         Target::Gpu(number) => machine.gpus.retain(|gpu| gpu.ordinal == number),
         Target::CpuAndGpu(_) => {
-            let remedy = "name the cores or GPUs: a wavefront goes at the pace of its slowest part";
-            return Err(Error::spec(format!("--device {choice}"), remedy));
+            let hint = "name the cores or GPUs: a wavefront goes at the pace of its slowest part";
+            return Err(Error::spec(format!("--device {choice}"), hint));
         }
         Target::Gpus(list) => {
             let all = std::mem::take(&mut machine.gpus);
@@ -146,7 +146,7 @@ fn no_gpu(choice: DeviceChoice, machine: &Machine) -> Error {
             (0, None) => "no GPU can be used".into(),
             (n, _) => format!("the GPUs are gpu:0 to gpu:{}", n - 1),
         },
-        remedy: "run with --device cpu, or see `warpweft info`".into(),
+        hint: "run with --device cpu, or see `warpweft info`".into(),
     }
 }
 
@@ -165,7 +165,7 @@ pub fn need_memory<const D: usize>(cells: usize, bytes: u64, machine: &Machine) 
         whose: "host".into(),
         needed,
         available,
-        remedy: format!("choose a --size up to about {}", fits as u64),
+        hint: format!("choose a --size up to about {}", fits as u64),
     })
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong, by stage, with the values and the remedy.
+//! What can go wrong, by stage, with the values and help.
 
 use std::path::PathBuf;
 
@@ -11,15 +11,15 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The problem as stated can't be solved; found before anything runs.
-    #[error("{what}; {remedy}")]
+    #[error("{what}; help: {hint}")]
     Spec {
         /// What is wrong, with the value.
         what: String,
         /// What to write instead.
-        remedy: String,
+        hint: String,
     },
     /// Not enough memory for the plan.
-    #[error("{whose} memory: {needed} bytes needed{}, {available} available{}; {remedy}", in_units(*needed), in_units(*available))]
+    #[error("{whose} memory: {needed} bytes needed{}, {available} available{}; help: {hint}", in_units(*needed), in_units(*available))]
     Memory {
         /// "host" or the device's name.
         whose: String,
@@ -28,10 +28,10 @@ pub enum Error {
         /// Bytes there are.
         available: u64,
         /// What would fit.
-        remedy: String,
+        hint: String,
     },
     /// An element function faulted (division by zero, index out of bounds).
-    #[error("the element function failed at {place}: {what}; guard the operation there")]
+    #[error("the element function failed at {place}: {what}; help: guard the operation there")]
     Element {
         /// Source file and line, or the device.
         place: String,
@@ -39,7 +39,7 @@ pub enum Error {
         what: String,
     },
     /// A GPU, or the software that drives it, failed or is not there.
-    #[error("{stage} on {device}: {what}; {remedy}")]
+    #[error("{stage} on {device}: {what}; help: {hint}")]
     Device {
         /// What was being done.
         stage: String,
@@ -48,7 +48,7 @@ pub enum Error {
         /// What the driver said.
         what: String,
         /// What may help.
-        remedy: String,
+        hint: String,
     },
     /// The compiler of device code refused a kernel.
     #[error("compiling {kernel} for the device failed:\n{log}")]
@@ -59,34 +59,36 @@ pub enum Error {
         log: String,
     },
     /// A rank of a distributed run failed, or was stopped because another did.
-    #[error("rank {rank}: {what}; {remedy}")]
+    #[error("rank {rank}: {what}; help: {hint}")]
     Rank {
         /// The rank that says so.
         rank: usize,
         /// What happened.
         what: String,
         /// What to do.
-        remedy: String,
+        hint: String,
     },
     /// A task of a farm failed.
-    #[error("task {task} failed on {unit}: {what}; mend it, or let the farm skip tasks that fail")]
+    #[error(
+        "task {task} failed on {worker}: {what}; help: correct the task, or let the farm skip tasks that fail"
+    )]
     Task {
         /// Its number.
         task: u64,
         /// Who ran it.
-        unit: String,
+        worker: String,
         /// Why.
         what: String,
     },
     /// A file could not be read or written.
-    #[error("{path}: {what}; {remedy}")]
+    #[error("{path}: {what}; help: {hint}")]
     File {
         /// The file.
         path: PathBuf,
         /// What went wrong.
         what: String,
         /// What to do.
-        remedy: String,
+        hint: String,
     },
     /// The run was asked to stop; what was complete by then is kept.
     #[error("interrupted after {done} of {total} steps")]
@@ -114,12 +116,12 @@ impl std::fmt::Debug for Error {
 
 impl Error {
     /// A problem with what was asked for.
-    pub fn spec(what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self::Spec { what: what.into(), remedy: remedy.into() }
+    pub fn spec(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Spec { what: what.into(), hint: hint.into() }
     }
     /// A problem with a file.
-    pub fn file(path: impl Into<PathBuf>, what: impl ToString, remedy: impl Into<String>) -> Self {
-        Self::File { path: path.into(), what: what.to_string(), remedy: remedy.into() }
+    pub fn file(path: impl Into<PathBuf>, what: impl ToString, hint: impl Into<String>) -> Self {
+        Self::File { path: path.into(), what: what.to_string(), hint: hint.into() }
     }
 }
 
@@ -129,7 +131,7 @@ pub fn no_thread(stage: &str, error: &std::io::Error) -> Error {
         stage: stage.into(),
         device: "this host".into(),
         what: format!("no thread to be had: {error}"),
-        remedy: "raise the limits on processes and memory (`ulimit -u`, `-v`), or use fewer threads or ranks".into(),
+        hint: "raise the limits on processes and memory (`ulimit -u`, `-v`), or use fewer threads or ranks".into(),
     }
 }
 
@@ -140,14 +142,15 @@ mod tests {
     #[test]
     fn a_program_that_ends_with_an_error_shows_its_message() {
         let error = Error::spec("0 ranks", "use at least 1");
-        assert_eq!(format!("{error:?}"), "0 ranks; use at least 1");
+        assert_eq!(format!("{error:?}"), "0 ranks; help: use at least 1");
     }
 
     #[test]
     fn memory_is_told_in_units_that_people_read() {
-        let (needed, available, remedy) = (3 << 29, 1000, "choose less".into());
-        let error = Error::Memory { whose: "host".into(), needed, available, remedy };
-        let expect = "host memory: 1610612736 bytes needed (1.50 GiB), 1000 available; choose less";
+        let (needed, available, hint) = (3 << 29, 1000, "choose less".into());
+        let error = Error::Memory { whose: "host".into(), needed, available, hint };
+        let expect =
+            "host memory: 1610612736 bytes needed (1.50 GiB), 1000 available; help: choose less";
         assert_eq!(error.to_string(), expect);
     }
 }

@@ -89,7 +89,7 @@ impl<'a> Head<'a> {
         failed.sort_by_key(|failed| failed.task);
         if let (Some(first), OnFailure::Stop) = (failed.first(), run.on_failure) {
             let Failed { task, unit, what } = first.clone();
-            return Err(Error::Task { task, unit: unit.to_string(), what });
+            return Err(Error::Task { task, worker: unit.to_string(), what });
         }
         let (ledger, fault) = self.master.end();
         if let Some(fault) = fault {

@@ -70,8 +70,8 @@ impl Policy {
             return Err(Error::spec("packs of 0 tasks", "give at least 1 task a pack"));
         }
         if self.schedule == Schedule::Single && self.pack != PackSize::Auto {
-            let remedy = "leave the packs out, or take the schedule master-worker";
-            return Err(Error::spec("packs for the schedule of single tasks", remedy));
+            let hint = "leave the packs out, or take the schedule master-worker";
+            return Err(Error::spec("packs for the schedule of single tasks", hint));
         }
         if !(self.seconds > 0.0 && self.seconds.is_finite()) {
             let what = format!("packs of {} seconds", self.seconds);

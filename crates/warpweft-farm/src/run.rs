@@ -86,8 +86,8 @@ impl<T: Task> Farm<T> {
     ) -> Result<(Vec<T::Output>, Report)> {
         let inputs = inputs.into();
         let count = usize::try_from(inputs.count()).unwrap_or(usize::MAX);
-        let remedy = "take fewer tasks, or take their outputs one by one with `run_into`";
-        let mut outputs: Vec<Option<T::Output>> = room(count, remedy)?;
+        let hint = "take fewer tasks, or take their outputs one by one with `run_into`";
+        let mut outputs: Vec<Option<T::Output>> = room(count, hint)?;
         outputs.resize_with(count, || None);
         let mut sink = |k: u64, output| {
             outputs[k as usize] = Some(output);
@@ -95,7 +95,7 @@ impl<T: Task> Farm<T> {
         };
         let outcome = self.run_into(inputs, machine, &Run::default(), &mut sink)?;
         // A run that neither failed nor was interrupted has all of them.
-        let mut all = room(count, remedy)?;
+        let mut all = room(count, hint)?;
         all.extend(outputs.into_iter().flatten());
         Ok((all, outcome.report))
     }

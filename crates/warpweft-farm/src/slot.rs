@@ -36,9 +36,9 @@ impl Slot<'_> {
     pub fn keep(&self, work: &(dyn Fn(&Slot<'_>) + Sync)) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(self))) {
             let what = format!("a panic outside of all tasks: {}", panic_text(panic.as_ref()));
-            let remedy =
+            let hint =
                 "mend `on_core_packs`, `on_gpu` or `grain` if it is theirs, or else report this";
-            let why = lost(self.unit, "running a farm".into(), what, remedy);
+            let why = lost(self.unit, "running a farm".into(), what, hint);
             self.desk.tell(Message::Lost { unit: self.number, why });
         }
     }
@@ -165,8 +165,8 @@ fn together<T: Task>(
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let stage = format!("running tasks {}..{}", range.start, range.end);
         let what = format!("its executor panicked: {}", panic_text(panic.as_ref()));
-        let remedy = "mend the executor; tasks without one are caught one by one";
-        Err(lost(unit, stage, what, remedy))
+        let hint = "mend the executor; tasks without one are caught one by one";
+        Err(lost(unit, stage, what, hint))
     })
 }
 
@@ -178,6 +178,6 @@ pub fn no_form() -> Error {
     )
 }
 
-fn lost(unit: Unit, stage: String, what: String, remedy: &str) -> Error {
-    Error::Device { stage, device: unit.to_string(), what, remedy: remedy.into() }
+fn lost(unit: Unit, stage: String, what: String, hint: &str) -> Error {
+    Error::Device { stage, device: unit.to_string(), what, hint: hint.into() }
 }

@@ -159,8 +159,8 @@ impl<T: Task> Farm<T> {
     /// The output of task `k` by a core, as bytes.
     fn on_core(&self, k: u64, inputs: &Inputs<'_, T::Input>) -> Result<Vec<u8>> {
         let output = self.task.on_core(inputs.at(k)).map_err(|why| {
-            let unit = "a core".to_string();
-            Error::Task { task: k, unit, what: why.to_string() }
+            let worker = "a core".to_string();
+            Error::Task { task: k, worker, what: why.to_string() }
         })?;
         let mut bytes = Vec::new();
         output.pack(&mut bytes);
@@ -201,8 +201,8 @@ impl<T: Task> Farm<T> {
             wrong => {
                 let which = wrong.map_or("some task".into(), |k| format!("task {k}"));
                 let what = format!("{which} has another output than on a core or in other runs");
-                let remedy = "make both the same to the bit (`exp`, `sin` and the like are not), or report this";
-                Err(Error::spec(what, remedy))
+                let hint = "make both the same to the bit (`exp`, `sin` and the like are not), or report this";
+                Err(Error::spec(what, hint))
             }
         }
     }

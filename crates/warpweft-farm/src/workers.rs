@@ -159,6 +159,6 @@ pub fn bug(message: &str) -> Error {
         stage: "running a farm".into(),
         device: "the cores".into(),
         what: format!("a worker panicked: {message}"),
-        remedy: "please report this".into(),
+        hint: "please report this".into(),
     }
 }

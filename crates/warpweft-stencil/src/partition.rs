@@ -156,7 +156,7 @@ fn periodic<const D: usize>(boundaries: &Boundaries<D>) -> [bool; D] {
 /// Splits `n` cells in proportion to `weights` by largest remainders, each part at least one cell.
 fn weighted_cuts<const D: usize>(axis: usize, n: usize, weights: &[f64]) -> Result<Vec<usize>> {
     if weights.is_empty() || weights.len() > n {
-        let remedy = match n {
+        let hint = match n {
             0 => "give it cells".into(),
             n => format!("use 1 to {n} parts there"),
         };
@@ -165,7 +165,7 @@ fn weighted_cuts<const D: usize>(axis: usize, n: usize, weights: &[f64]) -> Resu
             weights.len(),
             axis_name(axis, D)
         );
-        return Err(Error::spec(what, remedy));
+        return Err(Error::spec(what, hint));
     }
     if let Some(weight) = weights.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
         return Err(Error::spec(

@@ -43,7 +43,7 @@ pub(super) fn gpu(machine: &Machine, number: usize) -> Result<&Gpu> {
         stage: "choosing a device".into(),
         device: format!("GPU {number}"),
         what: format!("this machine has {} GPUs", machine.gpus.len()),
-        remedy: "run on the CPU, or see `warpweft info`".into(),
+        hint: "run on the CPU, or see `warpweft info`".into(),
     })
 }
 

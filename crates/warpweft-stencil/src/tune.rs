@@ -117,7 +117,7 @@ pub fn tune<const D: usize>(
             stage: "choosing a device".into(),
             device: format!("GPU {number}"),
             what: format!("this machine has {} GPUs", machine.gpus.len()),
-            remedy: "tune for the CPU, or see `warpweft info`".into(),
+            hint: "tune for the CPU, or see `warpweft info`".into(),
         })
     };
     let list: Vec<&Gpu> = match tuning.target {

@@ -119,7 +119,7 @@ impl Erased<'_> {
         let holds = |kind| range(kind).is_none_or(|[low, high]| least >= low && greatest <= high);
         let Some([low, high]) = range(kind).filter(|_| !holds(kind)) else { return Ok(()) };
         let wider = [ScalarKind::I16, ScalarKind::I32, ScalarKind::I64];
-        let remedy = match wider.into_iter().find(|&kind| holds(kind)) {
+        let hint = match wider.into_iter().find(|&kind| holds(kind)) {
             Some(wider) => {
                 format!("make the cell's scores {}, or use smaller weights", wider.name())
             }
@@ -131,7 +131,7 @@ impl Erased<'_> {
                 self.extents,
                 kind.name()
             ),
-            remedy,
+            hint,
         ))
     }
 }

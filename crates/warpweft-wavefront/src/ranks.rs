@@ -109,7 +109,7 @@ impl<X> RankExecutor<'_, X> {
                 return Err(Error::Rank {
                     rank,
                     what: format!("{} cells of the border of {} rows", left.len(), rows.len()),
-                    remedy: "start every rank with the same program and arguments".into(),
+                    hint: "start every rank with the same program and arguments".into(),
                 });
             }
             let next = *left.last().unwrap_or(&corner);

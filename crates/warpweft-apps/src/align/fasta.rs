@@ -23,12 +23,12 @@ pub struct Record {
 /// name or no records.
 pub fn read(path: &Path) -> Result<Vec<Record>> {
     let failed = |error: std::io::Error| {
-        let remedy = match error.kind() {
+        let hint = match error.kind() {
             std::io::ErrorKind::NotFound => "check the path",
             std::io::ErrorKind::OutOfMemory => ROOM,
             _ => "check that the file is complete FASTA text, plain or gzip",
         };
-        Error::file(path, error, remedy)
+        Error::file(path, error, hint)
     };
     let mut file: Box<dyn BufRead> = match path.to_str() {
         Some("-") => Box::new(std::io::stdin().lock()),
@@ -42,7 +42,7 @@ pub fn read(path: &Path) -> Result<Vec<Record>> {
     }
     .map_err(failed)?;
     parse(&text).map_err(|error| match error {
-        Error::Spec { what, remedy } => Error::file(path, what, remedy),
+        Error::Spec { what, hint } => Error::file(path, what, hint),
         other => other,
     })
 }

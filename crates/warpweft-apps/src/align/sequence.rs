@@ -21,18 +21,15 @@ impl Sequence {
     /// No letters; a character that is no IUPAC code of a nucleotide, with its position from 1; too
     /// little memory.
     pub fn new(name: &str, text: &[u8]) -> Result<Self> {
-        const REMEDY: &str = "align shorter sequences, or fewer at a time";
+        const HINT: &str = "align shorter sequences, or fewer at a time";
         if text.is_empty() {
             return Err(Error::spec(
                 format!("sequence {name} is empty"),
                 "give at least one letter",
             ));
         }
-        let mut sequence = Self {
-            rows: room(text.len(), REMEDY)?,
-            columns: room(text.len(), REMEDY)?,
-            ambiguous: 0,
-        };
+        let mut sequence =
+            Self { rows: room(text.len(), HINT)?, columns: room(text.len(), HINT)?, ambiguous: 0 };
         for (at, &letter) in text.iter().enumerate() {
             let (row, column) = match letter.to_ascii_uppercase() {
                 b'U' => (b'T', b'T'),

@@ -32,17 +32,17 @@ impl Form {
         if self != Self::Planes {
             return Ok(());
         }
-        let (remedy, heaviest) = ("take the form batched, or auto", graph.heaviest());
+        let (hint, heaviest) = ("take the form batched, or auto", graph.heaviest());
         let weights = (0..graph.vertices()).flat_map(|vertex| graph.edges(vertex));
         let lightest = weights.map(|edge| edge.weight).min().unwrap_or(1);
         if lightest == 0 || heaviest > WEIGHTS {
             let what = format!(
                 "planes for weights from {lightest} to {heaviest}, which can be 1 to {WEIGHTS}"
             );
-            return Err(Error::spec(what, remedy));
+            return Err(Error::spec(what, hint));
         }
         match distances {
-            true => Err(Error::spec("all distances from planes, which keep none", remedy)),
+            true => Err(Error::spec("all distances from planes, which keep none", hint)),
             false => Ok(()),
         }
     }

@@ -160,7 +160,7 @@ fn directions_are_taken_of_themselves_where_they_fit_and_are_known_to_be_faster(
         (notes, executor.recorded)
     };
     let full: fn() -> Error =
-        || Error::Memory { whose: "host".into(), needed: 2, available: 1, remedy: "wait".into() };
+        || Error::Memory { whose: "host".into(), needed: 2, available: 1, hint: "wait".into() };
     let broken: fn() -> Error = || Error::spec("broken", "mend it");
     for (speedup, memory, failure, recorded, says) in [
         (1.5, 1, None, 1, "the path was found by directions"),

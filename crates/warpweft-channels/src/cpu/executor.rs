@@ -47,9 +47,9 @@ impl<C: Spawning> ChannelsExecutor<C> for CpuExecutor {
         channels.check()?;
         let CpuPolicy { threads, kept, stack } = self.policy;
         let shared = Shared::new(threads, kept, channels.levels)?;
-        let remedy = "run fewer calls at once";
+        let hint = "run fewer calls at once";
         let none = channels.roots.iter().map(|_| C::Output::default());
-        let outputs = Mutex::new(filled(none, remedy)?);
+        let outputs = Mutex::new(filled(none, hint)?);
         let counts = Mutex::new(Counts::default());
         let setup = self.setup_seconds + begin.elapsed().as_secs_f64();
         let start = Instant::now();
@@ -98,6 +98,6 @@ fn bug(message: &str) -> Error {
         stage: "running channels".into(),
         device: "the cores".into(),
         what: format!("a worker panicked: {message}"),
-        remedy: "please report this".into(),
+        hint: "please report this".into(),
     }
 }

@@ -26,10 +26,10 @@ pub(super) struct Cancelled;
 impl Shared {
     /// Of `workers` workers who keep `kept` jobs each.
     pub fn new(workers: usize, kept: usize, levels: u32) -> Result<Self> {
-        let remedy = "keep fewer calls, or use fewer threads";
-        let mut jobs = room(workers, remedy)?;
+        let hint = "keep fewer calls, or use fewer threads";
+        let mut jobs = room(workers, hint)?;
         for _ in 0..workers {
-            let mut own = room(kept, remedy)?;
+            let mut own = room(kept, hint)?;
             own.resize_with(kept, Job::empty);
             jobs.push(own);
         }

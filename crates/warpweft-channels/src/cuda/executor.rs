@@ -73,7 +73,7 @@ impl CudaExecutor {
                 "warp {} {waits}, with {} calls that wait for others; nobody runs",
                 stuck.flag, stuck.other
             ),
-            remedy:
+            hint:
                 "this is a defect of the kernel: please report it with the command and its policy"
                     .into(),
         }
@@ -90,7 +90,7 @@ impl CudaExecutor {
                     "no block of {} threads and {shared} bytes of shared memory fits an SM",
                     32 * WARPS
                 ),
-                remedy: "give the policy smaller stacks".into(),
+                hint: "give the policy smaller stacks".into(),
             });
         }
         let all = fitting.min((warps / WARPS).max(1)) * self.device.sms()?;
@@ -115,7 +115,7 @@ impl CudaExecutor {
                 stage: "running channels".into(),
                 device: self.device.label().into(),
                 what: format!("the kernel ended with status {code}"),
-                remedy: "please report this with the command and its policy".into(),
+                hint: "please report this with the command and its policy".into(),
             },
         }
     }

@@ -161,7 +161,7 @@ fn calls_deeper_than_the_levels_are_an_error_and_no_others() {
     for threads in [1, 2, 3] {
         assert!(on_cores(&deep.clone().levels(20), threads, 9).is_ok());
         let error = on_cores(&deep.clone().levels(19), threads, 9).unwrap_err().to_string();
-        let expect = "`fib` spawned deeper than 19 levels; allow more with --levels (`levels`), if the calls come to an end";
+        let expect = "`fib` spawned deeper than 19 levels; help: allow more with --levels (`levels`), if the calls come to an end";
         assert_eq!(error, expect);
     }
     for levels in [0, 4001] {

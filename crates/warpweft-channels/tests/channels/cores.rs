@@ -49,7 +49,7 @@ fn what_a_function_panics_for_is_an_error() {
     std::panic::set_hook(Box::new(|_| {}));
     let machine = Machine::detect().unwrap();
     let error = Channels::of(divided::call(9)).run(&machine).unwrap_err().to_string();
-    let expect = "the element function failed at `divided`: attempt to divide by zero; guard the operation there";
+    let expect = "the element function failed at `divided`: attempt to divide by zero; help: guard the operation there";
     assert_eq!(error, expect);
     let error = Channels::of(divided::call(9)).levels(9).run(&machine).unwrap_err().to_string();
     assert!(error.contains("`divided` spawned deeper than 9 levels"), "{error}");

@@ -159,8 +159,8 @@ impl Align {
         let weights = self.weights();
         weights.check()?;
         if [&self.query, &self.target].iter().all(|path| path.as_os_str() == "-") {
-            let remedy = "give a file for the query or for the target";
-            return Err(Error::spec("standard input can be read once", remedy));
+            let hint = "give a file for the query or for the target";
+            return Err(Error::spec("standard input can be read once", hint));
         }
         if let Some(place) = place::place() {
             self.over_ranks(place.ranks)?;
@@ -252,8 +252,8 @@ impl Align {
 
     /// What ranks can't do together.
     fn over_ranks(&self, ranks: usize) -> Result<()> {
-        let refuse = |what: &str, remedy: &str| {
-            Err(Error::spec(format!("{what} in one of {ranks} processes"), remedy))
+        let refuse = |what: &str, hint: &str| {
+            Err(Error::spec(format!("{what} in one of {ranks} processes"), hint))
         };
         if self.checkpoint.is_some() {
             return refuse("--checkpoint", "leave it out, or start one process");
@@ -393,7 +393,7 @@ fn sequences(path: &Path) -> Result<Vec<Named>> {
             let label = &record.name;
             // What stands in a file is the file's fault, not the command line's.
             let sequence = Sequence::new(label, &record.letters).map_err(|error| match error {
-                Error::Spec { what, remedy } => Error::file(path, what, remedy),
+                Error::Spec { what, hint } => Error::file(path, what, hint),
                 other => other,
             });
             Ok(Named { sequence: sequence?, name: record.name })

@@ -13,11 +13,11 @@ fn name(task: u64, graph: &Graph, sources: &[u32]) -> u64 {
 /// The error of a run that ended with a source's; another one as it is.
 pub fn stopped(error: Error, graph: &Graph, sources: &[u32]) -> Error {
     match error {
-        Error::Task { task, unit, what } => Error::Device {
+        Error::Task { task, worker, what } => Error::Device {
             stage: format!("searching from source {}", name(task, graph, sources)),
-            device: unit,
+            device: worker,
             what,
-            remedy: "or do the others with --on-failure skip".into(),
+            hint: "do the others with --on-failure skip".into(),
         },
         other => other,
     }
@@ -30,7 +30,7 @@ pub fn skipped(failed: &[Failed], graph: &Graph, sources: &[u32]) -> Option<Erro
         stage: format!("searching from source {}", name(first.task, graph, sources)),
         device: first.unit.to_string(),
         what: first.what.clone(),
-        remedy: match failed.len() {
+        hint: match failed.len() {
             1 => "it was skipped".into(),
             count => format!("{count} sources were skipped, this one first"),
         },

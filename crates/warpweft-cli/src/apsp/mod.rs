@@ -237,8 +237,8 @@ impl Apsp {
         let policy = self.policy()?;
         self.check()?;
         if world::net().is_some() && self.graph.file().is_some_and(|path| path == Path::new("-")) {
-            let remedy = "name a file that every process can read";
-            return Err(Error::spec("standard input in one of several processes", remedy));
+            let hint = "name a file that every process can read";
+            return Err(Error::spec("standard input in one of several processes", hint));
         }
         let at = At::of(self.device, self.form, self.threads)?;
         let (graph, sources) = self.read()?;
@@ -250,12 +250,12 @@ impl Apsp {
         let policy = self.tuned(policy, &graph, &at);
         let speaks = place::speaks();
         let trace = self.files.trace.as_ref().filter(|_| speaks).map(|_| Arc::new(Trace::new()));
-        let remedy = "take fewer sources";
+        let hint = "take fewer sources";
         // One process has what all of them found.
         let mut found = Found::default();
         if speaks {
             let at_once = at.at_once(policy.lanes) * world::net().map_or(1, |net| net.ranks());
-            found.reaches = filled(std::iter::repeat_n(None, sources.len()), remedy)?;
+            found.reaches = filled(std::iter::repeat_n(None, sources.len()), hint)?;
             found.distances = self.files.rows(&graph, &sources, at_once)?;
         }
         let progress = Progress::over("apsp", sources.len() as u64, ["sources", "sources/s"]);

@@ -70,8 +70,8 @@ impl Tune {
     fn tune(&self) -> Result<(String, Option<String>)> {
         let at = At::of(self.device, self.form, None)?;
         if at.target != farm::Target::Gpus {
-            let remedy = "name gpu, gpu:N or gpus: what is tuned are the lanes of GPUs";
-            return Err(Error::spec(format!("tuning on --device {}", self.device), remedy));
+            let hint = "name gpu, gpu:N or gpus: what is tuned are the lanes of GPUs";
+            return Err(Error::spec(format!("tuning on --device {}", self.device), hint));
         }
         let graph = self.graph.graph()?;
         at.form.check(&graph, false)?;

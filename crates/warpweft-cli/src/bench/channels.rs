@@ -103,8 +103,8 @@ impl Trees {
         let gpu = machine.gpus.first().filter(|_| self.only != Some(Kind::Cpu));
         if gpu.is_none() && self.only != Some(Kind::Cpu) {
             if self.only == Some(Kind::Gpu) {
-                let remedy = "see `warpweft info`";
-                return Err(Error::spec("--only gpu where there is no GPU", remedy));
+                let hint = "see `warpweft info`";
+                return Err(Error::spec("--only gpu where there is no GPU", hint));
             }
             note("no GPU: its cases are left out");
         }

@@ -78,8 +78,8 @@ impl Record {
     /// The file can't be written.
     fn save(&self) -> Result<PathBuf> {
         let folder = PathBuf::from("bench/results");
-        let remedy = "run in a folder that can be written";
-        std::fs::create_dir_all(&folder).map_err(|error| Error::file(&folder, error, remedy))?;
+        let hint = "run in a folder that can be written";
+        std::fs::create_dir_all(&folder).map_err(|error| Error::file(&folder, error, hint))?;
         let path = folder.join(&self.name);
         let text = format!("{:#}\n", self.content);
         write_whole(&path, |to| to.write_all(text.as_bytes()))?;

@@ -162,9 +162,9 @@ impl Options {
             Target::Auto => on_gpu(machine.gpus.first().map_or(0, |gpu| gpu.ordinal)),
             Target::Gpu(number) => on_gpu(number),
             Target::CpuAndGpu(_) | Target::Gpus(_) => {
-                let remedy =
+                let hint =
                     "name the cores or one GPU: calls that spawn calls run on one device so far";
-                Err(Error::spec(format!("--device {}", self.device), remedy))
+                Err(Error::spec(format!("--device {}", self.device), hint))
             }
         }
     }

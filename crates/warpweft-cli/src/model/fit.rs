@@ -47,9 +47,9 @@ const SLOWEST: f64 = 1e6;
 /// # Errors
 /// A file that can't be read or does not hold runs.
 pub fn read(path: &Path) -> Result<Vec<Run>> {
-    let remedy = "write a JSON list of {extents, grid, depth, seconds}";
-    let file = std::fs::read_to_string(path).map_err(|error| Error::file(path, error, remedy))?;
-    serde_json::from_str(&file).map_err(|error| Error::file(path, error, remedy))
+    let hint = "write a JSON list of {extents, grid, depth, seconds}";
+    let file = std::fs::read_to_string(path).map_err(|error| Error::file(path, error, hint))?;
+    serde_json::from_str(&file).map_err(|error| Error::file(path, error, hint))
 }
 
 /// Fits the model to `runs` and compares.

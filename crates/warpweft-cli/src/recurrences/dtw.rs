@@ -73,8 +73,8 @@ impl Dtw {
                         (&self.b, format!("holds {}, and {other}", b.name()))
                     }
                 };
-                let remedy = "convert both with `array.astype('float32')`, or both to float64";
-                Err(Error::file(path, what, remedy))
+                let hint = "convert both with `array.astype('float32')`, or both to float64";
+                Err(Error::file(path, what, hint))
             }
         }
     }
@@ -105,7 +105,7 @@ impl Dtw {
         for (name, path, series) in [("a", &self.a, a), ("b", &self.b, b)] {
             // What stands in a file is the file's fault, not the command line's.
             check(name, series).map_err(|error| match error {
-                Error::Spec { what, remedy } => Error::file(path, what, remedy),
+                Error::Spec { what, hint } => Error::file(path, what, hint),
                 other => other,
             })?;
         }
@@ -130,7 +130,7 @@ impl Dtw {
             _ if !distance.is_finite() => Check::failed(format!(
                 "the distance is {distance}: more than {} holds; {}",
                 T::KIND.name(),
-                numbers::remedy(T::KIND)
+                numbers::hint(T::KIND)
             )),
             0..=CHECKED_CELLS => no_room(2 * padded * size_of::<T>() as u64).unwrap_or_else(|| {
                 let expect = plain(a, b, self.band);

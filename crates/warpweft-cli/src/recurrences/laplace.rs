@@ -58,8 +58,8 @@ impl Laplace {
         if let Some(omega) = self.omega
             && !(omega > 0.0 && omega < 2.0)
         {
-            let remedy = "choose one above 0 and below 2: others don't converge";
-            return Err(Error::spec(format!("relaxation factor {omega}"), remedy));
+            let hint = "choose one above 0 and below 2: others don't converge";
+            return Err(Error::spec(format!("relaxation factor {omega}"), hint));
         }
         match self.dtype {
             Precision::F32 => self.relaxed::<f32>(),

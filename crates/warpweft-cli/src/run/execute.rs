@@ -117,8 +117,8 @@ fn agree(option: &str, asked: Option<usize>, policy: usize) -> Result<()> {
 fn parts_of<const D: usize>(grid: &[usize]) -> Result<[usize; D]> {
     let shown = as_size(grid);
     if grid.contains(&0) {
-        let remedy = "leave 1 part along axes that are not to be cut";
-        return Err(Error::spec(format!("ranks on a grid of {shown}"), remedy));
+        let hint = "leave 1 part along axes that are not to be cut";
+        return Err(Error::spec(format!("ranks on a grid of {shown}"), hint));
     }
     grid.try_into().map_err(|_| {
         let axes: Vec<_> = (0..D).map(|axis| axis_name(axis, D)).collect();
@@ -242,7 +242,7 @@ impl Host {
             whose: gpu.label(),
             needed,
             available,
-            remedy: "choose a smaller --size, or run on the CPU".into(),
+            hint: "choose a smaller --size, or run on the CPU".into(),
         })
     }
 

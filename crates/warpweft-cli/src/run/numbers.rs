@@ -52,12 +52,12 @@ pub fn overflow<const D: usize, V: Deref<Target = RawVolume<D>>>(
          more than {} holds, or a division by zero{from}; {}",
         place(result.extents(), at),
         kind.name(),
-        remedy(kind),
+        hint(kind),
     )))
 }
 
 /// What to do about a result that `kind` doesn't hold.
-pub fn remedy(kind: ScalarKind) -> &'static str {
+pub fn hint(kind: ScalarKind) -> &'static str {
     match kind {
         ScalarKind::F64 => "give smaller values",
         _ => "give smaller values, or a type that holds more (--dtype, `array.astype('float64')`)",
@@ -139,7 +139,7 @@ mod tests {
             [refusal, overflow(&volume, || Ok(start())).unwrap().reason.unwrap()]
         }
         for [refusal, failure] in [told::<f32>(), told::<f64>(), told::<f16>(), told::<bf16>()] {
-            assert!(refusal.starts_with("a.npy: cell [1, 0, 2] is NaN; "), "{refusal}");
+            assert!(refusal.starts_with("a.npy: cell [1, 0, 2] is NaN; help: "), "{refusal}");
             let expect = "1 NaN and 1 infinite cells in the result, the first, NaN, at [1, 0, 2]";
             assert!(failure.starts_with(expect), "{failure}");
             assert!(

@@ -90,8 +90,8 @@ impl Options {
         let extents: [usize; D] = shape.try_into().map_err(|_| {
             let path = self.input.clone().unwrap_or_default();
             let what = format!("has {} axes, {D} are wanted", shape.len());
-            let remedy = format!("reshape it to {D} axes, or run another application");
-            Error::file(path, what, remedy)
+            let hint = format!("reshape it to {D} axes, or run another application");
+            Error::file(path, what, hint)
         })?;
         match size {
             Some(size) if size != extents => Err(Error::spec(

@@ -183,7 +183,7 @@ fn a_plan_tells_what_a_journal_leaves_and_changes_nothing() {
 }
 
 #[test]
-fn what_can_t_be_is_refused_with_a_remedy() {
+fn what_can_t_be_is_refused_with_a_hint() {
     for (line, expect) in [
         ("apsp random:9 --sources 5..3", "no source is in 5..3"),
         ("apsp random:9 --sources random:0", "at least 1"),

@@ -207,7 +207,7 @@ fn a_damaged_checkpoint_is_passed_over_and_that_is_said() {
     }
     let ran = warpweft_in(here.path(), &line);
     ran.fails(1, &["holds no checkpoint that is whole", "/manifest: ", "begin anew"]);
-    assert!(!ran.err.contains("resume from another"), "one remedy: {}", ran.err);
+    assert!(!ran.err.contains("resume from another"), "one hint: {}", ran.err);
 }
 
 #[test]
@@ -290,7 +290,8 @@ fn a_folder_of_another_run_is_refused_and_both_are_named() {
             assert!(!ran.err.contains("--resume"), "it would be refused: {}", ran.err);
         }
     }
-    let same = "of an earlier run; go on from there with --resume (`resume: true`), or choose";
+    let same =
+        "of an earlier run; help: go on from there with --resume (`resume: true`), or choose";
     run("heat --size 16 --seed 3").fails(2, &["the last of step 20", same]);
     // What can't be read may be anybody's.
     std::fs::write(here.path().join("saved/step-000000000020/manifest"), "{").unwrap();

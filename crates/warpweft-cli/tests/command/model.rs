@@ -155,7 +155,7 @@ fn searches_are_compared_on_a_machine_by_name() {
 }
 
 #[test]
-fn what_cannot_be_modelled_is_refused_with_a_remedy() {
+fn what_cannot_be_modelled_is_refused_with_a_hint() {
     let cases = [
         ("model stencil --nodes 0", "0 nodes of 4 GPUs each; use 1 to 16384 of them"),
         ("model stencil --nodes 60000", "use 1 to 16384 of them: at most 65536 GPUs"),
@@ -202,10 +202,10 @@ fn what_cannot_be_modelled_is_refused_with_a_remedy() {
         ("model stencil --plot weak.png", "end it in .svg"),
         ("model searches --granularity=-1", "factor"),
     ];
-    for (line, remedy) in cases {
+    for (line, hint) in cases {
         let ran = warpweft(line);
         assert_eq!(ran.status, Some(2), "{line}: {} {}", ran.out, ran.err);
-        assert!(ran.err.contains(remedy), "{line}: {}", ran.err);
+        assert!(ran.err.contains(hint), "{line}: {}", ran.err);
     }
     for line in ["model stencil --measured nowhere.json", "bench tuner --samples nowhere.json/it"] {
         let ran = warpweft(line);

@@ -12,7 +12,7 @@ impl Alone {
         Err(Error::Rank {
             rank: 0,
             what: format!("a message to or from rank {peer} of 1"),
-            remedy: "this is a fault of Warpweft: report it".into(),
+            hint: "this is a fault of Warpweft: report it".into(),
         })
     }
 }

@@ -120,7 +120,7 @@ fn failed(rank: usize, other: usize, text: &[u8]) -> Error {
     Error::Rank {
         rank,
         what: format!("stopped because rank {other} failed: {}", String::from_utf8_lossy(text)),
-        remedy: format!("see the error of rank {other}"),
+        hint: format!("see the error of rank {other}"),
     }
 }
 
@@ -152,7 +152,7 @@ mod tests {
         });
         for (rank, error) in all.into_iter().enumerate() {
             let error = error.unwrap();
-            assert!(error.contains("no room; make room"), "{error}");
+            assert!(error.contains("no room; help: make room"), "{error}");
             assert_eq!(error.contains("because rank 1 failed"), rank != 1, "{error}");
         }
         let fine = in_process(3, SOON, |net| {
@@ -183,8 +183,7 @@ mod tests {
         });
         for outcome in all {
             let error = outcome.unwrap_err().to_string();
-            let expect =
-                "rank 1 has extents 7, rank 0 has 8; it has a depth of 4, rank 0 has 3; start";
+            let expect = "rank 1 has extents 7, rank 0 has 8; it has a depth of 4, rank 0 has 3; help: start";
             assert!(error.contains(expect), "{error}");
         }
     }

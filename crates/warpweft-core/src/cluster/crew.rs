@@ -35,7 +35,7 @@ impl Member<'_> {
     /// What the process is told, for this rank.
     fn told<T>(&self, outcome: Result<T>) -> Result<T> {
         outcome.map_err(|error| match error {
-            Error::Rank { what, remedy, .. } => Error::Rank { rank: self.rank(), what, remedy },
+            Error::Rank { what, hint, .. } => Error::Rank { rank: self.rank(), what, hint },
             other => other,
         })
     }
@@ -84,8 +84,8 @@ impl Transport for Member<'_> {
     }
 
     fn open_lanes(&self, _: usize) -> Result<()> {
-        let remedy = "name all ranks of a process at once";
-        Err(Error::spec("several ranks in each of several that share a process", remedy))
+        let hint = "name all ranks of a process at once";
+        Err(Error::spec("several ranks in each of several that share a process", hint))
     }
 
     fn abort_for(&self, rank: usize, why: &str) {

@@ -67,7 +67,7 @@ impl<'a> Rank<'a> {
             return Err(Error::Rank {
                 rank: self.rank,
                 what: format!("a message to or from rank {peer} of {}", self.exchange.ranks),
-                remedy: "this is a fault of Warpweft: report it".into(),
+                hint: "this is a fault of Warpweft: report it".into(),
             });
         }
         match &state.aborted {
@@ -75,16 +75,16 @@ impl<'a> Rank<'a> {
             Some((by, why)) => Err(Error::Rank {
                 rank: self.rank,
                 what: format!("stopped because rank {by} failed: {why}"),
-                remedy: format!("see the error of rank {by}"),
+                hint: format!("see the error of rank {by}"),
             }),
         }
     }
 
     /// Aborts everyone over a message that will not come.
-    fn give_up(&self, tag: Tag, what: String, remedy: &str) -> Error {
+    fn give_up(&self, tag: Tag, what: String, hint: &str) -> Error {
         let rank = tag.receiver(self.rank);
         self.exchange.abort(rank, &what);
-        Error::Rank { rank, what, remedy: remedy.into() }
+        Error::Rank { rank, what, hint: hint.into() }
     }
 }
 
@@ -254,7 +254,7 @@ mod tests {
             2 => Err(Error::spec("no room", "make room")),
             _ => net.receive(2, Tag(0)),
         });
-        assert_eq!(error.unwrap_err().to_string(), "no room; make room");
+        assert_eq!(error.unwrap_err().to_string(), "no room; help: make room");
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(super) fn in_threads<T: Send>(
             Err(Error::Rank {
                 rank,
                 what: text.to_string(),
-                remedy: "guard the operation in the element function".into(),
+                hint: "guard the operation in the element function".into(),
             })
         });
         ended(rank, outcome.as_ref().err());

@@ -193,7 +193,7 @@ fn no_remote(rank: usize) -> Error {
     Error::Rank {
         rank,
         what: "a message in the memory of a GPU, by a transport that takes none".into(),
-        remedy: "this is a fault of Warpweft: report it".into(),
+        hint: "this is a fault of Warpweft: report it".into(),
     }
 }
 
@@ -202,6 +202,6 @@ pub(super) fn wrong_length(rank: usize, from: usize, found: usize, expected: usi
     Error::Rank {
         rank,
         what: format!("{found} bytes from rank {from}, {expected} expected"),
-        remedy: "start every rank with the same program and arguments".into(),
+        hint: "start every rank with the same program and arguments".into(),
     }
 }

@@ -32,7 +32,7 @@ impl Buffer {
             whose: "host".into(),
             needed: needed as u64,
             available,
-            remedy: "choose smaller extents".into(),
+            hint: "choose smaller extents".into(),
         };
         // The system promises more than it has, and kills who takes it at its word.
         if let Some(available) = available_memory()

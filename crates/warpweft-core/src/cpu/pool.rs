@@ -123,7 +123,7 @@ impl Pool {
             stage: "starting a worker".into(),
             device: core.map_or("the cores".into(), |core| format!("core {core}")),
             what: error.to_string(),
-            remedy: "use cores that the process may run on (see `taskset -p`)".into(),
+            hint: "use cores that the process may run on (see `taskset -p`)".into(),
         };
         let shared = Arc::new(Shared::default());
         let mut pool = Self { shared, threads: Vec::new(), running: Mutex::new(()) };

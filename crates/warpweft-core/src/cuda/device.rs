@@ -66,7 +66,7 @@ impl Device {
                 stage: "opening".into(),
                 device: format!("GPU {ordinal}"),
                 what: format!("this machine shows {count} GPUs, numbered from 0"),
-                remedy: "name one of them, or set CUDA_VISIBLE_DEVICES".into(),
+                hint: "name one of them, or set CUDA_VISIBLE_DEVICES".into(),
             });
         }
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -248,7 +248,7 @@ impl Device {
                 stage: "selecting the device".into(),
                 device: self.label().into(),
                 what: "a kernel that was given up is still running".into(),
-                remedy: "end this process".into(),
+                hint: "end this process".into(),
             });
         }
         Ok(())

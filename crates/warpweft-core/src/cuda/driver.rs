@@ -19,11 +19,11 @@ const OLDEST: i32 = 12_000;
 pub fn available() -> Result<()> {
     static DRIVER: OnceLock<Result<(), (String, &'static str)>> = OnceLock::new();
     let started = DRIVER.get_or_init(start);
-    started.as_ref().map(|_| ()).map_err(|(what, remedy)| Error::Device {
+    started.as_ref().map(|_| ()).map_err(|(what, hint)| Error::Device {
         stage: "starting CUDA".into(),
         device: "this machine".into(),
         what: what.clone(),
-        remedy: (*remedy).into(),
+        hint: (*hint).into(),
     })
 }
 
@@ -78,11 +78,11 @@ pub(super) fn check(code: CUresult, stage: &str, device: &str) -> Result<()> {
         stage: stage.into(),
         device: device.into(),
         what: describe(code),
-        remedy: remedy(code).into(),
+        hint: hint(code).into(),
     })
 }
 
-fn remedy(code: CUresult) -> &'static str {
+fn hint(code: CUresult) -> &'static str {
     use CUresult::*;
     match code {
         CUDA_ERROR_ILLEGAL_ADDRESS

@@ -44,7 +44,7 @@ pub(super) fn missing(what: &str) -> Error {
         stage: "loading the CUDA compiler".into(),
         device: "this machine".into(),
         what: format!("libnvrtc was not found: {what}"),
-        remedy: INSTALL.into(),
+        hint: INSTALL.into(),
     }
 }
 

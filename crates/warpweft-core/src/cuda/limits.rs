@@ -23,7 +23,7 @@ pub(super) fn check_age(label: &str, capability: (u32, u32)) -> Result<()> {
             number(capability),
             number(OLDEST)
         ),
-        remedy: "run on a newer GPU, or on the cores".into(),
+        hint: "run on a newer GPU, or on the cores".into(),
     })
 }
 

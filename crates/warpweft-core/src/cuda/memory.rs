@@ -61,7 +61,7 @@ impl Buffer {
                 whose: device.label().into(),
                 needed: bytes as u64,
                 available: device.memory()?.0,
-                remedy: "choose a smaller problem, or free memory on the device".into(),
+                hint: "choose a smaller problem, or free memory on the device".into(),
             }),
             code => {
                 device.check(code, "allocating")?;
@@ -156,7 +156,7 @@ impl<T: Plain> Pinned<T> {
             whose: "page-locked host".into(),
             needed,
             available: crate::memory::available_memory().unwrap_or(0),
-            remedy: "choose a smaller problem, or raise the limit on locked memory".into(),
+            hint: "choose a smaller problem, or raise the limit on locked memory".into(),
         };
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(|| refused(u64::MAX))?;
         let mut start = std::ptr::null_mut();

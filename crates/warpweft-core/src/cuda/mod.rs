@@ -2,7 +2,7 @@
 //! unsafe calls; nothing here knows a pattern.
 //!
 //! Driver and compiler are loaded at run time: a program that uses this module builds and starts
-//! on a machine that has neither, and gets an [`crate::Error`] with a remedy when it asks for one.
+//! on a machine that has neither, and gets an [`crate::Error`] with a hint when it asks for one.
 //!
 //! ```no_run
 //! use warpweft::cuda::{Args, Buffer, Device, Launch, Module, Options, Stream, compile};

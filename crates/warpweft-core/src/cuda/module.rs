@@ -179,7 +179,7 @@ impl Kernel {
                 whose: format!("{} for {}: the shared", self.device().label(), self.name),
                 needed: bytes.into(),
                 available: most as u64,
-                remedy: "take a smaller shape: a policy of fewer warps, rows or planes".into(),
+                hint: "take a smaller shape: a policy of fewer warps, rows or planes".into(),
             });
         }
         let which = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;

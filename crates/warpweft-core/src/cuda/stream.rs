@@ -212,7 +212,7 @@ fn elapsed() -> Result<Elapsed> {
         stage: "reading a time".into(),
         device: "this machine".into(),
         what: "the driver lacks cuEventElapsedTime".into(),
-        remedy: "reinstall the NVIDIA driver".into(),
+        hint: "reinstall the NVIDIA driver".into(),
     })
 }
 

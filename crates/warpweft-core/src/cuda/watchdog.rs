@@ -142,7 +142,7 @@ impl Watchdog {
             stage: "waiting".into(),
             device: stream.device().label().into(),
             what,
-            remedy: "this is a defect of the kernel or its plan: please report it with the \
+            hint: "this is a defect of the kernel or its plan: please report it with the \
                      command and its policy"
                 .into(),
         })

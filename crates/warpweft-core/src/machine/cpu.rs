@@ -133,7 +133,7 @@ fn cores(root: &Path) -> Result<Vec<usize>> {
             stage: "looking for cores".into(),
             device: "this machine".into(),
             what: format!("the system allows this process the cores {listed:?}"),
-            remedy: "look at `taskset -p $$` and the control group's cpuset".into(),
+            hint: "look at `taskset -p $$` and the control group's cpuset".into(),
         });
     }
     Ok(cores)

@@ -9,12 +9,12 @@ const SMALL: u64 = 1 << 20;
 /// An empty vector with room for `count` values.
 ///
 /// # Errors
-/// There is not that much, or the system refuses; `remedy` is what the error says to do.
-pub fn room<T>(count: usize, remedy: &str) -> Result<Vec<T>> {
+/// There is not that much, or the system refuses; `hint` is what the error says to do.
+pub fn room<T>(count: usize, hint: &str) -> Result<Vec<T>> {
     let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
-    check_room(bytes, remedy)?;
+    check_room(bytes, hint)?;
     let mut values = Vec::new();
-    values.try_reserve_exact(count).map_err(|_| short(bytes, remedy))?;
+    values.try_reserve_exact(count).map_err(|_| short(bytes, hint))?;
     Ok(values)
 }
 
@@ -22,8 +22,8 @@ pub fn room<T>(count: usize, remedy: &str) -> Result<Vec<T>> {
 ///
 /// # Errors
 /// As [`room`].
-pub fn filled<T>(values: impl ExactSizeIterator<Item = T>, remedy: &str) -> Result<Vec<T>> {
-    let mut all = room(values.len(), remedy)?;
+pub fn filled<T>(values: impl ExactSizeIterator<Item = T>, hint: &str) -> Result<Vec<T>> {
+    let mut all = room(values.len(), hint)?;
     all.extend(values);
     Ok(all)
 }
@@ -34,33 +34,33 @@ pub fn filled<T>(values: impl ExactSizeIterator<Item = T>, remedy: &str) -> Resu
 /// # Errors
 /// As [`room`].
 #[inline]
-pub fn grow<T>(values: &mut Vec<T>, more: usize, remedy: &str) -> Result<()> {
+pub fn grow<T>(values: &mut Vec<T>, more: usize, hint: &str) -> Result<()> {
     if values.capacity() - values.len() >= more {
         return Ok(());
     }
     values.try_reserve(more).map_err(|_| {
         let count = values.len().saturating_add(more.max(values.len())) as u64;
-        short(count.saturating_mul(size_of::<T>() as u64), remedy)
+        short(count.saturating_mul(size_of::<T>() as u64), hint)
     })
 }
 
 /// Whether there are `bytes` of memory, of several arrays maybe.
 ///
 /// # Errors
-/// There are not; `remedy` is what the error says to do.
-pub fn check_room(bytes: u64, remedy: &str) -> Result<()> {
+/// There are not; `hint` is what the error says to do.
+pub fn check_room(bytes: u64, hint: &str) -> Result<()> {
     match bytes > SMALL && available_memory().is_some_and(|available| bytes > available) {
-        true => Err(short(bytes, remedy)),
+        true => Err(short(bytes, hint)),
         false => Ok(()),
     }
 }
 
-fn short(needed: u64, remedy: &str) -> Error {
+fn short(needed: u64, hint: &str) -> Error {
     Error::Memory {
         whose: "host".into(),
         needed,
         available: available_memory().unwrap_or(0),
-        remedy: remedy.into(),
+        hint: hint.into(),
     }
 }
 
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_machine_has_is_refused_with_both_numbers_and_the_remedy() {
+    fn what_no_machine_has_is_refused_with_both_numbers_and_the_hint() {
         if available_memory().is_none() {
             return println!("skipped: this system does not tell its memory");
         }
@@ -85,7 +85,7 @@ mod tests {
                 refusal.starts_with(&format!("host memory: {needed} bytes needed (")),
                 "{refusal}"
             );
-            assert!(refusal.ends_with("; take less"), "{refusal}");
+            assert!(refusal.ends_with("; help: take less"), "{refusal}");
         }
         assert!(room::<u8>(7, "").is_ok_and(|room| room.is_empty() && room.capacity() >= 7));
         assert_eq!(filled([3, 1, 2].into_iter(), "").unwrap(), [3, 1, 2]);

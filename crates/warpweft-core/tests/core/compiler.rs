@@ -26,11 +26,11 @@ fn compiler_here() -> bool {
 }
 
 #[test]
-fn a_missing_driver_is_an_error_with_a_remedy_and_not_a_panic() {
+fn a_missing_driver_is_an_error_with_a_hint_and_not_a_panic() {
     match cuda::available().and_then(|()| cuda::Device::count()) {
         Ok(count) => println!("skipped: this machine has a driver and {count} devices"),
-        Err(Error::Device { what, remedy, .. }) => {
-            assert!(!what.is_empty() && remedy.contains("CPU"), "{what}; {remedy}");
+        Err(Error::Device { what, hint, .. }) => {
+            assert!(!what.is_empty() && hint.contains("CPU"), "{what}; {hint}");
             assert!(cuda::Device::open(0).is_err());
         }
         Err(error) => panic!("{error}"),

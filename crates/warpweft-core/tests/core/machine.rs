@@ -102,7 +102,7 @@ fn a_damaged_file_is_measured_anew_and_noted() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_an_error_with_a_remedy() {
+fn a_folder_that_cannot_be_written_is_an_error_with_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "in the way").unwrap();

@@ -1,4 +1,4 @@
-//! What goes wrong on a device is an error with numbers and a remedy, never an abort.
+//! What goes wrong on a device is an error with numbers and a hint, never an abort.
 
 use warpweft::Error;
 use warpweft::cuda::{Args, Buffer, Cache, Device, Launch, Module, Options, compile_in};
@@ -9,11 +9,11 @@ use crate::{alone, bench};
 fn too_little_memory_says_how_much_there_is() {
     let Some(b) = bench() else { return };
     match Buffer::new(&b.device, 1 << 50) {
-        Err(Error::Memory { whose, needed, available, remedy }) => {
+        Err(Error::Memory { whose, needed, available, hint }) => {
             assert_eq!(whose, b.device.label());
             assert_eq!(needed, 1 << 50);
             assert!(available > 0 && available <= b.device.memory_size().unwrap());
-            assert!(remedy.contains("smaller"), "{remedy}");
+            assert!(hint.contains("smaller"), "{hint}");
         }
         other => panic!("{other:?}"),
     }

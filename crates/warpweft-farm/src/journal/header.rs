@@ -9,7 +9,7 @@ use warpweft_core::grid::io::Stated;
 
 /// Its format.
 const FORMAT: Stated =
-    Stated { name: "a journal", version: 1, remedy: "begin anew in an empty folder" };
+    Stated { name: "a journal", version: 1, hint: "begin anew in an empty folder" };
 
 /// Its name in the folder.
 pub const NAME: &str = "header";
@@ -48,7 +48,7 @@ impl Header {
         let path = folder.join(NAME);
         match std::fs::read_to_string(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::file(path, error, FORMAT.remedy)),
+            Err(error) => Err(Error::file(path, error, FORMAT.hint)),
             Ok(text) => FORMAT.read(&path, &text).map(Some),
         }
     }

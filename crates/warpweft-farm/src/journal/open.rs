@@ -77,7 +77,7 @@ fn goes_on(folder: &Path, resume: bool, own: &Header) -> Result<bool> {
 
 /// The header in `folder`, if there is to be one.
 fn there(folder: &Path, resume: bool) -> Result<Option<Header>> {
-    let refused = |what: &str, remedy: &str| Err(Error::file(folder, what, remedy));
+    let refused = |what: &str, hint: &str| Err(Error::file(folder, what, hint));
     match (Header::read(folder)?, resume) {
         (None, true) => refused(
             "holds no journal to resume",
@@ -194,8 +194,8 @@ fn set_aside(path: &Path) -> Result<PathBuf> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => {
                 let what = format!("it is damaged and can't be kept by a hard link: {error}");
-                let remedy = "copy its folder to a disk that has such links, and go on there";
-                return Err(Error::file(path, what, remedy));
+                let hint = "copy its folder to a disk that has such links, and go on there";
+                return Err(Error::file(path, what, hint));
             }
             Ok(()) => return Ok(aside),
         }

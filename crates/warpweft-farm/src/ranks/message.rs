@@ -154,7 +154,7 @@ pub fn unreadable(rank: usize) -> Error {
     Error::Rank {
         rank,
         what: "a message of a farm that can't be read".into(),
-        remedy: "start every rank with the same program".into(),
+        hint: "start every rank with the same program".into(),
     }
 }
 
@@ -165,7 +165,7 @@ enum Closing {
     /// With the failure of a task.
     Task {
         task: u64,
-        unit: String,
+        worker: String,
         what: String,
     },
     /// With another error of the first rank.
@@ -176,8 +176,8 @@ enum Closing {
 pub fn close(net: &dyn Transport, outcome: &Result<Ended>) {
     let closing = match outcome {
         Ok(ended) => Closing::Ended(Box::new(ended.clone())),
-        Err(Error::Task { task, unit, what }) => {
-            Closing::Task { task: *task, unit: unit.clone(), what: what.clone() }
+        Err(Error::Task { task, worker, what }) => {
+            Closing::Task { task: *task, worker: worker.clone(), what: what.clone() }
         }
         Err(error) => Closing::Failed(error.to_string()),
     };
@@ -195,11 +195,11 @@ pub fn close(net: &dyn Transport, outcome: &Result<Ended>) {
 pub fn closed(rank: usize, how: &[u8]) -> Result<Ended> {
     match serde_json::from_slice(how).map_err(|_| unreadable(0))? {
         Closing::Ended(ended) => Ok(*ended),
-        Closing::Task { task, unit, what } => Err(Error::Task { task, unit, what }),
+        Closing::Task { task, worker, what } => Err(Error::Task { task, worker, what }),
         Closing::Failed(what) => Err(Error::Rank {
             rank,
             what: format!("stopped because rank 0 failed: {what}"),
-            remedy: "see the error of rank 0".into(),
+            hint: "see the error of rank 0".into(),
         }),
     }
 }

@@ -130,5 +130,5 @@ impl Porter<'_> {
 
 /// The loss of a unit of another rank.
 fn lost(rank: usize, why: String) -> Error {
-    Error::Rank { rank, what: why, remedy: "look after that rank's host".into() }
+    Error::Rank { rank, what: why, hint: "look after that rank's host".into() }
 }

@@ -386,10 +386,13 @@ fn a_journal_cut_anywhere_is_gone_on_from() {
 fn a_journal_is_its_own_runs_alone() {
     let folder = tempfile::tempdir().unwrap();
     let refusal = journaled(folder.path(), true).unwrap_err().to_string();
-    assert!(refusal.contains("holds no journal to resume; begin without --resume"), "{refusal}");
+    assert!(
+        refusal.contains("holds no journal to resume; help: begin without --resume"),
+        "{refusal}"
+    );
     journaled(folder.path(), false).unwrap();
     let refusal = journaled(folder.path(), false).unwrap_err().to_string();
-    assert!(refusal.contains("holds the journal of an earlier run; go on"), "{refusal}");
+    assert!(refusal.contains("holds the journal of an earlier run; help: go on"), "{refusal}");
     let journal = |of: &str, flush| Journal {
         directory: folder.path().into(),
         of: of.into(),
@@ -415,7 +418,7 @@ fn a_journal_is_its_own_runs_alone() {
     let file = folder.path().join("header");
     let refusal = Journal { directory: file.clone(), ..journal("squares", every) };
     let refusal = run(&refusal, 500, |k| k);
-    assert!(refusal.contains("header: is a file; choose a folder"), "{refusal}");
+    assert!(refusal.contains("header: is a file; help: choose a folder"), "{refusal}");
     std::fs::write(file, "{}\nno\n").unwrap();
     let refusal = run(&journal("squares", every), 500, |k| k);
     assert!(refusal.contains("header: its checksum is wrong"), "{refusal}");
@@ -427,7 +430,7 @@ fn a_file_of_results_that_is_no_journals_is_left_alone() {
     let results = folder.path().join("results");
     std::fs::write(&results, "mine").unwrap();
     let refusal = journaled(folder.path(), false).unwrap_err().to_string();
-    assert!(refusal.contains("`results` that is no journal's; choose an empty"), "{refusal}");
+    assert!(refusal.contains("`results` that is no journal's; help: choose an empty"), "{refusal}");
     let refusal = journaled(folder.path(), true).unwrap_err().to_string();
     assert!(refusal.contains("holds no journal to resume"), "{refusal}");
     assert_eq!(std::fs::read(&results).unwrap(), b"mine");

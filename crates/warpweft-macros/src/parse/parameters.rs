@@ -21,15 +21,11 @@ pub struct Named {
 }
 
 impl Named {
-    /// A parameter of a `what` function that is given a value; a reference is refused by `why`, with the remedy.
-    pub fn by_value(
-        parameter: Parameter,
-        what: &str,
-        [why, remedy]: [&str; 2],
-    ) -> syn::Result<Self> {
+    /// A parameter of a `what` function that is given a value; a reference is refused by `why`, with the hint.
+    pub fn by_value(parameter: Parameter, what: &str, [why, hint]: [&str; 2]) -> syn::Result<Self> {
         let (ident, mutable) = plain_name(&parameter, what)?;
         match parameter.reference {
-            Some(_) => Err(reject(&parameter.whole, why, remedy)),
+            Some(_) => Err(reject(&parameter.whole, why, hint)),
             None => Ok(Self { ident, mutable, ty: parameter.ty }),
         }
     }

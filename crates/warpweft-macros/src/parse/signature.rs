@@ -145,11 +145,11 @@ pub fn returns_value(output: &ReturnType) -> bool {
     }
 }
 
-/// The type of the value that a function returns; one that returns none is refused by `why`, with the remedy.
-pub fn returned(signature: &Signature, [why, remedy]: [&str; 2]) -> syn::Result<Type> {
+/// The type of the value that a function returns; one that returns none is refused by `why`, with the hint.
+pub fn returned(signature: &Signature, [why, hint]: [&str; 2]) -> syn::Result<Type> {
     match &signature.output {
         ReturnType::Type(_, ty) if returns_value(&signature.output) => Ok((**ty).clone()),
-        _ => Err(reject(&signature.ident, why, remedy)),
+        _ => Err(reject(&signature.ident, why, hint)),
     }
 }
 

@@ -146,5 +146,5 @@ impl<'a> Reader<'a> {
 
 /// The error that passes a checkpoint over.
 pub(super) fn damaged(path: &Path, what: impl ToString) -> Error {
-    Error::file(path, what, FORMAT.remedy)
+    Error::file(path, what, FORMAT.hint)
 }

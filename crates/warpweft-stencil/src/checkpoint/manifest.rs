@@ -13,7 +13,7 @@ use warpweft_core::grid::io::Stated;
 
 /// Its format.
 pub(super) const FORMAT: Stated =
-    Stated { name: "a checkpoint", version: 4, remedy: "resume from another checkpoint" };
+    Stated { name: "a checkpoint", version: 4, hint: "resume from another checkpoint" };
 /// Its name in the folder.
 pub(super) const NAME: &str = "manifest";
 
@@ -72,7 +72,7 @@ impl Manifest {
     pub fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(NAME);
         match std::fs::read_to_string(&path) {
-            Err(error) => Err(Error::file(path, error, FORMAT.remedy)),
+            Err(error) => Err(Error::file(path, error, FORMAT.hint)),
             Ok(text) => FORMAT.read(&path, &text),
         }
     }

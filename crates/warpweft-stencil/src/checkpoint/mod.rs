@@ -224,7 +224,7 @@ fn lacking(recorded: &[Series], step: u64) -> impl Iterator<Item = String> {
 fn taken(directory: &Path, step: u64, origin: &Origin) -> Error {
     let manifest = Manifest::read(&directory.join(folder_name(step)));
     let other = manifest.ok().and_then(|manifest| Other::than(&manifest, origin));
-    let (whose, remedy) = match &other {
+    let (whose, hint) = match &other {
         Some(other) => (other.of.as_str(), "choose another folder"),
         None => (
             "an earlier run",
@@ -233,7 +233,7 @@ fn taken(directory: &Path, step: u64, origin: &Origin) -> Error {
     };
     let directory = directory.display();
     let what = format!("{directory}: holds checkpoints, the last of step {step}, of {whose}");
-    Error::spec(what, remedy)
+    Error::spec(what, hint)
 }
 
 fn folder_name(step: u64) -> String {
@@ -264,8 +264,8 @@ fn steps(directory: &Path) -> Result<Vec<u64>> {
 /// The same error once more, for where it is both told to others and returned.
 fn clone_of(error: &Error) -> Error {
     match error {
-        Error::Spec { what, remedy } => Error::spec(what.clone(), remedy.clone()),
-        Error::File { path, what, remedy } => Error::file(path, what, remedy.clone()),
+        Error::Spec { what, hint } => Error::spec(what.clone(), hint.clone()),
+        Error::File { path, what, hint } => Error::file(path, what, hint.clone()),
         other => Error::spec(other.to_string(), "see the folder of the checkpoints"),
     }
 }

@@ -243,12 +243,12 @@ impl Saver {
     }
 
     fn told(&self, path: &Path, error: &io::Error) -> Error {
-        let remedy = match self.last.load(Ordering::Relaxed) {
+        let hint = match self.last.load(Ordering::Relaxed) {
             NONE => "choose a folder that can be written and has room".to_string(),
             step => format!(
                 "make room, then go on with --resume (`resume: true`) from the checkpoint of step {step}, which is whole"
             ),
         };
-        Error::file(path, format!("a checkpoint can't be written: {error}"), remedy)
+        Error::file(path, format!("a checkpoint can't be written: {error}"), hint)
     }
 }

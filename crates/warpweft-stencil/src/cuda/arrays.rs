@@ -102,7 +102,7 @@ impl Arrays {
                 whose: stream.device().label().into(),
                 needed,
                 available: free,
-                remedy: "choose smaller extents, or run on the CPU".into(),
+                hint: "choose smaller extents, or run on the CPU".into(),
             });
         }
         let mut buffers = Vec::new();

@@ -260,7 +260,7 @@ impl CudaPolicy {
     /// # Errors
     /// A shape that no kernel can have.
     pub(super) fn shaped<const D: usize>(mut self) -> Result<Self> {
-        let wrong = |what: String, remedy: &str| Err(Error::spec(what, remedy));
+        let wrong = |what: String, hint: &str| Err(Error::spec(what, hint));
         self = self.reduced::<D>();
         let [vx, vy, vz] = &mut self.cells;
         if !vx.is_power_of_two() || *vx > 16 || !(1..=16).contains(vy) || !(1..=20).contains(vz) {

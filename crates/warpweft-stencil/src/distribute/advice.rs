@@ -121,7 +121,7 @@ mod tests {
         let run = Run { target: Target::Cpu, ..Run::default() };
         let error = stencil.run_over_ranks(&mut volume, Steps(1), &machine, &grid, &run);
         let told = error.unwrap_err().to_string();
-        assert!(told.contains("a grid of 0 x 4; leave 1 part"), "{told}");
+        assert!(told.contains("a grid of 0 x 4; help: leave 1 part"), "{told}");
     }
 
     #[test]

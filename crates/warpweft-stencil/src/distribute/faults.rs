@@ -34,7 +34,7 @@ impl<const D: usize> SweepExecutor<D> for Failing<D> {
                 stage: "waiting".into(),
                 device: "GPU 2".into(),
                 what: "it has fallen off the bus".into(),
-                remedy: "look at `nvidia-smi`".into(),
+                hint: "look at `nvidia-smi`".into(),
             });
         }
         self.inner.sweep(sweep)

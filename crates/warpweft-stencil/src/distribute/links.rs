@@ -86,7 +86,7 @@ fn wrong(net: &dyn Transport, what: &str) -> Error {
     Error::Rank {
         rank: net.rank(),
         what: format!("agreeing on halos: {what}"),
-        remedy: "start every rank with the same program".into(),
+        hint: "start every rank with the same program".into(),
     }
 }
 

@@ -49,11 +49,11 @@ impl<E: Traced> Recorded<E> {
         let tile_rows = policy.within([rows, columns]).tile_rows;
         let mut all =
             Self { tile_rows, rows, columns, reversed: reversed(wavefront)?, fronts: Vec::new() };
-        let remedy = "look for the path in linear space";
-        check_room(all.bytes(), remedy)?;
+        let hint = "look for the path in linear space";
+        check_room(all.bytes(), hint)?;
         for lanes in all.lanes() {
             let bytes = (columns + lanes - 1) * stride::<E>(lanes);
-            all.fronts.push(room(bytes, remedy)?);
+            all.fronts.push(room(bytes, hint)?);
         }
         Ok(all)
     }

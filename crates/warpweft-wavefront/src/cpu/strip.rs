@@ -100,13 +100,13 @@ pub(super) fn reversed<E: WavefrontElement>(
     wavefront: &Wavefront<'_, E>,
 ) -> Result<Vec<E::Column>> {
     let columns = wavefront.columns;
-    let mut reversed = room(columns.len() + 2 * MOST, REMEDY)?;
+    let mut reversed = room(columns.len() + 2 * MOST, HINT)?;
     reversed.extend(columns.iter().rev().chain(std::iter::repeat_n(&columns[0], 2 * MOST)));
     Ok(reversed)
 }
 
 /// What to do where memory does not hold the rows that a run keeps.
-pub(super) const REMEDY: &str = "take a domain of fewer columns";
+pub(super) const HINT: &str = "take a domain of fewer columns";
 
 /// The most lanes of a [`Form::GROUP`].
 const MOST: usize = 32;

@@ -6,7 +6,7 @@ use super::form::{Form, Plain, Sixteen};
 use super::record::Record;
 use super::row::SharedRow;
 use super::simd::Loops;
-use super::strip::{REMEDY, Sink, State, Strip, reversed};
+use super::strip::{HINT, Sink, State, Strip, reversed};
 use crate::frame::allocate;
 use crate::rank::{Best, Ranked, sum};
 use crate::spec::{Keep, Kept, Wavefront};
@@ -292,7 +292,7 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
             })
         });
         let above = (0..columns).map(|j| wavefront.border.at(-1, j as isize));
-        let above = memory::filled(above, REMEDY)?;
+        let above = memory::filled(above, HINT)?;
         let shared = Shared {
             wavefront,
             reversed: reversed(wavefront)?,

@@ -78,7 +78,7 @@ impl Gpu {
                      shared memory fits an SM",
                     kernel.attributes().registers
                 ),
-                remedy: "lower `warps` or `rows` of the policy".into(),
+                hint: "lower `warps` or `rows` of the policy".into(),
             });
         }
         Ok((an_sm.min(policy.blocks) * self.device.sms()?) as usize)

@@ -91,7 +91,7 @@ impl CudaPolicy {
     /// Which number is out of range, and the range.
     pub fn check(&self, cell_bytes: usize) -> Result<()> {
         let Self { rows, columns, chunk, warps, blocks, .. } = *self;
-        let refuse = |what: String, remedy: &str| Err(Error::spec(what, remedy));
+        let refuse = |what: String, hint: &str| Err(Error::spec(what, hint));
         if cell_bytes > MAX_CELL {
             return refuse(format!("a cell of {cell_bytes} bytes"), "a cell has 16 bytes at most");
         }

@@ -77,8 +77,8 @@ pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
             let need = executor.directions(wavefront)?.ok_or_else(|| unrecorded::<E>())?;
             if !need.fits() {
                 let Need { whose, needed, available, .. } = need;
-                let remedy = "look for the path in linear space".into();
-                return Err(Error::Memory { whose, needed, available, remedy });
+                let hint = "look for the path in linear space".into();
+                return Err(Error::Memory { whose, needed, available, hint });
             }
             Some(need)
         }

@@ -1,7 +1,7 @@
 //! From the end of a path back to its start, in linear space.
 
 use super::checkpoint::{Checkpoint, Store};
-use super::grid::{Grid, REMEDY, Rectangle};
+use super::grid::{Grid, HINT, Rectangle};
 use super::trail::{NEAR, Trail, choice_of};
 use super::{Cut, End, Path, Traced};
 use crate::edges::other;
@@ -32,7 +32,7 @@ pub(super) fn in_linear_space<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     let bytes = cut.bytes(wavefront.extents(), size_of::<E::Cell>());
     // A checkpoint is cut alike on every machine; without one the cut follows the memory there is.
     let without = if checkpoint.is_some() { ", or leave the checkpoint out" } else { "" };
-    check_room(bytes, &format!("{REMEDY}{without}"))?;
+    check_room(bytes, &format!("{HINT}{without}"))?;
     let whole = Rectangle::whole(wavefront)?;
     let blocks = cut.of(whole.extents()).unwrap_or([1, 1]);
     let mut grid = Grid::new(whole, blocks);

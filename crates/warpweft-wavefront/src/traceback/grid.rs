@@ -10,10 +10,10 @@ use warpweft_core::memory::{filled, grow};
 use warpweft_core::report::Report;
 
 /// What to do where memory does not hold the edges.
-pub(super) const REMEDY: &str = "take a smaller domain, of shorter sequences or series";
+pub(super) const HINT: &str = "take a smaller domain, of shorter sequences or series";
 
 fn copied<C: Copy>(cells: &[C]) -> Result<Vec<C>> {
-    filled(cells.iter().copied(), REMEDY)
+    filled(cells.iter().copied(), HINT)
 }
 
 /// Rows and columns of the domain, and the cells above and to the left of them.
@@ -38,8 +38,8 @@ impl<C: Ranked> Rectangle<C> {
             rows: 0..m,
             columns: 0..n,
             corner: border.at(-1, -1),
-            top: filled((0..n).map(|j| border.at(-1, j as isize)), REMEDY)?,
-            left: filled((0..m).map(|i| border.at(i as isize, -1)), REMEDY)?,
+            top: filled((0..n).map(|j| border.at(-1, j as isize)), HINT)?,
+            left: filled((0..m).map(|i| border.at(i as isize, -1)), HINT)?,
         })
     }
 
@@ -174,7 +174,7 @@ impl<C: Ranked> Grid<C> {
                 ..found
             });
             line.best = Best::of(line.best, found, Extreme::Greatest);
-            grow(&mut line.bottom, row.len(), REMEDY)?;
+            grow(&mut line.bottom, row.len(), HINT)?;
             line.bottom.extend(row);
             line.rights.push(column);
         }

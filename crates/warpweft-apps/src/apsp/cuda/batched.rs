@@ -81,7 +81,7 @@ impl Batched {
             whose: lane.device().label().into(),
             needed: needed(edges.size, 1),
             available: room,
-            remedy: "take fewer lanes or a smaller graph, or run on the cores".into(),
+            hint: "take fewer lanes or a smaller graph, or run on the cores".into(),
         })?;
         let device = *lane.device();
         let module = Module::load(&device, &compiled(words, edges.size.bytes(), &device.arch()?)?)?;

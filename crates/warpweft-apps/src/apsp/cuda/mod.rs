@@ -76,7 +76,7 @@ fn no_planes(edges: &Edges, room: u64, lane: &GpuLane) -> Error {
         whose: lane.device().label().into(),
         needed: planes::needed(edges.size, 1),
         available: room,
-        remedy: "take the form batched, or fewer lanes".into(),
+        hint: "take the form batched, or fewer lanes".into(),
     }
 }
 

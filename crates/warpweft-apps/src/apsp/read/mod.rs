@@ -50,11 +50,11 @@ trait Format {
 /// A file that can't be read, is cut short, is in none of these formats, or breaks its own: with the line.
 pub fn read(path: &Path) -> Result<Graph> {
     let failed = |error: std::io::Error| {
-        let remedy = match error.kind() {
+        let hint = match error.kind() {
             ErrorKind::NotFound => "check the path",
             _ => "check that the file is a complete graph in text, plain or gzip",
         };
-        Error::file(path, error, remedy)
+        Error::file(path, error, hint)
     };
     let mut file: Box<dyn BufRead> = match path.to_str() {
         Some("-") => Box::new(std::io::stdin().lock()),
@@ -74,7 +74,7 @@ pub fn read(path: &Path) -> Result<Graph> {
     parsed.map_err(|error| match error {
         Wrong::Text(what) => wrong(what),
         Wrong::Read(error) => failed(error),
-        Wrong::Other(Error::Spec { what, remedy }) => Error::file(path, what, remedy),
+        Wrong::Other(Error::Spec { what, hint }) => Error::file(path, what, hint),
         Wrong::Other(error) => error,
     })
 }

@@ -161,7 +161,7 @@ pub fn all_gpus(bench: &str, machine: &Machine) -> Result<GpuList> {
             stage: bench.into(),
             device: "this machine".into(),
             what: format!("{} GPUs, of which scaling needs two", all.len()),
-            remedy: "run `warpweft bench stencil` for one, or see `warpweft info`".into(),
+            hint: "run `warpweft bench stencil` for one, or see `warpweft info`".into(),
         });
     }
     GpuList::new(&all)

@@ -13,13 +13,13 @@ impl Arguments {
     /// The first that is wrong, with what to do about it.
     pub(super) fn check(&self) -> Result<()> {
         self.plot.as_deref().map_or(Ok(()), chart::check)?;
-        if let Some((name, why, remedy)) = self.idle() {
-            return Err(Error::spec(format!("--{name} {why}"), remedy));
+        if let Some((name, why, hint)) = self.idle() {
+            return Err(Error::spec(format!("--{name} {why}"), hint));
         }
         let (gpus, most) = (self.gpus(), MOST.checked_div(self.gpus()).unwrap_or(0));
         if most == 0 {
-            let remedy = format!("use 1 to {MOST}");
-            return Err(Error::spec(format!("{} a node", counted(gpus as u64, "GPU")), remedy));
+            let hint = format!("use 1 to {MOST}");
+            return Err(Error::spec(format!("{} a node", counted(gpus as u64, "GPU")), hint));
         }
         if let Some(nodes) = self.nodes().iter().find(|&n| !(1..=most).contains(n)) {
             return Err(Error::spec(
@@ -53,7 +53,7 @@ impl Arguments {
         }
     }
 
-    /// An option that was given and would change nothing: its name, why it would not, and the remedy.
+    /// An option that was given and would change nothing: its name, why it would not, and the hint.
     fn idle(&self) -> Option<(&'static str, String, String)> {
         let out = || "leave it out".to_string();
         let first = |names: &[(&'static str, bool)]| {
@@ -90,7 +90,7 @@ impl Arguments {
         ];
         let of_cores =
             [("cpu-rate", self.cpu_rate.is_some()), ("cpu-launch", self.cpu_launch.is_some())];
-        let (name, why, remedy) = match self.device {
+        let (name, why, hint) = match self.device {
             Devices::Cpu => (first(&of_gpus), "for cores alone", "choose --device gpu or cpu+gpu"),
             Devices::Gpu => (first(&of_cores), "for GPUs alone", "choose --device cpu or cpu+gpu"),
             Devices::Both => (
@@ -100,7 +100,7 @@ impl Arguments {
             ),
         };
         if let Some(name) = name {
-            return Some((name, why.into(), format!("{remedy}, or leave it out")));
+            return Some((name, why.into(), format!("{hint}, or leave it out")));
         }
         if self.jitter == Some(0.0) && self.seed.is_some() {
             return Some((

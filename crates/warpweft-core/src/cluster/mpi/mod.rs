@@ -161,7 +161,7 @@ impl Mpi {
         Error::Rank {
             rank: self.rank(),
             what: format!("MPI failed: {what}"),
-            remedy: "look at what mpirun says about the ranks and the network".into(),
+            hint: "look at what mpirun says about the ranks and the network".into(),
         }
     }
 
@@ -202,7 +202,7 @@ impl Mpi {
             Some((by, why)) => Err(Error::Rank {
                 rank: self.rank(),
                 what: format!("stopped because rank {by} failed: {why}"),
-                remedy: format!("see the error of rank {by}"),
+                hint: format!("see the error of rank {by}"),
             }),
         }
     }
@@ -260,7 +260,7 @@ impl Mpi {
                 return Err(Error::Rank {
                     rank,
                     what,
-                    remedy: "look for a rank that hangs, or give ranks more equal work".into(),
+                    hint: "look for a rank that hangs, or give ranks more equal work".into(),
                 });
             }
             if waited < YIELDS { std::thread::yield_now() } else { std::thread::sleep(NAP) }
@@ -272,8 +272,8 @@ impl Mpi {
         let (rank, from) = (tag.receiver(self.rank()), tag.sender(gone));
         let what = format!("rank {from} has left before it sent {}", Self::awaited(gone, tag));
         self.abort_for(rank, &what);
-        let remedy = format!("see the error of rank {from}, or let all ranks do the same runs");
-        Error::Rank { rank, what, remedy }
+        let hint = format!("see the error of rank {from}, or let all ranks do the same runs");
+        Error::Rank { rank, what, hint }
     }
 
     /// Some have not left so long after this rank did.
@@ -292,7 +292,7 @@ impl Mpi {
                 here.join(", "),
                 patience.as_secs_f64()
             ),
-            remedy: "look for a rank that hangs; what this one came to is done".into(),
+            hint: "look for a rank that hangs; what this one came to is done".into(),
         }
     }
 
@@ -317,7 +317,7 @@ impl Mpi {
         Err(Error::Rank {
             rank: self.rank(),
             what: format!("a message to or from rank {peer} of {}", self.ranks()),
-            remedy: "this is a fault of Warpweft: report it".into(),
+            hint: "this is a fault of Warpweft: report it".into(),
         })
     }
 
@@ -486,11 +486,11 @@ fn libraries(launcher: Launcher) -> &'static [&'static str] {
     }
 }
 
-fn unusable(launched: &Launched, what: String, remedy: &str) -> Error {
+fn unusable(launched: &Launched, what: String, hint: &str) -> Error {
     Error::Rank {
         rank: launched.rank,
         what: format!("joining the other ranks: {what}"),
-        remedy: remedy.into(),
+        hint: hint.into(),
     }
 }
 

@@ -8,7 +8,7 @@ use super::synced::sync_folder;
 use super::whole::told;
 use crate::error::{Error, Result};
 
-const REMEDY: &str = "choose a folder that can be written";
+const HINT: &str = "choose a folder that can be written";
 
 /// Whether files could be created in a folder at `path`, which is made later if it is not there; the one
 /// that it is to be in must be.
@@ -16,7 +16,7 @@ const REMEDY: &str = "choose a folder that can be written";
 /// # Errors
 /// They can't be.
 pub fn check_folder(path: &Path) -> Result<()> {
-    let refused = |what: &dyn std::fmt::Display| Error::file(path, what, REMEDY);
+    let refused = |what: &dyn std::fmt::Display| Error::file(path, what, HINT);
     let mut above = path.ancestors();
     let there = above.find(|folder| folder.symlink_metadata().is_ok());
     // The parent of a bare name is empty.
@@ -75,7 +75,7 @@ impl Claim {
     /// Another run has it; it can't be made or written.
     pub fn of(folder: &Path) -> Result<Self> {
         check_folder(folder)?;
-        let refused = |error: io::Error| Error::file(folder, error, REMEDY);
+        let refused = |error: io::Error| Error::file(folder, error, HINT);
         match fs::create_dir(folder) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(refused(error)),
             _ => {}
@@ -192,7 +192,10 @@ mod tests {
         }
         for refusal in [Claim::of(&one).map(drop), Claim::check(&one)] {
             let refusal = refusal.unwrap_err().to_string();
-            assert!(refusal.contains("one: another run saves its state there; wait"), "{refusal}");
+            assert!(
+                refusal.contains("one: another run saves its state there; help: wait"),
+                "{refusal}"
+            );
         }
         assert!(Claim::of(&other).is_ok());
         drop(claim);

@@ -155,7 +155,7 @@ fn open(path: &Path) -> Result<(Header, impl Read)> {
 
 /// The dictionary of a header: `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`.
 fn parse(path: &Path, text: &str, data_at: u64) -> Result<Header> {
-    let bad = |what: String, remedy: &str| Error::file(path, what, remedy);
+    let bad = |what: String, hint: &str| Error::file(path, what, hint);
     let value = |key: &str| {
         let after = text.split_once(&format!("'{key}'"))?.1;
         Some(after.trim_start().strip_prefix(':')?.trim_start())
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_with_its_value_and_a_remedy() {
+    fn what_does_not_fit_is_refused_with_its_value_and_a_hint() {
         for (patch, expect) in [
             (("<f4", "<f8"), "truncated: shape [2, 2] of f64 needs 32 bytes of data, 16 are there"),
             (

@@ -15,7 +15,7 @@ pub struct Stated {
     /// The version that this program reads; raised when the format changes.
     pub version: u32,
     /// What to do about a damaged file.
-    pub remedy: &'static str,
+    pub hint: &'static str,
 }
 
 impl Stated {
@@ -35,7 +35,7 @@ impl Stated {
     /// # Errors
     /// [`Error::File`] for what is damaged; [`Error::Spec`] for another version of the format.
     pub fn read<T: DeserializeOwned>(&self, path: &Path, text: &str) -> Result<T> {
-        let damaged = |what: String| Error::file(path, what, self.remedy);
+        let damaged = |what: String| Error::file(path, what, self.hint);
         let (line, sum) = text.split_once('\n').unwrap_or((text, ""));
         if hex(&Sha256::digest(line)) != sum.trim() {
             return Err(damaged("its checksum is wrong".into()));
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn what_was_stated_is_read_and_neither_damage_nor_another_version_is() {
-        let format = |version| Stated { name: "a diary", version, remedy: "begin anew" };
+        let format = |version| Stated { name: "a diary", version, hint: "begin anew" };
         let path = Path::new("kept/header");
         let kept = Kept { version: 2, of: "a\nline".into() };
         let text = format(2).text(&kept).unwrap();
@@ -91,7 +91,7 @@ mod tests {
             wrong[at] ^= 1;
             let wrong = String::from_utf8(wrong).unwrap();
             let refusal = format(2).read::<Kept>(path, &wrong).unwrap_err().to_string();
-            assert!(refusal.starts_with("kept/header: its checksum is wrong; "), "{refusal}");
+            assert!(refusal.starts_with("kept/header: its checksum is wrong; help: "), "{refusal}");
         }
     }
 }

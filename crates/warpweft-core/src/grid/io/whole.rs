@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What to do about a file that can't be written.
-const REMEDY: &str = "choose a place that can be written and has room";
+const HINT: &str = "choose a place that can be written and has room";
 
 /// Writes the file at `path` by `content`: beside it first, then renamed over it, so that a failure
 /// leaves what was there before. Symbolic links are followed; devices and pipes are written directly.
@@ -63,7 +63,7 @@ pub fn check_writable(path: &Path) -> Result<()> {
     let told = |error: io::Error| told(path, &error);
     let target = target(path)?;
     match fs::metadata(&target) {
-        Ok(known) if known.is_dir() => Err(Error::file(path, "is a directory", REMEDY)),
+        Ok(known) if known.is_dir() => Err(Error::file(path, "is a directory", HINT)),
         Ok(known) if !known.is_file() => Ok(()),
         _ => {
             let beside = beside(&target).map_err(told)?;
@@ -89,7 +89,7 @@ fn target(path: &Path) -> Result<PathBuf> {
 pub(super) fn told(path: &Path, error: &io::Error) -> Error {
     let folder = path.parent().filter(|folder| error.kind() == NotFound && !folder.exists());
     match folder.map(Path::display) {
-        None => Error::file(path, error, REMEDY),
+        None => Error::file(path, error, HINT),
         Some(folder) => Error::file(
             path,
             format!("there is no folder {folder}"),
@@ -187,7 +187,7 @@ mod tests {
         assert!(check_writable(directory.path()).unwrap_err().to_string().contains("directory"));
         for folder in ["a.npy/", "a.npy/."] {
             let refusal = check_writable(&directory.path().join(folder)).unwrap_err();
-            assert!(refusal.to_string().contains("names a folder; name a file"), "{refusal}");
+            assert!(refusal.to_string().contains("names a folder; help: name a file"), "{refusal}");
         }
         assert!(check_writable(&directory.path().join("a.npy")).is_ok());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);

@@ -115,7 +115,7 @@ fn failed(panic: crate::cpu::WorkerPanic) -> Error {
         stage: "measuring".into(),
         device: format!("worker {}", panic.worker),
         what: panic.message,
-        remedy: "please report this".into(),
+        hint: "please report this".into(),
     }
 }
 

@@ -61,10 +61,10 @@ impl Probe {
         let mut file = read(folder, &mut Vec::new());
         file.machines.insert(machine.fingerprint(), self.clone());
         let path = folder.join("probe.json");
-        let remedy = "set WARPWEFT_CACHE to a folder that can be written";
+        let hint = "set WARPWEFT_CACHE to a folder that can be written";
         let text = serde_json::to_vec_pretty(&file)
             .map_err(|error| Error::file(&path, error, "please report this"))?;
-        cuda::write_whole(&path, &text).map_err(|error| Error::file(&path, error, remedy))
+        cuda::write_whole(&path, &text).map_err(|error| Error::file(&path, error, hint))
     }
 }
 

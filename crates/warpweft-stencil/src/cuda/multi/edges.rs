@@ -102,6 +102,6 @@ pub(super) fn stuck(
             TIMEOUT.as_secs(),
             report.seen
         ),
-        remedy: "look at `nvidia-smi` for a GPU that is gone or busy, or exchange by copies".into(),
+        hint: "look at `nvidia-smi` for a GPU that is gone or busy, or exchange by copies".into(),
     }
 }

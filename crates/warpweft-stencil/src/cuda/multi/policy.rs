@@ -181,7 +181,7 @@ impl MultiCudaPolicy {
     /// Whether the exchange by flags or in words can do this.
     ///
     /// # Errors
-    /// The reason why not, and [`Exchange::Copies`] as the remedy.
+    /// The reason why not, and [`Exchange::Copies`] as the hint.
     pub fn check_flags<const D: usize>(
         &self,
         stencil: &Spec<D>,
@@ -194,11 +194,11 @@ impl MultiCudaPolicy {
         }
         let words = self.exchange == Exchange::Words;
         let how = if words { "words" } else { "flags" };
-        let remedy = match self.cuda.kernel {
+        let hint = match self.cuda.kernel {
             CudaKernel::Resident => "take another kernel, larger tiles or more GPUs",
             _ => "exchange by copies instead",
         };
-        let refuse = |why: String| Err(Error::spec(format!("exchange by {how} {why}"), remedy));
+        let refuse = |why: String| Err(Error::spec(format!("exchange by {how} {why}"), hint));
         if !(2..=3).contains(&D) {
             return refuse(format!("in {D} dimensions"));
         }

@@ -72,7 +72,7 @@ impl Peers {
                 return Err(Error::Rank {
                     rank: net.rank(),
                     what: "halos in device memory, by an MPI library that takes none".into(),
-                    remedy:
+                    hint:
                         "start with a library that says it is CUDA-aware and one rank a process, or WARPWEFT_HALOS=staged"
                             .into(),
                 });
@@ -169,7 +169,7 @@ impl Peers {
             (Some(Route::Ipc), Some((to, why))) => Err(Error::Rank {
                 rank: net.rank(),
                 what: format!("no writing into the memory of rank {to}: {why}"),
-                remedy: "set WARPWEFT_HALOS=staged, or leave it out".into(),
+                hint: "set WARPWEFT_HALOS=staged, or leave it out".into(),
             }),
             _ => Ok(peers),
         }
@@ -214,7 +214,7 @@ impl Peers {
                 report.other,
                 report.seen
             ),
-            remedy: "look at the error of that rank, and at `nvidia-smi` for a GPU that is gone"
+            hint: "look at the error of that rank, and at `nvidia-smi` for a GPU that is gone"
                 .into(),
         })
     }

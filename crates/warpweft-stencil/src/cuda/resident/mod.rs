@@ -111,7 +111,7 @@ impl Resident {
                 report.wanted,
                 report.seen
             ),
-            remedy: "look at `nvidia-smi` for a GPU that is gone or busy, or take another kernel"
+            hint: "look at `nvidia-smi` for a GPU that is gone or busy, or take another kernel"
                 .into(),
         })
     }

@@ -84,7 +84,7 @@ pub fn layout_of<const D: usize>(
     if !matches!(policy.kernel, CudaKernel::Pipeline | CudaKernel::Resident) {
         return Layout::of(stencil, extents, 1, [0; 2]);
     }
-    let refused = |what: String, remedy: &str| Err(Error::spec(what, remedy));
+    let refused = |what: String, hint: &str| Err(Error::spec(what, hint));
     let depth = policy.temporal_depth as usize;
     for (axis, &n) in extents.iter().enumerate() {
         if stencil.boundaries.0[axis][0] == Boundary::Periodic && n < depth {

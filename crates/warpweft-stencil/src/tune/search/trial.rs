@@ -191,7 +191,7 @@ mod tests {
             stage: "exchanging rims".into(),
             device: "one".into(),
             what: what.into(),
-            remedy: "look".into(),
+            hint: "look".into(),
         }
     }
 
@@ -261,7 +261,7 @@ mod tests {
                 whose: "step: the shared".into(),
                 needed: 300_000,
                 available: 232_448,
-                remedy: "lower `tile`".into(),
+                hint: "lower `tile`".into(),
             })
         });
         assert!(

@@ -553,7 +553,7 @@ fn too_deep_or_foreign_partitions_are_refused_with_what_would_fit() {
     };
     let error = refusal(&distribution);
     assert!(error.contains("4 parts along axis z of extent 16 leave one with 4 cells"), "{error}");
-    assert!(error.contains("need 6; the largest feasible R is 2;"), "{error}");
+    assert!(error.contains("need 6; help: the largest feasible R is 2;"), "{error}");
     distribution.depth = 0;
     assert!(refusal(&distribution).contains("0 steps between swaps"));
     distribution.partition = Partition::grid([8, 8, 8], [2, 1, 1], &boundaries).unwrap();

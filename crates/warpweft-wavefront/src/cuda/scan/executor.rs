@@ -145,7 +145,7 @@ impl ScanExecutor {
                 stage: "planning".into(),
                 device: self.device.label().into(),
                 what: format!("no block of {} threads fits an SM", policy.threads()),
-                remedy: "lower `warps` or `rows` of the policy".into(),
+                hint: "lower `warps` or `rows` of the policy".into(),
             });
         }
         let blocks = bands.min(resident as usize) as u32;

@@ -147,7 +147,7 @@ impl TileExecutor {
                      shared memory fits an SM",
                     kernel.attributes().registers
                 ),
-                remedy: "lower `height` or `width` of the policy".into(),
+                hint: "lower `height` or `width` of the policy".into(),
             });
         }
         let resident = (an_sm.min(plan.policy.blocks) * self.device.sms()?) as usize;

@@ -117,7 +117,7 @@ impl Plan {
     ) -> Result<Self> {
         let shape = Shape::of(dependences, old)?;
         let TilePolicy { method, height, width: tile, blocks } = policy;
-        let refuse = |what: String, remedy: String| Err(Error::spec(what, remedy));
+        let refuse = |what: String, hint: String| Err(Error::spec(what, hint));
         let most = if method.flags() { 960 } else { 1024 };
         let least = shape.above.max(shape.south + 1).max(32);
         if !(least..=most).contains(&(height as usize)) || height % 32 != 0 {
