@@ -134,7 +134,7 @@ fn no_gpu(target: Target, machine: &Machine) -> Error {
             (true, None) => "no GPU can be used".into(),
             (false, _) => format!("its GPUs are gpu:{}", numbers.join(", gpu:")),
         },
-        remedy: "run on the cores (cpu), or see `warpweft info`".into(),
+        hint: "run on the cores (cpu), or see `warpweft info`".into(),
     }
 }
 
@@ -247,7 +247,7 @@ mod tests {
     fn no_threads_are_refused_with_what_to_do() {
         let run = First { threads: Some(0), ..Run::default() };
         let error = run.devices(&machine(&[])).unwrap_err();
-        assert!(matches!(&error, Error::Spec { remedy, .. } if remedy.contains("at least 1")));
+        assert!(matches!(&error, Error::Spec { hint, .. } if hint.contains("at least 1")));
     }
 
     #[test]
@@ -257,7 +257,7 @@ mod tests {
             stage: "compiling".into(),
             device: "GPU 0".into(),
             what: "no NVRTC".into(),
-            remedy: "install it".into(),
+            hint: "install it".into(),
         };
         let run = First::default();
         let cores = run.devices(&one).unwrap().instead(fault(), &one, &run).unwrap();
