@@ -40,9 +40,9 @@ pub(super) fn report(
         rate: Quantity { value: calls as f64 / seconds.max(1e-9), unit: "calls/s" },
         // Calls are code, whose traffic nobody knows.
         bytes: 0,
-        bound: None,
-        fraction: None,
-        steps_a_trip: None,
+        roofline: None,
+        roofline_fraction: None,
+        temporal_depth: None,
         predicted_seconds: None,
         policy,
         done: calls,

@@ -43,15 +43,15 @@ pub struct Report {
     pub setup_seconds: f64,
     /// Work over `seconds`.
     pub rate: Quantity,
-    /// Bytes the work must move through memory at least; 0 where nobody knows, as of tasks.
+    /// Bytes the work must move through memory at least; 0 where they are not known, as for tasks.
     pub bytes: u64,
-    /// The rate the machine's measured limit allows, if it was measured: for a stencil that of
-    /// memory at one step a trip.
-    pub bound: Option<Quantity>,
-    /// `rate` over `bound`; above 1 where a stencil takes several steps a trip.
-    pub fraction: Option<f64>,
-    /// Steps of a stencil for each trip of its cells to memory, on average over what ran.
-    pub steps_a_trip: Option<f64>,
+    /// The roofline: the rate that the measured limit of the machine allows, if it was measured. For a stencil it
+    /// is the rate at memory bandwidth with one step per pass over memory.
+    pub roofline: Option<Quantity>,
+    /// `rate` over `roofline`: 0.4 is 40 % of the roofline. Above 1 where a stencil fuses several steps in one pass.
+    pub roofline_fraction: Option<f64>,
+    /// Average number of steps of a stencil that were fused in one pass over memory.
+    pub temporal_depth: Option<f64>,
     /// Seconds the model predicted, if it is calibrated.
     pub predicted_seconds: Option<f64>,
     /// The tunables used, as the pattern prints them.
@@ -82,13 +82,13 @@ impl fmt::Display for Report {
             _ => "tasks",
         };
         let Self { pattern, done, seconds, setup_seconds, rate, .. } = self;
-        write!(f, "{pattern}: {done} {units} on {}", self.devices_told())?;
+        write!(f, "{pattern}: {done} {units} on {}", self.device_list())?;
         write!(f, " in {seconds:.3e} s and {setup_seconds:.3e} s of set-up")?;
         if self.own() > 0 {
             write!(f, ", {:.3e} {}", rate.value, rate.unit)?;
         }
-        if let (Some(bound), true) = (&self.bound, self.own() > 0) {
-            write!(f, " where memory allows {:.3e} {}", bound.value, bound.unit)?;
+        if let (Some(roofline), true) = (&self.roofline, self.own() > 0) {
+            write!(f, " of a roofline of {:.3e} {}", roofline.value, roofline.unit)?;
         }
         if let (Some(residual), Some(tolerance)) = (self.residual, self.tolerance) {
             write!(f, ", residual {residual:.3e} of at most {tolerance:e}: ")?;
@@ -105,8 +105,8 @@ impl fmt::Display for Report {
 }
 
 impl Report {
-    /// The devices, those alike that follow one another told once: `4 x 1 core of AMD EPYC`.
-    pub fn devices_told(&self) -> String {
+    /// The devices as one text, with equal neighbours counted: `4 x 1 core of AMD EPYC`.
+    pub fn device_list(&self) -> String {
         let alike = self.devices.chunk_by(|a, b| a == b).map(|alike| match alike.len() {
             1 => alike[0].clone(),
             many => format!("{many} x {}", alike[0]),

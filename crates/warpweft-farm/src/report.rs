@@ -78,9 +78,9 @@ impl Ended {
             rate: Quantity { value: committed as f64 / seconds.max(1e-9), unit: "tasks/s" },
             // Tasks are code, whose traffic nobody knows.
             bytes: 0,
-            bound: None,
-            fraction: None,
-            steps_a_trip: None,
+            roofline: None,
+            roofline_fraction: None,
+            temporal_depth: None,
             predicted_seconds: None,
             policy,
             done: first + committed,

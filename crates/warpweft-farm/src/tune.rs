@@ -16,7 +16,9 @@ use super::task::Task;
 use warpweft_core::element::Packed;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;
-use warpweft_core::tune::{Axis, Budget, Entry, Measured, Repeats, Space, Wisdom, climb, measure};
+use warpweft_core::tune::{
+    Axis, Budget, Entry, Measured, Repeats, Space, TuningCache, climb, measure,
+};
 
 /// Lanes that are tried; the paper has up to 4.
 const LANES: [usize; 6] = [1, 2, 3, 4, 6, 8];
@@ -65,9 +67,9 @@ fn key(of: &str, machine: &Machine) -> String {
     format!("farm {of} on {gpu}")
 }
 
-/// The policy that a search for `of` on such GPUs found, of the user's wisdom.
+/// The policy that a search for `of` on such GPUs found, of the user's tuning cache.
 pub fn tuned(of: &str, machine: &Machine) -> Option<Policy> {
-    Wisdom::user().policy(&key(of, machine)).filter(|policy: &Policy| policy.check().is_ok())
+    TuningCache::user().policy(&key(of, machine)).filter(|policy: &Policy| policy.check().is_ok())
 }
 
 impl<T: Task> Farm<T> {
@@ -137,17 +139,17 @@ impl<T: Task> Farm<T> {
             rate: tuned.rate,
             tried,
         };
-        let mut wisdom = tuning.folder.as_deref().map_or_else(Wisdom::user, Wisdom::open);
-        tuned.notes.extend(wisdom.note().map(str::to_owned));
+        let mut cache = tuning.folder.as_deref().map_or_else(TuningCache::user, TuningCache::open);
+        tuned.notes.extend(cache.note().map(str::to_owned));
         let key = key(tuning.of, machine);
-        if let Some(known) = wisdom.get(&key).filter(|known| known.outdoes(&entry)) {
+        if let Some(known) = cache.get(&key).filter(|known| known.outdoes(&entry)) {
             tuned.notes.push(format!(
                 "an earlier search that tried {} policies found a faster one ({:.3e} tasks/s): that is kept",
                 known.tried, known.rate
             ));
             return;
         }
-        match wisdom.keep(&key, entry) {
+        match cache.keep(&key, entry) {
             Ok(kept) => tuned.kept = kept,
             Err(error) => tuned.failure = Some(error.to_string()),
         }

@@ -49,9 +49,9 @@ mod stage;
 mod stencil_element;
 mod total;
 mod tune;
+mod tuning_cache;
 mod turn;
 mod typed;
-mod wisdom;
 
 pub use boundary::{Boundaries, Boundary, Face, Ghost, Source};
 pub use checkpoint::Checkpoint;

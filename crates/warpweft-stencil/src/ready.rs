@@ -11,13 +11,13 @@ use super::gpus::{Chosen, placed, worthwhile};
 use super::policy::{CpuPolicy, CudaKernel, CudaPolicy, Policy};
 use super::run::{Run, Target};
 use super::spec::Spec;
-use super::wisdom::{key, label, on_gpus as tuned_on_gpus, usable};
+use super::tuning_cache::{key, label, on_gpus as tuned_on_gpus, usable};
 use warpweft_core::cpu::Pool;
 use warpweft_core::cuda::{self, Together};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::RawVolume;
 use warpweft_core::machine::{CpuProbe, DISTURBED, Gpu, Machine, Probe, known};
-use warpweft_core::tune::Wisdom;
+use warpweft_core::tune::TuningCache;
 
 /// Cells a second that a core, or a GPU, is taken to do at first.
 pub(super) const CELLS_A_SECOND: [f64; 2] = [1e9, 2e11];
@@ -107,13 +107,13 @@ impl<const D: usize> Spec<D> {
         run: &Run<'_>,
     ) -> Result<Ready<D>> {
         let most = run.threads.unwrap_or_else(|| machine.cpu.threads());
-        let wisdom = Wisdom::user();
+        let cache = TuningCache::user();
         let key = key(self, volume.extents(), machine, &format!("{most} threads"));
         let mut notes = Vec::new();
-        let tuned = usable(wisdom.policy(&key), &mut notes, CpuPolicy::check);
+        let tuned = usable(cache.policy(&key), &mut notes, CpuPolicy::check);
         let (policy, known_rate) = match (run.policy, tuned) {
             (Some(Policy::Cpu(policy)), _) => (policy, None),
-            (_, Some(policy)) => (policy, wisdom.get(&key).map(|entry| entry.rate)),
+            (_, Some(policy)) => (policy, cache.get(&key).map(|entry| entry.rate)),
             _ => (self.default_on_cores(volume.extents(), machine, most), None),
         };
         policy.check()?;
@@ -146,15 +146,15 @@ impl<const D: usize> Spec<D> {
     ) -> Result<Ready<D>> {
         let gpu = gpu(machine, number)?;
         let device = gpu.device()?;
-        let wisdom = Wisdom::user();
+        let cache = TuningCache::user();
         let key = key(self, volume.extents(), machine, &gpu.name);
         let mut notes = Vec::new();
-        let known = run.policy.is_none().then(|| tuned_on_gpus(&wisdom, &key, self)).flatten();
+        let known = run.policy.is_none().then(|| tuned_on_gpus(&cache, &key, self)).flatten();
         let tuned =
             usable(known, &mut notes, |policy: &CudaPolicy| policy.check(self, volume.extents()));
         let (policy, known_rate) = match (run.policy, tuned) {
             (Some(Policy::Cuda(policy)), _) => (policy, None),
-            (_, Some(policy)) => (policy, wisdom.get(&key).map(|entry| entry.rate)),
+            (_, Some(policy)) => (policy, cache.get(&key).map(|entry| entry.rate)),
             _ => (CudaPolicy::default_for(self, volume.extents(), gpu.capability), None),
         };
         let executor = CudaSweeps::new(self, volume, &policy, &device)?;
@@ -185,10 +185,10 @@ impl<const D: usize> Spec<D> {
         };
         let mut gpus = of_list(list)?;
         let all = gpus.len();
-        let wisdom = Wisdom::user();
+        let cache = TuningCache::user();
         let key = key(self, volume.extents(), machine, &label(&gpus));
         let (mut tuned, mut notes) = (None, Vec::new());
-        let known = run.policy.is_none().then(|| tuned_on_gpus(&wisdom, &key, self)).flatten();
+        let known = run.policy.is_none().then(|| tuned_on_gpus(&cache, &key, self)).flatten();
         let check = |chosen: &Chosen| match chosen.policy {
             Policy::Gpus(policy) => {
                 let gpus = of_list(chosen.gpus)?.into_iter();
@@ -217,7 +217,7 @@ impl<const D: usize> Spec<D> {
             }
         }
         let run = &Run { policy: run.policy.or(tuned), trace: run.trace.clone(), ..*run };
-        let known_rate = tuned.and_then(|_| Some(wisdom.get(&key)?.rate));
+        let known_rate = tuned.and_then(|_| Some(cache.get(&key)?.rate));
         if let ([one], None | Some(Policy::Cuda(_))) = (&gpus[..], run.policy) {
             let mut ready = self.on_gpu(volume, machine, run, one.ordinal)?;
             ready.notes.append(&mut notes);

@@ -1,5 +1,5 @@
 //! Tuning a stencil: the model's shape first, a search around it, conformance before victory, and
-//! the result kept as wisdom.
+//! the result kept in the tuning cache.
 
 mod ahead;
 mod search;
@@ -15,11 +15,11 @@ use super::gpus::Chosen;
 use super::policy::Policy;
 use super::run::Target;
 use super::spec::Spec;
-use super::wisdom::{key, label};
+use super::tuning_cache::{key, label};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::RawVolume;
 use warpweft_core::machine::{Gpu, Machine};
-use warpweft_core::tune::{Budget, Entry, Measured, Wisdom};
+use warpweft_core::tune::{Budget, Entry, Measured, TuningCache};
 
 /// Planes of a slab on which a candidate is checked: one more than the deepest ghost zone.
 const DEEPEST: usize = 17;
@@ -74,7 +74,7 @@ pub struct Tuned {
     pub kept: bool,
     /// What hindered keeping it.
     pub failure: Option<String>,
-    /// That an earlier search found a faster one, or what of the wisdom was damaged.
+    /// That an earlier search found a faster one, or what of the tuning cache was damaged.
     pub notes: Vec<String>,
 }
 
@@ -203,17 +203,17 @@ pub fn tune<const D: usize>(
         rate,
         tried: found.tried,
     };
-    let mut wisdom = tuning.folder.as_deref().map_or_else(Wisdom::user, Wisdom::open);
-    tuned.notes.extend(wisdom.note().map(str::to_owned));
+    let mut cache = tuning.folder.as_deref().map_or_else(TuningCache::user, TuningCache::open);
+    tuned.notes.extend(cache.note().map(str::to_owned));
     let key = key(stencil, extents, machine, &device);
-    if let Some(known) = wisdom.get(&key).filter(|known| known.outdoes(&entry)) {
+    if let Some(known) = cache.get(&key).filter(|known| known.outdoes(&entry)) {
         tuned.notes.push(format!(
             "an earlier search that tried {} policies found a faster one ({:.3e} cells/s): that is kept",
             known.tried, known.rate
         ));
         return Ok(tuned);
     }
-    match wisdom.keep(&key, entry) {
+    match cache.keep(&key, entry) {
         Ok(true) => tuned.kept = true,
         Ok(false) => {
             tuned.failure = Some("there is no cache folder; set WARPWEFT_CACHE to one".into())

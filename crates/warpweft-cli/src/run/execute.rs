@@ -13,7 +13,7 @@ use warpweft::stencil::cuda::device_bytes;
 use warpweft::stencil::distribute::{Ranks, a_gpu_each};
 use warpweft::stencil::{Checkpoint, CudaPolicy, Policy, Run, Target};
 use warpweft::trace::Trace;
-use warpweft::tune::Wisdom;
+use warpweft::tune::TuningCache;
 
 use super::options::Options;
 use crate::arguments::{PolicyChoice, RanksPolicy, as_size};
@@ -180,7 +180,7 @@ impl Host {
         if matches!(target, Target::Cpu | Target::CpuAndGpu(_)) {
             note_crowd(options.grid.threads, &machine.cpu);
         }
-        if let Some(what) = Wisdom::user().note() {
+        if let Some(what) = TuningCache::user().note() {
             note(what);
         }
         Ok(Self {

@@ -83,8 +83,8 @@ impl Outcome {
             "seconds": self.report.seconds,
             "setup_seconds": self.report.setup_seconds,
             "rate": worked.then_some(&self.report.rate),
-            "bound": self.report.bound,
-            "fraction": self.report.fraction.filter(|_| worked),
+            "roofline": self.report.roofline,
+            "roofline_fraction": self.report.roofline_fraction.filter(|_| worked),
             "policy": self.report.policy,
             "notes": self.report.notes,
             "result": object(&self.answer),
@@ -100,7 +100,7 @@ impl Outcome {
             // Writing to a string can't fail.
             let _ = writeln!(text, "  {name:<8} {value}");
         };
-        line("device", report.devices_told());
+        line("device", report.device_list());
         let set_up = time(report.setup_seconds);
         if report.own() == 0 {
             line("time", format!("set-up {set_up}"));
@@ -115,7 +115,7 @@ impl Outcome {
                 _ => format!(", {}B/s", scaled(bytes)),
             };
             line("rate", format!("{}{unit}{moved}", scaled(value)));
-            line_of_bound(report).into_iter().for_each(|what| line("bound", what));
+            roofline_line(report).into_iter().for_each(|what| line("roofline", what));
         }
         if let Value::Object(policy) = &report.policy {
             line("policy", listed(policy));
@@ -183,26 +183,27 @@ fn shown(value: Option<f64>) -> String {
     }
 }
 
-/// How the rate compares with what memory allows at one step a trip. Several steps a trip may
-/// pass it, and then it is said how many there were.
-fn line_of_bound(report: &Report) -> Option<String> {
-    let (bound, fraction) = (report.bound.as_ref()?, report.fraction?);
+/// How the rate compares with the roofline, which is memory bandwidth at one step per pass. Several fused steps may
+/// exceed it; the line then gives their number.
+fn roofline_line(report: &Report) -> Option<String> {
+    let (roofline, fraction) = (report.roofline.as_ref()?, report.roofline_fraction?);
     let reached = if fraction < 1.0 {
         match 100.0 * fraction {
             ..0.1 => "less than 0.1 %".into(),
             percent => format!("{percent:.*} %", usize::from(percent < 10.0)),
         }
     } else {
-        format!("{fraction:.2} times that")
+        format!("{fraction:.2} times")
     };
-    // To a tenth: swaps, checks and checkpoints cut trips short.
-    let depth = (10.0 * report.steps_a_trip.unwrap_or(1.0)).round() / 10.0;
-    let how = if depth > 1.0 { format!(" by {depth} steps a trip") } else { String::new() };
+    // To a tenth: halo exchanges, checks and checkpoints cut passes short.
+    let depth = (10.0 * report.temporal_depth.unwrap_or(1.0)).round() / 10.0;
+    let how =
+        if depth > 1.0 { format!(", with {depth} fused steps per pass") } else { String::new() };
     let busy = report.notes.iter().any(|what| what.ends_with(DISTURBED));
     Some(format!(
-        "{}{} by memory at one step a trip, measured{}; reached {reached}{how}",
-        scaled(bound.value),
-        bound.unit,
+        "{reached} of {}{}, which memory bandwidth allows at one step per pass, measured{}{how}",
+        scaled(roofline.value),
+        roofline.unit,
         if busy { " while the cores were busy with other work, so too low" } else { "" }
     ))
 }
@@ -225,17 +226,17 @@ mod tests {
     }
 
     #[test]
-    fn several_steps_a_trip_are_judged_by_the_bound_of_one() {
-        let report = |fraction: f64, steps_a_trip: f64| Report {
+    fn fused_steps_are_compared_with_the_roofline_of_one_step() {
+        let report = |fraction: f64, temporal_depth: f64| Report {
             pattern: "stencil",
             devices: Vec::new(),
             seconds: 1.0,
             setup_seconds: 0.0,
             rate: Quantity { value: 1e9 * fraction, unit: "cells/s" },
             bytes: 1,
-            bound: Some(Quantity { value: 1e9, unit: "cells/s" }),
-            fraction: Some(fraction),
-            steps_a_trip: Some(steps_a_trip),
+            roofline: Some(Quantity { value: 1e9, unit: "cells/s" }),
+            roofline_fraction: Some(fraction),
+            temporal_depth: Some(temporal_depth),
             predicted_seconds: None,
             policy: Value::Null,
             done: 1,
@@ -246,18 +247,17 @@ mod tests {
             probes: Vec::new(),
             notes: Vec::new(),
         };
-        let said = |fraction, depth| line_of_bound(&report(fraction, depth)).unwrap();
-        let bound = "1.00 Gcells/s by memory at one step a trip, measured; reached";
-        assert_eq!(said(0.6, 1.0), format!("{bound} 60 %"));
+        let said = |fraction, depth| roofline_line(&report(fraction, depth)).unwrap();
+        let roofline =
+            "of 1.00 Gcells/s, which memory bandwidth allows at one step per pass, measured";
+        assert_eq!(said(0.6, 1.0), format!("60 % {roofline}"));
         let deep = said(3.1, 20.0);
-        assert_eq!(deep, format!("{bound} 3.10 times that by 20 steps a trip"));
-        // 100 steps in 13 trips, as of 8 steps between two swaps.
+        assert_eq!(deep, format!("3.10 times {roofline}, with 20 fused steps per pass"));
+        // 100 steps in 13 passes, as of 8 steps between two halo exchanges.
         let cut = said(0.9, 100.0 / 13.0);
-        assert_eq!(cut, format!("{bound} 90 % by 7.7 steps a trip"));
+        assert_eq!(cut, format!("90 % {roofline}, with 7.7 fused steps per pass"));
         let mut busy = report(0.9, 1.0);
         busy.notes.push(DISTURBED.into());
-        assert!(
-            line_of_bound(&busy).unwrap().contains("busy with other work, so too low; reached")
-        );
+        assert!(roofline_line(&busy).unwrap().ends_with("busy with other work, so too low"));
     }
 }

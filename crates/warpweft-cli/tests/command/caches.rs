@@ -21,10 +21,10 @@ fn tuning_is_kept_for_later_runs_of_the_same_problem() {
     let run = "run heat --device cpu --size 24 --steps 3 --json";
     assert_eq!(ran(cache.path(), run).json()["policy"], tuned["policy"]);
     // What can't have been tuned stops nothing.
-    let file = cache.path().join("wisdom.json");
-    let wisdom = std::fs::read_to_string(&file).expect("just written");
-    let depth = wisdom.lines().find(|line| line.contains("\"temporal_depth\"")).expect("a policy");
-    std::fs::write(&file, wisdom.replace(depth, "\"temporal_depth\": 0,")).expect("a small file");
+    let file = cache.path().join("tuning.json");
+    let tuning = std::fs::read_to_string(&file).expect("just written");
+    let depth = tuning.lines().find(|line| line.contains("\"temporal_depth\"")).expect("a policy");
+    std::fs::write(&file, tuning.replace(depth, "\"temporal_depth\": 0,")).expect("a small file");
     let ran = ran(cache.path(), run);
     let said = ran.err.matches("is not used: policy has `temporal_depth` 0").count();
     assert_eq!(said, 1, "{}", ran.err);
@@ -39,18 +39,18 @@ fn a_few_cells_are_tuned_within_the_budget_and_a_longer_search_is_not_lost() {
     ran(cache.path(), tune).fine();
     // A step of eight cells takes what the hand-over between threads takes, however long that is.
     assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
-    let path = cache.path().join("wisdom.json");
+    let path = cache.path().join("tuning.json");
     let text = std::fs::read_to_string(&path).expect("just written");
-    let mut wisdom: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    for (_, entry) in wisdom["entries"].as_object_mut().expect("entries") {
+    let mut tuning: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    for (_, entry) in tuning["entries"].as_object_mut().expect("entries") {
         (entry["tried"], entry["rate"]) = (1_000_000.into(), 1e30.into());
     }
-    std::fs::write(&path, wisdom.to_string()).expect("a small file");
+    std::fs::write(&path, tuning.to_string()).expect("a small file");
     let again = ran(cache.path(), tune);
     assert!(again.err.contains("an earlier search that tried 1000000"), "{}", again.err);
     assert!(again.fine().contains("not kept"));
     let kept = std::fs::read_to_string(&path).expect("still there");
-    assert_eq!(kept, wisdom.to_string());
+    assert_eq!(kept, tuning.to_string());
 }
 
 #[test]
@@ -143,11 +143,11 @@ fn damaged_files_are_made_anew_and_said_once() {
     let first = ran(cache.path(), run);
     assert!(first.err.contains("note: measuring this machine's limits, once"), "{}", first.err);
     first.fine();
-    for name in ["probe.json", "wisdom.json"] {
+    for name in ["probe.json", "tuning.json"] {
         std::fs::write(cache.path().join(name), "{ \"form\": 1, \"entr").expect("a small file");
     }
     let second = ran(cache.path(), run);
-    for name in ["probe.json was damaged", "wisdom.json was damaged"] {
+    for name in ["probe.json was damaged", "tuning.json was damaged"] {
         assert_eq!(second.err.matches(name).count(), 1, "{}", second.err);
     }
     second.fine();
@@ -157,8 +157,8 @@ fn damaged_files_are_made_anew_and_said_once() {
     let tuned = ran(cache.path(), "tune heat --device cpu --size 16 --budget 1");
     assert!(tuned.err.is_empty(), "{}", tuned.err);
     assert!(tuned.fine().contains("kept for runs of this size"));
-    let wisdom = std::fs::read_to_string(cache.path().join("wisdom.json")).expect("just written");
-    assert!(wisdom.contains("[16, 16, 16]"), "{wisdom}");
+    let tuning = std::fs::read_to_string(cache.path().join("tuning.json")).expect("just written");
+    assert!(tuning.contains("[16, 16, 16]"), "{tuning}");
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_cache_that_can_not_be_written_stops_no_run_but_fails_tuning() {
     assert!(run.err.contains("WARPWEFT_CACHE"), "{}", run.err);
     // What was measured serves this run.
     let report = run.fine();
-    assert!(report.contains("  bound "), "{report}");
+    assert!(report.contains("  roofline "), "{report}");
     let tuned = ran(&file, "tune heat --device cpu --size 16 --budget 1");
     // To keep it is what tuning is for.
     tuned.fails(1, &["error: the policy is not kept: ", "WARPWEFT_CACHE"]);

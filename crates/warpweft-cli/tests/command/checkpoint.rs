@@ -174,7 +174,7 @@ fn a_run_that_was_through_says_so_and_has_no_rate() {
         assert!(said.contains(nothing) && !said.contains("/s"), "{said}");
         assert!(said.contains("\n  time     set-up ") && said.contains("resumed from step 5"));
         let json = warpweft_in(here.path(), &format!("{line} --resume --json")).json();
-        assert!(json["rate"].is_null() && json["fraction"].is_null(), "{json}");
+        assert!(json["rate"].is_null() && json["roofline_fraction"].is_null(), "{json}");
         std::fs::remove_dir_all(here.path().join("saved")).unwrap();
     }
 }

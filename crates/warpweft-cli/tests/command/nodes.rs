@@ -77,7 +77,7 @@ fn one_report_of_the_same_answer() {
         assert_eq!(spread["policy"]["ranks"], 4);
         assert_eq!(spread["devices"].as_array().map(Vec::len), Some(4));
         assert_eq!(spread["result"]["mean"], alone["result"]["mean"]);
-        assert!(spread["bound"]["value"].as_f64().is_some_and(|bound| bound > 0.0), "{spread}");
+        assert!(spread["roofline"]["value"].as_f64().is_some_and(|bound| bound > 0.0), "{spread}");
         let network = spread["result"]["network"].as_str().unwrap_or_default();
         assert!(network.contains(if launcher.open { "Open MPI" } else { "MPICH" }), "{network}");
         let file = |name| std::fs::read(here.path().join(name)).unwrap();

@@ -24,9 +24,9 @@ fn any_number_of_ranks_gives_the_same_answer_and_it_is_checked() {
     for line in ["--depth 8 --ranks 2", "--ranks 1"] {
         let line = format!("run heat --device cpu --size 64 --steps 24 --threads 2 {line}");
         let json = object(&format!("{line} --json"));
-        assert!(json["bound"]["value"].as_f64().is_some_and(|bound| bound > 0.0), "{json}");
+        assert!(json["roofline"]["value"].as_f64().is_some_and(|bound| bound > 0.0), "{json}");
         let text = warpweft(&line).fine();
-        assert!(text.contains("by memory at one step a trip, measured"), "{text}");
+        assert!(text.contains("at one step per pass, measured"), "{text}");
     }
     let heat = object("run heat --size 16x12x20 --steps 30 --ranks 4 --depth 2 --json");
     assert_eq!(heat["check"]["passed"], true);

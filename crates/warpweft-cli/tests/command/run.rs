@@ -8,16 +8,16 @@ fn the_json_object_has_what_is_promised() {
     let names: Vec<_> = json.as_object().expect("an object").keys().cloned().collect();
     let promised = [
         "app",
-        "bound",
         "check",
         "devices",
-        "fraction",
         "notes",
         "outputs",
         "pattern",
         "policy",
         "rate",
         "result",
+        "roofline",
+        "roofline_fraction",
         "seconds",
         "settings",
         "setup_seconds",
@@ -103,11 +103,11 @@ fn the_report_says_where_only_a_part_was_checked() {
 fn a_report_of_no_steps_has_no_rate_and_of_one_no_plural() {
     let report = warpweft("run heat --size 16 --steps 0").fine();
     assert!(report.contains("rate     none") && !report.contains("NaN"), "{report}");
-    assert!(!report.contains("bound"), "{report}");
+    assert!(!report.contains("roofline"), "{report}");
     let report = warpweft("run heat --device cpu --threads 1 --size 16 --steps 1").fine();
     assert!(report.contains(" 1 step, ") && report.contains("1 core of"), "{report}");
-    let bound = report.lines().find(|line| line.contains("bound")).expect("it was measured");
-    assert!(bound.contains("at one step a trip") && !bound.contains("NaN"), "{bound}");
+    let roofline = report.lines().find(|line| line.contains("roofline")).expect("it was measured");
+    assert!(roofline.contains("at one step per pass") && !roofline.contains("NaN"), "{roofline}");
 }
 
 #[test]

@@ -161,7 +161,7 @@ mod tests {
         let trips = |stencil: &Stencil<f32, 2>, saves| {
             let report = report(stencil, 20, 60, saves);
             assert_eq!(report.bytes % (800 * 8), 0);
-            (report.bytes / (800 * 8), report.steps_a_trip)
+            (report.bytes / (800 * 8), report.temporal_depth)
         };
         let plain = Stencil::of(mean());
         assert_eq!(trips(&plain, None), (15, Some(4.0)), "20 steps between swaps, 4 a trip");

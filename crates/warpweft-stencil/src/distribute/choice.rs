@@ -4,9 +4,9 @@
 use super::super::policy::{CudaKernel, CudaPolicy, Policy};
 use super::super::run::Run;
 use super::super::spec::Spec;
-use super::super::wisdom::on_gpus;
+use super::super::tuning_cache::on_gpus;
 use warpweft_core::grid::across;
-use warpweft_core::tune::Wisdom;
+use warpweft_core::tune::TuningCache;
 
 /// A policy for parts, and where it comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,19 +59,19 @@ pub(super) struct OnGpu {
 }
 
 impl OnGpu {
-    /// As `run` says, as `wisdom` has it under `key` for the whole of `extents`, or by rule.
+    /// As `run` says, as `cache` has it under `key` for the whole of `extents`, or by rule.
     pub fn of<const D: usize>(
         stencil: &Spec<D>,
         (extents, capability): ([usize; D], (u32, u32)),
-        (wisdom, key): (&Wisdom, &str),
+        (cache, key): (&TuningCache, &str),
         run: &Run<'_>,
     ) -> Self {
         if let Some(Policy::Cuda(policy)) = run.policy {
             let choice = Choice { policy, tuned: false, note: None };
             return Self { choice, rate: None, alone: None };
         }
-        let known: Option<CudaPolicy> = on_gpus(wisdom, key, stencil);
-        let measured = wisdom.get(key).map(|entry| entry.rate);
+        let known: Option<CudaPolicy> = on_gpus(cache, key, stencil);
+        let measured = cache.get(key).map(|entry| entry.rate);
         let free = stencil.longest_swap(usize::MAX, run.checkpoint.map(|at| at.every));
         let choice = Choice::of(stencil, (extents, capability), known, free);
         let stays = known.is_some_and(|known| {
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::Stencil;
     use crate::prelude::{Near, stencil};
-    use crate::wisdom::{key, on_a_gpu};
+    use crate::tuning_cache::{key, on_a_gpu};
     use warpweft_core::machine::Machine;
     use warpweft_core::tune::{Entry, Measured};
 
@@ -134,16 +134,16 @@ mod tests {
     fn what_was_tuned_for_a_volume_of_a_parts_size_is_taken_where_swaps_leave_room_for_its_trips() {
         let (stencil, machine) = (Stencil::of(mean()), Machine::detect().unwrap());
         let folder = tempfile::tempdir().unwrap();
-        let mut wisdom = Wisdom::open(folder.path());
+        let mut cache = TuningCache::open(folder.path());
         let measured = Measured { median: 0.5, least: 0.5, runs: 1 };
         let policy = serde_json::to_value(piped(3)).unwrap();
         let of = |extents| key(&stencil, extents, &machine, "NVIDIA H200");
-        wisdom.keep(&of(PART), Entry { policy, measured, rate: 1.0, tried: 1 }).unwrap();
+        cache.keep(&of(PART), Entry { policy, measured, rate: 1.0, tried: 1 }).unwrap();
         let choice = |extents, free| {
             // A launcher leaves the rank one of the machine's cores.
             let mut bound = machine.clone();
             bound.cpu.cores.truncate(1);
-            let known = on_a_gpu(&wisdom, &stencil, extents, &bound, "NVIDIA H200");
+            let known = on_a_gpu(&cache, &stencil, extents, &bound, "NVIDIA H200");
             Choice::of(&stencil, (extents, HOPPER), known, free)
         };
         let found = Choice { policy: piped(3), tuned: true, note: None };
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!((told.policy, told.tuned), (by_rule, false));
         let note = told.note.unwrap();
         assert!(note.contains("takes 3 steps a trip") && note.contains("at most 2"), "{note}");
-        assert_eq!(on_a_gpu(&wisdom, &stencil, PART, &machine, "NVIDIA H2"), None);
+        assert_eq!(on_a_gpu(&cache, &stencil, PART, &machine, "NVIDIA H2"), None);
         // Of another size nothing is known, of one process as of ranks.
         let other = choice([1024, 1024, 512], 16);
         assert_eq!((other.tuned, other.note), (false, None));
@@ -194,15 +194,15 @@ mod tests {
         let stencil = Stencil::of(mean());
         let folder = tempfile::tempdir().unwrap();
         let of = |kernel, asked| {
-            let mut wisdom = Wisdom::open(folder.path());
+            let mut cache = TuningCache::open(folder.path());
             let policy = CudaPolicy::candidates(&stencil, SMALL, (HOPPER, 132))
                 .into_iter()
                 .find(|policy| policy.kernel == kernel);
             let policy = serde_json::to_value(policy.unwrap()).unwrap();
             let measured = Measured { median: 0.5, least: 0.5, runs: 1 };
-            wisdom.keep("a", Entry { policy, measured, rate: 7e11, tried: 1 }).unwrap();
+            cache.keep("a", Entry { policy, measured, rate: 7e11, tried: 1 }).unwrap();
             let run = Run { policy: asked, ..Run::default() };
-            let found = OnGpu::of(&stencil, (SMALL, HOPPER), (&wisdom, "a"), &run);
+            let found = OnGpu::of(&stencil, (SMALL, HOPPER), (&cache, "a"), &run);
             (found.choice.tuned, found.rate, found.alone)
         };
         assert_eq!(of(CudaKernel::Resident, None), (false, None, Some(7e11)));

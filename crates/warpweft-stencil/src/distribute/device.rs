@@ -9,7 +9,7 @@ use super::super::policy::Policy;
 use super::super::ready::{gpu, of_cores, probe};
 use super::super::run::{Run, Target};
 use super::super::spec::Spec;
-use super::super::wisdom::on_a_gpu;
+use super::super::tuning_cache::on_a_gpu;
 use super::choice::{Choice, fitted, trip};
 use super::halo_executor::HaloExecutor;
 use super::run::Distribution;
@@ -20,7 +20,7 @@ use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::RawVolume;
 use warpweft_core::machine::Machine;
 use warpweft_core::report::counted;
-use warpweft_core::tune::Wisdom;
+use warpweft_core::tune::TuningCache;
 
 /// What a rank computes on.
 pub(super) struct Device<'a, const D: usize> {
@@ -110,7 +110,7 @@ impl<const D: usize> Spec<D> {
                 ));
             }
             None => {
-                let known = on_a_gpu(&Wisdom::user(), self, part, machine, &gpu.name);
+                let known = on_a_gpu(&TuningCache::user(), self, part, machine, &gpu.name);
                 Choice::of(self, (part, gpu.capability), known, free)
             }
         };

@@ -21,7 +21,7 @@ use super::super::policy::{CpuPolicy, CudaPolicy, Policy};
 use super::super::ready::{CELLS_A_SECOND, gpu, of_cores, probe};
 use super::super::run::{Run, Target};
 use super::super::spec::{Spec, Steps};
-use super::super::wisdom::key;
+use super::super::tuning_cache::key;
 use super::balance::{Balance, Measured, Shares};
 use super::choice::{OnGpu, trip};
 use super::deepest_feasible;
@@ -36,7 +36,7 @@ use warpweft_core::error::Result;
 use warpweft_core::grid::RawVolume;
 use warpweft_core::machine::{Gpu, Machine};
 use warpweft_core::report::{Report, Series};
-use warpweft_core::tune::Wisdom;
+use warpweft_core::tune::TuningCache;
 
 /// The cores must be predicted to save so much of the GPU's time alone: predictions are no better.
 const WORTH: f64 = 0.05;
@@ -175,11 +175,11 @@ impl<const D: usize> Spec<D> {
         let extents = volume.extents();
         self.check(extents)?;
         let gpu = gpu(machine, number)?;
-        let wisdom = Wisdom::user();
+        let cache = TuningCache::user();
         let key = key(self, extents, machine, &gpu.name);
-        let of_gpu = OnGpu::of(self, (extents, gpu.capability), (&wisdom, &key), run);
+        let of_gpu = OnGpu::of(self, (extents, gpu.capability), (&cache, &key), run);
         let (depth, split, alone) =
-            self.predicted_split(extents, machine, (gpu, &of_gpu), (&wisdom, run));
+            self.predicted_split(extents, machine, (gpu, &of_gpu), (&cache, run));
         let why = words(&split, alone, depth);
         if split.cpu == 0 || split.seconds > (1.0 - WORTH) * alone {
             let policy = run.policy.filter(|policy| matches!(policy, Policy::Cuda(_)));
@@ -268,14 +268,14 @@ impl<const D: usize> Spec<D> {
         extents: [usize; D],
         machine: &Machine,
         (gpu, on_gpu): (&Gpu, &OnGpu),
-        (wisdom, run): (&Wisdom, &Run<'_>),
+        (cache, run): (&TuningCache, &Run<'_>),
     ) -> (usize, Split, f64) {
         let probe = probe(machine);
         let threads = run.threads.unwrap_or_else(|| machine.cpu.threads());
         let of_cores = key(self, extents, machine, &format!("{threads} threads"));
         let by_memory = |bandwidth: Option<f64>| Some(bandwidth? / self.step_bytes().max(1) as f64);
         let of_gpu = probe.as_ref().and_then(|probe| probe.gpu(gpu.ordinal));
-        let of_cores = wisdom.get(&of_cores).map(|entry| entry.rate);
+        let of_cores = cache.get(&of_cores).map(|entry| entry.rate);
         let of_cores = of_cores
             .or_else(|| by_memory(probe.as_ref()?.cpu.copy))
             .unwrap_or(CELLS_A_SECOND[0] * threads as f64);

@@ -190,7 +190,7 @@ fn tuning_keeps_a_policy_that_was_measured_and_agrees() {
     let tuned = tune(&stencil, &spot(), &machine, &tuning).unwrap();
     assert_eq!(tuned.refused, []);
     assert!(tuned.tried >= 1 && tuned.rate >= tuned.untuned, "{tuned:?}");
-    let text = std::fs::read_to_string(folder.path().join("wisdom.json")).unwrap();
+    let text = std::fs::read_to_string(folder.path().join("tuning.json")).unwrap();
     assert!(text.contains("diffuse 5 taps"), "{text}");
 }
 

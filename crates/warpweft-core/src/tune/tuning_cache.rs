@@ -45,36 +45,36 @@ struct File {
     entries: BTreeMap<String, Entry>,
 }
 
-/// A folder's wisdom.
+/// The tuning results kept in a folder.
 #[derive(Clone, Debug)]
-pub struct Wisdom {
+pub struct TuningCache {
     path: Option<PathBuf>,
     entries: BTreeMap<String, Entry>,
     note: Option<String>,
 }
 
-impl Wisdom {
+impl TuningCache {
     /// The user's, in the cache folder; empty and kept nowhere where there is no such folder.
     pub fn user() -> Self {
         static SAID: AtomicBool = AtomicBool::new(false);
         let Some(folder) = cuda::folder() else {
             return Self { path: None, entries: BTreeMap::new(), note: None };
         };
-        let mut wisdom = Self::open(&folder);
+        let mut cache = Self::open(&folder);
         // Once a process is enough.
-        if wisdom.note.is_some() && SAID.swap(true, Ordering::Relaxed) {
-            wisdom.note = None;
+        if cache.note.is_some() && SAID.swap(true, Ordering::Relaxed) {
+            cache.note = None;
         }
-        wisdom
+        cache
     }
 
-    /// The wisdom of a folder; a damaged file counts as empty, is set aside and leaves a note.
+    /// The cache in a folder; a damaged file counts as empty, is set aside and leaves a note.
     pub fn open(folder: &Path) -> Self {
-        let path = folder.join("wisdom.json");
-        let mut wisdom = Self { path: Some(path.clone()), entries: BTreeMap::new(), note: None };
-        let Ok(text) = std::fs::read(&path) else { return wisdom };
+        let path = folder.join("tuning.json");
+        let mut cache = Self { path: Some(path.clone()), entries: BTreeMap::new(), note: None };
+        let Ok(text) = std::fs::read(&path) else { return cache };
         match serde_json::from_slice::<File>(&text) {
-            Ok(file) if file.form == FORM => wisdom.entries = file.entries,
+            Ok(file) if file.form == FORM => cache.entries = file.entries,
             Ok(_) => {}
             Err(error) => {
                 let aside = path.with_extension("json.damaged");
@@ -83,10 +83,10 @@ impl Wisdom {
                     Err(error) => format!("can't be set aside: {error}"),
                 };
                 let path = path.display();
-                wisdom.note = Some(format!("{path} was damaged ({error}) and {what}"));
+                cache.note = Some(format!("{path} was damaged ({error}) and {what}"));
             }
         }
-        wisdom
+        cache
     }
 
     /// What to tell the user, if the file was damaged.
@@ -149,10 +149,10 @@ mod tests {
     #[test]
     fn what_was_kept_is_found_again_by_others_writers_included() {
         let folder = tempfile::tempdir().unwrap();
-        let (mut a, mut b) = (Wisdom::open(folder.path()), Wisdom::open(folder.path()));
+        let (mut a, mut b) = (TuningCache::open(folder.path()), TuningCache::open(folder.path()));
         a.keep("a", entry(1)).unwrap();
         b.keep("b", entry(2)).unwrap();
-        let read = Wisdom::open(folder.path());
+        let read = TuningCache::open(folder.path());
         assert_eq!(read.get("a"), Some(&entry(1)));
         assert_eq!(read.policy::<usize>("b"), Some(2));
         assert_eq!(read.policy::<String>("b"), None);
@@ -161,11 +161,11 @@ mod tests {
     #[test]
     fn of_keys_that_begin_alike_the_longest_search_is_told() {
         let folder = tempfile::tempdir().unwrap();
-        let mut wisdom = Wisdom::open(folder.path());
+        let mut cache = TuningCache::open(folder.path());
         for (key, tried) in [("a; 1", 7), ("ab; 1", 2), ("ab; 2", 3), ("ac", 9)] {
-            wisdom.keep(key, Entry { tried, ..entry(tried) }).unwrap();
+            cache.keep(key, Entry { tried, ..entry(tried) }).unwrap();
         }
-        let tried = |start: &str| wisdom.beginning(start).map(|entry| entry.tried);
+        let tried = |start: &str| cache.beginning(start).map(|entry| entry.tried);
         assert_eq!(["ab; ", "a", "ab; 3", "b"].map(tried), [Some(3), Some(9), None, None]);
     }
 
@@ -180,12 +180,16 @@ mod tests {
     #[test]
     fn a_damaged_file_is_begun_anew_with_a_note() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("wisdom.json"), "{\"form\": 1, \"ent").unwrap();
-        let mut wisdom = Wisdom::open(folder.path());
-        assert!(wisdom.note().is_some_and(|note| note.contains("begun anew")));
-        assert_eq!(Wisdom::open(folder.path()).note(), None, "said once, whether tuned or not");
-        wisdom.keep("a", entry(1)).unwrap();
-        assert_eq!(Wisdom::open(folder.path()).get("a"), Some(&entry(1)));
-        assert_eq!(Wisdom::open(folder.path()).note(), None);
+        std::fs::write(folder.path().join("tuning.json"), "{\"form\": 1, \"ent").unwrap();
+        let mut cache = TuningCache::open(folder.path());
+        assert!(cache.note().is_some_and(|note| note.contains("begun anew")));
+        assert_eq!(
+            TuningCache::open(folder.path()).note(),
+            None,
+            "said once, whether tuned or not"
+        );
+        cache.keep("a", entry(1)).unwrap();
+        assert_eq!(TuningCache::open(folder.path()).get("a"), Some(&entry(1)));
+        assert_eq!(TuningCache::open(folder.path()).note(), None);
     }
 }

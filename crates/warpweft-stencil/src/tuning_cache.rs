@@ -9,7 +9,7 @@ use super::policy::CudaPolicy;
 use super::spec::Spec;
 use warpweft_core::error::Result;
 use warpweft_core::machine::{Gpu, Machine};
-use warpweft_core::tune::{Entry, Wisdom};
+use warpweft_core::tune::{Entry, TuningCache};
 
 /// The key of a problem on `device` of `machine`: everything that a policy's speed depends on.
 pub(super) fn key<const D: usize>(
@@ -40,21 +40,21 @@ pub(super) fn key<const D: usize>(
     )
 }
 
-/// The policy on GPUs that `wisdom` has under `key`. One kept before phases were a tunable has as many
+/// The policy on GPUs that `cache` has under `key`. One kept before phases were a tunable has as many
 /// as a search begins with now: all of them, as it had then, take three times as long to compile.
 pub(super) fn on_gpus<P: DeserializeOwned, const D: usize>(
-    wisdom: &Wisdom,
+    cache: &TuningCache,
     key: &str,
     stencil: &Spec<D>,
 ) -> Option<P> {
-    read(wisdom.get(key)?, stencil)
+    read(cache.get(key)?, stencil)
 }
 
-/// The policy of one GPU called `name` that `wisdom` has for volumes of these extents: of this machine, or
+/// The policy of one GPU called `name` that `cache` has for volumes of these extents: of this machine, or
 /// of any. A machine is told by its cores and GPUs, and a launcher binds ranks to some of those and may hide
 /// others from them; what one GPU does best depends on neither.
 pub(super) fn on_a_gpu<const D: usize>(
-    wisdom: &Wisdom,
+    cache: &TuningCache,
     stencil: &Spec<D>,
     extents: [usize; D],
     machine: &Machine,
@@ -62,7 +62,7 @@ pub(super) fn on_a_gpu<const D: usize>(
 ) -> Option<CudaPolicy> {
     let here = key(stencil, extents, machine, name);
     let anywhere = || here.strip_suffix(&machine.fingerprint());
-    read(wisdom.get(&here).or_else(|| wisdom.beginning(anywhere()?))?, stencil)
+    read(cache.get(&here).or_else(|| cache.beginning(anywhere()?))?, stencil)
 }
 
 /// What tuning found, if `check` has nothing against it; else a note says what, and nothing was found.
@@ -107,7 +107,7 @@ fn kind(boundary: Boundary) -> &'static str {
     }
 }
 
-/// What the wisdom of runs on all of `gpus` calls them.
+/// What the tuning cache for runs on all of `gpus` calls them.
 pub(super) fn label(gpus: &[&Gpu]) -> String {
     gpus.iter().map(|gpu| gpu.label()).collect::<Vec<_>>().join(", ")
 }
@@ -159,9 +159,9 @@ mod tests {
         let read = |policy: Value| -> Option<CudaPolicy> {
             let folder = tempfile::tempdir().unwrap();
             let measured = Measured { median: 0.5, least: 0.5, runs: 1 };
-            let mut wisdom = Wisdom::open(folder.path());
-            wisdom.keep("a", Entry { policy, measured, rate: 1.0, tried: 1 }).unwrap();
-            on_gpus(&wisdom, "a", stencil)
+            let mut cache = TuningCache::open(folder.path());
+            cache.keep("a", Entry { policy, measured, rate: 1.0, tried: 1 }).unwrap();
+            on_gpus(&cache, "a", stencil)
         };
         let phases = |policy| read(policy).unwrap().phases;
         assert_eq!(phases(gpu("planes", None)), 2);
