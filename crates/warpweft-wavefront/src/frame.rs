@@ -2,10 +2,8 @@
 //!
 //! For executors that keep every cell in memory: one sweep after another overwrites it in place.
 
-use super::dependence::{Dependence, Reach};
-use super::rank::{Best, Extreme, Ranked, is_nan, sum};
-use super::spec::{Keep, Kept, Wavefront};
-use super::wavefront_element::WavefrontElement;
+use crate::recurrence::{Best, Dependence, Extreme, Ranked, Reach, WavefrontElement, is_nan, sum};
+use crate::spec::{Keep, Kept, Wavefront};
 use warpweft_core::error::Result;
 use warpweft_core::memory::room;
 
@@ -132,7 +130,7 @@ impl Frame {
 }
 
 /// `count` cells that hold the default, or an error.
-pub(super) fn allocate<C: Copy + Default>(count: usize) -> Result<Vec<C>> {
+pub(crate) fn allocate<C: Copy + Default>(count: usize) -> Result<Vec<C>> {
     let mut cells = room(count, "keep the best cell or the last row, or take a smaller domain")?;
     cells.resize(count, C::default());
     Ok(cells)

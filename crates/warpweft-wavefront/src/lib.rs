@@ -18,44 +18,33 @@ mod wavefront {
 #[path = "../../warpweft-lab/src/conformance/wavefront/elements.rs"]
 mod recurrences;
 
-mod border;
-mod bytes;
-mod check;
 pub mod cpu;
 pub mod cuda;
-mod dependence;
-mod earlier;
-mod edges;
-mod erased;
 mod executor;
 mod frame;
 pub mod model;
+mod plan;
 mod policy;
-mod rank;
 mod ranks;
+mod recurrence;
 mod reference;
-mod relative;
 mod report;
 mod run;
 mod spec;
 pub mod traceback;
-mod wavefront_element;
 
-pub use border::{Band, Border, BorderFunction};
-pub use dependence::{Dependence, Reach, precedences, skew};
-pub use earlier::{Earlier, Old};
-pub use edges::Edges;
-pub use executor::WavefrontExecutor;
+pub use executor::{Edges, WavefrontExecutor};
 pub use frame::Frame;
 pub use policy::{CpuPolicy, CudaPolicy, Method, Policy, ScanPolicy, TilePolicy};
-pub use rank::{Best, Extreme, Ranked};
 pub use ranks::RankExecutor;
-pub use reference::reference;
-pub use relative::{Difference, Relative, Term};
-pub use spec::{Keep, Kept, MAX_EXTENT, Wavefront, no_inputs};
 #[doc(hidden)]
-pub use wavefront_element::words_of;
-pub use wavefront_element::{Cells, WavefrontElement};
+pub use recurrence::words_of;
+pub use recurrence::{
+    Best, Cells, Dependence, Difference, Earlier, Extreme, Old, Ranked, Reach, Relative, Term,
+    WavefrontElement, precedences, skew,
+};
+pub use reference::reference;
+pub use spec::{Band, Border, BorderFunction, Keep, Kept, MAX_EXTENT, Wavefront, no_inputs};
 
 #[doc(inline)]
 pub use warpweft_macros::{Ranked, wavefront};

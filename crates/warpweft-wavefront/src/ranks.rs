@@ -11,16 +11,10 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use super::border::Border;
-use super::dependence::Reach;
-use super::edges::{Edges, other};
-use super::erased::Erased;
-use super::executor::WavefrontExecutor;
-use super::rank::{Best, Extreme, Ranked};
-use super::report::report;
-use super::spec::{Keep, Kept, Wavefront};
-use super::traceback::Stored;
-use super::wavefront_element::WavefrontElement;
+use crate::executor::{Edges, WavefrontExecutor, other};
+use crate::recurrence::{Best, Extreme, Ranked, Reach, Stored, WavefrontElement};
+use crate::report::report;
+use crate::spec::{Border, Erased, Keep, Kept, Wavefront};
 use warpweft_core::cluster::{Tag, Transport, agree, broadcast, gather};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;

@@ -1,8 +1,8 @@
 //! The obviously right sequential loops: the oracle of every executor.
 
-use super::frame::Frame;
-use super::spec::{Kept, Wavefront};
-use super::wavefront_element::{Cells, WavefrontElement};
+use crate::frame::Frame;
+use crate::recurrence::{Cells, WavefrontElement};
+use crate::spec::{Kept, Wavefront};
 use warpweft_core::error::Result;
 
 /// Computes `wavefront` row by row, sweep by sweep, in one array of all cells.

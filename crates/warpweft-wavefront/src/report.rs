@@ -1,11 +1,11 @@
 //! What a run of a wavefront reports, whatever the device.
 
-use super::erased::Erased;
+use crate::spec::Erased;
 use warpweft_core::cluster::Launched;
 use warpweft_core::report::{Quantity, Report};
 
 /// The report of a run of `wavefronts`, all of which together took `seconds`.
-pub(super) fn report(
+pub(crate) fn report(
     wavefronts: &[Erased<'_>],
     devices: Vec<String>,
     seconds: f64,

@@ -4,10 +4,10 @@ use super::cpu::CpuExecutor;
 use super::cuda::scan::{self, ScanExecutor};
 use super::cuda::tiles::TileExecutor;
 use super::cuda::{CudaExecutor, unfit};
-use super::executor::WavefrontExecutor;
-use super::policy::CpuPolicy;
-use super::spec::{Kept, Wavefront};
-use super::wavefront_element::WavefrontElement;
+use crate::executor::WavefrontExecutor;
+use crate::policy::CpuPolicy;
+use crate::recurrence::WavefrontElement;
+use crate::spec::{Kept, Wavefront};
 use warpweft_core::cpu::Pool;
 use warpweft_core::cuda::SharedMemory;
 use warpweft_core::error::Result;
@@ -90,8 +90,10 @@ impl Runs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recurrence::Earlier;
     use crate::recurrences::{affine_local, area, local, remix};
-    use crate::{Earlier, Keep, wavefront};
+    use crate::spec::Keep;
+    use crate::wavefront;
 
     /// Time warping whose costs are given cell by cell.
     #[wavefront]

@@ -8,7 +8,8 @@ pub use apps::{App, Visitor, visit};
 use warpweft::Result;
 use warpweft::cuda::Device;
 use warpweft::wavefront::cuda::tiles::{Contents, Extras, IdleTime, TileExecutor, compile_check};
-use warpweft::wavefront::model::{Costs, Measured, measure, probe};
+use warpweft::wavefront::cuda::tiles::{measure, probe};
+use warpweft::wavefront::model::{Costs, Measured};
 use warpweft::wavefront::{TilePolicy, Wavefront, WavefrontElement};
 
 /// Measures at one size.

@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use super::strips::{self, Filled, Strips};
 use super::{CpuExecutor, panicked};
-use crate::executor::{by_size, in_turn};
-use crate::policy::Policy;
+use crate::executor::{WavefrontExecutor, by_size, in_turn};
+use crate::policy::{CpuPolicy, Policy};
+use crate::recurrence::WavefrontElement;
 use crate::report::report;
 use crate::spec::{Kept, Wavefront};
-use crate::{CpuPolicy, WavefrontElement, WavefrontExecutor};
 use warpweft_core::cpu::Worker;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;

@@ -6,9 +6,9 @@
 
 use std::any::{Any, TypeId};
 
-use crate::rank::Ranked;
-use crate::spec::Wavefront;
-use crate::{Border, Cells, CpuPolicy, Relative, WavefrontElement};
+use crate::policy::CpuPolicy;
+use crate::recurrence::{Cells, Ranked, Relative, WavefrontElement};
+use crate::spec::{Border, Wavefront};
 use warpweft_core::element::Scalar;
 
 /// How cells are held.

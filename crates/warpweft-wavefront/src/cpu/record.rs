@@ -5,9 +5,10 @@
 
 use super::strip::reversed;
 use super::strips::can;
-use crate::CpuPolicy;
+use crate::executor::{Choices, Need};
+use crate::policy::CpuPolicy;
+use crate::recurrence::{Traced, choice_of};
 use crate::spec::Wavefront;
-use crate::traceback::{Choices, Need, Traced, choice_of};
 use warpweft_core::cpu::Simd;
 use warpweft_core::error::Result;
 use warpweft_core::memory::{available_memory, check_room, room};

@@ -4,8 +4,7 @@
 
 use super::form::Form;
 use super::strip::{Greatest, Least, Nothing, Sink, Strip, Track};
-use crate::rank::sum;
-use crate::{Extreme, WavefrontElement};
+use crate::recurrence::{Extreme, WavefrontElement, sum};
 use warpweft_core::cpu::Simd;
 
 /// The loops in the copies for one instruction set, which the machine has, and one kind of scores

@@ -9,8 +9,8 @@
 
 use super::form::Form;
 use super::simd::Loops;
-use crate::rank::{Extreme, Ranked, is_nan};
-use crate::{Band, Wavefront, WavefrontElement};
+use crate::recurrence::{Extreme, Ranked, WavefrontElement, is_nan};
+use crate::spec::{Band, Wavefront};
 use warpweft_core::element::Scalar;
 use warpweft_core::error::Result;
 use warpweft_core::memory::room;

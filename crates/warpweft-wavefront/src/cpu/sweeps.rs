@@ -7,10 +7,10 @@
 //! this one overwrites. Units in order of sweep, then row, wait only for earlier ones.
 
 use super::row::SharedRow;
-use crate::dependence::{Reach, precedences, skew};
 use crate::frame::Frame;
+use crate::policy::CpuPolicy;
+use crate::recurrence::{Cells, Reach, WavefrontElement, precedences, skew};
 use crate::spec::{Kept, Wavefront};
-use crate::{Cells, CpuPolicy, WavefrontElement};
 use warpweft_core::cpu::{Aborted, Pool, Progress, Worker, WorkerPanic};
 use warpweft_core::error::Result;
 

@@ -1,11 +1,9 @@
 //! The face of executors that only move bytes: results as cells and scores.
 
 use super::winner::{total, winner};
-use crate::bytes::bytes_of_mut;
-use crate::erased::Erased;
 use crate::frame::allocate;
-use crate::spec::{Keep, Kept, Wavefront};
-use crate::{Extreme, Ranked, WavefrontElement};
+use crate::recurrence::{Extreme, Ranked, WavefrontElement, bytes_of_mut};
+use crate::spec::{Erased, Keep, Kept, Wavefront};
 use warpweft_core::error::Result;
 use warpweft_core::report::Report;
 
@@ -45,7 +43,8 @@ pub(super) fn kept<C: Ranked>(keep: Keep, found: &[[u64; 3]], cells: Vec<C>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Earlier, wavefront};
+    use crate::recurrence::Earlier;
+    use crate::wavefront;
     use warpweft_core::error::Error;
 
     #[wavefront]

@@ -1,7 +1,6 @@
 //! The names by which kernels know an element and its types.
 
-use crate::Keep;
-use crate::erased::ElementType;
+use crate::spec::{ElementType, Keep};
 use warpweft_core::element::Unit;
 
 /// Which of them a kernel wants beside those of cells and of the inputs of rows and columns.

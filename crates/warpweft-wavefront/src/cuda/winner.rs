@@ -1,6 +1,6 @@
 //! The winner of a run among those of its warps, or the sum of theirs.
 
-use crate::{Best, Extreme};
+use crate::recurrence::{Best, Extreme};
 use warpweft_core::element::{Scalar, ScalarKind};
 
 /// The best of the warps' candidates: rank (0 for none), bits of the score, row and column. Without

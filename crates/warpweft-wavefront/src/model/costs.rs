@@ -104,7 +104,7 @@ fn schedule(plan: &Plan, blocks: usize) -> Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Method, TilePolicy};
+    use crate::policy::{Method, TilePolicy};
     use proptest::prelude::*;
 
     fn plan(method: Method, side: usize, height: u32, width: u32) -> Plan {

@@ -1,6 +1,6 @@
 //! The same model for register strips: what a chunk of columns costs, along the critical path.
 
-use crate::CudaPolicy;
+use crate::policy::CudaPolicy;
 
 /// Seconds a chunk takes: a·chunk + b.
 #[derive(Clone, Copy, Debug, PartialEq)]

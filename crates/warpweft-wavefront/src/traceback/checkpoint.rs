@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::End;
 use super::grid::Line;
-use super::{End, Traced};
-use crate::{Best, Ranked, Wavefront};
+use crate::recurrence::{Best, Ranked, Stored, Traced};
+use crate::spec::Wavefront;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::io::{Claim, write_synced};
 
@@ -32,33 +33,6 @@ pub struct Checkpoint {
     /// Tells the problem apart from others: the element's parameters, the border and the inputs.
     pub of: String,
 }
-
-/// A value as bytes that mean the same on every machine.
-pub trait Stored: Copy {
-    /// How many.
-    const BYTES: usize;
-    /// Appends them to `to`.
-    fn store(self, to: &mut Vec<u8>);
-    /// The value of [`Stored::BYTES`] bytes.
-    fn load(from: &[u8]) -> Self;
-}
-
-macro_rules! stored {
-    ($($scalar:ty)*) => {$(
-        impl Stored for $scalar {
-            const BYTES: usize = size_of::<$scalar>();
-            fn store(self, to: &mut Vec<u8>) {
-                to.extend(self.to_le_bytes());
-            }
-            fn load(from: &[u8]) -> Self {
-                let mut bytes = [0; size_of::<$scalar>()];
-                bytes.copy_from_slice(from);
-                Self::from_le_bytes(bytes)
-            }
-        }
-    )*};
-}
-stored!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
 
 /// Whether a run saved rows of blocks in `directory`, which need not be there.
 ///

@@ -1,45 +1,13 @@
 //! Every cell's choice recorded in one pass, and the path read off them; and which way is taken.
 
 use super::follow::{Score, in_linear_space};
-use super::trail::{NEAR, Trail};
-use super::{Checkpoint, Choice, Cut, End, Path, Traced, Way};
-use crate::dependence::Dependence;
-use crate::edges::other;
+use super::trail::Trail;
+use super::{Checkpoint, Cut, End, Path, Way};
+use crate::executor::{Need, WavefrontExecutor, other, unrecorded};
+use crate::recurrence::{Choice, Dependence, NEAR, Ranked, Traced};
 use crate::spec::{Keep, Kept, Wavefront};
-use crate::{Ranked, WavefrontElement, WavefrontExecutor};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
-
-/// Recorded choices.
-pub trait Choices {
-    /// That of the cell at `row` and `column` of the domain.
-    ///
-    /// # Errors
-    /// The device's.
-    fn at(&mut self, row: usize, column: usize) -> Result<u8>;
-}
-
-/// What is done with recorded choices while they are there, given what else was kept.
-pub type Walk<'w, C> = dyn FnMut(&Kept<C>, &mut dyn Choices) -> Result<()> + 'w;
-
-/// What an executor would need to record the choices of a problem.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Need {
-    /// Whose memory: "host" or the device's name.
-    pub whose: String,
-    /// Bytes in all.
-    pub needed: u64,
-    /// Bytes there are.
-    pub available: u64,
-    /// How many times as fast as in linear space the path is found, as measured.
-    pub speedup: f64,
-}
-
-impl Need {
-    fn fits(&self) -> bool {
-        self.needed <= self.available
-    }
-}
 
 /// The path to the cell where `end` says, or none where no cell has a number for a score; the same, of
 /// equal ones too, whichever `way` it is looked for.
@@ -123,25 +91,6 @@ fn check<E: Traced>(wavefront: &Wavefront<'_, E>) -> Result<()> {
         format!("a path through {} with {what}", E::NAME),
         "keep the matrix and follow the path there",
     ))
-}
-
-/// What an executor without directions says to them.
-pub(crate) fn unrecorded<E: WavefrontElement>() -> Error {
-    Error::spec(
-        format!("directions of {}, which this executor does not record", E::NAME),
-        "look for the path in linear space, or run it on one process's cores or GPU",
-    )
-}
-
-/// Refuses to record choices beside anything but the best cell or the last row, of which paths end.
-pub(crate) fn check_kept(keep: Keep) -> Result<()> {
-    match keep {
-        Keep::Best | Keep::LastRow => Ok(()),
-        _ => Err(Error::spec(
-            format!("choices recorded beside {keep:?}"),
-            "keep the best cell or the last row, where paths end",
-        )),
-    }
 }
 
 /// The path through directions that fit.

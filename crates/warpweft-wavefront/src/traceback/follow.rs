@@ -2,11 +2,11 @@
 
 use super::checkpoint::{Checkpoint, Store};
 use super::grid::{Grid, HINT, Rectangle};
-use super::trail::{NEAR, Trail, choice_of};
-use super::{Cut, End, Path, Traced};
-use crate::edges::other;
+use super::trail::Trail;
+use super::{Cut, End, Path};
+use crate::executor::{WavefrontExecutor, other};
+use crate::recurrence::{NEAR, Ranked, Traced, WavefrontElement, choice_of};
 use crate::spec::{Keep, Kept, Wavefront};
-use crate::{Ranked, WavefrontElement, WavefrontExecutor};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::memory::check_room;
 use warpweft_core::report::Report;

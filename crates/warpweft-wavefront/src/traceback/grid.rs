@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::border::Border;
-use crate::spec::{Keep, Wavefront};
-use crate::{Best, Edges, Extreme, Ranked, WavefrontElement, WavefrontExecutor};
+use crate::executor::{Edges, WavefrontExecutor};
+use crate::recurrence::{Best, Extreme, Ranked, WavefrontElement};
+use crate::spec::{Border, Keep, Wavefront};
 use warpweft_core::error::Result;
 use warpweft_core::memory::{filled, grow};
 use warpweft_core::report::Report;

@@ -14,48 +14,19 @@
 //! Not here: bands, sweeps, inputs of cells, and vectors that reach further than one row or column.
 
 mod checkpoint;
-mod choice;
 mod cut;
 mod directions;
 mod follow;
 mod grid;
 mod trail;
 
-pub use checkpoint::{Checkpoint, Stored, holds_rows};
-pub use choice::Choice;
+pub use crate::executor::{Choices, Need, Walk};
+pub use crate::recurrence::{Choice, Stored, Traced};
+pub use checkpoint::{Checkpoint, holds_rows};
 pub use cut::Cut;
-pub use directions::{Choices, Need, Walk, trace};
-pub(super) use directions::{check_kept, unrecorded};
-pub(super) use trail::choice_of;
+pub use directions::trace;
 
-use super::dependence::Dependence;
-use super::rank::Ranked;
-use super::wavefront_element::WavefrontElement;
-
-/// A recurrence whose choices can be read off its cells.
-pub trait Traced: WavefrontElement<Input = (), Cell: Stored + Ranked<Score: Stored>> {
-    /// What must be known beside the cell to go on from it, such as which of three numbers the path
-    /// goes through; the default at the path's end.
-    type State: Copy + Default;
-    /// What tells a cell's choice. Of equal ones it takes the same whatever the rest of the domain.
-    type Choice: Choice<Cell = Self::Cell, Row = Self::Row, Column = Self::Column>;
-    /// The recurrence that runs where choices are recorded: this one, or one that has the same cells
-    /// and takes inputs as they are, as `Choice` does.
-    type Plain: WavefrontElement<Cell = Self::Cell, Row = Self::Row, Column = Self::Column, Input = ()>;
-    /// Bits of a choice, 1 to 8; a choice that takes more is an error in linear space, and directions
-    /// keep its lowest bits.
-    const BITS: u32;
-
-    /// The recurrence to run where choices are recorded.
-    fn plain(&self) -> Self::Plain;
-
-    /// What tells choices.
-    fn choice(&self) -> Self::Choice;
-
-    /// From a cell of this choice, of which the path reached what `state` says, to the cell that it
-    /// was made from: one of `[-1, -1]`, `[-1, 0]` and `[0, -1]`. None where the path begins.
-    fn back(choice: u8, state: Self::State) -> Option<(Dependence, Self::State)>;
-}
+use crate::recurrence::Dependence;
 
 /// How a path is looked for. Changes time and memory, never the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,13 +1,9 @@
 //! A path on its way: the moves so far, from its end on.
 
-use super::{Choice, Run, Traced};
-use crate::dependence::Dependence;
-use crate::{Cells, WavefrontElement};
+use super::Run;
+use crate::recurrence::{Dependence, NEAR, Traced};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::memory::grow;
-
-/// The vectors that a path takes.
-pub(super) const NEAR: [Dependence; 3] = [[-1, -1], [-1, 0], [0, -1]];
 
 /// The moves so far, and what of the cell reached the path goes through.
 pub(super) struct Trail<E: Traced> {
@@ -56,21 +52,4 @@ impl<E: Traced> Trail<E> {
         self.runs.reverse();
         self.runs
     }
-}
-
-/// The choice of `cell`, `near` which are the cells at [`NEAR`].
-#[inline(always)]
-pub(crate) fn choice_of<E: Traced>(
-    choice: &E::Choice,
-    near: [E::Cell; 3],
-    cell: E::Cell,
-    a: <E as WavefrontElement>::Row,
-    b: <E as WavefrontElement>::Column,
-) -> u8 {
-    let earlier = Cells::gather(|k| match E::Choice::DEPENDENCES[k] {
-        [-1, -1] => near[0],
-        [-1, 0] => near[1],
-        _ => near[2],
-    });
-    choice.choice(earlier, cell, a, b)
 }

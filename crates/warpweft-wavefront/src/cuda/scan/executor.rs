@@ -3,14 +3,13 @@
 use std::time::{Duration, Instant};
 
 use super::text::{Arguments, options, source};
-use crate::bytes::bytes_of;
 use crate::cuda::filled::{Found, filled};
 use crate::cuda::upload::inputs;
-use crate::erased::Erased;
 use crate::executor::WavefrontExecutor;
+use crate::policy::{Policy, ScanPolicy};
+use crate::recurrence::{Cells, Ranked, WavefrontElement, bytes_of};
 use crate::report::report;
-use crate::spec::{Keep, Kept, Wavefront};
-use crate::{Cells, Policy, Ranked, ScanPolicy, WavefrontElement};
+use crate::spec::{Erased, Keep, Kept, Wavefront};
 use warpweft_core::cuda::{Args, Buffer, Device, Event, Launch, Module, Stream, Watchdog, compile};
 use warpweft_core::element::{Scalar, ScalarKind};
 use warpweft_core::error::{Error, Result};

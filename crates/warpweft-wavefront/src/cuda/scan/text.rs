@@ -1,8 +1,9 @@
 //! The translation unit of one sum and policy.
 
 use crate::cuda::names::{Wanted, names};
-use crate::erased::ElementType;
-use crate::{ScanPolicy, WavefrontElement};
+use crate::policy::ScanPolicy;
+use crate::recurrence::WavefrontElement;
+use crate::spec::ElementType;
 use warpweft_core::cuda::{Cubin, Options, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::Result;

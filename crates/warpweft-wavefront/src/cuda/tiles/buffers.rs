@@ -1,13 +1,11 @@
 //! What a launch reads and writes, in the hybrid layout.
 
-use super::super::upload::inputs;
-use super::plan::Plan;
 use super::text::{Arguments, Extras};
-use crate::WavefrontElement;
-use crate::bytes::bytes_of;
-use crate::erased::Erased;
+use crate::cuda::upload::inputs;
 use crate::frame::allocate;
-use crate::spec::Keep;
+use crate::plan::Plan;
+use crate::recurrence::{WavefrontElement, bytes_of};
+use crate::spec::{Erased, Keep};
 use warpweft_core::cuda::{Buffer, Device, Stream};
 use warpweft_core::error::Result;
 

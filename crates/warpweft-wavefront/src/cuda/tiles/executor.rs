@@ -2,17 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use super::super::filled::{Found, filled};
 use super::buffers::{Buffers, Contents, Repeated};
-use super::plan::{Plan, Shape, fitting};
 use super::prepared::Prepared;
 use super::text::{Arguments, Extras, options, source};
-use crate::bytes::bytes_of;
-use crate::erased::Erased;
+use crate::cuda::filled::{Found, filled};
 use crate::executor::WavefrontExecutor;
+use crate::plan::{Plan, Shape, fitting};
+use crate::policy::{Policy, TilePolicy};
+use crate::recurrence::{WavefrontElement, bytes_of};
 use crate::report::report;
-use crate::spec::{Kept, Wavefront};
-use crate::{Policy, TilePolicy, WavefrontElement};
+use crate::spec::{Erased, Kept, Wavefront};
 use warpweft_core::cuda::{Args, Device, Kernel, Module, Stream, Watchdog, compile};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;

@@ -7,18 +7,16 @@
 mod buffers;
 mod executor;
 mod idle;
-mod layout;
-mod plan;
-mod policy;
 mod prepared;
+mod probe;
 mod text;
 
+pub use crate::plan::{Layout, Plan, Shape};
+pub use crate::policy::{Method, TilePolicy};
 pub use buffers::Contents;
 pub(crate) use buffers::Repeated;
 pub use executor::TileExecutor;
 pub use idle::IdleTime;
-pub use layout::Layout;
-pub use plan::{Plan, Shape};
-pub use policy::{Method, TilePolicy};
 pub use prepared::Prepared;
+pub use probe::{PROBE_WIDTHS, measure, probe};
 pub use text::{Extras, compile_check};

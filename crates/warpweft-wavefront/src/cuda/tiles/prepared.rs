@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use super::super::filled::{Found, kept};
 use super::buffers::Buffers;
 use super::idle::IdleTime;
-use super::plan::Plan;
-use crate::WavefrontElement;
-use crate::bytes::bytes_of_mut;
-use crate::erased::Erased;
+use crate::cuda::filled::{Found, kept};
 use crate::frame::allocate;
-use crate::spec::{Keep, Kept, Wavefront};
+use crate::plan::Plan;
+use crate::recurrence::{WavefrontElement, bytes_of_mut};
+use crate::spec::{Erased, Keep, Kept, Wavefront};
 use warpweft_core::cuda::{Args, Event, Global, Kernel, Launch, Stream, Watchdog};
 use warpweft_core::element::Unit;
 use warpweft_core::error::Result;

@@ -1,10 +1,10 @@
 //! The translation unit of one element, plan and policy.
 
-use super::plan::Plan;
 use crate::cuda::names::{Wanted, names};
-use crate::erased::Erased;
-use crate::spec::{Keep, Wavefront};
-use crate::{TilePolicy, WavefrontElement};
+use crate::plan::Plan;
+use crate::policy::TilePolicy;
+use crate::recurrence::WavefrontElement;
+use crate::spec::{Erased, Keep, Wavefront};
 use warpweft_core::cuda::{Cubin, Options, SharedMemory, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::Result;

@@ -2,7 +2,7 @@
 
 use std::ops::Index;
 
-use super::dependence::Dependence;
+use super::Dependence;
 
 /// The cells a cell depends on: north is the row before, west the column before.
 ///

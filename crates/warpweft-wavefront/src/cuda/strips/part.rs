@@ -6,11 +6,10 @@ use std::time::Duration;
 use super::record::Beside;
 use super::text::Arguments;
 use super::turns::Turn;
-use super::upload::inputs;
-use crate::CudaPolicy;
-use crate::bytes::bytes_of;
-use crate::erased::Erased;
-use crate::spec::Keep;
+use crate::cuda::upload::inputs;
+use crate::policy::CudaPolicy;
+use crate::recurrence::bytes_of;
+use crate::spec::{Erased, Keep};
 use warpweft_core::cuda::{Args, Buffer, Cubin, Device, Kernel, Launch, Module, Stream, Watchdog};
 use warpweft_core::error::{Error, Result};
 

@@ -1,8 +1,8 @@
 //! A domain, its vectors and a policy turned into fronts, tiles and waits. No hardware.
 
-use super::layout::Layout;
-use super::policy::TilePolicy;
-use crate::dependence::{Dependence, Reach, precedences, skew};
+use super::Layout;
+use crate::policy::TilePolicy;
+use crate::recurrence::{Dependence, Reach, precedences, skew};
 use warpweft_core::cuda::SharedMemory;
 use warpweft_core::error::{Error, Result};
 
@@ -280,7 +280,7 @@ impl Plan {
 ///
 /// # Errors
 /// Those of `plan`.
-pub(super) fn fitting(
+pub(crate) fn fitting(
     cell: usize,
     mut policy: TilePolicy,
     shared: SharedMemory,
@@ -297,8 +297,8 @@ pub(super) fn fitting(
 
 #[cfg(test)]
 mod tests {
-    use super::super::policy::Method;
     use super::*;
+    use crate::policy::Method;
     use proptest::prelude::*;
 
     const SETS: [(&[Dependence], &[Dependence]); 5] = [

@@ -1,9 +1,8 @@
 //! The last row and the last column of a rectangle together, from any executor.
 
-use super::executor::WavefrontExecutor;
-use super::rank::{Best, Ranked};
-use super::spec::{Keep, Kept, Wavefront};
-use super::wavefront_element::WavefrontElement;
+use super::WavefrontExecutor;
+use crate::recurrence::{Best, Ranked, WavefrontElement};
+use crate::spec::{Keep, Kept, Wavefront};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 
@@ -21,7 +20,7 @@ pub struct Edges<C: Ranked> {
 }
 
 /// The edges by a run for each: for executors that keep one thing a run.
-pub(super) fn one_by_one<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized>(
+pub(crate) fn one_by_one<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized>(
     executor: &mut X,
     wavefront: &Wavefront<'_, E>,
 ) -> Result<(Edges<E::Cell>, Report)> {
@@ -47,6 +46,6 @@ pub(super) fn one_by_one<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized>(
 }
 
 /// An executor that keeps what it was not told to.
-pub(super) fn other(wanted: Keep) -> Error {
+pub(crate) fn other(wanted: Keep) -> Error {
     Error::spec(format!("something else kept than {wanted:?}"), "report this as a bug")
 }

@@ -8,9 +8,9 @@
 
 use super::shape::on_one;
 use super::shared::fitted;
-use crate::erased::Erased;
 use crate::model::StripModel;
-use crate::{CudaPolicy, Keep};
+use crate::policy::CudaPolicy;
+use crate::spec::{Erased, Keep};
 use warpweft_core::cuda::SharedMemory;
 
 /// Nanoseconds that a column costs a warp with so many rows a lane, as fitted to Smith-Waterman in 32
@@ -93,7 +93,7 @@ pub(super) fn choose(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Wavefront;
+    use crate::spec::Wavefront;
 
     const H200: SharedMemory = SharedMemory::of_block(227 << 10);
 

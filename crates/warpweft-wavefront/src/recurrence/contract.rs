@@ -1,8 +1,6 @@
 //! The contract between `#[wavefront]` and the pattern.
 
-use super::dependence::Dependence;
-use super::rank::Ranked;
-use super::relative::Relative;
+use super::{Dependence, Ranked, Relative};
 use warpweft_core::element::{DeviceType, Unit};
 
 /// A recurrence's element function with its parameters: what `#[wavefront]` makes of

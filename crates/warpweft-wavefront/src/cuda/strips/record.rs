@@ -4,15 +4,14 @@
 //! warp's rows, each as many macro-steps as a diagonal needs twice. Not here: several GPUs.
 
 use super::executor::{CudaExecutor, found, last_row};
-use super::filled::Found;
 use super::shape::missing;
 use super::shared::{check, fitted};
 use super::text::{Variant, options, source};
-use crate::CudaPolicy;
-use crate::bytes::bytes_of;
-use crate::erased::{Erased, Named, faults};
-use crate::spec::{Keep, Wavefront};
-use crate::traceback::{Choice, Choices, Need, Traced};
+use crate::cuda::filled::Found;
+use crate::executor::{Choices, Need};
+use crate::policy::CudaPolicy;
+use crate::recurrence::{Choice, Traced, bytes_of};
+use crate::spec::{Erased, Keep, Named, Wavefront, faults};
 use warpweft_core::cuda::{Buffer, Cubin, Pinned, SharedMemory, Stream, compile};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;

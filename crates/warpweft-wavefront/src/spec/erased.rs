@@ -4,20 +4,16 @@
 
 use std::borrow::Cow;
 
-use super::border::{Band, Border};
-use super::bytes::bytes_of;
-use super::dependence::Dependence;
-use super::rank::Ranked;
-use super::spec::{Keep, Wavefront};
-use super::wavefront_element::WavefrontElement;
+use super::{Band, Border, Keep, Wavefront};
+use crate::recurrence::{Dependence, Ranked, WavefrontElement, bytes_of};
 use warpweft_core::element::{DeviceType, Scalar, ScalarKind, Unit};
 
 /// Names a type in C++, which is defined in the unit on first use.
-pub(super) type Named = fn(&mut Unit) -> String;
+pub(crate) type Named = fn(&mut Unit) -> String;
 
 /// What [`WavefrontElement`] says of a type, at run time.
 #[derive(Clone, Copy)]
-pub(super) struct ElementType {
+pub(crate) struct ElementType {
     pub name: &'static str,
     pub dependences: &'static [Dependence],
     pub old: &'static [Dependence],
@@ -38,7 +34,7 @@ pub(super) struct ElementType {
 
 /// The C++ names of an element's types.
 #[derive(Clone, Copy)]
-pub(super) struct Names {
+pub(crate) struct Names {
     pub element: Named,
     pub cell: Named,
     pub row: Named,
@@ -94,7 +90,7 @@ impl ElementType {
 }
 
 /// Whether the function that `define` writes may fault.
-pub(super) fn faults(define: Named) -> bool {
+pub(crate) fn faults(define: Named) -> bool {
     let mut unit = Unit::new();
     define(&mut unit);
     unit.faults()
@@ -102,7 +98,7 @@ pub(super) fn faults(define: Named) -> bool {
 
 /// A recurrence over rows × columns cells, all of it as bytes.
 #[derive(Clone)]
-pub(super) struct Erased<'w> {
+pub(crate) struct Erased<'w> {
     pub element: ElementType,
     pub extents: [usize; 2],
     /// The element's own bytes, and those of the inputs of rows, of columns and of cells.
@@ -122,7 +118,7 @@ pub(super) struct Erased<'w> {
 }
 
 /// What cells outside the domain hold, as bytes.
-pub(super) trait Outside {
+pub(crate) trait Outside {
     /// The cell that all of them are, if they are the same everywhere.
     fn value(&self) -> Option<&[u8]>;
     /// Corner, top and left, cell by cell, unless they are all the same.
@@ -175,7 +171,7 @@ impl<C: Copy> Outside for Border<C> {
 }
 
 /// What an element's function knows of its numbers.
-pub(super) trait Known {
+pub(crate) trait Known {
     /// [`WavefrontElement::bounds`].
     fn bounds(&self) -> Option<[f64; 2]>;
     /// [`WavefrontElement::step`], if all cells outside hold the same.
@@ -207,7 +203,7 @@ impl<E: WavefrontElement> Wavefront<'_, E> {
 
     /// Its types as values.
     #[inline(never)]
-    pub(super) fn erased(&self) -> Erased<'_> {
+    pub(crate) fn erased(&self) -> Erased<'_> {
         Erased {
             element: ElementType::of::<E>(),
             extents: self.extents(),

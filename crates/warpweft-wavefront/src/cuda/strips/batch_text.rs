@@ -1,9 +1,8 @@
 //! The translation unit of a batch of one element.
 
-use crate::WavefrontElement;
 use crate::cuda::names::{Wanted, names};
-use crate::erased::ElementType;
-use crate::spec::Keep;
+use crate::recurrence::WavefrontElement;
+use crate::spec::{ElementType, Keep};
 use warpweft_core::cuda::{Cubin, Options, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::Result;
@@ -64,7 +63,7 @@ pub(super) fn source(element: &ElementType, keep: Keep, rows: u32, warps: u32) -
 /// What the skeleton may include.
 pub(super) fn options() -> Options {
     Options::including(&[
-        ("batch.cuh", include_str!("batch.cuh")),
+        ("batch.cuh", include_str!("kernel/batch.cuh")),
         ("neighbours.cuh", include_str!("../neighbours.cuh")),
         ("words.cuh", include_str!("../words.cuh")),
         ("rank.cuh", include_str!("../rank.cuh")),
@@ -77,5 +76,5 @@ pub(super) fn options() -> Options {
 /// The compiler's.
 pub fn compile_check<E: WavefrontElement>(keep: Keep, rows: u32, arch: &str) -> Result<Cubin> {
     let element = ElementType::of::<E>();
-    compile(&source(&element, keep, rows, super::WARPS), E::NAME, arch, &options())
+    compile(&source(&element, keep, rows, super::batch::WARPS), E::NAME, arch, &options())
 }

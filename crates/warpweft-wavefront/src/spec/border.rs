@@ -47,7 +47,7 @@ impl<C: Copy> Border<C> {
     }
 
     /// Cell `[i, j]`, which is outside the domain.
-    pub(super) fn at(&self, i: isize, j: isize) -> C {
+    pub(crate) fn at(&self, i: isize, j: isize) -> C {
         match self {
             Self::Value(value) => *value,
             Self::Function(BorderFunction(cell)) => cell(i, j),

@@ -3,8 +3,8 @@
 //! All numbers that a warp holds at one time lie within the element's step times the cells between
 //! them, of one base: where that fits 16 bits, pairs are exact.
 
-use crate::erased::Erased;
-use crate::{CudaPolicy, Keep};
+use crate::policy::CudaPolicy;
+use crate::spec::{Erased, Keep};
 use warpweft_core::element::{ScalarKind, Unit};
 use warpweft_core::error::{Error, Result};
 

@@ -1,11 +1,18 @@
 //! The seam between a spec and a device.
 
-use super::edges::{Edges, one_by_one};
-use super::erased::Erased;
-use super::spec::{Kept, Wavefront};
-use super::traceback::{Need, Traced, Walk, unrecorded};
-use super::wavefront_element::WavefrontElement;
-use warpweft_core::error::{Error, Result};
+mod batch;
+mod choices;
+mod edges;
+
+pub(crate) use batch::{by_size, in_turn};
+pub use choices::{Choices, Need, Walk};
+pub(crate) use choices::{check_kept, unrecorded};
+pub use edges::Edges;
+pub(crate) use edges::{one_by_one, other};
+
+use crate::recurrence::{Traced, WavefrontElement};
+use crate::spec::{Kept, Wavefront};
+use warpweft_core::error::Result;
 use warpweft_core::report::Report;
 
 /// Runs wavefronts of `E` on one device.
@@ -113,41 +120,4 @@ impl<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized> WavefrontExecutor<E>
     {
         (**self).record(wavefront, walk)
     }
-}
-
-/// Problem after problem by `run`.
-pub(super) fn in_turn<'w, E: WavefrontElement>(
-    wavefronts: &[Wavefront<'w, E>],
-    mut run: impl FnMut(&Wavefront<'w, E>) -> Result<(Kept<E::Cell>, Report)>,
-) -> Result<(Vec<Kept<E::Cell>>, Report)> {
-    let mut all = Vec::with_capacity(wavefronts.len());
-    let mut total: Option<Report> = None;
-    for wavefront in wavefronts {
-        let (kept, report) = run(wavefront)?;
-        all.push(kept);
-        total = Some(match total {
-            Some(total) => total.followed_by(&report),
-            None => report,
-        });
-    }
-    let nothing = || Error::spec("a batch of no problems", "give at least one");
-    Ok((all, total.ok_or_else(nothing)?))
-}
-
-/// The numbers of `wavefronts`: first those that deserve a device of `parts` parts for themselves, as
-/// one part would be busy with them when all others are done and they have more than `least` cells,
-/// then the rest; the largest first.
-pub(super) fn by_size(
-    wavefronts: &[Erased<'_>],
-    parts: usize,
-    least: u64,
-) -> (Vec<usize>, Vec<usize>) {
-    let updates: Vec<_> = wavefronts.iter().map(Erased::updates).collect();
-    let fair = updates.iter().map(|&n| u128::from(n)).sum::<u128>() / parts.max(1) as u128;
-    let mut order: Vec<_> = (0..wavefronts.len()).collect();
-    order.sort_by_key(|&k| std::cmp::Reverse(updates[k]));
-    let alone = |&k: &usize| updates[k] > least && u128::from(updates[k]) > fair;
-    let large = if parts > 1 { order.partition_point(alone) } else { 0 };
-    let rest = order.split_off(large);
-    (order, rest)
 }

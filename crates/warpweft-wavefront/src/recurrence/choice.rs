@@ -1,6 +1,6 @@
 //! What a cell was made from, as a number: told from the finished cell and those before it.
 
-use crate::{Cells, Dependence, Ranked};
+use super::{Cells, Dependence, Ranked};
 use warpweft_core::element::{DeviceType, Unit};
 
 /// A function that tells what a cell was made from: what `#[wavefront(choice)]` makes of one.

@@ -41,7 +41,7 @@ pub enum Extreme {
 impl Extreme {
     /// Whether `a` wins over `b`, which may be NaN: any number wins over that.
     #[inline(always)]
-    pub(super) fn better<S: Scalar>(self, a: S, b: S) -> bool {
+    pub(crate) fn better<S: Scalar>(self, a: S, b: S) -> bool {
         let wins = match self {
             Self::Greatest => a > b,
             Self::Least => a < b,
@@ -51,7 +51,7 @@ impl Extreme {
 
     /// Where a running extreme starts: a score that no cell's is worse than. NaN where there is one,
     /// so that any number replaces it.
-    pub(super) fn worst<S: Scalar>(self) -> S {
+    pub(crate) fn worst<S: Scalar>(self) -> S {
         let nan = S::from_f64(f64::NAN);
         match (S::KIND, self) {
             (ScalarKind::Bool, Self::Greatest) => S::from_f64(0.0),
@@ -65,7 +65,7 @@ impl Extreme {
 
 /// The sum of no more than 2³¹ integers: those of 32 bits in 64, which vectors have.
 #[inline(always)]
-pub(super) fn sum<S: Scalar>(scores: impl Iterator<Item = S>) -> i128 {
+pub(crate) fn sum<S: Scalar>(scores: impl Iterator<Item = S>) -> i128 {
     match S::KIND.size() > 4 {
         true => scores.map(S::to_i128).sum(),
         false => scores.map(|score| score.to_i128() as i64).sum::<i64>().into(),
@@ -75,7 +75,7 @@ pub(super) fn sum<S: Scalar>(scores: impl Iterator<Item = S>) -> i128 {
 /// Whether `score` is NaN.
 #[inline(always)]
 #[expect(clippy::eq_op, reason = "only a NaN differs from itself")]
-pub(super) fn is_nan<S: Scalar>(score: S) -> bool {
+pub(crate) fn is_nan<S: Scalar>(score: S) -> bool {
     score != score
 }
 

@@ -1,8 +1,7 @@
 //! What must be computed: the recurrence, its inputs, its border and what to keep.
 
-use super::border::{Band, Border};
-use super::rank::{Best, Extreme, Ranked};
-use super::wavefront_element::WavefrontElement;
+use super::{Band, Border};
+use crate::recurrence::{Best, Extreme, Ranked, WavefrontElement};
 use warpweft_core::error::Result;
 
 /// The most rows or columns of a domain: fronts are counted in 32 bits.
@@ -51,7 +50,7 @@ pub enum Keep {
 
 impl Keep {
     /// Which scores win, where one is looked for.
-    pub(super) fn extreme(self) -> Option<Extreme> {
+    pub(crate) fn extreme(self) -> Option<Extreme> {
         match self {
             Self::Best | Self::Score => Some(Extreme::Greatest),
             Self::Least => Some(Extreme::Least),
@@ -62,7 +61,7 @@ impl Keep {
     /// What is kept of the scores beside last row and last column, if anything: see [`Edges`].
     ///
     /// [`Edges`]: super::Edges
-    pub(super) fn beside(self) -> Option<Self> {
+    pub(crate) fn beside(self) -> Option<Self> {
         match self {
             Self::Best | Self::Score => Some(Self::Best),
             Self::Least | Self::Sum => Some(self),
@@ -91,15 +90,15 @@ pub enum Kept<C: Ranked> {
 /// A recurrence over rows × columns cells: what to compute, not how.
 #[derive(Clone, Debug)]
 pub struct Wavefront<'a, E: WavefrontElement> {
-    pub(super) element: E,
-    pub(super) rows: &'a [E::Row],
-    pub(super) columns: &'a [E::Column],
-    pub(super) inputs: &'a [E::Input],
+    pub(crate) element: E,
+    pub(crate) rows: &'a [E::Row],
+    pub(crate) columns: &'a [E::Column],
+    pub(crate) inputs: &'a [E::Input],
     #[doc(hidden)]
     pub border: Border<E::Cell>,
     #[doc(hidden)]
     pub band: Option<Band<E::Cell>>,
-    pub(super) initial: &'a [E::Cell],
+    pub(crate) initial: &'a [E::Cell],
     #[doc(hidden)]
     pub sweeps: usize,
     #[doc(hidden)]
@@ -192,7 +191,7 @@ impl<'a, E: WavefrontElement> Wavefront<'a, E> {
     }
 
     /// The same of another element with the same inputs, of which cells have none.
-    pub(super) fn with<O>(&self, element: O) -> Wavefront<'a, O>
+    pub(crate) fn with<O>(&self, element: O) -> Wavefront<'a, O>
     where
         O: WavefrontElement<Cell = E::Cell, Row = E::Row, Column = E::Column, Input = ()>,
     {
@@ -236,13 +235,13 @@ impl<'a, E: WavefrontElement> Wavefront<'a, E> {
 
     /// Whether cell `[i, j]` is in the band.
     #[inline(always)]
-    pub(super) fn computes(&self, i: usize, j: usize) -> bool {
+    pub(crate) fn computes(&self, i: usize, j: usize) -> bool {
         self.band.as_ref().is_none_or(|band| band.holds(i, j))
     }
 
     /// The input of cell `[i, j]`.
     #[inline(always)]
-    pub(super) fn input(&self, i: usize, j: usize) -> E::Input {
+    pub(crate) fn input(&self, i: usize, j: usize) -> E::Input {
         match size_of::<E::Input>() {
             0 => E::Input::default(),
             _ => self.inputs[i * self.columns.len() + j],
@@ -251,7 +250,7 @@ impl<'a, E: WavefrontElement> Wavefront<'a, E> {
 
     /// The cell at `[i, j]` from what is before it.
     #[inline(always)]
-    pub(super) fn cell(&self, earlier: E::Earlier, old: E::Old, i: usize, j: usize) -> E::Cell {
+    pub(crate) fn cell(&self, earlier: E::Earlier, old: E::Old, i: usize, j: usize) -> E::Cell {
         match self.band {
             Some(band) if !band.holds(i, j) => band.outside,
             _ => {

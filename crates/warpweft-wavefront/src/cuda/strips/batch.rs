@@ -3,31 +3,28 @@
 //! For sizes of which one can't fill a GPU. Problems that would keep a warp busy when all others are
 //! done, and what the kernel can't do, run one by one.
 
-mod text;
-
 use std::collections::HashMap;
 use std::time::Instant;
 
 use super::executor::CudaExecutor;
-use super::filled::{Found, kept};
 use super::shape::{missing, possible};
-use super::upload::inputs;
-use crate::bytes::{bytes_of, bytes_of_mut};
-use crate::erased::Erased;
+use crate::cuda::filled::{Found, kept};
+use crate::cuda::upload::inputs;
 use crate::executor::by_size;
 use crate::frame::allocate;
+use crate::policy::{CudaPolicy, Policy};
+use crate::recurrence::{WavefrontElement, bytes_of, bytes_of_mut};
 use crate::report::report;
-use crate::spec::{Keep, Kept, Wavefront};
-use crate::{CudaPolicy, Policy, WavefrontElement};
+use crate::spec::{Erased, Keep, Kept, Wavefront};
 use warpweft_core::cuda::{Args, Buffer, Event, Launch, Module, Stream, compile};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 
-pub use text::compile_check;
-use text::{Arguments, Problem, options, source};
+pub use super::batch_text::compile_check;
+use super::batch_text::{Arguments, Problem, options, source};
 
 /// Warps of a block.
-const WARPS: u32 = 4;
+pub(super) const WARPS: u32 = 4;
 /// The most rows a lane owns.
 const MOST_ROWS: u32 = 8;
 /// The most bytes of lines between passes: fewer warps run where columns are many.

@@ -1,9 +1,10 @@
 //! The costs of a recurrence on a GPU, measured on a corner of its domain: the paper's training.
 
-use super::costs::{Costs, Measured};
-use crate::cuda::tiles::{Contents, Repeated, TileExecutor};
-use crate::erased::Erased;
-use crate::{TilePolicy, Wavefront, WavefrontElement};
+use super::{Contents, Repeated, TileExecutor};
+use crate::model::{Costs, Measured};
+use crate::policy::TilePolicy;
+use crate::recurrence::WavefrontElement;
+use crate::spec::{Erased, Wavefront};
 use warpweft_core::error::Result;
 
 /// Runs of each width; the fastest counts, since whatever disturbs a run makes it slower.

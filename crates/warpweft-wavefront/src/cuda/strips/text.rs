@@ -1,11 +1,11 @@
 //! The translation unit of one element and policy.
 
-use super::names::{Wanted, names};
 use super::record::Recording;
 use super::shared;
-use crate::erased::Erased;
-use crate::spec::{Keep, Wavefront};
-use crate::{CudaPolicy, WavefrontElement};
+use crate::cuda::names::{Wanted, names};
+use crate::policy::CudaPolicy;
+use crate::recurrence::WavefrontElement;
+use crate::spec::{Erased, Keep, Wavefront};
 use warpweft_core::cuda::{Cubin, Options, SharedMemory, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::Result;
@@ -110,21 +110,21 @@ pub(super) fn source(
 /// What the skeleton may include.
 pub(super) fn options() -> Options {
     Options::including(&[
-        ("strip.cuh", include_str!("strip.cuh")),
-        ("layout.cuh", include_str!("layout.cuh")),
-        ("movers.cuh", include_str!("movers.cuh")),
-        ("walker.cuh", include_str!("walker.cuh")),
-        ("given.cuh", include_str!("given.cuh")),
-        ("porter.cuh", include_str!("porter.cuh")),
-        ("directions.cuh", include_str!("directions.cuh")),
-        ("form.cuh", include_str!("form.cuh")),
-        ("replay.cuh", include_str!("replay.cuh")),
-        ("stage.cuh", include_str!("stage.cuh")),
-        ("flags.cuh", include_str!("flags.cuh")),
-        ("words.cuh", include_str!("words.cuh")),
-        ("neighbours.cuh", include_str!("neighbours.cuh")),
-        ("rank.cuh", include_str!("rank.cuh")),
-        ("sum.cuh", include_str!("sum.cuh")),
+        ("strip.cuh", include_str!("kernel/strip.cuh")),
+        ("layout.cuh", include_str!("kernel/layout.cuh")),
+        ("movers.cuh", include_str!("kernel/movers.cuh")),
+        ("walker.cuh", include_str!("kernel/walker.cuh")),
+        ("given.cuh", include_str!("kernel/given.cuh")),
+        ("porter.cuh", include_str!("kernel/porter.cuh")),
+        ("directions.cuh", include_str!("kernel/directions.cuh")),
+        ("form.cuh", include_str!("kernel/form.cuh")),
+        ("replay.cuh", include_str!("kernel/replay.cuh")),
+        ("stage.cuh", include_str!("kernel/stage.cuh")),
+        ("flags.cuh", include_str!("../flags.cuh")),
+        ("words.cuh", include_str!("../words.cuh")),
+        ("neighbours.cuh", include_str!("../neighbours.cuh")),
+        ("rank.cuh", include_str!("../rank.cuh")),
+        ("sum.cuh", include_str!("../sum.cuh")),
     ])
 }
 

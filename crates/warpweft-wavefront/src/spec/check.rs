@@ -1,9 +1,7 @@
 //! Whether a computation is well posed.
 
-use super::border::Band;
-use super::dependence::{Reach, precedences};
-use super::erased::{ElementType, Erased};
-use super::spec::{Keep, MAX_EXTENT};
+use super::{Band, ElementType, Erased, Keep, MAX_EXTENT};
+use crate::recurrence::{Reach, precedences};
 use warpweft_core::element::ScalarKind;
 use warpweft_core::error::{Error, Result};
 

@@ -2,8 +2,9 @@
 
 use super::pairs;
 use super::shared::{INPUTS, RING, WINDOW, check, fitted};
-use crate::erased::Erased;
-use crate::{CudaPolicy, Keep, Wavefront, WavefrontElement};
+use crate::policy::CudaPolicy;
+use crate::recurrence::WavefrontElement;
+use crate::spec::{Erased, Keep, Wavefront};
 use warpweft_core::cuda::SharedMemory;
 use warpweft_core::error::{Error, Result};
 
@@ -205,9 +206,10 @@ mod tests {
     use super::super::shared::{block_bytes, staged};
     use super::super::text::compile_check;
     use super::*;
-    use crate::Keep;
+    use crate::recurrence::Earlier;
     use crate::recurrences::{affine_local, area, local, mix};
-    use crate::{Earlier, wavefront};
+    use crate::spec::Keep;
+    use crate::wavefront;
     use warpweft_core::cuda::compiler;
 
     const LIMITS: [usize; 4] = [48 << 10, 99 << 10, 163 << 10, 227 << 10];

@@ -1,7 +1,7 @@
 //! Shared memory of register strips: what a shape takes, and the shapes that a device has room for.
 
-use crate::erased::Erased;
-use crate::{CudaPolicy, Keep};
+use crate::policy::CudaPolicy;
+use crate::spec::{Erased, Keep};
 use warpweft_core::cuda::SharedMemory;
 use warpweft_core::error::{Error, Result};
 
@@ -119,8 +119,8 @@ pub(super) fn fitted(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Wavefront;
     use crate::recurrences::{area, local};
+    use crate::spec::Wavefront;
 
     #[test]
     fn a_shape_whose_matrix_leaves_cell_by_cell_says_so() {

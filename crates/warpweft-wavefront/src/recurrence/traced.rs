@@ -1,0 +1,50 @@
+//! A recurrence whose cells tell what they were made from.
+//!
+//! Not here: the search for a path, see `traceback`.
+
+use super::{Cells, Choice, Dependence, Ranked, Stored, WavefrontElement};
+
+/// The vectors that a path takes.
+pub(crate) const NEAR: [Dependence; 3] = [[-1, -1], [-1, 0], [0, -1]];
+
+/// A recurrence whose choices can be read off its cells.
+pub trait Traced: WavefrontElement<Input = (), Cell: Stored + Ranked<Score: Stored>> {
+    /// What must be known beside the cell to go on from it, such as which of three numbers the path
+    /// goes through; the default at the path's end.
+    type State: Copy + Default;
+    /// What tells a cell's choice. Of equal ones it takes the same whatever the rest of the domain.
+    type Choice: Choice<Cell = Self::Cell, Row = Self::Row, Column = Self::Column>;
+    /// The recurrence that runs where choices are recorded: this one, or one that has the same cells
+    /// and takes inputs as they are, as `Choice` does.
+    type Plain: WavefrontElement<Cell = Self::Cell, Row = Self::Row, Column = Self::Column, Input = ()>;
+    /// Bits of a choice, 1 to 8; a choice that takes more is an error in linear space, and directions
+    /// keep its lowest bits.
+    const BITS: u32;
+
+    /// The recurrence to run where choices are recorded.
+    fn plain(&self) -> Self::Plain;
+
+    /// What tells choices.
+    fn choice(&self) -> Self::Choice;
+
+    /// From a cell of this choice, of which the path reached what `state` says, to the cell that it
+    /// was made from: one of `[-1, -1]`, `[-1, 0]` and `[0, -1]`. None where the path begins.
+    fn back(choice: u8, state: Self::State) -> Option<(Dependence, Self::State)>;
+}
+
+/// The choice of `cell`, `near` which are the cells at [`NEAR`].
+#[inline(always)]
+pub(crate) fn choice_of<E: Traced>(
+    choice: &E::Choice,
+    near: [E::Cell; 3],
+    cell: E::Cell,
+    a: <E as WavefrontElement>::Row,
+    b: <E as WavefrontElement>::Column,
+) -> u8 {
+    let earlier = Cells::gather(|k| match E::Choice::DEPENDENCES[k] {
+        [-1, -1] => near[0],
+        [-1, 0] => near[1],
+        _ => near[2],
+    });
+    choice.choice(earlier, cell, a, b)
+}

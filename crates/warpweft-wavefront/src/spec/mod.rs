@@ -1,0 +1,14 @@
+//! What is computed: the recurrence over a domain, its border, what is kept, and whether that is well
+//! posed.
+//!
+//! Not here: how it is computed. `erased` has the same with types as values, for what only moves
+//! bytes.
+
+mod border;
+mod check;
+mod erased;
+mod wavefront;
+
+pub use border::{Band, Border, BorderFunction};
+pub(crate) use erased::{ElementType, Erased, Named, faults};
+pub use wavefront::{Keep, Kept, MAX_EXTENT, Wavefront, no_inputs};
