@@ -8,6 +8,6 @@ use crate::cargo::{cargo, check};
 pub fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let arguments = if arguments.is_empty() { &["stencil", "--save"] } else { arguments };
     let mut command = cargo(root);
-    command.args(["run", "--release", "--package", "warpweft-cli", "--", "bench"]).args(arguments);
+    command.args(["run", "--release", "--package", "warpweft-lab", "--", "bench"]).args(arguments);
     check("bench", &mut command)
 }

@@ -38,7 +38,7 @@ pub fn run(root: &Path) -> Result<bool, String> {
         command.env(NEED_GPU.0, NEED_GPU.1);
         total += tests(&program.name, &mut command)?;
     }
-    total += verify(&programs.command, root)?;
+    total += verify(&programs.commands[0], root)?;
     println!("{total}");
     Ok(total.failed == 0)
 }
@@ -75,7 +75,8 @@ struct Program {
 
 struct Programs {
     tests: Vec<Program>,
-    command: PathBuf,
+    /// The command and the lab, which it starts for `verify`: next to one another.
+    commands: [PathBuf; 2],
 }
 
 impl Programs {
@@ -85,7 +86,7 @@ impl Programs {
     }
 }
 
-/// Builds all test programs and the release command.
+/// Builds all test programs, and the release command and lab.
 fn build(root: &Path) -> Result<Programs, String> {
     let output = cargo(root)
         .args(["test", "--workspace", "--no-run", "--message-format=json"])
@@ -97,13 +98,14 @@ fn build(root: &Path) -> Result<Programs, String> {
     }
     let tests = programs(&String::from_utf8_lossy(&output.stdout));
     let built = cargo(root)
-        .args(["build", "--release", "--package", "warpweft-cli"])
+        .args(["build", "--release", "--package", "warpweft-cli", "--package", "warpweft-lab"])
         .status()
         .map_err(|error| format!("building the command: {error}"))?;
     if !built.success() {
         return Err("building the command failed".into());
     }
-    Ok(Programs { tests, command: root.join("target/release/warpweft") })
+    let commands = ["warpweft", "warpweft-lab"].map(|name| root.join("target/release").join(name));
+    Ok(Programs { tests, commands })
 }
 
 /// The test programs named in cargo's messages, one JSON object a line.
@@ -175,7 +177,7 @@ mod tests {
             package: PathBuf::new(),
         };
         let tests = vec![program("translation-1"), program("translation_random-2")];
-        let programs = Programs { tests, command: PathBuf::new() };
+        let programs = Programs { tests, commands: [PathBuf::new(), PathBuf::new()] };
         let names: Vec<_> = programs.carried().map(|program| &program.name[..]).collect();
         assert_eq!(names, ["translation-1"]);
     }

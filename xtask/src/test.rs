@@ -54,8 +54,10 @@ fn beside(root: &Path) -> Result<Tally, String> {
     told(&format!("compiling {LOOM}"), loom(unhurried(root)).arg("--no-run"))?;
     let lints = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
     let mut total = Tally::one(told("lints", unhurried(root).args(lints))?);
-    let without = ["check", "-p", "warpweft-cli", "--no-default-features", "--quiet"];
-    total += Tally::one(told("without MPI", unhurried(root).args(without))?);
+    let mut without = unhurried(root);
+    without.args(["check", "--quiet", "--package", "warpweft-cli", "--package", "warpweft-lab"]);
+    without.args(["--no-default-features", "--features", "warpweft-lab/command"]);
+    total += Tally::one(told("without MPI", &mut without)?);
     Ok(total)
 }
 

@@ -3,7 +3,6 @@
 pub mod align;
 pub mod apsp;
 pub mod area;
-pub mod conformance;
 pub mod edge;
 pub mod fib;
 pub mod heat;

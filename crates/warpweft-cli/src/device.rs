@@ -1,15 +1,16 @@
 //! From what was asked for to what the machine has.
 
-use std::cell::Cell;
 use std::num::NonZero;
 
 use warpweft::cluster::{Seat, seats};
 use warpweft::farm;
-use warpweft::machine::{Cpu, Machine, Probe, probed};
+use warpweft::machine::{Cpu, Machine};
 use warpweft::prelude::*;
 use warpweft::report::counted;
 use warpweft::stencil::{GpuList, Target};
 use warpweft::wavefront::CpuPolicy;
+use warpweft::wavefront::traceback::Cut;
+use warpweft_apps::align::MEMORY;
 
 use crate::arguments::DeviceChoice;
 use crate::output::note;
@@ -125,6 +126,12 @@ pub fn workers(asked: Option<NonZero<usize>>, cpu: &Cpu, rows: usize) -> usize {
     asked.min(tiles.max(cores))
 }
 
+/// What a search for a path keeps where there are several processes: alike in all, whatever memory each has,
+/// since they cut the domain together.
+pub fn cut(extents: [usize; 2], cell_bytes: usize) -> Option<Cut> {
+    world::net().map(|_| Cut::within(MEMORY, extents, cell_bytes))
+}
+
 /// Tells who asked for more threads than run at once.
 pub fn note_crowd(asked: Option<NonZero<usize>>, cpu: &Cpu) {
     let (cores, asked) = (cpu.threads(), asked.map_or(0, NonZero::get));
@@ -167,22 +174,4 @@ pub fn need_memory<const D: usize>(cells: usize, bytes: u64, machine: &Machine) 
         available,
         hint: format!("choose a --size up to about {}", fits as u64),
     })
-}
-
-/// The machine's measured limits, from the cache folder; else measured and kept there.
-///
-/// # Errors
-/// As [`probe`]. A folder that can't be read or written is noted.
-pub fn limits(machine: &Machine) -> Result<Probe> {
-    let anew = Cell::new(false);
-    let tell = |what: &str| {
-        anew.set(true);
-        note(what);
-    };
-    let measured = probed(machine, warpweft::cuda::folder().as_deref(), &tell)?;
-    // Said when it is found out, not by every command that reads it.
-    if anew.get() {
-        measured.notes.iter().for_each(|what| note(what));
-    }
-    Ok(measured)
 }

@@ -5,31 +5,21 @@
 mod align;
 mod apsp;
 mod arguments;
-mod bench;
 mod channels;
 mod device;
 mod info;
-mod interrupt;
-mod line;
-mod model;
-mod output;
-mod place;
+mod lab;
 mod plot;
-mod progress;
 mod recurrences;
 mod run;
-mod shell;
 mod tune;
-mod verify;
-mod waves;
-mod world;
 
-use std::io::Write;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
-use clap::{Arg, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use warpweft::cluster::Launched;
+use warpweft_terminal::{arguments_of, first_only};
+use warpweft_terminal::{interrupt, limits, output, place, progress, shell, world};
 
 /// One Rust function for one element, run on every core and GPU.
 #[derive(Parser)]
@@ -76,16 +66,14 @@ enum Command {
     /// Show what there is to run on, and with --probe what it does.
     Info(info::Info),
     /// Check every executor against the reference, bit for bit, on the devices present.
-    Verify(verify::Verify),
+    Verify(lab::Arguments),
     /// Find the fastest policy of a problem and keep it for later runs.
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Tune(Box<tune::Tune>),
     /// Measure rates, beside those of other systems that are installed.
-    #[command(subcommand_required = true, arg_required_else_help = true)]
-    Bench(bench::Bench),
+    Bench(lab::Arguments),
     /// Predict and simulate runs on machines that are not there.
-    #[command(subcommand_required = true, arg_required_else_help = true)]
-    Model(Box<model::Model>),
+    Model(lab::Arguments),
     /// Print a completion script for a shell.
     Completions(shell::Completions),
     /// Print the manual page.
@@ -94,54 +82,28 @@ enum Command {
 
 /// The command, with the arguments of this process: how it ended.
 pub fn main() -> ExitCode {
-    std::panic::set_hook(Box::new(|panic| {
-        output::complain(&format!(
-            "this is a bug in warpweft; please report it with the command that led here: {panic}"
-        ));
-    }));
-    interrupt::survive_long_files();
-    let cli = readable(Cli::command()).try_get_matches();
-    let cli = match cli.and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => cli,
-        // Help and version are "errors" with status 0.
-        Err(error) if !error.use_stderr() && place::speaks() => {
-            let print = || error.print().and_then(|()| std::io::stdout().flush());
-            return output::printed(print());
-        }
-        Err(error) => {
-            if place::speaks() {
-                say_refusal(&error);
-            }
-            let text = error.to_string();
-            let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-            return world::refuse(what, error.exit_code() as u8);
-        }
+    if let Some(words) = lab::asked() {
+        return lab::become_lab(&words);
+    }
+    let command = match arguments_of::<Cli>() {
+        Ok(cli) => cli.command,
+        Err(status) => return status,
     };
-    let of_ranks = match &cli.command {
+    let of_ranks = match &command {
         Command::Run(run) => run.is_of_ranks(),
         Command::Align(_) | Command::Dtw(_) => true,
         Command::Apsp(apsp) => apsp.is_of_ranks(),
-        Command::Bench(bench) => bench.is_of_ranks(),
         // The other commands are one process's work.
         _ => false,
     };
-    let tells = matches!(&cli.command, Command::Info(_) | Command::Completions(_) | Command::Man);
+    let tells = matches!(&command, Command::Info(_) | Command::Completions(_) | Command::Man);
     if let (Some(what), false) = (Launched::misread(), tells) {
         output::note(&what);
     }
-    if !of_ranks {
-        if !Launched::first_only() {
-            return ExitCode::SUCCESS;
-        }
-        if let (Some(place), false) = (place::place(), tells) {
-            output::note(&format!(
-                "this is the work of one process, the first of the {}; those that share theirs are `run` \
-                 (but for laplace), `align`, `dtw`, `apsp` and `bench ranks`",
-                place.ranks
-            ));
-        }
+    if !of_ranks && !first_only(tells) {
+        return ExitCode::SUCCESS;
     }
-    match cli.command {
+    match command {
         Command::Run(run) => run.execute(),
         Command::Align(align) => align.execute(),
         Command::Sat(sat) => sat.execute(),
@@ -149,59 +111,12 @@ pub fn main() -> ExitCode {
         Command::Apsp(apsp) => apsp.execute(),
         Command::Channels(channels) => channels.execute(),
         Command::Info(info) => info.execute(),
-        Command::Verify(verify) => verify.execute(),
         Command::Tune(tune) => tune.execute(),
-        Command::Bench(bench) => bench.execute(),
-        Command::Model(model) => model.execute(),
-        Command::Completions(completions) => completions.execute(Cli::command()),
+        // As at the beginning, whatever the words.
+        Command::Verify(_) | Command::Bench(_) | Command::Model(_) => {
+            lab::become_lab(&lab::words())
+        }
+        Command::Completions(completions) => completions.execute(Cli::command(), "warpweft"),
         Command::Man => shell::man(Cli::command()),
     }
-}
-
-/// Prints what is wrong with an option: in words for its user where the standard library has some for
-/// programmers.
-fn say_refusal(error: &clap::Error) {
-    let known = [
-        ("invalid digit found in string", "write a whole number"),
-        ("invalid float literal", "write a number"),
-        ("number too large to fit in target type", "that is too large"),
-        ("number too small to fit in target type", "that is too small"),
-        ("cannot parse integer from empty string", "write a whole number"),
-        ("cannot parse float from empty string", "write a number"),
-    ];
-    let text = error.render().to_string();
-    let plain = match known.iter().find(|(programmers, _)| text.contains(programmers)) {
-        Some((theirs, ours)) => Some(text.replace(theirs, ours)),
-        None if error.kind() == ErrorKind::InvalidSubcommand => {
-            let there = format!("  [possible subcommands: {}]\n\nUsage:", subcommands().join(", "));
-            Some(text.replacen("Usage:", &there, 1))
-        }
-        None => None,
-    };
-    // There is nowhere left to say that standard error is closed.
-    let _ = match plain {
-        Some(text) => write!(std::io::stderr(), "{text}"),
-        None => error.print(),
-    };
-}
-
-/// The subcommands of the command that the arguments name as far as they name one.
-fn subcommands() -> Vec<String> {
-    let mut command = Cli::command();
-    for word in std::env::args_os().skip(1) {
-        let Some(sub) = command.find_subcommand(&word) else { break };
-        command = sub.clone();
-    }
-    let told = command.get_subcommands().filter(|sub| !sub.is_hide_set());
-    told.map(|sub| sub.get_name().to_string()).collect()
-}
-
-/// With options whose values may begin with a minus: whether -1 is a rate or a size is for them to
-/// say, and is no unknown option.
-fn readable(command: Clap) -> Clap {
-    let valued = |arg: Arg| match arg.get_action().takes_values() {
-        true => arg.allow_negative_numbers(true),
-        false => arg,
-    };
-    command.mut_args(valued).mut_subcommands(readable)
 }

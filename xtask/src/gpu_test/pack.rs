@@ -1,5 +1,5 @@
-//! `cargo xtask gpu-test --pack`: the test programs, the random functions and the command in one
-//! archive, small enough to be carried, and a script that runs them.
+//! `cargo xtask gpu-test --pack`: the test programs, the random functions, the command and the lab in
+//! one archive, small enough to be carried, and a script that runs them.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ here=$(cd "$(dirname "$0")" && pwd) || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 tar -xzf "$here/ARCHIVE" -C "$work" && cd "$work" || exit 1
-export WARPWEFT_NEED_GPU=1 WARPWEFT_COMMAND="$work/warpweft"
+export WARPWEFT_NEED_GPU=1 WARPWEFT_COMMAND="$work/warpweft" WARPWEFT_LAB="$work/warpweft-lab"
 wanted=("$@")
 program() {
   local name=$1 chosen=${#wanted[@]} start=$SECONDS
@@ -37,7 +37,7 @@ awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 } /^skipped: / 
 ! grep -q '^== .* FAILED' "$work/log"
 "#;
 
-/// Puts the test programs, the random functions and the command into `to`, with a script `run`
+/// Puts the test programs, the random functions, the command and the lab into `to`, with a script `run`
 /// that does what `gpu-test` does.
 pub fn pack(root: &Path, to: &Path) -> Result<bool, String> {
     let programs = build(root)?;
@@ -67,7 +67,9 @@ pub fn pack(root: &Path, to: &Path) -> Result<bool, String> {
         let shown = if name.starts_with(RUNNER) { "--nocapture" } else { "--show-output" };
         script.push_str(&format!("program {name} ./{name} --include-ignored {shown}\n"));
     }
-    fs::copy(&programs.command, stage.join("warpweft")).map_err(failed)?;
+    for (command, name) in programs.commands.iter().zip(["warpweft", "warpweft-lab"]) {
+        fs::copy(command, stage.join(name)).map_err(failed)?;
+    }
     script.push_str("program verify ./warpweft verify\n");
     script.push_str(TAIL);
     let archive = to.join(ARCHIVE);
@@ -82,7 +84,7 @@ pub fn pack(root: &Path, to: &Path) -> Result<bool, String> {
         fs::set_permissions(to.join("run"), fs::Permissions::from_mode(0o755)).map_err(failed)?;
     }
     println!(
-        "{} test programs, {shards} shards of random functions and the command are in {}: {} MiB",
+        "{} test programs, {shards} shards of random functions, the command and the lab are in {}: {} MiB",
         carried.len(),
         to.display(),
         fs::metadata(&archive).map_err(failed)?.len() >> 20

@@ -20,7 +20,7 @@ use warpweft::{Error, Result};
 use warpweft_apps::align::{Executor, Scope, Sequence, Tracing, Weights, align_all, read, trace};
 
 use crate::arguments::{DeviceChoice, threads};
-use crate::device::{for_wavefronts, workers};
+use crate::device::{cut, for_wavefronts, workers};
 use crate::output::note;
 use crate::place;
 use crate::progress::Progress;
@@ -320,7 +320,7 @@ impl Align {
             let reached = |path: &Path| all.pairs.is_empty() || holds_rows(path).unwrap_or(true);
             let checkpoint = checkpoint.map(|path| (path.clone(), self.resume && reached(&path)));
             // For cells of affine gaps; others are smaller.
-            let cut = world::cut([query.sequence.len(), target.sequence.len()], 12);
+            let cut = cut([query.sequence.len(), target.sequence.len()], 12);
             let tracing = Tracing { way: self.traceback.into(), cut, checkpoint };
             let (a, b) = (&query.sequence, &target.sequence);
             let (path, report) = trace(a, b, weights, scope, &tracing, executor)?;

@@ -12,6 +12,7 @@ use warpweft::wavefront::{RankExecutor, Ranked, WavefrontExecutor};
 use warpweft_apps::warping::{check, distance, path, plain, time_warping};
 
 use super::{Options, finish};
+use crate::device::cut;
 use crate::place;
 use crate::plot;
 use crate::run::check::{Check, difference, no_room};
@@ -113,7 +114,7 @@ impl Dtw {
         let with_path = self.path.is_some() || plot.is_some();
         let warped = |executor: &mut dyn WavefrontExecutor<time_warping<T>>| match with_path {
             true => {
-                let cut = world::cut([a.len(), b.len()], size_of::<T>());
+                let cut = cut([a.len(), b.len()], size_of::<T>());
                 path(a, b, Way::Auto, cut, executor)
             }
             false => distance(a, b, self.band, executor)

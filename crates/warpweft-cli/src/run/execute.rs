@@ -17,8 +17,9 @@ use warpweft::tune::TuningCache;
 
 use super::options::Options;
 use crate::arguments::{PolicyChoice, RanksPolicy, as_size};
-use crate::device::{limits, note_crowd, target};
+use crate::device::{note_crowd, target};
 use crate::interrupt;
+use crate::limits;
 use crate::output::note;
 use crate::{place, world};
 

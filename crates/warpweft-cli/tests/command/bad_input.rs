@@ -146,9 +146,6 @@ fn unknown_words_are_answered_with_the_nearest_known_ones() {
     warpweft("run heart").fails(2, &["heart", "heat"]);
     warpweft("run foo")
         .fails(2, &["foo", "heat, life, life3d, edge", "laplace", "Usage: warpweft run"]);
-    warpweft("bench channels --only tpu").fails(2, &["tpu", "cpu, gpu"]);
-    warpweft("bench channels --repeats 0").fails(2, &["--repeats"]);
-    warpweft("bench foo").fails(2, &["stencil, ", "wavefront"]);
     warpweft("foo").fails(2, &["run, align, sat, dtw"]);
     warpweft("run lief").fails(2, &["life"]);
     warpweft("rum heat").fails(2, &["'run'"]);

@@ -10,10 +10,7 @@ fn every_subcommand_has_help_with_examples() {
         "run life --help",
         "run life3d --help",
         "info --help",
-        "bench stencil --help",
-        "bench channels --help",
         "tune heat --help",
-        "verify --help",
         "apsp --help",
         "completions --help",
     ] {

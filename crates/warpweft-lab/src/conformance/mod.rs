@@ -1,5 +1,7 @@
 //! One conformance suite a pattern: every executor gives the reference's values, to the bit.
 
+#[cfg(feature = "command")]
+pub mod apps;
 pub mod channels;
 pub mod farm;
 pub mod stencil;

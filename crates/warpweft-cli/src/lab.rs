@@ -1,0 +1,98 @@
+//! `warpweft bench`, `model` and `verify`: the work of a second program, `warpweft-lab`, that most users never
+//! build. Here it is found and put in this program's place. Not: what those words do.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use warpweft_terminal::{output, place, world};
+
+/// The program that does the work.
+const PROGRAM: &str = "warpweft-lab";
+
+/// Exit status where it is not there: as for any other word that can't be served.
+const MISSING: u8 = 2;
+
+/// What the program is told: everything, as it stands.
+#[derive(clap::Args)]
+#[command(disable_help_flag = true)]
+#[command(
+    after_help = "`warpweft bench --help`, `warpweft model --help` and `warpweft verify --help` list what each takes.
+They are the work of a second program:
+  cargo build --release -p warpweft-lab"
+)]
+pub struct Arguments {
+    /// What to do, its options, or --help.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    words: Vec<OsString>,
+}
+
+/// The words of the lab as this process was given them, or nothing if it was asked for something else:
+/// `bench ..`, `model ..`, `verify ..`, or `help` for one of them.
+pub fn asked() -> Option<Vec<OsString>> {
+    let words = words();
+    let is_lab = |word: &OsString| ["bench", "model", "verify"].iter().any(|lab| word == lab);
+    match words.as_slice() {
+        [help, word, ..] if help == "help" && is_lab(word) => Some(words),
+        [word, ..] if is_lab(word) => Some(words),
+        _ => None,
+    }
+}
+
+/// All words that this process was given.
+pub fn words() -> Vec<OsString> {
+    std::env::args_os().skip(1).collect()
+}
+
+/// Puts the lab in this program's place, with `words` as its arguments; returns where there is none.
+pub fn become_lab(words: &[OsString]) -> ExitCode {
+    let Some(program) = found() else {
+        let asked = words.iter().find(|word| *word != "help").map(|word| word.to_string_lossy());
+        let what = format!(
+            "`warpweft {}` is the work of {PROGRAM}, which is neither next to this program nor on the PATH",
+            asked.unwrap_or_default()
+        );
+        if place::speaks() {
+            output::complain(&format!("{what}\nhelp: cargo build --release -p {PROGRAM}"));
+        }
+        return world::refuse(&what, MISSING);
+    };
+    let mut command = Command::new(&program);
+    command.args(words);
+    let error = match replace(command) {
+        Ok(status) => return status,
+        Err(error) => error,
+    };
+    let what = format!("{} can't be started: {error}", program.display());
+    if place::speaks() {
+        output::complain(&format!("{what}\nhelp: cargo build --release -p {PROGRAM}"));
+    }
+    world::refuse(&what, MISSING)
+}
+
+/// The lab's program: next to this one, else on the PATH.
+fn found() -> Option<PathBuf> {
+    let file = format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX);
+    let own = std::env::current_exe().ok();
+    let beside = own.as_deref().and_then(|own| own.parent()).map(PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = beside.into_iter().chain(std::env::split_paths(&path).collect::<Vec<_>>());
+    // An empty entry of PATH would mean whatever folder the user happens to be in.
+    let named = folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(&file));
+    named.into_iter().find(|program| program.is_file())
+}
+
+/// The same process from here on: its signals and its exit status are the lab's.
+#[cfg(unix)]
+fn replace(mut command: Command) -> std::io::Result<ExitCode> {
+    use std::os::unix::process::CommandExt;
+    Err(command.exec())
+}
+
+/// A child whose exit status becomes this program's.
+#[cfg(not(unix))]
+fn replace(mut command: Command) -> std::io::Result<ExitCode> {
+    let status = command.status()?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}

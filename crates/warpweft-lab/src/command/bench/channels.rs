@@ -1,0 +1,308 @@
+//! Calls a second of calls that spawn calls: Fibonacci numbers and queens, without cutoff, on the cores and a GPU.
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use warpweft::channels::cpu::CpuExecutor;
+use warpweft::channels::cuda::CudaExecutor;
+use warpweft::channels::{ChannelsExecutor, CpuPolicy, Spawning, StacksPolicy};
+use warpweft::machine::{Gpu, Machine};
+use warpweft::prelude::*;
+use warpweft_apps::{fib, queens};
+
+use super::record::Record;
+use super::stencil::Kind;
+use super::{Options, peers};
+use warpweft_terminal::limits;
+use warpweft_terminal::output::{fail, note, say, scaled, time};
+
+/// Trees of calls.
+#[derive(clap::Args)]
+pub struct Trees {
+    /// Only the cores, or only the GPU.
+    #[arg(long, value_enum)]
+    only: Option<Kind>,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// What is computed.
+const CASES: [(&str, u32); 5] =
+    [("fib", 30), ("fib", 35), ("fib", 40), ("queens", 13), ("queens", 16)];
+/// Seconds after which a case is not measured again.
+const ENOUGH: f64 = 10.0;
+/// What others published, on machines of theirs: GTaP without cutoff on one GH200 (arXiv 2604.05982).
+const CITED: [(&str, u32, f64); 3] =
+    [("fib", 40, 76.8e-3), ("queens", 13, 0.85e-3), ("queens", 16, 115.7e-3)];
+
+/// One case on one device.
+#[derive(Clone, Debug, Serialize)]
+struct Figure {
+    app: &'static str,
+    n: u32,
+    device: String,
+    calls: u64,
+    /// The median, the fastest and the slowest, without making the executor and compiling.
+    seconds: f64,
+    range: [f64; 2],
+    /// On cores: the plain function on one of them, over as many as there are. On a GPU: how long its shared memory
+    /// takes to move every call in and out of a stack once, and its value in.
+    bound: f64,
+    notes: Vec<String>,
+}
+
+impl Figure {
+    /// Whether the peer does the same on the same kind of device.
+    fn beside(&self, peer: &Peer, machine: &Machine) -> bool {
+        let on_gpu = machine.gpus.iter().any(|gpu| gpu.label() == self.device);
+        peer.app == self.app && peer.n == self.n && peer.cited == on_gpu
+    }
+}
+
+/// One figure of a peer.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+struct Peer {
+    peer: String,
+    app: String,
+    n: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    threads: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    value: Option<u64>,
+    seconds: f64,
+    /// Published, not measured here.
+    #[serde(default)]
+    cited: bool,
+    /// Its seconds over those of the figure beside it: of the cores, or of the GPU for what is published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    times_as_long: Option<f64>,
+}
+
+impl Trees {
+    /// Measures and prints.
+    pub fn execute(&self) -> ExitCode {
+        match self.measure() {
+            Ok(text) => say(&text),
+            Err(error) => fail(&error),
+        }
+    }
+
+    fn command(&self) -> String {
+        let only = match self.only {
+            Some(Kind::Cpu) => " --only cpu",
+            Some(Kind::Gpu) => " --only gpu",
+            None => "",
+        };
+        format!("warpweft bench channels{only}{}", self.options.command())
+    }
+
+    fn measure(&self) -> Result<String> {
+        let machine = Machine::detect()?;
+        let gpu = machine.gpus.first().filter(|_| self.only != Some(Kind::Cpu));
+        if gpu.is_none() && self.only != Some(Kind::Cpu) {
+            if self.only == Some(Kind::Gpu) {
+                let hint = "see `warpweft info`";
+                return Err(Error::spec("--only gpu where there is no GPU", hint));
+            }
+            note("no GPU: its cases are left out");
+        }
+        let probe = limits(&machine)?;
+        let (mut figures, mut found) = (Vec::new(), Vec::new());
+        for (app, n) in CASES {
+            if self.only != Some(Kind::Gpu) {
+                note(&format!("{app} {n} on the cores"));
+                let threads = machine.cpu.threads();
+                let executor = CpuExecutor::new(&machine, CpuPolicy::of(threads))?;
+                figures.push(self.one(app, n, On::Cores(executor, threads))?);
+                found.extend(rayon(&self.options, app, n, threads)?);
+            }
+            if let Some(gpu) = gpu {
+                note(&format!("{app} {n} on {}", gpu.label()));
+                let executor = CudaExecutor::new(&gpu.device()?, StacksPolicy::default())?;
+                figures.push(self.one(app, n, On::Gpu(executor, gpu))?);
+            }
+        }
+        let cited = |(app, n, seconds): (&str, u32, f64)| Peer {
+            peer: "GTaP on a GH200".into(),
+            app: app.into(),
+            n,
+            threads: None,
+            value: None,
+            seconds,
+            cited: true,
+            times_as_long: None,
+        };
+        if gpu.is_some() {
+            found.extend(CITED.map(cited));
+        }
+        for peer in &mut found {
+            peer.times_as_long = figures
+                .iter()
+                .find(|it| it.beside(peer, &machine))
+                .map(|it| peer.seconds / it.seconds);
+        }
+        let record = Record::new("channels", &self.command(), &machine, probe, &figures, &found);
+        record.conclude(&self.options, table(&figures, &found, &machine))
+    }
+
+    fn one(&self, app: &'static str, n: u32, on: On<'_>) -> Result<Figure> {
+        match app {
+            "fib" => self.figure(app, n, &fib::channels(n)?, || fib::fib(n), on),
+            _ => {
+                let all = u32::MAX >> (u32::BITS - n);
+                let plain = || queens::queens(all, 0, 0, 0);
+                self.figure(app, n, &queens::channels(n)?, plain, on)
+            }
+        }
+    }
+
+    /// The median of the repeats, each checked; on a GPU after one that pays for the compiled kernel.
+    fn figure<C: Spawning<Output = u64>>(
+        &self,
+        app: &'static str,
+        n: u32,
+        calls: &Channels<C>,
+        plain: impl Fn() -> u64,
+        mut on: On<'_>,
+    ) -> Result<Figure> {
+        let expect = answer(app, n);
+        let mut run = || {
+            let (values, report) = match &mut on {
+                On::Cores(executor, _) => executor.run(calls)?,
+                On::Gpu(executor, _) => executor.run(calls)?,
+            };
+            if values != [expect] {
+                let what = format!("{app} {n}: {values:?} instead of {expect}");
+                return Err(Error::spec(what, "report this as a bug"));
+            }
+            Ok(report)
+        };
+        let mut reports = vec![run()?];
+        while reports.len() <= self.options.repeats as usize
+            && reports.iter().map(|report| report.seconds).sum::<f64>() < ENOUGH
+        {
+            reports.push(run()?);
+        }
+        if reports.len() > 1 {
+            reports.remove(0);
+        }
+        reports.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+        let range = [reports[0].seconds, reports[reports.len() - 1].seconds];
+        let report = reports.swap_remove(reports.len() / 2);
+        let (device, bound) = match &on {
+            On::Cores(_, threads) => {
+                let begin = Instant::now();
+                std::hint::black_box(plain());
+                (cores(*threads), begin.elapsed().as_secs_f64() / *threads as f64)
+            }
+            On::Gpu(_, gpu) => {
+                let bytes = 2 * (4 + size_of::<C>().next_multiple_of(4)) + size_of::<u64>();
+                let rate = f64::from(gpu.sms) * 128.0 * gpu.clock;
+                (gpu.label(), report.done as f64 * bytes as f64 / rate)
+            }
+        };
+        let (calls, seconds, notes) = (report.done, report.seconds, report.notes);
+        Ok(Figure { app, n, device, calls, seconds, range, bound, notes })
+    }
+}
+
+/// Where a case runs.
+enum On<'g> {
+    Cores(CpuExecutor, usize),
+    Gpu(CudaExecutor, &'g Gpu),
+}
+
+/// What the case gives, by other ways than calls.
+fn answer(app: &str, n: u32) -> u64 {
+    match app {
+        "fib" => fib::plain(n),
+        _ => queens::SOLUTIONS[n as usize - 1],
+    }
+}
+
+fn cores(threads: usize) -> String {
+    format!("{threads} threads")
+}
+
+/// The same by rayon, where its program is built or cargo builds it.
+fn rayon(options: &Options, app: &str, n: u32, threads: usize) -> Result<Vec<Peer>> {
+    let folder = options.peers.join("channels_rayon");
+    let program = folder.join("target/release/channels_rayon");
+    if !program.exists() && !built(&folder) {
+        note(&format!("no peer: {} can't be built", folder.display()));
+        return Ok(Vec::new());
+    }
+    let repeats = if n > 13 && app == "queens" { 1 } else { options.repeats };
+    let arguments = [app.to_string(), n.to_string(), threads.to_string(), repeats.to_string()];
+    let found = peers::run(Command::new(&program).args(arguments), &program)?;
+    found.into_iter().map(|peer| checked(peer, answer(app, n), &program)).collect()
+}
+
+/// The peer's figure, if it gives what is right.
+fn checked(peer: Peer, expect: u64, program: &Path) -> Result<Peer> {
+    if peer.value == Some(expect) {
+        return Ok(peer);
+    }
+    let what = match peer.value {
+        Some(value) => format!("{} {} gave {value} instead of {expect}", peer.app, peer.n),
+        None => format!("{} {} told no `value`", peer.app, peer.n),
+    };
+    Err(Error::file(program, what, "build the peer anew; its figure counts for nothing"))
+}
+
+/// Whether cargo is there and builds the crate.
+fn built(folder: &Path) -> bool {
+    let manifest = folder.join("Cargo.toml");
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--release", "--quiet", "--manifest-path"]).arg(&manifest);
+    manifest.exists() && cargo.status().is_ok_and(|status| status.success())
+}
+
+/// A line a figure, with the peers of its kind of device below it.
+fn table(figures: &[Figure], peers: &[Peer], machine: &Machine) -> String {
+    let mut text = String::from("Calls that spawn calls, without cutoff\n");
+    for figure in figures {
+        let Figure { app, n, device, calls, seconds, range, bound, .. } = figure;
+        text.push_str(&format!(
+            "  {app:<6} {n}  {device:<24} {:>9} ({} to {}), {}calls/s, {:.2} of the bound {}\n",
+            time(*seconds),
+            time(range[0]),
+            time(range[1]),
+            scaled(*calls as f64 / seconds),
+            bound / seconds,
+            time(*bound),
+        ));
+        for peer in peers.iter().filter(|peer| figure.beside(peer, machine)) {
+            text.push_str(&format!(
+                "             {:<24} {:>9}{}: {:.2} times as long\n",
+                peer.peer,
+                time(peer.seconds),
+                if peer.cited { ", as published" } else { "" },
+                peer.times_as_long.unwrap_or(f64::NAN),
+            ));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_that_is_wrong_or_silent_is_refused() {
+        let peer = |value| {
+            let text =
+                format!(r#"{{"peer": "rayon", "app": "fib", "n": 30, {value} "seconds": 1}}"#);
+            let peer: Peer = serde_json::from_str(&text).unwrap();
+            checked(peer, answer("fib", 30), "p".as_ref())
+        };
+        assert_eq!(peer(r#""value": 832040,"#).unwrap().value, Some(832_040));
+        let wrong = peer(r#""value": 832041,"#).unwrap_err().to_string();
+        assert!(wrong.contains("fib 30 gave 832041 instead of 832040"), "{wrong}");
+        assert!(peer("").unwrap_err().to_string().contains("told no `value`"));
+        assert_eq!(answer("queens", 8), 92);
+    }
+}

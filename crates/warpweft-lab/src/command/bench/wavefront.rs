@@ -1,0 +1,422 @@
+//! The wavefront pattern's bench: alignment, warping and tables by register strips, the five methods of
+//! PeerWave over their tiles, and paths.
+
+mod methods;
+mod tables;
+mod traceback;
+
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use serde::Serialize;
+use warpweft::cpu::Pool;
+use warpweft::cuda::Device;
+use warpweft::machine::Machine;
+use warpweft::report::{Quantity, Report};
+use warpweft::tune::median;
+use warpweft::wavefront::cpu::CpuExecutor;
+use warpweft::wavefront::cuda::CudaExecutor;
+use warpweft::wavefront::cuda::scan::ScanExecutor;
+use warpweft::wavefront::{CpuPolicy, Keep, Wavefront, WavefrontElement, WavefrontExecutor};
+use warpweft::{Error, Result};
+use warpweft_apps::align::{Dna, Sequence, Weights};
+use warpweft_apps::soup::SplitMix;
+use warpweft_lab::conformance::wavefront::{affine_local, local, warp};
+
+use self::methods::Methods;
+use super::Options;
+use super::peers::{self, Peer};
+use super::record::Record;
+use warpweft_terminal::limits;
+use warpweft_terminal::output::{fail, note, say, scaled};
+
+/// Wavefronts at several sizes.
+#[derive(clap::Args)]
+pub struct Wavefronts {
+    /// Only some of it; may be repeated.
+    #[arg(long, value_enum)]
+    only: Vec<Part>,
+    /// Divide every extent by this, for a quick look.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    shrink: u32,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// A part of the bench.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+enum Part {
+    /// Alignment and warping on one core.
+    Cpu,
+    /// The same on the first GPU, by register strips, and a matrix that is kept.
+    Gpu,
+    /// Summed area tables on the first GPU, by register strips and by scans.
+    Tables,
+    /// Alignment on all GPUs beside one.
+    Gpus,
+    /// PeerWave's methods on the first GPU.
+    Methods,
+    /// Paths by directions and in linear space, on the first GPU or one core.
+    Traceback,
+}
+
+/// What is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Smith-Waterman in cells of 32 bits.
+    Local,
+    /// The same in 16 bits: two cells a register on a GPU.
+    LocalSixteen,
+    /// Smith-Waterman with affine gaps.
+    Affine,
+    /// Time warping.
+    Warp,
+    /// A summed area table.
+    Table(Pixels, Way),
+}
+
+/// What a table sums: `f32`, or bytes to `i32`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pixels {
+    Reals,
+    Bytes,
+}
+
+/// How a table is summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    CellByCell,
+    Scans,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Case {
+    on: Part,
+    #[serde(skip)]
+    kind: Kind,
+    /// What people call it.
+    what: &'static str,
+    size: usize,
+    #[serde(skip)]
+    keep: Keep,
+    /// Bytes of a cell that come from memory or go there, where they matter.
+    bytes: usize,
+}
+
+const fn case(on: Part, kind: Kind, what: &'static str, size: usize, keep: Keep) -> Case {
+    Case { on, kind, what, size, keep, bytes: 0 }
+}
+
+/// A case that keeps its matrix.
+const fn kept(on: Part, kind: Kind, what: &'static str, size: usize, bytes: usize) -> Case {
+    Case { on, kind, what, size, keep: Keep::Matrix, bytes }
+}
+
+/// Repeats of a matrix, which takes seconds to bring over, at most.
+const MATRICES: u32 = 2;
+
+const CASES: [Case; 25] = [
+    case(Part::Cpu, Kind::Local, "SW i32, one core", 20_000, Keep::Best),
+    case(Part::Cpu, Kind::LocalSixteen, "SW 16 bits, one core", 20_000, Keep::Best),
+    case(Part::Cpu, Kind::Warp, "DTW f32, one core", 20_000, Keep::LastRow),
+    case(Part::Gpu, Kind::Local, "SW i32, score", 20_000, Keep::Score),
+    case(Part::Gpu, Kind::Local, "SW i32, score", 100_000, Keep::Score),
+    case(Part::Gpu, Kind::Local, "SW i32, score", 1_000_000, Keep::Score),
+    case(Part::Gpu, Kind::LocalSixteen, "SW 16-bit pairs, score", 1_000_000, Keep::Score),
+    case(Part::Gpu, Kind::Local, "SW i32, position", 20_000, Keep::Best),
+    case(Part::Gpu, Kind::Local, "SW i32, position", 100_000, Keep::Best),
+    case(Part::Gpu, Kind::Local, "SW i32, position", 1_000_000, Keep::Best),
+    case(Part::Gpu, Kind::Affine, "SW affine, position", 100_000, Keep::Best),
+    case(Part::Gpu, Kind::Affine, "SW affine, position", 1_000_000, Keep::Best),
+    kept(Part::Gpu, Kind::Local, "SW i32, matrix", 100_000, 4),
+    kept(
+        Part::Tables,
+        Kind::Table(Pixels::Reals, Way::CellByCell),
+        "SAT f32, cell by cell",
+        16_384,
+        8,
+    ),
+    kept(Part::Tables, Kind::Table(Pixels::Reals, Way::Scans), "SAT f32, by scans", 16_384, 8),
+    kept(
+        Part::Tables,
+        Kind::Table(Pixels::Bytes, Way::CellByCell),
+        "SAT u8 to i32, cell by cell",
+        32_768,
+        5,
+    ),
+    kept(
+        Part::Tables,
+        Kind::Table(Pixels::Bytes, Way::Scans),
+        "SAT u8 to i32, by scans",
+        32_768,
+        5,
+    ),
+    case(Part::Gpu, Kind::Warp, "DTW f32, last row", 100_000, Keep::LastRow),
+    case(Part::Gpus, Kind::Local, "SW i32, score", 100_000, Keep::Score),
+    case(Part::Gpus, Kind::Local, "SW i32, score", 1_000_000, Keep::Score),
+    case(Part::Gpus, Kind::Local, "SW i32, score", 4_000_000, Keep::Score),
+    case(Part::Gpus, Kind::LocalSixteen, "SW 16-bit pairs, score", 1_000_000, Keep::Score),
+    case(Part::Gpus, Kind::Local, "SW i32, position", 1_000_000, Keep::Best),
+    // What register strips do at the largest size of the methods on an H200, keeping no matrix.
+    case(Part::Methods, Kind::Local, "SW i32, score", 181_248, Keep::Score),
+    case(Part::Methods, Kind::Warp, "DTW f32, last row", 181_248, Keep::LastRow),
+];
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+struct Figure {
+    #[serde(flatten)]
+    case: Case,
+    device: String,
+    /// GPUs that were there to choose from, and those that worked.
+    gpus: [usize; 2],
+    /// Over one GPU of this run.
+    speedup: Option<f64>,
+    /// The median of the repeats.
+    rate: Quantity,
+    /// The slowest and the fastest repeat.
+    range: [f64; 2],
+    /// Cells a second that memory allows where the matrix is kept: the probe's bandwidth of a copy.
+    bound: Option<f64>,
+    policy: serde_json::Value,
+}
+
+impl Wavefronts {
+    /// Measures and prints.
+    pub fn execute(&self) -> ExitCode {
+        match self.measure() {
+            Ok(text) => say(&text),
+            Err(error) => fail(&error),
+        }
+    }
+
+    /// The command that measures the same.
+    fn repeat(&self) -> String {
+        let mut command = String::from("warpweft bench wavefront");
+        for part in &self.only {
+            let name = part.to_possible_value().map(|value| value.get_name().to_string());
+            command.push_str(&format!(" --only {}", name.unwrap_or_default()));
+        }
+        if self.shrink > 1 {
+            command.push_str(&format!(" --shrink {}", self.shrink));
+        }
+        command + &self.options.command()
+    }
+
+    fn measure(&self) -> Result<String> {
+        let machine = Machine::detect()?;
+        let probe = limits(&machine)?;
+        let mut figures = Vec::new();
+        let mut peers = Vec::new();
+        let wanted = |part| self.only.is_empty() || self.only.contains(&part);
+        let together = machine.together()?;
+        for case in CASES.into_iter().filter(|case| wanted(case.on)) {
+            let needed = match case.on {
+                Part::Cpu => 0,
+                Part::Gpus => 2,
+                Part::Gpu | Part::Tables | Part::Methods | Part::Traceback => 1,
+            };
+            if together.len() < needed {
+                if self.only == [case.on] {
+                    let name = case.on.to_possible_value();
+                    let name = name.map_or(String::new(), |value| value.get_name().to_string());
+                    let there = together.len();
+                    return Err(Error::spec(
+                        format!("--only {name} takes {needed} GPUs, {there} can be used"),
+                        "see `warpweft info`",
+                    ));
+                }
+                note(&format!("fewer GPUs than {needed}: their cases are left out"));
+                continue;
+            }
+            let case = Case { size: (case.size / self.shrink as usize).max(64), ..case };
+            note(&format!("{} {}", case.what, case.size));
+            let memory = probe.gpu(0).and_then(|gpu| gpu.bandwidth());
+            let repeats = self.options.repeats;
+            let repeats = if case.keep == Keep::Matrix { repeats.min(MATRICES) } else { repeats };
+            // One GPU beside several in the same run.
+            let counts = match case.on {
+                Part::Cpu => vec![0],
+                Part::Gpu | Part::Tables | Part::Methods | Part::Traceback => vec![1],
+                Part::Gpus => {
+                    let doubled = std::iter::successors(Some(1), |count| Some(2 * count));
+                    let below = doubled.take_while(|&count| count < together.len());
+                    below.chain([together.len()]).collect()
+                }
+            };
+            let mut one = None;
+            for count in counts {
+                let figure = match figure(case, &machine, &together[..count], memory, repeats) {
+                    Err(error @ Error::Memory { .. }) => {
+                        note(&format!("{} {} is left out: {error}", case.what, case.size));
+                        continue;
+                    }
+                    figure => figure?,
+                };
+                let rate = figure.rate.value;
+                let speedup = one.filter(|_| count > 1).map(|one: f64| rate / one);
+                one = one.or(Some(rate));
+                figures.push(Figure { speedup, ..figure });
+            }
+            if (case.on, case.kind) == (Part::Cpu, Kind::LocalSixteen) {
+                peers.extend(peers::alignment(&self.options.peers, case.size)?);
+            }
+        }
+        let mut methods = Vec::new();
+        if let Some(gpu) = machine.gpus.first().filter(|_| wanted(Part::Methods)) {
+            methods = Methods { device: gpu.device()?, shrink: self.shrink as usize }.measure()?;
+        }
+        let mut paths = Vec::new();
+        if wanted(Part::Traceback) {
+            let (gpu, shrink) = (together.first(), self.shrink as usize);
+            paths = traceback::measure(&machine, gpu, shrink, self.options.repeats)?;
+        }
+        let all = serde_json::json!({ "rates": figures, "methods": methods, "paths": paths });
+        let name = match &self.only[..] {
+            [part] => format!("wavefront-{}", format!("{part:?}").to_lowercase()),
+            _ => "wavefront".into(),
+        };
+        let record = Record::new(&name, &self.repeat(), &machine, probe, &all, &peers);
+        let text = table(&figures, &peers) + &methods::table(&methods) + &traceback::table(&paths);
+        record.conclude(&self.options, text)
+    }
+}
+
+fn figure(
+    case: Case,
+    machine: &Machine,
+    gpus: &[Device],
+    memory: Option<f64>,
+    repeats: u32,
+) -> Result<Figure> {
+    let mut noise = SplitMix::new(case.size as u64);
+    let mut letters =
+        || -> Vec<u8> { (0..case.size).map(|_| b"ACGT"[noise.next_u64() as usize % 4]).collect() };
+    let mut both = || (letters(), letters());
+    let found = match (case.kind, case.on) {
+        (Kind::Table(pixels, _), _) => {
+            return tables::measure(case, pixels, machine, gpus, memory, repeats);
+        }
+        (Kind::Warp, _) => {
+            let (a, b) = both();
+            let series = |letters: &[u8]| letters.iter().map(|&c| f32::from(c)).collect::<Vec<_>>();
+            let (a, b) = (series(&a), series(&b));
+            rates(case, Wavefront::of(warp()).rows(&a).columns(&b), machine, gpus, repeats)?
+        }
+        (Kind::Affine, _) => {
+            let ((a, b), element) = (both(), affine_local(2, -3, -5, -1));
+            rates(case, Wavefront::of(element).rows(&a).columns(&b), machine, gpus, repeats)?
+        }
+        (Kind::Local | Kind::LocalSixteen, Part::Cpu) => {
+            let ((a, b), element) = (both(), local(2, -1, -1));
+            rates(case, Wavefront::of(element).rows(&a).columns(&b), machine, gpus, repeats)?
+        }
+        (Kind::Local | Kind::LocalSixteen, _) => {
+            // Codes of letters, as `warpweft align` has them.
+            let (a, b) = both();
+            let (a, b) = (Sequence::new("query", &a)?, Sequence::new("target", &b)?);
+            let plain = Wavefront::of(Dna::new(Weights::default()));
+            rates(case, plain.rows(a.as_rows()).columns(b.as_columns()), machine, gpus, repeats)?
+        }
+    };
+    Ok(told(case, found, gpus, memory))
+}
+
+/// The figure of these rates.
+fn told(
+    case: Case,
+    (rates, last): (Vec<f64>, Report),
+    gpus: &[Device],
+    memory: Option<f64>,
+) -> Figure {
+    Figure {
+        case,
+        gpus: [gpus.len(), if gpus.is_empty() { 0 } else { last.devices.len() }],
+        speedup: None,
+        device: last.devices.join(", "),
+        rate: Quantity { value: median(&rates), unit: "cells/s" },
+        range: [rates[0], rates[rates.len() - 1]],
+        bound: memory.filter(|_| case.bytes > 0).map(|bandwidth| bandwidth / case.bytes as f64),
+        policy: last.policy,
+    }
+}
+
+/// The rates, ascending, and the last report.
+fn rates<E: WavefrontElement>(
+    case: Case,
+    wavefront: Wavefront<'_, E>,
+    machine: &Machine,
+    gpus: &[Device],
+    repeats: u32,
+) -> Result<(Vec<f64>, Report)> {
+    let wavefront = wavefront.keep(case.keep);
+    let pool;
+    let mut executor: Box<dyn WavefrontExecutor<E>> = match gpus {
+        [device, ..] if matches!(case.kind, Kind::Table(_, Way::Scans)) => {
+            Box::new(ScanExecutor::new(device, None)?)
+        }
+        [_, ..] => {
+            let executor = CudaExecutor::over(gpus, None)?;
+            let pairs = case.kind == Kind::LocalSixteen;
+            Box::new(if pairs { executor } else { executor.one_by_one() })
+        }
+        [] => {
+            pool = Pool::new(machine.cpu.first(1))?;
+            let sixteen = case.kind == Kind::LocalSixteen;
+            let policy = CpuPolicy::for_domain(case.size, 1);
+            let policy = CpuPolicy { tile_rows: 1024, sixteen, ..policy };
+            Box::new(CpuExecutor::new(&pool, policy)?)
+        }
+    };
+    // The first run pays for what later ones find ready: compiled kernels, touched pages.
+    let mut last = executor.run(&wavefront)?.1;
+    let mut rates = Vec::new();
+    for _ in 0..repeats {
+        last = executor.run(&wavefront)?.1;
+        rates.push(last.rate.value);
+    }
+    rates.sort_by(f64::total_cmp);
+    Ok((rates, last))
+}
+
+fn table(figures: &[Figure], peers: &[Peer]) -> String {
+    let mut text = String::new();
+    let mut device = "";
+    for figure in figures {
+        if figure.device != device {
+            device = &figure.device;
+            text.push_str(&format!("{device}\n"));
+        }
+        let Figure { case, rate, range, bound, speedup, .. } = figure;
+        text.push_str(&format!(
+            "  {:<27} {:>9}  {}{} ({} to {})",
+            case.what,
+            case.size,
+            scaled(rate.value),
+            rate.unit,
+            scaled(range[0]),
+            scaled(range[1])
+        ));
+        if let Some(bound) = bound {
+            text.push_str(&format!(", {:.2} of what memory allows", rate.value / bound));
+        }
+        if let Some(speedup) = speedup {
+            text.push_str(&format!(", {speedup:.2} times one GPU"));
+        }
+        text.push('\n');
+    }
+    for Peer { peer, size, cells_per_second, error, .. } in peers {
+        match (cells_per_second, error) {
+            (Some(rate), _) => {
+                text.push_str(&format!("  {peer} {size}: {}cells/s\n", scaled(*rate)));
+            }
+            (None, error) => {
+                let why = error.as_deref().unwrap_or("it gave no rate");
+                text.push_str(&format!("  {peer} did not run: {why}\n"));
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,52 @@
+//! `warpweft model`: what would happen on machines that are not there.
+
+mod both;
+mod chart;
+mod device;
+mod fit;
+mod scaling;
+mod searches;
+mod stencil;
+mod wavefront;
+mod workload;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+use warpweft_terminal::output;
+
+pub use fit::Run as Measured;
+pub use searches::{SEARCHES, table_two};
+
+/// Which model.
+#[derive(clap::Args)]
+pub struct Model {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Predict and simulate a stencil on many GPUs, cores and nodes, weak or strong scaling.
+    Stencil(Box<stencil::Arguments>),
+    /// Compare searches for the depth of ghost zones on simulated machines.
+    Searches(searches::Arguments),
+    /// Predict PeerWave's tile widths and idle times, and measure them where there is a GPU.
+    Wavefront(wavefront::Arguments),
+}
+
+impl Model {
+    /// Computes and reports.
+    pub fn execute(&self) -> ExitCode {
+        let text = match &self.what {
+            What::Stencil(arguments) => arguments.text(),
+            What::Searches(arguments) => arguments.text(),
+            What::Wavefront(arguments) => arguments.text(),
+        };
+        match text {
+            Ok(text) => output::say(text.trim_end()),
+            Err(error) => output::fail(&error),
+        }
+    }
+}

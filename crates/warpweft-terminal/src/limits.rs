@@ -1,0 +1,26 @@
+//! The measured limits of this machine, with notes to the user. Not: how they are measured.
+
+use std::cell::Cell;
+
+use warpweft::Result;
+use warpweft::machine::{Machine, Probe, probed};
+
+use crate::output::note;
+
+/// The machine's measured limits, from the cache folder; else measured and kept there.
+///
+/// # Errors
+/// As [`probed`]. A folder that can't be read or written is noted.
+pub fn limits(machine: &Machine) -> Result<Probe> {
+    let anew = Cell::new(false);
+    let tell = |what: &str| {
+        anew.set(true);
+        note(what);
+    };
+    let measured = probed(machine, warpweft::cuda::folder().as_deref(), &tell)?;
+    // Said when it is found out, not by every command that reads it.
+    if anew.get() {
+        measured.notes.iter().for_each(|what| note(what));
+    }
+    Ok(measured)
+}

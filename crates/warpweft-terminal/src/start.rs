@@ -1,0 +1,101 @@
+//! How a program starts: panics become one line, arguments are read, refusals are in the user's words.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Arg, Command, CommandFactory, FromArgMatches};
+use warpweft::cluster::Launched;
+
+use crate::{interrupt, output, place, world};
+
+/// The arguments of this process as `A` reads them.
+///
+/// # Errors
+/// The exit status, after help, the version or what is wrong was printed.
+pub fn arguments_of<A: CommandFactory + FromArgMatches>() -> Result<A, ExitCode> {
+    std::panic::set_hook(Box::new(|panic| {
+        output::complain(&format!(
+            "this is a bug in warpweft; please report it with the command that led here: {panic}"
+        ));
+    }));
+    interrupt::survive_long_files();
+    let matches = readable(A::command()).try_get_matches();
+    matches.and_then(|matches| A::from_arg_matches(&matches)).map_err(|error| {
+        // Help and version are "errors" with status 0.
+        if !error.use_stderr() && place::speaks() {
+            let print = || error.print().and_then(|()| std::io::stdout().flush());
+            return output::printed(print());
+        }
+        if place::speaks() {
+            say_refusal(&error, A::command());
+        }
+        let text = error.to_string();
+        let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        world::refuse(what, error.exit_code() as u8)
+    })
+}
+
+/// Whether this process is the one that works where one is enough: alone, or the first that `mpirun` started.
+/// Says so where there are several, unless the work `only_tells`.
+pub fn first_only(only_tells: bool) -> bool {
+    if !Launched::first_only() {
+        return false;
+    }
+    if let (Some(place), false) = (place::place(), only_tells) {
+        output::note(&format!(
+            "this is the work of one process, the first of the {}; those that share theirs are `run` \
+             (but for laplace), `align`, `dtw`, `apsp` and `bench ranks`",
+            place.ranks
+        ));
+    }
+    true
+}
+
+/// Prints what is wrong with an option: in words for its user where the standard library has some for
+/// programmers.
+fn say_refusal(error: &clap::Error, command: Command) {
+    let known = [
+        ("invalid digit found in string", "write a whole number"),
+        ("invalid float literal", "write a number"),
+        ("number too large to fit in target type", "that is too large"),
+        ("number too small to fit in target type", "that is too small"),
+        ("cannot parse integer from empty string", "write a whole number"),
+        ("cannot parse float from empty string", "write a number"),
+    ];
+    let text = error.render().to_string();
+    let plain = match known.iter().find(|(programmers, _)| text.contains(programmers)) {
+        Some((theirs, ours)) => Some(text.replace(theirs, ours)),
+        None if error.kind() == ErrorKind::InvalidSubcommand => {
+            let names = subcommands(command).join(", ");
+            let there = format!("  [possible subcommands: {names}]\n\nUsage:");
+            Some(text.replacen("Usage:", &there, 1))
+        }
+        None => None,
+    };
+    // There is nowhere left to say that standard error is closed.
+    let _ = match plain {
+        Some(text) => write!(std::io::stderr(), "{text}"),
+        None => error.print(),
+    };
+}
+
+/// The subcommands of the command that the arguments name as far as they name one.
+fn subcommands(mut command: Command) -> Vec<String> {
+    for word in std::env::args_os().skip(1) {
+        let Some(sub) = command.find_subcommand(&word) else { break };
+        command = sub.clone();
+    }
+    let told = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+    told.map(|sub| sub.get_name().to_string()).collect()
+}
+
+/// With options whose values may begin with a minus: whether -1 is a rate or a size is for them to
+/// say, and is no unknown option.
+fn readable(command: Command) -> Command {
+    let valued = |arg: Arg| match arg.get_action().takes_values() {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    };
+    command.mut_args(valued).mut_subcommands(readable)
+}
