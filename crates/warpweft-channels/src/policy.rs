@@ -1,10 +1,10 @@
-//! Every tunable of a run of channels. Changes time, never results.
+//! Every tunable of a run of fork-join tasks. Changes time, never results.
 
 use serde::{Deserialize, Serialize};
 
 use warpweft_core::error::{Error, Result};
 
-/// How calls run on one kind of device.
+/// How calls run, for one kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "executor", rename_all = "lowercase")]
 pub enum Policy {
@@ -15,20 +15,20 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// As a report has it.
-    pub(super) fn told(self) -> serde_json::Value {
+    /// As it stands in a report.
+    pub(super) fn to_json(self) -> serde_json::Value {
         serde_json::to_value(self).unwrap_or_default()
     }
 }
 
-/// How the cores share calls.
+/// How the cores run calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CpuPolicy {
     /// Worker threads.
     pub threads: usize,
-    /// Spawned calls that a worker keeps for those who ask, 128 bytes each; beyond them it runs a call where
-    /// it is spawned.
-    pub kept: usize,
+    /// Spawned calls that the deque of a worker holds, 128 bytes each. A call that is spawned when the deque is full is
+    /// run at once.
+    pub deque_capacity: usize,
     /// Bytes of a worker's stack. Memory is taken as calls need it.
     pub stack: usize,
 }
@@ -36,30 +36,31 @@ pub struct CpuPolicy {
 impl CpuPolicy {
     /// The usual one for so many threads.
     pub fn of(threads: usize) -> Self {
-        Self { threads, kept: 1024, stack: 16 << 20 }
+        Self { threads, deque_capacity: 1024, stack: 16 << 20 }
     }
 
     /// Whether there is such a policy.
     ///
     /// # Errors
-    /// No threads; nothing kept, or more than memory can address; less than 1 MiB of stack.
+    /// No threads; a deque of no call, or of more than memory can address; less than 1 MiB of stack.
     pub fn check(&self) -> Result<()> {
-        let Self { threads, kept, stack } = *self;
+        let Self { threads, deque_capacity, stack } = *self;
         if threads == 0 || threads > 4096 {
             return Err(Error::spec(format!("{threads} threads"), "take 1 to 4096"));
         }
-        if kept == 0 || kept > 1 << 24 {
-            return Err(Error::spec(format!("{kept} calls kept"), "keep 1 to 16777216 a thread"));
+        if deque_capacity == 0 || deque_capacity > 1 << 24 {
+            let what = format!("a deque of {deque_capacity} calls");
+            return Err(Error::spec(what, "take 1 to 16777216 calls for each thread"));
         }
         if !(1 << 20..=1 << 36).contains(&stack) {
             let what = format!("{stack} bytes of stack");
-            return Err(Error::spec(what, "take 1 MiB to 64 GiB a thread"));
+            return Err(Error::spec(what, "take 1 MiB to 64 GiB for each thread"));
         }
         Ok(())
     }
 }
 
-/// How the lanes of a GPU share calls; 0 leaves a number to the plan.
+/// How the lanes of a GPU run and share calls; 0 leaves a number to the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct StacksPolicy {
     /// Warps of an SM at most, a multiple of 4; fewer where lanes' stacks leave no room for them.
@@ -77,9 +78,10 @@ pub struct StacksPolicy {
     /// Calls to run that a warp holds in global memory, a power of two: at least what a path down to the last level
     /// spawns, and 32.
     pub ring: u32,
-    /// Turns of a warp at most between two looks at who has nothing to run.
+    /// Steps of a warp at most between two rounds of work sharing.
     pub every: u32,
-    /// Lanes of a warp that have nothing to run before the others leave them something, and it none to other warps.
+    /// Idle lanes of a warp from which on its busy lanes share calls with them; below, the warp shares calls with other
+    /// warps.
     pub idle: u32,
 }
 
@@ -100,7 +102,7 @@ impl Default for StacksPolicy {
 }
 
 impl StacksPolicy {
-    /// Whether there is such a policy; whether it suits a function is told when that is known.
+    /// Whether there is such a policy. Whether it suits a function is checked when the function is known.
     ///
     /// # Errors
     /// Numbers out of range.
@@ -113,8 +115,8 @@ impl StacksPolicy {
             ));
         }
         if !(1..=65536).contains(&every) || !(1..=32).contains(&idle) {
-            let what = format!("a look every {every} turns at whether {idle} lanes are idle");
-            return Err(Error::spec(what, "take 1 to 65536 turns and 1 to 32 lanes"));
+            let what = format!("work sharing every {every} steps among {idle} idle lanes");
+            return Err(Error::spec(what, "take 1 to 65536 steps and 1 to 32 lanes"));
         }
         Ok(())
     }

@@ -7,8 +7,8 @@ use warpweft_core::report::{Quantity, Report};
 pub struct Counts {
     /// Calls that were run, roots included.
     pub calls: u64,
-    /// Calls that were given to another worker, one by one or in batches.
-    pub given: u64,
+    /// Calls that another worker ran, one by one or in batches.
+    pub stolen: u64,
     /// Levels that there were.
     pub levels: u32,
 }
@@ -18,7 +18,7 @@ impl Counts {
     pub fn and(self, other: Self) -> Self {
         Self {
             calls: self.calls + other.calls,
-            given: self.given + other.given,
+            stolen: self.stolen + other.stolen,
             levels: self.levels.max(other.levels),
         }
     }
@@ -31,7 +31,7 @@ pub(super) fn report(
     [seconds, setup_seconds]: [f64; 2],
     policy: serde_json::Value,
 ) -> Report {
-    let Counts { calls, given, levels } = counts;
+    let Counts { calls, stolen, levels } = counts;
     Report {
         pattern: "channels",
         devices,
@@ -51,6 +51,6 @@ pub(super) fn report(
         residual: None,
         tolerance: None,
         probes: Vec::new(),
-        notes: vec![format!("{levels} levels deep, {given} calls given to other workers")],
+        notes: vec![format!("{levels} levels deep, {stolen} calls stolen by other workers")],
     }
 }

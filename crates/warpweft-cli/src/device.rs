@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 
-use warpweft::cluster::{Seat, seats};
+use warpweft::cluster::{Placement, placement};
 use warpweft::farm;
 use warpweft::machine::{Cpu, Machine};
 use warpweft::prelude::*;
@@ -48,24 +48,24 @@ pub fn target(choice: DeviceChoice, machine: &Machine) -> Result<Target> {
 /// where `mpirun` started several: GPUs are dealt to the processes of their host.
 ///
 /// # Errors
-/// As [`target`]; as [`seats`].
+/// As [`target`]; as [`placement`].
 pub fn for_farms(choice: DeviceChoice, machine: &mut Machine) -> Result<farm::Target> {
     let target = of_farms(choice, machine)?;
-    if let Some(seat) = seat(machine)? {
-        machine.cpu.cores = seat.cores;
+    if let Some(placement) = own_placement(machine)? {
+        machine.cpu.cores = placement.cores;
         let mut number = 0..;
         machine.gpus.retain(|_| {
-            number.next().is_some_and(|n: usize| n % seat.local_ranks == seat.local_rank)
+            number.next().is_some_and(|n: usize| n % placement.local_ranks == placement.local_rank)
         });
     }
     Ok(target)
 }
 
 /// This process's place on its host, if there are several.
-fn seat(machine: &Machine) -> Result<Option<Seat>> {
+fn own_placement(machine: &Machine) -> Result<Option<Placement>> {
     let Some(net) = world::net() else { return Ok(None) };
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    seats(net, host.trim(), &machine.cpu.cores).map(Some)
+    placement(net, host.trim(), &machine.cpu.cores).map(Some)
 }
 
 fn of_farms(choice: DeviceChoice, machine: &mut Machine) -> Result<farm::Target> {
@@ -91,7 +91,7 @@ fn of_farms(choice: DeviceChoice, machine: &mut Machine) -> Result<farm::Target>
 /// cores this process's own, where `mpirun` started several.
 ///
 /// # Errors
-/// As [`target`]; as [`seats`].
+/// As [`target`]; as [`placement`].
 pub fn for_wavefronts(choice: DeviceChoice, machine: &mut Machine) -> Result<()> {
     match target(choice, machine)? {
         Target::Cpu => machine.gpus.clear(),
@@ -107,10 +107,10 @@ pub fn for_wavefronts(choice: DeviceChoice, machine: &mut Machine) -> Result<()>
             machine.gpus = list.numbers().filter_map(numbered).collect();
         }
     }
-    let Some(seat) = seat(machine)? else { return Ok(()) };
-    machine.cpu.cores = seat.cores;
+    let Some(placement) = own_placement(machine)? else { return Ok(()) };
+    machine.cpu.cores = placement.cores;
     if !machine.gpus.is_empty() {
-        let own = machine.gpus.swap_remove(seat.local_rank % machine.gpus.len());
+        let own = machine.gpus.swap_remove(placement.local_rank % machine.gpus.len());
         machine.gpus = vec![own];
     }
     Ok(())

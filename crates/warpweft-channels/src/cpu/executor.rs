@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::frame::Frame;
 use super::shared::Shared;
-use super::worker::Worker;
+use super::worker::{Kind, Worker};
 use crate::combine::Store;
 use crate::executor::ChannelsExecutor;
 use crate::policy::{CpuPolicy, Policy};
@@ -45,8 +45,8 @@ impl<C: Spawning> ChannelsExecutor<C> for CpuExecutor {
     fn run(&mut self, channels: &Channels<C>) -> Result<(Vec<C::Output>, Report)> {
         let begin = Instant::now();
         channels.check()?;
-        let CpuPolicy { threads, kept, stack } = self.policy;
-        let shared = Shared::new(threads, kept, channels.levels)?;
+        let CpuPolicy { threads, deque_capacity, stack } = self.policy;
+        let shared = Shared::new(threads, deque_capacity, channels.levels, &Kind::NONE)?;
         let hint = "run fewer calls at once";
         let none = channels.roots.iter().map(|_| C::Output::default());
         let outputs = Mutex::new(filled(none, hint)?);
@@ -74,7 +74,7 @@ impl<C: Spawning> ChannelsExecutor<C> for CpuExecutor {
         shared.outcome()?;
         let outputs = outputs.into_inner().unwrap_or_else(PoisonError::into_inner);
         let counts = counts.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let policy = Policy::Cpu(self.policy).told();
+        let policy = Policy::Cpu(self.policy).to_json();
         Ok((outputs, report(counts, vec![self.label.clone()], [seconds, setup], policy)))
     }
 }
@@ -92,7 +92,7 @@ impl Worker<'_> {
     }
 }
 
-/// What calls do is caught; what is left is ours.
+/// Panics of calls are caught; any other is a defect of this crate.
 fn bug(message: &str) -> Error {
     Error::Device {
         stage: "running channels".into(),

@@ -34,7 +34,7 @@ impl<'f, 'r> Frame<'f, 'r> {
         unsafe { self.worker.push::<C, M>(target, call) };
     }
 
-    /// Spawns `call` for nobody's use.
+    /// Spawns `call`, whose value goes nowhere.
     #[inline(always)]
     pub fn spawn_only<C: Spawning>(&mut self, call: C) {
         // SAFETY: there is no target.
@@ -63,7 +63,7 @@ impl<'f, 'r> Frame<'f, 'r> {
         while self.worker.top() > self.mark {
             match std::thread::panicking() {
                 true => self.worker.drop_last(),
-                false => self.worker.settle_for_nobody(),
+                false => self.worker.settle_without_target(),
             }
         }
     }

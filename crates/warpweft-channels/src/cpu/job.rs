@@ -1,125 +1,43 @@
-//! A spawned call that waits to be run, by its owner or by whoever it is given to.
+//! One place of a worker's deque: a spawned call, its target and who holds it. Not: how it is run, which its kind says.
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 
-use super::worker::Worker;
-use crate::combine::Combine;
-use crate::spawning::Spawning;
 use warpweft_core::cpu::sync::{AtomicUsize, Ordering};
 
 /// Bytes for a call, and after it for its value.
-const ROOM: usize = 96;
+pub(super) const ROOM: usize = 96;
 
-/// Its owner's.
+/// The owner holds it.
 const OWN: usize = 0;
-/// Run by another; the value, if there is one, is in place.
+/// A thief has run it; the value, if there is one, is in place.
 const DONE: usize = 1;
-/// Above this: given to a worker, by number.
-const GIVEN: usize = 2;
+/// From here on: stolen by the worker of this number.
+const STOLEN: usize = 2;
 
-// SAFETY: what is in it is used by its owner or, between giving and finishing, by who it was given to; the
-// latter gets it through a release and finishes with one. Calls and outputs are `Send`.
-unsafe impl Sync for Job {}
+// SAFETY: the contents are used by the owner or, between `give` and `finish`, by the thief, which gets them through a
+// release and finishes with one. Calls and outputs are `Send`; kinds are shared constants.
+unsafe impl<K: Sync> Sync for Job<K> {}
 
-/// One place of a worker's stack of jobs. Owner and taker use it by turns, which `state` tells.
+/// A spawned call of a kind `K`. Owner and thief use it in turn, as `state` says.
 #[repr(C, align(128))]
-pub(super) struct Job {
+pub(super) struct Job<K: 'static> {
     /// The call; once it is done elsewhere, its value.
     room: UnsafeCell<MaybeUninit<[u8; ROOM]>>,
     /// Where the value goes; null for nowhere.
     target: UnsafeCell<*mut ()>,
-    kind: UnsafeCell<&'static Kind>,
+    kind: UnsafeCell<&'static K>,
     state: AtomicUsize,
     level: UnsafeCell<u32>,
 }
 
-/// What there is to do with a job, of one kind of call and one way to combine its value.
-///
-/// # Safety
-/// Its functions are for jobs that were filled with this kind, once each, under what they say further.
-pub(super) struct Kind {
-    /// Runs it here and combines its value: the job is the worker's own and holds its call; its target lives,
-    /// and nobody else uses it.
-    pub own: unsafe fn(*const Job, &mut Worker<'_>),
-    /// Runs it here and leaves its value in the job, which holds its call and was given to this worker.
-    pub taken: unsafe fn(*const Job, &mut Worker<'_>),
-    /// Combines the value that was left: the job is its owner's again and holds it; its target lives, and
-    /// nobody else uses it.
-    pub combine: unsafe fn(*const Job),
-    /// The function's name.
-    pub name: &'static str,
-}
-
-struct Kinds<C, M>(std::marker::PhantomData<(C, M)>);
-
-impl<C: Spawning, M: Combine<C::Output>> Kinds<C, M> {
-    const FITS: () = assert!(
-        size_of::<C>() <= ROOM
-            && size_of::<C::Output>() <= ROOM
-            && align_of::<C>() <= 128
-            && align_of::<C::Output>() <= 128,
-        "the arguments of a function that is spawned take 96 bytes at most, its value too; pass less"
-    );
-    const KIND: Kind =
-        Kind { own: own::<C, M>, taken: taken::<C>, combine: combine::<C, M>, name: C::NAME };
-}
-
-/// # Safety
-/// `job` holds a call of `C` and is the worker's own; its target lives and nobody else uses it.
-unsafe fn own<C: Spawning, M: Combine<C::Output>>(job: *const Job, worker: &mut Worker<'_>) {
-    // SAFETY: by contract. Both are copied out before the call, which uses the place again.
-    let (call, target) =
-        unsafe { ((*job).room.get().cast::<C>().read(), (*job).target.get().read()) };
-    let value = worker.call(call);
-    // SAFETY: the target lives until the frame that spawned the call is synced, which is what runs this.
-    unsafe { deliver::<C, M>(target, value) };
-}
-
-/// # Safety
-/// `job` holds a call of `C` that was given to this worker.
-unsafe fn taken<C: Spawning>(job: *const Job, worker: &mut Worker<'_>) {
-    // SAFETY: by contract.
-    let call = unsafe { (*job).room.get().cast::<C>().read() };
-    let value = worker.call(call);
-    // SAFETY: the room is this worker's until the job is done, and large enough.
-    unsafe { (*job).room.get().cast::<C::Output>().write(value) };
-}
-
-/// # Safety
-/// `job` holds the value of a call of `C`, and is its owner's again; its target lives and nobody else uses it.
-unsafe fn combine<C: Spawning, M: Combine<C::Output>>(job: *const Job) {
-    // SAFETY: by contract.
-    unsafe {
-        let value = (*job).room.get().cast::<C::Output>().read();
-        deliver::<C, M>((*job).target.get().read(), value);
-    }
-}
-
-/// # Safety
-/// `target` is null, or holds an output that nobody else uses.
-#[inline(always)]
-unsafe fn deliver<C: Spawning, M: Combine<C::Output>>(target: *mut (), value: C::Output) {
-    let target = target.cast::<C::Output>();
-    if !target.is_null() {
-        // SAFETY: by contract.
-        unsafe { target.write(M::combine(target.read(), value)) };
-    }
-}
-
-impl Job {
-    /// A place without a job.
-    pub fn empty() -> Self {
-        // A kind that nobody runs: places are filled before they are looked at.
-        const NONE: Kind = {
-            unsafe fn run(_: *const Job, _: &mut Worker<'_>) {}
-            unsafe fn end(_: *const Job) {}
-            Kind { own: run, taken: run, combine: end, name: "" }
-        };
+impl<K> Job<K> {
+    /// A place without a job; `kind` is any.
+    pub fn empty(kind: &'static K) -> Self {
         Self {
             room: UnsafeCell::new(MaybeUninit::uninit()),
             target: UnsafeCell::new(std::ptr::null_mut()),
-            kind: UnsafeCell::new(&NONE),
+            kind: UnsafeCell::new(kind),
             state: AtomicUsize::new(OWN),
             level: UnsafeCell::new(0),
         }
@@ -128,29 +46,53 @@ impl Job {
     /// Puts `call` there.
     ///
     /// # Safety
-    /// The place is the caller's and empty.
+    /// The place is the caller's and empty; `C` takes at most [`ROOM`] bytes, aligned to at most 128.
     #[inline(always)]
-    pub unsafe fn fill<C: Spawning, M: Combine<C::Output>>(
-        &self,
-        call: C,
-        target: *mut C::Output,
-        level: u32,
-    ) {
-        const { Kinds::<C, M>::FITS };
-        // SAFETY: by contract; the room is large enough, as just asserted.
+    pub unsafe fn fill<C>(&self, call: C, target: *mut (), kind: &'static K, level: u32) {
+        // SAFETY: by contract.
         unsafe {
             self.room.get().cast::<C>().write(call);
-            self.target.get().write(target.cast());
-            self.kind.get().write(&Kinds::<C, M>::KIND);
+            self.target.get().write(target);
+            self.kind.get().write(kind);
             self.level.get().write(level);
         }
         self.state.store(OWN, Ordering::Relaxed);
     }
 
+    /// The call, or once it is done elsewhere its value.
+    ///
+    /// # Safety
+    /// It holds a `V`, and the caller holds the job.
+    #[inline(always)]
+    pub unsafe fn read<V>(&self) -> V {
+        // SAFETY: by contract.
+        unsafe { self.room.get().cast::<V>().read() }
+    }
+
+    /// Leaves the value of the call in its place.
+    ///
+    /// # Safety
+    /// The caller holds the job and has read its call; `V` fits as in [`Job::fill`].
+    #[inline(always)]
+    pub unsafe fn write<V>(&self, value: V) {
+        // SAFETY: by contract.
+        unsafe { self.room.get().cast::<V>().write(value) };
+    }
+
+    /// Where its value goes; null for nowhere.
+    ///
+    /// # Safety
+    /// There is a job, whose owner calls this.
+    #[inline(always)]
+    pub unsafe fn target(&self) -> *mut () {
+        // SAFETY: by contract.
+        unsafe { self.target.get().read() }
+    }
+
     /// Its value goes nowhere.
     ///
     /// # Safety
-    /// The job is its owner's, who calls this.
+    /// There is a job, whose owner calls this.
     pub unsafe fn forget_target(&self) {
         // SAFETY: by contract.
         unsafe { self.target.get().write(std::ptr::null_mut()) };
@@ -161,7 +103,7 @@ impl Job {
     /// # Safety
     /// There is a job, which is not being filled.
     #[inline(always)]
-    pub unsafe fn kind(&self) -> &'static Kind {
+    pub unsafe fn kind(&self) -> &'static K {
         // SAFETY: by contract.
         unsafe { self.kind.get().read() }
     }
@@ -175,23 +117,23 @@ impl Job {
         unsafe { self.level.get().read() }
     }
 
-    /// Whether its owner has it, who alone asks.
+    /// Whether its owner holds it. For the owner alone.
     #[inline(always)]
     pub fn is_own(&self) -> bool {
         self.state.load(Ordering::Relaxed) == OWN
     }
 
-    /// Its owner gives it to `worker`.
-    pub fn give(&self, worker: usize) {
-        self.state.store(GIVEN + worker, Ordering::Relaxed);
+    /// Its owner gives it to the worker `thief`.
+    pub fn give(&self, thief: usize) {
+        self.state.store(STOLEN + thief, Ordering::Relaxed);
     }
 
-    /// Who has it, unless it is done; what was done is seen then.
-    pub fn holder(&self) -> Option<usize> {
-        self.state.load(Ordering::Acquire).checked_sub(GIVEN)
+    /// The thief that holds it; `None` once it is done, and its value is seen then.
+    pub fn thief(&self) -> Option<usize> {
+        self.state.load(Ordering::Acquire).checked_sub(STOLEN)
     }
 
-    /// Its taker is done with it.
+    /// Its thief is done with it.
     pub fn finish(&self) {
         self.state.store(DONE, Ordering::Release);
     }

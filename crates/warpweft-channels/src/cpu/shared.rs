@@ -1,19 +1,19 @@
-//! What the workers of a run have in common.
+//! What the workers of a run share.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::job::Job;
-use warpweft_core::cpu::{Windows, panic_text};
+use warpweft_core::cpu::{Mailboxes, panic_text};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::memory::room;
 
-/// One run.
-pub(super) struct Shared {
-    pub windows: Windows,
-    /// Each worker's stack of jobs.
-    pub jobs: Vec<Vec<Job>>,
+/// One run, whose jobs are of kinds `K`.
+pub(super) struct Shared<K: 'static> {
+    pub mailboxes: Mailboxes,
+    /// The deque of each worker.
+    pub deques: Vec<Vec<Job<K>>>,
     /// Levels that there may be.
     pub levels: u32,
     over: AtomicBool,
@@ -23,18 +23,18 @@ pub(super) struct Shared {
 /// What unwinds a worker whose run is over.
 pub(super) struct Cancelled;
 
-impl Shared {
-    /// Of `workers` workers who keep `kept` jobs each.
-    pub fn new(workers: usize, kept: usize, levels: u32) -> Result<Self> {
-        let hint = "keep fewer calls, or use fewer threads";
-        let mut jobs = room(workers, hint)?;
+impl<K> Shared<K> {
+    /// For `workers` workers with deques of `capacity` jobs each.
+    pub fn new(workers: usize, capacity: usize, levels: u32, empty: &'static K) -> Result<Self> {
+        let hint = "use a smaller deque, or fewer threads";
+        let mut deques = room(workers, hint)?;
         for _ in 0..workers {
-            let mut own = room(kept, hint)?;
-            own.resize_with(kept, Job::empty);
-            jobs.push(own);
+            let mut deque = room(capacity, hint)?;
+            deque.resize_with(capacity, || Job::empty(empty));
+            deques.push(deque);
         }
         let (over, error) = (AtomicBool::new(false), Mutex::new(None));
-        Ok(Self { windows: Windows::new(workers), jobs, levels, over, error })
+        Ok(Self { mailboxes: Mailboxes::new(workers), deques, levels, over, error })
     }
 
     /// Whether nothing more is to be done.
@@ -45,7 +45,7 @@ impl Shared {
     /// Ends the run.
     pub fn end(&self) {
         self.over.store(true, Ordering::Release);
-        self.windows.stop();
+        self.mailboxes.stop();
     }
 
     /// Ends it with `error`, unless there was another before.
@@ -54,7 +54,7 @@ impl Shared {
         self.end();
     }
 
-    /// The same with what unwound a call of `name`.
+    /// Ends it with the panic that unwound a call of `name`.
     pub fn unwound(&self, name: &str, payload: &(dyn Any + Send)) {
         if !payload.is::<Cancelled>() {
             let (place, what) = (format!("`{name}`"), panic_text(payload).to_string());
@@ -62,7 +62,7 @@ impl Shared {
         }
     }
 
-    /// What it came to.
+    /// Its error, if there was one.
     pub fn outcome(&self) -> Result<()> {
         let error = self.error.lock().unwrap_or_else(PoisonError::into_inner).take();
         error.map_or(Ok(()), Err)

@@ -1,68 +1,137 @@
-//! A worker: its stack of jobs, what it gives of it, and what it does while it waits.
+//! A worker: its deque of spawned calls, and how it runs them. How calls are stolen is in `steal`.
 
-use std::hint::spin_loop;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::time::Duration;
+use std::panic::resume_unwind;
 
-use super::job::Job;
+use super::job::{Job, ROOM};
 use super::shared::{Cancelled, Shared};
 use crate::combine::Combine;
 use crate::report::Counts;
 use crate::spawning::Spawning;
 use crate::spec::too_deep;
-use warpweft_core::cpu::Asked;
 use warpweft_core::error::Error;
 
 /// Bytes of a stack that are left to what is called by calls.
 const RESERVE: usize = 256 << 10;
-/// Looks for an answer before a request is taken back: some microseconds.
-const PATIENCE: u32 = 1000;
-/// Waits in vain before a worker sleeps, some tens of microseconds.
-const SPINS: u32 = 4;
-/// The longest that it sleeps. Its own are not woken: nobody would have to look who sleeps.
-const SLEEP: Duration = Duration::from_micros(200);
 
 /// Runs calls on one core.
 pub struct Worker<'r> {
-    run: &'r Shared,
-    me: usize,
-    jobs: &'r [Job],
-    /// Jobs there are.
-    top: usize,
-    /// All below are given.
-    first: usize,
+    pub(super) run: &'r Shared<Kind>,
+    pub(super) me: usize,
+    pub(super) deque: &'r [Job<Kind>],
+    /// Jobs in the deque.
+    pub(super) top: usize,
+    /// All jobs below are stolen.
+    pub(super) first: usize,
     /// Of the call that runs, from 1 for roots.
-    level: u32,
+    pub(super) level: u32,
     deepest: u32,
     /// Where the stack may not reach.
     end: usize,
     calls: u64,
-    given: u64,
-    random: u64,
+    pub(super) stolen: u64,
+    pub(super) random: u64,
+}
+
+/// How to run a job, for one type of call and one way to combine its value.
+///
+/// # Safety
+/// Its functions are for jobs that were filled with this kind, once each, under what they say further.
+pub(super) struct Kind {
+    /// Runs it here and combines its value: the job is the worker's own and holds its call; its target lives,
+    /// and nobody else uses it.
+    pub own: unsafe fn(&Job<Kind>, &mut Worker<'_>),
+    /// Runs it here and leaves its value in the job, which holds its call and was stolen by this worker.
+    pub stolen: unsafe fn(&Job<Kind>, &mut Worker<'_>),
+    /// Combines the value that a thief left: the job is its owner's again and holds it; its target lives, and
+    /// nobody else uses it.
+    pub combine: unsafe fn(&Job<Kind>),
+    /// The function's name.
+    pub name: &'static str,
+}
+
+impl Kind {
+    /// Of places without a job: nobody runs it, since places are filled before they are used.
+    pub const NONE: Self = {
+        unsafe fn run(_: &Job<Kind>, _: &mut Worker<'_>) {}
+        unsafe fn end(_: &Job<Kind>) {}
+        Self { own: run, stolen: run, combine: end, name: "" }
+    };
+}
+
+struct Kinds<C, M>(std::marker::PhantomData<(C, M)>);
+
+impl<C: Spawning, M: Combine<C::Output>> Kinds<C, M> {
+    const FITS: () = assert!(
+        size_of::<C>() <= ROOM
+            && size_of::<C::Output>() <= ROOM
+            && align_of::<C>() <= 128
+            && align_of::<C::Output>() <= 128,
+        "the arguments of a function that is spawned take 96 bytes at most, its value too; pass less"
+    );
+    const KIND: Kind =
+        Kind { own: own::<C, M>, stolen: stolen::<C>, combine: combine::<C, M>, name: C::NAME };
+}
+
+/// # Safety
+/// `job` holds a call of `C` and is the worker's own; its target lives and nobody else uses it.
+unsafe fn own<C: Spawning, M: Combine<C::Output>>(job: &Job<Kind>, worker: &mut Worker<'_>) {
+    // SAFETY: by contract. Both are copied out before the call, which uses the place again.
+    let (call, target) = unsafe { (job.read::<C>(), job.target()) };
+    let value = worker.call(call);
+    // SAFETY: the target lives until the frame that spawned the call is synced, which is what runs this.
+    unsafe { deliver::<C, M>(target, value) };
+}
+
+/// # Safety
+/// `job` holds a call of `C` that this worker has stolen.
+unsafe fn stolen<C: Spawning>(job: &Job<Kind>, worker: &mut Worker<'_>) {
+    // SAFETY: by contract.
+    let call = unsafe { job.read::<C>() };
+    let value = worker.call(call);
+    // SAFETY: the job is this worker's until it is finished, and large enough.
+    unsafe { job.write::<C::Output>(value) };
+}
+
+/// # Safety
+/// `job` holds the value of a call of `C`, and is its owner's again; its target lives and nobody else uses it.
+unsafe fn combine<C: Spawning, M: Combine<C::Output>>(job: &Job<Kind>) {
+    // SAFETY: by contract.
+    unsafe { deliver::<C, M>(job.target(), job.read::<C::Output>()) };
+}
+
+/// # Safety
+/// `target` is null, or holds an output that nobody else uses.
+#[inline(always)]
+unsafe fn deliver<C: Spawning, M: Combine<C::Output>>(target: *mut (), value: C::Output) {
+    let target = target.cast::<C::Output>();
+    if !target.is_null() {
+        // SAFETY: by contract.
+        unsafe { target.write(M::combine(target.read(), value)) };
+    }
 }
 
 impl<'r> Worker<'r> {
     /// Worker `me` of `run`, on a thread with a stack of so many bytes, which is nearly empty.
-    pub(super) fn new(run: &'r Shared, me: usize, stack: usize) -> Self {
+    pub(super) fn new(run: &'r Shared<Kind>, me: usize, stack: usize) -> Self {
         let here = 0u8;
         Self {
             run,
             me,
-            jobs: &run.jobs[me],
+            deque: &run.deques[me],
             top: 0,
             first: 0,
             level: 0,
             deepest: 0,
             end: (&raw const here).addr().saturating_sub(stack - RESERVE),
             calls: 0,
-            given: 0,
+            stolen: 0,
             random: 0x9e37_79b9_7f4a_7c15 ^ (me as u64 + 1),
         }
     }
 
     /// What it has counted.
     pub(super) fn counts(&self) -> Counts {
-        Counts { calls: self.calls, given: self.given, levels: self.deepest }
+        Counts { calls: self.calls, stolen: self.stolen, levels: self.deepest }
     }
 
     /// Runs `call` here and now.
@@ -90,7 +159,7 @@ impl<'r> Worker<'r> {
         if here < self.end {
             self.run.fail(Error::spec(
                 format!("`{name}` has used a thread's stack at level {}", self.level),
-                "raise the policy's `stack`, or keep less in the function's variables",
+                "raise the policy's `stack`, or use less in the function's variables",
             ));
             cancel();
         }
@@ -103,7 +172,7 @@ impl<'r> Worker<'r> {
         self.top
     }
 
-    /// Leaves `call` for later or for others, or runs it if no more can be kept.
+    /// Puts `call` into the deque, or runs it if the deque is full.
     ///
     /// # Safety
     /// `target` is null, or it holds an output that nobody else uses until the job is settled or dropped.
@@ -113,36 +182,35 @@ impl<'r> Worker<'r> {
         target: *mut C::Output,
         call: C,
     ) {
-        let Some(job) = self.jobs.get(self.top) else {
+        let Some(job) = self.deque.get(self.top) else {
             let value = self.call(call);
-            if !target.is_null() {
-                // SAFETY: by contract.
-                unsafe { target.write(M::combine(target.read(), value)) };
-            }
+            // SAFETY: by contract.
+            unsafe { deliver::<C, M>(target.cast(), value) };
             return;
         };
-        // SAFETY: places from `top` on are this worker's and empty.
-        unsafe { job.fill::<C, M>(call, target, self.level + 1) };
+        const { Kinds::<C, M>::FITS };
+        // SAFETY: places from `top` on are this worker's and empty; the call fits, as just asserted.
+        unsafe { job.fill(call, target.cast(), &Kinds::<C, M>::KIND, self.level + 1) };
         self.top += 1;
-        if self.run.windows.is_asked(self.me) && !self.hear() {
+        if self.run.mailboxes.has_request(self.me) && !self.reply_to_request() {
             cancel();
         }
     }
 
-    /// Runs the last job, or waits until it has been run; its value goes where it should.
+    /// Runs the last job, or waits until its thief has run it; its value goes to its target.
     ///
     /// # Safety
     /// There is a job, and its target lives and is used by nobody else.
     #[inline(always)]
     pub(super) unsafe fn settle(&mut self) {
-        let job = &self.jobs[self.top - 1];
+        let job = &self.deque[self.top - 1];
         if job.is_own() {
             self.top -= 1;
-            // SAFETY: the job is this worker's own again, off its stack; the rest is by contract.
+            // SAFETY: the job is this worker's own again, off its deque; the rest is by contract.
             unsafe { (job.kind().own)(job, self) };
         } else {
             self.wait(job);
-            self.drop_given();
+            self.drop_stolen();
             if self.run.is_over() {
                 cancel();
             }
@@ -152,182 +220,19 @@ impl<'r> Worker<'r> {
     }
 
     /// As [`Worker::settle`], and the value goes nowhere.
-    pub(super) fn settle_for_nobody(&mut self) {
-        // SAFETY: the job is this worker's, and whoever has it leaves its target alone; then there is none.
+    pub(super) fn settle_without_target(&mut self) {
+        // SAFETY: the job is this worker's, and its thief leaves its target alone; then there is none.
         unsafe {
-            self.jobs[self.top - 1].forget_target();
+            self.deque[self.top - 1].forget_target();
             self.settle();
         }
     }
 
-    /// It has work from now on.
-    pub(super) fn begin(&mut self) {
-        self.run.windows.open(self.me);
-    }
-
-    /// Takes the last job off the stack, once nobody else uses it.
-    pub(super) fn drop_last(&mut self) {
-        let job = &self.jobs[self.top - 1];
-        if job.is_own() {
-            self.top -= 1;
-            return;
-        }
-        // What the others do is of no use any more.
-        self.run.end();
-        while job.holder().is_some() {
-            self.refuse();
-            spin_loop();
-        }
-        self.drop_given();
-    }
-
-    fn drop_given(&mut self) {
+    /// Takes the last, stolen job off the deque.
+    pub(super) fn drop_stolen(&mut self) {
         self.top -= 1;
         self.first = self.first.min(self.top);
     }
-
-    /// Answers who asked, if anybody did. Whether the run goes on.
-    #[cold]
-    fn hear(&mut self) -> bool {
-        match self.run.windows.take(self.me) {
-            Asked::Nobody => true,
-            Asked::Stopped => false,
-            Asked::Worker(whom, level) => {
-                let job = self.give(whom, level);
-                self.run
-                    .windows
-                    .answer(whom, job.map(|job| std::ptr::from_ref(job).expose_provenance()));
-                true
-            }
-        }
-    }
-
-    /// The same of a worker that has nothing it could give.
-    fn refuse(&self) {
-        if let Asked::Worker(whom, _) = self.run.windows.take(self.me) {
-            self.run.windows.answer(whom, None);
-        }
-    }
-
-    /// The oldest of its own jobs that is deeper than `level`, from now on `whom`'s.
-    fn give(&mut self, whom: usize, level: u32) -> Option<&'r Job> {
-        let jobs: &'r [Job] = &self.jobs[self.first..self.top];
-        // Levels grow along the stack.
-        // SAFETY: these places hold jobs.
-        let from = jobs.partition_point(|job| unsafe { job.level() } <= level);
-        let at = from + jobs[from..].iter().position(Job::is_own)?;
-        jobs[at].give(whom);
-        if at == 0 {
-            self.first += 1;
-        }
-        self.given += 1;
-        Some(&jobs[at])
-    }
-
-    /// Waits until `job`, which was given, is done, and meanwhile runs what is deeper than the present call.
-    #[cold]
-    fn wait(&mut self, job: &Job) {
-        let mut vain = 0;
-        while let Some(holder) = job.holder() {
-            let go_on = self.hear();
-            match go_on && self.help(holder, self.level, Some(job)) {
-                true => vain = 0,
-                false => vain = pause(vain),
-            }
-        }
-    }
-
-    /// Runs calls for others until the run is over.
-    pub(super) fn serve(&mut self) {
-        let mut vain = 0;
-        while !self.run.is_over() {
-            let others = self.run.windows.len() as u64 - 1;
-            if others == 0 {
-                return;
-            }
-            // Xorshift (Marsaglia, "Xorshift RNGs", 2003).
-            self.random ^= self.random << 13;
-            self.random ^= self.random >> 7;
-            self.random ^= self.random << 17;
-            let other = (self.random % others) as usize;
-            let other = other + usize::from(other >= self.me);
-            match self.help(other, 0, None) {
-                true => vain = 0,
-                false => vain = pause(vain),
-            }
-        }
-    }
-
-    /// Asks `whom` for a job deeper than `level` and runs it. Whether there was one. A worker that waits for
-    /// a job of its own answers others meanwhile, and gives up once that is done.
-    fn help(&mut self, whom: usize, level: u32, waits: Option<&Job>) -> bool {
-        let windows = &self.run.windows;
-        if !windows.ask(whom, self.me, level) {
-            return false;
-        }
-        let mut looks = 0;
-        let given = loop {
-            if let Some(given) = windows.answered(self.me) {
-                break given;
-            }
-            if waits.is_some() {
-                // Own jobs may be given; the answer to this worker's own request is another matter.
-                self.hear();
-            }
-            looks += 1;
-            let enough = looks > PATIENCE || waits.is_some_and(|job| job.holder().is_none());
-            if enough && windows.withdraw(whom, self.me, level) {
-                return false;
-            }
-            spin_loop();
-        };
-        let Some(given) = given else { return false };
-        if waits.is_none() {
-            // Not open before: it had nothing. Where the run is over the job ends at its first spawn.
-            windows.open(self.me);
-        }
-        let job = std::ptr::with_exposed_provenance::<Job>(given);
-        // SAFETY: whoever gave it keeps its place until it is finished.
-        self.run_taken(unsafe { &*job });
-        if waits.is_none()
-            && let Asked::Worker(whom, _) = windows.close(self.me)
-        {
-            windows.answer(whom, None);
-        }
-        true
-    }
-
-    /// Runs a job that was given to this worker. Panics end here, as an error of the run.
-    fn run_taken(&mut self, job: &Job) {
-        let (level, top) = (self.level, self.top);
-        // SAFETY: the job was given to this worker, who sees all of it.
-        let kind = unsafe {
-            self.level = job.level() - 1;
-            job.kind()
-        };
-        // SAFETY: the same.
-        let run = AssertUnwindSafe(|| unsafe { (kind.taken)(job, self) });
-        if let Err(payload) = catch_unwind(run) {
-            self.run.unwound(kind.name, payload.as_ref());
-        }
-        self.level = level;
-        // A frame that unwinds while it goes leaves the rest of its jobs to whoever is below it.
-        while self.top > top {
-            self.drop_last();
-        }
-        job.finish();
-    }
-}
-
-/// After so many waits in vain: a short one, later a sleep. Their number from now on.
-fn pause(vain: u32) -> u32 {
-    if vain < SPINS {
-        (0..PATIENCE).for_each(|_| spin_loop());
-    } else {
-        let doubled = Duration::from_micros(10) * (1 << (vain - SPINS).min(5));
-        std::thread::sleep(doubled.min(SLEEP));
-    }
-    vain + 1
 }
 
 /// Leaves all calls of this worker.

@@ -79,7 +79,7 @@ struct ww_arguments {
     u32* more;                     // [warps][quota items of a stack][32 lanes]
     unsigned char* slots;          // [channels][slots]: word, count, 120 bytes of nothing, 32 items
     u32* counters;
-    u64* counts;                   // calls, given, turns, lanes, levels, moved, rounds
+    u64* counts;                   // calls, given, steps, lanes, levels, moved, rounds
     u32 roots_count, roots_bytes, levels, quota, frames_each, ring, slots_count, every, idle;
     u32 stack_items, stack_frames; // of a lane; frames a power of two
     u32 channels;                  // of batches, 32 at most

@@ -5,7 +5,7 @@
 // children of the last of them. Where no such item is left all its calls have given their values: it goes on.
 // So neither counts nor fences are needed. What one call spawns beyond the end of the stack goes to `more`, in global
 // memory; a lane with items there is full, and does not go on. What the first level's calls give goes to `below`, a frame
-// in global memory or a root; that takes as long as many turns, so the lane owes it until the warp shares (stacks.cuh). The
+// in global memory or a root; that takes as long as many steps, so the lane owes it until the warp shares (stacks.cuh). The
 // oldest items, with the frames that wait for them, may be moved to global memory too.
 #pragma once
 #include "call.cuh"
@@ -53,7 +53,7 @@ struct ww_lane {
     u32 below, root;        // where values of level `first` go, and whether to a root
     u32 done;               // a frame in global memory that has nothing left to wait for
     bool owes;              // a value to what is below, which lies with its head where frame `level` would
-    u32 calls, turns, deepest;
+    u32 calls, steps, deepest;
 
     __device__ __forceinline__ u32* item(u32 place) const {
         const bool here = place < a.stack_items;
@@ -166,8 +166,8 @@ struct ww_lane {
     // Adds what it did to the whole grid's.
     __device__ __forceinline__ void count() {
         atomicAdd(a.counts, (u64)calls);
-        atomicAdd(a.counts + 3, (u64)turns);
-        calls = turns = 0;
+        atomicAdd(a.counts + 3, (u64)steps);
+        calls = steps = 0;
     }
 
     template<class F> __device__ __forceinline__ void begin(u32 head, const u32* from);
@@ -179,7 +179,7 @@ struct ww_lane {
     }
     // Runs the newest item; then, or without one, the last frame goes on if all that it waited for is done.
     __device__ __forceinline__ void step() {
-        ++turns;
+        ++steps;
         if (has_item()) {
             --top;
             ++calls;
@@ -210,7 +210,7 @@ struct ww_lane {
 };
 
 // What the pieces of a function ask for. Nothing in it is done by the warp together: lanes go different ways.
-template<class F> struct ww_visit {
+template<class F> struct ww_activation {
     ww_lane& lane;
     u32 before, end, at;    // items before it spawned; where its place for them ends
     u32* to;                // where the next one goes
@@ -245,7 +245,7 @@ template<class F> struct ww_visit {
 template<class F> __device__ __forceinline__ void ww_lane::begin(u32 head, const u32* from) {
     constexpr u32 GIVEN = 32 * (1 + words_of(sizeof(typename F::Live)));
     u32* to = frame(level);
-    ww_visit<F> own{*this, top, a.stack_items, 0, items + top * (32 * ITEM_WORDS), false};
+    ww_activation<F> own{*this, top, a.stack_items, 0, items + top * (32 * ITEM_WORDS), false};
     F given;
     typename F::Live live;
     get(from + 32, given);
@@ -265,7 +265,7 @@ template<class F> __device__ __forceinline__ void ww_lane::resume(u32 head) {
     constexpr u32 GIVEN = 32 * (1 + words_of(sizeof(typename F::Live)));
     u32* to = frame(level);
     const u32 end = top < a.stack_items ? a.stack_items : a.stack_items + a.quota;
-    ww_visit<F> own{*this, top, end, 0, item(top), false};
+    ww_activation<F> own{*this, top, end, 0, item(top), false};
     F given;
     typename F::Live live;
     get(to + 32, live);

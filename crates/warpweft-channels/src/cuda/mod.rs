@@ -1,6 +1,7 @@
-//! Calls on one GPU, in one persistent kernel: `stacks.cuh` says how.
+//! Fork-join tasks on one GPU, in one persistent kernel, which `stacks.cuh` describes.
 
 mod executor;
+mod launch;
 mod plan;
 mod text;
 

@@ -21,7 +21,7 @@ pub(super) struct Sizes {
     pub stack_item: u32,
     /// Bytes of a frame on a lane's stack.
     pub stack_frame: u32,
-    /// Calls that one visit of a call may spawn.
+    /// Calls that one piece of a call may spawn.
     pub quota: u32,
 }
 

@@ -8,7 +8,7 @@
 // have nothing take the newest from there; where it is empty, lanes leave their oldest item there for those of their warp
 // that have none, or for another warp. The newest items are the deepest (Orr et al., section 5.2: deepest first), the
 // oldest have the most below them. All that concerns global memory is done together, when a quarter of the lanes that
-// had something to run are through with it or some turns have passed: that takes as long as many turns.
+// had something to run are through with it or some steps have passed: that takes as long as many steps.
 //
 // Memory is bounded by the plan. A lane with a full stack moves what it must if beyond that the ring keeps room for
 // one path down to the last level (`quota` items a level) and the warp's frames for one frame a level. Where they don't, one
@@ -43,7 +43,7 @@ struct ww_warp {
     u32 seen, told;        // as of the look before: a channel's tickets that nobody has claimed; of lane 0 how the run
                            // ended, of lane 1 the word of the ticket's slot
     bool has_ticket;
-    u32 most;              // turns to the next look
+    u32 most;              // steps until the next work sharing
     u64 given, moved;      // items
     u64 since = 0;         // when nothing moved for the first time
     u32 moved_last = 0;
@@ -316,7 +316,7 @@ struct ww_warp {
         }
     }
 
-    // Between turns: who has nothing gets something, here and elsewhere. False: the run is over.
+    // Between steps: who has nothing gets something, here and elsewhere. False: the run is over.
     __device__ __forceinline__ bool share() {
         __syncwarp();
         if (own.owes) own.settle();
@@ -363,7 +363,7 @@ struct ww_warp {
         if (takes && below(mask) < taken) own.take(item(top - 1 - below(mask)));
         top -= taken;
         most = idle >= 16 ? min(a.every, 2u) : idle >= a.idle || __popc(waits) >= 8 ? min(a.every, 8u) : a.every;
-        if ((own.calls | own.turns) >> 31) own.count();
+        if ((own.calls | own.steps) >> 31) own.count();
         __syncwarp();
         return !stands();
     }
@@ -399,7 +399,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) channels_stacks(const _
     __syncwarp();
     ww_warp own{a, dog, {a, stack, stack + items, a.more + (u64)warp * (32 * a.quota * ITEM_WORDS) + lane, 0, 0, 0, 0, 0, 0, NONE, false, 0, 0, 0}, a.rings + (u64)warp * a.ring * ITEM,
         free_frames, lane, warp, 0, 0, a.frames_each, 0, NONE, 0, 0, false, a.every, 0, 0};
-    u64 turns = 0;
+    u64 steps = 0;
     u32 rounds = 1;
     for (; own.share(); ++rounds) {
         const u32 at_first = __popc(__ballot_sync(ALL, own.runs()));
@@ -410,7 +410,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) channels_stacks(const _
             if (__popc(__ballot_sync(ALL, runs)) <= enough) break;
             if (runs) own.own.step();
         }
-        turns += own.most - left;
+        steps += own.most - left;
         if (rounds % 16 == 0 && __any_sync(ALL, WW_FAULTED)) break;
     }
     // The warp's, and not each lane's: all at the same words take as long as a small run.
@@ -418,13 +418,13 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) channels_stacks(const _
     u32 deepest = 0;
     for (u32 i = 0; i < 32; ++i) {
         calls += __shfl_sync(ALL, own.own.calls, i);
-        lanes += __shfl_sync(ALL, own.own.turns, i);
+        lanes += __shfl_sync(ALL, own.own.steps, i);
         deepest = max(deepest, __shfl_sync(ALL, own.own.deepest, i));
     }
     if (lane == 0) {
         atomicAdd(a.counts, calls);
         atomicAdd(a.counts + 1, own.given);
-        atomicAdd(a.counts + 2, turns);
+        atomicAdd(a.counts + 2, steps);
         atomicAdd(a.counts + 3, lanes);
         atomicMax(a.counts + 4, (u64)deepest);
         atomicAdd(a.counts + 5, own.moved);

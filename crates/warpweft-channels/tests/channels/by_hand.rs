@@ -126,9 +126,9 @@ fn board(n: u32) -> Queens {
 fn on_cores<C: Spawning>(
     channels: &Channels<C>,
     threads: usize,
-    kept: usize,
+    deque_capacity: usize,
 ) -> Result<(Vec<C::Output>, u64)> {
-    let policy = CpuPolicy { kept, ..CpuPolicy::of(threads) };
+    let policy = CpuPolicy { deque_capacity, ..CpuPolicy::of(threads) };
     let (outputs, report) = CpuExecutor::new(&Machine::detect()?, policy)?.run(channels)?;
     Ok((outputs, report.done))
 }
@@ -139,9 +139,12 @@ fn any_number_of_threads_and_of_calls_kept_computes_the_same() {
     let boards = Channels::all([4, 6, 8, 9].map(board));
     let calls: u64 = (0..24).map(|n| 2 * fib(n + 1) - 1).sum();
     for threads in [1, 2, 3, 7] {
-        for kept in [1, 2, 5, 1024] {
-            assert_eq!(on_cores(&fibs, threads, kept).unwrap(), (reference(&fibs), calls));
-            let (solutions, _) = on_cores(&boards, threads, kept).unwrap();
+        for deque_capacity in [1, 2, 5, 1024] {
+            assert_eq!(
+                on_cores(&fibs, threads, deque_capacity).unwrap(),
+                (reference(&fibs), calls)
+            );
+            let (solutions, _) = on_cores(&boards, threads, deque_capacity).unwrap();
             assert_eq!(solutions, [2, 4, 92, 352]);
         }
     }

@@ -10,14 +10,14 @@ use warpweft_lab::conformance::channels::{Case, fib, queens, suite};
 fn values_are_those_of_plain_calls() {
     let machine = Machine::detect().unwrap();
     for threads in [1, 2, 3, 7] {
-        for kept in [1, 3, 1024] {
-            let policy = CpuPolicy { kept, ..CpuPolicy::of(threads) };
+        for deque_capacity in [1, 3, 1024] {
+            let policy = CpuPolicy { deque_capacity, ..CpuPolicy::of(threads) };
             let cases = suite(&mut CpuExecutor::new(&machine, policy).unwrap());
             let failed: Vec<_> =
                 cases.iter().filter(|Case { failure, .. }| failure.is_some()).collect();
             assert!(
                 failed.is_empty() && cases.len() == 12,
-                "{threads} threads that keep {kept}: {failed:#?}"
+                "{threads} threads with deques of {deque_capacity}: {failed:#?}"
             );
         }
     }

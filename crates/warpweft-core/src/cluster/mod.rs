@@ -2,18 +2,18 @@
 //!
 //! A *rank* is one of several workers that share no memory as far as a pattern can tell: threads
 //! of this process ([`in_process`]), processes of a cluster ([`Launched`]), or several threads of each of those
-//! ([`crew()`]). What the bytes mean is the
-//! pattern's business; this room knows no volumes, tiles or tasks.
+//! ([`thread_group()`]). What the bytes mean is the
+//! pattern's business; this module knows no volumes, tiles or tasks.
 
 mod alone;
 mod collective;
-mod crew;
 mod in_process;
 mod jitter;
 mod launched;
 #[cfg(feature = "mpi")]
 pub mod mpi;
-mod neighbourhood;
+mod placement;
+mod thread_group;
 mod threads;
 pub mod topology;
 mod transport;
@@ -22,11 +22,11 @@ mod tree;
 pub use alone::Alone;
 pub use collective::{agree, broadcast, gather};
 pub use collective::{agree_on, agree_on_each, gather_fine};
-pub use crew::MOST as MOST_A_PROCESS;
-pub use crew::crew;
 pub use in_process::{in_process, in_process_all};
 pub use jitter::Jitter;
 pub use launched::{Launched, Launcher};
-pub use neighbourhood::{Seat, seats};
-pub use transport::{Places, Remote, Shared, Tag, Transport};
+pub use placement::{Placement, placement};
+pub use thread_group::MOST as MAX_RANKS_PER_PROCESS;
+pub use thread_group::thread_group;
+pub use transport::{Endpoints, Remote, Shared, Tag, Transport};
 pub use tree::{Link, Transfer, Tree};

@@ -18,15 +18,15 @@ pub unsafe trait Remote: Send + Sync {
     fn bytes(&self) -> usize;
 }
 
-/// Tells messages between the same two ranks apart, e.g. the phase of a swap and its face: a number below
-/// 0x8000. The upper 16 bits tell of ranks that share a process ([`super::crew`]), and are 0 elsewhere.
+/// Tells messages between the same two ranks apart, e.g. the phase of a halo exchange and its face: a number below
+/// 0x8000. The upper 16 bits tell of ranks that share a process ([`super::thread_group()`]), and are 0 elsewhere.
 /// Collectives use the numbers from [`Tag::COLLECTIVE`] up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tag(pub u32);
 
 /// Two ranks by their numbers in their processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Places {
+pub struct Endpoints {
     /// Ranks of each process, at most 16.
     pub each: usize,
     /// The sender's number in its process.
@@ -40,9 +40,9 @@ impl Tag {
     pub const COLLECTIVE: u32 = 0x7000;
 
     /// The same number between ranks at these places of their processes.
-    pub fn between(self, Places { each, from, to }: Places) -> Self {
-        let places = (each - 1) << 8 | from << 4 | to;
-        Self(u32::from(self.number()) | (places as u32) << 16)
+    pub fn between(self, Endpoints { each, from, to }: Endpoints) -> Self {
+        let endpoints = (each - 1) << 8 | from << 4 | to;
+        Self(u32::from(self.number()) | (endpoints as u32) << 16)
     }
 
     /// Its number.
@@ -51,28 +51,28 @@ impl Tag {
     }
 
     /// Where its ranks are in their processes; the only one of each for most.
-    pub fn places(self) -> Places {
-        let places = (self.0 >> 16) as usize;
-        Places { each: (places >> 8) + 1, from: places >> 4 & 15, to: places & 15 }
+    pub fn endpoints(self) -> Endpoints {
+        let endpoints = (self.0 >> 16) as usize;
+        Endpoints { each: (endpoints >> 8) + 1, from: endpoints >> 4 & 15, to: endpoints & 15 }
     }
 
     /// Which of the lanes of two processes its messages take: 0 is that of the processes themselves.
     pub fn lane(self) -> usize {
-        match self.places() {
-            Places { each: 1, .. } => 0,
-            Places { each, from, to } => 1 + from * each + to,
+        match self.endpoints() {
+            Endpoints { each: 1, .. } => 0,
+            Endpoints { each, from, to } => 1 + from * each + to,
         }
     }
 
     /// The number of the rank of process `process` that sends it.
     pub fn sender(self, process: usize) -> usize {
-        let Places { each, from, .. } = self.places();
+        let Endpoints { each, from, .. } = self.endpoints();
         process * each + from
     }
 
     /// The number of the rank of process `process` that receives it.
     pub fn receiver(self, process: usize) -> usize {
-        let Places { each, to, .. } = self.places();
+        let Endpoints { each, to, .. } = self.endpoints();
         process * each + to
     }
 }

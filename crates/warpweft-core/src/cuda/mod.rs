@@ -1,5 +1,5 @@
-//! The CUDA mechanism: devices, streams, memory, compiling, launching. The only room with CUDA's
-//! unsafe calls; nothing here knows a pattern.
+//! The CUDA mechanism: devices, streams, memory, compiling, launching. The only module with
+//! unsafe calls of CUDA; nothing here knows a pattern.
 //!
 //! Driver and compiler are loaded at run time: a program that uses this module builds and starts
 //! on a machine that has neither, and gets an [`crate::Error`] with a hint when it asks for one.
@@ -23,42 +23,32 @@
 //! # }
 //! ```
 
-mod cache;
 mod compile;
-mod copy;
 mod device;
 mod driver;
-mod find;
 mod graph;
-mod ipc;
 mod launch;
 mod limits;
-mod locked;
 mod memory;
 mod module;
-mod nvrtc;
 mod stream;
-mod strided;
-mod tensor_map;
 mod together;
 mod watchdog;
 
-pub use cache::write_whole;
-pub use cache::{Cache, folder};
+pub use compile::{Cache, folder, write_whole};
 pub use compile::{Cubin, Options, Request, compile, compile_all, compile_in, compiler};
 pub use device::Attribute;
 pub use device::Device;
 pub use driver::available;
 pub use graph::Graph;
-pub use ipc::{Exported, Imported};
 pub use launch::{Args, Launch};
 pub use limits::SharedMemory;
-pub use locked::Locked;
-pub use memory::{Buffer, Pinned, Plain, Words};
+pub use memory::{
+    Buffer, Element, Exported, Extents, Imported, Locked, Pinned, Plain, Rows, Swizzle, TensorMap,
+    Tiled, Words,
+};
 pub use module::{Attributes, Global, Kernel, Module};
 pub use stream::{Event, Priority, Stream};
-pub use strided::{Extents, Rows};
-pub use tensor_map::{Element, Swizzle, TensorMap, Tiled};
 pub use together::Together;
 pub use together::undisturbed;
 pub use watchdog::{Stuck, Watchdog};

@@ -14,7 +14,7 @@ use super::choice::{Choice, fitted, trip};
 use super::halo_executor::HaloExecutor;
 use super::run::Distribution;
 use super::swept::Build;
-use warpweft_core::cluster::{Seat, Transport, broadcast, gather};
+use warpweft_core::cluster::{Placement, Transport, broadcast, gather};
 use warpweft_core::cpu::Pool;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::RawVolume;
@@ -45,17 +45,17 @@ impl<const D: usize> Spec<D> {
         &'a self,
         distribution: &Distribution<D>,
         machine: &'a Machine,
-        seat: &Seat,
+        placement: &Placement,
         run: &Run<'a>,
     ) -> Result<Device<'a, D>> {
         run.check_threads()?;
-        let quota = (machine.cpu.threads() / seat.sharers).max(1);
-        let most = run.threads.unwrap_or(quota).min(seat.cores.len().max(1));
-        let cores: Vec<usize> = seat.cores.iter().copied().take(most).collect();
+        let quota = (machine.cpu.threads() / placement.sharers).max(1);
+        let most = run.threads.unwrap_or(quota).min(placement.cores.len().max(1));
+        let cores: Vec<usize> = placement.cores.iter().copied().take(most).collect();
         let region = distribution.partition.region(0);
         let part = std::array::from_fn(|d| region.high[d] - region.low[d]);
         let gpus: Vec<usize> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
-        if let Some(number) = gpu_of(&gpus, seat, run)? {
+        if let Some(number) = gpu_of(&gpus, placement, run)? {
             let free = self.longest_swap(distribution.depth, run.checkpoint.map(|at| at.every));
             return self.device_on_gpu((part, free), machine, number, run);
         }
@@ -65,10 +65,10 @@ impl<const D: usize> Spec<D> {
         let (bandwidth, disturbed) = of_cores(machine);
         let mut notes: Vec<_> = disturbed.into_iter().collect();
         let there = machine.cpu.threads();
-        if seat.sharers > there {
+        if placement.sharers > there {
             notes.push(format!(
                 "{} ranks of this host share {}: further ranks only take turns",
-                seat.sharers,
+                placement.sharers,
                 counted(there as u64, "core")
             ));
         }
@@ -84,7 +84,7 @@ impl<const D: usize> Spec<D> {
             tuned: false,
             trip: 1,
             boundary_first: false,
-            bandwidth: bandwidth.map(|all| all / seat.sharers as f64),
+            bandwidth: bandwidth.map(|all| all / placement.sharers as f64),
             notes,
             bus: None,
         })
@@ -135,8 +135,8 @@ impl<const D: usize> Spec<D> {
 }
 
 /// The GPU of a rank: as the run says, otherwise ranks of one host take `gpus` in turn.
-fn gpu_of(gpus: &[usize], seat: &Seat, run: &Run<'_>) -> Result<Option<usize>> {
-    let turn = |of: &[usize]| (!of.is_empty()).then(|| of[seat.local_rank % of.len()]);
+fn gpu_of(gpus: &[usize], placement: &Placement, run: &Run<'_>) -> Result<Option<usize>> {
+    let turn = |of: &[usize]| (!of.is_empty()).then(|| of[placement.local_rank % of.len()]);
     Ok(match run.target {
         Target::Cpu => None,
         Target::Gpu(number) => Some(number),
@@ -202,8 +202,9 @@ mod tests {
     fn ranks_of_a_host_take_gpus_in_turn() {
         let of = |target, policy| -> Vec<Option<usize>> {
             let run = Run { target, policy, ..Run::default() };
-            let seat = |local_rank| Seat { local_rank, local_ranks: 5, sharers: 1, cores: vec![0] };
-            (0..5).map(|rank| gpu_of(&[0, 1, 3], &seat(rank), &run).unwrap()).collect()
+            let placement =
+                |local_rank| Placement { local_rank, local_ranks: 5, sharers: 1, cores: vec![0] };
+            (0..5).map(|rank| gpu_of(&[0, 1, 3], &placement(rank), &run).unwrap()).collect()
         };
         assert_eq!(of(Target::Auto, None), [0, 1, 3, 0, 1].map(Some));
         let list = GpuList::new(&[3, 1]).unwrap();
@@ -211,8 +212,8 @@ mod tests {
         assert_eq!(of(Target::Gpu(1), None), [Some(1); 5]);
         assert_eq!(of(Target::Cpu, None), [None; 5]);
         let run = Run { target: Target::CpuAndGpu(0), ..Run::default() };
-        let seat = Seat { local_rank: 0, local_ranks: 1, sharers: 1, cores: vec![0] };
-        assert!(gpu_of(&[0], &seat, &run).unwrap_err().to_string().contains("GPU 0 together"));
+        let placement = Placement { local_rank: 0, local_ranks: 1, sharers: 1, cores: vec![0] };
+        assert!(gpu_of(&[0], &placement, &run).unwrap_err().to_string().contains("GPU 0 together"));
     }
 
     #[test]

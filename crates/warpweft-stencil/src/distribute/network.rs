@@ -18,7 +18,8 @@ use super::run::{Distribution, Own, Task, Watch, store};
 use super::several::each_of;
 use super::start::{RawStart, from_whole};
 use warpweft_core::cluster::{
-    Tag, Transport, agree, agree_on_each, broadcast, crew, gather, gather_fine, in_process, seats,
+    Tag, Transport, agree, agree_on_each, broadcast, gather, gather_fine, in_process, placement,
+    thread_group,
 };
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::RawVolume;
@@ -61,7 +62,7 @@ impl<const D: usize> Spec<D> {
                     (_, 1) => {
                         self.by_threads(&asked, run, each, |one| in_process(each, DEADLINE, one))?
                     }
-                    _ => self.by_threads(&asked, run, each, |one| crew(net, each, one))?,
+                    _ => self.by_threads(&asked, run, each, |one| thread_group(net, each, one))?,
                 }
             };
             let partition = found[0].distribution.partition.clone();
@@ -163,7 +164,7 @@ impl<const D: usize> Spec<D> {
         }
         let mut distribution = self.distribution(extents, ranks)?;
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        let seat = seats(net, host.trim(), &machine.cpu.cores)?;
+        let placement = placement(net, host.trim(), &machine.cpu.cores)?;
         let mut saved = match run.checkpoint {
             None => None,
             Some(at) => {
@@ -179,7 +180,7 @@ impl<const D: usize> Spec<D> {
         };
         let first = saved.as_ref().map(Opened::first).unwrap_or_default();
         let probed = Mutex::new(self.recorded_before(saved.as_mut()));
-        let mut device = self.device_of(&distribution, machine, &seat, run)?;
+        let mut device = self.device_of(&distribution, machine, &placement, run)?;
         if let (Some(by), None) = (halos.filter(|&by| by != Route::Host), device.bus) {
             return Err(Error::spec(
                 format!("halos by {by} between ranks on the cores"),

@@ -7,7 +7,7 @@ use super::launch::Ranks;
 use super::network::{Asked, Found, of_all};
 use super::run::store;
 use super::watched::watched;
-use warpweft_core::cluster::{MOST_A_PROCESS, Transport, agree, seats};
+use warpweft_core::cluster::{MAX_RANKS_PER_PROCESS, Transport, agree, placement};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::RawVolume;
 use warpweft_core::machine::Machine;
@@ -26,7 +26,7 @@ pub(super) type One<'a, const D: usize> = dyn Fn(&dyn Transport) -> Result<Found
 pub fn a_gpu_each(net: &dyn Transport, machine: &Machine, run: &Run<'_>) -> Result<usize> {
     let mine = own_gpus(net, machine, run);
     let mine = mine.inspect_err(|error| net.abort(&error.to_string()))?;
-    Ok(net.ranks() * of_all(net, mine.clamp(1, MOST_A_PROCESS), usize::min)?)
+    Ok(net.ranks() * of_all(net, mine.clamp(1, MAX_RANKS_PER_PROCESS), usize::min)?)
 }
 
 /// GPUs of this process, of those that it shares with others.
@@ -43,8 +43,8 @@ fn own_gpus(net: &dyn Transport, machine: &Machine, run: &Run<'_>) -> Result<usi
     }
     buses.sort_unstable();
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let seat = seats(net, host.trim(), &buses)?;
-    Ok(if buses.len() < seat.sharers { 0 } else { seat.cores.len() })
+    let placement = placement(net, host.trim(), &buses)?;
+    Ok(if buses.len() < placement.sharers { 0 } else { placement.cores.len() })
 }
 
 /// How many of `count` ranks each process of `net` has.

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::launchers::{launchers, within};
 use warpweft::cluster::mpi::Mpi;
-use warpweft::cluster::{Launched, Remote, Tag, Transport, crew};
+use warpweft::cluster::{Launched, Remote, Tag, Transport, thread_group};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::stencil::distribute::{
@@ -172,7 +172,7 @@ fn rank() {
         remote_memory(&net);
         if net.ranks() < 4 {
             converges(&net, 2);
-            let told = crew(&net, 2, |net| {
+            let told = thread_group(&net, 2, |net| {
                 shared_memory(net);
                 Ok(net.ranks())
             });

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use cudarc::driver::sys;
 use cudarc::driver::sys::CUresult;
 
-use super::device::Device;
-use super::stream::Stream;
-use super::together::apart;
+use crate::cuda::device::Device;
+use crate::cuda::stream::Stream;
+use crate::cuda::together::apart;
 use crate::error::{Error, Result};
 
 /// A type whose every bit pattern is a value and that has no padding.
@@ -29,12 +29,12 @@ plain!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize, f32, f64);
 // SAFETY: elements of an array lie side by side.
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
 
-pub(super) fn bytes_of<T: Plain>(values: &[T]) -> &[u8] {
+pub(in crate::cuda) fn bytes_of<T: Plain>(values: &[T]) -> &[u8] {
     // SAFETY: a plain type has no padding, so all its bytes are initialised.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
-pub(super) fn bytes_of_mut<T: Plain>(values: &mut [T]) -> &mut [u8] {
+pub(in crate::cuda) fn bytes_of_mut<T: Plain>(values: &mut [T]) -> &mut [u8] {
     // SAFETY: as above, and any bytes written make plain values.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
 }
@@ -106,7 +106,7 @@ impl Buffer {
     }
 
     /// The address of `bytes` bytes from `offset`, if the buffer holds them.
-    pub(super) fn span(&self, offset: usize, bytes: usize) -> Result<u64> {
+    pub(in crate::cuda) fn span(&self, offset: usize, bytes: usize) -> Result<u64> {
         match offset.checked_add(bytes) {
             Some(end) if end <= self.bytes => Ok(self.address + offset as u64),
             _ => Err(Error::spec(

@@ -1,190 +1,19 @@
-//! The few functions of an MPI library that ranks need, loaded at run time, behind a safe interface:
-//! all of MPI's unsafe.
+//! All ranks, as one of them: the MPI calls behind the safe interface.
 //!
-//! Two binary interfaces are in use. Open MPI (`libmpi.so.40`) makes handles pointers to objects that
-//! the library exports; MPICH and its kin (`libmpich.so.12`, by the interface that they agreed on in
-//! 2013) make them integers fixed for good. [`World`] is written once over the handle.
+//! [`World`] is written once over the handle of either binary interface (`symbols`).
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
-use crate::cluster::transport::{Remote, Shared, Tag};
+use super::api::{Message, MpiApi, Polled, Room};
+use super::symbols::{Calls, Constants, Handle, Object, Status};
+use crate::cluster::transport::Tag;
 
 /// Calls from several threads, one at a time: MPI_THREAD_SERIALIZED.
 const SERIALIZED: c_int = 2;
-/// Longer than any library's version text (MPICH's is up to 8192 bytes) and error text.
-const TEXT: usize = 16_384;
-
-/// Room for an MPI_Status: 24 bytes in Open MPI, 20 in MPICH.
-type Status = [u64; 8];
-
-/// What a transport needs of a library that has been initialised. Errors are the library's texts.
-pub(super) trait Wire: Send + Sync {
-    /// This rank and how many there are.
-    fn place(&self) -> (usize, usize);
-    /// Begins to send part of `message`, which is kept until it is on its way.
-    fn start(
-        &self,
-        to: usize,
-        tag: Tag,
-        message: &Message,
-        part: Range<usize>,
-    ) -> Result<(), String>;
-    /// Lets go of messages that are on their way; returns how many are not.
-    fn reap(&self) -> Result<usize, String>;
-    /// The next message from `from`, or anybody, if one has come.
-    fn poll(&self, from: Option<usize>, tag: Tag, room: Room<'_>) -> Result<Polled, String>;
-    /// Makes room for messages on so many lanes; all ranks come here.
-    fn open_lanes(&self, lanes: usize) -> Result<(), String>;
-    /// What the library calls itself.
-    fn version(&self) -> String;
-    /// Whether it sends from and receives into device memory, by its own account.
-    fn cuda_aware(&self) -> bool;
-    /// Ends this rank's part; waits for the others.
-    fn finalize(&self) -> Result<(), String>;
-    /// Ends all ranks at once.
-    fn abort(&self, code: i32);
-}
-
-/// What is sent, and stays where it is until it is on its way.
-#[derive(Clone)]
-pub(super) enum Message {
-    /// In the host's memory.
-    Host(Shared),
-    /// In that of a GPU.
-    Device(Arc<dyn Remote>),
-}
-
-impl Message {
-    /// Bytes.
-    pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Host(message) => (**message).as_ref().len(),
-            Self::Device(message) => message.bytes(),
-        }
-    }
-
-    /// Where its bytes begin.
-    fn start(&self) -> *const u8 {
-        match self {
-            Self::Host(message) => (**message).as_ref().as_ptr(),
-            Self::Device(message) => message.address() as *const u8,
-        }
-    }
-}
-
-/// Where to put a message.
-pub(super) enum Room<'a> {
-    /// Into a GPU's memory from this byte on, if it fits.
-    Device(&'a dyn Remote, usize),
-    /// Behind what is there.
-    Append(&'a mut Vec<u8>),
-    /// At the beginning, if it fits.
-    Into(&'a mut [u8]),
-}
-
-/// What came of a look for a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Polled {
-    /// None has come.
-    Nothing,
-    /// It was received: so many bytes.
-    Received(usize),
-    /// It does not fit and lies where it lay: so many bytes.
-    TooLong(usize),
-}
-
-/// A handle of communicators, datatypes, requests and error handlers.
-trait Handle: Copy + Send + Sync + 'static {
-    /// Any value, to be overwritten.
-    const BLANK: Self;
-}
-
-/// Open MPI's: the address of an object.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-struct Object(*mut c_void);
-// SAFETY: an address that only the library follows, which does its own locking.
-unsafe impl Send for Object {}
-// SAFETY: as above.
-unsafe impl Sync for Object {}
-
-impl Handle for Object {
-    const BLANK: Self = Self(std::ptr::null_mut());
-}
-
-impl Handle for c_int {
-    const BLANK: Self = 0;
-}
-
-/// The constants in which the interfaces differ.
-struct Constants<H> {
-    world: H,
-    byte: H,
-    errors_return: H,
-    any_source: c_int,
-}
-
-type Code = c_int;
-
-/// The functions, with their types in either interface.
-struct Calls<H> {
-    init_thread: unsafe extern "C" fn(*mut c_int, *mut c_void, c_int, *mut c_int) -> Code,
-    query_thread: unsafe extern "C" fn(*mut c_int) -> Code,
-    initialized: unsafe extern "C" fn(*mut c_int) -> Code,
-    finalized: unsafe extern "C" fn(*mut c_int) -> Code,
-    finalize: unsafe extern "C" fn() -> Code,
-    abort: unsafe extern "C" fn(H, c_int) -> Code,
-    comm_dup: unsafe extern "C" fn(H, *mut H) -> Code,
-    comm_rank: unsafe extern "C" fn(H, *mut c_int) -> Code,
-    comm_size: unsafe extern "C" fn(H, *mut c_int) -> Code,
-    comm_set_errhandler: unsafe extern "C" fn(H, H) -> Code,
-    isend: unsafe extern "C" fn(*const c_void, c_int, H, c_int, c_int, H, *mut H) -> Code,
-    test: unsafe extern "C" fn(*mut H, *mut c_int, *mut Status) -> Code,
-    iprobe: unsafe extern "C" fn(c_int, c_int, H, *mut c_int, *mut Status) -> Code,
-    get_count: unsafe extern "C" fn(*const Status, H, *mut c_int) -> Code,
-    recv: unsafe extern "C" fn(*mut c_void, c_int, H, c_int, c_int, H, *mut Status) -> Code,
-    error_string: unsafe extern "C" fn(c_int, *mut c_char, *mut c_int) -> Code,
-    version: unsafe extern "C" fn(*mut c_char, *mut c_int) -> Code,
-    query_cuda: Option<unsafe extern "C" fn() -> c_int>,
-}
-
-macro_rules! symbol {
-    ($library:expr, $name:literal) => {
-        // SAFETY: the type is the one that the standard gives the function, in the library's own
-        // interface; the library is never closed.
-        unsafe { $library.get(concat!($name, "\0").as_bytes()).map(|found| *found) }
-            .map_err(|error| error.to_string())
-    };
-}
-
-impl<H: Handle> Calls<H> {
-    fn of(library: &Library) -> Result<Self, String> {
-        Ok(Self {
-            init_thread: symbol!(library, "MPI_Init_thread")?,
-            query_thread: symbol!(library, "MPI_Query_thread")?,
-            initialized: symbol!(library, "MPI_Initialized")?,
-            finalized: symbol!(library, "MPI_Finalized")?,
-            finalize: symbol!(library, "MPI_Finalize")?,
-            abort: symbol!(library, "MPI_Abort")?,
-            comm_dup: symbol!(library, "MPI_Comm_dup")?,
-            comm_rank: symbol!(library, "MPI_Comm_rank")?,
-            comm_size: symbol!(library, "MPI_Comm_size")?,
-            comm_set_errhandler: symbol!(library, "MPI_Comm_set_errhandler")?,
-            isend: symbol!(library, "MPI_Isend")?,
-            test: symbol!(library, "MPI_Test")?,
-            iprobe: symbol!(library, "MPI_Iprobe")?,
-            get_count: symbol!(library, "MPI_Get_count")?,
-            recv: symbol!(library, "MPI_Recv")?,
-            error_string: symbol!(library, "MPI_Error_string")?,
-            version: symbol!(library, "MPI_Get_library_version")?,
-            query_cuda: symbol!(library, "MPIX_Query_cuda_support").ok(),
-        })
-    }
-}
 
 /// A message whose sending has begun.
 struct Pending<H> {
@@ -222,7 +51,7 @@ impl<H: Handle> Held<H> {
 }
 
 /// Loads the library `name` and initialises it.
-pub(super) fn open(name: &str) -> Result<Box<dyn Wire>, String> {
+pub(super) fn open(name: &str) -> Result<Box<dyn MpiApi>, String> {
     // SAFETY: MPI libraries are made to be loaded; global symbols, since Open MPI's own plugins
     // look its symbols up.
     let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL) };
@@ -262,45 +91,6 @@ fn exported(library: &Library, name: &str) -> Result<Object, String> {
     // SAFETY: only the symbol's address is taken.
     let found = unsafe { library.get::<*mut c_void>(name.as_bytes()) };
     found.map(|symbol| Object(symbol.into_raw().cast())).map_err(|error| error.to_string())
-}
-
-impl<H: Handle> Calls<H> {
-    fn version_text(&self) -> String {
-        let (mut text, mut length) = (vec![0u8; TEXT], 0);
-        // SAFETY: writes less than TEXT bytes; the standard allows it before initialisation.
-        let code = unsafe { (self.version)(text.as_mut_ptr().cast(), &mut length) };
-        if code == 0 { text_of(&text) } else { String::new() }
-    }
-
-    /// `Err` with the library's text unless `code` is success.
-    fn check(&self, code: Code, what: &str) -> Result<(), String> {
-        if code == 0 {
-            return Ok(());
-        }
-        let (mut text, mut length) = (vec![0u8; TEXT], 0);
-        // SAFETY: writes less than TEXT bytes.
-        let known = unsafe { (self.error_string)(code, text.as_mut_ptr().cast(), &mut length) };
-        let text = if known == 0 { text_of(&text) } else { format!("error {code}") };
-        Err(format!("{what}: {text}"))
-    }
-}
-
-impl<H: Handle> Calls<H> {
-    /// A further communicator like `of`, which all its ranks make together; MPI must be initialised.
-    fn own(&self, of: H, constants: &Constants<H>) -> Result<H, String> {
-        let mut comm = H::BLANK;
-        // SAFETY: a handle of this library; writes one handle.
-        let code = unsafe { (self.comm_dup)(of, &mut comm) };
-        self.check(code, "making a communicator")?;
-        // SAFETY: both are handles of this library.
-        let code = unsafe { (self.comm_set_errhandler)(comm, constants.errors_return) };
-        self.check(code, "choosing how errors are told").map(|()| comm)
-    }
-}
-
-fn text_of(bytes: &[u8]) -> String {
-    let text = CStr::from_bytes_until_nul(bytes).unwrap_or_default();
-    text.to_string_lossy().trim().to_string()
 }
 
 impl<H: Handle> World<H> {
@@ -349,8 +139,8 @@ impl<H: Handle> World<H> {
     }
 }
 
-impl<H: Handle> Wire for World<H> {
-    fn place(&self) -> (usize, usize) {
+impl<H: Handle> MpiApi for World<H> {
+    fn rank_and_ranks(&self) -> (usize, usize) {
         (self.rank, self.ranks)
     }
 

@@ -3,7 +3,7 @@
 
 use super::collective::agree;
 use super::threads::{all_or_cause, in_threads};
-use super::transport::{Places, Shared, Tag, Transport};
+use super::transport::{Endpoints, Shared, Tag, Transport};
 use crate::error::{Error, Result};
 
 /// Ranks of one process at most: every pair of them in two processes has a lane.
@@ -23,13 +23,13 @@ impl Member<'_> {
     /// Where a message to rank `to` goes, and as what.
     fn out(&self, to: usize, tag: Tag) -> (usize, Tag) {
         let Self { each, place, .. } = *self;
-        (to / each, tag.between(Places { each, from: place, to: to % each }))
+        (to / each, tag.between(Endpoints { each, from: place, to: to % each }))
     }
 
     /// Where a message from rank `from` comes from, and as what.
     fn inward(&self, from: usize, tag: Tag) -> (usize, Tag) {
         let Self { each, place, .. } = *self;
-        (from / each, tag.between(Places { each, from: from % each, to: place }))
+        (from / each, tag.between(Endpoints { each, from: from % each, to: place }))
     }
 
     /// What the process is told, for this rank.
@@ -99,12 +99,12 @@ impl Transport for Member<'_> {
 ///
 /// ```
 /// use std::time::Duration;
-/// use warpweft::cluster::{crew, gather, in_process};
+/// use warpweft::cluster::{gather, in_process, thread_group};
 ///
 /// # fn main() -> warpweft::Result<()> {
 /// // Two processes, here threads themselves, of three ranks each.
 /// let told = in_process(2, Duration::from_secs(60), |net| {
-///     crew(net, 3, |net| Ok(gather(net, vec![net.rank() as u8])?.concat()))
+///     thread_group(net, 3, |net| Ok(gather(net, vec![net.rank() as u8])?.concat()))
 /// })?;
 /// assert_eq!(told[0][0], [0, 1, 2, 3, 4, 5]);
 /// # Ok(())
@@ -114,7 +114,7 @@ impl Transport for Member<'_> {
 /// # Errors
 /// No ranks, or more than 16, a process; processes that mean different numbers; whatever `work` fails with on any
 /// rank, and its panic, which end all ranks of all processes.
-pub fn crew<T: Send>(
+pub fn thread_group<T: Send>(
     net: &dyn Transport,
     each: usize,
     work: impl Fn(&dyn Transport) -> Result<T> + Sync,
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn every_pair_of_ranks_has_its_own_messages() {
         let told = in_process(3, SOON, |net| {
-            crew(net, 4, |net| {
+            thread_group(net, 4, |net| {
                 let (rank, ranks) = (net.rank(), net.ranks());
                 // To every rank, itself too, under one tag; read in another order than sent.
                 for to in 0..ranks {
@@ -179,7 +179,7 @@ mod tests {
     fn one_that_fails_or_panics_is_named_on_every_rank_of_every_process() {
         for panics in [false, true] {
             let all = in_process_all(3, Duration::from_secs(600), |net| {
-                crew(net, 2, |net| {
+                thread_group(net, 2, |net| {
                     if net.rank() == 3 {
                         assert!(!panics, "device 2 vanished");
                         return Err(Error::spec("device 2 vanished", "replace it"));
@@ -200,7 +200,7 @@ mod tests {
     fn what_never_comes_is_told_by_the_numbers_of_ranks() {
         let brief = Duration::from_millis(200);
         let all = in_process_all(2, brief, |net| {
-            crew(net, 4, |net| match net.rank() {
+            thread_group(net, 4, |net| match net.rank() {
                 5 => net.receive(6, Tag(2)).map(drop),
                 _ => net.receive(5, Tag(0)).map(drop),
             })
@@ -213,20 +213,22 @@ mod tests {
     }
 
     #[test]
-    fn a_crew_in_a_crew_is_refused() {
-        let told = in_process(2, SOON, |net| crew(net, 2, |net| crew(net, 2, |net| net.check())));
+    fn a_thread_group_in_a_thread_group_is_refused() {
+        let told = in_process(2, SOON, |net| {
+            thread_group(net, 2, |net| thread_group(net, 2, |net| net.check()))
+        });
         let error = told.map(drop).unwrap_err().to_string();
         assert!(error.contains("several ranks in each of several"), "{error}");
     }
 
     #[test]
     fn places_are_read_back_from_a_tag() {
-        assert_eq!(Tag(0x7fff).places(), Places { each: 1, from: 0, to: 0 });
+        assert_eq!(Tag(0x7fff).endpoints(), Endpoints { each: 1, from: 0, to: 0 });
         assert_eq!((Tag(5).lane(), Tag(5).sender(7)), (0, 7));
         for (each, from, to) in [(2, 1, 0), (3, 0, 2), (16, 15, 15), (16, 0, 0)] {
-            let places = Places { each, from, to };
-            let tag = Tag(0x7001).between(places);
-            assert_eq!((tag.places(), tag.number()), (places, 0x7001));
+            let endpoints = Endpoints { each, from, to };
+            let tag = Tag(0x7001).between(endpoints);
+            assert_eq!((tag.endpoints(), tag.number()), (endpoints, 0x7001));
             assert_eq!((tag.sender(3), tag.receiver(2)), (3 * each + from, 2 * each + to));
             assert!((1..=each * each).contains(&tag.lane()));
         }
@@ -234,12 +236,13 @@ mod tests {
 
     #[test]
     fn processes_agree_on_how_many_ranks_each_has() {
-        let all = in_process_all(2, SOON, |net| crew(net, 1 + net.rank(), |net| net.check()));
+        let all =
+            in_process_all(2, SOON, |net| thread_group(net, 1 + net.rank(), |net| net.check()));
         for error in all.into_iter().map(|outcome| outcome.map(drop).unwrap_err().to_string()) {
             assert!(error.contains("ranks a process of 2, rank 0 has 1"), "{error}");
         }
         for each in [0, MOST + 1] {
-            let error = in_process(2, SOON, |net| crew(net, each, |net| net.check()));
+            let error = in_process(2, SOON, |net| thread_group(net, each, |net| net.check()));
             let error = error.map(drop).unwrap_err().to_string();
             assert!(error.contains(&format!("{each} ranks in each of 2 processes")), "{error}");
         }

@@ -6,9 +6,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, UNIX_EPOCH};
 
-use super::cache::{Cache, Key};
-use super::nvrtc::{Input, Nvrtc, library};
+use self::cache::Key;
+use self::nvrtc::{Input, Nvrtc, library};
 use crate::error::{Error, Result};
+
+mod cache;
+mod find;
+mod nvrtc;
+
+pub use cache::{Cache, folder, write_whole};
 
 /// What every source may include by these names.
 const HEADERS: [(&str, &str); 2] =

@@ -1,5 +1,5 @@
 //! Memory of the host whose pages stay where they are while devices copy out of it, which then read it
-//! themselves. Not: allocation (`memory.rs`).
+//! themselves. Not: allocation (`buffer`).
 
 use std::ffi::c_void;
 use std::fmt;
@@ -8,8 +8,8 @@ use std::marker::PhantomData;
 use cudarc::driver::sys;
 use cudarc::driver::sys::CUresult;
 
-use super::device::Device;
-use super::together::apart;
+use crate::cuda::device::Device;
+use crate::cuda::together::apart;
 use crate::error::Result;
 
 /// Slices shorter than this may share pages with their neighbours, as allocators of memory hand them out; no copy
@@ -68,9 +68,9 @@ impl fmt::Debug for Locked<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::memory::bytes_of;
-    use super::super::{Buffer, Stream};
+    use super::super::buffer::bytes_of;
     use super::*;
+    use crate::cuda::{Buffer, Stream};
 
     #[test]
     fn large_slices_are_locked_for_a_while_and_come_over_as_they_are() {

@@ -1,5 +1,5 @@
 //! Memory of one process that kernels of another on the same host address directly: CUDA IPC. Not: who
-//! writes what where, and when (`stencil/cuda/peers`).
+//! writes what where, and when (that is for a pattern).
 //!
 //! Semantics after the driver's reference manual, "Memory Management", `cuIpcGetMemHandle` and
 //! `cuIpcOpenMemHandle`: a handle stands for a whole allocation; memory must be closed wherever it was
@@ -7,9 +7,9 @@
 
 use cudarc::driver::sys;
 
-use super::device::Device;
-use super::memory::Buffer;
-use super::together::apart;
+use super::buffer::Buffer;
+use crate::cuda::device::Device;
+use crate::cuda::together::apart;
 use crate::error::Result;
 
 /// Bytes of a driver's handle.

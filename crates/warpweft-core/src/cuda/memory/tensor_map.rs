@@ -6,7 +6,7 @@ use cudarc::driver::sys::{
     CUtensorMapL2promotion, CUtensorMapSwizzle,
 };
 
-use super::memory::Buffer;
+use super::buffer::Buffer;
 use crate::error::{Error, Result};
 
 /// What a tiled array's elements are.
@@ -116,8 +116,8 @@ impl TensorMap {
         Ok(Self { raw })
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
-        super::memory::bytes_of(&self.raw.opaque)
+    pub(in crate::cuda) fn bytes(&self) -> &[u8] {
+        super::buffer::bytes_of(&self.raw.opaque)
     }
 }
 

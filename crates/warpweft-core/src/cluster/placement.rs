@@ -6,7 +6,7 @@ use crate::error::Result;
 
 /// A rank's place on its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seat {
+pub struct Placement {
     /// Its number among the ranks of the host, from 0.
     pub local_rank: usize,
     /// Ranks of the host.
@@ -17,12 +17,12 @@ pub struct Seat {
     pub cores: Vec<usize>,
 }
 
-/// This rank's seat on `host`, of whose `cores` it may use those given. Where a launcher has bound
+/// This rank's placement on `host`, of whose `cores` it may use those given. Where a launcher has bound
 /// ranks to cores of their own they keep them; ranks that may use the same cores share them out.
 ///
 /// # Errors
 /// As [`Transport::receive`].
-pub fn seats(net: &dyn Transport, host: &str, cores: &[usize]) -> Result<Seat> {
+pub fn placement(net: &dyn Transport, host: &str, cores: &[usize]) -> Result<Placement> {
     let list = cores.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
     let all = gather(net, format!("{host}\n{list}").into_bytes())?;
     let all = broadcast(net, all.join(&0))?;
@@ -30,12 +30,12 @@ pub fn seats(net: &dyn Transport, host: &str, cores: &[usize]) -> Result<Seat> {
     let mine = all[net.rank()];
     let host_of = |who: &[u8]| who.iter().position(|&b| b == b'\n').map_or(0, |at| at);
     let here = |who: &&[u8]| who[..host_of(who)] == mine[..host_of(mine)];
-    let beside: Vec<usize> = (0..all.len()).filter(|&rank| here(&all[rank])).collect();
-    let same: Vec<usize> = beside.iter().copied().filter(|&rank| all[rank] == mine).collect();
+    let local: Vec<usize> = (0..all.len()).filter(|&rank| here(&all[rank])).collect();
+    let same: Vec<usize> = local.iter().copied().filter(|&rank| all[rank] == mine).collect();
     let place = |ranks: &[usize]| ranks.iter().position(|&rank| rank == net.rank()).unwrap_or(0);
-    Ok(Seat {
-        local_rank: place(&beside),
-        local_ranks: beside.len(),
+    Ok(Placement {
+        local_rank: place(&local),
+        local_ranks: local.len(),
         sharers: same.len(),
         cores: share(cores, place(&same), same.len()),
     })
@@ -58,10 +58,10 @@ mod tests {
     #[test]
     fn ranks_of_a_host_share_its_cores_unless_they_are_bound() {
         let found = in_process(5, Duration::from_secs(60), |net| match net.rank() {
-            0 | 3 => seats(net, "a", &[0, 1, 2, 3, 4]),
-            rank => seats(net, "b", &[rank, 8 + rank]),
+            0 | 3 => placement(net, "a", &[0, 1, 2, 3, 4]),
+            rank => placement(net, "b", &[rank, 8 + rank]),
         });
-        let seat = |local_rank, local_ranks, sharers, cores: &[usize]| Seat {
+        let placement = |local_rank, local_ranks, sharers, cores: &[usize]| Placement {
             local_rank,
             local_ranks,
             sharers,
@@ -70,11 +70,11 @@ mod tests {
         assert_eq!(
             found.unwrap(),
             [
-                seat(0, 2, 2, &[0, 1]),
-                seat(0, 3, 1, &[1, 9]),
-                seat(1, 3, 1, &[2, 10]),
-                seat(1, 2, 2, &[2, 3, 4]),
-                seat(2, 3, 1, &[4, 12]),
+                placement(0, 2, 2, &[0, 1]),
+                placement(0, 3, 1, &[1, 9]),
+                placement(1, 3, 1, &[2, 10]),
+                placement(1, 2, 2, &[2, 3, 4]),
+                placement(2, 3, 1, &[4, 12]),
             ]
         );
         assert_eq!((0..3).map(|part| share(&[6, 7], part, 3)[0]).collect::<Vec<_>>(), [6, 7, 6]);

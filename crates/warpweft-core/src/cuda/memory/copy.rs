@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use cudarc::driver::sys;
 
-use super::memory::{Buffer, Pinned, Plain, bytes_of, bytes_of_mut};
-use super::stream::Stream;
+use super::buffer::{Buffer, Pinned, Plain, bytes_of, bytes_of_mut};
+use crate::cuda::stream::Stream;
 use crate::error::{Error, Result};
 
 impl Stream {

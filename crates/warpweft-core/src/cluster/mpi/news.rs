@@ -1,0 +1,81 @@
+//! News of other ranks: which have failed, and which have left.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use super::Mpi;
+use super::api::{Message, Polled, Room};
+use crate::cluster::transport::{Shared, Tag, Transport};
+use crate::error::{Error, Result};
+
+/// The message that tells of a rank's failure; the largest tag that every library must take.
+pub(super) const ABORT: Tag = Tag(0x7fff);
+/// The message of a rank that leaves.
+pub(super) const GONE: Tag = Tag(0x7ffe);
+/// Looks between two looks for news of a failure.
+const NEWS: u32 = 32;
+
+impl Mpi {
+    /// Fails once any rank has aborted.
+    pub(super) fn news(&self) -> Result<()> {
+        if self.polls.fetch_add(1, Ordering::Relaxed).is_multiple_of(NEWS) {
+            self.receive_news()?;
+        }
+        self.check_aborted()
+    }
+
+    /// Looks who has aborted or left.
+    pub(super) fn receive_news(&self) -> Result<()> {
+        let mut news = Vec::new();
+        let polled = self.api.poll(None, ABORT, Room::Append(&mut news));
+        if let Polled::Received(_) = polled.map_err(|why| self.fault(why))? {
+            let text = String::from_utf8_lossy(&news).into_owned();
+            let (rank, why) = text.split_once('\n').unwrap_or(("?", &text));
+            self.set_aborted(rank.parse().unwrap_or(usize::MAX), why);
+        }
+        loop {
+            let mut rank = Vec::new();
+            let polled = self.api.poll(None, GONE, Room::Append(&mut rank));
+            let Polled::Received(_) = polled.map_err(|why| self.fault(why))? else { return Ok(()) };
+            let rank = rank.try_into().map_or(usize::MAX, usize::from_le_bytes);
+            self.gone().insert(rank);
+        }
+    }
+
+    /// Fails if any rank is known to have aborted.
+    pub(super) fn check_aborted(&self) -> Result<()> {
+        match &*self.aborted.lock().unwrap_or_else(PoisonError::into_inner) {
+            None => Ok(()),
+            Some((by, why)) => Err(Error::Rank {
+                rank: self.rank(),
+                what: format!("stopped because rank {by} failed: {why}"),
+                hint: format!("see the error of rank {by}"),
+            }),
+        }
+    }
+
+    pub(super) fn gone(&self) -> MutexGuard<'_, BTreeSet<usize>> {
+        self.gone.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn set_aborted(&self, rank: usize, why: &str) -> bool {
+        let mut aborted = self.aborted.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = aborted.is_none();
+        aborted.get_or_insert((rank, why.into()));
+        first
+    }
+
+    /// Makes every call on every rank fail, naming `rank`; the first abort counts.
+    pub(super) fn tell_abort(&self, rank: usize, why: &str) {
+        if !self.set_aborted(rank, why) {
+            return;
+        }
+        let news: Shared = Arc::new(format!("{rank}\n{why}").into_bytes());
+        let news = Message::Host(news);
+        for to in self.others() {
+            // Whoever can't be told is ended with all others by `end_all`.
+            let _ = self.begin(to, ABORT, &news);
+        }
+    }
+}

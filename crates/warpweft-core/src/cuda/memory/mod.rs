@@ -1,0 +1,16 @@
+//! Memory of devices and of the host as a device reaches it: buffers, copies, boxes, page-locked ranges, memory of other
+//! processes, tensor maps. Not: what the bytes mean.
+
+mod buffer;
+mod copy;
+mod ipc;
+mod locked;
+mod strided;
+mod tensor_map;
+
+pub use buffer::{Buffer, Pinned, Plain, Words};
+pub(super) use buffer::{bytes_of, bytes_of_mut};
+pub use ipc::{Exported, Imported};
+pub use locked::Locked;
+pub use strided::{Extents, Rows};
+pub use tensor_map::{Element, Swizzle, TensorMap, Tiled};
