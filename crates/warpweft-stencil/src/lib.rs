@@ -12,7 +12,6 @@ mod stencil {
 #[cfg(test)]
 mod prelude {
     pub use warpweft_core::element::{Fields, Near, boundary, stencil};
-    pub use warpweft_core::error::Result;
     pub use warpweft_core::grid::Volume;
     pub use warpweft_core::machine::Machine;
 
@@ -50,14 +49,12 @@ mod stencil_element;
 mod total;
 mod tune;
 mod tuning_cache;
-mod turn;
 mod typed;
 
 pub use boundary::{Boundaries, Boundary, Face, Ghost, Source};
 pub use checkpoint::Checkpoint;
 pub use cpu::{CpuSweeps, Slab};
 pub use cuda::CudaSweeps;
-pub use cuda::multi::{Exchange, GpuList, MultiCudaPolicy, MultiCudaSweeps};
 pub use executor::SweepExecutor;
 pub use functions::BoundaryFunction;
 pub use halo::{Footprint, Margin, Reach, Span, footprints};
@@ -75,5 +72,4 @@ pub use spec::{Spec, Stencil, Steps};
 pub use stage::{Stage, StageList, Stages};
 pub use stencil_element::{StencilElement, Tap};
 pub use tune::{Refused, Trial, Tuned, Tuning, tune};
-#[doc(hidden)]
-pub use turn::{Turn, Turned};
+pub use warpweft_core::run::GpuList;

@@ -4,7 +4,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cuda::multi::MultiCudaPolicy;
 use super::model::Trip;
 use warpweft_core::error::{Error, Result};
 
@@ -14,10 +13,8 @@ use warpweft_core::error::{Error, Result};
 pub enum Policy {
     /// On the cores.
     Cpu(CpuPolicy),
-    /// On one NVIDIA GPU.
+    /// On an NVIDIA GPU, or on each of several.
     Cuda(CudaPolicy),
-    /// On several NVIDIA GPUs of one host.
-    Gpus(MultiCudaPolicy),
 }
 
 impl Policy {
@@ -26,7 +23,6 @@ impl Policy {
         match self {
             Self::Cpu(_) => "the cores",
             Self::Cuda(_) => "one GPU",
-            Self::Gpus(_) => "several GPUs",
         }
     }
 
@@ -40,16 +36,13 @@ impl Policy {
                 steps: policy.temporal_depth.into(),
                 whole: policy.kernel != CudaKernel::Resident,
             },
-            Self::Gpus(policy) => Trip { steps: policy.steps_a_turn().into(), whole: true },
         }
     }
 
     /// The steps from one visit to memory to the next: a trip's, or a launch's where cells stay on the chip.
     pub(super) fn steps_a_visit<const D: usize>(&self) -> Trip {
         match self {
-            Self::Cuda(cuda) | Self::Gpus(MultiCudaPolicy { cuda, .. })
-                if cuda.kernel == CudaKernel::Resident =>
-            {
+            Self::Cuda(cuda) if cuda.kernel == CudaKernel::Resident => {
                 Trip { steps: CudaPolicy::RESIDENT_STEPS, whole: false }
             }
             _ => self.steps_a_trip::<D>(),

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::checkpoint::{self, Checkpoint, Opened, Saver, State};
-use super::cuda::multi::GpuList;
 use super::distribute::Route;
 use super::executor::SweepExecutor;
 use super::fingerprint::fingerprint;
@@ -22,6 +21,7 @@ use warpweft_core::grid::RawVolume;
 use warpweft_core::machine::Machine;
 use warpweft_core::memory::filled;
 use warpweft_core::report::{Quantity, Report, Series};
+use warpweft_core::run::GpuList;
 use warpweft_core::trace::Trace;
 
 /// Where a stencil runs.
@@ -34,7 +34,7 @@ pub enum Target {
     Cpu,
     /// The GPU with this number.
     Gpu(usize),
-    /// Several GPUs, which share the volume in slabs.
+    /// Several GPUs, a subdomain each.
     Gpus(GpuList),
     /// The GPU with this number and the cores together, if the cores can add to its speed.
     CpuAndGpu(usize),
@@ -107,6 +107,9 @@ impl<const D: usize> Spec<D> {
         run.check_threads()?;
         if let Target::CpuAndGpu(number) = run.target {
             return self.run_on_both(volume, Steps(steps), machine, number, run);
+        }
+        if let Target::Gpus(list) = run.target {
+            return self.run_on_gpus(volume, Steps(steps), machine, list, run);
         }
         let extents = volume.extents();
         self.check_volume(volume)?;

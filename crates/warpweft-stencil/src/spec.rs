@@ -181,13 +181,6 @@ impl<const D: usize> Spec<D> {
         fields
     }
 
-    /// Whether any stage reads field `f` off the cell along the slowest axis, so that a cut across
-    /// that axis separates cells from what they read.
-    pub(crate) fn crosses_cut(&self, f: usize) -> bool {
-        let taps = || self.stages.iter().flat_map(|stage| stage.taps());
-        taps().any(|tap| tap.field == f && tap.offset[0] != 0)
-    }
-
     /// Whether `volume` holds the cells that are computed, and as [`Spec::check`].
     ///
     /// # Errors

@@ -10,7 +10,6 @@ use std::time::Duration;
 use serde::Serialize;
 
 use self::search::{CHECKED, Search};
-use super::cuda::multi::{GpuList, MultiCudaPolicy};
 use super::gpus::Chosen;
 use super::policy::Policy;
 use super::run::Target;
@@ -19,9 +18,10 @@ use super::tuning_cache::{key, label};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::RawVolume;
 use warpweft_core::machine::{Gpu, Machine};
+use warpweft_core::run::GpuList;
 use warpweft_core::tune::{Budget, Entry, Measured, TuningCache};
 
-/// Planes of a slab on which a candidate is checked: one more than the deepest ghost zone.
+/// Planes of a subdomain on which a candidate is checked: one more than the deepest ghost zone.
 const DEEPEST: usize = 17;
 
 /// A candidate that ran.
@@ -66,7 +66,7 @@ pub struct Tuned {
     pub refused: Vec<Refused>,
     /// Whether the search came to its own end before the budget did.
     pub complete: bool,
-    /// The GPUs that the winner runs on, in the order of their slabs; none on the cores.
+    /// The GPUs that the winner runs on, in the order of their subdomains; none on the cores.
     pub gpus: Vec<usize>,
     /// All candidates that ran on GPUs, as they were tried.
     pub trials: Vec<Trial>,
@@ -148,11 +148,10 @@ pub fn tune<const D: usize>(
             (gpu.name.clone(), search, tuned)
         }
         (all, Target::Gpus(list)) => {
-            // Slabs of so many planes hold the ghost zones of any candidate.
+            // Subdomains of so many planes hold the ghost zones of any candidate.
             let planes = CHECKED.max(all.len() * DEEPEST);
-            let tried = |parts| MultiCudaPolicy::axes_tried(stencil, extents, parts);
-            let axes: Vec<usize> = (1..=all.len()).flat_map(tried).collect();
-            let mut search = Search::new(stencil, volume, (planes, &axes))?;
+            let longest = (0..D).max_by_key(|&d| extents[d]).unwrap_or(0);
+            let mut search = Search::new(stencil, volume, (planes, &[longest]))?;
             let found = search.on_gpus(machine, list, budget)?;
             several = true;
             let tuned = found.map(|(chosen, found)| {
@@ -195,7 +194,6 @@ pub fn tune<const D: usize>(
         }
         Policy::Cpu(policy) => serde_json::to_value(policy),
         Policy::Cuda(policy) => serde_json::to_value(policy),
-        Policy::Gpus(policy) => serde_json::to_value(policy),
     };
     let entry = Entry {
         policy: value.unwrap_or_default(),

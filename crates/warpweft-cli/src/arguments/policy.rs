@@ -4,13 +4,12 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use warpweft::stencil::cuda::multi::{Exchange, MultiCudaPolicy};
 use warpweft::stencil::{CpuPolicy, CudaKernel, CudaPolicy, Policy};
 
 /// A policy, as reports print it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PolicyChoice {
-    /// Of one device, or of the GPUs of one host.
+    /// Of one device.
     Device(Policy),
     /// Of several ranks.
     Ranks(RanksPolicy),
@@ -40,6 +39,11 @@ impl FromStr for PolicyChoice {
         let told =
             |error: serde_json::Error| format!("{error}; give the `policy` that --json prints");
         let given: Value = serde_json::from_str(text).map_err(told)?;
+        if given.get("executor").is_some_and(|executor| executor == "gpus") {
+            return Err("no executor `gpus`; give each GPU's policy, `cuda` of this one, with \
+                        `\"executor\": \"cuda\"` in it"
+                .into());
+        }
         let missing = missing(given.clone());
         if missing.len() > 1 {
             let all = missing.join("`, `");
@@ -63,7 +67,7 @@ impl FromStr for PolicyChoice {
 }
 
 /// A policy of each executor, as JSON: what they have to have.
-fn examples() -> Result<[Value; 3], serde_json::Error> {
+fn examples() -> Result<[Value; 2], serde_json::Error> {
     let gpu = CudaPolicy {
         kernel: CudaKernel::Direct,
         cells: [1; 3],
@@ -75,10 +79,8 @@ fn examples() -> Result<[Value; 3], serde_json::Error> {
         temporal_depth: 1,
         contraction: true,
     };
-    let gpus = MultiCudaPolicy::new(gpu, Exchange::Flags);
-    let [cores, gpu, gpus] =
-        [Policy::Cpu(CpuPolicy::default()), Policy::Cuda(gpu), Policy::Gpus(gpus)];
-    Ok([serde_json::to_value(cores)?, serde_json::to_value(gpu)?, serde_json::to_value(gpus)?])
+    let [cores, gpu] = [Policy::Cpu(CpuPolicy::default()), Policy::Cuda(gpu)];
+    Ok([serde_json::to_value(cores)?, serde_json::to_value(gpu)?])
 }
 
 /// All fields that `given` has to have and lacks; serde tells but the first, so that one after another
@@ -172,16 +174,15 @@ mod tests {
         let all = refusal(r#"{"executor": "cpu", "threads": 2, "tile_rows": 8}"#);
         let fields = "fields `temporal_depth`, `slab_planes`, `tile_cells`, `jam`;";
         assert!(all.contains(fields), "{all}");
-        // Of several ranks, and of what has fields of its own; `phases` and the GPUs' `depth` may be left out.
+        // Of several ranks, and of GPUs, of which `phases` may be left out.
         let ranks = refusal(r#"{"ranks": 2, "rank": {"executor": "cpu", "threads": 1, "jam": 1}}"#);
         for field in ["grid", "depth", "temporal_depth", "tile_rows", "slab_planes", "tile_cells"] {
             assert!(ranks.contains(&format!("`{field}`")), "{field} in {ranks}");
         }
-        let gpus =
-            refusal(r#"{"executor": "gpus", "cuda": {"kernel": "direct", "cells": [1, 1, 1]}}"#);
-        for field in ["warps", "min_blocks", "contraction", "exchange", "early"] {
-            assert!(gpus.contains(&format!("`{field}`")), "{field} in {gpus}");
+        let gpu = refusal(r#"{"executor": "cuda", "kernel": "direct", "cells": [1, 1, 1]}"#);
+        for field in ["warps", "min_blocks", "contraction"] {
+            assert!(gpu.contains(&format!("`{field}`")), "{field} in {gpu}");
         }
-        assert!(!gpus.contains("phases") && !gpus.contains("`depth`"), "{gpus}");
+        assert!(!gpu.contains("phases"), "{gpu}");
     }
 }

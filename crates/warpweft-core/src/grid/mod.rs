@@ -6,7 +6,6 @@ pub mod io;
 mod parts;
 mod raw;
 mod repeat;
-mod turned;
 mod volume;
 
 pub use axes::{AXES, across, axis_name};

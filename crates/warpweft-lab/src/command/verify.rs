@@ -15,7 +15,7 @@ use warpweft::wavefront::cuda::tiles::TileExecutor;
 use warpweft::wavefront::{CpuPolicy, CudaPolicy, Keep, Method, TilePolicy};
 use warpweft_lab::conformance::farm;
 use warpweft_lab::conformance::stencil::{
-    Case, OnCores, OnGpu, OnGpus, Outcome, Subject, conformance,
+    Case, OnCores, OnGpu, OnSubdomains, Outcome, Subject, conformance,
 };
 use warpweft_lab::conformance::wavefront::{self as waves, KEEPS, Runs, suite, suite_of};
 
@@ -109,9 +109,9 @@ impl Verify {
                 Err(error) => count.one(&name, &Outcome::Skipped(error.to_string())),
             }
         }
-        if machine.gpus.len() > 1 {
-            let name = format!("stencil on {} GPUs", machine.gpus.len());
-            match warpweft::cuda::compiler().and_then(|_| OnGpus::new(&machine.gpus)) {
+        if !machine.gpus.is_empty() {
+            let name = format!("stencil on subdomains of {} GPUs", machine.gpus.len());
+            match warpweft::cuda::compiler().and_then(|_| OnSubdomains::on_gpus(machine)) {
                 Ok(subject) => self.suite(&name, &subject, count),
                 Err(error) => count.one(&name, &Outcome::Skipped(error.to_string())),
             }

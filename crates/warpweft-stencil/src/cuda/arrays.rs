@@ -66,11 +66,6 @@ pub(super) fn bytes_of<const D: usize>(stencil: &Spec<D>, layout: &Layout) -> u6
 }
 
 impl Arrays {
-    /// A field's scalar.
-    pub fn kind_of(&self, field: usize) -> ScalarKind {
-        self.kinds[field]
-    }
-
     /// Per field an array more, where residuals need a copy of the state before a step.
     ///
     /// # Errors
@@ -129,11 +124,6 @@ impl Arrays {
     /// The arrays of field `f`.
     pub fn of(&self, f: usize) -> &[Buffer] {
         &self.buffers[f]
-    }
-
-    /// Bytes of a scalar of field `f`.
-    pub fn size(&self, f: usize) -> usize {
-        self.kinds[f].size()
     }
 
     /// Which array of field `f` is current in `state`.

@@ -389,13 +389,4 @@ mod tests {
     fn a_part_between_others_has_none_of_its_cells_written() {
         check_cut(&faces(space()).face_by(0, Face::High, hull(1)), [4, 5, 6], true);
     }
-
-    #[test]
-    fn functions_of_a_turned_volume_are_told_the_user_s_positions() {
-        let two = faces(space()).face_by(1, Face::High, hull(7)).face_by(0, Face::Low, lid());
-        for axis in [1, 2] {
-            let turn = crate::turn::Turn::across(axis).unwrap();
-            check(&turn.spec(&two).unwrap(), turn.turned([4, 3, 35]));
-        }
-    }
 }

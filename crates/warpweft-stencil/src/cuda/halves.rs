@@ -119,7 +119,7 @@ impl<const D: usize> CudaSweeps<D> {
         }
         let queued = match (&self.trip_kernel, &self.text.trip) {
             (Some(kernel), Some(shape)) if steps > 1 => {
-                Some(self.queue().trip_part((kernel, shape), self.state, region, None))
+                Some(self.queue().trip_part((kernel, shape), self.state, region))
             }
             _ => self.queue().part(&self.kernels[0], self.state, region)?,
         };

@@ -11,7 +11,6 @@ use super::layout::Layout;
 use super::text::{TripShape, layout_of, step_text};
 use crate::distribute::Halves;
 use crate::prelude::*;
-use crate::turn::Turn;
 use crate::{
     Boundaries, CudaKernel, CudaPolicy, Ghost, Region, Span, Spec, StencilElement, reference,
 };
@@ -253,17 +252,6 @@ fn check<T: Scalar, const D: usize>(
     extents: [usize; D],
     policies: &[CudaPolicy],
 ) {
-    check_across(0, element, extents, policies);
-}
-
-/// The same of the stencil and volume turned so that an axis is the slowest.
-fn check_across<T: Scalar, const D: usize>(
-    axis: usize,
-    element: impl StencilElement<D, State = T>,
-    extents: [usize; D],
-    policies: &[CudaPolicy],
-) {
-    let turn = Turn::<D>::across(axis).unwrap();
     let start = Volume::from_fn(extents, |at| {
         let mixed = at.iter().fold(17u64, |h, &i| {
             (h ^ i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
@@ -279,13 +267,8 @@ fn check_across<T: Scalar, const D: usize>(
             }
             let mut expect = start.clone();
             reference(&stencil, &mut expect, u64::from(policy.temporal_depth)).unwrap();
-            let turned = |volume: &Volume<T, D>| -> Result<Volume<T, D>> {
-                Ok(Volume::from_raw(volume.turned(turn.order)?))
-            };
-            let (start, expect) = (turned(&start).unwrap(), turned(&expect).unwrap());
-            let (stencil, extents) = (turn.spec(&stencil).unwrap(), turn.turned(extents));
             // Boxes know no boundary but held ones.
-            let cut = (axis, boundary) == (0, Boundary::Dirichlet(3.0));
+            let cut = boundary == Boundary::Dirichlet(3.0);
             let halves = if cut { halves(&stencil, extents, policy) } else { None };
             let parts = halves.iter().flat_map(|it| it.rim.iter().chain([&it.core])).copied();
             let depth = policy.temporal_depth as usize;
@@ -386,19 +369,4 @@ fn pipelines_of_planes() {
 #[test]
 fn pipelines_of_volumes() {
     check(deep(0.25), [9, 27, 190], &[pipe([2, 3, 1], 4, 2)]);
-}
-
-#[test]
-fn turned_elements_read_the_cells_that_the_user_names() {
-    let direct = policy(CudaKernel::Direct, [4, 2, 2], 2);
-    let planes = policy(CudaKernel::Planes, [2, 1, 1], 2);
-    check_across(
-        1,
-        skew(3),
-        [7, 6, 75],
-        &[direct, policy(CudaKernel::March, [2, 2, 1], 2), planes],
-    );
-    check_across(2, skew(3), [7, 19, 12], &[direct]);
-    check_across(1, star(0.25), [12, 9, 70], &[planes]);
-    check_across(1, flat(0.25), [130, 23], &[direct, pipe([4, 1, 1], 2, 4)]);
 }

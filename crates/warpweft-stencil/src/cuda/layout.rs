@@ -116,20 +116,7 @@ impl Layout {
         })
     }
 
-    /// `struct Box` (cells.cuh) over the whole volume.
-    pub fn whole_box(&self) -> Vec<u8> {
-        self.widened_box(0, [0; 2])
-    }
-
-    /// `struct Box` over the whole volume and so many planes more below and above along `axis`.
-    pub fn widened_box(&self, axis: usize, more: [usize; 2]) -> Vec<u8> {
-        let (mut low, mut high) = ([0; 4], self.extents.map(|n| n as i32));
-        low[axis] -= more[0] as i32;
-        high[axis] += more[1] as i32;
-        self.box_of(low, high)
-    }
-
-    /// `struct Box` from cell `low` up to `high`.
+    /// `struct Box` (cells.cuh) from cell `low` up to `high`.
     pub fn box_of(&self, low: [i32; 4], high: [i32; 4]) -> Vec<u8> {
         let mut bytes: Vec<u8> = low.iter().chain(&high).flat_map(|n| n.to_ne_bytes()).collect();
         bytes.extend(self.strides[..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));

@@ -3,7 +3,7 @@
 //! A step becomes one translation unit: the element functions as the macros translated them, a
 //! skeleton (one of the `.cuh` files here), and per stage a few lines that join the two (`text`).
 //! Volumes lie padded in device memory (`layout`), with ghost cells that hold the boundaries
-//! (`ghosts`), so that no sweep branches on a boundary. Several devices are `multi`'s. Not here: what to do
+//! (`ghosts`), so that no sweep branches on a boundary. Not here: several devices (`drive`), what to do
 //! about the compute capability a user's machine has (`cuda`).
 
 mod arrays;
@@ -16,7 +16,6 @@ mod halves;
 #[cfg(test)]
 mod host;
 mod layout;
-pub mod multi;
 mod parts;
 mod peers;
 mod policy;

@@ -58,7 +58,7 @@ impl<const D: usize> CudaSweeps<D> {
             let depth = self.policy().temporal_depth as usize;
             while done + depth <= steps {
                 done += depth;
-                queued.extend(queue.trip((kernel, shape), state, &cone.at(done - 1, 0), None)?);
+                queued.extend(queue.trip((kernel, shape), state, &cone.at(done - 1, 0))?);
                 state = 1 - state;
             }
         }

@@ -27,22 +27,6 @@ struct Trip {
   int chunk;  // planes that a block marches through
   i64 z, y;   // strides
 };
-// What the kernel of a shape is told of its trip.
-template <class S>
-struct TripType {
-  using type = Trip;
-};
-
-// Planes that go to other places too, by shape: those from `low` on and before `high` go to none, and
-// `store` is called with the distance to every other place of plane z.
-template <class S>
-struct Passed {
-  WW_FN static int low(const Trip&) { return -Trip::far; }
-  WW_FN static int high(const Trip&) { return Trip::far; }
-  template <class Store>
-  WW_FN static void plane(const Trip&, int, const Store&) {}
-};
-
 template <class S>
 struct Tile {
   using T = typename S::template Type<0>;
@@ -106,7 +90,7 @@ template <class S>
 struct Pipeline {
   using G = Tile<S>;
   using T = typename G::T;
-  const typename TripType<S>::type& trip;
+  const Trip& trip;
   char* shared;
   T level[S::depth][2][S::vy][S::vx];  // planes of levels 0 .. depth - 1, newest by parity
   const T* in;                         // the thread's cells of the next plane to request
@@ -212,7 +196,6 @@ struct Pipeline {
     }
     if (s - S::depth >= first && s - S::depth < end) {
       store<Edge>(next, out);
-      if constexpr (Check) Passed<S>::plane(trip, s - S::depth, [&](i64 by) { store<Edge>(next, out + by); });
     }
     out += trip.z;
     if constexpr (!G::flat) __syncthreads();
@@ -242,12 +225,11 @@ struct Pipeline {
   WW_FN void run(bool edge, const E& element) {
     int s = first - S::depth;
     const int after = end + S::depth;
-    // Steps in which no level's plane is held and none goes elsewhere, in pairs: those before `filled`, in
-    // which levels are computed from garbage and nothing is stored, and from `low` on before `high`.
+    // Steps in which no level's plane is held, in pairs: those before `filled`, in which levels are computed
+    // from garbage and nothing is stored, and from `low` on before `high`.
     const int filled = trip.hold_low[0] < 0 ? S::depth - 1 : -Trip::far;
-    const int low = S::depth + higher(trip.hold_low[0], Passed<S>::low(trip));
-    const int passed = S::depth + Passed<S>::high(trip) - 1;
-    const int high = lower(lower(trip.hold_high[0], passed), after);
+    const int low = S::depth + trip.hold_low[0];
+    const int high = lower(trip.hold_high[0], after);
     // Loops of their own, so that registers are allotted to each alone.
 #pragma unroll 1
     for (int round = 0; round < 2; round++) {
@@ -276,7 +258,7 @@ struct Pipeline {
 
 // The tiles of block (x, y) over chunk `chunk`.
 template <class S, class T, class E>
-WW_FN void pipeline_chunk(const T* in, T* out, const typename TripType<S>::type& trip, const E& element,
+WW_FN void pipeline_chunk(const T* in, T* out, const Trip& trip, const E& element,
                           int chunk) {
   using G = Tile<S>;
   static_assert(G::inner_x > 0 && G::inner_y > 0, "a tile must be wider than its skirts");

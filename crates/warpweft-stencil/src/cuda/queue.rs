@@ -126,16 +126,14 @@ impl<const D: usize> Queue<'_, D> {
     }
 
     /// The launches of a trip of several steps that begins in `state`, after which the cells of `region`
-    /// are right. At a cut the kernel takes more: what `struct CutTrip` adds to `struct Trip`, and
-    /// `struct Edges`.
+    /// are right.
     pub fn trip(
         &self,
         kernel: (&Kernel, &TripShape),
         state: usize,
         region: &Region<D>,
-        cut: Option<[Vec<u8>; 2]>,
     ) -> Result<Vec<Queued>> {
-        let mut queued = vec![self.trip_part(kernel, state, region, cut)];
+        let mut queued = vec![self.trip_part(kernel, state, region)];
         queued.extend(self.renew(&[0], &[1 - state])?);
         Ok(queued)
     }
@@ -146,7 +144,6 @@ impl<const D: usize> Queue<'_, D> {
         (kernel, shape): (&Kernel, &TripShape),
         state: usize,
         region: &Region<D>,
-        cut: Option<[Vec<u8>; 2]>,
     ) -> Queued {
         let layout = &self.arrays.layout;
         let size = self.stencil.cell.size(0);
@@ -162,12 +159,7 @@ impl<const D: usize> Queue<'_, D> {
             part.numbers.as_flattened().iter().flat_map(|n| n.to_ne_bytes()).collect();
         trip.extend((self.policy.chunk as i32).to_ne_bytes());
         trip.extend(layout.strides[1..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));
-        let [more, edges] = cut.map_or([None, None], |both| both.map(Some));
-        trip.extend(more.unwrap_or_default());
         args.blob(&trip, 8);
-        if let Some(edges) = edges {
-            args.blob(&edges, 8);
-        }
         element_argument(&mut args, &*self.stencil.stages[0]);
         let launch =
             Launch::new(part.blocks, [32, self.policy.warps, 1]).shared(shape.shared as u32);

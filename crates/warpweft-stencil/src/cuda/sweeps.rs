@@ -131,7 +131,7 @@ impl<const D: usize> CudaSweeps<D> {
             let blocks = trip_grid::<D>(&layout, &policy, shape);
             check_grid(blocks, false, &policy)?;
             let kernel = kernel(&module, "ww_trip", shape.shared)?;
-            trip = Some(Turn::new(|state| queue.trip((&kernel, shape), state, &whole, None))?);
+            trip = Some(Turn::new(|state| queue.trip((&kernel, shape), state, &whole))?);
             trip_kernel = Some(kernel);
         }
         let mut resident = None;

@@ -194,9 +194,9 @@ pub(super) fn shared_gpus(
 mod tests {
     use std::time::Duration;
 
-    use super::super::super::cuda::multi::GpuList;
     use super::*;
     use warpweft_core::cluster::in_process;
+    use warpweft_core::run::GpuList;
 
     #[test]
     fn ranks_of_a_host_take_gpus_in_turn() {

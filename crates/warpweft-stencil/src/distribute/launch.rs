@@ -206,7 +206,7 @@ impl<const D: usize> Spec<D> {
         }
     }
 
-    pub(super) fn distribution(
+    pub(in super::super) fn distribution(
         &self,
         extents: [usize; D],
         ranks: &Ranks<D>,

@@ -41,7 +41,6 @@ pub(crate) use halo_executor::{Cells, HaloExecutor, add_to_cells, values_of_cell
 pub(crate) use halves::Halves;
 pub use launch::Ranks;
 pub(crate) use links::{About, Parcel, Said, hear, say};
-pub(super) use orient::ghost_bytes_across;
 pub use orient::{fewest_dependences, slab_axis};
 pub use rank::RankReport;
 pub use routes::{Route, Routes};

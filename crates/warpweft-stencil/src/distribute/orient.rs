@@ -1,9 +1,8 @@
 //! Which axes to cut: the orientation that severs the fewest dependences.
 
 use super::super::boundary::Boundaries;
-use super::super::halo::{Footprint, Reach, footprints};
+use super::super::halo::{Footprint, Reach};
 use super::super::partition::Partition;
-use super::super::spec::Spec;
 use super::feasible::deepest_feasible;
 use warpweft_core::element::FieldInfo;
 use warpweft_core::error::{Error, Result};
@@ -82,20 +81,6 @@ pub fn slab_axis<const D: usize>(
     let slabs = (0..D).map(|axis| std::array::from_fn(|d| if d == axis { parts } else { 1 }));
     let grid = best_grid(slabs.collect(), extents, parts, boundaries, stages, fields)?;
     Ok(grid.iter().position(|&n| n > 1).unwrap_or(0))
-}
-
-/// Ghost bytes that a slab of `parts` across `axis`, between two others, receives for one step; nothing if
-/// there can't be so many.
-pub(crate) fn ghost_bytes_across<const D: usize>(
-    stencil: &Spec<D>,
-    extents: [usize; D],
-    axis: usize,
-    parts: usize,
-) -> Option<f64> {
-    let weights = vec![1.0; parts.max(1)];
-    let slabs = Partition::slabs(extents, axis, &weights, &stencil.boundaries).ok()?;
-    let stages = footprints(&stencil.stages);
-    Some(ghost_bytes(&slabs, &stages, stencil.cell.fields()) as f64)
 }
 
 fn best_grid<const D: usize>(

@@ -2,21 +2,20 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::super::cuda::multi::{Exchange, MultiCudaPolicy};
-use super::super::policy::{CudaKernel, CudaPolicy, Policy};
+use super::super::policy::{CudaPolicy, Policy};
 use super::Trial;
 use warpweft_core::tune::Budget;
 
 /// Threads that compile at most.
 const COMPILERS: usize = 16;
 
-/// `candidates` with those first whose shape one of the two fastest trials on one GPU had: a slab is a
-/// volume too, and the budget may not reach the last.
+/// `candidates` with those first whose shape one of the two fastest trials on one GPU had: a subdomain
+/// is a volume too, and the budget may not reach the last.
 pub(super) fn fastest_alone_first(
-    mut candidates: Vec<MultiCudaPolicy>,
+    mut candidates: Vec<CudaPolicy>,
     trials: &[Trial],
-) -> Vec<MultiCudaPolicy> {
-    // Chunks are fitted to a slab.
+) -> Vec<CudaPolicy> {
+    // Chunks are fitted to a subdomain.
     let shape = |cuda: &CudaPolicy| CudaPolicy { chunk: 0, ..*cuda };
     let alone = |trial: &Trial| match trial.policy {
         Policy::Cuda(cuda) => Some((trial.seconds, shape(&cuda))),
@@ -30,21 +29,10 @@ pub(super) fn fastest_alone_first(
             shapes.push(shape);
         }
     }
-    let rank = |policy: &MultiCudaPolicy| {
-        shapes.iter().position(|known| *known == shape(&policy.cuda)).unwrap_or(shapes.len())
+    let rank = |policy: &CudaPolicy| {
+        shapes.iter().position(|known| *known == shape(policy)).unwrap_or(shapes.len())
     };
     candidates.sort_by_key(rank);
-    candidates
-}
-
-/// `candidates`, and last the first kernel of theirs that copies suit, with these in place of flags: on
-/// some links engines that copy are faster than kernels that store.
-pub(super) fn then_copies(mut candidates: Vec<MultiCudaPolicy>) -> Vec<MultiCudaPolicy> {
-    let flags = |policy: &&MultiCudaPolicy| {
-        policy.exchange == Exchange::Flags && policy.cuda.kernel != CudaKernel::Resident
-    };
-    let copies = candidates.iter().find(flags).copied();
-    candidates.extend(copies.map(|flags| MultiCudaPolicy { exchange: Exchange::Copies, ..flags }));
     candidates
 }
 
@@ -88,8 +76,7 @@ mod tests {
     fn what_was_fast_on_one_gpu_is_tried_early_on_several() {
         let stencil = Stencil::of(smooth());
         let shapes = CudaPolicy::candidates(&stencil, [4096, 4096], ((9, 0), 132));
-        let flags = |cuda: &CudaPolicy| MultiCudaPolicy::new(*cuda, Exchange::Flags);
-        let candidates: Vec<_> = shapes.iter().map(flags).collect();
+        let candidates = shapes.clone();
         let all = candidates.len();
         let trial = |n: usize, seconds: f64| {
             let cuda = CudaPolicy { chunk: shapes[n].chunk + 1, ..shapes[n] };
@@ -102,23 +89,9 @@ mod tests {
         let trials = [trial(0, 3.0), trial(all - 1, 1.0), trial(1, 2.0)];
         let found = fastest_alone_first(candidates.clone(), &trials);
         assert_eq!(found[0], candidates[all - 1]);
-        assert!(CudaPolicy { chunk: 0, ..found[1].cuda } == CudaPolicy { chunk: 0, ..shapes[1] });
+        assert!(CudaPolicy { chunk: 0, ..found[1] } == CudaPolicy { chunk: 0, ..shapes[1] });
         assert_eq!(found.len(), all);
         assert!(candidates.iter().all(|policy| found.contains(policy)));
         assert_eq!(fastest_alone_first(candidates.clone(), &[]), candidates);
-    }
-
-    #[test]
-    fn copies_of_the_most_promising_kernel_are_tried_last_where_flags_can_be() {
-        let stencil = Stencil::of(smooth());
-        let shapes = CudaPolicy::candidates(&stencil, [4096, 4096], ((9, 0), 132));
-        let with = |exchange| move |cuda: &CudaPolicy| MultiCudaPolicy::new(*cuda, exchange);
-        let flags: Vec<_> = shapes.iter().map(with(Exchange::Flags)).collect();
-        let found = then_copies(flags.clone());
-        assert_eq!(found[..flags.len()], flags);
-        let first = shapes.iter().find(|cuda| cuda.kernel != CudaKernel::Resident).unwrap();
-        assert_eq!(found[flags.len()..], [with(Exchange::Copies)(first)]);
-        let copies: Vec<_> = shapes.iter().map(with(Exchange::Copies)).collect();
-        assert_eq!(then_copies(copies.clone()), copies, "nothing else is possible there");
     }
 }

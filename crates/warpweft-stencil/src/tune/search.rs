@@ -1,6 +1,7 @@
 //! The search itself: which candidates there are on cores, one GPU and several, compiled ahead and tried.
 //! Not here: how one is tried (`trial`).
 
+mod several;
 mod trial;
 
 use std::sync::Arc;
@@ -10,17 +11,17 @@ use self::trial::{Ran, Tried};
 use super::super::cpu::CpuSweeps;
 use super::super::cuda;
 use super::super::cuda::CudaSweeps;
-use super::super::cuda::multi::{GpuList, MultiCudaPolicy, MultiCudaSweeps};
-use super::super::gpus::{Chosen, placed};
+use super::super::gpus::Chosen;
 use super::super::policy::{CpuPolicy, CudaKernel, CudaPolicy, Policy};
 use super::super::spec::Spec;
-use super::ahead::{compile_ahead, fastest_alone_first, then_copies};
+use super::ahead::compile_ahead;
 use super::{Refused, Trial};
 use warpweft_core::cpu::Pool;
-use warpweft_core::cuda::{Device, Locked, Together, folder};
-use warpweft_core::error::{Error, Result};
+use warpweft_core::cuda::{Device, Locked};
+use warpweft_core::error::Result;
 use warpweft_core::grid::RawVolume;
-use warpweft_core::machine::{Gpu, Machine, Probe};
+use warpweft_core::machine::{Gpu, Machine};
+use warpweft_core::run::GpuList;
 use warpweft_core::tune::{Axis, Budget, Found, Measured, Space, climb, exhaustive};
 
 /// Cells along each axis of the volume on which a candidate must agree with the reference.
@@ -151,10 +152,6 @@ impl<'a, const D: usize> Search<'a, D> {
         list: GpuList,
         budget: Duration,
     ) -> Result<Option<(Chosen, Found)>> {
-        let probe = folder().and_then(|at| Probe::load(machine, &at, &mut Vec::new()));
-        let extents = self.volume.extents();
-        let fields = self.stencil.cell.fields().iter();
-        let bytes = fields.map(|field| field.kind.size()).sum::<usize>() * self.volume.len();
         let all = list.numbers().count();
         let counts: Vec<usize> = (1..=all).filter(|&n| n == all || n.is_power_of_two()).collect();
         let mut best: Option<(Chosen, Found)> = None;
@@ -162,10 +159,7 @@ impl<'a, const D: usize> Search<'a, D> {
         let mut complete = true;
         for &count in &counts {
             let share = budget / counts.len() as u32;
-            let axis = MultiCudaPolicy::axis_for(self.stencil, extents, count);
-            let plane = bytes as f64 / extents[axis] as f64;
-            let placed = placed(list, count, machine, probe.as_ref(), plane);
-            let Some(gpus) = placed else { continue };
+            let gpus = GpuList::new(&list.numbers().take(count).collect::<Vec<_>>())?;
             let found = match count {
                 1 => {
                     let number = gpus.numbers().next().unwrap_or(0);
@@ -184,48 +178,5 @@ impl<'a, const D: usize> Search<'a, D> {
             }
         }
         Ok(best.map(|(chosen, found)| (chosen, Found { tried, complete, ..found })))
-    }
-
-    /// The best policy on just these GPUs.
-    fn on_so_many(
-        &mut self,
-        machine: &Machine,
-        gpus: GpuList,
-        budget: Duration,
-    ) -> Result<Option<(Policy, Found)>> {
-        let (stencil, extents) = (self.stencil, self.volume.extents());
-        let of_list = |number| machine.gpus.iter().find(|gpu| gpu.ordinal == number);
-        let devices = gpus.numbers().filter_map(of_list);
-        let devices = devices.map(|gpu| gpu.device()).collect::<Result<Vec<_>>>()?;
-        let candidates = match MultiCudaPolicy::candidates(stencil, extents, &devices) {
-            // Fewer planes than so many slabs need.
-            Err(Error::Spec { .. }) => return Ok(None),
-            candidates => then_copies(fastest_alone_first(candidates?, &self.trials)),
-        };
-        if let Some(Ok(arch)) = devices.first().map(|device| device.arch()) {
-            let (threads, begin) = (machine.cpu.threads(), Budget::of(budget));
-            compile_ahead(candidates.len(), threads, begin, |n, checked| {
-                let mut policy = candidates[n];
-                policy.cuda.contraction &= !checked;
-                let _ = cuda::multi::compile_check(stencil, &policy, &arch);
-            });
-        }
-        let axis = Axis { name: "candidate", values: (0..candidates.len()).collect() };
-        let space = Space::new(vec![axis], |_| true);
-        let begin = Budget::of(budget);
-        let _locked = devices.first().map(|device| self.locked(device)).transpose()?;
-        let _together = Together::begin();
-        let found = exhaustive(&space, begin, &mut |values, best| {
-            let policy = candidates[values[0]];
-            let depth = u64::from(policy.steps_a_turn());
-            let small = policy.cuda.kernel == CudaKernel::Resident;
-            let ran = self.trial((depth, small), best, begin, |volume, checked| {
-                let mut policy = policy;
-                policy.cuda.contraction &= !checked;
-                MultiCudaSweeps::new(stencil, volume, &policy, &devices)
-            })?;
-            Ok(self.note(Policy::Gpus(policy), devices.len(), ran))
-        })?;
-        Ok(found.map(|found| (Policy::Gpus(candidates[found.values[0]]), found)))
     }
 }

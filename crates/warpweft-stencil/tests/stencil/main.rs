@@ -12,4 +12,3 @@ mod functions;
 mod points;
 mod ranks;
 mod run;
-mod turned;

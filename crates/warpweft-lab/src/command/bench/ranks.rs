@@ -1,5 +1,5 @@
-//! Ranks with a GPU each, of MPI and as threads, beside one process with all of them: by every way that halos can take, in
-//! single steps and as tuning found best for each, and what messages of their size cost.
+//! Ranks with a GPU each, of MPI, next to threads of one process with all GPUs: by every route that halos can take, in
+//! single steps and as tuning found best, and what messages of their size cost.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -8,13 +8,10 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use warpweft::cluster::{Shared, Tag, Transport, broadcast};
 use warpweft::cuda::{Device, Pinned};
-use warpweft::machine::{Gpu, Machine};
+use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::stencil::distribute::{Ranks, Route};
-use warpweft::stencil::{
-    CudaKernel, CudaPolicy, Exchange, GpuList, MultiCudaPolicy, MultiCudaSweeps, Policy, Region,
-    Run, Span, Sweep, SweepExecutor, Target, Tuning, tune,
-};
+use warpweft::stencil::{CudaKernel, CudaPolicy, GpuList, Policy, Run, Span, Target, Tuning, tune};
 use warpweft::trace::Trace;
 
 use super::Options;
@@ -31,8 +28,7 @@ pub struct Ranked {
     /// Cells along each side of every GPU's cube.
     #[arg(long, value_name = "CELLS", value_delimiter = ',', default_values_t = [512, 1024])]
     sizes: Vec<usize>,
-    /// Seconds that each of two searches for the best policies of a size may take, about: of one GPU, which
-    /// ranks take, and of all of them in one process.
+    /// Seconds that the search for the best policy of a size on one GPU, which every rank takes, may take, about.
     #[arg(long, value_name = "SECONDS", default_value_t = BUDGET, value_parser = seconds)]
     budget: u64,
     #[command(flatten)]
@@ -66,7 +62,7 @@ struct Figure {
     /// Cells along each side of a GPU's cube.
     size: usize,
     gpus: usize,
-    /// "one process", "its threads" for ranks of one process, or how halos travelled between ranks.
+    /// "its threads" for ranks of one process, or how halos travelled between processes.
     way: String,
     /// Whether by a policy that tuning found; by single steps otherwise.
     tuned: bool,
@@ -85,9 +81,6 @@ struct Figure {
     /// Microseconds a step that rank 0's host spends in steps, in swaps, and in both waiting for messages.
     host: Option<[f64; 3]>,
 }
-
-/// What one process takes: microseconds a step, by which policy.
-type Alone = (f64, Policy);
 
 /// What it takes to exchange messages with both neighbours on a ring at once.
 #[derive(Clone, Debug, Serialize)]
@@ -128,29 +121,13 @@ impl Ranked {
                 0 => Some(self.one_process(size, &machine, net.ranks())?),
                 _ => None,
             };
-            let alone = shared(net, alone)?;
-            let best = alone[0].0.min(alone[1].0);
+            let taken = alone.as_ref().map(|both| both.each_ref().map(|it| it.microseconds_a_step));
+            let taken = shared(net, taken)?;
+            let best = taken[0].min(taken[1]);
+            let mut alone = alone.into_iter().flatten();
             for tuned in [false, true] {
-                let (beside, policy) = alone[usize::from(tuned)];
-                figures.push(Figure {
-                    size,
-                    gpus: net.ranks(),
-                    way: "one process".into(),
-                    tuned,
-                    policy,
-                    depth: None,
-                    ahead: None,
-                    microseconds_a_step: beside,
-                    over_one_process: 1.0,
-                    over_best: best / beside,
-                    searching: None,
-                    host: None,
-                });
-                if net.rank() == 0 {
-                    note(&format!("{size}^3 a GPU by threads, {}", how(tuned)));
-                    let figure = by_threads((size, tuned), &machine, net.ranks(), [beside, best])?;
-                    figures.push(figure);
-                }
+                let beside = taken[usize::from(tuned)];
+                figures.extend(alone.next().map(|of| Figure { over_best: best / beside, ..of }));
                 let aware = net.takes_remote().then_some(Route::CudaAware);
                 for route in [Route::Ipc, Route::Staged].into_iter().chain(aware) {
                     told(net, &format!("{size}^3 a GPU by {route}, {}", how(tuned)));
@@ -180,31 +157,22 @@ impl Ranked {
         record.conclude(&self.options, table(&figures, &messages))
     }
 
-    /// One process with so many GPUs, in single steps and as tuning finds best; tuned as well is one GPU with
+    /// One process with so many GPUs, a thread each, in single steps and as tuning finds best for one GPU with
     /// the cube of a rank, which ranks look up.
-    fn one_process(&self, size: usize, machine: &Machine, gpus: usize) -> Result<[Alone; 2]> {
-        let numbers: Vec<_> = machine.gpus[..gpus].iter().map(|gpu| gpu.ordinal).collect();
+    fn one_process(&self, size: usize, machine: &Machine, gpus: usize) -> Result<[Figure; 2]> {
         let budget = Duration::from_secs(self.budget);
         note(&format!("{size}^3 a GPU: one GPU is tuned"));
         let tuning = |target| Tuning { target, budget, ..Tuning::default() };
-        let one = tuning(Target::Gpu(numbers[0]));
+        let one = tuning(Target::Gpu(machine.gpus[0].ordinal));
         let cube = filled([size; 3])?;
         let found = tune(&space_stencil(), &cube, machine, &one)?;
         drop(cube);
         found.notes.iter().chain(&found.failure).for_each(|what| note(what));
-        note(&format!("{size}^3 a GPU: one process is tuned"));
-        let volume = filled([size * gpus, size, size])?;
-        let all = tuning(Target::Gpus(GpuList::new(&numbers)?));
-        let found = tune(&space_stencil(), &volume, machine, &all)?;
-        found.notes.iter().chain(&found.failure).for_each(|what| note(what));
-        let single = MultiCudaPolicy::new(DIRECT, Exchange::Flags);
-        let single = (timed(&volume, &single, &numbers, machine, false)?, Policy::Gpus(single));
-        let best = match found.policy {
-            Policy::Gpus(policy) => timed(&volume, &policy, &found.gpus, machine, true)?,
-            // One GPU is as fast.
-            _ => 1e6 * found.measured.median,
+        let figure = |tuned| {
+            note(&format!("{size}^3 a GPU by threads, {}", how(tuned)));
+            by_threads((size, tuned), machine, gpus)
         };
-        Ok([single, (best, found.policy)])
+        Ok([figure(false)?, figure(true)?])
     }
 }
 
@@ -219,8 +187,8 @@ fn told(net: &dyn Transport, what: &str) {
     }
 }
 
-/// Rank 0's, on every rank.
-fn shared(net: &dyn Transport, mine: Option<[Alone; 2]>) -> Result<[Alone; 2]> {
+/// Rank 0's microseconds a step, on every rank.
+fn shared(net: &dyn Transport, mine: Option<[f64; 2]>) -> Result<[f64; 2]> {
     let wrong = |error: serde_json::Error| Error::spec(error.to_string(), "report this as a bug");
     let told = broadcast(net, serde_json::to_vec(&mine).map_err(wrong)?)?;
     serde_json::from_slice(&told).map_err(wrong)
@@ -231,34 +199,7 @@ fn steps_of(size: usize, tuned: bool) -> u64 {
     ((RUN * rate / size.pow(3) as f64) as u64).max(32).next_multiple_of(32)
 }
 
-/// Microseconds a step of one process with these GPUs: the best of three, the first of which prepares graphs
-/// and wakes the devices.
-fn timed(
-    volume: &Volume<f32, 3>,
-    policy: &MultiCudaPolicy,
-    gpus: &[usize],
-    machine: &Machine,
-    tuned: bool,
-) -> Result<f64> {
-    let of_list = |gpu: &&Gpu| gpus.contains(&gpu.ordinal);
-    let mut there: Vec<_> = machine.gpus.iter().filter(of_list).collect();
-    there.sort_by_key(|gpu| gpus.iter().position(|&number| number == gpu.ordinal));
-    let devices = there.into_iter().map(Gpu::device).collect::<Result<Vec<_>>>()?;
-    let mut executor = MultiCudaSweeps::new(&space_stencil(), volume, policy, &devices)?;
-    let region = Region { low: [0; 3], high: volume.extents() };
-    let steps = steps_of(volume.extents()[1], tuned);
-    let sweep = Sweep { first_step: 0, steps, region, following: 0, keep_change: false };
-    let mut best = f64::INFINITY;
-    for _ in 0..3 {
-        let start = Instant::now();
-        executor.sweep(&sweep)?;
-        executor.finish()?;
-        best = best.min(1e6 * start.elapsed().as_secs_f64() / sweep.steps as f64);
-    }
-    Ok(best)
-}
-
-/// The same by ranks that are processes.
+/// By ranks that are processes.
 fn by(
     route: Route,
     (size, tuned): (usize, bool),
@@ -275,20 +216,15 @@ fn by(
 }
 
 /// The same by ranks that are threads of this process, one a GPU.
-fn by_threads(
-    (size, tuned): (usize, bool),
-    machine: &Machine,
-    count: usize,
-    against: [f64; 2],
-) -> Result<Figure> {
+fn by_threads((size, tuned): (usize, bool), machine: &Machine, count: usize) -> Result<Figure> {
     let numbers: Vec<_> = machine.gpus[..count].iter().map(|gpu| gpu.ordinal).collect();
     let target = Target::Gpus(GpuList::new(&numbers)?);
-    let figure = ranked((size, tuned), count, against, |ranks, steps, run| {
+    let figure = ranked((size, tuned), count, [f64::NAN; 2], |ranks, steps, run| {
         let mut volume = filled([size * count, size, size])?;
         let run = Run { target, ..run };
         space_stencil().run_over_ranks(&mut volume, steps, machine, ranks, &run)
     })?;
-    Ok(Figure { way: "its threads".into(), ..figure })
+    Ok(Figure { way: "its threads".into(), over_one_process: 1.0, ..figure })
 }
 
 /// What `count` ranks take as `run` runs them: in single steps swapped after each, or tuned ones at the depth that
@@ -432,7 +368,7 @@ mod tests {
             host,
         };
         let figures = [
-            figure("one process", false, 285.0, None),
+            figure("its threads", false, 285.0, None),
             figure("ipc", false, 300.0, Some([9.0, 4.0, 1.0])),
             figure("ipc", true, 140.0, None),
         ];

@@ -5,22 +5,19 @@ mod samples;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
 use serde::Serialize;
-use warpweft::cuda::Device;
 use warpweft::machine::{Machine, Probe};
 use warpweft::prelude::*;
-use warpweft::stencil::distribute::footprints_of;
 use warpweft::stencil::distribute::search::{
     Assessment, DepthSearch, Dichotomic, Exhaustive, Guided, HillClimbing, assess_measured,
 };
+use warpweft::stencil::distribute::{Ranks, footprints_of};
 use warpweft::stencil::ghost_model::{
     GhostModel, Kernel, Linear, Overlap, Sample, Staging, Traced, refine,
 };
 use warpweft::stencil::{
-    Boundaries, CudaKernel, CudaPolicy, Exchange, MultiCudaPolicy, MultiCudaSweeps, Partition,
-    Region, Sweep, SweepExecutor,
+    Boundaries, CudaKernel, CudaPolicy, GpuList, Partition, Policy, Run, Target,
 };
 use warpweft::tune::median;
 use warpweft_apps::heat::{self, Conducts};
@@ -126,15 +123,13 @@ impl Tuners {
         if machine.gpus.len() < 2 || self.simulate {
             note("simulated machines only: measuring takes two GPUs");
         } else {
-            let devices =
-                machine.gpus.iter().map(|gpu| gpu.device()).collect::<Result<Vec<_>>>()?;
             for (order, size) in PREDICTED {
                 note(&format!("order {order}, {size}^3"));
-                real.push(measure::<3>(order, size, &devices, &probe)?);
+                real.push(measure::<3>(order, size, &machine, &probe)?);
             }
             for size in [2048, 4096] {
                 note(&format!("order 2, {size}^2"));
-                real.push(measure::<2>(2, size, &devices, &probe)?);
+                real.push(measure::<2>(2, size, &machine, &probe)?);
             }
         }
         let figures = Figures { simulated, real };
@@ -166,7 +161,7 @@ fn simulate(machine: &'static str, prior_error: f64) -> Result<Vec<Simulated>> {
 fn measure<const D: usize>(
     order: usize,
     size: usize,
-    devices: &[Device],
+    machine: &Machine,
     probe: &Probe,
 ) -> Result<Real>
 where
@@ -176,11 +171,11 @@ where
     let stencil = heat::stencil::<f32, D>(order, rate)?.boundary(WALL);
     let volume = start::<D>(size)?;
     let runs = (1..=DEEPEST)
-        .map(|depth| at_depth(&stencil, &volume, depth as u32, devices))
+        .map(|depth| at_depth(&stencil, &volume, depth, machine))
         .collect::<Result<Vec<_>>>()?;
     let medians: Vec<f64> = runs.iter().map(|runs| median(runs)).collect();
     let mut grid = [1; D];
-    grid[0] = devices.len();
+    grid[0] = machine.gpus.len();
     let partition = Partition::grid([size; D], grid, &Boundaries::all(WALL))?;
     let stages = footprints_of(&stencil);
     let part =
@@ -207,7 +202,7 @@ where
         dims: D,
         order,
         size,
-        gpus: devices.len(),
+        gpus: machine.gpus.len(),
         median_error_percent: 100.0 * median(&errors),
         measured: micros(medians),
         predicted: micros(predicted),
@@ -230,8 +225,7 @@ fn prior(probe: &Probe, step_bytes: f64) -> GhostModel {
     let hop = pairs().filter_map(|pair| pair.hop).reduce(f64::max).unwrap_or(2e-6);
     GhostModel {
         compute: Linear { per_unit: step_bytes / bandwidth, fixed: launch },
-        // Words are twice the bytes of what they carry.
-        network: Linear { per_unit: 2.0 / copy, fixed: hop },
+        network: Linear { per_unit: 1.0 / copy, fixed: hop },
         host_link: Linear::default(),
         kernel: Kernel::ShrinkingLaunches,
         staging: Staging::None,
@@ -243,8 +237,8 @@ fn prior(probe: &Probe, step_bytes: f64) -> GhostModel {
 fn at_depth<const D: usize>(
     stencil: &Stencil<f32, D>,
     volume: &Volume<f32, D>,
-    depth: u32,
-    devices: &[Device],
+    depth: usize,
+    machine: &Machine,
 ) -> Result<Vec<f64>> {
     let cuda = CudaPolicy {
         kernel: CudaKernel::Direct,
@@ -257,22 +251,21 @@ fn at_depth<const D: usize>(
         phases: 0,
         contraction: true,
     };
-    let policy = MultiCudaPolicy { depth, ..MultiCudaPolicy::new(cuda, Exchange::Words) };
-    let mut executor = MultiCudaSweeps::new(stencil, volume, &policy, devices)?;
-    let extents = volume.extents();
-    let guess = 3e-6 + volume.len() as f64 / (3e11 * devices.len() as f64);
-    // Whole graphs of turns, so that no launch is alone.
-    let steps = ((RUN / guess) as u64).next_multiple_of(256 * u64::from(depth));
-    let region = Region { low: [0; D], high: extents };
-    let sweep = Sweep { first_step: 0, steps, region, following: 0, keep_change: false };
+    let numbers: Vec<_> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
+    let target = Target::Gpus(GpuList::new(&numbers)?);
+    let mut grid = [1; D];
+    grid[0] = numbers.len();
+    let ranks = Ranks { count: numbers.len(), grid: Some(grid), depth: Some(depth) };
+    let guess = 3e-6 + volume.len() as f64 / (3e11 * numbers.len() as f64);
+    let steps = ((RUN / guess) as u64).next_multiple_of(256 * depth as u64);
+    let mut volume = volume.clone();
     let mut runs = Vec::new();
     for _ in 0..7 {
-        let start = Instant::now();
-        executor.sweep(&sweep)?;
-        executor.finish()?;
-        runs.push(start.elapsed().as_secs_f64() / steps as f64);
+        let run = Run { target, policy: Some(Policy::Cuda(cuda)), ..Run::default() };
+        let report = stencil.run_over_ranks(&mut volume, Steps(steps), machine, &ranks, &run)?;
+        runs.push(report.seconds / steps as f64);
     }
-    // The first prepares graphs and wakes the devices.
+    // The first wakes the devices.
     runs.remove(0);
     Ok(runs)
 }

@@ -4,12 +4,9 @@ use super::settings::{Setting, all, state};
 use super::{Case, Outcome, Subject};
 use warpweft::element::Fields;
 use warpweft::error::{Error, Result};
-use warpweft::grid::RawVolume;
-use warpweft::stencil::agreement::{Ended, difference, run};
+use warpweft::stencil::agreement::{Ended, difference};
 use warpweft::stencil::run_reference;
-use warpweft::stencil::{
-    Boundary, BoundaryFunction, Residual, Spec, Stencil, SweepExecutor, Until,
-};
+use warpweft::stencil::{Boundary, BoundaryFunction, Residual, Spec, Stencil, Until};
 
 /// The cases of one subject as they are run.
 pub(super) struct Suite<'a, U> {
@@ -76,10 +73,7 @@ impl<U: Subject> Suite<'_, U> {
             let (steps, kind) = (setting.steps, setting.name);
             let name = format!("{name}, {kind}, {steps} steps over {:?}, {of}", setting.extents);
             let outcome = match &expect {
-                Ok((start, end)) => {
-                    let executor = self.subject.executor(way, stencil, start);
-                    outcome(executor, stencil, start, end, steps)
-                }
+                Ok((start, end)) => outcome(self.subject.run(way, stencil, start, steps), end),
                 // A footprint wider than the volume, say: the same everywhere.
                 Err(error) => Outcome::Skipped(error.to_string()),
             };
@@ -109,15 +103,9 @@ fn half_way<const D: usize>(
     }
 }
 
-fn outcome<const D: usize>(
-    executor: Result<Box<dyn SweepExecutor<D>>>,
-    stencil: &Spec<D>,
-    start: &RawVolume<D>,
-    end: &Ended<D>,
-    steps: u64,
-) -> Outcome {
-    let ran = match executor {
-        Ok(mut executor) => run(executor.as_mut(), stencil, start, steps),
+fn outcome<const D: usize>(ran: Result<Result<Ended<D>>>, end: &Ended<D>) -> Outcome {
+    let ran = match ran {
+        Ok(ran) => ran,
         Err(error @ Error::Spec { .. }) => return Outcome::Skipped(error.to_string()),
         Err(error) => Err(error),
     };

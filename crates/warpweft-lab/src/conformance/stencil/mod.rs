@@ -10,9 +10,10 @@ mod subjects;
 
 use warpweft::error::Result;
 use warpweft::grid::RawVolume;
-use warpweft::stencil::{Spec, SweepExecutor};
+use warpweft::stencil::Spec;
+use warpweft::stencil::agreement::Ended;
 
-pub use subjects::{OnCores, OnGpu, OnGpus};
+pub use subjects::{OnCores, OnGpu, OnSubdomains};
 
 /// What came of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,22 +35,23 @@ pub struct Case {
     pub outcome: Outcome,
 }
 
-/// An executor to be tested, in one or several ways (policies) it can be made.
+/// What is tested, in one or several ways: an executor by its policies, or the driver over subdomains.
 pub trait Subject {
     /// The names of the ways.
     fn ways(&self) -> Vec<String>;
 
-    /// The executor made in way number `way`.
+    /// What `steps` steps from `start` come to in way number `way`.
     ///
     /// # Errors
-    /// A policy this problem can't have ([`warpweft::Error::Spec`], which skips the case) or any other
-    /// failure (which fails it).
-    fn executor<const D: usize>(
+    /// A policy or partition that this problem can't have ([`warpweft::Error::Spec`], which skips the case)
+    /// or any other failure to set up (which fails it); within, what running fails with.
+    fn run<const D: usize>(
         &self,
         way: usize,
         stencil: &Spec<D>,
-        volume: &RawVolume<D>,
-    ) -> Result<Box<dyn SweepExecutor<D>>>;
+        start: &RawVolume<D>,
+        steps: u64,
+    ) -> Result<Result<Ended<D>>>;
 }
 
 /// Runs one stencil in every setting, whose boundaries overrule its own; `told` hears of every case

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use super::Subject;
 use warpweft::cpu::{Pool, Simd};
 use warpweft::cuda;
-use warpweft::error::Result;
+use warpweft::error::{Error, Result};
 use warpweft::grid::RawVolume;
 use warpweft::machine::{Gpu, Machine};
+use warpweft::stencil::agreement::{Ended, run};
+use warpweft::stencil::distribute::Ranks;
 use warpweft::stencil::{
-    CpuPolicy, CpuSweeps, CudaKernel, CudaPolicy, CudaSweeps, Exchange, MultiCudaPolicy,
-    MultiCudaSweeps, Spec, SweepExecutor,
+    CpuPolicy, CpuSweeps, CudaKernel, CudaPolicy, CudaSweeps, GpuList, Policy, Run, Spec, Steps,
+    Target,
 };
 
 /// The CPU executor: several shapes, with every instruction set the machine has.
@@ -49,15 +51,17 @@ impl Subject for OnCores {
         self.ways.iter().map(|(name, _, simd)| format!("{name}, {simd:?}")).collect()
     }
 
-    fn executor<const D: usize>(
+    fn run<const D: usize>(
         &self,
         way: usize,
         stencil: &Spec<D>,
-        volume: &RawVolume<D>,
-    ) -> Result<Box<dyn SweepExecutor<D>>> {
+        start: &RawVolume<D>,
+        steps: u64,
+    ) -> Result<Result<Ended<D>>> {
         let (_, policy, simd) = self.ways[way];
         let pool = self.pools[policy.threads - 1].clone();
-        Ok(Box::new(CpuSweeps::new(stencil, volume, policy, pool, simd)?))
+        let mut executor = CpuSweeps::new(stencil, start, policy, pool, simd)?;
+        Ok(run(&mut executor, stencil, start, steps))
     }
 }
 
@@ -91,60 +95,94 @@ impl Subject for OnGpu {
         SKELETONS.iter().map(|kernel| format!("{kernel:?}")).collect()
     }
 
-    fn executor<const D: usize>(
+    fn run<const D: usize>(
         &self,
         way: usize,
         stencil: &Spec<D>,
-        volume: &RawVolume<D>,
-    ) -> Result<Box<dyn SweepExecutor<D>>> {
-        let candidates = CudaPolicy::candidates(stencil, volume.extents(), self.capability);
+        start: &RawVolume<D>,
+        steps: u64,
+    ) -> Result<Result<Ended<D>>> {
+        let candidates = CudaPolicy::candidates(stencil, start.extents(), self.capability);
         let found = candidates.into_iter().find(|policy| policy.kernel == SKELETONS[way]);
         let Some(policy) = found else {
-            return Err(warpweft::Error::spec(
+            return Err(Error::spec(
                 format!("no {:?} kernel suits this stencil and device", SKELETONS[way]),
                 "use another skeleton",
             ));
         };
         let policy = CudaPolicy { contraction: false, ..policy };
-        Ok(Box::new(CudaSweeps::new(stencil, volume, &policy, &self.device)?))
+        let mut executor = CudaSweeps::new(stencil, start, &policy, &self.device)?;
+        Ok(run(&mut executor, stencil, start, steps))
     }
 }
 
-/// Several GPUs with contraction off: every kind of exchange.
-pub struct OnGpus {
-    devices: Vec<cuda::Device>,
+/// The driver over two and three subdomains, a rank of this process each: on the cores, or on GPUs with
+/// contraction off, of which one alone has all subdomains.
+pub struct OnSubdomains<'a> {
+    machine: &'a Machine,
+    target: Target,
 }
 
-impl OnGpus {
-    /// On all of these together.
+impl<'a> OnSubdomains<'a> {
+    /// On the cores of `machine`.
+    pub fn on_cores(machine: &'a Machine) -> Self {
+        Self { machine, target: Target::Cpu }
+    }
+
+    /// On all GPUs of `machine`.
     ///
     /// # Errors
-    /// A device can't be opened.
-    pub fn new(gpus: &[Gpu]) -> Result<Self> {
-        Ok(Self { devices: gpus.iter().map(Gpu::device).collect::<Result<_>>()? })
+    /// There are none, or too many.
+    pub fn on_gpus(machine: &'a Machine) -> Result<Self> {
+        let all: Vec<_> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
+        Ok(Self { machine, target: Target::Gpus(GpuList::new(&all)?) })
     }
 }
 
-/// Exchanges, and steps between two.
-const EXCHANGES: [(Exchange, u32); 4] =
-    [(Exchange::Flags, 1), (Exchange::Words, 1), (Exchange::Words, 2), (Exchange::Copies, 1)];
+/// Subdomains, the axis that is cut (0 is the slowest) or none where the driver says, and steps between
+/// halo exchanges.
+const PARTITIONS: [(usize, Option<usize>, Option<usize>); 5] = [
+    (2, Some(0), Some(1)),
+    (3, Some(0), Some(2)),
+    (2, Some(1), Some(1)),
+    (2, Some(2), Some(2)),
+    (3, None, None),
+];
 
-impl Subject for OnGpus {
+impl Subject for OnSubdomains<'_> {
     fn ways(&self) -> Vec<String> {
-        let way = |(exchange, depth)| format!("{exchange:?} every {depth}");
-        EXCHANGES.into_iter().map(way).collect()
+        let way = |(count, axis, depth): (usize, Option<usize>, Option<usize>)| {
+            let across = axis.map_or_else(String::new, |axis| format!(" across axis {axis}"));
+            let every = depth.map_or("searched".into(), |depth| depth.to_string());
+            format!("{count} subdomains{across}, depth {every}")
+        };
+        PARTITIONS.into_iter().map(way).collect()
     }
 
-    fn executor<const D: usize>(
+    fn run<const D: usize>(
         &self,
         way: usize,
         stencil: &Spec<D>,
-        volume: &RawVolume<D>,
-    ) -> Result<Box<dyn SweepExecutor<D>>> {
-        let (exchange, depth) = EXCHANGES[way];
-        let default = MultiCudaPolicy::default_for(stencil, volume.extents(), &self.devices)?;
-        let cuda = CudaPolicy { contraction: false, ..default.cuda };
-        let policy = MultiCudaPolicy { cuda, exchange, depth, ..default };
-        Ok(Box::new(MultiCudaSweeps::new(stencil, volume, &policy, &self.devices)?))
+        start: &RawVolume<D>,
+        steps: u64,
+    ) -> Result<Result<Ended<D>>> {
+        let (count, axis, depth) = PARTITIONS[way];
+        let mut grid = [1; D];
+        if let Some(axis) = axis {
+            let cut = grid.get_mut(axis);
+            *cut.ok_or_else(|| Error::spec("no such axis", "cut another"))? = count;
+        }
+        let policy = self.machine.gpus.first().filter(|_| self.target != Target::Cpu).map(|gpu| {
+            let policy = CudaPolicy::default_for(stencil, start.extents(), gpu.capability);
+            Policy::Cuda(CudaPolicy { contraction: false, ..policy })
+        });
+        let ranks = Ranks { count, grid: axis.map(|_| grid), depth };
+        let run = Run { target: self.target, policy, threads: Some(count), ..Run::default() };
+        let mut volume = start.clone();
+        match stencil.run_over_ranks(&mut volume, Steps(steps), self.machine, &ranks, &run) {
+            Err(error @ Error::Spec { .. }) => Err(error),
+            Err(error) => Ok(Err(error)),
+            Ok(report) => Ok(Ok(Ended { volume, done: report.done, series: report.probes })),
+        }
     }
 }

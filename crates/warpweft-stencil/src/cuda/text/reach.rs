@@ -66,32 +66,6 @@ pub fn reach_of<const D: usize>(stage: &dyn Stage<D>, f: usize) -> Reach {
     reach
 }
 
-/// How far a stage reads one field across a cut and off its own column: `Across` in corners.cuh.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Across {
-    /// Planes below and above.
-    pub planes: [usize; 2],
-    /// Along y, below and above.
-    pub y: [usize; 2],
-    /// Along x, below and above.
-    pub x: [usize; 2],
-}
-
-pub fn across_of<const D: usize>(stage: &dyn Stage<D>, f: usize) -> Across {
-    let mut across = Across::default();
-    for tap in stage.taps().iter().filter(|tap| tap.field == f) {
-        let [_, z, y, x] = axes::<D>().map(|axis| axis.map_or(0, |axis| tap.offset[axis]));
-        if z == 0 || (y == 0 && x == 0) {
-            continue;
-        }
-        for (reach, o) in [(&mut across.planes, z), (&mut across.y, y), (&mut across.x, x)] {
-            let side = &mut reach[usize::from(o > 0)];
-            *side = (*side).max(o.unsigned_abs());
-        }
-    }
-    across
-}
-
 /// The fields in the ring and the ring's bytes, as planes.cuh works them out.
 pub fn ring_of(
     cell: CellType,

@@ -68,25 +68,15 @@ pub fn pipelines<const D: usize>(stencil: &Spec<D>) -> bool {
     star && goes_on_alone(stencil)
 }
 
-/// Writes the pipelined kernel and its shape; given the columns of tiles around its own that a tile at
-/// a cut waits for, the one that exchanges planes.
+/// Writes the pipelined kernel and its shape.
 pub fn write_trip<const D: usize>(
     text: &mut String,
     stage: &dyn Stage<D>,
     functor: &str,
     policy: &CudaPolicy,
     shared: usize,
-    columns: Option<[usize; 2]>,
 ) -> std::fmt::Result {
     let scalar = type_of(stage.cell_type(), 0);
-    let (trip, edges, skeleton, argument) = match columns {
-        None => ("const ww::stencil::Trip", "", "pipeline", ""),
-        Some(_) => {
-            let edges = ", const __grid_constant__ ww::stencil::Edges edges";
-            ("const __grid_constant__ ww::stencil::CutTrip", edges, "cut_pipeline", ", edges")
-        }
-    };
-    let [reach_x, reach_y] = columns.unwrap_or_default();
     let [vx, vy, _] = policy.cells;
     let CudaPolicy { warps, min_blocks, prefetch, temporal_depth, .. } = *policy;
     let (parameter, local) = match stage.parameters_size() {
@@ -101,10 +91,9 @@ pub fn write_trip<const D: usize>(
   using Writes = ww::stencil::indices<0>;
   static constexpr int dims = {D}, vx = {vx}, vy = {vy}, warps = {warps}, depth = {temporal_depth};
   static constexpr int prefetch = {prefetch}, trip_bytes = {shared};
-  static constexpr int reach_x = {reach_x}, reach_y = {reach_y};
 }};
-extern \"C\" __global__ void __launch_bounds__({threads}, {min_blocks}) ww_trip(const {scalar}* __restrict__ in, {scalar}* __restrict__ out, {trip} trip{edges}{parameter}) {{
-{local}  ww::stencil::{skeleton}<ww_trip_shape>(in, out, trip{argument}, element);
+extern \"C\" __global__ void __launch_bounds__({threads}, {min_blocks}) ww_trip(const {scalar}* __restrict__ in, {scalar}* __restrict__ out, const ww::stencil::Trip trip{parameter}) {{
+{local}  ww::stencil::pipeline<ww_trip_shape>(in, out, trip, element);
 }}
 ",
         threads = 32 * warps

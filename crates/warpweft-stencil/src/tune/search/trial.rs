@@ -92,20 +92,7 @@ impl<const D: usize> Search<'_, D> {
             all_seconds += seconds;
             Ok(seconds / steps as f64)
         };
-        // The first touches everything, and says little of what further ones take.
-        let mut seconds = run(whole)? * whole as f64;
-        let mut steps = whole;
-        for _ in 0..GROWTHS {
-            if checked || (budget.spent() && seconds > SHORT) {
-                break;
-            }
-            seconds = run(steps)? * steps as f64;
-            let more = RUN / seconds.max(1e-9);
-            if more < 2.0 {
-                break;
-            }
-            steps = ((steps as f64 * more.min(GROWTH)) as u64).next_multiple_of(whole);
-        }
+        let steps = steps_of_a_run(whole, checked, budget, &mut run)?;
         let measured = measure(Repeats::default(), best, budget, || run(steps))?;
         drop(executor);
         self.untuned.get_or_insert(measured.median);
@@ -126,6 +113,34 @@ impl<const D: usize> Search<'_, D> {
         }
         Ok(Ok(Ran { measured, steps: all_steps, seconds: all_seconds }))
     }
+}
+
+/// Steps of a measured run, a multiple of `whole`, which is all where each step is `checked`: `run` tells the
+/// seconds a step of so many.
+///
+/// # Errors
+/// What `run` fails with.
+pub(super) fn steps_of_a_run(
+    whole: u64,
+    checked: bool,
+    budget: Budget,
+    run: &mut impl FnMut(u64) -> Result<f64>,
+) -> Result<u64> {
+    // The first touches everything, and says little of what further ones take.
+    let mut seconds = run(whole)? * whole as f64;
+    let mut steps = whole;
+    for _ in 0..GROWTHS {
+        if checked || (budget.spent() && seconds > SHORT) {
+            break;
+        }
+        seconds = run(steps)? * steps as f64;
+        let more = RUN / seconds.max(1e-9);
+        if more < 2.0 {
+            break;
+        }
+        steps = ((steps as f64 * more.min(GROWTH)) as u64).next_multiple_of(whole);
+    }
+    Ok(steps)
 }
 
 #[cfg(test)]

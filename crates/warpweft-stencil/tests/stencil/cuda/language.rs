@@ -1,15 +1,15 @@
-//! Faces that are functions, cells of two bytes, sources and probes on one GPU and where several slabs or
-//! ranks share a volume on GPUs: the bits of the reference. One GPU holds all of them if there is but one.
+//! Faces that are functions, cells of two bytes, sources and probes on one GPU and where several subdomains
+//! on GPUs share a volume: the bits of the reference. One GPU holds all of them if there is but one.
 
 use std::time::Duration;
 
 use warpweft::cluster::in_process;
-use warpweft::cuda::{Device, Together, compiler};
+use warpweft::cuda::{Device, compiler};
 use warpweft::prelude::*;
 use warpweft::stencil::distribute::Ranks;
 use warpweft::stencil::{
-    CudaKernel, CudaPolicy, CudaSweeps, Exchange, MultiCudaPolicy, MultiCudaSweeps, PointSource,
-    Policy, Probe, Run, SweepExecutor, reference_with_probes, sweeps,
+    CudaKernel, CudaPolicy, CudaSweeps, GpuList, PointSource, Policy, Probe, Run, SweepExecutor,
+    Target, reference_with_probes, sweeps,
 };
 
 #[stencil]
@@ -41,6 +41,8 @@ const SWEEPS: [u64; 4] = [3, 2, 19, 5];
 /// What is to be computed: sources act on the cells after each sweep.
 struct Problem<S: Fields, const D: usize> {
     stencil: Stencil<S, D>,
+    /// The same with sources and a probe.
+    pricked: Stencil<S, D>,
     start: Volume<S, D>,
     cells: Vec<[usize; D]>,
     expect: Volume<S, D>,
@@ -64,7 +66,7 @@ impl<S: Fields, const D: usize> Problem<S, D> {
         let mut expect = start.clone();
         let (_, mut series) = reference_with_probes(&pricked, &mut expect, steps).unwrap();
         let seen = series.swap_remove(0).values.swap_remove(0);
-        Self { stencil, start: start.clone(), cells, expect, seen }
+        Self { stencil, pricked, start: start.clone(), cells, expect, seen }
     }
 
     fn check(&self, executor: &mut dyn SweepExecutor<D>, what: &str) {
@@ -81,6 +83,10 @@ impl<S: Fields, const D: usize> Problem<S, D> {
         executor.finish().unwrap();
         let mut found: Volume<S, D> = Volume::zeroed(self.start.extents()).unwrap();
         executor.store(found.writable()).unwrap();
+        self.compare(&found, &seen, what);
+    }
+
+    fn compare(&self, found: &Volume<S, D>, seen: &[f64], what: &str) {
         for f in self.stencil.written_fields() {
             let pairs = found.field_bytes(f).iter().zip(self.expect.field_bytes(f));
             let first = pairs.enumerate().position(|(_, (a, b))| a != b);
@@ -104,30 +110,28 @@ fn kernel(kernel: CudaKernel) -> CudaPolicy {
     }
 }
 
-/// Every exchange and number of slabs.
+/// Two and three subdomains across every axis, exchanged after every step and after two.
 fn check<S: Fields, const D: usize>(
     stencil: &Stencil<S, D>,
     start: &Volume<S, D>,
     at: [usize; D],
-    ways: &[(CudaKernel, Exchange)],
 ) -> usize {
-    let all: Vec<_> =
-        (0..Device::count().unwrap_or(0)).filter_map(|n| Device::open(n).ok()).collect();
+    let machine = Machine::detect().unwrap();
+    let numbers: Vec<_> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
+    let target = Target::Gpus(GpuList::new(&numbers).unwrap());
     let problem = Problem::new(stencil.clone(), start, at);
-    let _together = Together::begin();
     let mut runs = 0;
-    for &(of, exchange) in ways {
-        let policy = MultiCudaPolicy::new(kernel(of), exchange);
-        for count in 1..=3 {
-            let devices: Vec<_> = (0..count).map(|n| all[n % all.len()]).collect();
-            let mut executor = match MultiCudaSweeps::new(stencil, start, &policy, &devices) {
-                Err(error @ Error::Spec { .. }) if exchange != Exchange::Copies => {
-                    println!("refused: {error}");
-                    continue;
-                }
-                executor => executor.unwrap(),
-            };
-            problem.check(&mut executor, &format!("{count} slabs, {policy:?}"));
+    for (of, depth) in [(CudaKernel::Direct, 1), (CudaKernel::Direct, 2), (CudaKernel::March, 1)] {
+        for (count, axis) in (0..D).flat_map(|axis| [(2, axis), (3, axis)]) {
+            let mut grid = [1; D];
+            grid[axis] = count;
+            let ranks = Ranks { count, grid: Some(grid), depth: Some(depth) };
+            let run = Run { target, policy: Some(Policy::Cuda(kernel(of))), ..Run::default() };
+            let mut found = start.clone();
+            let steps = Steps(SWEEPS.iter().sum());
+            let report = problem.pricked.run_over_ranks(&mut found, steps, &machine, &ranks, &run);
+            let seen = &report.unwrap().probes[0].values[0];
+            problem.compare(&found, seen, &format!("{grid:?}, {of:?}, every {depth}"));
             runs += 1;
         }
     }
@@ -236,14 +240,10 @@ fn ready() -> bool {
 }
 
 #[test]
-fn slabs_of_several_gpus() {
-    use CudaKernel::{Direct, March};
-    use Exchange::{Copies, Flags, Words};
+fn subdomains_on_gpus() {
     if !ready() {
         return;
     }
-    let ways =
-        [(Direct, Copies), (March, Copies), (Direct, Flags), (March, Flags), (Direct, Words)];
     let plate = Volume::from_fn([41, 70], |[y, x]| ((y * 7 + x * 3) % 23) as f64 * 0.25);
     let block = |n: usize| ((n * 29) % 31) as f32 * 0.03125;
     let halves = Volume::from_fn([33, 18, 70], |[z, y, x]| f16::narrow(block(z * 5 + y * 3 + x)));
@@ -258,23 +258,23 @@ fn slabs_of_several_gpus() {
                 wave(1.0),
             )
         };
-        runs += check(&both(Stencil::of(lean())), &plate, [20, 35], &ways);
+        runs += check(&both(Stencil::of(lean())), &plate, [20, 35]);
         let ends = both(Stencil::of(lean())).face_by(0, Face::Low, wave(0.25)).face(
             0,
             Face::High,
             Boundary::Neumann,
         );
-        runs += check(&ends, &plate, [13, 0], &ways);
+        runs += check(&ends, &plate, [13, 0]);
         let space = Stencil::of(conduct::<f32, f32>(0.125))
             .boundary(along)
             .face_by(2, Face::High, hull::<f32>())
             .face(2, Face::Low, Boundary::Neumann);
-        runs += check(&space, &singles, [16, 0, 69], &ways);
+        runs += check(&space, &singles, [16, 0, 69]);
         let space = Stencil::of(conduct::<f16, f32>(0.125))
             .boundary(along)
             .face_by(1, Face::Low, hull::<f16>())
             .face(1, Face::High, Boundary::Dirichlet(0.5));
-        runs += check(&space, &halves, [11, 3, 5], &ways);
+        runs += check(&space, &halves, [11, 3, 5]);
     }
     println!("{runs} runs");
     assert!(runs > 60, "only {runs} runs");

@@ -3,3 +3,4 @@
 mod cones;
 mod distributed;
 mod gpus;
+mod subdomains;

@@ -35,7 +35,6 @@ pub struct Figure {
 pub fn kernel(policy: &Policy) -> Option<CudaKernel> {
     match policy {
         Policy::Cuda(cuda) => Some(cuda.kernel),
-        Policy::Gpus(gpus) => Some(gpus.cuda.kernel),
         Policy::Cpu(_) => None,
     }
 }
@@ -50,7 +49,7 @@ pub fn figure(
     probe: &Probe,
 ) -> Figure {
     let steps = match &trial.policy {
-        Policy::Gpus(policy) => f64::from(policy.steps_a_turn()),
+        Policy::Cuda(policy) if trial.devices > 1 => f64::from(policy.temporal_depth),
         _ => 1.0,
     };
     let hops = probe.pairs.iter().filter_map(|pair| pair.hop);
@@ -118,7 +117,7 @@ pub fn figures_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpweft::stencil::{CudaPolicy, Exchange, MultiCudaPolicy};
+    use warpweft::stencil::CudaPolicy;
 
     fn trial(devices: usize, kernel: CudaKernel, seconds: f64) -> Trial {
         let cuda = CudaPolicy {
@@ -132,11 +131,7 @@ mod tests {
             phases: 0,
             contraction: true,
         };
-        let policy = match devices {
-            1 => Policy::Cuda(cuda),
-            _ => Policy::Gpus(MultiCudaPolicy::new(cuda, Exchange::Flags)),
-        };
-        Trial { policy, devices, seconds, ran: (1, seconds) }
+        Trial { policy: Policy::Cuda(cuda), devices, seconds, ran: (1, seconds) }
     }
 
     #[test]

@@ -39,12 +39,6 @@ pub fn table(figures: &[Figure], peers: &[Peer]) -> String {
         last = (case, figure.gpus);
         let gpus = if first { figure.gpus.to_string() } else { String::new() };
         let how = match &figure.policy {
-            Policy::Gpus(policy) => format!(
-                "{:?}, {:?}, {} steps a turn",
-                policy.cuda.kernel,
-                policy.exchange,
-                policy.steps_a_turn()
-            ),
             Policy::Cuda(policy) => {
                 format!("{:?}, {} steps a trip", policy.kernel, policy.temporal_depth)
             }

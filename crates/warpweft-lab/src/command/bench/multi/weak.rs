@@ -1,15 +1,9 @@
 //! Weak scaling: as many cells on each GPU as the largest case has, against that case on one GPU, and
 //! against it on the slowest.
 
-use std::time::Instant;
-
-use warpweft::cuda::Device;
-use warpweft::machine::{Machine, Probe};
+use warpweft::machine::{Gpu, Machine, Probe};
 use warpweft::prelude::*;
-use warpweft::stencil::{
-    CudaPolicy, CudaSweeps, Exchange, MultiCudaPolicy, MultiCudaSweeps, Policy, Region, Sweep,
-    SweepExecutor, Trial,
-};
+use warpweft::stencil::{CudaPolicy, GpuList, Policy, Run, Target, Trial};
 use warpweft::tune::median;
 
 use super::figure::{Figure, figure, kernel};
@@ -30,34 +24,29 @@ pub fn weak(
     strong: &[Figure],
 ) -> Result<Vec<Figure>> {
     let stencil = space_stencil();
-    let devices = machine.gpus.iter().map(|gpu| gpu.device()).collect::<Result<Vec<_>>>()?;
-    let count = devices.len();
-    let volume = filled([size * count, size, size])?;
-    let extents = volume.extents();
-    let mut candidates = MultiCudaPolicy::candidates(&stencil, extents, &devices)?;
-    // Single steps, trips of every shape, and the first of these by other chunks.
+    let numbers: Vec<_> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
+    let (count, all) = (numbers.len(), Target::Gpus(GpuList::new(&numbers)?));
+    let mut volume = filled([size * count, size, size])?;
+    let Some(gpu) = machine.gpus.first() else { return Ok(Vec::new()) };
+    let mut candidates = CudaPolicy::candidates(&stencil, [size; 3], (gpu.capability, gpu.sms));
+    // Single steps, time blocks of every shape, and the first of these by other chunks.
     candidates.truncate(WEAK);
-    // A slab is one GPU's cube: what is best there is compared with itself.
+    // A subdomain is one GPU's cube: what is best there is compared with itself.
     let whole = |it: &&Figure| {
         (it.scaling, it.dims, it.size) == ("strong", 3, size) && [1, count].contains(&it.gpus)
     };
     for figure in strong.iter().filter(whole) {
-        let policy = match figure.policy {
-            Policy::Cuda(cuda) => MultiCudaPolicy::new(cuda, Exchange::Flags),
-            Policy::Gpus(policy) => policy,
-            Policy::Cpu(_) => continue,
-        };
+        let Policy::Cuda(policy) = figure.policy else { continue };
         if !candidates.contains(&policy) {
             candidates.push(policy);
         }
     }
     let mut found: Vec<Figure> = Vec::new();
     for policy in candidates {
-        let mut executor = match MultiCudaSweeps::new(&stencil, &volume, &policy, &devices) {
+        let trial = match timed(&stencil, &mut volume, machine, (all, count), policy) {
             Err(Error::Spec { .. } | Error::Memory { .. }) => continue,
-            executor => executor?,
+            trial => trial?,
         };
-        let trial = timed(&mut executor, extents, count, Policy::Gpus(policy))?;
         let mut figure = figure(&trial, "weak", 3, size, volume.len(), probe);
         let alone = |same: bool| {
             let whole = ("strong", 3, size, 1);
@@ -84,7 +73,7 @@ pub fn weak(
         .filter(|it| (it.scaling, it.dims, it.size, it.gpus) == ("strong", 3, size, 1));
     let best = one.min_by(|a, b| a.microseconds_a_step.total_cmp(&b.microseconds_a_step));
     if let Some(Policy::Cuda(cuda)) = best.map(|it| it.policy) {
-        let mut alone = each_alone(size, &cuda, &devices, probe)?;
+        let mut alone = each_alone(size, cuda, machine, probe)?;
         let slowest = alone.iter().map(|it| it.microseconds_a_step).max_by(f64::total_cmp);
         for figure in &mut found {
             figure.over_slowest = slowest.map(|it| it / figure.microseconds_a_step);
@@ -94,47 +83,40 @@ pub fn weak(
     Ok(found)
 }
 
-/// A cube of `size` on each of `devices` alone, by `cuda`: GPUs of one kind differ by how far they lower
+/// A cube of `size` on each GPU alone, by `cuda`: GPUs of one kind differ by how far they lower
 /// their clocks to keep to their power, and several are as fast as the slowest.
 fn each_alone(
     size: usize,
-    cuda: &CudaPolicy,
-    devices: &[Device],
+    cuda: CudaPolicy,
+    machine: &Machine,
     probe: &Probe,
 ) -> Result<Vec<Figure>> {
     let stencil = space_stencil();
-    let volume = filled([size; 3])?;
-    let of_device = |device: &Device| {
-        let mut executor = CudaSweeps::new(&stencil, &volume, cuda, device)?;
-        let trial = timed(&mut executor, volume.extents(), 1, Policy::Cuda(*cuda))?;
+    let mut volume = filled([size; 3])?;
+    let of_gpu = |gpu: &Gpu| {
+        let alone = (Target::Gpu(gpu.ordinal), 1);
+        let trial = timed(&stencil, &mut volume, machine, alone, cuda)?;
         Ok(figure(&trial, "alone", 3, size, volume.len(), probe))
     };
-    devices.iter().map(of_device).collect()
+    machine.gpus.iter().map(of_gpu).collect()
 }
 
-/// The median of three runs of about [`RUN`] seconds, after one that prepares graphs and wakes the devices.
+/// The median of three runs of about [`RUN`] seconds, after one that wakes the devices.
 fn timed(
-    executor: &mut dyn SweepExecutor<3>,
-    extents: [usize; 3],
-    devices: usize,
-    policy: Policy,
+    stencil: &Stencil<f32, 3>,
+    volume: &mut Volume<f32, 3>,
+    machine: &Machine,
+    (target, devices): (Target, usize),
+    cuda: CudaPolicy,
 ) -> Result<Trial> {
-    let cells: usize = extents.iter().product();
-    let steps = (RUN * RATE_A_GPU * devices as f64 / cells as f64) as u64;
-    let depth = match &policy {
-        Policy::Gpus(policy) => u64::from(policy.steps_a_turn()),
-        Policy::Cuda(policy) => u64::from(policy.temporal_depth),
-        Policy::Cpu(_) => 1,
-    };
-    let steps = steps.max(16).next_multiple_of(16 * depth);
-    let region = Region { low: [0; 3], high: extents };
-    let sweep = Sweep { first_step: 0, steps, region, following: 0, keep_change: false };
+    let policy = Policy::Cuda(cuda);
+    let steps = (RUN * RATE_A_GPU * devices as f64 / volume.len() as f64) as u64;
+    let steps = steps.max(16).next_multiple_of(16 * u64::from(cuda.temporal_depth.max(1)));
     let mut seconds = Vec::new();
     for _ in 0..4 {
-        let start = Instant::now();
-        executor.sweep(&sweep)?;
-        executor.finish()?;
-        seconds.push(start.elapsed().as_secs_f64() / steps as f64);
+        let run = Run { target, policy: Some(policy), ..Run::default() };
+        let report = stencil.run_with(volume, Steps(steps), machine, &run)?;
+        seconds.push(report.seconds / steps as f64);
     }
     seconds.remove(0);
     let seconds = median(&seconds);

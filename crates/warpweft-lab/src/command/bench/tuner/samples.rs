@@ -29,11 +29,10 @@ const RANKS: [usize; 2] = [2, 4];
 /// A file that can't be written, found out first; a fault of a device.
 pub fn write(path: &Path, machine: &Machine) -> Result<String> {
     check_writable(path)?;
-    let devices = machine.gpus.iter().map(|gpu| gpu.device()).collect::<Result<Vec<_>>>()?;
-    let on_cores = devices.len() < 2;
+    let on_cores = machine.gpus.len() < 2;
     let parts = match on_cores {
         true => machine.cpu.threads().clamp(RANKS[0], RANKS[1]),
-        false => devices.len(),
+        false => machine.gpus.len(),
     };
     let what = counted(parts as u64, if on_cores { "rank" } else { "GPU" });
     let rate = 0.5 * heat::stable_rate(ORDER, 3)?;
@@ -45,7 +44,7 @@ pub fn write(path: &Path, machine: &Machine) -> Result<String> {
         for depth in DEPTHS {
             let seconds = match on_cores {
                 true => by_ranks(&stencil, &mut volume, depth, parts, machine)?,
-                false => median(&at_depth(&stencil, &volume, depth as u32, &devices)?),
+                false => median(&at_depth(&stencil, &volume, depth, machine)?),
             };
             let (extents, grid) = (vec![size; 3], vec![parts, 1, 1]);
             let kernel = Kernel::ShrinkingLaunches;
