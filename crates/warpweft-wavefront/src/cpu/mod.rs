@@ -8,6 +8,7 @@
 
 mod batch;
 mod form;
+mod front;
 mod record;
 mod row;
 mod simd;

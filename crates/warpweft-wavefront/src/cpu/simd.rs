@@ -3,7 +3,8 @@
 //! All else that a tile-row does is compiled once, whatever the instructions and the scores compared.
 
 use super::form::Form;
-use super::strip::{Greatest, Least, Nothing, Sink, Strip, Track};
+use super::front::{self, Cells, Greatest, Inputs, Least, Nothing, Track};
+use super::strip::{Sink, Strip};
 use crate::recurrence::{Extreme, WavefrontElement, sum};
 use warpweft_core::cpu::Simd;
 
@@ -35,6 +36,42 @@ macro_rules! copies {
         mod $name {
             use super::*;
 
+            // Every array an argument of its own, and never inlined: see `front`.
+            $(#[$attribute])*
+            #[inline(never)]
+            #[allow(clippy::too_many_arguments)]
+            fn double<E: WavefrontElement, F: Form<E>, T: Track>(
+                form: F,
+                last: &mut [F::Held],
+                before: &mut [F::Held],
+                winning: &mut [F::Score],
+                rows: &[E::Row],
+                columns: &[E::Column],
+                later_columns: &[E::Column],
+                cells: &[E::Input],
+                later_cells: &[E::Input],
+                norths: [F::Held; 3],
+            ) {
+                let now = Inputs { rows, columns, cells };
+                let later = Inputs { rows, columns: later_columns, cells: later_cells };
+                front::double::<E, F, T>(Cells { form, last, before, winning }, [now, later], norths);
+            }
+            $(#[$attribute])*
+            #[inline(never)]
+            #[allow(clippy::too_many_arguments)]
+            fn single<E: WavefrontElement, F: Form<E>, T: Track>(
+                form: F,
+                last: &mut [F::Held],
+                before: &mut [F::Held],
+                winning: &mut [F::Score],
+                rows: &[E::Row],
+                columns: &[E::Column],
+                cells: &[E::Input],
+                norths: [F::Held; 2],
+            ) {
+                let inputs = Inputs { rows, columns, cells };
+                front::single::<E, F, T>(Cells { form, last, before, winning }, inputs, norths);
+            }
             $(#[$attribute])*
             fn pairs<E: WavefrontElement, F: Form<E>, T: Track>(
                 strip: &mut Strip<'_, E, F>,
@@ -42,7 +79,13 @@ macro_rules! copies {
                 bottom: &mut Vec<E::Cell>,
                 sink: Option<&mut dyn Sink<E, F>>,
             ) {
-                strip.pairs::<T>(top, bottom, sink);
+                strip.pairs(top, bottom, sink, |to, [now, later], norths| {
+                    let Cells { form, last, before, winning } = to;
+                    double::<E, F, T>(
+                        form, last, before, winning, now.rows, now.columns, later.columns, now.cells,
+                        later.cells, norths,
+                    );
+                });
             }
             $(#[$attribute])*
             fn lanes<E: WavefrontElement, F: Form<E>, T: Track>(
@@ -51,7 +94,10 @@ macro_rules! copies {
                 to: usize,
                 top: F::Held,
             ) {
-                strip.lanes::<T>(from, to, top);
+                strip.lanes(from, to, top, |to, Inputs { rows, columns, cells }, norths| {
+                    let Cells { form, last, before, winning } = to;
+                    single::<E, F, T>(form, last, before, winning, rows, columns, cells, norths);
+                });
             }
             $(#[$attribute])*
             fn rebase<E: WavefrontElement, F: Form<E>>(strip: &mut Strip<'_, E, F>) {

@@ -8,35 +8,12 @@
 //! short.
 
 use super::form::Form;
+use super::front::{Cells, Inputs, most};
 use super::simd::Loops;
 use crate::recurrence::{Extreme, Ranked, WavefrontElement, is_nan};
 use crate::spec::{Band, Wavefront};
-use warpweft_core::element::Scalar;
 use warpweft_core::error::Result;
 use warpweft_core::memory::room;
-
-/// Which scores a strip compares, as a constant of the loop.
-pub(super) trait Track {
-    /// Which win, if any.
-    const EXTREME: Option<Extreme>;
-}
-
-/// Cells only.
-pub(super) struct Nothing;
-/// The greatest score.
-pub(super) struct Greatest;
-/// The least score.
-pub(super) struct Least;
-
-impl Track for Nothing {
-    const EXTREME: Option<Extreme> = None;
-}
-impl Track for Greatest {
-    const EXTREME: Option<Extreme> = Some(Extreme::Greatest);
-}
-impl Track for Least {
-    const EXTREME: Option<Extreme> = Some(Extreme::Least);
-}
 
 /// Cells that leave a tile-row.
 pub(super) trait Sink<E: WavefrontElement, F: Form<E>> {
@@ -110,13 +87,6 @@ pub(super) const HINT: &str = "take a domain of fewer columns";
 
 /// The most lanes of a [`Form::GROUP`].
 const MOST: usize = 32;
-
-/// What a loop over lanes reads beside cells.
-struct Lanes<'l, E: WavefrontElement> {
-    a: &'l [E::Row],
-    b: &'l [E::Column],
-    x: &'l [E::Input],
-}
 
 impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
     /// The tile-row of `rows`, of which scores are compared for `extreme`; `reversed` as the function
@@ -271,9 +241,16 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
         }
     }
 
-    /// The cells of lanes `from..to` of the next front, one at least; lane 0's north is `top`.
+    /// The cells of lanes `from..to` of the next front, one at least, by `compute`; lane 0's north is
+    /// `top`.
     #[inline(always)]
-    pub fn lanes<T: Track>(&mut self, from: usize, to: usize, top: F::Held) {
+    pub fn lanes(
+        &mut self,
+        from: usize,
+        to: usize,
+        top: F::Held,
+        compute: impl FnOnce(Cells<'_, E, F>, Inputs<'_, E>, [F::Held; 2]),
+    ) {
         let front = self.state.front;
         self.given(0, front, from, to);
         let count = (to - from).next_multiple_of(F::GROUP).min(self.rows.len() - from);
@@ -284,28 +261,34 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
             _ => (before[from - 1], last[from - 1]),
         };
         let first = self.columns - 1 + from - front;
-        let given = Lanes {
-            a: &self.rows[from..to],
-            b: &self.reversed[first..first + count],
-            x: &self.given[0][from..to],
+        let inputs = Inputs {
+            rows: &self.rows[from..to],
+            columns: &self.reversed[first..first + count],
+            cells: &self.given[0][from..to],
         };
-        let (last, before) = (&mut last[from..to], &mut before[from..to]);
-        single::<E, F, T>(*form, last, before, &mut self.winning[from..to], given, [nw, n]);
+        let cells = Cells {
+            form: *form,
+            last: &mut last[from..to],
+            before: &mut before[from..to],
+            winning: &mut self.winning[from..to],
+        };
+        compute(cells, inputs, [nw, n]);
     }
 
-    /// Two fronts for every two cells of `top`, of which there are an even number: [`Strip::advance`]
-    /// where every lane has a cell in all of them.
+    /// Two fronts for every two cells of `top`, of which there are an even number, by `compute`:
+    /// [`Strip::advance`] where every lane has a cell in all of them.
     #[inline(always)]
-    pub fn pairs<T: Track>(
+    pub fn pairs(
         &mut self,
         top: &[E::Cell],
         bottom: &mut Vec<E::Cell>,
         mut sink: Option<&mut dyn Sink<E, F>>,
+        compute: impl Fn(Cells<'_, E, F>, [Inputs<'_, E>; 2], [F::Held; 3]),
     ) {
         let (lanes, form) = (self.lanes, self.state.form);
         for &[first, second] in top.as_chunks().0 {
             let [first, second] = [first, second].map(|cell| form.hold(cell));
-            self.two::<T>(first, second);
+            self.two(first, second, &compute);
             let State { last, before, front, .. } = &self.state;
             if let Some(sink) = &mut sink {
                 sink.front(&form, 0, front - 2, first, &before[..lanes]);
@@ -317,19 +300,25 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
 
     /// The cells of all lanes of the next two fronts; lane 0's norths are `first` and `second`.
     #[inline(always)]
-    fn two<T: Track>(&mut self, first: F::Held, second: F::Held) {
+    fn two(
+        &mut self,
+        first: F::Held,
+        second: F::Held,
+        compute: impl Fn(Cells<'_, E, F>, [Inputs<'_, E>; 2], [F::Held; 3]),
+    ) {
         let (front, count) = (self.state.front, self.rows.len());
         self.given(0, front, 0, self.lanes);
         self.given(1, front + 1, 0, self.lanes);
         let State { form, last, before, above, .. } = &mut self.state;
         let at = self.columns - 1 - front;
-        let given = [(at, 0), (at - 1, 1)].map(|(at, which)| Lanes {
-            a: &self.rows,
-            b: &self.reversed[at..at + count],
-            x: &self.given[which],
+        let inputs = [(at, 0), (at - 1, 1)].map(|(at, which)| Inputs {
+            rows: &self.rows,
+            columns: &self.reversed[at..at + count],
+            cells: &self.given[which],
         });
         let norths = [*above, first, second];
-        double::<E, F, T>(*form, last, before, &mut self.winning, given, norths);
+        let cells = Cells { form: *form, last, before, winning: &mut self.winning };
+        compute(cells, inputs, norths);
         *above = second;
         self.state.front += 2;
     }
@@ -375,71 +364,5 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
         };
         let [lane, since, front] = [lane, self.since, self.state.front].map(|n| n as i128);
         (first + lane).max(since) < (end + lane).min(front)
-    }
-}
-
-/// The cells of one front over those of the one before; `nw` and `n` are the first lane's. A function
-/// of slices, so that the compiler knows them apart; likewise below.
-#[inline(always)]
-fn single<E: WavefrontElement, F: Form<E>, T: Track>(
-    form: F,
-    last: &mut [F::Held],
-    before: &mut [F::Held],
-    winning: &mut [F::Score],
-    Lanes { a, b, x }: Lanes<'_, E>,
-    [mut nw, mut n]: [F::Held; 2],
-) {
-    let count = last.len();
-    let (before, winning) = (&mut before[..count], &mut winning[..count]);
-    let (a, b, x) = (&a[..count], &b[..count], &x[..count]);
-    for l in 0..count {
-        let w = last[l];
-        let cell = form.next([nw, n, w], a[l], b[l], x[l]);
-        (nw, n) = (before[l], w);
-        before[l] = w;
-        last[l] = cell;
-        note::<E, F, T>(&mut winning[l], cell);
-    }
-}
-
-/// The cells of two fronts. What a lane needs of the lane before, its cells of four fronts, it finds
-/// in `oldest` to `old` and in the present cell: they pass on in registers.
-#[inline(always)]
-fn double<E: WavefrontElement, F: Form<E>, T: Track>(
-    form: F,
-    last: &mut [F::Held],
-    before: &mut [F::Held],
-    winning: &mut [F::Score],
-    [Lanes { a, b, x }, later]: [Lanes<'_, E>; 2],
-    [mut oldest, mut older, mut old]: [F::Held; 3],
-) {
-    let count = last.len();
-    let (before, winning) = (&mut before[..count], &mut winning[..count]);
-    let (a, b, x) = (&a[..count], &b[..count], &x[..count]);
-    let (later_b, later_x) = (&later.b[..count], &later.x[..count]);
-    for l in 0..count {
-        let (w, ww) = (last[l], before[l]);
-        let cell = form.next([oldest, older, w], a[l], b[l], x[l]);
-        let next = form.next([older, old, cell], a[l], later_b[l], later_x[l]);
-        (oldest, older, old) = (ww, w, cell);
-        before[l] = cell;
-        last[l] = next;
-        note::<E, F, T>(&mut winning[l], cell);
-        note::<E, F, T>(&mut winning[l], next);
-    }
-}
-
-/// The score among `scores` that wins, all of which win over `worst`.
-#[inline(always)]
-fn most<S: Scalar>(scores: &[S], worst: S, extreme: Extreme) -> S {
-    scores.iter().fold(worst, |a, &b| if extreme.better(b, a) { b } else { a })
-}
-
-/// Keeps the better of a lane's score so far and that of `cell`.
-#[inline(always)]
-fn note<E: WavefrontElement, F: Form<E>, T: Track>(winning: &mut F::Score, cell: F::Held) {
-    if let Some(extreme) = T::EXTREME {
-        let score = F::score(cell);
-        *winning = if extreme.better(score, *winning) { score } else { *winning };
     }
 }

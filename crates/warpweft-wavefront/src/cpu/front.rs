@@ -1,0 +1,109 @@
+//! The loops over the lanes of a front, which the compiler makes vectors of.
+//!
+//! The arrays that they write are arguments of functions that are never inlined (`simd`): only there
+//! does the compiler know for sure that they do not overlap. Facts of inlined functions get lost where
+//! much is compiled at once, and then the checks that would replace them are more than it is ready to
+//! make: cells of three numbers fell from vectors to single numbers, a seventh of the speed. Not here:
+//! which lanes are computed when, see `strip`.
+
+use super::form::Form;
+use crate::recurrence::{Extreme, WavefrontElement};
+use warpweft_core::element::Scalar;
+
+/// Which scores a strip compares, as a constant of the loop.
+pub(super) trait Track {
+    /// Which win, if any.
+    const EXTREME: Option<Extreme>;
+}
+
+/// Cells only.
+pub(super) struct Nothing;
+/// The greatest score.
+pub(super) struct Greatest;
+/// The least score.
+pub(super) struct Least;
+
+impl Track for Nothing {
+    const EXTREME: Option<Extreme> = None;
+}
+impl Track for Greatest {
+    const EXTREME: Option<Extreme> = Some(Extreme::Greatest);
+}
+impl Track for Least {
+    const EXTREME: Option<Extreme> = Some(Extreme::Least);
+}
+
+/// What a loop over lanes overwrites: cells of the last front and of the one before, and winning
+/// scores, one a lane.
+pub(super) struct Cells<'l, E: WavefrontElement, F: Form<E>> {
+    pub form: F,
+    pub last: &'l mut [F::Held],
+    pub before: &'l mut [F::Held],
+    pub winning: &'l mut [F::Score],
+}
+
+/// What it reads next to these, one a lane.
+pub(super) struct Inputs<'l, E: WavefrontElement> {
+    pub rows: &'l [E::Row],
+    pub columns: &'l [E::Column],
+    pub cells: &'l [E::Input],
+}
+
+/// The cells of one front over those of the one before; `nw` and `n` are the first lane's.
+#[inline(always)]
+pub(super) fn single<E: WavefrontElement, F: Form<E>, T: Track>(
+    Cells { form, last, before, winning }: Cells<'_, E, F>,
+    Inputs { rows: a, columns: b, cells: x }: Inputs<'_, E>,
+    [mut nw, mut n]: [F::Held; 2],
+) {
+    let count = last.len();
+    let (before, winning) = (&mut before[..count], &mut winning[..count]);
+    let (a, b, x) = (&a[..count], &b[..count], &x[..count]);
+    for l in 0..count {
+        let w = last[l];
+        let cell = form.next([nw, n, w], a[l], b[l], x[l]);
+        (nw, n) = (before[l], w);
+        before[l] = w;
+        last[l] = cell;
+        note::<E, F, T>(&mut winning[l], cell);
+    }
+}
+
+/// The cells of two fronts. What a lane needs of the lane before, its cells of four fronts, it finds
+/// in `oldest` to `old` and in the present cell: they pass on in registers.
+#[inline(always)]
+pub(super) fn double<E: WavefrontElement, F: Form<E>, T: Track>(
+    Cells { form, last, before, winning }: Cells<'_, E, F>,
+    [Inputs { rows: a, columns: b, cells: x }, later]: [Inputs<'_, E>; 2],
+    [mut oldest, mut older, mut old]: [F::Held; 3],
+) {
+    let count = last.len();
+    let (before, winning) = (&mut before[..count], &mut winning[..count]);
+    let (a, b, x) = (&a[..count], &b[..count], &x[..count]);
+    let (later_b, later_x) = (&later.columns[..count], &later.cells[..count]);
+    for l in 0..count {
+        let (w, ww) = (last[l], before[l]);
+        let cell = form.next([oldest, older, w], a[l], b[l], x[l]);
+        let next = form.next([older, old, cell], a[l], later_b[l], later_x[l]);
+        (oldest, older, old) = (ww, w, cell);
+        before[l] = cell;
+        last[l] = next;
+        note::<E, F, T>(&mut winning[l], cell);
+        note::<E, F, T>(&mut winning[l], next);
+    }
+}
+
+/// The score among `scores` that wins, all of which win over `worst`.
+#[inline(always)]
+pub(super) fn most<S: Scalar>(scores: &[S], worst: S, extreme: Extreme) -> S {
+    scores.iter().fold(worst, |a, &b| if extreme.better(b, a) { b } else { a })
+}
+
+/// Keeps the better of a lane's score so far and that of `cell`.
+#[inline(always)]
+fn note<E: WavefrontElement, F: Form<E>, T: Track>(winning: &mut F::Score, cell: F::Held) {
+    if let Some(extreme) = T::EXTREME {
+        let score = F::score(cell);
+        *winning = if extreme.better(score, *winning) { score } else { *winning };
+    }
+}
