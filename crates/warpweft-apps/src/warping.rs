@@ -8,7 +8,7 @@ use warpweft::error::{Error, Result};
 use warpweft::memory::room;
 use warpweft::prelude::*;
 use warpweft::report::Report;
-use warpweft::wavefront::traceback::{self, Cut, End, Stored, Traced, Way};
+use warpweft::wavefront::traceback::{self, End, Partition, Stored, Traced, Way};
 use warpweft::wavefront::{Dependence, Earlier, Kept, WavefrontExecutor};
 
 use crate::align::MEMORY;
@@ -128,7 +128,7 @@ pub fn path<T: Real + Stored + Ranked<Score = T>>(
     a: &[T],
     b: &[T],
     way: Way,
-    cut: Option<Cut>,
+    cut: Option<Partition>,
     executor: &mut dyn WavefrontExecutor<time_warping<T>>,
 ) -> Result<(T, Vec<[usize; 2]>, Report)>
 where
@@ -137,15 +137,16 @@ where
     check("A", a)?;
     check("B", b)?;
     let wavefront = Wavefront::of(time_warping::<T>()).rows(a).columns(b).border(border());
-    let cut = cut.unwrap_or_else(|| Cut::fitting(MEMORY, wavefront.extents(), size_of::<T>()));
+    let cut =
+        cut.unwrap_or_else(|| Partition::fitting(MEMORY, wavefront.extents(), size_of::<T>()));
     let (found, report) = traceback::trace(&wavefront, End::Corner, way, &cut, None, executor)?;
     let Some(found) = found else {
         return Err(Error::spec("no path between series of numbers", "report this as a bug"));
     };
     let mut at = found.start;
-    let count = found.runs.iter().map(|run| run.count).sum();
+    let count = found.moves.iter().map(|run| run.count).sum();
     let mut pairs = room(count, "warp shorter series")?;
-    for run in &found.runs {
+    for run in &found.moves {
         for _ in 0..run.count {
             at = [at[0] - run.vector[0], at[1] - run.vector[1]];
             pairs.push(at.map(|index| index as usize));

@@ -83,13 +83,13 @@ fn shapes_of_the_gpu_kernel() {
         let arch = device.arch().unwrap();
         std::thread::scope(|scope| {
             for &[rows, columns, chunk, warps, blocks] in shapes {
-                let policy = CudaPolicy { rows, columns, chunk, warps, blocks, pairs: false };
+                let policy = CudaPolicy { rows, columns, chunk, warps, blocks, packed_16x2: false };
                 let (wavefront, arch) = (&wavefront, &arch);
                 scope.spawn(move || compile_check(wavefront, &policy, arch).unwrap());
             }
         });
         for &[rows, columns, chunk, warps, blocks] in shapes {
-            let policy = CudaPolicy { rows, columns, chunk, warps, blocks, pairs: false };
+            let policy = CudaPolicy { rows, columns, chunk, warps, blocks, packed_16x2: false };
             let mut executor = CudaExecutor::new(&device, Some(policy)).unwrap();
             let runs = if length > 500_000 { 2 } else { 4 };
             let mut best = f64::INFINITY;
@@ -195,7 +195,7 @@ fn one_core() {
     let (a, b) = (random(1, 20_000), random(2, 20_000));
     let core = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
     let pool = Pool::new(&[core]).unwrap();
-    let policy = CpuPolicy { threads: 1, tile_rows: 1024, tile_columns: 1024, sixteen: true };
+    let policy = CpuPolicy { threads: 1, tile_rows: 1024, tile_columns: 1024, cells_16_bit: true };
     let mut executor = CpuExecutor::new(&pool, policy).unwrap();
     for _ in 0..3 {
         let (found, report) =
@@ -211,7 +211,7 @@ fn once(length: usize, [rows, columns, chunk, warps, blocks]: [u32; 5]) {
         Err(error) => return println!("skipped: {error}"),
     };
     let (a, b) = (random(1, length), random(2, length));
-    let policy = CudaPolicy { rows, columns, chunk, warps, blocks, pairs: false };
+    let policy = CudaPolicy { rows, columns, chunk, warps, blocks, packed_16x2: false };
     let mut executor = CudaExecutor::new(&device, Some(policy)).unwrap();
     let (found, report) = align(&a, &b, Weights::default(), Scope::Local, &mut executor).unwrap();
     println!("{found:?} {:.3} ms", report.seconds * 1e3);

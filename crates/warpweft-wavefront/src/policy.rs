@@ -19,8 +19,8 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// As a report has it.
-    pub(crate) fn told(self) -> serde_json::Value {
+    /// For the report.
+    pub(crate) fn to_json(self) -> serde_json::Value {
         serde_json::to_value(self).unwrap_or_default()
     }
 }
@@ -68,20 +68,20 @@ impl ScanPolicy {
     }
 }
 
-/// How the cores share the rows.
+/// How the rows are divided among the cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CpuPolicy {
     /// Worker threads.
     pub threads: usize,
     /// Rows of a tile-row; a thread computes their anti-diagonals.
     pub tile_rows: usize,
-    /// Columns between two looks at the neighbours' progress. Of recurrences that go through the whole
-    /// matrix, several workers take an eighth of its columns at most; reports have what was taken.
+    /// Columns between two checks of the neighbours' progress. Recurrences that go through the whole
+    /// matrix on several workers take at most an eighth of its columns; the report has the number used.
     pub tile_columns: usize,
-    /// Cells of 16 bits where the element has a form for it and its scores allow it
+    /// 16-bit cells where the element can compute with them and its scores allow it
     /// ([`WavefrontElement::step`](super::WavefrontElement::step)), in tiles as small as that takes.
-    #[serde(default)]
-    pub sixteen: bool,
+    #[serde(default, alias = "sixteen")]
+    pub cells_16_bit: bool,
 }
 
 impl CpuPolicy {
@@ -89,7 +89,7 @@ impl CpuPolicy {
     /// the time, and whose fronts stay in the first-level cache.
     pub fn for_domain(rows: usize, threads: usize) -> Self {
         let tile_rows = (rows / (8 * threads.max(1))).clamp(128, 1024);
-        Self { threads, tile_rows, tile_columns: 1024, sixteen: true }
+        Self { threads, tile_rows, tile_columns: 1024, cells_16_bit: true }
     }
 
     /// The same over so many rows and columns: a tile is no larger than the whole.
@@ -106,17 +106,17 @@ pub struct CudaPolicy {
     pub rows: u32,
     /// Columns a lane advances between two shuffles: 1, 2, 4 or 8.
     pub columns: u32,
-    /// Columns between two looks at the neighbours' progress, a multiple of 4 and of `columns`.
+    /// Columns between two checks of the neighbours' progress, a multiple of 4 and of `columns`.
     pub chunk: u32,
     /// Warps of a block that compute.
     pub warps: u32,
     /// Blocks an SM holds.
     pub blocks: u32,
-    /// Two cells a register, 16 bits each, where the element has a form for it and its scores allow
+    /// Packed 16×2 lanes: two 16-bit cells a register, where the element and its scores allow
     /// it ([`WavefrontElement::step`](super::WavefrontElement::step)). A lane then owns `rows` rows
     /// twice.
-    #[serde(default)]
-    pub pairs: bool,
+    #[serde(default, alias = "pairs")]
+    pub packed_16x2: bool,
 }
 
 /// How tiles are shaped and how blocks wait for one another: the methods of section 7.

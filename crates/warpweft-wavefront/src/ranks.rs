@@ -30,13 +30,13 @@ pub struct RankExecutor<'n, X> {
 }
 
 impl<'n, X> RankExecutor<'n, X> {
-    /// One of the ranks of `net`, which computes its share with `executor`.
+    /// One of the ranks of `net`, which computes its subdomain with `executor`.
     pub fn new(net: &'n dyn Transport, executor: X) -> Self {
         Self { net, executor, rows: None }
     }
 
     /// With messages of the borders of so many rows, at least one. Otherwise a sixteenth of a
-    /// rank's share of the rows, and not less than 256: the last rank begins that many blocks later.
+    /// rank's rows, and not less than 256: the last rank begins that many blocks later.
     pub fn rows(mut self, rows: usize) -> Self {
         self.rows = Some(rows.max(1));
         self
@@ -58,21 +58,22 @@ fn unsent<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> Option<&'static 
 }
 
 /// What a rank has of the edges, and the reports of its blocks as one.
-struct Share<C: Ranked> {
+struct RankResult<C: Ranked> {
     edges: Edges<C>,
     report: Option<Report>,
 }
 
 impl<X> RankExecutor<'_, X> {
-    /// The columns of rank `rank`: equal shares, the last of which may have none.
+    /// The columns of rank `rank`: equal subdomains, the last of which may have none.
     fn columns(&self, rank: usize, count: usize) -> Range<usize> {
         let ranks = self.net.ranks().min(count);
-        let cut = |rank: usize| (count as u128 * rank.min(ranks) as u128 / ranks as u128) as usize;
-        cut(rank)..cut(rank + 1)
+        let first =
+            |rank: usize| (count as u128 * rank.min(ranks) as u128 / ranks as u128) as usize;
+        first(rank)..first(rank + 1)
     }
 
     /// This rank's columns, block by block.
-    fn share<E>(&mut self, wavefront: &Wavefront<'_, E>) -> Result<Share<E::Cell>>
+    fn compute<E>(&mut self, wavefront: &Wavefront<'_, E>) -> Result<RankResult<E::Cell>>
     where
         E: WavefrontElement<Cell: Stored>,
         X: WavefrontExecutor<E>,
@@ -87,9 +88,9 @@ impl<X> RankExecutor<'_, X> {
             best: None,
             sum: None,
         };
-        let mut share = Share { edges, report: None };
+        let mut own = RankResult { edges, report: None };
         if columns.is_empty() {
-            return Ok(share);
+            return Ok(own);
         }
         let height = self.rows.unwrap_or_else(|| m.div_ceil(16 * self.net.ranks()).max(256));
         let mut corner = border.at(-1, first - 1);
@@ -110,33 +111,33 @@ impl<X> RankExecutor<'_, X> {
             let block = Wavefront::of(wavefront.element)
                 .rows(&wavefront.rows[rows.clone()])
                 .columns(&wavefront.columns[columns.clone()])
-                .border(Border::Lines { corner, top: share.edges.row, left })
+                .border(Border::Lines { corner, top: own.edges.row, left })
                 .keep(wavefront.keep);
             let (edges, done) = self.executor.edges(&block)?;
             corner = next;
             if columns.end < n {
                 self.net.send(rank + 1, BORDER, store(&edges.column))?;
             } else {
-                share.edges.column.extend(edges.column);
+                own.edges.column.extend(edges.column);
             }
-            share.edges.row = edges.row;
+            own.edges.row = edges.row;
             let found = edges.best.map(|found| Best {
                 row: found.row + rows.start,
                 column: found.column + columns.start,
                 ..found
             });
             if let Some(extreme) = wavefront.keep.extreme() {
-                share.edges.best = Best::of(share.edges.best, found, extreme);
+                own.edges.best = Best::of(own.edges.best, found, extreme);
             }
             if let Some(sum) = edges.sum {
-                *share.edges.sum.get_or_insert(0) += sum;
+                *own.edges.sum.get_or_insert(0) += sum;
             }
-            share.report = Some(match share.report.take() {
+            own.report = Some(match own.report.take() {
                 Some(before) => before.followed_by(&done),
                 None => done,
             });
         }
-        Ok(share)
+        Ok(own)
     }
 
     /// The pieces of all ranks, on every rank.
@@ -177,16 +178,16 @@ impl<X> RankExecutor<'_, X> {
     fn together(
         &self,
         wavefront: &Erased<'_>,
-        share: Option<Report>,
+        own: Option<Report>,
         seconds: f64,
     ) -> Result<Report> {
-        let names = share.as_ref().map_or(String::new(), |own| own.devices.join(", "));
+        let names = own.as_ref().map_or(String::new(), |it| it.devices.join(", "));
         let names = format!("rank {}: {names}\n", self.net.rank());
         let all = broadcast(self.net, gather(self.net, names.into_bytes())?.concat())?;
         let all = String::from_utf8_lossy(&all);
         let devices = all.lines().map(str::to_string).collect();
         let (setup, of_rank) =
-            share.map_or((0.0, serde_json::Value::Null), |own| (own.setup_seconds, own.policy));
+            own.map_or((0.0, serde_json::Value::Null), |own| (own.setup_seconds, own.policy));
         let policy = serde_json::json!({
             "executor": "ranks",
             "ranks": self.net.ranks(),
@@ -221,8 +222,8 @@ where
             // Every rank is to have it whole, and it is computed sooner than sent.
             return self.executor.run(wavefront);
         }
-        let (share, seconds) = self.begin(wavefront)?;
-        let Edges { row, column, best: found, sum } = share.edges;
+        let (own, seconds) = self.begin(wavefront)?;
+        let Edges { row, column, best: found, sum } = own.edges;
         let kept = match keep {
             Keep::Best => Kept::Best(self.winner(found, Extreme::Greatest)?),
             Keep::Least => Kept::Best(self.winner(found, Extreme::Least)?),
@@ -234,14 +235,14 @@ where
             Keep::LastColumn => Kept::LastColumn(self.all(&column)?),
             Keep::Matrix => return Err(other(keep)),
         };
-        Ok((kept, self.together(&wavefront.erased(), share.report, seconds)?))
+        Ok((kept, self.together(&wavefront.erased(), own.report, seconds)?))
     }
 
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
-        let keep = wavefront.keep.beside();
+        let keep = wavefront.keep.with_edges();
         let wavefront = wavefront.clone().keep(keep.unwrap_or(Keep::LastRow));
-        let (share, seconds) = self.begin(&wavefront)?;
-        let Edges { row, column, best: found, sum } = share.edges;
+        let (own, seconds) = self.begin(&wavefront)?;
+        let Edges { row, column, best: found, sum } = own.edges;
         let edges = Edges {
             row: self.all(&row)?,
             column: self.all(&column)?,
@@ -254,13 +255,13 @@ where
                 _ => None,
             },
         };
-        Ok((edges, self.together(&wavefront.erased(), share.report, seconds)?))
+        Ok((edges, self.together(&wavefront.erased(), own.report, seconds)?))
     }
 }
 
 impl<X> RankExecutor<'_, X> {
-    /// This rank's share, once all have agreed on what to compute; the seconds it took.
-    fn begin<E>(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Share<E::Cell>, f64)>
+    /// This rank's result, once all have agreed on what to compute; the seconds it took.
+    fn begin<E>(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(RankResult<E::Cell>, f64)>
     where
         E: WavefrontElement<Cell: Stored>,
         X: WavefrontExecutor<E>,
@@ -275,8 +276,8 @@ impl<X> RankExecutor<'_, X> {
         let about = format!("{} {:?} {:?}", E::NAME, wavefront.extents(), wavefront.keep);
         agree(self.net, "the recurrence", &about)?;
         let begin = Instant::now();
-        let share = self.share(wavefront);
-        let share = share.inspect_err(|error| self.net.abort(&error.to_string()))?;
-        Ok((share, begin.elapsed().as_secs_f64()))
+        let own = self.compute(wavefront);
+        let own = own.inspect_err(|error| self.net.abort(&error.to_string()))?;
+        Ok((own, begin.elapsed().as_secs_f64()))
     }
 }

@@ -1,4 +1,4 @@
-//! The obviously right sequential loops: the oracle of every executor.
+//! The sequential loops that define the result: the reference solution for every executor.
 
 use crate::frame::Frame;
 use crate::recurrence::{Cells, WavefrontElement};

@@ -28,7 +28,7 @@ fn one_core_scores_a_pair_of_twenty_thousand() {
     let pool = Pool::new(&[core]).unwrap();
     for tile_rows in [128, 256, 512, 1024, 2048, 4096] {
         for tile_columns in [1024, 4096] {
-            let policy = CpuPolicy { threads: 1, tile_rows, tile_columns, sixteen: true };
+            let policy = CpuPolicy { threads: 1, tile_rows, tile_columns, cells_16_bit: true };
             let mut executor = CpuExecutor::new(&pool, policy).unwrap();
             let (kept, report) = executor.run(&wavefront).unwrap();
             let Kept::Best(Some(best)) = kept else { panic!("{kept:?}") };
@@ -64,7 +64,7 @@ fn one_gpu_sums_tables_cell_by_cell() {
         Err(error) => return println!("skipped: {error}"),
     };
     let shape = |(rows, columns, chunk, warps)| {
-        Some(CudaPolicy { rows, columns, chunk, warps, blocks: 1, pairs: false })
+        Some(CudaPolicy { rows, columns, chunk, warps, blocks: 1, packed_16x2: false })
     };
     let reals = vec![0.125f32; 16_384 * 16_384];
     let sums = Wavefront::of(table()).over([16_384; 2]).inputs(&reals).keep(Keep::Matrix);

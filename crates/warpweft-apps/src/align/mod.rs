@@ -24,7 +24,7 @@ use std::path::PathBuf;
 
 use warpweft::error::Result;
 use warpweft::report::Report;
-use warpweft::wavefront::traceback::{self, Checkpoint, Cut, End, Traced, Way};
+use warpweft::wavefront::traceback::{self, Checkpoint, End, Partition, Traced, Way};
 use warpweft::wavefront::{Best, Border, Keep, Kept, Ranked, Wavefront, WavefrontExecutor};
 
 /// Which alignments compete.
@@ -82,7 +82,7 @@ pub struct Tracing {
     /// By directions or in linear space.
     pub way: Way,
     /// What is kept meanwhile in linear space; by default what fits [`MEMORY`] bytes.
-    pub cut: Option<Cut>,
+    pub cut: Option<Partition>,
     /// Where rows of blocks are saved, and whether to go on from there.
     pub checkpoint: Option<(PathBuf, bool)>,
 }
@@ -289,7 +289,8 @@ impl Problem<'_> {
         };
         let cell = size_of::<E::Cell>();
         // What a checkpoint holds must not depend on the machine.
-        let within = if tracing.checkpoint.is_some() { Cut::within } else { Cut::fitting };
+        let within =
+            if tracing.checkpoint.is_some() { Partition::within } else { Partition::fitting };
         let cut = tracing.cut.unwrap_or_else(|| within(MEMORY, wavefront.extents(), cell));
         let checkpoint = tracing.checkpoint.as_ref().map(|(directory, resume)| Checkpoint {
             directory: directory.clone(),

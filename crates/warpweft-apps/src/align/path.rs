@@ -66,7 +66,7 @@ impl Aligned {
             push(Operation::Deletion, before[1])?;
         }
         let [mut i, mut j] = before;
-        for run in &path.runs {
+        for run in &path.moves {
             match run.vector {
                 [-1, 0] => push(Operation::Insertion, run.count)?,
                 [0, -1] => push(Operation::Deletion, run.count)?,

@@ -7,7 +7,7 @@ use warpweft_apps::align::{Dna, Weights};
 use warpweft_lab::conformance::wavefront::Inputs;
 
 fn policy([rows, columns, chunk, warps]: [u32; 4]) -> CudaPolicy {
-    CudaPolicy { rows, columns, chunk, warps, blocks: 1, pairs: true }
+    CudaPolicy { rows, columns, chunk, warps, blocks: 1, packed_16x2: true }
 }
 
 fn dna(matching: i32, mismatch: i32, gap: i32) -> Dna {

@@ -8,7 +8,7 @@ use warpweft::cuda::{Device, compiler};
 use warpweft::report::Report;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::{CudaExecutor, compile_recording_check};
-use warpweft::wavefront::traceback::{Cut, Need, Traced, Walk, Way};
+use warpweft::wavefront::traceback::{Need, Partition, Traced, Walk, Way};
 use warpweft::wavefront::{
     CpuPolicy, CudaPolicy, Edges, Kept, Wavefront, WavefrontElement, WavefrontExecutor,
 };
@@ -37,7 +37,7 @@ fn sequence(inputs: &mut Inputs, letters: &[u8], length: usize) -> Sequence {
 }
 
 fn cut(blocks: usize, matrix_cells: usize) -> Tracing {
-    let cut = Some(Cut { blocks, matrix_cells });
+    let cut = Some(Partition { blocks, matrix_cells });
     Tracing { way: Way::LinearSpace, cut, checkpoint: None }
 }
 
@@ -190,8 +190,11 @@ fn pool() -> Pool {
 }
 
 fn core(pool: &Pool) -> CpuExecutor<'_> {
-    CpuExecutor::new(pool, CpuPolicy { threads: 1, tile_rows: 7, tile_columns: 16, sixteen: true })
-        .unwrap()
+    CpuExecutor::new(
+        pool,
+        CpuPolicy { threads: 1, tile_rows: 7, tile_columns: 16, cells_16_bit: true },
+    )
+    .unwrap()
 }
 
 #[test]
@@ -300,7 +303,7 @@ fn a_run_goes_on_from_its_rows_of_blocks_and_from_no_other() {
 /// Shapes whose words of choices have 8, 16, 32 and 64 bits, and the default.
 fn policies() -> Vec<Option<CudaPolicy>> {
     let shape = |(rows, columns, chunk, warps)| {
-        Some(CudaPolicy { rows, columns, chunk, warps, blocks: 1, pairs: false })
+        Some(CudaPolicy { rows, columns, chunk, warps, blocks: 1, packed_16x2: false })
     };
     let shapes =
         [(1, 1, 8, 1), (5, 2, 16, 4), (3, 8, 8, 2), (15, 2, 32, 8), (20, 1, 32, 8)].map(shape);

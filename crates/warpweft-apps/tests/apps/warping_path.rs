@@ -4,7 +4,7 @@ use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
-use warpweft::wavefront::traceback::{Cut, Way};
+use warpweft::wavefront::traceback::{Partition, Way};
 use warpweft::wavefront::{CpuPolicy, WavefrontExecutor};
 use warpweft_apps::warping::{path, plain, time_warping};
 
@@ -58,7 +58,7 @@ fn conforms(executor: &mut dyn WavefrontExecutor<time_warping<f32>>) {
         let (a, b) = (series(m as u64, m), series(7 + n as u64, n));
         let expect = by_table(&a, &b);
         // The whole table kept, next to nothing, and every cell's choice.
-        let small = Some(Cut { blocks: 3, matrix_cells: 50 });
+        let small = Some(Partition { blocks: 3, matrix_cells: 50 });
         for (way, cut) in
             [(Way::LinearSpace, None), (Way::LinearSpace, small), (Way::Directions, None)]
         {

@@ -120,7 +120,7 @@ impl Verify {
 
     fn wavefront(&self, machine: &Machine, count: &mut Count) {
         let threads = machine.cpu.threads();
-        let policy = CpuPolicy { threads, tile_rows: 64, tile_columns: 100, sixteen: true };
+        let policy = CpuPolicy { threads, tile_rows: 64, tile_columns: 100, cells_16_bit: true };
         say(&format!("wavefront on {}", machine.cpu.label(policy.threads)));
         let pool = Pool::new(&machine.cpu.cores[..policy.threads]);
         match pool
@@ -221,7 +221,7 @@ impl Verify {
     /// Every kind of kernel: register strips, the five methods of tiles, scans.
     fn wavefront_on(&self, name: &str, device: &Device, count: &mut Count) {
         let small =
-            CudaPolicy { rows: 4, columns: 2, chunk: 16, warps: 4, blocks: 1, pairs: false };
+            CudaPolicy { rows: 4, columns: 2, chunk: 16, warps: 4, blocks: 1, packed_16x2: false };
         for policy in [None, Some(small)] {
             let shape =
                 policy.map_or("of the default shape".into(), |policy| format!("{policy:?}"));

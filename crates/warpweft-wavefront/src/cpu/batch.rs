@@ -63,7 +63,7 @@ impl CpuExecutor<'_> {
             .collect::<Result<_>>()?;
         let devices = vec![self.threads()];
         let seconds = begin.elapsed().as_secs_f64();
-        let policy = Policy::Cpu(self.policy).told();
+        let policy = Policy::Cpu(self.policy).to_json();
         Ok((all, report(&erased, devices, seconds, 0.0, policy)))
     }
 

@@ -75,7 +75,7 @@ impl<E: WavefrontElement> Form<E> for Plain<E> {
 
 /// Distances from a base.
 #[derive(Clone, Copy)]
-pub(super) struct Sixteen<E> {
+pub(super) struct Cells16<E> {
     element: E,
     base: i32,
     zero: i16,
@@ -86,7 +86,7 @@ const FARTHEST: u64 = 32_000;
 /// The least extent that a tile is shrunk to.
 const LEAST: usize = 64;
 
-impl<E: WavefrontElement> Sixteen<E> {
+impl<E: WavefrontElement> Cells16<E> {
     /// The form with its base at 0.
     pub fn new(element: E) -> Self {
         Self { element, base: 0, zero: 0 }
@@ -96,7 +96,7 @@ impl<E: WavefrontElement> Sixteen<E> {
     pub fn fits(wavefront: &Wavefront<'_, E>, policy: CpuPolicy) -> Option<CpuPolicy> {
         let whole = TypeId::of::<E::Cell>() == TypeId::of::<i32>();
         let Border::Value(border) = wavefront.border else { return None };
-        if !policy.sixteen || !E::RELATIVE || !whole || wavefront.band.is_some() {
+        if !policy.cells_16_bit || !E::RELATIVE || !whole || wavefront.band.is_some() {
             return None;
         }
         let step = u64::from(wavefront.element.step(border)?);
@@ -121,7 +121,7 @@ impl<E: WavefrontElement> Sixteen<E> {
     }
 }
 
-impl<E: WavefrontElement> Form<E> for Sixteen<E> {
+impl<E: WavefrontElement> Form<E> for Cells16<E> {
     type Held = i16;
     type Score = i16;
     const MOVES: bool = true;

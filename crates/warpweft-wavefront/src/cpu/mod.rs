@@ -21,7 +21,9 @@ use std::time::Instant;
 use self::record::Recorded;
 use self::strips::{Filled, Outcome, Strips};
 use self::sweeps::Sweeps;
-use crate::executor::{Edges, Need, Walk, WavefrontExecutor, check_kept, one_by_one, unrecorded};
+use crate::executor::{
+    Edges, Need, Walk, WavefrontExecutor, check_kept, edges_by_runs, unrecorded,
+};
 use crate::policy::{CpuPolicy, Policy};
 use crate::recurrence::{Traced, WavefrontElement};
 use crate::report::report;
@@ -70,7 +72,7 @@ fn panicked(name: &str, panic: Option<WorkerPanic>) -> Error {
 }
 
 impl CpuExecutor<'_> {
-    /// Runs the tile-rows, which fill `filled`; what they leave beside, and the report.
+    /// Runs the tile-rows, which fill `filled`; what else they leave, and the report.
     fn strips<E: WavefrontElement>(
         &self,
         wavefront: &Wavefront<'_, E>,
@@ -102,7 +104,7 @@ impl CpuExecutor<'_> {
         setup_seconds: f64,
     ) -> Report {
         let devices = vec![self.threads()];
-        let policy = Policy::Cpu(policy).told();
+        let policy = Policy::Cpu(policy).to_json();
         report(std::slice::from_ref(wavefront), devices, seconds, setup_seconds, policy)
     }
 }
@@ -138,14 +140,14 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
 
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
         if const { strips::can::<E>() } {
-            let keep = wavefront.keep.beside().unwrap_or(Keep::LastColumn);
+            let keep = wavefront.keep.with_edges().unwrap_or(Keep::LastColumn);
             let wavefront = wavefront.clone().keep(keep);
             wavefront.check()?;
             let mut filled = Filled::last_column(&wavefront)?;
             let (outcome, report) = self.strips(&wavefront, &mut filled)?;
             Ok((outcome.edges(filled), report))
         } else {
-            one_by_one(self, wavefront)
+            edges_by_runs(self, wavefront)
         }
     }
 
@@ -170,8 +172,8 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
             return Err(unrecorded::<E>());
         }
         let begin = Instant::now();
-        // Choices are told from whole cells.
-        let policy = CpuPolicy { sixteen: false, ..self.policy };
+        // Choices are computed from whole cells.
+        let policy = CpuPolicy { cells_16_bit: false, ..self.policy };
         let mut recorded = Recorded::new(wavefront, policy)?;
         let mut filled = Filled::new(wavefront)?;
         let plain = wavefront.with(wavefront.element.plain());

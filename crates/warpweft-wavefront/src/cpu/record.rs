@@ -1,7 +1,7 @@
-//! Every cell's choice, front by front: what a tile-row leaves beside its cells for a path.
+//! Every cell's choice, front by front: what a tile-row leaves in addition to its cells, for a path.
 //!
-//! A front's choices lie side by side, one a lane, packed into bytes: they are told and packed in
-//! vectors, as the cells are computed. Lanes outside the domain leave what nobody reads.
+//! A front's choices lie side by side, one a lane, packed into bytes: they are computed and packed in
+//! vectors, as the cells are computed. Lanes outside the domain leave what is never read.
 
 use super::strip::reversed;
 use super::strips::can;
@@ -41,7 +41,7 @@ pub(super) struct Recorded<E: Traced> {
 }
 
 impl<E: Traced> Recorded<E> {
-    /// Room for those of `wavefront` in tile-rows of `policy`.
+    /// Memory for those of `wavefront` in tile-rows of `policy`.
     ///
     /// # Errors
     /// Too little memory.
@@ -68,7 +68,7 @@ impl<E: Traced> Recorded<E> {
             whose: "host".into(),
             needed: all.bytes(),
             available: available_memory().unwrap_or(0),
-            speedup: if E::RELATIVE && policy.sixteen { SIXTEEN } else { SPEEDUP },
+            speedup: if E::RELATIVE && policy.cells_16_bit { SPEEDUP_16_BIT } else { SPEEDUP },
         })
     }
 
@@ -128,7 +128,7 @@ fn mask<E: Traced>() -> u8 {
 /// where linear space goes by 16 bits. Assumptions, after `path_rates` at 20,000 squared, one core and the
 /// profile of tests: 0.55 and 0.45 with affine gaps, 0.39 for warping, 0.27 and 0.22 with linear ones.
 const SPEEDUP: f64 = 0.4;
-const SIXTEEN: f64 = 0.2;
+const SPEEDUP_16_BIT: f64 = 0.2;
 
 /// One tile-row's choices on their way.
 struct Recorder<'r, E: Traced> {
@@ -175,7 +175,7 @@ impl<E: Traced> Record<E::Cell> for Recorder<'_, E> {
     }
 }
 
-/// What the choices of some lanes are told from.
+/// What the choices of some lanes are computed from.
 struct Lanes<'l, E: Traced> {
     choice: E::Choice,
     older: &'l [E::Cell],

@@ -5,7 +5,7 @@ use std::cell::UnsafeCell;
 /// A row that each tile-row reads, then overwrites with its own bottom row; or a whole matrix.
 pub(super) struct SharedRow<C>(Vec<UnsafeCell<C>>);
 
-// SAFETY: whoever reads or writes a range holds it alone, as `read` and `write` demand.
+// SAFETY: the worker that reads or writes a range holds it alone, as `read` and `write` demand.
 unsafe impl<C: Send> Sync for SharedRow<C> {}
 
 impl<C: Copy> SharedRow<C> {
@@ -17,7 +17,7 @@ impl<C: Copy> SharedRow<C> {
     /// Copies the cells from `first` on into `to`.
     ///
     /// # Safety
-    /// Nobody may write them meanwhile.
+    /// No other worker may write them meanwhile.
     pub unsafe fn read(&self, first: usize, to: &mut [C]) {
         for (to, cell) in to.iter_mut().zip(&self.0[first..]) {
             // SAFETY: passed on to the caller.
@@ -28,7 +28,7 @@ impl<C: Copy> SharedRow<C> {
     /// Replaces the cells from `first` on.
     ///
     /// # Safety
-    /// Nobody else may read or write them meanwhile.
+    /// No other worker may read or write them meanwhile.
     pub unsafe fn write(&self, first: usize, from: &[C]) {
         for (cell, from) in self.0[first..].iter().zip(from) {
             // SAFETY: passed on to the caller.
@@ -39,7 +39,7 @@ impl<C: Copy> SharedRow<C> {
     /// Cell `at`.
     ///
     /// # Safety
-    /// Nobody may write it meanwhile.
+    /// No other worker may write it meanwhile.
     #[inline(always)]
     pub unsafe fn get(&self, at: usize) -> C {
         // SAFETY: passed on to the caller.
@@ -49,7 +49,7 @@ impl<C: Copy> SharedRow<C> {
     /// Replaces cell `at`.
     ///
     /// # Safety
-    /// Nobody else may read or write it meanwhile.
+    /// No other worker may read or write it meanwhile.
     #[inline(always)]
     pub unsafe fn set(&self, at: usize, cell: C) {
         // SAFETY: passed on to the caller.

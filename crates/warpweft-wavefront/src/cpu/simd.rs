@@ -11,13 +11,13 @@ use warpweft_core::cpu::Simd;
 /// The loops in the copies for one instruction set, which the machine has, and one kind of scores
 /// compared.
 pub(super) struct Loops<E: WavefrontElement, F: Form<E>> {
-    pairs: Pairs<E, F>,
+    two_fronts: TwoFronts<E, F>,
     lanes: unsafe fn(&mut Strip<'_, E, F>, usize, usize, F::Held),
     rebase: unsafe fn(&mut Strip<'_, E, F>),
     sum: unsafe fn(&F, &[F::Held]) -> i128,
 }
 
-type Pairs<E, F> = unsafe fn(
+type TwoFronts<E, F> = unsafe fn(
     &mut Strip<'_, E, F>,
     &[<E as WavefrontElement>::Cell],
     &mut Vec<<E as WavefrontElement>::Cell>,
@@ -73,13 +73,13 @@ macro_rules! copies {
                 front::single::<E, F, T>(Cells { form, last, before, winning }, inputs, norths);
             }
             $(#[$attribute])*
-            fn pairs<E: WavefrontElement, F: Form<E>, T: Track>(
+            fn two_fronts<E: WavefrontElement, F: Form<E>, T: Track>(
                 strip: &mut Strip<'_, E, F>,
                 top: &[E::Cell],
                 bottom: &mut Vec<E::Cell>,
                 sink: Option<&mut dyn Sink<E, F>>,
             ) {
-                strip.pairs(top, bottom, sink, |to, [now, later], norths| {
+                strip.two_fronts(top, bottom, sink, |to, [now, later], norths| {
                     let Cells { form, last, before, winning } = to;
                     double::<E, F, T>(
                         form, last, before, winning, now.rows, now.columns, later.columns, now.cells,
@@ -109,7 +109,7 @@ macro_rules! copies {
             }
             pub fn loops<E: WavefrontElement, F: Form<E>, T: Track>() -> Loops<E, F> {
                 Loops {
-                    pairs: pairs::<E, F, T>,
+                    two_fronts: two_fronts::<E, F, T>,
                     lanes: lanes::<E, F, T>,
                     rebase: rebase::<E, F>,
                     sum: sum_of::<E, F>,
@@ -149,8 +149,8 @@ impl<E: WavefrontElement, F: Form<E>> Loops<E, F> {
         }
     }
 
-    /// [`Strip::pairs`].
-    pub fn pairs(
+    /// [`Strip::two_fronts`].
+    pub fn two_fronts(
         &self,
         strip: &mut Strip<'_, E, F>,
         top: &[E::Cell],
@@ -158,7 +158,7 @@ impl<E: WavefrontElement, F: Form<E>> Loops<E, F> {
         sink: Option<&mut dyn Sink<E, F>>,
     ) {
         // SAFETY: the machine has the features, `tracking` has seen to that; likewise below.
-        unsafe { (self.pairs)(strip, top, bottom, sink) }
+        unsafe { (self.two_fronts)(strip, top, bottom, sink) }
     }
 
     /// [`Strip::lanes`].

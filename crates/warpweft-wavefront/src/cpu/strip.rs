@@ -148,9 +148,9 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
             let rest = top.get(step..).unwrap_or_default();
             let sink = sink.as_mut().map(|sink| &mut **sink as &mut dyn Sink<E, F>);
             if whole && rest.len() > 1 {
-                let pairs = rest.len() & !1;
-                loops.pairs(self, &rest[..pairs], bottom, sink);
-                step += pairs;
+                let even = rest.len() & !1;
+                loops.two_fronts(self, &rest[..even], bottom, sink);
+                step += even;
             } else {
                 let above = rest.first().map(|&cell| self.state.form.hold(cell));
                 self.one(loops, above, bottom, sink);
@@ -278,7 +278,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
     /// Two fronts for every two cells of `top`, of which there are an even number, by `compute`:
     /// [`Strip::advance`] where every lane has a cell in all of them.
     #[inline(always)]
-    pub fn pairs(
+    pub fn two_fronts(
         &mut self,
         top: &[E::Cell],
         bottom: &mut Vec<E::Cell>,

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::form::{Form, Plain, Sixteen};
+use super::form::{Cells16, Form, Plain};
 use super::record::Record;
 use super::row::SharedRow;
 use super::simd::Loops;
@@ -29,7 +29,7 @@ pub(super) const fn can<E: WavefrontElement>() -> bool {
 }
 
 /// What one tile-row leaves behind.
-struct Part<'a, C> {
+struct TileRowOutput<'a, C> {
     last_column: &'a mut [C],
     matrix: &'a mut [C],
     columns: usize,
@@ -40,7 +40,7 @@ struct Part<'a, C> {
     record: Option<Box<dyn Record<C> + 'a>>,
 }
 
-impl<C> Part<'_, C> {
+impl<C> TileRowOutput<'_, C> {
     /// Whether it keeps anything of the cells.
     fn keeps(&self) -> bool {
         let lines = !self.matrix.is_empty() || !self.last_column.is_empty();
@@ -48,8 +48,11 @@ impl<C> Part<'_, C> {
     }
 }
 
-/// Fills a part.
-struct Fill<'p, 'a, E: WavefrontElement, F: Form<E>>(&'p mut Part<'a, E::Cell>, Loops<E, F>);
+/// Fills an output.
+struct Fill<'p, 'a, E: WavefrontElement, F: Form<E>>(
+    &'p mut TileRowOutput<'a, E::Cell>,
+    Loops<E, F>,
+);
 
 impl<E: WavefrontElement, F: Form<E>> Sink<E, F> for Fill<'_, '_, E, F> {
     fn front(
@@ -60,27 +63,28 @@ impl<E: WavefrontElement, F: Form<E>> Sink<E, F> for Fill<'_, '_, E, F> {
         north: F::Held,
         cells: &[F::Held],
     ) {
-        let Self(part, loops) = self;
-        if let Some(record) = &mut part.record {
+        let Self(output, loops) = self;
+        if let Some(record) = &mut output.record {
             for (to, &cell) in record.cells()[first_lane..].iter_mut().zip(cells) {
                 *to = form.cell(cell);
             }
             record.front(first_lane, cells.len(), first_column, form.cell(north));
         }
-        if !part.matrix.is_empty() {
+        if !output.matrix.is_empty() {
             for (l, &cell) in cells.iter().enumerate() {
-                part.matrix[(first_lane + l) * part.columns + first_column - l] = form.cell(cell);
+                output.matrix[(first_lane + l) * output.columns + first_column - l] =
+                    form.cell(cell);
             }
         }
         // The first lane of a front is the one furthest to the east.
-        if first_column + 1 == part.columns && !part.last_column.is_empty() {
-            part.last_column[first_lane] = form.cell(cells[0]);
+        if first_column + 1 == output.columns && !output.last_column.is_empty() {
+            output.last_column[first_lane] = form.cell(cells[0]);
         }
-        if let Some(all) = &mut part.sum {
-            *all += match part.band {
+        if let Some(all) = &mut output.sum {
+            *all += match output.band {
                 None => loops.sum(form, cells),
                 Some(band) => {
-                    let row = part.first_row + first_lane;
+                    let row = output.first_row + first_lane;
                     let within = |&(l, _): &(usize, _)| band.holds(row + l, first_column - l);
                     let score = |(_, &cell): (usize, _)| form.whole(F::score(cell));
                     sum(cells.iter().enumerate().filter(within).map(score))
@@ -149,7 +153,7 @@ struct Shared<'a, 'w, E: WavefrontElement> {
     row: SharedRow<E::Cell>,
     /// Per tile-row, the columns whose bottom cell is in `row`.
     progress: Vec<Progress>,
-    parts: Vec<Mutex<Part<'a, E::Cell>>>,
+    outputs: Vec<Mutex<TileRowOutput<'a, E::Cell>>>,
     policy: CpuPolicy,
     simd: Simd,
 }
@@ -172,7 +176,7 @@ impl<E: WavefrontElement> Shared<'_, '_, E> {
         let extreme = self.wavefront.keep.extreme();
         let loops = Loops::of(self.simd, extreme);
         let mut strip = Strip::new(form, extreme, self.wavefront, rows.clone(), &self.reversed);
-        let mut part = self.parts[s].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut output = self.outputs[s].lock().unwrap_or_else(PoisonError::into_inner);
         let mut top = vec![E::Cell::default(); self.policy.tile_columns.min(columns)];
         let mut bottom = Vec::new();
         let mut published = 0;
@@ -191,8 +195,8 @@ impl<E: WavefrontElement> Shared<'_, '_, E> {
             if places {
                 before.clone_from(&strip.state);
             }
-            let keeps = part.keeps();
-            let mut fill = Fill(&mut part, loops);
+            let keeps = output.keeps();
+            let mut fill = Fill(&mut output, loops);
             let sink = keeps.then_some(&mut fill as &mut dyn Sink<E, F>);
             strip.advance(loops, top, more, &mut bottom, sink);
             // SAFETY: this tile-row has read them, and the next one waits for the flag.
@@ -275,14 +279,14 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
     ) -> Result<Self> {
         let [rows, columns] = wavefront.extents();
         let policy = policy.within([rows, columns]);
-        let fits = Sixteen::fits(wavefront, policy);
-        let policy = fits.unwrap_or(CpuPolicy { sixteen: false, ..policy });
+        let fits = Cells16::fits(wavefront, policy);
+        let policy = fits.unwrap_or(CpuPolicy { cells_16_bit: false, ..policy });
         let count = rows.div_ceil(policy.tile_rows);
         let mut matrices = filled.matrix.chunks_mut(policy.tile_rows * columns);
         let mut lasts = filled.last_column.chunks_mut(policy.tile_rows);
-        let parts = (0..count).map(|s| {
+        let outputs = (0..count).map(|s| {
             let (last_column, matrix) = (lasts.next(), matrices.next());
-            Mutex::new(Part {
+            Mutex::new(TileRowOutput {
                 last_column: last_column.unwrap_or_default(),
                 matrix: matrix.unwrap_or_default(),
                 columns,
@@ -299,7 +303,7 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
             reversed: reversed(wavefront)?,
             row: SharedRow::new(above.into_iter()),
             progress: (0..count).map(|_| Progress::default()).collect(),
-            parts: parts.collect(),
+            outputs: outputs.collect(),
             policy,
             simd,
         };
@@ -311,8 +315,8 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
         mut self,
         records: impl Iterator<Item = Box<dyn Record<E::Cell> + 'a>>,
     ) -> Self {
-        for (part, record) in self.shared.parts.iter_mut().zip(records) {
-            part.get_mut().unwrap_or_else(PoisonError::into_inner).record = Some(record);
+        for (output, record) in self.shared.outputs.iter_mut().zip(records) {
+            output.get_mut().unwrap_or_else(PoisonError::into_inner).record = Some(record);
         }
         self
     }
@@ -325,24 +329,25 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
     /// Computes all tile-rows; the winner, the sum, and the last row.
     ///
     /// # Errors
-    /// As [`Crew::share`].
-    pub fn run(self, crew: &dyn Crew) -> Result<Outcome<E::Cell>, Stopped> {
+    /// As [`ThreadGroup::compute`].
+    pub fn run(self, group: &dyn ThreadGroup) -> Result<Outcome<E::Cell>, Stopped> {
         let element = self.shared.wavefront.element;
         // The constant first: what is never called is not compiled.
-        let best = if E::RELATIVE && self.shared.policy.sixteen {
-            self.of(Sixteen::new(element), crew)?
+        let best = if E::RELATIVE && self.shared.policy.cells_16_bit {
+            self.of(Cells16::new(element), group)?
         } else {
-            self.of(Plain(element), crew)?
+            self.of(Plain(element), group)?
         };
-        let parts = self.shared.parts.into_iter();
-        let sums = parts.map(|part| part.into_inner().unwrap_or_else(PoisonError::into_inner).sum);
+        let outputs = self.shared.outputs.into_iter();
+        let sums =
+            outputs.map(|output| output.into_inner().unwrap_or_else(PoisonError::into_inner).sum);
         Ok(Outcome { best, sum: sums.sum(), row: self.shared.row.into_cells() })
     }
 
-    fn of<F: Form<E>>(&self, form: F, crew: &dyn Crew) -> Result<Winner<E>, Stopped> {
-        let count = self.shared.parts.len();
+    fn of<F: Form<E>>(&self, form: F, group: &dyn ThreadGroup) -> Result<Winner<E>, Stopped> {
+        let count = self.shared.outputs.len();
         let best: Mutex<Option<Candidate<E, F>>> = Mutex::new(None);
-        crew.share(&|worker, first, step| {
+        group.compute(&|worker, first, step| {
             for s in (first..count).step_by(step) {
                 let found = self.shared.tile_row(form, s, worker)?;
                 let mut best = best.lock().unwrap_or_else(PoisonError::into_inner);
@@ -359,38 +364,38 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
     }
 }
 
-/// Who computes the tile-rows of a wavefront.
-pub(super) trait Crew {
-    /// Calls `part` once a worker, with the first of its tile-rows and the distance to the next.
+/// The threads that compute the tile-rows of a wavefront.
+pub(super) trait ThreadGroup {
+    /// Calls `rows` once a worker, with the first of its tile-rows and the distance to the next.
     ///
     /// # Errors
     /// A worker's panic.
-    fn share(&self, part: &Duty<'_>) -> Result<(), Stopped>;
+    fn compute(&self, rows: &TileRows<'_>) -> Result<(), Stopped>;
 }
 
 /// The panic that ended a run, if it was not one outside it.
 pub(super) type Stopped = Option<WorkerPanic>;
 
-/// What a worker of a crew does.
-type Duty<'a> = dyn Fn(&Worker<'_>, usize, usize) -> Result<(), Aborted> + Sync + 'a;
+/// What a worker of a thread group does.
+type TileRows<'a> = dyn Fn(&Worker<'_>, usize, usize) -> Result<(), Aborted> + Sync + 'a;
 
-impl Crew for Pool {
-    fn share(&self, part: &Duty<'_>) -> Result<(), Stopped> {
-        self.run(|worker| part(worker, worker.index, worker.count)).map_err(Some)
+impl ThreadGroup for Pool {
+    fn compute(&self, rows: &TileRows<'_>) -> Result<(), Stopped> {
+        self.run(|worker| rows(worker, worker.index, worker.count)).map_err(Some)
     }
 }
 
 /// One worker, from top to bottom.
-impl Crew for Worker<'_> {
-    fn share(&self, part: &Duty<'_>) -> Result<(), Stopped> {
-        part(self, 0, 1).map_err(|Aborted| None)
+impl ThreadGroup for Worker<'_> {
+    fn compute(&self, rows: &TileRows<'_>) -> Result<(), Stopped> {
+        rows(self, 0, 1).map_err(|Aborted| None)
     }
 }
 
 /// The winner of a run, if scores were compared.
 type Winner<E> = Option<Best<<<E as WavefrontElement>::Cell as Ranked>::Score>>;
 
-/// What the tile-rows leave behind beside [`Filled`].
+/// What the tile-rows leave in addition to [`Filled`].
 pub(super) struct Outcome<C: Ranked> {
     best: Option<Best<C::Score>>,
     sum: Option<i128>,

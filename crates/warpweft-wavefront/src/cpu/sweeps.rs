@@ -50,7 +50,7 @@ impl<'a, 'w, E: WavefrontElement> Sweeps<'a, 'w, E> {
         // A tile-row waits for its neighbours only, so no vector may pass over one.
         let tile_rows = policy.tile_rows.max(reach.north).max(reach.south);
         let tile_columns = policy.tile_columns.min(narrow);
-        let policy = CpuPolicy { tile_rows, tile_columns, sixteen: false, ..policy };
+        let policy = CpuPolicy { tile_rows, tile_columns, cells_16_bit: false, ..policy };
         let units = frame.rows.div_ceil(tile_rows) * wavefront.sweeps;
         Ok(Self {
             wavefront,
@@ -121,8 +121,8 @@ impl<'a, 'w, E: WavefrontElement> Sweeps<'a, 'w, E> {
             let earlier = E::Earlier::gather(|k| read(self.earlier[k]));
             let old = E::Old::gather(|k| read(self.old[k]));
             let cell = self.wavefront.cell(earlier, old, i, j);
-            // SAFETY: this unit alone computes the cell in this sweep, and whoever reads its old
-            // value has, or its new value, waits.
+            // SAFETY: this unit alone computes the cell in this sweep, and the workers that read
+            // its old value have done so, or wait for its new value.
             unsafe { self.cells.set(at, cell) };
         }
     }

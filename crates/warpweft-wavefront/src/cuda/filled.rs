@@ -21,7 +21,7 @@ pub(super) fn filled<E: WavefrontElement, X>(
     let erased = wavefront.erased();
     erased.check()?;
     refuse(executor, &erased)?;
-    // Before the work, lest it be lost.
+    // Before the work: without memory for the result it would be lost.
     let mut cells = allocate(erased.kept_cells())?;
     let (found, report) = run(executor, &erased, bytes_of_mut(&mut cells))?;
     Ok((kept(wavefront.keep, &found, cells), report))
@@ -52,7 +52,7 @@ mod tests {
         h.n.wrapping_add(h.w)
     }
 
-    /// 2⁶² bytes, which nobody has.
+    /// 2⁶² bytes, which no machine has.
     #[test]
     fn what_can_not_run_is_refused_before_there_is_memory_for_it() {
         let wavefront = Wavefront::of(ways()).over([1 << 30, 1 << 29]).keep(Keep::Matrix);

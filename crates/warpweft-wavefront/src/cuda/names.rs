@@ -3,7 +3,7 @@
 use crate::spec::{ElementType, Keep};
 use warpweft_core::element::Unit;
 
-/// Which of them a kernel wants beside those of cells and of the inputs of rows and columns.
+/// Which of them a kernel needs in addition to those of cells and of the inputs of rows and columns.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
     /// The type of the input of a cell.

@@ -44,12 +44,12 @@ pub(crate) fn unrecorded<E: WavefrontElement>() -> Error {
     )
 }
 
-/// Refuses to record choices beside anything but the best cell or the last row, of which paths end.
+/// Refuses to record choices unless the best cell or the last row is kept: paths end there.
 pub(crate) fn check_kept(keep: Keep) -> Result<()> {
     match keep {
         Keep::Best | Keep::LastRow => Ok(()),
         _ => Err(Error::spec(
-            format!("choices recorded beside {keep:?}"),
+            format!("choices recorded with {keep:?} kept"),
             "keep the best cell or the last row, where paths end",
         )),
     }

@@ -20,7 +20,7 @@ pub struct Edges<C: Ranked> {
 }
 
 /// The edges by a run for each: for executors that keep one thing a run.
-pub(crate) fn one_by_one<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized>(
+pub(crate) fn edges_by_runs<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized>(
     executor: &mut X,
     wavefront: &Wavefront<'_, E>,
 ) -> Result<(Edges<E::Cell>, Report)> {
@@ -33,7 +33,7 @@ pub(crate) fn one_by_one<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized>(
     };
     report = report.followed_by(&further);
     let mut edges = Edges { row, column, best: None, sum: None };
-    if let Some(keep) = wavefront.keep.beside() {
+    if let Some(keep) = wavefront.keep.with_edges() {
         let (kept, further) = run(keep)?;
         report = report.followed_by(&further);
         match kept {
@@ -45,7 +45,7 @@ pub(crate) fn one_by_one<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized>(
     Ok((edges, report))
 }
 
-/// An executor that keeps what it was not told to.
+/// An executor that kept something else than the spec says.
 pub(crate) fn other(wanted: Keep) -> Error {
     Error::spec(format!("something else kept than {wanted:?}"), "report this as a bug")
 }

@@ -8,7 +8,7 @@ pub(crate) use batch::{by_size, in_turn};
 pub use choices::{Choices, Need, Walk};
 pub(crate) use choices::{check_kept, unrecorded};
 pub use edges::Edges;
-pub(crate) use edges::{one_by_one, other};
+pub(crate) use edges::{edges_by_runs, other};
 
 use crate::recurrence::{Traced, WavefrontElement};
 use crate::spec::{Kept, Wavefront};
@@ -48,7 +48,7 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
     /// # Errors
     /// As [`WavefrontExecutor::run`].
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
-        one_by_one(self, wavefront)
+        edges_by_runs(self, wavefront)
     }
 
     /// What [`WavefrontExecutor::record`] would need for `wavefront`; none if this executor records no

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     const POLICY: CudaPolicy =
-        CudaPolicy { rows: 4, columns: 2, chunk: 16, warps: 4, blocks: 1, pairs: false };
+        CudaPolicy { rows: 4, columns: 2, chunk: 16, warps: 4, blocks: 1, packed_16x2: false };
 
     #[test]
     fn one_strip_takes_its_columns_and_its_warps_lag() {

@@ -369,7 +369,7 @@ mod tests {
             inside.then(|| place(plan, sweep, to as usize, y as usize))
         };
         let mut all: Vec<_> = earlier.iter().filter_map(|&v| cell(sweep, v)).collect();
-        // Whoever wants the old value reads it first.
+        // The cells that need the old value are computed first.
         all.extend(old.iter().filter(|v| **v != [0, 0]).filter_map(|v| cell(sweep, v.map(|d| -d))));
         if sweep > 0 {
             all.extend(old.iter().filter_map(|&v| cell(sweep - 1, v)));

@@ -1,4 +1,4 @@
-//! What a cell was made from, as a number: told from the finished cell and those before it.
+//! What a cell was made from, as a number: derived from the finished cell and those before it.
 
 use super::{Cells, Dependence, Ranked};
 use warpweft_core::element::{DeviceType, Unit};
@@ -39,7 +39,7 @@ pub unsafe trait Choice: Copy + Send + Sync + 'static {
     type Earlier: Cells<Self::Cell>;
     /// The function's name.
     const NAME: &'static str;
-    /// Every vector from a cell to one that the function reads beside it, each once.
+    /// Every vector from a cell to one that the function reads next to it, each once.
     const DEPENDENCES: &'static [Dependence];
 
     /// What `cell`, whose row has input `a` and whose column has `b`, was made from.

@@ -9,7 +9,7 @@ pub(crate) const NEAR: [Dependence; 3] = [[-1, -1], [-1, 0], [0, -1]];
 
 /// A recurrence whose choices can be read off its cells.
 pub trait Traced: WavefrontElement<Input = (), Cell: Stored + Ranked<Score: Stored>> {
-    /// What must be known beside the cell to go on from it, such as which of three numbers the path
+    /// What must be known in addition to the cell to go on from it, such as which of three numbers the path
     /// goes through; the default at the path's end.
     type State: Copy + Default;
     /// What tells a cell's choice. Of equal ones it takes the same whatever the rest of the domain.

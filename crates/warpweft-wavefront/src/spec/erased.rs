@@ -29,7 +29,7 @@ pub(crate) struct ElementType {
     pub score: ScalarKind,
     pub member: &'static str,
     pub names: Names,
-    pub pairs: fn(&mut Unit) -> Option<String>,
+    pub packed: fn(&mut Unit) -> Option<String>,
 }
 
 /// The C++ names of an element's types.
@@ -74,7 +74,7 @@ impl ElementType {
                 input: <E::Input as DeviceType>::cuda,
                 score: <Score<E> as DeviceType>::cuda,
             },
-            pairs: E::cuda_pairs,
+            packed: E::cuda_packed,
         }
     }
 
@@ -268,7 +268,7 @@ impl Erased<'_> {
         }
     }
 
-    /// The cell outside where it is the same everywhere, otherwise zeros, which nobody reads.
+    /// The cell outside where it is the same everywhere, otherwise zeros, which are never read.
     pub fn outside(&self) -> Vec<u8> {
         let zeros = || vec![0; self.element.cell];
         self.border.value().map_or_else(zeros, <[u8]>::to_vec)

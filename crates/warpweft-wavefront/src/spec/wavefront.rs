@@ -58,10 +58,11 @@ impl Keep {
         }
     }
 
-    /// What is kept of the scores beside last row and last column, if anything: see [`Edges`].
+    /// What is kept of the scores in addition to the last row and the last column, if anything: see
+    /// [`Edges`].
     ///
     /// [`Edges`]: super::Edges
-    pub(crate) fn beside(self) -> Option<Self> {
+    pub(crate) fn with_edges(self) -> Option<Self> {
         match self {
             Self::Best | Self::Score => Some(Self::Best),
             Self::Least | Self::Sum => Some(self),
@@ -126,7 +127,7 @@ impl Keep {
 
 impl<'a, E: WavefrontElement> Wavefront<'a, E> {
     /// The recurrence of `element`; the border is the cell's default and the best cell is kept
-    /// until told otherwise.
+    /// unless [`Wavefront::keep`] says otherwise.
     pub fn of(element: E) -> Self {
         Self {
             element,

@@ -1,8 +1,8 @@
 //! Rows of blocks on disk, so that a long run that was killed goes on where it was.
 //!
 //! One file a row of blocks, `row-0003.edges`: what problem it belongs to, the best cell so far, the
-//! row's edges, and a SHA-256 of all that. It is written beside, brought to the disk and renamed: a
-//! file of that name is whole, unless the disk damaged it, which the sum tells.
+//! row's edges, and a SHA-256 of all that. It is written under another name, synced and renamed: a
+//! file of that name is whole, unless the disk damaged it, which the checksum shows.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::End;
-use super::grid::Line;
+use super::grid::BlockRow;
 use crate::recurrence::{Best, Ranked, Stored, Traced};
 use crate::spec::Wavefront;
 use warpweft_core::error::{Error, Result};
@@ -108,7 +108,7 @@ impl Store {
         row: usize,
         [rows, columns]: [usize; 2],
         blocks: usize,
-    ) -> Result<Option<Line<C>>> {
+    ) -> Result<Option<BlockRow<C>>> {
         let path = self.path(row);
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
@@ -140,7 +140,7 @@ impl Store {
     pub fn save<C: Ranked<Score: Stored> + Stored>(
         &self,
         row: usize,
-        line: &Line<C>,
+        line: &BlockRow<C>,
     ) -> Result<()> {
         let mut bytes = [&MAGIC[..], &self.identity].concat();
         bytes.push(u8::from(line.best.is_some()));
@@ -160,7 +160,7 @@ impl Store {
             Error::file(
                 self.path(row),
                 what,
-                "make room, then go on with --resume (`resume: true`)",
+                "free some disk space, then go on with --resume (`resume: true`)",
             )
         })
     }
@@ -196,7 +196,7 @@ impl<'b> Reader<'b> {
         &mut self,
         [rows, columns]: [usize; 2],
         blocks: usize,
-    ) -> Option<Line<C>> {
+    ) -> Option<BlockRow<C>> {
         let best = match self.value::<u8>()? {
             0 => None,
             _ => {
@@ -214,6 +214,6 @@ impl<'b> Reader<'b> {
         let whole = bottom.len() <= columns
             && rights.len() <= blocks
             && rights.iter().all(|right: &Vec<C>| right.len() == rows);
-        whole.then_some(Line { bottom, rights, best })
+        whole.then_some(BlockRow { bottom, rights, best })
     }
 }

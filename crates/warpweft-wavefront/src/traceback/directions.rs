@@ -1,8 +1,8 @@
-//! Every cell's choice recorded in one pass, and the path read off them; and which way is taken.
+//! Every cell's choice recorded in one pass, and the path read off them; and which method is used.
 
 use super::follow::{Score, in_linear_space};
 use super::trail::Trail;
-use super::{Checkpoint, Cut, End, Path, Way};
+use super::{Checkpoint, End, Partition, Path, Way};
 use crate::executor::{Need, WavefrontExecutor, other, unrecorded};
 use crate::recurrence::{Choice, Dependence, NEAR, Ranked, Traced};
 use crate::spec::{Keep, Kept, Wavefront};
@@ -12,8 +12,8 @@ use warpweft_core::report::Report;
 /// The path to the cell where `end` says, or none where no cell has a number for a score; the same, of
 /// equal ones too, whichever `way` it is looked for.
 ///
-/// The report is that of all runs together and says which way was taken. Time and space are told at the
-/// head of this module.
+/// The report is that of all runs together and says which way was taken. Time and space: see the head
+/// of this module.
 ///
 /// # Errors
 /// As [`Wavefront::check`]; a band, several sweeps or vectors that reach further than one row or
@@ -24,7 +24,7 @@ pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     wavefront: &Wavefront<'_, E>,
     end: End,
     way: Way,
-    cut: &Cut,
+    partition: &Partition,
     checkpoint: Option<&Checkpoint>,
     executor: &mut X,
 ) -> Result<(Option<Path<Score<E>>>, Report)> {
@@ -69,7 +69,7 @@ pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
         },
         None => String::new(),
     };
-    let (path, mut report) = in_linear_space(wavefront, end, cut, checkpoint, executor)?;
+    let (path, mut report) = in_linear_space(wavefront, end, partition, checkpoint, executor)?;
     report.notes.push(format!("the path was found in linear space{why_not}"));
     Ok((path, report))
 }
@@ -117,7 +117,7 @@ fn by_directions<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
             let Some(vector) = trail.go(choices.at(row, column)?)? else { break };
             (i, j) = (i + vector[0], j + vector[1]);
         }
-        path = Some(Path { score, end: at, start: [i, j], runs: trail.runs() });
+        path = Some(Path { score, end: at, start: [i, j], moves: trail.moves() });
         Ok(())
     })?;
     report.notes.push(format!("the path was found by directions, {} bytes", need.needed));

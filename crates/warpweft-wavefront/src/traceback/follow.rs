@@ -3,7 +3,7 @@
 use super::checkpoint::{Checkpoint, Store};
 use super::grid::{Grid, HINT, Rectangle};
 use super::trail::Trail;
-use super::{Cut, End, Path};
+use super::{End, Partition, Path};
 use crate::executor::{WavefrontExecutor, other};
 use crate::recurrence::{NEAR, Ranked, Traced, WavefrontElement, choice_of};
 use crate::spec::{Keep, Kept, Wavefront};
@@ -16,29 +16,29 @@ pub(super) type Score<E> = <<E as WavefrontElement>::Cell as Ranked>::Score;
 
 /// The path to the cell where `end` says, or none where no cell has a number for a score.
 ///
-/// The report is that of all runs together. Time and space are told at the head of this module.
+/// The report is that of all runs together. Time and space: see the head of this module.
 ///
 /// # Errors
 /// A checkpoint of another problem or that can't be written; the executor's.
 pub(super) fn in_linear_space<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     wavefront: &Wavefront<'_, E>,
     end: End,
-    cut: &Cut,
+    partition: &Partition,
     checkpoint: Option<&Checkpoint>,
     executor: &mut X,
 ) -> Result<(Option<Path<Score<E>>>, Report)> {
     // Edges are all that is kept of the domain, whatever the spec says.
     let wavefront = &wavefront.clone().keep(Keep::Best);
-    let bytes = cut.bytes(wavefront.extents(), size_of::<E::Cell>());
+    let bytes = partition.bytes(wavefront.extents(), size_of::<E::Cell>());
     // A checkpoint is cut alike on every machine; without one the cut follows the memory there is.
     let without = if checkpoint.is_some() { ", or leave the checkpoint out" } else { "" };
     check_room(bytes, &format!("{HINT}{without}"))?;
     let whole = Rectangle::whole(wavefront)?;
-    let blocks = cut.of(whole.extents()).unwrap_or([1, 1]);
+    let blocks = partition.of(whole.extents()).unwrap_or([1, 1]);
     let mut grid = Grid::new(whole, blocks);
     let store = checkpoint.map(|given| Store::open(given, wavefront, blocks, end)).transpose()?;
     let mut tracer =
-        Tracer { wavefront, cut, executor, report: None, score: None, trail: Trail::new() };
+        Tracer { wavefront, partition, executor, report: None, score: None, trail: Trail::new() };
     let mut resumed = 0;
     for p in 0..blocks[0] {
         let saved =
@@ -71,9 +71,9 @@ pub(super) fn in_linear_space<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
             let start = match tracer.follow(&grid, at)? {
                 Reached::Start(start) | Reached::Beyond(start) => start,
             };
-            let runs = std::mem::replace(&mut tracer.trail, Trail::new()).runs();
+            let moves = std::mem::replace(&mut tracer.trail, Trail::new()).moves();
             let score = tracer.score;
-            score.map(|score| Path { score, end: at, start, runs })
+            score.map(|score| Path { score, end: at, start, moves })
         }
     };
     let again = tracer.cells() - first;
@@ -101,7 +101,7 @@ enum Reached {
 /// A path on its way.
 struct Tracer<'t, 'w, E: Traced, X: ?Sized> {
     wavefront: &'t Wavefront<'w, E>,
-    cut: &'t Cut,
+    partition: &'t Partition,
     executor: &'t mut X,
     /// Of all runs so far.
     report: Option<Report>,
@@ -137,7 +137,7 @@ impl<E: Traced, X: WavefrontExecutor<E> + ?Sized> Tracer<'_, '_, E, X> {
     /// From cell `at` of `rectangle` to where the path leaves it or begins.
     fn through(&mut self, rectangle: Rectangle<E::Cell>, at: [usize; 2]) -> Result<Reached> {
         let rectangle = rectangle.up_to(at);
-        let Some(blocks) = self.cut.of(rectangle.extents()) else {
+        let Some(blocks) = self.partition.of(rectangle.extents()) else {
             let spec = rectangle.wavefront(self.wavefront, Keep::Matrix)?;
             let (Kept::Matrix(cells), report) = self.executor.run(&spec)? else {
                 return Err(other(Keep::Matrix));

@@ -77,7 +77,7 @@ impl<C: Ranked> Rectangle<C> {
 
 /// What a row of blocks leaves behind.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Line<C: Ranked> {
+pub(super) struct BlockRow<C: Ranked> {
     /// Its last row.
     pub bottom: Vec<C>,
     /// The last columns of its blocks.
@@ -93,7 +93,7 @@ pub(super) struct Grid<C: Ranked> {
     rows: Vec<usize>,
     columns: Vec<usize>,
     /// One a row of blocks that has been computed.
-    pub lines: Vec<Line<C>>,
+    pub lines: Vec<BlockRow<C>>,
 }
 
 impl<C: Ranked> Grid<C> {
@@ -153,12 +153,12 @@ impl<C: Ranked> Grid<C> {
         wavefront: &Wavefront<'_, E>,
         best: bool,
         executor: &mut X,
-        mut told: impl FnMut(&Report),
+        mut reported: impl FnMut(&Report),
     ) -> Result<()> {
         let p = self.lines.len();
         let [rows, columns] = self.blocks();
         let before = self.lines.last().and_then(|line| line.best);
-        let mut line = Line { bottom: Vec::new(), rights: Vec::new(), best: before };
+        let mut line = BlockRow { bottom: Vec::new(), rights: Vec::new(), best: before };
         for q in 0..columns {
             if !best && [p + 1, q + 1] == [rows, columns] {
                 break;
@@ -167,7 +167,7 @@ impl<C: Ranked> Grid<C> {
             let keep = if best { Keep::Best } else { Keep::LastRow };
             let (edges, report) = executor.edges(&block.wavefront(wavefront, keep)?)?;
             let Edges { row, column, best: found, .. } = edges;
-            told(&report);
+            reported(&report);
             let found = found.map(|found| Best {
                 row: found.row + block.rows.start,
                 column: found.column + block.columns.start,

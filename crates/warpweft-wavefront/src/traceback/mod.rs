@@ -2,8 +2,9 @@
 //!
 //! Aligned sequences, warped series: what is wanted of a recurrence is often not a number but the
 //! choices behind it. Where memory holds a few bits a cell, the executor records every cell's choice
-//! in one pass, and the path is read off them (`directions`). In linear space the domain is cut into blocks of which only the edges are kept (`grid`); from
-//! the end on, each block that the path crosses is computed again, cut into smaller ones, until one is
+//! in one pass, and the path is read off them (`directions`). In linear space the domain is partitioned into
+//! blocks of which only the edges are kept (`grid`); from the end on, each block that the path crosses
+//! is computed again, partitioned into smaller ones, until one is
 //! small enough to be kept whole and walked through on the host (`follow`). So it works with any
 //! executor: FastLSA (Driga, Lu, Schaeffer, Charter and Parsons 2006), after Hirschberg (1975) and
 //! Myers and Miller (1988). The edges of a row of blocks can be saved, for long runs (`checkpoint`).
@@ -14,17 +15,17 @@
 //! Not here: bands, sweeps, inputs of cells, and vectors that reach further than one row or column.
 
 mod checkpoint;
-mod cut;
 mod directions;
 mod follow;
 mod grid;
+mod partition;
 mod trail;
 
 pub use crate::executor::{Choices, Need, Walk};
 pub use crate::recurrence::{Choice, Stored, Traced};
 pub use checkpoint::{Checkpoint, holds_rows};
-pub use cut::Cut;
 pub use directions::trace;
+pub use partition::Partition;
 
 use crate::recurrence::Dependence;
 
@@ -51,7 +52,7 @@ pub enum End {
 
 /// A number of moves along the same vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct Moves {
     /// From a cell to the one before it.
     pub vector: Dependence,
     /// How many, at least 1.
@@ -69,5 +70,5 @@ pub struct Path<S> {
     /// outside, where row or column is −1.
     pub start: [isize; 2],
     /// The moves, from the start to the end; no two neighbours have the same vector.
-    pub runs: Vec<Run>,
+    pub moves: Vec<Moves>,
 }

@@ -1,6 +1,6 @@
 //! A path on its way: the moves so far, from its end on.
 
-use super::Run;
+use super::Moves;
 use crate::recurrence::{Dependence, NEAR, Traced};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::memory::grow;
@@ -8,19 +8,19 @@ use warpweft_core::memory::grow;
 /// The moves so far, and what of the cell reached the path goes through.
 pub(super) struct Trail<E: Traced> {
     state: E::State,
-    runs: Vec<Run>,
+    moves: Vec<Moves>,
 }
 
 impl<E: Traced> Trail<E> {
     /// At the end.
     pub fn new() -> Self {
-        Self { state: E::State::default(), runs: Vec::new() }
+        Self { state: E::State::default(), moves: Vec::new() }
     }
 
     /// Moves on from a cell by its choice; none where the path begins there.
     ///
     /// # Errors
-    /// A choice of more bits than told, or a move that is none of [`NEAR`].
+    /// A choice of more bits than declared, or a move that is none of [`NEAR`].
     #[inline]
     pub fn go(&mut self, choice: u8) -> Result<Option<Dependence>> {
         if u32::from(choice) >> E::BITS != 0 {
@@ -37,19 +37,19 @@ impl<E: Traced> Trail<E> {
             ));
         }
         self.state = state;
-        match self.runs.last_mut() {
-            Some(run) if run.vector == vector => run.count += 1,
+        match self.moves.last_mut() {
+            Some(last) if last.vector == vector => last.count += 1,
             _ => {
-                grow(&mut self.runs, 1, "look for a shorter path")?;
-                self.runs.push(Run { vector, count: 1 });
+                grow(&mut self.moves, 1, "look for a shorter path")?;
+                self.moves.push(Moves { vector, count: 1 });
             }
         }
         Ok(Some(vector))
     }
 
     /// The moves from the path's start to its end.
-    pub fn runs(mut self) -> Vec<Run> {
-        self.runs.reverse();
-        self.runs
+    pub fn moves(mut self) -> Vec<Moves> {
+        self.moves.reverse();
+        self.moves
     }
 }

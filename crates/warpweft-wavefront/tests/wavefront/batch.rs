@@ -156,10 +156,10 @@ fn rate(name: &str, count: usize, executor: &mut dyn WavefrontExecutor<local>) {
 #[ignore = "takes seconds of a quiet core"]
 fn one_core_scores_many_reads() {
     let pool = pool(1);
-    for sixteen in [false, true] {
-        let policy = CpuPolicy { sixteen, ..CpuPolicy::for_domain(300, 1) };
+    for cells_16_bit in [false, true] {
+        let policy = CpuPolicy { cells_16_bit, ..CpuPolicy::for_domain(300, 1) };
         let mut executor = CpuExecutor::new(&pool, policy).unwrap();
-        rate(&format!("a core, 16 bits {sixteen}"), 4000, &mut executor);
+        rate(&format!("a core, 16 bits {cells_16_bit}"), 4000, &mut executor);
     }
 }
 

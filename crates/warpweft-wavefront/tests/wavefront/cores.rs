@@ -20,7 +20,7 @@ fn policies() -> [CpuPolicy; 5] {
             threads: 1,
             tile_rows,
             tile_columns,
-            sixteen: true,
+            cells_16_bit: true,
         },
     )
 }
@@ -62,7 +62,7 @@ fn a_report_has_the_tiles_that_ran() {
     let (rows, columns, cells) = ([1; 64], [2; 400], [3; 64 * 400]);
     let plate = Wavefront::of(remix()).rows(&rows).columns(&columns).initial(&cells).sweeps(2);
     for (workers, columns) in [(1, 300), (2, 50u64)] {
-        let policy = CpuPolicy { threads: 1, tile_rows: 8, tile_columns: 300, sixteen: true };
+        let policy = CpuPolicy { threads: 1, tile_rows: 8, tile_columns: 300, cells_16_bit: true };
         let pool = pool(workers);
         let (_, report) = CpuExecutor::new(&pool, policy).unwrap().run(&plate).unwrap();
         let told =

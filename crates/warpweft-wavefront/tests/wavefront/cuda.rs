@@ -28,7 +28,7 @@ fn policies() -> Vec<CudaPolicy> {
         chunk,
         warps,
         blocks,
-        pairs: false,
+        packed_16x2: false,
     })
     .to_vec()
 }
@@ -86,7 +86,7 @@ fn kernels_of_many_rows_compile() {
         chunk: 32,
         warps,
         blocks: 1,
-        pairs: false,
+        packed_16x2: false,
     };
     compiles(global(-1), &[Keep::Best], &[shape(15, 2, 4), shape(15, 8, 8)], "sm_90");
 }
@@ -106,7 +106,7 @@ fn with_inputs() -> [CudaPolicy; 5] {
             chunk,
             warps,
             blocks,
-            pairs: false,
+            packed_16x2: false,
         },
     )
 }
@@ -187,7 +187,7 @@ fn shapes_that_do_not_fit_are_refused_with_their_numbers() {
             [4, 8, 12, 16].map(|cell| {
                 let [domain, matrix] =
                     [CudaPolicy::for_domain, CudaPolicy::for_matrix].map(|of| of(rows, cell, 132));
-                [Some(domain), Some(matrix), CudaPolicy::for_pairs(rows, 132)]
+                [Some(domain), Some(matrix), CudaPolicy::for_packed(rows, 132)]
             })
         })
         .flatten()

@@ -20,7 +20,7 @@ const DELAYED: Variant = Variant { several: true, edges: false, delays: true };
 const ALONE_DELAYED: Variant = Variant { several: false, ..DELAYED };
 
 fn policy([rows, columns, chunk, warps, blocks]: [u32; 5]) -> CudaPolicy {
-    CudaPolicy { rows, columns, chunk, warps, blocks, pairs: false }
+    CudaPolicy { rows, columns, chunk, warps, blocks, packed_16x2: false }
 }
 
 /// Shapes of 32, 512 and 192 rows a tile-row.
@@ -217,13 +217,13 @@ fn woven(h: Earlier<u32>, #[cell] x: u32) -> u32 {
     (h.n ^ h.w.rotate_left(5) ^ x).wrapping_mul(0x85eb_ca6b) ^ h.nw
 }
 
-/// Shapes whose porters carry pieces of 8 to 32 columns, for 1 to 32 lanes at one time.
+/// Shapes whose copy warps carry pieces of 8 to 32 columns, for 1 to 32 lanes at one time.
 fn with_porters() -> [CudaPolicy; 5] {
     [[2, 2, 32, 1, 1], [1, 1, 8, 3, 1], [3, 8, 8, 2, 1], [2, 2, 16, 2, 1], [1, 1, 32, 2, 1]]
         .map(policy)
 }
 
-/// What porters bring in and take out is whole whenever the warps beside them come there: rows that
+/// What copy warps bring in and take out is whole whenever the warps beside them come there: rows that
 /// begin at 16 bytes, and others, on one GPU and on several.
 #[test]
 fn porters_hold_whatever_the_delays() {
@@ -246,7 +246,7 @@ fn porters_hold_whatever_the_delays() {
         wovens.push(Wavefront::of(woven()).over([m, n]).inputs(&words[..m * n]).keep(keep));
     }
     for shape in with_porters() {
-        // Or porters would only bring in.
+        // Or copy warps would only bring in.
         let mut alone = CudaExecutor::new(&lists[0][0], Some(shape)).unwrap();
         assert_eq!(alone.run(&wovens[0]).unwrap().1.notes, [""; 0], "{shape:?}");
     }

@@ -1,10 +1,10 @@
 //! The wavefront pattern: the reference's cells from every executor.
 
 mod batch;
+mod cells_16_bit;
 mod cores;
 mod cuda;
 mod gpus;
 mod ranks;
 mod scan;
-mod sixteen;
 mod tiles;

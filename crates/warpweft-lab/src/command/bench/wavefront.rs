@@ -360,13 +360,13 @@ fn rates<E: WavefrontElement>(
         [_, ..] => {
             let executor = CudaExecutor::over(gpus, None)?;
             let pairs = case.kind == Kind::LocalSixteen;
-            Box::new(if pairs { executor } else { executor.one_by_one() })
+            Box::new(if pairs { executor } else { executor.unpacked() })
         }
         [] => {
             pool = Pool::new(machine.cpu.first(1))?;
             let sixteen = case.kind == Kind::LocalSixteen;
             let policy = CpuPolicy::for_domain(case.size, 1);
-            let policy = CpuPolicy { tile_rows: 1024, sixteen, ..policy };
+            let policy = CpuPolicy { tile_rows: 1024, cells_16_bit: sixteen, ..policy };
             Box::new(CpuExecutor::new(&pool, policy)?)
         }
     };

@@ -202,7 +202,7 @@ impl ScanExecutor {
         stream.download(&kept, 0, cells)?;
         setup_seconds += begin.elapsed().as_secs_f64();
         let devices = vec![self.device.label().to_string()];
-        let policy = Policy::Scan(policy).told();
+        let policy = Policy::Scan(policy).to_json();
         let wavefronts = std::slice::from_ref(wavefront);
         Ok((Found::new(), report(wavefronts, devices, seconds, setup_seconds, policy)))
     }

@@ -51,7 +51,7 @@ fn borders<'w>(wavefronts: &'w [Erased<'_>]) -> Option<Vec<&'w [u8]>> {
 /// Rows a lane owns: the fewest steps over all problems, each of which takes a row's time a row.
 fn rows_of(wavefronts: &[&Erased<'_>], cell: usize) -> u32 {
     let most = (MOST_ROWS as usize * 4 / cell.max(4)).max(1) as u32;
-    // What a step costs beside its rows, in rows.
+    // What a step costs in addition to its rows, in rows.
     let step = 2;
     let cost = |rows: u32| -> u64 {
         let passes = wavefronts.iter().map(|wavefront| {
@@ -67,30 +67,30 @@ fn rows_of(wavefronts: &[&Erased<'_>], cell: usize) -> u32 {
 struct Pooled<'w> {
     known: HashMap<(*const u8, usize), u64>,
     count: usize,
-    parts: Vec<&'w [u8]>,
+    pieces: Vec<&'w [u8]>,
 }
 
 impl<'w> Pooled<'w> {
     fn new() -> Self {
-        Self { known: HashMap::new(), count: 0, parts: Vec::new() }
+        Self { known: HashMap::new(), count: 0, pieces: Vec::new() }
     }
 
     /// Where `count` inputs begin, in inputs.
     fn place(&mut self, bytes: &'w [u8], count: usize) -> u64 {
         *self.known.entry((bytes.as_ptr(), count)).or_insert_with(|| {
             let at = self.count as u64;
-            self.parts.push(bytes);
+            self.pieces.push(bytes);
             self.count += count;
             at
         })
     }
 
     fn upload(&self, stream: &Stream) -> Result<Buffer> {
-        let mut all = allocate(self.parts.iter().map(|part| part.len()).sum())?;
+        let mut all = allocate(self.pieces.iter().map(|piece| piece.len()).sum())?;
         let mut rest = &mut all[..];
-        for part in &self.parts {
-            let (here, further) = rest.split_at_mut(part.len());
-            here.copy_from_slice(part);
+        for piece in &self.pieces {
+            let (here, further) = rest.split_at_mut(piece.len());
+            here.copy_from_slice(piece);
             rest = further;
         }
         inputs(stream, &all, self.count)
@@ -123,7 +123,7 @@ impl CudaExecutor {
         cells: &mut [&mut [u8]],
     ) -> Result<(Vec<Found>, Report)> {
         let sms = self.gpus[0].device.sms()?;
-        // Of as many parts as warps run well at once.
+        // As many problems as warps run well at once are shared out evenly.
         let (large, rest) = by_size(wavefronts, 4 * WARPS as usize * sms as usize, SMALL);
         let borders = borders(wavefronts).filter(|_| rest.len() > 1);
         let in_turn = if borders.is_some() { large } else { (0..wavefronts.len()).collect() };
@@ -252,9 +252,9 @@ impl CudaExecutor {
             chunk: 32,
             warps: WARPS,
             blocks: blocks as u32,
-            pairs: false,
+            packed_16x2: false,
         };
-        let policy = Policy::Cuda(policy).told();
+        let policy = Policy::Cuda(policy).to_json();
         let wavefronts: Vec<_> = wavefronts.iter().map(|&wavefront| wavefront.clone()).collect();
         Ok((cells, found, report(&wavefronts, devices, seconds, setup_seconds, policy)))
     }

@@ -2,14 +2,14 @@
 
 use std::time::Instant;
 
+use super::assignment::assignments;
 use super::choose::choose;
-use super::pairs;
-use super::part::{Gpu, Part};
-use super::record::{Beside, Recording};
+use super::packed;
+use super::record::{AlsoKept, Recording};
 use super::shape::{missing, possible};
 use super::shared;
+use super::subdomain::{Gpu, Subdomain};
 use super::text::{Variant, options, source};
-use super::turns::turns;
 use crate::cuda::filled::{Found, filled, kept};
 use crate::cuda::winner::{total, winner};
 use crate::executor::{Edges, Need, Walk, WavefrontExecutor, check_kept};
@@ -26,11 +26,11 @@ use warpweft_core::report::Report;
 pub struct CudaExecutor {
     pub(super) gpus: Vec<Gpu>,
     policy: Option<CudaPolicy>,
-    pairs: bool,
+    packed_16x2: bool,
     extras: Extras,
 }
 
-/// What a run has beside the work: for tests.
+/// What is compiled in or limited for tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extras {
     /// Random delays before flags are looked at and set, from this seed.
@@ -41,7 +41,7 @@ pub struct Extras {
 
 impl CudaExecutor {
     /// An executor on `device`; without a policy it takes the one of
-    /// [`CudaPolicy::for_domain`], [`CudaPolicy::for_matrix`] or [`CudaPolicy::for_pairs`] that fits.
+    /// [`CudaPolicy::for_domain`], [`CudaPolicy::for_matrix`] or [`CudaPolicy::for_packed`] that fits.
     ///
     /// # Errors
     /// The driver's.
@@ -66,12 +66,12 @@ impl CudaExecutor {
             devices.iter().try_for_each(|other| device.enable_peer(other))?;
         }
         let gpus = devices.iter().map(Gpu::new).collect::<Result<_>>()?;
-        Ok(Self { gpus, policy, pairs: true, extras: Extras::default() })
+        Ok(Self { gpus, policy, packed_16x2: true, extras: Extras::default() })
     }
 
-    /// With a register for every cell, unless a policy says otherwise: two cells never share one.
-    pub fn one_by_one(mut self) -> Self {
-        self.pairs = false;
+    /// Without packed 16×2 cells, unless a policy says otherwise: a register holds one cell.
+    pub fn unpacked(mut self) -> Self {
+        self.packed_16x2 = false;
         self
     }
 
@@ -121,33 +121,33 @@ impl CudaExecutor {
             .ok_or_else(|| Error::spec("a wavefront over 0 GPUs", "name at least one"))
     }
 
-    /// The policy, and how many of the GPUs take part.
+    /// The policy, and how many of the GPUs take subdomain.
     ///
     /// # Errors
-    /// What strips can't do; a policy that no kernel can have, or for which there is no room.
+    /// What strips can't do; a policy that no kernel can have, or that does not fit.
     pub(super) fn plan(
         &self,
         wavefront: &Erased<'_>,
-        beside: Beside<'_>,
+        also: AlsoKept<'_>,
     ) -> Result<(CudaPolicy, usize)> {
         possible(wavefront)?;
-        let edges = !matches!(beside, Beside::Nothing);
+        let edges = !matches!(also, AlsoKept::Nothing);
         let memory = self.shared()?;
-        let (policy, count) = match (self.policy, beside) {
-            (_, Beside::Choices(recording)) => {
+        let (policy, count) = match (self.policy, also) {
+            (_, AlsoKept::Choices(recording)) => {
                 let sms = self.gpus[0].device.sms()?;
                 (recording.policy(self.policy, wavefront, sms, memory), 1)
             }
             (Some(policy), _) => (policy, self.gpus.len()),
             (None, _) => {
-                let pairs = self.pairs && !edges;
-                choose(wavefront, pairs, self.gpus[0].device.sms()?, memory, self.gpus.len())
+                let packed_16x2 = self.packed_16x2 && !edges;
+                choose(wavefront, packed_16x2, self.gpus[0].device.sms()?, memory, self.gpus.len())
             }
         };
         policy.check(wavefront.element.cell)?;
         shared::check(wavefront, &policy, memory)?;
-        if policy.pairs {
-            pairs::check(wavefront, &policy, edges)?;
+        if policy.packed_16x2 {
+            packed::check(wavefront, &policy, edges)?;
         }
         Ok((policy, count))
     }
@@ -166,15 +166,15 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
     }
 
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
-        let plan = |it: &Self, erased: &Erased<'_>| it.plan(erased, Beside::Nothing).map(drop);
+        let plan = |it: &Self, erased: &Erased<'_>| it.plan(erased, AlsoKept::Nothing).map(drop);
         filled(self, wavefront, plan, Self::fill)
     }
 
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
-        let keep = wavefront.keep.beside().unwrap_or(Keep::LastColumn);
+        let keep = wavefront.keep.with_edges().unwrap_or(Keep::LastColumn);
         let erased = Erased { keep, ..wavefront.erased() };
         erased.check()?;
-        self.plan(&erased, Beside::Edges)?;
+        self.plan(&erased, AlsoKept::Edges)?;
         let [rows, columns] = erased.extents;
         let (mut row, mut column) = (allocate(columns)?, allocate(rows)?);
         let lines = [bytes_of_mut(&mut row), bytes_of_mut(&mut column)];
@@ -205,7 +205,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
         erased.check()?;
         check_kept(erased.keep)?;
         let recording = Recording::of(&wavefront.element);
-        self.plan(&erased, Beside::Choices(&recording))?;
+        self.plan(&erased, AlsoKept::Choices(&recording))?;
         let mut cells: Vec<E::Cell> = allocate(erased.kept_cells())?;
         self.choices(&erased, &recording, &mut |found, choices, fill| {
             fill(bytes_of_mut(&mut cells))?;
@@ -221,67 +221,69 @@ impl CudaExecutor {
         wavefront: &Erased<'_>,
         cells: &mut [u8],
     ) -> Result<(Found, Report)> {
-        self.compute(wavefront, Beside::Nothing, &mut |policy, parts| {
+        self.compute(wavefront, AlsoKept::Nothing, &mut |policy, subdomains| {
             match wavefront.keep {
-                Keep::LastRow => last_row(wavefront, policy, parts, cells)?,
-                Keep::LastColumn | Keep::Matrix => gather(wavefront, policy, parts, cells)?,
+                Keep::LastRow => last_row(wavefront, policy, subdomains, cells)?,
+                Keep::LastColumn | Keep::Matrix => gather(wavefront, policy, subdomains, cells)?,
                 Keep::Best | Keep::Least | Keep::Score | Keep::Sum => {
-                    return found(policy, parts);
+                    return found(policy, subdomains);
                 }
             }
             Ok(Found::new())
         })
     }
 
-    /// The same, with the last row and the last column beside what else is kept.
+    /// The same, with the last row and the last column in addition to what else is kept.
     fn fill_edges(
         &mut self,
         wavefront: &Erased<'_>,
         [row, column]: [&mut [u8]; 2],
     ) -> Result<(Found, Report)> {
-        self.compute(wavefront, Beside::Edges, &mut |policy, parts| {
-            let found = match wavefront.keep.beside() {
-                Some(_) => found(policy, parts)?,
+        self.compute(wavefront, AlsoKept::Edges, &mut |policy, subdomains| {
+            let found = match wavefront.keep.with_edges() {
+                Some(_) => found(policy, subdomains)?,
                 None => Found::new(),
             };
-            gather(wavefront, policy, parts, column)?;
-            last_row(wavefront, policy, parts, row)?;
+            gather(wavefront, policy, subdomains, column)?;
+            last_row(wavefront, policy, subdomains, row)?;
             Ok(found)
         })
     }
 
-    /// Computes all cells, keeps what is said `beside` the rest, then `take`s the results.
+    /// Computes all cells, keeps what `also` says in addition, then `take`s the results.
     pub(super) fn compute(
         &mut self,
         wavefront: &Erased<'_>,
-        beside: Beside<'_>,
-        take: &mut dyn FnMut(&CudaPolicy, &[Part<'_>]) -> Result<Found>,
+        also: AlsoKept<'_>,
+        take: &mut dyn FnMut(&CudaPolicy, &[Subdomain<'_>]) -> Result<Found>,
     ) -> Result<(Found, Report)> {
         let name = wavefront.element.name;
         let begin = Instant::now();
-        let (policy, count) = self.plan(wavefront, beside)?;
+        let (policy, count) = self.plan(wavefront, also)?;
         let delays = self.extras.delays;
-        let edges = beside.edges();
+        let edges = also.edges();
         let variant = Variant { several: count > 1, edges, delays: delays.is_some() };
         let memory = self.shared()?;
-        let source = source(wavefront, &policy, memory, variant, beside.recording());
+        let source = source(wavefront, &policy, memory, variant, also.recording());
         self.load(&source, name, count)?;
         let strips = wavefront.extents[0].div_ceil(policy.tile_rows());
-        let all = turns(strips, &self.resident(&policy, wavefront.element.input > 0, count)?);
-        let working = self.gpus.iter().zip(all).filter(|(_, turn)| turn.blocks > 0);
-        let parts = working.map(|(gpu, turn)| Part::new(gpu, turn, wavefront, &policy, beside));
-        let parts = parts.collect::<Result<Vec<_>>>()?;
-        // Whoever starts first may store into any other's memory.
-        parts.iter().try_for_each(|part| part.gpu.stream.synchronize())?;
+        let all = assignments(strips, &self.resident(&policy, wavefront.element.input > 0, count)?);
+        let working = self.gpus.iter().zip(all).filter(|(_, assignment)| assignment.blocks > 0);
+        let subdomains = working
+            .map(|(gpu, assignment)| Subdomain::new(gpu, assignment, wavefront, &policy, also));
+        let subdomains = subdomains.collect::<Result<Vec<_>>>()?;
+        // The GPU that starts first may store into any other's memory.
+        subdomains.iter().try_for_each(|subdomain| subdomain.gpu.stream.synchronize())?;
         let mut setup_seconds = begin.elapsed().as_secs_f64();
 
-        let seconds = launch(wavefront, &policy, &parts, beside, delays.unwrap_or(0))?;
+        let seconds = launch(wavefront, &policy, &subdomains, also, delays.unwrap_or(0))?;
 
         let begin = Instant::now();
-        let found = take(&policy, &parts)?;
+        let found = take(&policy, &subdomains)?;
         setup_seconds += begin.elapsed().as_secs_f64();
-        let devices = parts.iter().map(|part| part.gpu.device.label().to_string()).collect();
-        let told = Policy::Cuda(policy).told();
+        let devices =
+            subdomains.iter().map(|subdomain| subdomain.gpu.device.label().to_string()).collect();
+        let told = Policy::Cuda(policy).to_json();
         let wavefronts = std::slice::from_ref(wavefront);
         let mut report = report(wavefronts, devices, seconds, setup_seconds, told);
         report.notes.extend(shared::scattered(wavefront, &policy, memory));
@@ -289,25 +291,26 @@ impl CudaExecutor {
     }
 }
 
-/// Launches all parts and waits for them; the seconds that took.
+/// Launches all subdomains and waits for them; the seconds that took.
 fn launch(
     wavefront: &Erased<'_>,
     policy: &CudaPolicy,
-    parts: &[Part<'_>],
-    beside: Beside<'_>,
+    subdomains: &[Subdomain<'_>],
+    also: AlsoKept<'_>,
     delays: u32,
 ) -> Result<f64> {
-    let count = parts.len();
+    let count = subdomains.len();
     let mut marks = Vec::new();
-    for part in parts {
-        marks.push([Event::new(&part.gpu.device)?, Event::new(&part.gpu.device)?]);
+    for subdomain in subdomains {
+        marks.push([Event::new(&subdomain.gpu.device)?, Event::new(&subdomain.gpu.device)?]);
     }
     let all = || {
-        parts.iter().zip(&marks).enumerate().try_for_each(|(at, (part, mark))| {
-            part.gpu.stream.record(&mark[0])?;
-            let (above, below) = (&parts[(at + count - 1) % count], &parts[(at + 1) % count]);
-            part.launch(wavefront, policy, above, below, beside, delays)?;
-            part.gpu.stream.record(&mark[1])
+        subdomains.iter().zip(&marks).enumerate().try_for_each(|(at, (subdomain, mark))| {
+            subdomain.gpu.stream.record(&mark[0])?;
+            let (above, below) =
+                (&subdomains[(at + count - 1) % count], &subdomains[(at + 1) % count]);
+            subdomain.launch(wavefront, policy, above, below, also, delays)?;
+            subdomain.gpu.stream.record(&mark[1])
         })
     };
     let together = (count > 1).then(Together::begin);
@@ -316,16 +319,16 @@ fn launch(
         Some(together) => together.launch(all),
         None => all(),
     };
-    // Nobody's memory may go while another may store into it. Those that wait for one that could not
+    // No buffer may be freed while another GPU may store into it. GPUs that wait for one that could not
     // be launched say so in time.
-    let waits: Vec<_> = parts.iter().map(|part| part.gpu.wait()).collect();
+    let waits: Vec<_> = subdomains.iter().map(|subdomain| subdomain.gpu.wait()).collect();
     let seconds = begin.elapsed().as_secs_f64();
     drop(together);
     launched?;
     let is_echo =
         |error: &Error| matches!(error, Error::Device { stage, .. } if stage == "waiting");
     let mut failed: Vec<_> = waits.into_iter().filter_map(Result::err).collect();
-    // Who fails makes others wait in vain.
+    // A GPU that fails makes others time out: their errors are consequences.
     failed.sort_by_key(is_echo);
     if let Some(error) = failed.into_iter().next() {
         return Err(error);
@@ -336,12 +339,12 @@ fn launch(
     }
 }
 
-/// The winners or sums of all warps of all parts.
-pub(super) fn found(policy: &CudaPolicy, parts: &[Part<'_>]) -> Result<Found> {
+/// The winners or sums of all warps of all subdomains.
+pub(super) fn found(policy: &CudaPolicy, subdomains: &[Subdomain<'_>]) -> Result<Found> {
     let mut found = Vec::new();
-    for part in parts {
-        let mut own = vec![[0u64; 3]; part.turn.blocks * policy.warps as usize];
-        part.gpu.stream.download(&part.candidates, 0, &mut own)?;
+    for subdomain in subdomains {
+        let mut own = vec![[0u64; 3]; subdomain.assignment.blocks * policy.warps as usize];
+        subdomain.gpu.stream.download(&subdomain.candidates, 0, &mut own)?;
         found.extend(own);
     }
     Ok(found)
@@ -351,12 +354,12 @@ pub(super) fn found(policy: &CudaPolicy, parts: &[Part<'_>]) -> Result<Found> {
 pub(super) fn last_row(
     wavefront: &Erased<'_>,
     policy: &CudaPolicy,
-    parts: &[Part<'_>],
+    subdomains: &[Subdomain<'_>],
     cells: &mut [u8],
 ) -> Result<()> {
     let last = wavefront.extents[0].div_ceil(policy.tile_rows()) - 1;
-    match parts.iter().find(|part| part.turn.has(last)) {
-        Some(part) => part.gpu.stream.download(&part.border, 0, cells),
+    match subdomains.iter().find(|subdomain| subdomain.assignment.has(last)) {
+        Some(subdomain) => subdomain.gpu.stream.download(&subdomain.border, 0, cells),
         None => Ok(()),
     }
 }
@@ -365,17 +368,17 @@ pub(super) fn last_row(
 fn gather(
     wavefront: &Erased<'_>,
     policy: &CudaPolicy,
-    parts: &[Part<'_>],
+    subdomains: &[Subdomain<'_>],
     cells: &mut [u8],
 ) -> Result<()> {
     let rows = wavefront.extents[0];
     let wide = cells.len() / rows;
-    for part in parts {
+    for subdomain in subdomains {
         let mut before = 0;
-        for range in part.turn.rows(policy.tile_rows(), rows) {
+        for range in subdomain.assignment.rows(policy.tile_rows(), rows) {
             let to = &mut cells[range.start * wide..range.end * wide];
             let bytes = to.len();
-            part.gpu.stream.download(&part.kept, before, to)?;
+            subdomain.gpu.stream.download(&subdomain.kept, before, to)?;
             before += bytes;
         }
     }

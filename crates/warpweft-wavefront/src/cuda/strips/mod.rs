@@ -4,17 +4,17 @@
 //! `kernel/strip.cuh` make one translation unit, compiled for the device at hand. `batch` runs many
 //! small problems, a warp each. Not here: several processes.
 
+mod assignment;
 mod batch;
 mod batch_text;
 mod choose;
 mod executor;
-mod pairs;
-mod part;
+mod packed;
 mod record;
 mod shape;
 mod shared;
+mod subdomain;
 mod text;
-mod turns;
 
 pub use batch::compile_check as compile_batch_check;
 pub use executor::{CudaExecutor, Extras};

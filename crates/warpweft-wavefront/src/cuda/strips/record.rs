@@ -16,9 +16,9 @@ use warpweft_core::cuda::{Buffer, Cubin, Pinned, SharedMemory, Stream, compile};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 
-/// What a run keeps beside what the wavefront says.
+/// What a run keeps in addition to what the wavefront says.
 #[derive(Clone, Copy)]
-pub(super) enum Beside<'b> {
+pub(super) enum AlsoKept<'b> {
     Nothing,
     /// Last row and last column.
     Edges,
@@ -26,7 +26,7 @@ pub(super) enum Beside<'b> {
     Choices(&'b Recording),
 }
 
-impl<'b> Beside<'b> {
+impl<'b> AlsoKept<'b> {
     pub fn edges(self) -> bool {
         matches!(self, Self::Edges)
     }
@@ -103,7 +103,7 @@ impl Recording {
         let (rows, cell) = (wavefront.extents[0], wavefront.element.cell);
         let within = |policy: CudaPolicy, bits: u32| {
             let rows = policy.rows.min(bits / self.bits);
-            CudaPolicy { pairs: false, rows, ..policy }
+            CudaPolicy { packed_16x2: false, rows, ..policy }
         };
         match given {
             Some(policy) => within(policy, MOST_BITS),
@@ -116,11 +116,11 @@ impl Recording {
 
     /// What became of the policy that was given, if choices don't fit it.
     fn cut(&self, given: Option<CudaPolicy>) -> Option<String> {
-        let CudaPolicy { rows, pairs, .. } = given?;
+        let CudaPolicy { rows, packed_16x2, .. } = given?;
         let most = MOST_BITS / self.bits;
         let fewer = format!("{most} rows a lane, not {rows}: their choices have {MOST_BITS} bits");
-        let single = "a register for every cell, not for two: choices are told of one";
-        let all = [(rows > most).then_some(fewer), pairs.then(|| single.into())];
+        let single = "one cell a register, not two: choices are recorded from unpacked cells";
+        let all = [(rows > most).then_some(fewer), packed_16x2.then(|| single.into())];
         let all: Vec<_> = all.into_iter().flatten().collect();
         (!all.is_empty())
             .then(|| format!("directions by another policy than given: {}", all.join("; ")))
@@ -174,21 +174,21 @@ impl CudaExecutor {
                 "look for the path in linear space",
             ));
         }
-        let beside = Beside::Choices(recording);
+        let also = AlsoKept::Choices(recording);
         let cut = recording.cut(self.given());
-        let (_, mut report) = self.compute(wavefront, beside, &mut |policy, parts| {
-            let [part] = parts else {
+        let (_, mut report) = self.compute(wavefront, also, &mut |policy, subdomains| {
+            let [subdomain] = subdomains else {
                 return Err(Error::spec("choices over several GPUs", "report this as a bug"));
             };
             let columns = wavefront.extents[1];
-            let stream = &part.gpu.stream;
-            let mut windows = Windows::new(stream, &part.kept, recording, policy, columns)?;
+            let stream = &subdomain.gpu.stream;
+            let mut windows = Windows::new(stream, &subdomain.kept, recording, policy, columns)?;
             let winners = match wavefront.keep {
-                Keep::Best => found(policy, parts)?,
+                Keep::Best => found(policy, subdomains)?,
                 _ => Found::new(),
             };
             then(&winners, &mut windows, &mut |cells| match wavefront.keep {
-                Keep::LastRow => last_row(wavefront, policy, parts, cells),
+                Keep::LastRow => last_row(wavefront, policy, subdomains, cells),
                 _ => Ok(()),
             })?;
             Ok(Found::new())
@@ -307,11 +307,11 @@ mod tests {
         let rows = |given| affine.policy(given, &wavefront.erased(), 1, H200).rows;
         assert_eq!(rows(None), 8);
         assert_eq!(rows(Some(shape(20))), 16);
-        // What was asked for and can't be is told.
+        // What was asked for and is not possible is reported.
         let told = |given| affine.cut(given).unwrap_or_default();
         assert!(told(Some(shape(20))).contains("16 rows a lane, not 20"));
-        let pairs = CudaPolicy { pairs: true, ..shape(16) };
-        assert!(told(Some(pairs)).contains("a register for every cell"));
+        let packed_16x2 = CudaPolicy { packed_16x2: true, ..shape(16) };
+        assert!(told(Some(packed_16x2)).contains("one cell a register"));
         assert_eq!([None, Some(shape(16))].map(told), [""; 2]);
     }
 }

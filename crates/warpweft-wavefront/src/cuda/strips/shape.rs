@@ -1,6 +1,6 @@
 //! Which shapes the register-strip kernel can have.
 
-use super::pairs;
+use super::packed;
 use super::shared::{INPUTS, RING, WINDOW, check, fitted};
 use crate::policy::CudaPolicy;
 use crate::recurrence::WavefrontElement;
@@ -45,7 +45,7 @@ pub(super) fn possible(wavefront: &Erased<'_>) -> Result<()> {
     })
 }
 
-/// What register strips can't do that `wavefront` needs on a GPU of `sms` SMs, room for its cells and
+/// What register strips can't do that `wavefront` needs on a GPU of `sms` SMs, memory for its cells and
 /// inputs included, if anything.
 pub(crate) fn unfit(
     wavefront: &Erased<'_>,
@@ -67,12 +67,12 @@ impl CudaPolicy {
 
     /// Strips of rows in a warp: one a lane, or two.
     pub(super) fn lanes(&self) -> u32 {
-        if self.pairs { 64 } else { 32 }
+        if self.packed_16x2 { 64 } else { 32 }
     }
 
     /// Columns of the ring of column inputs.
     pub(super) fn inputs(&self) -> u32 {
-        if self.pairs { 2 * INPUTS } else { INPUTS }
+        if self.packed_16x2 { 2 * INPUTS } else { INPUTS }
     }
 
     /// Rows of a tile-row.
@@ -80,8 +80,8 @@ impl CudaPolicy {
         (self.warps * self.lanes() * self.rows) as usize
     }
 
-    /// Threads of a block: two warps move borders, and where cells have inputs one beside each that
-    /// computes carries them.
+    /// Threads of a block: two warps move borders, and where cells have inputs one copy warp for each that
+    /// computes moves them.
     pub(super) fn threads(&self, inputs: bool) -> u32 {
         32 * (self.warps * (1 + u32::from(inputs)) + 2)
     }
@@ -161,14 +161,14 @@ impl CudaPolicy {
 
     /// As [`CudaPolicy::for_domain`] with two cells a register, if that is worth it: short domains
     /// pay more for the lag of 64 strips a warp than two cells at once save.
-    pub fn for_pairs(rows: usize, sms: u32) -> Option<Self> {
+    pub fn for_packed(rows: usize, sms: u32) -> Option<Self> {
         let long = rows / (sms as usize * 4) >= 800;
         let shape = Self::of(even(rows, 8 * 64, 15, sms), 1, 32, 8);
-        long.then_some(Self { pairs: true, ..shape })
+        long.then_some(Self { packed_16x2: true, ..shape })
     }
 
     const fn of(rows: u32, columns: u32, chunk: u32, warps: u32) -> Self {
-        Self { rows, columns, chunk, warps, blocks: 1, pairs: false }
+        Self { rows, columns, chunk, warps, blocks: 1, packed_16x2: false }
     }
 }
 
@@ -180,11 +180,11 @@ fn even(rows: usize, lanes: u32, most: u32, sms: u32) -> u32 {
     rows.div_ceil(lanes * passes).max(1) as u32
 }
 
-/// The shape for `wavefront` on one GPU of `sms` SMs where nobody gave one, with two cells a register if
-/// `pairs` says so and it is worth it.
+/// The shape for `wavefront` on one GPU of `sms` SMs where none was given, with two cells a register if
+/// `packed_16x2` says so and it is worth it.
 pub(super) fn on_one(
     wavefront: &Erased<'_>,
-    pairs: bool,
+    packed_16x2: bool,
     sms: u32,
     shared: SharedMemory,
 ) -> CudaPolicy {
@@ -196,8 +196,8 @@ pub(super) fn on_one(
             _ => CudaPolicy::for_inputs(cell),
         });
     }
-    let two = CudaPolicy::for_pairs(rows, sms).filter(|_| pairs).map(fit);
-    two.filter(|policy| pairs::check(wavefront, policy, false).is_ok())
+    let two = CudaPolicy::for_packed(rows, sms).filter(|_| packed_16x2).map(fit);
+    two.filter(|policy| packed::check(wavefront, policy, false).is_ok())
         .unwrap_or_else(|| fit(CudaPolicy::for_domain(rows, cell, sms)))
 }
 
@@ -256,7 +256,7 @@ mod tests {
                 if limit >= 227 << 10 && erased.element.input == 0 {
                     let usual = match keep {
                         Keep::Matrix => CudaPolicy::for_matrix(count, erased.element.cell, 132),
-                        _ if policy.pairs => CudaPolicy::for_pairs(count, 132).expect(&told),
+                        _ if policy.packed_16x2 => CudaPolicy::for_packed(count, 132).expect(&told),
                         _ => CudaPolicy::for_domain(count, erased.element.cell, 132),
                     };
                     assert_eq!(policy, usual, "measured on an H200: {told}");

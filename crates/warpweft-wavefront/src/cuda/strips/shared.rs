@@ -1,4 +1,4 @@
-//! Shared memory of register strips: what a shape takes, and the shapes that a device has room for.
+//! Shared memory of register strips: what a shape takes, and the shapes that fit a device.
 
 use crate::policy::CudaPolicy;
 use crate::spec::{Erased, Keep};
@@ -62,7 +62,7 @@ pub(super) fn scattered(
     ))
 }
 
-/// Whether a block of this shape has room.
+/// Whether a block of this shape fits.
 ///
 /// # Errors
 /// More threads than a block has; the bytes needed, and those there are.
@@ -127,7 +127,7 @@ mod tests {
         let memory = SharedMemory::of_block(227 << 10);
         let policy = |rows, chunk, warps, blocks| {
             let columns = 2;
-            CudaPolicy { rows, columns, chunk, warps, blocks, pairs: false }
+            CudaPolicy { rows, columns, chunk, warps, blocks, packed_16x2: false }
         };
         let letters = [b'A'; 700];
         let plain = Wavefront::of(local(2, -1, -1)).rows(&letters).columns(&letters);

@@ -35,12 +35,12 @@ pub(super) struct Arguments {
     pub reserved: i32,
 }
 
-/// What the kernel is compiled with beside the policy.
+/// What the kernel is compiled with in addition to the policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Variant {
     /// Several GPUs share the tile-rows.
     pub several: bool,
-    /// Last row and last column are kept beside what the wavefront keeps.
+    /// Last row and last column are kept in addition to what the wavefront keeps.
     pub edges: bool,
     /// Random delays before flags are looked at and set.
     pub delays: bool,
@@ -66,17 +66,17 @@ pub(super) fn source(
         Keep::Score => 4,
         Keep::Sum => 5,
     };
-    let CudaPolicy { rows, columns, chunk, warps, blocks, pairs } = *policy;
-    // The struct for pairs needs the element's, which is defined by now.
-    let lanes = match (wavefront.element.pairs)(&mut unit) {
-        Some(name) if pairs => format!("using ww_pairs = {name};"),
+    let CudaPolicy { rows, columns, chunk, warps, blocks, packed_16x2 } = *policy;
+    // The struct for packed cells needs the element's, which is defined by now.
+    let lanes = match (wavefront.element.packed)(&mut unit) {
+        Some(name) if packed_16x2 => format!("using ww_packed = {name};"),
         _ => String::new(),
     };
     let choice = recording.map(|recording| (recording.define)(&mut unit));
     let choice = choice.map_or(String::new(), |name| format!("using ww_choice = {name};\n"));
     let directions = recording.map_or(0, |recording| recording.bits);
-    let [pairs, several, edges, inputs] =
-        [pairs, variant.several, variant.edges, inputs].map(i32::from);
+    let [packed_16x2, several, edges, inputs] =
+        [packed_16x2, variant.several, variant.edges, inputs].map(i32::from);
     let delays = if variant.delays { "#define WW_DELAYS" } else { "" };
     let staged = shared::staged(wavefront, policy, memory);
     let block = shared::block_bytes(wavefront, policy, staged);
@@ -91,7 +91,7 @@ pub(super) fn source(
 #define WW_CHUNK {chunk}
 #define WW_WARPS {warps}
 #define WW_BLOCKS {blocks}
-#define WW_PAIRS {pairs}
+#define WW_PACKED {packed_16x2}
 #define WW_SEVERAL {several}
 #define WW_EDGES {edges}
 #define WW_DIRECTIONS {directions}
@@ -115,7 +115,7 @@ pub(super) fn options() -> Options {
         ("movers.cuh", include_str!("kernel/movers.cuh")),
         ("walker.cuh", include_str!("kernel/walker.cuh")),
         ("given.cuh", include_str!("kernel/given.cuh")),
-        ("porter.cuh", include_str!("kernel/porter.cuh")),
+        ("copy_warp.cuh", include_str!("kernel/copy_warp.cuh")),
         ("directions.cuh", include_str!("kernel/directions.cuh")),
         ("form.cuh", include_str!("kernel/form.cuh")),
         ("replay.cuh", include_str!("kernel/replay.cuh")),
@@ -155,8 +155,8 @@ pub fn compile_check_as<E: WavefrontElement>(
     policy.check(wavefront.element.cell)?;
     let memory = SharedMemory::of_arch(arch);
     shared::check(wavefront, policy, memory)?;
-    if policy.pairs {
-        super::pairs::check(wavefront, policy, variant.edges)?;
+    if policy.packed_16x2 {
+        super::packed::check(wavefront, policy, variant.edges)?;
     }
     compile(&source(wavefront, policy, memory, variant, None), E::NAME, arch, &options())
 }

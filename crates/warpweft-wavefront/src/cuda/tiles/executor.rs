@@ -46,7 +46,7 @@ impl TileExecutor {
         })
     }
 
-    /// With something compiled in beside the work.
+    /// With `extras`, for measurements and tests.
     pub fn with(mut self, extras: Extras) -> Self {
         self.extras = extras;
         self
@@ -179,7 +179,7 @@ impl TileExecutor {
         let begin = Instant::now();
         let found = prepared.fill(wavefront, cells)?;
         setup += begin.elapsed().as_secs_f64();
-        let policy = Policy::Tiles(prepared.plan.policy).told();
+        let policy = Policy::Tiles(prepared.plan.policy).to_json();
         let devices = vec![self.device.label().to_string()];
         Ok((found, report(std::slice::from_ref(wavefront), devices, seconds, setup, policy)))
     }

@@ -3,7 +3,7 @@
 // Grid    persistent, all blocks resident (cooperative launch).
 // Block   HEIGHT threads compute; one warp waits for the tile-row above and brings its bottom rows
 //         in, one takes this one's bottom rows out and says so. Both work tiles ahead of or behind
-//         the rest, so that a flag's way through memory delays nobody who has a tile left.
+//         the rest, so that a flag's way through memory delays no warp that has a tile left.
 // Flags   one word a block, used for all of its tile-rows one after another: it counts the fronts
 //         (of square tiles, the tiles) that the block has finished since it began. The paper resets
 //         its flags from row to row; a count needs none.
@@ -42,7 +42,7 @@ __device__ __forceinline__ int wait_shared(const int* word, int wanted, const ww
         if (tries % 0x1000 == 0) {
             const unsigned long long now = ww_nanoseconds();
             if (start == 0) start = now;
-            // Whoever waits for another block is to report first.
+            // The warp that waits for another block is to report first.
             if (now - start > 2 * dog.nanoseconds) {
                 ww_watchdog_report(dog, blockIdx.x, number, wanted, seen);
                 return seen;

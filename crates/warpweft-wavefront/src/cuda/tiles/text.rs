@@ -45,7 +45,7 @@ pub(super) struct Arguments {
     pub buffered: i32,
 }
 
-/// What a run has beside the work: for measurements and tests.
+/// What is compiled in or limited for measurements and tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extras {
     /// Each block's waits are timed.

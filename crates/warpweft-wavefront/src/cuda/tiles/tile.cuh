@@ -72,7 +72,7 @@ struct ww_edges {
 };
 static_assert(sizeof(ww_arguments) == WW_ARGUMENTS_BYTES, "the host has the same layout");
 
-// A wait that nobody is in, between tests: random delays show orders that a quiet machine hides.
+// A wait between two tests of a flag: random delays show orders that a quiet machine hides.
 __device__ __forceinline__ void delay(unsigned seed, unsigned where) {
 #ifdef WW_DELAYS
     unsigned x = seed ^ (blockIdx.x * 0x9e3779b9u) ^ (threadIdx.x / 32 * 0x85ebca6bu) ^ (where * 0xc2b2ae35u);
@@ -249,7 +249,7 @@ struct walker {
                     from = ring_above(A, u - t - 1) + ((base + x + ww_ahead(u)) & (A.ring - 1));
                 past.push(u, *from);
             }
-            // Cells that nobody reads are computed like any, where that can do no harm: a branch
+            // Cells that are never read are computed like any, where that can do no harm: a branch
             // would cost the front more.
             cell = f_of(view{past, now, k}, now.columns[k], computed);
             if (WW_BAND && inside && !computed) cell = edges.band;

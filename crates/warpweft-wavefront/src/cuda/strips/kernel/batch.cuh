@@ -31,7 +31,7 @@ struct ww_arguments {
     const ww_problem* problems;      // [count], the largest first
     const ww_element* elements;      // [count]
     const cell_t* borders;           // [count]: what every cell outside holds
-    unsigned* next;                  // the first that nobody has taken, 0
+    unsigned* next;                  // the first that no warp has taken, 0
     cell_t* lines;                   // a warp: [line]
     cell_t* kept;
     unsigned long long* candidates;  // a problem: rank, score's bits, row << 32 | column

@@ -1,5 +1,5 @@
 // Every cell's choice, packed: a lane's rows of a column in one word, which it shifts together in a
-// register and stores beside those of the other lanes.
+// register and stores next to those of the other lanes.
 //
 // Lanes are SK columns apart, and so are the words that they store at one time: what a warp stores
 // with one macro-step lies side by side, 32 * SK words, whatever column a lane is at. The words of

@@ -1,4 +1,4 @@
-// What a register of a lane holds: a cell, or with WW_PAIRS two 16-bit numbers.
+// What a register of a lane holds: a cell, or with WW_PACKED two 16-bit numbers.
 //
 // A pair is two virtual lanes in one: the low halves are the rows of lane 2L, the high halves those
 // of lane 2L + 1, one macro-step behind. A half is the cell's number less the warp's `base`, which
@@ -8,14 +8,14 @@
 #pragma once
 #include "layout.cuh"
 
-#if WW_PAIRS
+#if WW_PACKED
 
 struct form {
     using word = unsigned;    // two cells
     using score = unsigned;   // their scores
     using mask = unsigned;    // which of them are meant
-    using row = typename lane_element::RowPair;
-    using column = typename lane_element::ColumnPair;
+    using row = typename lane_element::PackedRow;
+    using column = typename lane_element::PackedColumn;
 
     int base;
     word zero;

@@ -2,7 +2,7 @@
 // are copied into a tile before the lanes that read them come there.
 //
 // The tile holds four pieces of each row: those that its lanes are in, at most two for lanes of one
-// party, and the next two, which are copied meanwhile (cp.async where rows begin at 16 bytes).
+// group, and the next two, which are copied meanwhile (cp.async where rows begin at 16 bytes).
 #pragma once
 #include "stage.cuh"
 
@@ -29,11 +29,11 @@ __device__ __forceinline__ void bring_as(const ww_arguments& A, ww_cell_input* f
     const char* from = (const char*)(A.inputs + (size_t)row * A.column_count + CHUNK * piece);
     const size_t pitch = (size_t)A.column_count * sizeof(ww_cell_input);
     constexpr int STEP = UNITS < 32 ? 32 / UNITS : 1;
-    if (32 % UNITS == 0 && PARTY_ROWS % STEP == 0 && rows == PARTY_ROWS && count == CHUNK) {
+    if (32 % UNITS == 0 && GROUP_ROWS % STEP == 0 && rows == GROUP_ROWS && count == CHUNK) {
         to += lane / UNITS * PITCH + lane % UNITS;
         from += lane / UNITS * pitch + lane % UNITS * sizeof(U);
 #pragma unroll
-        for (int r = 0; r < PARTY_ROWS; r += STEP) {
+        for (int r = 0; r < GROUP_ROWS; r += STEP) {
             copy_ahead(to + r * PITCH, (const U*)from);
             from += STEP * pitch;
         }
@@ -54,10 +54,10 @@ __device__ __forceinline__ void bring(const ww_arguments& A, ww_cell_input* tile
     static_assert(V::COUNT == 1, "an input has 1, 2, 4, 8 or 16 bytes");
     const bool even = (size_t)A.column_count * sizeof(ww_cell_input) % 16 == 0;
 #pragma unroll 1
-    for (int party = 0; party < PARTIES; party++) {
-        const int piece = c - party, first = party * PARTY_ROWS;
+    for (int group = 0; group < LANE_GROUPS; group++) {
+        const int piece = c - group, first = group * GROUP_ROWS;
         const int count = min(CHUNK, A.column_count - CHUNK * piece);
-        const int rows = min(PARTY_ROWS, A.row_count - warp_row - first);
+        const int rows = min(GROUP_ROWS, A.row_count - warp_row - first);
         if (piece < 0 || count <= 0 || rows <= 0) continue;
         ww_cell_input* to = tile + first * GIVEN_COLUMNS;
         if constexpr (CHUNK * sizeof(ww_cell_input) % 16 == 0) {

@@ -11,9 +11,9 @@ enum {
 };
 
 constexpr int K = WW_ROWS, SK = WW_COLUMNS, CHUNK = WW_CHUNK, WARPS = WW_WARPS;
-constexpr int RING = 512, INPUTS = WW_PAIRS ? 8192 : 4096;
+constexpr int RING = 512, INPUTS = WW_PACKED ? 8192 : 4096;
 constexpr int G = SK < 4 ? 4 : SK;                   // columns fetched together
-constexpr int HALVES = WW_PAIRS ? 2 : 1;              // cells a register
+constexpr int HALVES = WW_PACKED ? 2 : 1;              // cells a register
 constexpr int LANES = 32 * HALVES;                   // that own K rows each
 constexpr int LAG = (LANES - 1) * SK;                // columns the last is behind the first
 constexpr int WARP_ROWS = LANES * K, BLOCK_ROWS = WARPS * WARP_ROWS;
@@ -25,7 +25,7 @@ constexpr int WINDOW = CHUNK < 128 ? 128 : CHUNK, WINDOW_CHUNKS = WINDOW / CHUNK
 static_assert(WARPS * (LAG + 2 * CHUNK) + WINDOW + 2 * RING <= INPUTS,
               "column inputs outlive all warps");
 
-// Last row and last column are kept beside the winner or the sum where WW_EDGES says so.
+// Last row and last column are kept in addition to the winner or the sum where WW_EDGES says so.
 constexpr bool BEST = WW_KEEP == WW_BEST || WW_KEEP == WW_ONLY_SCORE;
 constexpr bool LAST_ROW = WW_KEEP == WW_LAST_ROW || WW_EDGES;
 constexpr bool LAST_COLUMN = WW_KEEP == WW_LAST_COLUMN || WW_EDGES;
@@ -34,9 +34,9 @@ constexpr bool LAST_COLUMN = WW_KEEP == WW_LAST_COLUMN || WW_EDGES;
 constexpr unsigned HANDED = LAST_ROW || WW_DIRECTIONS ? ~0u : WW_SOUTH;
 
 using cell_t = ww_cell;
-// What lanes compute with: the element, or its form for pairs.
-#if WW_PAIRS
-using lane_element = ww_pairs;
+// What lanes compute with: the element, or its form for packed cells.
+#if WW_PACKED
+using lane_element = ww_packed;
 #else
 using lane_element = ww_element;
 #endif
@@ -64,13 +64,13 @@ struct ww_arguments {
     const void* inputs;
 #endif
     int has_lines;
-    // Blocks of all GPUs take turns: this one's are those from `first_block` on of `all_blocks`.
+    // Tile-rows go round robin to the blocks of all GPUs: this one's are those from `first_block` on of `all_blocks`.
     int first_block, all_blocks;
     int gpu_above;                   // number of the GPU of the block before the first
     unsigned delays;                 // seed of random delays, where they are compiled in
     int reserved;
 };
-// Between tests, a wait that nobody is in: random delays show orders that a quiet machine hides.
+// Between two tests of a flag, a random wait: delays show orders that a quiet machine hides.
 __device__ __forceinline__ void delay(const ww_arguments& A, unsigned where) {
 #ifdef WW_DELAYS
     unsigned x = A.delays ^ (blockIdx.x * 0x9e3779b9u) ^ (where * 0xc2b2ae35u);
@@ -92,7 +92,7 @@ using earlier = earlier_of<cell_t>;
 constexpr int SAVED = WW_KEEP == WW_BEST ? LANES * (K + 1 + SK) + WINDOW : 1;
 
 // A kept matrix goes out by way of a tile a warp, where the host says that it fits (stage.cuh): pieces
-// of a chunk of each row, two, or four where a porter takes them out (porter.cuh).
+// of a chunk of each row, two, or four where a copy warp takes them out (copy_warp.cuh).
 constexpr bool STAGED = WW_STAGED;
 constexpr int STAGE_PIECES = WW_INPUTS ? 4 : 2;
 constexpr int STAGE_COLUMNS = STAGE_PIECES * CHUNK;
@@ -101,7 +101,7 @@ constexpr int STAGE = STAGED ? WARP_ROWS * STAGE_COLUMNS : 1;
 constexpr int GIVEN_PIECES = 4;
 constexpr int GIVEN_COLUMNS = GIVEN_PIECES * CHUNK;
 // Warps that carry both: one a warp that computes.
-constexpr int PORTERS = WW_INPUTS ? WARPS : 0;
+constexpr int COPY_WARPS = WW_INPUTS ? WARPS : 0;
 
 struct __align__(16) shared_state {
     cell_t rings[WARPS + 1][RING];

@@ -2,14 +2,14 @@
 // into pieces of rows, CHUNK columns wide, which leave in wide stores.
 //
 // The tile holds two pieces of each row, or four. After a chunk, lane L has SK * L columns less than
-// lane 0: lanes L / PARTY of one value have the same piece whole, and it goes out before the next chunk
+// lane 0: lanes L / LANE_GROUP of one value have the same piece whole, and it goes out before the next chunk
 // overwrites the one before it; with four pieces, within two chunks. Lanes are SK columns apart and
 // their rows a multiple of 32 banks: the stores of one macro-step meet no bank twice.
 #pragma once
 #include "layout.cuh"
 
-constexpr int PARTY = CHUNK / SK < 32 ? CHUNK / SK : 32, PARTIES = 32 / PARTY;  // lanes
-constexpr int PARTY_ROWS = PARTY * K;
+constexpr int LANE_GROUP = CHUNK / SK < 32 ? CHUNK / SK : 32, LANE_GROUPS = 32 / LANE_GROUP;  // lanes
+constexpr int GROUP_ROWS = LANE_GROUP * K;
 
 // Chunks of a walk along a tile-row.
 __device__ __forceinline__ int chunks_of(const ww_arguments& A) {
@@ -20,8 +20,8 @@ __device__ __forceinline__ int chunks_of(const ww_arguments& A) {
 __device__ __forceinline__ cell_t* first_kept(const ww_arguments& A, int s) {
     cell_t* kept = A.kept;
     if constexpr (SEVERAL && (WW_KEEP == WW_MATRIX || LAST_COLUMN)) {
-        const int turn = s / A.all_blocks;
-        const int hidden = (s - (turn * (int)gridDim.x + (int)blockIdx.x)) * BLOCK_ROWS;
+        const int round = s / A.all_blocks;
+        const int hidden = (s - (round * (int)gridDim.x + (int)blockIdx.x)) * BLOCK_ROWS;
         kept -= (size_t)hidden * (WW_KEEP == WW_MATRIX ? A.column_count : 1);
     }
     return kept;
@@ -38,11 +38,11 @@ __device__ __forceinline__ void unstage_as(const ww_arguments& A, cell_t* kept, 
     const U* from = (const U*)(first + (piece & (STAGE_PIECES - 1)) * CHUNK);
     char* to = (char*)(kept + (size_t)row * A.column_count + CHUNK * piece);
     const size_t pitch = (size_t)A.column_count * sizeof(cell_t);
-    if (32 % UNITS == 0 && PARTY_ROWS % STEP == 0 && rows == PARTY_ROWS && count == CHUNK) {
+    if (32 % UNITS == 0 && GROUP_ROWS % STEP == 0 && rows == GROUP_ROWS && count == CHUNK) {
         from += lane / UNITS * PITCH + lane % UNITS;
         to += lane / UNITS * pitch + lane % UNITS * sizeof(U);
 #pragma unroll
-        for (int r = 0; r < PARTY_ROWS; r += STEP) {
+        for (int r = 0; r < GROUP_ROWS; r += STEP) {
             __stcs((U*)to, from[r * PITCH]);
             to += STEP * pitch;
         }
@@ -63,10 +63,10 @@ __device__ __forceinline__ void unstage(const ww_arguments& A, cell_t* kept, con
     using narrow = typename vector_word<UNIT>::type;
     const bool even = (size_t)A.column_count * sizeof(cell_t) % 16 == 0;
 #pragma unroll 1
-    for (int party = 0; party < PARTIES; party++) {
-        const int piece = c - 1 - party, first = party * PARTY_ROWS;
+    for (int group = 0; group < LANE_GROUPS; group++) {
+        const int piece = c - 1 - group, first = group * GROUP_ROWS;
         const int count = min(CHUNK, A.column_count - CHUNK * piece);
-        const int rows = min(PARTY_ROWS, A.row_count - warp_row - first);
+        const int rows = min(GROUP_ROWS, A.row_count - warp_row - first);
         if (piece < 0 || count <= 0 || rows <= 0) continue;
         const cell_t* from = tile + first * STAGE_COLUMNS;
         if constexpr (CHUNK * sizeof(cell_t) % 16 == 0) {

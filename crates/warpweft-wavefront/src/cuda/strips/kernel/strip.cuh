@@ -4,7 +4,7 @@
 // Grid    persistent, all blocks resident (cooperative launch); block b of the B blocks of all GPUs
 //         computes tile-rows b, b + B, .. of WW_WARPS * 32 * WW_ROWS rows each.
 // Block   WW_WARPS warps compute (walker.cuh); where cells have inputs as many carry tiles of these in
-//         and of a kept matrix out (porter.cuh); one brings the row above and the columns' inputs in,
+//         and of a kept matrix out (copy_warp.cuh); one brings the row above and the columns' inputs in,
 //         one takes the bottom row out (movers.cuh).
 // Shared  a ring of cells between neighbouring warps (ring w feeds warp w), a ring of column
 //         inputs, per ring a count of columns ready and of columns consumed.
@@ -29,7 +29,7 @@
 // What the host must grant a launch.
 extern "C" __device__ unsigned ww_shared_bytes = sizeof(shared_state);
 
-extern "C" __global__ void __launch_bounds__(32 * (WARPS + PORTERS + 2), WW_BLOCKS)
+extern "C" __global__ void __launch_bounds__(32 * (WARPS + COPY_WARPS + 2), WW_BLOCKS)
 wavefront_strip(const __grid_constant__ ww_arguments A, const __grid_constant__ ww_watchdog dog,
                 const __grid_constant__ ww_edges edges, const ww_element f
 #if WW_DIRECTIONS
@@ -40,7 +40,7 @@ wavefront_strip(const __grid_constant__ ww_arguments A, const __grid_constant__ 
     shared_state& S = *(shared_state*)memory;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const int strips = (A.row_count + BLOCK_ROWS - 1) / BLOCK_ROWS;
-#if WW_PAIRS
+#if WW_PACKED
     const lane_element g{f};
 #else
     const lane_element& g = f;
@@ -53,7 +53,7 @@ wavefront_strip(const __grid_constant__ ww_arguments A, const __grid_constant__ 
     walker walker(A, dog, edges, g, S, record_choices, lane, warp);
     movers movers(A, dog, edges, g, S, lane);
 #if WW_INPUTS
-    porter porter(A, dog, S, lane, warp - WARPS);
+    copy_warp copier(A, dog, S, lane, warp - WARPS);
 #endif
     if (threadIdx.x < WARPS) S.records[threadIdx.x] = 0;
     if (threadIdx.x == 0) S.others = 0;
@@ -70,11 +70,11 @@ wavefront_strip(const __grid_constant__ ww_arguments A, const __grid_constant__ 
         if (threadIdx.x < WARPS) S.brought[threadIdx.x] = S.computed[threadIdx.x] = 0;
 #endif
         __syncthreads();
-        if (warp == WARPS + PORTERS) movers.bring_in(s, active);
-        else if (warp > WARPS + PORTERS) { if (!last || LAST_ROW) movers.take_out(s, active, last); }
+        if (warp == WARPS + COPY_WARPS) movers.bring_in(s, active);
+        else if (warp > WARPS + COPY_WARPS) { if (!last || LAST_ROW) movers.take_out(s, active, last); }
         else if (warp < active) walker.walk(s, last, active);
 #if WW_INPUTS
-        else if (warp >= WARPS && warp - WARPS < active) porter.carry(s);
+        else if (warp >= WARPS && warp - WARPS < active) copier.carry(s);
 #endif
     }
     if (warp < WARPS) walker.finish();

@@ -6,7 +6,7 @@
 #include "directions.cuh"
 #include "given.cuh"
 #include "form.cuh"
-#include "porter.cuh"
+#include "copy_warp.cuh"
 #include "replay.cuh"
 
 struct walker {
@@ -24,12 +24,12 @@ struct walker {
     form::word h[K], corner, bottom[SK];
 #if WW_INPUTS
     ww_cell_input given[K][SK];  // of the next macro-step, valid if `brought` covers it
-    int brought;                 // chunks, see porter.cuh
+    int brought;                 // chunks, see copy_warp.cuh
 #endif
     // The next group's cells above and column inputs, valid if `ready` covers them.
     cell_t above[G];
     column_t column[G], behind[SK];  // those of the last macro-step, which the high halves need
-    int ready, room;
+    int ready, space;
     bool given_up;
     int stage;  // where this lane's rows of the stage begin
     cell_t* kept_rows;  // where row 0 would be kept: a GPU keeps its own rows only
@@ -180,7 +180,7 @@ struct walker {
     // A cell that is kept as such, if it is.
     template <bool EDGE>
     __device__ __forceinline__ void keep_cell(bool kept, int r, int column, const form::word& cell) {
-#if !WW_PAIRS
+#if !WW_PACKED
         if constexpr (WW_KEEP == WW_MATRIX) {
             if (kept && (!EDGE || row0 + r < A.row_count))
                 kept_rows[(size_t)(row0 + r) * A.column_count + column] = cell;
@@ -190,20 +190,20 @@ struct walker {
 #endif
     }
     static __device__ __forceinline__ form::score kept_score(form::mask kept, form::score score) {
-#if WW_PAIRS
+#if WW_PACKED
         return form::select(kept, score, form::lowest_score());
 #else
         return kept ? score : form::lowest_score();
 #endif
     }
 
-    // Waits for what chunk `c` needs: cells above it, room for `written` columns below.
+    // Waits for what chunk `c` needs: cells above it, space for `written` columns below.
     __device__ __forceinline__ void await(int c, int written) {
-        if (publishes && written > room) {
+        if (publishes && written > space) {
             const int consumed =
                 wait_shared<40>(&S.consumed[warp + 1], written - RING, dog, 2001 + warp);
             given_up |= consumed == FAR;
-            room = given_up ? FAR : consumed + RING;
+            space = given_up ? FAR : consumed + RING;
         }
         if (ready < needed(c)) {
             ready = wait_shared<0>(&S.ready[warp], needed(c), dog, 1000 + warp);
@@ -220,8 +220,8 @@ struct walker {
 #pragma unroll
         for (int r = 0; r < K; r++) load_vector<SK>(given[r], from + r * GIVEN_COLUMNS);
     }
-    // Waits until the inputs of chunk `c` are in, and so until there is room for its cells.
-    __device__ __forceinline__ void await_porter(int c) {
+    // Waits until the inputs of chunk `c` are in, and so until there is space for its cells.
+    __device__ __forceinline__ void await_copy_warp(int c) {
         brought = wait_shared<0>(&S.brought[warp], c + 1, dog, 3000 + warp);
         given_up |= brought == FAR;
         look_ahead(CHUNK * c - SK * lane);
@@ -264,12 +264,12 @@ struct walker {
     template <bool EDGE, bool TAIL> __device__ __forceinline__ void chunk(int c) {
         const int written = CHUNK * (c + 1) - LAG;  // columns of the bottom row after this chunk
 #if WW_INPUTS
-        if (brought <= c) await_porter(c);
+        if (brought <= c) await_copy_warp(c);
 #endif
-        if (written > room || ready < needed(c)) await(c, written);
+        if (written > space || ready < needed(c)) await(c, written);
         delay(A, (row0 - lane * HALVES * K) * 0x10001u + c + 0x400000u);
         constexpr int GROUPS = CHUNK / G;
-        // A warp alone on its scheduler has nobody to fill the gap at a loop's end.
+        // A warp alone on its scheduler has no other to fill the gap at a loop's end.
         constexpr int UNROLL = WARPS > 4 && G * K >= 32 ? 2 : 4;
 #pragma unroll UNROLL
         for (int g = 0; g < GROUPS - 1; g++) group<EDGE, TAIL>(c, g, [&] { fetch(c, g + 1); });
@@ -288,7 +288,7 @@ struct walker {
         // The ring keeps the window's row above until the window is closed.
         if (WW_KEEP != WW_BEST && lane == 0)
             store_in_order_shared(&S.consumed[warp], CHUNK * (c + 1));
-        if constexpr (PORTERS > 0) {
+        if constexpr (COPY_WARPS > 0) {
 #if WW_INPUTS
             __syncwarp();
             if (lane == 0) store_in_order_shared(&S.computed[warp], c + 1);
@@ -311,7 +311,7 @@ struct walker {
                 close_window(window * WINDOW);
                 if (lane == 0) store_in_order_shared(&S.consumed[warp], CHUNK * c);
             }
-        } else if constexpr (WW_PAIRS) {
+        } else if constexpr (WW_PACKED) {
             while (c < end) {
                 open_window(c);
                 const int stop = min(end, (c / WINDOW_CHUNKS + 1) * WINDOW_CHUNKS);
@@ -368,7 +368,7 @@ struct walker {
     }
 
     // At the first chunk of a window: saves what replaying it takes, should it hold the record, and
-    // moves the base of pairs to where the cells are.
+    // moves the base of packed cells to where the cells are.
     __device__ __forceinline__ void open_window(int c) {
         if (c % WINDOW_CHUNKS != 0) return;
         if constexpr (WW_KEEP == WW_BEST) {
@@ -384,7 +384,7 @@ struct walker {
                     saved[LANES * (K + 1 + u) + at] = in_form.cell(bottom[u], half);
             }
         }
-#if WW_PAIRS
+#if WW_PACKED
         if constexpr (WW_KEEP == WW_ONLY_SCORE) greatest = greater(greatest, greatest_score());
         const int by = __shfl_sync(~0u, form::low(h[0]), 16);
         in_form.rebase(in_form.base + by);
@@ -394,7 +394,7 @@ struct walker {
         for (int u = 0; u < SK; u++) bottom[u] = form::moved(bottom[u], by);
         corner = form::moved(corner, by);
 #endif
-        if (WW_KEEP == WW_BEST || WW_PAIRS) forget_scores();
+        if (WW_KEEP == WW_BEST || WW_PACKED) forget_scores();
     }
 
     // Keeps the window that begins at `column` if it holds a new record, or an old one further up.
@@ -442,7 +442,7 @@ struct walker {
             behind[u] = column_t{};
         }
         ready = given_up ? FAR : 0;
-        room = publishes && !given_up ? RING : FAR;
+        space = publishes && !given_up ? RING : FAR;
         chunks = chunks_of(A);
         record_choices.begin(A, warp_row, chunks, lane);
 #if WW_INPUTS
@@ -456,8 +456,8 @@ struct walker {
         if (WW_KEEP == WW_ONLY_SCORE) forget_scores();
         if (ragged && LAST_ROW) spans<LAST_ROW>(ramp, full);
         else spans<false>(ramp, full);
-        if constexpr (STAGED && PORTERS == 0)
-            for (int c = chunks; CHUNK * (c - PARTIES) < A.column_count; c++)
+        if constexpr (STAGED && COPY_WARPS == 0)
+            for (int c = chunks; CHUNK * (c - LANE_GROUPS) < A.column_count; c++)
                 unstage(A, kept_rows, S.stage[warp], warp_row, c, lane);
         if (WW_KEEP == WW_ONLY_SCORE) greatest = greater(greatest, greatest_score());
     }

@@ -21,14 +21,14 @@ fn letters(seed: u64, count: usize) -> Vec<u8> {
 /// What `policy` makes of `wavefront`, and whether by cells of 16 bits.
 fn run(pool: &Pool, policy: CpuPolicy, wavefront: &Wavefront<'_, local>) -> (Kept<i32>, bool) {
     let (kept, report) = CpuExecutor::new(pool, policy).unwrap().run(wavefront).unwrap();
-    (kept, report.policy["sixteen"].as_bool().unwrap())
+    (kept, report.policy["cells_16_bit"].as_bool().unwrap())
 }
 
 #[test]
 fn all_that_is_kept_is_the_references_at_any_tile_and_instruction_set() {
     let pool = pool(1);
     for (tile_rows, tile_columns) in [(1, 7), (50, 3), (64, 100), (512, 4096)] {
-        let policy = CpuPolicy { threads: 1, tile_rows, tile_columns, sixteen: true };
+        let policy = CpuPolicy { threads: 1, tile_rows, tile_columns, cells_16_bit: true };
         for simd in Simd::available() {
             let mut executor = CpuExecutor::new(&pool, policy).unwrap().simd(simd);
             for (seed, [m, n]) in EXTENTS.into_iter().enumerate() {
@@ -37,7 +37,7 @@ fn all_that_is_kept_is_the_references_at_any_tile_and_instruction_set() {
                     let wavefront = Wavefront::of(local(3, -2, -4)).rows(&a).columns(&b).keep(keep);
                     let (kept, report) = executor.run(&wavefront).unwrap();
                     assert_eq!(kept, reference(&wavefront).unwrap(), "{m} × {n} {keep:?} {simd}");
-                    assert_eq!(report.policy["sixteen"], true);
+                    assert_eq!(report.policy["cells_16_bit"], true);
                 }
             }
         }
@@ -51,11 +51,11 @@ fn scores_pass_beyond_what_16_bits_hold() {
     let a = letters(1, 8000);
     for (weights, short) in [(local(5, -4, -8), true), (local(20, -20, -20), true)] {
         let wavefront = Wavefront::of(weights).rows(&a).columns(&a).keep(Keep::Best);
-        let (found, sixteen) = run(&pool, policy, &wavefront);
+        let (found, cells_16_bit) = run(&pool, policy, &wavefront);
         let score = weights.matching * 8000;
         assert!(score > 32_767);
         assert_eq!(found, Kept::Best(Some(Best { score, row: 7999, column: 7999 })));
-        assert_eq!(sixteen, short, "{}", weights.matching);
+        assert_eq!(cells_16_bit, short, "{}", weights.matching);
     }
     let sum = Wavefront::of(local(40, -30, -35)).rows(&a[..1000]).columns(&a[..900]);
     let sum = sum.keep(Keep::Sum);
@@ -67,19 +67,19 @@ fn tiles_shrink_until_scores_fit_or_cells_stay_whole() {
     let pool = pool(1);
     let (a, b) = (letters(1, 900), letters(2, 1100));
     let policy = CpuPolicy { tile_rows: 512, ..CpuPolicy::for_domain(900, 1) };
-    let sixteen = |wavefront: &Wavefront<'_, local>| {
-        let (found, sixteen) = run(&pool, policy, wavefront);
+    let cells_16_bit = |wavefront: &Wavefront<'_, local>| {
+        let (found, cells_16_bit) = run(&pool, policy, wavefront);
         assert_eq!(found, reference(wavefront).unwrap());
-        sixteen
+        cells_16_bit
     };
     let of = |element: local| Wavefront::of(element).rows(&a).columns(&b);
-    assert!(sixteen(&of(local(40, -30, -35))));
+    assert!(cells_16_bit(&of(local(40, -30, -35))));
     // 64 rows and columns differ by too much.
-    assert!(!sixteen(&of(local(400, -300, -350))));
+    assert!(!cells_16_bit(&of(local(400, -300, -350))));
     // Nobody knows by how much neighbours differ.
-    assert!(!sixteen(&of(local(2, -1, 1)).keep(Keep::Score)));
-    assert!(!sixteen(&of(local(2, -1, -1)).border(Border::Value(7))));
-    assert!(!sixteen(&of(local(2, -1, -1)).border(Border::function(|_, _| 0))));
-    assert!(!sixteen(&of(local(2, -1, -1)).band(-200, 300, 0)));
+    assert!(!cells_16_bit(&of(local(2, -1, 1)).keep(Keep::Score)));
+    assert!(!cells_16_bit(&of(local(2, -1, -1)).border(Border::Value(7))));
+    assert!(!cells_16_bit(&of(local(2, -1, -1)).border(Border::function(|_, _| 0))));
+    assert!(!cells_16_bit(&of(local(2, -1, -1)).band(-200, 300, 0)));
     assert_eq!(local(2, -1, -1).step(0), Some(3));
 }

@@ -1,11 +1,11 @@
-//! One GPU's part of a run: its kernel, its copies of the inputs, its borders and flags, its launch.
-//! Not: which tile-rows it computes (`turns`), what becomes of the results (`executor`).
+//! What one GPU computes of a run: its kernel, its copies of the inputs, its borders and flags, its launch.
+//! Not: which tile-rows it computes (`assignment`), what becomes of the results (`executor`).
 
 use std::time::Duration;
 
-use super::record::Beside;
+use super::assignment::Assignment;
+use super::record::AlsoKept;
 use super::text::Arguments;
-use super::turns::Turn;
 use crate::cuda::upload::inputs;
 use crate::policy::CudaPolicy;
 use crate::recurrence::bytes_of;
@@ -90,9 +90,9 @@ impl Gpu {
 }
 
 /// What a GPU holds for one run.
-pub(super) struct Part<'g> {
+pub(super) struct Subdomain<'g> {
     pub gpu: &'g Gpu,
-    pub turn: Turn,
+    pub assignment: Assignment,
     row_inputs: Buffer,
     column_inputs: Buffer,
     /// Of all cells, whatever rows are computed here.
@@ -110,14 +110,14 @@ pub(super) struct Part<'g> {
     pub candidates: Buffer,
 }
 
-impl<'g> Part<'g> {
+impl<'g> Subdomain<'g> {
     /// Allocates and fills; all of it is queued in the GPU's stream.
     pub fn new(
         gpu: &'g Gpu,
-        turn: Turn,
+        assignment: Assignment,
         wavefront: &Erased<'_>,
         policy: &CudaPolicy,
-        beside: Beside<'_>,
+        also: AlsoKept<'_>,
     ) -> Result<Self> {
         let (device, stream) = (&gpu.device, &gpu.stream);
         let [rows, columns] = wavefront.extents;
@@ -127,23 +127,23 @@ impl<'g> Part<'g> {
         let mut left = None;
         let mut edges = wavefront.outside().repeat(2);
         if let Some([corner, top, cells]) = wavefront.border.lines(wavefront.extents) {
-            if turn.has(0) {
+            if assignment.has(0) {
                 stream.upload(&border, 0, &top)?;
             }
             left = Some(Buffer::from_slice(stream, &cells)?);
             edges[cell..].copy_from_slice(&corner);
         }
-        let own: usize = turn.rows(height, rows).map(|range| range.len()).sum();
+        let own: usize = assignment.rows(height, rows).map(|range| range.len()).sum();
         let kept = match wavefront.keep {
             Keep::Matrix => own * columns,
             Keep::LastColumn => own,
-            _ if beside.edges() => own,
+            _ if also.edges() => own,
             _ => 0,
         };
-        let choices = beside.recording().map(|it| it.bytes([rows, columns], policy));
+        let choices = also.recording().map(|it| it.bytes([rows, columns], policy));
         Ok(Self {
             gpu,
-            turn,
+            assignment,
             row_inputs: inputs(stream, wavefront.rows, rows)?,
             column_inputs: inputs(stream, wavefront.columns, columns)?,
             cell_inputs: inputs(stream, wavefront.inputs, 1)?,
@@ -153,7 +153,7 @@ impl<'g> Part<'g> {
             border,
             kept: Buffer::new(device, choices.unwrap_or(kept * cell))?,
             record: Buffer::zeroed(stream, 8)?,
-            candidates: Buffer::zeroed(stream, turn.blocks * policy.warps as usize * 24)?,
+            candidates: Buffer::zeroed(stream, assignment.blocks * policy.warps as usize * 24)?,
         })
     }
 
@@ -165,7 +165,7 @@ impl<'g> Part<'g> {
         policy: &CudaPolicy,
         above: &Self,
         below: &Self,
-        beside: Beside<'_>,
+        also: AlsoKept<'_>,
         delays: u32,
     ) -> Result<()> {
         let Some((kernel, shared)) = self.gpu.kernel() else { return Ok(()) };
@@ -185,8 +185,8 @@ impl<'g> Part<'g> {
             flags_below: below.flags.address(),
             inputs: self.cell_inputs.address(),
             has_lines: i32::from(self.left.is_some()),
-            first_block: self.turn.first as i32,
-            all_blocks: self.turn.all as i32,
+            first_block: self.assignment.first as i32,
+            all_blocks: self.assignment.all as i32,
             gpu_above: above.gpu.device.ordinal() as i32,
             delays,
             reserved: 0,
@@ -197,11 +197,11 @@ impl<'g> Part<'g> {
         self.gpu.watchdog.argument(&mut args)?;
         args.blob(&self.edges, wavefront.element.cell_align);
         args.blob(wavefront.parameters, wavefront.element.align);
-        if let Some(recording) = beside.recording() {
+        if let Some(recording) = also.recording() {
             args.blob(&recording.choice, recording.align);
         }
         let threads = policy.threads(wavefront.element.input > 0);
-        let launch = Launch::line(self.turn.blocks as u32, threads).shared(shared);
+        let launch = Launch::line(self.assignment.blocks as u32, threads).shared(shared);
         // SAFETY: the arguments are those of `wavefront_strip` in order and layout; every buffer
         // holds what the kernel's comment says and lives past the wait, those of neighbours too.
         unsafe { self.gpu.stream.launch_cooperative(kernel, launch, &args) }

@@ -1,7 +1,7 @@
 //! When two cells of 16 bits may share a register.
 //!
 //! All numbers that a warp holds at one time lie within the element's step times the cells between
-//! them, of one base: where that fits 16 bits, pairs are exact.
+//! them, of one base: where that fits 16 bits, packed cells are exact.
 
 use crate::policy::CudaPolicy;
 use crate::spec::{Erased, Keep};
@@ -14,7 +14,7 @@ const FARTHEST: u64 = 32_000;
 /// Columns between two bases, as `WINDOW` in `layout.cuh`.
 const WINDOW: u32 = 128;
 
-/// Whether pairs of this shape compute `wavefront` exactly, if its `edges` are not kept beside.
+/// Whether packed 16×2 cells of this shape compute `wavefront` exactly, if its `edges` are not kept as well.
 ///
 /// # Errors
 /// What stands against it.
@@ -22,10 +22,10 @@ pub(super) fn check(wavefront: &Erased<'_>, policy: &CudaPolicy, edges: bool) ->
     let element = &wavefront.element;
     let refuse = |what: String| {
         let error = format!("two cells of {} a register: {what}", element.name);
-        Err(Error::spec(error, "set `pairs` of the policy to false"))
+        Err(Error::spec(error, "set `packed_16x2` of the policy to false"))
     };
     let number = matches!(element.score, ScalarKind::I16 | ScalarKind::I32) && element.is_number();
-    if !number || (element.pairs)(&mut Unit::new()).is_none() {
+    if !number || (element.packed)(&mut Unit::new()).is_none() {
         return refuse("the element has no form for it".into());
     }
     if wavefront.element.input > 0 {
