@@ -10,7 +10,7 @@ __device__ __forceinline__ int load_acquire_shared(const int* flag) {
 }
 // Needs no fence: a warp's accesses to shared memory are performed in the order in which it issues
 // them, data before flag. A fence would also wait for everything else on its way: two a chunk cost
-// 600 cycles, as much as cells_16_bit columns take.
+// 600 cycles, as much as 16 columns take.
 __device__ __forceinline__ void store_in_order_shared(int* flag, int value) {
     asm volatile("st.relaxed.cta.shared.b32 [%0], %1;"
                  ::"r"((unsigned)__cvta_generic_to_shared(flag)), "r"(value) : "memory");

@@ -6,6 +6,7 @@
 mod filled;
 mod names;
 pub mod scan;
+mod signature;
 mod strips;
 pub mod tiles;
 mod upload;

@@ -4,13 +4,14 @@ use std::time::{Duration, Instant};
 
 use super::text::{Arguments, options, source};
 use crate::cuda::filled::{Found, filled};
+use crate::cuda::signature::{Values, WAITING};
 use crate::cuda::upload::inputs;
 use crate::executor::WavefrontExecutor;
 use crate::policy::{Policy, ScanPolicy};
 use crate::recurrence::{Cells, Ranked, WavefrontElement, bytes_of};
 use crate::report::report;
 use crate::spec::{Erased, Keep, Kept, Wavefront};
-use warpweft_core::cuda::{Args, Buffer, Device, Event, Launch, Module, Stream, Watchdog, compile};
+use warpweft_core::cuda::{Buffer, Device, Event, Launch, Module, Stream, Watchdog, compile};
 use warpweft_core::element::{Scalar, ScalarKind};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
@@ -179,12 +180,15 @@ impl ScanExecutor {
             has_lines: i32::from(lines.is_some()),
             wide: i32::from(wide),
         };
-        let mut args = Args::new();
-        args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>());
         self.watchdog.reset();
-        self.watchdog.argument(&mut args)?;
-        args.blob(&edges, element.cell_align);
-        args.blob(wavefront.parameters, element.align);
+        let values = Values {
+            arguments: (bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>()),
+            watchdog: Some(&self.watchdog),
+            edges: &edges,
+            element: wavefront.parameters,
+            choice: None,
+        };
+        let args = values.launch(WAITING, element)?;
         let (start, end) = (Event::new(&self.device)?, Event::new(&self.device)?);
         stream.synchronize()?;
         let mut setup_seconds = begin.elapsed().as_secs_f64();

@@ -19,20 +19,9 @@ constexpr int ROWS = WW_SCAN_ROWS, WARPS = WW_SCAN_WARPS;
 constexpr int V = 16 / sizeof(cell_t), TILE = 32 * V, BAND = WARPS * ROWS;
 constexpr int FLAG_STRIDE = 8;
 
-struct ww_scan_arguments {
-    const ww_row_input* rows;        // [row_count]
-    const ww_column_input* columns;  // [column_count]
-    const ww_cell_input* inputs;          // [row_count][column_count]
-    cell_t* kept;                    // likewise
-    const cell_t* top;               // [column_count]: row -1, if has_lines
-    const cell_t* left;              // [row_count]: column -1, if has_lines
-    ww_word* flags;                  // [bands * FLAG_STRIDE], zero
-    int row_count, column_count, has_lines, wide;  // wide: rows begin at multiples of 16 bytes
-};
 struct ww_edges {
     cell_t border, corner;
 };
-static_assert(sizeof(ww_scan_arguments) == WW_ARGUMENTS_BYTES, "the host has the same layout");
 
 // Neighbours that are 0, and the cell's input.
 struct nothing_earlier {
@@ -52,7 +41,7 @@ __device__ __forceinline__ cell_t lane_value(cell_t value, int from) {
 }
 
 struct scanner {
-    const ww_scan_arguments& A;
+    const ww_arguments& A;
     const ww_watchdog& dog;
     const ww_edges& edges;
     const ww_element& f;
@@ -196,8 +185,7 @@ struct scanner {
 };
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, 1)
-wavefront_scan(const __grid_constant__ ww_scan_arguments A, const __grid_constant__ ww_watchdog dog,
-               const __grid_constant__ ww_edges edges, const ww_element f) {
+wavefront_scan(WW_PARAMETERS) {
     __shared__ __align__(16) cell_t totals[2][WARPS][TILE];
     scanner scanner{A, dog, edges, f, totals, (int)threadIdx.x & 31, (int)threadIdx.x >> 5};
     scanner.given_up = false;

@@ -1,6 +1,7 @@
 //! The translation unit of one sum and policy.
 
-use crate::cuda::names::{Wanted, names};
+use crate::cuda::names::names;
+use crate::cuda::signature::{WAITING, arguments, declaration};
 use crate::policy::ScanPolicy;
 use crate::recurrence::WavefrontElement;
 use crate::spec::ElementType;
@@ -8,35 +9,42 @@ use warpweft_core::cuda::{Cubin, Options, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::Result;
 
-/// The kernel's struct of arguments, as `ww_scan_arguments` in `scan.cuh`.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub(super) struct Arguments {
-    pub rows: u64,
-    pub columns: u64,
-    pub inputs: u64,
-    pub kept: u64,
-    pub top: u64,
-    pub left: u64,
-    pub flags: u64,
-    pub row_count: i32,
-    pub column_count: i32,
-    pub has_lines: i32,
-    pub wide: i32,
+arguments! {
+    /// The kernel's arguments.
+    pub(super) struct Arguments = "ww_arguments" {
+        /// `[row_count]`.
+        rows: u64 = "const ww_row_input*",
+        /// `[column_count]`.
+        columns: u64 = "const ww_column_input*",
+        /// `[row_count][column_count]`.
+        inputs: u64 = "const ww_cell_input*",
+        /// Likewise.
+        kept: u64 = "ww_cell*",
+        /// `[column_count]`: row -1, if has_lines.
+        top: u64 = "const ww_cell*",
+        /// `[row_count]`: column -1, if has_lines.
+        left: u64 = "const ww_cell*",
+        /// `[bands * FLAG_STRIDE]`, zero.
+        flags: u64 = "unsigned*",
+        row_count: i32 = "int",
+        column_count: i32 = "int",
+        has_lines: i32 = "int",
+        /// Whether rows begin at multiples of 16 bytes.
+        wide: i32 = "int",
+    }
 }
 
 /// CUDA C++ of the kernel for `element`.
 pub(super) fn source(element: &ElementType, policy: &ScanPolicy) -> String {
     let mut unit = Unit::new();
-    let [element, types] = names(&mut unit, element, Wanted { inputs: true, scores: None });
+    let [element, types] = names(&mut unit, element, None);
     let ScanPolicy { rows, warps } = policy;
-    let bytes = size_of::<Arguments>();
+    let signature = Arguments::declaration() + &declaration(WAITING);
     format!(
         "{}
 {element}{types}#define WW_SCAN_ROWS {rows}
 #define WW_SCAN_WARPS {warps}
-#define WW_ARGUMENTS_BYTES {bytes}
-#include \"scan.cuh\"
+{signature}#include \"scan.cuh\"
 ",
         unit.source()
     )

@@ -9,6 +9,7 @@ use std::time::Instant;
 use super::executor::CudaExecutor;
 use super::shape::{missing, possible};
 use crate::cuda::filled::{Found, kept};
+use crate::cuda::signature::{ALONE, Values};
 use crate::cuda::upload::inputs;
 use crate::executor::by_size;
 use crate::frame::allocate;
@@ -16,7 +17,7 @@ use crate::policy::{CudaPolicy, Policy};
 use crate::recurrence::{WavefrontElement, bytes_of, bytes_of_mut};
 use crate::report::report;
 use crate::spec::{Erased, Keep, Kept, Wavefront};
-use warpweft_core::cuda::{Args, Buffer, Event, Launch, Module, Stream, compile};
+use warpweft_core::cuda::{Buffer, Event, Launch, Module, Stream, compile};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 
@@ -225,8 +226,14 @@ impl CudaExecutor {
             reserved: 0,
         };
         let mut cells = allocate(kept_count * cell)?;
-        let mut args = Args::new();
-        args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>());
+        let values = Values {
+            arguments: (bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>()),
+            watchdog: None,
+            edges: &[],
+            element: &[],
+            choice: None,
+        };
+        let args = values.launch(ALONE, element)?;
         let launch = Launch::line(blocks as u32, 32 * WARPS);
         let (start, end) = (Event::new(&self.gpus[0].device)?, Event::new(&self.gpus[0].device)?);
         stream.synchronize()?;

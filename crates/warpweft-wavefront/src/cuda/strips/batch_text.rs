@@ -1,60 +1,67 @@
 //! The translation unit of a batch of one element.
 
-use crate::cuda::names::{Wanted, names};
+use crate::cuda::names::names;
+use crate::cuda::signature::{ALONE, arguments, declaration};
 use crate::recurrence::WavefrontElement;
 use crate::spec::{ElementType, Keep};
 use warpweft_core::cuda::{Cubin, Options, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::Result;
 
-/// One problem, as `ww_problem` in `batch.cuh`.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-pub(super) struct Problem {
-    pub rows: u64,
-    pub columns: u64,
-    pub kept: u64,
-    pub row_count: i32,
-    pub column_count: i32,
+arguments! {
+    /// One problem: where its inputs begin in those of all, and where what is kept of it does.
+    pub(super) struct Problem = "ww_problem" {
+        /// Where its inputs begin.
+        rows: u64 = "unsigned long long",
+        columns: u64 = "unsigned long long",
+        /// Where its last row or column does.
+        kept: u64 = "unsigned long long",
+        row_count: i32 = "int",
+        column_count: i32 = "int",
+    }
 }
 
-/// The kernel's struct of arguments, as `ww_arguments` there.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub(super) struct Arguments {
-    pub rows: u64,
-    pub columns: u64,
-    pub problems: u64,
-    pub elements: u64,
-    pub borders: u64,
-    pub next: u64,
-    pub lines: u64,
-    pub kept: u64,
-    pub candidates: u64,
-    pub line: u64,
-    pub count: u32,
-    pub reserved: i32,
+arguments! {
+    /// The kernel's arguments.
+    pub(super) struct Arguments = "ww_arguments" {
+        /// Of all problems.
+        rows: u64 = "const ww_row_input*",
+        columns: u64 = "const ww_column_input*",
+        /// `[count]`, the largest first.
+        problems: u64 = "const ww_problem*",
+        /// `[count]`.
+        elements: u64 = "const ww_element*",
+        /// `[count]`: what every cell outside holds.
+        borders: u64 = "const ww_cell*",
+        /// The first that no warp has taken, 0.
+        next: u64 = "unsigned*",
+        /// A warp: `[line]`.
+        lines: u64 = "ww_cell*",
+        kept: u64 = "ww_cell*",
+        /// A problem: rank, score's bits, row << 32 | column.
+        candidates: u64 = "unsigned long long*",
+        line: u64 = "unsigned long long",
+        count: u32 = "unsigned",
+        reserved: i32 = "int",
+    }
 }
 
 /// CUDA C++ of the kernel for `element`, whose lanes own `rows` rows.
 pub(super) fn source(element: &ElementType, keep: Keep, rows: u32, warps: u32) -> String {
     let mut unit = Unit::new();
-    let wanted = Wanted { inputs: false, scores: Some(keep) };
-    let [element, types] = names(&mut unit, element, wanted);
+    let [element, types] = names(&mut unit, element, Some(keep));
     let kept = match keep {
         Keep::LastRow => 1,
         Keep::LastColumn => 2,
         _ => 0,
     };
-    let (bytes, problem) = (size_of::<Arguments>(), size_of::<Problem>());
+    let signature = Problem::declaration() + &Arguments::declaration() + &declaration(ALONE);
     format!(
         "{}
 {element}{types}#define WW_KEEP {kept}
 #define WW_ROWS {rows}
 #define WW_WARPS {warps}
-#define WW_ARGUMENTS_BYTES {bytes}
-#define WW_PROBLEM_BYTES {problem}
-#include \"batch.cuh\"
+{signature}#include \"batch.cuh\"
 ",
         unit.source()
     )

@@ -121,7 +121,7 @@ impl CudaExecutor {
             .ok_or_else(|| Error::spec("a wavefront over 0 GPUs", "name at least one"))
     }
 
-    /// The policy, and how many of the GPUs take subdomain.
+    /// The policy, and how many of the GPUs take part.
     ///
     /// # Errors
     /// What strips can't do; a policy that no kernel can have, or that does not fit.

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use super::assignment::Assignment;
 use super::record::AlsoKept;
-use super::text::Arguments;
+use super::text::{Arguments, parameters};
+use crate::cuda::signature::Values;
 use crate::cuda::upload::inputs;
 use crate::policy::CudaPolicy;
 use crate::recurrence::bytes_of;
 use crate::spec::{Erased, Keep};
-use warpweft_core::cuda::{Args, Buffer, Cubin, Device, Kernel, Launch, Module, Stream, Watchdog};
+use warpweft_core::cuda::{Buffer, Cubin, Device, Kernel, Launch, Module, Stream, Watchdog};
 use warpweft_core::error::{Error, Result};
 
 /// How long a block may wait for another. The longest wait of a working run is the last block's for its
@@ -191,15 +192,16 @@ impl<'g> Subdomain<'g> {
             delays,
             reserved: 0,
         };
-        let mut args = Args::new();
-        args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>());
         self.gpu.watchdog.reset();
-        self.gpu.watchdog.argument(&mut args)?;
-        args.blob(&self.edges, wavefront.element.cell_align);
-        args.blob(wavefront.parameters, wavefront.element.align);
-        if let Some(recording) = also.recording() {
-            args.blob(&recording.choice, recording.align);
-        }
+        let recording = also.recording();
+        let values = Values {
+            arguments: (bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>()),
+            watchdog: Some(&self.gpu.watchdog),
+            edges: &self.edges,
+            element: wavefront.parameters,
+            choice: recording.map(|recording| (&recording.choice[..], recording.align)),
+        };
+        let args = values.launch(parameters(recording.is_some()), &wavefront.element)?;
         let threads = policy.threads(wavefront.element.input > 0);
         let launch = Launch::line(self.assignment.blocks as u32, threads).shared(shared);
         // SAFETY: the arguments are those of `wavefront_strip` in order and layout; every buffer

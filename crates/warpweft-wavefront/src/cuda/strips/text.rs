@@ -2,7 +2,8 @@
 
 use super::record::Recording;
 use super::shared;
-use crate::cuda::names::{Wanted, names};
+use crate::cuda::names::names;
+use crate::cuda::signature::{Parameter, RECORDING, WAITING, arguments, declaration};
 use crate::policy::CudaPolicy;
 use crate::recurrence::WavefrontElement;
 use crate::spec::{Erased, Keep, Wavefront};
@@ -10,29 +11,44 @@ use warpweft_core::cuda::{Cubin, Options, SharedMemory, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::Result;
 
-/// The kernel's struct of arguments, as `ww_arguments` in `layout.cuh`.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub(super) struct Arguments {
-    pub rows: u64,
-    pub columns: u64,
-    pub row_count: i32,
-    pub column_count: i32,
-    pub border: u64,
-    pub left: u64,
-    pub flags: u64,
-    pub kept: u64,
-    pub record: u64,
-    pub candidates: u64,
-    pub border_below: u64,
-    pub flags_below: u64,
-    pub inputs: u64,
-    pub has_lines: i32,
-    pub first_block: i32,
-    pub all_blocks: i32,
-    pub gpu_above: i32,
-    pub delays: u32,
-    pub reserved: i32,
+arguments! {
+    /// The kernel's arguments.
+    pub(super) struct Arguments = "ww_arguments" {
+        /// `[row_count]`.
+        rows: u64 = "const ww_row_input*",
+        /// `[column_count]`.
+        columns: u64 = "const ww_column_input*",
+        row_count: i32 = "int",
+        column_count: i32 = "int",
+        /// `[column_count]`; row -1 at first, if has_lines.
+        border: u64 = "ww_cell*",
+        /// `[row_count]`, if has_lines.
+        left: u64 = "const ww_cell*",
+        /// `[tile-rows * FLAG_STRIDE]`, zero.
+        flags: u64 = "unsigned*",
+        /// Last column or matrix; or choices, see directions.cuh.
+        kept: u64 = "ww_cell*",
+        /// Greatest rank seen by any warp, zero.
+        record: u64 = "unsigned long long*",
+        /// Per compute warp: rank, score's bits, row << 32 | column; or low and high word of its sum.
+        candidates: u64 = "unsigned long long*",
+        /// The GPU that has the tile-rows below those of this one's last block: where their row above
+        /// and its flags lie. Own memory where there is one GPU.
+        border_below: u64 = "ww_cell*",
+        flags_below: u64 = "unsigned*",
+        /// `[row_count * column_count]`.
+        inputs: u64 = "const ww_cell_input*",
+        has_lines: i32 = "int",
+        /// Tile-rows go round robin to the blocks of all GPUs: this one's are those from `first_block`
+        /// on of `all_blocks`.
+        first_block: i32 = "int",
+        all_blocks: i32 = "int",
+        /// Number of the GPU of the block before the first.
+        gpu_above: i32 = "int",
+        /// Seed of random delays, where they are compiled in.
+        delays: u32 = "unsigned",
+        reserved: i32 = "int",
+    }
 }
 
 /// What the kernel is compiled with in addition to the policy.
@@ -56,8 +72,7 @@ pub(super) fn source(
 ) -> String {
     let mut unit = Unit::new();
     let inputs = wavefront.element.input > 0;
-    let wanted = Wanted { inputs, scores: Some(wavefront.keep) };
-    let [element, types] = names(&mut unit, &wavefront.element, wanted);
+    let [element, types] = names(&mut unit, &wavefront.element, Some(wavefront.keep));
     let keep = match wavefront.keep {
         Keep::Best | Keep::Least => 0,
         Keep::LastRow => 1,
@@ -81,7 +96,8 @@ pub(super) fn source(
     let staged = shared::staged(wavefront, policy, memory);
     let block = shared::block_bytes(wavefront, policy, staged);
     let staged = i32::from(staged);
-    let (bytes, south) = (size_of::<Arguments>(), wavefront.element.south);
+    let south = wavefront.element.south;
+    let signature = Arguments::declaration() + &declaration(parameters(recording.is_some()));
     format!(
         "{}
 {element}{lanes}
@@ -100,11 +116,15 @@ pub(super) fn source(
 #define WW_SHARED_BYTES {block}
 {delays}
 #define WW_SOUTH {south}u
-#define WW_ARGUMENTS_BYTES {bytes}
-#include \"strip.cuh\"
+{signature}#include \"strip.cuh\"
 ",
         unit.source()
     )
+}
+
+/// The kernel's parameters.
+pub(super) fn parameters(records: bool) -> &'static [Parameter] {
+    if records { RECORDING } else { WAITING }
 }
 
 /// What the skeleton may include.

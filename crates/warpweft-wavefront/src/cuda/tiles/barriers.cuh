@@ -65,8 +65,7 @@ __device__ __forceinline__ void take(const ww_arguments& A, int unit, int c) {
 }
 
 extern "C" __global__ void __launch_bounds__(HEIGHT)
-wavefront_tiles(const __grid_constant__ ww_arguments A, const __grid_constant__ ww_watchdog dog,
-                const __grid_constant__ ww_edges edges, const ww_element f) {
+wavefront_tiles(WW_PARAMETERS) {
     walker walk(A, edges, f, threadIdx.x);
     idle_times idle(A);
     const int units = A.tile_rows * A.sweeps;

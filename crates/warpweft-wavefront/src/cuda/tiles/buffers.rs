@@ -157,7 +157,8 @@ impl Buffers {
             borders: self.counts[0] as i32,
             states: self.counts[1] as i32,
             delay: extras.delays.unwrap_or(0),
-            band,
+            band_lower: band[0],
+            band_upper: band[1],
             buffered: plan.buffered as i32,
         }
     }

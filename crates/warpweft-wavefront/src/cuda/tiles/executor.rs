@@ -6,13 +6,14 @@ use super::buffers::{Buffers, Contents, Repeated};
 use super::prepared::Prepared;
 use super::text::{Arguments, Extras, options, source};
 use crate::cuda::filled::{Found, filled};
+use crate::cuda::signature::{Values, WAITING};
 use crate::executor::WavefrontExecutor;
 use crate::plan::{Plan, Shape, fitting};
 use crate::policy::{Policy, TilePolicy};
 use crate::recurrence::{WavefrontElement, bytes_of};
 use crate::report::report;
 use crate::spec::{Erased, Kept, Wavefront};
-use warpweft_core::cuda::{Args, Device, Kernel, Module, Stream, Watchdog, compile};
+use warpweft_core::cuda::{Device, Kernel, Module, Stream, Watchdog, compile};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 
@@ -104,13 +105,16 @@ impl TileExecutor {
         let Self { device, stream, watchdog, .. } = &*self;
         let buffers = Buffers::new(device, stream, wavefront, &plan, repeated, blocks as usize)?;
         let arguments = buffers.arguments(wavefront, &plan, self.extras);
-        let mut args = Args::new();
-        args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>());
-        watchdog.argument(&mut args)?;
         let border = wavefront.outside();
         let edges = [&border[..], wavefront.band.map_or(&border[..], |band| band.outside)];
-        args.blob(&edges.concat(), element.cell_align);
-        args.blob(wavefront.parameters, element.align);
+        let values = Values {
+            arguments: (bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>()),
+            watchdog: Some(watchdog),
+            edges: &edges.concat(),
+            element: wavefront.parameters,
+            choice: None,
+        };
+        let args = values.launch(WAITING, element)?;
         stream.synchronize()?;
         Ok(Prepared { plan, kernel, fault, unit, stream, watchdog, buffers, args, blocks, shared })
     }

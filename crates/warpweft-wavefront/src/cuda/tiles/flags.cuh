@@ -221,8 +221,7 @@ __device__ __forceinline__ void take(const ww_arguments& A, const ww_watchdog& d
 }
 
 extern "C" __global__ void __launch_bounds__(HEIGHT + 64)
-wavefront_tiles(const __grid_constant__ ww_arguments A, const __grid_constant__ ww_watchdog dog,
-                const __grid_constant__ ww_edges edges, const ww_element f) {
+wavefront_tiles(WW_PARAMETERS) {
     shared_state& S = shared();
     if (threadIdx.x == 0) S.done = S.taken = S.failed = 0;
     __syncthreads();

@@ -1,6 +1,7 @@
 //! The translation unit of one element, plan and policy.
 
-use crate::cuda::names::{Wanted, names};
+use crate::cuda::names::names;
+use crate::cuda::signature::{WAITING, arguments, declaration};
 use crate::plan::Plan;
 use crate::policy::TilePolicy;
 use crate::recurrence::WavefrontElement;
@@ -9,40 +10,63 @@ use warpweft_core::cuda::{Cubin, Options, SharedMemory, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::Result;
 
-/// The kernel's struct of arguments, as `ww_arguments` in `tile.cuh`.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-pub(super) struct Arguments {
-    pub rows: u64,
-    pub columns: u64,
-    pub inputs: u64,
-    pub matrix: u64,
-    pub top: u64,
-    pub sides: u64,
-    pub border: u64,
-    pub carry: u64,
-    pub flags: u64,
-    pub kept: u64,
-    pub candidates: u64,
-    pub idle: u64,
-    pub row_count: i32,
-    pub column_count: i32,
-    pub tile_rows: i32,
-    pub sweeps: i32,
-    pub width: i32,
-    pub fronts: i32,
-    pub tile: i32,
-    pub tiles: i32,
-    pub ring: i32,
-    pub lag: i32,
-    pub sweep_lag: i32,
-    pub ahead: i32,
-    pub sweep_ahead: i32,
-    pub borders: i32,
-    pub states: i32,
-    pub delay: u32,
-    pub band: [i32; 2],
-    pub buffered: i32,
+arguments! {
+    /// The kernel's arguments.
+    pub(super) struct Arguments = "ww_arguments" {
+        /// `[row_count]`.
+        rows: u64 = "const ww_row_input*",
+        /// Column 0; padded.
+        columns: u64 = "const ww_column_input*",
+        /// Hybrid layout; padded.
+        inputs: u64 = "const ww_cell_input*",
+        /// Hybrid layout; padded; the old values at first.
+        matrix: u64 = "ww_cell*",
+        /// `[ABOVE][width]`: row -v at v - 1.
+        top: u64 = "const ww_cell*",
+        /// `[row_count][LEFT + RIGHT]`, or null: all are edges.border.
+        sides: u64 = "const ww_cell*",
+        /// `[borders][ABOVE]``[width]`: the bottom rows of tile-rows.
+        border: u64 = "ww_cell*",
+        /// `[states][CARRY]``[HEIGHT]`: what a tile leaves to the next.
+        carry: u64 = "ww_cell*",
+        /// `[blocks * FLAG_STRIDE]`, zero; or the barrier's word.
+        flags: u64 = "unsigned*",
+        /// Last row or column.
+        kept: u64 = "ww_cell*",
+        /// Per warp that computes: rank, score's bits, row << 32 | column; or low and high word of its sum.
+        candidates: u64 = "unsigned long long*",
+        /// Per block: see idle.cuh.
+        idle: u64 = "unsigned long long*",
+        row_count: i32 = "int",
+        column_count: i32 = "int",
+        tile_rows: i32 = "int",
+        sweeps: i32 = "int",
+        /// LEFT + column_count + RIGHT.
+        width: i32 = "int",
+        /// Of a tile-row, whole groups.
+        fronts: i32 = "int",
+        /// WIDTH.
+        tile: i32 = "int",
+        /// Of a tile-row.
+        tiles: i32 = "int",
+        /// Cells of a ring, a power of two.
+        ring: i32 = "int",
+        /// Steps from a tile-row to the next, from a sweep to the next.
+        lag: i32 = "int",
+        sweep_lag: i32 = "int",
+        /// Columns that a row above must be ahead.
+        ahead: i32 = "int",
+        /// Fronts that the sweep before must be ahead.
+        sweep_ahead: i32 = "int",
+        borders: i32 = "int",
+        states: i32 = "int",
+        /// Seed of random delays, where they are compiled in.
+        delay: u32 = "unsigned",
+        band_lower: i32 = "int",
+        band_upper: i32 = "int",
+        /// Tiles whose borders the rings hold.
+        buffered: i32 = "int",
+    }
 }
 
 /// What is compiled in or limited for measurements and tests.
@@ -59,8 +83,7 @@ pub struct Extras {
 /// CUDA C++ of the kernel, and the unit that knows where it can fault.
 pub(super) fn source(wavefront: &Erased<'_>, plan: &Plan, extras: Extras) -> (String, Unit) {
     let mut unit = Unit::new();
-    let wanted = Wanted { inputs: true, scores: Some(wavefront.keep) };
-    let [element, types] = names(&mut unit, &wavefront.element, wanted);
+    let [element, types] = names(&mut unit, &wavefront.element, Some(wavefront.keep));
     let keep = match wavefront.keep {
         Keep::Best | Keep::Least | Keep::Score => 0,
         Keep::LastRow => 1,
@@ -85,7 +108,6 @@ pub(super) fn source(wavefront: &Erased<'_>, plan: &Plan, extras: Extras) -> (St
         ("HAS_INPUT", usize::from(wavefront.element.input > 0)),
         ("FAULTS", usize::from(unit.faults())),
         ("BAND", usize::from(wavefront.band.is_some())),
-        ("ARGUMENTS_BYTES", size_of::<Arguments>()),
     ]
     .into_iter()
     .map(|(name, value)| format!("#define WW_{name} {value}\n"))
@@ -105,6 +127,7 @@ pub(super) fn source(wavefront: &Erased<'_>, plan: &Plan, extras: Extras) -> (St
         olds().map(|(q, [di, dj])| format!("di == {di} && dj == {dj} ? {q} : ")).collect();
     let old_row = choice("q", olds().map(|(q, [di, _])| (q.to_string(), *di)), 0);
     let old_column = choice("q", olds().map(|(q, [_, dj])| (q.to_string(), *dj)), 0);
+    let signature = Arguments::declaration() + &declaration(WAITING);
     let kernel = if plan.policy.method.flags() { "flags.cuh" } else { "barriers.cuh" };
     let text = format!(
         "{}
@@ -114,7 +137,7 @@ __device__ constexpr bool ww_reads(int u) {{ return {reads}; }}
 __device__ constexpr int ww_old_index(int di, int dj) {{ return {old_index}-1; }}
 __device__ constexpr int ww_old_row(int q) {{ return {old_row}; }}
 __device__ constexpr int ww_old_column(int q) {{ return {old_column}; }}
-#include \"{kernel}\"
+{signature}#include \"{kernel}\"
 ",
         unit.source()
     );

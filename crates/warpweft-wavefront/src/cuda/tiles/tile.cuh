@@ -37,40 +37,10 @@ using cell_t = ww_cell;
 using row_t = typename ww_element::Row;
 using column_t = typename ww_element::Column;
 
-struct ww_arguments {
-    const ww_row_input* rows;        // [row_count]
-    const ww_column_input* columns;  // column 0; padded
-    const ww_cell_input* inputs;     // hybrid layout; padded
-    cell_t* matrix;                  // hybrid layout; padded; the old values at first
-    const cell_t* top;               // [ABOVE][width]: row -v at v - 1
-    const cell_t* sides;             // [row_count][LEFT + RIGHT], or null: all are edges.border
-    cell_t* border;                  // [borders][ABOVE][width]: the bottom rows of tile-rows
-    cell_t* carry;                   // [states][CARRY][HEIGHT]: what a tile leaves to the next
-    ww_word* flags;                  // [blocks * FLAG_STRIDE], zero; or the barrier's word
-    cell_t* kept;                    // last row or column
-    // Per warp that computes: rank, score's bits, row << 32 | column; or low and high word of its sum.
-    unsigned long long* candidates;
-    unsigned long long* idle;        // per block: see idle.cuh
-    int row_count, column_count;
-    int tile_rows, sweeps;
-    int width;                       // LEFT + column_count + RIGHT
-    int fronts;                      // of a tile-row, whole groups
-    int tile;                        // WIDTH
-    int tiles;                       // of a tile-row
-    int ring;                        // cells of a ring, a power of two
-    int lag, sweep_lag;              // steps from a tile-row to the next, from a sweep to the next
-    int ahead;                       // columns that a row above must be ahead
-    int sweep_ahead;                 // fronts that the sweep before must be ahead
-    int borders, states;
-    unsigned delay;                  // seed of random delays, where they are compiled in
-    int band_lower, band_upper;
-    int buffered;                    // tiles whose borders the rings hold
-};
 // What cells hold: outside the domain, if they are all the same; outside the band.
 struct ww_edges {
     cell_t border, band;
 };
-static_assert(sizeof(ww_arguments) == WW_ARGUMENTS_BYTES, "the host has the same layout");
 
 // A wait between two tests of a flag: random delays show orders that a quiet machine hides.
 __device__ __forceinline__ void delay(unsigned seed, unsigned where) {

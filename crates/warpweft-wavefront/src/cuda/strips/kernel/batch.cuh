@@ -18,29 +18,6 @@ using row_t = typename ww_element::Row;
 using column_t = typename ww_element::Column;
 using earlier = earlier_of<cell_t>;
 
-struct ww_problem {
-    unsigned long long rows, columns;  // where its inputs begin
-    unsigned long long kept;           // where its last row or column does
-    int row_count, column_count;
-};
-static_assert(sizeof(ww_problem) == WW_PROBLEM_BYTES, "the host has the same layout");
-
-struct ww_arguments {
-    const ww_row_input* rows;        // of all problems
-    const ww_column_input* columns;
-    const ww_problem* problems;      // [count], the largest first
-    const ww_element* elements;      // [count]
-    const cell_t* borders;           // [count]: what every cell outside holds
-    unsigned* next;                  // the first that no warp has taken, 0
-    cell_t* lines;                   // a warp: [line]
-    cell_t* kept;
-    unsigned long long* candidates;  // a problem: rank, score's bits, row << 32 | column
-    unsigned long long line;
-    unsigned count;
-    int reserved;
-};
-static_assert(sizeof(ww_arguments) == WW_ARGUMENTS_BYTES, "the host has the same layout");
-
 // The value of another lane.
 template <class T> __device__ __forceinline__ T of_lane(const T& value, int lane) {
     constexpr int COUNT = (sizeof(T) + 3) / 4;
@@ -125,7 +102,7 @@ __device__ __forceinline__ void pass(const ww_arguments& A, const ww_problem& P,
 }
 
 extern "C" __global__ void __launch_bounds__(32 * BATCH_WARPS)
-    wavefront_batch(const ww_arguments A) {
+    wavefront_batch(WW_PARAMETERS) {
     const int lane = threadIdx.x % 32;
     const unsigned warp = blockIdx.x * BATCH_WARPS + threadIdx.x / 32;
     cell_t* line = A.lines + warp * A.line;

@@ -43,33 +43,6 @@ using lane_element = ww_element;
 using row_t = typename lane_element::Row;
 using column_t = typename lane_element::Column;
 
-struct ww_arguments {
-    const ww_row_input* rows;        // [row_count]
-    const ww_column_input* columns;  // [column_count]
-    int row_count, column_count;
-    cell_t* border;                  // [column_count]; row -1 at first, if has_lines
-    const cell_t* left;              // [row_count], if has_lines
-    ww_word* flags;                  // [tile-rows * FLAG_STRIDE], zero
-    cell_t* kept;                    // last column or matrix; or choices, see directions.cuh
-    unsigned long long* record;      // greatest rank seen by any warp, zero
-    // Per compute warp: rank, score's bits, row << 32 | column; or low and high word of its sum.
-    unsigned long long* candidates;
-    // The GPU that has the tile-rows below those of this one's last block: where their row above and
-    // its flags lie. Own memory where there is one GPU.
-    cell_t* border_below;
-    ww_word* flags_below;
-#if WW_INPUTS
-    const ww_cell_input* inputs;     // [row_count * column_count]
-#else
-    const void* inputs;
-#endif
-    int has_lines;
-    // Tile-rows go round robin to the blocks of all GPUs: this one's are those from `first_block` on of `all_blocks`.
-    int first_block, all_blocks;
-    int gpu_above;                   // number of the GPU of the block before the first
-    unsigned delays;                 // seed of random delays, where they are compiled in
-    int reserved;
-};
 // Between two tests of a flag, a random wait: delays show orders that a quiet machine hides.
 __device__ __forceinline__ void delay(const ww_arguments& A, unsigned where) {
 #ifdef WW_DELAYS
@@ -83,7 +56,6 @@ __device__ __forceinline__ void delay(const ww_arguments& A, unsigned where) {
 struct ww_edges {
     cell_t border, corner;
 };
-static_assert(sizeof(ww_arguments) == WW_ARGUMENTS_BYTES, "the host has the same layout");
 
 using earlier = earlier_of<cell_t>;
 

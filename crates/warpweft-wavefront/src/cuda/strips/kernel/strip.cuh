@@ -20,7 +20,8 @@
 //
 // Expects: ww_element, ww_cell, ww_row_input, ww_column_input, ww_score_type, ww_score(cell), and
 // ww_cell_input where WW_INPUTS says that cells have inputs, WW_SOUTH, a bit mask of a cell's 4-byte words that the cells of the row below read; of choices
-// that are recorded, see directions.cuh.
+// that are recorded, see directions.cuh. ww_arguments and WW_PARAMETERS are written by the host from
+// the list that it launches with (text.rs).
 #pragma once
 #include "layout.cuh"
 #include "movers.cuh"
@@ -30,12 +31,7 @@
 extern "C" __device__ unsigned ww_shared_bytes = sizeof(shared_state);
 
 extern "C" __global__ void __launch_bounds__(32 * (WARPS + COPY_WARPS + 2), WW_BLOCKS)
-wavefront_strip(const __grid_constant__ ww_arguments A, const __grid_constant__ ww_watchdog dog,
-                const __grid_constant__ ww_edges edges, const ww_element f
-#if WW_DIRECTIONS
-                , const ww_choice choice
-#endif
-) {
+wavefront_strip(WW_PARAMETERS) {
     extern __shared__ __align__(16) char memory[];
     shared_state& S = *(shared_state*)memory;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
