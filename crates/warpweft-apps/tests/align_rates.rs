@@ -150,7 +150,7 @@ fn shapes_over_several_gpus() {
         chunk,
         warps,
         blocks,
-        pairs,
+        packed_16x2: pairs,
     });
     std::thread::scope(|scope| {
         for policy in policies {
@@ -180,7 +180,7 @@ fn shapes_over_several_gpus() {
                 seconds = seconds.min(report.seconds);
             }
             let rate = rows as f64 * length as f64 / seconds / 1e12;
-            let CudaPolicy { rows: k, columns, chunk, warps, pairs, .. } = policy;
+            let CudaPolicy { rows: k, columns, chunk, warps, packed_16x2: pairs, .. } = policy;
             println!(
                 "{gpus} GPUs, K{k} SK{columns} CH{chunk} NW{warps} pairs {pairs}, {rows} rows: {:.3} ms {rate:.3} TCUPS",
                 seconds * 1e3

@@ -9,7 +9,7 @@ use warpweft::prelude::*;
 use warpweft::report::counted;
 use warpweft::stencil::{GpuList, Target};
 use warpweft::wavefront::CpuPolicy;
-use warpweft::wavefront::traceback::Cut;
+use warpweft::wavefront::traceback::Partition;
 use warpweft_apps::align::MEMORY;
 
 use crate::arguments::DeviceChoice;
@@ -128,8 +128,8 @@ pub fn workers(asked: Option<NonZero<usize>>, cpu: &Cpu, rows: usize) -> usize {
 
 /// What a search for a path keeps where there are several processes: alike in all, whatever memory each has,
 /// since they cut the domain together.
-pub fn cut(extents: [usize; 2], cell_bytes: usize) -> Option<Cut> {
-    world::net().map(|_| Cut::within(MEMORY, extents, cell_bytes))
+pub fn cut(extents: [usize; 2], cell_bytes: usize) -> Option<Partition> {
+    world::net().map(|_| Partition::within(MEMORY, extents, cell_bytes))
 }
 
 /// Tells who asked for more threads than run at once.
