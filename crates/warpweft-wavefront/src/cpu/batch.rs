@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::strips::{self, Filled, Strips};
+use super::output::Filled;
+use super::strips::{self, Strips};
 use super::{CpuExecutor, panicked};
 use crate::executor::{WavefrontExecutor, by_size, in_turn};
 use crate::policy::{CpuPolicy, Policy};

@@ -9,17 +9,20 @@
 mod batch;
 mod form;
 mod front;
+mod output;
 mod record;
 mod row;
 mod simd;
 mod strip;
 mod strips;
 mod sweeps;
+mod thread_group;
 
 use std::time::Instant;
 
+use self::output::{Filled, Outcome};
 use self::record::Recorded;
-use self::strips::{Filled, Outcome, Strips};
+use self::strips::Strips;
 use self::sweeps::Sweeps;
 use crate::executor::{
     Edges, Need, Walk, WavefrontExecutor, check_kept, edges_by_runs, unrecorded,

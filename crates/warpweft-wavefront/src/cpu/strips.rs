@@ -3,16 +3,16 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::form::{Cells16, Form, Plain};
+use super::output::{Fill, Filled, Outcome, TileRowOutput};
 use super::record::Record;
 use super::row::SharedRow;
 use super::simd::Loops;
 use super::strip::{HINT, Sink, State, Strip, reversed};
-use crate::executor::Edges;
-use crate::frame::allocate;
+use super::thread_group::{Stopped, ThreadGroup};
 use crate::policy::CpuPolicy;
-use crate::recurrence::{Best, Extreme, Ranked, WavefrontElement, sum};
-use crate::spec::{Band, Keep, Kept, Wavefront};
-use warpweft_core::cpu::{Aborted, Pool, Progress, Simd, Worker, WorkerPanic};
+use crate::recurrence::{Best, Extreme, Ranked, WavefrontElement};
+use crate::spec::{Keep, Wavefront};
+use warpweft_core::cpu::{Aborted, Progress, Simd, Worker};
 use warpweft_core::error::Result;
 use warpweft_core::memory;
 
@@ -26,72 +26,6 @@ pub(super) const fn can<E: WavefrontElement>() -> bool {
         k += 1;
     }
     E::OLD.is_empty()
-}
-
-/// What one tile-row leaves behind.
-struct TileRowOutput<'a, C> {
-    last_column: &'a mut [C],
-    matrix: &'a mut [C],
-    columns: usize,
-    /// The sum of its scores in the band, if they are summed, and its first row.
-    sum: Option<i128>,
-    band: Option<Band<C>>,
-    first_row: usize,
-    record: Option<Box<dyn Record<C> + 'a>>,
-}
-
-impl<C> TileRowOutput<'_, C> {
-    /// Whether it keeps anything of the cells.
-    fn keeps(&self) -> bool {
-        let lines = !self.matrix.is_empty() || !self.last_column.is_empty();
-        lines || self.sum.is_some() || self.record.is_some()
-    }
-}
-
-/// Fills an output.
-struct Fill<'p, 'a, E: WavefrontElement, F: Form<E>>(
-    &'p mut TileRowOutput<'a, E::Cell>,
-    Loops<E, F>,
-);
-
-impl<E: WavefrontElement, F: Form<E>> Sink<E, F> for Fill<'_, '_, E, F> {
-    fn front(
-        &mut self,
-        form: &F,
-        first_lane: usize,
-        first_column: usize,
-        north: F::Held,
-        cells: &[F::Held],
-    ) {
-        let Self(output, loops) = self;
-        if let Some(record) = &mut output.record {
-            for (to, &cell) in record.cells()[first_lane..].iter_mut().zip(cells) {
-                *to = form.cell(cell);
-            }
-            record.front(first_lane, cells.len(), first_column, form.cell(north));
-        }
-        if !output.matrix.is_empty() {
-            for (l, &cell) in cells.iter().enumerate() {
-                output.matrix[(first_lane + l) * output.columns + first_column - l] =
-                    form.cell(cell);
-            }
-        }
-        // The first lane of a front is the one furthest to the east.
-        if first_column + 1 == output.columns && !output.last_column.is_empty() {
-            output.last_column[first_lane] = form.cell(cells[0]);
-        }
-        if let Some(all) = &mut output.sum {
-            *all += match output.band {
-                None => loops.sum(form, cells),
-                Some(band) => {
-                    let row = output.first_row + first_lane;
-                    let within = |&(l, _): &(usize, _)| band.holds(row + l, first_column - l);
-                    let score = |(_, &cell): (usize, _)| form.whole(F::score(cell));
-                    sum(cells.iter().enumerate().filter(within).map(score))
-                }
-            };
-        }
-    }
 }
 
 /// The winner of a tile-row, which may be the winner of all: its score and its row, and the tile
@@ -239,33 +173,6 @@ pub(super) struct Strips<'a, 'w, E: WavefrontElement> {
     shared: Shared<'a, 'w, E>,
 }
 
-/// The arrays that a run fills: last column and matrix, empty unless kept.
-pub(super) struct Filled<C> {
-    last_column: Vec<C>,
-    matrix: Vec<C>,
-}
-
-impl<C: Ranked> Filled<C> {
-    /// What `wavefront` keeps of rows and columns.
-    pub fn new<E: WavefrontElement<Cell = C>>(wavefront: &Wavefront<'_, E>) -> Result<Self> {
-        let [rows, columns] = wavefront.extents();
-        let [mut last_column, mut matrix] = [const { Vec::new() }; 2];
-        match wavefront.keep {
-            Keep::Matrix => matrix = allocate(rows * columns)?,
-            Keep::LastColumn => last_column = allocate(rows)?,
-            Keep::Best | Keep::Least | Keep::Score | Keep::LastRow | Keep::Sum => {}
-        }
-        Ok(Self { last_column, matrix })
-    }
-
-    /// The last column, whatever `wavefront` keeps.
-    pub fn last_column<E: WavefrontElement<Cell = C>>(
-        wavefront: &Wavefront<'_, E>,
-    ) -> Result<Self> {
-        Ok(Self { last_column: allocate(wavefront.rows.len())?, matrix: Vec::new() })
-    }
-}
-
 impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
     /// Cuts `wavefront` into tile-rows.
     ///
@@ -364,59 +271,5 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
     }
 }
 
-/// The threads that compute the tile-rows of a wavefront.
-pub(super) trait ThreadGroup {
-    /// Calls `rows` once a worker, with the first of its tile-rows and the distance to the next.
-    ///
-    /// # Errors
-    /// A worker's panic.
-    fn compute(&self, rows: &TileRows<'_>) -> Result<(), Stopped>;
-}
-
-/// The panic that ended a run, if it was not one outside it.
-pub(super) type Stopped = Option<WorkerPanic>;
-
-/// What a worker of a thread group does.
-type TileRows<'a> = dyn Fn(&Worker<'_>, usize, usize) -> Result<(), Aborted> + Sync + 'a;
-
-impl ThreadGroup for Pool {
-    fn compute(&self, rows: &TileRows<'_>) -> Result<(), Stopped> {
-        self.run(|worker| rows(worker, worker.index, worker.count)).map_err(Some)
-    }
-}
-
-/// One worker, from top to bottom.
-impl ThreadGroup for Worker<'_> {
-    fn compute(&self, rows: &TileRows<'_>) -> Result<(), Stopped> {
-        rows(self, 0, 1).map_err(|Aborted| None)
-    }
-}
-
 /// The winner of a run, if scores were compared.
 type Winner<E> = Option<Best<<<E as WavefrontElement>::Cell as Ranked>::Score>>;
-
-/// What the tile-rows leave in addition to [`Filled`].
-pub(super) struct Outcome<C: Ranked> {
-    best: Option<Best<C::Score>>,
-    sum: Option<i128>,
-    row: Vec<C>,
-}
-
-impl<C: Ranked> Outcome<C> {
-    /// What was to be kept.
-    pub fn kept(self, keep: Keep, filled: Filled<C>) -> Kept<C> {
-        match keep {
-            Keep::Best | Keep::Least => Kept::Best(self.best),
-            Keep::Score => Kept::Score(self.best.map(|best| best.score)),
-            Keep::Sum => Kept::Sum(self.sum.unwrap_or_default()),
-            Keep::LastRow => Kept::LastRow(self.row),
-            Keep::LastColumn => Kept::LastColumn(filled.last_column),
-            Keep::Matrix => Kept::Matrix(filled.matrix),
-        }
-    }
-
-    /// Last row, last column, and winner or sum.
-    pub fn edges(self, filled: Filled<C>) -> Edges<C> {
-        Edges { row: self.row, column: filled.last_column, best: self.best, sum: self.sum }
-    }
-}

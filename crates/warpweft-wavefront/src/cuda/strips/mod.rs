@@ -11,6 +11,7 @@ mod choose;
 mod executor;
 mod packed;
 mod record;
+mod results;
 mod shape;
 mod shared;
 mod subdomain;

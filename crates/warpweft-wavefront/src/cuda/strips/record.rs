@@ -3,7 +3,8 @@
 //! Words of choices stay on the GPU, as `directions.cuh` lays them out; the host takes windows of one
 //! warp's rows, each as many macro-steps as a diagonal needs twice. Not here: several GPUs.
 
-use super::executor::{CudaExecutor, found, last_row};
+use super::executor::CudaExecutor;
+use super::results::{found, last_row};
 use super::shape::missing;
 use super::shared::{check, fitted};
 use super::text::{Variant, options, source};
