@@ -14,7 +14,7 @@ use crate::unit::Standing;
 const MOST: f64 = 65_536.0;
 
 /// Packs that take less are not worth handing over, even for an even end; what short ones cost is measured by
-/// `cargo test --release -p warpweft-farm --test farm -- --ignored --nocapture`.
+/// `cargo bench -p warpweft-farm least_task`.
 const LEAST_SECONDS: f64 = 20e-6;
 
 /// A pack in proportion to the unit's speed and to what is left.

@@ -4,9 +4,9 @@
 
 mod batched;
 mod edges;
-#[cfg(test)]
-mod host;
 mod planes;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
