@@ -125,7 +125,7 @@ fn rates_of_a_task_on_cores_and_gpus() {
     let machine = machine();
     let targets = match machine.gpus.is_empty() {
         true => vec![(Target::Cpu, 1 << 22)],
-        false => vec![(Target::Cpu, 1 << 24), (Target::Gpus, 1 << 28), (Target::Auto, 1 << 28)],
+        false => vec![(Target::Cpu, 1 << 24), (Target::AllGpus, 1 << 28), (Target::Auto, 1 << 28)],
     };
     for (target, count) in targets {
         let run = Run { target, ..Run::default() };

@@ -4,7 +4,6 @@
 //! unit, or parts of packs where outputs are large.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -15,6 +14,7 @@ use super::pack::Collected;
 use super::report::{Failed, Share};
 use super::spec::OnFailure;
 use warpweft_core::error::{Error, Result};
+use warpweft_core::run::{Reporter, Stop};
 
 /// Between two looks at what may end the farm, and between two reports of progress.
 const LOOK: Duration = Duration::from_millis(50);
@@ -32,10 +32,12 @@ pub struct Clerk<'a> {
     pub sink: &'a mut Sink<'a>,
     /// What is done about tasks that fail.
     pub on_failure: OnFailure,
-    /// Told how many tasks are through.
-    pub progress: Option<&'a dyn Fn(u64)>,
-    /// Set by whoever wants the farm to end.
-    pub interrupt: Option<&'a AtomicBool>,
+    /// Told how many tasks are done, those of an earlier run among them.
+    pub reporter: Reporter<'a>,
+    /// Tasks that an earlier run did.
+    pub first: u64,
+    /// Says whether the farm is to end.
+    pub stop: Stop<'a>,
     /// What each unit did.
     pub shares: Vec<Share>,
     /// The tasks that failed.
@@ -86,16 +88,19 @@ impl Clerk<'_> {
             }
         }
         self.look(&mut served);
+        self.reporter.end(self.done(&served));
         Ok(served)
     }
 
     fn look(&self, served: &mut Served) {
-        if let Some(progress) = self.progress {
-            progress(served.committed + self.failed.len() as u64);
-        }
-        if self.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+        self.reporter.at(self.done(served));
+        if self.stop.stopped() {
             self.interrupted(served);
         }
+    }
+
+    fn done(&self, served: &Served) -> u64 {
+        self.first + served.committed + self.failed.len() as u64
     }
 
     fn interrupted(&self, served: &mut Served) {
@@ -222,8 +227,9 @@ mod tests {
             journal: Some(&mut journal),
             sink: &mut sink,
             on_failure: OnFailure::Stop,
-            progress: None,
-            interrupt: None,
+            reporter: Reporter::default(),
+            first: 0,
+            stop: Stop::default(),
             shares: vec![Share::new(units[0])],
             failed: Vec::new(),
         };

@@ -14,7 +14,7 @@ use super::master::Master;
 use super::ranges::Ranges;
 use super::ranks::{Porter, Table};
 use super::report::{Ended, Failed, Share};
-use super::run::Run;
+use super::run::{AHEAD, Run};
 use super::schedule;
 use super::slot::Slot;
 use super::spec::OnFailure;
@@ -33,6 +33,7 @@ pub struct Head<'a> {
     /// Tasks that an earlier run did.
     first: u64,
     journal: Option<Writer>,
+    on_failure: OnFailure,
     notes: Vec<String>,
 }
 
@@ -43,16 +44,20 @@ impl<'a> Head<'a> {
         kept: Option<Opened>,
         workers: &'a Workers,
         table: &'a Table,
+        on_failure: OnFailure,
         run: &Run<'_>,
     ) -> Self {
-        let scheduler = run.scheduler.map_or_else(|| schedule::of(&run.policy), |own| own());
+        let scheduler = run
+            .settings
+            .scheduler
+            .map_or_else(|| schedule::of(&run.policy.unwrap_or_default()), |own| own());
         let (done, journal, notes) = match kept {
             Some(Opened { done, writer, notes }) => (done, Some(writer), notes),
             None => (Ranges::default(), None, Vec::new()),
         };
         let first = done.count();
         let master = Master::new(Dispatcher::resumed(tasks, done, &table.units, scheduler));
-        Self { workers, table, master, tasks, first, journal, notes }
+        Self { workers, table, master, tasks, first, journal, on_failure, notes }
     }
 
     /// Has every unit do its `work`, and hands over what comes of it.
@@ -69,14 +74,14 @@ impl<'a> Head<'a> {
         let shares: Vec<_> = self.table.units.iter().copied().map(Share::new).collect();
         let (tasks, first) = (self.tasks, self.first);
         let mut journal = self.journal.take();
-        let through = run.progress.map(|progress| move |done| progress(first + done, tasks));
         let mut clerk = Clerk {
             master: &self.master,
             journal: journal.as_mut(),
             sink,
-            on_failure: run.on_failure,
-            progress: through.as_ref().map(|through| through as &dyn Fn(u64)),
-            interrupt: run.interrupt,
+            on_failure: self.on_failure,
+            reporter: run.reporter(tasks),
+            first,
+            stop: run.stop(),
             shares,
             failed: Vec::new(),
         };
@@ -87,7 +92,7 @@ impl<'a> Head<'a> {
         let seconds = start.elapsed().as_secs_f64();
         let Clerk { shares, mut failed, .. } = clerk;
         failed.sort_by_key(|failed| failed.task);
-        if let (Some(first), OnFailure::Stop) = (failed.first(), run.on_failure) {
+        if let (Some(first), OnFailure::Stop) = (failed.first(), self.on_failure) {
             let Failed { task, unit, what } = first.clone();
             return Err(Error::Task { task, worker: unit.to_string(), what });
         }
@@ -131,7 +136,7 @@ impl<'a> Head<'a> {
         begun: &OnceLock<Instant>,
         work: &(dyn Fn(&Slot<'_>) + Sync),
     ) -> Result<Served> {
-        let (send, messages) = sync_channel(Run::AHEAD * self.table.units.len());
+        let (send, messages) = sync_channel(AHEAD * self.table.units.len());
         let master = &self.master;
         // The closure owns `messages` and every way to it: whoever still tells when it ends is not waited for.
         scope(move |scope| {

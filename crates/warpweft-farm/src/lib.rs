@@ -38,7 +38,7 @@ pub use policy::{PackSize, Policy, Schedule};
 pub use ranges::Ranges;
 pub use reference::reference;
 pub use report::{Failed, Outcome, Share, overhead};
-pub use run::{Run, Target};
+pub use run::{AHEAD, FarmPattern, Run, Settings};
 pub use simulate::{Simulated, simulate};
 pub use spec::{Farm, OnFailure};
 pub use task::{Failure, OnCores, OnGpu, PackExecutor, Task, on_cores};
@@ -47,5 +47,7 @@ pub use unit::{Grain, Place, Standing, Unit};
 
 #[doc(inline)]
 pub use warpweft_core::element::Packed;
+#[doc(no_inline)]
+pub use warpweft_core::run::Target;
 #[doc(inline)]
 pub use warpweft_macros::task;

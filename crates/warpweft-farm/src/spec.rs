@@ -30,12 +30,34 @@ use super::task::Task;
 #[derive(Clone, Debug)]
 pub struct Farm<T> {
     pub(super) task: T,
+    pub(super) on_failure: OnFailure,
 }
 
 impl<T: Task> Farm<T> {
     /// A farm of `task`.
     pub fn of(task: T) -> Self {
-        Self { task }
+        Self { task, on_failure: OnFailure::default() }
+    }
+
+    /// What is done about tasks that fail, in place of [`OnFailure::Stop`].
+    ///
+    /// ```
+    /// use warpweft::farm::{OnFailure, Run, on_cores};
+    /// use warpweft::prelude::*;
+    ///
+    /// # fn main() -> warpweft::Result<()> {
+    /// let parse = on_cores(|text: &str| Ok(text.parse::<f64>()?));
+    /// let farm = Farm::of(parse).on_failure(OnFailure::Skip);
+    /// let texts = ["1.5", "two"].as_slice();
+    /// let (numbers, outcome) = farm.run_with(texts, &Machine::detect()?, &Run::default())?;
+    /// assert_eq!(numbers, [Some(1.5), None]);
+    /// assert_eq!(outcome.failed[0].what, "invalid float literal");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn on_failure(mut self, on_failure: OnFailure) -> Self {
+        self.on_failure = on_failure;
+        self
     }
 
     /// The task.

@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use super::inputs::Inputs;
 use super::policy::Policy;
-use super::run::{Run, Target};
+use super::run::Run;
 use super::spec::Farm;
 use super::task::Task;
 use warpweft_core::element::Packed;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;
+use warpweft_core::run::Target;
 use warpweft_core::tune::{
     Axis, Budget, Entry, Measured, Repeats, Space, TuningCache, climb, measure,
 };
@@ -32,6 +33,8 @@ const COMPARED: u64 = 3;
 pub struct Tuning<'a> {
     /// What is tuned, in words that tell tasks apart that take long in other ways: task, form, size class.
     pub of: &'a str,
+    /// Where the search begins.
+    pub start: Policy,
     /// How long the search may take, about: a candidate that has begun is measured.
     pub budget: Duration,
     /// The folder of what is kept; the user's if `None`.
@@ -73,18 +76,18 @@ pub fn tuned(of: &str, machine: &Machine) -> Option<Policy> {
 }
 
 impl<T: Task> Farm<T> {
-    /// Searches for lanes and threads of a block on the GPUs of `machine`, from those of `start`, by running the tasks
+    /// Searches for lanes and threads of a block on the GPUs of `machine`, from those of [`Tuning::start`], by running the tasks
     /// of `inputs`: as many as take some tenths of a second there are best. The winner is kept.
     ///
     /// # Errors
     /// No GPUs, or no form for them; tasks that fail on the cores; no candidate that runs and is right.
-    pub fn tune(
+    pub fn tune<'i>(
         &self,
-        inputs: &Inputs<'_, T::Input>,
+        inputs: impl Into<Inputs<'i, T::Input>>,
         machine: &Machine,
-        start: Policy,
         tuning: &Tuning<'_>,
     ) -> Result<Tuned> {
+        let (inputs, start) = (&inputs.into(), tuning.start);
         let count = inputs.count();
         let sample: Vec<_> =
             (0..count.min(COMPARED)).map(|k| k * count / COMPARED.min(count)).collect();
@@ -179,7 +182,7 @@ impl<T: Task> Farm<T> {
         (sample, expect): (&[u64], &[Vec<u8>]),
         outputs: &mut Option<u64>,
     ) -> Result<f64> {
-        let run = Run { target: Target::Gpus, policy, ..Run::default() };
+        let run = Run { target: Target::AllGpus, policy: Some(policy), ..Run::default() };
         let (mut sum, mut wrong) = (0u64, None);
         let mut bytes = Vec::new();
         let mut sink = |k: u64, output: T::Output| {
@@ -219,9 +222,14 @@ mod tests {
     fn without_gpus_there_is_nothing_to_tune_and_that_is_said() {
         let mut machine = Machine::detect().unwrap();
         machine.gpus.clear();
-        let tuning = Tuning { of: "numbers", budget: Duration::ZERO, folder: None };
+        let tuning = Tuning {
+            of: "numbers",
+            start: Policy::default(),
+            budget: Duration::ZERO,
+            folder: None,
+        };
         let farm = Farm::of(on_cores(|k: u64| Ok(k)));
-        let refused = farm.tune(&(0..100u64).into(), &machine, Policy::default(), &tuning);
+        let refused = farm.tune(0..100u64, &machine, &tuning);
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains("of a task without a form for them"), "{refused}");
     }

@@ -8,12 +8,13 @@ use super::cuda::Site;
 use super::desk::Desk;
 use super::policy::Policy;
 use super::ranks::Table;
-use super::run::{Run, Target};
+use super::run::Run;
 use super::slot::{Slot, no_form};
 use super::unit::Unit;
 use warpweft_core::cpu::{Pool, Worker, WorkerPanic, panic_text};
 use warpweft_core::error::{Error, Result, no_thread};
-use warpweft_core::machine::{Gpu, Machine};
+use warpweft_core::machine::Machine;
+use warpweft_core::run::Devices;
 use warpweft_core::trace::Trace;
 
 /// Cores and lanes of this process, compiled once for all tasks.
@@ -32,31 +33,23 @@ impl Workers {
     /// # Errors
     /// GPUs for a task that has no form `on_gpu`, or where there are none on the only rank; no threads to be had.
     pub fn new(on_gpu: bool, machine: &Machine, run: &Run<'_>) -> Result<Self> {
-        let gpus = match run.target {
-            Target::Cpu => &[],
-            Target::Auto if !on_gpu => &[],
-            Target::Gpus if !on_gpu => return Err(no_form()),
-            Target::Gpus if machine.gpus.is_empty() && run.others().is_none() => {
-                return Err(no_gpus());
-            }
-            Target::Auto | Target::Gpus => machine.gpus.as_slice(),
-        };
-        let threads = match run.target {
-            Target::Gpus => 0,
-            Target::Auto | Target::Cpu => run.threads.unwrap_or_else(|| machine.cpu.threads()),
-        };
-        let pool = match run.target {
-            Target::Gpus => None,
-            Target::Auto | Target::Cpu => Some(Pool::over(&machine.cpu.cores, threads)?),
-        };
+        if !on_gpu && run.target.names_gpus() {
+            return Err(no_form());
+        }
+        let Devices { threads, mut gpus, .. } = run.devices(machine)?;
+        if !on_gpu {
+            gpus.clear();
+        }
+        let pool = threads.map(|threads| Pool::over(&machine.cpu.cores, threads)).transpose()?;
+        let threads = threads.unwrap_or(0);
         let node = run.others().map_or(0, |net| net.rank());
-        let Policy { lanes, block, .. } = run.policy;
+        let Policy { lanes, block, .. } = run.policy.unwrap_or_default();
         let lanes: Vec<_> =
             gpus.iter().flat_map(|gpu| Site::of(gpu.ordinal, lanes, block)).collect();
         let units =
             Unit::cores(node, threads).chain(lanes.iter().map(|site| site.unit(node))).collect();
         let cores = pool.iter().map(|_| machine.cpu.label(threads));
-        let devices = cores.chain(gpus.iter().map(Gpu::label)).collect();
+        let devices = cores.chain(gpus.iter().map(|gpu| gpu.label())).collect();
         Ok(Self { pool, lanes, table: Table::own(units, devices) })
     }
 
@@ -146,11 +139,6 @@ pub fn spawn<'scope, R: Send + 'scope>(
 ) -> Result<ScopedJoinHandle<'scope, R>> {
     let spawned = Builder::new().name(name).spawn_scoped(scope, work);
     spawned.map_err(|error| no_thread("starting a farm", &error))
-}
-
-/// A farm on GPUs where there are none.
-pub fn no_gpus() -> Error {
-    Error::spec("a farm on GPUs, and there is none", "run it on the cores")
 }
 
 /// Units catch what tasks and executors do; what is left is ours.

@@ -22,6 +22,7 @@ use warpweft::farm::{self, Flush, Journal, OnFailure, PackSize, Policy, Run, Sch
 use warpweft::memory::filled;
 use warpweft::prelude::*;
 use warpweft::report::counted;
+use warpweft::run::Target;
 use warpweft::trace::Trace;
 use warpweft_apps::apsp::{Graph, Reach, ShortestPaths, fingerprint};
 
@@ -31,7 +32,7 @@ use self::files::Files;
 use self::graph::GraphChoice;
 use self::sources::SourceChoice;
 pub use self::tune::Tune;
-use crate::arguments::{DeviceChoice, at_least_one, number, threads, whole};
+use crate::arguments::{at_least_one, number, threads, whole};
 use crate::interrupt;
 use crate::output::{complain, fail, note};
 use crate::progress::Progress;
@@ -97,7 +98,7 @@ pub struct Apsp {
     pack: Option<NonZero<u64>>,
     /// Where to run: cpu, gpu, gpu:N, gpu:N,M,.., gpus, cpu+gpu, cpu+gpu:N or auto, which is all GPUs and the cores.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    device: DeviceChoice,
+    device: Target,
     /// How sources are searched from.
     #[arg(long, value_name = "FORM", value_enum, default_value = "auto")]
     form: FormChoice,
@@ -269,20 +270,16 @@ impl Apsp {
         let journal = self.journal(&graph, &sources);
         let run = Run {
             target: at.target,
-            policy,
-            journal: journal.as_ref(),
+            policy: Some(policy),
+            checkpoint: journal.as_ref(),
             threads: self.threads.map(NonZero::get),
-            on_failure: match self.on_failure {
-                FailureChoice::Stop => OnFailure::Stop,
-                FailureChoice::Skip => OnFailure::Skip,
-            },
             progress: Some(&told),
             interrupt: Some(interrupt::flag()),
             trace: trace.clone(),
             net: world::net(),
             ..Run::default()
         };
-        let farmed = search(&graph, &sources, &at, &run, wants_distances, &mut found);
+        let farmed = self.search((&graph, &sources), &at, &run, &mut found);
         progress.clear();
         match farmed {
             // Every process knows of it; the one that has what was done saves that before it leaves the others.
@@ -368,43 +365,50 @@ fn told(graph: &Graph, sources: &[u32]) -> String {
     format!("shortest paths in graph {:016x} from sources {sources:016x}", graph.fingerprint())
 }
 
-/// Searches from all sources and notes what comes of each.
-fn search(
-    graph: &Graph,
-    sources: &[u32],
-    at: &At,
-    run: &Run<'_>,
-    wants_distances: bool,
-    found: &mut Found,
-) -> Result<farm::Outcome> {
-    let machine = &at.machine;
-    let Found { reaches, distances } = found;
-    if !wants_distances {
-        let mut sink = |k: u64, reach| {
-            reaches[k as usize] = Some(reach);
+impl Apsp {
+    /// Searches from all sources and notes what comes of each.
+    fn search(
+        &self,
+        (graph, sources): (&Graph, &[u32]),
+        at: &At,
+        run: &Run<'_>,
+        found: &mut Found,
+    ) -> Result<farm::Outcome> {
+        let machine = &at.machine;
+        let on_failure = match self.on_failure {
+            FailureChoice::Stop => OnFailure::Stop,
+            FailureChoice::Skip => OnFailure::Skip,
+        };
+        let Found { reaches, distances } = found;
+        if !self.files.wants_distances() {
+            let mut sink = |k: u64, reach| {
+                reaches[k as usize] = Some(reach);
+                Ok(())
+            };
+            let paths = ShortestPaths::reach(graph).by(at.form);
+            return Farm::of(paths)
+                .on_failure(on_failure)
+                .run_into(sources, machine, run, &mut sink);
+        }
+        let width = graph.vertices() as usize;
+        let mut sink = |k: u64, (reach, row): (Reach, Vec<u32>)| {
+            let k = k as usize;
+            // Rows of a journal may be anybody's.
+            if row.len() != width {
+                let journal = run.checkpoint.map(|journal| journal.directory.as_path());
+                return Err(Error::file(
+                    journal.unwrap_or(Path::new("the journal")),
+                    format!("holds {} distances of source number {k}, of {width}", row.len()),
+                    "begin anew in an empty folder",
+                ));
+            }
+            reaches[k] = Some(reach);
+            if let Some(rows) = distances.as_mut() {
+                rows.as_mut_slice()[k * width..(k + 1) * width].copy_from_slice(&row);
+            }
             Ok(())
         };
-        let paths = ShortestPaths::reach(graph).by(at.form);
-        return Farm::of(paths).run_into(sources, machine, run, &mut sink);
+        let paths = ShortestPaths::distances(graph).by(at.form);
+        Farm::of(paths).on_failure(on_failure).run_into(sources, machine, run, &mut sink)
     }
-    let width = graph.vertices() as usize;
-    let mut sink = |k: u64, (reach, row): (Reach, Vec<u32>)| {
-        let k = k as usize;
-        // Rows of a journal may be anybody's.
-        if row.len() != width {
-            let journal = run.journal.map(|journal| journal.directory.as_path());
-            return Err(Error::file(
-                journal.unwrap_or(Path::new("the journal")),
-                format!("holds {} distances of source number {k}, of {width}", row.len()),
-                "begin anew in an empty folder",
-            ));
-        }
-        reaches[k] = Some(reach);
-        if let Some(rows) = distances.as_mut() {
-            rows.as_mut_slice()[k * width..(k + 1) * width].copy_from_slice(&row);
-        }
-        Ok(())
-    };
-    let paths = ShortestPaths::distances(graph).by(at.form);
-    Farm::of(paths).run_into(sources, machine, run, &mut sink)
 }

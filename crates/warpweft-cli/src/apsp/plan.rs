@@ -4,9 +4,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use warpweft::farm::{Grain, Policy, Run, Schedule, Target, Unit, simulate};
+use warpweft::farm::{Grain, Policy, Run, Schedule, Unit, simulate};
 use warpweft::prelude::*;
 use warpweft::report::counted;
+use warpweft::run::Target;
 use warpweft_apps::apsp::{Graph, Search, ShortestPaths};
 
 use super::answer::{kinds, written};
@@ -32,7 +33,7 @@ fn lanes(graph: &Graph, sources: &[u32], policy: &Policy, at: &At) -> Result<Vec
     }
     let sample = SAMPLE * policy.lanes * at.machine.gpus.len();
     let policy = Policy { schedule: Schedule::MasterWorker, ..*policy };
-    let run = Run { target: Target::Gpus, policy, ..Run::default() };
+    let run = Run { target: Target::AllGpus, policy: Some(policy), ..Run::default() };
     let farm = Farm::of(ShortestPaths::reach(graph).by(at.form));
     let first = &sources[..sources.len().min(sample)];
     let measured = farm.run_into(first, &at.machine, &run, &mut |_, _| Ok(()))?.shares;

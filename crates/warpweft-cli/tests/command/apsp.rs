@@ -309,7 +309,7 @@ fn rows_of_another_width_in_a_journal_are_refused() {
         resume: false,
         flush: Flush::EveryPack,
     };
-    let run = Run { journal: Some(&journal), ..Run::default() };
+    let run = Run { checkpoint: Some(&journal), ..Run::default() };
     let short = Farm::of(on_cores(|_: u32| Ok((Reach::default(), vec![0u32; 3]))));
     let machine = Machine::detect().unwrap();
     short.run_into(0..4u32, &machine, &run, &mut |_, _| Ok(())).unwrap();

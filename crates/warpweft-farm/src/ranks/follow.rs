@@ -1,7 +1,6 @@
 //! On all ranks but the first: the units of this one, and the thread that listens for them.
 
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
 use std::thread::scope;
 
 use super::far::Far;
@@ -9,7 +8,7 @@ use super::message::{Down, Up, closed};
 use super::pause::{FIRST, Pause};
 use super::{DOWN, UP};
 use crate::report::Ended;
-use crate::run::Run;
+use crate::run::{AHEAD, Run};
 use crate::slot::Slot;
 use crate::workers::Workers;
 use warpweft_core::cluster::Transport;
@@ -26,7 +25,7 @@ pub fn follow(
     work: &(dyn Fn(&Slot<'_>) + Sync),
 ) -> Result<Ended> {
     let units = workers.table.units.len();
-    let far = Far::new(net, units, Run::AHEAD * units);
+    let far = Far::new(net, units, AHEAD * units);
     let begun = OnceLock::new();
     let how = scope(|scope| {
         // Whatever ends this, an error of another rank too, sends the units home.
@@ -54,8 +53,7 @@ pub fn follow(
                 net.send(0, UP, Up::Bye.pack())?;
             }
             // After its farewell nobody listens to this rank.
-            let ends = || run.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed));
-            if !asked && threads.is_some() && ends() {
+            if !asked && threads.is_some() && run.stopped() {
                 asked = true;
                 net.send(0, UP, Up::Interrupted.pack())?;
             }

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::message::unreadable;
 use crate::policy::Policy;
-use crate::run::Run;
 use crate::spec::OnFailure;
 use crate::unit::Unit;
 use crate::workers::Workers;
@@ -60,14 +59,14 @@ impl Table {
 pub fn agreed(
     net: &dyn Transport,
     tasks: u64,
-    task: &str,
+    (task, on_failure): (&str, OnFailure),
     form: String,
-    run: &Run<'_>,
+    policy: Policy,
 ) -> Result<()> {
     // Lanes and blocks are what suits each rank's own GPUs.
-    let policy = Policy { lanes: 1, block: 0, ..run.policy };
+    let policy = Policy { lanes: 1, block: 0, ..policy };
     let policy = serde_json::to_string(&policy).unwrap_or_default();
-    let on_failure = match run.on_failure {
+    let on_failure = match on_failure {
         OnFailure::Stop => "stop",
         OnFailure::Skip => "skip",
     };

@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::dying::{Dies, fails};
 use warpweft::farm::schedule::{Ask, Scheduler};
 use warpweft::farm::{
-    Flush, Journal, OnFailure, Pack, PackExecutor, PackSize, Policy, Run, Schedule, on_cores,
+    AHEAD, Flush, Journal, OnFailure, Pack, PackExecutor, PackSize, Policy, Run, Schedule,
+    Settings, on_cores,
 };
 use warpweft::prelude::*;
 use warpweft_lab::conformance::farm::{Outcome, suite};
@@ -31,11 +32,12 @@ fn a_panic_is_a_failure_of_its_task_alone() {
         let table = [1u64, 2, 0, 4];
         let farm = Farm::of(on_cores(|k: u64| Ok(12 / table[k as usize])));
         let mut outputs = vec![None; 5];
-        let run = Run { on_failure: OnFailure::Skip, ..Run::default() };
+        let run = Run::default();
         let mut sink = |k: u64, output| {
             outputs[k as usize] = Some(output);
             Ok(())
         };
+        let farm = farm.on_failure(OnFailure::Skip);
         let outcome = farm.run_into(0..5u64, &machine(), &run, &mut sink).unwrap();
         assert_eq!(outputs, [Some(12), Some(6), None, Some(3), None]);
         let whys: Vec<_> = outcome.failed.iter().map(|failed| failed.what.as_str()).collect();
@@ -76,13 +78,14 @@ fn a_panic_in_packing_or_telling_is_a_failure_of_its_task_alone() {
             k => Ok(Fragile(k)),
         }));
         let policy = Policy { pack: PackSize::Tasks(4), ..Policy::default() };
-        let run = Run { policy, on_failure: OnFailure::Skip, ..Run::default() };
+        let run = Run { policy: Some(policy), ..Run::default() };
         let mut had = Vec::new();
         let mut sink = |k: u64, output: Fragile| {
             assert_eq!(output.0, k);
             had.push(k);
             Ok(())
         };
+        let farm = farm.on_failure(OnFailure::Skip);
         let outcome = farm.run_into(0..10u64, &machine(), &run, &mut sink).unwrap();
         had.sort_unstable();
         assert_eq!(had, [0, 1, 2, 4, 6, 7, 8, 9]);
@@ -224,12 +227,12 @@ impl<'a> PackExecutor<Large<'a>> for LargePacks<'_, 'a> {
 /// Two such outputs are a part of a pack: those that wait, one that is run, one that is handed over.
 #[test]
 fn large_outputs_wait_for_a_slow_sink_by_their_bytes() {
-    let most = 2 * (Run::AHEAD as u64 + 2);
+    let most = 2 * (AHEAD as u64 + 2);
     for (packs, pack) in [(false, PackSize::Tasks(48)), (true, PackSize::Auto)] {
         let begun = AtomicU64::new(0);
         let farm = Farm::of(Large { packs, begun: &begun });
         let policy = Policy { pack, seconds: 100.0, ..Policy::default() };
-        let run = Run { policy, threads: Some(1), ..Run::default() };
+        let run = Run { policy: Some(policy), threads: Some(1), ..Run::default() };
         let (mut sunk, mut ahead) = (0, 0);
         let mut sink = |k: u64, output: Vec<u8>| {
             assert_eq!((output.len(), output[0]), (4 << 20, k as u8));
@@ -281,11 +284,13 @@ fn users_bring_their_own_schedule() {
         Ok(())
     }));
     let own = || Box::new(FromTheEnd) as Box<dyn Scheduler>;
-    let run = Run { scheduler: Some(&own), threads: Some(1), ..Run::default() };
+    let run =
+        Run { settings: Settings { scheduler: Some(&own) }, threads: Some(1), ..Run::default() };
     farm.run_into(0..100u64, &machine(), &run, &mut |_, ()| Ok(())).unwrap();
     assert!(order.lock().unwrap().iter().copied().eq((0..100).rev()));
     let own = || Box::new(Twice) as Box<dyn Scheduler>;
-    let run = Run { scheduler: Some(&own), threads: Some(2), ..Run::default() };
+    let run =
+        Run { settings: Settings { scheduler: Some(&own) }, threads: Some(2), ..Run::default() };
     let refusal = farm.run_into(0..100u64, &machine(), &run, &mut |_, ()| Ok(())).unwrap_err();
     assert!(refusal.to_string().contains("tasks 0..2 of 100 can't be given to unit"), "{refusal}");
 }
@@ -295,7 +300,8 @@ fn failures_are_skipped_where_asked_and_inputs_are_any_list() {
     let farm = Farm::of(on_cores(|text: &str| Ok(text.parse::<f64>()?)));
     let (numbers, report) = farm.run(["1.5", "-2"].as_slice(), &machine()).unwrap();
     assert_eq!((numbers, report.done, report.pattern), (vec![1.5, -2.0], 2, "farm"));
-    let run = Run { on_failure: OnFailure::Skip, ..Run::default() };
+    let farm = farm.on_failure(OnFailure::Skip);
+    let run = Run::default();
     let mut sum = 0.0;
     let mut sink = |_, number: f64| {
         sum += number;
@@ -322,7 +328,7 @@ fn policies_that_are_none_are_refused() {
         (Policy { lanes: 0, ..default }, "0 lanes of a GPU"),
         (Policy { lanes: 9, ..default }, "9 lanes of a GPU"),
     ] {
-        let run = Run { policy, ..Run::default() };
+        let run = Run { policy: Some(policy), ..Run::default() };
         let refusal = farm.run_into(0..9u64, &machine(), &run, &mut |_, _| Ok(())).unwrap_err();
         assert!(refusal.to_string().contains(expect), "{refusal}");
     }
@@ -343,7 +349,7 @@ fn journaled(folder: &std::path::Path, resume: bool) -> Result<(Vec<u64>, Vec<Op
     let journal =
         Journal { directory: folder.into(), of: "squares".into(), resume, flush: Flush::EveryPack };
     let policy = Policy { pack: PackSize::Tasks(7), ..Policy::default() };
-    let run = Run { policy, journal: Some(&journal), ..Run::default() };
+    let run = Run { policy: Some(policy), checkpoint: Some(&journal), ..Run::default() };
     let report = farm.run_into(0..500u64, &machine(), &run, &mut sink)?.report;
     assert_eq!(report.done, 500);
     let mut ran = ran.into_inner().unwrap();
@@ -401,7 +407,7 @@ fn a_journal_is_its_own_runs_alone() {
     };
     fn run<O: Packed>(journal: &Journal, tasks: u64, output: fn(u64) -> O) -> String {
         let farm = Farm::of(on_cores(move |k: u64| Ok(output(k))));
-        let run = Run { journal: Some(journal), ..Run::default() };
+        let run = Run { checkpoint: Some(journal), ..Run::default() };
         farm.run_into(0..tasks, &machine(), &run, &mut |_, _| Ok(())).unwrap_err().to_string()
     }
     let every = Flush::default();
@@ -443,7 +449,12 @@ fn rows(folder: &std::path::Path, resume: bool) -> (u64, Vec<String>) {
     let journal =
         Journal { directory: folder.into(), of: "rows".into(), resume, flush: Flush::default() };
     let policy = Policy { schedule: Schedule::Single, ..Policy::default() };
-    let run = Run { policy, threads: Some(1), journal: Some(&journal), ..Run::default() };
+    let run = Run {
+        policy: Some(policy),
+        threads: Some(1),
+        checkpoint: Some(&journal),
+        ..Run::default()
+    };
     let mut had = vec![0; 10];
     let mut sink = |k: u64, row: Vec<u8>| {
         assert!(row.len() == 100_000 && row.iter().all(|byte| u64::from(*byte) == k));
@@ -502,12 +513,13 @@ fn a_task_that_failed_is_tried_again_when_its_farm_goes_on() {
             resume,
             flush: Flush::default(),
         };
-        let run = Run { journal: Some(&journal), on_failure: OnFailure::Skip, ..Run::default() };
+        let run = Run { checkpoint: Some(&journal), ..Run::default() };
         let mut found = vec![None; 100];
         let mut sink = |k: u64, list| {
             found[k as usize] = Some(list);
             Ok(())
         };
+        let farm = farm.on_failure(OnFailure::Skip);
         let outcome = farm.run_into(0..100u64, &machine(), &run, &mut sink).unwrap();
         (found, outcome.failed.len(), outcome.report.first)
     };

@@ -124,7 +124,7 @@ impl PackExecutor<Cubes> for Lane<'_> {
 /// Runs 2000 tasks, each of which must come out once.
 fn ran(end: End, machine: &Machine, target: Target, lanes: usize) -> Result<Outcome> {
     let policy = Policy { lanes, ..Policy::default() };
-    let run = Run { target, policy, threads: Some(2), ..Run::default() };
+    let run = Run { target, policy: Some(policy), threads: Some(2), ..Run::default() };
     let mut had = vec![0; 2000];
     let mut sink = |k: u64, cube| {
         assert_eq!(cube, k * k * k);
@@ -147,14 +147,14 @@ fn lost(outcome: &Outcome) -> Vec<(Place, String)> {
 fn lanes_work_beside_the_cores_and_alone() {
     let Some(machine) = with_a_gpu() else { return };
     for lanes in [1, 2, 4] {
-        for target in [Target::Auto, Target::Gpus] {
+        for target in [Target::Auto, Target::AllGpus] {
             let outcome = ran(End::Never, &machine, target, lanes).unwrap();
             assert!(lost(&outcome).is_empty());
             let on_lanes =
                 outcome.shares.iter().filter(|s| matches!(s.unit.place, Place::Lane { .. }));
             assert_eq!(on_lanes.count(), lanes);
             let cores = outcome.shares.len() - lanes;
-            assert_eq!(cores, if target == Target::Gpus { 0 } else { 2 });
+            assert_eq!(cores, if target == Target::AllGpus { 0 } else { 2 });
         }
     }
 }
@@ -163,12 +163,12 @@ fn lanes_work_beside_the_cores_and_alone() {
 fn a_lane_that_fails_or_panics_leaves_its_tasks_to_the_other() {
     let Some(machine) = with_a_gpu() else { return };
     for (end, why) in [(End::Error, "the lane broke"), (End::Panic, "the lane fell over")] {
-        let outcome = ran(end, &machine, Target::Gpus, 2).unwrap();
+        let outcome = ran(end, &machine, Target::AllGpus, 2).unwrap();
         let [(place, told)] = &lost(&outcome)[..] else { panic!("{:?}", lost(&outcome)) };
         assert_eq!(*place, Place::Lane { gpu: machine.gpus[0].ordinal, lane: 0 });
         assert!(told.contains(why), "{told}");
         assert!(outcome.report.notes[0].contains("lane 0 was lost"), "{:?}", outcome.report.notes);
-        let alone = ran(end, &machine, Target::Gpus, 1).unwrap_err().to_string();
+        let alone = ran(end, &machine, Target::AllGpus, 1).unwrap_err().to_string();
         assert!(alone.contains(why), "{alone}");
     }
 }
@@ -257,7 +257,7 @@ fn a_gpu_that_is_gone_leaves_its_tasks_to_the_cores_and_is_named() {
         let policy = Policy { lanes, pack: PackSize::Tasks(5), ..Policy::default() };
         for schedule in [Schedule::MasterWorker, Schedule::Eq2] {
             let policy = Policy { schedule, ..policy };
-            let run = Run { policy, threads: Some(2), ..Run::default() };
+            let run = Run { policy: Some(policy), threads: Some(2), ..Run::default() };
             let mut had = vec![0; 1000];
             let mut sink = |k: u64, square| {
                 assert_eq!(square, k * k);
@@ -287,13 +287,13 @@ fn a_gpu_that_is_gone_leaves_its_tasks_to_the_cores_and_is_named() {
 
 #[test]
 fn a_farm_on_gpus_alone_says_what_it_lacks() {
-    let run = Run { target: Target::Gpus, ..Run::default() };
+    let run = Run { target: Target::AllGpus, ..Run::default() };
     let refused = |machine: &Machine| {
         let refusal = Farm::of(Squares).run_into(0..9u64, machine, &run, &mut |_, _| Ok(()));
         refusal.unwrap_err().to_string()
     };
     let none = Machine { gpus: Vec::new(), ..Machine::detect().unwrap() };
-    assert!(refused(&none).contains("a farm on GPUs, and there is none"), "{}", refused(&none));
+    assert!(refused(&none).contains("no GPU can be used"), "{}", refused(&none));
     let gone = refused(&with_a_gpu_that_is_gone());
     assert!(gone.contains("GPU 1000") || gone.contains("driver"), "{gone}");
     let farm = Farm::of(on_cores(|k: u64| Ok(k)));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::dying::{Dies, fails};
 use warpweft::cluster::{Transport, in_process_all};
 use warpweft::farm::{
-    self, Flush, Journal, OnFailure, PackSize, Place, Policy, Run, Schedule, on_cores,
+    self, AHEAD, Flush, Journal, OnFailure, PackSize, Place, Policy, Run, Schedule, on_cores,
 };
 use warpweft::prelude::*;
 use warpweft_lab::conformance::farm::{Outcome, suite_over_ranks};
@@ -56,7 +56,7 @@ fn units_of_all_ranks_have_their_part() {
         let all = on_ranks(3, |net| {
             // The first rank has one unit, the others two each.
             let threads = Some(1 + net.rank().min(1));
-            let run = Run { policy, threads, net: Some(net), ..Run::default() };
+            let run = Run { policy: Some(policy), threads, net: Some(net), ..Run::default() };
             if net.rank() > 0 {
                 return farm.run_into(0..600u64, &machine(), &run, &mut none);
             }
@@ -149,9 +149,9 @@ fn a_task_that_fails_is_named_on_every_rank() {
             _ => panic!("{refusal}"),
         }
     }
+    let farm = farm.on_failure(OnFailure::Skip);
     let all = on_ranks(2, |net| {
-        let on_failure = OnFailure::Skip;
-        let run = Run { on_failure, threads: Some(1), net: Some(net), ..Run::default() };
+        let run = Run { threads: Some(1), net: Some(net), ..Run::default() };
         farm.run_into(0..100u64, &machine(), &run, &mut |_, _| Ok(()))
     });
     for outcome in all {
@@ -211,7 +211,7 @@ fn ranks_that_mean_other_farms_are_told_so() {
         let farm = Farm::of(on_cores(|k: u64| Ok(k)));
         let policy =
             Policy { seconds: 1.0 + net.rank() as f64, lanes: 1 + net.rank(), ..Policy::default() };
-        let run = Run { policy, net: Some(net), ..Run::default() };
+        let run = Run { policy: Some(policy), net: Some(net), ..Run::default() };
         farm.run_into(0..100 - net.rank() as u64, &machine(), &run, &mut |_, _| Ok(()))
     });
     for outcome in all {
@@ -224,7 +224,7 @@ fn ranks_that_mean_other_farms_are_told_so() {
     }
     // One alone has no way to work.
     let all = on_ranks(2, |net| {
-        let target = [farm::Target::Cpu, farm::Target::Gpus][net.rank()];
+        let target = [farm::Target::Cpu, farm::Target::AllGpus][net.rank()];
         let run = Run { target, net: Some(net), ..Run::default() };
         Farm::of(on_cores(|k: u64| Ok(k))).run_into(0..9u64, &machine(), &run, &mut |_, _| Ok(()))
     });
@@ -252,8 +252,13 @@ fn a_rank_that_is_gone_leaves_a_journal_to_go_on_from() {
         }));
         let journal = kept(folder.path(), false);
         let threads = Some(1);
-        let run =
-            Run { policy, threads, journal: Some(&journal), net: Some(net), ..Run::default() };
+        let run = Run {
+            policy: Some(policy),
+            threads,
+            checkpoint: Some(&journal),
+            net: Some(net),
+            ..Run::default()
+        };
         let mut had = 0;
         let mut sink = |_, _| {
             had += 1;
@@ -280,7 +285,7 @@ fn a_rank_that_is_gone_leaves_a_journal_to_go_on_from() {
         }));
         let journal = kept(folder.path(), true);
         let run =
-            Run { threads: Some(1), journal: Some(&journal), net: Some(net), ..Run::default() };
+            Run { threads: Some(1), checkpoint: Some(&journal), net: Some(net), ..Run::default() };
         farm.run_into(0..100_000u64, &machine(), &run, &mut |k, square| {
             assert!(found.lock().unwrap()[k as usize].replace(square).is_none(), "{k} twice");
             Ok(())
@@ -303,7 +308,7 @@ fn a_journal_that_is_refused_is_refused_on_every_rank() {
     let folder = tempfile::tempdir().unwrap();
     let all = on_ranks(2, |net| {
         let journal = kept(folder.path(), true);
-        let run = Run { journal: Some(&journal), net: Some(net), ..Run::default() };
+        let run = Run { checkpoint: Some(&journal), net: Some(net), ..Run::default() };
         Farm::of(on_cores(|k: u64| Ok(k))).run_into(0..9u64, &machine(), &run, &mut |_, _| Ok(()))
     });
     for outcome in all {
@@ -322,7 +327,7 @@ fn outputs_of_other_ranks_wait_for_a_slow_sink() {
     }));
     let all = on_ranks(2, |net| {
         let policy = Policy { pack: PackSize::Tasks(64), seconds: 100.0, ..Policy::default() };
-        let run = Run { policy, threads: Some(1), net: Some(net), ..Run::default() };
+        let run = Run { policy: Some(policy), threads: Some(1), net: Some(net), ..Run::default() };
         farm.run_into(0..128u64, &machine(), &run, &mut |k, output: Vec<u8>| {
             assert_eq!((output.len(), output[0]), (4 << 20, k as u8));
             if sunk.load(Ordering::Relaxed) % 16 == 0 {
@@ -340,7 +345,7 @@ fn outputs_of_other_ranks_wait_for_a_slow_sink() {
     all.into_iter().for_each(|outcome| assert_eq!(outcome.unwrap().report.done, 128));
     // Two such outputs are a part of a pack. Two units, each with one that is run; one that is handed over and one
     // that is carried; those before the clerk; those on their way.
-    let most = 2 * (2 + 2 + 2 * Run::AHEAD as u64 + Run::AHEAD as u64);
+    let most = 2 * (2 + 2 + 2 * AHEAD as u64 + AHEAD as u64);
     let ahead = ahead.into_inner();
     assert!(ahead <= most, "{ahead} outputs in memory, of {most}");
 }
@@ -356,7 +361,7 @@ fn ranks_without_gpus_take_part_where_there_are_some() {
     bare.gpus.clear();
     let all = on_ranks(2, |net| {
         let task = warpweft_lab::conformance::farm::Numbered::new(|k| Ok(k + 1)).lanes().over(1000);
-        let run = Run { target: farm::Target::Gpus, net: Some(net), ..Run::default() };
+        let run = Run { target: farm::Target::AllGpus, net: Some(net), ..Run::default() };
         let machine = [&bare, &machine][net.rank()];
         Farm::of(task).run_into(0..1000u64, machine, &run, &mut |k, output| {
             assert_eq!(output, k + 1);

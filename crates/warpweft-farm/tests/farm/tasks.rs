@@ -88,13 +88,16 @@ where
     T::Input: Clone + Sync,
 {
     let policy = Policy { lanes, ..Policy::default() };
-    let run = Run { target, policy, on_failure: OnFailure::Skip, ..Run::default() };
+    let run = Run { target, policy: Some(policy), ..Run::default() };
     let mut outputs = vec![None; inputs.len()];
     let mut sink = |k: u64, output| {
         assert!(outputs[k as usize].replace(output).is_none(), "{k} twice");
         Ok(())
     };
-    let outcome = Farm::of(task).run_into(inputs, &machine(), &run, &mut sink).unwrap();
+    let outcome = Farm::of(task)
+        .on_failure(OnFailure::Skip)
+        .run_into(inputs, &machine(), &run, &mut sink)
+        .unwrap();
     assert!(outcome.shares.iter().all(|share| share.lost.is_none()), "{:?}", outcome.shares);
     let failed = outcome.failed.into_iter().map(|failed| (failed.task, failed.what)).collect();
     (outputs, failed)
@@ -176,7 +179,7 @@ where
     T::Output: Clone + PartialEq + std::fmt::Debug,
 {
     let expect = found(task, inputs, Target::Cpu, 1);
-    for (target, lanes) in [(Target::Gpus, 1), (Target::Gpus, 3), (Target::Auto, 2)] {
+    for (target, lanes) in [(Target::AllGpus, 1), (Target::AllGpus, 3), (Target::Auto, 2)] {
         let found = found(task, inputs, target, lanes);
         assert!(found == expect, "{target:?} with {lanes} lanes");
     }

@@ -15,6 +15,7 @@ use crate::spec::{Band, Keep, Kept, Wavefront};
 use warpweft_core::cpu::{Aborted, Pool, Progress, Simd, Worker, WorkerPanic};
 use warpweft_core::error::Result;
 use warpweft_core::memory;
+use warpweft_core::run::{Done, Watch};
 
 /// Whether every cell of `wavefront` is in the reach of anti-diagonals, computed once.
 pub(super) const fn can<E: WavefrontElement>() -> bool {
@@ -165,7 +166,7 @@ impl<E: WavefrontElement> Shared<'_, '_, E> {
         &self,
         form: F,
         s: usize,
-        worker: &Worker<'_>,
+        (worker, done): (&Worker<'_>, Option<&Done>),
     ) -> Result<Option<Candidate<E, F>>, Aborted> {
         let (rows, columns) = (self.rows(s), self.wavefront.columns.len());
         let places = matches!(self.wavefront.keep, Keep::Best | Keep::Least);
@@ -180,6 +181,7 @@ impl<E: WavefrontElement> Shared<'_, '_, E> {
         let mut candidate: Option<Candidate<E, F>> = None;
         for column in (0..columns).step_by(self.policy.tile_columns) {
             let end = (column + self.policy.tile_columns).min(columns);
+            worker.abort.check()?;
             if s > 0 {
                 self.progress[s - 1].wait_for(end, worker.abort)?;
             }
@@ -200,6 +202,9 @@ impl<E: WavefrontElement> Shared<'_, '_, E> {
             published += bottom.len();
             bottom.clear();
             self.progress[s].publish(published);
+            if let Some(done) = done {
+                done.add((rows.len() * (end - column)) as u64);
+            }
             let known = candidate.as_ref().map(|known| (known.score, known.row - rows.start));
             if let Some((score, lane)) = strip.winner(known) {
                 let tile = places.then(|| Tile { state: before.clone(), top: top.to_vec(), more });
@@ -342,9 +347,10 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
     fn of<F: Form<E>>(&self, form: F, crew: &dyn Crew) -> Result<Winner<E>, Stopped> {
         let count = self.shared.parts.len();
         let best: Mutex<Option<Candidate<E, F>>> = Mutex::new(None);
+        let done = crew.done();
         crew.share(&|worker, first, step| {
             for s in (first..count).step_by(step) {
-                let found = self.shared.tile_row(form, s, worker)?;
+                let found = self.shared.tile_row(form, s, (worker, done))?;
                 let mut best = best.lock().unwrap_or_else(PoisonError::into_inner);
                 if let (Some(found), Some(extreme)) = (found, self.shared.wavefront.keep.extreme())
                     && best.as_ref().is_none_or(|best| found.beats(best, extreme))
@@ -366,17 +372,34 @@ pub(super) trait Crew {
     /// # Errors
     /// A worker's panic.
     fn share(&self, part: &Duty<'_>) -> Result<(), Stopped>;
+
+    /// Where the cells that are done are counted, if they are.
+    fn done(&self) -> Option<&Done> {
+        None
+    }
 }
 
-/// The panic that ended a run, if it was not one outside it.
+/// The panic that ended a run; none if that was elsewhere, or an interrupt.
 pub(super) type Stopped = Option<WorkerPanic>;
 
 /// What a worker of a crew does.
 type Duty<'a> = dyn Fn(&Worker<'_>, usize, usize) -> Result<(), Aborted> + Sync + 'a;
 
-impl Crew for Pool {
+/// All workers of a pool, until `watch` says to end.
+pub(super) struct Watched<'e, 'a> {
+    pub pool: &'e Pool,
+    pub watch: &'e Watch<'a>,
+}
+
+impl Crew for Watched<'_, '_> {
     fn share(&self, part: &Duty<'_>) -> Result<(), Stopped> {
-        self.run(|worker| part(worker, worker.index, worker.count)).map_err(Some)
+        let each = |worker: &Worker<'_>| part(worker, worker.index, worker.count);
+        self.watch.run(self.pool, each).map_err(Some)?;
+        self.watch.completed().map_err(|_| None)
+    }
+
+    fn done(&self) -> Option<&Done> {
+        Some(self.watch.done())
     }
 }
 

@@ -5,6 +5,7 @@ mod cores;
 mod cuda;
 mod gpus;
 mod ranks;
+mod run_with;
 mod scan;
 mod sixteen;
 mod tiles;

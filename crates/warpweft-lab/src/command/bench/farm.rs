@@ -83,7 +83,7 @@ impl Case<'_> {
             found[k as usize] = reach;
             Ok(())
         };
-        let run = Run { target: self.target, policy: Policy::default(), ..Run::default() };
+        let run = Run { target: self.target, policy: Some(Policy::default()), ..Run::default() };
         let farm = Farm::of(ShortestPaths::reach(self.graph).by(self.form));
         let inputs = Inputs::from(&self.sources);
         let outcome = farm.run_into(inputs, machine, &run, &mut sink)?;
@@ -169,7 +169,7 @@ impl Farms {
                     Form::Planes => ("planes", bound),
                     _ => ("batched", None),
                 };
-                let case = Case { graph: &graph, form, target: Target::Gpus, sources };
+                let case = Case { graph: &graph, form, target: Target::AllGpus, sources };
                 figures.push(self.figure(name, order, gpus, bound, &case, &few)?);
             }
         }

@@ -81,8 +81,8 @@ fn suite_at(at: At<'_>) -> Vec<(&'static str, Outcome)> {
         let lists = || Numbered::new(tasks::list).lanes();
         let failing = || Numbered::new(tasks::failing).lanes();
         all.push(("lists on GPUs and cores", over(at, lists)));
-        all.push(("lists on GPUs", over_at(Target::Gpus, at, lists)));
-        all.push(("tasks that fail on GPUs", over_at(Target::Gpus, at, failing)));
+        all.push(("lists on GPUs", over_at(Target::AllGpus, at, lists)));
+        all.push(("tasks that fail on GPUs", over_at(Target::AllGpus, at, failing)));
     }
     all
 }
@@ -102,13 +102,8 @@ where
     let mut cases = 0;
     for count in SIZES {
         for policy in policies() {
-            let run = Run {
-                target,
-                policy,
-                threads: Some(threads),
-                on_failure: OnFailure::Skip,
-                ..Run::default()
-            };
+            let run =
+                Run { target, policy: Some(policy), threads: Some(threads), ..Run::default() };
             match conforms(task().over(count), count, machine, ranks, &run) {
                 Ok(()) => cases += 1,
                 Err(why) => {
@@ -139,7 +134,7 @@ where
 {
     let expect = reference(&task, &Inputs::from(0..count));
     task.ran.iter().for_each(|ran| ran.store(0, Ordering::Relaxed));
-    let farm = Farm::of(task);
+    let farm = Farm::of(task).on_failure(OnFailure::Skip);
     let mut found: Vec<Option<O>> = (0..count).map(|_| None).collect();
     let mut twice = None;
     let mut sink = |k: u64, output| {
@@ -193,9 +188,9 @@ fn over_ranks<O: Packed>(
     sink: &mut (dyn FnMut(u64, O) -> Result<()> + Send),
 ) -> Result<report::Outcome> {
     let sink = Mutex::new(sink);
-    let Run { target, policy, threads, on_failure, .. } = *run;
+    let Run { target, policy, threads, .. } = *run;
     let outcomes = in_process_all(ranks, SILENCE, |net| {
-        let run = Run { target, policy, threads, on_failure, net: Some(net), ..Run::default() };
+        let run = Run { target, policy, threads, net: Some(net), ..Run::default() };
         match net.rank() {
             0 => {
                 let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
