@@ -168,8 +168,8 @@ impl Cuda {
         let value = value.map(|value| self.value(value));
         match (self.returns.clone(), value) {
             (Returns::Value, Some(value)) => self.line(format!("return {value};")),
-            (Returns::Into(place), Some(value)) => {
-                self.line(format!("{place} = {value};"));
+            (Returns::Store([before, after]), Some(value)) => {
+                self.line(format!("{before}{value}{after}"));
                 self.line("return;");
             }
             (Returns::Give(call), value) => {
@@ -203,7 +203,7 @@ impl Cuda {
         let back = match self.returns {
             Returns::Value => "return {}",
             Returns::Unit => "return ww::unit{}",
-            Returns::Into(_) | Returns::Nothing | Returns::Give(_) => "return",
+            Returns::Store(_) | Returns::Nothing | Returns::Give(_) => "return",
         };
         self.line(format!("{IF_FAULTS}if (watch.over()) {back};"));
     }

@@ -5,8 +5,6 @@
 pub mod boundary;
 pub mod derive;
 pub mod device;
-pub mod packed;
-pub mod ranked;
 pub mod spawning;
 pub mod stencil;
 pub mod task;

@@ -13,6 +13,8 @@ pub struct Shape {
     pub near: Ident,
     pub state: Type,
     pub dimensions: TokenStream,
+    /// Whether a cell certainly holds one scalar.
+    pub scalar: bool,
     /// The name of `next`, in the form with several fields.
     pub next: Option<Ident>,
     /// The parameters given at construction.
@@ -84,7 +86,20 @@ pub fn shape(function: &ItemFn) -> syn::Result<Shape> {
             format_args!("return `{}`", quote!(#state)),
         ));
     }
-    Ok(Shape { near, state, dimensions, next, rest })
+    let scalar = is_scalar(&state, &signature.generics);
+    Ok(Shape { near, state, dimensions, scalar, next, rest })
+}
+
+/// Whether `state` is a scalar by its name, or a type parameter, which stands for one.
+fn is_scalar(state: &Type, generics: &syn::Generics) -> bool {
+    const SCALARS: [&str; 15] = [
+        "i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize", "f32", "f64",
+        "bool", "f16", "bf16",
+    ];
+    let Type::Path(path) = state else { return false };
+    let Some(last) = path.path.segments.last() else { return false };
+    SCALARS.iter().any(|scalar| last.ident == scalar)
+        || generics.type_params().any(|parameter| path.path.is_ident(&parameter.ident))
 }
 
 /// State and dimensions of `Near<S, D>`.

@@ -4,16 +4,35 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Data, DeriveInput, Fields};
 
+use super::{implementation, told};
 use crate::diag::reject;
 use crate::emit::member_name;
 
-pub fn expand(input: DeriveInput) -> syn::Result<TokenStream> {
+/// `#[derive(Ranked)]`.
+pub fn ranked(input: DeriveInput) -> TokenStream {
+    told(derived(&input), || {
+        let body = quote! {
+            type Score = i32;
+            const MEMBER: &'static str = "";
+            fn score(&self) -> i32 {
+                0
+            }
+        };
+        let ranked = implementation(&input, &quote!(::warpweft::wavefront::Ranked), &body);
+        quote! {
+            // SAFETY: no program has it: it stands beside an error.
+            unsafe #ranked
+        }
+    })
+}
+
+fn derived(input: &DeriveInput) -> syn::Result<TokenStream> {
     let fields = match &input.data {
         Data::Struct(data) => match &data.fields {
             Fields::Named(fields) if !fields.named.is_empty() => &fields.named,
-            _ => return Err(refused(&input)),
+            _ => return Err(refused(input)),
         },
-        _ => return Err(refused(&input)),
+        _ => return Err(refused(input)),
     };
     let mut marked =
         fields.iter().filter(|field| field.attrs.iter().any(|a| a.path().is_ident("score")));

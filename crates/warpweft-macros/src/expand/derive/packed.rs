@@ -4,10 +4,27 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Data, DeriveInput};
 
+use super::{implementation, told};
 use crate::diag::reject;
 
+/// `#[derive(Packed)]`.
+pub fn packed(input: DeriveInput) -> TokenStream {
+    told(derived(&input), || {
+        let body = quote! {
+            fn form() -> ::std::string::String {
+                loop {}
+            }
+            fn pack(&self, _: &mut ::std::vec::Vec<u8>) {}
+            fn unpack(_: &mut &[u8]) -> ::std::option::Option<Self> {
+                ::std::option::Option::None
+            }
+        };
+        implementation(&input, &quote!(::warpweft::element::Packed), &body)
+    })
+}
+
 /// The implementation for a struct; members of generic types are packed where their types are.
-pub fn expand(input: DeriveInput) -> syn::Result<TokenStream> {
+fn derived(input: &DeriveInput) -> syn::Result<TokenStream> {
     let Data::Struct(data) = &input.data else {
         return Err(reject(
             &input.ident,
