@@ -90,6 +90,7 @@ impl Lower<'_> {
     }
 
     fn device_call(&mut self, call: &syn::ExprCall, path: &syn::ExprPath) -> syn::Result<Lowered> {
+        self.marked(path, "device")?;
         let span = call.span();
         let mut rust = vec![];
         let mut arguments = vec![];
