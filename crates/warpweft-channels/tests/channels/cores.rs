@@ -34,6 +34,47 @@ fn one_call_is_run_on_the_machine() {
     assert_eq!(fibs, [0, 1, 1, 2, 3, 5, 8, 13, 21, 34]);
 }
 
+/// Arguments and a value of more bytes than a place for a call has.
+#[spawning]
+fn tables(table: [u64; 40], n: u64) -> [u64; 20] {
+    if n == 0 {
+        let mut first = [0; 20];
+        for i in 0..20 {
+            first[i] = table[i] + table[i + 20];
+        }
+        return first;
+    }
+    let mut other = table;
+    other[n as usize] += n;
+    let a = spawn!(tables(table, n - 1));
+    let b = spawn!(tables(other, n - 1));
+    let c = spawn!(tables([n; 40], n - 1));
+    sync!();
+    let mut sum = a;
+    for i in 0..20 {
+        sum[i] += b[i] * c[i];
+    }
+    sum
+}
+
+#[test]
+fn arguments_and_values_may_be_large() {
+    let machine = Machine::detect().unwrap();
+    let expect = tables([3; 40], 7);
+    for threads in [1, 2, 5] {
+        for kept in [1, 1024] {
+            let policy = CpuPolicy { kept, ..CpuPolicy::of(threads) };
+            let mut executor = CpuExecutor::new(&machine, policy).unwrap();
+            for _ in 0..20 {
+                let (values, _) = executor.run(&Channels::of(tables::call([3; 40], 7))).unwrap();
+                assert_eq!(values, [expect], "{threads} threads that keep {kept}");
+            }
+        }
+    }
+    let error = Channels::of(tables::call([3; 40], 9)).levels(3).run(&machine).unwrap_err();
+    assert!(error.to_string().contains("spawned deeper than 3 levels"), "{error}");
+}
+
 #[spawning]
 fn divided(n: i32) -> i32 {
     let mut sum = 1 / n;

@@ -50,7 +50,7 @@ pub trait Inputs {
     fn bare(&self, name: &Ident) -> Option<syn::Error>;
     /// What a function that calls itself is told to do.
     fn again(&self) -> &'static str {
-        "write a loop"
+        "write a loop, or a `#[spawning]` function, which calls itself by `spawn!(..)`"
     }
 }
 

@@ -242,10 +242,12 @@ fn refused(input: &DeriveInput) -> TokenStream {
         fn splat(_: f64) -> Self {
             loop {}
         }
-        type Near<'a, __B: ::warpweft::element::Bounds<__D>, const __D: usize> = ();
+        type Near<'a, __B: ::warpweft::element::Bounds<__D>, const __D: usize> =
+            ::warpweft::element::ScalarNear<'a, u8, __B, __D>;
         unsafe fn near<'a, __B: ::warpweft::element::Bounds<__D>, const __D: usize>(
             _: &::warpweft::element::CellPtr<__B, __D>,
         ) -> Self::Near<'a, __B, __D> {
+            loop {}
         }
         fn at<__B: ::warpweft::element::Bounds<__D>, const __D: usize>(
             _: &Self::Near<'_, __B, __D>,

@@ -192,7 +192,9 @@ impl Inputs for StencilInputs {
             reject(
                 name,
                 "the new cell is not a value of device code",
-                format_args!("assign its fields one by one, as in `{name}.field = value`"),
+                format_args!(
+                    "assign its fields one by one, as in `{name}.field = value`, or drop the parameter and return the cell"
+                ),
             )
         })
     }
