@@ -10,6 +10,8 @@ mod emit;
 mod expand;
 mod ir;
 mod parse;
+#[cfg(test)]
+mod tests;
 
 use proc_macro::TokenStream;
 use syn::parse_macro_input;

@@ -213,7 +213,7 @@ impl CudaExecutor {
         const {
             assert!(
                 <C::Output as warpweft_core::element::DeviceType>::ALIKE,
-                "a tuple whose members Rust and C++ order differently; return a #[repr(C)] struct with #[derive(Device)]"
+                "a tuple whose members Rust and C++ order differently; return a struct with #[derive(Device)]"
             );
         }
         let (device, stream) = (&self.device, &self.stream);

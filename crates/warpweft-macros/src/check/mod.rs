@@ -50,9 +50,13 @@ pub trait Inputs {
     fn bare(&self, name: &Ident) -> Option<syn::Error>;
     /// What a function that calls itself is told to do.
     fn again(&self) -> &'static str {
-        "write a loop, or a `#[spawning]` function, which calls itself by `spawn!(..)`"
+        AGAIN
     }
 }
+
+/// What a function that calls itself is told to do where nothing else is known.
+pub const AGAIN: &str =
+    "write a loop, or a `#[spawning]` function, which calls itself by `spawn!(..)`";
 
 /// For functions with no inputs but their parameters.
 pub struct NoInputs;
@@ -103,6 +107,8 @@ pub struct Lower<'a> {
     counter: usize,
     /// The function's own name, to find recursion.
     function: String,
+    /// Whether the function may call itself: on the cores it does, and the text for GPUs is an error that says so.
+    pub recursive: bool,
     /// Type parameters in scope.
     generics: HashSet<String>,
     /// The text around.
@@ -119,6 +125,7 @@ impl<'a> Lower<'a> {
             loops: vec![],
             counter: 0,
             function: function.to_string(),
+            recursive: false,
             generics: generics.type_params().map(|p| p.ident.to_string()).collect(),
             source: Source::default(),
         }

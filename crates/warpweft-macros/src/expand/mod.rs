@@ -8,4 +8,5 @@ pub mod device;
 pub mod spawning;
 pub mod stencil;
 pub mod task;
+mod translation;
 pub mod wavefront;

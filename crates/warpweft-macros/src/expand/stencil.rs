@@ -12,11 +12,12 @@ use syn::{Block, ItemFn, Signature};
 use self::inputs::{Part, StencilInputs, field_number};
 use self::shape::{Shape, shape};
 use self::specialise::specialise;
+use super::translation::{Translation, declared, parameters_text};
 use crate::check::Lower;
 use crate::check::attributes;
-use crate::emit::{Cuda, Returns, clean, mark, weave};
+use crate::emit::{Cuda, Returns, mark};
 use crate::parse::cells::{by_field, put_together};
-use crate::parse::parameters::{Members, Named, element, members};
+use crate::parse::parameters::{Members, element, members};
 use crate::parse::reads::number;
 use crate::parse::signature::no_lifetimes;
 use crate::parse::unroll::unroll;
@@ -35,7 +36,7 @@ pub fn expand(mut function: ItemFn) -> syn::Result<TokenStream> {
     let mut body = unroll(&function.block, &[&shape.near])?;
     number(&mut body, &[&shape.near]);
     let mut inputs = StencilInputs::new(&shape, &body);
-    let translation = Translation::of(&function.sig, &shape, &body, &mut inputs)?;
+    let translation = translated(&function.sig, &shape, &body, &mut inputs)?;
     if !shape.scalar {
         put_together(&mut function.block, &shape.near, &shape.state);
     }
@@ -46,35 +47,26 @@ pub fn expand(mut function: ItemFn) -> syn::Result<TokenStream> {
 }
 
 /// The function as C++, and the shadow that types it.
-struct Translation {
-    slots: Vec<Ident>,
-    shadow: TokenStream,
-    text: TokenStream,
-}
-
-impl Translation {
-    fn of(
-        signature: &Signature,
-        shape: &Shape,
-        body: &Block,
-        inputs: &mut StencilInputs,
-    ) -> syn::Result<Self> {
-        let mut lower = Lower::new(&signature.ident, &signature.generics, inputs);
-        let name = mark(lower.hole(quote!(__name.to_string())));
-        let Members { data, checks, copies } = members(&mut lower, &name, &shape.rest);
-        let (shadow, mut block) = lower.body(body, shape.next.is_none())?;
-        block.statements.splice(0..0, copies);
-        let returns = match shape.next {
-            None => Returns::Store(store(&mut lower, shape)),
-            Some(_) => Returns::Nothing,
-        };
-        let text = format!(
-            "struct {name} {{\n{data}  template<class Now, class Next> WW_FN void operator()(const Now& now, Next& next) const {{\n{}  }}\n}};\n{checks}",
-            Cuda::body(&block, returns, 2),
-        );
-        let text = weave(&text, &lower.holes);
-        Ok(Self { slots: std::mem::take(&mut lower.slots), shadow, text })
-    }
+fn translated(
+    signature: &Signature,
+    shape: &Shape,
+    body: &Block,
+    inputs: &mut StencilInputs,
+) -> syn::Result<Translation> {
+    let mut lower = Lower::new(&signature.ident, &signature.generics, inputs);
+    let name = mark(lower.hole(quote!(__name.to_string())));
+    let Members { data, checks, copies } = members(&mut lower, &name, &shape.rest);
+    let (shadow, mut block) = lower.body(body, shape.next.is_none())?;
+    block.statements.splice(0..0, copies);
+    let returns = match shape.next {
+        None => Returns::Store(store(&mut lower, shape)),
+        Some(_) => Returns::Nothing,
+    };
+    let text = format!(
+        "struct {name} {{\n{data}  template<class Now, class Next> WW_FN void operator()(const Now& now, Next& next) const {{\n{}  }}\n}};\n{checks}",
+        Cuda::body(&block, returns, 2),
+    );
+    Ok(Translation::new(lower, shadow, &text))
 }
 
 /// What stands before and after the value that the function returns.
@@ -88,15 +80,6 @@ fn store(lower: &mut Lower<'_>, shape: &Shape) -> [String; 2] {
             quote!(<#state as ::warpweft::element::Fields>::cuda_store(__unit)[#side].clone()),
         ))
     })
-}
-
-/// The parameters as a function declares them, each with a comma.
-fn declared(parameters: &[Named]) -> TokenStream {
-    let each = parameters.iter().map(|Named { ident, mutable, ty }| match mutable {
-        true => quote!(mut #ident: #ty,),
-        false => quote!(#ident: #ty,),
-    });
-    quote!(#(#each)*)
 }
 
 fn next_parameter(shape: &Shape) -> TokenStream {
@@ -176,9 +159,7 @@ fn implementation(
     translation: &Translation,
 ) -> TokenStream {
     let Shape { near, state, dimensions, .. } = shape;
-    let Translation { slots, shadow, text } = translation;
     let (name, name_text) = (&signature.ident, signature.ident.to_string());
-    let clean_name = clean(&name_text);
     let (generics, arguments, clause) = signature.generics.split_for_impl();
     let idents: Vec<_> = shape.rest.iter().map(|named| &named.ident).collect();
     let (taps, writes, unchecked) =
@@ -189,6 +170,9 @@ fn implementation(
             None => quote!(*__next = Self::#copy(__now, #(self.#idents),*)),
             Some(_) => quote!(Self::#copy(__now, __next, #(self.#idents),*)),
         });
+    let shadowed = quote!(#near: ::warpweft::element::Near<#state, #dimensions>, #next #rest);
+    let cuda = translation.cuda(quote!(), name, &shadowed, &quote!(#output));
+    let parameters_text = parameters_text(&shape.rest);
     quote! {
         // SAFETY: the translator collected TAPS and wrote those very offsets, as literals, into the
         // body that `cell_unchecked` runs, which has no other access to the neighbourhood; and
@@ -207,15 +191,8 @@ fn implementation(
             unsafe fn cell_unchecked(&self, __now: #unchecked, __next: &mut #state) {
                 #unchecked_call
             }
-            #[allow(warnings, clippy::all)]
-            fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
-                #(let #slots = ::warpweft::element::Slot::new();)*
-                let _shadow = |#near: ::warpweft::element::Near<#state, #dimensions>, #next #rest| #output { #shadow };
-                __unit.define(&::warpweft::element::key::<Self>(), #clean_name, |__unit, __name| #text)
-            }
-            fn parameters_text(&self, __unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
-                ::warpweft::element::texts(__unit, &[#(&self.#idents),*])
-            }
+            #cuda
+            #parameters_text
         }
     }
 }

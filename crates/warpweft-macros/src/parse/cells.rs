@@ -56,6 +56,7 @@ impl VisitMut for ByField<'_> {
         in_macro(&mut changed, &mut inner, false);
         if inner.found {
             *call = changed;
+            self.found = true;
         }
     }
 }
@@ -91,6 +92,7 @@ impl VisitMut for Whole<'_> {
         in_macro(&mut changed, &mut inner, false);
         if inner.found {
             *call = changed;
+            self.found = true;
         }
     }
 }

@@ -33,6 +33,17 @@ fn inner() {
     }
 }
 
+#[spawning]
+fn spawns_plain(n: u32) -> u32 {
+    let a = spawn!(whole(n));
+    sync!();
+    a
+}
+
+fn whole(n: u32) -> u32 {
+    n
+}
+
 fn main() {
     let stencil = Stencil::of(calls_by_path());
 }

@@ -42,7 +42,7 @@ fn uses(u: Near<Unnamed, 1>) -> Unnamed {
 }
 
 #[stencil]
-fn takes(u: Near<f32, 1>, given: NoRepr) -> f32 {
+fn takes(u: Near<f32, 1>, _given: NoRepr) -> f32 {
     u[[0]]
 }
 
