@@ -93,12 +93,12 @@ fn arguments_and_values_may_be_large() {
     let machine = Machine::detect().unwrap();
     let expect = tables([3; 40], 7);
     for threads in [1, 2, 5] {
-        for kept in [1, 1024] {
-            let policy = CpuPolicy { kept, ..CpuPolicy::of(threads) };
+        for deque_capacity in [1, 1024] {
+            let policy = CpuPolicy { deque_capacity, ..CpuPolicy::of(threads) };
             let mut executor = CpuExecutor::new(&machine, policy).unwrap();
             for _ in 0..20 {
                 let (values, _) = executor.run(&Channels::of(tables::call([3; 40], 7))).unwrap();
-                assert_eq!(values, [expect], "{threads} threads that keep {kept}");
+                assert_eq!(values, [expect], "{threads} threads, deques of {deque_capacity}");
             }
         }
     }
