@@ -1,20 +1,20 @@
-//! What a farm did, unit by unit.
+//! What a farm did, worker by worker.
 
 use serde::{Deserialize, Serialize};
 
-use super::policy::Policy;
-use super::unit::Unit;
+use crate::policy::Policy;
+use crate::spec::worker::Worker;
 use warpweft_core::report::{Quantity, Report};
 
-/// What one unit did.
+/// What one worker did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     /// Which.
-    pub unit: Unit,
+    pub worker: Worker,
     /// Tasks that it handed over, failed ones included.
     pub tasks: u64,
-    /// Packs that they came in, or parts of packs where outputs are large.
-    pub packs: u64,
+    /// Chunks that they came in, or parts of chunks where outputs are large.
+    pub chunks: u64,
     /// Seconds that they took.
     pub busy: f64,
     /// Why it is gone, if it is.
@@ -22,9 +22,9 @@ pub struct Share {
 }
 
 impl Share {
-    /// Of a unit that has done nothing.
-    pub fn new(unit: Unit) -> Self {
-        Self { unit, tasks: 0, packs: 0, busy: 0.0, lost: None }
+    /// Of a worker that has done nothing.
+    pub fn new(worker: Worker) -> Self {
+        Self { worker, tasks: 0, chunks: 0, busy: 0.0, lost: None }
     }
 }
 
@@ -34,7 +34,7 @@ pub struct Failed {
     /// Its number.
     pub task: u64,
     /// Who ran it.
-    pub unit: Unit,
+    pub worker: Worker,
     /// Why.
     pub what: String,
 }
@@ -56,7 +56,7 @@ pub struct Ended {
     pub ranks: usize,
     /// What the user may want to know.
     pub notes: Vec<String>,
-    /// By unit.
+    /// By worker.
     pub shares: Vec<Share>,
     /// By number.
     pub failed: Vec<Failed>,
@@ -100,14 +100,14 @@ impl Ended {
 pub struct Outcome {
     /// Time, rate and policy.
     pub report: Report,
-    /// What each unit did.
+    /// What each worker did.
     pub shares: Vec<Share>,
     /// The tasks without outputs, by number.
     pub failed: Vec<Failed>,
 }
 
 impl Outcome {
-    /// The part of the units' time in which none of their tasks ran: 1 − Σ busy / (units · seconds). The
+    /// The part of the workers' time in which none of their tasks ran: 1 − Σ busy / (workers · seconds). The
     /// overhead of TuCCompi's section 6.4, uneven ends included.
     pub fn overhead(&self) -> f64 {
         overhead(&self.shares, self.report.seconds)

@@ -1,65 +1,36 @@
-//! Running a farm. Not: what it runs on (`workers`).
+//! Running a farm. Not: what it runs on (`local`).
 
 use std::any::type_name;
 use std::ops::Range;
 use std::time::Instant;
 
-use super::clerk::Sink;
-use super::head::Head;
-use super::inputs::Inputs;
-use super::journal::{Journal, Opened, open};
-use super::policy::Policy;
-use super::ranks::{self, Table};
-use super::report::Outcome;
-use super::schedule::Scheduler;
-use super::slot::Slot;
-use super::spec::Farm;
-use super::task::Task;
-use super::workers::Workers;
+#[cfg(doc)]
+use crate::drive::AHEAD;
+use crate::drive::Run;
+use crate::drive::context::WorkerContext;
+use crate::drive::local_workers::LocalWorkers;
+use crate::journal::{Opened, open};
+#[cfg(doc)]
+use crate::policy::Policy;
+use crate::ranks;
+use crate::ranks::coordinator::Coordinator;
+use crate::report::Outcome;
+use crate::spec::Farm;
+use crate::spec::chunk::Sink;
+use crate::spec::inputs::Inputs;
+use crate::spec::task::Task;
 use warpweft_core::cluster::agree_on;
 use warpweft_core::element::Packed;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;
 use warpweft_core::memory::room;
 use warpweft_core::report::Report;
-#[cfg(doc)]
-use warpweft_core::run::Target;
-use warpweft_core::run::{Auto, Pattern, Suits};
-
-/// How to run a farm, where the defaults will not do: [`warpweft_core::run::Run`] of farms. Its policy may be that of
-/// no device in particular, its checkpoint is a [`Journal`], and [`Target::Auto`] is all GPUs, if the task has a form
-/// for them, and the cores.
-pub type Run<'a> = warpweft_core::run::Run<'a, FarmPattern>;
-
-/// Farms, to [`Run`].
-#[derive(Clone, Copy, Debug)]
-pub enum FarmPattern {}
-
-impl Pattern for FarmPattern {
-    type Policy = Policy;
-    type Checkpoint = Journal;
-    type Settings<'a> = Settings<'a>;
-    const AUTO: Auto = Auto::Everything;
-    fn suits(_: &Policy) -> Suits {
-        Suits::Any
-    }
-}
-
-/// What only farms have.
-#[derive(Clone, Default)]
-pub struct Settings<'a> {
-    /// A schedule of the user's own, in place of the policy's.
-    pub scheduler: Option<&'a dyn Fn() -> Box<dyn Scheduler>>,
-}
-
-/// Packs of outputs that wait for the sink at most, times the units; each unit runs one more, and the sink takes one.
-pub const AHEAD: usize = 4;
 
 impl<T: Task> Farm<T> {
     /// Does all tasks, on all GPUs that it has a form for and all cores; output `k` belongs to input `k`.
     ///
     /// # Errors
-    /// [`Error::Task`] for a task that failed; too little memory for the outputs; all units lost.
+    /// [`Error::Task`] for a task that failed; too little memory for the outputs; all workers lost.
     pub fn run<'i>(
         &self,
         inputs: impl Into<Inputs<'i, T::Input>>,
@@ -71,7 +42,7 @@ impl<T: Task> Farm<T> {
             None => Ok((outputs.into_iter().flatten().collect(), outcome.report)),
             Some(failed) => Err(Error::Task {
                 task: failed.task,
-                worker: failed.unit.to_string(),
+                worker: failed.worker.to_string(),
                 what: failed.what.clone(),
             }),
         }
@@ -121,8 +92,8 @@ impl<T: Task> Farm<T> {
 
     /// Does all tasks as `run` says, and gives `sink` the number and output of each as it is done: every task
     /// once, in no order, those of a journal that is resumed first. `sink` runs on this thread; while it
-    /// does, units go on for [`AHEAD`] packs each, and one that they run. Packs end early where their outputs are
-    /// more than 8 MiB; those of a [`PackExecutor`](super::PackExecutor) by what its last outputs had. So of each unit
+    /// does, workers go on for [`AHEAD`] chunks each, and one that they run. Chunks end early where their outputs are
+    /// more than 8 MiB; those of a [`ChunkExecutor`](super::ChunkExecutor) by what its last outputs had. So of each worker
     /// memory holds six times 8 MiB and one output at most, where outputs are alike.
     ///
     /// Over ranks ([`Run::net`]) all of them call this alike, with the same tasks, inputs and policy. Rank 0 alone has
@@ -150,24 +121,25 @@ impl<T: Task> Farm<T> {
         let policy = run.policy.unwrap_or_default();
         policy.check()?;
         let on_gpu = self.task.on_gpu().is_some();
-        let work = |slot: &Slot<'_>| slot.work(&self.task, &inputs);
+        let work = |context: &WorkerContext<'_>| context.work(&self.task, &inputs);
         let ended = match run.others() {
             None => {
                 let kept = kept::<T>(run, tasks, &mut unpack)?;
-                let workers = Workers::new(on_gpu, machine, run)?;
-                let head = Head::new(tasks, kept, &workers, &workers.table, self.on_failure, run);
-                head.run(begin, run, &mut unpack, &work)?
+                let local = LocalWorkers::new(on_gpu, machine, run)?;
+                let coordinator =
+                    Coordinator::new(tasks, kept, &local, &local.table, self.on_failure, run);
+                coordinator.run(begin, run, &mut unpack, &work)?
             }
             Some(net) => {
                 let form = T::Output::form();
                 let about = (type_name::<T>(), self.on_failure);
                 ranks::agreed(net, tasks, about, form, policy)?;
-                let (workers, table) = Table::of_all(net, Workers::new(on_gpu, machine, run))?;
+                let (local, table) = ranks::gather(net, LocalWorkers::new(on_gpu, machine, run))?;
                 if net.rank() > 0 {
                     agree_on(net, Ok(Vec::new()))?;
-                    ranks::follow(net, &workers, run, &work)?
+                    ranks::follow(net, &local, run, &work)?
                 } else {
-                    let kept = match table.units.is_empty() {
+                    let kept = match table.workers.is_empty() {
                         true => Err(no_gpus()),
                         false => kept::<T>(run, tasks, &mut unpack),
                     };
@@ -176,8 +148,9 @@ impl<T: Task> Farm<T> {
                         Err(error) => (None, Err(error)),
                     };
                     agree_on(net, fine)?;
-                    let head = Head::new(tasks, kept, &workers, &table, self.on_failure, run);
-                    let ended = head.run(begin, run, &mut unpack, &work);
+                    let coordinator =
+                        Coordinator::new(tasks, kept, &local, &table, self.on_failure, run);
+                    let ended = coordinator.run(begin, run, &mut unpack, &work);
                     ranks::close(net, &ended);
                     ended?
                 }

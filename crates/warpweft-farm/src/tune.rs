@@ -8,11 +8,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::inputs::Inputs;
-use super::policy::Policy;
-use super::run::Run;
-use super::spec::Farm;
-use super::task::Task;
+use crate::drive::Run;
+use crate::policy::Policy;
+use crate::spec::Farm;
+use crate::spec::inputs::Inputs;
+use crate::spec::task::Task;
 use warpweft_core::element::Packed;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use warpweft::cuda::compiler;
-use warpweft::farm::{OnFailure, PackSize, Place, Policy, Run, Schedule, Target, reference};
+use warpweft::farm::{ChunkSize, OnFailure, Place, Policy, Run, Schedule, Target, reference};
 use warpweft::prelude::*;
 use warpweft_apps::apsp::cuda::compile_check;
 use warpweft_apps::apsp::{
@@ -76,7 +76,7 @@ fn sources(graph: &Graph, count: usize, seed: u64) -> Vec<u32> {
     (0..count).map(|_| (stream.next_u64() % u64::from(graph.vertices())) as u32).collect()
 }
 
-/// What each source reaches by `form`, and which units did how many.
+/// What each source reaches by `form`, and which workers did how many.
 fn found(
     machine: &Machine,
     graph: &Graph,
@@ -217,8 +217,8 @@ fn answers_are_the_same_whatever_the_schedule_packs_lanes_and_units() {
         Policy { block: 64, ..default },
         Policy { block: 96, ..default },
         Policy { block: 512, ..default },
-        Policy { lanes: 3, pack: PackSize::Tasks(7), ..default },
-        Policy { lanes: 2, pack: PackSize::Tasks(5000), ..default },
+        Policy { lanes: 3, chunk: ChunkSize::Tasks(7), ..default },
+        Policy { lanes: 2, chunk: ChunkSize::Tasks(5000), ..default },
         Policy { schedule: Schedule::Eq1, ..default },
         Policy { schedule: Schedule::Eq2, lanes: 4, ..default },
     ];
@@ -310,6 +310,6 @@ fn a_farm_on_a_gpu_that_is_asked_to_end_hands_over_what_runs() {
     let outcome = farm.run_into(every, &machine, &run, &mut sink).unwrap();
     assert!(outcome.report.interrupted && outcome.report.done == had && had > 0);
     let lanes =
-        outcome.shares.iter().filter(|share| matches!(share.unit.place, Place::Lane { .. }));
+        outcome.shares.iter().filter(|share| matches!(share.worker.place, Place::Lane { .. }));
     assert_eq!(lanes.count(), 2 * machine.gpus.len());
 }

@@ -11,6 +11,7 @@ mod sources;
 mod tune;
 
 use std::cell::Cell;
+use std::convert::Infallible;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use warpweft::cluster::agree;
-use warpweft::farm::{self, Flush, Journal, OnFailure, PackSize, Policy, Run, Schedule};
+use warpweft::farm::{self, ChunkSize, Flush, Journal, OnFailure, Policy, Run, Schedule};
 use warpweft::memory::filled;
 use warpweft::prelude::*;
 use warpweft::report::counted;
@@ -26,7 +27,7 @@ use warpweft::run::Target;
 use warpweft::trace::Trace;
 use warpweft_apps::apsp::{Graph, Reach, ShortestPaths, fingerprint};
 
-use self::answer::{summary, units, written};
+use self::answer::{summary, workers, written};
 use self::at::{At, FormChoice};
 use self::files::Files;
 use self::graph::GraphChoice;
@@ -43,7 +44,7 @@ use crate::{place, world};
 /// Who gets which sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum ScheduleChoice {
-    /// Whoever asks, the next pack, sized by its speed and by what is left.
+    /// A worker that requests work gets the next chunk, sized by its speed and by the tasks that are left.
     Master,
     /// The same number for every node, shared evenly among its cores and lanes of GPUs.
     Eq1,
@@ -93,16 +94,19 @@ pub struct Apsp {
     /// Who gets which sources.
     #[arg(long, value_name = "SCHEDULE", value_enum, default_value = "master")]
     schedule: ScheduleChoice,
-    /// Sources a pack [default: by speed, about a quarter of a second].
+    /// Sources of a chunk [default: by speed, about a quarter of a second].
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<u64>>)]
-    pack: Option<NonZero<u64>>,
+    chunk: Option<NonZero<u64>>,
+    /// The former name of `--chunk`.
+    #[arg(long = "pack", hide = true, value_parser = renamed_pack)]
+    _pack: Option<Infallible>,
     /// Where to run: cpu, gpu, gpu:N, gpu:N,M,.., gpus, cpu+gpu, cpu+gpu:N or auto, which is all GPUs and the cores.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: Target,
     /// How sources are searched from.
     #[arg(long, value_name = "FORM", value_enum, default_value = "auto")]
     form: FormChoice,
-    /// Packs that each GPU has at the same time, 1 to 8 [default: what `tune apsp` found, else 2].
+    /// Chunks that each GPU has at the same time, 1 to 8 [default: what `tune apsp` found, else 2].
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     lanes: Option<usize>,
     /// Threads on the CPU [default: one a core].
@@ -117,7 +121,7 @@ pub struct Apsp {
     /// Go on from the journal.
     #[arg(long, requires = "journal")]
     resume: bool,
-    /// Seconds until the journal is brought to the disk, 0 for every pack: what a machine that loses its power may lose.
+    /// Seconds until the journal is brought to the disk, 0 for every chunk: what a machine that loses its power may lose.
     #[arg(long, value_name = "S", requires = "journal", default_value = "1", value_parser = number::<f64>)]
     flush: f64,
     /// Compare so many sources, spread over all, with Dijkstra's algorithm.
@@ -166,9 +170,9 @@ impl Apsp {
             ScheduleChoice::Eq2 => Schedule::Eq2,
             ScheduleChoice::Single => Schedule::Single,
         };
-        let pack = self.pack.map_or(PackSize::Auto, |tasks| PackSize::Tasks(tasks.get()));
+        let chunk = self.chunk.map_or(ChunkSize::Auto, |tasks| ChunkSize::Tasks(tasks.get()));
         let lanes = self.lanes.unwrap_or(Policy::default().lanes);
-        let policy = Policy { schedule, pack, lanes, ..Policy::default() };
+        let policy = Policy { schedule, chunk, lanes, ..Policy::default() };
         policy.check().map(|()| policy)
     }
 
@@ -196,7 +200,7 @@ impl Apsp {
             of: told(graph, sources),
             resume: self.resume,
             flush: match self.flush {
-                0.0 => Flush::EveryPack,
+                0.0 => Flush::EveryChunk,
                 seconds => Flush::Every(seconds),
             },
         })
@@ -348,7 +352,7 @@ impl Apsp {
                 ("sources", json!(sources.len())),
             ],
             answer: summary(&farmed, found, failures::list(&farmed.failed, graph, sources)),
-            lines: vec![("units", units(&farmed))],
+            lines: vec![("workers", workers(&farmed))],
             report: farmed.report,
             check,
             saved,
@@ -411,4 +415,9 @@ impl Apsp {
         let paths = ShortestPaths::distances(graph).by(at.form);
         Farm::of(paths).on_failure(on_failure).run_into(sources, machine, run, &mut sink)
     }
+}
+
+/// Refuses the former name of `--chunk`.
+fn renamed_pack(_: &str) -> Result<Infallible, String> {
+    Err("`--pack` is now `--chunk`".into())
 }

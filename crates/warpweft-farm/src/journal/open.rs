@@ -8,8 +8,8 @@ use super::Journal;
 use super::frame::{Frames, Link, link};
 use super::header::{self, Header};
 use super::write::Writer;
-use crate::clerk::Sink;
-use crate::ranges::Ranges;
+use crate::schedule::ranges::Ranges;
+use crate::spec::chunk::Sink;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::io::{Claim, write_synced};
 

@@ -3,34 +3,34 @@
 use std::ops::Range;
 
 use super::DOWN;
-use crate::pack::{Collected, Piece};
 use crate::report::Ended;
-use crate::unit::Grain;
+use crate::spec::chunk::{Collected, Piece};
+use crate::spec::worker::Grain;
 use warpweft_core::cluster::Transport;
 use warpweft_core::element::Packed;
 use warpweft_core::error::{Error, Result};
 
-/// From a rank to the first. Units are numbered within their rank.
+/// From a rank to the first. Workers are numbered within their rank.
 #[derive(Debug, PartialEq)]
 pub enum Up {
-    /// A unit asks for a pack.
-    Ask { unit: usize, grain: Grain, took: Option<(u64, f64)> },
-    /// A unit ran these tasks.
-    Done { unit: usize, range: Range<u64>, collected: Collected, seconds: f64 },
-    /// A unit is gone, for this reason.
-    Lost { unit: usize, why: String },
+    /// A worker asks for a chunk.
+    Request { worker: usize, grain: Grain, took: Option<(u64, f64)> },
+    /// A worker ran these tasks.
+    Done { worker: usize, range: Range<u64>, collected: Collected, seconds: f64 },
+    /// A worker is gone, for this reason.
+    Lost { worker: usize, why: String },
     /// The rank was asked to end.
     Interrupted,
-    /// All of its units have ended.
+    /// All of its workers have ended.
     Bye,
 }
 
 /// From the first rank to another.
 #[derive(Debug, PartialEq)]
 pub enum Down {
-    /// The pack that a unit asked for; none if there is nothing more for it.
-    Pack { unit: usize, range: Option<Range<u64>> },
-    /// The clerk has what a unit told.
+    /// The chunk that a worker asked for; none if there is nothing more for it.
+    Chunk { worker: usize, range: Option<Range<u64>> },
+    /// The committer has what a worker told.
     Taken,
     /// Nobody takes anything any more.
     Over,
@@ -38,7 +38,7 @@ pub enum Down {
     Closed(Vec<u8>),
 }
 
-/// What is known of a pack's outputs beside their bytes: their places and those of tasks, and the failures.
+/// What is known of a chunk's outputs beside their bytes: their places and those of tasks, and the failures.
 type Places = (Vec<(usize, usize, usize, usize)>, Vec<(usize, String)>);
 
 impl Up {
@@ -46,20 +46,20 @@ impl Up {
     pub fn pack(self) -> Vec<u8> {
         let mut to = Vec::new();
         match self {
-            Self::Ask { unit, grain: Grain { of, most }, took } => {
-                (0u8, unit, of, most, took).pack(&mut to);
+            Self::Request { worker, grain: Grain { of, most }, took } => {
+                (0u8, worker, of, most, took).pack(&mut to);
             }
-            Self::Done { unit, range, collected, seconds } => {
+            Self::Done { worker, range, collected, seconds } => {
                 let Collected { bytes, pieces, failed, .. } = collected;
                 to.reserve(bytes.len() + 40 * (pieces.len() + failed.len() + 2));
-                (1u8, unit, range.start, range.end, seconds).pack(&mut to);
+                (1u8, worker, range.start, range.end, seconds).pack(&mut to);
                 let place = |Piece { tasks, bytes }: Piece| {
                     (tasks.start, tasks.end, bytes.start, bytes.end)
                 };
                 (pieces.into_iter().map(place).collect::<Vec<_>>(), failed).pack(&mut to);
                 to.extend_from_slice(&bytes);
             }
-            Self::Lost { unit, why } => (2u8, unit, why).pack(&mut to),
+            Self::Lost { worker, why } => (2u8, worker, why).pack(&mut to),
             Self::Interrupted => to.push(3),
             Self::Bye => to.push(4),
         }
@@ -77,11 +77,11 @@ impl Up {
     fn read(from: &mut &[u8]) -> Option<Self> {
         Some(match u8::unpack(from)? {
             0 => {
-                let (unit, of, most, took) = Packed::unpack(from)?;
-                Self::Ask { unit, grain: Grain { of, most }, took }
+                let (worker, of, most, took) = Packed::unpack(from)?;
+                Self::Request { worker, grain: Grain { of, most }, took }
             }
             1 => {
-                let (unit, start, end, seconds) = Packed::unpack(from)?;
+                let (worker, start, end, seconds) = Packed::unpack(from)?;
                 let (places, failed): Places = Packed::unpack(from)?;
                 let tasks = u64::checked_sub(end, start)?;
                 let count = usize::try_from(tasks).ok()?;
@@ -96,11 +96,11 @@ impl Up {
                     |piece: &Piece| whole(&piece.tasks, count) && whole(&piece.bytes, bytes.len());
                 (pieces.iter().all(fits) && failed.iter().all(|(k, _)| *k < count)).then_some(())?;
                 let collected = Collected { tasks, bytes, pieces, failed };
-                Self::Done { unit, range: start..end, collected, seconds }
+                Self::Done { worker, range: start..end, collected, seconds }
             }
             2 => {
-                let (unit, why) = Packed::unpack(from)?;
-                Self::Lost { unit, why }
+                let (worker, why) = Packed::unpack(from)?;
+                Self::Lost { worker, why }
             }
             3 => Self::Interrupted,
             4 => Self::Bye,
@@ -114,8 +114,8 @@ impl Down {
     pub fn pack(self) -> Vec<u8> {
         let mut to = Vec::new();
         match self {
-            Self::Pack { unit, range } => {
-                (0u8, unit, range.map(|range| (range.start, range.end))).pack(&mut to);
+            Self::Chunk { worker, range } => {
+                (0u8, worker, range.map(|range| (range.start, range.end))).pack(&mut to);
             }
             Self::Taken => to.push(1),
             Self::Over => to.push(2),
@@ -138,8 +138,8 @@ impl Down {
     fn read(from: &mut &[u8]) -> Option<Self> {
         Some(match u8::unpack(from)? {
             0 => {
-                let (unit, range): (_, Option<(u64, u64)>) = Packed::unpack(from)?;
-                Self::Pack { unit, range: range.map(|(start, end)| start..end) }
+                let (worker, range): (_, Option<(u64, u64)>) = Packed::unpack(from)?;
+                Self::Chunk { worker, range: range.map(|(start, end)| start..end) }
             }
             1 => Self::Taken,
             2 => Self::Over,
@@ -218,16 +218,16 @@ mod tests {
             failed: vec![(1, "no luck".into())],
         };
         let up = [
-            || Up::Ask { unit: 3, grain: Grain { of: 32, most: 96 }, took: Some((64, 0.5)) },
-            || Up::Ask { unit: 0, grain: Grain::ANY, took: None },
-            || Up::Lost { unit: 1, why: "the device is gone".into() },
+            || Up::Request { worker: 3, grain: Grain { of: 32, most: 96 }, took: Some((64, 0.5)) },
+            || Up::Request { worker: 0, grain: Grain::ANY, took: None },
+            || Up::Lost { worker: 1, why: "the device is gone".into() },
             || Up::Interrupted,
             || Up::Bye,
         ];
         for told in up {
             assert_eq!(Up::unpack(1, &told().pack()).unwrap(), told());
         }
-        let done = |collected| Up::Done { unit: 2, range: 40..43, collected, seconds: 0.25 };
+        let done = |collected| Up::Done { worker: 2, range: 40..43, collected, seconds: 0.25 };
         let copy = Collected {
             pieces: collected.pieces.clone(),
             bytes: vec![7, 9],
@@ -241,8 +241,8 @@ mod tests {
             assert!(Up::unpack(1, &bytes[..length]).is_err(), "{length} of {}", bytes.len());
         }
         let down = [
-            || Down::Pack { unit: 5, range: Some(7..9) },
-            || Down::Pack { unit: 5, range: None },
+            || Down::Chunk { worker: 5, range: Some(7..9) },
+            || Down::Chunk { worker: 5, range: None },
             || Down::Taken,
             || Down::Over,
             || Down::Closed(vec![1, 2]),

@@ -1,14 +1,14 @@
-//! Farms on the cores: the suite, tasks that fail, units that are lost, ends that come early.
+//! Farms on the cores: the suite, tasks that fail, workers that are lost, ends that come early.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::dying::{Dies, fails};
-use warpweft::farm::schedule::{Ask, Scheduler};
+use warpweft::farm::schedule::{Request, Scheduler};
 use warpweft::farm::{
-    AHEAD, Flush, Journal, OnFailure, Pack, PackExecutor, PackSize, Policy, Run, Schedule,
-    Settings, on_cores,
+    AHEAD, ChunkExecutor, ChunkOutputs, ChunkSize, Flush, Journal, OnFailure, Policy, Run,
+    Schedule, Settings, on_cores,
 };
 use warpweft::prelude::*;
 use warpweft_lab::conformance::farm::{Outcome, suite};
@@ -77,7 +77,7 @@ fn a_panic_in_packing_or_telling_is_a_failure_of_its_task_alone() {
             5 => Err(Mute.into()),
             k => Ok(Fragile(k)),
         }));
-        let policy = Policy { pack: PackSize::Tasks(4), ..Policy::default() };
+        let policy = Policy { chunk: ChunkSize::Tasks(4), ..Policy::default() };
         let run = Run { policy: Some(policy), ..Run::default() };
         let mut had = Vec::new();
         let mut sink = |k: u64, output: Fragile| {
@@ -142,7 +142,7 @@ fn what_lost_units_had_is_done_by_those_that_are_left() {
         for (how, why) in [
             (fails as fn() -> Result<()>, "the lane broke"),
             (panics, "the lane fell over"),
-            (forgets, "of a pack of 8"),
+            (forgets, "of a chunk of 8"),
         ] {
             let farm = Farm::of(Dies { how, living: AtomicU64::new(1) });
             let mut outputs = vec![None; 1001];
@@ -195,9 +195,9 @@ fn a_farm_that_is_asked_to_end_hands_over_what_runs() {
     assert_eq!(told.into_inner().unwrap().last(), Some(&(done.len() as u64, 1_000_000)));
 }
 
-/// Outputs of 4 MiB, by packs or one by one; how many were begun.
+/// Outputs of 4 MiB, by chunks or one by one; how many were begun.
 struct Large<'a> {
-    packs: bool,
+    chunks: bool,
     begun: &'a AtomicU64,
 }
 
@@ -208,15 +208,15 @@ impl Task for Large<'_> {
         self.begun.fetch_add(1, Ordering::Relaxed);
         Ok(vec![k as u8; 4 << 20])
     }
-    fn on_core_packs(&self) -> Option<Box<dyn PackExecutor<Self> + '_>> {
-        self.packs.then(|| Box::new(LargePacks(self)) as _)
+    fn on_core_chunks(&self) -> Option<Box<dyn ChunkExecutor<Self> + '_>> {
+        self.chunks.then(|| Box::new(LargePacks(self)) as _)
     }
 }
 
 struct LargePacks<'s, 'a>(&'s Large<'a>);
 
-impl<'a> PackExecutor<Large<'a>> for LargePacks<'_, 'a> {
-    fn run(&mut self, inputs: &[u64], outputs: &mut Pack<'_, Large<'a>>) -> Result<()> {
+impl<'a> ChunkExecutor<Large<'a>> for LargePacks<'_, 'a> {
+    fn run(&mut self, inputs: &[u64], outputs: &mut ChunkOutputs<'_, Large<'a>>) -> Result<()> {
         for (k, input) in inputs.iter().enumerate() {
             outputs.done(k, &self.0.on_core(*input).unwrap());
         }
@@ -224,14 +224,14 @@ impl<'a> PackExecutor<Large<'a>> for LargePacks<'_, 'a> {
     }
 }
 
-/// Two such outputs are a part of a pack: those that wait, one that is run, one that is handed over.
+/// Two such outputs are a part of a chunk: those that wait, one that is run, one that is handed over.
 #[test]
 fn large_outputs_wait_for_a_slow_sink_by_their_bytes() {
     let most = 2 * (AHEAD as u64 + 2);
-    for (packs, pack) in [(false, PackSize::Tasks(48)), (true, PackSize::Auto)] {
+    for (chunks, chunk) in [(false, ChunkSize::Tasks(48)), (true, ChunkSize::Auto)] {
         let begun = AtomicU64::new(0);
-        let farm = Farm::of(Large { packs, begun: &begun });
-        let policy = Policy { pack, seconds: 100.0, ..Policy::default() };
+        let farm = Farm::of(Large { chunks, begun: &begun });
+        let policy = Policy { chunk, seconds: 100.0, ..Policy::default() };
         let run = Run { policy: Some(policy), threads: Some(1), ..Run::default() };
         let (mut sunk, mut ahead) = (0, 0);
         let mut sink = |k: u64, output: Vec<u8>| {
@@ -246,7 +246,7 @@ fn large_outputs_wait_for_a_slow_sink_by_their_bytes() {
         };
         let outcome = farm.run_into(0..48u64, &machine(), &run, &mut sink).unwrap();
         assert_eq!((sunk, outcome.shares[0].tasks), (48, 48));
-        assert!(ahead <= most, "{ahead} outputs in memory, of {most}; by packs: {packs}");
+        assert!(ahead <= most, "{ahead} outputs in memory, of {most}; by chunks: {chunks}");
     }
 }
 
@@ -264,14 +264,14 @@ fn a_sink_that_fails_or_panics_ends_the_farm() {
 /// Highest numbers first, one by one.
 struct FromTheEnd;
 impl Scheduler for FromTheEnd {
-    fn next(&mut self, ask: &Ask<'_>) -> Option<std::ops::Range<u64>> {
-        ask.free.iter().last().map(|range| range.end - 1..range.end)
+    fn next(&mut self, request: &Request<'_>) -> Option<std::ops::Range<u64>> {
+        request.free.iter().last().map(|range| range.end - 1..range.end)
     }
 }
 
 struct Twice;
 impl Scheduler for Twice {
-    fn next(&mut self, _: &Ask<'_>) -> Option<std::ops::Range<u64>> {
+    fn next(&mut self, _: &Request<'_>) -> Option<std::ops::Range<u64>> {
         Some(0..2)
     }
 }
@@ -292,7 +292,10 @@ fn users_bring_their_own_schedule() {
     let run =
         Run { settings: Settings { scheduler: Some(&own) }, threads: Some(2), ..Run::default() };
     let refusal = farm.run_into(0..100u64, &machine(), &run, &mut |_, ()| Ok(())).unwrap_err();
-    assert!(refusal.to_string().contains("tasks 0..2 of 100 can't be given to unit"), "{refusal}");
+    assert!(
+        refusal.to_string().contains("tasks 0..2 of 100 can't be given to worker"),
+        "{refusal}"
+    );
 }
 
 #[test]
@@ -318,13 +321,13 @@ fn policies_that_are_none_are_refused() {
     let farm = Farm::of(on_cores(|k: u64| Ok(k)));
     let default = Policy::default();
     for (policy, expect) in [
-        (Policy { pack: PackSize::Tasks(0), ..default }, "packs of 0 tasks"),
+        (Policy { chunk: ChunkSize::Tasks(0), ..default }, "chunks of 0 tasks"),
         (
-            Policy { schedule: Schedule::Single, pack: PackSize::Tasks(3), ..default },
+            Policy { schedule: Schedule::Single, chunk: ChunkSize::Tasks(3), ..default },
             "single tasks",
         ),
-        (Policy { seconds: 0.0, ..default }, "packs of 0 seconds"),
-        (Policy { seconds: f64::NAN, ..default }, "packs of NaN seconds"),
+        (Policy { seconds: 0.0, ..default }, "chunks of 0 seconds"),
+        (Policy { seconds: f64::NAN, ..default }, "chunks of NaN seconds"),
         (Policy { lanes: 0, ..default }, "0 lanes of a GPU"),
         (Policy { lanes: 9, ..default }, "9 lanes of a GPU"),
     ] {
@@ -346,9 +349,13 @@ fn journaled(folder: &std::path::Path, resume: bool) -> Result<(Vec<u64>, Vec<Op
         assert!(outputs[k as usize].replace(output).is_none(), "{k} twice");
         Ok(())
     };
-    let journal =
-        Journal { directory: folder.into(), of: "squares".into(), resume, flush: Flush::EveryPack };
-    let policy = Policy { pack: PackSize::Tasks(7), ..Policy::default() };
+    let journal = Journal {
+        directory: folder.into(),
+        of: "squares".into(),
+        resume,
+        flush: Flush::EveryChunk,
+    };
+    let policy = Policy { chunk: ChunkSize::Tasks(7), ..Policy::default() };
     let run = Run { policy: Some(policy), checkpoint: Some(&journal), ..Run::default() };
     let report = farm.run_into(0..500u64, &machine(), &run, &mut sink)?.report;
     assert_eq!(report.done, 500);

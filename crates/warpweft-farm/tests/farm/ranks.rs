@@ -1,4 +1,4 @@
-//! Farms over ranks of this process: the suite, units and ranks that are lost, ends that come early.
+//! Farms over ranks of this process: the suite, workers and ranks that are lost, ends that come early.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::dying::{Dies, fails};
 use warpweft::cluster::{Transport, in_process_all};
 use warpweft::farm::{
-    self, AHEAD, Flush, Journal, OnFailure, PackSize, Place, Policy, Run, Schedule, on_cores,
+    self, AHEAD, ChunkSize, Flush, Journal, OnFailure, Place, Policy, Run, Schedule, on_cores,
 };
 use warpweft::prelude::*;
 use warpweft_lab::conformance::farm::{Outcome, suite_over_ranks};
@@ -54,7 +54,7 @@ fn units_of_all_ranks_have_their_part() {
         let policy = Policy { schedule, ..Policy::default() };
         let sum = AtomicU64::new(0);
         let all = on_ranks(3, |net| {
-            // The first rank has one unit, the others two each.
+            // The first rank has one worker, the others two each.
             let threads = Some(1 + net.rank().min(1));
             let run = Run { policy: Some(policy), threads, net: Some(net), ..Run::default() };
             if net.rank() > 0 {
@@ -71,10 +71,10 @@ fn units_of_all_ranks_have_their_part() {
             let farm::Outcome { report, shares, .. } = outcome.unwrap();
             assert_eq!((report.done, report.devices.len()), (600, 3));
             assert_eq!(report.policy["ranks"], 3);
-            let units: Vec<_> = shares.iter().map(|share| share.unit.to_string()).collect();
+            let workers: Vec<_> = shares.iter().map(|share| share.worker.to_string()).collect();
             let expect =
                 ["core 0", "node 1 core 0", "node 1 core 1", "node 2 core 0", "node 2 core 1"];
-            assert_eq!(units, expect);
+            assert_eq!(workers, expect);
             let tasks: Vec<_> = shares.iter().map(|share| share.tasks).collect();
             match schedule {
                 Schedule::Eq1 => assert_eq!(tasks, [200, 100, 100, 100, 100]),
@@ -85,7 +85,7 @@ fn units_of_all_ranks_have_their_part() {
     }
 }
 
-/// A task of which units die that are not to live.
+/// A task of which workers die that are not to live.
 fn mortal(lives: bool) -> Dies {
     Dies { how: fails, living: AtomicU64::new(if lives { u64::MAX } else { 0 }) }
 }
@@ -112,7 +112,7 @@ fn what_units_of_a_rank_lose_is_done_by_other_ranks() {
             let lost: Vec<_> = outcome.shares.iter().filter(|share| share.lost.is_some()).collect();
             assert!(!lost.is_empty() && lost.len() <= 4, "{lost:?}");
             for share in lost {
-                assert_ne!(share.unit.node, survivor);
+                assert_ne!(share.worker.node, survivor);
                 assert!(share.lost.as_ref().unwrap().contains("the lane broke"));
             }
         }
@@ -235,7 +235,7 @@ fn ranks_that_mean_other_farms_are_told_so() {
 }
 
 fn kept(folder: &Path, resume: bool) -> Journal {
-    Journal { directory: folder.into(), of: "squares".into(), resume, flush: Flush::EveryPack }
+    Journal { directory: folder.into(), of: "squares".into(), resume, flush: Flush::EveryChunk }
 }
 
 /// A rank that is gone in the middle: an error on every other within seconds, a journal that is right, and a run
@@ -243,7 +243,7 @@ fn kept(folder: &Path, resume: bool) -> Journal {
 #[test]
 fn a_rank_that_is_gone_leaves_a_journal_to_go_on_from() {
     let folder = tempfile::tempdir().unwrap();
-    let policy = Policy { pack: PackSize::Tasks(3), ..Policy::default() };
+    let policy = Policy { chunk: ChunkSize::Tasks(3), ..Policy::default() };
     let begin = Instant::now();
     let all = on_ranks(3, |net| {
         let farm = Farm::of(on_cores(|k: u64| {
@@ -326,7 +326,7 @@ fn outputs_of_other_ranks_wait_for_a_slow_sink() {
         Ok(vec![k as u8; 4 << 20])
     }));
     let all = on_ranks(2, |net| {
-        let policy = Policy { pack: PackSize::Tasks(64), seconds: 100.0, ..Policy::default() };
+        let policy = Policy { chunk: ChunkSize::Tasks(64), seconds: 100.0, ..Policy::default() };
         let run = Run { policy: Some(policy), threads: Some(1), net: Some(net), ..Run::default() };
         farm.run_into(0..128u64, &machine(), &run, &mut |k, output: Vec<u8>| {
             assert_eq!((output.len(), output[0]), (4 << 20, k as u8));
@@ -343,7 +343,7 @@ fn outputs_of_other_ranks_wait_for_a_slow_sink() {
         })
     });
     all.into_iter().for_each(|outcome| assert_eq!(outcome.unwrap().report.done, 128));
-    // Two such outputs are a part of a pack. Two units, each with one that is run; one that is handed over and one
+    // Two such outputs are a part of a chunk. Two workers, each with one that is run; one that is handed over and one
     // that is carried; those before the clerk; those on their way.
     let most = 2 * (2 + 2 + 2 * AHEAD as u64 + AHEAD as u64);
     let ahead = ahead.into_inner();
@@ -370,7 +370,7 @@ fn ranks_without_gpus_take_part_where_there_are_some() {
     });
     for outcome in all {
         let shares = outcome.unwrap().shares;
-        assert!(shares.iter().all(|share| share.unit.node == 1));
-        assert!(shares.iter().all(|share| matches!(share.unit.place, Place::Lane { .. })));
+        assert!(shares.iter().all(|share| share.worker.node == 1));
+        assert!(shares.iter().all(|share| matches!(share.worker.place, Place::Lane { .. })));
     }
 }

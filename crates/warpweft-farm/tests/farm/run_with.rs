@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-use warpweft::farm::{OnFailure, PackSize, Policy, Run, Target, on_cores};
+use warpweft::farm::{ChunkSize, OnFailure, Policy, Run, Target, on_cores};
 use warpweft::prelude::{Farm, Machine};
 
 fn machine() -> Machine {
@@ -34,7 +34,7 @@ fn a_run_ends_at_its_deadline_with_what_is_done() {
         std::thread::sleep(Duration::from_millis(1));
         Ok(k)
     }));
-    let policy = Policy { pack: PackSize::Tasks(20), ..Policy::default() };
+    let policy = Policy { chunk: ChunkSize::Tasks(20), ..Policy::default() };
     let begin = Instant::now();
     let run = Run {
         target: Target::Cpu,

@@ -123,7 +123,7 @@ fn implementation(signature: &Signature, shape: &Shape, translation: &Translatio
             fn open(
                 &self,
                 lane: ::warpweft::farm::GpuLane,
-            ) -> ::warpweft::Result<::std::boxed::Box<dyn ::warpweft::farm::PackExecutor<Self> + '_>> {
+            ) -> ::warpweft::Result<::std::boxed::Box<dyn ::warpweft::farm::ChunkExecutor<Self> + '_>> {
                 ::warpweft::farm::translated(self, lane)
             }
         }

@@ -1,4 +1,4 @@
-//! A lane: one of a few queues of packs on a GPU, with a host thread of its own that sleeps while its pack runs.
+//! A lane: one of a few queues of chunks on a GPU, with a host thread of its own that sleeps while its chunk runs.
 //!
 //! Several lanes keep a device busy while one of them fetches results (TuCCompi's concurrent kernels, section 4.3).
 //! What tasks only read is there once a device, in [`GpuLane::shared`].
@@ -8,14 +8,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::unit::{Place, Unit};
+use crate::spec::worker::{Place, Worker};
 use warpweft_core::cuda::{Device, Stream, Watchdog};
 use warpweft_core::error::Result;
 
 /// How long a wait of one block for another may take. Executors whose blocks wait give their kernels the watchdog.
 const BLOCKS: Duration = Duration::from_secs(10);
 
-/// A queue of packs on a GPU, for one executor.
+/// A queue of chunks on a GPU, for one executor.
 #[derive(Debug)]
 pub struct GpuLane {
     stream: Stream,
@@ -54,9 +54,9 @@ impl Site {
         (0..lanes).map(move |number| Self { gpu, number, lanes, block, shared: shared.clone() })
     }
 
-    /// The unit that it is of `node`.
-    pub fn unit(&self, node: usize) -> Unit {
-        Unit { node, place: Place::Lane { gpu: self.gpu, lane: self.number } }
+    /// The worker that it is of `node`.
+    pub fn unit(&self, node: usize) -> Worker {
+        Worker { node, place: Place::Lane { gpu: self.gpu, lane: self.number } }
     }
 
     /// The lane, on its device.

@@ -1,11 +1,11 @@
-//! What a user implements: a task on a core, and what runs packs of them.
+//! What a user implements: a task on a core, and what runs chunks of them.
 
 use std::error;
 use std::marker::PhantomData;
 
-use super::cuda::GpuLane;
-use super::pack::Pack;
-use super::unit::Grain;
+use crate::spec::chunk::Results;
+use crate::spec::lane::GpuLane;
+use crate::spec::worker::Grain;
 use warpweft_core::element::Packed;
 use warpweft_core::error::Result;
 
@@ -14,7 +14,7 @@ pub type Failure = Box<dyn error::Error + Send + Sync>;
 
 /// Independent work: one input, one output, nothing shared that changes.
 ///
-/// Outputs must depend on the task and the input alone: a task that a lost unit had is run again.
+/// Outputs must depend on the task and the input alone: a task that a lost worker had is run again.
 pub trait Task: Sync {
     /// What one task is given, made where it runs.
     type Input;
@@ -27,9 +27,9 @@ pub trait Task: Sync {
     /// Whatever keeps this one task from having an output. A panic is a failure too.
     fn on_core(&self, input: Self::Input) -> Result<Self::Output, Failure>;
 
-    /// What runs packs on one core, in place of [`Task::on_core`] for each of their tasks: where tasks share a
+    /// What runs chunks on one core, in place of [`Task::on_core`] for each of their tasks: where tasks share a
     /// workspace that is worth keeping, or are quicker together. Made on the thread that will run it.
-    fn on_core_packs(&self) -> Option<Box<dyn PackExecutor<Self> + '_>> {
+    fn on_core_chunks(&self) -> Option<Box<dyn ChunkExecutor<Self> + '_>> {
         None
     }
 
@@ -41,17 +41,17 @@ pub trait Task: Sync {
 
 /// A task's form for GPUs.
 pub trait OnGpu<T: Task + ?Sized>: Sync {
-    /// What runs packs on `lane`. Made on the thread that will run it, which sleeps while the device works; what it
+    /// What runs chunks on `lane`. Made on the thread that will run it, which sleeps while the device works; what it
     /// allocates is best allocated here, since the driver's frees wait for the whole device.
     ///
     /// # Errors
     /// What keeps this lane from working: others do its tasks.
-    fn open(&self, lane: GpuLane) -> Result<Box<dyn PackExecutor<T> + '_>>;
+    fn open(&self, lane: GpuLane) -> Result<Box<dyn ChunkExecutor<T> + '_>>;
 }
 
-/// What runs packs of tasks on one unit: the seam between a farm and a device.
-pub trait PackExecutor<T: Task + ?Sized> {
-    /// The sizes of packs it likes.
+/// What runs chunks of tasks on one worker: the seam between a farm and a device.
+pub trait ChunkExecutor<T: Task + ?Sized> {
+    /// The sizes of chunks it likes.
     fn grain(&self) -> Grain {
         Grain::ANY
     }
@@ -59,8 +59,32 @@ pub trait PackExecutor<T: Task + ?Sized> {
     /// Does the tasks of `inputs` and tells `outputs` of each, once, in any order.
     ///
     /// # Errors
-    /// What ends this unit: it gets nothing more, and others do all tasks of this pack. So does a panic.
-    fn run(&mut self, inputs: &[T::Input], outputs: &mut Pack<'_, T>) -> Result<()>;
+    /// What ends this worker: it gets nothing more, and others do all tasks of this chunk. So does a panic.
+    fn run(&mut self, inputs: &[T::Input], outputs: &mut ChunkOutputs<'_, T>) -> Result<()>;
+}
+
+/// Where a [`ChunkExecutor`](super::ChunkExecutor) tells what came of each task of its chunk.
+pub struct ChunkOutputs<'a, T: Task + ?Sized> {
+    results: &'a mut Results,
+    task: PhantomData<fn(&T)>,
+}
+
+impl<'a, T: Task + ?Sized> ChunkOutputs<'a, T> {
+    /// For the tasks of `results`.
+    pub(crate) fn new(results: &'a mut Results) -> Self {
+        Self { results, task: PhantomData }
+    }
+
+    /// Task `k`, by its place in the chunk, has this output.
+    #[inline]
+    pub fn done(&mut self, k: usize, output: &T::Output) {
+        self.results.done(k, |bytes| output.pack(bytes));
+    }
+
+    /// Task `k`, by its place in the chunk, has none, for this reason.
+    pub fn failed(&mut self, k: usize, why: &Failure) {
+        self.results.fail(k, why.to_string());
+    }
 }
 
 /// A function as a task.

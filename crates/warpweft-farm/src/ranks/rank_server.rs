@@ -1,4 +1,4 @@
-//! On the first rank: takes what units of other ranks say to master and clerk, and brings them the answers.
+//! On the first rank: takes what workers of other ranks say to master and committer, and brings them the answers.
 
 use std::sync::OnceLock;
 use std::sync::mpsc::SyncSender;
@@ -7,40 +7,40 @@ use std::time::Instant;
 use super::message::{Down, Up, unreadable};
 use super::pause::Pause;
 use super::{DOWN, UP};
-use crate::desk::Message;
-use crate::dispatcher::Answer;
-use crate::master::Master;
-use crate::unit::Grain;
+use crate::drive::endpoint::Message;
+use crate::schedule::dispatcher::Reply;
+use crate::schedule::master::Master;
+use crate::spec::worker::Grain;
 use warpweft_core::cluster::Transport;
 use warpweft_core::error::{Error, Result};
 
-/// Between the other ranks and this one's master and clerk, on a thread of its own.
-pub struct Porter<'a> {
+/// Between the other ranks and this one's master and committer, on a thread of its own.
+pub struct RankServer<'a> {
     /// To the other ranks.
     pub net: &'a dyn Transport,
     /// Who is asked.
     pub master: &'a Master,
     /// Who is told.
-    pub clerk: SyncSender<Message>,
-    /// Where each rank's units begin among all, and where the last one's end.
+    pub committer: SyncSender<Message>,
+    /// Where each rank's workers begin among all, and where the last one's end.
     pub firsts: &'a [usize],
-    /// When the first unit was ready to work.
+    /// When the first worker was ready to work.
     pub begun: &'a OnceLock<Instant>,
 }
 
-/// A unit that was told to wait.
+/// A worker that was told to wait.
 struct Waiting {
     rank: usize,
-    unit: usize,
+    worker: usize,
     grain: Grain,
 }
 
-impl Porter<'_> {
-    /// Carries until all other ranks have said that their units have ended. What goes wrong is told to the clerk.
+impl RankServer<'_> {
+    /// Carries until all other ranks have said that their workers have ended. What goes wrong is told to the committer.
     pub fn work(self) {
         if let Err(why) = self.carry() {
-            // The clerk may have gone over another error.
-            let _ = self.clerk.send(Message::Broken(why));
+            // The committer may have gone over another error.
+            let _ = self.committer.send(Message::Broken(why));
             self.master.stop();
         }
     }
@@ -57,9 +57,9 @@ impl Porter<'_> {
                 let Some(bytes) = self.net.poll(rank, UP)? else { continue };
                 came = true;
                 let told = match Up::unpack(rank, &bytes)? {
-                    Up::Ask { unit, grain, took } => {
+                    Up::Request { worker, grain, took } => {
                         self.begun.get_or_init(Instant::now);
-                        let asks = Waiting { rank, unit, grain };
+                        let asks = Waiting { rank, worker, grain };
                         if !self.answered(&asks, took)? {
                             waiting.push(asks);
                         }
@@ -70,17 +70,17 @@ impl Porter<'_> {
                         continue;
                     }
                     Up::Interrupted => Message::Interrupted,
-                    Up::Lost { unit, why } => {
-                        Message::Lost { unit: self.number(rank, unit)?, why: lost(rank, why) }
+                    Up::Lost { worker, why } => {
+                        Message::Lost { worker: self.number(rank, worker)?, why: lost(rank, why) }
                     }
-                    Up::Done { unit, range, collected, seconds } => {
-                        let unit = self.number(rank, unit)?;
-                        Message::Done { unit, range, collected, seconds }
+                    Up::Done { worker, range, collected, seconds } => {
+                        let worker = self.number(rank, worker)?;
+                        Message::Done { worker, range, collected, seconds }
                     }
                 };
                 let takes = matches!(told, Message::Done { .. });
-                // A clerk that is behind lets all ranks wait.
-                if self.clerk.send(told).is_err() && !over {
+                // A committer that is behind lets all ranks wait.
+                if self.committer.send(told).is_err() && !over {
                     over = true;
                     self.tell_all(&there)?;
                 }
@@ -106,21 +106,21 @@ impl Porter<'_> {
         Ok(())
     }
 
-    /// Whether there is an answer for a unit, which then has it.
+    /// Whether there is an answer for a worker, which then has it.
     fn answered(&self, asks: &Waiting, took: Option<(u64, f64)>) -> Result<bool> {
-        let Waiting { rank, unit, grain } = *asks;
-        let range = match self.master.answer(self.number(rank, unit)?, grain, took) {
-            Answer::Pack(range) => Some(range),
-            Answer::End => None,
-            Answer::Wait => return Ok(false),
+        let Waiting { rank, worker, grain } = *asks;
+        let range = match self.master.answer(self.number(rank, worker)?, grain, took) {
+            Reply::Chunk(range) => Some(range),
+            Reply::End => None,
+            Reply::Wait => return Ok(false),
         };
-        self.net.send(rank, DOWN, Down::Pack { unit, range }.pack()).map(|()| true)
+        self.net.send(rank, DOWN, Down::Chunk { worker, range }.pack()).map(|()| true)
     }
 
-    /// The number among all of one of a rank's units.
-    fn number(&self, rank: usize, unit: usize) -> Result<usize> {
+    /// The number among all of one of a rank's workers.
+    fn number(&self, rank: usize, worker: usize) -> Result<usize> {
         let all = self.firsts[rank]..self.firsts[rank + 1];
-        all.clone().nth(unit).ok_or_else(|| unreadable(rank))
+        all.clone().nth(worker).ok_or_else(|| unreadable(rank))
     }
 
     fn tell_all(&self, there: &[usize]) -> Result<()> {
@@ -128,7 +128,7 @@ impl Porter<'_> {
     }
 }
 
-/// The loss of a unit of another rank.
+/// The loss of a worker of another rank.
 fn lost(rank: usize, why: String) -> Error {
     Error::Rank { rank, what: why, hint: "look after that rank's host".into() }
 }

@@ -1,33 +1,33 @@
-//! The units of one process on their threads.
+//! The workers of one process on their threads.
 
 use std::sync::{Arc, OnceLock};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Instant;
 
-use super::cuda::Site;
-use super::desk::Desk;
-use super::policy::Policy;
-use super::ranks::Table;
-use super::run::Run;
-use super::slot::{Slot, no_form};
-use super::unit::Unit;
-use warpweft_core::cpu::{Pool, Worker, WorkerPanic, panic_text};
+use super::table::WorkerTable;
+use crate::drive::Run;
+use crate::drive::context::{WorkerContext, no_form};
+use crate::drive::endpoint::Endpoint;
+use crate::policy::Policy;
+use crate::spec::lane::Site;
+use crate::spec::worker::Worker;
+use warpweft_core::cpu::{self, Pool, WorkerPanic, panic_text};
 use warpweft_core::error::{Error, Result, no_thread};
 use warpweft_core::machine::Machine;
 use warpweft_core::run::Devices;
 use warpweft_core::trace::Trace;
 
 /// Cores and lanes of this process, compiled once for all tasks.
-pub struct Workers {
-    /// On the cores, whose units come first.
+pub struct LocalWorkers {
+    /// On the cores, whose workers come first.
     pool: Option<Pool>,
     /// After them.
     lanes: Vec<Site>,
     /// What they are.
-    pub table: Table,
+    pub table: WorkerTable,
 }
 
-impl Workers {
+impl LocalWorkers {
     /// Cores and lanes of `machine`, as `run` says.
     ///
     /// # Errors
@@ -46,52 +46,52 @@ impl Workers {
         let Policy { lanes, block, .. } = run.policy.unwrap_or_default();
         let lanes: Vec<_> =
             gpus.iter().flat_map(|gpu| Site::of(gpu.ordinal, lanes, block)).collect();
-        let units =
-            Unit::cores(node, threads).chain(lanes.iter().map(|site| site.unit(node))).collect();
+        let workers =
+            Worker::cores(node, threads).chain(lanes.iter().map(|site| site.unit(node))).collect();
         let cores = pool.iter().map(|_| machine.cpu.label(threads));
         let devices = cores.chain(gpus.iter().map(|gpu| gpu.label())).collect();
-        Ok(Self { pool, lanes, table: Table::own(units, devices) })
+        Ok(Self { pool, lanes, table: WorkerTable::own(workers, devices) })
     }
 
-    /// Begins the `work` of every unit, each at its own `desk`.
+    /// Begins the `work` of every worker, each at its own `endpoint`.
     ///
     /// # Errors
-    /// No threads to be had; those that have begun go on until their desks send them home.
+    /// No threads to be had; those that have begun go on until their endpoints send them home.
     pub fn spawn<'scope, 'a: 'scope>(
         &'a self,
         scope: &'scope Scope<'scope, '_>,
-        desk: &dyn Fn() -> Box<dyn Desk + 'a>,
+        endpoint: &dyn Fn() -> Box<dyn Endpoint + 'a>,
         trace: Option<&Arc<Trace>>,
         begun: &'a OnceLock<Instant>,
-        work: &'a (dyn Fn(&Slot<'_>) + Sync),
+        work: &'a (dyn Fn(&WorkerContext<'_>) + Sync),
     ) -> Result<Threads<'scope>> {
-        let units = &self.table.units;
-        let cores = units.len() - self.lanes.len();
+        let workers = &self.table.workers;
+        let cores = workers.len() - self.lanes.len();
         let sites = std::iter::repeat_n(None, cores).chain(self.lanes.iter().cloned().map(Some));
-        let mut slots: Vec<_> = (units.iter().zip(sites).enumerate())
-            .map(|(number, (&unit, site))| Slot {
+        let mut contexts: Vec<_> = (workers.iter().zip(sites).enumerate())
+            .map(|(number, (&worker, site))| WorkerContext {
                 number,
-                unit,
-                desk: desk(),
+                worker,
+                endpoint: endpoint(),
                 trace: trace.cloned(),
                 site,
                 begun,
             })
             .collect();
-        let lanes = slots.split_off(cores);
+        let lanes = contexts.split_off(cores);
         let mut threads = Vec::new();
         if let Some(pool) = &self.pool {
-            // The closure owns the slots: who waits for their desks to be left waits no longer than it lasts.
-            let each = move |worker: &Worker<'_>| {
-                slots[worker.index].keep(work);
+            // The closure owns the contexts: who waits for their endpoints to be left waits no longer than it lasts.
+            let each = move |thread: &cpu::Worker<'_>| {
+                contexts[thread.index].keep(work);
                 Ok(())
             };
             threads.push(spawn(scope, "farm".into(), move || pool.run(each))?);
         }
-        for slot in lanes {
-            let name = slot.unit.to_string();
+        for context in lanes {
+            let name = context.worker.to_string();
             let keep = move || {
-                slot.keep(work);
+                context.keep(work);
                 Ok(())
             };
             threads.push(spawn(scope, name, keep)?);
@@ -100,14 +100,14 @@ impl Workers {
     }
 }
 
-/// What a thread of units ends with.
+/// What a thread of workers ends with.
 type Worked = Result<(), WorkerPanic>;
 
-/// The units at work.
+/// The workers at work.
 pub struct Threads<'scope>(Vec<ScopedJoinHandle<'scope, Worked>>);
 
 impl Threads<'_> {
-    /// Whether all units have ended.
+    /// Whether all workers have ended.
     pub fn are_through(&self) -> bool {
         self.0.iter().all(ScopedJoinHandle::is_finished)
     }
@@ -115,7 +115,7 @@ impl Threads<'_> {
     /// Waits until all have.
     ///
     /// # Errors
-    /// A panic that no unit caught.
+    /// A panic that no worker caught.
     pub fn join(self) -> Result<()> {
         for thread in self.0 {
             match thread.join() {
@@ -141,7 +141,7 @@ pub fn spawn<'scope, R: Send + 'scope>(
     spawned.map_err(|error| no_thread("starting a farm", &error))
 }
 
-/// Units catch what tasks and executors do; what is left is ours.
+/// Workers catch what tasks and executors do; what is left is ours.
 pub fn bug(message: &str) -> Error {
     Error::Device {
         stage: "running a farm".into(),

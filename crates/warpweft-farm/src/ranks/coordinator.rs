@@ -1,4 +1,4 @@
-//! The process that has ledger, journal and sink: its units and those of other ranks ask it, and the thread that
+//! The process that has ledger, journal and sink: its workers and those of other ranks ask it, and the thread that
 //! called `run` hands over what comes of them.
 
 use std::sync::OnceLock;
@@ -6,28 +6,30 @@ use std::sync::mpsc::sync_channel;
 use std::thread::scope;
 use std::time::Instant;
 
-use super::clerk::{Clerk, Served, Sink};
-use super::desk::Beside;
-use super::dispatcher::Dispatcher;
-use super::journal::{Opened, Writer};
-use super::master::Master;
-use super::ranges::Ranges;
-use super::ranks::{Porter, Table};
-use super::report::{Ended, Failed, Share};
-use super::run::{AHEAD, Run};
-use super::schedule;
-use super::slot::Slot;
-use super::spec::OnFailure;
-use super::workers::{Workers, bug, spawn};
+use super::rank_server::RankServer;
+use crate::drive::committer::{Committer, Served};
+use crate::drive::context::WorkerContext;
+use crate::drive::endpoint::LocalEndpoint;
+use crate::drive::local_workers::{LocalWorkers, bug, spawn};
+use crate::drive::table::WorkerTable;
+use crate::drive::{AHEAD, Run};
+use crate::journal::{Opened, Writer};
+use crate::report::{Ended, Failed, Share};
+use crate::schedule;
+use crate::schedule::dispatcher::Dispatcher;
+use crate::schedule::master::Master;
+use crate::schedule::ranges::Ranges;
+use crate::spec::OnFailure;
+use crate::spec::chunk::Sink;
 use warpweft_core::cluster::Launched;
 use warpweft_core::cpu::panic_text;
 use warpweft_core::error::{Error, Result};
 
 /// A farm where its outputs come together, compiled once for all tasks.
-pub struct Head<'a> {
-    workers: &'a Workers,
-    /// The units of all ranks.
-    table: &'a Table,
+pub struct Coordinator<'a> {
+    local: &'a LocalWorkers,
+    /// The workers of all ranks.
+    table: &'a WorkerTable,
     master: Master,
     tasks: u64,
     /// Tasks that an earlier run did.
@@ -37,13 +39,13 @@ pub struct Head<'a> {
     notes: Vec<String>,
 }
 
-impl<'a> Head<'a> {
-    /// Of `tasks` tasks, without those that are `kept`, for all units of `table`.
+impl<'a> Coordinator<'a> {
+    /// Of `tasks` tasks, without those that are `kept`, for all workers of `table`.
     pub fn new(
         tasks: u64,
         kept: Option<Opened>,
-        workers: &'a Workers,
-        table: &'a Table,
+        local: &'a LocalWorkers,
+        table: &'a WorkerTable,
         on_failure: OnFailure,
         run: &Run<'_>,
     ) -> Self {
@@ -56,11 +58,11 @@ impl<'a> Head<'a> {
             None => (Ranges::default(), None, Vec::new()),
         };
         let first = done.count();
-        let master = Master::new(Dispatcher::resumed(tasks, done, &table.units, scheduler));
-        Self { workers, table, master, tasks, first, journal, on_failure, notes }
+        let master = Master::new(Dispatcher::resumed(tasks, done, &table.workers, scheduler));
+        Self { local, table, master, tasks, first, journal, on_failure, notes }
     }
 
-    /// Has every unit do its `work`, and hands over what comes of it.
+    /// Has every worker do its `work`, and hands over what comes of it.
     ///
     /// # Errors
     /// As [`Farm::run_into`](super::Farm::run_into).
@@ -69,12 +71,12 @@ impl<'a> Head<'a> {
         begin: Instant,
         run: &Run<'_>,
         sink: &mut Sink<'_>,
-        work: &(dyn Fn(&Slot<'_>) + Sync),
+        work: &(dyn Fn(&WorkerContext<'_>) + Sync),
     ) -> Result<Ended> {
-        let shares: Vec<_> = self.table.units.iter().copied().map(Share::new).collect();
+        let shares: Vec<_> = self.table.workers.iter().copied().map(Share::new).collect();
         let (tasks, first) = (self.tasks, self.first);
         let mut journal = self.journal.take();
-        let mut clerk = Clerk {
+        let mut committer = Committer {
             master: &self.master,
             journal: journal.as_mut(),
             sink,
@@ -86,15 +88,15 @@ impl<'a> Head<'a> {
             failed: Vec::new(),
         };
         let (called, begun) = (Instant::now(), OnceLock::new());
-        let served = self.serve(&mut clerk, run, &begun, work)?;
+        let served = self.serve(&mut committer, run, &begun, work)?;
         // Cores begin at once; GPUs alone once one of their lanes is open.
         let start = begun.get().copied().unwrap_or(called);
         let seconds = start.elapsed().as_secs_f64();
-        let Clerk { shares, mut failed, .. } = clerk;
+        let Committer { shares, mut failed, .. } = committer;
         failed.sort_by_key(|failed| failed.task);
         if let (Some(first), OnFailure::Stop) = (failed.first(), self.on_failure) {
-            let Failed { task, unit, what } = first.clone();
-            return Err(Error::Task { task, worker: unit.to_string(), what });
+            let Failed { task, worker, what } = first.clone();
+            return Err(Error::Task { task, worker: worker.to_string(), what });
         }
         let (ledger, fault) = self.master.end();
         if let Some(fault) = fault {
@@ -113,7 +115,7 @@ impl<'a> Head<'a> {
         }
         let alone = run.net.is_none().then(Launched::unjoined).flatten();
         let lost = shares.iter().filter_map(|share| {
-            share.lost.as_ref().map(|why| format!("{} was lost: {why}", share.unit))
+            share.lost.as_ref().map(|why| format!("{} was lost: {why}", share.worker))
         });
         Ok(Ended {
             seconds: [(start - begin).as_secs_f64(), seconds],
@@ -128,35 +130,35 @@ impl<'a> Head<'a> {
         })
     }
 
-    /// All units do their `work` while this thread is the clerk.
+    /// All workers do their `work` while this thread is the committer.
     fn serve(
         &self,
-        clerk: &mut Clerk<'_>,
+        committer: &mut Committer<'_>,
         run: &Run<'_>,
         begun: &OnceLock<Instant>,
-        work: &(dyn Fn(&Slot<'_>) + Sync),
+        work: &(dyn Fn(&WorkerContext<'_>) + Sync),
     ) -> Result<Served> {
-        let (send, messages) = sync_channel(AHEAD * self.table.units.len());
+        let (send, messages) = sync_channel(AHEAD * self.table.workers.len());
         let master = &self.master;
         // The closure owns `messages` and every way to it: whoever still tells when it ends is not waited for.
         scope(move |scope| {
-            // Whatever ends the clerk, a panic of the sink too, sends the units home.
+            // Whatever ends the committer, a panic of the sink too, sends the workers home.
             let stop = Stop(master);
-            let porter = match run.others() {
+            let server = match run.others() {
                 Some(net) => {
                     let firsts = &self.table.firsts;
-                    let porter = Porter { net, master, clerk: send.clone(), firsts, begun };
-                    Some(spawn(scope, "ranks".into(), move || porter.work())?)
+                    let server = RankServer { net, master, committer: send.clone(), firsts, begun };
+                    Some(spawn(scope, "ranks".into(), move || server.work())?)
                 }
                 None => None,
             };
-            let desk = || Box::new(Beside { master, clerk: send.clone() }) as Box<_>;
-            let threads = self.workers.spawn(scope, &desk, run.trace.as_ref(), begun, work)?;
+            let endpoint = || Box::new(LocalEndpoint { master, committer: send.clone() }) as Box<_>;
+            let threads = self.local.spawn(scope, &endpoint, run.trace.as_ref(), begun, work)?;
             drop(send);
-            let served = clerk.serve(messages);
+            let served = committer.serve(messages);
             drop(stop);
             threads.join()?;
-            if let Some(Err(panic)) = porter.map(|porter| porter.join()) {
+            if let Some(Err(panic)) = server.map(|server| server.join()) {
                 return Err(bug(panic_text(panic.as_ref())));
             }
             served

@@ -1,12 +1,12 @@
-//! The dispatcher behind a lock: units ask, whoever commits hands over, and who has to wait sleeps.
+//! The dispatcher behind a lock: workers request, whoever commits hands over, and who has to wait sleeps.
 //!
-//! Nobody is sacrificed as master: whoever asks holds the lock for the answer, once a pack.
+//! Nobody is sacrificed as master: whoever asks holds the lock for the answer, once a chunk.
 
 use std::ops::Range;
 
-use super::dispatcher::{Answer, Dispatcher};
-use super::ledger::Ledger;
-use super::unit::Grain;
+use crate::schedule::dispatcher::{Dispatcher, Reply};
+use crate::schedule::ledger::Ledger;
+use crate::spec::worker::Grain;
 use warpweft_core::cpu::sync::{Condvar, Mutex, PoisonError};
 use warpweft_core::error::{Error, Result};
 
@@ -22,67 +22,72 @@ impl Master {
         Self { dispatcher: Mutex::new(dispatcher), changed: Condvar::new() }
     }
 
-    /// The next pack for `unit`, waited for if need be; `None` when there is nothing more for it.
-    pub fn ask(&self, unit: usize, grain: Grain, took: Option<(u64, f64)>) -> Option<Range<u64>> {
+    /// The next chunk for `worker`, waited for if need be; `None` when there is nothing more for it.
+    pub fn request(
+        &self,
+        worker: usize,
+        grain: Grain,
+        took: Option<(u64, f64)>,
+    ) -> Option<Range<u64>> {
         let mut dispatcher = self.dispatcher.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut answer = dispatcher.ask(unit, grain, took);
+        let mut answer = dispatcher.request(worker, grain, took);
         loop {
             match answer {
-                Answer::Pack(range) => return Some(range),
-                Answer::End => {
+                Reply::Chunk(range) => return Some(range),
+                Reply::End => {
                     drop(dispatcher);
                     // A schedule at fault ends the farm for those who wait, too.
                     self.changed.notify_all();
                     return None;
                 }
-                Answer::Wait => {
+                Reply::Wait => {
                     dispatcher =
                         self.changed.wait(dispatcher).unwrap_or_else(PoisonError::into_inner);
-                    answer = dispatcher.ask(unit, grain, None);
+                    answer = dispatcher.request(worker, grain, None);
                 }
             }
         }
     }
 
-    /// What `unit` is told now, without waiting: to ask again after a [change](Master::changes), it may be.
-    pub fn answer(&self, unit: usize, grain: Grain, took: Option<(u64, f64)>) -> Answer {
-        let answer = self.with(|dispatcher| dispatcher.ask(unit, grain, took));
-        if answer == Answer::End {
+    /// What `worker` is told now, without waiting: to ask again after a [change](Master::changes), it may be.
+    pub fn answer(&self, worker: usize, grain: Grain, took: Option<(u64, f64)>) -> Reply {
+        let answer = self.with(|dispatcher| dispatcher.request(worker, grain, took));
+        if answer == Reply::End {
             // As above.
             self.changed.notify_all();
         }
         answer
     }
 
-    /// Another number once a unit that was told to wait may be told otherwise.
+    /// Another number once a worker that was told to wait may be told otherwise.
     pub fn changes(&self) -> u64 {
         self.with(|dispatcher| dispatcher.changes())
     }
 
-    /// Whether all of `range` is still out to `unit`.
-    pub fn has(&self, unit: usize, range: &Range<u64>) -> bool {
-        self.with(|dispatcher| dispatcher.has(unit, range))
+    /// Whether all of `range` is still out to `worker`.
+    pub fn has(&self, worker: usize, range: &Range<u64>) -> bool {
+        self.with(|dispatcher| dispatcher.has(worker, range))
     }
 
-    /// `unit` has handed over `range`, of which the tasks `failed`, in order, have no output.
+    /// `worker` has handed over `range`, of which the tasks `failed`, in order, have no output.
     ///
     /// # Errors
-    /// Some of it is not out to that unit.
+    /// Some of it is not out to that worker.
     pub fn settle(
         &self,
-        unit: usize,
+        worker: usize,
         range: Range<u64>,
         failed: impl Iterator<Item = u64>,
     ) -> Result<()> {
-        self.changing(|dispatcher| dispatcher.settle(unit, range, failed))
+        self.changing(|dispatcher| dispatcher.settle(worker, range, failed))
     }
 
-    /// `unit` is gone: what is out to it is free again.
-    pub fn lose(&self, unit: usize) {
-        self.changing(|dispatcher| dispatcher.lose(unit));
+    /// `worker` is gone: what is out to it is free again.
+    pub fn lose(&self, worker: usize) {
+        self.changing(|dispatcher| dispatcher.lose(worker));
     }
 
-    /// No more packs are given, and nobody waits any longer.
+    /// No more chunks are given, and nobody waits any longer.
     pub fn stop(&self) {
         self.changing(Dispatcher::stop);
     }
@@ -111,20 +116,20 @@ mod model {
     use super::*;
     use crate::policy::{Policy, Schedule};
     use crate::schedule;
-    use crate::unit::Unit;
+    use crate::spec::worker::Worker;
 
-    fn master(tasks: u64, units: usize) -> Arc<Master> {
+    fn master(tasks: u64, workers: usize) -> Arc<Master> {
         let policy = Policy { schedule: Schedule::Single, ..Policy::default() };
-        let units: Vec<_> = Unit::cores(0, units).collect();
-        Arc::new(Master::new(Dispatcher::new(tasks, &units, schedule::of(&policy))))
+        let workers: Vec<_> = Worker::cores(0, workers).collect();
+        Arc::new(Master::new(Dispatcher::new(tasks, &workers, schedule::of(&policy))))
     }
 
     /// Asks and hands over until the end; how many tasks it had.
-    fn work(master: &Master, unit: usize) -> u64 {
+    fn work(master: &Master, worker: usize) -> u64 {
         let mut had = 0;
-        while let Some(range) = master.ask(unit, Grain::ANY, None) {
+        while let Some(range) = master.request(worker, Grain::ANY, None) {
             had += range.end - range.start;
-            master.settle(unit, range, std::iter::empty()).unwrap();
+            master.settle(worker, range, std::iter::empty()).unwrap();
         }
         had
     }
@@ -148,7 +153,7 @@ mod model {
             let master = master(1, 2);
             let other = master.clone();
             let thread = spawn(move || {
-                if let Some(range) = other.ask(1, Grain::ANY, None) {
+                if let Some(range) = other.request(1, Grain::ANY, None) {
                     other.lose(1);
                     assert!(!other.has(1, &range));
                     assert!(other.settle(1, range, std::iter::empty()).is_err());
@@ -164,25 +169,25 @@ mod model {
     fn a_stop_wakes_who_waits() {
         loom::model(|| {
             let master = master(1, 2);
-            assert_eq!(master.ask(0, Grain::ANY, None), Some(0..1));
+            assert_eq!(master.request(0, Grain::ANY, None), Some(0..1));
             let other = master.clone();
-            let thread = spawn(move || other.ask(1, Grain::ANY, None));
+            let thread = spawn(move || other.request(1, Grain::ANY, None));
             master.stop();
             assert_eq!(thread.join().unwrap(), None);
             assert_eq!(master.end().0.out(), 1);
         });
     }
 
-    /// Who commits is another than who runs, as the clerk is.
+    /// Who commits is another than who runs, as the committer is.
     #[test]
     fn what_another_commits_wakes_who_waits() {
         loom::model(|| {
             let master = master(1, 2);
-            let range = master.ask(0, Grain::ANY, None).unwrap();
+            let range = master.request(0, Grain::ANY, None).unwrap();
             let (first, second) = (master.clone(), master.clone());
             let threads = [
-                spawn(move || first.ask(0, Grain::ANY, None)),
-                spawn(move || second.ask(1, Grain::ANY, None)),
+                spawn(move || first.request(0, Grain::ANY, None)),
+                spawn(move || second.request(1, Grain::ANY, None)),
             ];
             master.settle(0, range, std::iter::empty()).unwrap();
             assert!(threads.into_iter().all(|thread| thread.join().unwrap().is_none()));

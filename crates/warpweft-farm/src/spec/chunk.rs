@@ -1,39 +1,13 @@
-//! The outputs of one pack, in any order, on their way to whoever hands them over.
+//! The outputs of one chunk, in any order, on their way to whoever hands them over.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::task::{Failure, Task};
-use warpweft_core::element::Packed;
 use warpweft_core::error::{Error, Result};
 
-/// Where a [`PackExecutor`](super::PackExecutor) tells what came of each task of its pack.
-pub struct Pack<'a, T: Task + ?Sized> {
-    results: &'a mut Results,
-    task: PhantomData<fn(&T)>,
-}
+/// Takes the outputs of these tasks, packed, one after another.
+pub type Sink<'a> = dyn FnMut(Range<u64>, &[u8]) -> Result<()> + 'a;
 
-impl<'a, T: Task + ?Sized> Pack<'a, T> {
-    /// For the tasks of `results`.
-    pub(super) fn new(results: &'a mut Results) -> Self {
-        Self { results, task: PhantomData }
-    }
-
-    /// Task `k`, by its place in the pack, has this output.
-    #[inline]
-    pub fn done(&mut self, k: usize, output: &T::Output) {
-        let from = self.results.bytes.len();
-        output.pack(&mut self.results.bytes);
-        self.results.begins.push((k, from));
-    }
-
-    /// Task `k`, by its place in the pack, has none, for this reason.
-    pub fn failed(&mut self, k: usize, why: &Failure) {
-        self.results.fail(k, why.to_string());
-    }
-}
-
-/// What came of the tasks of a pack so far.
+/// What came of the tasks of a chunk so far.
 #[derive(Debug, Default)]
 pub struct Results {
     bytes: Vec<u8>,
@@ -42,7 +16,7 @@ pub struct Results {
     failed: Vec<(usize, String)>,
 }
 
-/// What came of all tasks of a pack, or of the first ones.
+/// What came of all tasks of a chunk, or of the first ones.
 #[derive(Debug, Default, PartialEq)]
 pub struct Collected {
     /// How many those are.
@@ -52,21 +26,21 @@ pub struct Collected {
     /// Where in `bytes` tasks next to one another have theirs: everything in one piece, unless tasks between
     /// failed or a piece grew beyond [`PIECE`].
     pub pieces: Vec<Piece>,
-    /// Those that failed, by their place in the pack, in order.
+    /// Those that failed, by their place in the chunk, in order.
     pub failed: Vec<(usize, String)>,
 }
 
 /// Outputs of tasks next to one another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Piece {
-    /// The tasks, by their place in the pack.
+    /// The tasks, by their place in the chunk.
     pub tasks: Range<usize>,
     /// Their outputs.
     pub bytes: Range<usize>,
 }
 
-/// A piece of so many bytes ends: each unit has a few of them in memory, and a journal is brought to the disk after
-/// each where it is flushed for every pack.
+/// A piece of so many bytes ends: each worker has a few of them in memory, and a journal is brought to the disk after
+/// each where it is flushed for every chunk.
 pub const PIECE: usize = 8 << 20;
 
 impl Results {
@@ -81,15 +55,23 @@ impl Results {
         self.begins.truncate(outputs);
     }
 
+    /// Task `k` has the output that `write` appends.
+    #[inline]
+    pub fn done(&mut self, k: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        let from = self.bytes.len();
+        write(&mut self.bytes);
+        self.begins.push((k, from));
+    }
+
     /// Task `k` has no output.
     pub fn fail(&mut self, k: usize, why: String) {
         self.failed.push((k, why));
     }
 
-    /// All of `tasks` tasks; ready for the next pack.
+    /// All of `tasks` tasks; ready for the next chunk.
     ///
     /// # Errors
-    /// A task was told twice, or never, or is not of this pack.
+    /// A task was told twice, or never, or is not of this chunk.
     pub fn take(&mut self, tasks: usize) -> Result<Collected> {
         let Self { mut bytes, mut begins, mut failed } = std::mem::take(self);
         failed.sort_by_key(|(k, _)| *k);
@@ -110,14 +92,14 @@ impl Results {
         if !whole {
             return Err(Error::spec(
                 format!(
-                    "{} outputs and {} failures told of a pack of {tasks} tasks",
+                    "{} outputs and {} failures told of a chunk of {tasks} tasks",
                     begins.len(),
                     failed.len()
                 ),
-                "tell `outputs` of every task once, by its place in the pack",
+                "tell `outputs` of every task once, by its place in the chunk",
             ));
         }
-        // The next pack's are likely as many.
+        // The next chunk's are likely as many.
         begins.clear();
         self.begins = begins;
         Ok(Collected { tasks: tasks as u64, bytes, pieces, failed })
@@ -160,7 +142,7 @@ fn in_order(bytes: &[u8], begins: &[(usize, usize)]) -> (Vec<u8>, Vec<(usize, us
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::on_cores;
+    use crate::{ChunkOutputs, Task, on_cores};
 
     fn collected(tasks: usize, order: &[usize], failed: &[usize]) -> Result<Collected> {
         fn of<T: Task<Output = u8>>(
@@ -169,9 +151,9 @@ mod tests {
             order: &[usize],
             failed: &[usize],
         ) {
-            let mut pack = Pack::<T>::new(results);
-            order.iter().for_each(|&k| pack.done(k, &(10 + k as u8)));
-            failed.iter().for_each(|&k| pack.failed(k, &format!("no {k}").into()));
+            let mut chunk = ChunkOutputs::<T>::new(results);
+            order.iter().for_each(|&k| chunk.done(k, &(10 + k as u8)));
+            failed.iter().for_each(|&k| chunk.failed(k, &format!("no {k}").into()));
         }
         let mut results = Results::default();
         of(&on_cores(|n: u8| Ok(n)), &mut results, order, failed);
@@ -198,7 +180,7 @@ mod tests {
             [(&[0, 0, 1][..], &[][..]), (&[0, 1], &[]), (&[0, 1, 2], &[2]), (&[0, 1, 3], &[])]
         {
             let refusal = collected(3, order, failed).unwrap_err().to_string();
-            assert!(refusal.contains("of a pack of 3 tasks"), "{refusal}");
+            assert!(refusal.contains("of a chunk of 3 tasks"), "{refusal}");
         }
     }
 }

@@ -1,29 +1,26 @@
 //! The one thread that hands outputs over: to the ledger, to the user, to whoever watches.
 //!
-//! It is the thread that called `run`. Units wait when it is behind: of a slow sink's outputs memory holds a few packs a
-//! unit, or parts of packs where outputs are large.
+//! It is the thread that called `run`. Workers wait when it is behind: of a slow sink's outputs memory holds a few chunks a
+//! worker, or parts of chunks where outputs are large.
 
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use super::desk::Message;
-use super::journal::Writer;
-use super::master::Master;
-use super::pack::Collected;
-use super::report::{Failed, Share};
-use super::spec::OnFailure;
+use crate::drive::endpoint::Message;
+use crate::journal::Writer;
+use crate::report::{Failed, Share};
+use crate::schedule::master::Master;
+use crate::spec::OnFailure;
+use crate::spec::chunk::{Collected, Sink};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::run::{Reporter, Stop};
 
 /// Between two looks at what may end the farm, and between two reports of progress.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Takes the outputs of these tasks, packed, one after another.
-pub type Sink<'a> = dyn FnMut(Range<u64>, &[u8]) -> Result<()> + 'a;
-
-/// What a clerk serves.
-pub struct Clerk<'a> {
+/// What a committer serves.
+pub struct Committer<'a> {
     /// Whose ledger it writes.
     pub master: &'a Master,
     /// Keeps outputs before they count as committed.
@@ -38,7 +35,7 @@ pub struct Clerk<'a> {
     pub first: u64,
     /// Says whether the farm is to end.
     pub stop: Stop<'a>,
-    /// What each unit did.
+    /// What each worker did.
     pub shares: Vec<Share>,
     /// The tasks that failed.
     pub failed: Vec<Failed>,
@@ -53,11 +50,11 @@ pub struct Served {
     pub interrupted: bool,
 }
 
-impl Clerk<'_> {
-    /// Hands over what units tell, until all of them are gone; what the journal has is then on the disk.
+impl Committer<'_> {
+    /// Hands over what workers tell, until all of them are gone; what the journal has is then on the disk.
     ///
     /// # Errors
-    /// The sink's, the journal's; the last unit's, when all were lost.
+    /// The sink's, the journal's; the last worker's, when all were lost.
     pub fn serve(&mut self, messages: Receiver<Message>) -> Result<Served> {
         let served = self.serve_all(messages);
         // An error that ended the farm says more than one about the disk.
@@ -70,10 +67,10 @@ impl Clerk<'_> {
         let mut shown = Instant::now();
         loop {
             match messages.recv_timeout(LOOK) {
-                Ok(Message::Done { unit, range, collected, seconds }) => {
-                    self.hand_over(unit, range, &collected, seconds, &mut served)?;
+                Ok(Message::Done { worker, range, collected, seconds }) => {
+                    self.hand_over(worker, range, &collected, seconds, &mut served)?;
                 }
-                Ok(Message::Lost { unit, why }) => self.lose(unit, why)?,
+                Ok(Message::Lost { worker, why }) => self.lose(worker, why)?,
                 Ok(Message::Interrupted) => self.interrupted(&mut served),
                 Ok(Message::Broken(why)) => return Err(why),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -110,14 +107,14 @@ impl Clerk<'_> {
 
     fn hand_over(
         &mut self,
-        unit: usize,
+        worker: usize,
         range: Range<u64>,
         collected: &Collected,
         seconds: f64,
         served: &mut Served,
     ) -> Result<()> {
-        // A unit thought lost may come late: its tasks are another's by now.
-        if !self.master.has(unit, &range) {
+        // A worker thought lost may come late: its tasks are another's by now.
+        if !self.master.has(worker, &range) {
             return Ok(());
         }
         for piece in &collected.pieces {
@@ -130,15 +127,15 @@ impl Clerk<'_> {
             (self.sink)(tasks, outputs)?;
         }
         let failed = || collected.failed.iter().map(|(k, _)| range.start + *k as u64);
-        self.master.settle(unit, range.clone(), failed())?;
-        let share = &mut self.shares[unit];
-        share.packs += 1;
+        self.master.settle(worker, range.clone(), failed())?;
+        let share = &mut self.shares[worker];
+        share.chunks += 1;
         share.tasks += range.end - range.start;
         share.busy += seconds;
         served.committed += range.end - range.start - collected.failed.len() as u64;
         for (task, (_, what)) in failed().zip(&collected.failed) {
-            let unit = self.shares[unit].unit;
-            self.failed.push(Failed { task, unit, what: what.clone() });
+            let worker = self.shares[worker].worker;
+            self.failed.push(Failed { task, worker, what: what.clone() });
         }
         if !self.failed.is_empty() && self.on_failure == OnFailure::Stop {
             self.master.stop();
@@ -146,9 +143,9 @@ impl Clerk<'_> {
         Ok(())
     }
 
-    fn lose(&mut self, unit: usize, why: Error) -> Result<()> {
-        self.shares[unit].lost = Some(why.to_string());
-        self.master.lose(unit);
+    fn lose(&mut self, worker: usize, why: Error) -> Result<()> {
+        self.shares[worker].lost = Some(why.to_string());
+        self.master.lose(worker);
         match self.shares.iter().all(|share| share.lost.is_some()) {
             true => Err(why),
             false => Ok(()),
@@ -164,12 +161,12 @@ mod tests {
     use std::thread::{scope, sleep};
 
     use super::*;
-    use crate::dispatcher::Dispatcher;
     use crate::journal::Disk;
-    use crate::pack::Piece;
     use crate::policy::Policy;
     use crate::schedule;
-    use crate::unit::{Grain, Unit};
+    use crate::schedule::dispatcher::Dispatcher;
+    use crate::spec::chunk::Piece;
+    use crate::spec::worker::{Grain, Worker};
     use warpweft_core::grid::io::Claim;
 
     /// Notes what it is asked to do, and fails at a step.
@@ -202,7 +199,7 @@ mod tests {
         }
     }
 
-    /// Serves one unit that hands over two tasks with `pause` between, of a journal flushed `every` so often, whose
+    /// Serves one worker that hands over two tasks with `pause` between, of a journal flushed `every` so often, whose
     /// disk fails at a step; the disk's steps, the outputs that the sink had, and how it ended.
     fn served(
         every: Duration,
@@ -214,15 +211,15 @@ mod tests {
         let claim = Claim::of(folder.path()).unwrap();
         let mut journal =
             Writer::new(Box::new(disk.clone()), "results".into(), [0; 16], every, claim);
-        let units: Vec<_> = Unit::cores(0, 1).collect();
-        let master = Master::new(Dispatcher::new(2, &units, schedule::of(&Policy::default())));
+        let workers: Vec<_> = Worker::cores(0, 1).collect();
+        let master = Master::new(Dispatcher::new(2, &workers, schedule::of(&Policy::default())));
         let (send, messages) = sync_channel(1);
         let mut had = Vec::new();
         let mut sink = |_, outputs: &[u8]| {
             had.extend_from_slice(outputs);
             Ok(())
         };
-        let mut clerk = Clerk {
+        let mut committer = Committer {
             master: &master,
             journal: Some(&mut journal),
             sink: &mut sink,
@@ -230,27 +227,31 @@ mod tests {
             reporter: Reporter::default(),
             first: 0,
             stop: Stop::default(),
-            shares: vec![Share::new(units[0])],
+            shares: vec![Share::new(workers[0])],
             failed: Vec::new(),
         };
         let outcome = scope(|scope| {
             scope.spawn(|| {
                 let send = send;
                 for pauses in [false, true] {
-                    let Some(range) = master.ask(0, Grain { of: 1, most: 1 }, None) else { return };
+                    let Some(range) = master.request(0, Grain { of: 1, most: 1 }, None) else {
+                        return;
+                    };
                     if pauses {
                         sleep(pause);
                     }
                     let bytes = vec![7 + range.start as u8];
                     let pieces = vec![Piece { tasks: 0..1, bytes: 0..1 }];
                     let collected = Collected { tasks: 1, bytes, pieces, failed: Vec::new() };
-                    if send.send(Message::Done { unit: 0, range, collected, seconds: 0.0 }).is_err()
+                    if send
+                        .send(Message::Done { worker: 0, range, collected, seconds: 0.0 })
+                        .is_err()
                     {
                         return;
                     }
                 }
             });
-            let outcome = clerk.serve(messages);
+            let outcome = committer.serve(messages);
             master.stop();
             outcome
         });

@@ -1,26 +1,26 @@
-//! The table of units: what runs tasks, and where (TuCCompi, figure 8).
+//! The table of workers: what runs tasks, and where (TuCCompi, figure 8).
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What runs one pack at a time.
+/// What runs one chunk at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Unit {
+pub struct Worker {
     /// The node it belongs to: its rank, where a farm has several.
     pub node: usize,
     /// What it is there.
     pub place: Place,
 }
 
-/// What a unit is on its node.
+/// What a worker is on its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Place {
     /// The core with this number, from 0 on each node.
     Core(usize),
-    /// A lane of a GPU: one of a few queues of packs on it.
+    /// A lane of a GPU: one of a few queues of chunks on it.
     Lane {
         /// The GPU's number.
         gpu: usize,
@@ -29,7 +29,7 @@ pub enum Place {
     },
 }
 
-impl Unit {
+impl Worker {
     /// The first `count` cores of `node`.
     pub fn cores(node: usize, count: usize) -> impl Iterator<Item = Self> {
         (0..count).map(move |core| Self { node, place: Place::Core(core) })
@@ -37,7 +37,7 @@ impl Unit {
 }
 
 /// As reports, errors and timelines call it; nodes other than the first by number.
-impl fmt::Display for Unit {
+impl fmt::Display for Worker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.node > 0 {
             write!(f, "node {} ", self.node)?;
@@ -49,10 +49,10 @@ impl fmt::Display for Unit {
     }
 }
 
-/// The sizes of packs that suit a unit.
+/// The sizes of chunks that suit a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grain {
-    /// Packs run best in multiples of this.
+    /// Chunks run best in multiples of this.
     pub of: u64,
     /// And never have more tasks than this.
     pub most: u64,
@@ -63,33 +63,33 @@ impl Grain {
     pub const ANY: Self = Self { of: 1, most: u64::MAX };
 }
 
-/// What a schedule may know of a unit.
+/// What a schedule may know of a worker.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Standing {
+pub struct WorkerState {
     /// Which.
-    pub unit: Unit,
-    /// The packs that suit it, as it said when it asked last.
+    pub worker: Worker,
+    /// The chunks that suit it, as it said when it asked last.
     pub grain: Grain,
-    /// Tasks a second, half of them by its last pack; `None` before it has run one.
+    /// Tasks a second, half of them by its last chunk; `None` before it has run one.
     pub speed: Option<f64>,
-    /// Tasks of its last pack.
+    /// Tasks of its last chunk.
     pub last: u64,
     /// Whether it is gone for good.
     pub lost: bool,
 }
 
-impl Standing {
-    /// Of a unit that has not asked yet.
-    pub fn new(unit: Unit) -> Self {
-        Self { unit, grain: Grain::ANY, speed: None, last: 0, lost: false }
+impl WorkerState {
+    /// Of a worker that has not asked yet.
+    pub fn new(worker: Worker) -> Self {
+        Self { worker, grain: Grain::ANY, speed: None, last: 0, lost: false }
     }
 
     /// Whether it is a core.
     pub fn is_core(&self) -> bool {
-        matches!(self.unit.place, Place::Core(_))
+        matches!(self.worker.place, Place::Core(_))
     }
 
-    /// It ran a pack of `tasks` in `seconds`.
+    /// It ran a chunk of `tasks` in `seconds`.
     pub fn took(&mut self, tasks: u64, seconds: f64) {
         let now = tasks as f64 / seconds.max(1e-9);
         self.speed = Some(self.speed.map_or(now, |before| (before + now) / 2.0));

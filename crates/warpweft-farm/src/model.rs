@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use super::dispatcher::{Answer, Dispatcher};
-use super::policy::Policy;
-use super::report::{Share, overhead};
-use super::schedule;
-use super::unit::{Grain, Unit};
+use crate::policy::Policy;
+use crate::report::{Share, overhead};
+use crate::schedule;
+use crate::schedule::dispatcher::{Dispatcher, Reply};
+use crate::spec::worker::{Grain, Worker};
 use warpweft_core::error::Result;
 
 /// How a simulated farm went.
@@ -16,66 +16,66 @@ use warpweft_core::error::Result;
 pub struct Simulated {
     /// Until the last task was done.
     pub seconds: f64,
-    /// What each unit did.
+    /// What each worker did.
     pub shares: Vec<Share>,
-    /// The packs in the order in which they were given: to which unit, which tasks.
-    pub packs: Vec<(usize, Range<u64>)>,
+    /// The chunks in the order in which they were given: to which worker, which tasks.
+    pub chunks: Vec<(usize, Range<u64>)>,
 }
 
 impl Simulated {
-    /// The part of the units' time in which none of their tasks ran.
+    /// The part of the workers' time in which none of their tasks ran.
     pub fn overhead(&self) -> f64 {
         overhead(&self.shares, self.seconds)
     }
 }
 
-/// Plays `tasks` tasks on `units`, each of which likes packs of its `grain`, by `policy`, where a pack on a unit takes
-/// the seconds that `time` says. Asking and handing over take none. O(p · (log u + u)) for p packs and u units.
+/// Plays `tasks` tasks on `workers`, each of which likes chunks of its `grain`, by `policy`, where a chunk on a worker takes
+/// the seconds that `time` says. Asking and handing over take none. O(p · (log u + u)) for p chunks and u workers.
 ///
 /// # Errors
 /// As [`Policy::check`].
 pub fn simulate(
     tasks: u64,
-    units: &[Unit],
+    workers: &[Worker],
     grain: &dyn Fn(usize) -> Grain,
     policy: &Policy,
     time: &dyn Fn(usize, Range<u64>) -> f64,
 ) -> Result<Simulated> {
     policy.check()?;
-    let mut dispatcher = Dispatcher::new(tasks, units, schedule::of(policy));
-    let mut shares: Vec<_> = units.iter().copied().map(Share::new).collect();
-    let mut packs = Vec::new();
+    let mut dispatcher = Dispatcher::new(tasks, workers, schedule::of(policy));
+    let mut shares: Vec<_> = workers.iter().copied().map(Share::new).collect();
+    let mut chunks = Vec::new();
     let mut seconds = 0.0f64;
     // Times are positive, so their bits are in their order.
     let mut busy: BinaryHeap<Reverse<(u64, usize, u64, u64)>> = BinaryHeap::new();
-    let mut took = vec![None; units.len()];
-    let mut idle: Vec<usize> = (0..units.len()).collect();
+    let mut took = vec![None; workers.len()];
+    let mut idle: Vec<usize> = (0..workers.len()).collect();
     loop {
-        for unit in std::mem::take(&mut idle) {
-            match dispatcher.ask(unit, grain(unit), took[unit].take()) {
-                Answer::Pack(range) => {
-                    let lasts = time(unit, range.clone()).max(0.0);
-                    let share = &mut shares[unit];
-                    share.packs += 1;
+        for worker in std::mem::take(&mut idle) {
+            match dispatcher.request(worker, grain(worker), took[worker].take()) {
+                Reply::Chunk(range) => {
+                    let lasts = time(worker, range.clone()).max(0.0);
+                    let share = &mut shares[worker];
+                    share.chunks += 1;
                     share.tasks += range.end - range.start;
                     share.busy += lasts;
-                    took[unit] = Some((range.end - range.start, lasts));
+                    took[worker] = Some((range.end - range.start, lasts));
                     let end = (seconds + lasts).to_bits();
-                    busy.push(Reverse((end, unit, range.start, range.end)));
-                    packs.push((unit, range));
+                    busy.push(Reverse((end, worker, range.start, range.end)));
+                    chunks.push((worker, range));
                 }
-                Answer::Wait => idle.push(unit),
-                Answer::End => {}
+                Reply::Wait => idle.push(worker),
+                Reply::End => {}
             }
         }
-        let Some(Reverse((end, unit, first, last))) = busy.pop() else { break };
+        let Some(Reverse((end, worker, first, last))) = busy.pop() else { break };
         seconds = f64::from_bits(end);
-        dispatcher.settle(unit, first..last, std::iter::empty())?;
-        idle.push(unit);
+        dispatcher.settle(worker, first..last, std::iter::empty())?;
+        idle.push(worker);
     }
     match dispatcher.fault() {
         Some(fault) => Err(fault),
-        None => Ok(Simulated { seconds, shares, packs }),
+        None => Ok(Simulated { seconds, shares, chunks }),
     }
 }
 
@@ -83,18 +83,19 @@ pub fn simulate(
 mod tests {
     use super::*;
     use crate::policy::Schedule;
-    use crate::unit::Place;
+    use crate::spec::worker::Place;
 
-    /// Units whose speeds are in the given ratio, each alone on its node.
+    /// Workers whose speeds are in the given ratio, each alone on its node.
     fn played(tasks: u64, speeds: &[f64], schedule: Schedule) -> Simulated {
-        let units: Vec<_> = (0..speeds.len()).flat_map(|node| Unit::cores(node, 1)).collect();
+        let workers: Vec<_> = (0..speeds.len()).flat_map(|node| Worker::cores(node, 1)).collect();
         let policy = Policy { schedule, seconds: 0.1, ..Policy::default() };
-        let time = |unit: usize, range: Range<u64>| (range.end - range.start) as f64 / speeds[unit];
-        simulate(tasks, &units, &|_| Grain::ANY, &policy, &time).unwrap()
+        let time =
+            |worker: usize, range: Range<u64>| (range.end - range.start) as f64 / speeds[worker];
+        simulate(tasks, &workers, &|_| Grain::ANY, &policy, &time).unwrap()
     }
 
-    /// Of unlike units, even shares take as long as the slowest one's; master-worker takes what all of them
-    /// together would, and the end of the last packs (Graham 1969).
+    /// Of unlike workers, even shares take as long as the slowest one's; master-worker takes what all of them
+    /// together would, and the end of the last chunks (Graham 1969).
     #[test]
     fn master_worker_comes_close_to_what_all_speeds_allow() {
         let speeds = [1000.0, 4000.0, 250.0];
@@ -103,9 +104,9 @@ mod tests {
         assert!((even.seconds - 3333.0 / 250.0).abs() < 0.01, "{}", even.seconds);
         let guided = played(tasks, &speeds, Schedule::MasterWorker);
         let ideal = tasks as f64 / all;
-        let last = |unit: usize| {
-            let (_, range) = guided.packs.iter().rfind(|(of, _)| *of == unit).unwrap();
-            (range.end - range.start) as f64 / speeds[unit]
+        let last = |worker: usize| {
+            let (_, range) = guided.chunks.iter().rfind(|(of, _)| *of == worker).unwrap();
+            (range.end - range.start) as f64 / speeds[worker]
         };
         let bound = ideal + (0..3).map(last).fold(0.0, f64::max);
         assert!(guided.seconds >= ideal && guided.seconds <= bound, "{} {bound}", guided.seconds);
@@ -128,18 +129,19 @@ mod tests {
     }
 
     /// Cores that add a hundredth of what a lane does work; those that add less do until the lane is known, and then
-    /// leave the host to it. A lane that likes large packs waits for no core that doesn't work.
+    /// leave the host to it. A lane that likes large chunks waits for no core that doesn't work.
     #[test]
     fn cores_that_add_next_to_nothing_leave_the_host_to_lanes() {
         let place = Place::Lane { gpu: 0, lane: 0 };
-        let units: Vec<_> = Unit::cores(0, 2).chain([Unit { node: 0, place }]).collect();
+        let workers: Vec<_> = Worker::cores(0, 2).chain([Worker { node: 0, place }]).collect();
         let shared = |core: f64| {
             let speeds = [core, core, 10_000.0];
-            let time =
-                |unit: usize, range: Range<u64>| (range.end - range.start) as f64 / speeds[unit];
+            let time = |worker: usize, range: Range<u64>| {
+                (range.end - range.start) as f64 / speeds[worker]
+            };
             let grain =
-                |unit| if unit < 2 { Grain::ANY } else { Grain { of: 2048, most: u64::MAX } };
-            simulate(50_000, &units, &grain, &Policy::default(), &time).unwrap()
+                |worker| if worker < 2 { Grain::ANY } else { Grain { of: 2048, most: u64::MAX } };
+            simulate(50_000, &workers, &grain, &Policy::default(), &time).unwrap()
         };
         let tasks = |played: &Simulated| played.shares[0].tasks + played.shares[1].tasks;
         let some = shared(60.0);
@@ -152,14 +154,14 @@ mod tests {
     /// One task takes ten thousand times as long as the others: nobody waits behind it.
     #[test]
     fn one_long_task_keeps_only_its_own_unit() {
-        let units: Vec<_> = Unit::cores(0, 4).collect();
+        let workers: Vec<_> = Worker::cores(0, 4).collect();
         for long in [0, 500, 999] {
             let time = |_: usize, range: Range<u64>| {
                 let all = (range.end - range.start) as f64 * 1e-3;
                 if range.contains(&long) { all + 10.0 } else { all }
             };
             let played =
-                simulate(1000, &units, &|_| Grain::ANY, &Policy::default(), &time).unwrap();
+                simulate(1000, &workers, &|_| Grain::ANY, &Policy::default(), &time).unwrap();
             assert!(played.seconds < 10.0 + 0.5, "{}", played.seconds);
             assert_eq!(played.shares.iter().map(|share| share.tasks).sum::<u64>(), 1000);
         }

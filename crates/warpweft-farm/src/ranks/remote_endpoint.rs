@@ -1,4 +1,4 @@
-//! The desk of a unit whose master is on another rank.
+//! The endpoint of a worker whose master is on another rank.
 
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,22 +6,22 @@ use std::time::Duration;
 
 use super::UP;
 use super::message::Up;
-use crate::desk::{Desk, Message};
-use crate::unit::Grain;
+use crate::drive::endpoint::{Endpoint, Message};
+use crate::spec::worker::Grain;
 use warpweft_core::cluster::Transport;
 
-/// What the units of a rank have been told by the first one, and how much of theirs is on its way there. Units send for
+/// What the workers of a rank have been told by the first one, and how much of theirs is on its way there. Workers send for
 /// themselves; the thread that listens to the first rank fills this in.
-pub struct Far<'a> {
+pub struct RemoteEndpoint<'a> {
     net: &'a dyn Transport,
     state: Mutex<State>,
     changed: Condvar,
 }
 
 struct State {
-    /// By unit: what came for one that asked.
+    /// By worker: what came for one that asked.
     answers: Vec<Option<Option<Range<u64>>>>,
-    /// Units that have asked and know nothing yet.
+    /// Workers that have asked and know nothing yet.
     asking: usize,
     /// How many more outputs may be on their way.
     room: usize,
@@ -29,17 +29,17 @@ struct State {
     over: bool,
 }
 
-impl<'a> Far<'a> {
-    /// For so many units, with so much on its way at most.
-    pub fn new(net: &'a dyn Transport, units: usize, room: usize) -> Self {
-        let state = State { answers: vec![None; units], asking: 0, room, over: false };
+impl<'a> RemoteEndpoint<'a> {
+    /// For so many workers, with so much on its way at most.
+    pub fn new(net: &'a dyn Transport, workers: usize, room: usize) -> Self {
+        let state = State { answers: vec![None; workers], asking: 0, room, over: false };
         Self { net, state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// `unit` gets `range`, or nothing more. Of a unit that is not there nothing is kept.
-    pub fn answer(&self, unit: usize, range: Option<Range<u64>>) {
+    /// `worker` gets `range`, or nothing more. Of a worker that is not there nothing is kept.
+    pub fn answer(&self, worker: usize, range: Option<Range<u64>>) {
         self.change(|state| {
-            if let Some(answer) = state.answers.get_mut(unit) {
+            if let Some(answer) = state.answers.get_mut(worker) {
                 *answer = Some(range);
             }
         });
@@ -55,7 +55,7 @@ impl<'a> Far<'a> {
         self.change(|state| state.over = true);
     }
 
-    /// Sleeps so long, or until a unit asks; not longer than `short` while one does.
+    /// Sleeps so long, or until a worker asks; not longer than `short` while one does.
     pub fn rest(&self, long: Duration, short: Duration) {
         let state = self.state();
         let pause = if state.asking > 0 { long.min(short) } else { long };
@@ -91,20 +91,20 @@ impl<'a> Far<'a> {
     }
 }
 
-impl Desk for &Far<'_> {
-    fn ask(&self, unit: usize, grain: Grain, took: Option<(u64, f64)>) -> Option<Range<u64>> {
-        if self.state().over || !self.send(Up::Ask { unit, grain, took }) {
+impl Endpoint for &RemoteEndpoint<'_> {
+    fn request(&self, worker: usize, grain: Grain, took: Option<(u64, f64)>) -> Option<Range<u64>> {
+        if self.state().over || !self.send(Up::Request { worker, grain, took }) {
             return None;
         }
         self.change(|state| state.asking += 1);
-        let answer = self.wait(|state| state.answers.get_mut(unit).and_then(Option::take));
+        let answer = self.wait(|state| state.answers.get_mut(worker).and_then(Option::take));
         self.state().asking -= 1;
         answer.flatten()
     }
 
     fn tell(&self, message: Message) -> bool {
         let told = match message {
-            Message::Done { unit, range, collected, seconds } => {
+            Message::Done { worker, range, collected, seconds } => {
                 let room = |state: &mut State| {
                     state.room = state.room.checked_sub(1)?;
                     Some(())
@@ -112,9 +112,9 @@ impl Desk for &Far<'_> {
                 if self.wait(room).is_none() {
                     return false;
                 }
-                Up::Done { unit, range, collected, seconds }
+                Up::Done { worker, range, collected, seconds }
             }
-            Message::Lost { unit, why } => Up::Lost { unit, why: why.to_string() },
+            Message::Lost { worker, why } => Up::Lost { worker, why: why.to_string() },
             Message::Interrupted => Up::Interrupted,
             // Of whom it is known elsewhere.
             Message::Broken(_) => return false,

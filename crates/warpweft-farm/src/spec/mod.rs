@@ -1,6 +1,13 @@
 //! What is to be done: a task, and what becomes of those that fail.
 
-use super::task::Task;
+pub(crate) mod attempt;
+pub(crate) mod chunk;
+pub(crate) mod inputs;
+pub(crate) mod lane;
+pub(crate) mod task;
+pub(crate) mod worker;
+
+use crate::spec::task::Task;
 
 /// Many tasks of one kind.
 ///
@@ -29,8 +36,8 @@ use super::task::Task;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Farm<T> {
-    pub(super) task: T,
-    pub(super) on_failure: OnFailure,
+    pub(crate) task: T,
+    pub(crate) on_failure: OnFailure,
 }
 
 impl<T: Task> Farm<T> {
@@ -69,7 +76,7 @@ impl<T: Task> Farm<T> {
 /// What is done about a task that fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
-    /// No more packs are given; what runs is handed over, and the run ends with the error of the first task
+    /// No more chunks are given; what runs is handed over, and the run ends with the error of the first task
     /// by number that failed.
     #[default]
     Stop,
