@@ -115,7 +115,7 @@ mod tests {
         assert!(tasks_of[1] > 3 * tasks_of[0] && tasks_of[0] > 3 * tasks_of[2], "{tasks_of:?}");
     }
 
-    /// Two cores beside a GPU ten thousand times as fast: neither is the last to end, by more than it helped.
+    /// Two cores and a GPU ten thousand times as fast: no core ends the farm later than it would end without it.
     #[test]
     fn slow_units_leave_the_end_to_quick_ones() {
         let speeds = [5.0, 5.0, 50_000.0];
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(none.shares[2].tasks + tasks(&none), 50_000);
     }
 
-    /// One task takes ten thousand times as long as the others: nobody waits behind it.
+    /// One task takes ten thousand times as long as the others: no other worker waits for it.
     #[test]
     fn one_long_task_keeps_only_its_own_unit() {
         let workers: Vec<_> = Worker::cores(0, 4).collect();

@@ -7,12 +7,12 @@ use warpweft_core::error::{Error, Result};
 /// How tasks are shared and handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
-    /// Who gets which tasks.
+    /// Which worker gets which tasks.
     pub schedule: Schedule,
     /// How many at a time.
     pub chunk: ChunkSize,
     /// Seconds that a chunk of [`ChunkSize::Auto`] takes at most once a worker's speed is known: the longest that
-    /// progress is not told, and what one worker may lose.
+    /// progress is not reported, and what one worker may lose.
     pub seconds: f64,
     /// Lanes of each GPU, 1 to 8: chunks that it has at the same time, so that it works while one of them is
     /// fetched (the paper's MK, which is 4 there).
@@ -22,18 +22,18 @@ pub struct Policy {
     pub block: u32,
 }
 
-/// Who gets which tasks (TuCCompi, section 3.4).
+/// Which worker gets which tasks (TuCCompi, section 3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Schedule {
-    /// Whoever asks gets the next chunk, sized by its speed and by what is left: the paper's MS, of which
-    /// nobody is sacrificed as the master.
+    /// A worker that requests work gets the next chunk, sized by its speed and by the tasks that are left: the paper's
+    /// MS, without a worker that is sacrificed as the master.
     MasterWorker,
     /// The same number for every node, shared evenly among its workers.
     Eq1,
     /// The same number for every worker.
     Eq2,
-    /// Whoever asks gets one task, as the paper's own slaves on cores do.
+    /// A worker that requests work gets one task, as the paper's slaves on cores do.
     Single,
 }
 

@@ -33,7 +33,7 @@ impl Share {
 pub struct Failed {
     /// Its number.
     pub task: u64,
-    /// Who ran it.
+    /// The worker that ran it.
     pub worker: Worker,
     /// Why.
     pub what: String,
@@ -48,11 +48,11 @@ pub struct Ended {
     pub first: u64,
     /// Tasks that this one did.
     pub committed: u64,
-    /// Whether it was asked to end.
+    /// Whether it was interrupted.
     pub interrupted: bool,
-    /// Who worked, of how many ranks.
+    /// The devices that worked.
     pub devices: Vec<String>,
-    /// See there.
+    /// Number of ranks.
     pub ranks: usize,
     /// What the user may want to know.
     pub notes: Vec<String>,
@@ -76,7 +76,7 @@ impl Ended {
             seconds,
             setup_seconds,
             rate: Quantity { value: committed as f64 / seconds.max(1e-9), unit: "tasks/s" },
-            // Tasks are code, whose traffic nobody knows.
+            // Tasks are code, whose memory traffic is unknown.
             bytes: 0,
             roofline: None,
             roofline_fraction: None,

@@ -98,7 +98,7 @@ impl<T: Task> Farm<T> {
     ///
     /// Over ranks ([`Run::net`]) all of them call this alike, with the same tasks, inputs and policy. Rank 0 alone has
     /// the sink and the journal; the other ranks' are not looked at. Their outputs wait there as they do here, twice
-    /// as many in all. Every rank returns what became of the farm as a whole. A rank that is asked to end
+    /// as many in all. Every rank returns the outcome of the farm as a whole. A rank that is interrupted
     /// ends it for all.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ const COMPARED: u64 = 3;
 /// A search.
 #[derive(Clone, Debug)]
 pub struct Tuning<'a> {
-    /// What is tuned, in words that tell tasks apart that take long in other ways: task, form, size class.
+    /// What is tuned: words that distinguish tasks with unlike costs, such as task, form and size class.
     pub of: &'a str,
     /// Where the search begins.
     pub start: Policy,
@@ -106,16 +106,16 @@ impl<T: Task> Farm<T> {
             let run = || self.timed(inputs, machine, policy, (&sample, &expect), &mut outputs);
             let measured = measure(repeats, best, budget, run);
             let rate = |measured: &Measured| count as f64 / measured.median;
-            let told = measured.as_ref().map(rate).map_err(ToString::to_string);
-            untuned = untuned.or(told.as_ref().ok().copied());
-            trials.push((policy.lanes, policy.block, told));
+            let rated = measured.as_ref().map(rate).map_err(ToString::to_string);
+            untuned = untuned.or(rated.as_ref().ok().copied());
+            trials.push((policy.lanes, policy.block, rated));
             // One that does not fit or does not compile is none, and no more.
             Ok(measured.ok())
         };
         let space = Space::new(axes, |_| true);
         let found = climb(&space, &[start.lanes, start.block as usize], budget, &mut trial)?;
         let Some(found) = found else {
-            let why = trials.into_iter().find_map(|(.., told)| told.err()).unwrap_or_default();
+            let why = trials.into_iter().find_map(|(.., rated)| rated.err()).unwrap_or_default();
             let what = format!("no lanes of GPUs run this farm: {why}");
             return Err(Error::spec(what, "run it on GPUs as it is, and see what its report says"));
         };
@@ -173,7 +173,7 @@ impl<T: Task> Farm<T> {
     }
 
     /// Seconds of all tasks on GPUs, without set-up; their outputs are those of the runs before, and of the cores where
-    /// these were asked.
+    /// these were computed.
     fn timed(
         &self,
         inputs: &Inputs<'_, T::Input>,

@@ -1,4 +1,4 @@
-//! The one thread that hands outputs over: to the ledger, to the user, to whoever watches.
+//! The one thread that commits outputs: to the journal, to the ledger, to the sink of the user.
 //!
 //! It is the thread that called `run`. Workers wait when it is behind: of a slow sink's outputs memory holds a few chunks a
 //! worker, or parts of chunks where outputs are large.
@@ -46,12 +46,12 @@ pub struct Committer<'a> {
 pub struct Served {
     /// Tasks committed.
     pub committed: u64,
-    /// Whether it was asked to end.
+    /// Whether the run was interrupted.
     pub interrupted: bool,
 }
 
 impl Committer<'_> {
-    /// Hands over what workers tell, until all of them are gone; what the journal has is then on the disk.
+    /// Commits what workers send, until all of them have ended; what the journal has is then on the disk.
     ///
     /// # Errors
     /// The sink's, the journal's; the last worker's, when all were lost.
@@ -169,7 +169,7 @@ mod tests {
     use crate::spec::worker::{Grain, Worker};
     use warpweft_core::grid::io::Claim;
 
-    /// Notes what it is asked to do, and fails at a step.
+    /// Records the calls that it gets, and fails at one of them.
     #[derive(Clone)]
     struct Noted {
         steps: Arc<Mutex<Vec<&'static str>>>,

@@ -22,7 +22,7 @@ pub struct WorkerContext<'a> {
     pub number: usize,
     /// What it is.
     pub worker: Worker,
-    /// Whom it asks and tells.
+    /// Where it requests chunks and sends outputs.
     pub endpoint: Box<dyn Endpoint + 'a>,
     /// Where it records what it did when.
     pub trace: Option<Arc<Trace>>,
@@ -34,13 +34,12 @@ pub struct WorkerContext<'a> {
 
 impl WorkerContext<'_> {
     /// Does its `work`; a worker that panics is lost.
-    pub fn keep(&self, work: &(dyn Fn(&WorkerContext<'_>) + Sync)) {
+    pub fn guard(&self, work: &(dyn Fn(&WorkerContext<'_>) + Sync)) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(self))) {
             let what = format!("a panic outside of all tasks: {}", panic_text(panic.as_ref()));
-            let hint =
-                "mend `on_core_chunks`, `on_gpu` or `grain` if it is theirs, or else report this";
+            let hint = "correct `on_core_chunks`, `on_gpu` or `grain` if the panic is there, or else report this";
             let why = lost(self.worker, "running a farm".into(), what, hint);
-            self.endpoint.tell(Message::Lost { worker: self.number, why });
+            self.endpoint.send(Message::Lost { worker: self.number, why });
         }
     }
 
@@ -54,12 +53,12 @@ impl WorkerContext<'_> {
         }
     }
 
-    /// Runs chunks of `task` until there are no more, or nobody takes what came of them.
+    /// Runs chunks of `task` until there are no more, or the farm is over.
     pub fn work<T: Task>(&self, task: &T, inputs: &Inputs<'_, T::Input>) {
         let mut executor = match self.executor(task) {
             Ok(executor) => executor,
             Err(why) => {
-                self.endpoint.tell(Message::Lost { worker: self.number, why });
+                self.endpoint.send(Message::Lost { worker: self.number, why });
                 return;
             }
         };
@@ -96,7 +95,7 @@ impl WorkerContext<'_> {
                     }
                     Err(why) => Message::Lost { worker: self.number, why },
                 };
-                if !self.endpoint.tell(message) || lost {
+                if !self.endpoint.send(message) || lost {
                     return;
                 }
             }
@@ -149,7 +148,7 @@ fn together<T: Task>(
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let stage = format!("running tasks {}..{}", range.start, range.end);
         let what = format!("its executor panicked: {}", panic_text(panic.as_ref()));
-        let hint = "mend the executor; tasks without one are caught one by one";
+        let hint = "correct the executor; without one, each task is caught by itself";
         Err(lost(worker, stage, what, hint))
     })
 }

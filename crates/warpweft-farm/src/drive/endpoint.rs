@@ -1,4 +1,4 @@
-//! Whom a worker deals with: the master that gives chunks and the committer that takes outputs.
+//! How a worker reaches the master, which gives chunks, and the committer, which takes outputs.
 //!
 //! Those of its own process, here; or of another rank, in `ranks`.
 
@@ -10,15 +10,15 @@ use crate::spec::chunk::Collected;
 use crate::spec::worker::Grain;
 use warpweft_core::error::Error;
 
-/// What a committer is told.
+/// What a committer receives.
 pub enum Message {
     /// These tasks were run, in so many seconds.
     Done {
-        /// Who ran them.
+        /// The worker that ran them.
         worker: usize,
         /// Which.
         range: Range<u64>,
-        /// What came of them.
+        /// Their results.
         collected: Collected,
         /// How long they took.
         seconds: f64,
@@ -30,7 +30,7 @@ pub enum Message {
         /// Why.
         why: Error,
     },
-    /// Another rank was asked to end.
+    /// Another rank was interrupted.
     Interrupted,
     /// The other ranks are gone, for this reason.
     Broken(Error),
@@ -42,16 +42,16 @@ pub trait Endpoint: Send + Sync {
     /// `grain`; its last one, if it ran any, had so many tasks and took so many seconds.
     fn request(&self, worker: usize, grain: Grain, took: Option<(u64, f64)>) -> Option<Range<u64>>;
 
-    /// Tells what became of tasks or of the worker; waits while too much of that is on its way. Whether anybody was
-    /// left to be told: nobody is once the farm is over.
-    fn tell(&self, message: Message) -> bool;
+    /// Sends results of tasks or the loss of the worker; waits while too many are on their way. `false` once the
+    /// farm is over.
+    fn send(&self, message: Message) -> bool;
 }
 
-/// Of a worker beside its master and its committer.
+/// Of a worker in the process of its master and its committer.
 pub struct LocalEndpoint<'a> {
-    /// Who gives chunks.
+    /// Gives chunks.
     pub master: &'a Master,
-    /// Who takes outputs.
+    /// Takes outputs.
     pub committer: SyncSender<Message>,
 }
 
@@ -60,7 +60,7 @@ impl Endpoint for LocalEndpoint<'_> {
         self.master.request(worker, grain, took)
     }
 
-    fn tell(&self, message: Message) -> bool {
+    fn send(&self, message: Message) -> bool {
         self.committer.send(message).is_ok()
     }
 }

@@ -53,10 +53,10 @@ impl LocalWorkers {
         Ok(Self { pool, lanes, table: WorkerTable::own(workers, devices) })
     }
 
-    /// Begins the `work` of every worker, each at its own `endpoint`.
+    /// Starts the `work` of every worker, each with its own `endpoint`.
     ///
     /// # Errors
-    /// No threads to be had; those that have begun go on until their endpoints send them home.
+    /// No threads to be had; threads that have started go on until their endpoints return no more chunks.
     pub fn spawn<'scope, 'a: 'scope>(
         &'a self,
         scope: &'scope Scope<'scope, '_>,
@@ -81,20 +81,20 @@ impl LocalWorkers {
         let lanes = contexts.split_off(cores);
         let mut threads = Vec::new();
         if let Some(pool) = &self.pool {
-            // The closure owns the contexts: who waits for their endpoints to be left waits no longer than it lasts.
+            // The closure owns the contexts, so all of their endpoints are dropped once it ends.
             let each = move |thread: &cpu::Worker<'_>| {
-                contexts[thread.index].keep(work);
+                contexts[thread.index].guard(work);
                 Ok(())
             };
             threads.push(spawn(scope, "farm".into(), move || pool.run(each))?);
         }
         for context in lanes {
             let name = context.worker.to_string();
-            let keep = move || {
-                context.keep(work);
+            let guarded = move || {
+                context.guard(work);
                 Ok(())
             };
-            threads.push(spawn(scope, name, keep)?);
+            threads.push(spawn(scope, name, guarded)?);
         }
         Ok(Threads(threads))
     }

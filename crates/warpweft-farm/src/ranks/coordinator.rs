@@ -1,5 +1,5 @@
-//! The process that has ledger, journal and sink: its workers and those of other ranks ask it, and the thread that
-//! called `run` hands over what comes of them.
+//! Rank 0, which has ledger, journal and sink: workers of all ranks request chunks from it, and the thread that called
+//! `run` commits their outputs.
 
 use std::sync::OnceLock;
 use std::sync::mpsc::sync_channel;
@@ -104,7 +104,7 @@ impl<'a> Coordinator<'a> {
         }
         let interrupted = !ledger.is_settled();
         if interrupted && !served.interrupted {
-            // Tasks that nobody has, though somebody could: a bug of ours, which must not look like success.
+            // Tasks that no worker ran although one could: a defect of the farm, which must not look like success.
             return Err(Error::spec(
                 format!(
                     "{} of {tasks} tasks were left by a farm that ended",
@@ -140,9 +140,9 @@ impl<'a> Coordinator<'a> {
     ) -> Result<Served> {
         let (send, messages) = sync_channel(AHEAD * self.table.workers.len());
         let master = &self.master;
-        // The closure owns `messages` and every way to it: whoever still tells when it ends is not waited for.
+        // The closure owns `messages` and all of its senders: once it ends, no worker can block on a send.
         scope(move |scope| {
-            // Whatever ends the committer, a panic of the sink too, sends the workers home.
+            // However the committer ends, also by a panic of the sink, the workers end too.
             let stop = Stop(master);
             let server = match run.others() {
                 Some(net) => {

@@ -28,17 +28,17 @@ pub fn follow(
     let endpoint = RemoteEndpoint::new(net, workers, AHEAD * workers);
     let begun = OnceLock::new();
     let how = scope(|scope| {
-        // Whatever ends this, an error of another rank too, sends the workers home.
+        // However this ends, also by an error of another rank, the workers end too.
         let over = Over(&endpoint);
         let each = || Box::new(&endpoint) as Box<_>;
         let mut threads = Some(local.spawn(scope, &each, run.trace.as_ref(), &begun, work)?);
-        let mut asked = false;
+        let mut interrupted = false;
         let mut pause = Pause::new();
         loop {
             if let Some(bytes) = net.poll(0, DOWN)? {
                 pause.renew();
                 match Down::unpack(&bytes)? {
-                    Down::Chunk { worker, range } => endpoint.answer(worker, range),
+                    Down::Chunk { worker, range } => endpoint.reply(worker, range),
                     Down::Taken => endpoint.taken(),
                     Down::Over => endpoint.over(),
                     Down::Closed(how) => {
@@ -52,9 +52,9 @@ pub fn follow(
                 ended.join()?;
                 net.send(0, UP, Up::Bye.pack())?;
             }
-            // After its farewell nobody listens to this rank.
-            if !asked && threads.is_some() && run.stopped() {
-                asked = true;
+            // After `Bye` rank 0 no longer listens to this rank.
+            if !interrupted && threads.is_some() && run.stopped() {
+                interrupted = true;
                 net.send(0, UP, Up::Interrupted.pack())?;
             }
             endpoint.rest(pause.next(), FIRST);

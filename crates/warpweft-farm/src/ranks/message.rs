@@ -1,4 +1,4 @@
-//! What ranks and the first of them tell one another, as bytes.
+//! The messages between rank 0 and the other ranks, as bytes.
 
 use std::ops::Range;
 
@@ -13,13 +13,13 @@ use warpweft_core::error::{Error, Result};
 /// From a rank to the first. Workers are numbered within their rank.
 #[derive(Debug, PartialEq)]
 pub enum Up {
-    /// A worker asks for a chunk.
+    /// A worker requests a chunk.
     Request { worker: usize, grain: Grain, took: Option<(u64, f64)> },
     /// A worker ran these tasks.
     Done { worker: usize, range: Range<u64>, collected: Collected, seconds: f64 },
     /// A worker is gone, for this reason.
     Lost { worker: usize, why: String },
-    /// The rank was asked to end.
+    /// The rank was interrupted.
     Interrupted,
     /// All of its workers have ended.
     Bye,
@@ -28,9 +28,9 @@ pub enum Up {
 /// From the first rank to another.
 #[derive(Debug, PartialEq)]
 pub enum Down {
-    /// The chunk that a worker asked for; none if there is nothing more for it.
+    /// The reply to the request of a worker; no chunk if there are no more for it.
     Chunk { worker: usize, range: Option<Range<u64>> },
-    /// The committer has what a worker told.
+    /// The committer has received the results of a worker.
     Taken,
     /// Nobody takes anything any more.
     Over,
@@ -38,8 +38,8 @@ pub enum Down {
     Closed(Vec<u8>),
 }
 
-/// What is known of a chunk's outputs beside their bytes: their places and those of tasks, and the failures.
-type Places = (Vec<(usize, usize, usize, usize)>, Vec<(usize, String)>);
+/// What is known of a chunk's outputs besides their bytes: ranges of tasks and of bytes, and the failures.
+type Ranges = (Vec<(usize, usize, usize, usize)>, Vec<(usize, String)>);
 
 impl Up {
     /// As bytes.
@@ -53,10 +53,10 @@ impl Up {
                 let Collected { bytes, pieces, failed, .. } = collected;
                 to.reserve(bytes.len() + 40 * (pieces.len() + failed.len() + 2));
                 (1u8, worker, range.start, range.end, seconds).pack(&mut to);
-                let place = |Piece { tasks, bytes }: Piece| {
+                let ranges = |Piece { tasks, bytes }: Piece| {
                     (tasks.start, tasks.end, bytes.start, bytes.end)
                 };
-                (pieces.into_iter().map(place).collect::<Vec<_>>(), failed).pack(&mut to);
+                (pieces.into_iter().map(ranges).collect::<Vec<_>>(), failed).pack(&mut to);
                 to.extend_from_slice(&bytes);
             }
             Self::Lost { worker, why } => (2u8, worker, why).pack(&mut to),
@@ -82,10 +82,10 @@ impl Up {
             }
             1 => {
                 let (worker, start, end, seconds) = Packed::unpack(from)?;
-                let (places, failed): Places = Packed::unpack(from)?;
+                let (ranges, failed): Ranges = Packed::unpack(from)?;
                 let tasks = u64::checked_sub(end, start)?;
                 let count = usize::try_from(tasks).ok()?;
-                let pieces = places
+                let pieces = ranges
                     .into_iter()
                     .map(|(first, last, from, to)| Piece { tasks: first..last, bytes: from..to });
                 let pieces: Vec<_> = pieces.collect();
@@ -158,7 +158,7 @@ pub fn unreadable(rank: usize) -> Error {
     }
 }
 
-/// How a farm ended, for those who did not see it.
+/// How a farm ended, for the other ranks.
 #[derive(serde::Serialize, serde::Deserialize)]
 enum Closing {
     Ended(Box<Ended>),
@@ -183,12 +183,12 @@ pub fn close(net: &dyn Transport, outcome: &Result<Ended>) {
     };
     let how = serde_json::to_vec(&closing).unwrap_or_default();
     for rank in 1..net.ranks() {
-        // A rank that can't be told has been told of a failure before.
+        // A rank that cannot be reached has got the news of a failure before.
         let _ = net.send(rank, DOWN, Down::Closed(how.clone()).pack());
     }
 }
 
-/// How the farm ended, as the first rank tells it to `rank`.
+/// How the farm ended, as rank 0 reports it to `rank`.
 ///
 /// # Errors
 /// The farm's.
@@ -224,8 +224,8 @@ mod tests {
             || Up::Interrupted,
             || Up::Bye,
         ];
-        for told in up {
-            assert_eq!(Up::unpack(1, &told().pack()).unwrap(), told());
+        for message in up {
+            assert_eq!(Up::unpack(1, &message().pack()).unwrap(), message());
         }
         let done = |collected| Up::Done { worker: 2, range: 40..43, collected, seconds: 0.25 };
         let copy = Collected {
@@ -247,8 +247,8 @@ mod tests {
             || Down::Over,
             || Down::Closed(vec![1, 2]),
         ];
-        for told in down {
-            assert_eq!(Down::unpack(&told().pack()).unwrap(), told());
+        for message in down {
+            assert_eq!(Down::unpack(&message().pack()).unwrap(), message());
         }
         assert!(Up::unpack(1, &[9]).is_err() && Down::unpack(&[9]).is_err());
     }

@@ -1,4 +1,4 @@
-//! A farm over ranks: one of them, rank 0, has ledger, journal and sink; the workers of the others ask it for chunks and
+//! A farm over ranks: one of them, rank 0, has ledger, journal and sink; the workers of the others request chunks from it and
 //! send their outputs there (TuCCompi, sections 2 and 4.1).
 //!
 //! No input travels: every rank makes those of its own tasks. A worker that is lost, on whichever rank, leaves its
@@ -19,7 +19,7 @@ pub use table::{agreed, gather};
 
 use warpweft_core::cluster::Tag;
 
-/// What ranks tell rank 0.
+/// Messages to rank 0.
 const UP: Tag = Tag(0x300);
-/// What rank 0 tells the others.
+/// Messages of rank 0 to the others.
 const DOWN: Tag = Tag(0x301);

@@ -18,9 +18,9 @@ use warpweft_core::error::{Error, Result};
 pub struct RankServer<'a> {
     /// To the other ranks.
     pub net: &'a dyn Transport,
-    /// Who is asked.
+    /// Gives chunks.
     pub master: &'a Master,
-    /// Who is told.
+    /// Takes outputs.
     pub committer: SyncSender<Message>,
     /// Where each rank's workers begin among all, and where the last one's end.
     pub firsts: &'a [usize],
@@ -28,7 +28,7 @@ pub struct RankServer<'a> {
     pub begun: &'a OnceLock<Instant>,
 }
 
-/// A worker that was told to wait.
+/// A worker whose request has no reply yet.
 struct Waiting {
     rank: usize,
     worker: usize,
@@ -36,7 +36,7 @@ struct Waiting {
 }
 
 impl RankServer<'_> {
-    /// Carries until all other ranks have said that their workers have ended. What goes wrong is told to the committer.
+    /// Serves until the workers of all other ranks have ended. Errors go to the committer.
     pub fn work(self) {
         if let Err(why) = self.carry() {
             // The committer may have gone over another error.
@@ -56,12 +56,12 @@ impl RankServer<'_> {
             for &rank in &there {
                 let Some(bytes) = self.net.poll(rank, UP)? else { continue };
                 came = true;
-                let told = match Up::unpack(rank, &bytes)? {
+                let message = match Up::unpack(rank, &bytes)? {
                     Up::Request { worker, grain, took } => {
                         self.begun.get_or_init(Instant::now);
-                        let asks = Waiting { rank, worker, grain };
-                        if !self.answered(&asks, took)? {
-                            waiting.push(asks);
+                        let request = Waiting { rank, worker, grain };
+                        if !self.replied(&request, took)? {
+                            waiting.push(request);
                         }
                         continue;
                     }
@@ -78,9 +78,9 @@ impl RankServer<'_> {
                         Message::Done { worker, range, collected, seconds }
                     }
                 };
-                let takes = matches!(told, Message::Done { .. });
+                let takes = matches!(message, Message::Done { .. });
                 // A committer that is behind lets all ranks wait.
-                if self.committer.send(told).is_err() && !over {
+                if self.committer.send(message).is_err() && !over {
                     over = true;
                     self.tell_all(&there)?;
                 }
@@ -92,9 +92,9 @@ impl RankServer<'_> {
             let changes = self.master.changes();
             if changes != seen {
                 seen = changes;
-                for asks in std::mem::take(&mut waiting) {
-                    if !self.answered(&asks, None)? {
-                        waiting.push(asks);
+                for request in std::mem::take(&mut waiting) {
+                    if !self.replied(&request, None)? {
+                        waiting.push(request);
                     }
                 }
             }
@@ -107,9 +107,9 @@ impl RankServer<'_> {
     }
 
     /// Whether there is an answer for a worker, which then has it.
-    fn answered(&self, asks: &Waiting, took: Option<(u64, f64)>) -> Result<bool> {
-        let Waiting { rank, worker, grain } = *asks;
-        let range = match self.master.answer(self.number(rank, worker)?, grain, took) {
+    fn replied(&self, request: &Waiting, took: Option<(u64, f64)>) -> Result<bool> {
+        let Waiting { rank, worker, grain } = *request;
+        let range = match self.master.try_request(self.number(rank, worker)?, grain, took) {
             Reply::Chunk(range) => Some(range),
             Reply::End => None,
             Reply::Wait => return Ok(false),

@@ -10,8 +10,8 @@ use crate::drive::endpoint::{Endpoint, Message};
 use crate::spec::worker::Grain;
 use warpweft_core::cluster::Transport;
 
-/// What the workers of a rank have been told by the first one, and how much of theirs is on its way there. Workers send for
-/// themselves; the thread that listens to the first rank fills this in.
+/// The replies of rank 0 to the workers of a rank, and how many of their results are on their way there. Workers send
+/// their own messages; the thread that receives from rank 0 fills this in.
 pub struct RemoteEndpoint<'a> {
     net: &'a dyn Transport,
     state: Mutex<State>,
@@ -19,47 +19,47 @@ pub struct RemoteEndpoint<'a> {
 }
 
 struct State {
-    /// By worker: what came for one that asked.
-    answers: Vec<Option<Option<Range<u64>>>>,
-    /// Workers that have asked and know nothing yet.
-    asking: usize,
+    /// By worker: the reply to its request.
+    replies: Vec<Option<Option<Range<u64>>>>,
+    /// Workers whose requests have no reply yet.
+    requesting: usize,
     /// How many more outputs may be on their way.
     room: usize,
-    /// Nobody answers or takes anything any more.
+    /// The farm is over: no replies, and results are not received.
     over: bool,
 }
 
 impl<'a> RemoteEndpoint<'a> {
     /// For so many workers, with so much on its way at most.
     pub fn new(net: &'a dyn Transport, workers: usize, room: usize) -> Self {
-        let state = State { answers: vec![None; workers], asking: 0, room, over: false };
+        let state = State { replies: vec![None; workers], requesting: 0, room, over: false };
         Self { net, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// `worker` gets `range`, or nothing more. Of a worker that is not there nothing is kept.
-    pub fn answer(&self, worker: usize, range: Option<Range<u64>>) {
+    pub fn reply(&self, worker: usize, range: Option<Range<u64>>) {
         self.change(|state| {
-            if let Some(answer) = state.answers.get_mut(worker) {
-                *answer = Some(range);
+            if let Some(reply) = state.replies.get_mut(worker) {
+                *reply = Some(range);
             }
         });
     }
 
-    /// Something that was told has arrived.
+    /// A result has arrived.
     pub fn taken(&self) {
         self.change(|state| state.room += 1);
     }
 
-    /// Nobody is answered any more.
+    /// No request gets a reply any more.
     pub fn over(&self) {
         self.change(|state| state.over = true);
     }
 
-    /// Sleeps so long, or until a worker asks; not longer than `short` while one does.
+    /// Sleeps so long, or until a worker makes a request; not longer than `short` while one waits for a reply.
     pub fn rest(&self, long: Duration, short: Duration) {
         let state = self.state();
-        let pause = if state.asking > 0 { long.min(short) } else { long };
-        // Whoever wakes it or not: its caller looks again.
+        let pause = if state.requesting > 0 { long.min(short) } else { long };
+        // Woken or timed out: its caller looks again.
         drop(self.changed.wait_timeout(state, pause));
     }
 
@@ -85,25 +85,25 @@ impl<'a> RemoteEndpoint<'a> {
         None
     }
 
-    fn send(&self, told: Up) -> bool {
-        // Whoever listens finds out what is wrong with the other ranks.
-        self.net.send(0, UP, told.pack()).is_ok()
+    fn send_up(&self, message: Up) -> bool {
+        // The receiving thread finds out what is wrong with the other ranks.
+        self.net.send(0, UP, message.pack()).is_ok()
     }
 }
 
 impl Endpoint for &RemoteEndpoint<'_> {
     fn request(&self, worker: usize, grain: Grain, took: Option<(u64, f64)>) -> Option<Range<u64>> {
-        if self.state().over || !self.send(Up::Request { worker, grain, took }) {
+        if self.state().over || !self.send_up(Up::Request { worker, grain, took }) {
             return None;
         }
-        self.change(|state| state.asking += 1);
-        let answer = self.wait(|state| state.answers.get_mut(worker).and_then(Option::take));
-        self.state().asking -= 1;
-        answer.flatten()
+        self.change(|state| state.requesting += 1);
+        let reply = self.wait(|state| state.replies.get_mut(worker).and_then(Option::take));
+        self.state().requesting -= 1;
+        reply.flatten()
     }
 
-    fn tell(&self, message: Message) -> bool {
-        let told = match message {
+    fn send(&self, message: Message) -> bool {
+        let up = match message {
             Message::Done { worker, range, collected, seconds } => {
                 let room = |state: &mut State| {
                     state.room = state.room.checked_sub(1)?;
@@ -116,9 +116,9 @@ impl Endpoint for &RemoteEndpoint<'_> {
             }
             Message::Lost { worker, why } => Up::Lost { worker, why: why.to_string() },
             Message::Interrupted => Up::Interrupted,
-            // Of whom it is known elsewhere.
+            // The receiving thread has this error.
             Message::Broken(_) => return false,
         };
-        self.send(told)
+        self.send_up(up)
     }
 }

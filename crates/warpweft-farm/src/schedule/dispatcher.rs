@@ -1,4 +1,4 @@
-//! What a master answers who asks: ledger, schedule and workers together, without a lock or a clock.
+//! How a master replies to requests: ledger, schedule and workers together, without a lock or a clock.
 //!
 //! One dispatcher serves threads behind the lock of [`Master`](crate::schedule::master::Master), and simulations.
 
@@ -10,14 +10,14 @@ use crate::schedule::ranges::Ranges;
 use crate::spec::worker::{Grain, Worker, WorkerState};
 use warpweft_core::error::{Error, Result};
 
-/// What a worker that asks is told.
+/// The reply to a request for work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// To run these tasks.
+    /// Run these tasks.
     Chunk(Range<u64>),
-    /// To ask again once a chunk was handed over or a worker was lost.
+    /// No chunk now: repeat the request once a chunk was handed over or a worker was lost.
     Wait,
-    /// To leave: there will be nothing more for it.
+    /// No more chunks for this worker.
     End,
 }
 
@@ -28,11 +28,11 @@ pub struct Dispatcher {
     workers: Vec<WorkerState>,
     /// No more chunks are given.
     stopped: bool,
-    /// Those told to wait since the ledger changed last.
+    /// Workers that wait since the last change of the ledger.
     waiting: Vec<bool>,
     /// What a schedule of the user's did wrong.
     fault: Option<Error>,
-    /// How often what a worker is told may have become another.
+    /// Number of changes after which a reply may differ.
     changes: u64,
 }
 
@@ -60,7 +60,7 @@ impl Dispatcher {
         }
     }
 
-    /// Counts what changes the answer to a worker that waits: it is to ask again once this is another number.
+    /// Counts the changes after which a waiting worker may get another reply: it repeats its request once this differs.
     pub fn changes(&self) -> u64 {
         self.changes
     }
@@ -76,7 +76,7 @@ impl Dispatcher {
     }
 
     /// `worker`, which likes chunks of `grain` and whose last one, if it ran any, had so many tasks and took so
-    /// many seconds, asks for work.
+    /// many seconds, requests work.
     pub fn request(&mut self, worker: usize, grain: Grain, took: Option<(u64, f64)>) -> Reply {
         let Some(state) = self.workers.get_mut(worker) else { return Reply::End };
         state.grain = grain;
@@ -185,7 +185,7 @@ mod tests {
     use crate::schedule;
 
     /// Plays a farm: workers that have a chunk, in an order that `turns` says, hand it over, fail some of it or are
-    /// lost; everybody else asks. Returns who was given which chunks, and the dispatcher in the end.
+    /// lost; every other worker requests. Returns which worker got which chunks, and the dispatcher in the end.
     fn play(
         tasks: u64,
         workers: &[Worker],
@@ -200,7 +200,7 @@ mod tests {
         let mut turns = turns.iter().copied();
         // RemoteEndpoint more steps than there can be chunks.
         for step in 0..20 * (tasks + 10) {
-            let mut answers = Vec::new();
+            let mut replies = Vec::new();
             for worker in (0..workers.len()).filter(|&worker| !gone[worker]) {
                 if chunks[worker].is_none() {
                     let took = (step > 0).then_some((1 + worker as u64, 0.01));
@@ -209,15 +209,15 @@ mod tests {
                             given.push((worker, range.clone()));
                             chunks[worker] = Some(range);
                         }
-                        answer => answers.push(answer),
+                        reply => replies.push(reply),
                     }
                 }
             }
             let busy: Vec<_> =
                 (0..workers.len()).filter(|&worker| chunks[worker].is_some()).collect();
             let Some(&first) = busy.first() else {
-                // Nobody has anything, so nobody may wait.
-                assert!(answers.iter().all(|answer| *answer == Reply::End), "{answers:?}");
+                // No worker has a chunk, so none may wait.
+                assert!(replies.iter().all(|reply| *reply == Reply::End), "{replies:?}");
                 return (given, dispatcher);
             };
             let (turn, what) = turns.next().unwrap_or((0, 0));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every farm ends, whoever is lost or fails, with every task in one place.
+        /// Every farm ends, whichever worker is lost and whichever task fails, with every task in one place.
         #[test]
         fn every_task_is_committed_or_failed_in_the_end(
             tasks in 0u64..200,
@@ -269,7 +269,7 @@ mod tests {
             prop_assert!(dispatcher.ledger().failed().count() <= failures);
         }
 
-        /// Even shares without losses are those of the rule, whoever is quick.
+        /// Even shares without losses are those of the rule, however fast workers are.
         #[test]
         fn even_shares_are_those_of_the_rule(
             tasks in 0u64..200,

@@ -1,4 +1,4 @@
-//! Master-worker: whoever asks gets the next tasks, many at first and few in the end.
+//! Master-worker: a worker that requests work gets the next tasks, many at first and few in the end.
 //!
 //! Guided self-scheduling (Polychronopoulos and Kuck, "Guided self-scheduling", IEEE Transactions on
 //! Computers C-36, 1987), weighted by speed: a worker gets half its part of what is left. In the end a slow worker gets
@@ -43,9 +43,9 @@ impl Scheduler for Guided {
 }
 
 impl Guided {
-    /// Whether those that are quicker with their least chunk would be through with all that is free before who asks
+    /// Whether workers that are quicker with their least chunk would finish all free tasks before this worker
     /// is with its own: a core that takes the last of a GPU's tasks ends the farm late. The quickest never waits, nor
-    /// one of which nothing is known, so somebody always works. Cores wait, too, as long as there are lanes that leave
+    /// one of which nothing is known, so at least one always works. Cores wait, too, as long as there are lanes that leave
     /// them no part worth having.
     fn better_waits(&self, request: &Request<'_>) -> bool {
         let least = |worker: &WorkerState| {
@@ -87,7 +87,7 @@ fn cores_are_hopeless(request: &Request<'_>) -> bool {
     speed(true) < WORTH * speed(false)
 }
 
-/// Tasks of a chunk for who asks: as many as take `seconds`, at most `part`, at most four times its last
+/// Tasks of a chunk for the requesting worker: as many as take `seconds`, at most `part`, at most four times its last
 /// chunk, whole grains, and at least one.
 pub fn chunk_size(request: &Request<'_>, size: ChunkSize, seconds: f64, part: f64) -> u64 {
     let worker = request.state();

@@ -1,4 +1,4 @@
-//! Who has which task: free ⊎ out ⊎ committed ⊎ failed = all tasks, after every step.
+//! Which worker has which task: free ⊎ out ⊎ committed ⊎ failed = all tasks, after every step.
 //!
 //! Pure: no lock, no clock, no worker's code. What would break the sum is an error that names task and worker,
 //! so a result that comes late from a worker thought lost can't be committed: its range is no longer out to it.
@@ -35,7 +35,7 @@ impl Ledger {
         }
     }
 
-    /// Those that nobody has or had.
+    /// Those that no worker has or had.
     pub fn free(&self) -> &Ranges {
         &self.free
     }

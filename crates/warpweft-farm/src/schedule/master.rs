@@ -1,6 +1,6 @@
-//! The dispatcher behind a lock: workers request, whoever commits hands over, and who has to wait sleeps.
+//! The dispatcher behind a lock: workers request chunks, the committer settles them, and a worker that must wait sleeps.
 //!
-//! Nobody is sacrificed as master: whoever asks holds the lock for the answer, once a chunk.
+//! No thread is sacrificed as the master: a worker holds the lock for its own request, once a chunk.
 
 use std::ops::Range;
 
@@ -30,36 +30,37 @@ impl Master {
         took: Option<(u64, f64)>,
     ) -> Option<Range<u64>> {
         let mut dispatcher = self.dispatcher.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut answer = dispatcher.request(worker, grain, took);
+        let mut reply = dispatcher.request(worker, grain, took);
         loop {
-            match answer {
+            match reply {
                 Reply::Chunk(range) => return Some(range),
                 Reply::End => {
                     drop(dispatcher);
-                    // A schedule at fault ends the farm for those who wait, too.
+                    // A schedule at fault ends the farm for waiting workers, too.
                     self.changed.notify_all();
                     return None;
                 }
                 Reply::Wait => {
                     dispatcher =
                         self.changed.wait(dispatcher).unwrap_or_else(PoisonError::into_inner);
-                    answer = dispatcher.request(worker, grain, None);
+                    reply = dispatcher.request(worker, grain, None);
                 }
             }
         }
     }
 
-    /// What `worker` is told now, without waiting: to ask again after a [change](Master::changes), it may be.
-    pub fn answer(&self, worker: usize, grain: Grain, took: Option<(u64, f64)>) -> Reply {
-        let answer = self.with(|dispatcher| dispatcher.request(worker, grain, took));
-        if answer == Reply::End {
+    /// The reply to `worker` now, without waiting; [`Reply::Wait`] asks for another try after a
+    /// [change](Master::changes).
+    pub fn try_request(&self, worker: usize, grain: Grain, took: Option<(u64, f64)>) -> Reply {
+        let reply = self.with(|dispatcher| dispatcher.request(worker, grain, took));
+        if reply == Reply::End {
             // As above.
             self.changed.notify_all();
         }
-        answer
+        reply
     }
 
-    /// Another number once a worker that was told to wait may be told otherwise.
+    /// Differs once a waiting worker may get another reply.
     pub fn changes(&self) -> u64 {
         self.with(|dispatcher| dispatcher.changes())
     }
@@ -87,7 +88,7 @@ impl Master {
         self.changing(|dispatcher| dispatcher.lose(worker));
     }
 
-    /// No more chunks are given, and nobody waits any longer.
+    /// No more chunks are given, and no worker waits any longer.
     pub fn stop(&self) {
         self.changing(Dispatcher::stop);
     }
@@ -135,7 +136,7 @@ mod model {
     }
 
     #[test]
-    fn nobody_waits_once_all_is_committed() {
+    fn no_worker_waits_once_all_is_committed() {
         loom::model(|| {
             let master = master(2, 2);
             let other = master.clone();
@@ -148,7 +149,7 @@ mod model {
 
     /// The one that waits gets what the lost one leaves.
     #[test]
-    fn a_loss_wakes_who_waits() {
+    fn a_loss_wakes_waiting_workers() {
         loom::model(|| {
             let master = master(1, 2);
             let other = master.clone();
@@ -166,7 +167,7 @@ mod model {
     }
 
     #[test]
-    fn a_stop_wakes_who_waits() {
+    fn a_stop_wakes_waiting_workers() {
         loom::model(|| {
             let master = master(1, 2);
             assert_eq!(master.request(0, Grain::ANY, None), Some(0..1));
@@ -178,9 +179,9 @@ mod model {
         });
     }
 
-    /// Who commits is another than who runs, as the committer is.
+    /// Another thread than the one that runs commits, as the committer does.
     #[test]
-    fn what_another_commits_wakes_who_waits() {
+    fn a_commit_by_another_thread_wakes_waiting_workers() {
         loom::model(|| {
             let master = master(1, 2);
             let range = master.request(0, Grain::ANY, None).unwrap();

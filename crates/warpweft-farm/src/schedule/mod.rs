@@ -1,4 +1,4 @@
-//! Who gets which tasks next: pure functions of what is free and what is known of the workers.
+//! Which worker gets which tasks next: pure functions of what is free and what is known of the workers.
 //!
 //! A schedule knows no thread, clock or task. What it gives is checked against the ledger.
 

@@ -1,4 +1,4 @@
-//! Sets of task numbers, as ranges. Not a general interval map: nothing is kept beside the numbers.
+//! Sets of task numbers, as ranges. Not a general interval map: it keeps nothing but the numbers.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

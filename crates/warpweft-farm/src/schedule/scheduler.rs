@@ -1,25 +1,25 @@
-//! What a schedule is asked, and what it answers.
+//! The interface of schedules: a request for work and the chunk that answers it.
 
 use std::ops::Range;
 
 use super::ranges::Ranges;
 use crate::spec::worker::WorkerState;
 
-/// A worker that asks for work, and all that a schedule may know.
+/// A request for work, with all that a schedule may know.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// Who asks, a number below that of `workers`.
+    /// The requesting worker: an index into `workers`.
     pub worker: usize,
     /// All workers.
     pub workers: &'a [WorkerState],
-    /// The tasks that nobody has yet; never none.
+    /// The tasks that no worker has yet; never none.
     pub free: &'a Ranges,
     /// How many tasks are out to workers.
     pub out: u64,
 }
 
 impl Request<'_> {
-    /// What is known of who asks.
+    /// The state of the requesting worker.
     pub fn state(&self) -> &WorkerState {
         &self.workers[self.worker]
     }
@@ -30,9 +30,9 @@ impl Request<'_> {
     }
 }
 
-/// What decides who gets which tasks (TuCCompi, section 4.5.1).
+/// Decides which worker gets which tasks (TuCCompi, section 4.5.1).
 pub trait Scheduler: Send {
-    /// The chunk for who asks: free tasks, at least one. `None`: it is to wait until a chunk was handed
+    /// The chunk for the requesting worker: free tasks, at least one. `None`: it waits until a chunk was handed
     /// over or a worker was lost.
     fn next(&mut self, request: &Request<'_>) -> Option<Range<u64>>;
 }

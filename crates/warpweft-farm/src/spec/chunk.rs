@@ -1,4 +1,4 @@
-//! The outputs of one chunk, in any order, on their way to whoever hands them over.
+//! The outputs of one chunk, in any order, on their way to the committer.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use warpweft_core::error::{Error, Result};
 /// Takes the outputs of these tasks, packed, one after another.
 pub type Sink<'a> = dyn FnMut(Range<u64>, &[u8]) -> Result<()> + 'a;
 
-/// What came of the tasks of a chunk so far.
+/// The results of the tasks of a chunk so far.
 #[derive(Debug, Default)]
 pub struct Results {
     bytes: Vec<u8>,
@@ -16,7 +16,7 @@ pub struct Results {
     failed: Vec<(usize, String)>,
 }
 
-/// What came of all tasks of a chunk, or of the first ones.
+/// The results of all tasks of a chunk, or of the first ones.
 #[derive(Debug, Default, PartialEq)]
 pub struct Collected {
     /// How many those are.
@@ -71,7 +71,7 @@ impl Results {
     /// All of `tasks` tasks; ready for the next chunk.
     ///
     /// # Errors
-    /// A task was told twice, or never, or is not of this chunk.
+    /// A task has two results, or none, or is not of this chunk.
     pub fn take(&mut self, tasks: usize) -> Result<Collected> {
         let Self { mut bytes, mut begins, mut failed } = std::mem::take(self);
         failed.sort_by_key(|(k, _)| *k);
@@ -92,11 +92,11 @@ impl Results {
         if !whole {
             return Err(Error::spec(
                 format!(
-                    "{} outputs and {} failures told of a chunk of {tasks} tasks",
+                    "{} outputs and {} failures for a chunk of {tasks} tasks",
                     begins.len(),
                     failed.len()
                 ),
-                "tell `outputs` of every task once, by its place in the chunk",
+                "call `done` or `failed` of `outputs` once for every task, by its place in the chunk",
             ));
         }
         // The next chunk's are likely as many.
@@ -180,7 +180,7 @@ mod tests {
             [(&[0, 0, 1][..], &[][..]), (&[0, 1], &[]), (&[0, 1, 2], &[2]), (&[0, 1, 3], &[])]
         {
             let refusal = collected(3, order, failed).unwrap_err().to_string();
-            assert!(refusal.contains("of a chunk of 3 tasks"), "{refusal}");
+            assert!(refusal.contains("for a chunk of 3 tasks"), "{refusal}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Inputs by number: tasks are numbered from 0, and whoever runs one makes its input where it runs.
+//! Inputs by number: tasks are numbered from 0, and the worker that runs a task makes its input.
 
 use std::ops::Range;
 

@@ -117,7 +117,7 @@ impl GpuLane {
     }
 
     /// Waits for all that is queued, for at most `limit`. The thread sleeps: the driver's own wait would take a
-    /// core from those who work on it.
+    /// core from the worker on it.
     ///
     /// # Errors
     /// As [`Watchdog::wait`].

@@ -56,14 +56,14 @@ pub trait ChunkExecutor<T: Task + ?Sized> {
         Grain::ANY
     }
 
-    /// Does the tasks of `inputs` and tells `outputs` of each, once, in any order.
+    /// Runs the tasks of `inputs` and gives `outputs` the result of each, once, in any order.
     ///
     /// # Errors
     /// What ends this worker: it gets nothing more, and others do all tasks of this chunk. So does a panic.
     fn run(&mut self, inputs: &[T::Input], outputs: &mut ChunkOutputs<'_, T>) -> Result<()>;
 }
 
-/// Where a [`ChunkExecutor`](super::ChunkExecutor) tells what came of each task of its chunk.
+/// Where a [`ChunkExecutor`](super::ChunkExecutor) puts the result of each task of its chunk.
 pub struct ChunkOutputs<'a, T: Task + ?Sized> {
     results: &'a mut Results,
     task: PhantomData<fn(&T)>,

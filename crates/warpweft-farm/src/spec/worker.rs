@@ -68,7 +68,7 @@ impl Grain {
 pub struct WorkerState {
     /// Which.
     pub worker: Worker,
-    /// The chunks that suit it, as it said when it asked last.
+    /// The chunks that suit it, as of its last request.
     pub grain: Grain,
     /// Tasks a second, half of them by its last chunk; `None` before it has run one.
     pub speed: Option<f64>,
@@ -79,7 +79,7 @@ pub struct WorkerState {
 }
 
 impl WorkerState {
-    /// Of a worker that has not asked yet.
+    /// Of a worker that has made no request yet.
     pub fn new(worker: Worker) -> Self {
         Self { worker, grain: Grain::ANY, speed: None, last: 0, lost: false }
     }
