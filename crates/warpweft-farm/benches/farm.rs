@@ -85,7 +85,7 @@ fn least_task_that_is_worth_handing_out() {
     }
 }
 
-/// What other ranks cost: the same tasks on two units of one rank, and of two.
+/// What other ranks cost: the same tasks on two workers of one rank, and of two.
 fn what_handing_over_to_other_ranks_costs() {
     let machine = machine();
     for (micros, count) in [(20u64, 50_000u64), (100, 20_000), (1_000, 4_000), (10_000, 400)] {
@@ -109,10 +109,10 @@ fn what_handing_over_to_other_ranks_costs() {
                 farm.run_into(0..count, &own, &run, &mut |_, _| Ok(()))
             });
             let outcome = outcomes.into_iter().next().unwrap().unwrap();
-            let packs: u64 = outcome.shares.iter().map(|share| share.packs).sum();
+            let chunks: u64 = outcome.shares.iter().map(|share| share.chunks).sum();
             println!(
-                "{count:6} tasks of {micros:5} us, two units of {ranks} ranks: {:.4} s, {:.2} % over the ideal, \
-                 {packs} packs",
+                "{count:6} tasks of {micros:5} us, two workers of {ranks} ranks: {:.4} s, {:.2} % over the ideal, \
+                 {chunks} chunks",
                 outcome.report.seconds,
                 100.0 * (outcome.report.seconds / ideal - 1.0),
             );
@@ -138,7 +138,7 @@ fn rates_of_a_task_on_cores_and_gpus() {
         let outcome = Farm::of(collatz(2000)).run_into(inputs, &machine, &run, &mut sink).unwrap();
         let farm::Outcome { report, shares, .. } = outcome;
         let lanes =
-            shares.iter().filter(|share| matches!(share.unit.place, farm::Place::Lane { .. }));
+            shares.iter().filter(|share| matches!(share.worker.place, farm::Place::Lane { .. }));
         let on_lanes: u64 = lanes.map(|share| share.tasks).sum();
         println!(
             "collatz {target:?}: {:.3e} tasks/s, set-up {:.3} s, {:.3} s, {:.1} % on lanes, longest {longest:?}",

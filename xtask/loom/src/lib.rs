@@ -12,17 +12,8 @@ mod warps;
 #[path = "../../../crates/warpweft-core/src/error.rs"]
 mod error;
 
-#[path = "../../../crates/warpweft-farm/src/dispatcher.rs"]
-mod dispatcher;
-#[path = "../../../crates/warpweft-farm/src/ledger.rs"]
-mod ledger;
-#[path = "../../../crates/warpweft-farm/src/master.rs"]
-mod master;
 #[path = "../../../crates/warpweft-farm/src/policy.rs"]
 mod policy;
-#[path = "../../../crates/warpweft-farm/src/ranges.rs"]
-mod ranges;
 #[path = "../../../crates/warpweft-farm/src/schedule/mod.rs"]
 mod schedule;
-#[path = "../../../crates/warpweft-farm/src/unit.rs"]
-mod unit;
+mod spec;

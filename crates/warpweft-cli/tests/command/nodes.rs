@@ -201,7 +201,7 @@ fn shortest_paths_over_ranks_are_those_of_one() {
 fn shortest_paths_of_killed_ranks_are_gone_on_from() {
     each(|launcher| {
         let here = tempfile::tempdir().unwrap();
-        let line = "apsp random:20000 --device cpu --threads 1 --pack 3 --sources 0..6000 --check 1 --json";
+        let line = "apsp random:20000 --device cpu --threads 1 --chunk 3 --sources 0..6000 --check 1 --json";
         let expect = warpweft_in(here.path(), &format!("{line} --output alone.csv")).json();
         let mut resume = "";
         for rank in [1, 0] {
