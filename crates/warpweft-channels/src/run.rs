@@ -93,8 +93,7 @@ impl<C: Spawning> Channels<C> {
     /// The value of each call, in order, run as `run` says.
     ///
     /// An interrupt or a deadline ends a run with [`Error::Interrupted`]: nothing of unfinished calls is kept. It is
-    /// looked for 50 times a second; a core then goes on to the next call that it spawns, a warp of a GPU for some
-    /// dozen turns. Progress is told in calls of the spec, all of which end together: none, then all.
+    /// looked for 50 times a second; a core then goes on to the next call that it spawns, a warp of a GPU     /// dozen steps. Progress is reported in calls of the spec, all of which end together: none, then all.
     ///
     /// # Errors
     /// As [`Channels::check`]; calls deeper than the levels; what the function panics for; on a GPU, more children than
@@ -107,7 +106,7 @@ impl<C: Spawning> Channels<C> {
     ) -> Result<(Vec<C::Output>, Report)> {
         let devices = run.devices(machine)?;
         if run.others().is_some() {
-            let help = "run them in one process: calls that spawn calls run on one device so far";
+            let help = "run them in one process: fork-join tasks run on one device so far";
             return Err(Error::spec("channels over ranks", help));
         }
         let watch = run.watch(self.roots.len() as u64, "calls");
@@ -130,8 +129,7 @@ impl<C: Spawning> Channels<C> {
                 CudaExecutor::new(&gpu.device()?, policy)?.run_watched(self, &watch)?
             }
             _ => {
-                let help =
-                    "name the cores or one GPU: calls that spawn calls run on one device so far";
+                let help = "name the cores or one GPU: fork-join tasks run on one device so far";
                 return Err(Error::spec(format!("channels on {}", run.target), help));
             }
         };

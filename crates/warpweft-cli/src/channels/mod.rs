@@ -1,4 +1,4 @@
-//! `warpweft channels`: calls that spawn calls.
+//! `warpweft channels`: fork-join tasks.
 
 use std::num::NonZero;
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ use crate::run::files::Saved;
 use crate::run::outcome::{Answer, Outcome};
 use crate::world;
 
-/// Calls that spawn further calls, in the manner of Cilk.
+/// Fork-join tasks: functions that spawn calls, in the manner of Cilk.
 #[derive(clap::Args)]
 #[command(
     subcommand_required = true,

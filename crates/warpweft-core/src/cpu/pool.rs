@@ -140,7 +140,7 @@ impl Pool {
                 let result = core.map_or(Ok(()), pin);
                 let go = result.is_ok();
                 let _ = pinned.send((core, result));
-                // Whoever reads the reports waits for the last sender to go.
+                // The reader of the reports waits until the last sender is dropped.
                 drop(pinned);
                 if go {
                     work(&shared, index, count);

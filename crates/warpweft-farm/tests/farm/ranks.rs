@@ -344,7 +344,7 @@ fn outputs_of_other_ranks_wait_for_a_slow_sink() {
     });
     all.into_iter().for_each(|outcome| assert_eq!(outcome.unwrap().report.done, 128));
     // Two such outputs are a part of a chunk. Two workers, each with one that is run; one that is handed over and one
-    // that is carried; those before the clerk; those on their way.
+    // that is carried; those before the committer; those on their way.
     let most = 2 * (2 + 2 + 2 * AHEAD as u64 + AHEAD as u64);
     let ahead = ahead.into_inner();
     assert!(ahead <= most, "{ahead} outputs in memory, of {most}");
