@@ -7,7 +7,6 @@ use warpweft::prelude::*;
 
 /// A column of water.
 #[derive(Clone, Copy, Debug, PartialEq, Fields)]
-#[repr(C)]
 struct Water {
     /// Above the level at rest.
     height: f32,
@@ -37,13 +36,13 @@ fn main() -> Result<()> {
         Water { height: (-(dy * dy + dx * dx) / 50.0).exp(), south: 0.0, east: 0.0 }
     };
     let mut pond = Volume::from_fn([512, 512], drop);
-    let before: f64 = pond.field::<f32>(0).map_or(0.0, sum);
+    let before: f64 = pond.field::<f32>("height").map_or(0.0, sum);
     let report = Stencil::sequence((flow(0.5), rise(0.5))).boundary(Boundary::Periodic).run(
         &mut pond,
         Steps(400),
         &Machine::detect()?,
     )?;
-    let after: f64 = pond.field::<f32>(0).map_or(0.0, sum);
+    let after: f64 = pond.field::<f32>("height").map_or(0.0, sum);
     println!("{} steps on {}", report.done, report.devices.join(", "));
     println!("water before {before:.4}, after {after:.4}");
     vti::write("ripples.vti".as_ref(), &pond)?;

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::cargo::{cargo, tests};
 use crate::nvrtc;
+use crate::programs::Program;
 use crate::tally::Tally;
 pub use pack::pack;
 
@@ -67,12 +68,6 @@ fn generate(programs: &Programs, folder: &Path) -> Result<Tally, String> {
     tests(&generator.name, command.env(OUT, folder))
 }
 
-struct Program {
-    name: String,
-    path: PathBuf,
-    package: PathBuf,
-}
-
 struct Programs {
     tests: Vec<Program>,
     /// The command and the lab, which it starts for `verify`: next to one another.
@@ -108,28 +103,10 @@ fn build(root: &Path) -> Result<Programs, String> {
     Ok(Programs { tests, commands })
 }
 
-/// The test programs named in cargo's messages, one JSON object a line.
+/// The test programs named in cargo's messages. Tests of the chores themselves need no GPU.
 fn programs(messages: &str) -> Vec<Program> {
-    let mut found = Vec::new();
-    for line in messages.lines() {
-        let Ok(message) = serde_json::from_str::<serde_json::Value>(line) else { continue };
-        let (Some(path), Some(manifest), Some(true)) = (
-            message["executable"].as_str().map(PathBuf::from),
-            message["manifest_path"].as_str().map(PathBuf::from),
-            message["profile"]["test"].as_bool(),
-        ) else {
-            continue;
-        };
-        // Tests of the chores themselves need no GPU.
-        let Some(package) = manifest.parent().filter(|package| !package.ends_with("xtask")) else {
-            continue;
-        };
-        let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else {
-            continue;
-        };
-        found.push(Program { name, path, package: package.to_path_buf() });
-    }
-    found
+    let built = messages.lines().filter_map(Program::built);
+    built.filter(|program| !program.package.iter().any(|folder| folder == "xtask")).collect()
 }
 
 /// Runs `warpweft verify` and reads its last line.
@@ -175,20 +152,11 @@ mod tests {
             name: name.into(),
             path: PathBuf::new(),
             package: PathBuf::new(),
+            unit: false,
         };
         let tests = vec![program("translation-1"), program("translation_random-2")];
         let programs = Programs { tests, commands: [PathBuf::new(), PathBuf::new()] };
         let names: Vec<_> = programs.carried().map(|program| &program.name[..]).collect();
         assert_eq!(names, ["translation-1"]);
-    }
-
-    #[test]
-    fn test_programs_are_told_from_other_artifacts() {
-        let messages = r#"{"reason":"compiler-artifact","executable":"/t/by_hand-1","manifest_path":"/w/crates/warpweft/Cargo.toml","profile":{"test":true}}
-{"reason":"compiler-artifact","executable":"/t/warpweft","manifest_path":"/w/crates/warpweft-cli/Cargo.toml","profile":{"test":false}}
-{"reason":"compiler-artifact","executable":null,"manifest_path":"/w/crates/warpweft/Cargo.toml","profile":{"test":true}}
-{"reason":"build-finished","success":true}"#;
-        let names: Vec<_> = programs(messages).into_iter().map(|program| program.name).collect();
-        assert_eq!(names, ["by_hand-1"]);
     }
 }

@@ -4,6 +4,7 @@ mod bench;
 mod cargo;
 mod gpu_test;
 mod nvrtc;
+mod programs;
 mod tally;
 mod test;
 mod tidy;
@@ -13,7 +14,8 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask <command>
 
-  test                 format, lints, tidy, every test and doc test; ends with the totals
+  test [PACKAGE..]     format, lints, tidy, every test and doc test; ends with the totals;
+                       or only the tests of those packages
   gpu-test             the tests and the conformance suite on this machine's GPUs
   gpu-test --pack DIR  put them into DIR to run with DIR/run on a GPU machine without a toolchain
   tidy                 the architecture's invariants
@@ -24,7 +26,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let root = root();
     let outcome = match words.as_slice() {
-        ["test"] => test::run(&root),
+        ["test", packages @ ..] => test::run(&root, packages),
         ["gpu-test"] => gpu_test::run(&root),
         ["gpu-test", "--pack", to] => gpu_test::pack(&root, to.as_ref()),
         ["tidy"] => tidy::run(&root),

@@ -3,21 +3,21 @@
 //! What the compiler and clippy check is not repeated here. The data are in [`rules`], reading
 //! Rust well enough to ignore comments and strings in [`source`].
 
+mod layers;
+mod limits;
 mod rules;
+mod sizes;
 mod source;
+mod words;
 
 use std::path::Path;
 use std::process::Command;
 
+use limits::Counts;
 use source::Source;
-
-/// Files longer than this are named: they are likely two ideas.
-const LONG: usize = 450;
 
 /// Checks every file of the working tree that git does not ignore; returns whether all hold.
 pub fn run(root: &Path) -> Result<bool, String> {
-    let mut found = Vec::new();
-    let mut long = Vec::new();
     let files = files(root)?;
     // Files deleted but not yet committed, and binary files, have no text to check.
     let texts: Vec<_> = files
@@ -26,21 +26,30 @@ pub fn run(root: &Path) -> Result<bool, String> {
         .collect();
     let tests: Vec<_> =
         texts.iter().flat_map(|(path, text)| source::test_modules(path, text)).collect();
+    let mut found = Vec::new();
+    let mut counts = Counts::default();
+    let words = words::words();
     for (path, text) in &texts {
-        found.extend(check(path, text, tests.contains(path)));
-        let lines = text.lines().count();
-        if path.ends_with(".rs") && lines > LONG {
-            long.push(format!("{path}: {lines} lines; is it two ideas?"));
+        let test = tests.contains(path) || path.contains("/tests/");
+        found.extend(check(path, text, test));
+        counts.long_files.extend(sizes::file(path, text));
+        counts.words.extend(words::uses(&words, path, text));
+        if path.ends_with(".rs") && !test {
+            let source = Source::read(text);
+            counts.long_functions.extend(sizes::functions(path, &source));
+            counts.upward.extend(layers::upward(path, &source));
         }
     }
-    found.extend(rules::stale_unsafe_files(&files));
-    for warning in &long {
-        println!("warning: {warning}");
-    }
+    let present: Vec<_> = texts.iter().map(|(path, _)| path.to_string()).collect();
+    let cases = |path: &String| !rules::is_test_case(path);
+    counts.full_folders =
+        sizes::folders(&present.iter().filter(|path| cases(path)).cloned().collect::<Vec<_>>());
+    found.extend(rules::stale_unsafe_files(&present));
+    found.extend(limits::exceeded(&counts));
     for violation in &found {
         println!("tidy: {violation}");
     }
-    println!("{} files, {} violations, {} long files", files.len(), found.len(), long.len());
+    println!("{} files, {} violations; {counts}", files.len(), found.len());
     Ok(found.is_empty())
 }
 
@@ -50,7 +59,6 @@ fn check(path: &str, text: &str, test: bool) -> Vec<String> {
     if path.ends_with(".rs") && !rules::is_test_case(path) {
         let source = Source::read(text);
         found.extend(rules::header(path, text));
-        found.extend(rules::imports(path, &source));
         if !test {
             found.extend(rules::prints(path, &source));
         }
@@ -83,26 +91,6 @@ mod tests {
         for (found, expect) in found.iter().zip(expect) {
             assert!(found.contains(expect), "{found:?} should contain {expect:?}");
         }
-    }
-
-    #[test]
-    fn patterns_do_not_know_one_another() {
-        let path = "crates/warpweft-stencil/src/cpu.rs";
-        violations(path, "//! A.\nuse crate::farm::Farm;\n", &["stencil may not use farm"]);
-        violations(path, "//! A.\nuse crate::{cpu, wavefront::Keep};\n", &["use wavefront"]);
-        violations(path, "//! A.\nuse super::super::channels;\n", &["may not use channels"]);
-        violations(path, "//! A.\nuse crate::cpu::Pool;\n// crate::farm is another\n", &[]);
-    }
-
-    #[test]
-    fn mechanisms_do_not_know_patterns() {
-        for room in ["cpu", "cuda", "cluster", "tune", "machine", "element", "grid"] {
-            let path = format!("crates/warpweft/src/{room}/mod.rs");
-            let text = "//! A.\nfn f() { crate::stencil::reference(); }\n";
-            violations(&path, text, &["may not use stencil"]);
-        }
-        let text = "//! See `crate::stencil::Sweep`.\n/// [`crate::stencil::Sweep`]\nfn f() {}\n";
-        violations("crates/warpweft-core/src/cpu/pool.rs", text, &[]);
     }
 
     #[test]

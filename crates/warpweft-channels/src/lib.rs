@@ -1,8 +1,8 @@
-//! Fine-grain recursive calls, as in Cilk: a call may spawn further ones and wait for them (Orr, Beckmann,
-//! Reinhardt and Wood, "Fine-grain task aggregation and coordination on GPUs", ISCA 2014).
+//! Fork-join tasks, as in Cilk: a function may spawn calls and wait for them (Orr, Beckmann, Reinhardt and Wood,
+//! "Fine-grain task aggregation and coordination on GPUs", ISCA 2014).
 //!
 //! A function with `#[spawning]` stays the function that it is; a run of [`Channels`] gives what calling it
-//! gives, with the calls spread over a device. Not for tasks that know nothing of one another, see
+//! gives, with the calls spread over a device. Not for independent tasks, see
 //! [`farm`](mod@crate::farm), nor for calls that share memory: arguments and values are all that calls exchange.
 
 mod combine;
@@ -21,6 +21,7 @@ pub use executor::ChannelsExecutor;
 pub use policy::{CpuPolicy, Policy, StacksPolicy};
 pub use reference::reference;
 pub use report::Counts;
+pub use run::{ChannelsPattern, Run};
 pub use spawning::{Spawning, name_of};
 pub use spec::Channels;
 

@@ -38,7 +38,7 @@ pub(super) fn report(
         seconds,
         setup_seconds,
         rate: Quantity { value: calls as f64 / seconds.max(1e-9), unit: "calls/s" },
-        // Calls are code, whose traffic nobody knows.
+        // Calls are code, whose memory traffic is unknown.
         bytes: 0,
         roofline: None,
         roofline_fraction: None,

@@ -1,37 +1,140 @@
-//! Channels on whatever the machine has: the one place where a device is chosen.
+//! Channels on whatever the machine has. Not here: how calls run there (`cpu`, `cuda`).
+
+use std::convert::Infallible;
 
 use super::cpu::CpuExecutor;
 use super::cuda::CudaExecutor;
-use super::executor::ChannelsExecutor;
-use super::policy::{CpuPolicy, StacksPolicy};
+use super::policy::{CpuPolicy, Policy, StacksPolicy};
 use super::spawning::Spawning;
 use super::spec::Channels;
-use warpweft_core::error::Result;
+use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::Report;
+use warpweft_core::run::{Auto, Pattern, Suits};
+
+/// How to run channels, where the defaults will not do: [`warpweft_core::run::Run`] of channels. They run on one
+/// device and in one process; there is no checkpoint.
+pub type Run<'a> = warpweft_core::run::Run<'a, ChannelsPattern>;
+
+/// Channels, to [`Run`].
+#[derive(Clone, Copy, Debug)]
+pub enum ChannelsPattern {}
+
+impl Pattern for ChannelsPattern {
+    type Policy = Policy;
+    type Checkpoint = Infallible;
+    type Settings<'a> = ();
+    const AUTO: Auto = Auto::FirstGpu;
+    fn suits(policy: &Policy) -> Suits {
+        match policy {
+            Policy::Cpu(_) => Suits::Cores,
+            Policy::Stacks(_) => Suits::Gpus,
+        }
+    }
+}
 
 impl<C: Spawning> Channels<C> {
     /// The value of the first call, by way of all that it spawns, on the first GPU, or on all cores where there is
     /// none.
     ///
     /// # Errors
-    /// As [`Channels::run_all`].
+    /// As [`Channels::run_all_with`].
     pub fn run(&self, machine: &Machine) -> Result<(C::Output, Report)> {
-        let (outputs, report) = self.run_all(machine)?;
+        self.run_with(machine, &Run::default())
+    }
+
+    /// The value of the first call, run as `run` says.
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use warpweft::channels::Run;
+    /// use warpweft::prelude::*;
+    /// use warpweft::run::Target;
+    ///
+    /// #[spawning]
+    /// fn fib(n: u32) -> u64 {
+    ///     if n < 2 {
+    ///         return n as u64;
+    ///     }
+    ///     let a = spawn!(fib(n - 1));
+    ///     let b = spawn!(fib(n - 2));
+    ///     sync!();
+    ///     a + b
+    /// }
+    ///
+    /// # fn main() -> warpweft::Result<()> {
+    /// let machine = Machine::detect()?;
+    /// let run = Run { target: Target::Cpu, threads: Some(2), ..Run::default() };
+    /// assert_eq!(Channels::of(fib::call(20)).run_with(&machine, &run)?.0, 6765);
+    /// let deadline = Some(Instant::now() + Duration::from_millis(50));
+    /// let run = Run { deadline, ..run };
+    /// let error = Channels::of(fib::call(60)).run_with(&machine, &run).unwrap_err();
+    /// assert_eq!(error.to_string(), "interrupted after 0 of 1 calls");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Channels::run_all_with`].
+    pub fn run_with(&self, machine: &Machine, run: &Run<'_>) -> Result<(C::Output, Report)> {
+        let (outputs, report) = self.run_all_with(machine, run)?;
         // Checked: there is at least one call.
         Ok((outputs.first().copied().unwrap_or_default(), report))
     }
 
-    /// The value of each call, in order.
+    /// The value of each call, in order, as [`Channels::run`].
+    ///
+    /// # Errors
+    /// As [`Channels::run_all_with`].
+    pub fn run_all(&self, machine: &Machine) -> Result<(Vec<C::Output>, Report)> {
+        self.run_all_with(machine, &Run::default())
+    }
+
+    /// The value of each call, in order, run as `run` says.
+    ///
+    /// An interrupt or a deadline ends a run with [`Error::Interrupted`]: nothing of unfinished calls is kept. It is
+    /// looked for 50 times a second; a core then goes on to the next call that it spawns, a warp of a GPU     /// dozen steps. Progress is reported in calls of the spec, all of which end together: none, then all.
     ///
     /// # Errors
     /// As [`Channels::check`]; calls deeper than the levels; what the function panics for; on a GPU, more children than
-    /// the spec allows; too little memory.
-    pub fn run_all(&self, machine: &Machine) -> Result<(Vec<C::Output>, Report)> {
-        if let Some(gpu) = machine.gpus.first() {
-            return CudaExecutor::new(&gpu.device()?, StacksPolicy::default())?.run(self);
+    /// the spec allows; too little memory; as [`Run::devices`](warpweft_core::run::Run::devices); several devices or
+    /// ranks; [`Error::Interrupted`].
+    pub fn run_all_with(
+        &self,
+        machine: &Machine,
+        run: &Run<'_>,
+    ) -> Result<(Vec<C::Output>, Report)> {
+        let devices = run.devices(machine)?;
+        if run.others().is_some() {
+            let help = "run them in one process: fork-join tasks run on one device so far";
+            return Err(Error::spec("channels over ranks", help));
         }
-        let policy = CpuPolicy::of(machine.cpu.threads());
-        CpuExecutor::new(machine, policy)?.run(self)
+        let watch = run.watch(self.roots.len() as u64, "calls");
+        watch.check()?;
+        let (outputs, mut report) = match (devices.threads, &devices.gpus[..], run.policy) {
+            (Some(threads), [], policy) => {
+                let policy = match policy {
+                    Some(Policy::Cpu(policy)) => {
+                        CpuPolicy { threads: run.threads.unwrap_or(policy.threads), ..policy }
+                    }
+                    _ => CpuPolicy::of(threads),
+                };
+                CpuExecutor::new(machine, policy)?.run_watched(self, &watch)?
+            }
+            (None, [gpu], policy) => {
+                let policy = match policy {
+                    Some(Policy::Stacks(policy)) => policy,
+                    _ => StacksPolicy::default(),
+                };
+                CudaExecutor::new(&gpu.device()?, policy)?.run_watched(self, &watch)?
+            }
+            _ => {
+                let help = "name the cores or one GPU: fork-join tasks run on one device so far";
+                return Err(Error::spec(format!("channels on {}", run.target), help));
+            }
+        };
+        watch.ended()?;
+        report.notes.extend(devices.notes);
+        Ok((outputs, report))
     }
 }

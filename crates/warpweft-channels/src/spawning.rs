@@ -23,7 +23,7 @@ pub unsafe trait Spawning: Copy + Send + Sync + 'static {
     /// The function as it was written.
     fn plain(self) -> Self::Output;
 
-    /// The same on `worker`, with the calls that it spawns left for whoever asks.
+    /// The same on `worker`, with the calls that it spawns left to thieves.
     fn forked(self, worker: &mut Worker<'_>) -> Self::Output;
 
     /// The name of the C++ struct that has the function in pieces, one for each wait; it and all functions

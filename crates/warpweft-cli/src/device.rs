@@ -3,62 +3,95 @@
 use std::num::NonZero;
 
 use warpweft::cluster::{Placement, placement};
-use warpweft::farm;
+use warpweft::farm::FarmPattern;
 use warpweft::machine::{Cpu, Machine};
-use warpweft::prelude::*;
 use warpweft::report::counted;
-use warpweft::stencil::{GpuList, Target};
-use warpweft::wavefront::CpuPolicy;
+use warpweft::run::{Devices, GpuList, Pattern, Run, Target};
+use warpweft::stencil;
+use warpweft::wavefront::WavefrontPattern;
 use warpweft::wavefront::traceback::Partition;
+use warpweft::{Error, Result};
 use warpweft_apps::align::MEMORY;
 
-use crate::arguments::DeviceChoice;
 use crate::output::note;
 use crate::world;
 
-/// The device that was asked for.
+/// Where a stencil runs.
 ///
 /// # Errors
 /// A GPU that is not there, or that can't be used.
-pub fn target(choice: DeviceChoice, machine: &Machine) -> Result<Target> {
-    let there = |number: usize| machine.gpus.iter().any(|gpu| gpu.ordinal == number);
-    match choice {
-        DeviceChoice::Auto if machine.gpus.is_empty() => Ok(Target::Cpu),
-        DeviceChoice::Auto => Ok(Target::Auto),
-        DeviceChoice::Cpu => Ok(Target::Cpu),
+pub fn target(asked: Target, machine: &Machine) -> Result<stencil::Target> {
+    let several = world::net().is_some_and(|net| net.ranks() > 1);
+    // The same check, and the same words, as of all other patterns.
+    let devices = devices::<FarmPattern>(asked, machine)?;
+    let number = || devices.gpus.first().map_or(0, |gpu| gpu.ordinal);
+    Ok(match asked {
+        Target::Auto if machine.gpus.is_empty() => stencil::Target::Cpu,
+        Target::Auto => stencil::Target::Auto,
+        Target::Cpu => stencil::Target::Cpu,
         // Not all on the first: a rank takes one of them, in turn.
-        DeviceChoice::Gpu(None) if world::net().is_some_and(|net| net.ranks() > 1) => {
-            target(DeviceChoice::Gpus(None), machine)
-        }
-        DeviceChoice::Gpu(None) if there(0) => Ok(Target::Gpu(0)),
-        DeviceChoice::Gpu(Some(number)) if there(number) => Ok(Target::Gpu(number)),
-        DeviceChoice::CpuAndGpu(number) if there(number) => Ok(Target::CpuAndGpu(number)),
-        DeviceChoice::Gpu(_) | DeviceChoice::CpuAndGpu(_) => Err(no_gpu(choice, machine)),
-        DeviceChoice::Gpus(Some(list)) if list.numbers().all(there) => Ok(Target::Gpus(list)),
-        DeviceChoice::Gpus(Some(_)) => Err(no_gpu(choice, machine)),
-        DeviceChoice::Gpus(None) if machine.gpus.is_empty() => Err(no_gpu(choice, machine)),
-        DeviceChoice::Gpus(None) => {
+        Target::AnyGpu if !several => stencil::Target::Gpu(number()),
+        Target::Gpu(number) => stencil::Target::Gpu(number),
+        Target::CpuAndGpu(number) => stencil::Target::CpuAndGpu(number),
+        Target::Gpus(list) => stencil::Target::Gpus(list),
+        Target::AnyGpu | Target::AllGpus => {
             let all: Vec<_> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
-            GpuList::new(&all).map(Target::Gpus)
+            stencil::Target::Gpus(GpuList::new(&all)?)
         }
-    }
+    })
 }
 
-/// Where a farm runs; leaves of `machine` the GPUs that it may use, and of those and of the cores this process's own,
-/// where `mpirun` started several: GPUs are dealt to the processes of their host.
+/// What `target` is on `machine` for a pattern.
 ///
 /// # Errors
-/// As [`target`]; as [`placement`].
-pub fn for_farms(choice: DeviceChoice, machine: &mut Machine) -> Result<farm::Target> {
-    let target = of_farms(choice, machine)?;
-    if let Some(placement) = own_placement(machine)? {
-        machine.cpu.cores = placement.cores;
-        let mut number = 0..;
-        machine.gpus.retain(|_| {
-            number.next().is_some_and(|n: usize| n % placement.local_ranks == placement.local_rank)
-        });
-    }
-    Ok(target)
+/// As [`Run::devices`].
+fn devices<P: Pattern>(target: Target, machine: &Machine) -> Result<Devices<'_>> {
+    Run::<P> { target, ..Run::default() }.devices(machine)
+}
+
+/// This process's part of the machine, and where to run in it.
+pub struct Place {
+    /// With no GPUs but those to run on.
+    pub machine: Machine,
+    /// Where, in this machine.
+    pub target: Target,
+    /// Threads on the cores, were this the only process; none where they do none of the work.
+    pub threads: Option<usize>,
+    /// Whether any process runs on GPUs.
+    pub on_gpus: bool,
+}
+
+/// What of `machine` is to run for `target`. Where `mpirun` started several processes, that is some of the cores and of
+/// the GPUs, which are dealt to the processes of a host in turn: each takes `one`, which it may share, or as many as
+/// come to it, perhaps none.
+///
+/// # Errors
+/// As [`Run::devices`]; as [`placement`].
+fn own_part<P: Pattern>(target: Target, machine: Machine, one: bool) -> Result<Place> {
+    let asked = match target {
+        // Not all on the first.
+        Target::AnyGpu if world::net().is_some() => Target::AllGpus,
+        target => target,
+    };
+    let Devices { threads, gpus, .. } = devices::<P>(asked, &machine)?;
+    let gpus: Vec<_> = gpus.into_iter().cloned().collect();
+    let on_gpus = !gpus.is_empty();
+    let Some(Placement { local_rank, local_ranks, cores, .. }) = own_placement(&machine)? else {
+        let machine = Machine { gpus, ..machine };
+        return Ok(Place { machine, target, threads, on_gpus });
+    };
+    let target = match (threads, on_gpus) {
+        (_, false) => Target::Cpu,
+        (Some(_), true) if one => target,
+        (Some(_), true) => Target::Auto,
+        (None, true) => Target::AllGpus,
+    };
+    let gpus = match (one, gpus.len()) {
+        (true, count @ 1..) => vec![gpus[local_rank % count].clone()],
+        _ => gpus.into_iter().skip(local_rank).step_by(local_ranks).collect(),
+    };
+    let machine = Machine { cpu: Cpu { cores, ..machine.cpu }, gpus, ..machine };
+    Ok(Place { machine, target, threads, on_gpus })
 }
 
 /// This process's place on its host, if there are several.
@@ -68,62 +101,20 @@ fn own_placement(machine: &Machine) -> Result<Option<Placement>> {
     placement(net, host.trim(), &machine.cpu.cores).map(Some)
 }
 
-fn of_farms(choice: DeviceChoice, machine: &mut Machine) -> Result<farm::Target> {
-    Ok(match target(choice, machine)? {
-        Target::Cpu => farm::Target::Cpu,
-        Target::Auto => farm::Target::Auto,
-        Target::Gpu(number) => {
-            machine.gpus.retain(|gpu| gpu.ordinal == number);
-            farm::Target::Gpus
-        }
-        Target::CpuAndGpu(number) => {
-            machine.gpus.retain(|gpu| gpu.ordinal == number);
-            farm::Target::Auto
-        }
-        Target::Gpus(list) => {
-            machine.gpus.retain(|gpu| list.numbers().any(|number| number == gpu.ordinal));
-            farm::Target::Gpus
-        }
-    })
-}
-
-/// Leaves of `machine` the GPUs that a wavefront may share, none for the cores; and of those and of the
-/// cores this process's own, where `mpirun` started several.
+/// Where a farm runs.
 ///
 /// # Errors
-/// As [`target`]; as [`placement`].
-pub fn for_wavefronts(choice: DeviceChoice, machine: &mut Machine) -> Result<()> {
-    match target(choice, machine)? {
-        Target::Cpu => machine.gpus.clear(),
-        Target::Auto => {}
-        Target::Gpu(number) => machine.gpus.retain(|gpu| gpu.ordinal == number),
-        Target::CpuAndGpu(_) => {
-            let hint = "name the cores or GPUs: a wavefront goes at the pace of its slowest part";
-            return Err(Error::spec(format!("--device {choice}"), hint));
-        }
-        Target::Gpus(list) => {
-            let all = std::mem::take(&mut machine.gpus);
-            let numbered = |number| all.iter().find(|gpu| gpu.ordinal == number).cloned();
-            machine.gpus = list.numbers().filter_map(numbered).collect();
-        }
-    }
-    let Some(placement) = own_placement(machine)? else { return Ok(()) };
-    machine.cpu.cores = placement.cores;
-    if !machine.gpus.is_empty() {
-        let own = machine.gpus.swap_remove(placement.local_rank % machine.gpus.len());
-        machine.gpus = vec![own];
-    }
-    Ok(())
+/// A GPU that is not there; as [`placement`].
+pub fn for_farms(target: Target) -> Result<Place> {
+    own_part::<FarmPattern>(target, Machine::detect()?, false)
 }
 
-/// Workers on the cores for a wavefront of `rows` rows: as many as were asked for, but none that neither has
-/// a core nor tile-rows to compute.
-pub fn workers(asked: Option<NonZero<usize>>, cpu: &Cpu, rows: usize) -> usize {
-    note_crowd(asked, cpu);
-    let cores = cpu.threads();
-    let Some(asked) = asked.map(NonZero::get) else { return cores };
-    let tiles = rows.div_ceil(CpuPolicy::for_domain(rows, asked).tile_rows);
-    asked.min(tiles.max(cores))
+/// Where a wavefront runs.
+///
+/// # Errors
+/// As [`for_farms`].
+pub fn for_wavefronts(target: Target) -> Result<Place> {
+    own_part::<WavefrontPattern>(target, Machine::detect()?, true)
 }
 
 /// What a search for a path keeps where there are several processes: alike in all, whatever memory each has,
@@ -138,22 +129,6 @@ pub fn note_crowd(asked: Option<NonZero<usize>>, cpu: &Cpu) {
     if asked > cores {
         let there = counted(cores as u64, "core");
         note(&format!("--threads {asked} for {there}: further threads only take turns"));
-    }
-}
-
-fn no_gpu(choice: DeviceChoice, machine: &Machine) -> Error {
-    // The machine's notes say what keeps a GPU from being used, and where it was found out.
-    let why = machine.notes.iter().find_map(|what| what.strip_prefix("no GPU: "));
-    let why = why.map(|why| why.split_once(" on this machine: ").map_or(why, |(_, why)| why));
-    Error::Device {
-        stage: format!("--device {choice}"),
-        device: "this machine".into(),
-        what: match (machine.gpus.len(), why) {
-            (0, Some(why)) => format!("no GPU can be used ({why})"),
-            (0, None) => "no GPU can be used".into(),
-            (n, _) => format!("the GPUs are gpu:0 to gpu:{}", n - 1),
-        },
-        hint: "run with --device cpu, or see `warpweft info`".into(),
     }
 }
 

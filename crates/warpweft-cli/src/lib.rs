@@ -61,7 +61,7 @@ enum Command {
     Dtw(recurrences::Dtw),
     /// Shortest paths from many sources of a graph: how far each reaches.
     Apsp(apsp::Apsp),
-    /// Run calls that spawn calls, as in Cilk.
+    /// Run fork-join tasks, as in Cilk.
     Channels(channels::Channels),
     /// Show what there is to run on, and with --probe what it does.
     Info(info::Info),

@@ -91,12 +91,14 @@ pub enum Error {
         hint: String,
     },
     /// The run was asked to stop; what was complete by then is kept.
-    #[error("interrupted after {done} of {total} steps")]
+    #[error("interrupted after {done} of {total} {unit}")]
     Interrupted {
-        /// Steps finished.
+        /// Work that was done.
         done: u64,
-        /// Steps asked for.
+        /// Work that was asked for.
         total: u64,
+        /// What is counted, in the plural: "steps", "cells", "calls".
+        unit: &'static str,
     },
 }
 

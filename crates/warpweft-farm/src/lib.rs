@@ -1,51 +1,41 @@
-//! Independent heavy tasks over all units there are (TuCCompi, Ortega-Arranz, Torres, Llanos and Gonzalez).
+//! Independent heavy tasks on all cores and GPUs (TuCCompi, Ortega-Arranz, Torres, Llanos and Gonzalez).
 //!
 //! Tasks are numbers, their outputs bytes: what schedules sees nothing else, is pure and is tested without
 //! hardware. Every task is handed over once, by one thread, in no order. A farm runs on the cores and the GPUs
 //! of one process or of many ranks. Not for tasks that depend on one another (see
 //! [`wavefront`](crate::wavefront)) or make further tasks.
 
-mod clerk;
 mod cuda;
-mod desk;
-mod dispatcher;
-mod head;
-mod inputs;
+mod drive;
 mod journal;
-mod ledger;
-mod master;
-mod pack;
+mod model;
 mod policy;
-mod ranges;
 mod ranks;
 mod reference;
 mod report;
 mod run;
 pub mod schedule;
-mod simulate;
-mod slot;
 mod spec;
-mod task;
 mod tune;
-mod unit;
-mod workers;
 
-pub use cuda::{GpuLane, TaskFunction, compile_check, translated};
-pub use inputs::Inputs;
+pub use cuda::{TaskFunction, compile_check, translated};
+pub use drive::{AHEAD, FarmPattern, Run, Settings};
 pub use journal::{Flush, Journal};
-pub use pack::Pack;
-pub use policy::{PackSize, Policy, Schedule};
-pub use ranges::Ranges;
+pub use model::{Simulated, simulate};
+pub use policy::{ChunkSize, Policy, Schedule};
 pub use reference::reference;
 pub use report::{Failed, Outcome, Share, overhead};
-pub use run::{Run, Target};
-pub use simulate::{Simulated, simulate};
+pub use schedule::ranges::Ranges;
+pub use spec::inputs::Inputs;
+pub use spec::lane::GpuLane;
+pub use spec::task::{ChunkExecutor, ChunkOutputs, Failure, OnCores, OnGpu, Task, on_cores};
+pub use spec::worker::{Grain, Place, Worker, WorkerState};
 pub use spec::{Farm, OnFailure};
-pub use task::{Failure, OnCores, OnGpu, PackExecutor, Task, on_cores};
 pub use tune::{Tuned, Tuning, tuned};
-pub use unit::{Grain, Place, Standing, Unit};
 
 #[doc(inline)]
 pub use warpweft_core::element::Packed;
+#[doc(no_inline)]
+pub use warpweft_core::run::Target;
 #[doc(inline)]
 pub use warpweft_macros::task;

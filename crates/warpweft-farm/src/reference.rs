@@ -1,8 +1,8 @@
 //! What every run must equal: the tasks one after another.
 
-use super::inputs::Inputs;
-use super::slot::attempt;
-use super::task::Task;
+use crate::spec::attempt::attempt;
+use crate::spec::inputs::Inputs;
+use crate::spec::task::Task;
 
 /// The output of each task, in order, or in words why it has none.
 pub fn reference<T: Task>(

@@ -1,20 +1,20 @@
-//! What a farm did, unit by unit.
+//! What a farm did, worker by worker.
 
 use serde::{Deserialize, Serialize};
 
-use super::policy::Policy;
-use super::unit::Unit;
+use crate::policy::Policy;
+use crate::spec::worker::Worker;
 use warpweft_core::report::{Quantity, Report};
 
-/// What one unit did.
+/// What one worker did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     /// Which.
-    pub unit: Unit,
+    pub worker: Worker,
     /// Tasks that it handed over, failed ones included.
     pub tasks: u64,
-    /// Packs that they came in, or parts of packs where outputs are large.
-    pub packs: u64,
+    /// Chunks that they came in, or parts of chunks where outputs are large.
+    pub chunks: u64,
     /// Seconds that they took.
     pub busy: f64,
     /// Why it is gone, if it is.
@@ -22,9 +22,9 @@ pub struct Share {
 }
 
 impl Share {
-    /// Of a unit that has done nothing.
-    pub fn new(unit: Unit) -> Self {
-        Self { unit, tasks: 0, packs: 0, busy: 0.0, lost: None }
+    /// Of a worker that has done nothing.
+    pub fn new(worker: Worker) -> Self {
+        Self { worker, tasks: 0, chunks: 0, busy: 0.0, lost: None }
     }
 }
 
@@ -33,8 +33,8 @@ impl Share {
 pub struct Failed {
     /// Its number.
     pub task: u64,
-    /// Who ran it.
-    pub unit: Unit,
+    /// The worker that ran it.
+    pub worker: Worker,
     /// Why.
     pub what: String,
 }
@@ -48,15 +48,15 @@ pub struct Ended {
     pub first: u64,
     /// Tasks that this one did.
     pub committed: u64,
-    /// Whether it was asked to end.
+    /// Whether it was interrupted.
     pub interrupted: bool,
-    /// Who worked, of how many ranks.
+    /// The devices that worked.
     pub devices: Vec<String>,
-    /// See there.
+    /// Number of ranks.
     pub ranks: usize,
     /// What the user may want to know.
     pub notes: Vec<String>,
-    /// By unit.
+    /// By worker.
     pub shares: Vec<Share>,
     /// By number.
     pub failed: Vec<Failed>,
@@ -76,7 +76,7 @@ impl Ended {
             seconds,
             setup_seconds,
             rate: Quantity { value: committed as f64 / seconds.max(1e-9), unit: "tasks/s" },
-            // Tasks are code, whose traffic nobody knows.
+            // Tasks are code, whose memory traffic is unknown.
             bytes: 0,
             roofline: None,
             roofline_fraction: None,
@@ -100,14 +100,14 @@ impl Ended {
 pub struct Outcome {
     /// Time, rate and policy.
     pub report: Report,
-    /// What each unit did.
+    /// What each worker did.
     pub shares: Vec<Share>,
     /// The tasks without outputs, by number.
     pub failed: Vec<Failed>,
 }
 
 impl Outcome {
-    /// The part of the units' time in which none of their tasks ran: 1 − Σ busy / (units · seconds). The
+    /// The part of the workers' time in which none of their tasks ran: 1 − Σ busy / (workers · seconds). The
     /// overhead of TuCCompi's section 6.4, uneven ends included.
     pub fn overhead(&self) -> f64 {
         overhead(&self.shares, self.report.seconds)

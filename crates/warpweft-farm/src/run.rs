@@ -1,89 +1,82 @@
-//! Running a farm: the one place where devices are chosen.
+//! Running a farm. Not: what it runs on (`local`).
 
 use std::any::type_name;
 use std::ops::Range;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use super::clerk::Sink;
-use super::head::Head;
-use super::inputs::Inputs;
-use super::journal::{Journal, Opened, open};
-use super::policy::Policy;
-use super::ranks::{self, Table};
-use super::report::Outcome;
-use super::schedule::Scheduler;
-use super::slot::Slot;
-use super::spec::{Farm, OnFailure};
-use super::task::Task;
-use super::workers::{Workers, no_gpus};
-use warpweft_core::cluster::{Transport, agree_on};
+#[cfg(doc)]
+use crate::drive::AHEAD;
+use crate::drive::Run;
+use crate::drive::context::WorkerContext;
+use crate::drive::local_workers::LocalWorkers;
+use crate::journal::{Opened, open};
+#[cfg(doc)]
+use crate::policy::Policy;
+use crate::ranks;
+use crate::ranks::coordinator::Coordinator;
+use crate::report::Outcome;
+use crate::spec::Farm;
+use crate::spec::chunk::Sink;
+use crate::spec::inputs::Inputs;
+use crate::spec::task::Task;
+use warpweft_core::cluster::agree_on;
 use warpweft_core::element::Packed;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;
 use warpweft_core::memory::room;
 use warpweft_core::report::Report;
-use warpweft_core::trace::Trace;
-
-/// Where to run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Target {
-    /// All GPUs of the machine, if the task has a form for them, and the cores.
-    #[default]
-    Auto,
-    /// The cores.
-    Cpu,
-    /// All GPUs of the machine: leave those out of [`Machine::gpus`] that are not to be used.
-    Gpus,
-}
-
-/// How to run, where the defaults will not do.
-#[derive(Clone, Default)]
-pub struct Run<'a> {
-    /// Where.
-    pub target: Target,
-    /// The tunables.
-    pub policy: Policy,
-    /// Threads on the cores; all of them if `None`.
-    pub threads: Option<usize>,
-    /// What is done about tasks that fail.
-    pub on_failure: OnFailure,
-    /// Told the tasks that are through, of how many, every now and then.
-    pub progress: Option<&'a dyn Fn(u64, u64)>,
-    /// Set by whoever wants the farm to end: what runs is handed over, and nothing more begins.
-    pub interrupt: Option<&'a AtomicBool>,
-    /// Where to record what happened when.
-    pub trace: Option<Arc<Trace>>,
-    /// Where outputs are kept, to go on from after a failure.
-    pub journal: Option<&'a Journal>,
-    /// A schedule of the user's own, in place of the policy's.
-    pub scheduler: Option<&'a dyn Fn() -> Box<dyn Scheduler>>,
-    /// The other ranks, all of which run the same farm: [`Farm::run_into`] says how.
-    pub net: Option<&'a dyn Transport>,
-}
-
-impl Run<'_> {
-    /// Packs of outputs that wait for the sink at most, times the units; each unit runs one more, and the sink
-    /// takes one.
-    pub const AHEAD: usize = 4;
-
-    /// The way to other ranks, if there are any.
-    pub(super) fn others(&self) -> Option<&dyn Transport> {
-        self.net.filter(|net| net.ranks() > 1)
-    }
-}
 
 impl<T: Task> Farm<T> {
     /// Does all tasks, on all GPUs that it has a form for and all cores; output `k` belongs to input `k`.
     ///
     /// # Errors
-    /// [`Error::Task`] for a task that failed; too little memory for the outputs; all units lost.
+    /// [`Error::Task`] for a task that failed; too little memory for the outputs; all workers lost.
     pub fn run<'i>(
         &self,
         inputs: impl Into<Inputs<'i, T::Input>>,
         machine: &Machine,
     ) -> Result<(Vec<T::Output>, Report)> {
+        let (outputs, outcome) = self.run_with(inputs, machine, &Run::default())?;
+        match outcome.failed.first() {
+            // All outputs are there.
+            None => Ok((outputs.into_iter().flatten().collect(), outcome.report)),
+            Some(failed) => Err(Error::Task {
+                task: failed.task,
+                worker: failed.worker.to_string(),
+                what: failed.what.clone(),
+            }),
+        }
+    }
+
+    /// Does all tasks as `run` says; output `k` belongs to input `k`, and is `None` where the task failed and failures
+    /// are skipped ([`Farm::on_failure`]), or where the run was interrupted or its deadline passed before. Such a run
+    /// ends after the chunks that are at work, about a quarter of a second by default, and its report says so.
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use warpweft::farm::{Run, on_cores};
+    /// use warpweft::prelude::*;
+    /// use warpweft::run::Target;
+    ///
+    /// # fn main() -> warpweft::Result<()> {
+    /// let farm = Farm::of(on_cores(|k: u64| Ok(k * k)));
+    /// let deadline = Some(Instant::now() + Duration::from_secs(60));
+    /// let run = Run { target: Target::Cpu, threads: Some(1), deadline, ..Run::default() };
+    /// let (squares, outcome) = farm.run_with(0..4u64, &Machine::detect()?, &run)?;
+    /// assert_eq!(squares, [Some(0), Some(1), Some(4), Some(9)]);
+    /// assert!(!outcome.report.interrupted);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Farm::run_into`]; too little memory for the outputs.
+    pub fn run_with<'i>(
+        &self,
+        inputs: impl Into<Inputs<'i, T::Input>>,
+        machine: &Machine,
+        run: &Run<'_>,
+    ) -> Result<(Vec<Option<T::Output>>, Outcome)> {
         let inputs = inputs.into();
         let count = usize::try_from(inputs.count()).unwrap_or(usize::MAX);
         let hint = "take fewer tasks, or take their outputs one by one with `run_into`";
@@ -93,22 +86,19 @@ impl<T: Task> Farm<T> {
             outputs[k as usize] = Some(output);
             Ok(())
         };
-        let outcome = self.run_into(inputs, machine, &Run::default(), &mut sink)?;
-        // A run that neither failed nor was interrupted has all of them.
-        let mut all = room(count, hint)?;
-        all.extend(outputs.into_iter().flatten());
-        Ok((all, outcome.report))
+        let outcome = self.run_into(inputs, machine, run, &mut sink)?;
+        Ok((outputs, outcome))
     }
 
     /// Does all tasks as `run` says, and gives `sink` the number and output of each as it is done: every task
     /// once, in no order, those of a journal that is resumed first. `sink` runs on this thread; while it
-    /// does, units go on for [`Run::AHEAD`] packs each, and one that they run. Packs end early where their outputs are
-    /// more than 8 MiB; those of a [`PackExecutor`](super::PackExecutor) by what its last outputs had. So of each unit
+    /// does, workers go on for [`AHEAD`] chunks each, and one that they run. Chunks end early where their outputs are
+    /// more than 8 MiB; those of a [`ChunkExecutor`](super::ChunkExecutor) by what its last outputs had. So of each worker
     /// memory holds six times 8 MiB and one output at most, where outputs are alike.
     ///
     /// Over ranks ([`Run::net`]) all of them call this alike, with the same tasks, inputs and policy. Rank 0 alone has
     /// the sink and the journal; the other ranks' are not looked at. Their outputs wait there as they do here, twice
-    /// as many in all. Every rank returns what became of the farm as a whole. A rank that is asked to end
+    /// as many in all. Every rank returns the outcome of the farm as a whole. A rank that is interrupted
     /// ends it for all.
     ///
     /// # Errors
@@ -128,24 +118,28 @@ impl<T: Task> Farm<T> {
         let tasks = inputs.count();
         let mut unpack =
             |range: Range<u64>, outputs: &[u8]| unpacked::<T::Output>(range, outputs, sink);
-        run.policy.check()?;
+        let policy = run.policy.unwrap_or_default();
+        policy.check()?;
         let on_gpu = self.task.on_gpu().is_some();
-        let work = |slot: &Slot<'_>| slot.work(&self.task, &inputs);
+        let work = |context: &WorkerContext<'_>| context.work(&self.task, &inputs);
         let ended = match run.others() {
             None => {
                 let kept = kept::<T>(run, tasks, &mut unpack)?;
-                let workers = Workers::new(on_gpu, machine, run)?;
-                let head = Head::new(tasks, kept, &workers, &workers.table, run);
-                head.run(begin, run, &mut unpack, &work)?
+                let local = LocalWorkers::new(on_gpu, machine, run)?;
+                let coordinator =
+                    Coordinator::new(tasks, kept, &local, &local.table, self.on_failure, run);
+                coordinator.run(begin, run, &mut unpack, &work)?
             }
             Some(net) => {
-                ranks::agreed(net, tasks, type_name::<T>(), T::Output::form(), run)?;
-                let (workers, table) = Table::of_all(net, Workers::new(on_gpu, machine, run))?;
+                let form = T::Output::form();
+                let about = (type_name::<T>(), self.on_failure);
+                ranks::agreed(net, tasks, about, form, policy)?;
+                let (local, table) = ranks::gather(net, LocalWorkers::new(on_gpu, machine, run))?;
                 if net.rank() > 0 {
                     agree_on(net, Ok(Vec::new()))?;
-                    ranks::follow(net, &workers, run, &work)?
+                    ranks::follow(net, &local, run, &work)?
                 } else {
-                    let kept = match table.units.is_empty() {
+                    let kept = match table.workers.is_empty() {
                         true => Err(no_gpus()),
                         false => kept::<T>(run, tasks, &mut unpack),
                     };
@@ -154,20 +148,21 @@ impl<T: Task> Farm<T> {
                         Err(error) => (None, Err(error)),
                     };
                     agree_on(net, fine)?;
-                    let head = Head::new(tasks, kept, &workers, &table, run);
-                    let ended = head.run(begin, run, &mut unpack, &work);
+                    let coordinator =
+                        Coordinator::new(tasks, kept, &local, &table, self.on_failure, run);
+                    let ended = coordinator.run(begin, run, &mut unpack, &work);
                     ranks::close(net, &ended);
                     ended?
                 }
             }
         };
-        Ok(ended.outcome(&run.policy))
+        Ok(ended.outcome(&policy))
     }
 }
 
 /// What an earlier run left in the journal, if there is to be one.
 fn kept<T: Task>(run: &Run<'_>, tasks: u64, sink: &mut Sink<'_>) -> Result<Option<Opened>> {
-    run.journal.map(|journal| open(journal, tasks, T::Output::form(), sink)).transpose()
+    run.checkpoint.map(|journal| open(journal, tasks, T::Output::form(), sink)).transpose()
 }
 
 /// Gives each output of a piece to `sink`.
@@ -192,4 +187,9 @@ fn unlike<O: Packed>(task: u64) -> Error {
         format!("the output of task {task} can't be read back as {}", O::form()),
         "make `Packed::unpack` take exactly the bytes that `pack` appends",
     )
+}
+
+/// Ranks on GPUs of which none has any.
+fn no_gpus() -> Error {
+    Error::spec("a farm on GPUs, and no rank has one", "run it on the cores")
 }

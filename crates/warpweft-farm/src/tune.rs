@@ -8,14 +8,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::inputs::Inputs;
-use super::policy::Policy;
-use super::run::{Run, Target};
-use super::spec::Farm;
-use super::task::Task;
+use crate::drive::Run;
+use crate::policy::Policy;
+use crate::spec::Farm;
+use crate::spec::inputs::Inputs;
+use crate::spec::task::Task;
 use warpweft_core::element::Packed;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;
+use warpweft_core::run::Target;
 use warpweft_core::tune::{
     Axis, Budget, Entry, Measured, Repeats, Space, TuningCache, climb, measure,
 };
@@ -30,8 +31,10 @@ const COMPARED: u64 = 3;
 /// A search.
 #[derive(Clone, Debug)]
 pub struct Tuning<'a> {
-    /// What is tuned, in words that tell tasks apart that take long in other ways: task, form, size class.
+    /// What is tuned: words that distinguish tasks with unlike costs, such as task, form and size class.
     pub of: &'a str,
+    /// Where the search begins.
+    pub start: Policy,
     /// How long the search may take, about: a candidate that has begun is measured.
     pub budget: Duration,
     /// The folder of what is kept; the user's if `None`.
@@ -73,18 +76,18 @@ pub fn tuned(of: &str, machine: &Machine) -> Option<Policy> {
 }
 
 impl<T: Task> Farm<T> {
-    /// Searches for lanes and threads of a block on the GPUs of `machine`, from those of `start`, by running the tasks
+    /// Searches for lanes and threads of a block on the GPUs of `machine`, from those of [`Tuning::start`], by running the tasks
     /// of `inputs`: as many as take some tenths of a second there are best. The winner is kept.
     ///
     /// # Errors
     /// No GPUs, or no form for them; tasks that fail on the cores; no candidate that runs and is right.
-    pub fn tune(
+    pub fn tune<'i>(
         &self,
-        inputs: &Inputs<'_, T::Input>,
+        inputs: impl Into<Inputs<'i, T::Input>>,
         machine: &Machine,
-        start: Policy,
         tuning: &Tuning<'_>,
     ) -> Result<Tuned> {
+        let (inputs, start) = (&inputs.into(), tuning.start);
         let count = inputs.count();
         let sample: Vec<_> =
             (0..count.min(COMPARED)).map(|k| k * count / COMPARED.min(count)).collect();
@@ -103,16 +106,16 @@ impl<T: Task> Farm<T> {
             let run = || self.timed(inputs, machine, policy, (&sample, &expect), &mut outputs);
             let measured = measure(repeats, best, budget, run);
             let rate = |measured: &Measured| count as f64 / measured.median;
-            let told = measured.as_ref().map(rate).map_err(ToString::to_string);
-            untuned = untuned.or(told.as_ref().ok().copied());
-            trials.push((policy.lanes, policy.block, told));
+            let rated = measured.as_ref().map(rate).map_err(ToString::to_string);
+            untuned = untuned.or(rated.as_ref().ok().copied());
+            trials.push((policy.lanes, policy.block, rated));
             // One that does not fit or does not compile is none, and no more.
             Ok(measured.ok())
         };
         let space = Space::new(axes, |_| true);
         let found = climb(&space, &[start.lanes, start.block as usize], budget, &mut trial)?;
         let Some(found) = found else {
-            let why = trials.into_iter().find_map(|(.., told)| told.err()).unwrap_or_default();
+            let why = trials.into_iter().find_map(|(.., rated)| rated.err()).unwrap_or_default();
             let what = format!("no lanes of GPUs run this farm: {why}");
             return Err(Error::spec(what, "run it on GPUs as it is, and see what its report says"));
         };
@@ -170,7 +173,7 @@ impl<T: Task> Farm<T> {
     }
 
     /// Seconds of all tasks on GPUs, without set-up; their outputs are those of the runs before, and of the cores where
-    /// these were asked.
+    /// these were computed.
     fn timed(
         &self,
         inputs: &Inputs<'_, T::Input>,
@@ -179,7 +182,7 @@ impl<T: Task> Farm<T> {
         (sample, expect): (&[u64], &[Vec<u8>]),
         outputs: &mut Option<u64>,
     ) -> Result<f64> {
-        let run = Run { target: Target::Gpus, policy, ..Run::default() };
+        let run = Run { target: Target::AllGpus, policy: Some(policy), ..Run::default() };
         let (mut sum, mut wrong) = (0u64, None);
         let mut bytes = Vec::new();
         let mut sink = |k: u64, output: T::Output| {
@@ -219,9 +222,14 @@ mod tests {
     fn without_gpus_there_is_nothing_to_tune_and_that_is_said() {
         let mut machine = Machine::detect().unwrap();
         machine.gpus.clear();
-        let tuning = Tuning { of: "numbers", budget: Duration::ZERO, folder: None };
+        let tuning = Tuning {
+            of: "numbers",
+            start: Policy::default(),
+            budget: Duration::ZERO,
+            folder: None,
+        };
         let farm = Farm::of(on_cores(|k: u64| Ok(k)));
-        let refused = farm.tune(&(0..100u64).into(), &machine, Policy::default(), &tuning);
+        let refused = farm.tune(0..100u64, &machine, &tuning);
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains("of a task without a form for them"), "{refused}");
     }

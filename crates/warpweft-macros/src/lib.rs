@@ -10,6 +10,8 @@ mod emit;
 mod expand;
 mod ir;
 mod parse;
+#[cfg(test)]
+mod tests;
 
 use proc_macro::TokenStream;
 use syn::parse_macro_input;
@@ -119,25 +121,25 @@ pub fn spawning(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// the first if there is none.
 #[proc_macro_derive(Ranked, attributes(score))]
 pub fn ranked(item: TokenStream) -> TokenStream {
-    finish(expand::ranked::expand(parse_macro_input!(item as syn::DeriveInput)))
+    expand::derive::ranked(parse_macro_input!(item as syn::DeriveInput)).into()
 }
 
-/// Makes a `#[repr(C)]` struct of scalars the state of a cell, stored field by field.
+/// Makes a struct of scalars the state of a cell, stored field by field.
 #[proc_macro_derive(Fields)]
 pub fn fields(item: TokenStream) -> TokenStream {
-    finish(expand::derive::fields(parse_macro_input!(item as syn::DeriveInput)))
+    expand::derive::fields(parse_macro_input!(item as syn::DeriveInput)).into()
 }
 
-/// Makes a `#[repr(C)]` struct, or an enum without data, a type of device code.
+/// Makes a struct, or an enum without data, a type of device code.
 #[proc_macro_derive(Device)]
 pub fn device_type(item: TokenStream) -> TokenStream {
-    finish(expand::derive::device(parse_macro_input!(item as syn::DeriveInput)))
+    expand::derive::device(parse_macro_input!(item as syn::DeriveInput)).into()
 }
 
 /// Makes a struct one that is written as bytes and read back, member by member.
 #[proc_macro_derive(Packed)]
 pub fn packed(item: TokenStream) -> TokenStream {
-    finish(expand::packed::expand(parse_macro_input!(item as syn::DeriveInput)))
+    expand::derive::packed(parse_macro_input!(item as syn::DeriveInput)).into()
 }
 
 fn finish(result: syn::Result<proc_macro2::TokenStream>) -> TokenStream {

@@ -70,6 +70,8 @@ pub use residual::{Residual, Until};
 pub use run::{Run, Target};
 pub use spec::{Spec, Stencil, Steps};
 pub use stage::{Stage, StageList, Stages};
+#[doc(hidden)]
+pub use stencil_element::each_field;
 pub use stencil_element::{StencilElement, Tap};
 pub use tune::{Refused, Trial, Tuned, Tuning, tune};
 pub use warpweft_core::run::GpuList;

@@ -11,6 +11,51 @@ pub struct Tap<const D: usize> {
     pub offset: [isize; D],
 }
 
+/// `taps` with those of whole cells, whose field is `usize::MAX`, as one for each field of `S`, each once; and how many.
+#[doc(hidden)]
+pub const fn each_field<S: Fields, const D: usize, const N: usize>(
+    taps: &[Tap<D>],
+) -> ([Tap<D>; N], usize) {
+    let (mut all, mut count, mut tap) = ([Tap { field: 0, offset: [0; D] }; N], 0, 0);
+    while tap < taps.len() {
+        let Tap { field, offset } = taps[tap];
+        let (mut field, last) = match field {
+            usize::MAX => (0, S::FIELDS.len()),
+            field => (field, field + 1),
+        };
+        while field < last {
+            if !is_among(&all, count, field, &offset) {
+                all[count] = Tap { field, offset };
+                count += 1;
+            }
+            field += 1;
+        }
+        tap += 1;
+    }
+    (all, count)
+}
+
+/// Whether the field at the offset is one of the first `count` of `taps`.
+const fn is_among<const D: usize>(
+    taps: &[Tap<D>],
+    count: usize,
+    field: usize,
+    offset: &[isize; D],
+) -> bool {
+    let mut tap = 0;
+    while tap < count {
+        let mut axis = 0;
+        while axis < D && taps[tap].offset[axis] == offset[axis] {
+            axis += 1;
+        }
+        if axis == D && taps[tap].field == field {
+            return true;
+        }
+        tap += 1;
+    }
+    false
+}
+
 /// An element function with its parameters: what `#[stencil]` makes of `diffuse(0.1)`.
 ///
 /// The macro puts the parameters into a `#[repr(C)]` struct of the function's name and generates

@@ -23,6 +23,7 @@ pub mod cuda;
 mod executor;
 mod frame;
 pub mod model;
+mod on;
 mod plan;
 mod policy;
 mod ranks;
@@ -35,6 +36,7 @@ pub mod traceback;
 
 pub use executor::{Edges, WavefrontExecutor};
 pub use frame::Frame;
+pub use on::RunExecutor;
 pub use policy::{CpuPolicy, CudaPolicy, Method, Policy, ScanPolicy, TilePolicy};
 pub use ranks::RankExecutor;
 #[doc(hidden)]
@@ -44,6 +46,7 @@ pub use recurrence::{
     WavefrontElement, precedences, skew,
 };
 pub use reference::reference;
+pub use run::{Run, WavefrontPattern};
 pub use spec::{Band, Border, BorderFunction, Keep, Kept, MAX_EXTENT, Wavefront, no_inputs};
 
 #[doc(inline)]

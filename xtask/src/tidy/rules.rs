@@ -2,23 +2,11 @@
 
 use super::source::Source;
 
-/// Patterns: rooms that may not use one another.
-const PATTERNS: [&str; 4] = ["stencil", "wavefront", "farm", "channels"];
-
-/// Rooms below the patterns, which may not use them.
-const BELOW: [&str; 7] = ["element", "machine", "grid", "cpu", "cuda", "cluster", "tune"];
-
 /// Sources that leave speaking to the user to the command.
-const SILENT: [&str; 8] = [
-    "crates/warpweft/src/",
-    "crates/warpweft-core/src/",
-    "crates/warpweft-stencil/src/",
-    "crates/warpweft-wavefront/src/",
-    "crates/warpweft-farm/src/",
-    "crates/warpweft-channels/src/",
-    "crates/warpweft-macros/src/",
-    "crates/warpweft-apps/src/",
-];
+const SILENT: &str = "crates/";
+
+/// Those that speak: the command, and the laboratory that checks and measures.
+const COMMANDS: [&str; 2] = ["crates/warpweft-cli/", "crates/warpweft-lab/"];
 
 /// Macros that speak.
 const SPEAKING: [&str; 5] = ["println!", "eprintln!", "print!", "eprint!", "dbg!"];
@@ -40,50 +28,10 @@ pub fn header(path: &str, text: &str) -> Option<String> {
         .then(|| format!("{path}:1: open with `//!`: what the module is and is not"))
 }
 
-/// Patterns don't use one another, and nothing below them uses them.
-pub fn imports(path: &str, source: &Source) -> Vec<String> {
-    let Some(room) = path
-        .strip_prefix("crates/warpweft/src/")
-        .map(|inner| inner.split('/').next().unwrap_or(inner).trim_end_matches(".rs"))
-        .filter(|room| PATTERNS.contains(room) || BELOW.contains(room))
-    else {
-        return Vec::new();
-    };
-    let mut found = Vec::new();
-    for (number, code) in source.code() {
-        for pattern in PATTERNS.into_iter().filter(|pattern| *pattern != room) {
-            if paths_from_the_root(code).any(|name| name == pattern) {
-                found.push(format!("{path}:{number}: {room} may not use {pattern}"));
-            }
-        }
-    }
-    found
-}
-
-/// The first names of paths that start at the crate's root, groups `crate::{a, b}` included.
-fn paths_from_the_root(code: &str) -> impl Iterator<Item = &str> {
-    ["crate::", "warpweft::", "super::super::"].into_iter().flat_map(move |start| {
-        code.match_indices(start).flat_map(move |(at, _)| {
-            let after = &code[at + start.len()..];
-            let group = after.strip_prefix('{');
-            let names = group.unwrap_or(after).split(',').take(if group.is_some() {
-                usize::MAX
-            } else {
-                1
-            });
-            names.map(|name| {
-                let name = name.trim();
-                let end =
-                    name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len());
-                &name[..end]
-            })
-        })
-    })
-}
-
 /// Nothing below the command prints.
 pub fn prints(path: &str, source: &Source) -> Vec<String> {
-    if !SILENT.iter().any(|silent| path.starts_with(silent)) {
+    let library = path.starts_with(SILENT) && path.contains("/src/");
+    if !library || COMMANDS.iter().any(|command| path.starts_with(command)) {
         return Vec::new();
     }
     let mut found = Vec::new();

@@ -1,7 +1,7 @@
 //! Shortest paths from one source as a task: how far it reaches, or every distance.
 
 use warpweft::error::Result;
-use warpweft::farm::{Grain, OnGpu, Pack, PackExecutor};
+use warpweft::farm::{ChunkExecutor, ChunkOutputs, Grain, OnGpu};
 use warpweft::prelude::*;
 
 use super::graph::Graph;
@@ -137,7 +137,7 @@ impl<O: Packed> Task for ShortestPaths<'_, O> {
     }
 
     /// Tasks of a core share its workspace.
-    fn on_core_packs(&self) -> Option<Box<dyn PackExecutor<Self> + '_>> {
+    fn on_core_chunks(&self) -> Option<Box<dyn ChunkExecutor<Self> + '_>> {
         Some(Box::new(Core { paths: self, search: None }))
     }
 
@@ -151,13 +151,17 @@ struct Core<'s, 'a, O> {
     search: Option<Search>,
 }
 
-impl<'a, O: Packed> PackExecutor<ShortestPaths<'a, O>> for Core<'_, 'a, O> {
+impl<'a, O: Packed> ChunkExecutor<ShortestPaths<'a, O>> for Core<'_, 'a, O> {
     fn grain(&self) -> Grain {
-        // Distances of a pack wait in memory together.
+        // Distances of a chunk wait in memory together.
         if self.paths.rows { Grain { of: 1, most: 1 } } else { Grain::ANY }
     }
 
-    fn run(&mut self, sources: &[u32], outputs: &mut Pack<'_, ShortestPaths<'a, O>>) -> Result<()> {
+    fn run(
+        &mut self,
+        sources: &[u32],
+        outputs: &mut ChunkOutputs<'_, ShortestPaths<'a, O>>,
+    ) -> Result<()> {
         let graph = self.paths.graph;
         let search = match &mut self.search {
             Some(search) => search,

@@ -90,7 +90,7 @@ struct OneByOne<'p> {
 impl<E: WavefrontElement> WavefrontExecutor<E> for OneByOne<'_> {
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
         if self.runs == self.allowed {
-            return Err(Error::Interrupted { done: self.runs as u64, total: 0 });
+            return Err(Error::Interrupted { done: self.runs as u64, total: 0, unit: "cells" });
         }
         self.runs += 1;
         self.core.run(wavefront)

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use warpweft::cuda::compiler;
-use warpweft::farm::{OnFailure, PackSize, Place, Policy, Run, Schedule, Target, reference};
+use warpweft::farm::{ChunkSize, OnFailure, Place, Policy, Run, Schedule, Target, reference};
 use warpweft::prelude::*;
 use warpweft_apps::apsp::cuda::compile_check;
 use warpweft_apps::apsp::{
@@ -76,7 +76,7 @@ fn sources(graph: &Graph, count: usize, seed: u64) -> Vec<u32> {
     (0..count).map(|_| (stream.next_u64() % u64::from(graph.vertices())) as u32).collect()
 }
 
-/// What each source reaches by `form`, and which units did how many.
+/// What each source reaches by `form`, and which workers did how many.
 fn found(
     machine: &Machine,
     graph: &Graph,
@@ -111,24 +111,10 @@ fn expected(graph: &Graph, sources: &[u32]) -> Vec<Option<Reach>> {
     sources.iter().map(|source| of(*source)).collect()
 }
 
-const GPUS: Run<'static> = Run {
-    target: Target::Gpus,
-    policy: Policy {
-        schedule: Schedule::MasterWorker,
-        pack: PackSize::Auto,
-        seconds: 0.25,
-        lanes: 2,
-        block: 0,
-    },
-    threads: None,
-    on_failure: OnFailure::Stop,
-    progress: None,
-    interrupt: None,
-    trace: None,
-    journal: None,
-    scheduler: None,
-    net: None,
-};
+/// All GPUs and no core.
+fn gpus<'a>() -> Run<'a> {
+    Run { target: Target::AllGpus, policy: Some(Policy::default()), ..Run::default() }
+}
 
 #[test]
 fn lanes_find_what_the_reference_does_in_graphs_of_every_kind() {
@@ -138,7 +124,7 @@ fn lanes_find_what_the_reference_does_in_graphs_of_every_kind() {
             let sources = sources(&graph, count, count as u64);
             let expect = expected(&graph, &sources);
             for form in [Form::Batched, Form::Planes, Form::Auto] {
-                let found = found(&machine, &graph, &sources, form, &GPUS);
+                let found = found(&machine, &graph, &sources, form, &gpus());
                 let wrong = (0..count).find(|&k| found[k] != expect[k]);
                 if let Some(k) = wrong {
                     let source = sources[k];
@@ -171,7 +157,7 @@ fn weights_of_every_size_are_searched_by_sweeps() {
         ("to the brim", brim),
     ] {
         let sources: Vec<_> = (0..graph.vertices()).collect();
-        let found = found(&machine, &graph, &sources, Form::Auto, &GPUS);
+        let found = found(&machine, &graph, &sources, Form::Auto, &gpus());
         assert_eq!(found, expected(&graph, &sources), "{name}");
     }
 }
@@ -194,7 +180,7 @@ fn every_distance_has_a_certificate_and_is_dijkstras() {
             Ok(())
         };
         let farm = Farm::of(ShortestPaths::distances(&graph));
-        farm.run_into(&sources, &machine, &GPUS, &mut sink).unwrap();
+        farm.run_into(&sources, &machine, &gpus(), &mut sink).unwrap();
         assert_eq!(had, 40);
     }
 }
@@ -213,7 +199,7 @@ fn distances_are_those_that_geometry_gives() {
     for form in [Form::Batched, Form::Planes] {
         for (graph, expect) in [(&ring, all), (&cube, Some(half))] {
             let sources: Vec<_> = (0..graph.vertices()).collect();
-            let found = found(&machine, graph, &sources, form, &GPUS);
+            let found = found(&machine, graph, &sources, form, &gpus());
             assert!(found.iter().all(|reach| *reach == expect), "{form:?}");
         }
     }
@@ -231,15 +217,15 @@ fn answers_are_the_same_whatever_the_schedule_packs_lanes_and_units() {
         Policy { block: 64, ..default },
         Policy { block: 96, ..default },
         Policy { block: 512, ..default },
-        Policy { lanes: 3, pack: PackSize::Tasks(7), ..default },
-        Policy { lanes: 2, pack: PackSize::Tasks(5000), ..default },
+        Policy { lanes: 3, chunk: ChunkSize::Tasks(7), ..default },
+        Policy { lanes: 2, chunk: ChunkSize::Tasks(5000), ..default },
         Policy { schedule: Schedule::Eq1, ..default },
         Policy { schedule: Schedule::Eq2, lanes: 4, ..default },
     ];
     for policy in policies {
-        for target in [Target::Gpus, Target::Auto] {
+        for target in [Target::AllGpus, Target::Auto] {
             for form in [Form::Planes, Form::Batched] {
-                let run = Run { target, policy, threads: Some(2), ..Run::default() };
+                let run = Run { target, policy: Some(policy), threads: Some(2), ..Run::default() };
                 let found = found(&machine, &graph, &sources, form, &run);
                 assert!(found == expect, "{policy:?} {target:?} {form:?}");
             }
@@ -262,7 +248,7 @@ fn every_shape_of_planes_finds_the_same() {
             found[k as usize] = Some(reach);
             Ok(())
         };
-        farm.run_into(&sources, &machine, &GPUS, &mut sink).unwrap();
+        farm.run_into(&sources, &machine, &gpus(), &mut sink).unwrap();
         assert!(found == expect, "{words} words, {blocks} blocks, {reads} reads");
     }
 }
@@ -272,13 +258,13 @@ fn a_source_beyond_32_bits_fails_as_on_a_core_and_takes_no_other_with_it() {
     let Some(machine) = with_a_gpu() else { return };
     let long = 3_000_000_000;
     let far = graph(4, [(0, 1, long), (1, 2, long), (3, 2, 1)]);
-    let run = Run { on_failure: OnFailure::Skip, ..GPUS };
+    let run = gpus();
     let mut had = Vec::new();
     let mut sink = |k: u64, reach: Reach| {
         had.push((k, reach.reached));
         Ok(())
     };
-    let farm = Farm::of(ShortestPaths::reach(&far));
+    let farm = Farm::of(ShortestPaths::reach(&far)).on_failure(OnFailure::Skip);
     let outcome = farm.run_into(0..4u32, &machine, &run, &mut sink).unwrap();
     had.sort_unstable();
     assert_eq!(had, [(1, 2), (2, 1), (3, 2)]);
@@ -296,7 +282,7 @@ fn a_form_that_can_t_be_ends_with_what_it_lacks() {
     let Some(machine) = with_a_gpu() else { return };
     let refused = |graph: &Graph, form| {
         let farm = Farm::of(ShortestPaths::reach(graph).by(form));
-        let refusal = farm.run_into(0..2u32, &machine, &GPUS, &mut |_, _| Ok(()));
+        let refusal = farm.run_into(0..2u32, &machine, &gpus(), &mut |_, _| Ok(()));
         refusal.unwrap_err().to_string()
     };
     let wide = refused(&of(50, 2, 256, 1), Form::Planes);
@@ -312,7 +298,7 @@ fn a_farm_on_a_gpu_that_is_asked_to_end_hands_over_what_runs() {
     let Some(machine) = with_a_gpu() else { return };
     let graph = of(20_000, 7, 10, 3);
     let stop = AtomicBool::new(false);
-    let run = Run { interrupt: Some(&stop), ..GPUS };
+    let run = Run { interrupt: Some(&stop), ..gpus() };
     let mut had = 0u64;
     let mut sink = |_, _: Reach| {
         had += 1;
@@ -324,6 +310,6 @@ fn a_farm_on_a_gpu_that_is_asked_to_end_hands_over_what_runs() {
     let outcome = farm.run_into(every, &machine, &run, &mut sink).unwrap();
     assert!(outcome.report.interrupted && outcome.report.done == had && had > 0);
     let lanes =
-        outcome.shares.iter().filter(|share| matches!(share.unit.place, Place::Lane { .. }));
+        outcome.shares.iter().filter(|share| matches!(share.worker.place, Place::Lane { .. }));
     assert_eq!(lanes.count(), 2 * machine.gpus.len());
 }

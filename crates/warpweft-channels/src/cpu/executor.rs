@@ -18,6 +18,7 @@ use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;
 use warpweft_core::memory::filled;
 use warpweft_core::report::Report;
+use warpweft_core::run::Watch;
 
 /// Calls on the cores of this process.
 pub struct CpuExecutor {
@@ -43,6 +44,17 @@ impl CpuExecutor {
 
 impl<C: Spawning> ChannelsExecutor<C> for CpuExecutor {
     fn run(&mut self, channels: &Channels<C>) -> Result<(Vec<C::Output>, Report)> {
+        self.run_watched(channels, &Watch::default())
+    }
+}
+
+impl CpuExecutor {
+    /// As [`ChannelsExecutor::run`], until `watch` says to end: workers see that where they spawn next.
+    pub(crate) fn run_watched<C: Spawning>(
+        &mut self,
+        channels: &Channels<C>,
+        watch: &Watch<'_>,
+    ) -> Result<(Vec<C::Output>, Report)> {
         let begin = Instant::now();
         channels.check()?;
         let CpuPolicy { threads, deque_capacity, stack } = self.policy;
@@ -69,7 +81,21 @@ impl<C: Spawning> ChannelsExecutor<C> for CpuExecutor {
             *counts = counts.and(worker.counts());
             Ok(())
         };
-        self.pool.run(each).map_err(|panic| bug(&panic.message))?;
+        let run = match watch.is_needed() {
+            true => self.pool.run_watched(
+                Watch::EVERY,
+                &|| {
+                    if watch.look() {
+                        shared.fail(watch.interrupted());
+                    }
+                    // Workers must leave their frames in order, which they do by themselves.
+                    false
+                },
+                each,
+            ),
+            false => self.pool.run(each),
+        };
+        run.map_err(|panic| bug(&panic.message))?;
         let seconds = start.elapsed().as_secs_f64();
         shared.outcome()?;
         let outputs = outputs.into_inner().unwrap_or_else(PoisonError::into_inner);

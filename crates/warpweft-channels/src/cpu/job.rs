@@ -5,8 +5,13 @@ use std::mem::MaybeUninit;
 
 use warpweft_core::cpu::sync::{AtomicUsize, Ordering};
 
-/// Bytes for a call, and after it for its value.
-pub(super) const ROOM: usize = 96;
+/// Bytes for a call, and after it for its value. A larger one is on the heap, and its address here.
+const ROOM: usize = 96;
+
+/// Whether a value is kept in the job itself.
+const fn fits<T>() -> bool {
+    size_of::<T>() <= ROOM && align_of::<T>() <= 128
+}
 
 /// The owner holds it.
 const OWN: usize = 0;
@@ -46,12 +51,12 @@ impl<K> Job<K> {
     /// Puts `call` there.
     ///
     /// # Safety
-    /// The place is the caller's and empty; `C` takes at most [`ROOM`] bytes, aligned to at most 128.
+    /// The place is the caller's and empty.
     #[inline(always)]
-    pub unsafe fn fill<C>(&self, call: C, target: *mut (), kind: &'static K, level: u32) {
+    pub unsafe fn fill<C: Copy>(&self, call: C, target: *mut (), kind: &'static K, level: u32) {
         // SAFETY: by contract.
         unsafe {
-            self.room.get().cast::<C>().write(call);
+            self.put(call);
             self.target.get().write(target);
             self.kind.get().write(kind);
             self.level.get().write(level);
@@ -59,24 +64,36 @@ impl<K> Job<K> {
         self.state.store(OWN, Ordering::Relaxed);
     }
 
-    /// The call, or once it is done elsewhere its value.
+    /// Takes the call out, or once it is done elsewhere its value.
     ///
     /// # Safety
     /// It holds a `V`, and the caller holds the job.
     #[inline(always)]
-    pub unsafe fn read<V>(&self) -> V {
-        // SAFETY: by contract.
-        unsafe { self.room.get().cast::<V>().read() }
+    pub unsafe fn take<V: Copy>(&self) -> V {
+        let room = self.room.get();
+        // SAFETY: by contract; `put` left the value, or the address of its box, which nobody else has.
+        unsafe {
+            match fits::<V>() {
+                true => room.cast::<V>().read(),
+                false => *Box::from_raw(room.cast::<*mut V>().read()),
+            }
+        }
     }
 
     /// Leaves the value of the call in its place.
     ///
     /// # Safety
-    /// The caller holds the job and has read its call; `V` fits as in [`Job::fill`].
+    /// The caller holds the job and has taken its call out.
     #[inline(always)]
-    pub unsafe fn write<V>(&self, value: V) {
-        // SAFETY: by contract.
-        unsafe { self.room.get().cast::<V>().write(value) };
+    pub unsafe fn put<V: Copy>(&self, value: V) {
+        let room = self.room.get();
+        // SAFETY: by contract; the room begins the job, whose alignment it has, and is large enough for either.
+        unsafe {
+            match fits::<V>() {
+                true => room.cast::<V>().write(value),
+                false => room.cast::<*mut V>().write(Box::into_raw(Box::new(value))),
+            }
+        }
     }
 
     /// Where its value goes; null for nowhere.

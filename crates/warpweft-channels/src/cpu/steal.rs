@@ -26,6 +26,8 @@ impl<'r> Worker<'r> {
         let job = &self.deque[self.top - 1];
         if job.is_own() {
             self.top -= 1;
+            // SAFETY: the job is this worker's own, off its deque, and holds its call.
+            unsafe { (job.kind().discard)(job) };
             return;
         }
         // What the other workers do is of no use any more.

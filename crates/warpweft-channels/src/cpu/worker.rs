@@ -2,7 +2,7 @@
 
 use std::panic::resume_unwind;
 
-use super::job::{Job, ROOM};
+use super::job::Job;
 use super::shared::{Cancelled, Shared};
 use crate::combine::Combine;
 use crate::report::Counts;
@@ -45,6 +45,8 @@ pub(super) struct Kind {
     /// Combines the value that a thief left: the job is its owner's again and holds it; its target lives, and
     /// nobody else uses it.
     pub combine: unsafe fn(&Job<Kind>),
+    /// Drops its call, which nobody has run: the job is the worker's own and holds it.
+    pub discard: unsafe fn(&Job<Kind>),
     /// The function's name.
     pub name: &'static str,
 }
@@ -54,29 +56,27 @@ impl Kind {
     pub const NONE: Self = {
         unsafe fn run(_: &Job<Kind>, _: &mut Worker<'_>) {}
         unsafe fn end(_: &Job<Kind>) {}
-        Self { own: run, stolen: run, combine: end, name: "" }
+        Self { own: run, stolen: run, combine: end, discard: end, name: "" }
     };
 }
 
 struct Kinds<C, M>(std::marker::PhantomData<(C, M)>);
 
 impl<C: Spawning, M: Combine<C::Output>> Kinds<C, M> {
-    const FITS: () = assert!(
-        size_of::<C>() <= ROOM
-            && size_of::<C::Output>() <= ROOM
-            && align_of::<C>() <= 128
-            && align_of::<C::Output>() <= 128,
-        "the arguments of a function that is spawned take 96 bytes at most, its value too; pass less"
-    );
-    const KIND: Kind =
-        Kind { own: own::<C, M>, stolen: stolen::<C>, combine: combine::<C, M>, name: C::NAME };
+    const KIND: Kind = Kind {
+        own: own::<C, M>,
+        stolen: stolen::<C>,
+        combine: combine::<C, M>,
+        discard: discard::<C>,
+        name: C::NAME,
+    };
 }
 
 /// # Safety
 /// `job` holds a call of `C` and is the worker's own; its target lives and nobody else uses it.
 unsafe fn own<C: Spawning, M: Combine<C::Output>>(job: &Job<Kind>, worker: &mut Worker<'_>) {
     // SAFETY: by contract. Both are copied out before the call, which uses the place again.
-    let (call, target) = unsafe { (job.read::<C>(), job.target()) };
+    let (call, target) = unsafe { (job.take::<C>(), job.target()) };
     let value = worker.call(call);
     // SAFETY: the target lives until the frame that spawned the call is synced, which is what runs this.
     unsafe { deliver::<C, M>(target, value) };
@@ -86,17 +86,24 @@ unsafe fn own<C: Spawning, M: Combine<C::Output>>(job: &Job<Kind>, worker: &mut 
 /// `job` holds a call of `C` that this worker has stolen.
 unsafe fn stolen<C: Spawning>(job: &Job<Kind>, worker: &mut Worker<'_>) {
     // SAFETY: by contract.
-    let call = unsafe { job.read::<C>() };
+    let call = unsafe { job.take::<C>() };
     let value = worker.call(call);
-    // SAFETY: the job is this worker's until it is finished, and large enough.
-    unsafe { job.write::<C::Output>(value) };
+    // SAFETY: the job is this worker's until it is finished, and its call was taken out.
+    unsafe { job.put::<C::Output>(value) };
 }
 
 /// # Safety
 /// `job` holds the value of a call of `C`, and is its owner's again; its target lives and nobody else uses it.
 unsafe fn combine<C: Spawning, M: Combine<C::Output>>(job: &Job<Kind>) {
     // SAFETY: by contract.
-    unsafe { deliver::<C, M>(job.target(), job.read::<C::Output>()) };
+    unsafe { deliver::<C, M>(job.target(), job.take::<C::Output>()) };
+}
+
+/// # Safety
+/// `job` holds a call of `C` and is the worker's own.
+unsafe fn discard<C: Spawning>(job: &Job<Kind>) {
+    // SAFETY: by contract.
+    unsafe { job.take::<C>() };
 }
 
 /// # Safety
@@ -188,8 +195,7 @@ impl<'r> Worker<'r> {
             unsafe { deliver::<C, M>(target.cast(), value) };
             return;
         };
-        const { Kinds::<C, M>::FITS };
-        // SAFETY: places from `top` on are this worker's and empty; the call fits, as just asserted.
+        // SAFETY: places from `top` on are this worker's and empty.
         unsafe { job.fill(call, target.cast(), &Kinds::<C, M>::KIND, self.level + 1) };
         self.top += 1;
         if self.run.mailboxes.has_request(self.me) && !self.reply_to_request() {

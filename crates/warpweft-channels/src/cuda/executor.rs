@@ -14,11 +14,14 @@ use warpweft_core::cuda::{Device, Event, Kernel, Module, Stream, Watchdog, compi
 use warpweft_core::element::Unit;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
+use warpweft_core::run::Watch;
 
 /// How long all warps may wait for one another.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a run may take in all.
 const LIMIT: Duration = Duration::from_secs(24 * 3600);
+/// The status of a run that the host ended.
+const STOPPED: u32 = 3;
 /// The status of a run whose calls are all done.
 const DONE: u32 = 255;
 
@@ -193,12 +196,24 @@ impl CudaExecutor {
 
 impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
     fn run(&mut self, channels: &Channels<C>) -> Result<(Vec<C::Output>, Report)> {
+        self.run_watched(channels, &Watch::default())
+    }
+}
+
+impl CudaExecutor {
+    /// As [`ChannelsExecutor::run`], until `watch` says to end: the host then sets the word by which warps tell one
+    /// another that the run is over, which each of them reads every few turns.
+    pub(crate) fn run_watched<C: Spawning>(
+        &mut self,
+        channels: &Channels<C>,
+        watch: &Watch<'_>,
+    ) -> Result<(Vec<C::Output>, Report)> {
         let begin = Instant::now();
         channels.check()?;
         const {
             assert!(
                 <C::Output as warpweft_core::element::DeviceType>::ALIKE,
-                "a tuple whose members Rust and C++ order differently; return a #[repr(C)] struct with #[derive(Device)]"
+                "a tuple whose members Rust and C++ order differently; return a struct with #[derive(Device)]"
             );
         }
         let (device, stream) = (&self.device, &self.stream);
@@ -212,8 +227,20 @@ impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
         stream.record(&start)?;
         buffers.launch((kernel, stream, &self.watchdog), shape, &self.policy, channels)?;
         stream.record(&end)?;
-        self.watchdog.wait(stream, LIMIT).map_err(|error| self.stuck(error))?;
+        let (beside, mut asked) = (Stream::new(device)?, false);
+        let mut look = || {
+            if !asked && watch.is_needed() && watch.look() {
+                asked = true;
+                buffers.end(&beside, STOPPED)?;
+            }
+            Ok(())
+        };
+        let waited = self.watchdog.wait_while(stream, LIMIT, &mut look);
+        waited.map_err(|error| self.stuck(error))?;
         let seconds = start.seconds_until(&end)?;
+        if buffers.status(stream)? == STOPPED {
+            return Err(watch.interrupted());
+        }
         self.check(&prepared, &buffers, channels)?;
         let outputs = buffers.outputs::<C>(stream, channels.roots.len())?;
         let counted = buffers.counted(stream)?;

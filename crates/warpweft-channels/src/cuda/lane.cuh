@@ -1,12 +1,12 @@
-// A lane's own stack: calls that it has to run, and those of its calls that wait, which nobody else touches.
+// The stack of one lane: calls to run (items) and calls that wait (frames), which no other lane touches.
 //
-// Items and frames lie apart, frames in a ring of fixed length. A lane goes down one path of the tree: the frame of level l waits
-// for what is below it, so frames have a level each, from `first` to `level` - 1, and the newest items are
-// children of the last of them. Where no such item is left all its calls have given their values: it goes on.
-// So neither counts nor fences are needed. What one call spawns beyond the end of the stack goes to `more`, in global
-// memory; a lane with items there is full, and does not go on. What the first level's calls give goes to `below`, a frame
-// in global memory or a root; that takes as long as many steps, so the lane owes it until the warp shares (stacks.cuh). The
-// oldest items, with the frames that wait for them, may be moved to global memory too.
+// Items and frames lie apart; frames are a ring of fixed length. A lane follows one path of the tree: the frame of level l
+// waits for what is below it, so there is one frame a level, from `first` to `level` - 1, and the newest items are
+// children of the last frame. Where no such item is left, all calls of that frame have given their values and it goes on.
+// So neither counters nor fences are needed. Items that one call spawns beyond the end of the stack go to `more`, in global
+// memory; a lane with items there is full and does not go on. Values of calls of the first level go to `below`, a frame
+// in global memory or a root. That costs as much as many steps, so the lane defers it (`owes`) until the next round of work
+// sharing (stacks.cuh). The oldest items, with the frames that wait for them, may be moved to global memory too.
 #pragma once
 #include "call.cuh"
 
@@ -72,7 +72,7 @@ struct ww_lane {
         return top - low >= 2 || (top - low == 1 && last_of(*item(low)) != level);
     }
 
-    // An item from global memory, for a lane that has nothing.
+    // An item from global memory, for an idle lane.
     __device__ __forceinline__ void take(const u32* from) {
         const u64 back = *(const u64*)from;
         below = parent_of(back);
@@ -209,7 +209,7 @@ struct ww_lane {
     }
 };
 
-// What the pieces of a function ask for. Nothing in it is done by the warp together: lanes go different ways.
+// What the pieces of a function call. No warp-wide operation is allowed here: lanes diverge.
 template<class F> struct ww_activation {
     ww_lane& lane;
     u32 before, end, at;    // items before it spawned; where its place for them ends

@@ -169,6 +169,14 @@ impl Buffers {
         unsafe { stream.launch_cooperative(kernel, launch, &args) }
     }
 
+    /// Ends a running kernel with `status`, by another stream than its own: warps read the word every few steps.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn end(&self, stream: &Stream, status: u32) -> Result<()> {
+        stream.upload(&self.counters, STATUS * 4, &[status])
+    }
+
     /// Why the kernel ended.
     ///
     /// # Errors

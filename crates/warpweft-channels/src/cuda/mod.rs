@@ -7,5 +7,3 @@ mod text;
 
 pub use executor::CudaExecutor;
 pub use text::compile_check;
-#[cfg(all(test, loom))]
-mod twin;

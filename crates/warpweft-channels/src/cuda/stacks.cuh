@@ -1,27 +1,28 @@
-// Calls that spawn calls, in one persistent kernel: every lane goes down a tree of calls of its own, depth first, on its
-// own stack (lane.cuh), and leaves its oldest calls to those that have none.
+// Fork-join tasks in one persistent kernel: every lane runs a tree of calls depth first on its own stack (lane.cuh), and
+// shares its oldest calls with idle lanes.
 //
 // Grid: a line of blocks, all resident (cooperative); block: WW_WARPS warps, none of which waits for another
 // of its block. Shared memory: the lanes' stacks, where they fit (WW_SHARED).
 //
-// Each warp has a ring of items in global memory. Lanes whose stacks are full move the older half there, lanes that
-// have nothing take the newest from there; where it is empty, lanes leave their oldest item there for those of their warp
-// that have none, or for another warp. The newest items are the deepest (Orr et al., section 5.2: deepest first), the
-// oldest have the most below them. All that concerns global memory is done together, when a quarter of the lanes that
-// had something to run are through with it or some steps have passed: that takes as long as many steps.
+// Each warp has a ring of items in global memory. A lane with a full stack moves the older half of it to the ring; an
+// idle lane takes the newest item of the ring. Where the ring is empty, lanes put their oldest items there for idle lanes
+// of their warp, or for another warp. The newest items are the deepest (Orr et al., section 5.2: deepest first); the
+// oldest have the largest trees below them. All accesses to global memory happen together, in a round of work sharing:
+// when a quarter of the lanes that had calls have become idle, or after some steps. A round costs as much as many steps.
 //
-// Memory is bounded by the plan. A lane with a full stack moves what it must if beyond that the ring keeps room for
-// one path down to the last level (`quota` items a level) and the warp's frames for one frame a level. Where they don't, one
-// lane alone uses that room: nobody else moves or takes items meanwhile, and it takes the newest itself, so
-// what it moved is never more than one path. Lanes with room on their stacks go on, others pause until it is done. So
-// whoever has something runs in the end, and who waits has nothing.
+// Memory is bounded by the plan. A lane with a full stack moves items as long as the ring keeps room for one path to the
+// last level (`quota` items a level) and the warp keeps frames for it (one a level). Where it does not, one lane alone
+// uses that room: no other lane moves or takes items meanwhile, and it takes the newest itself, so what it has moved is
+// never more than one path. Lanes with room on their stacks go on; the others pause until it is done. So every lane with
+// calls runs in the end, and a lane that waits has none.
 //
-// Hand-over is the paper's array channel (section 3.2.1) at the size of a batch. States of slot t mod N, round r = t / N:
-// word 2r: available, or reserved once ticket t is drawn; 2r + 1: ready; 2(r + 1): done. A warp of which many lanes have
-// nothing draws a ticket, and polls the slot's word while it goes on, and when all have nothing. Who has enough for
-// itself claims a ticket that is drawn and whose slot is available, by compare and swap, and else gives nothing now: it
-// never waits. A batch may be empty. Claims of one word are one at a time, 0.7 us each: so there are up to 32 such channels.
-// A warp draws its tickets of one; who gives looks at all, a lane each, and claims as many as it has batches for.
+// Warps share work through the paper's array channel (section 3.2.1), with a batch of items as its element. States of
+// slot t mod N in round r = t / N: word 2r: available, or reserved once ticket t is drawn; 2r + 1: ready; 2(r + 1): done.
+// A warp with many idle lanes draws a ticket and polls the word of its slot, while it goes on and when all lanes are idle.
+// A warp with enough items claims a drawn ticket whose slot is available, by compare and swap; if there is none it shares
+// nothing now: it never waits. A batch may be empty. Claims of one word are serialised, 0.7 us each, so there are up to 32
+// such channels. A warp draws its tickets from one; a warp that shares looks at all, one a lane, and claims one ticket
+// for each batch that it has.
 #include "lane.cuh"
 #include "watchdog.cuh"
 
@@ -60,7 +61,7 @@ struct ww_warp {
         return room > path ? room - path : 0;
     }
 
-    // Frames that have come back to a lane: this warp's are free again, others' go back to their owners.
+    // Frames that a lane is done with: this warp's are free again, others' go back to their owners.
     __device__ __forceinline__ void release(u32 frame, bool on) {
         const bool mine = on && frame / a.frames_each == warp;
         const u32 mask = __ballot_sync(ALL, mine);
@@ -143,8 +144,8 @@ struct ww_warp {
     __device__ __forceinline__ u32* own_word() const { return slot_word(warp % a.channels, ticket); }
 
     __device__ __forceinline__ u32 ready_word() const { return 2 * (ticket / a.slots_count) + 1; }
-    // Asks for a batch, if there is room for a path down: without it a warp waits for its frames alone, which others give
-    // back when they have run what those wait for.
+    // Draws a ticket for a batch, if there are frames for a path down. Without them a warp waits for its frames alone, which
+    // other warps return when they have run what those wait for.
     __device__ __forceinline__ void draw_ticket() {
         if (has_ticket || free_top < a.levels) return;
         if (lane == 0) ticket = ww_add_relaxed(drawn(warp % a.channels), 1);
@@ -214,7 +215,7 @@ struct ww_warp {
         u32 t = NONE;
         if ((waits >> lane & 1) != 0 && (u32)__popc(turned & ((1u << (lane - turn) % 32) - 1u)) < most) {
             t = ww_load_relaxed(claimed(lane));
-            // Acquire: who read this slot before has done so.
+            // Acquire: the warp that read this slot before has finished.
             if ((int)(ww_load_relaxed(drawn(lane)) - t) <= 0 || ww_load_acquire_gpu(slot_word(lane, t)) != 2 * (t / a.slots_count)
                 || ww_compare_relaxed(claimed(lane), t, t + 1) != t)
                 t = NONE;
@@ -292,10 +293,10 @@ struct ww_warp {
         return ww_load_relaxed(a.counters + STATUS) != 0 || WW_FAULTED;
     }
 
-    // Lanes with full stacks get room; if none are full, lanes leave `count` items each.
+    // Lanes with full stacks get room; if none are full, lanes move `count` items each to the ring.
     __device__ __forceinline__ void make_room(u32 busy, u32 count) {
         const u32 full = __ballot_sync(ALL, own.busy() && own.full());
-        // Who was alone is done with its path, or there is room for all again.
+        // The lane that was alone is done with its path, or there is room for all again.
         const bool done = alone != NONE && (busy >> alone & 1) == 0 && low == top;
         if (done || (spare_frames() > 0 && spare_places() > 0)) alone = NONE;
         if (full != 0) {
@@ -316,7 +317,7 @@ struct ww_warp {
         }
     }
 
-    // Between steps: who has nothing gets something, here and elsewhere. False: the run is over.
+    // A round of work sharing, within the warp and with other warps. False: the run is over.
     __device__ __forceinline__ bool share() {
         __syncwarp();
         if (own.owes) own.settle();
@@ -335,7 +336,7 @@ struct ww_warp {
             }
         }
         if (ready) receive();
-        // Who has enough gives, who has not asks.
+        // A warp with enough items shares them; one with few draws a ticket.
         u32 claims = NONE, count = 0, gives = 0;
         if (alone == NONE && busy != 0) {
             if (idle < a.idle) {

@@ -261,28 +261,3 @@ fn a_stack_that_is_used_up_is_an_error() {
     assert!(error.contains("`heavy` has used a thread's stack at level"), "{error}");
     assert!(error.contains("raise the policy's `stack`"), "{error}");
 }
-
-#[test]
-#[ignore = "takes seconds of all cores"]
-fn calls_a_second() {
-    let machine = Machine::detect().unwrap();
-    for threads in [1, 2] {
-        let mut executor = CpuExecutor::new(&machine, CpuPolicy::of(threads)).unwrap();
-        for _ in 0..3 {
-            let (fibs, report) = executor.run(&Channels::of(Fib { n: 35 })).unwrap();
-            assert_eq!(fibs, [9_227_465]);
-            println!(
-                "fib(35), {threads} threads: {:.1} ms, {:?}",
-                report.seconds * 1e3,
-                report.notes
-            );
-            let (found, report) = executor.run(&Channels::of(board(13))).unwrap();
-            assert_eq!(found, [73_712]);
-            println!(
-                "queens 13, {threads} threads: {:.1} ms, {:?}",
-                report.seconds * 1e3,
-                report.notes
-            );
-        }
-    }
-}

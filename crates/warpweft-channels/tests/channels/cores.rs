@@ -1,7 +1,9 @@
 //! Channels on the cores: every function's values are those of plain calls, whatever the threads.
 
+use warpweft::channels::Spawning;
 use warpweft::channels::cpu::CpuExecutor;
-use warpweft::channels::{Channels, CpuPolicy};
+use warpweft::channels::{Channels, ChannelsExecutor as _, CpuPolicy};
+use warpweft::element::Unit;
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft_lab::conformance::channels::{Case, fib, queens, suite};
@@ -32,6 +34,76 @@ fn one_call_is_run_on_the_machine() {
     assert_eq!((solutions, report.done, report.pattern), (92, 2057, "channels"));
     let (fibs, _) = Channels::all((0..10).map(fib::call)).run_all(&machine).unwrap();
     assert_eq!(fibs, [0, 1, 1, 2, 3, 5, 8, 13, 21, 34]);
+}
+
+/// A serial helper that calls itself below the size at which calls are spawned.
+#[device]
+fn serial<T: Scalar>(n: u32, one: T) -> u64 {
+    if n < 2 { u64::from(n) } else { serial(n - 1, one) + serial::<T>(n - 2, one) }
+}
+
+#[spawning]
+fn coarse(n: u32) -> u64 {
+    if n < 12 {
+        return serial(n, 1u8);
+    }
+    let a = spawn!(coarse(n - 1));
+    let b = spawn!(coarse(n - 2));
+    sync!();
+    let sum = a + b;
+    sum
+}
+
+#[test]
+fn a_serial_helper_may_call_itself_on_the_cores() {
+    let machine = Machine::detect().unwrap();
+    let mut executor = CpuExecutor::new(&machine, CpuPolicy::of(3)).unwrap();
+    let (values, _) = executor.run(&Channels::of(coarse::call(20))).unwrap();
+    assert_eq!(values, [6765]);
+    let mut unit = Unit::new();
+    <coarse as Spawning>::cuda(&mut unit);
+    assert!(unit.source().contains("#error serial_ww calls itself, which code for GPUs can not"));
+}
+
+/// Arguments and a value of more bytes than a place for a call has.
+#[spawning]
+fn tables(table: [u64; 40], n: u64) -> [u64; 20] {
+    if n == 0 {
+        let mut first = [0; 20];
+        for i in 0..20 {
+            first[i] = table[i] + table[i + 20];
+        }
+        return first;
+    }
+    let mut other = table;
+    other[n as usize] += n;
+    let a = spawn!(tables(table, n - 1));
+    let b = spawn!(tables(other, n - 1));
+    let c = spawn!(tables([n; 40], n - 1));
+    sync!();
+    let mut sum = a;
+    for i in 0..20 {
+        sum[i] += b[i] * c[i];
+    }
+    sum
+}
+
+#[test]
+fn arguments_and_values_may_be_large() {
+    let machine = Machine::detect().unwrap();
+    let expect = tables([3; 40], 7);
+    for threads in [1, 2, 5] {
+        for deque_capacity in [1, 1024] {
+            let policy = CpuPolicy { deque_capacity, ..CpuPolicy::of(threads) };
+            let mut executor = CpuExecutor::new(&machine, policy).unwrap();
+            for _ in 0..20 {
+                let (values, _) = executor.run(&Channels::of(tables::call([3; 40], 7))).unwrap();
+                assert_eq!(values, [expect], "{threads} threads, deques of {deque_capacity}");
+            }
+        }
+    }
+    let error = Channels::of(tables::call([3; 40], 9)).levels(3).run(&machine).unwrap_err();
+    assert!(error.to_string().contains("spawned deeper than 3 levels"), "{error}");
 }
 
 #[spawning]

@@ -4,6 +4,7 @@ mod by_hand;
 mod cores;
 mod cuda;
 mod pieces;
+mod run_with;
 #[path = "../../../warpweft/tests/translation_support/mod.rs"]
 mod translation_support;
 mod warps;

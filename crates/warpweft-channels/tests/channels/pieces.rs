@@ -102,6 +102,50 @@ fn pair(p: Pair, depth: u32) -> Pair {
     Pair { left: left + less.left, right: right + less.right }
 }
 
+/// Statements before the value, with and without calls before them, and in a function that may return while calls run.
+#[spawning]
+fn lets(n: u32, early: bool) -> u32 {
+    let x = n * 3;
+    let y = x ^ 5;
+    if n < 2 {
+        return y;
+    }
+    let a = spawn!(lets(n - 1, !early));
+    if early && n % 3 == 0 {
+        return x;
+    }
+    let b = spawn!(plainly(n - 2));
+    sync!();
+    let (sum, product) = (a + b, a * b);
+    let mixed = sum ^ product.rotate_left(x);
+    if early { mixed + y } else { mixed }
+}
+
+#[spawning]
+fn plainly(n: u32) -> u32 {
+    let x = n + 1;
+    x
+}
+
+/// More arguments than most functions have.
+#[spawning]
+fn many(table: [u64; 40], n: u32) -> u64 {
+    if n == 0 {
+        let mut sum = 0;
+        for i in 0..40 {
+            sum += table[i] * (i as u64 + 1);
+        }
+        return sum;
+    }
+    let mut other = table;
+    other[n as usize] = u64::from(n);
+    let a = spawn!(many(table, n - 1));
+    let b = spawn!(many(other, n - 1));
+    sync!();
+    let twice = 2 * a;
+    twice ^ b
+}
+
 /// How a `Pair` is compared, which may have bytes between its members.
 const PAIRS: &str = "static bool same(const Pair_ww& a, const Pair_ww& b) { return a.left_ == b.left_ && a.right_ == b.right_; }\n";
 
@@ -118,6 +162,8 @@ fn checks() -> Checks {
     (0..9u8).for_each(|n| add!(checks, kinds(n, f64::from(n) * 7.3)));
     (0..9u32).for_each(|n| add!(checks, chain(n)));
     (0..9u32).for_each(|n| add!(checks, names(n, true)));
+    (0..12u32).for_each(|n| add!(checks, lets(n, n % 2 == 0)));
+    (0..4u32).for_each(|n| add!(checks, many([u64::from(n) + 7; 40], n)));
     (0..5u32).for_each(|n| add!(checks, pair(Pair { left: 7, right: 900 }, n)));
     checks
 }

@@ -8,19 +8,16 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use warpweft::cpu::Pool;
 use warpweft::grid::io::{Claim, check_folder};
-use warpweft::machine::Machine;
 use warpweft::report::{Report, counted};
-use warpweft::wavefront::cpu::CpuExecutor;
-use warpweft::wavefront::cuda::CudaExecutor;
+use warpweft::run::Target;
 use warpweft::wavefront::traceback::{Way, holds_rows};
-use warpweft::wavefront::{CpuPolicy, RankExecutor};
+use warpweft::wavefront::{RankExecutor, Run, RunExecutor};
 use warpweft::{Error, Result};
 use warpweft_apps::align::{Executor, Scope, Sequence, Tracing, Weights, align_all, read, trace};
 
-use crate::arguments::{DeviceChoice, threads};
-use crate::device::{cut, for_wavefronts, workers};
+use crate::arguments::threads;
+use crate::device::{Place, cut, for_wavefronts, note_crowd};
 use crate::output::note;
 use crate::place;
 use crate::progress::Progress;
@@ -137,7 +134,7 @@ pub struct Align {
     resume: bool,
     /// Where to run: cpu, gpu, gpu:N, gpu:N,M,.., gpus, or auto for as many GPUs as make it faster.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    device: DeviceChoice,
+    device: Target,
     /// Threads on the CPU [default: one a core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
@@ -176,29 +173,13 @@ impl Align {
         };
         let (queries, targets) = (sequences(&self.query)?, sequences(&self.target)?);
         files.check(&queries, &targets)?;
-        let mut machine = Machine::detect()?;
-        for_wavefronts(self.device, &mut machine)?;
-        let longest = queries.iter().map(|query| query.sequence.len()).max().unwrap_or(0);
-        let aligned = match machine.gpus.is_empty() {
-            false => {
-                let mut executor = CudaExecutor::over(&machine.together()?, None)?;
-                self.align(&queries, &targets, weights, &mut executor)?
-            }
-            true => {
-                // A path is looked for in blocks of an eighth.
-                let rows = if self.score_only { longest } else { longest.div_ceil(8) };
-                let threads = workers(self.threads, &machine.cpu, rows);
-                let pool = Pool::over(&machine.cpu.cores, threads)?;
-                let policy = CpuPolicy::for_domain(rows, threads);
-                let mut executor = CpuExecutor::new(&pool, policy)?;
-                let mut aligned = self.align(&queries, &targets, weights, &mut executor)?;
-                // Over ranks the report names those of all.
-                if let Some(report) = aligned.report.as_mut().filter(|_| world::net().is_none()) {
-                    report.devices = vec![machine.cpu.label(threads)];
-                }
-                aligned
-            }
-        };
+        let Place { machine, target, threads, .. } = for_wavefronts(self.device)?;
+        if threads.is_some() {
+            note_crowd(self.threads, &machine.cpu);
+        }
+        let run = Run { target, threads: self.threads.map(NonZero::get), ..Run::default() };
+        let mut executor = RunExecutor::new(&machine, &run)?;
+        let aligned = self.align(&queries, &targets, weights, &mut executor)?;
         let Aligner { pairs, report: Some(report), check } = aligned else {
             return Err(Error::spec("no pair of sequences", "give files with records"));
         };

@@ -1,7 +1,7 @@
-//! What `apsp` says of a farm: its answer, its policy and its units.
+//! What `apsp` says of a farm: its answer, its policy and its workers.
 
 use serde_json::{Value, json};
-use warpweft::farm::{self, PackSize, Place, Policy, Share};
+use warpweft::farm::{self, ChunkSize, Place, Policy, Share};
 use warpweft::report::counted;
 
 use super::Found;
@@ -24,21 +24,21 @@ pub fn summary(farmed: &farm::Outcome, found: &Found, failed: Vec<Value>) -> Ans
         answer.push(("mean_distance", json!(total as f64 / paths as f64)));
     }
     answer.push(("overhead_percent", json!(100.0 * farmed.overhead())));
-    answer.push(("units", json!(farmed.shares)));
+    answer.push(("workers", json!(farmed.shares)));
     answer.extend(world::network().map(|network| ("network", json!(network))));
     answer.push(("failed", json!(failed)));
     answer
 }
 
-/// The policy as its options are written: `--pack 5` is a pack of 5.
+/// The policy as its options are written: `--chunk 5` is a chunk of 5.
 pub fn written(mut value: Value, policy: &Policy) -> Value {
-    if let PackSize::Tasks(tasks) = policy.pack {
-        value["pack"] = json!(tasks);
+    if let ChunkSize::Tasks(tasks) = policy.chunk {
+        value["chunk"] = json!(tasks);
     }
     value
 }
 
-/// How many sources units have.
+/// How many sources workers have.
 fn each(shares: &[Share]) -> String {
     let counts = || shares.iter().map(|share| share.tasks);
     let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
@@ -49,9 +49,9 @@ fn each(shares: &[Share]) -> String {
     }
 }
 
-/// How many units of each kind there are, and how many sources they have.
+/// How many workers of each kind there are, and how many sources they have.
 pub fn kinds(shares: &[Share]) -> String {
-    let on_core = |share: &Share| matches!(share.unit.place, Place::Core(_));
+    let on_core = |share: &Share| matches!(share.worker.place, Place::Core(_));
     let (cores, lanes): (Vec<_>, Vec<_>) = shares.iter().cloned().partition(on_core);
     let kinds = [(cores, "core"), (lanes, "lane")].into_iter().filter(|(all, _)| !all.is_empty());
     let kinds =
@@ -59,9 +59,9 @@ pub fn kinds(shares: &[Share]) -> String {
     kinds.collect::<Vec<_>>().join("; ")
 }
 
-/// What the units did, in a line.
-pub fn units(farmed: &farm::Outcome) -> String {
-    let packs = counted(farmed.shares.iter().map(|share| share.packs).sum(), "pack");
+/// What the workers did, in a line.
+pub fn workers(farmed: &farm::Outcome) -> String {
+    let chunks = counted(farmed.shares.iter().map(|share| share.chunks).sum(), "chunk");
     let overhead = 100.0 * farmed.overhead();
-    format!("{}, in {packs}; {overhead:.2} % overhead", kinds(&farmed.shares))
+    format!("{}, in {chunks}; {overhead:.2} % overhead", kinds(&farmed.shares))
 }

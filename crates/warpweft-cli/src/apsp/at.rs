@@ -2,12 +2,12 @@
 
 use std::num::NonZero;
 
-use warpweft::farm::Target;
-use warpweft::prelude::*;
+use warpweft::machine::Machine;
+use warpweft::run::Target;
+use warpweft::{Error, Result};
 use warpweft_apps::apsp::Form;
 
-use crate::arguments::DeviceChoice;
-use crate::device::{for_farms, note_crowd};
+use crate::device::{Place, for_farms, note_crowd};
 
 /// How sources are searched from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -36,33 +36,28 @@ impl At {
     ///
     /// # Errors
     /// A GPU that is not there or can't be used; a form for other devices than these.
-    pub fn of(
-        device: DeviceChoice,
-        form: FormChoice,
-        threads: Option<NonZero<usize>>,
-    ) -> Result<Self> {
-        let mut machine = Machine::detect()?;
-        let target = for_farms(device, &mut machine)?;
-        let form = match (form, target) {
-            (FormChoice::Dial, Target::Gpus) => {
+    pub fn of(device: Target, form: FormChoice, threads: Option<NonZero<usize>>) -> Result<Self> {
+        let Place { machine, target, threads: of_cores, on_gpus } = for_farms(device)?;
+        let form = match form {
+            FormChoice::Dial if of_cores.is_none() => {
                 let what = format!("--form dial on --device {device}");
                 return Err(Error::spec(
                     what,
                     "it is the cores' form: take another, or name the cpu",
                 ));
             }
-            (FormChoice::Batched | FormChoice::Planes, Target::Cpu) => {
+            FormChoice::Batched | FormChoice::Planes if !on_gpus => {
                 let what = "forms for GPUs, and none is to be used";
                 return Err(Error::spec(what, "leave --form out, or name a GPU by --device"));
             }
-            (FormChoice::Auto, _) => Form::Auto,
-            (FormChoice::Dial, _) => Form::Dial,
-            (FormChoice::Batched, _) => Form::Batched,
-            (FormChoice::Planes, _) => Form::Planes,
+            FormChoice::Auto => Form::Auto,
+            FormChoice::Dial => Form::Dial,
+            FormChoice::Batched => Form::Batched,
+            FormChoice::Planes => Form::Planes,
         };
-        let threads = match target {
-            Target::Gpus => 0,
-            _ => {
+        let threads = match of_cores {
+            None => 0,
+            Some(_) => {
                 note_crowd(threads, &machine.cpu);
                 threads.map_or_else(|| machine.cpu.threads(), NonZero::get)
             }
@@ -72,7 +67,7 @@ impl At {
 
     /// Whether GPUs are among it.
     pub fn on_gpus(&self) -> bool {
-        self.target != Target::Cpu && self.form != Form::Dial && !self.machine.gpus.is_empty()
+        self.form != Form::Dial && !self.machine.gpus.is_empty()
     }
 
     /// Rows of distances that are searched at once: one a thread, 32 a lane.

@@ -28,7 +28,7 @@ pub fn skipped(failed: &[Failed], graph: &Graph, sources: &[u32]) -> Option<Erro
     let first = failed.first()?;
     Some(Error::Device {
         stage: format!("searching from source {}", name(first.task, graph, sources)),
-        device: first.unit.to_string(),
+        device: first.worker.to_string(),
         what: first.what.clone(),
         hint: match failed.len() {
             1 => "it was skipped".into(),

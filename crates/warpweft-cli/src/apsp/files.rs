@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use warpweft::farm::Run;
+use warpweft::farm::AHEAD;
 use warpweft::grid::io::{npy, write_whole};
 use warpweft::memory::check_room;
 use warpweft::prelude::*;
@@ -67,7 +67,7 @@ impl Files {
         }
         let extents = [sources.len(), graph.vertices() as usize];
         // One that is searched, those that wait, and one that is handed over.
-        let ahead = sources.len().min((Run::AHEAD + 2).saturating_mul(at_once));
+        let ahead = sources.len().min((AHEAD + 2).saturating_mul(at_once));
         let rows = (sources.len() + ahead) as u64;
         let bytes = rows.saturating_mul(4 * u64::from(graph.vertices()));
         check_room(bytes, "name fewer --sources, --threads or --lanes, or leave --distances out")?;

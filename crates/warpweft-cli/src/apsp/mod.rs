@@ -11,6 +11,7 @@ mod sources;
 mod tune;
 
 use std::cell::Cell;
+use std::convert::Infallible;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,20 +19,21 @@ use std::sync::Arc;
 
 use serde_json::json;
 use warpweft::cluster::agree;
-use warpweft::farm::{self, Flush, Journal, OnFailure, PackSize, Policy, Run, Schedule};
+use warpweft::farm::{self, ChunkSize, Flush, Journal, OnFailure, Policy, Run, Schedule};
 use warpweft::memory::filled;
 use warpweft::prelude::*;
 use warpweft::report::counted;
+use warpweft::run::Target;
 use warpweft::trace::Trace;
 use warpweft_apps::apsp::{Graph, Reach, ShortestPaths, fingerprint};
 
-use self::answer::{summary, units, written};
+use self::answer::{summary, workers, written};
 use self::at::{At, FormChoice};
 use self::files::Files;
 use self::graph::GraphChoice;
 use self::sources::SourceChoice;
 pub use self::tune::Tune;
-use crate::arguments::{DeviceChoice, at_least_one, number, threads, whole};
+use crate::arguments::{at_least_one, number, threads, whole};
 use crate::interrupt;
 use crate::output::{complain, fail, note};
 use crate::progress::Progress;
@@ -42,7 +44,7 @@ use crate::{place, world};
 /// Who gets which sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum ScheduleChoice {
-    /// Whoever asks, the next pack, sized by its speed and by what is left.
+    /// A worker that requests work gets the next chunk, sized by its speed and by the tasks that are left.
     Master,
     /// The same number for every node, shared evenly among its cores and lanes of GPUs.
     Eq1,
@@ -92,16 +94,19 @@ pub struct Apsp {
     /// Who gets which sources.
     #[arg(long, value_name = "SCHEDULE", value_enum, default_value = "master")]
     schedule: ScheduleChoice,
-    /// Sources a pack [default: by speed, about a quarter of a second].
+    /// Sources of a chunk [default: by speed, about a quarter of a second].
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<u64>>)]
-    pack: Option<NonZero<u64>>,
+    chunk: Option<NonZero<u64>>,
+    /// The former name of `--chunk`.
+    #[arg(long = "pack", hide = true, value_parser = renamed_pack)]
+    _pack: Option<Infallible>,
     /// Where to run: cpu, gpu, gpu:N, gpu:N,M,.., gpus, cpu+gpu, cpu+gpu:N or auto, which is all GPUs and the cores.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    device: DeviceChoice,
+    device: Target,
     /// How sources are searched from.
     #[arg(long, value_name = "FORM", value_enum, default_value = "auto")]
     form: FormChoice,
-    /// Packs that each GPU has at the same time, 1 to 8 [default: what `tune apsp` found, else 2].
+    /// Chunks that each GPU has at the same time, 1 to 8 [default: what `tune apsp` found, else 2].
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     lanes: Option<usize>,
     /// Threads on the CPU [default: one a core].
@@ -116,7 +121,7 @@ pub struct Apsp {
     /// Go on from the journal.
     #[arg(long, requires = "journal")]
     resume: bool,
-    /// Seconds until the journal is brought to the disk, 0 for every pack: what a machine that loses its power may lose.
+    /// Seconds until the journal is brought to the disk, 0 for every chunk: what a machine that loses its power may lose.
     #[arg(long, value_name = "S", requires = "journal", default_value = "1", value_parser = number::<f64>)]
     flush: f64,
     /// Compare so many sources, spread over all, with Dijkstra's algorithm.
@@ -165,9 +170,9 @@ impl Apsp {
             ScheduleChoice::Eq2 => Schedule::Eq2,
             ScheduleChoice::Single => Schedule::Single,
         };
-        let pack = self.pack.map_or(PackSize::Auto, |tasks| PackSize::Tasks(tasks.get()));
+        let chunk = self.chunk.map_or(ChunkSize::Auto, |tasks| ChunkSize::Tasks(tasks.get()));
         let lanes = self.lanes.unwrap_or(Policy::default().lanes);
-        let policy = Policy { schedule, pack, lanes, ..Policy::default() };
+        let policy = Policy { schedule, chunk, lanes, ..Policy::default() };
         policy.check().map(|()| policy)
     }
 
@@ -195,7 +200,7 @@ impl Apsp {
             of: told(graph, sources),
             resume: self.resume,
             flush: match self.flush {
-                0.0 => Flush::EveryPack,
+                0.0 => Flush::EveryChunk,
                 seconds => Flush::Every(seconds),
             },
         })
@@ -269,20 +274,16 @@ impl Apsp {
         let journal = self.journal(&graph, &sources);
         let run = Run {
             target: at.target,
-            policy,
-            journal: journal.as_ref(),
+            policy: Some(policy),
+            checkpoint: journal.as_ref(),
             threads: self.threads.map(NonZero::get),
-            on_failure: match self.on_failure {
-                FailureChoice::Stop => OnFailure::Stop,
-                FailureChoice::Skip => OnFailure::Skip,
-            },
             progress: Some(&told),
             interrupt: Some(interrupt::flag()),
             trace: trace.clone(),
             net: world::net(),
             ..Run::default()
         };
-        let farmed = search(&graph, &sources, &at, &run, wants_distances, &mut found);
+        let farmed = self.search((&graph, &sources), &at, &run, &mut found);
         progress.clear();
         match farmed {
             // Every process knows of it; the one that has what was done saves that before it leaves the others.
@@ -351,7 +352,7 @@ impl Apsp {
                 ("sources", json!(sources.len())),
             ],
             answer: summary(&farmed, found, failures::list(&farmed.failed, graph, sources)),
-            lines: vec![("units", units(&farmed))],
+            lines: vec![("workers", workers(&farmed))],
             report: farmed.report,
             check,
             saved,
@@ -368,43 +369,55 @@ fn told(graph: &Graph, sources: &[u32]) -> String {
     format!("shortest paths in graph {:016x} from sources {sources:016x}", graph.fingerprint())
 }
 
-/// Searches from all sources and notes what comes of each.
-fn search(
-    graph: &Graph,
-    sources: &[u32],
-    at: &At,
-    run: &Run<'_>,
-    wants_distances: bool,
-    found: &mut Found,
-) -> Result<farm::Outcome> {
-    let machine = &at.machine;
-    let Found { reaches, distances } = found;
-    if !wants_distances {
-        let mut sink = |k: u64, reach| {
-            reaches[k as usize] = Some(reach);
+impl Apsp {
+    /// Searches from all sources and notes what comes of each.
+    fn search(
+        &self,
+        (graph, sources): (&Graph, &[u32]),
+        at: &At,
+        run: &Run<'_>,
+        found: &mut Found,
+    ) -> Result<farm::Outcome> {
+        let machine = &at.machine;
+        let on_failure = match self.on_failure {
+            FailureChoice::Stop => OnFailure::Stop,
+            FailureChoice::Skip => OnFailure::Skip,
+        };
+        let Found { reaches, distances } = found;
+        if !self.files.wants_distances() {
+            let mut sink = |k: u64, reach| {
+                reaches[k as usize] = Some(reach);
+                Ok(())
+            };
+            let paths = ShortestPaths::reach(graph).by(at.form);
+            return Farm::of(paths)
+                .on_failure(on_failure)
+                .run_into(sources, machine, run, &mut sink);
+        }
+        let width = graph.vertices() as usize;
+        let mut sink = |k: u64, (reach, row): (Reach, Vec<u32>)| {
+            let k = k as usize;
+            // Rows of a journal may be anybody's.
+            if row.len() != width {
+                let journal = run.checkpoint.map(|journal| journal.directory.as_path());
+                return Err(Error::file(
+                    journal.unwrap_or(Path::new("the journal")),
+                    format!("holds {} distances of source number {k}, of {width}", row.len()),
+                    "begin anew in an empty folder",
+                ));
+            }
+            reaches[k] = Some(reach);
+            if let Some(rows) = distances.as_mut() {
+                rows.as_mut_slice()[k * width..(k + 1) * width].copy_from_slice(&row);
+            }
             Ok(())
         };
-        let paths = ShortestPaths::reach(graph).by(at.form);
-        return Farm::of(paths).run_into(sources, machine, run, &mut sink);
+        let paths = ShortestPaths::distances(graph).by(at.form);
+        Farm::of(paths).on_failure(on_failure).run_into(sources, machine, run, &mut sink)
     }
-    let width = graph.vertices() as usize;
-    let mut sink = |k: u64, (reach, row): (Reach, Vec<u32>)| {
-        let k = k as usize;
-        // Rows of a journal may be anybody's.
-        if row.len() != width {
-            let journal = run.journal.map(|journal| journal.directory.as_path());
-            return Err(Error::file(
-                journal.unwrap_or(Path::new("the journal")),
-                format!("holds {} distances of source number {k}, of {width}", row.len()),
-                "begin anew in an empty folder",
-            ));
-        }
-        reaches[k] = Some(reach);
-        if let Some(rows) = distances.as_mut() {
-            rows.as_mut_slice()[k * width..(k + 1) * width].copy_from_slice(&row);
-        }
-        Ok(())
-    };
-    let paths = ShortestPaths::distances(graph).by(at.form);
-    Farm::of(paths).run_into(sources, machine, run, &mut sink)
+}
+
+/// Refuses the former name of `--chunk`.
+fn renamed_pack(_: &str) -> Result<Infallible, String> {
+    Err("`--pack` is now `--chunk`".into())
 }

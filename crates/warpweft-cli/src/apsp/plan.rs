@@ -4,9 +4,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use warpweft::farm::{Grain, Policy, Run, Schedule, Target, Unit, simulate};
+use warpweft::farm::{Grain, Policy, Run, Schedule, Worker, simulate};
 use warpweft::prelude::*;
 use warpweft::report::counted;
+use warpweft::run::Target;
 use warpweft_apps::apsp::{Graph, Search, ShortestPaths};
 
 use super::answer::{kinds, written};
@@ -16,12 +17,12 @@ use crate::output::{say, time};
 /// Sources that a lane is measured by, where there are as many: two batches.
 const SAMPLE: usize = 4096;
 
-/// What is known of a unit.
+/// What is known of a worker.
 #[derive(Clone, Copy)]
 struct Pace {
-    unit: Unit,
+    worker: Worker,
     grain: Grain,
-    /// Seconds a source, in packs of the grain.
+    /// Seconds a source, in chunks of the grain.
     each: f64,
 }
 
@@ -32,26 +33,26 @@ fn lanes(graph: &Graph, sources: &[u32], policy: &Policy, at: &At) -> Result<Vec
     }
     let sample = SAMPLE * policy.lanes * at.machine.gpus.len();
     let policy = Policy { schedule: Schedule::MasterWorker, ..*policy };
-    let run = Run { target: Target::Gpus, policy, ..Run::default() };
+    let run = Run { target: Target::AllGpus, policy: Some(policy), ..Run::default() };
     let farm = Farm::of(ShortestPaths::reach(graph).by(at.form));
     let first = &sources[..sources.len().min(sample)];
     let measured = farm.run_into(first, &at.machine, &run, &mut |_, _| Ok(()))?.shares;
-    let all = measured.iter().filter(|share| share.packs > 0);
-    let (tasks, packs, busy) = all.fold((0, 0, 0.0), |(tasks, packs, busy), share| {
-        (tasks + share.tasks, packs + share.packs, busy + share.busy)
+    let all = measured.iter().filter(|share| share.chunks > 0);
+    let (tasks, chunks, busy) = all.fold((0, 0, 0.0), |(tasks, chunks, busy), share| {
+        (tasks + share.tasks, chunks + share.chunks, busy + share.busy)
     });
-    // One that came too late to get a pack is like the others.
-    let grain = Grain { of: (tasks / packs.max(1)).max(1), most: u64::MAX };
+    // One that came too late to get a chunk is like the others.
+    let grain = Grain { of: (tasks / chunks.max(1)).max(1), most: u64::MAX };
     let each = busy / tasks.max(1) as f64;
     let there = measured.iter().filter(|share| share.lost.is_none());
-    Ok(there.map(|share| Pace { unit: share.unit, grain, each }).collect())
+    Ok(there.map(|share| Pace { worker: share.worker, grain, each }).collect())
 }
 
 /// Those of the cores, by the first source.
 fn cores(graph: &Graph, sources: &[u32], threads: usize) -> Result<Vec<Pace>> {
     let Some(&first) = sources.first().filter(|_| threads > 0) else { return Ok(Vec::new()) };
     let each = measured(graph, first)?;
-    Ok(Unit::cores(0, threads).map(|unit| Pace { unit, grain: Grain::ANY, each }).collect())
+    Ok(Worker::cores(0, threads).map(|worker| Pace { worker, grain: Grain::ANY, each }).collect())
 }
 
 /// Plays the farm as if every source took as long as the first ones, and tells what would happen; so many others are
@@ -81,31 +82,31 @@ pub fn plan(
     let seconds = |paces: &[Pace]| paces.first().map(|pace| pace.each);
     let (on_core, on_lane) = (seconds(&cores), seconds(&lanes));
     let all: Vec<_> = cores.into_iter().chain(lanes).collect();
-    let units: Vec<_> = all.iter().map(|pace| pace.unit).collect();
-    let lasts = |unit: usize, pack: std::ops::Range<u64>| {
-        let Pace { grain, each, .. } = all[unit];
+    let workers: Vec<_> = all.iter().map(|pace| pace.worker).collect();
+    let lasts = |worker: usize, chunk: std::ops::Range<u64>| {
+        let Pace { grain, each, .. } = all[worker];
         // A batch takes its time, however few are in it.
-        (pack.end - pack.start).next_multiple_of(grain.of) as f64 * each
+        (chunk.end - chunk.start).next_multiple_of(grain.of) as f64 * each
     };
     let tasks = sources.len() as u64;
-    let played = simulate(tasks, &units, &|unit| all[unit].grain, policy, &lasts)?;
-    let sizes = || played.packs.iter().map(|(_, pack)| pack.end - pack.start);
+    let played = simulate(tasks, &workers, &|worker| all[worker].grain, policy, &lasts)?;
+    let sizes = || played.chunks.iter().map(|(_, chunk)| chunk.end - chunk.start);
     let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
     if json {
         let object = json!({
             "app": "apsp", "device": at.label(), "policy": written(json!(policy), policy), "sources": tasks, "kept": kept,
             "seconds_a_source": on_core, "seconds_a_source_on_a_lane": on_lane, "seconds": played.seconds, "overhead_percent": 100.0 * played.overhead(),
-            "packs": played.packs.len(), "smallest_pack": least, "largest_pack": most, "units": played.shares,
+            "chunks": played.chunks.len(), "smallest_chunk": least, "largest_chunk": most, "workers": played.shares,
         });
         return Ok(say(&object.to_string()));
     }
-    let units = kinds(&played.shares);
+    let workers = kinds(&played.shares);
     Ok(say(&format!(
         "plan for {}{}: nothing was run but a few, to measure\n  \
            device   {}\n  \
            source   {}; all are taken to be alike\n  \
-           units    {units}\n  \
-           packs    {}, of {least} to {}\n  \
+           workers    {workers}\n  \
+           chunks    {}, of {least} to {}\n  \
            time     about {}, {:.2} % of it idle",
         counted(tasks, "source"),
         match kept {
@@ -114,7 +115,7 @@ pub fn plan(
         },
         at.label(),
         each.join(", "),
-        played.packs.len(),
+        played.chunks.len(),
         counted(most, "source"),
         time(played.seconds),
         100.0 * played.overhead(),

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use serde_json::json;
 use warpweft::farm::{self, Policy, Tuning};
-use warpweft::prelude::*;
+use warpweft::prelude::{Error, Farm, Result};
+use warpweft::run::Target;
 use warpweft_apps::apsp::{Form, Graph, ShortestPaths};
 
 use super::at::{At, FormChoice};
 use super::graph::GraphChoice;
 use super::sources::SourceChoice;
-use crate::arguments::{DeviceChoice, seconds};
+use crate::arguments::seconds;
 use crate::output::{complain, fail, note, say, scaled};
 use crate::progress::Progress;
 
@@ -28,7 +29,7 @@ pub struct Tune {
     sources: Option<SourceChoice>,
     /// Which GPUs: gpu, gpu:N, gpu:N,M,.. or gpus.
     #[arg(long, value_name = "DEVICE", default_value = "gpu")]
-    device: DeviceChoice,
+    device: Target,
     /// How sources are searched from.
     #[arg(long, value_name = "FORM", value_enum, default_value = "auto")]
     form: FormChoice,
@@ -69,7 +70,7 @@ impl Tune {
 
     fn tune(&self) -> Result<(String, Option<String>)> {
         let at = At::of(self.device, self.form, None)?;
-        if at.target != farm::Target::Gpus {
+        if at.threads > 0 || at.machine.gpus.is_empty() {
             let hint = "name gpu, gpu:N or gpus: what is tuned are the lanes of GPUs";
             return Err(Error::spec(format!("tuning on --device {}", self.device), hint));
         }
@@ -78,10 +79,15 @@ impl Tune {
         let all = SourceChoice::Random(SAMPLE.min(graph.vertices().into()));
         let sources = self.sources.as_ref().unwrap_or(&all).of(&graph)?;
         let of = of(&graph, at.form, false);
-        let tuning = Tuning { of: &of, budget: Duration::from_secs(self.budget), folder: None };
+        let tuning = Tuning {
+            of: &of,
+            start: Policy::default(),
+            budget: Duration::from_secs(self.budget),
+            folder: None,
+        };
         let farm = Farm::of(ShortestPaths::reach(&graph).by(at.form));
         let waiting = Progress::waiting("tuning");
-        let tuned = farm.tune(&(&sources).into(), &at.machine, Policy::default(), &tuning);
+        let tuned = farm.tune(&sources, &at.machine, &tuning);
         waiting.clear();
         let tuned = tuned?;
         tuned.notes.iter().for_each(|what| note(what));

@@ -3,8 +3,9 @@
 use std::num::NonZero;
 
 use warpweft::Result;
+use warpweft::run::Target;
 
-use super::{BoundaryChoice, DeviceChoice, Size, threads};
+use super::{BoundaryChoice, Size, threads};
 
 /// Extents, faces and device.
 #[derive(clap::Args)]
@@ -20,7 +21,7 @@ pub struct Grid {
     /// cpu+gpu:N for the cores beside a GPU where that is faster, or auto for the first GPU if there is
     /// one.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    pub device: DeviceChoice,
+    pub device: Target,
     /// Threads on the CPU [default: one a core].
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<NonZero<usize>>,

@@ -2,7 +2,6 @@
 
 mod boundary;
 pub mod conduction;
-mod device;
 mod grid;
 mod policy;
 mod precision;
@@ -10,7 +9,6 @@ mod until;
 
 pub use boundary::{BoundaryChoice, apply};
 pub use conduction::{Conduction, Float, InTypes};
-pub use device::DeviceChoice;
 pub use grid::Grid;
 pub use policy::{PolicyChoice, RanksPolicy};
 pub use precision::Precision;

@@ -1,27 +1,25 @@
-//! `warpweft channels`: calls that spawn calls.
+//! `warpweft channels`: fork-join tasks.
 
 use std::num::NonZero;
 use std::process::ExitCode;
 
 use clap::Subcommand;
 use serde_json::json;
-use warpweft::channels::cpu::CpuExecutor;
-use warpweft::channels::cuda::CudaExecutor;
-use warpweft::channels::{ChannelsExecutor, CpuPolicy, Spawning, StacksPolicy};
+use warpweft::Result;
+use warpweft::channels::{Run, Spawning};
 use warpweft::machine::Machine;
-use warpweft::prelude::*;
 use warpweft::report::Report;
-use warpweft::stencil::Target;
+use warpweft::run::Target;
 use warpweft_apps::{fib, queens};
 
-use crate::arguments::{DeviceChoice, threads};
-use crate::device::{note_crowd, target};
+use crate::arguments::threads;
+use crate::device::note_crowd;
 use crate::run::check::Check;
 use crate::run::files::Saved;
 use crate::run::outcome::{Answer, Outcome};
 use crate::world;
 
-/// Calls that spawn further calls, in the manner of Cilk.
+/// Fork-join tasks: functions that spawn calls, in the manner of Cilk.
 #[derive(clap::Args)]
 #[command(
     subcommand_required = true,
@@ -77,7 +75,7 @@ struct Queens {
 struct Options {
     /// Where to run: cpu, gpu, gpu:N, or auto.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    device: DeviceChoice,
+    device: Target,
     /// Threads on the CPU [default: one a core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
@@ -148,25 +146,16 @@ impl Options {
         };
         channels.check()?;
         let machine = Machine::detect()?;
-        let on_gpu = |number| match machine.gpus.iter().find(|gpu| gpu.ordinal == number) {
-            Some(gpu) => {
-                let mut executor = CudaExecutor::new(&gpu.device()?, StacksPolicy::default())?;
-                first(executor.run(&channels)?)
-            }
-            None => on_cores(&channels, self.threads, &machine),
-        };
-        match target(self.device, &machine)? {
-            Target::Cpu => on_cores(&channels, self.threads, &machine),
+        let target = match self.device {
             // Threads are of the cores.
-            Target::Auto if self.threads.is_some() => on_cores(&channels, self.threads, &machine),
-            Target::Auto => on_gpu(machine.gpus.first().map_or(0, |gpu| gpu.ordinal)),
-            Target::Gpu(number) => on_gpu(number),
-            Target::CpuAndGpu(_) | Target::Gpus(_) => {
-                let hint =
-                    "name the cores or one GPU: calls that spawn calls run on one device so far";
-                Err(Error::spec(format!("--device {}", self.device), hint))
-            }
+            Target::Auto if self.threads.is_some() => Target::Cpu,
+            target => target,
+        };
+        let run = Run { target, threads: self.threads.map(NonZero::get), ..Run::default() };
+        if run.devices(&machine)?.threads.is_some() {
+            note_crowd(self.threads, &machine.cpu);
         }
+        channels.run_with(&machine, &run)
     }
 
     fn told(
@@ -194,20 +183,4 @@ impl Options {
             interrupted: None,
         }
     }
-}
-
-fn on_cores<C: Spawning>(
-    channels: &warpweft::channels::Channels<C>,
-    threads: Option<NonZero<usize>>,
-    machine: &Machine,
-) -> Result<(C::Output, Report)> {
-    note_crowd(threads, &machine.cpu);
-    let threads = threads.map_or(machine.cpu.threads(), NonZero::get);
-    let mut executor = CpuExecutor::new(machine, CpuPolicy::of(threads))?;
-    first(executor.run(channels)?)
-}
-
-/// The value of the one call.
-fn first<R: Copy + Default>((outputs, report): (Vec<R>, Report)) -> Result<(R, Report)> {
-    Ok((outputs.first().copied().unwrap_or_default(), report))
 }

@@ -110,7 +110,7 @@ impl Dtw {
                 other => other,
             })?;
         }
-        let mut chosen = self.options.chosen()?;
+        let mut executor = self.options.executor()?;
         let with_path = self.path.is_some() || plot.is_some();
         let warped = |executor: &mut dyn WavefrontExecutor<time_warping<T>>| match with_path {
             true => {
@@ -121,8 +121,8 @@ impl Dtw {
                 .map(|(found, report)| (found, Vec::new(), report)),
         };
         let (found, pairs, report) = match world::net() {
-            Some(net) => warped(&mut RankExecutor::new(net, chosen))?,
-            None => warped(&mut chosen)?,
+            Some(net) => warped(&mut RankExecutor::new(net, executor))?,
+            None => warped(&mut executor)?,
         };
         let distance = Scalar::to_f64(found);
         let cells = a.len() as u64 * b.len() as u64;

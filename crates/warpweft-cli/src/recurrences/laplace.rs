@@ -70,7 +70,7 @@ impl Laplace {
     fn relaxed<T: Real + Ranked<Score = T>>(&self) -> Result<Outcome> {
         let formats = self.files.prepare("laplace")?;
         let extents = self.size.extents::<2>()?;
-        let mut chosen = self.options.chosen()?;
+        let mut executor = self.options.executor()?;
         let mut plate = Volume::<T, 2>::zeroed(extents)?;
         let (top, sweeps) = (T::lit(1.0), self.sweeps.get());
         let omega = self.omega.map(T::lit);
@@ -79,11 +79,15 @@ impl Laplace {
         let told = |done: usize| progress.at(done as u64);
         let (report, done) = match omega {
             None => {
-                some(gauss_seidel::<T>(), (&mut plate, top), sweeps, &mut chosen, (stop, &told))?
+                some(gauss_seidel::<T>(), (&mut plate, top), sweeps, &mut executor, (stop, &told))?
             }
-            Some(omega) => {
-                some(over_relaxation(omega), (&mut plate, top), sweeps, &mut chosen, (stop, &told))?
-            }
+            Some(omega) => some(
+                over_relaxation(omega),
+                (&mut plate, top),
+                sweeps,
+                &mut executor,
+                (stop, &told),
+            )?,
         };
         progress.clear();
         let padded = extents.iter().map(|&extent| extent as u64 + 2).product::<u64>();

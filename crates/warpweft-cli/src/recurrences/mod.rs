@@ -10,17 +10,16 @@ use std::process::ExitCode;
 
 use warpweft::element::Scalar;
 use warpweft::grid::io::{Colours, middle_range};
-use warpweft::machine::Machine;
 use warpweft::prelude::*;
-use warpweft::report::Report;
-use warpweft::wavefront::{Kept, WavefrontElement, WavefrontExecutor};
+use warpweft::run::Target;
+use warpweft::wavefront::{Run, RunExecutor};
 
 pub use dtw::Dtw;
 pub use laplace::Laplace;
 pub use sat::Sat;
 
-use crate::arguments::{DeviceChoice, threads};
-use crate::device::{for_wavefronts, workers};
+use crate::arguments::threads;
+use crate::device::{Place, for_wavefronts, note_crowd};
 use crate::plot::{self, Look};
 use crate::run::files::{self, Format, Saved};
 use crate::run::outcome::Outcome;
@@ -31,7 +30,7 @@ use crate::world;
 pub struct Options {
     /// Where to run: cpu, gpu, gpu:N, gpu:N,M,.., gpus, or auto for as many GPUs as make it faster.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    device: DeviceChoice,
+    device: Target,
     /// Threads on the CPU [default: one a core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
@@ -57,34 +56,18 @@ struct Planned {
     plot: Option<PathBuf>,
 }
 
-/// Runs wavefronts on the device that was asked for.
-pub struct Chosen {
-    machine: Machine,
-    threads: Option<NonZero<usize>>,
-}
-
 impl Options {
-    /// The machine with no other device than those asked for.
+    /// What runs wavefronts where it was asked for.
     ///
     /// # Errors
     /// A GPU that is not there.
-    fn chosen(&self) -> Result<Chosen> {
-        let mut machine = Machine::detect()?;
-        for_wavefronts(self.device, &mut machine)?;
-        Ok(Chosen { machine, threads: self.threads })
-    }
-}
-
-impl<E: WavefrontElement> WavefrontExecutor<E> for Chosen {
-    fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
-        let mut machine = self.machine.clone();
-        if self.threads.is_some() {
-            let threads = workers(self.threads, &machine.cpu, wavefront.extents()[0]);
-            let cores = machine.cpu.cores.iter().copied().cycle();
-            machine.cpu.cores = cores.take(threads.max(machine.cpu.cores.len())).collect();
-            machine.cpu.quota = Some(threads as f64);
+    fn executor(&self) -> Result<RunExecutor<'static>> {
+        let Place { machine, target, threads, .. } = for_wavefronts(self.device)?;
+        if threads.is_some() {
+            note_crowd(self.threads, &machine.cpu);
         }
-        wavefront.run(&machine)
+        let run = Run { target, threads: self.threads.map(NonZero::get), ..Run::default() };
+        RunExecutor::new(&machine, &run)
     }
 }
 

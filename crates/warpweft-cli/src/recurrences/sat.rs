@@ -7,12 +7,12 @@ use serde_json::json;
 use warpweft::element::ScalarKind;
 use warpweft::grid::RawVolume;
 use warpweft::prelude::*;
-use warpweft::wavefront::WavefrontElement;
+use warpweft::wavefront::{RunExecutor, WavefrontElement};
 use warpweft_apps::area::{
     fits_i32, long_sum_of_bytes, plain, plain_rounded, sum_of, sum_of_bytes, table,
 };
 
-use super::{Chosen, Files, Options, Planned, finish};
+use super::{Files, Options, Planned, finish};
 use crate::run::check::{Check, difference, no_room, worse};
 use crate::run::files;
 use crate::run::numbers::overflow;
@@ -50,13 +50,13 @@ impl Sat {
         let written = self.files.output.iter().chain(&planned.plot);
         files::none_read(written, &[&self.image])?;
         let (_, kind) = files::shape_of(&self.image)?;
-        let mut chosen = self.options.chosen()?;
+        let mut executor = self.options.executor()?;
         match kind {
             None | Some(ScalarKind::U8) => {
                 let image: Volume<u8, 2> = files::read(&self.image, |grey| grey)?;
                 match fits_i32(image.extents()) {
-                    true => self.bytes(sum_of_bytes(), &image, &planned, &mut chosen),
-                    false => self.bytes(long_sum_of_bytes(), &image, &planned, &mut chosen),
+                    true => self.bytes(sum_of_bytes(), &image, &planned, &mut executor),
+                    false => self.bytes(long_sum_of_bytes(), &image, &planned, &mut executor),
                 }
             }
             Some(ScalarKind::F32) => {
@@ -65,11 +65,11 @@ impl Sat {
                 let mut cells = image.as_slice().iter();
                 let next = |_| cells.next().copied().map_or(0.0, f64::from);
                 let wide = Volume::try_from_fn(image.extents(), next)?;
-                self.floats(&wide, &planned, &mut chosen)
+                self.floats(&wide, &planned, &mut executor)
             }
             Some(ScalarKind::F64) => {
                 let image: Volume<f64, 2> = files::read(&self.image, f64::from)?;
-                self.floats(&image, &planned, &mut chosen)
+                self.floats(&image, &planned, &mut executor)
             }
             Some(other) => Err(Error::file(
                 &self.image,
@@ -84,13 +84,13 @@ impl Sat {
         element: E,
         image: &Volume<u8, 2>,
         planned: &Planned,
-        chosen: &mut Chosen,
+        executor: &mut RunExecutor<'_>,
     ) -> Result<Outcome>
     where
         E: WavefrontElement<Row = (), Column = (), Input = u8>,
         E::Cell: Scalar,
     {
-        self.sum(element, image, planned, chosen, |sums| {
+        self.sum(element, image, planned, executor, |sums| {
             let sums = sums.as_slice().iter().map(|&sum| Scalar::to_f64(sum));
             let pairs = sums.zip(plain(image, f64::from));
             let error = pairs.map(|(a, b)| difference(a, b)).fold(0.0, worse);
@@ -102,7 +102,7 @@ impl Sat {
         &self,
         image: &Volume<f64, 2>,
         planned: &Planned,
-        chosen: &mut Chosen,
+        executor: &mut RunExecutor<'_>,
     ) -> Result<Outcome> {
         let rounded = |sums: &Volume<f64, 2>| {
             let furthest = |plain: Vec<f64>| {
@@ -121,7 +121,7 @@ impl Sat {
             let error = furthest(plain(image, |pixel| pixel));
             Check::made("running sums along rows, then columns", error, allowed)
         };
-        self.sum(sum_of::<f64>(), image, planned, chosen, rounded)
+        self.sum(sum_of::<f64>(), image, planned, executor, rounded)
     }
 
     fn sum<E>(
@@ -129,7 +129,7 @@ impl Sat {
         element: E,
         image: &Volume<E::Input, 2>,
         planned: &Planned,
-        chosen: &mut Chosen,
+        executor: &mut RunExecutor<'_>,
         check: impl Fn(&Volume<E::Cell, 2>) -> Check,
     ) -> Result<Outcome>
     where
@@ -138,7 +138,7 @@ impl Sat {
         E::Cell: Scalar,
     {
         let [rows, columns] = image.extents();
-        let (sums, report) = table(element, image, chosen)?;
+        let (sums, report) = table(element, image, executor)?;
         let start: &RawVolume<2> = image;
         let total = sums.as_slice().last().copied().unwrap_or_default();
         let total = match E::Cell::KIND {

@@ -29,7 +29,7 @@ fn a_graph_is_searched_from_all_its_vertices_and_saved() {
     assert_eq!((&result["paths"], &result["farthest"]), (&6.into(), &10.into()));
     assert!((result["mean_distance"].as_f64().unwrap() - 35.0 / 6.0).abs() < 1e-12);
     let tasks: u64 =
-        result["units"].as_array().unwrap().iter().filter_map(|u| u["tasks"].as_u64()).sum();
+        result["workers"].as_array().unwrap().iter().filter_map(|u| u["tasks"].as_u64()).sum();
     assert_eq!(tasks, 4);
     assert_eq!(
         object["outputs"],
@@ -68,9 +68,9 @@ fn answers_are_the_same_whatever_the_schedule_packs_and_threads() {
     assert_eq!(expect.iter().filter(|byte| **byte == b'\n').count(), 301);
     for options in [
         "--schedule eq1",
-        "--schedule eq2 --pack 7 --threads 3",
+        "--schedule eq2 --chunk 7 --threads 3",
         "--schedule single",
-        "--pack 1000 --device cpu",
+        "--chunk 1000 --device cpu",
         "--form dial --lanes 1",
     ] {
         assert!(saved(options) == expect, "{options}");
@@ -99,16 +99,16 @@ fn a_gpu_finds_what_the_cores_do() {
         "--device gpu",
         "--device gpus --form batched --lanes 3",
         "--device cpu+gpu --form planes",
-        "--device gpu --form planes --pack 100 --lanes 1",
+        "--device gpu --form planes --chunk 100 --lanes 1",
         "--schedule eq2",
         "--device gpu --distances rows.npy",
     ] {
         let (found, object) = saved(options);
         assert!(found == expect, "{options}");
-        let units = object["result"]["units"].as_array().unwrap();
-        let lanes = units.iter().filter(|unit| unit["unit"]["place"]["lane"].is_object());
-        assert!(lanes.count() > 0, "{options}: {units:?}");
-        assert!(units.iter().all(|unit| unit["lost"].is_null()), "{options}: {units:?}");
+        let workers = object["result"]["workers"].as_array().unwrap();
+        let lanes = workers.iter().filter(|worker| worker["worker"]["place"]["lane"].is_object());
+        assert!(lanes.count() > 0, "{options}: {workers:?}");
+        assert!(workers.iter().all(|worker| worker["lost"].is_null()), "{options}: {workers:?}");
     }
     warpweft("apsp random:9,3,300 --device gpu --form planes")
         .fails(2, &["planes for weights from"]);
@@ -123,11 +123,11 @@ fn a_plan_runs_nothing_and_shares_evenly_where_asked() {
     let line = "apsp random:500 --sources 0..100 --plan --threads 3 --json --output none.csv";
     let object = warpweft_in(folder.path(), &format!("{line} --schedule eq2")).json();
     let tasks = |object: &serde_json::Value| -> Vec<u64> {
-        object["units"]
+        object["workers"]
             .as_array()
             .unwrap()
             .iter()
-            .filter_map(|unit| unit["tasks"].as_u64())
+            .filter_map(|worker| worker["tasks"].as_u64())
             .collect()
     };
     assert_eq!(tasks(&object), [33, 33, 34]);
@@ -160,7 +160,7 @@ fn a_plan_tells_what_a_journal_leaves_and_changes_nothing() {
     assert!(plan("").fine().contains("plan for 100 sources: nothing"));
     plan("--resume").fails(1, &["kept: holds no journal to resume"]);
     assert!(!folder.path().join("kept").exists());
-    let run = "apsp random:300 --sources 0..100 --threads 2 --pack 10 --journal kept";
+    let run = "apsp random:300 --sources 0..100 --threads 2 --chunk 10 --journal kept";
     warpweft_in(folder.path(), run).fine();
     plan("").fails(1, &["kept: holds the journal of an earlier run"]);
     let said = plan("--resume").fine();
@@ -194,10 +194,10 @@ fn what_can_t_be_is_refused_with_a_hint() {
         ("apsp random:9,1,1,1,1", "no graph"),
         ("apsp random:0", "a random graph of 0 vertices"),
         ("apsp random:9,7,0", "weights 1 to 0"),
-        ("apsp random:9 --pack 0", "at least 1"),
+        ("apsp random:9 --chunk 0", "at least 1"),
         ("apsp random:9 --threads 0", "at least 1"),
         ("apsp random:9 --schedule eq3", "possible values: master, eq1, eq2, single"),
-        ("apsp random:9 --schedule single --pack 4", "leave the packs out"),
+        ("apsp random:9 --schedule single --chunk 4", "leave the chunks out"),
         ("apsp random:9 --device tpu", "no device 'tpu'"),
         ("apsp random:9 --lanes 0", "0 lanes of a GPU; give 1 to 8"),
         ("apsp random:9 --lanes 9", "9 lanes of a GPU"),
@@ -255,7 +255,7 @@ fn a_source_that_fails_is_named_and_takes_no_other_with_it() {
     // From 1 and 2 the way to 4 is too long.
     let far = "p sp 4 3\na 1 2 1\na 2 3 4000000000\na 3 4 4000000000\n";
     std::fs::write(folder.path().join("far.gr"), far).unwrap();
-    let line = "apsp far.gr --sources 4,3,2,1 --threads 1 --pack 1 --output a.csv";
+    let line = "apsp far.gr --sources 4,3,2,1 --threads 1 --chunk 1 --output a.csv";
     let csv = || std::fs::read_to_string(folder.path().join("a.csv")).unwrap();
     let done = "source,reached,farthest,total\n4,1,0,0\n3,2,4000000000,4000000000\n";
     warpweft_in(folder.path(), line).fails(
@@ -290,8 +290,11 @@ fn what_is_printed_says_nothing_twice() {
     let said = warpweft_in(folder.path(), line).fine();
     assert!(said.contains("2 cores, 10 sources each, in "), "{said}");
     assert_eq!(said.matches("overhead").count(), 1, "{said}");
-    let said = warpweft_in(folder.path(), "apsp random:20 --pack 5 --threads 1").fine();
-    assert!(said.contains("pack 5,") && said.contains("1 core, 20 sources, in 4 packs"), "{said}");
+    let said = warpweft_in(folder.path(), "apsp random:20 --chunk 5 --threads 1").fine();
+    assert!(
+        said.contains("chunk 5,") && said.contains("1 core, 20 sources, in 4 chunks"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -307,9 +310,9 @@ fn rows_of_another_width_in_a_journal_are_refused() {
             fingerprint(0..4)
         ),
         resume: false,
-        flush: Flush::EveryPack,
+        flush: Flush::EveryChunk,
     };
-    let run = Run { journal: Some(&journal), ..Run::default() };
+    let run = Run { checkpoint: Some(&journal), ..Run::default() };
     let short = Farm::of(on_cores(|_: u32| Ok((Reach::default(), vec![0u32; 3]))));
     let machine = Machine::detect().unwrap();
     short.run_into(0..4u32, &machine, &run, &mut |_, _| Ok(())).unwrap();
@@ -329,7 +332,7 @@ fn ctrl_c_saves_the_sources_that_are_done() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // All would take an hour of a core; when it keeps the first pack, it listens and has something to save.
+    // All would take an hour of a core; when it keeps the first chunk, it listens and has something to save.
     let kept = || std::fs::metadata(folder.path().join("kept/results")).is_ok_and(|f| f.len() > 0);
     while !kept() && child.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(20));
@@ -376,7 +379,7 @@ fn a_run_killed_at_any_time_goes_on_and_keeps_every_source_once() {
     for kills in 0.. {
         let mut run = command(folder.path());
         run.args(line.split_whitespace())
-            .args("--output found.csv --journal kept --flush 0 --pack 5".split(' '));
+            .args("--output found.csv --journal kept --flush 0 --chunk 5".split(' '));
         if folder.path().join("kept/header").exists() {
             run.arg("--resume");
         }

@@ -180,9 +180,9 @@ fn shortest_paths_over_ranks_are_those_of_one() {
             for answer in ["sources_done", "paths", "farthest", "mean_distance"] {
                 assert_eq!(spread["result"][answer], alone["result"][answer], "{answer}, {more}");
             }
-            let units = spread["result"]["units"].as_array().unwrap();
-            assert_eq!(units.len(), 3);
-            assert!(units.iter().all(|unit| unit["tasks"].as_u64() > Some(0)), "{units:?}");
+            let workers = spread["result"]["workers"].as_array().unwrap();
+            assert_eq!(workers.len(), 3);
+            assert!(workers.iter().all(|worker| worker["tasks"].as_u64() > Some(0)), "{workers:?}");
             assert_eq!(rows("alone.csv"), rows("spread.csv"), "{more}");
             assert_eq!(expect, more.contains("rows").then(|| rows("rows.npy")), "{more}");
         }
@@ -201,7 +201,7 @@ fn shortest_paths_over_ranks_are_those_of_one() {
 fn shortest_paths_of_killed_ranks_are_gone_on_from() {
     each(|launcher| {
         let here = tempfile::tempdir().unwrap();
-        let line = "apsp random:20000 --device cpu --threads 1 --pack 3 --sources 0..6000 --check 1 --json";
+        let line = "apsp random:20000 --device cpu --threads 1 --chunk 3 --sources 0..6000 --check 1 --json";
         let expect = warpweft_in(here.path(), &format!("{line} --output alone.csv")).json();
         let mut resume = "";
         for rank in [1, 0] {
@@ -223,11 +223,11 @@ fn shortest_paths_of_killed_ranks_are_gone_on_from() {
         let line = format!("{line} --journal kept --resume --output spread.csv");
         let ended = ran(RUN, &mut mpirun(launcher, here.path(), &[(2, &line)])).json();
         assert_eq!(ended["result"]["paths"], expect["result"]["paths"]);
-        let tasks: u64 = ended["result"]["units"]
+        let tasks: u64 = ended["result"]["workers"]
             .as_array()
             .unwrap()
             .iter()
-            .filter_map(|unit| unit["tasks"].as_u64())
+            .filter_map(|worker| worker["tasks"].as_u64())
             .sum();
         assert!((1..6000).contains(&tasks), "{tasks} of 6000 were left");
         let file = |name| std::fs::read(here.path().join(name)).unwrap();

@@ -55,61 +55,61 @@ pub fn agree_on_each(net: &dyn Transport, mine: &[(&str, String)]) -> Result<()>
     let text = values.join("\0").into_bytes();
     let all = gather(net, text.clone())?;
     let other = all.iter().position(|theirs| *theirs != text);
-    let verdict = other.map_or(String::new(), |rank| {
+    let answer = other.map_or(String::new(), |rank| {
         let theirs = String::from_utf8_lossy(&all[rank]);
         let both = mine.iter().zip(theirs.split('\0')).filter(|((_, mine), theirs)| mine != theirs);
-        let told: Vec<_> = both
+        let differences: Vec<_> = both
             .map(|((about, mine), theirs)| format!("{about} {theirs}, rank 0 has {mine}"))
             .collect();
-        format!("rank {rank} has {}", told.join("; it has "))
+        format!("rank {rank} has {}", differences.join("; it has "))
     });
-    let verdict = broadcast(net, verdict.into_bytes())?;
-    if verdict.is_empty() {
+    let answer = broadcast(net, answer.into_bytes())?;
+    if answer.is_empty() {
         return Ok(());
     }
-    let what = String::from_utf8_lossy(&verdict);
+    let what = String::from_utf8_lossy(&answer);
     Err(Error::spec(what, "start every rank with the same program and arguments"))
 }
 
 /// Brings rank 0's bytes to every rank, if it has them: otherwise its error.
 ///
 /// # Errors
-/// On rank 0 its own, on the others one that tells it; as [`Transport::receive`].
+/// On rank 0 its own, on the others one that names it; as [`Transport::receive`].
 pub fn agree_on(net: &dyn Transport, mine: Result<Vec<u8>>) -> Result<Vec<u8>> {
     if net.rank() > 0 {
-        let told = broadcast(net, Vec::new())?;
-        return match told.split_first() {
+        let message = broadcast(net, Vec::new())?;
+        return match message.split_first() {
             Some((&FINE, bytes)) => Ok(bytes.to_vec()),
             rest => Err(failed(net.rank(), 0, rest.map_or(&[], |(_, text)| text))),
         };
     }
-    broadcast(net, told(&mine))?;
+    broadcast(net, encoded(&mine))?;
     mine
 }
 
 /// [`gather`], if no rank failed.
 ///
 /// # Errors
-/// On every rank, if any did: its own on those, on the others one that tells the first; as
+/// On every rank, if any did: its own on those, on the others one that names the first; as
 /// [`Transport::receive`].
 pub fn gather_fine(net: &dyn Transport, mine: Result<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
-    let all = gather(net, told(&mine))?;
+    let all = gather(net, encoded(&mine))?;
     let bad = all.iter().position(|theirs| theirs.first() != Some(&FINE));
-    let verdict = bad.map_or(Vec::new(), |rank| {
+    let answer = bad.map_or(Vec::new(), |rank| {
         [&(rank as u64).to_le_bytes(), all[rank].get(1..).unwrap_or_default()].concat()
     });
-    let verdict = broadcast(net, verdict)?;
+    let answer = broadcast(net, answer)?;
     mine?;
-    match verdict.split_first_chunk::<8>() {
+    match answer.split_first_chunk::<8>() {
         Some((rank, text)) => Err(failed(net.rank(), u64::from_le_bytes(*rank) as usize, text)),
         None => Ok(all.into_iter().map(|theirs| theirs[1..].to_vec()).collect()),
     }
 }
 
-/// The first byte of what a rank tells that did not fail.
+/// The first byte of the message of a rank that did not fail.
 const FINE: u8 = 0;
 
-fn told(mine: &Result<Vec<u8>>) -> Vec<u8> {
+fn encoded(mine: &Result<Vec<u8>>) -> Vec<u8> {
     match mine {
         Ok(bytes) => [&[FINE], bytes.as_slice()].concat(),
         Err(error) => [&[1], error.to_string().as_bytes()].concat(),

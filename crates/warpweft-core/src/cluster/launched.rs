@@ -172,39 +172,39 @@ mod tests {
         // A batch script is not one of the tasks that it may start.
         assert_eq!(with(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "8")]), None);
         assert_eq!(with(&[("PMI_RANK", "x"), ("PMI_SIZE", "3")]), None);
-        let told = misread(|name| (name == "OMPI_COMM_WORLD_SIZE").then(|| "abc".into()));
-        assert!(told.is_some_and(|told| told.contains("OMPI_COMM_WORLD_SIZE is \"abc\"")));
+        let found = misread(|name| (name == "OMPI_COMM_WORLD_SIZE").then(|| "abc".into()));
+        assert!(found.is_some_and(|found| found.contains("OMPI_COMM_WORLD_SIZE is \"abc\"")));
     }
 
     #[test]
     fn what_tells_of_others_but_not_which_this_is_is_said() {
-        let told = |variables: &[(&str, &str)]| {
+        let misread_of = |variables: &[(&str, &str)]| {
             misread(|name| {
                 let found = variables.iter().find(|(known, _)| *known == name);
                 found.map(|(_, value)| (*value).to_string())
             })
         };
-        let half = told(&[("OMPI_COMM_WORLD_SIZE", "4")]).unwrap();
+        let half = misread_of(&[("OMPI_COMM_WORLD_SIZE", "4")]).unwrap();
         assert!(
             half.contains("OMPI_COMM_WORLD_SIZE is 4, but OMPI_COMM_WORLD_RANK is not set"),
             "{half}"
         );
-        let half = told(&[("PMI_RANK", "1")]).unwrap();
+        let half = misread_of(&[("PMI_RANK", "1")]).unwrap();
         assert!(half.contains("PMI_RANK is 1, but PMI_SIZE is not set"), "{half}");
-        let slurm = told(&[("SLURM_PROCID", "1"), ("SLURM_NTASKS", "4")]).unwrap();
+        let slurm = misread_of(&[("SLURM_PROCID", "1"), ("SLURM_NTASKS", "4")]).unwrap();
         assert!(
             slurm.contains("Slurm started 4 tasks without MPI, of which this is number 1"),
             "{slurm}"
         );
-        assert!(told(&[("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "4")]).is_some());
+        assert!(misread_of(&[("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "4")]).is_some());
         // A batch script; one process; processes that can be joined, whatever else is set.
-        assert_eq!(told(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "4")]), None);
-        assert_eq!(told(&[("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "1")]), None);
-        assert_eq!(told(&[("OMPI_COMM_WORLD_SIZE", "1")]), None);
+        assert_eq!(misread_of(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "4")]), None);
+        assert_eq!(misread_of(&[("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "1")]), None);
+        assert_eq!(misread_of(&[("OMPI_COMM_WORLD_SIZE", "1")]), None);
         let joined =
             [("PMI_RANK", "1"), ("PMI_SIZE", "4"), ("SLURM_PROCID", "1"), ("SLURM_NTASKS", "4")];
-        assert_eq!(told(&joined), None);
-        assert_eq!(told(&[]), None);
+        assert_eq!(misread_of(&joined), None);
+        assert_eq!(misread_of(&[]), None);
     }
 
     #[test]

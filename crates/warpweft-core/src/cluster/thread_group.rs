@@ -32,8 +32,8 @@ impl Member<'_> {
         (from / each, tag.between(Endpoints { each, from: from % each, to: place }))
     }
 
-    /// What the process is told, for this rank.
-    fn told<T>(&self, outcome: Result<T>) -> Result<T> {
+    /// An error of the process, with the number of this rank.
+    fn named<T>(&self, outcome: Result<T>) -> Result<T> {
         outcome.map_err(|error| match error {
             Error::Rank { what, hint, .. } => Error::Rank { rank: self.rank(), what, hint },
             other => other,
@@ -52,35 +52,35 @@ impl Transport for Member<'_> {
 
     fn send(&self, to: usize, tag: Tag, message: Vec<u8>) -> Result<()> {
         let (to, tag) = self.out(to, tag);
-        self.told(self.net.send(to, tag, message))
+        self.named(self.net.send(to, tag, message))
     }
 
     fn send_shared(&self, to: usize, tag: Tag, message: Shared) -> Result<()> {
         let (to, tag) = self.out(to, tag);
-        self.told(self.net.send_shared(to, tag, message))
+        self.named(self.net.send_shared(to, tag, message))
     }
 
     fn receive(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
         let (from, tag) = self.inward(from, tag);
-        self.told(self.net.receive(from, tag))
+        self.named(self.net.receive(from, tag))
     }
 
     fn poll(&self, from: usize, tag: Tag) -> Result<Option<Vec<u8>>> {
         let (from, tag) = self.inward(from, tag);
-        self.told(self.net.poll(from, tag))
+        self.named(self.net.poll(from, tag))
     }
 
     fn receive_into(&self, from: usize, tag: Tag, to: &mut [u8]) -> Result<()> {
         let (from, tag) = self.inward(from, tag);
-        self.told(self.net.receive_into(from, tag, to))
+        self.named(self.net.receive_into(from, tag, to))
     }
 
     fn check(&self) -> Result<()> {
-        self.told(self.net.check())
+        self.named(self.net.check())
     }
 
     fn flush(&self) -> Result<()> {
-        self.told(self.net.flush())
+        self.named(self.net.flush())
     }
 
     fn open_lanes(&self, _: usize) -> Result<()> {
@@ -103,10 +103,10 @@ impl Transport for Member<'_> {
 ///
 /// # fn main() -> warpweft::Result<()> {
 /// // Two processes, here threads themselves, of three ranks each.
-/// let told = in_process(2, Duration::from_secs(60), |net| {
+/// let ranks = in_process(2, Duration::from_secs(60), |net| {
 ///     thread_group(net, 3, |net| Ok(gather(net, vec![net.rank() as u8])?.concat()))
 /// })?;
-/// assert_eq!(told[0][0], [0, 1, 2, 3, 4, 5]);
+/// assert_eq!(ranks[0][0], [0, 1, 2, 3, 4, 5]);
 /// # Ok(())
 /// # }
 /// ```
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn every_pair_of_ranks_has_its_own_messages() {
-        let told = in_process(3, SOON, |net| {
+        let ranks = in_process(3, SOON, |net| {
             thread_group(net, 4, |net| {
                 let (rank, ranks) = (net.rank(), net.ranks());
                 // To every rank, itself too, under one tag; read in another order than sent.
@@ -172,7 +172,7 @@ mod tests {
                 Ok(rank)
             })
         });
-        assert_eq!(told.unwrap(), [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]);
+        assert_eq!(ranks.unwrap(), [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]);
     }
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_comes_is_told_by_the_numbers_of_ranks() {
+    fn a_missing_message_is_named_by_the_numbers_of_ranks() {
         let brief = Duration::from_millis(200);
         let all = in_process_all(2, brief, |net| {
             thread_group(net, 4, |net| match net.rank() {
@@ -205,24 +205,24 @@ mod tests {
                 _ => net.receive(5, Tag(0)).map(drop),
             })
         });
-        let told: Vec<_> = all.into_iter().map(|it| it.unwrap_err().to_string()).collect();
+        let errors: Vec<_> = all.into_iter().map(|it| it.unwrap_err().to_string()).collect();
         let known = ["s for message 2 of rank 6", "s for message 0 of rank 5"];
-        for told in &told {
-            assert!(known.iter().any(|known| told.contains(known)), "{told}");
+        for error in &errors {
+            assert!(known.iter().any(|known| error.contains(known)), "{error}");
         }
     }
 
     #[test]
     fn a_thread_group_in_a_thread_group_is_refused() {
-        let told = in_process(2, SOON, |net| {
+        let ranks = in_process(2, SOON, |net| {
             thread_group(net, 2, |net| thread_group(net, 2, |net| net.check()))
         });
-        let error = told.map(drop).unwrap_err().to_string();
+        let error = ranks.map(drop).unwrap_err().to_string();
         assert!(error.contains("several ranks in each of several"), "{error}");
     }
 
     #[test]
-    fn places_are_read_back_from_a_tag() {
+    fn endpoints_are_read_back_from_a_tag() {
         assert_eq!(Tag(0x7fff).endpoints(), Endpoints { each: 1, from: 0, to: 0 });
         assert_eq!((Tag(5).lane(), Tag(5).sender(7)), (0, 7));
         for (each, from, to) in [(2, 1, 0), (3, 0, 2), (16, 15, 15), (16, 0, 0)] {

@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::affinity::pin;
 use super::sleep::{until, wake};
@@ -139,7 +140,7 @@ impl Pool {
                 let result = core.map_or(Ok(()), pin);
                 let go = result.is_ok();
                 let _ = pinned.send((core, result));
-                // Whoever reads the reports waits for the last sender to go.
+                // The reader of the reports waits until the last sender is dropped.
                 drop(pinned);
                 if go {
                     work(&shared, index, count);
@@ -168,8 +169,29 @@ impl Pool {
         &self,
         body: impl Fn(&Worker<'_>) -> Result<(), Aborted> + Sync,
     ) -> Result<(), WorkerPanic> {
+        self.all(&body, None)
+    }
+
+    /// As [`Pool::run`], while this thread calls `look` every so often. Once that says so, [`Worker::abort`] is
+    /// raised: waits end, and so does a worker that checks it.
+    ///
+    /// # Errors
+    /// As [`Pool::run`].
+    pub fn run_watched(
+        &self,
+        every: Duration,
+        look: &dyn Fn() -> bool,
+        body: impl Fn(&Worker<'_>) -> Result<(), Aborted> + Sync,
+    ) -> Result<(), WorkerPanic> {
+        self.all(&body, Some((every, look)))
+    }
+
+    fn all(
+        &self,
+        body: &Body<'_>,
+        watch: Option<(Duration, &dyn Fn() -> bool)>,
+    ) -> Result<(), WorkerPanic> {
         let _one_at_a_time = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let body: &Body<'_> = &body;
         // SAFETY: only the lifetime changes, and this function does not return before `busy` is 0,
         // after which no worker holds the pointer.
         let job =
@@ -183,7 +205,22 @@ impl Pool {
         self.shared.begin();
         let mut state = self.shared.lock();
         while state.busy > 0 {
-            state = self.shared.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+            let done = &self.shared.done;
+            let Some((every, look)) = watch else {
+                state = done.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let (held, waited) =
+                done.wait_timeout(state, every).unwrap_or_else(PoisonError::into_inner);
+            state = held;
+            if waited.timed_out() && state.busy > 0 {
+                // Workers that end want the lock.
+                drop(state);
+                if look() {
+                    self.shared.abort.raise();
+                }
+                state = self.shared.lock();
+            }
         }
         state.job = None;
         state.panic.take().map_or(Ok(()), Err)

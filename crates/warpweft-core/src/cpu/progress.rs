@@ -17,7 +17,7 @@ impl Default for Progress {
 }
 
 impl Progress {
-    /// Raises the counter to `value`; what the owner wrote before is visible to whoever sees it.
+    /// Raises the counter to `value`; what the owner wrote before is visible to a thread that sees the value.
     pub fn publish(&self, value: usize) {
         self.0.store(value, Ordering::Release);
         wake(self);

@@ -49,7 +49,7 @@ impl Place {
     }
 }
 
-/// Waits until `ready` gives something. Whoever makes it do so calls [`wake`] with the same flag, or
+/// Waits until `ready` gives something. The thread that makes it do so calls [`wake`] with the same flag, or
 /// [`wake_all`].
 pub(super) fn until<T, R>(flag: &T, ready: impl Fn() -> Option<R>) -> R {
     if let Some(found) = spin(&ready) {

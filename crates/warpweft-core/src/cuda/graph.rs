@@ -61,7 +61,7 @@ impl Graph {
     /// The driver's.
     pub fn launch(&mut self, stream: &Stream) -> Result<()> {
         self.device.bind()?;
-        // SAFETY: both are alive; whoever captured the launches vouched for their addresses.
+        // SAFETY: both are alive; the code that captured the launches vouched for their addresses.
         let code = unsafe { sys::cuGraphLaunch(self.raw, stream.raw()) };
         self.device.check(code, "launching a graph")
     }

@@ -36,13 +36,13 @@ impl Together {
     }
 }
 
-/// Held by whoever launches kernels that wait for one another on one device; who has it may neither free memory nor
+/// Held by the thread that launches kernels that wait for one another on one device; who has it may neither free memory nor
 /// load modules.
 pub fn undisturbed() -> RwLockWriteGuard<'static, ()> {
     LAUNCHING.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Held by whoever makes a call that may wait for all that runs on a device.
+/// Held by a thread that makes a call that may wait for all that runs on a device.
 pub(super) fn apart() -> RwLockReadGuard<'static, ()> {
     LAUNCHING.read().unwrap_or_else(PoisonError::into_inner)
 }

@@ -107,6 +107,19 @@ impl Watchdog {
     /// running then. Until it ends, everything about its device is an error, and what is dropped is
     /// not freed, because the driver would wait for the kernel. Report the error and end the process.
     pub fn wait(&self, stream: &Stream, limit: Duration) -> Result<()> {
+        self.wait_while(stream, limit, &mut || Ok(()))
+    }
+
+    /// As [`Watchdog::wait`], calling `look` every fifth of a millisecond or so: it may ask the kernel to end.
+    ///
+    /// # Errors
+    /// As [`Watchdog::wait`], and those of `look`, after which the kernel may still be running.
+    pub fn wait_while(
+        &self,
+        stream: &Stream,
+        limit: Duration,
+        look: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
         let done = Event::new(stream.device())?;
         stream.record(&done)?;
         let start = Instant::now();
@@ -126,7 +139,10 @@ impl Watchdog {
             match now - start {
                 // Kernels of a few microseconds must not pay for a sleep.
                 short if short < Duration::from_millis(1) => std::hint::spin_loop(),
-                _ => std::thread::sleep(Duration::from_micros(200)),
+                _ => {
+                    look()?;
+                    std::thread::sleep(Duration::from_micros(200));
+                }
             }
         }
         let ended = done.is_done()?;

@@ -9,7 +9,7 @@ use super::Unit;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a type of device code",
     label = "this value has no form on a device",
-    note = "use numbers, `bool`, arrays and tuples of them, or put `#[derive(Device)]` on a `#[repr(C)]` struct or an enum without data"
+    note = "use numbers, `bool`, arrays and tuples of them, or put `#[derive(Device)]` on a struct or an enum without data"
 )]
 pub trait DeviceType: Copy + 'static {
     /// Whether a value's bytes mean the same in both worlds. Rust may put the members of a tuple in another

@@ -1,6 +1,6 @@
 //! What a cell holds: one scalar, or a struct of scalars stored field by field.
 
-use super::{Bounds, CellPtr, DeviceType, Scalar, ScalarKind, ScalarNear};
+use super::{Bounds, CellPtr, DeviceType, Scalar, ScalarKind, ScalarNear, Unit};
 
 /// The largest number of fields of one cell.
 pub const MAX_FIELDS: usize = 16;
@@ -12,6 +12,24 @@ pub struct FieldInfo {
     pub name: &'static str,
     /// Its scalar.
     pub kind: ScalarKind,
+}
+
+/// What tells a field of a cell: its name, `"height"`, or its number from 0 in the order of the struct.
+pub trait FieldName {
+    /// The number of the field that this is among `fields`, if it is one.
+    fn number_in(&self, fields: &[FieldInfo]) -> Option<usize>;
+}
+
+impl FieldName for usize {
+    fn number_in(&self, fields: &[FieldInfo]) -> Option<usize> {
+        (*self < fields.len()).then_some(*self)
+    }
+}
+
+impl FieldName for &str {
+    fn number_in(&self, fields: &[FieldInfo]) -> Option<usize> {
+        fields.iter().position(|field| field.name == *self)
+    }
 }
 
 /// What one cell of a volume holds. Scalars implement it; `#[derive(Fields)]` does for structs.
@@ -37,6 +55,9 @@ pub unsafe trait Fields: DeviceType + Send + Sync {
     /// As for [`ScalarNear::new`], for every field.
     unsafe fn near<'a, B: Bounds<D>, const D: usize>(at: &CellPtr<B, D>) -> Self::Near<'a, B, D>;
 
+    /// The cell at `offset` from the one that `near` is the neighbourhood of.
+    fn at<B: Bounds<D>, const D: usize>(near: &Self::Near<'_, B, D>, offset: [isize; D]) -> Self;
+
     /// The cell at element `index` of the field arrays.
     ///
     /// # Safety
@@ -51,6 +72,50 @@ pub unsafe trait Fields: DeviceType + Send + Sync {
 
     /// Field number `field` as `f64`, as `as` converts; 0 when there is no such field.
     fn to_f64(&self, field: usize) -> f64;
+
+    /// C++ that reads the cell at `offset` from the neighbourhood `now`; definitions that this needs are added to `unit`
+    /// on first use.
+    #[doc(hidden)]
+    fn cuda_load(_unit: &mut Unit, offset: &str) -> String {
+        format!("now.template at<0, {offset}>()")
+    }
+
+    /// What stands before and after a C++ cell to make it the new cell of a stencil; definitions that this needs are
+    /// added to `unit` on first use.
+    #[doc(hidden)]
+    fn cuda_store(_unit: &mut Unit) -> [String; 2] {
+        ["next.template ref<0>() = ".into(), ";".into()]
+    }
+}
+
+/// The numbers of all fields of `S`: what an element function that returns a cell writes.
+#[doc(hidden)]
+pub const fn all_fields<S: Fields>() -> &'static [usize] {
+    const ALL: [usize; MAX_FIELDS] = {
+        let mut all = [0; MAX_FIELDS];
+        let mut field = 0;
+        while field < MAX_FIELDS {
+            all[field] = field;
+            field += 1;
+        }
+        all
+    };
+    ALL.split_at(S::FIELDS.len()).0
+}
+
+/// `fields` in ascending order.
+#[doc(hidden)]
+pub const fn ascending<const N: usize>(mut fields: [usize; N]) -> [usize; N] {
+    let mut i = 1;
+    while i < N {
+        let mut j = i;
+        while j > 0 && fields[j] < fields[j - 1] {
+            fields.swap(j, j - 1);
+            j -= 1;
+        }
+        i += 1;
+    }
+    fields
 }
 
 // SAFETY: one field, which is the scalar itself.
@@ -67,6 +132,11 @@ unsafe impl<T: Scalar> Fields for T {
     unsafe fn near<'a, B: Bounds<D>, const D: usize>(at: &CellPtr<B, D>) -> Self::Near<'a, B, D> {
         // SAFETY: passed on to the caller.
         unsafe { ScalarNear::new(at, 0) }
+    }
+
+    #[inline(always)]
+    fn at<B: Bounds<D>, const D: usize>(near: &Self::Near<'_, B, D>, offset: [isize; D]) -> Self {
+        near[offset]
     }
 
     #[inline(always)]

@@ -22,7 +22,9 @@ pub use cell_type::CellType;
 pub use device::{DeviceFn, DeviceType, Slot};
 #[doc(hidden)]
 pub use device::{Length, function_of, length, length_of, type_of, value_of};
-pub use fields::{FieldInfo, Fields, MAX_FIELDS};
+pub use fields::{FieldInfo, FieldName, Fields, MAX_FIELDS};
+#[doc(hidden)]
+pub use fields::{all_fields, ascending};
 pub use half::{bf16, f16};
 pub use near::{Bounds, CellPtr, Checked, Near, ScalarNear, Unchecked};
 pub use packed::Packed;
@@ -32,7 +34,9 @@ pub use scalar::{Real, Scalar, ScalarKind};
 pub use shadow::{Comparable, Convertible, comparable, convertible, like, scalar};
 pub use stored::Stored;
 #[doc(hidden)]
-pub use text::{enum_text, key, struct_text, weave};
+pub use text::{
+    Value, define_load, define_store, define_struct, enum_text, key, struct_value, texts, weave,
+};
 pub use unit::{Site, Unit};
 
 #[doc(inline)]

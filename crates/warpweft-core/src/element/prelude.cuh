@@ -55,11 +55,11 @@ struct unit {};
 WW_FN void fail(u32 site) { WW_FAIL(site); }
 
 // Ends loops after a fault, of this thread or of one whose cells it reads: Rust ended there, and a
-// loop that goes on with a 0 in place of a value may do so for ever. A trip costs an addition and a
-// test; memory is asked every 256 trips.
+// loop that goes on with a 0 in place of a value may do so for ever. An iteration costs an addition and a
+// test; memory is asked every 256 iterations.
 struct watch {
-  u32 trips = 0;
-  WW_FN bool over() { return (++trips & 255u) == 0 && WW_FAULTED; }
+  u32 iterations = 0;
+  WW_FN bool over() { return (++iterations & 255u) == 0 && WW_FAULTED; }
 };
 
 // What there is to know of a number: the unsigned integer of its size, and the one to compute in

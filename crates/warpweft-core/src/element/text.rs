@@ -1,5 +1,7 @@
 //! Putting C++ text together from what the macros left open.
 
+use super::{DeviceType, Unit};
+
 /// What tells `T` from every other type, even of the same path in another block.
 pub fn key<T: 'static>() -> String {
     format!("{} {:?}", std::any::type_name::<T>(), std::any::TypeId::of::<T>())
@@ -16,19 +18,84 @@ pub fn weave(pieces: &[(&str, usize)], rest: &str, holes: &[String]) -> String {
     text
 }
 
-/// A C++ struct of `members`, each a type, a name and its offset in Rust, with the layout asserted.
-pub fn struct_text(name: &str, size: usize, members: &[(String, &str, usize)]) -> String {
-    let mut text = format!("struct {name} {{\n");
-    for (ty, member, _) in members {
-        text.push_str(&format!("  {ty} {member};\n"));
+/// A member of a struct: its C++ name, its offset in Rust, and what names its type.
+pub type StructMember<'a> = (&'a str, usize, fn(&mut Unit) -> String);
+
+/// The C++ name of the struct `T`, defined on first use as `name`: its members in the order in which Rust has laid
+/// them out, which need not be the order of the source, with that layout asserted.
+pub fn define_struct<T: 'static>(unit: &mut Unit, name: &str, members: &[StructMember]) -> String {
+    let mut members = members.to_vec();
+    members.sort_by_key(|(_, offset, _)| *offset);
+    unit.define(&key::<T>(), name, |unit, name| {
+        let [mut data, mut checks] = [const { String::new() }; 2];
+        for (member, offset, ty) in members {
+            data.push_str(&format!("  {} {member};\n", ty(unit)));
+            checks.push_str(&format!(
+                "static_assert(WW_OFFSET({name}, {member}) == {offset}, \"{name}.{member}\");\n"
+            ));
+        }
+        let size = size_of::<T>();
+        format!(
+            "struct {name} {{\n{data}}};\nstatic_assert(sizeof({name}) == {size}, \"size of {name}\");\n{checks}"
+        )
+    })
+}
+
+/// A value whose type is left open: what a struct is made of.
+pub trait Value {
+    /// As [`DeviceType::cuda_value`].
+    fn text(&self, unit: &mut Unit) -> String;
+}
+
+impl<T: DeviceType> Value for T {
+    fn text(&self, unit: &mut Unit) -> String {
+        self.cuda_value(unit)
     }
-    text.push_str(&format!("}};\nstatic_assert(sizeof({name}) == {size}, \"size of {name}\");\n"));
-    for (_, member, offset) in members {
-        text.push_str(&format!(
-            "static_assert(WW_OFFSET({name}, {member}) == {offset}, \"{name}.{member}\");\n"
-        ));
-    }
-    text
+}
+
+/// A C++ expression for a struct `T` of `members`, each with its offset in Rust.
+pub fn struct_value<T: DeviceType>(unit: &mut Unit, members: &[(usize, &dyn Value)]) -> String {
+    let mut members = members.to_vec();
+    members.sort_by_key(|(offset, _)| *offset);
+    let values: Vec<_> = members.iter().map(|(_, value)| value.text(unit)).collect();
+    format!("{}{{{}}}", T::cuda(unit), values.join(", "))
+}
+
+/// C++ expressions for `values`, with commas between them.
+pub fn texts(unit: &mut Unit, values: &[&dyn Value]) -> String {
+    let texts: Vec<_> = values.iter().map(|value| value.text(unit)).collect();
+    texts.join(", ")
+}
+
+/// C++ that puts a cell `T` together from its fields at `offset`: `members` in the order of the fields' numbers.
+pub fn define_load<T: DeviceType>(unit: &mut Unit, members: &[&str], offset: &str) -> String {
+    let cell = T::cuda(unit);
+    let name = unit.define(&format!("load {}", key::<T>()), "load", |_, name| {
+        let each = members.iter().enumerate();
+        let each: String = each
+            .map(|(field, member)| format!("  cell.{member} = now.template at<{field}, O...>();\n"))
+            .collect();
+        format!(
+            "template<int... O, class Now> WW_FN {cell} {name}(const Now& now) {{\n  {cell} cell;\n{each}  return cell;\n}}\n"
+        )
+    });
+    format!("{name}<{offset}>(now)")
+}
+
+/// What stands before and after a cell `T` to make it the new cell of a stencil: the call of a function that assigns
+/// each of the `members`, fields in the order of their numbers.
+pub fn define_store<T: DeviceType>(unit: &mut Unit, members: &[&str]) -> [String; 2] {
+    let cell = T::cuda(unit);
+    let name = unit.define(&format!("store {}", key::<T>()), "store", |_, name| {
+        let each = members.iter().enumerate();
+        let each: String = each
+            .map(|(field, member)| format!("  next.template ref<{field}>() = cell.{member};\n"))
+            .collect();
+        format!(
+            "template<class Next> WW_FN void {name}(Next& next, const {cell}& cell) {{\n{each}}}\n"
+        )
+    });
+    [format!("{name}(next, "), ");".into()]
 }
 
 /// A C++ enum over the integer `repr`.

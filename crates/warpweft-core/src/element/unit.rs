@@ -47,7 +47,7 @@ impl Unit {
     /// would like it to be called. It gets `_ww` at its end, which keeps it apart from the keywords,
     /// macros and functions of CUDA C++ and from members (`x_`) and locals (`x_1`) of translated
     /// code, and a number before that when another entity has it already.
-    /// Functions that call one another in a circle leave an `#error` that says so.
+    /// Functions that call themselves, or one another in a circle, leave an `#error` that says so.
     pub fn define(
         &mut self,
         key: &str,
@@ -91,7 +91,9 @@ impl Unit {
         if let Some(known) = self.names.get(key) {
             if self.open.iter().any(|open| open == key) {
                 // The compiler of device code says it, with the name.
-                let circle = format!("#error {known} calls itself through another function\n");
+                let circle = format!(
+                    "#error {known} calls itself, which code for GPUs can not: run it on the cores, or write a loop\n"
+                );
                 self.definitions.push(circle);
             }
             return (known.clone(), false);

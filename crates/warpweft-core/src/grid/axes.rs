@@ -1,4 +1,4 @@
-//! Names of axes, for whoever is told of one.
+//! Names of axes, for messages.
 
 /// Names of axes, fastest first: with three dimensions `z`, `y` and `x` are axes 0, 1 and 2.
 pub const AXES: [&str; 4] = ["x", "y", "z", "w"];

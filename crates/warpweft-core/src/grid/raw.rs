@@ -1,7 +1,9 @@
 //! A volume whose type of cell is known at run time only.
 
 use super::{across, axis_name};
-use crate::element::{Bits, CellPtr, CellType, Checked, Fields, MAX_FIELDS, Near, Scalar};
+use crate::element::{
+    Bits, CellPtr, CellType, Checked, FieldName, Fields, MAX_FIELDS, Near, Scalar,
+};
 use crate::error::{Error, Result};
 use crate::memory::room;
 
@@ -46,9 +48,19 @@ impl<const D: usize> RawVolume<D> {
         self.extents.iter().product()
     }
 
-    /// Field number `field` as a slice of its scalar, in row-major order; `None` when there is no
+    /// A field, `"height"` or its number, as a slice of its scalar, in row-major order; `None` when there is no
     /// such field or it holds another scalar.
-    pub fn field<T: Scalar>(&self, field: usize) -> Option<&[T]> {
+    ///
+    /// ```
+    /// use warpweft::prelude::*;
+    /// #[derive(Clone, Copy, Fields)]
+    /// struct Water { height: f32, speed: f32 }
+    /// let water = Volume::from_fn([3], |[x]| Water { height: x as f32, speed: 0.0 });
+    /// assert_eq!(water.field::<f32>("height"), Some(&[0.0, 1.0, 2.0][..]));
+    /// assert_eq!(water.field::<f64>("height"), None);
+    /// ```
+    pub fn field<T: Scalar>(&self, field: impl FieldName) -> Option<&[T]> {
+        let field = field.number_in(self.cell.fields())?;
         let info = self.cell.fields().get(field)?;
         // SAFETY: the array was sized for `len` elements of `kind`, which is `T`'s.
         (info.kind == T::KIND).then(|| unsafe {
@@ -57,7 +69,8 @@ impl<const D: usize> RawVolume<D> {
     }
 
     /// As [`RawVolume::field`], to write to.
-    pub fn field_mut<T: Scalar>(&mut self, field: usize) -> Option<&mut [T]> {
+    pub fn field_mut<T: Scalar>(&mut self, field: impl FieldName) -> Option<&mut [T]> {
+        let field = field.number_in(self.cell.fields())?;
         let info = self.cell.fields().get(field)?;
         let len = self.len();
         // SAFETY: as in `field`, and `self` is borrowed exclusively.

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ops::{Deref, Index, IndexMut};
 
 use super::{RawVolume, RawVolumeMut};
-use crate::element::{CellType, Fields, Near, Scalar};
+use crate::element::{CellType, FieldName, Fields, Near, Scalar};
 use crate::error::Result;
 
 /// Cells of `S` over extents `[usize; D]`, slowest axis first, `D` from 1 to 4.
@@ -84,7 +84,7 @@ impl<S: Fields, const D: usize> Volume<S, D> {
     }
 
     /// As [`RawVolume::field`], to write to.
-    pub fn field_mut<T: Scalar>(&mut self, field: usize) -> Option<&mut [T]> {
+    pub fn field_mut<T: Scalar>(&mut self, field: impl FieldName) -> Option<&mut [T]> {
         self.raw.field_mut(field)
     }
 

@@ -134,7 +134,7 @@ fn no_gpu(target: Target, machine: &Machine) -> Error {
             (true, None) => "no GPU can be used".into(),
             (false, _) => format!("its GPUs are gpu:{}", numbers.join(", gpu:")),
         },
-        hint: "run on the cores (cpu), or see `warpweft info`".into(),
+        hint: "run on the cores (`--device cpu`), or see `warpweft info`".into(),
     }
 }
 

@@ -8,6 +8,7 @@ mod list;
 mod progress;
 mod stop;
 mod target;
+mod watch;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,6 +22,7 @@ pub use list::GpuList;
 pub use progress::Reporter;
 pub use stop::Stop;
 pub use target::Target;
+pub use watch::{Done, Watch};
 
 /// What [`Run`] has to know of a pattern. Each pattern's crate has one type that implements it and an
 /// alias, e.g. `farm::Run<'a>` for `Run<'a, FarmPattern>`.
@@ -39,8 +41,21 @@ pub trait Pattern {
     fn suits(policy: &Self::Policy) -> Suits;
 }
 
-/// How to run, where the defaults will not do. Write the fields that differ, and
-/// `..Run::default()`.
+/// How to run, where the defaults will not do. Write the fields that differ:
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use warpweft::farm::Run;
+/// use warpweft::run::Target;
+///
+/// let run = Run {
+///     target: Target::Cpu,
+///     threads: Some(1),
+///     deadline: Some(Instant::now() + Duration::from_secs(60)),
+///     ..Run::default()
+/// };
+/// assert!(!run.stopped());
+/// ```
 pub struct Run<'a, P: Pattern> {
     /// Where.
     pub target: Target,
@@ -106,6 +121,11 @@ impl<'a, P: Pattern> Run<'a, P> {
     /// Whether the run is to end early: it was interrupted, or its deadline has passed.
     pub fn stopped(&self) -> bool {
         self.stop().stopped()
+    }
+
+    /// What looks after work on the cores: so much of it, counted in a `unit` in the plural.
+    pub fn watch(&self, total: u64, unit: &'static str) -> Watch<'a> {
+        Watch::new(self.stop(), self.reporter(total), (total, unit))
     }
 
     /// What tells of progress through so much work.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 const BETWEEN: Duration = Duration::from_millis(100);
 
 /// Tells how much of the work is done, at most ten times a second, and the first and last of it always.
+#[derive(Default)]
 pub struct Reporter<'a> {
     progress: Option<&'a dyn Fn(u64, u64)>,
     total: u64,

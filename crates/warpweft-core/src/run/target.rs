@@ -37,6 +37,13 @@ pub enum Target {
     CpuAndGpu(usize),
 }
 
+impl Target {
+    /// Whether GPUs are asked for, so that cores alone will not do.
+    pub fn names_gpus(&self) -> bool {
+        !matches!(self, Self::Auto | Self::Cpu)
+    }
+}
+
 /// As on the command line: `auto`, `cpu`, `gpu`, `gpu:2`, `gpu:0,1`, `gpus`, `cpu+gpu:0`.
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

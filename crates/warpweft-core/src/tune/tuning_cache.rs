@@ -125,14 +125,14 @@ impl TuningCache {
         now.entries.append(&mut self.entries);
         self.entries = now.entries;
         self.entries.insert(key.into(), entry);
-        let told = |error: String| {
+        let refused = |error: String| {
             Error::file(&path, error, "set WARPWEFT_CACHE to a folder that can be written")
         };
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| told(error.to_string()))?;
+            std::fs::create_dir_all(folder).map_err(|error| refused(error.to_string()))?;
         }
         let file = File { form: FORM, entries: self.entries.clone() };
-        let text = serde_json::to_vec_pretty(&file).map_err(|error| told(error.to_string()))?;
+        let text = serde_json::to_vec_pretty(&file).map_err(|error| refused(error.to_string()))?;
         write_whole(&path, |to| to.write_all(&text)).map(|()| true)
     }
 }

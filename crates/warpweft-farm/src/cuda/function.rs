@@ -5,11 +5,11 @@
 
 use std::time::Duration;
 
-use super::GpuLane;
-use crate::pack::Pack;
-use crate::slot::caught;
-use crate::task::{PackExecutor, Task};
-use crate::unit::Grain;
+use crate::spec::attempt::caught;
+use crate::spec::lane::GpuLane;
+use crate::spec::task::ChunkOutputs;
+use crate::spec::task::{ChunkExecutor, Task};
+use crate::spec::worker::Grain;
 use warpweft_core::cuda::{Args, Buffer, Cubin, Kernel, Launch, Module, Options, compile};
 use warpweft_core::element::{DeviceType, Unit};
 use warpweft_core::error::Result;
@@ -72,7 +72,7 @@ using ww_task = {task};
 }
 
 /// Compiles the kernel of a function for `arch`, without a device. `a * b + c` is rounded twice, as on cores: whichever
-/// unit runs a task, its output is the same.
+/// worker runs a task, its output is the same.
 ///
 /// # Errors
 /// The compiler's.
@@ -84,14 +84,14 @@ fn compiled<E: TaskFunction>(block: u32, arch: &str) -> Result<Cubin> {
     compile(&source::<E>(block), E::NAME, arch, &Options::default())
 }
 
-/// What runs packs of `task` on `lane`. What faults there is done again on the lane's core, which says why.
+/// What runs chunks of `task` on `lane`. What faults there is done again on the lane's core, which says why.
 ///
 /// # Errors
 /// The compiler's or the driver's; too little memory.
 pub fn translated<E: TaskFunction>(
     task: &E,
     lane: GpuLane,
-) -> Result<Box<dyn PackExecutor<E> + '_>> {
+) -> Result<Box<dyn ChunkExecutor<E> + '_>> {
     let device = *lane.device();
     let block = lane.block(BLOCK);
     let module = Module::load(&device, &compiled::<E>(block, &device.arch()?)?)?;
@@ -162,12 +162,12 @@ impl<E: TaskFunction> OnLane<'_, E> {
     }
 }
 
-impl<E: TaskFunction> PackExecutor<E> for OnLane<'_, E> {
+impl<E: TaskFunction> ChunkExecutor<E> for OnLane<'_, E> {
     fn grain(&self) -> Grain {
         self.grain
     }
 
-    fn run(&mut self, inputs: &[E::Input], outputs: &mut Pack<'_, E>) -> Result<()> {
+    fn run(&mut self, inputs: &[E::Input], outputs: &mut ChunkOutputs<'_, E>) -> Result<()> {
         for (part, inputs) in inputs.chunks(self.grain.most as usize).enumerate() {
             let first = part * self.grain.most as usize;
             let (faults, bytes) = self.launch(inputs)?;

@@ -1,4 +1,4 @@
-// The tasks of a pack: a warp takes the next 32, a thread each, until none is left, so that a long task holds up its
+// The tasks of a chunk: a warp takes the next 32, a thread each, until none is left, so that a long task holds up its
 // own warp alone.
 //
 // Grid: a line of any number of blocks; block: WW_BLOCK threads. No thread waits for another but for its warp's

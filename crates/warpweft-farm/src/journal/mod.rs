@@ -1,6 +1,6 @@
 //! What a farm has committed, in a folder: a run that was killed goes on from there.
 //!
-//! One writer, the clerk, appends frames; each carries the head of a SHA-256 over itself and the frame before,
+//! One writer, the committer, appends frames; each carries the head of a SHA-256 over itself and the frame before,
 //! so a file is right up to its first frame that does not chain, whatever a crash left after it (`frame`). What a
 //! resumed run takes as done it writes anew before it appends (`open`). Of a task's side effects nothing is known
 //! here: they may happen again, never after its output was committed.
@@ -13,7 +13,7 @@ mod write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::ranges::Ranges;
+use crate::schedule::ranges::Ranges;
 use warpweft_core::element::Packed;
 use warpweft_core::error::{Error, Result};
 
@@ -33,15 +33,15 @@ pub struct Journal {
     /// Whether to go on from what is there; otherwise there must be none.
     pub resume: bool,
     /// When outputs are brought to the disk. A killed process loses nothing that was handed over, whichever it is; a machine
-    /// that loses its power may lose this much, and what came while the sink took one pack's outputs.
+    /// that loses its power may lose this much, and what came while the sink took one chunk's outputs.
     pub flush: Flush,
 }
 
 /// When outputs are brought to the disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Flush {
-    /// Before a pack counts as committed.
-    EveryPack,
+    /// Before a chunk counts as committed.
+    EveryChunk,
     /// So many seconds after the first that was not yet.
     Every(f64),
 }
@@ -77,7 +77,7 @@ impl Flush {
     /// The most time that what was written waits for the disk.
     fn most(self) -> Result<Duration> {
         match self {
-            Self::EveryPack => Ok(Duration::ZERO),
+            Self::EveryChunk => Ok(Duration::ZERO),
             Self::Every(seconds) => Duration::try_from_secs_f64(seconds).map_err(|_| {
                 Error::spec(
                     format!("a journal flushed every {seconds} seconds"),

@@ -8,8 +8,8 @@ use super::Journal;
 use super::frame::{Frames, Link, link};
 use super::header::{self, Header};
 use super::write::Writer;
-use crate::clerk::Sink;
-use crate::ranges::Ranges;
+use crate::schedule::ranges::Ranges;
+use crate::spec::chunk::Sink;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::io::{Claim, write_synced};
 
@@ -180,7 +180,7 @@ fn accept(
     Ok((frames.end(), frames.said()))
 }
 
-/// Gives a damaged file another name beside its own, which a new file is about to take: whole, and without room.
+/// Gives a damaged file a second name, since a new file is about to take its own. Copies nothing.
 fn set_aside(path: &Path) -> Result<PathBuf> {
     let mut names = (1..).map(|k| {
         path.with_extension(match k {

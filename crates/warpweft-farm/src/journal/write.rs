@@ -22,7 +22,7 @@ impl Disk for File {
     }
 }
 
-/// What appends. An error is final: after one, nobody knows what the disk has (Linux may count pages whose
+/// What appends. An error is final: after one, it is unknown what the disk has (Linux may count pages whose
 /// write failed as clean, so that a second attempt would seem to succeed).
 pub struct Writer {
     file: Box<dyn Disk>,

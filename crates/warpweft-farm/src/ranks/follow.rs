@@ -1,47 +1,46 @@
-//! On all ranks but the first: the units of this one, and the thread that listens for them.
+//! On all ranks but the first: the workers of this one, and the thread that listens for them.
 
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
 use std::thread::scope;
 
-use super::far::Far;
 use super::message::{Down, Up, closed};
 use super::pause::{FIRST, Pause};
+use super::remote_endpoint::RemoteEndpoint;
 use super::{DOWN, UP};
+use crate::drive::context::WorkerContext;
+use crate::drive::local_workers::LocalWorkers;
+use crate::drive::{AHEAD, Run};
 use crate::report::Ended;
-use crate::run::Run;
-use crate::slot::Slot;
-use crate::workers::Workers;
 use warpweft_core::cluster::Transport;
 use warpweft_core::error::Result;
 
-/// Has every unit of this rank do its `work` until the first rank says how the farm ended.
+/// Has every worker of this rank do its `work` until the first rank says how the farm ended.
 ///
 /// # Errors
 /// The farm's; a rank that has aborted.
 pub fn follow(
     net: &dyn Transport,
-    workers: &Workers,
+    local: &LocalWorkers,
     run: &Run<'_>,
-    work: &(dyn Fn(&Slot<'_>) + Sync),
+    work: &(dyn Fn(&WorkerContext<'_>) + Sync),
 ) -> Result<Ended> {
-    let units = workers.table.units.len();
-    let far = Far::new(net, units, Run::AHEAD * units);
+    let workers = local.table.workers.len();
+    let endpoint = RemoteEndpoint::new(net, workers, AHEAD * workers);
     let begun = OnceLock::new();
     let how = scope(|scope| {
-        // Whatever ends this, an error of another rank too, sends the units home.
-        let over = Over(&far);
-        let desk = || Box::new(&far) as Box<_>;
-        let mut threads = Some(workers.spawn(scope, &desk, run.trace.as_ref(), &begun, work)?);
-        let mut asked = false;
+        // However this ends, also by an error of another rank, the workers end too.
+        let over = Over(&endpoint);
+        let each = || Box::new(&endpoint) as Box<_>;
+        let mut threads = Some(local.spawn(scope, &each, run.trace.as_ref(), &begun, work)?);
+        let mut interrupted = false;
         let mut pause = Pause::new();
         loop {
             if let Some(bytes) = net.poll(0, DOWN)? {
                 pause.renew();
                 match Down::unpack(&bytes)? {
-                    Down::Pack { unit, range } => far.answer(unit, range),
-                    Down::Taken => far.taken(),
-                    Down::Over => far.over(),
+                    Down::Chunk { worker, range } => endpoint.reply(worker, range),
+                    Down::Taken => endpoint.taken(),
+                    Down::Over => endpoint.over(),
                     Down::Closed(how) => {
                         drop(over);
                         return Ok(how);
@@ -53,20 +52,19 @@ pub fn follow(
                 ended.join()?;
                 net.send(0, UP, Up::Bye.pack())?;
             }
-            // After its farewell nobody listens to this rank.
-            let ends = || run.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed));
-            if !asked && threads.is_some() && ends() {
-                asked = true;
+            // After `Bye` rank 0 no longer listens to this rank.
+            if !interrupted && threads.is_some() && run.stopped() {
+                interrupted = true;
                 net.send(0, UP, Up::Interrupted.pack())?;
             }
-            far.rest(pause.next(), FIRST);
+            endpoint.rest(pause.next(), FIRST);
         }
     })?;
     closed(net.rank(), &how)
 }
 
-/// Ends the wait of all units when it goes.
-struct Over<'a, 'n>(&'a Far<'n>);
+/// Ends the wait of all workers when it goes.
+struct Over<'a, 'n>(&'a RemoteEndpoint<'n>);
 
 impl Drop for Over<'_, '_> {
     fn drop(&mut self) {

@@ -1,36 +1,36 @@
-//! What ranks and the first of them tell one another, as bytes.
+//! The messages between rank 0 and the other ranks, as bytes.
 
 use std::ops::Range;
 
 use super::DOWN;
-use crate::pack::{Collected, Piece};
 use crate::report::Ended;
-use crate::unit::Grain;
+use crate::spec::chunk::{Collected, Piece};
+use crate::spec::worker::Grain;
 use warpweft_core::cluster::Transport;
 use warpweft_core::element::Packed;
 use warpweft_core::error::{Error, Result};
 
-/// From a rank to the first. Units are numbered within their rank.
+/// From a rank to the first. Workers are numbered within their rank.
 #[derive(Debug, PartialEq)]
 pub enum Up {
-    /// A unit asks for a pack.
-    Ask { unit: usize, grain: Grain, took: Option<(u64, f64)> },
-    /// A unit ran these tasks.
-    Done { unit: usize, range: Range<u64>, collected: Collected, seconds: f64 },
-    /// A unit is gone, for this reason.
-    Lost { unit: usize, why: String },
-    /// The rank was asked to end.
+    /// A worker requests a chunk.
+    Request { worker: usize, grain: Grain, took: Option<(u64, f64)> },
+    /// A worker ran these tasks.
+    Done { worker: usize, range: Range<u64>, collected: Collected, seconds: f64 },
+    /// A worker is gone, for this reason.
+    Lost { worker: usize, why: String },
+    /// The rank was interrupted.
     Interrupted,
-    /// All of its units have ended.
+    /// All of its workers have ended.
     Bye,
 }
 
 /// From the first rank to another.
 #[derive(Debug, PartialEq)]
 pub enum Down {
-    /// The pack that a unit asked for; none if there is nothing more for it.
-    Pack { unit: usize, range: Option<Range<u64>> },
-    /// The clerk has what a unit told.
+    /// The reply to the request of a worker; no chunk if there are no more for it.
+    Chunk { worker: usize, range: Option<Range<u64>> },
+    /// The committer has received the results of a worker.
     Taken,
     /// Nobody takes anything any more.
     Over,
@@ -38,28 +38,28 @@ pub enum Down {
     Closed(Vec<u8>),
 }
 
-/// What is known of a pack's outputs beside their bytes: their places and those of tasks, and the failures.
-type Places = (Vec<(usize, usize, usize, usize)>, Vec<(usize, String)>);
+/// What is known of a chunk's outputs besides their bytes: ranges of tasks and of bytes, and the failures.
+type Ranges = (Vec<(usize, usize, usize, usize)>, Vec<(usize, String)>);
 
 impl Up {
     /// As bytes.
     pub fn pack(self) -> Vec<u8> {
         let mut to = Vec::new();
         match self {
-            Self::Ask { unit, grain: Grain { of, most }, took } => {
-                (0u8, unit, of, most, took).pack(&mut to);
+            Self::Request { worker, grain: Grain { of, most }, took } => {
+                (0u8, worker, of, most, took).pack(&mut to);
             }
-            Self::Done { unit, range, collected, seconds } => {
+            Self::Done { worker, range, collected, seconds } => {
                 let Collected { bytes, pieces, failed, .. } = collected;
                 to.reserve(bytes.len() + 40 * (pieces.len() + failed.len() + 2));
-                (1u8, unit, range.start, range.end, seconds).pack(&mut to);
-                let place = |Piece { tasks, bytes }: Piece| {
+                (1u8, worker, range.start, range.end, seconds).pack(&mut to);
+                let ranges = |Piece { tasks, bytes }: Piece| {
                     (tasks.start, tasks.end, bytes.start, bytes.end)
                 };
-                (pieces.into_iter().map(place).collect::<Vec<_>>(), failed).pack(&mut to);
+                (pieces.into_iter().map(ranges).collect::<Vec<_>>(), failed).pack(&mut to);
                 to.extend_from_slice(&bytes);
             }
-            Self::Lost { unit, why } => (2u8, unit, why).pack(&mut to),
+            Self::Lost { worker, why } => (2u8, worker, why).pack(&mut to),
             Self::Interrupted => to.push(3),
             Self::Bye => to.push(4),
         }
@@ -77,15 +77,15 @@ impl Up {
     fn read(from: &mut &[u8]) -> Option<Self> {
         Some(match u8::unpack(from)? {
             0 => {
-                let (unit, of, most, took) = Packed::unpack(from)?;
-                Self::Ask { unit, grain: Grain { of, most }, took }
+                let (worker, of, most, took) = Packed::unpack(from)?;
+                Self::Request { worker, grain: Grain { of, most }, took }
             }
             1 => {
-                let (unit, start, end, seconds) = Packed::unpack(from)?;
-                let (places, failed): Places = Packed::unpack(from)?;
+                let (worker, start, end, seconds) = Packed::unpack(from)?;
+                let (ranges, failed): Ranges = Packed::unpack(from)?;
                 let tasks = u64::checked_sub(end, start)?;
                 let count = usize::try_from(tasks).ok()?;
-                let pieces = places
+                let pieces = ranges
                     .into_iter()
                     .map(|(first, last, from, to)| Piece { tasks: first..last, bytes: from..to });
                 let pieces: Vec<_> = pieces.collect();
@@ -96,11 +96,11 @@ impl Up {
                     |piece: &Piece| whole(&piece.tasks, count) && whole(&piece.bytes, bytes.len());
                 (pieces.iter().all(fits) && failed.iter().all(|(k, _)| *k < count)).then_some(())?;
                 let collected = Collected { tasks, bytes, pieces, failed };
-                Self::Done { unit, range: start..end, collected, seconds }
+                Self::Done { worker, range: start..end, collected, seconds }
             }
             2 => {
-                let (unit, why) = Packed::unpack(from)?;
-                Self::Lost { unit, why }
+                let (worker, why) = Packed::unpack(from)?;
+                Self::Lost { worker, why }
             }
             3 => Self::Interrupted,
             4 => Self::Bye,
@@ -114,8 +114,8 @@ impl Down {
     pub fn pack(self) -> Vec<u8> {
         let mut to = Vec::new();
         match self {
-            Self::Pack { unit, range } => {
-                (0u8, unit, range.map(|range| (range.start, range.end))).pack(&mut to);
+            Self::Chunk { worker, range } => {
+                (0u8, worker, range.map(|range| (range.start, range.end))).pack(&mut to);
             }
             Self::Taken => to.push(1),
             Self::Over => to.push(2),
@@ -138,8 +138,8 @@ impl Down {
     fn read(from: &mut &[u8]) -> Option<Self> {
         Some(match u8::unpack(from)? {
             0 => {
-                let (unit, range): (_, Option<(u64, u64)>) = Packed::unpack(from)?;
-                Self::Pack { unit, range: range.map(|(start, end)| start..end) }
+                let (worker, range): (_, Option<(u64, u64)>) = Packed::unpack(from)?;
+                Self::Chunk { worker, range: range.map(|(start, end)| start..end) }
             }
             1 => Self::Taken,
             2 => Self::Over,
@@ -158,7 +158,7 @@ pub fn unreadable(rank: usize) -> Error {
     }
 }
 
-/// How a farm ended, for those who did not see it.
+/// How a farm ended, for the other ranks.
 #[derive(serde::Serialize, serde::Deserialize)]
 enum Closing {
     Ended(Box<Ended>),
@@ -183,12 +183,12 @@ pub fn close(net: &dyn Transport, outcome: &Result<Ended>) {
     };
     let how = serde_json::to_vec(&closing).unwrap_or_default();
     for rank in 1..net.ranks() {
-        // A rank that can't be told has been told of a failure before.
+        // A rank that cannot be reached has got the news of a failure before.
         let _ = net.send(rank, DOWN, Down::Closed(how.clone()).pack());
     }
 }
 
-/// How the farm ended, as the first rank tells it to `rank`.
+/// How the farm ended, as rank 0 reports it to `rank`.
 ///
 /// # Errors
 /// The farm's.
@@ -218,16 +218,16 @@ mod tests {
             failed: vec![(1, "no luck".into())],
         };
         let up = [
-            || Up::Ask { unit: 3, grain: Grain { of: 32, most: 96 }, took: Some((64, 0.5)) },
-            || Up::Ask { unit: 0, grain: Grain::ANY, took: None },
-            || Up::Lost { unit: 1, why: "the device is gone".into() },
+            || Up::Request { worker: 3, grain: Grain { of: 32, most: 96 }, took: Some((64, 0.5)) },
+            || Up::Request { worker: 0, grain: Grain::ANY, took: None },
+            || Up::Lost { worker: 1, why: "the device is gone".into() },
             || Up::Interrupted,
             || Up::Bye,
         ];
-        for told in up {
-            assert_eq!(Up::unpack(1, &told().pack()).unwrap(), told());
+        for message in up {
+            assert_eq!(Up::unpack(1, &message().pack()).unwrap(), message());
         }
-        let done = |collected| Up::Done { unit: 2, range: 40..43, collected, seconds: 0.25 };
+        let done = |collected| Up::Done { worker: 2, range: 40..43, collected, seconds: 0.25 };
         let copy = Collected {
             pieces: collected.pieces.clone(),
             bytes: vec![7, 9],
@@ -241,14 +241,14 @@ mod tests {
             assert!(Up::unpack(1, &bytes[..length]).is_err(), "{length} of {}", bytes.len());
         }
         let down = [
-            || Down::Pack { unit: 5, range: Some(7..9) },
-            || Down::Pack { unit: 5, range: None },
+            || Down::Chunk { worker: 5, range: Some(7..9) },
+            || Down::Chunk { worker: 5, range: None },
             || Down::Taken,
             || Down::Over,
             || Down::Closed(vec![1, 2]),
         ];
-        for told in down {
-            assert_eq!(Down::unpack(&told().pack()).unwrap(), told());
+        for message in down {
+            assert_eq!(Down::unpack(&message().pack()).unwrap(), message());
         }
         assert!(Up::unpack(1, &[9]).is_err() && Down::unpack(&[9]).is_err());
     }

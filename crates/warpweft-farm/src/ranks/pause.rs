@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The first pause after something came. The system sleeps no less than some 60 µs.
 pub const FIRST: Duration = Duration::from_micros(20);
-/// The longest, which is what a message may wait: packs take up to a quarter of a second.
+/// The longest, which is what a message may wait: chunks take up to a quarter of a second.
 const LAST: Duration = Duration::from_micros(500);
 
 /// Pauses that grow while nothing comes.

@@ -1,39 +1,39 @@
-//! Even shares: EQ1, the same for every node, and EQ2, the same for every unit (TuCCompi, section 3.4).
+//! Even shares: EQ1, the same for every node, and EQ2, the same for every worker (TuCCompi, section 3.4).
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::guided::pack;
-use super::{Ask, Scheduler};
-use crate::policy::PackSize;
-use crate::ranges::Ranges;
+use super::guided::chunk_size;
+use super::scheduler::{Request, Scheduler};
+use crate::policy::ChunkSize;
+use crate::schedule::ranges::Ranges;
 
-/// How many of so many tasks each unit gets, by the node of each.
+/// How many of so many tasks each worker gets, by the node of each.
 type Rule = fn(u64, &[usize]) -> Vec<u64>;
 
-/// EQ1: every node has the same number of `tasks`, and its units that evenly; numbers differ by one where they
-/// must. `nodes` is the node of each unit; what is returned adds up to `tasks`.
+/// EQ1: every node has the same number of `tasks`, and its workers that evenly; numbers differ by one where they
+/// must. `nodes` is the node of each worker; what is returned adds up to `tasks`.
 pub fn eq1(tasks: u64, nodes: &[usize]) -> Vec<u64> {
-    let mut units: BTreeMap<usize, u64> = BTreeMap::new();
-    nodes.iter().for_each(|&node| *units.entry(node).or_default() += 1);
-    let count = units.len() as u64;
+    let mut workers: BTreeMap<usize, u64> = BTreeMap::new();
+    nodes.iter().for_each(|&node| *workers.entry(node).or_default() += 1);
+    let count = workers.len() as u64;
     let mut shares: BTreeMap<usize, (u64, u64, u64)> = BTreeMap::new();
-    for (p, (&node, &units)) in units.iter().enumerate() {
-        shares.insert(node, (part(tasks, count, p as u64), units, 0));
+    for (p, (&node, &workers)) in workers.iter().enumerate() {
+        shares.insert(node, (part(tasks, count, p as u64), workers, 0));
     }
     let next = nodes.iter().map(|node| {
-        shares.get_mut(node).map_or(0, |(tasks, units, unit)| {
-            *unit += 1;
-            part(*tasks, *units, *unit - 1)
+        shares.get_mut(node).map_or(0, |(tasks, workers, worker)| {
+            *worker += 1;
+            part(*tasks, *workers, *worker - 1)
         })
     });
     next.collect()
 }
 
-/// EQ2: every unit has the same number of `tasks`, or one more where it must. What is returned adds up to
+/// EQ2: every worker has the same number of `tasks`, or one more where it must. What is returned adds up to
 /// `tasks`.
 pub fn eq2(tasks: u64, nodes: &[usize]) -> Vec<u64> {
-    (0..nodes.len() as u64).map(|unit| part(tasks, nodes.len() as u64, unit)).collect()
+    (0..nodes.len() as u64).map(|worker| part(tasks, nodes.len() as u64, worker)).collect()
 }
 
 /// Part number `k` of `tasks` in `parts`.
@@ -42,57 +42,60 @@ fn part(tasks: u64, parts: u64, k: u64) -> u64 {
     (until(k + 1) - until(k)) as u64
 }
 
-/// Shares by a rule, handed out in packs. What has no owner is shared among the units there are, by the same
-/// rule: everything at first, later what lost units leave.
+/// Shares by a rule, handed out in chunks. What has no owner is shared among the workers there are, by the same
+/// rule: everything at first, later what lost workers leave.
 #[derive(Debug)]
 pub struct Equal {
     rule: Rule,
-    pack: PackSize,
+    chunk: ChunkSize,
     seconds: f64,
-    /// What each unit has still to get.
+    /// What each worker has still to get.
     shares: Vec<Ranges>,
 }
 
 impl Equal {
     /// Shares by `rule`.
-    pub fn new(rule: Rule, pack: PackSize, seconds: f64) -> Self {
-        Self { rule, pack, seconds, shares: Vec::new() }
+    pub fn new(rule: Rule, chunk: ChunkSize, seconds: f64) -> Self {
+        Self { rule, chunk, seconds, shares: Vec::new() }
     }
 
-    fn share(&mut self, ask: &Ask<'_>) {
-        let mut unowned = ask.free.clone();
+    fn share(&mut self, request: &Request<'_>) {
+        let mut unowned = request.free.clone();
         for range in self.shares.iter().flat_map(Ranges::iter) {
             unowned.remove(range);
         }
-        let there: Vec<_> = (0..ask.units.len()).filter(|&unit| !ask.units[unit].lost).collect();
-        let nodes: Vec<_> = there.iter().map(|&unit| ask.units[unit].unit.node).collect();
-        for (unit, mut tasks) in there.into_iter().zip((self.rule)(unowned.count(), &nodes)) {
+        let there: Vec<_> =
+            (0..request.workers.len()).filter(|&worker| !request.workers[worker].lost).collect();
+        let nodes: Vec<_> =
+            there.iter().map(|&worker| request.workers[worker].worker.node).collect();
+        for (worker, mut tasks) in there.into_iter().zip((self.rule)(unowned.count(), &nodes)) {
             while let Some(first) = unowned.first().filter(|_| tasks > 0) {
                 let piece = first.start..first.end.min(first.start.saturating_add(tasks));
                 tasks -= piece.end - piece.start;
                 unowned.remove(piece.clone());
-                self.shares[unit].insert(piece);
+                self.shares[worker].insert(piece);
             }
         }
     }
 }
 
 impl Scheduler for Equal {
-    fn next(&mut self, ask: &Ask<'_>) -> Option<Range<u64>> {
-        self.shares.resize(ask.units.len(), Ranges::default());
-        for (share, unit) in self.shares.iter_mut().zip(ask.units) {
-            if unit.lost {
+    fn next(&mut self, request: &Request<'_>) -> Option<Range<u64>> {
+        self.shares.resize(request.workers.len(), Ranges::default());
+        for (share, worker) in self.shares.iter_mut().zip(request.workers) {
+            if worker.lost {
                 *share = Ranges::default();
             }
         }
-        if self.shares.iter().map(Ranges::count).sum::<u64>() < ask.free.count() {
-            self.share(ask);
+        if self.shares.iter().map(Ranges::count).sum::<u64>() < request.free.count() {
+            self.share(request);
         }
-        let first = self.shares[ask.unit].first()?;
-        let tasks = pack(ask, self.pack, self.seconds, f64::INFINITY).min(first.end - first.start);
-        let pack = first.start..first.start + tasks;
-        self.shares[ask.unit].remove(pack.clone());
-        Some(pack)
+        let first = self.shares[request.worker].first()?;
+        let tasks = chunk_size(request, self.chunk, self.seconds, f64::INFINITY)
+            .min(first.end - first.start);
+        let chunk = first.start..first.start + tasks;
+        self.shares[request.worker].remove(chunk.clone());
+        Some(chunk)
     }
 }
 
@@ -105,36 +108,36 @@ mod tests {
     proptest! {
         #[test]
         fn shares_cover_all_tasks_and_are_even(tasks in 0u64..100_000, nodes in prop::collection::vec(0usize..5, 1..40)) {
-            let units = eq2(tasks, &nodes);
-            prop_assert_eq!(units.iter().sum::<u64>(), tasks);
-            prop_assert!(units.iter().max().unwrap() - units.iter().min().unwrap() <= 1);
-            let units = eq1(tasks, &nodes);
-            prop_assert_eq!(units.iter().sum::<u64>(), tasks);
+            let workers = eq2(tasks, &nodes);
+            prop_assert_eq!(workers.iter().sum::<u64>(), tasks);
+            prop_assert!(workers.iter().max().unwrap() - workers.iter().min().unwrap() <= 1);
+            let workers = eq1(tasks, &nodes);
+            prop_assert_eq!(workers.iter().sum::<u64>(), tasks);
             let of = |node: usize| -> Vec<u64> {
-                units.iter().zip(&nodes).filter(|(_, of)| **of == node).map(|(n, _)| *n).collect()
+                workers.iter().zip(&nodes).filter(|(_, of)| **of == node).map(|(n, _)| *n).collect()
             };
-            let there: Vec<Vec<u64>> = (0..5).map(of).filter(|units| !units.is_empty()).collect();
-            let sums: Vec<u64> = there.iter().map(|units| units.iter().sum()).collect();
+            let there: Vec<Vec<u64>> = (0..5).map(of).filter(|workers| !workers.is_empty()).collect();
+            let sums: Vec<u64> = there.iter().map(|workers| workers.iter().sum()).collect();
             prop_assert!(sums.iter().max().unwrap() - sums.iter().min().unwrap() <= 1);
-            for units in there {
-                prop_assert!(units.iter().max().unwrap() - units.iter().min().unwrap() <= 1);
+            for workers in there {
+                prop_assert!(workers.iter().max().unwrap() - workers.iter().min().unwrap() <= 1);
             }
         }
     }
 
-    /// Table 3: 48 units of ten nodes in the small cluster, 180 of nineteen in the big one, Pegaso being the
+    /// WorkerTable 3: 48 workers of ten nodes in the small cluster, 180 of nineteen in the big one, Pegaso being the
     /// first of either, with eight.
     #[test]
     fn the_papers_clusters_are_shared_as_its_figure_15_has_it() {
         let big = [8, 4, 4, 4, 16, 2, 2, 2, 2, 4, 4, 4, 16, 16, 24, 16, 4, 24, 24];
-        for (nodes, units) in [(10, 48), (19, 180)] {
+        for (nodes, workers) in [(10, 48), (19, 180)] {
             let nodes_of: Vec<usize> =
                 (0..nodes).flat_map(|node| std::iter::repeat_n(node, big[node])).collect();
-            assert_eq!(nodes_of.len(), units);
+            assert_eq!(nodes_of.len(), workers);
             let tasks = 720 * 19;
             let pegaso = |rule: Rule| rule(tasks, &nodes_of)[..8].iter().sum::<u64>();
             assert_eq!(pegaso(eq1), tasks / nodes as u64);
-            assert_eq!(pegaso(eq2), 8 * tasks / units as u64);
+            assert_eq!(pegaso(eq2), 8 * tasks / workers as u64);
         }
     }
 

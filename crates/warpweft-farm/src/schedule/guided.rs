@@ -1,103 +1,105 @@
-//! Master-worker: whoever asks gets the next tasks, many at first and few in the end.
+//! Master-worker: a worker that requests work gets the next tasks, many at first and few in the end.
 //!
 //! Guided self-scheduling (Polychronopoulos and Kuck, "Guided self-scheduling", IEEE Transactions on
-//! Computers C-36, 1987), weighted by speed: a unit gets half its part of what is left. In the end a slow unit gets
+//! Computers C-36, 1987), weighted by speed: a worker gets half its part of what is left. In the end a slow worker gets
 //! nothing that quicker ones would be through with before it.
 
 use std::ops::Range;
 
-use super::{Ask, Scheduler};
-use crate::policy::PackSize;
-use crate::unit::Standing;
+use super::scheduler::{Request, Scheduler};
+use crate::policy::ChunkSize;
+use crate::spec::worker::WorkerState;
 
-/// Tasks of a pack at most: what is known of each waits in memory until it is handed over.
+/// Tasks of a chunk at most: what is known of each waits in memory until it is handed over.
 const MOST: f64 = 65_536.0;
 
-/// Packs that take less are not worth handing over, even for an even end; what short ones cost is measured by
-/// `cargo test --release -p warpweft-farm --test farm -- --ignored --nocapture`.
+/// Chunks that take less are not worth handing over, even for an even end; what short ones cost is measured by
+/// `cargo bench -p warpweft-farm least_task`.
 const LEAST_SECONDS: f64 = 20e-6;
 
-/// A pack in proportion to the unit's speed and to what is left.
+/// A chunk in proportion to the worker's speed and to what is left.
 #[derive(Debug)]
 pub struct Guided {
-    /// How many tasks a pack.
-    pub pack: PackSize,
+    /// How many tasks a chunk.
+    pub chunk: ChunkSize,
     /// How long one takes at most.
     pub seconds: f64,
 }
 
 impl Scheduler for Guided {
-    fn next(&mut self, ask: &Ask<'_>) -> Option<Range<u64>> {
-        if self.better_waits(ask) {
+    fn next(&mut self, request: &Request<'_>) -> Option<Range<u64>> {
+        if self.better_waits(request) {
             return None;
         }
-        let part = match ask.standing().speed {
-            Some(speed) => ask.free.count() as f64 * speed / (2.0 * ask.speed_of_all()),
+        let part = match request.state().speed {
+            Some(speed) => request.free.count() as f64 * speed / (2.0 * request.speed_of_all()),
             None => f64::INFINITY,
         };
-        let first = ask.free.first()?;
-        let tasks = pack(ask, self.pack, self.seconds, part).min(first.end - first.start);
+        let first = request.free.first()?;
+        let tasks =
+            chunk_size(request, self.chunk, self.seconds, part).min(first.end - first.start);
         Some(first.start..first.start + tasks)
     }
 }
 
 impl Guided {
-    /// Whether those that are quicker with their least pack would be through with all that is free before who asks
+    /// Whether workers that are quicker with their least chunk would finish all free tasks before this worker
     /// is with its own: a core that takes the last of a GPU's tasks ends the farm late. The quickest never waits, nor
-    /// one of which nothing is known, so somebody always works. Cores wait, too, as long as there are lanes that leave
+    /// one of which nothing is known, so at least one always works. Cores wait, too, as long as there are lanes that leave
     /// them no part worth having.
-    fn better_waits(&self, ask: &Ask<'_>) -> bool {
-        let least = |unit: &Standing| {
-            let tasks = match self.pack {
-                PackSize::Tasks(tasks) => tasks.min(unit.grain.most),
-                PackSize::Auto => unit.grain.of,
+    fn better_waits(&self, request: &Request<'_>) -> bool {
+        let least = |worker: &WorkerState| {
+            let tasks = match self.chunk {
+                ChunkSize::Tasks(tasks) => tasks.min(worker.grain.most),
+                ChunkSize::Auto => worker.grain.of,
             };
-            unit.speed.map(|speed| tasks.max(1) as f64 / speed)
+            worker.speed.map(|speed| tasks.max(1) as f64 / speed)
         };
-        let Some(own) = least(ask.standing()) else { return false };
-        let hopeless = cores_are_hopeless(ask);
-        let works = |unit: &&Standing| !(unit.lost || (hopeless && unit.is_core()));
-        if !works(&ask.standing()) {
+        let Some(own) = least(request.state()) else { return false };
+        let hopeless = cores_are_hopeless(request);
+        let works = |worker: &&WorkerState| !(worker.lost || (hopeless && worker.is_core()));
+        if !works(&request.state()) {
             return true;
         }
         let (mut speed, mut last) = (0.0, 0.0f64);
-        for unit in ask.units.iter().filter(works) {
-            if let Some(seconds) = least(unit).filter(|seconds| *seconds < own) {
-                speed += unit.speed.unwrap_or(0.0);
+        for worker in request.workers.iter().filter(works) {
+            if let Some(seconds) = least(worker).filter(|seconds| *seconds < own) {
+                speed += worker.speed.unwrap_or(0.0);
                 last = last.max(seconds);
             }
         }
-        speed > 0.0 && ask.free.count() as f64 / speed + last < own
+        speed > 0.0 && request.free.count() as f64 / speed + last < own
     }
 }
 
 /// Cores that together do less than this part of what lanes do cost more than they add, since lanes have threads on
-/// the same host. Beside one H200, 32 cores did 0.3 % of the sources, and the farm 63,500 of them a second; the H200
+/// the same host. LocalEndpoint one H200, 32 cores did 0.3 % of the sources, and the farm 63,500 of them a second; the H200
 /// alone did 93,100 (`warpweft apsp random:1049088 --sources random:200000`, `--device auto` and `gpu`).
 const WORTH: f64 = 0.01;
 
 /// Whether lanes do so much that cores are better left to them.
-fn cores_are_hopeless(ask: &Ask<'_>) -> bool {
+fn cores_are_hopeless(request: &Request<'_>) -> bool {
     let speed = |core: bool| -> f64 {
-        let units = ask.units.iter().filter(|unit| !unit.lost && unit.is_core() == core);
-        units.filter_map(|unit| unit.speed).sum()
+        let workers =
+            request.workers.iter().filter(|worker| !worker.lost && worker.is_core() == core);
+        workers.filter_map(|worker| worker.speed).sum()
     };
     speed(true) < WORTH * speed(false)
 }
 
-/// Tasks of a pack for who asks: as many as take `seconds`, at most `part`, at most four times its last
-/// pack, whole grains, and at least one.
-pub fn pack(ask: &Ask<'_>, size: PackSize, seconds: f64, part: f64) -> u64 {
-    let unit = ask.standing();
-    let grain = unit.grain.of.max(1);
-    let tasks = match (size, unit.speed) {
-        (PackSize::Tasks(tasks), _) => return tasks.clamp(1, unit.grain.most.max(1)),
-        (PackSize::Auto, None) => grain,
-        (PackSize::Auto, Some(speed)) => {
+/// Tasks of a chunk for the requesting worker: as many as take `seconds`, at most `part`, at most four times its last
+/// chunk, whole grains, and at least one.
+pub fn chunk_size(request: &Request<'_>, size: ChunkSize, seconds: f64, part: f64) -> u64 {
+    let worker = request.state();
+    let grain = worker.grain.of.max(1);
+    let tasks = match (size, worker.speed) {
+        (ChunkSize::Tasks(tasks), _) => return tasks.clamp(1, worker.grain.most.max(1)),
+        (ChunkSize::Auto, None) => grain,
+        (ChunkSize::Auto, Some(speed)) => {
             let wanted = part.max(speed * LEAST_SECONDS).min(speed * seconds);
             // From floating point, saturating.
-            wanted.min(4.0 * unit.last as f64).min(MOST.max(grain as f64)) as u64
+            wanted.min(4.0 * worker.last as f64).min(MOST.max(grain as f64)) as u64
         }
     };
-    (tasks / grain * grain).max(grain).min(unit.grain.most.max(1))
+    (tasks / grain * grain).max(grain).min(worker.grain.most.max(1))
 }

@@ -1,13 +1,14 @@
-//! Farms on the cores: the suite, tasks that fail, units that are lost, ends that come early.
+//! Farms on the cores: the suite, tasks that fail, workers that are lost, ends that come early.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::dying::{Dies, fails};
-use warpweft::farm::schedule::{Ask, Scheduler};
+use warpweft::farm::schedule::{Request, Scheduler};
 use warpweft::farm::{
-    Flush, Journal, OnFailure, Pack, PackExecutor, PackSize, Policy, Run, Schedule, on_cores,
+    AHEAD, ChunkExecutor, ChunkOutputs, ChunkSize, Flush, Journal, OnFailure, Policy, Run,
+    Schedule, Settings, on_cores,
 };
 use warpweft::prelude::*;
 use warpweft_lab::conformance::farm::{Outcome, suite};
@@ -31,11 +32,12 @@ fn a_panic_is_a_failure_of_its_task_alone() {
         let table = [1u64, 2, 0, 4];
         let farm = Farm::of(on_cores(|k: u64| Ok(12 / table[k as usize])));
         let mut outputs = vec![None; 5];
-        let run = Run { on_failure: OnFailure::Skip, ..Run::default() };
+        let run = Run::default();
         let mut sink = |k: u64, output| {
             outputs[k as usize] = Some(output);
             Ok(())
         };
+        let farm = farm.on_failure(OnFailure::Skip);
         let outcome = farm.run_into(0..5u64, &machine(), &run, &mut sink).unwrap();
         assert_eq!(outputs, [Some(12), Some(6), None, Some(3), None]);
         let whys: Vec<_> = outcome.failed.iter().map(|failed| failed.what.as_str()).collect();
@@ -75,14 +77,15 @@ fn a_panic_in_packing_or_telling_is_a_failure_of_its_task_alone() {
             5 => Err(Mute.into()),
             k => Ok(Fragile(k)),
         }));
-        let policy = Policy { pack: PackSize::Tasks(4), ..Policy::default() };
-        let run = Run { policy, on_failure: OnFailure::Skip, ..Run::default() };
+        let policy = Policy { chunk: ChunkSize::Tasks(4), ..Policy::default() };
+        let run = Run { policy: Some(policy), ..Run::default() };
         let mut had = Vec::new();
         let mut sink = |k: u64, output: Fragile| {
             assert_eq!(output.0, k);
             had.push(k);
             Ok(())
         };
+        let farm = farm.on_failure(OnFailure::Skip);
         let outcome = farm.run_into(0..10u64, &machine(), &run, &mut sink).unwrap();
         had.sort_unstable();
         assert_eq!(had, [0, 1, 2, 4, 6, 7, 8, 9]);
@@ -139,7 +142,7 @@ fn what_lost_units_had_is_done_by_those_that_are_left() {
         for (how, why) in [
             (fails as fn() -> Result<()>, "the lane broke"),
             (panics, "the lane fell over"),
-            (forgets, "of a pack of 8"),
+            (forgets, "of a chunk of 8"),
         ] {
             let farm = Farm::of(Dies { how, living: AtomicU64::new(1) });
             let mut outputs = vec![None; 1001];
@@ -192,9 +195,9 @@ fn a_farm_that_is_asked_to_end_hands_over_what_runs() {
     assert_eq!(told.into_inner().unwrap().last(), Some(&(done.len() as u64, 1_000_000)));
 }
 
-/// Outputs of 4 MiB, by packs or one by one; how many were begun.
+/// Outputs of 4 MiB, by chunks or one by one; how many were begun.
 struct Large<'a> {
-    packs: bool,
+    chunks: bool,
     begun: &'a AtomicU64,
 }
 
@@ -205,15 +208,15 @@ impl Task for Large<'_> {
         self.begun.fetch_add(1, Ordering::Relaxed);
         Ok(vec![k as u8; 4 << 20])
     }
-    fn on_core_packs(&self) -> Option<Box<dyn PackExecutor<Self> + '_>> {
-        self.packs.then(|| Box::new(LargePacks(self)) as _)
+    fn on_core_chunks(&self) -> Option<Box<dyn ChunkExecutor<Self> + '_>> {
+        self.chunks.then(|| Box::new(LargePacks(self)) as _)
     }
 }
 
 struct LargePacks<'s, 'a>(&'s Large<'a>);
 
-impl<'a> PackExecutor<Large<'a>> for LargePacks<'_, 'a> {
-    fn run(&mut self, inputs: &[u64], outputs: &mut Pack<'_, Large<'a>>) -> Result<()> {
+impl<'a> ChunkExecutor<Large<'a>> for LargePacks<'_, 'a> {
+    fn run(&mut self, inputs: &[u64], outputs: &mut ChunkOutputs<'_, Large<'a>>) -> Result<()> {
         for (k, input) in inputs.iter().enumerate() {
             outputs.done(k, &self.0.on_core(*input).unwrap());
         }
@@ -221,15 +224,15 @@ impl<'a> PackExecutor<Large<'a>> for LargePacks<'_, 'a> {
     }
 }
 
-/// Two such outputs are a part of a pack: those that wait, one that is run, one that is handed over.
+/// Two such outputs are a part of a chunk: those that wait, one that is run, one that is handed over.
 #[test]
 fn large_outputs_wait_for_a_slow_sink_by_their_bytes() {
-    let most = 2 * (Run::AHEAD as u64 + 2);
-    for (packs, pack) in [(false, PackSize::Tasks(48)), (true, PackSize::Auto)] {
+    let most = 2 * (AHEAD as u64 + 2);
+    for (chunks, chunk) in [(false, ChunkSize::Tasks(48)), (true, ChunkSize::Auto)] {
         let begun = AtomicU64::new(0);
-        let farm = Farm::of(Large { packs, begun: &begun });
-        let policy = Policy { pack, seconds: 100.0, ..Policy::default() };
-        let run = Run { policy, threads: Some(1), ..Run::default() };
+        let farm = Farm::of(Large { chunks, begun: &begun });
+        let policy = Policy { chunk, seconds: 100.0, ..Policy::default() };
+        let run = Run { policy: Some(policy), threads: Some(1), ..Run::default() };
         let (mut sunk, mut ahead) = (0, 0);
         let mut sink = |k: u64, output: Vec<u8>| {
             assert_eq!((output.len(), output[0]), (4 << 20, k as u8));
@@ -243,7 +246,7 @@ fn large_outputs_wait_for_a_slow_sink_by_their_bytes() {
         };
         let outcome = farm.run_into(0..48u64, &machine(), &run, &mut sink).unwrap();
         assert_eq!((sunk, outcome.shares[0].tasks), (48, 48));
-        assert!(ahead <= most, "{ahead} outputs in memory, of {most}; by packs: {packs}");
+        assert!(ahead <= most, "{ahead} outputs in memory, of {most}; by chunks: {chunks}");
     }
 }
 
@@ -261,14 +264,14 @@ fn a_sink_that_fails_or_panics_ends_the_farm() {
 /// Highest numbers first, one by one.
 struct FromTheEnd;
 impl Scheduler for FromTheEnd {
-    fn next(&mut self, ask: &Ask<'_>) -> Option<std::ops::Range<u64>> {
-        ask.free.iter().last().map(|range| range.end - 1..range.end)
+    fn next(&mut self, request: &Request<'_>) -> Option<std::ops::Range<u64>> {
+        request.free.iter().last().map(|range| range.end - 1..range.end)
     }
 }
 
 struct Twice;
 impl Scheduler for Twice {
-    fn next(&mut self, _: &Ask<'_>) -> Option<std::ops::Range<u64>> {
+    fn next(&mut self, _: &Request<'_>) -> Option<std::ops::Range<u64>> {
         Some(0..2)
     }
 }
@@ -281,13 +284,18 @@ fn users_bring_their_own_schedule() {
         Ok(())
     }));
     let own = || Box::new(FromTheEnd) as Box<dyn Scheduler>;
-    let run = Run { scheduler: Some(&own), threads: Some(1), ..Run::default() };
+    let run =
+        Run { settings: Settings { scheduler: Some(&own) }, threads: Some(1), ..Run::default() };
     farm.run_into(0..100u64, &machine(), &run, &mut |_, ()| Ok(())).unwrap();
     assert!(order.lock().unwrap().iter().copied().eq((0..100).rev()));
     let own = || Box::new(Twice) as Box<dyn Scheduler>;
-    let run = Run { scheduler: Some(&own), threads: Some(2), ..Run::default() };
+    let run =
+        Run { settings: Settings { scheduler: Some(&own) }, threads: Some(2), ..Run::default() };
     let refusal = farm.run_into(0..100u64, &machine(), &run, &mut |_, ()| Ok(())).unwrap_err();
-    assert!(refusal.to_string().contains("tasks 0..2 of 100 can't be given to unit"), "{refusal}");
+    assert!(
+        refusal.to_string().contains("tasks 0..2 of 100 can't be given to worker"),
+        "{refusal}"
+    );
 }
 
 #[test]
@@ -295,7 +303,8 @@ fn failures_are_skipped_where_asked_and_inputs_are_any_list() {
     let farm = Farm::of(on_cores(|text: &str| Ok(text.parse::<f64>()?)));
     let (numbers, report) = farm.run(["1.5", "-2"].as_slice(), &machine()).unwrap();
     assert_eq!((numbers, report.done, report.pattern), (vec![1.5, -2.0], 2, "farm"));
-    let run = Run { on_failure: OnFailure::Skip, ..Run::default() };
+    let farm = farm.on_failure(OnFailure::Skip);
+    let run = Run::default();
     let mut sum = 0.0;
     let mut sink = |_, number: f64| {
         sum += number;
@@ -312,17 +321,17 @@ fn policies_that_are_none_are_refused() {
     let farm = Farm::of(on_cores(|k: u64| Ok(k)));
     let default = Policy::default();
     for (policy, expect) in [
-        (Policy { pack: PackSize::Tasks(0), ..default }, "packs of 0 tasks"),
+        (Policy { chunk: ChunkSize::Tasks(0), ..default }, "chunks of 0 tasks"),
         (
-            Policy { schedule: Schedule::Single, pack: PackSize::Tasks(3), ..default },
+            Policy { schedule: Schedule::Single, chunk: ChunkSize::Tasks(3), ..default },
             "single tasks",
         ),
-        (Policy { seconds: 0.0, ..default }, "packs of 0 seconds"),
-        (Policy { seconds: f64::NAN, ..default }, "packs of NaN seconds"),
+        (Policy { seconds: 0.0, ..default }, "chunks of 0 seconds"),
+        (Policy { seconds: f64::NAN, ..default }, "chunks of NaN seconds"),
         (Policy { lanes: 0, ..default }, "0 lanes of a GPU"),
         (Policy { lanes: 9, ..default }, "9 lanes of a GPU"),
     ] {
-        let run = Run { policy, ..Run::default() };
+        let run = Run { policy: Some(policy), ..Run::default() };
         let refusal = farm.run_into(0..9u64, &machine(), &run, &mut |_, _| Ok(())).unwrap_err();
         assert!(refusal.to_string().contains(expect), "{refusal}");
     }
@@ -340,10 +349,14 @@ fn journaled(folder: &std::path::Path, resume: bool) -> Result<(Vec<u64>, Vec<Op
         assert!(outputs[k as usize].replace(output).is_none(), "{k} twice");
         Ok(())
     };
-    let journal =
-        Journal { directory: folder.into(), of: "squares".into(), resume, flush: Flush::EveryPack };
-    let policy = Policy { pack: PackSize::Tasks(7), ..Policy::default() };
-    let run = Run { policy, journal: Some(&journal), ..Run::default() };
+    let journal = Journal {
+        directory: folder.into(),
+        of: "squares".into(),
+        resume,
+        flush: Flush::EveryChunk,
+    };
+    let policy = Policy { chunk: ChunkSize::Tasks(7), ..Policy::default() };
+    let run = Run { policy: Some(policy), checkpoint: Some(&journal), ..Run::default() };
     let report = farm.run_into(0..500u64, &machine(), &run, &mut sink)?.report;
     assert_eq!(report.done, 500);
     let mut ran = ran.into_inner().unwrap();
@@ -401,7 +414,7 @@ fn a_journal_is_its_own_runs_alone() {
     };
     fn run<O: Packed>(journal: &Journal, tasks: u64, output: fn(u64) -> O) -> String {
         let farm = Farm::of(on_cores(move |k: u64| Ok(output(k))));
-        let run = Run { journal: Some(journal), ..Run::default() };
+        let run = Run { checkpoint: Some(journal), ..Run::default() };
         farm.run_into(0..tasks, &machine(), &run, &mut |_, _| Ok(())).unwrap_err().to_string()
     }
     let every = Flush::default();
@@ -443,7 +456,12 @@ fn rows(folder: &std::path::Path, resume: bool) -> (u64, Vec<String>) {
     let journal =
         Journal { directory: folder.into(), of: "rows".into(), resume, flush: Flush::default() };
     let policy = Policy { schedule: Schedule::Single, ..Policy::default() };
-    let run = Run { policy, threads: Some(1), journal: Some(&journal), ..Run::default() };
+    let run = Run {
+        policy: Some(policy),
+        threads: Some(1),
+        checkpoint: Some(&journal),
+        ..Run::default()
+    };
     let mut had = vec![0; 10];
     let mut sink = |k: u64, row: Vec<u8>| {
         assert!(row.len() == 100_000 && row.iter().all(|byte| u64::from(*byte) == k));
@@ -502,12 +520,13 @@ fn a_task_that_failed_is_tried_again_when_its_farm_goes_on() {
             resume,
             flush: Flush::default(),
         };
-        let run = Run { journal: Some(&journal), on_failure: OnFailure::Skip, ..Run::default() };
+        let run = Run { checkpoint: Some(&journal), ..Run::default() };
         let mut found = vec![None; 100];
         let mut sink = |k: u64, list| {
             found[k as usize] = Some(list);
             Ok(())
         };
+        let farm = farm.on_failure(OnFailure::Skip);
         let outcome = farm.run_into(0..100u64, &machine(), &run, &mut sink).unwrap();
         (found, outcome.failed.len(), outcome.report.first)
     };
@@ -516,56 +535,4 @@ fn a_task_that_failed_is_tried_again_when_its_farm_goes_on() {
     let (found, failed, first) = run(true, false);
     assert_eq!((failed, first), (0, 90));
     assert!(found.iter().enumerate().all(|(k, list)| *list == Some(vec![k as u64; k % 4])));
-}
-
-/// How much of the cores' time tasks of some length get, against a plain loop on one core; the length at which
-/// that is half is Task Bench's METG(50 %) (Slaughter et al., SC 2020).
-///
-/// `cargo test --release -p warpweft-farm --test farm -- --ignored --nocapture`
-#[test]
-#[ignore = "takes seconds of a quiet machine"]
-fn least_task_that_is_worth_handing_out() {
-    let spin = |k: u64, steps: u64| {
-        (0..steps)
-            .fold(k, |z, _| std::hint::black_box(z ^ (z >> 31)).wrapping_mul(0xbf58_476d_1ce4_e5b9))
-    };
-    let machine = machine();
-    let threads = machine.cpu.threads();
-    for (steps, count) in [
-        (1, 20_000_000),
-        (10, 10_000_000),
-        (100, 4_000_000),
-        (1_000, 400_000),
-        (10_000, 40_000),
-        (1_000_000, 1_000),
-    ] {
-        let best =
-            |mut run: Box<dyn FnMut() -> f64 + '_>| (0..3).map(|_| run()).fold(f64::MAX, f64::min);
-        let plain = best(Box::new(|| {
-            let begin = std::time::Instant::now();
-            let all: Vec<u64> = (0..count).map(|k| spin(k, steps)).collect();
-            assert_eq!(std::hint::black_box(all).len() as u64, count);
-            begin.elapsed().as_secs_f64()
-        }));
-        let mut overhead = 0.0;
-        let farm = Farm::of(on_cores(|k: u64| Ok(spin(k, steps))));
-        let mut outputs = vec![0; count as usize];
-        let farmed = best(Box::new(|| {
-            let mut sink = |k: u64, output| {
-                outputs[k as usize] = output;
-                Ok(())
-            };
-            let outcome = farm.run_into(0..count, &machine, &Run::default(), &mut sink).unwrap();
-            overhead = outcome.overhead();
-            outcome.report.seconds
-        }));
-        println!(
-            "{count:9} tasks of {:9.1} ns: {:.3e} tasks/s on {threads} cores, {:.1} % of what one core's loop \
-             promises, overhead {:.2} %",
-            1e9 * plain / count as f64,
-            count as f64 / farmed,
-            100.0 * plain / (threads as f64 * farmed),
-            100.0 * overhead
-        );
-    }
 }

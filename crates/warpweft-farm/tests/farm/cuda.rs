@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use warpweft::cuda::{Args, Cache, Device, Kernel, Launch, Module, Options, compile_in, compiler};
 use warpweft::farm::{
-    GpuLane, Grain, OnGpu, Outcome, Pack, PackExecutor, PackSize, Place, Policy, Run, Schedule,
-    Target, on_cores,
+    ChunkExecutor, ChunkOutputs, ChunkSize, GpuLane, Grain, OnGpu, Outcome, Place, Policy, Run,
+    Schedule, Target, on_cores,
 };
 use warpweft::prelude::*;
 
@@ -42,7 +42,7 @@ fn with_a_gpu() -> Option<Machine> {
     Some(machine)
 }
 
-/// How a lane ends in its second pack.
+/// How a lane ends in its second chunk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
     Never,
@@ -52,7 +52,7 @@ enum End {
     Hang,
 }
 
-/// Cubes, of which lane 0 of the GPU does one pack.
+/// Cubes, of which lane 0 of the GPU does one chunk.
 struct Cubes {
     end: End,
 }
@@ -62,7 +62,7 @@ struct Lane<'a> {
     lane: GpuLane,
     trap: Kernel,
     spin: Kernel,
-    packs: u32,
+    chunks: u32,
 }
 
 impl Task for Cubes {
@@ -79,25 +79,25 @@ impl Task for Cubes {
 }
 
 impl OnGpu<Self> for Cubes {
-    fn open(&self, lane: GpuLane) -> Result<Box<dyn PackExecutor<Self> + '_>> {
+    fn open(&self, lane: GpuLane) -> Result<Box<dyn ChunkExecutor<Self> + '_>> {
         let device = lane.device();
         let cubin =
             compile_in(&Cache::none(), KERNELS, "tests", &device.arch()?, &Options::default())?;
         let module = Module::load(device, &cubin)?;
         let (trap, spin) = (module.kernel("trap")?, module.kernel("spin")?);
-        Ok(Box::new(Lane { task: self, lane, trap, spin, packs: 0 }))
+        Ok(Box::new(Lane { task: self, lane, trap, spin, chunks: 0 }))
     }
 }
 
-impl PackExecutor<Cubes> for Lane<'_> {
+impl ChunkExecutor<Cubes> for Lane<'_> {
     fn grain(&self) -> Grain {
         Grain { of: 10, most: 10 }
     }
 
-    fn run(&mut self, inputs: &[u64], outputs: &mut Pack<'_, Cubes>) -> Result<()> {
-        self.packs += 1;
+    fn run(&mut self, inputs: &[u64], outputs: &mut ChunkOutputs<'_, Cubes>) -> Result<()> {
+        self.chunks += 1;
         let (stream, mut args) = (self.lane.stream(), Args::new());
-        if self.packs == 2 && self.lane.number() == 0 {
+        if self.chunks == 2 && self.lane.number() == 0 {
             match self.task.end {
                 End::Never => {}
                 End::Error => return Err(Error::spec("the lane broke", "mend it")),
@@ -124,7 +124,7 @@ impl PackExecutor<Cubes> for Lane<'_> {
 /// Runs 2000 tasks, each of which must come out once.
 fn ran(end: End, machine: &Machine, target: Target, lanes: usize) -> Result<Outcome> {
     let policy = Policy { lanes, ..Policy::default() };
-    let run = Run { target, policy, threads: Some(2), ..Run::default() };
+    let run = Run { target, policy: Some(policy), threads: Some(2), ..Run::default() };
     let mut had = vec![0; 2000];
     let mut sink = |k: u64, cube| {
         assert_eq!(cube, k * k * k);
@@ -137,9 +137,9 @@ fn ran(end: End, machine: &Machine, target: Target, lanes: usize) -> Result<Outc
     Ok(outcome)
 }
 
-/// Units that were lost, with the reasons.
+/// Workers that were lost, with the reasons.
 fn lost(outcome: &Outcome) -> Vec<(Place, String)> {
-    let lost = outcome.shares.iter().filter_map(|s| Some((s.unit.place, s.lost.clone()?)));
+    let lost = outcome.shares.iter().filter_map(|s| Some((s.worker.place, s.lost.clone()?)));
     lost.collect()
 }
 
@@ -147,14 +147,14 @@ fn lost(outcome: &Outcome) -> Vec<(Place, String)> {
 fn lanes_work_beside_the_cores_and_alone() {
     let Some(machine) = with_a_gpu() else { return };
     for lanes in [1, 2, 4] {
-        for target in [Target::Auto, Target::Gpus] {
+        for target in [Target::Auto, Target::AllGpus] {
             let outcome = ran(End::Never, &machine, target, lanes).unwrap();
             assert!(lost(&outcome).is_empty());
             let on_lanes =
-                outcome.shares.iter().filter(|s| matches!(s.unit.place, Place::Lane { .. }));
+                outcome.shares.iter().filter(|s| matches!(s.worker.place, Place::Lane { .. }));
             assert_eq!(on_lanes.count(), lanes);
             let cores = outcome.shares.len() - lanes;
-            assert_eq!(cores, if target == Target::Gpus { 0 } else { 2 });
+            assert_eq!(cores, if target == Target::AllGpus { 0 } else { 2 });
         }
     }
 }
@@ -163,12 +163,12 @@ fn lanes_work_beside_the_cores_and_alone() {
 fn a_lane_that_fails_or_panics_leaves_its_tasks_to_the_other() {
     let Some(machine) = with_a_gpu() else { return };
     for (end, why) in [(End::Error, "the lane broke"), (End::Panic, "the lane fell over")] {
-        let outcome = ran(end, &machine, Target::Gpus, 2).unwrap();
+        let outcome = ran(end, &machine, Target::AllGpus, 2).unwrap();
         let [(place, told)] = &lost(&outcome)[..] else { panic!("{:?}", lost(&outcome)) };
         assert_eq!(*place, Place::Lane { gpu: machine.gpus[0].ordinal, lane: 0 });
         assert!(told.contains(why), "{told}");
         assert!(outcome.report.notes[0].contains("lane 0 was lost"), "{:?}", outcome.report.notes);
-        let alone = ran(end, &machine, Target::Gpus, 1).unwrap_err().to_string();
+        let alone = ran(end, &machine, Target::AllGpus, 1).unwrap_err().to_string();
         assert!(alone.contains(why), "{alone}");
     }
 }
@@ -234,7 +234,7 @@ impl Task for Squares {
 }
 
 impl OnGpu<Self> for Squares {
-    fn open(&self, _: GpuLane) -> Result<Box<dyn PackExecutor<Self> + '_>> {
+    fn open(&self, _: GpuLane) -> Result<Box<dyn ChunkExecutor<Self> + '_>> {
         Err(Error::spec("no room for squares", "take a larger GPU"))
     }
 }
@@ -254,10 +254,10 @@ fn with_a_gpu_that_is_gone() -> Machine {
 fn a_gpu_that_is_gone_leaves_its_tasks_to_the_cores_and_is_named() {
     let machine = with_a_gpu_that_is_gone();
     for lanes in [1, 3] {
-        let policy = Policy { lanes, pack: PackSize::Tasks(5), ..Policy::default() };
+        let policy = Policy { lanes, chunk: ChunkSize::Tasks(5), ..Policy::default() };
         for schedule in [Schedule::MasterWorker, Schedule::Eq2] {
             let policy = Policy { schedule, ..policy };
-            let run = Run { policy, threads: Some(2), ..Run::default() };
+            let run = Run { policy: Some(policy), threads: Some(2), ..Run::default() };
             let mut had = vec![0; 1000];
             let mut sink = |k: u64, square| {
                 assert_eq!(square, k * k);
@@ -267,10 +267,11 @@ fn a_gpu_that_is_gone_leaves_its_tasks_to_the_cores_and_is_named() {
             let farm = Farm::of(Squares);
             let outcome = farm.run_into(0..1000u64, &machine, &run, &mut sink).unwrap();
             assert!(had.iter().all(|times| *times == 1));
-            let units: Vec<_> = outcome.shares.iter().map(|share| share.unit.to_string()).collect();
-            assert_eq!(units[..2], ["core 0", "core 1"]);
-            assert_eq!(units[2..].len(), lanes);
-            assert_eq!(units[2], "GPU 1000 lane 0");
+            let workers: Vec<_> =
+                outcome.shares.iter().map(|share| share.worker.to_string()).collect();
+            assert_eq!(workers[..2], ["core 0", "core 1"]);
+            assert_eq!(workers[2..].len(), lanes);
+            assert_eq!(workers[2], "GPU 1000 lane 0");
             assert!(
                 outcome.shares[2..].iter().all(|share| share.lost.is_some() && share.tasks == 0)
             );
@@ -287,13 +288,13 @@ fn a_gpu_that_is_gone_leaves_its_tasks_to_the_cores_and_is_named() {
 
 #[test]
 fn a_farm_on_gpus_alone_says_what_it_lacks() {
-    let run = Run { target: Target::Gpus, ..Run::default() };
+    let run = Run { target: Target::AllGpus, ..Run::default() };
     let refused = |machine: &Machine| {
         let refusal = Farm::of(Squares).run_into(0..9u64, machine, &run, &mut |_, _| Ok(()));
         refusal.unwrap_err().to_string()
     };
     let none = Machine { gpus: Vec::new(), ..Machine::detect().unwrap() };
-    assert!(refused(&none).contains("a farm on GPUs, and there is none"), "{}", refused(&none));
+    assert!(refused(&none).contains("no GPU can be used"), "{}", refused(&none));
     let gone = refused(&with_a_gpu_that_is_gone());
     assert!(gone.contains("GPU 1000") || gone.contains("driver"), "{gone}");
     let farm = Farm::of(on_cores(|k: u64| Ok(k)));

@@ -1,16 +1,16 @@
-//! A task whose units are lost after two packs. Not: what becomes of the farm.
+//! A task whose workers are lost after two chunks. Not: what becomes of the farm.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use warpweft::farm::{Grain, Pack, PackExecutor};
+use warpweft::farm::{ChunkExecutor, ChunkOutputs, Grain};
 use warpweft::prelude::*;
 
-/// Triples. A unit does two packs, then fails as it says.
+/// Triples. A worker does two chunks, then fails as it says.
 pub struct Dies {
-    /// What comes of the third pack.
+    /// What comes of the third chunk.
     pub how: fn() -> Result<()>,
-    /// Units that never fail.
+    /// Workers that never fail.
     pub living: AtomicU64,
 }
 
@@ -26,7 +26,7 @@ impl Task for Dies {
     fn on_core(&self, k: u64) -> Result<u64, Failure> {
         Ok(k * 3)
     }
-    fn on_core_packs(&self) -> Option<Box<dyn PackExecutor<Self> + '_>> {
+    fn on_core_chunks(&self) -> Option<Box<dyn ChunkExecutor<Self> + '_>> {
         let mut taken = self.living.load(Ordering::Relaxed);
         while taken > 0 {
             match self.living.compare_exchange(
@@ -43,15 +43,15 @@ impl Task for Dies {
     }
 }
 
-impl PackExecutor<Dies> for Dying<'_> {
+impl ChunkExecutor<Dies> for Dying<'_> {
     fn grain(&self) -> Grain {
         Grain { of: 8, most: 8 }
     }
-    fn run(&mut self, inputs: &[u64], outputs: &mut Pack<'_, Dies>) -> Result<()> {
-        // Every unit gets its packs, on one core too.
+    fn run(&mut self, inputs: &[u64], outputs: &mut ChunkOutputs<'_, Dies>) -> Result<()> {
+        // Every worker gets its chunks, on one core too.
         std::thread::sleep(Duration::from_micros(200));
         if self.left == 0 && !self.immortal {
-            // Some of the pack was told already.
+            // Some of the chunk was told already.
             outputs.done(0, &0);
             return (self.task.how)();
         }

@@ -4,4 +4,5 @@ mod cores;
 mod cuda;
 mod dying;
 mod ranks;
+mod run_with;
 mod tasks;

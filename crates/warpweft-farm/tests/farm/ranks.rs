@@ -1,4 +1,4 @@
-//! Farms over ranks of this process: the suite, units and ranks that are lost, ends that come early.
+//! Farms over ranks of this process: the suite, workers and ranks that are lost, ends that come early.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::dying::{Dies, fails};
 use warpweft::cluster::{Transport, in_process_all};
 use warpweft::farm::{
-    self, Flush, Journal, OnFailure, PackSize, Place, Policy, Run, Schedule, on_cores,
+    self, AHEAD, ChunkSize, Flush, Journal, OnFailure, Place, Policy, Run, Schedule, on_cores,
 };
 use warpweft::prelude::*;
 use warpweft_lab::conformance::farm::{Outcome, suite_over_ranks};
@@ -54,9 +54,9 @@ fn units_of_all_ranks_have_their_part() {
         let policy = Policy { schedule, ..Policy::default() };
         let sum = AtomicU64::new(0);
         let all = on_ranks(3, |net| {
-            // The first rank has one unit, the others two each.
+            // The first rank has one worker, the others two each.
             let threads = Some(1 + net.rank().min(1));
-            let run = Run { policy, threads, net: Some(net), ..Run::default() };
+            let run = Run { policy: Some(policy), threads, net: Some(net), ..Run::default() };
             if net.rank() > 0 {
                 return farm.run_into(0..600u64, &machine(), &run, &mut none);
             }
@@ -71,10 +71,10 @@ fn units_of_all_ranks_have_their_part() {
             let farm::Outcome { report, shares, .. } = outcome.unwrap();
             assert_eq!((report.done, report.devices.len()), (600, 3));
             assert_eq!(report.policy["ranks"], 3);
-            let units: Vec<_> = shares.iter().map(|share| share.unit.to_string()).collect();
+            let workers: Vec<_> = shares.iter().map(|share| share.worker.to_string()).collect();
             let expect =
                 ["core 0", "node 1 core 0", "node 1 core 1", "node 2 core 0", "node 2 core 1"];
-            assert_eq!(units, expect);
+            assert_eq!(workers, expect);
             let tasks: Vec<_> = shares.iter().map(|share| share.tasks).collect();
             match schedule {
                 Schedule::Eq1 => assert_eq!(tasks, [200, 100, 100, 100, 100]),
@@ -85,7 +85,7 @@ fn units_of_all_ranks_have_their_part() {
     }
 }
 
-/// A task of which units die that are not to live.
+/// A task of which workers die that are not to live.
 fn mortal(lives: bool) -> Dies {
     Dies { how: fails, living: AtomicU64::new(if lives { u64::MAX } else { 0 }) }
 }
@@ -112,7 +112,7 @@ fn what_units_of_a_rank_lose_is_done_by_other_ranks() {
             let lost: Vec<_> = outcome.shares.iter().filter(|share| share.lost.is_some()).collect();
             assert!(!lost.is_empty() && lost.len() <= 4, "{lost:?}");
             for share in lost {
-                assert_ne!(share.unit.node, survivor);
+                assert_ne!(share.worker.node, survivor);
                 assert!(share.lost.as_ref().unwrap().contains("the lane broke"));
             }
         }
@@ -149,9 +149,9 @@ fn a_task_that_fails_is_named_on_every_rank() {
             _ => panic!("{refusal}"),
         }
     }
+    let farm = farm.on_failure(OnFailure::Skip);
     let all = on_ranks(2, |net| {
-        let on_failure = OnFailure::Skip;
-        let run = Run { on_failure, threads: Some(1), net: Some(net), ..Run::default() };
+        let run = Run { threads: Some(1), net: Some(net), ..Run::default() };
         farm.run_into(0..100u64, &machine(), &run, &mut |_, _| Ok(()))
     });
     for outcome in all {
@@ -211,7 +211,7 @@ fn ranks_that_mean_other_farms_are_told_so() {
         let farm = Farm::of(on_cores(|k: u64| Ok(k)));
         let policy =
             Policy { seconds: 1.0 + net.rank() as f64, lanes: 1 + net.rank(), ..Policy::default() };
-        let run = Run { policy, net: Some(net), ..Run::default() };
+        let run = Run { policy: Some(policy), net: Some(net), ..Run::default() };
         farm.run_into(0..100 - net.rank() as u64, &machine(), &run, &mut |_, _| Ok(()))
     });
     for outcome in all {
@@ -224,7 +224,7 @@ fn ranks_that_mean_other_farms_are_told_so() {
     }
     // One alone has no way to work.
     let all = on_ranks(2, |net| {
-        let target = [farm::Target::Cpu, farm::Target::Gpus][net.rank()];
+        let target = [farm::Target::Cpu, farm::Target::AllGpus][net.rank()];
         let run = Run { target, net: Some(net), ..Run::default() };
         Farm::of(on_cores(|k: u64| Ok(k))).run_into(0..9u64, &machine(), &run, &mut |_, _| Ok(()))
     });
@@ -235,7 +235,7 @@ fn ranks_that_mean_other_farms_are_told_so() {
 }
 
 fn kept(folder: &Path, resume: bool) -> Journal {
-    Journal { directory: folder.into(), of: "squares".into(), resume, flush: Flush::EveryPack }
+    Journal { directory: folder.into(), of: "squares".into(), resume, flush: Flush::EveryChunk }
 }
 
 /// A rank that is gone in the middle: an error on every other within seconds, a journal that is right, and a run
@@ -243,7 +243,7 @@ fn kept(folder: &Path, resume: bool) -> Journal {
 #[test]
 fn a_rank_that_is_gone_leaves_a_journal_to_go_on_from() {
     let folder = tempfile::tempdir().unwrap();
-    let policy = Policy { pack: PackSize::Tasks(3), ..Policy::default() };
+    let policy = Policy { chunk: ChunkSize::Tasks(3), ..Policy::default() };
     let begin = Instant::now();
     let all = on_ranks(3, |net| {
         let farm = Farm::of(on_cores(|k: u64| {
@@ -252,8 +252,13 @@ fn a_rank_that_is_gone_leaves_a_journal_to_go_on_from() {
         }));
         let journal = kept(folder.path(), false);
         let threads = Some(1);
-        let run =
-            Run { policy, threads, journal: Some(&journal), net: Some(net), ..Run::default() };
+        let run = Run {
+            policy: Some(policy),
+            threads,
+            checkpoint: Some(&journal),
+            net: Some(net),
+            ..Run::default()
+        };
         let mut had = 0;
         let mut sink = |_, _| {
             had += 1;
@@ -280,7 +285,7 @@ fn a_rank_that_is_gone_leaves_a_journal_to_go_on_from() {
         }));
         let journal = kept(folder.path(), true);
         let run =
-            Run { threads: Some(1), journal: Some(&journal), net: Some(net), ..Run::default() };
+            Run { threads: Some(1), checkpoint: Some(&journal), net: Some(net), ..Run::default() };
         farm.run_into(0..100_000u64, &machine(), &run, &mut |k, square| {
             assert!(found.lock().unwrap()[k as usize].replace(square).is_none(), "{k} twice");
             Ok(())
@@ -303,7 +308,7 @@ fn a_journal_that_is_refused_is_refused_on_every_rank() {
     let folder = tempfile::tempdir().unwrap();
     let all = on_ranks(2, |net| {
         let journal = kept(folder.path(), true);
-        let run = Run { journal: Some(&journal), net: Some(net), ..Run::default() };
+        let run = Run { checkpoint: Some(&journal), net: Some(net), ..Run::default() };
         Farm::of(on_cores(|k: u64| Ok(k))).run_into(0..9u64, &machine(), &run, &mut |_, _| Ok(()))
     });
     for outcome in all {
@@ -321,8 +326,8 @@ fn outputs_of_other_ranks_wait_for_a_slow_sink() {
         Ok(vec![k as u8; 4 << 20])
     }));
     let all = on_ranks(2, |net| {
-        let policy = Policy { pack: PackSize::Tasks(64), seconds: 100.0, ..Policy::default() };
-        let run = Run { policy, threads: Some(1), net: Some(net), ..Run::default() };
+        let policy = Policy { chunk: ChunkSize::Tasks(64), seconds: 100.0, ..Policy::default() };
+        let run = Run { policy: Some(policy), threads: Some(1), net: Some(net), ..Run::default() };
         farm.run_into(0..128u64, &machine(), &run, &mut |k, output: Vec<u8>| {
             assert_eq!((output.len(), output[0]), (4 << 20, k as u8));
             if sunk.load(Ordering::Relaxed) % 16 == 0 {
@@ -338,9 +343,9 @@ fn outputs_of_other_ranks_wait_for_a_slow_sink() {
         })
     });
     all.into_iter().for_each(|outcome| assert_eq!(outcome.unwrap().report.done, 128));
-    // Two such outputs are a part of a pack. Two units, each with one that is run; one that is handed over and one
-    // that is carried; those before the clerk; those on their way.
-    let most = 2 * (2 + 2 + 2 * Run::AHEAD as u64 + Run::AHEAD as u64);
+    // Two such outputs are a part of a chunk. Two workers, each with one that is run; one that is handed over and one
+    // that is carried; those before the committer; those on their way.
+    let most = 2 * (2 + 2 + 2 * AHEAD as u64 + AHEAD as u64);
     let ahead = ahead.into_inner();
     assert!(ahead <= most, "{ahead} outputs in memory, of {most}");
 }
@@ -356,7 +361,7 @@ fn ranks_without_gpus_take_part_where_there_are_some() {
     bare.gpus.clear();
     let all = on_ranks(2, |net| {
         let task = warpweft_lab::conformance::farm::Numbered::new(|k| Ok(k + 1)).lanes().over(1000);
-        let run = Run { target: farm::Target::Gpus, net: Some(net), ..Run::default() };
+        let run = Run { target: farm::Target::AllGpus, net: Some(net), ..Run::default() };
         let machine = [&bare, &machine][net.rank()];
         Farm::of(task).run_into(0..1000u64, machine, &run, &mut |k, output| {
             assert_eq!(output, k + 1);
@@ -365,45 +370,7 @@ fn ranks_without_gpus_take_part_where_there_are_some() {
     });
     for outcome in all {
         let shares = outcome.unwrap().shares;
-        assert!(shares.iter().all(|share| share.unit.node == 1));
-        assert!(shares.iter().all(|share| matches!(share.unit.place, Place::Lane { .. })));
-    }
-}
-
-/// What other ranks cost: the same tasks on two units of one rank, and of two.
-/// `cargo test --release -p warpweft-farm --test farm ranks:: -- --ignored --nocapture`
-#[test]
-#[ignore = "takes seconds of a quiet machine"]
-fn what_handing_over_to_other_ranks_costs() {
-    let machine = machine();
-    for (micros, count) in [(20u64, 50_000u64), (100, 20_000), (1_000, 4_000), (10_000, 400)] {
-        let farm = Farm::of(on_cores(move |k: u64| {
-            let begin = Instant::now();
-            while begin.elapsed() < Duration::from_micros(micros) {
-                std::hint::spin_loop();
-            }
-            Ok(k)
-        }));
-        let ideal = micros as f64 * 1e-6 * count as f64 / 2.0;
-        for ranks in [1, 2] {
-            let outcomes = on_ranks(ranks, |net| {
-                let cores = &machine.cpu.cores;
-                let mut own = machine.clone();
-                own.cpu.cores = match ranks {
-                    1 => cores[..cores.len().min(2)].to_vec(),
-                    _ => vec![cores[net.rank() % cores.len()]],
-                };
-                let run = Run { threads: Some(2 / ranks), net: Some(net), ..Run::default() };
-                farm.run_into(0..count, &own, &run, &mut |_, _| Ok(()))
-            });
-            let outcome = outcomes.into_iter().next().unwrap().unwrap();
-            let packs: u64 = outcome.shares.iter().map(|share| share.packs).sum();
-            println!(
-                "{count:6} tasks of {micros:5} us, two units of {ranks} ranks: {:.4} s, {:.2} % over the ideal, \
-                 {packs} packs",
-                outcome.report.seconds,
-                100.0 * (outcome.report.seconds / ideal - 1.0),
-            );
-        }
+        assert!(shares.iter().all(|share| share.worker.node == 1));
+        assert!(shares.iter().all(|share| matches!(share.worker.place, Place::Lane { .. })));
     }
 }

@@ -1,7 +1,7 @@
 //! Functions that `#[task]` was put on: the same outputs and failures on cores and on GPUs.
 
 use warpweft::cuda::{Device, compiler};
-use warpweft::farm::{self, OnFailure, Policy, Run, Target, TaskFunction, compile_check};
+use warpweft::farm::{OnFailure, Policy, Run, Target, TaskFunction, compile_check};
 use warpweft::prelude::*;
 
 /// Steps of Collatz' sequence from `n` to 1, at most `most`: as uneven as tasks get.
@@ -88,13 +88,16 @@ where
     T::Input: Clone + Sync,
 {
     let policy = Policy { lanes, ..Policy::default() };
-    let run = Run { target, policy, on_failure: OnFailure::Skip, ..Run::default() };
+    let run = Run { target, policy: Some(policy), ..Run::default() };
     let mut outputs = vec![None; inputs.len()];
     let mut sink = |k: u64, output| {
         assert!(outputs[k as usize].replace(output).is_none(), "{k} twice");
         Ok(())
     };
-    let outcome = Farm::of(task).run_into(inputs, &machine(), &run, &mut sink).unwrap();
+    let outcome = Farm::of(task)
+        .on_failure(OnFailure::Skip)
+        .run_into(inputs, &machine(), &run, &mut sink)
+        .unwrap();
     assert!(outcome.shares.iter().all(|share| share.lost.is_none()), "{:?}", outcome.shares);
     let failed = outcome.failed.into_iter().map(|failed| (failed.task, failed.what)).collect();
     (outputs, failed)
@@ -176,7 +179,7 @@ where
     T::Output: Clone + PartialEq + std::fmt::Debug,
 {
     let expect = found(task, inputs, Target::Cpu, 1);
-    for (target, lanes) in [(Target::Gpus, 1), (Target::Gpus, 3), (Target::Auto, 2)] {
+    for (target, lanes) in [(Target::AllGpus, 1), (Target::AllGpus, 3), (Target::Auto, 2)] {
         let found = found(task, inputs, target, lanes);
         assert!(found == expect, "{target:?} with {lanes} lanes");
     }
@@ -195,36 +198,4 @@ fn on_gpus_outputs_and_failures_are_those_of_cores() {
         alike(fragile(TABLE), &(0..5000).collect::<Vec<_>>());
         alike(twice(), &(0..100_001).collect::<Vec<_>>());
     });
-}
-
-/// A second of tasks on one GPU beside all cores: `cargo test --release -- --ignored --nocapture`.
-#[test]
-#[ignore = "a measurement"]
-fn rates_of_a_task_on_cores_and_gpus() {
-    let machine = machine();
-    let targets = match machine.gpus.is_empty() {
-        true => vec![(Target::Cpu, 1 << 22)],
-        false => vec![(Target::Cpu, 1 << 24), (Target::Gpus, 1 << 28), (Target::Auto, 1 << 28)],
-    };
-    for (target, count) in targets {
-        let run = Run { target, ..Run::default() };
-        let mut longest = (0, 0);
-        let mut sink = |k: u64, steps| {
-            longest = longest.max((steps, k + 1));
-            Ok(())
-        };
-        let inputs = farm::Inputs::by(count, |k| k + 1);
-        let outcome = Farm::of(collatz(2000)).run_into(inputs, &machine, &run, &mut sink).unwrap();
-        let farm::Outcome { report, shares, .. } = outcome;
-        let lanes =
-            shares.iter().filter(|share| matches!(share.unit.place, farm::Place::Lane { .. }));
-        let on_lanes: u64 = lanes.map(|share| share.tasks).sum();
-        println!(
-            "collatz {target:?}: {:.3e} tasks/s, set-up {:.3} s, {:.3} s, {:.1} % on lanes, longest {longest:?}",
-            report.rate.value,
-            report.setup_seconds,
-            report.seconds,
-            100.0 * on_lanes as f64 / count as f64,
-        );
-    }
 }

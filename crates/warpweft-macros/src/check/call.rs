@@ -7,7 +7,7 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit::Visit;
 
-use super::{Lower, Lowered, method};
+use super::{AGAIN, Lower, Lowered, method};
 use crate::check::attributes;
 use crate::diag::reject;
 use crate::ir::{Expr, Member};
@@ -35,11 +35,8 @@ impl Lower<'_> {
         let Some(last) = segments.last() else { return Err(reject(path, "empty path", "name it")) };
         let name = last.ident.to_string();
         if let ("Some" | "Ok" | "Err", 1) = (name.as_str(), segments.len()) {
-            return Err(reject(
-                call,
-                "device code has no `Option` and no `Result`",
-                "use a number or a `bool` beside the value, or a tuple of both",
-            ));
+            let instead = "use a number or a `bool` beside the value, or a tuple of both";
+            return Err(reject(call, "device code has no `Option` and no `Result`", instead));
         }
         if segments.len() == 1 && self.scopes.get(&name).is_some() {
             return Err(reject(
@@ -48,24 +45,15 @@ impl Lower<'_> {
                 "call a function with `#[device]` by its path",
             ));
         }
-        let owner = match &path.qself {
-            Some(of) if segments.len() == 1 => type_name(&of.ty),
-            None if segments.len() == 2 => Some(segments[0].ident.clone()),
-            _ => None,
-        };
-        if let Some(owner) = &owner
-            && (is_one_of(owner, NUMBERS)
-                || is_one_of(owner, STORED)
-                || self.generics.contains(&owner.to_string()))
-        {
-            if is_one_of(owner, STORED) && !matches!(&*name, "narrow" | "from_f32" | "default") {
+        if let Some(owner) = self.number_type(path) {
+            if is_one_of(&owner, STORED) && !matches!(&*name, "narrow" | "from_f32" | "default") {
                 return Err(reject(
                     path,
                     format_args!("`{owner}::{name}` is not part of device code"),
                     format_args!("compute in `f32`, and round with `{owner}::narrow(x)`"),
                 ));
             }
-            return self.associated(call, path, owner, &last.ident);
+            return self.associated(call, path, &owner, &last.ident);
         }
         if segments.len() > 1
             && matches!(name.as_str(), "new" | "default" | "from" | "with_capacity")
@@ -79,17 +67,32 @@ impl Lower<'_> {
         if name.starts_with(char::is_uppercase) {
             return self.constructor(call, path);
         }
-        if name == self.function && segments.len() == 1 {
+        if name == self.function && segments.len() == 1 && !self.recursive {
             return Err(reject(
                 call,
                 format_args!("`{name}` calls itself: device code has no recursion"),
-                self.inputs.as_ref().map_or("write a loop", |inputs| inputs.again()),
+                self.inputs.as_ref().map_or(AGAIN, |inputs| inputs.again()),
             ));
         }
         self.device_call(call, path)
     }
 
+    /// The type of numbers, or the type parameter, that `path` names a function of.
+    fn number_type(&self, path: &syn::ExprPath) -> Option<Ident> {
+        let segments = &path.path.segments;
+        let owner = match &path.qself {
+            Some(of) if segments.len() == 1 => type_name(&of.ty)?,
+            None if segments.len() == 2 => segments[0].ident.clone(),
+            _ => return None,
+        };
+        let known = is_one_of(&owner, NUMBERS)
+            || is_one_of(&owner, STORED)
+            || self.generics.contains(&owner.to_string());
+        known.then_some(owner)
+    }
+
     fn device_call(&mut self, call: &syn::ExprCall, path: &syn::ExprPath) -> syn::Result<Lowered> {
+        self.marked(path, "device")?;
         let span = call.span();
         let mut rust = vec![];
         let mut arguments = vec![];

@@ -139,76 +139,84 @@ impl Lower<'_> {
 
     /// Methods that are not plain functions of numbers.
     fn other_method(&mut self, call: &syn::ExprMethodCall, name: &str) -> syn::Result<Lowered> {
-        let span = call.span();
-        let method = &call.method;
         match (name, call.args.len()) {
-            ("to_f64" | "widen", 0) => {
-                let value = self.referent(&call.receiver)?;
-                let (beside, none, of) = match name {
-                    "widen" => (quote!(method::by_reference::Widen), quote!(), quote!(Stored)),
-                    _ => (quote!(Fields), quote!(0), quote!(Scalar)),
-                };
-                let rust = value.rust;
-                // Not inherent: with the library's traits in scope, another of this name is ambiguous.
-                let rust = quote_spanned! {span=> {
-                    let __value = ::warpweft::element::scalar(#rust);
-                    {
-                        use ::warpweft::element::#beside as _;
-                        (&__value).#method(#none);
-                    }
-                    use ::warpweft::element::#of as _;
-                    __value.#method()
-                }};
-                if name == "widen" {
-                    let (name, arguments) = (name.into(), vec![value.ir]);
-                    return Ok(Lowered::new(rust, Expr::Method { name, arguments, sites: vec![] }));
-                }
-                let (rust, to) = self.typed(rust, span);
-                return Ok(Lowered::new(rust, Expr::Cast { to, value: Box::new(value.ir) }));
-            }
-            ("len", 0) => {
-                // The length is part of the type; the array itself is not evaluated again.
-                let array = self.referent(&call.receiver)?;
-                let rust = array.rust;
-                let slot = self.slot(span);
-                let hole = self.hole(quote!(::warpweft::element::length_of(&#slot, __unit)));
-                // As above.
-                let rust = quote_spanned! {span=> {
-                    let __array = #slot.array(#rust);
-                    {
-                        use ::warpweft::element::method::by_reference::Len as _;
-                        (&__array).#method();
-                    }
-                    use ::warpweft::element::method::Len as _;
-                    __array.#method()
-                }};
-                return Ok(Lowered::new(rust, Expr::Value(hole)));
-            }
-            _ => {}
+            ("to_f64" | "widen", 0) => self.widened(call, name),
+            ("len", 0) => self.length(call),
+            _ => Err(unknown(&call.method, name)),
         }
-        let instead = match name {
-            "clone" | "to_owned" => "values are copied: drop the call",
-            "into" => "write `T::from(x)` or `x as T`",
-            "checked_add" | "checked_sub" | "checked_mul" | "checked_div" | "checked_rem"
-            | "overflowing_add" | "overflowing_sub" | "overflowing_mul" => {
-                "use the `wrapping_` or `saturating_` form, or test before you compute"
-            }
-            "iter" | "iter_mut" | "into_iter" | "map" | "sum" | "fold" | "enumerate" | "zip"
-            | "rev" | "step_by" => "write a `for` loop over a range of indices",
-            "unwrap" | "expect" | "unwrap_or" | "is_some" | "is_none" => {
-                "device code has no `Option` and no `Result`: use a number or a `bool` beside it"
-            }
-            _ => {
-                "use a method of numbers listed in docs/guide/elements.md, or a function with `#[device]`"
-            }
-        };
-        Err(reject(
-            method,
-            match METHODS.iter().find(|(known, ..)| *known == name) {
-                Some((_, count, _)) => format!("`{name}` takes {count} arguments"),
-                None => format!("`{name}` is not a method of numbers in device code"),
-            },
-            instead,
-        ))
     }
+
+    /// `x.to_f64()` and `x.widen()`.
+    fn widened(&mut self, call: &syn::ExprMethodCall, name: &str) -> syn::Result<Lowered> {
+        let (span, method) = (call.span(), &call.method);
+        let value = self.referent(&call.receiver)?;
+        let (beside, none, of) = match name {
+            "widen" => (quote!(method::by_reference::Widen), quote!(), quote!(Stored)),
+            _ => (quote!(Fields), quote!(0), quote!(Scalar)),
+        };
+        let rust = value.rust;
+        // Not inherent: with the library's traits in scope, another of this name is ambiguous.
+        let rust = quote_spanned! {span=> {
+            let __value = ::warpweft::element::scalar(#rust);
+            {
+                use ::warpweft::element::#beside as _;
+                (&__value).#method(#none);
+            }
+            use ::warpweft::element::#of as _;
+            __value.#method()
+        }};
+        if name == "widen" {
+            let (name, arguments) = (name.into(), vec![value.ir]);
+            return Ok(Lowered::new(rust, Expr::Method { name, arguments, sites: vec![] }));
+        }
+        let (rust, to) = self.typed(rust, span);
+        Ok(Lowered::new(rust, Expr::Cast { to, value: Box::new(value.ir) }))
+    }
+
+    /// `array.len()`: the length is part of the type; the array itself is not evaluated again.
+    fn length(&mut self, call: &syn::ExprMethodCall) -> syn::Result<Lowered> {
+        let (span, method) = (call.span(), &call.method);
+        let rust = self.referent(&call.receiver)?.rust;
+        let slot = self.slot(span);
+        let hole = self.hole(quote!(::warpweft::element::length_of(&#slot, __unit)));
+        // As above.
+        let rust = quote_spanned! {span=> {
+            let __array = #slot.array(#rust);
+            {
+                use ::warpweft::element::method::by_reference::Len as _;
+                (&__array).#method();
+            }
+            use ::warpweft::element::method::Len as _;
+            __array.#method()
+        }};
+        Ok(Lowered::new(rust, Expr::Value(hole)))
+    }
+}
+
+/// The error for a method that device code has not.
+fn unknown(method: &Ident, name: &str) -> syn::Error {
+    let instead = match name {
+        "clone" | "to_owned" => "values are copied: drop the call",
+        "into" => "write `T::from(x)` or `x as T`",
+        "checked_add" | "checked_sub" | "checked_mul" | "checked_div" | "checked_rem"
+        | "overflowing_add" | "overflowing_sub" | "overflowing_mul" => {
+            "use the `wrapping_` or `saturating_` form, or test before you compute"
+        }
+        "iter" | "iter_mut" | "into_iter" | "map" | "sum" | "fold" | "enumerate" | "zip"
+        | "rev" | "step_by" => "write a `for` loop over a range of indices",
+        "unwrap" | "expect" | "unwrap_or" | "is_some" | "is_none" => {
+            "device code has no `Option` and no `Result`: use a number or a `bool` beside it"
+        }
+        _ => {
+            "use a method of numbers listed in docs/guide/elements.md, or a function with `#[device]`"
+        }
+    };
+    reject(
+        method,
+        match METHODS.iter().find(|(known, ..)| *known == name) {
+            Some((_, count, _)) => format!("`{name}` takes {count} arguments"),
+            None => format!("`{name}` is not a method of numbers in device code"),
+        },
+        instead,
+    )
 }

@@ -14,6 +14,7 @@ mod pattern;
 mod place;
 mod scope;
 mod statement;
+mod unmarked;
 
 use std::collections::HashSet;
 
@@ -21,6 +22,8 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
+use self::unmarked::Source;
+use crate::diag::reject;
 use crate::ir::{Expr, Hole};
 use crate::parse::constant::{Constant, Integer, evaluate};
 pub use call::matches_parts;
@@ -47,9 +50,13 @@ pub trait Inputs {
     fn bare(&self, name: &Ident) -> Option<syn::Error>;
     /// What a function that calls itself is told to do.
     fn again(&self) -> &'static str {
-        "write a loop"
+        AGAIN
     }
 }
+
+/// What a function that calls itself is told to do where nothing else is known.
+pub const AGAIN: &str =
+    "write a loop, or a `#[spawning]` function, which calls itself by `spawn!(..)`";
 
 /// For functions with no inputs but their parameters.
 pub struct NoInputs;
@@ -100,8 +107,12 @@ pub struct Lower<'a> {
     counter: usize,
     /// The function's own name, to find recursion.
     function: String,
+    /// Whether the function may call itself: on the cores it does, and the text for GPUs is an error that says so.
+    pub recursive: bool,
     /// Type parameters in scope.
     generics: HashSet<String>,
+    /// The text around.
+    source: Source,
 }
 
 impl<'a> Lower<'a> {
@@ -114,8 +125,23 @@ impl<'a> Lower<'a> {
             loops: vec![],
             counter: 0,
             function: function.to_string(),
+            recursive: false,
             generics: generics.type_params().map(|p| p.ident.to_string()).collect(),
+            source: Source::default(),
         }
+    }
+
+    /// The error for a call of a plain function, which should have the attribute `mark`.
+    pub fn marked(&mut self, path: &syn::ExprPath, mark: &str) -> syn::Result<()> {
+        let Some(name) = path.path.get_ident() else { return Ok(()) };
+        if !self.source.is_unmarked(&self.function, name) {
+            return Ok(());
+        }
+        let what = match mark {
+            "spawning" => format!("`{name}` is not a function that can be spawned"),
+            _ => format!("`{name}` can't be called from device code"),
+        };
+        Err(reject(path, what, format_args!("mark `{name}` with #[{mark}]")))
     }
 
     /// Asks the pattern about `expr`.

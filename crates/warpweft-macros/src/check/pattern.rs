@@ -57,21 +57,7 @@ impl Lower<'_> {
                 let inclusive = matches!(range.limits, syn::RangeLimits::Closed(_));
                 Ok(Pattern::Range { low, high, inclusive })
             }
-            Pat::Or(or) => {
-                let options = or
-                    .cases
-                    .iter()
-                    .map(|case| self.pattern(case))
-                    .collect::<syn::Result<Vec<_>>>()?;
-                if options.iter().any(Pattern::binds) {
-                    return Err(reject(
-                        or,
-                        "alternatives of a pattern can't bind variables in device code",
-                        "write one arm for each alternative",
-                    ));
-                }
-                Ok(Pattern::Or(options))
-            }
+            Pat::Or(or) => self.alternatives(or),
             Pat::Tuple(tuple) => self.positions(&tuple.elems),
             Pat::TupleStruct(tuple) => {
                 if tuple
@@ -105,6 +91,19 @@ impl Lower<'_> {
             }
             _ => Err(reject(pattern, "this pattern is not part of device code", "use `if`")),
         }
+    }
+
+    fn alternatives(&mut self, or: &syn::PatOr) -> syn::Result<Pattern> {
+        let options = or.cases.iter().map(|case| self.pattern(case));
+        let options = options.collect::<syn::Result<Vec<_>>>()?;
+        if options.iter().any(Pattern::binds) {
+            return Err(reject(
+                or,
+                "alternatives of a pattern can't bind variables in device code",
+                "write one arm for each alternative",
+            ));
+        }
+        Ok(Pattern::Or(options))
     }
 
     fn positions<'p>(&mut self, pats: impl IntoIterator<Item = &'p Pat>) -> syn::Result<Pattern> {

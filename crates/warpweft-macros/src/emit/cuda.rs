@@ -24,8 +24,8 @@ pub enum Returns {
     Value,
     /// Returns the empty tuple.
     Unit,
-    /// Assigns this place and returns nothing.
-    Into(String),
+    /// Puts the value between these two, as a statement, and returns nothing.
+    Store([String; 2]),
     /// Returns nothing.
     Nothing,
     /// Passes the value to what this begins the call of, and returns nothing.

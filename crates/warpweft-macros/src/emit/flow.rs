@@ -74,34 +74,8 @@ impl Cuda {
                 }
             }
             Expr::Match { scrutinee, arms, .. } => self.match_(scrutinee, arms, sink),
-            Expr::Loop { id, body, .. } => {
-                self.loops.push((*id, sink.clone()));
-                self.braced("while (true)", |cuda| {
-                    cuda.watch();
-                    cuda.loop_body(*id, body);
-                });
-                self.loops.pop();
-                self.label(*id);
-            }
-            Expr::While { id, condition, body } => {
-                self.loops.push((*id, Sink::Discard));
-                if hoists(condition) {
-                    self.braced("while (true)", |cuda| {
-                        cuda.watch();
-                        let condition = cuda.value(condition);
-                        cuda.line(format!("if (!({condition})) break;"));
-                        cuda.loop_body(*id, body);
-                    });
-                } else {
-                    let condition = self.value(condition);
-                    self.braced(&format!("while ({condition})"), |cuda| {
-                        cuda.watch();
-                        cuda.loop_body(*id, body);
-                    });
-                }
-                self.loops.pop();
-                self.label(*id);
-            }
+            Expr::Loop { id, body, .. } => self.loop_(*id, body, sink),
+            Expr::While { id, condition, body } => self.while_(*id, condition, body),
             Expr::For { id, variable, number, range, body } => {
                 self.for_(*id, variable.as_deref(), *number, range, body);
             }
@@ -120,14 +94,7 @@ impl Cuda {
                 self.line(format!("if (!({condition})) ww::fail({});", mark(*site)));
             }
             Expr::Return(value) => self.return_(value.as_deref()),
-            Expr::Break { id, value } => {
-                let sink = self.loops.iter().rev().find(|(known, _)| known == id);
-                let sink = sink.map(|(_, sink)| sink.clone());
-                if let (Some(value), Some(sink)) = (value, sink) {
-                    self.into(value, &sink);
-                }
-                self.jump(*id, "break");
-            }
+            Expr::Break { id, value } => self.break_(*id, value.as_deref()),
             Expr::Continue { id } => self.jump(*id, "continue"),
             Expr::Unit if matches!(sink, Sink::Discard) => {}
             plain => match sink {
@@ -142,6 +109,46 @@ impl Cuda {
                 }
             },
         }
+    }
+
+    fn loop_(&mut self, id: usize, body: &Block, sink: &Sink) {
+        self.loops.push((id, sink.clone()));
+        self.braced("while (true)", |cuda| {
+            cuda.watch();
+            cuda.loop_body(id, body);
+        });
+        self.loops.pop();
+        self.label(id);
+    }
+
+    fn while_(&mut self, id: usize, condition: &Expr, body: &Block) {
+        self.loops.push((id, Sink::Discard));
+        if hoists(condition) {
+            self.braced("while (true)", |cuda| {
+                cuda.watch();
+                let condition = cuda.value(condition);
+                cuda.line(format!("if (!({condition})) break;"));
+                cuda.loop_body(id, body);
+            });
+        } else {
+            let condition = self.value(condition);
+            self.braced(&format!("while ({condition})"), |cuda| {
+                cuda.watch();
+                cuda.loop_body(id, body);
+            });
+        }
+        self.loops.pop();
+        self.label(id);
+    }
+
+    /// Leaves the loop `id`, whose value goes where that of the loop does.
+    fn break_(&mut self, id: usize, value: Option<&Expr>) {
+        let sink = self.loops.iter().rev().find(|(known, _)| *known == id);
+        let sink = sink.map(|(_, sink)| sink.clone());
+        if let (Some(value), Some(sink)) = (value, sink) {
+            self.into(value, &sink);
+        }
+        self.jump(id, "break");
     }
 
     fn assign_op(&mut self, op: crate::ir::BinOp, place: &Expr, value: &Expr, sites: &[usize]) {
@@ -168,8 +175,8 @@ impl Cuda {
         let value = value.map(|value| self.value(value));
         match (self.returns.clone(), value) {
             (Returns::Value, Some(value)) => self.line(format!("return {value};")),
-            (Returns::Into(place), Some(value)) => {
-                self.line(format!("{place} = {value};"));
+            (Returns::Store([before, after]), Some(value)) => {
+                self.line(format!("{before}{value}{after}"));
                 self.line("return;");
             }
             (Returns::Give(call), value) => {
@@ -203,7 +210,7 @@ impl Cuda {
         let back = match self.returns {
             Returns::Value => "return {}",
             Returns::Unit => "return ww::unit{}",
-            Returns::Into(_) | Returns::Nothing | Returns::Give(_) => "return",
+            Returns::Store(_) | Returns::Nothing | Returns::Give(_) => "return",
         };
         self.line(format!("{IF_FAULTS}if (watch.over()) {back};"));
     }

@@ -3,7 +3,7 @@
 use super::cuda::{Cuda, Sink};
 use super::spill::{conditional, hoists};
 use super::{mark, member_name};
-use crate::ir::{BinOp, Block, Expr, How, Input, Member, UnOp};
+use crate::ir::{BinOp, Block, Expr, Hole, How, Input, Member, UnOp};
 
 impl Cuda {
     /// Several operands, evaluated from left to right.
@@ -34,23 +34,12 @@ impl Cuda {
         match expr {
             Expr::Local(name) => name.clone(),
             Expr::Reference(place) => self.value(place),
-            Expr::Input(Input::Spawn { callee, how, target, arguments }) => {
-                let values = self.values(&arguments.iter().collect::<Vec<_>>()).join(", ");
-                let (callee, how) = (mark(*callee), how_number(*how));
-                let at = target.as_deref().map_or("0".into(), place);
-                format!("lane.template spawn<{callee}, {how}>({at}, {callee}{{{values}}})")
-            }
             Expr::Input(input) => self.input(input),
             Expr::Value(hole) => mark(*hole),
             Expr::Bool(value) => value.to_string(),
             Expr::Unit => "ww::unit{}".into(),
-            Expr::Unary(op, value) => {
-                let name = match op {
-                    UnOp::Neg => "neg",
-                    UnOp::Not => "bit_not",
-                };
-                format!("ww::{name}({})", self.value(value))
-            }
+            Expr::Unary(UnOp::Neg, value) => format!("ww::neg({})", self.value(value)),
+            Expr::Unary(UnOp::Not, value) => format!("ww::bit_not({})", self.value(value)),
             Expr::Binary { op, left, right, sites } => {
                 let values = self.values(&[left, right]);
                 binary(*op, &values[0], &values[1], sites)
@@ -59,70 +48,36 @@ impl Cuda {
             Expr::Or(left, right) => self.lazy(left, right, false),
             Expr::Cast { to, value } => format!("ww::cast<{}>({})", mark(*to), self.value(value)),
             Expr::Method { name, arguments, sites } => {
-                let mut values = self.values(&arguments.iter().collect::<Vec<_>>());
+                let mut values = self.each(arguments);
                 values.extend(sites.iter().map(|site| mark(*site)));
                 format!("ww::{name}({})", values.join(", "))
             }
             Expr::Call { function, arguments, effects } => {
-                let values = self.values(&arguments.iter().collect::<Vec<_>>());
-                let call = format!("{}({})", mark(*function), values.join(", "));
-                if *effects {
-                    let name = self.temporary();
-                    self.line(format!("const auto {name} = {call};"));
-                    return name;
-                }
-                call
+                self.call(*function, arguments, *effects)
             }
-            Expr::Tuple(members) => {
-                format!(
-                    "ww::tuple({})",
-                    self.values(&members.iter().collect::<Vec<_>>()).join(", ")
-                )
-            }
-            Expr::Array(items) => {
-                format!("ww::list({})", self.values(&items.iter().collect::<Vec<_>>()).join(", "))
-            }
+            Expr::Tuple(members) => format!("ww::tuple({})", self.each(members).join(", ")),
+            Expr::Array(items) => format!("ww::list({})", self.each(items).join(", ")),
             Expr::Repeat { array, value } => {
                 format!("ww::repeat<{}>({})", mark(*array), self.value(value))
             }
-            Expr::Struct { name, members, base } => {
-                let mut parts: Vec<_> = members.iter().map(|(_, value)| value).collect();
-                parts.extend(base.as_deref());
-                let values = self.values(&parts);
-                let whole = self.temporary();
-                let start = match base {
-                    Some(_) => format!(" = {}", values[members.len()]),
-                    None => String::new(),
-                };
-                self.line(format!("{} {whole}{start};", mark(*name)));
-                for ((member, _), value) in members.iter().zip(&values) {
-                    self.line(format!("{whole}.{} = {value};", spelled(member)));
-                }
-                whole
-            }
+            Expr::Struct { name, members, base } => self.literal(*name, members, base.as_deref()),
             Expr::Field(of, member) => format!("{}.{}", self.value(of), spelled(member)),
-            Expr::Index { array, index, site } => {
-                let values = match hoists(index) {
-                    // A place is not copied: Rust, too, evaluates the index and then looks.
-                    true if is_place(array) => {
-                        let array = self.place(array);
-                        vec![array, self.value(index)]
-                    }
-                    _ => self.values(&[array, index]),
-                };
-                format!("ww::at({}, {}, {})", values[0], values[1], mark(*site))
-            }
-            Expr::If { .. } if conditional(expr).is_some() => match conditional(expr) {
-                Some((condition, then, otherwise)) => {
-                    let c = self.value(condition);
-                    let (a, b) = (self.value(then), self.value(otherwise));
-                    format!("({c} ? {a} : {b})")
-                }
-                None => String::new(),
-            },
+            Expr::Index { array, index, site } => self.element(array, index, *site),
             Expr::Matches { scrutinee, pattern, guard } => {
                 self.matches(scrutinee, pattern, guard.as_deref())
             }
+            other => self.branching(other),
+        }
+    }
+
+    /// The value of an expression with statements in it.
+    fn branching(&mut self, expr: &Expr) -> String {
+        if let Some((condition, then, otherwise)) = conditional(expr) {
+            let c = self.value(condition);
+            let (a, b) = (self.value(then), self.value(otherwise));
+            return format!("({c} ? {a} : {b})");
+        }
+        match expr {
             Expr::Block(block) => self.open_block(block),
             Expr::If { value: Some(ty), .. }
             | Expr::Match { value: Some(ty), .. }
@@ -137,6 +92,53 @@ impl Cuda {
                 "ww::unit{}".into()
             }
         }
+    }
+
+    /// The values of all of `exprs`.
+    fn each(&mut self, exprs: &[Expr]) -> Vec<String> {
+        self.values(&exprs.iter().collect::<Vec<_>>())
+    }
+
+    /// A call of a `#[device]` function; one with effects happens here.
+    fn call(&mut self, function: Hole, arguments: &[Expr], effects: bool) -> String {
+        let values = self.each(arguments);
+        let call = format!("{}({})", mark(function), values.join(", "));
+        if !effects {
+            return call;
+        }
+        let name = self.temporary();
+        self.line(format!("const auto {name} = {call};"));
+        name
+    }
+
+    /// A literal of the struct `name`, put together in a temporary.
+    fn literal(&mut self, name: Hole, members: &[(Member, Expr)], base: Option<&Expr>) -> String {
+        let mut parts: Vec<_> = members.iter().map(|(_, value)| value).collect();
+        parts.extend(base);
+        let values = self.values(&parts);
+        let whole = self.temporary();
+        let start = match base {
+            Some(_) => format!(" = {}", values[members.len()]),
+            None => String::new(),
+        };
+        self.line(format!("{} {whole}{start};", mark(name)));
+        for ((member, _), value) in members.iter().zip(&values) {
+            self.line(format!("{whole}.{} = {value};", spelled(member)));
+        }
+        whole
+    }
+
+    /// `array[index]`.
+    fn element(&mut self, array: &Expr, index: &Expr, site: Hole) -> String {
+        let values = match hoists(index) {
+            // A place is not copied: Rust, too, evaluates the index and then looks.
+            true if is_place(array) => {
+                let array = self.place(array);
+                vec![array, self.value(index)]
+            }
+            _ => self.values(&[array, index]),
+        };
+        format!("ww::at({}, {}, {})", values[0], values[1], mark(site))
     }
 
     /// A place, its own indices evaluated and checked by what is emitted before it.
@@ -159,7 +161,12 @@ impl Cuda {
             }
             Input::Earlier { vector } => format!("h.template at<{}>()", list(vector)),
             Input::Old { vector } => format!("h.template old<{}>()", list(vector)),
-            Input::Spawn { .. } => self.value(&Expr::Input(input.clone())),
+            Input::Spawn { callee, how, target, arguments } => {
+                let values = self.each(arguments).join(", ");
+                let (callee, how) = (mark(*callee), how_number(*how));
+                let at = target.as_deref().map_or("0".into(), place);
+                format!("lane.template spawn<{callee}, {how}>({at}, {callee}{{{values}}})")
+            }
             Input::Next { field } => format!("next.template ref<{}>()", mark(*field)),
         }
     }

@@ -3,12 +3,13 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::visit::Visit;
-use syn::{ItemFn, Type};
+use syn::{ItemFn, Signature, Type};
 
+use super::translation::{Translation, declared, parameters_text};
 use crate::check::attributes;
 use crate::check::{Binding, Lower, NoInputs};
 use crate::diag::reject;
-use crate::emit::{Cuda, Returns, clean, mark, weave};
+use crate::emit::{Cuda, Returns, mark};
 use crate::parse::parameters::{Members, Named, element, members};
 use crate::parse::signature::{no_lifetimes, parameters, returned};
 
@@ -58,18 +59,27 @@ fn shape(function: &ItemFn) -> syn::Result<Shape> {
 pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
     let signature = &function.sig;
     no_lifetimes(&signature.generics)?;
-    let Shape { at, dimensions, step, rest, state } = shape(&function)?;
+    let shape = shape(&function)?;
     attributes::check(|found| {
         found.visit_signature(signature);
         found.visit_block(&function.block);
     })?;
-    let name = &signature.ident;
+    let translation = translated(&function, &shape)?;
+    let element = element(&function, signature, &shape.rest, "cell", quote!());
+    let implementation = implementation(signature, &shape, &translation);
+    Ok(quote!(#element #implementation))
+}
+
+/// The function as C++, and the shadow that types it.
+fn translated(function: &ItemFn, shape: &Shape) -> syn::Result<Translation> {
+    let signature = &function.sig;
+    let Shape { at, step, rest, state, .. } = shape;
     let mut inputs = NoInputs;
-    let mut lower = Lower::new(name, &signature.generics, &mut inputs);
-    let name_mark = mark(lower.hole(quote!(__name.to_string())));
-    let Members { data, checks, copies } = members(&mut lower, &name_mark, &rest);
+    let mut lower = Lower::new(&signature.ident, &signature.generics, &mut inputs);
+    let name = mark(lower.hole(quote!(__name.to_string())));
+    let Members { data, checks, copies } = members(&mut lower, &name, rest);
     let mut head = vec![];
-    for Named { ident, mutable, ty } in [&at, &step] {
+    for Named { ident, mutable, ty } in [at, step] {
         let hole = lower.hole(quote!(<#ty as ::warpweft::element::DeviceType>::cuda(__unit)));
         let name = lower.declare(ident, Binding::variable);
         head.push(format!("{}{} {name}", if *mutable { "" } else { "const " }, mark(hole)));
@@ -78,27 +88,25 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
     let (shadow, mut block) = lower.body(&function.block, true)?;
     block.statements.splice(0..0, copies);
     let text = format!(
-        "struct {name_mark} {{\n{data}  WW_FN {} operator()({}) const {{\n{}  }}\n}};\n{checks}",
+        "struct {name} {{\n{data}  WW_FN {} operator()({}) const {{\n{}  }}\n}};\n{checks}",
         mark(output),
         head.join(", "),
         Cuda::body(&block, Returns::Value, 2),
     );
-    let text = weave(&text, &lower.holes);
-    let slots = &lower.slots;
+    Ok(Translation::new(lower, shadow, &text))
+}
 
-    let element = element(&function, signature, &rest, "cell", quote!());
-    let clean_name = clean(&name.to_string());
+/// The boundary's trait.
+fn implementation(signature: &Signature, shape: &Shape, translation: &Translation) -> TokenStream {
+    let Shape { at, dimensions, step, rest, state } = shape;
+    let name = &signature.ident;
     let name_text = name.to_string();
     let (generics, arguments, clause) = signature.generics.split_for_impl();
-    let all: Vec<_> = [&at, &step].into_iter().chain(&rest).collect();
-    let shadowed = all.iter().map(|Named { ident, mutable, ty }| {
-        let mutable = if *mutable { quote!(mut) } else { quote!() };
-        quote!(#mutable #ident: #ty)
-    });
+    let shadowed = declared([at, step].into_iter().chain(rest));
+    let cuda = translation.cuda(quote!(&self,), name, &shadowed, &quote!(-> #state));
+    let parameters_text = parameters_text(rest);
     let idents: Vec<_> = rest.iter().map(|named| &named.ident).collect();
-    Ok(quote! {
-        #element
-
+    quote! {
         // SAFETY: the struct is `repr(C)` with the C++ struct's members, which asserts the same layout,
         // and the parameters are the bytes of it.
         unsafe impl #generics ::warpweft::stencil::BoundaryFunction<#state, { #dimensions }>
@@ -110,17 +118,8 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
             fn value(&self, __at: [i64; { #dimensions }], __step: u64) -> #state {
                 Self::cell(__at, __step, #(self.#idents),*)
             }
-            #[allow(warnings, clippy::all)]
-            fn cuda(&self, __unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
-                #(let #slots = ::warpweft::element::Slot::new();)*
-                let _shadow = |#(#shadowed),*| -> #state { #shadow };
-                __unit.define(&::warpweft::element::key::<Self>(), #clean_name, |__unit, __name| #text)
-            }
-            fn parameters_text(&self, __unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
-                let __texts: ::std::vec::Vec<::std::string::String> =
-                    vec![#(::warpweft::element::DeviceType::cuda_value(&self.#idents, __unit)),*];
-                __texts.join(", ")
-            }
+            #cuda
+            #parameters_text
             fn parameters(&self) -> *const ::core::ffi::c_void {
                 (&raw const *self).cast()
             }
@@ -128,5 +127,5 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
                 ::core::mem::size_of::<Self>()
             }
         }
-    })
+    }
 }

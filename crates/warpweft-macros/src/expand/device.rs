@@ -5,11 +5,14 @@ use quote::{format_ident, quote};
 use syn::visit::Visit;
 use syn::{ItemFn, Pat};
 
+use super::translation::Translation;
 use crate::check::attributes;
 use crate::check::{Binding, Lower, NoInputs};
-use crate::emit::{self, Cuda, Returns, mark, weave};
-use crate::ir::{Pattern, Statement};
-use crate::parse::signature::{no_lifetimes, output, parameters, phantom, returns_value};
+use crate::emit::{Cuda, Returns, mark};
+use crate::ir::{Expr, Statement};
+use crate::parse::signature::{
+    Parameter, no_lifetimes, output, parameters, phantom, returns_value,
+};
 
 pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
     let signature = &function.sig;
@@ -19,70 +22,91 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
         found.visit_signature(signature);
         found.visit_block(&function.block);
     })?;
-    let name = &signature.ident;
     let mut inputs = NoInputs;
-    let mut lower = Lower::new(name, &signature.generics, &mut inputs);
+    let mut lower = Lower::new(&signature.ident, &signature.generics, &mut inputs);
+    lower.recursive = true;
+    let translation = translated(lower, &function, &parameters)?;
+    let implementation = implementation(&function, &parameters, &translation);
+    Ok(quote!(#function #implementation))
+}
 
-    let name_hole = lower.hole(quote!(__name.to_string()));
+/// The function as C++, and the shadow that types it.
+fn translated(
+    mut lower: Lower<'_>,
+    function: &ItemFn,
+    parameters: &[Parameter],
+) -> syn::Result<Translation> {
+    let signature = &function.sig;
+    let name = lower.hole(quote!(__name.to_string()));
     let mut head = vec![];
     let mut bindings = vec![];
     for (i, parameter) in parameters.iter().enumerate() {
-        let ty = &parameter.ty;
-        let hole = lower.hole(quote!(<#ty as ::warpweft::element::DeviceType>::cuda(__unit)));
-        let ty = mark(hole);
-        let (name, mutable) = match &parameter.pat {
-            Pat::Ident(ident) if ident.subpat.is_none() && ident.by_ref.is_none() => {
-                let by_mut_ref = parameter.reference == Some(true);
-                let name = lower.declare(&ident.ident, |name| Binding {
-                    by_mut_ref,
-                    ..Binding::variable(name)
-                });
-                (name, ident.mutability.is_some())
-            }
-            pattern => {
-                let name = format!("p{i}");
-                bindings.push((lower.pattern(pattern)?, name.clone()));
-                (name, false)
-            }
-        };
-        head.push(match parameter.reference {
-            Some(true) => format!("{ty}& {name}"),
-            Some(false) => format!("const {ty}& {name}"),
-            None if mutable => format!("{ty} {name}"),
-            None => format!("const {ty} {name}"),
-        });
+        let (declared, binding) = declared(&mut lower, parameter, i)?;
+        head.push(declared);
+        bindings.extend(binding);
     }
     let wanted = returns_value(&signature.output);
     let output = output(signature);
-    let output_hole =
-        lower.hole(quote!(<#output as ::warpweft::element::DeviceType>::cuda(__unit)));
+    let output = lower.hole(quote!(<#output as ::warpweft::element::DeviceType>::cuda(__unit)));
     let (shadow, mut block) = lower.body(&function.block, wanted)?;
-    for (pattern, of) in bindings.into_iter().rev() {
-        block.statements.insert(0, destructure(pattern, of));
-    }
+    block.statements.splice(0..0, bindings);
     let returns = if wanted { Returns::Value } else { Returns::Unit };
     let text = format!(
         "WW_FN {} {}({}) {{\n{}}}\n",
-        mark(output_hole),
-        mark(name_hole),
+        mark(output),
+        mark(name),
         head.join(", "),
         Cuda::body(&block, returns, 1),
     );
-    let text = weave(&text, &lower.holes);
+    Ok(Translation::new(lower, shadow, &text))
+}
 
-    let slots = &lower.slots;
-    let clean = emit::clean(&name.to_string());
-    let vis = &function.vis;
-    let (generics, arguments, clause) = signature.generics.split_for_impl();
-    let turbofish = arguments.as_turbofish();
-    let types = phantom(&signature.generics);
-    let full = &signature.generics;
+/// Parameter number `i` in C++, and what takes it apart.
+fn declared(
+    lower: &mut Lower<'_>,
+    parameter: &Parameter,
+    i: usize,
+) -> syn::Result<(String, Option<Statement>)> {
+    let ty = &parameter.ty;
+    let ty = mark(lower.hole(quote!(<#ty as ::warpweft::element::DeviceType>::cuda(__unit))));
+    let (name, mutable, binding) = match &parameter.pat {
+        Pat::Ident(ident) if ident.subpat.is_none() && ident.by_ref.is_none() => {
+            let by_mut_ref = parameter.reference == Some(true);
+            let name = lower
+                .declare(&ident.ident, |name| Binding { by_mut_ref, ..Binding::variable(name) });
+            (name, ident.mutability.is_some(), None)
+        }
+        pattern => {
+            let name = format!("p{i}");
+            let binding = Statement::Let(lower.pattern(pattern)?, Expr::Local(name.clone()));
+            (name, false, Some(binding))
+        }
+    };
+    let declared = match parameter.reference {
+        Some(true) => format!("{ty}& {name}"),
+        Some(false) => format!("const {ty}& {name}"),
+        None if mutable => format!("{ty} {name}"),
+        None => format!("const {ty} {name}"),
+    };
+    Ok((declared, binding))
+}
+
+/// The type of the function's name.
+fn implementation(
+    function: &ItemFn,
+    parameters: &[Parameter],
+    translation: &Translation,
+) -> TokenStream {
+    let signature = &function.sig;
+    let (vis, name, full) = (&function.vis, &signature.ident, &signature.generics);
+    let (generics, arguments, clause) = full.split_for_impl();
+    let (turbofish, types, output) = (arguments.as_turbofish(), phantom(full), output(signature));
     let pats = parameters.iter().map(|parameter| &parameter.pat);
     let wholes: Vec<_> = parameters.iter().map(|parameter| &parameter.whole).collect();
     let numbers: Vec<_> = (0..parameters.len()).map(|i| format_ident!("__p{i}")).collect();
-    Ok(quote! {
-        #function
-
+    let shadowed = quote!(#(#pats: #wholes),*);
+    let cuda = translation.cuda(quote!(), name, &shadowed, &quote!(-> #output));
+    quote! {
         #[doc(hidden)]
         #[allow(non_camel_case_types, dead_code, missing_docs)]
         #vis struct #name #full #clause {
@@ -102,17 +126,8 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
             }
         }
 
-        #[allow(warnings, clippy::all)]
         impl #generics ::warpweft::element::DeviceFn for #name #arguments #clause {
-            fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
-                #(let #slots = ::warpweft::element::Slot::new();)*
-                let _shadow = |#(#pats: #wholes),*| -> #output { #shadow };
-                __unit.define(&::warpweft::element::key::<Self>(), #clean, |__unit, __name| #text)
-            }
+            #cuda
         }
-    })
-}
-
-fn destructure(pattern: Pattern, of: String) -> Statement {
-    Statement::Let(pattern, crate::ir::Expr::Local(of))
+    }
 }

@@ -5,9 +5,8 @@
 pub mod boundary;
 pub mod derive;
 pub mod device;
-pub mod packed;
-pub mod ranked;
 pub mod spawning;
 pub mod stencil;
 pub mod task;
+mod translation;
 pub mod wavefront;

@@ -15,9 +15,10 @@ use self::forked::{forked, frame};
 use self::inputs::Spawns;
 use self::outstanding::Walk;
 use self::pieces::{Pieces, Quota};
+use super::translation::declared;
 use crate::check::Lower;
 use crate::check::attributes;
-use crate::emit::{clean, mark, weave_used};
+use crate::emit::{clean, mark, member_name, weave_used};
 use crate::parse::parameters::{Members, Named, members};
 use crate::parse::signature::{no_lifetimes, output, parameters, phantom, returns_value};
 
@@ -33,63 +34,8 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
         found.visit_signature(signature);
         found.visit_block(&function.block);
     })?;
-    let walk = Walk::of(&function.block)?;
-
-    let name = &signature.ident;
-    let mut inputs = Spawns;
-    let mut lower = Lower::new(name, &signature.generics, &mut inputs);
-    let name_mark = mark(lower.hole(quote!(__name.to_string())));
-    let number = mark(lower.hole(quote!(__unit.number(__name).to_string())));
-    let Members { data, checks, copies } = members(&mut lower, &name_mark, &parameters);
-    let copied = parameters.iter().filter(|named| named.mutable).map(|named| named.ident.clone());
-    let copies = copied.zip(copies).collect();
-    let kept = parameters.iter().filter(|named| !named.mutable);
-    let kept: Vec<_> =
-        kept.map(|named| crate::emit::member_name(&named.ident.to_string())).collect();
-    let output = output(signature);
-    let output_mark =
-        mark(lower.hole(quote!(<#output as ::warpweft::element::DeviceType>::cuda(__unit))));
-    let wanted = returns_value(&signature.output);
-    let early = walk.returns_early;
-    let pieces = Pieces::of(&mut lower, &function.block, wanted, early, copies, &kept)?;
-    let Pieces { shadow, live, cases, count, keeps, quota } = pieces;
-    let (count, result, finish) = match early {
-        false => (count, String::new(), String::new()),
-        true => (
-            count + 1,
-            "    Output result;\n".to_string(),
-            format!(
-                "  template<class Lane> static WW_FN void finish(Lane& lane, Live& s, const Output& value) {{
-    s.result = value;
-    if (!lane.wait({count}u)) lane.give(value);
-  }}
-"
-            ),
-        ),
-    };
-    let Quota { spawns, loops, pieces } = quota;
-    let text = format!(
-        "struct {name_mark} {{
-{data}  using Output = {output_mark};
-  struct Live {{
-{live}{result}  }};
-  static constexpr ww::u32 NUMBER = {number}, PIECES = {count}, SPAWNS = {spawns}, SPAWNING = {pieces}u;
-  static constexpr bool LOOPS = {loops}, KEEPS = {keeps};
-{finish}  template<class Lane> WW_FN void run(Lane& lane, ww::u32 at, Live& s) const;
-}};
-{checks}"
-    );
-    let text = weave_used(&text, &lower.holes);
-    let body = format!(
-        "template<class Lane> WW_FN void {name_mark}::run(Lane& lane, ww::u32 at, Live& s) const {{
-  switch (at) {{
-{cases}  }}
-}}
-"
-    );
-    let body = weave_used(&body, &lower.holes);
-    let slots = std::mem::take(&mut lower.slots);
-    Ok(item(&function, &parameters, &output, &Form { slots, shadow, text, body }))
+    let form = Form::of(&function, &parameters)?;
+    Ok(item(&function, &parameters, &form))
 }
 
 /// The function for GPUs.
@@ -100,32 +46,89 @@ struct Form {
     body: TokenStream,
 }
 
+impl Form {
+    fn of(function: &ItemFn, parameters: &[Named]) -> syn::Result<Self> {
+        let signature = &function.sig;
+        let early = Walk::of(&function.block)?.returns_early;
+        let mut inputs = Spawns;
+        let mut lower = Lower::new(&signature.ident, &signature.generics, &mut inputs);
+        let name = mark(lower.hole(quote!(__name.to_string())));
+        let number = mark(lower.hole(quote!(__unit.number(__name).to_string())));
+        let Members { data, checks, copies } = members(&mut lower, &name, parameters);
+        let copied = parameters.iter().filter(|named| named.mutable);
+        let copies = copied.map(|named| named.ident.clone()).zip(copies).collect();
+        let kept = parameters.iter().filter(|named| !named.mutable);
+        let kept: Vec<_> = kept.map(|named| member_name(&named.ident.to_string())).collect();
+        let output = output(signature);
+        let output =
+            mark(lower.hole(quote!(<#output as ::warpweft::element::DeviceType>::cuda(__unit))));
+        let wanted = returns_value(&signature.output);
+        let pieces = Pieces::of(&mut lower, &function.block, wanted, early, copies, &kept)?;
+        let text = declaration(&pieces, [&name, &number, &output, &data, &checks], early);
+        let text = weave_used(&text, &lower.holes);
+        let body = format!(
+            "template<class Lane> WW_FN void {name}::run(Lane& lane, ww::u32 at, Live& s) const {{
+  switch (at) {{
+{}  }}
+}}
+",
+            pieces.cases
+        );
+        let body = weave_used(&body, &lower.holes);
+        Ok(Self { slots: lower.slots, shadow: pieces.shadow, text, body })
+    }
+}
+
+/// The C++ struct of the calls, without its function.
+fn declaration(
+    pieces: &Pieces,
+    [name, number, output, data, checks]: [&str; 5],
+    early: bool,
+) -> String {
+    let Pieces { live, count, keeps, quota: Quota { spawns, loops, pieces }, .. } = pieces;
+    let (count, result, finish) = match early {
+        false => (*count, "", String::new()),
+        true => (
+            count + 1,
+            "    Output result;\n",
+            format!(
+                "  template<class Lane> static WW_FN void finish(Lane& lane, Live& s, const Output& value) {{
+    s.result = value;
+    if (!lane.wait({count}u)) lane.give(value);
+  }}
+"
+            ),
+        ),
+    };
+    format!(
+        "struct {name} {{
+{data}  using Output = {output};
+  struct Live {{
+{live}{result}  }};
+  static constexpr ww::u32 NUMBER = {number}, PIECES = {count}, SPAWNS = {spawns}, SPAWNING = {pieces}u;
+  static constexpr bool LOOPS = {loops}, KEEPS = {keeps};
+{finish}  template<class Lane> WW_FN void run(Lane& lane, ww::u32 at, Live& s) const;
+}};
+{checks}"
+    )
+}
+
 /// All that the attribute leaves: the function, and a type of its name for its calls.
-fn item(function: &ItemFn, parameters: &[Named], output: &TokenStream, form: &Form) -> TokenStream {
-    let signature = &function.sig;
-    let (vis, name) = (&function.vis, &signature.ident);
-    let (clean_name, name_text) = (clean(&name.to_string()), name.to_string());
-    let (generics, arguments, clause) = signature.generics.split_for_impl();
-    let (full, turbofish, types) =
-        (&signature.generics, arguments.as_turbofish(), phantom(&signature.generics));
+fn item(function: &ItemFn, parameters: &[Named], form: &Form) -> TokenStream {
+    let calls = calls(function, parameters);
+    let implementation = implementation(function, parameters, form);
+    quote!(#function #calls #implementation)
+}
+
+/// The type of the function's calls.
+fn calls(function: &ItemFn, parameters: &[Named]) -> TokenStream {
+    let (signature, vis) = (&function.sig, &function.vis);
+    let (name, full, output) = (&signature.ident, &signature.generics, output(signature));
+    let (generics, arguments, clause) = full.split_for_impl();
+    let (turbofish, types) = (arguments.as_turbofish(), phantom(full));
     let idents: Vec<_> = parameters.iter().map(|named| &named.ident).collect();
     let tys: Vec<_> = parameters.iter().map(|named| &named.ty).collect();
-    let declared: Vec<_> = parameters
-        .iter()
-        .map(|Named { ident, mutable, ty }| match mutable {
-            true => quote!(mut #ident: #ty),
-            false => quote!(#ident: #ty),
-        })
-        .collect();
-    let lets = parameters.iter().map(|Named { ident, mutable, .. }| match mutable {
-        true => quote!(let mut #ident = self.#ident;),
-        false => quote!(let #ident = self.#ident;),
-    });
-    let (frame, forked) = (frame(), forked(&function.block));
-    let Form { slots, shadow, text, body } = form;
     quote! {
-        #function
-
         #[doc = "A call of the function."]
         #[allow(non_camel_case_types, dead_code)]
         #[repr(C)]
@@ -154,7 +157,24 @@ fn item(function: &ItemFn, parameters: &[Named], output: &TokenStream, form: &Fo
                 #name #turbofish (#(#idents),*)
             }
         }
+    }
+}
 
+/// What a call promises.
+fn implementation(function: &ItemFn, parameters: &[Named], form: &Form) -> TokenStream {
+    let signature = &function.sig;
+    let (name, name_text) = (&signature.ident, signature.ident.to_string());
+    let (clean_name, output) = (clean(&name_text), output(signature));
+    let (generics, arguments, clause) = signature.generics.split_for_impl();
+    let turbofish = arguments.as_turbofish();
+    let idents = parameters.iter().map(|named| &named.ident);
+    let lets = parameters.iter().map(|Named { ident, mutable, .. }| match mutable {
+        true => quote!(let mut #ident = self.#ident;),
+        false => quote!(let #ident = self.#ident;),
+    });
+    let (frame, forked, declared) = (frame(), forked(&function.block), declared(parameters));
+    let Form { slots, shadow, text, body } = form;
+    quote! {
         // SAFETY: the struct is `repr(C)` with the C++ struct's members, which asserts the same layout, and
         // has values only. Targets of spawns are variables that the macro saw nobody mention before a sync.
         unsafe impl #generics ::warpweft::channels::Spawning for #name #arguments #clause {
@@ -176,7 +196,7 @@ fn item(function: &ItemFn, parameters: &[Named], output: &TokenStream, form: &Fo
             #[allow(warnings, clippy::all)]
             fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
                 #(let #slots = ::warpweft::element::Slot::new();)*
-                let _shadow = |#(#declared),*| -> #output { #shadow };
+                let _shadow = |#declared| -> #output { #shadow };
                 let __key = ::warpweft::element::key::<Self>();
                 let __name = __unit.define(&__key, #clean_name, |__unit, __name| #text);
                 let __called = __name.clone();

@@ -4,136 +4,184 @@ mod inputs;
 mod shape;
 mod specialise;
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
-use syn::ItemFn;
 use syn::visit::Visit;
+use syn::{Block, ItemFn, Signature};
 
-use self::inputs::{StencilInputs, field_number};
-use self::shape::shape;
+use self::inputs::{Part, StencilInputs, field_number};
+use self::shape::{Shape, shape};
 use self::specialise::specialise;
+use super::translation::{Translation, declared, parameters_text};
 use crate::check::Lower;
 use crate::check::attributes;
-use crate::emit::{Cuda, Returns, clean, mark, weave};
+use crate::emit::{Cuda, Returns, mark};
+use crate::parse::cells::{by_field, put_together};
 use crate::parse::parameters::{Members, element, members};
 use crate::parse::reads::number;
 use crate::parse::signature::no_lifetimes;
 use crate::parse::unroll::unroll;
 
-pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
-    let signature = &function.sig;
-    no_lifetimes(&signature.generics)?;
+/// The most fields of a cell; the library's `MAX_FIELDS`.
+const MAX_FIELDS: usize = 16;
+
+pub fn expand(mut function: ItemFn) -> syn::Result<TokenStream> {
+    no_lifetimes(&function.sig.generics)?;
     let shape = shape(&function)?;
-    let name = &signature.ident;
-    let state = &shape.state;
-    let dimensions = &shape.dimensions;
     attributes::check(|found| {
-        found.visit_signature(signature);
+        found.visit_signature(&function.sig);
         found.visit_block(&function.block);
     })?;
+    by_field(&mut function.block, &shape.near);
     let mut body = unroll(&function.block, &[&shape.near])?;
     number(&mut body, &[&shape.near]);
-
     let mut inputs = StencilInputs::new(&shape, &body);
-    let mut lower = Lower::new(name, &signature.generics, &mut inputs);
-    let name_mark = mark(lower.hole(quote!(__name.to_string())));
-    let Members { data, checks, copies } = members(&mut lower, &name_mark, &shape.rest);
-    let (shadow, mut block) = lower.body(&body, shape.next.is_none())?;
+    let translation = translated(&function.sig, &shape, &body, &mut inputs)?;
+    if !shape.scalar {
+        put_together(&mut function.block, &shape.near, &shape.state);
+    }
+    let unchecked = unchecked(&function.sig, &shape, body, &inputs);
+    let element = element(&function, &function.sig, &shape.rest, "cell", unchecked);
+    let implementation = implementation(&function.sig, &shape, &inputs, &translation);
+    Ok(quote!(#element #implementation))
+}
+
+/// The function as C++, and the shadow that types it.
+fn translated(
+    signature: &Signature,
+    shape: &Shape,
+    body: &Block,
+    inputs: &mut StencilInputs,
+) -> syn::Result<Translation> {
+    let mut lower = Lower::new(&signature.ident, &signature.generics, inputs);
+    let name = mark(lower.hole(quote!(__name.to_string())));
+    let Members { data, checks, copies } = members(&mut lower, &name, &shape.rest);
+    let (shadow, mut block) = lower.body(body, shape.next.is_none())?;
     block.statements.splice(0..0, copies);
     let returns = match shape.next {
-        None => Returns::Into("next.template ref<0>()".into()),
+        None => Returns::Store(store(&mut lower, shape)),
         Some(_) => Returns::Nothing,
     };
     let text = format!(
-        "struct {name_mark} {{\n{data}  template<class Now, class Next> WW_FN void operator()(const Now& now, Next& next) const {{\n{}  }}\n}};\n{checks}",
+        "struct {name} {{\n{data}  template<class Now, class Next> WW_FN void operator()(const Now& now, Next& next) const {{\n{}  }}\n}};\n{checks}",
         Cuda::body(&block, returns, 2),
     );
-    let text = weave(&text, &lower.holes);
-    let slots = std::mem::take(&mut lower.slots);
-    drop(lower);
-    let taps = inputs.taps.iter().map(|(field, offset)| {
-        let field = field_number(state, field.as_ref());
-        let offset = offset.iter().map(|&o| proc_macro2::Literal::i128_unsuffixed(o));
-        quote!(::warpweft::stencil::Tap { field: #field, offset: [#(#offset),*] })
-    });
-    let writes = match shape.next {
-        None => vec![quote!(0)],
-        Some(_) => inputs.writes.iter().map(|f| field_number(state, Some(f))).collect(),
-    };
+    Ok(Translation::new(lower, shadow, &text))
+}
 
-    let output = &signature.output;
-    let clean_name = clean(&name.to_string());
-    let (generics, arguments, clause) = signature.generics.split_for_impl();
-    let idents: Vec<_> = shape.rest.iter().map(|named| &named.ident).collect();
-    let tys: Vec<_> = shape.rest.iter().map(|named| &named.ty).collect();
-    let muts: Vec<_> =
-        shape.rest.iter().map(|named| if named.mutable { quote!(mut) } else { quote!() }).collect();
-    let near = &shape.near;
-    let hidden = Ident::new("__near", Span::mixed_site());
-    let body = specialise(body, near, &hidden, &inputs.offsets);
-    let near_type = quote!(::warpweft::element::Near<#state, #dimensions>);
-    let unchecked = quote! {
+/// What stands before and after the value that the function returns.
+fn store(lower: &mut Lower<'_>, shape: &Shape) -> [String; 2] {
+    if shape.scalar {
+        return ["next.template ref<0>() = ".into(), ";".into()];
+    }
+    let state = &shape.state;
+    [0usize, 1].map(|side| {
+        mark(lower.hole(
+            quote!(<#state as ::warpweft::element::Fields>::cuda_store(__unit)[#side].clone()),
+        ))
+    })
+}
+
+fn next_parameter(shape: &Shape) -> TokenStream {
+    let state = &shape.state;
+    shape.next.as_ref().map_or(quote!(), |next| quote!(#next: &mut #state,))
+}
+
+/// The neighbourhood of the specialised copy.
+fn unchecked_type(Shape { state, dimensions, .. }: &Shape) -> TokenStream {
+    quote! {
         <#state as ::warpweft::element::Fields>::Near<
             '_, ::warpweft::element::Unchecked<{ #dimensions }>, { #dimensions }>
-    };
-    let next = shape.next.as_ref();
-    // What a returned state of several fields changes can't be told from the text.
-    let returned = next.is_none().then(|| {
-        quote! {
-            assert!(
-                <#state as ::warpweft::element::Fields>::FIELDS.len() == 1,
-                "a state of several fields isn't returned: take `next: &mut State` after the \
-                 neighbourhood and assign the fields that change"
-            );
-        }
-    });
-    let next_parameter = next.map(|next| quote!(#next: &mut #state,));
-    let (checked_call, unchecked_call) = match next {
-        None => (
-            quote!(*__next = Self::cell(__now, #(self.#idents),*)),
-            quote!(*__next = Self::__unchecked(__now, #(self.#idents),*)),
-        ),
-        Some(_) => (
-            quote!(Self::cell(__now, __next, #(self.#idents),*)),
-            quote!(Self::__unchecked(__now, __next, #(self.#idents),*)),
-        ),
-    };
-    let name_text = name.to_string();
-    let unchecked_copy = quote! {
+    }
+}
+
+/// The specialised copy.
+fn unchecked(
+    signature: &Signature,
+    shape: &Shape,
+    body: Block,
+    inputs: &StencilInputs,
+) -> TokenStream {
+    let hidden = Ident::new("__near", Span::mixed_site());
+    let body = specialise(body, shape, &hidden, inputs);
+    let (near, next, rest) = (unchecked_type(shape), next_parameter(shape), declared(&shape.rest));
+    let output = &signature.output;
+    quote! {
         #[doc(hidden)]
         #[inline(always)]
         #[allow(unused, clippy::all)]
-        fn __unchecked(#hidden: #unchecked, #next_parameter #(#muts #idents: #tys),*) #output #body
-    };
-    let element = element(&function, signature, &shape.rest, "cell", unchecked_copy);
-    Ok(quote! {
-        #element
+        fn __unchecked(#hidden: #near, #next #rest) #output #body
+    }
+}
 
+/// The footprint.
+fn taps(shape: &Shape, inputs: &StencilInputs) -> TokenStream {
+    let Shape { state, dimensions, .. } = shape;
+    let each = inputs.taps.iter().map(|(part, offset)| {
+        let field = match part {
+            Part::Scalar => quote!(0usize),
+            Part::Field(field) => field_number(state, field),
+            Part::Whole => quote!(::core::primitive::usize::MAX),
+        };
+        let offset = offset.iter().map(|&o| Literal::i128_unsuffixed(o));
+        quote!(::warpweft::stencil::Tap { field: #field, offset: [#(#offset),*] })
+    });
+    let taps = quote!(&[#(#each),*]);
+    if !inputs.taps.iter().any(|(part, _)| *part == Part::Whole) {
+        return taps;
+    }
+    let most = inputs.taps.len() * MAX_FIELDS;
+    quote! {{
+        let __all: &'static ([::warpweft::stencil::Tap<{ #dimensions }>; #most], usize) =
+            &const { ::warpweft::stencil::each_field::<#state, { #dimensions }, #most>(#taps) };
+        __all.0.split_at(__all.1).0
+    }}
+}
+
+/// The fields that are assigned, in the order of their numbers.
+fn writes(shape: &Shape, inputs: &StencilInputs) -> TokenStream {
+    let state = &shape.state;
+    match (&shape.next, shape.scalar) {
+        (None, true) => quote!(&[0]),
+        (None, false) => quote!(::warpweft::element::all_fields::<#state>()),
+        (Some(_), _) => {
+            let writes = inputs.writes.iter().map(|field| field_number(state, field));
+            quote!(&::warpweft::element::ascending([#(#writes),*]))
+        }
+    }
+}
+
+/// The element's trait.
+fn implementation(
+    signature: &Signature,
+    shape: &Shape,
+    inputs: &StencilInputs,
+    translation: &Translation,
+) -> TokenStream {
+    let Shape { near, state, dimensions, .. } = shape;
+    let (name, name_text) = (&signature.ident, signature.ident.to_string());
+    let (generics, arguments, clause) = signature.generics.split_for_impl();
+    let idents: Vec<_> = shape.rest.iter().map(|named| &named.ident).collect();
+    let (taps, writes, unchecked) =
+        (taps(shape, inputs), writes(shape, inputs), unchecked_type(shape));
+    let (next, rest, output) = (next_parameter(shape), declared(&shape.rest), &signature.output);
+    let [checked_call, unchecked_call] =
+        [quote!(cell), quote!(__unchecked)].map(|copy| match shape.next {
+            None => quote!(*__next = Self::#copy(__now, #(self.#idents),*)),
+            Some(_) => quote!(Self::#copy(__now, __next, #(self.#idents),*)),
+        });
+    let shadowed = quote!(#near: ::warpweft::element::Near<#state, #dimensions>, #next #rest);
+    let cuda = translation.cuda(quote!(), name, &shadowed, &quote!(#output));
+    let parameters_text = parameters_text(&shape.rest);
+    quote! {
         // SAFETY: the translator collected TAPS and wrote those very offsets, as literals, into the
         // body that `cell_unchecked` runs, which has no other access to the neighbourhood; and
         // the struct is `repr(C)` with the C++ struct's members, which asserts the same layout.
         unsafe impl #generics ::warpweft::stencil::StencilElement<{ #dimensions }> for #name #arguments #clause {
             type State = #state;
             const NAME: &'static str = #name_text;
-            const TAPS: &'static [::warpweft::stencil::Tap<{ #dimensions }>] = &[#(#taps),*];
-            const WRITES: &'static [usize] = {
-                #returned
-                const fn sorted<const N: usize>(mut fields: [usize; N]) -> [usize; N] {
-                    let mut i = 1;
-                    while i < N {
-                        let mut j = i;
-                        while j > 0 && fields[j] < fields[j - 1] {
-                            let lower = fields[j];
-                            fields[j] = fields[j - 1];
-                            fields[j - 1] = lower;
-                            j -= 1;
-                        }
-                        i += 1;
-                    }
-                    fields
-                }
-                &sorted([#(#writes),*])
-            };
+            const TAPS: &'static [::warpweft::stencil::Tap<{ #dimensions }>] = #taps;
+            const WRITES: &'static [usize] = #writes;
 
             #[inline]
             fn cell(&self, __now: ::warpweft::element::Near<'_, #state, { #dimensions }>, __next: &mut #state) {
@@ -143,17 +191,8 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
             unsafe fn cell_unchecked(&self, __now: #unchecked, __next: &mut #state) {
                 #unchecked_call
             }
-            #[allow(warnings, clippy::all)]
-            fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
-                #(let #slots = ::warpweft::element::Slot::new();)*
-                let _shadow = |#near: #near_type, #next_parameter #(#muts #idents: #tys),*| #output { #shadow };
-                __unit.define(&::warpweft::element::key::<Self>(), #clean_name, |__unit, __name| #text)
-            }
-            fn parameters_text(&self, __unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
-                let __texts: ::std::vec::Vec<::std::string::String> =
-                    vec![#(::warpweft::element::DeviceType::cuda_value(&self.#idents, __unit)),*];
-                __texts.join(", ")
-            }
+            #cuda
+            #parameters_text
         }
-    })
+    }
 }

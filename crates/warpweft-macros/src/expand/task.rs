@@ -3,12 +3,13 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::visit::Visit;
-use syn::{ItemFn, Type};
+use syn::{ItemFn, Signature, Type};
 
+use super::translation::{Translation, declared};
 use crate::check::attributes;
 use crate::check::{Binding, Lower, NoInputs};
 use crate::diag::reject;
-use crate::emit::{Cuda, Returns, clean, mark, weave};
+use crate::emit::{Cuda, Returns, mark};
 use crate::parse::parameters::{Members, Named, element, members};
 use crate::parse::signature::{no_lifetimes, parameters, returned};
 
@@ -48,7 +49,7 @@ fn shape(function: &ItemFn) -> syn::Result<Shape> {
 /// The C++ name of a type whose values travel as their bytes.
 fn alike(ty: &Type, what: &str) -> TokenStream {
     let message = format!(
-        "{what} of a task holds a tuple whose members Rust and C++ order differently; make it a #[repr(C)] \
+        "{what} of a task holds a tuple whose members Rust and C++ order differently; make it a \
          struct with #[derive(Device, Packed)]"
     );
     quote!({
@@ -60,44 +61,50 @@ fn alike(ty: &Type, what: &str) -> TokenStream {
 pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
     let signature = &function.sig;
     no_lifetimes(&signature.generics)?;
-    let Shape { input, rest, output } = shape(&function)?;
+    let shape = shape(&function)?;
     attributes::check(|found| {
         found.visit_signature(signature);
         found.visit_block(&function.block);
     })?;
-    let name = &signature.ident;
+    let translation = translated(&function, &shape)?;
+    let element = element(&function, signature, &shape.rest, "task", quote!());
+    let implementation = implementation(signature, &shape, &translation);
+    Ok(quote!(#element #implementation))
+}
+
+/// The function as C++, and the shadow that types it.
+fn translated(function: &ItemFn, shape: &Shape) -> syn::Result<Translation> {
+    let signature = &function.sig;
+    let Shape { input, rest, output } = shape;
     let mut inputs = NoInputs;
-    let mut lower = Lower::new(name, &signature.generics, &mut inputs);
-    let name_mark = mark(lower.hole(quote!(__name.to_string())));
-    let Members { data, checks, copies } = members(&mut lower, &name_mark, &rest);
+    let mut lower = Lower::new(&signature.ident, &signature.generics, &mut inputs);
+    let name = mark(lower.hole(quote!(__name.to_string())));
+    let Members { data, checks, copies } = members(&mut lower, &name, rest);
     let given = mark(lower.hole(alike(&input.ty, "the input")));
     let local = lower.declare(&input.ident, Binding::variable);
     let head = format!("{}{given} {local}", if input.mutable { "" } else { "const " });
-    let made = mark(lower.hole(alike(&output, "the output")));
+    let made = mark(lower.hole(alike(output, "the output")));
     let (shadow, mut block) = lower.body(&function.block, true)?;
     block.statements.splice(0..0, copies);
     let text = format!(
-        "struct {name_mark} {{\n  using Input = {given};\n  using Output = {made};\n{data}  \
+        "struct {name} {{\n  using Input = {given};\n  using Output = {made};\n{data}  \
          WW_FN {made} operator()({head}) const {{\n{}  }}\n}};\n{checks}",
         Cuda::body(&block, Returns::Value, 2),
     );
-    let text = weave(&text, &lower.holes);
-    let slots = &lower.slots;
+    Ok(Translation::new(lower, shadow, &text))
+}
 
-    let element = element(&function, signature, &rest, "task", quote!());
-    let clean_name = clean(&name.to_string());
+/// The traits of a task.
+fn implementation(signature: &Signature, shape: &Shape, translation: &Translation) -> TokenStream {
+    let Shape { input, rest, output } = shape;
+    let name = &signature.ident;
     let name_text = name.to_string();
     let (generics, arguments, clause) = signature.generics.split_for_impl();
-    let all: Vec<_> = std::iter::once(&input).chain(&rest).collect();
-    let shadowed = all.iter().map(|Named { ident, mutable, ty }| {
-        let mutable = if *mutable { quote!(mut) } else { quote!() };
-        quote!(#mutable #ident: #ty)
-    });
-    let idents: Vec<_> = rest.iter().map(|named| &named.ident).collect();
+    let shadowed = declared(std::iter::once(input).chain(rest));
+    let cuda = translation.cuda(quote!(), name, &shadowed, &quote!(-> #output));
+    let idents = rest.iter().map(|named| &named.ident);
     let given = &input.ty;
-    Ok(quote! {
-        #element
-
+    quote! {
         impl #generics ::warpweft::farm::Task for #name #arguments #clause {
             type Input = #given;
             type Output = #output;
@@ -116,7 +123,7 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
             fn open(
                 &self,
                 lane: ::warpweft::farm::GpuLane,
-            ) -> ::warpweft::Result<::std::boxed::Box<dyn ::warpweft::farm::PackExecutor<Self> + '_>> {
+            ) -> ::warpweft::Result<::std::boxed::Box<dyn ::warpweft::farm::ChunkExecutor<Self> + '_>> {
                 ::warpweft::farm::translated(self, lane)
             }
         }
@@ -125,12 +132,7 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
         // input and output.
         unsafe impl #generics ::warpweft::farm::TaskFunction for #name #arguments #clause {
             const NAME: &'static str = #name_text;
-            #[allow(warnings, clippy::all)]
-            fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
-                #(let #slots = ::warpweft::element::Slot::new();)*
-                let _shadow = |#(#shadowed),*| -> #output { #shadow };
-                __unit.define(&::warpweft::element::key::<Self>(), #clean_name, |__unit, __name| #text)
-            }
+            #cuda
         }
-    })
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! Syntax only. What the subset allows in a body is `check`'s.
 
+pub mod cells;
 pub mod constant;
 pub mod parameters;
 pub mod reads;

@@ -52,7 +52,7 @@ pub fn members(lower: &mut Lower<'_>, name: &str, parameters: &[Named]) -> Membe
                 ::core::assert!(
                     <#ty as ::warpweft::element::DeviceType>::ALIKE,
                     "a parameter holds a tuple whose members Rust and C++ order differently; make it \
-                     a #[repr(C)] struct with #[derive(Device)]",
+                     a struct with #[derive(Device)]",
                 )
             };
             <#ty as ::warpweft::element::DeviceType>::cuda(__unit)
@@ -105,13 +105,11 @@ pub fn element(
     let (generics, arguments, clause) = signature.generics.split_for_impl();
     let full = &signature.generics;
     let types = phantom(full);
-    let (phantom_member, phantom_value) = match full.type_params().next() {
-        Some(_) => (
-            quote!(#[doc(hidden)] pub __types: #types,),
-            quote!(__types: ::core::marker::PhantomData,),
-        ),
-        None => (quote!(), quote!()),
-    };
+    let (phantom_member, phantom_value) =
+        full.type_params().next().map_or_else(Default::default, |_| {
+            let value = quote!(__types: ::core::marker::PhantomData,);
+            (quote!(#[doc(hidden)] pub __types: #types,), value)
+        });
     let idents: Vec<_> = parameters.iter().map(|named| &named.ident).collect();
     let tys: Vec<_> = parameters.iter().map(|named| &named.ty).collect();
     quote! {

@@ -13,8 +13,6 @@ mod faces;
 mod ghosts;
 mod halo;
 mod halves;
-#[cfg(test)]
-mod host;
 mod layout;
 mod parts;
 mod peers;
@@ -25,6 +23,8 @@ mod residual;
 mod staging;
 mod stay;
 mod sweeps;
+#[cfg(test)]
+mod tests;
 mod text;
 mod turn;
 

@@ -12,7 +12,7 @@ use crate::policy::{CpuPolicy, Policy};
 use crate::recurrence::WavefrontElement;
 use crate::report::report;
 use crate::spec::{Kept, Wavefront};
-use warpweft_core::cpu::Worker;
+use warpweft_core::cpu::{Simd, Worker};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 
@@ -43,17 +43,18 @@ impl CpuExecutor<'_> {
             put(k, Ok(self.run(&wavefronts[k])?.0));
         }
         let next = AtomicUsize::new(0);
-        let this = &*self;
-        self.pool
-            .run(|worker| {
+        let (policy, simd) = (self.policy, self.simd);
+        self.watch
+            .run(self.pool, |worker| {
                 while let Some(&k) = rest.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Some(result) = this.alone(&wavefronts[k], worker).transpose() {
+                    if let Some(result) = alone(policy, simd, &wavefronts[k], worker).transpose() {
                         put(k, result);
                     }
                 }
                 Ok(())
             })
             .map_err(|panic| panicked(E::NAME, Some(panic)))?;
+        self.watch.completed()?;
         let stopped = || Error::spec("a problem left undone", "report this as a bug");
         let all = results
             .into_iter()
@@ -67,17 +68,18 @@ impl CpuExecutor<'_> {
         let policy = Policy::Cpu(self.policy).to_json();
         Ok((all, report(&erased, devices, seconds, 0.0, policy)))
     }
+}
 
-    /// One problem on one worker; none if another worker's panic ended it.
-    fn alone<E: WavefrontElement>(
-        &self,
-        wavefront: &Wavefront<'_, E>,
-        worker: &Worker<'_>,
-    ) -> Result<Option<Kept<E::Cell>>> {
-        let [tile_rows, tile_columns] = ALONE;
-        let policy = CpuPolicy { tile_rows, tile_columns, ..self.policy };
-        let mut filled = Filled::new(wavefront)?;
-        let outcome = Strips::new(wavefront, policy, self.simd, &mut filled)?.run(worker);
-        Ok(outcome.ok().map(|outcome| outcome.kept(wavefront.keep, filled)))
-    }
+/// One problem on one worker; none if another worker's panic or an interrupt ended it.
+fn alone<E: WavefrontElement>(
+    policy: CpuPolicy,
+    simd: Simd,
+    wavefront: &Wavefront<'_, E>,
+    worker: &Worker<'_>,
+) -> Result<Option<Kept<E::Cell>>> {
+    let [tile_rows, tile_columns] = ALONE;
+    let policy = CpuPolicy { tile_rows, tile_columns, ..policy };
+    let mut filled = Filled::new(wavefront)?;
+    let outcome = Strips::new(wavefront, policy, simd, &mut filled)?.run(worker);
+    Ok(outcome.ok().map(|outcome| outcome.kept(wavefront.keep, filled)))
 }

@@ -24,6 +24,7 @@ use self::output::{Filled, Outcome};
 use self::record::Recorded;
 use self::strips::Strips;
 use self::sweeps::Sweeps;
+use self::thread_group::Watched;
 use crate::executor::{
     Edges, Need, Walk, WavefrontExecutor, check_kept, edges_by_runs, unrecorded,
 };
@@ -34,12 +35,14 @@ use crate::spec::{Erased, Keep, Kept, Wavefront};
 use warpweft_core::cpu::{Pool, Simd, WorkerPanic};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
+use warpweft_core::run::Watch;
 
 /// Runs wavefronts on the workers of a pool.
 pub struct CpuExecutor<'a> {
     pool: &'a Pool,
     policy: CpuPolicy,
     simd: Simd,
+    watch: Watch<'a>,
 }
 
 impl<'a> CpuExecutor<'a> {
@@ -55,7 +58,21 @@ impl<'a> CpuExecutor<'a> {
             ));
         }
         let policy = CpuPolicy { threads: pool.len(), ..policy };
-        Ok(Self { pool, policy, simd: Simd::detect() })
+        Ok(Self { pool, policy, simd: Simd::detect(), watch: Watch::default() })
+    }
+
+    /// Ends early when `watch` says so, and tells it of the cells that are computed.
+    pub(crate) fn watched(mut self, watch: Watch<'a>) -> Self {
+        self.watch = watch;
+        self
+    }
+
+    /// What a run becomes that did not come to its end: a panic in the element function `name`, or an interrupt.
+    fn failed(&self, name: &str, panic: Option<WorkerPanic>) -> Error {
+        match (panic, self.watch.completed()) {
+            (None, Err(interrupted)) => interrupted,
+            (panic, _) => panicked(name, panic),
+        }
     }
 
     /// Limits the instruction set, for tests and comparisons.
@@ -86,9 +103,14 @@ impl CpuExecutor<'_> {
         let setup_seconds = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
         let policy = strips.policy();
-        let outcome = strips.run(self.pool).map_err(|panic| panicked(E::NAME, panic))?;
+        let outcome =
+            strips.run(&self.thread_group()).map_err(|panic| self.failed(E::NAME, panic))?;
         let seconds = begin.elapsed().as_secs_f64();
         Ok((outcome, self.report(&wavefront.erased(), policy, seconds, setup_seconds)))
+    }
+
+    fn thread_group(&self) -> Watched<'_, '_> {
+        Watched { pool: self.pool, watch: &self.watch }
     }
 
     /// What worked, as reports call it: threads, however many cores they share.
@@ -122,12 +144,14 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
             let allocated = begin.elapsed().as_secs_f64();
             let (outcome, mut report) = self.strips(wavefront, &mut filled)?;
             report.setup_seconds += allocated;
+            self.watch.ended()?;
             Ok((outcome.kept(wavefront.keep, filled), report))
         } else {
             let sweeps = Sweeps::new(wavefront, self.policy)?;
             let setup_seconds = begin.elapsed().as_secs_f64();
             let begin = Instant::now();
-            sweeps.run(self.pool).map_err(|panic| panicked(E::NAME, Some(panic)))?;
+            sweeps.run(self.pool, &self.watch).map_err(|panic| panicked(E::NAME, Some(panic)))?;
+            self.watch.ended()?;
             let seconds = begin.elapsed().as_secs_f64();
             let policy = sweeps.policy();
             Ok((sweeps.kept()?, self.report(&wavefront.erased(), policy, seconds, setup_seconds)))
@@ -184,7 +208,8 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
         let strips = strips.recording(recorded.recorders(wavefront, self.simd));
         let setup_seconds = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
-        let outcome = strips.run(self.pool).map_err(|panic| panicked(E::NAME, panic))?;
+        let outcome =
+            strips.run(&self.thread_group()).map_err(|panic| self.failed(E::NAME, panic))?;
         walk(&outcome.kept(wavefront.keep, filled), &mut recorded)?;
         let seconds = begin.elapsed().as_secs_f64();
         Ok(self.report(&wavefront.erased(), policy, seconds, setup_seconds))

@@ -15,6 +15,7 @@ use crate::spec::{Keep, Wavefront};
 use warpweft_core::cpu::{Aborted, Progress, Simd, Worker};
 use warpweft_core::error::Result;
 use warpweft_core::memory;
+use warpweft_core::run::Done;
 
 /// Whether every cell of `wavefront` is in the reach of anti-diagonals, computed once.
 pub(super) const fn can<E: WavefrontElement>() -> bool {
@@ -103,7 +104,7 @@ impl<E: WavefrontElement> Shared<'_, '_, E> {
         &self,
         form: F,
         s: usize,
-        worker: &Worker<'_>,
+        (worker, done): (&Worker<'_>, Option<&Done>),
     ) -> Result<Option<Candidate<E, F>>, Aborted> {
         let (rows, columns) = (self.rows(s), self.wavefront.columns.len());
         let places = matches!(self.wavefront.keep, Keep::Best | Keep::Least);
@@ -118,6 +119,7 @@ impl<E: WavefrontElement> Shared<'_, '_, E> {
         let mut candidate: Option<Candidate<E, F>> = None;
         for column in (0..columns).step_by(self.policy.tile_columns) {
             let end = (column + self.policy.tile_columns).min(columns);
+            worker.abort.check()?;
             if s > 0 {
                 self.progress[s - 1].wait_for(end, worker.abort)?;
             }
@@ -138,6 +140,9 @@ impl<E: WavefrontElement> Shared<'_, '_, E> {
             published += bottom.len();
             bottom.clear();
             self.progress[s].publish(published);
+            if let Some(done) = done {
+                done.add((rows.len() * (end - column)) as u64);
+            }
             let known = candidate.as_ref().map(|known| (known.score, known.row - rows.start));
             if let Some((score, lane)) = strip.winner(known) {
                 let tile = places.then(|| Tile { state: before.clone(), top: top.to_vec(), more });
@@ -254,9 +259,10 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
     fn of<F: Form<E>>(&self, form: F, group: &dyn ThreadGroup) -> Result<Winner<E>, Stopped> {
         let count = self.shared.outputs.len();
         let best: Mutex<Option<Candidate<E, F>>> = Mutex::new(None);
+        let done = group.done();
         group.compute(&|worker, first, step| {
             for s in (first..count).step_by(step) {
-                let found = self.shared.tile_row(form, s, worker)?;
+                let found = self.shared.tile_row(form, s, (worker, done))?;
                 let mut best = best.lock().unwrap_or_else(PoisonError::into_inner);
                 if let (Some(found), Some(extreme)) = (found, self.shared.wavefront.keep.extreme())
                     && best.as_ref().is_none_or(|best| found.beats(best, extreme))

@@ -13,6 +13,7 @@ use crate::recurrence::{Cells, Reach, WavefrontElement, precedences, skew};
 use crate::spec::{Kept, Wavefront};
 use warpweft_core::cpu::{Aborted, Pool, Progress, Worker, WorkerPanic};
 use warpweft_core::error::Result;
+use warpweft_core::run::{Done, Watch};
 
 /// One wavefront, ready to run.
 pub(super) struct Sweeps<'a, 'w, E: WavefrontElement> {
@@ -72,16 +73,17 @@ impl<'a, 'w, E: WavefrontElement> Sweeps<'a, 'w, E> {
     }
 
     /// Computes every sweep.
-    pub fn run(&self, pool: &Pool) -> Result<(), WorkerPanic> {
-        pool.run(|worker| {
+    pub fn run(&self, pool: &Pool, watch: &Watch<'_>) -> Result<(), WorkerPanic> {
+        let done = watch.done();
+        watch.run(pool, |worker| {
             for unit in (worker.index..self.progress.len()).step_by(worker.count) {
-                self.unit(unit, worker)?;
+                self.unit(unit, worker, done)?;
             }
             Ok(())
         })
     }
 
-    fn unit(&self, unit: usize, worker: &Worker<'_>) -> Result<(), Aborted> {
+    fn unit(&self, unit: usize, worker: &Worker<'_>, done: &Done) -> Result<(), Aborted> {
         let columns = self.frame.columns;
         let count = self.frame.rows.div_ceil(self.policy.tile_rows);
         let (sweep, s) = (unit / count, unit % count);
@@ -92,6 +94,8 @@ impl<'a, 'w, E: WavefrontElement> Sweeps<'a, 'w, E> {
         while end < columns + behind {
             let begin = end;
             end += self.policy.tile_columns;
+            worker.abort.check()?;
+            let mut cells = 0;
             if s > 0 {
                 let wanted = (end + self.lead).min(columns);
                 self.progress[unit - 1].wait_for(wanted, worker.abort)?;
@@ -106,7 +110,9 @@ impl<'a, 'w, E: WavefrontElement> Sweeps<'a, 'w, E> {
                 let from = begin.saturating_sub(shift).min(columns);
                 let to = end.saturating_sub(shift).min(columns);
                 self.row(first + row, from..to);
+                cells += to - from;
             }
+            done.add(cells as u64);
             self.progress[unit].publish(end.saturating_sub(behind).min(columns));
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! The threads that compute a wavefront: a pool, or one of its workers alone.
 
 use warpweft_core::cpu::{Aborted, Pool, Worker, WorkerPanic};
+use warpweft_core::run::{Done, Watch};
 
 /// The threads that compute the tile-rows of a wavefront.
 pub(super) trait ThreadGroup {
@@ -9,17 +10,34 @@ pub(super) trait ThreadGroup {
     /// # Errors
     /// A worker's panic.
     fn compute(&self, rows: &TileRows<'_>) -> Result<(), Stopped>;
+
+    /// Where the cells that are done are counted, if they are.
+    fn done(&self) -> Option<&Done> {
+        None
+    }
 }
 
-/// The panic that ended a run, if it was not one outside it.
+/// The panic that ended a run; none if that was elsewhere, or an interrupt.
 pub(super) type Stopped = Option<WorkerPanic>;
 
 /// What a worker of a thread group does.
 pub(super) type TileRows<'a> = dyn Fn(&Worker<'_>, usize, usize) -> Result<(), Aborted> + Sync + 'a;
 
-impl ThreadGroup for Pool {
+/// All workers of a pool, until `watch` says to end.
+pub(super) struct Watched<'e, 'a> {
+    pub pool: &'e Pool,
+    pub watch: &'e Watch<'a>,
+}
+
+impl ThreadGroup for Watched<'_, '_> {
     fn compute(&self, rows: &TileRows<'_>) -> Result<(), Stopped> {
-        self.run(|worker| rows(worker, worker.index, worker.count)).map_err(Some)
+        let each = |worker: &Worker<'_>| rows(worker, worker.index, worker.count);
+        self.watch.run(self.pool, each).map_err(Some)?;
+        self.watch.completed().map_err(|_| None)
+    }
+
+    fn done(&self) -> Option<&Done> {
+        Some(self.watch.done())
     }
 }
 

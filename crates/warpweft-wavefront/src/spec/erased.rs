@@ -51,7 +51,7 @@ impl ElementType {
             assert!(
                 E::Cell::ALIKE && E::Row::ALIKE && E::Column::ALIKE && E::Input::ALIKE,
                 "a cell or an input holds a tuple whose members Rust and C++ order differently; make it \
-                 a #[repr(C)] struct with #[derive(Device)]"
+                 a struct with #[derive(Device)]"
             )
         };
         Self {

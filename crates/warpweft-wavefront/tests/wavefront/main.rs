@@ -6,5 +6,6 @@ mod cores;
 mod cuda;
 mod gpus;
 mod ranks;
+mod run_with;
 mod scan;
 mod tiles;

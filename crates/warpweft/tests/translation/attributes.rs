@@ -57,6 +57,25 @@ fn wave(now: Near<Wave, 2>, next: &mut Wave, dt: f64) {
     }
 }
 
+/// One field of a neighbour, all of another, and all of the cell changed.
+#[stencil]
+fn returned(g: Near<Wave, 1>) -> Wave {
+    Wave { speed: g[[1]].speed, ..g[[0]] }
+}
+
+#[test]
+fn a_returned_cell_writes_all_fields_and_a_whole_neighbour_reads_them() {
+    let reads = [tap(1, [1]), tap(0, [0]), tap(1, [0]), tap(2, [0])];
+    assert_eq!(<returned as StencilElement<1>>::TAPS, reads);
+    assert_eq!(<returned as StencilElement<1>>::WRITES, [0, 1, 2]);
+    let cells = Volume::from_fn([2], |[x]| Wave { height: x as f32, speed: 3.5, wet: x == 0 });
+    let cell = returned::cell(cells.near([0]));
+    assert_eq!(cell, Wave { height: 0.0, speed: 3.5, wet: true });
+    assert_eq!(cells.field::<bool>("wet"), Some(&[true, false][..]));
+    assert_eq!((cells.field::<f32>("wet"), cells.field::<bool>("dry")), (None, None));
+    assert_eq!(cells.field::<f64>(1), cells.field::<f64>("speed"));
+}
+
 fn tap<const D: usize>(field: usize, offset: [isize; D]) -> Tap<D> {
     Tap { field, offset }
 }
@@ -161,7 +180,7 @@ fn pong(n: u32) -> u32 {
 fn a_circle_of_calls_is_an_error_of_the_device_compiler() {
     let mut unit = Unit::new();
     <ping as DeviceFn>::cuda(&mut unit);
-    assert!(unit.source().contains("#error ping_ww calls itself through another function"));
+    assert!(unit.source().contains("#error ping_ww calls itself, which code for GPUs can not"));
 }
 
 /// Kernels that compute cells to be dropped are for elements that can't fault.

@@ -29,7 +29,7 @@ fn a_fault_names_the_line_and_says_what_rust_would() {
             (first + 4, "index out of bounds"),
         ]
     );
-    assert!(sites.iter().all(|site| site.file.ends_with("translation_faults.rs")));
+    assert!(sites.iter().all(|site| site.file.ends_with("translation/faults.rs")));
     let faulting = [(1, 0, 0), (i32::MIN, -1, 0), (6, 2, 0), (1, 1, 3), (7, 2, 1)];
     // 6 / 2 and 7 / 2 are both 3.
     check("faults", |cases| case!(cases, three, (a, b, i), &faulting));

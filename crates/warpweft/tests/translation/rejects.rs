@@ -107,7 +107,7 @@ fn a_type_without_a_form_on_a_device_is_named() {
         "error[E0277]: `&str` is not a type of device code",
         "NAMES.len()",
         "this value has no form on a device",
-        "put `#[derive(Device)]` on a `#[repr(C)]` struct or an enum without data",
+        "put `#[derive(Device)]` on a struct or an enum without data",
     ] {
         assert!(text.contains(line), "{line} is missing in\n{text}");
     }

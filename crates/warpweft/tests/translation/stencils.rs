@@ -99,6 +99,43 @@ fn wave(now: Near<Wave, 1>, next: &mut Wave, dt: f64) {
     next.wet = !next.wet;
 }
 
+/// Fields that Rust lays out in another order than they are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Fields)]
+struct Loose {
+    wet: bool,
+    speed: f64,
+    rock: u8,
+    height: f32,
+}
+
+/// A returned cell: fields of neighbours, whole neighbours, and an early end.
+#[stencil]
+fn loose(g: Near<Loose, 2>, dt: f32) -> Loose {
+    let here = g[[0, 0]];
+    let mut height = here.height;
+    for k in 1..=2 {
+        height += dt * (g[[k, 0]].height - (g[[-k, 0]]).height);
+    }
+    assert!(matches!(g[[0, 0]].rock, 0..=255));
+    if g[[0, 1]].wet && here.rock > 100 {
+        return g[[0, -1]];
+    }
+    Loose { height, wet: !here.wet, ..g[[1, 1]] }
+}
+
+/// The same of a generic struct.
+#[derive(Clone, Copy, Debug, PartialEq, Fields)]
+struct Two<T: Real> {
+    u: T,
+    v: T,
+}
+
+#[stencil]
+fn exchanged<T: Real>(g: Near<Two<T>, 1>, rate: T) -> Two<T> {
+    let u = g[[-1]].u + rate * g[[1]].v;
+    Two { u, v: g[[0]].u }
+}
+
 /// One element over one volume, with what Rust makes of every inner cell.
 struct Case {
     /// C++: the field arrays, and the loop over cells that prints what it stores.
@@ -235,6 +272,16 @@ fn elements_mean_the_same_in_rust_specialised_and_in_cpp() {
             rock: Flat::sample(random),
         }),
         Case::new(&mut unit, 5, wide(0.3f32), "{0.3f}", real),
+        Case::new(&mut unit, 6, loose(0.25), "{0.25f}", |random| Loose {
+            wet: random.chance(60),
+            speed: f64::from(real(random)),
+            rock: Flat::sample(random),
+            height: real(random),
+        }),
+        Case::new(&mut unit, 7, exchanged(0.3f32), "{0.3f}", |random| Two {
+            u: real(random),
+            v: real(random),
+        }),
     ];
     let mut source = unit.source() + MAIN;
     let mut expected = String::new();
@@ -321,4 +368,6 @@ fn nvrtc_compiles_the_text_without_a_warning() {
     compiles::<scattered, 2>();
     compiles::<life, 2>();
     compiles::<wave, 1>();
+    compiles::<loose, 2>();
+    compiles::<exchanged<f64>, 1>();
 }

@@ -157,9 +157,8 @@ impl Flat for Point {
     }
 }
 
-/// A tuple struct of a struct.
+/// A tuple struct of a struct, laid out as Rust likes.
 #[derive(Clone, Copy, Debug, PartialEq, Device)]
-#[repr(C)]
 pub struct Cell(pub i32, pub Point, pub bool);
 
 impl Flat for Cell {

@@ -1,5 +1,6 @@
 use warpweft::prelude::*;
 
+/// No error: a struct needs no fixed layout.
 #[derive(Clone, Copy, Device)]
 struct NoLayout {
     x: f32,
@@ -28,9 +29,21 @@ union Either {
     b: u32,
 }
 
+/// The uses of a struct that is refused add no errors of their own.
 #[derive(Clone, Copy, Fields)]
-struct NoLayoutFields {
+struct Several {
     x: f32,
+    y: [f32; 3],
+}
+
+#[stencil]
+fn uses(u: Near<Unnamed, 1>) -> Unnamed {
+    u[[1]]
+}
+
+#[stencil]
+fn takes(u: Near<f32, 1>, _given: NoRepr) -> f32 {
+    u[[0]]
 }
 
 #[derive(Clone, Copy, Fields)]

@@ -1,8 +1,8 @@
 use warpweft::prelude::*;
 
-#[device]
-fn itself(n: u32) -> u32 {
-    if n == 0 { 1 } else { n * itself(n - 1) }
+#[stencil]
+fn itself(u: Near<u32, 1>) -> u32 {
+    if u[[0]] == 0 { 1 } else { itself(u[[0]] - 1) }
 }
 
 #[device]

@@ -15,15 +15,4 @@ fn summed(n: u32) -> f64 {
     sum
 }
 
-fn plain(n: u32) -> u32 {
-    n
-}
-
-#[spawning]
-fn not_spawning(n: u32) -> u32 {
-    let a = spawn!(plain(n));
-    sync!();
-    a
-}
-
 fn main() {}

@@ -4,15 +4,15 @@
 
 mod batched;
 mod edges;
-#[cfg(test)]
-mod host;
 mod planes;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
 use warpweft::cuda::{Buffer, Cubin, Kernel, Stream};
 use warpweft::error::{Error, Result};
-use warpweft::farm::{GpuLane, Grain, OnGpu, Pack, PackExecutor};
+use warpweft::farm::{ChunkExecutor, ChunkOutputs, GpuLane, Grain, OnGpu};
 use warpweft::prelude::*;
 
 use self::batched::Batched;
@@ -47,7 +47,7 @@ struct Shared {
 }
 
 impl<'a, O: Packed> OnGpu<Self> for ShortestPaths<'a, O> {
-    fn open(&self, lane: GpuLane) -> Result<Box<dyn PackExecutor<Self> + '_>> {
+    fn open(&self, lane: GpuLane) -> Result<Box<dyn ChunkExecutor<Self> + '_>> {
         self.form.check(self.graph, self.rows)?;
         let shared = lane.shared(|| {
             let edges = Edges::upload(self.graph, &lane)?.into();
@@ -85,14 +85,18 @@ struct OnLane<'s, 'a, O> {
     batches: Box<dyn Batches>,
 }
 
-impl<'a, O: Packed> PackExecutor<ShortestPaths<'a, O>> for OnLane<'_, 'a, O> {
+impl<'a, O: Packed> ChunkExecutor<ShortestPaths<'a, O>> for OnLane<'_, 'a, O> {
     fn grain(&self) -> Grain {
         let of = self.batches.sources() as u64;
-        // Distances of a pack wait in memory together.
+        // Distances of a chunk wait in memory together.
         Grain { of, most: if self.paths.rows { of } else { u64::MAX } }
     }
 
-    fn run(&mut self, sources: &[u32], outputs: &mut Pack<'_, ShortestPaths<'a, O>>) -> Result<()> {
+    fn run(
+        &mut self,
+        sources: &[u32],
+        outputs: &mut ChunkOutputs<'_, ShortestPaths<'a, O>>,
+    ) -> Result<()> {
         for (batch, sources) in sources.chunks(self.batches.sources()).enumerate() {
             let first = batch * self.batches.sources();
             for (k, found) in self.batches.search(sources)?.into_iter().enumerate() {

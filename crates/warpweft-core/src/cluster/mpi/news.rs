@@ -74,7 +74,7 @@ impl Mpi {
         let news: Shared = Arc::new(format!("{rank}\n{why}").into_bytes());
         let news = Message::Host(news);
         for to in self.others() {
-            // Whoever can't be told is ended with all others by `end_all`.
+            // A rank that cannot be reached is ended with all others by `end_all`.
             let _ = self.begin(to, ABORT, &news);
         }
     }

@@ -260,7 +260,7 @@ impl<H: Handle> MpiApi for World<H> {
     }
 
     fn abort(&self, code: i32) {
-        // Not locked: whoever holds the lock may be waiting for a rank that is gone.
+        // Not locked: the thread that holds the lock may be waiting for a rank that is gone.
         // SAFETY: the handle is the library's own; it ends the process.
         let _ = unsafe { (self.calls.abort)(self.constants.world, code) };
     }

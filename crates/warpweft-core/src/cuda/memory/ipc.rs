@@ -90,7 +90,7 @@ impl Drop for Imported {
     fn drop(&mut self) {
         if self.device.bind().is_ok() {
             let _apart = apart();
-            // SAFETY: opened by this value; whoever queued work with its address waited for it.
+            // SAFETY: opened by this value; the code that queued work with its address waited for it.
             let _ = unsafe { sys::cuIpcCloseMemHandle(self.address) };
         }
     }

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use super::synced::sync_folder;
-use super::whole::told;
+use super::whole::write_error;
 use crate::error::{Error, Result};
 
 const HINT: &str = "choose a folder that can be written";
@@ -26,7 +26,7 @@ pub fn check_folder(path: &Path) -> Result<()> {
         Ok(known) if !known.is_dir() && there == path => Err(refused(&"is a file")),
         Ok(known) if !known.is_dir() => Err(refused(&format!("{} is a file", there.display()))),
         Ok(_) if there != path && !parent(path).exists() => {
-            Err(told(path, &ErrorKind::NotFound.into()))
+            Err(write_error(path, &ErrorKind::NotFound.into()))
         }
         Ok(_) => {
             let probe = there.join(format!(".warpweft.{}.partial", std::process::id()));

@@ -31,13 +31,13 @@ pub fn write_whole(
 
 /// Compiled once for all contents.
 fn whole(path: &Path, content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let told = |error: io::Error| told(path, &error);
+    let refused = |error: io::Error| write_error(path, &error);
     let target = target(path)?;
     if fs::metadata(&target).is_ok_and(|known| !known.is_file() && !known.is_dir()) {
-        let mut file = BufWriter::new(File::options().write(true).open(&target).map_err(told)?);
-        return content(&mut file).and_then(|()| file.flush()).map_err(told);
+        let mut file = BufWriter::new(File::options().write(true).open(&target).map_err(refused)?);
+        return content(&mut file).and_then(|()| file.flush()).map_err(refused);
     }
-    let beside = beside(&target).map_err(told)?;
+    let beside = beside(&target).map_err(refused)?;
     if first_time(&target) {
         remove_abandoned(&target);
     }
@@ -51,7 +51,7 @@ fn whole(path: &Path, content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>)
     written.map_err(|error| {
         // Nothing to add when the partial file can't be removed either.
         let _ = fs::remove_file(&beside);
-        told(error)
+        refused(error)
     })
 }
 
@@ -60,14 +60,14 @@ fn whole(path: &Path, content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>)
 /// # Errors
 /// It can't be.
 pub fn check_writable(path: &Path) -> Result<()> {
-    let told = |error: io::Error| told(path, &error);
+    let refused = |error: io::Error| write_error(path, &error);
     let target = target(path)?;
     match fs::metadata(&target) {
         Ok(known) if known.is_dir() => Err(Error::file(path, "is a directory", HINT)),
         Ok(known) if !known.is_file() => Ok(()),
         _ => {
-            let beside = beside(&target).map_err(told)?;
-            File::create(&beside).and_then(|_| fs::remove_file(&beside)).map_err(told)
+            let beside = beside(&target).map_err(refused)?;
+            File::create(&beside).and_then(|_| fs::remove_file(&beside)).map_err(refused)
         }
     }
 }
@@ -86,7 +86,7 @@ fn target(path: &Path) -> Result<PathBuf> {
 }
 
 /// What keeps a file from being at `path`.
-pub(super) fn told(path: &Path, error: &io::Error) -> Error {
+pub(super) fn write_error(path: &Path, error: &io::Error) -> Error {
     let folder = path.parent().filter(|folder| error.kind() == NotFound && !folder.exists());
     match folder.map(Path::display) {
         None => Error::file(path, error, HINT),

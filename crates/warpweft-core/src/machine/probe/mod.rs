@@ -21,7 +21,7 @@ pub use store::probed;
 /// Other tasks on the cores, on average, that spoil a measurement.
 const DISTURBING: f64 = 0.5;
 
-/// What is said of limits that were: by whoever measured them, and whoever refers to them, in one text, so
+/// What is said of limits that were: by the probe and by those who use its results, in one text, so
 /// that who hears both can tell.
 pub const DISTURBED: &str = "the cores were busy with other work when their limits were measured, \
      which are higher; when nothing else runs, `warpweft info --probe` measures them anew";

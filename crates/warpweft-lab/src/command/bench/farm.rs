@@ -40,7 +40,7 @@ const SOURCES: [u32; 3] = [128 * 2048, 128 * 128, 16];
 const BATCH: f64 = 2048.0;
 const LANDMARKS: u32 = 12;
 
-/// One form on some units.
+/// One form on some workers.
 #[derive(Clone, Debug, Serialize)]
 struct Figure {
     form: &'static str,
@@ -50,7 +50,7 @@ struct Figure {
     /// Sources a second of the farm, its lanes' opening counted: the median, the slowest and the fastest.
     rate: f64,
     range: [f64; 2],
-    /// Of its units while they work, in the median.
+    /// Of its workers while they work, in the median.
     working: f64,
     /// What the memory of the GPUs allows to planes of as many independent sources at once.
     bound: Option<f64>,
@@ -76,14 +76,14 @@ impl Case<'_> {
         })
     }
 
-    /// Rates of the farm and of its units while they work; its answers are those `expected`.
+    /// Rates of the farm and of its workers while they work; its answers are those `expected`.
     fn run(&self, machine: &Machine, expected: &[(usize, u64)]) -> Result<[f64; 2]> {
         let mut found = vec![Reach::default(); self.sources.len()];
         let mut sink = |k: u64, reach| {
             found[k as usize] = reach;
             Ok(())
         };
-        let run = Run { target: self.target, policy: Policy::default(), ..Run::default() };
+        let run = Run { target: self.target, policy: Some(Policy::default()), ..Run::default() };
         let farm = Farm::of(ShortestPaths::reach(self.graph).by(self.form));
         let inputs = Inputs::from(&self.sources);
         let outcome = farm.run_into(inputs, machine, &run, &mut sink)?;
@@ -169,7 +169,7 @@ impl Farms {
                     Form::Planes => ("planes", bound),
                     _ => ("batched", None),
                 };
-                let case = Case { graph: &graph, form, target: Target::Gpus, sources };
+                let case = Case { graph: &graph, form, target: Target::AllGpus, sources };
                 figures.push(self.figure(name, order, gpus, bound, &case, &few)?);
             }
         }
@@ -193,7 +193,7 @@ impl Farms {
         case: &Case<'_>,
         machine: &Machine,
     ) -> Result<Figure> {
-        note(&format!("{form}, {order} sources, {}", units(gpus)));
+        note(&format!("{form}, {order} sources, {}", workers(gpus)));
         let expected = case.expected();
         let run = || case.run(machine, &expected);
         if gpus > 0 {
@@ -224,8 +224,8 @@ fn levels(graph: &Graph) -> Result<Vec<f64>, Failure> {
     Ok(levels)
 }
 
-/// The units of a figure.
-fn units(gpus: usize) -> String {
+/// The workers of a figure.
+fn workers(gpus: usize) -> String {
     match gpus {
         0 => "cores".into(),
         gpus => counted(gpus as u64, "GPU"),
@@ -240,9 +240,9 @@ fn table(figures: &[Figure], graph: &Graph) -> String {
         graph.edge_count()
     );
     for figure in figures {
-        let units = units(figure.gpus);
+        let workers = workers(figure.gpus);
         text.push_str(&format!(
-            "  {:<8} {:<13} {units:<6} {}sources/s ({} to {}) of {}, {}sources/s while units work",
+            "  {:<8} {:<13} {workers:<6} {}sources/s ({} to {}) of {}, {}sources/s while workers work",
             figure.form,
             figure.order,
             scaled(figure.rate),

@@ -16,20 +16,20 @@ use warpweft::farm as report;
 use warpweft::farm::Grain;
 use warpweft::farm::Inputs;
 use warpweft::farm::reference;
+use warpweft::farm::{ChunkSize, Policy, Schedule};
 use warpweft::farm::{Farm, OnFailure};
-use warpweft::farm::{PackSize, Policy, Schedule};
 use warpweft::farm::{Run, Target};
 use warpweft::machine::Machine;
 
-/// Numbers of tasks: none, fewer than units, multiples of nothing.
+/// Numbers of tasks: none, fewer than workers, multiples of nothing.
 pub const SIZES: [u64; 5] = [0, 1, 31, 1000, 4099];
 
-/// Every schedule with packs that fit and packs that don't.
+/// Every schedule with chunks that fit and chunks that don't.
 pub fn policies() -> Vec<Policy> {
     let schedules = [Schedule::MasterWorker, Schedule::Eq1, Schedule::Eq2, Schedule::Single];
-    let packs = [PackSize::Auto, PackSize::Tasks(1), PackSize::Tasks(7)];
+    let chunks = [ChunkSize::Auto, ChunkSize::Tasks(1), ChunkSize::Tasks(7)];
     let all = schedules.into_iter().flat_map(|schedule| {
-        packs.into_iter().map(move |pack| Policy { schedule, pack, ..Policy::default() })
+        chunks.into_iter().map(move |chunk| Policy { schedule, chunk, ..Policy::default() })
     });
     all.filter(|policy| policy.check().is_ok()).collect()
 }
@@ -74,15 +74,15 @@ fn suite_at(at: At<'_>) -> Vec<(&'static str, Outcome)> {
         ("uneven tasks", over(at, || Numbered::new(tasks::uneven))),
         ("tasks that fail", over(at, || Numbered::new(tasks::failing))),
         ("tasks that panic", over(at, || Numbered::new(tasks::panicking))),
-        ("packs, backwards", over(at, || Numbered::new(tasks::list).packs(grain))),
-        ("packs that fail", over(at, || Numbered::new(tasks::failing).packs(grain))),
+        ("chunks, backwards", over(at, || Numbered::new(tasks::list).chunks(grain))),
+        ("chunks that fail", over(at, || Numbered::new(tasks::failing).chunks(grain))),
     ];
     if !at.machine.gpus.is_empty() {
         let lists = || Numbered::new(tasks::list).lanes();
         let failing = || Numbered::new(tasks::failing).lanes();
         all.push(("lists on GPUs and cores", over(at, lists)));
-        all.push(("lists on GPUs", over_at(Target::Gpus, at, lists)));
-        all.push(("tasks that fail on GPUs", over_at(Target::Gpus, at, failing)));
+        all.push(("lists on GPUs", over_at(Target::AllGpus, at, lists)));
+        all.push(("tasks that fail on GPUs", over_at(Target::AllGpus, at, failing)));
     }
     all
 }
@@ -102,13 +102,8 @@ where
     let mut cases = 0;
     for count in SIZES {
         for policy in policies() {
-            let run = Run {
-                target,
-                policy,
-                threads: Some(threads),
-                on_failure: OnFailure::Skip,
-                ..Run::default()
-            };
+            let run =
+                Run { target, policy: Some(policy), threads: Some(threads), ..Run::default() };
             match conforms(task().over(count), count, machine, ranks, &run) {
                 Ok(()) => cases += 1,
                 Err(why) => {
@@ -139,7 +134,7 @@ where
 {
     let expect = reference(&task, &Inputs::from(0..count));
     task.ran.iter().for_each(|ran| ran.store(0, Ordering::Relaxed));
-    let farm = Farm::of(task);
+    let farm = Farm::of(task).on_failure(OnFailure::Skip);
     let mut found: Vec<Option<O>> = (0..count).map(|_| None).collect();
     let mut twice = None;
     let mut sink = |k: u64, output| {
@@ -175,7 +170,7 @@ where
     let through: u64 = outcome.shares.iter().map(|share| share.tasks).sum();
     match failed.next() {
         Some(failed) => Err(format!("{failed:?} is of no task")),
-        None if through != count => Err(format!("units say they did {through} tasks of {count}")),
+        None if through != count => Err(format!("workers say they did {through} tasks of {count}")),
         None => Ok(()),
     }
 }
@@ -193,9 +188,9 @@ fn over_ranks<O: Packed>(
     sink: &mut (dyn FnMut(u64, O) -> Result<()> + Send),
 ) -> Result<report::Outcome> {
     let sink = Mutex::new(sink);
-    let Run { target, policy, threads, on_failure, .. } = *run;
+    let Run { target, policy, threads, .. } = *run;
     let outcomes = in_process_all(ranks, SILENCE, |net| {
-        let run = Run { target, policy, threads, on_failure, net: Some(net), ..Run::default() };
+        let run = Run { target, policy, threads, net: Some(net), ..Run::default() };
         match net.rank() {
             0 => {
                 let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
@@ -210,7 +205,7 @@ fn over_ranks<O: Packed>(
     let of_rank_0 = outcomes.swap_remove(0);
     // Seconds may lose their last digit on the way.
     let known = |outcome: &report::Outcome| {
-        let shares = outcome.shares.iter().map(|share| (share.unit, share.tasks, share.packs));
+        let shares = outcome.shares.iter().map(|share| (share.worker, share.tasks, share.chunks));
         (shares.collect::<Vec<_>>(), outcome.failed.clone())
     };
     match outcomes.iter().all(|other| known(other) == known(&of_rank_0)) {

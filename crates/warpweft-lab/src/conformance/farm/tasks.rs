@@ -7,10 +7,10 @@ use std::time::Duration;
 use warpweft::cuda::Buffer;
 use warpweft::element::Packed;
 use warpweft::error::Result;
+use warpweft::farm::ChunkOutputs;
 use warpweft::farm::GpuLane;
 use warpweft::farm::Grain;
-use warpweft::farm::Pack;
-use warpweft::farm::{Failure, OnGpu, PackExecutor, Task};
+use warpweft::farm::{ChunkExecutor, Failure, OnGpu, Task};
 
 /// A function of the task's number.
 pub struct Numbered<O> {
@@ -26,8 +26,8 @@ impl<O> Numbered<O> {
         Self { of, grain: None, lanes: false, ran: Vec::new() }
     }
 
-    /// Run in packs of `grain`, last to first.
-    pub fn packs(self, grain: Grain) -> Self {
+    /// Run in chunks of `grain`, last to first.
+    pub fn chunks(self, grain: Grain) -> Self {
         Self { grain: Some(grain), ..self }
     }
 
@@ -50,7 +50,7 @@ impl<O: Packed> Task for Numbered<O> {
         self.ran[k as usize].fetch_add(1, Ordering::Relaxed);
         (self.of)(k)
     }
-    fn on_core_packs(&self) -> Option<Box<dyn PackExecutor<Self> + '_>> {
+    fn on_core_chunks(&self) -> Option<Box<dyn ChunkExecutor<Self> + '_>> {
         self.grain.map(|grain| Box::new(Backwards { task: self, grain }) as _)
     }
     fn on_gpu(&self) -> Option<&dyn OnGpu<Self>> {
@@ -59,7 +59,7 @@ impl<O: Packed> Task for Numbered<O> {
 }
 
 impl<O: Packed> OnGpu<Self> for Numbered<O> {
-    fn open(&self, lane: GpuLane) -> Result<Box<dyn PackExecutor<Self> + '_>> {
+    fn open(&self, lane: GpuLane) -> Result<Box<dyn ChunkExecutor<Self> + '_>> {
         let shared = lane.shared(|| Buffer::zeroed(lane.stream(), 8))?;
         Ok(Box::new(There { task: self, lane, zero: shared }))
     }
@@ -72,11 +72,11 @@ struct There<'a, O> {
     zero: Arc<Buffer>,
 }
 
-impl<O: Packed> PackExecutor<Numbered<O>> for There<'_, O> {
+impl<O: Packed> ChunkExecutor<Numbered<O>> for There<'_, O> {
     fn grain(&self) -> Grain {
         Grain { of: 32, most: 96 }
     }
-    fn run(&mut self, inputs: &[u64], outputs: &mut Pack<'_, Numbered<O>>) -> Result<()> {
+    fn run(&mut self, inputs: &[u64], outputs: &mut ChunkOutputs<'_, Numbered<O>>) -> Result<()> {
         let stream = self.lane.stream();
         let there = Buffer::new(self.lane.device(), 8 * (inputs.len() + 1))?;
         stream.upload(&there, 8, inputs)?;
@@ -99,11 +99,11 @@ struct Backwards<'a, O> {
     grain: Grain,
 }
 
-impl<O: Packed> PackExecutor<Numbered<O>> for Backwards<'_, O> {
+impl<O: Packed> ChunkExecutor<Numbered<O>> for Backwards<'_, O> {
     fn grain(&self) -> Grain {
         self.grain
     }
-    fn run(&mut self, inputs: &[u64], outputs: &mut Pack<'_, Numbered<O>>) -> Result<()> {
+    fn run(&mut self, inputs: &[u64], outputs: &mut ChunkOutputs<'_, Numbered<O>>) -> Result<()> {
         for (k, &input) in inputs.iter().enumerate().rev() {
             match self.task.on_core(input) {
                 Ok(output) => outputs.done(k, &output),

@@ -19,6 +19,9 @@ impl Inputs for Spawns {
             return Ok(None);
         }
         let call = callee(&found.mac)?;
+        if let E::Path(path) = &*call.func {
+            lower.marked(path, "spawning")?;
+        }
         let (rust, arguments) = lower.list(&call.args)?;
         let (span, path) = (call.span(), &call.func);
         let slot = lower.slot(path.span());

@@ -72,55 +72,27 @@ impl Pieces {
             true => Returns::Give("finish(lane, s, "),
             false => Returns::Give("lane.give("),
         };
-        let mut shadow = TokenStream::new();
+        let mut made =
+            Made { shadow: TokenStream::new(), variables: vec![], quota: Quota::default() };
         let mut pieces: Vec<String> = vec![];
-        let mut variables: Vec<Variable> = vec![];
-        let mut quota = Quota::default();
         for (number, part) in parts.into_iter().enumerate() {
-            let last = number + 1 == count;
-            let (tokens, mut block) = lower.statements(part, wanted && last)?;
-            shadow.extend(tokens);
-            if number == 0 {
-                block.statements.splice(0..0, copies.iter().map(|(_, copy)| copy.clone()));
-            }
-            if last && !wanted {
-                block.statements.push(Statement::Expr(Expr::Return(None)));
-            }
-            let mut targets = vec![];
-            let mut own = Quota::default();
-            aim(&mut block, false, &mut targets, &mut own);
-            quota.spawns += own.spawns;
-            quota.loops |= own.loops;
-            quota.pieces |= u32::from(own.spawns > 0 || own.loops) << number;
-            for ident in declared(part, copies.iter().filter(|_| number == 0).map(|(name, _)| name))
-            {
-                let Some(name) =
-                    lower.scopes.get(&ident.to_string()).map(|known| known.name.clone())
-                else {
-                    continue;
-                };
-                if members.contains(&name) {
-                    continue;
-                }
-                let slot = lower.slot(ident.span());
-                shadow.extend(quote!(#slot.like(&#ident);));
-                let ty = lower.type_hole(&slot, ident.span());
-                let spawned = targets.contains(&name);
-                variables.push(Variable { name, ty, piece: number, spawned });
-            }
+            let end = (number + 1 == count).then_some(wanted);
+            let copies = if number == 0 { &copies[..] } else { &[] };
+            let block =
+                made.piece(lower, Part { number, statements: part, end }, copies, members)?;
             pieces.push(Cuda::body(&block, returns.clone(), 3));
         }
-        Ok(Self::put_together(shadow, pieces, &variables, members, returns_early, quota))
+        Ok(Self::put_together(made, pieces, members, returns_early))
     }
 
     fn put_together(
-        shadow: TokenStream,
+        made: Made,
         pieces: Vec<String>,
-        variables: &[Variable],
         members: &[String],
         returns_early: bool,
-        quota: Quota,
     ) -> Self {
+        let Made { shadow, variables, quota } = made;
+        let variables = &variables[..];
         let count = pieces.len();
         let mentions = |piece: usize, name: &str| has_word(&pieces[piece], name);
         let later = |piece: usize, name: &str| (piece + 1..count).any(|at| mentions(at, name));
@@ -162,6 +134,79 @@ impl Pieces {
         let keeps = members.iter().any(|member| later(0, member));
         Self { shadow, live, cases, count, keeps, quota }
     }
+}
+
+/// The statements between two syncs.
+struct Part<'a> {
+    number: usize,
+    statements: &'a [Stmt],
+    /// Of the last part: whether the function's value is wanted.
+    end: Option<bool>,
+}
+
+/// What is known of the pieces so far.
+struct Made {
+    shadow: TokenStream,
+    variables: Vec<Variable>,
+    quota: Quota,
+}
+
+impl Made {
+    /// The statements of one piece, with its variables noted.
+    fn piece(
+        &mut self,
+        lower: &mut Lower<'_>,
+        part: Part<'_>,
+        copies: &[(Ident, Statement)],
+        members: &[String],
+    ) -> syn::Result<ir::Block> {
+        let Part { number, statements, end } = part;
+        // Types of variables are asked for before the value of the function ends the shadow.
+        let value = usize::from(end == Some(true)).min(statements.len());
+        let (before, value) = statements.split_at(statements.len() - value);
+        let (tokens, mut block) = lower.statements(before, false)?;
+        self.shadow.extend(tokens);
+        block.statements.splice(0..0, copies.iter().map(|(_, copy)| copy.clone()));
+        let first = self.variables.len();
+        for ident in declared(before, copies.iter().map(|(name, _)| name)) {
+            self.variables.extend(variable(lower, &mut self.shadow, &ident, number, members));
+        }
+        let (tokens, value) = lower.statements(value, true)?;
+        self.shadow.extend(tokens);
+        block.statements.extend(value.statements);
+        block.tail = value.tail;
+        if end == Some(false) {
+            block.statements.push(Statement::Expr(Expr::Return(None)));
+        }
+        let mut targets = vec![];
+        let mut own = Quota::default();
+        aim(&mut block, false, &mut targets, &mut own);
+        self.quota.spawns += own.spawns;
+        self.quota.loops |= own.loops;
+        self.quota.pieces |= u32::from(own.spawns > 0 || own.loops) << number;
+        for variable in &mut self.variables[first..] {
+            variable.spawned = targets.contains(&variable.name);
+        }
+        Ok(block)
+    }
+}
+
+/// The variable `ident` of piece `number`, unless it is a parameter.
+fn variable(
+    lower: &mut Lower<'_>,
+    shadow: &mut TokenStream,
+    ident: &Ident,
+    piece: usize,
+    members: &[String],
+) -> Option<Variable> {
+    let name = lower.scopes.get(&ident.to_string())?.name.clone();
+    if members.contains(&name) {
+        return None;
+    }
+    let slot = lower.slot(ident.span());
+    shadow.extend(quote!(#slot.like(&#ident);));
+    let ty = lower.type_hole(&slot, ident.span());
+    Some(Variable { name, ty, piece, spawned: false })
 }
 
 /// The names that the statements of a piece declare in the outermost block, `others` first.

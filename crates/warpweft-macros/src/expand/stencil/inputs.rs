@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit::Visit;
 use syn::{Expr as E, Type};
@@ -12,17 +12,23 @@ use super::shape::Shape;
 use crate::check::{Inputs, Lower, Lowered};
 use crate::diag::reject;
 use crate::ir::{Expr, Input};
+use crate::parse::cells::whole;
 use crate::parse::reads::{is_name, untagged};
 
 /// The number of a field, for Rust to resolve.
-pub fn field_number(state: &Type, field: Option<&Ident>) -> TokenStream {
-    match field {
-        None => quote!(0usize),
-        Some(field) => {
-            let constant = crate::expand::derive::field_constant(field);
-            quote!(<#state>::#constant)
-        }
-    }
+pub fn field_number(state: &Type, field: &Ident) -> TokenStream {
+    let constant = crate::expand::derive::field_constant(field);
+    quote!(<#state>::#constant)
+}
+
+/// What is read of a neighbour.
+#[derive(Clone, PartialEq)]
+pub enum Part {
+    /// The one scalar that it holds.
+    Scalar,
+    Field(Ident),
+    /// All that it holds.
+    Whole,
 }
 
 /// The neighbourhood and the new cell, as the body uses them.
@@ -30,9 +36,10 @@ pub struct StencilInputs {
     near: Ident,
     next: Option<Ident>,
     state: Type,
+    scalar: bool,
     dimensions: Option<usize>,
     /// Reads in order of appearance.
-    pub taps: Vec<(Option<Ident>, Vec<i128>)>,
+    pub taps: Vec<(Part, Vec<i128>)>,
     /// The offset of each numbered read.
     pub offsets: HashMap<usize, Vec<i128>>,
     /// Fields that the body assigns.
@@ -47,6 +54,7 @@ impl StencilInputs {
             near: shape.near.clone(),
             next: shape.next.clone(),
             state: shape.state.clone(),
+            scalar: shape.scalar,
             dimensions: shape.dimensions.to_string().parse().ok(),
             taps: vec![],
             offsets: HashMap::new(),
@@ -54,14 +62,105 @@ impl StencilInputs {
         }
     }
 
-    fn tap(&mut self, field: Option<Ident>, offset: Vec<i128>, lower: &mut Lower) -> Expr {
-        let tap = (field.clone(), offset.clone());
+    fn tap(&mut self, part: Part, offset: Vec<i128>, lower: &mut Lower) -> Expr {
+        self.note(part.clone(), offset.clone());
+        let state = &self.state;
+        let number = match &part {
+            Part::Scalar => quote!(0usize),
+            Part::Field(field) => field_number(state, field),
+            Part::Whole => {
+                let list: Vec<_> = offset.iter().map(i128::to_string).collect();
+                let list = list.join(", ");
+                return Expr::Value(lower.hole(
+                    quote!(<#state as ::warpweft::element::Fields>::cuda_load(__unit, #list)),
+                ));
+            }
+        };
+        let field = lower.hole(quote!((#number).to_string()));
+        Expr::Input(Input::Tap { field, offset })
+    }
+
+    fn note(&mut self, part: Part, offset: Vec<i128>) {
+        let tap = (part, offset);
         if !self.taps.contains(&tap) {
             self.taps.push(tap);
         }
-        let number = field_number(&self.state, field.as_ref());
-        let field = lower.hole(quote!((#number).to_string()));
-        Expr::Input(Input::Tap { field, offset })
+    }
+
+    /// The neighbour at an offset, `index`, if it is one.
+    fn neighbour(
+        &mut self,
+        index: &syn::ExprIndex,
+        lower: &mut Lower,
+    ) -> syn::Result<Option<Lowered>> {
+        let part = match &*index.expr {
+            base if is_parameter(base, &self.near, lower) => match self.scalar {
+                true => Part::Scalar,
+                false => Part::Whole,
+            },
+            E::Field(field) if is_parameter(&field.base, &self.near, lower) => {
+                match &field.member {
+                    syn::Member::Named(name) => Part::Field(name.clone()),
+                    syn::Member::Unnamed(_) => return Ok(None),
+                }
+            }
+            _ => return Ok(None),
+        };
+        let E::Array(offsets) = &*index.index else {
+            return Err(reject(
+                &index.index,
+                "a neighbour is named by its offset along each axis",
+                "write an array of constants, as in `u[[0, -1]]`",
+            ));
+        };
+        let (plain, number) = untagged(offsets);
+        let mut offset = vec![];
+        for expr in &plain.elems {
+            offset.push(lower.known_offset(expr).ok_or_else(|| not_constant(expr))?);
+        }
+        if let Some(number) = number {
+            self.offsets.insert(number, offset.clone());
+        }
+        let of = &index.expr;
+        let rust = match part {
+            Part::Whole => whole(&self.near, &self.state, &plain).into_token_stream(),
+            _ => quote_spanned!(index.span()=> #of[#plain]),
+        };
+        Ok(Some(Lowered::new(rust, self.tap(part, offset, lower))))
+    }
+
+    /// A field of the new cell, `field`, if it is one.
+    fn new_field(
+        &mut self,
+        field: &syn::ExprField,
+        lower: &mut Lower,
+    ) -> syn::Result<Option<Lowered>> {
+        let syn::Member::Named(name) = &field.member else { return Ok(None) };
+        if is_parameter(&field.base, &self.near, lower) {
+            return Err(reject(
+                field,
+                "the field of a neighbourhood stands for all cells around",
+                format_args!("index it with an offset: `{}.{name}[[..]]`", self.near),
+            ));
+        }
+        if !self.next.as_ref().is_some_and(|next| is_parameter(&field.base, next, lower)) {
+            return Ok(None);
+        }
+        if !self.writes.contains(name) {
+            // Never assigned, it is what the cell holds now: one more read.
+            let dimensions = self.dimensions.ok_or_else(|| {
+                reject(
+                    field,
+                    "this field is only read, and the dimensions are no literal",
+                    format_args!("read it from `{}`, at offset zero", self.near),
+                )
+            })?;
+            let ir = self.tap(Part::Field(name.clone()), vec![0; dimensions], lower);
+            return Ok(Some(Lowered::new(quote!(#field), ir)));
+        }
+        let number = field_number(&self.state, name);
+        let number = lower.hole(quote!((#number).to_string()));
+        Ok(Some(Lowered::new(quote!(#field), Expr::Input(Input::Next { field: number }))))
     }
 }
 
@@ -73,65 +172,8 @@ fn is_parameter(expr: &E, name: &Ident, lower: &Lower) -> bool {
 impl Inputs for StencilInputs {
     fn input(&mut self, expr: &E, lower: &mut Lower) -> syn::Result<Option<Lowered>> {
         match expr {
-            E::Index(index) => {
-                let field = match &*index.expr {
-                    base if is_parameter(base, &self.near, lower) => None,
-                    E::Field(field) if is_parameter(&field.base, &self.near, lower) => {
-                        match &field.member {
-                            syn::Member::Named(name) => Some(name.clone()),
-                            syn::Member::Unnamed(_) => return Ok(None),
-                        }
-                    }
-                    _ => return Ok(None),
-                };
-                let E::Array(offsets) = &*index.index else {
-                    return Err(reject(
-                        &index.index,
-                        "a neighbour is named by its offset along each axis",
-                        "write an array of constants, as in `u[[0, -1]]`",
-                    ));
-                };
-                let (plain, number) = untagged(offsets);
-                let mut offset = vec![];
-                for expr in &plain.elems {
-                    offset.push(lower.known_offset(expr).ok_or_else(|| not_constant(expr))?);
-                }
-                if let Some(number) = number {
-                    self.offsets.insert(number, offset.clone());
-                }
-                let ir = self.tap(field, offset, lower);
-                let of = &index.expr;
-                Ok(Some(Lowered::new(quote_spanned!(expr.span()=> #of[#plain]), ir)))
-            }
-            E::Field(field) => {
-                let Some(next) = &self.next else { return Ok(None) };
-                let syn::Member::Named(name) = &field.member else { return Ok(None) };
-                if is_parameter(&field.base, &self.near, lower) {
-                    return Err(reject(
-                        expr,
-                        "the field of a neighbourhood stands for all cells around",
-                        format_args!("index it with an offset: `{}.{name}[[..]]`", self.near),
-                    ));
-                }
-                if !is_parameter(&field.base, next, lower) {
-                    return Ok(None);
-                }
-                if !self.writes.contains(name) {
-                    // Never assigned, it is what the cell holds now: one more read.
-                    let dimensions = self.dimensions.ok_or_else(|| {
-                        reject(
-                            expr,
-                            "this field is only read, and the dimensions are no literal",
-                            format_args!("read it from `{}`, at offset zero", self.near),
-                        )
-                    })?;
-                    let ir = self.tap(Some(name.clone()), vec![0; dimensions], lower);
-                    return Ok(Some(Lowered::new(quote!(#expr), ir)));
-                }
-                let number = field_number(&self.state, Some(name));
-                let field = lower.hole(quote!((#number).to_string()));
-                Ok(Some(Lowered::new(quote!(#expr), Expr::Input(Input::Next { field }))))
-            }
+            E::Index(index) => self.neighbour(index, lower),
+            E::Field(field) => self.new_field(field, lower),
             _ => Ok(None),
         }
     }
@@ -150,7 +192,9 @@ impl Inputs for StencilInputs {
             reject(
                 name,
                 "the new cell is not a value of device code",
-                format_args!("assign its fields one by one, as in `{name}.field = value`"),
+                format_args!(
+                    "assign its fields one by one, as in `{name}.field = value`, or drop the parameter and return the cell"
+                ),
             )
         })
     }

@@ -13,6 +13,8 @@ pub struct Shape {
     pub near: Ident,
     pub state: Type,
     pub dimensions: TokenStream,
+    /// Whether a cell certainly holds one scalar.
+    pub scalar: bool,
     /// The name of `next`, in the form with several fields.
     pub next: Option<Ident>,
     /// The parameters given at construction.
@@ -32,6 +34,17 @@ pub fn shape(function: &ItemFn) -> syn::Result<Shape> {
     })?;
     let (state, dimensions) = near_arguments(&first)?;
     let near = plain_name(&first, "stencil")?.0;
+    let (next, rest) = others(parameters, &state)?;
+    check_output(signature, &state, next.is_some())?;
+    let scalar = is_scalar(&state, &signature.generics);
+    Ok(Shape { near, state, dimensions, scalar, next, rest })
+}
+
+/// The parameters after the neighbourhood: the new cell, if it is one of them, and the rest.
+fn others(
+    parameters: impl Iterator<Item = Parameter>,
+    state: &Type,
+) -> syn::Result<(Option<Ident>, Vec<Named>)> {
     let mut next = None;
     let mut rest = vec![];
     for parameter in parameters {
@@ -58,16 +71,21 @@ pub fn shape(function: &ItemFn) -> syn::Result<Shape> {
             None => rest.push(Named { ident, mutable, ty }),
         }
     }
-    match (&next, returns_value(&signature.output)) {
-        (None, true) | (Some(_), false) => {}
-        (None, false) => {
+    Ok((next, rest))
+}
+
+/// The function returns what a cell holds, or assigns it.
+fn check_output(signature: &syn::Signature, state: &Type, assigns: bool) -> syn::Result<()> {
+    match (assigns, returns_value(&signature.output)) {
+        (false, true) | (true, false) => {}
+        (false, false) => {
             return Err(reject(
                 &signature.ident,
                 "a stencil function computes the cell's new value",
                 "return it, or take `next: &mut State` as the second parameter and assign its fields",
             ));
         }
-        (Some(_), true) => {
+        (true, true) => {
             return Err(reject(
                 &signature.output,
                 "a stencil function that assigns `next` returns nothing",
@@ -75,7 +93,7 @@ pub fn shape(function: &ItemFn) -> syn::Result<Shape> {
             ));
         }
     }
-    if let (None, ReturnType::Type(_, ty)) = (&next, &signature.output)
+    if let (false, ReturnType::Type(_, ty)) = (assigns, &signature.output)
         && quote!(#ty).to_string() != quote!(#state).to_string()
     {
         return Err(reject(
@@ -84,7 +102,19 @@ pub fn shape(function: &ItemFn) -> syn::Result<Shape> {
             format_args!("return `{}`", quote!(#state)),
         ));
     }
-    Ok(Shape { near, state, dimensions, next, rest })
+    Ok(())
+}
+
+/// Whether `state` is a scalar by its name, or a type parameter, which stands for one.
+fn is_scalar(state: &Type, generics: &syn::Generics) -> bool {
+    const SCALARS: [&str; 15] = [
+        "i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize", "f32", "f64",
+        "bool", "f16", "bf16",
+    ];
+    let Type::Path(path) = state else { return false };
+    let Some(last) = path.path.segments.last() else { return false };
+    SCALARS.iter().any(|scalar| last.ident == scalar)
+        || generics.type_params().any(|parameter| path.path.is_ident(&parameter.ident))
 }
 
 /// State and dimensions of `Near<S, D>`.

@@ -3,22 +3,19 @@
 //! The neighbourhood gets a name that no user code can spell, so that whatever was not replaced here
 //! has no access to it: an offset that is not one of the footprint can't reach an unchecked read.
 
-use std::collections::HashMap;
-
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 use syn::{Block, Expr, parse_quote};
 
+use super::inputs::StencilInputs;
+use super::shape::Shape;
+use crate::parse::cells::whole;
 use crate::parse::reads::replace;
 
-/// The numbered `body` with the evaluated `offsets`, read from `hidden`.
-pub fn specialise(
-    body: Block,
-    near: &Ident,
-    hidden: &Ident,
-    offsets: &HashMap<usize, Vec<i128>>,
-) -> Block {
-    replace(body, &[near], &|number, of| {
+/// The numbered `body` with the evaluated offsets of `inputs`, read from `hidden`.
+pub fn specialise(body: Block, shape: &Shape, hidden: &Ident, inputs: &StencilInputs) -> Block {
+    let offsets = &inputs.offsets;
+    replace(body, &[&shape.near], &|number, of| {
         let sizes: Option<Vec<_>> =
             offsets.get(&number)?.iter().map(|&value| literal(value)).collect();
         let sizes = sizes?;
@@ -27,7 +24,8 @@ pub fn specialise(
                 let member = &field.member;
                 parse_quote!(#hidden.#member[[#(#sizes),*]])
             }
-            _ => parse_quote!(#hidden[[#(#sizes),*]]),
+            _ if shape.scalar => parse_quote!(#hidden[[#(#sizes),*]]),
+            _ => whole(hidden, &shape.state, &parse_quote!([#(#sizes),*])),
         })
     })
 }

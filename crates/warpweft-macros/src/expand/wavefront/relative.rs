@@ -47,40 +47,8 @@ impl Relative {
     ) -> [TokenStream; 2] {
         let Self { step, order } = self;
         let cell = &shape.cell;
-        let is_number = |named: &Named| {
-            let ty = &named.ty;
-            quote!(#ty).to_string() == quote!(#cell).to_string()
-        };
-        let parameter = |named: &Named, number: bool| {
-            let Named { ident, mutable, ty } = named;
-            let mutable = mutable.then(|| quote!(mut));
-            match number {
-                true => quote!(#mutable #ident: ::warpweft::wavefront::Difference),
-                false => quote!(#mutable #ident: #ty),
-            }
-        };
         let inputs = ["__a", "__b", "__x"].map(|name| Ident::new(name, Span::mixed_site()));
-        let (mut declared, mut passed) = (vec![], vec![]);
-        for role in &shape.order {
-            match role {
-                Role::Old => {}
-                Role::Input(which) => {
-                    let Some(named) = &shape.inputs[*which] else { continue };
-                    declared.push(parameter(named, false));
-                    let name = &inputs[*which];
-                    passed.push(quote!(#name));
-                }
-                Role::Rest(at) => {
-                    let named = &shape.rest[*at];
-                    let (ident, number) = (&named.ident, is_number(named));
-                    declared.push(parameter(named, number));
-                    passed.push(match number {
-                        true => quote!(::warpweft::wavefront::Difference::from(self.#ident)),
-                        false => quote!(self.#ident),
-                    });
-                }
-            }
-        }
+        let (declared, passed) = parameters(shape, &inputs);
         let count = order.len();
         let copy = quote_spanned! {step.span()=>
             #[doc(hidden)]
@@ -114,4 +82,44 @@ impl Relative {
         };
         [copy, method]
     }
+}
+
+/// The parameters after the cells as the copy declares them, and as they are passed to it: numbers of the cells' type are
+/// differences there.
+fn parameters(shape: &Shape, inputs: &[Ident; 3]) -> (Vec<TokenStream>, Vec<TokenStream>) {
+    let cell = &shape.cell;
+    let is_number = |named: &Named| {
+        let ty = &named.ty;
+        quote!(#ty).to_string() == quote!(#cell).to_string()
+    };
+    let parameter = |named: &Named, number: bool| {
+        let Named { ident, mutable, ty } = named;
+        let mutable = mutable.then(|| quote!(mut));
+        match number {
+            true => quote!(#mutable #ident: ::warpweft::wavefront::Difference),
+            false => quote!(#mutable #ident: #ty),
+        }
+    };
+    let (mut declared, mut passed) = (vec![], vec![]);
+    for role in &shape.order {
+        match role {
+            Role::Old => {}
+            Role::Input(which) => {
+                let Some(named) = &shape.inputs[*which] else { continue };
+                declared.push(parameter(named, false));
+                let name = &inputs[*which];
+                passed.push(quote!(#name));
+            }
+            Role::Rest(at) => {
+                let named = &shape.rest[*at];
+                let (ident, number) = (&named.ident, is_number(named));
+                declared.push(parameter(named, number));
+                passed.push(match number {
+                    true => quote!(::warpweft::wavefront::Difference::from(self.#ident)),
+                    false => quote!(self.#ident),
+                });
+            }
+        }
+    }
+    (declared, passed)
 }

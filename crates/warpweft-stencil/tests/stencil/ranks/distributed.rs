@@ -167,6 +167,9 @@ unsafe impl Fields for Staggered {
             }
         }
     }
+    fn at<B: Bounds<D>, const D: usize>(near: &Self::Near<'_, B, D>, offset: [isize; D]) -> Self {
+        Self { v: near.v[offset], s: near.s[offset], rho: near.rho[offset] }
+    }
     unsafe fn load(base: &[*const u8; MAX_FIELDS], index: isize) -> Self {
         // SAFETY: passed on to the caller.
         unsafe {

@@ -1,0 +1,103 @@
+//! What a run may be told: target, threads, policy, interrupt, deadline, progress.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use warpweft::channels::{CpuPolicy, Policy, Run, StacksPolicy};
+use warpweft::prelude::{Channels, Error, Machine, spawn, spawning, sync};
+use warpweft::run::Target;
+
+/// An interrupt is to end a run within this.
+const SOON: Duration = Duration::from_millis(500);
+
+#[spawning]
+fn fib(n: u32) -> u64 {
+    if n < 2 {
+        return n as u64;
+    }
+    let a = spawn!(fib(n - 1));
+    let b = spawn!(fib(n - 2));
+    sync!();
+    a + b
+}
+
+fn machine() -> Machine {
+    Machine::detect().unwrap()
+}
+
+#[test]
+fn threads_and_policy_are_as_said_and_progress_comes_to_the_total() {
+    let told = RefCell::new(Vec::new());
+    let progress = |done: u64, total: u64| told.borrow_mut().push((done, total));
+    let policy = CpuPolicy { deque_capacity: 3, ..CpuPolicy::of(7) };
+    let run = Run {
+        target: Target::Cpu,
+        threads: Some(2),
+        policy: Some(Policy::Cpu(policy)),
+        progress: Some(&progress),
+        ..Run::default()
+    };
+    let channels = Channels::all((0..20).map(fib::call));
+    let (values, report) = channels.run_all_with(&machine(), &run).unwrap();
+    assert!(values.into_iter().eq((0..20).map(fib)));
+    assert_eq!(
+        (&report.policy["threads"], &report.policy["deque_capacity"]),
+        (&2.into(), &3.into())
+    );
+    assert_eq!(told.borrow().last(), Some(&(20, 20)));
+}
+
+#[test]
+fn an_interrupt_or_a_deadline_ends_endless_calls_soon() {
+    let machine = machine();
+    let mut targets = vec![(Target::Cpu, Some(1)), (Target::Cpu, Some(3))];
+    match machine.gpus.is_empty() {
+        true => println!("no GPU: its part is left out"),
+        false => targets.push((Target::AnyGpu, None)),
+    }
+    let endless = Channels::of(fib::call(80)).levels(100);
+    for (target, threads) in targets {
+        let flag = AtomicBool::new(false);
+        // A GPU's kernel is compiled before.
+        let wait = Duration::from_secs(if threads.is_some() { 0 } else { 20 });
+        let run = Run { target, threads, interrupt: Some(&flag), ..Run::default() };
+        let (error, took) = std::thread::scope(|scope| {
+            let interrupter = scope.spawn(|| {
+                std::thread::sleep(wait + Duration::from_millis(100));
+                flag.store(true, Ordering::Relaxed);
+                Instant::now()
+            });
+            let error = endless.run_with(&machine, &run).unwrap_err();
+            let ended = Instant::now();
+            (error, ended.saturating_duration_since(interrupter.join().unwrap()))
+        });
+        assert!(matches!(error, Error::Interrupted { unit: "calls", .. }), "{error}");
+        assert!(took < SOON, "{target}, {threads:?}: {took:?}");
+        let begin = Instant::now();
+        let deadline = Some(begin + wait / 10 + Duration::from_millis(200));
+        let run = Run { target, threads, deadline, ..Run::default() };
+        let error = endless.run_with(&machine, &run).unwrap_err();
+        assert!(matches!(error, Error::Interrupted { .. }), "{error}");
+        // The same device works on.
+        let run = Run { target, threads, ..Run::default() };
+        assert_eq!(Channels::of(fib::call(20)).run_with(&machine, &run).unwrap().0, 6765);
+    }
+}
+
+#[test]
+fn what_can_not_be_is_refused_with_what_to_do() {
+    let none = Machine { gpus: Vec::new(), ..machine() };
+    let stacks = Some(Policy::Stacks(StacksPolicy::default()));
+    for (run, expect) in [
+        (Run { threads: Some(0), ..Run::default() }, ["0 threads", "use at least 1"]),
+        (Run { target: Target::AnyGpu, ..Run::default() }, ["no GPU can be used", "--device cpu"]),
+        (
+            Run { target: Target::Cpu, policy: stacks, ..Run::default() },
+            ["a policy for GPUs and the target cpu", "or none"],
+        ),
+    ] {
+        let told = Channels::of(fib::call(9)).run_with(&none, &run).unwrap_err().to_string();
+        assert!(expect.iter().all(|part| told.contains(part)), "{told}");
+    }
+}

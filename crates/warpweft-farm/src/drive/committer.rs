@@ -1,0 +1,287 @@
+//! The one thread that commits outputs: to the journal, to the ledger, to the sink of the user.
+//!
+//! It is the thread that called `run`. Workers wait when it is behind: of a slow sink's outputs memory holds a few chunks a
+//! worker, or parts of chunks where outputs are large.
+
+use std::ops::Range;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use crate::drive::endpoint::Message;
+use crate::journal::Writer;
+use crate::report::{Failed, Share};
+use crate::schedule::master::Master;
+use crate::spec::OnFailure;
+use crate::spec::chunk::{Collected, Sink};
+use warpweft_core::error::{Error, Result};
+use warpweft_core::run::{Reporter, Stop};
+
+/// Between two looks at what may end the farm, and between two reports of progress.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What a committer serves.
+pub struct Committer<'a> {
+    /// Whose ledger it writes.
+    pub master: &'a Master,
+    /// Keeps outputs before they count as committed.
+    pub journal: Option<&'a mut Writer>,
+    /// Takes what is committed.
+    pub sink: &'a mut Sink<'a>,
+    /// What is done about tasks that fail.
+    pub on_failure: OnFailure,
+    /// Told how many tasks are done, those of an earlier run among them.
+    pub reporter: Reporter<'a>,
+    /// Tasks that an earlier run did.
+    pub first: u64,
+    /// Says whether the farm is to end.
+    pub stop: Stop<'a>,
+    /// What each worker did.
+    pub shares: Vec<Share>,
+    /// The tasks that failed.
+    pub failed: Vec<Failed>,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Served {
+    /// Tasks committed.
+    pub committed: u64,
+    /// Whether the run was interrupted.
+    pub interrupted: bool,
+}
+
+impl Committer<'_> {
+    /// Commits what workers send, until all of them have ended; what the journal has is then on the disk.
+    ///
+    /// # Errors
+    /// The sink's, the journal's; the last worker's, when all were lost.
+    pub fn serve(&mut self, messages: Receiver<Message>) -> Result<Served> {
+        let served = self.serve_all(messages);
+        // An error that ended the farm says more than one about the disk.
+        let synced = self.journal.as_mut().map_or(Ok(()), |journal| journal.sync());
+        served.and_then(|served| synced.map(|()| served))
+    }
+
+    fn serve_all(&mut self, messages: Receiver<Message>) -> Result<Served> {
+        let mut served = Served::default();
+        let mut shown = Instant::now();
+        loop {
+            match messages.recv_timeout(LOOK) {
+                Ok(Message::Done { worker, range, collected, seconds }) => {
+                    self.hand_over(worker, range, &collected, seconds, &mut served)?;
+                }
+                Ok(Message::Lost { worker, why }) => self.lose(worker, why)?,
+                Ok(Message::Interrupted) => self.interrupted(&mut served),
+                Ok(Message::Broken(why)) => return Err(why),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if let Some(journal) = &mut self.journal {
+                journal.sync_if_due()?;
+            }
+            if shown.elapsed() >= LOOK {
+                shown = Instant::now();
+                self.look(&mut served);
+            }
+        }
+        self.look(&mut served);
+        self.reporter.end(self.done(&served));
+        Ok(served)
+    }
+
+    fn look(&self, served: &mut Served) {
+        self.reporter.at(self.done(served));
+        if self.stop.stopped() {
+            self.interrupted(served);
+        }
+    }
+
+    fn done(&self, served: &Served) -> u64 {
+        self.first + served.committed + self.failed.len() as u64
+    }
+
+    fn interrupted(&self, served: &mut Served) {
+        served.interrupted = true;
+        self.master.stop();
+    }
+
+    fn hand_over(
+        &mut self,
+        worker: usize,
+        range: Range<u64>,
+        collected: &Collected,
+        seconds: f64,
+        served: &mut Served,
+    ) -> Result<()> {
+        // A worker thought lost may come late: its tasks are another's by now.
+        if !self.master.has(worker, &range) {
+            return Ok(());
+        }
+        for piece in &collected.pieces {
+            let at = |k: usize| range.start + k as u64;
+            let tasks = at(piece.tasks.start)..at(piece.tasks.end);
+            let outputs = &collected.bytes[piece.bytes.clone()];
+            if let Some(journal) = &mut self.journal {
+                journal.append(&tasks, outputs)?;
+            }
+            (self.sink)(tasks, outputs)?;
+        }
+        let failed = || collected.failed.iter().map(|(k, _)| range.start + *k as u64);
+        self.master.settle(worker, range.clone(), failed())?;
+        let share = &mut self.shares[worker];
+        share.chunks += 1;
+        share.tasks += range.end - range.start;
+        share.busy += seconds;
+        served.committed += range.end - range.start - collected.failed.len() as u64;
+        for (task, (_, what)) in failed().zip(&collected.failed) {
+            let worker = self.shares[worker].worker;
+            self.failed.push(Failed { task, worker, what: what.clone() });
+        }
+        if !self.failed.is_empty() && self.on_failure == OnFailure::Stop {
+            self.master.stop();
+        }
+        Ok(())
+    }
+
+    fn lose(&mut self, worker: usize, why: Error) -> Result<()> {
+        self.shares[worker].lost = Some(why.to_string());
+        self.master.lose(worker);
+        match self.shares.iter().all(|share| share.lost.is_some()) {
+            true => Err(why),
+            false => Ok(()),
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::io::{self, Write};
+    use std::sync::mpsc::sync_channel;
+    use std::sync::{Arc, Mutex};
+    use std::thread::{scope, sleep};
+
+    use super::*;
+    use crate::journal::Disk;
+    use crate::policy::Policy;
+    use crate::schedule;
+    use crate::schedule::dispatcher::Dispatcher;
+    use crate::spec::chunk::Piece;
+    use crate::spec::worker::{Grain, Worker};
+    use warpweft_core::grid::io::Claim;
+
+    /// Records the calls that it gets, and fails at one of them.
+    #[derive(Clone)]
+    struct Noted {
+        steps: Arc<Mutex<Vec<&'static str>>>,
+        fails: Option<usize>,
+    }
+    impl Noted {
+        fn step(&self, what: &'static str) -> io::Result<()> {
+            let mut steps = self.steps.lock().unwrap();
+            steps.push(what);
+            match self.fails == Some(steps.len()) {
+                true => Err(io::ErrorKind::StorageFull.into()),
+                false => Ok(()),
+            }
+        }
+    }
+    impl Write for Noted {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.step("write").map(|()| bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    impl Disk for Noted {
+        fn sync(&mut self) -> io::Result<()> {
+            self.step("sync")
+        }
+    }
+
+    /// Serves one worker that hands over two tasks with `pause` between, of a journal flushed `every` so often, whose
+    /// disk fails at a step; the disk's steps, the outputs that the sink had, and how it ended.
+    fn served(
+        every: Duration,
+        pause: Duration,
+        fails: Option<usize>,
+    ) -> (Vec<&'static str>, Vec<u8>, Result<Served>) {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Noted { steps: Arc::default(), fails };
+        let claim = Claim::of(folder.path()).unwrap();
+        let mut journal =
+            Writer::new(Box::new(disk.clone()), "results".into(), [0; 16], every, claim);
+        let workers: Vec<_> = Worker::cores(0, 1).collect();
+        let master = Master::new(Dispatcher::new(2, &workers, schedule::of(&Policy::default())));
+        let (send, messages) = sync_channel(1);
+        let mut had = Vec::new();
+        let mut sink = |_, outputs: &[u8]| {
+            had.extend_from_slice(outputs);
+            Ok(())
+        };
+        let mut committer = Committer {
+            master: &master,
+            journal: Some(&mut journal),
+            sink: &mut sink,
+            on_failure: OnFailure::Stop,
+            reporter: Reporter::default(),
+            first: 0,
+            stop: Stop::default(),
+            shares: vec![Share::new(workers[0])],
+            failed: Vec::new(),
+        };
+        let outcome = scope(|scope| {
+            scope.spawn(|| {
+                let send = send;
+                for pauses in [false, true] {
+                    let Some(range) = master.request(0, Grain { of: 1, most: 1 }, None) else {
+                        return;
+                    };
+                    if pauses {
+                        sleep(pause);
+                    }
+                    let bytes = vec![7 + range.start as u8];
+                    let pieces = vec![Piece { tasks: 0..1, bytes: 0..1 }];
+                    let collected = Collected { tasks: 1, bytes, pieces, failed: Vec::new() };
+                    if send
+                        .send(Message::Done { worker: 0, range, collected, seconds: 0.0 })
+                        .is_err()
+                    {
+                        return;
+                    }
+                }
+            });
+            let outcome = committer.serve(messages);
+            master.stop();
+            outcome
+        });
+        let steps = disk.steps.lock().unwrap().clone();
+        (steps, had, outcome)
+    }
+
+    #[test]
+    fn what_was_written_is_brought_to_the_disk_in_time_though_nothing_more_comes() {
+        let [none, some, hour] = [0, 50, 3_600_000].map(Duration::from_millis);
+        let (steps, _, outcome) = served(some, 10 * some, None);
+        assert_eq!(
+            (steps, outcome.unwrap().committed),
+            (vec!["write", "sync", "write", "sync"], 2)
+        );
+        assert_eq!(served(none, none, None).0, ["write", "sync", "write", "sync"]);
+        assert_eq!(served(hour, some, None).0, ["write", "write", "sync"]);
+    }
+
+    #[test]
+    fn a_write_or_a_sync_that_fails_ends_the_farm_and_is_not_tried_again() {
+        let none = Duration::ZERO;
+        for (fails, had) in [(1, vec![]), (2, vec![]), (3, vec![7]), (4, vec![7])] {
+            let (steps, sunk, outcome) = served(none, none, Some(fails));
+            let refusal = outcome.unwrap_err().to_string();
+            assert!(refusal.starts_with("results: the journal can't be written: "), "{refusal}");
+            assert!(refusal.contains("go on from it with --resume"), "{refusal}");
+            assert_eq!(sunk, had, "step {fails}");
+            // A write that failed after others is followed by no sync but for what those left.
+            assert_eq!(steps.len(), fails, "{steps:?}");
+        }
+    }
+}

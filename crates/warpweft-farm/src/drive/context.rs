@@ -1,0 +1,166 @@
+//! A worker's loop on its thread: request, run, hand over. Panics end at the task that has them.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use crate::drive::endpoint::{Endpoint, Message};
+use crate::spec::attempt::attempt;
+use crate::spec::chunk::{Collected, PIECE, Results};
+use crate::spec::inputs::Inputs;
+use crate::spec::lane::Site;
+use crate::spec::task::{ChunkExecutor, ChunkOutputs, Task};
+use crate::spec::worker::{Grain, Worker};
+use warpweft_core::cpu::panic_text;
+use warpweft_core::error::{Error, Result};
+use warpweft_core::trace::Trace;
+
+/// A worker's place in a farm.
+pub struct WorkerContext<'a> {
+    /// Its number.
+    pub number: usize,
+    /// What it is.
+    pub worker: Worker,
+    /// Where it requests chunks and sends outputs.
+    pub endpoint: Box<dyn Endpoint + 'a>,
+    /// Where it records what it did when.
+    pub trace: Option<Arc<Trace>>,
+    /// Where its lane is, if it is one.
+    pub site: Option<Site>,
+    /// When the first worker was ready to work.
+    pub begun: &'a OnceLock<Instant>,
+}
+
+impl WorkerContext<'_> {
+    /// Does its `work`; a worker that panics is lost.
+    pub fn guard(&self, work: &(dyn Fn(&WorkerContext<'_>) + Sync)) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(self))) {
+            let what = format!("a panic outside of all tasks: {}", panic_text(panic.as_ref()));
+            let hint = "correct `on_core_chunks`, `on_gpu` or `grain` if the panic is there, or else report this";
+            let why = lost(self.worker, "running a farm".into(), what, hint);
+            self.endpoint.send(Message::Lost { worker: self.number, why });
+        }
+    }
+
+    /// What runs chunks of `task` on this worker, if they are not run one by one.
+    fn executor<'t, T: Task>(&self, task: &'t T) -> Result<Option<Box<dyn ChunkExecutor<T> + 't>>> {
+        match (&self.site, task.on_gpu()) {
+            (None, _) => Ok(task.on_core_chunks()),
+            (Some(site), Some(form)) => site.open().and_then(|lane| form.open(lane)).map(Some),
+            // Lanes are made for tasks that have a form for them.
+            (Some(_), None) => Err(no_form()),
+        }
+    }
+
+    /// Runs chunks of `task` until there are no more, or the farm is over.
+    pub fn work<T: Task>(&self, task: &T, inputs: &Inputs<'_, T::Input>) {
+        let mut executor = match self.executor(task) {
+            Ok(executor) => executor,
+            Err(why) => {
+                self.endpoint.send(Message::Lost { worker: self.number, why });
+                return;
+            }
+        };
+        let grain = executor.as_ref().map_or(Grain::ANY, |executor| executor.grain());
+        let mut results = Results::default();
+        let (mut took, mut output) = (None, 0);
+        self.begun.get_or_init(Instant::now);
+        while let Some(chunk) = self.endpoint.request(self.number, grain, took) {
+            let (mut left, mut busy) = (chunk.clone(), 0.0);
+            // Outputs of many bytes are handed over before their chunk ends.
+            while !left.is_empty() {
+                let from = Instant::now();
+                let outcome = match &mut executor {
+                    None => one_by_one(task, inputs, &left, &mut results),
+                    Some(executor) => {
+                        left.end = chunk.end.min(left.start.saturating_add(part(grain, output)));
+                        together(self.worker, &mut **executor, inputs, &left, &mut results)
+                    }
+                };
+                let seconds = from.elapsed().as_secs_f64();
+                busy += seconds;
+                let through = outcome.as_ref().map_or(left.end, |c| left.start + c.tasks);
+                let range = left.start..through;
+                if let Some(trace) = &self.trace {
+                    let what = format!("tasks {}..{}", range.start, range.end);
+                    trace.add(self.worker.to_string(), what, from);
+                }
+                left = range.end..chunk.end;
+                let lost = outcome.is_err();
+                let message = match outcome {
+                    Ok(collected) => {
+                        output = collected.bytes.len() as u64 / collected.tasks.max(1);
+                        Message::Done { worker: self.number, range, collected, seconds }
+                    }
+                    Err(why) => Message::Lost { worker: self.number, why },
+                };
+                if !self.endpoint.send(message) || lost {
+                    return;
+                }
+            }
+            took = Some((chunk.end - chunk.start, busy));
+        }
+    }
+}
+
+/// Tasks, in chunks of `grain`, whose outputs of so many bytes are a piece.
+fn part(grain: Grain, output: u64) -> u64 {
+    let of = grain.of.max(1);
+    (PIECE as u64 / output.max(1) / of).max(1).saturating_mul(of)
+}
+
+/// The first of the tasks of `range`, until their outputs are a piece.
+fn one_by_one<T: Task>(
+    task: &T,
+    inputs: &Inputs<'_, T::Input>,
+    range: &Range<u64>,
+    results: &mut Results,
+) -> Result<Collected> {
+    let mut through = 0;
+    for (k, number) in range.clone().enumerate() {
+        let before = results.mark();
+        let chunk = |output| ChunkOutputs::<T>::new(results).done(k, &output);
+        if let Err(why) = attempt(task, inputs, number, chunk) {
+            results.cut(before);
+            results.fail(k, why);
+        }
+        through = k + 1;
+        if results.mark().0 >= PIECE {
+            break;
+        }
+    }
+    results.take(through)
+}
+
+fn together<T: Task>(
+    worker: Worker,
+    executor: &mut (dyn ChunkExecutor<T> + '_),
+    inputs: &Inputs<'_, T::Input>,
+    range: &Range<u64>,
+    results: &mut Results,
+) -> Result<Collected> {
+    let run = || {
+        let inputs: Vec<_> = range.clone().map(|k| inputs.at(k)).collect();
+        executor.run(&inputs, &mut ChunkOutputs::new(results))?;
+        results.take(inputs.len())
+    };
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let stage = format!("running tasks {}..{}", range.start, range.end);
+        let what = format!("its executor panicked: {}", panic_text(panic.as_ref()));
+        let hint = "correct the executor; without one, each task is caught by itself";
+        Err(lost(worker, stage, what, hint))
+    })
+}
+
+/// Lanes for a task that runs on none.
+pub fn no_form() -> Error {
+    Error::spec(
+        "a farm on GPUs of a task without a form for them",
+        "give it `Task::on_gpu`, or run it on the cores",
+    )
+}
+
+fn lost(worker: Worker, stage: String, what: String, hint: &str) -> Error {
+    Error::Device { stage, device: worker.to_string(), what, hint: hint.into() }
+}

@@ -1,0 +1,152 @@
+//! The workers of one process on their threads.
+
+use std::sync::{Arc, OnceLock};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+use std::time::Instant;
+
+use super::table::WorkerTable;
+use crate::drive::Run;
+use crate::drive::context::{WorkerContext, no_form};
+use crate::drive::endpoint::Endpoint;
+use crate::policy::Policy;
+use crate::spec::lane::Site;
+use crate::spec::worker::Worker;
+use warpweft_core::cpu::{self, Pool, WorkerPanic, panic_text};
+use warpweft_core::error::{Error, Result, no_thread};
+use warpweft_core::machine::Machine;
+use warpweft_core::run::Devices;
+use warpweft_core::trace::Trace;
+
+/// Cores and lanes of this process, compiled once for all tasks.
+pub struct LocalWorkers {
+    /// On the cores, whose workers come first.
+    pool: Option<Pool>,
+    /// After them.
+    lanes: Vec<Site>,
+    /// What they are.
+    pub table: WorkerTable,
+}
+
+impl LocalWorkers {
+    /// Cores and lanes of `machine`, as `run` says.
+    ///
+    /// # Errors
+    /// GPUs for a task that has no form `on_gpu`, or where there are none on the only rank; no threads to be had.
+    pub fn new(on_gpu: bool, machine: &Machine, run: &Run<'_>) -> Result<Self> {
+        if !on_gpu && run.target.names_gpus() {
+            return Err(no_form());
+        }
+        let Devices { threads, mut gpus, .. } = run.devices(machine)?;
+        if !on_gpu {
+            gpus.clear();
+        }
+        let pool = threads.map(|threads| Pool::over(&machine.cpu.cores, threads)).transpose()?;
+        let threads = threads.unwrap_or(0);
+        let node = run.others().map_or(0, |net| net.rank());
+        let Policy { lanes, block, .. } = run.policy.unwrap_or_default();
+        let lanes: Vec<_> =
+            gpus.iter().flat_map(|gpu| Site::of(gpu.ordinal, lanes, block)).collect();
+        let workers =
+            Worker::cores(node, threads).chain(lanes.iter().map(|site| site.unit(node))).collect();
+        let cores = pool.iter().map(|_| machine.cpu.label(threads));
+        let devices = cores.chain(gpus.iter().map(|gpu| gpu.label())).collect();
+        Ok(Self { pool, lanes, table: WorkerTable::own(workers, devices) })
+    }
+
+    /// Starts the `work` of every worker, each with its own `endpoint`.
+    ///
+    /// # Errors
+    /// No threads to be had; threads that have started go on until their endpoints return no more chunks.
+    pub fn spawn<'scope, 'a: 'scope>(
+        &'a self,
+        scope: &'scope Scope<'scope, '_>,
+        endpoint: &dyn Fn() -> Box<dyn Endpoint + 'a>,
+        trace: Option<&Arc<Trace>>,
+        begun: &'a OnceLock<Instant>,
+        work: &'a (dyn Fn(&WorkerContext<'_>) + Sync),
+    ) -> Result<Threads<'scope>> {
+        let workers = &self.table.workers;
+        let cores = workers.len() - self.lanes.len();
+        let sites = std::iter::repeat_n(None, cores).chain(self.lanes.iter().cloned().map(Some));
+        let mut contexts: Vec<_> = (workers.iter().zip(sites).enumerate())
+            .map(|(number, (&worker, site))| WorkerContext {
+                number,
+                worker,
+                endpoint: endpoint(),
+                trace: trace.cloned(),
+                site,
+                begun,
+            })
+            .collect();
+        let lanes = contexts.split_off(cores);
+        let mut threads = Vec::new();
+        if let Some(pool) = &self.pool {
+            // The closure owns the contexts, so all of their endpoints are dropped once it ends.
+            let each = move |thread: &cpu::Worker<'_>| {
+                contexts[thread.index].guard(work);
+                Ok(())
+            };
+            threads.push(spawn(scope, "farm".into(), move || pool.run(each))?);
+        }
+        for context in lanes {
+            let name = context.worker.to_string();
+            let guarded = move || {
+                context.guard(work);
+                Ok(())
+            };
+            threads.push(spawn(scope, name, guarded)?);
+        }
+        Ok(Threads(threads))
+    }
+}
+
+/// What a thread of workers ends with.
+type Worked = Result<(), WorkerPanic>;
+
+/// The workers at work.
+pub struct Threads<'scope>(Vec<ScopedJoinHandle<'scope, Worked>>);
+
+impl Threads<'_> {
+    /// Whether all workers have ended.
+    pub fn are_through(&self) -> bool {
+        self.0.iter().all(ScopedJoinHandle::is_finished)
+    }
+
+    /// Waits until all have.
+    ///
+    /// # Errors
+    /// A panic that no worker caught.
+    pub fn join(self) -> Result<()> {
+        for thread in self.0 {
+            match thread.join() {
+                Ok(Ok(())) => {}
+                Ok(Err(WorkerPanic { message, .. })) => return Err(bug(&message)),
+                Err(panic) => return Err(bug(panic_text(panic.as_ref()))),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Begins a thread of a farm.
+///
+/// # Errors
+/// None to be had.
+pub fn spawn<'scope, R: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: String,
+    work: impl FnOnce() -> R + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, R>> {
+    let spawned = Builder::new().name(name).spawn_scoped(scope, work);
+    spawned.map_err(|error| no_thread("starting a farm", &error))
+}
+
+/// Workers catch what tasks and executors do; what is left is ours.
+pub fn bug(message: &str) -> Error {
+    Error::Device {
+        stage: "running a farm".into(),
+        device: "the cores".into(),
+        what: format!("a worker panicked: {message}"),
+        hint: "please report this".into(),
+    }
+}

@@ -1,0 +1,11 @@
+//! A run in one process: its workers on their threads, the endpoints through which they deal with the master, and the
+//! committer of their outputs. Not: other ranks.
+
+pub mod committer;
+pub mod context;
+pub mod endpoint;
+pub mod local_workers;
+mod settings;
+pub mod table;
+
+pub use settings::{AHEAD, FarmPattern, Run, Settings};

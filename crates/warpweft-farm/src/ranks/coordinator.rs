@@ -1,0 +1,176 @@
+//! Rank 0, which has ledger, journal and sink: workers of all ranks request chunks from it, and the thread that called
+//! `run` commits their outputs.
+
+use std::sync::OnceLock;
+use std::sync::mpsc::sync_channel;
+use std::thread::scope;
+use std::time::Instant;
+
+use super::rank_server::RankServer;
+use crate::drive::committer::{Committer, Served};
+use crate::drive::context::WorkerContext;
+use crate::drive::endpoint::LocalEndpoint;
+use crate::drive::local_workers::{LocalWorkers, bug, spawn};
+use crate::drive::table::WorkerTable;
+use crate::drive::{AHEAD, Run};
+use crate::journal::{Opened, Writer};
+use crate::report::{Ended, Failed, Share};
+use crate::schedule;
+use crate::schedule::dispatcher::Dispatcher;
+use crate::schedule::master::Master;
+use crate::schedule::ranges::Ranges;
+use crate::spec::OnFailure;
+use crate::spec::chunk::Sink;
+use warpweft_core::cluster::Launched;
+use warpweft_core::cpu::panic_text;
+use warpweft_core::error::{Error, Result};
+
+/// A farm where its outputs come together, compiled once for all tasks.
+pub struct Coordinator<'a> {
+    local: &'a LocalWorkers,
+    /// The workers of all ranks.
+    table: &'a WorkerTable,
+    master: Master,
+    tasks: u64,
+    /// Tasks that an earlier run did.
+    first: u64,
+    journal: Option<Writer>,
+    on_failure: OnFailure,
+    notes: Vec<String>,
+}
+
+impl<'a> Coordinator<'a> {
+    /// Of `tasks` tasks, without those that are `kept`, for all workers of `table`.
+    pub fn new(
+        tasks: u64,
+        kept: Option<Opened>,
+        local: &'a LocalWorkers,
+        table: &'a WorkerTable,
+        on_failure: OnFailure,
+        run: &Run<'_>,
+    ) -> Self {
+        let scheduler = run
+            .settings
+            .scheduler
+            .map_or_else(|| schedule::of(&run.policy.unwrap_or_default()), |own| own());
+        let (done, journal, notes) = match kept {
+            Some(Opened { done, writer, notes }) => (done, Some(writer), notes),
+            None => (Ranges::default(), None, Vec::new()),
+        };
+        let first = done.count();
+        let master = Master::new(Dispatcher::resumed(tasks, done, &table.workers, scheduler));
+        Self { local, table, master, tasks, first, journal, on_failure, notes }
+    }
+
+    /// Has every worker do its `work`, and hands over what comes of it.
+    ///
+    /// # Errors
+    /// As [`Farm::run_into`](super::Farm::run_into).
+    pub fn run(
+        mut self,
+        begin: Instant,
+        run: &Run<'_>,
+        sink: &mut Sink<'_>,
+        work: &(dyn Fn(&WorkerContext<'_>) + Sync),
+    ) -> Result<Ended> {
+        let shares: Vec<_> = self.table.workers.iter().copied().map(Share::new).collect();
+        let (tasks, first) = (self.tasks, self.first);
+        let mut journal = self.journal.take();
+        let mut committer = Committer {
+            master: &self.master,
+            journal: journal.as_mut(),
+            sink,
+            on_failure: self.on_failure,
+            reporter: run.reporter(tasks),
+            first,
+            stop: run.stop(),
+            shares,
+            failed: Vec::new(),
+        };
+        let (called, begun) = (Instant::now(), OnceLock::new());
+        let served = self.serve(&mut committer, run, &begun, work)?;
+        // Cores begin at once; GPUs alone once one of their lanes is open.
+        let start = begun.get().copied().unwrap_or(called);
+        let seconds = start.elapsed().as_secs_f64();
+        let Committer { shares, mut failed, .. } = committer;
+        failed.sort_by_key(|failed| failed.task);
+        if let (Some(first), OnFailure::Stop) = (failed.first(), self.on_failure) {
+            let Failed { task, worker, what } = first.clone();
+            return Err(Error::Task { task, worker: worker.to_string(), what });
+        }
+        let (ledger, fault) = self.master.end();
+        if let Some(fault) = fault {
+            return Err(fault);
+        }
+        let interrupted = !ledger.is_settled();
+        if interrupted && !served.interrupted {
+            // Tasks that no worker ran although one could: a defect of the farm, which must not look like success.
+            return Err(Error::spec(
+                format!(
+                    "{} of {tasks} tasks were left by a farm that ended",
+                    ledger.free().count() + ledger.out()
+                ),
+                "please report this",
+            ));
+        }
+        let alone = run.net.is_none().then(Launched::unjoined).flatten();
+        let lost = shares.iter().filter_map(|share| {
+            share.lost.as_ref().map(|why| format!("{} was lost: {why}", share.worker))
+        });
+        Ok(Ended {
+            seconds: [(start - begin).as_secs_f64(), seconds],
+            first,
+            committed: served.committed,
+            interrupted,
+            devices: self.table.devices.clone(),
+            ranks: self.table.firsts.len() - 1,
+            notes: alone.into_iter().chain(self.notes.iter().cloned()).chain(lost).collect(),
+            shares,
+            failed,
+        })
+    }
+
+    /// All workers do their `work` while this thread is the committer.
+    fn serve(
+        &self,
+        committer: &mut Committer<'_>,
+        run: &Run<'_>,
+        begun: &OnceLock<Instant>,
+        work: &(dyn Fn(&WorkerContext<'_>) + Sync),
+    ) -> Result<Served> {
+        let (send, messages) = sync_channel(AHEAD * self.table.workers.len());
+        let master = &self.master;
+        // The closure owns `messages` and all of its senders: once it ends, no worker can block on a send.
+        scope(move |scope| {
+            // However the committer ends, also by a panic of the sink, the workers end too.
+            let stop = Stop(master);
+            let server = match run.others() {
+                Some(net) => {
+                    let firsts = &self.table.firsts;
+                    let server = RankServer { net, master, committer: send.clone(), firsts, begun };
+                    Some(spawn(scope, "ranks".into(), move || server.work())?)
+                }
+                None => None,
+            };
+            let endpoint = || Box::new(LocalEndpoint { master, committer: send.clone() }) as Box<_>;
+            let threads = self.local.spawn(scope, &endpoint, run.trace.as_ref(), begun, work)?;
+            drop(send);
+            let served = committer.serve(messages);
+            drop(stop);
+            threads.join()?;
+            if let Some(Err(panic)) = server.map(|server| server.join()) {
+                return Err(bug(panic_text(panic.as_ref())));
+            }
+            served
+        })
+    }
+}
+
+/// Ends a farm when it goes.
+struct Stop<'a>(&'a Master);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}

@@ -1,0 +1,129 @@
+//! Sets of task numbers, as ranges. Not a general interval map: it keeps nothing but the numbers.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// A set of numbers, held as the fewest ranges that make it up.
+///
+/// A step costs O(log r) for r ranges.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ranges {
+    /// The end of each range by its beginning; no two touch.
+    ends: BTreeMap<u64, u64>,
+    count: u64,
+}
+
+impl Ranges {
+    /// The numbers of `range`.
+    pub fn of(range: Range<u64>) -> Self {
+        let mut ranges = Self::default();
+        ranges.insert(range);
+        ranges
+    }
+
+    /// How many numbers there are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The first range, if there is any.
+    pub fn first(&self) -> Option<Range<u64>> {
+        self.iter().next()
+    }
+
+    /// The ranges in order; no two touch.
+    pub fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.ends.iter().map(|(&begin, &end)| begin..end)
+    }
+
+    /// Whether all of `range`, which is not empty, is in the set.
+    pub fn holds(&self, range: &Range<u64>) -> bool {
+        let around = self.ends.range(..=range.start).next_back();
+        range.start < range.end && around.is_some_and(|(_, &end)| range.end <= end)
+    }
+
+    /// Whether anything of `range` is in the set.
+    pub fn touches(&self, range: &Range<u64>) -> bool {
+        let last = self.ends.range(..range.end).next_back();
+        range.start < range.end && last.is_some_and(|(_, &end)| end > range.start)
+    }
+
+    /// Adds `range`; returns whether it was not empty and all new, and changes nothing otherwise.
+    pub fn insert(&mut self, range: Range<u64>) -> bool {
+        if range.is_empty() || self.touches(&range) {
+            return false;
+        }
+        let Range { mut start, mut end } = range;
+        self.count += end - start;
+        if let Some((&before, _)) =
+            self.ends.range(..start).next_back().filter(|(_, before)| **before == start)
+        {
+            start = before;
+        }
+        if let Some(after) = self.ends.remove(&end) {
+            end = after;
+        }
+        self.ends.insert(start, end);
+        true
+    }
+
+    /// Takes `range` out; returns whether all of it was there, and changes nothing otherwise.
+    pub fn remove(&mut self, range: Range<u64>) -> bool {
+        if !self.holds(&range) {
+            return false;
+        }
+        let Some((&start, &end)) = self.ends.range(..=range.start).next_back() else {
+            return false;
+        };
+        self.ends.remove(&start);
+        if start < range.start {
+            self.ends.insert(start, range.start);
+        }
+        if range.end < end {
+            self.ends.insert(range.end, end);
+        }
+        self.count -= range.end - range.start;
+        true
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Any sequence of steps leaves what a set of single numbers has.
+        #[test]
+        fn a_set_of_ranges_is_a_set_of_numbers(
+            steps in prop::collection::vec((any::<bool>(), 0u64..40, 0u64..12), 0..60)
+        ) {
+            let (mut ranges, mut numbers) = (Ranges::default(), BTreeSet::new());
+            for (add, start, length) in steps {
+                let range = start..start + length;
+                let there = range.clone().filter(|k| numbers.contains(k)).count() as u64;
+                prop_assert_eq!(ranges.touches(&range), there > 0);
+                prop_assert_eq!(ranges.holds(&range), length > 0 && there == length);
+                if add && length > 0 && there == 0 {
+                    prop_assert!(ranges.insert(range.clone()));
+                    numbers.extend(range);
+                } else if add {
+                    prop_assert!(!ranges.insert(range));
+                } else if length > 0 && there == length {
+                    prop_assert!(ranges.remove(range.clone()));
+                    range.for_each(|k| { numbers.remove(&k); });
+                } else {
+                    prop_assert!(!ranges.remove(range));
+                }
+                prop_assert_eq!(ranges.count(), numbers.len() as u64);
+                let all: Vec<_> = ranges.iter().flatten().collect();
+                prop_assert_eq!(all, numbers.iter().copied().collect::<Vec<_>>());
+                let gaps = ranges.iter().zip(ranges.iter().skip(1)).all(|(a, b)| a.end < b.start);
+                prop_assert!(gaps);
+            }
+        }
+    }
+}

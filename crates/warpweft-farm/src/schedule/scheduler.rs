@@ -1,0 +1,38 @@
+//! The interface of schedules: a request for work and the chunk that answers it.
+
+use std::ops::Range;
+
+use super::ranges::Ranges;
+use crate::spec::worker::WorkerState;
+
+/// A request for work, with all that a schedule may know.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The requesting worker: an index into `workers`.
+    pub worker: usize,
+    /// All workers.
+    pub workers: &'a [WorkerState],
+    /// The tasks that no worker has yet; never none.
+    pub free: &'a Ranges,
+    /// How many tasks are out to workers.
+    pub out: u64,
+}
+
+impl Request<'_> {
+    /// The state of the requesting worker.
+    pub fn state(&self) -> &WorkerState {
+        &self.workers[self.worker]
+    }
+
+    /// Tasks a second of all workers there still are, as far as known.
+    pub fn speed_of_all(&self) -> f64 {
+        self.workers.iter().filter(|worker| !worker.lost).filter_map(|worker| worker.speed).sum()
+    }
+}
+
+/// Decides which worker gets which tasks (TuCCompi, section 4.5.1).
+pub trait Scheduler: Send {
+    /// The chunk for the requesting worker: free tasks, at least one. `None`: it waits until a chunk was handed
+    /// over or a worker was lost.
+    fn next(&mut self, request: &Request<'_>) -> Option<Range<u64>>;
+}

@@ -1,0 +1,186 @@
+//! The outputs of one chunk, in any order, on their way to the committer.
+
+use std::ops::Range;
+
+use warpweft_core::error::{Error, Result};
+
+/// Takes the outputs of these tasks, packed, one after another.
+pub type Sink<'a> = dyn FnMut(Range<u64>, &[u8]) -> Result<()> + 'a;
+
+/// The results of the tasks of a chunk so far.
+#[derive(Debug, Default)]
+pub struct Results {
+    bytes: Vec<u8>,
+    /// Where each output begins, by task: as they come, which is in order unless the executor has another.
+    begins: Vec<(usize, usize)>,
+    failed: Vec<(usize, String)>,
+}
+
+/// The results of all tasks of a chunk, or of the first ones.
+#[derive(Debug, Default, PartialEq)]
+pub struct Collected {
+    /// How many those are.
+    pub tasks: u64,
+    /// The outputs in the order of the tasks, without those that failed.
+    pub bytes: Vec<u8>,
+    /// Where in `bytes` tasks next to one another have theirs: everything in one piece, unless tasks between
+    /// failed or a piece grew beyond [`PIECE`].
+    pub pieces: Vec<Piece>,
+    /// Those that failed, by their place in the chunk, in order.
+    pub failed: Vec<(usize, String)>,
+}
+
+/// Outputs of tasks next to one another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Piece {
+    /// The tasks, by their place in the chunk.
+    pub tasks: Range<usize>,
+    /// Their outputs.
+    pub bytes: Range<usize>,
+}
+
+/// A piece of so many bytes ends: each worker has a few of them in memory, and a journal is brought to the disk after
+/// each where it is flushed for every chunk.
+pub const PIECE: usize = 8 << 20;
+
+impl Results {
+    /// What is there so far, to be [`cut`](Results::cut) back to.
+    pub fn mark(&self) -> (usize, usize) {
+        (self.bytes.len(), self.begins.len())
+    }
+
+    /// Forgets the outputs since a mark.
+    pub fn cut(&mut self, (bytes, outputs): (usize, usize)) {
+        self.bytes.truncate(bytes);
+        self.begins.truncate(outputs);
+    }
+
+    /// Task `k` has the output that `write` appends.
+    #[inline]
+    pub fn done(&mut self, k: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        let from = self.bytes.len();
+        write(&mut self.bytes);
+        self.begins.push((k, from));
+    }
+
+    /// Task `k` has no output.
+    pub fn fail(&mut self, k: usize, why: String) {
+        self.failed.push((k, why));
+    }
+
+    /// All of `tasks` tasks; ready for the next chunk.
+    ///
+    /// # Errors
+    /// A task has two results, or none, or is not of this chunk.
+    pub fn take(&mut self, tasks: usize) -> Result<Collected> {
+        let Self { mut bytes, mut begins, mut failed } = std::mem::take(self);
+        failed.sort_by_key(|(k, _)| *k);
+        if !begins.is_sorted() {
+            (bytes, begins) = in_order(&bytes, &begins);
+        }
+        let pieces = pieces(&begins, bytes.len());
+        let known = begins.len() + failed.len();
+        // Both lists are in order: each number once, and as many as there are.
+        let apart = |numbers: &mut dyn Iterator<Item = usize>| numbers.is_sorted_by(|a, b| a < b);
+        let done = || begins.iter().map(|(k, _)| *k);
+        let mut whole =
+            known == tasks && apart(&mut done()) && apart(&mut failed.iter().map(|(k, _)| *k));
+        whole &= done().next_back().is_none_or(|k| k < tasks);
+        for (k, _) in &failed {
+            whole &= *k < tasks && begins.binary_search_by_key(k, |(k, _)| *k).is_err();
+        }
+        if !whole {
+            return Err(Error::spec(
+                format!(
+                    "{} outputs and {} failures for a chunk of {tasks} tasks",
+                    begins.len(),
+                    failed.len()
+                ),
+                "call `done` or `failed` of `outputs` once for every task, by its place in the chunk",
+            ));
+        }
+        // The next chunk's are likely as many.
+        begins.clear();
+        self.begins = begins;
+        Ok(Collected { tasks: tasks as u64, bytes, pieces, failed })
+    }
+}
+
+/// The pieces of outputs of which each begins where it is said.
+fn pieces(begins: &[(usize, usize)], end: usize) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    for (k, begin) in begins.iter().copied() {
+        match pieces.last_mut() {
+            Some(last) if last.tasks.end == k && begin - last.bytes.start < PIECE => {
+                last.tasks.end += 1;
+            }
+            _ => pieces.push(Piece { tasks: k..k + 1, bytes: begin..end }),
+        }
+    }
+    for k in 1..pieces.len() {
+        pieces[k - 1].bytes.end = pieces[k].bytes.start;
+    }
+    pieces
+}
+
+/// The outputs in the order of their tasks, and where each begins.
+fn in_order(bytes: &[u8], begins: &[(usize, usize)]) -> (Vec<u8>, Vec<(usize, usize)>) {
+    let ends = begins.iter().skip(1).map(|(_, begin)| *begin).chain([bytes.len()]);
+    let mut outputs: Vec<_> =
+        begins.iter().zip(ends).map(|((k, begin), end)| (*k, &bytes[*begin..end])).collect();
+    outputs.sort_by_key(|(k, _)| *k);
+    let mut sorted = Vec::with_capacity(bytes.len());
+    let begins = outputs.into_iter().map(|(k, output)| {
+        let begin = sorted.len();
+        sorted.extend_from_slice(output);
+        (k, begin)
+    });
+    let begins = begins.collect();
+    (sorted, begins)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ChunkOutputs, Task, on_cores};
+
+    fn collected(tasks: usize, order: &[usize], failed: &[usize]) -> Result<Collected> {
+        fn of<T: Task<Output = u8>>(
+            _: &T,
+            results: &mut Results,
+            order: &[usize],
+            failed: &[usize],
+        ) {
+            let mut chunk = ChunkOutputs::<T>::new(results);
+            order.iter().for_each(|&k| chunk.done(k, &(10 + k as u8)));
+            failed.iter().for_each(|&k| chunk.failed(k, &format!("no {k}").into()));
+        }
+        let mut results = Results::default();
+        of(&on_cores(|n: u8| Ok(n)), &mut results, order, failed);
+        results.take(tasks)
+    }
+
+    #[test]
+    fn outputs_come_out_in_the_order_of_their_tasks() {
+        for order in [[0, 1, 2], [2, 0, 1], [2, 1, 0]] {
+            let all = collected(3, &order, &[]).unwrap();
+            assert_eq!(all.bytes, [10, 11, 12]);
+            assert_eq!(all.pieces, [Piece { tasks: 0..3, bytes: 0..3 }]);
+        }
+        let some = collected(5, &[4, 0, 2], &[3, 1]).unwrap();
+        assert_eq!(some.bytes, [10, 12, 14]);
+        let piece = |k: usize, at: usize| Piece { tasks: k..k + 1, bytes: at..at + 1 };
+        assert_eq!(some.pieces, [piece(0, 0), piece(2, 1), piece(4, 2)]);
+        assert_eq!(some.failed, [(1, "no 1".into()), (3, "no 3".into())]);
+    }
+
+    #[test]
+    fn a_task_told_twice_or_never_is_an_error() {
+        for (order, failed) in
+            [(&[0, 0, 1][..], &[][..]), (&[0, 1], &[]), (&[0, 1, 2], &[2]), (&[0, 1, 3], &[])]
+        {
+            let refusal = collected(3, order, failed).unwrap_err().to_string();
+            assert!(refusal.contains("for a chunk of 3 tasks"), "{refusal}");
+        }
+    }
+}

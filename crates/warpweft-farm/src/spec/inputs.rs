@@ -1,0 +1,89 @@
+//! Inputs by number: tasks are numbered from 0, and the worker that runs a task makes its input.
+
+use std::ops::Range;
+
+/// The inputs of a farm's tasks.
+///
+/// A range, a slice, a `Vec`, or a function of the number, [`Inputs::by`].
+pub struct Inputs<'a, I> {
+    count: u64,
+    by: Box<dyn Fn(u64) -> I + Sync + 'a>,
+}
+
+impl<'a, I> Inputs<'a, I> {
+    /// `count` inputs, of which number `k` is `by(k)`. Called where the task runs, again where it must run
+    /// again: always with the same result.
+    pub fn by(count: u64, by: impl Fn(u64) -> I + Sync + 'a) -> Self {
+        Self { count, by: Box::new(by) }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Number `k`, which is below [`Inputs::count`].
+    #[inline]
+    pub fn at(&self, k: u64) -> I {
+        (self.by)(k)
+    }
+}
+
+impl<'a, I: Clone + Sync> From<&'a [I]> for Inputs<'a, I> {
+    fn from(inputs: &'a [I]) -> Self {
+        Self::by(inputs.len() as u64, move |k| inputs[k as usize].clone())
+    }
+}
+
+impl<'a, I: Clone + Sync> From<&'a Vec<I>> for Inputs<'a, I> {
+    fn from(inputs: &'a Vec<I>) -> Self {
+        inputs.as_slice().into()
+    }
+}
+
+impl<I: Clone + Sync + 'static> From<Vec<I>> for Inputs<'_, I> {
+    fn from(inputs: Vec<I>) -> Self {
+        Self::by(inputs.len() as u64, move |k| inputs[k as usize].clone())
+    }
+}
+
+impl<I: Clone + Sync + 'static, const N: usize> From<[I; N]> for Inputs<'_, I> {
+    fn from(inputs: [I; N]) -> Self {
+        Self::by(N as u64, move |k| inputs[k as usize].clone())
+    }
+}
+
+macro_rules! ranges {
+    ($($t:ident),*) => {$(
+        impl From<Range<$t>> for Inputs<'_, $t> {
+            fn from(range: Range<$t>) -> Self {
+                let count = range.end.max(range.start).abs_diff(range.start) as u64;
+                Self::by(count, move |k| range.start.wrapping_add(k as $t))
+            }
+        }
+    )*};
+}
+ranges!(u32, u64, usize, i32, i64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_any_kind_are_their_numbers() {
+        let all = |inputs: Inputs<'_, i32>| -> Vec<i32> {
+            (0..inputs.count()).map(|k| inputs.at(k)).collect()
+        };
+        assert_eq!(all((-2..3).into()), [-2, -1, 0, 1, 2]);
+        #[expect(clippy::reversed_empty_ranges, reason = "no task")]
+        let none: Inputs<'_, i32> = (3..-2).into();
+        assert_eq!(none.count(), 0);
+        let widest: Inputs<'_, i32> = (i32::MIN..i32::MAX).into();
+        assert_eq!(
+            (widest.count(), widest.at(u64::from(u32::MAX) - 1)),
+            ((1 << 32) - 1, i32::MAX - 1)
+        );
+        assert_eq!(all(vec![5, 7].into()), [5, 7]);
+        assert_eq!(all([5, 7].as_slice().into()), [5, 7]);
+    }
+}

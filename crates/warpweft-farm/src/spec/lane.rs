@@ -1,0 +1,157 @@
+//! A lane: one of a few queues of chunks on a GPU, with a host thread of its own that sleeps while its chunk runs.
+//!
+//! Several lanes keep a device busy while one of them fetches results (TuCCompi's concurrent kernels, section 4.3).
+//! What tasks only read is there once a device, in [`GpuLane::shared`].
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::spec::worker::{Place, Worker};
+use warpweft_core::cuda::{Device, Stream, Watchdog};
+use warpweft_core::error::Result;
+
+/// How long a wait of one block for another may take. Executors whose blocks wait give their kernels the watchdog.
+const BLOCKS: Duration = Duration::from_secs(10);
+
+/// A queue of chunks on a GPU, for one executor.
+#[derive(Debug)]
+pub struct GpuLane {
+    stream: Stream,
+    watchdog: Watchdog,
+    number: usize,
+    lanes: usize,
+    block: u32,
+    shared: Arc<Shared>,
+}
+
+/// What the lanes of a device have together, by type.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    values: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+}
+
+/// Where a lane will be, before its device is opened.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    /// The device's number.
+    pub gpu: usize,
+    /// The lane's among those of the device.
+    pub number: usize,
+    /// How many lanes the device has.
+    pub lanes: usize,
+    /// Threads of a block; 0 if the executor chooses.
+    pub block: u32,
+    /// Of all of them.
+    pub shared: Arc<Shared>,
+}
+
+impl Site {
+    /// Those of `lanes` lanes of a device, with blocks of so many threads.
+    pub fn of(gpu: usize, lanes: usize, block: u32) -> impl Iterator<Item = Self> {
+        let shared = Arc::new(Shared::default());
+        (0..lanes).map(move |number| Self { gpu, number, lanes, block, shared: shared.clone() })
+    }
+
+    /// The worker that it is of `node`.
+    pub fn unit(&self, node: usize) -> Worker {
+        Worker { node, place: Place::Lane { gpu: self.gpu, lane: self.number } }
+    }
+
+    /// The lane, on its device.
+    ///
+    /// # Errors
+    /// There is no such device, or none that can be used.
+    pub fn open(&self) -> Result<GpuLane> {
+        let device = Device::open(self.gpu)?;
+        Ok(GpuLane {
+            stream: Stream::new(&device)?,
+            watchdog: Watchdog::new(&device, BLOCKS)?,
+            number: self.number,
+            lanes: self.lanes,
+            block: self.block,
+            shared: self.shared.clone(),
+        })
+    }
+}
+
+impl GpuLane {
+    /// Its device.
+    pub fn device(&self) -> &Device {
+        self.stream.device()
+    }
+
+    /// Its queue.
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// What kernels get whose blocks wait for one another.
+    pub fn watchdog(&self) -> &Watchdog {
+        &self.watchdog
+    }
+
+    /// Its number among those of its device, from 0.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// How many lanes share the device, and its memory.
+    pub fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    /// Threads of a block that its kernels are to have, whole warps, or `own` where that is not said.
+    pub fn block(&self, own: u32) -> u32 {
+        if self.block == 0 { own } else { self.block }
+    }
+
+    /// The one value of this type that all lanes of the device have: what the first of them makes, while the
+    /// others wait. One that couldn't be made is tried again by the next. It is kept as long as the farm runs.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn shared<V: Any + Send + Sync>(&self, make: impl FnOnce() -> Result<V>) -> Result<Arc<V>> {
+        self.shared.get(make)
+    }
+
+    /// Waits for all that is queued, for at most `limit`. The thread sleeps: the driver's own wait would take a
+    /// core from the worker on it.
+    ///
+    /// # Errors
+    /// As [`Watchdog::wait`].
+    pub fn wait(&self, limit: Duration) -> Result<()> {
+        self.watchdog.wait(&self.stream, limit)
+    }
+}
+
+impl Shared {
+    fn get<V: Any + Send + Sync>(&self, make: impl FnOnce() -> Result<V>) -> Result<Arc<V>> {
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = values.get(&TypeId::of::<V>()).cloned();
+        if let Some(value) = known.and_then(|value| value.downcast().ok()) {
+            return Ok(value);
+        }
+        let value = Arc::new(make()?);
+        values.insert(TypeId::of::<V>(), value.clone());
+        Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpweft_core::error::Error;
+
+    #[test]
+    fn lanes_of_a_device_share_one_value_of_a_type_and_devices_none() {
+        let lanes: Vec<_> = Site::of(0, 2, 0).chain(Site::of(1, 1, 64)).collect();
+        let of = |lane: usize, number: u32| lanes[lane].shared.get(|| Ok(number));
+        assert!(lanes[0].shared.get::<u32>(|| Err(Error::spec("full", "wait"))).is_err());
+        assert_eq!(*of(0, 7).unwrap(), 7);
+        assert_eq!((*of(1, 8).unwrap(), *of(2, 9).unwrap()), (7, 9));
+        assert_eq!(*lanes[0].shared.get(|| Ok("text")).unwrap(), "text");
+        assert_eq!(lanes[1].number, 1);
+    }
+}

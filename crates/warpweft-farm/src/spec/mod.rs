@@ -1,0 +1,85 @@
+//! What is to be done: a task, and what becomes of those that fail.
+
+pub(crate) mod attempt;
+pub(crate) mod chunk;
+pub(crate) mod inputs;
+pub(crate) mod lane;
+pub(crate) mod task;
+pub(crate) mod worker;
+
+use crate::spec::task::Task;
+
+/// Many tasks of one kind.
+///
+/// ```
+/// use warpweft::prelude::*;
+///
+/// struct Collatz;
+/// impl Task for Collatz {
+///     type Input = u64;
+///     type Output = u32;
+///     fn on_core(&self, mut n: u64) -> Result<u32, Failure> {
+///         let mut steps = 0;
+///         while n != 1 {
+///             n = if n % 2 == 0 { n / 2 } else { n.checked_mul(3).and_then(|n| n.checked_add(1)).ok_or("overflow")? };
+///             steps += 1;
+///         }
+///         Ok(steps)
+///     }
+/// }
+///
+/// # fn main() -> Result<()> {
+/// let (steps, report) = Farm::of(Collatz).run(1..10_000u64, &Machine::detect()?)?;
+/// assert_eq!((steps[26], report.done), (111, 9_999)); // of 27
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Farm<T> {
+    pub(crate) task: T,
+    pub(crate) on_failure: OnFailure,
+}
+
+impl<T: Task> Farm<T> {
+    /// A farm of `task`.
+    pub fn of(task: T) -> Self {
+        Self { task, on_failure: OnFailure::default() }
+    }
+
+    /// What is done about tasks that fail, in place of [`OnFailure::Stop`].
+    ///
+    /// ```
+    /// use warpweft::farm::{OnFailure, Run, on_cores};
+    /// use warpweft::prelude::*;
+    ///
+    /// # fn main() -> warpweft::Result<()> {
+    /// let parse = on_cores(|text: &str| Ok(text.parse::<f64>()?));
+    /// let farm = Farm::of(parse).on_failure(OnFailure::Skip);
+    /// let texts = ["1.5", "two"].as_slice();
+    /// let (numbers, outcome) = farm.run_with(texts, &Machine::detect()?, &Run::default())?;
+    /// assert_eq!(numbers, [Some(1.5), None]);
+    /// assert_eq!(outcome.failed[0].what, "invalid float literal");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn on_failure(mut self, on_failure: OnFailure) -> Self {
+        self.on_failure = on_failure;
+        self
+    }
+
+    /// The task.
+    pub fn task(&self) -> &T {
+        &self.task
+    }
+}
+
+/// What is done about a task that fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnFailure {
+    /// No more chunks are given; what runs is handed over, and the run ends with the error of the first task
+    /// by number that failed.
+    #[default]
+    Stop,
+    /// The others are done, and the [`Outcome`](super::Outcome) names those that failed.
+    Skip,
+}

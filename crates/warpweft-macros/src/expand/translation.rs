@@ -1,0 +1,62 @@
+//! What the translation of a function leaves in its crate: the shadow that types it, and the C++ text.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+use crate::check::Lower;
+use crate::emit::{clean, weave};
+use crate::parse::parameters::Named;
+
+/// A translated function.
+pub struct Translation {
+    slots: Vec<Ident>,
+    shadow: TokenStream,
+    text: TokenStream,
+}
+
+impl Translation {
+    /// Of the `shadow` and the `text` that `lower` has made.
+    pub fn new(lower: Lower<'_>, shadow: TokenStream, text: &str) -> Self {
+        Self { text: weave(text, &lower.holes), slots: lower.slots, shadow }
+    }
+
+    /// The function `cuda` of a pattern's trait, which adds the text to a unit; `parameters` and `output`, with its
+    /// arrow, are the shadow's.
+    pub fn cuda(
+        &self,
+        receiver: TokenStream,
+        name: &Ident,
+        parameters: &TokenStream,
+        output: &TokenStream,
+    ) -> TokenStream {
+        let Self { slots, shadow, text } = self;
+        let name = clean(&name.to_string());
+        quote! {
+            #[allow(warnings, clippy::all)]
+            fn cuda(#receiver __unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
+                #(let #slots = ::warpweft::element::Slot::new();)*
+                let _shadow = |#parameters| #output { #shadow };
+                __unit.define(&::warpweft::element::key::<Self>(), #name, |__unit, __name| #text)
+            }
+        }
+    }
+}
+
+/// Parameters as a function declares them, each with a comma.
+pub fn declared<'n>(parameters: impl IntoIterator<Item = &'n Named>) -> TokenStream {
+    let each = parameters.into_iter().map(|Named { ident, mutable, ty }| match mutable {
+        true => quote!(mut #ident: #ty,),
+        false => quote!(#ident: #ty,),
+    });
+    quote!(#(#each)*)
+}
+
+/// The function of a pattern's trait that tells two elements of one function apart.
+pub fn parameters_text(parameters: &[Named]) -> TokenStream {
+    let idents = parameters.iter().map(|named| &named.ident);
+    quote! {
+        fn parameters_text(&self, __unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
+            ::warpweft::element::texts(__unit, &[#(&self.#idents),*])
+        }
+    }
+}

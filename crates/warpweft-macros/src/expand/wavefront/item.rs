@@ -1,0 +1,193 @@
+//! What `#[wavefront]` leaves in the function's place.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
+use syn::{ItemFn, Path};
+
+use super::relative::Relative;
+use super::shape::{Role, Shape};
+use crate::expand::translation::{Translation, declared};
+use crate::parse::parameters::{Named, element};
+
+/// All that is known of the function.
+pub struct Item<'a> {
+    pub function: &'a ItemFn,
+    pub shape: &'a Shape,
+    pub translation: Translation,
+    /// The body of the specialised copy, which has its cells in arrays.
+    pub body: TokenStream,
+    /// The names of those.
+    pub hidden: [Ident; 2],
+    pub counts: [usize; 2],
+    pub vectors: [TokenStream; 2],
+    pub south: TokenStream,
+    pub sums: bool,
+    pub bounds: Option<Path>,
+    pub relative: Option<Relative>,
+}
+
+/// What a row, a column and a cell are called where the function is called.
+fn spots() -> [Ident; 3] {
+    ["__a", "__b", "__x"].map(|name| Ident::new(name, Span::mixed_site()))
+}
+
+impl Item<'_> {
+    /// The element, as `warpweft::wavefront::traceback::Choice`.
+    pub fn choice(&self) -> TokenStream {
+        let Shape { signature, cell, .. } = self.shape;
+        let (name, name_text) = (&signature.ident, signature.ident.to_string());
+        let (generics, arguments, clause) = signature.generics.split_for_impl();
+        let [row, column] = [0, 1].map(|which| self.shape.input(which));
+        let (earlier, [a, b, x]) = (&self.hidden[0], spots());
+        let (count, dependences) = (self.counts[0], &self.vectors[0]);
+        let (element, cuda, passed) = (self.element(quote!()), self.cuda(), self.passed());
+        quote! {
+            #element
+
+            // SAFETY: the struct is `repr(C)` with the C++ struct's members, which asserts the same
+            // layout; the translation has values only, no addresses.
+            unsafe impl #generics ::warpweft::wavefront::traceback::Choice for #name #arguments #clause {
+                type Cell = #cell;
+                type Row = #row;
+                type Column = #column;
+                type Earlier = [#cell; #count];
+                const NAME: &'static str = #name_text;
+                const DEPENDENCES: &'static [::warpweft::wavefront::Dependence] = #dependences;
+
+                #[inline(always)]
+                fn choice(
+                    &self,
+                    #earlier: [#cell; #count],
+                    #x: #cell,
+                    #a: #row,
+                    #b: #column,
+                ) -> u8 {
+                    Self::__specialised(#earlier, [], #passed)
+                }
+                #cuda
+            }
+        }
+    }
+
+    /// The element, as `warpweft::wavefront::WavefrontElement`.
+    pub fn wavefront(&self) -> TokenStream {
+        let Shape { signature, cell, .. } = self.shape;
+        let (name, name_text) = (&signature.ident, signature.ident.to_string());
+        let (generics, arguments, clause) = signature.generics.split_for_impl();
+        let [row, column, input] = [0, 1, 2].map(|which| self.shape.input(which));
+        let ([earlier, old], [a, b, x]) = (&self.hidden, spots());
+        let Self { counts: [count, old_count], vectors: [dependences, old_dependences], .. } = self;
+        let Self { south, sums, .. } = self;
+        let [form, relative] = self.forms();
+        let (element, cuda, passed) = (self.element(form), self.cuda(), self.passed());
+        let bounds = self.bounds();
+        quote! {
+            #element
+
+            // SAFETY: the struct is `repr(C)` with the C++ struct's members, which asserts the same
+            // layout; the translation has values only, no addresses.
+            unsafe impl #generics ::warpweft::wavefront::WavefrontElement for #name #arguments #clause {
+                type Cell = #cell;
+                type Row = #row;
+                type Column = #column;
+                type Input = #input;
+                type Earlier = [#cell; #count];
+                type Old = [#cell; #old_count];
+                const NAME: &'static str = #name_text;
+                const DEPENDENCES: &'static [::warpweft::wavefront::Dependence] = #dependences;
+                const OLD: &'static [::warpweft::wavefront::Dependence] = #old_dependences;
+                const SOUTH: u32 = #south;
+                const SUMS: bool = #sums;
+
+                #[inline(always)]
+                fn cell(
+                    &self,
+                    #earlier: [#cell; #count],
+                    #old: [#cell; #old_count],
+                    #a: #row,
+                    #b: #column,
+                    #x: #input,
+                ) -> #cell {
+                    Self::__specialised(#earlier, #old, #passed)
+                }
+                #bounds
+                #relative
+                #cuda
+            }
+        }
+    }
+
+    /// The parameters after the cells, in order.
+    fn plain(&self) -> Vec<&Named> {
+        let named = |role: &Role| match role {
+            Role::Old => None,
+            Role::Input(which) => self.shape.inputs[*which].as_ref(),
+            Role::Rest(at) => Some(&self.shape.rest[*at]),
+        };
+        self.shape.order.iter().filter_map(named).collect()
+    }
+
+    /// The same as the trait's functions pass them on.
+    fn passed(&self) -> TokenStream {
+        let spots = spots();
+        let passed = self.shape.order.iter().filter_map(|role| match role {
+            Role::Old => None,
+            Role::Input(which) => {
+                let name = &spots[*which];
+                Some(quote!(#name))
+            }
+            Role::Rest(at) => {
+                let ident = &self.shape.rest[*at].ident;
+                Some(quote!(self.#ident))
+            }
+        });
+        quote!(#(#passed),*)
+    }
+
+    /// The struct of the parameters, with the function as written, the specialised copy and `form`.
+    fn element(&self, form: TokenStream) -> TokenStream {
+        let Self { body, hidden: [earlier, old], counts: [count, old_count], .. } = self;
+        let Shape { signature, cell, output, rest, .. } = self.shape;
+        let plain = declared(self.plain());
+        let specialised = quote! {
+            #[doc(hidden)]
+            #[inline(always)]
+            #[allow(unused, clippy::all)]
+            fn __specialised(
+                #earlier: [#cell; #count],
+                #old: [#cell; #old_count],
+                #plain
+            ) -> #output #body
+            #form
+        };
+        element(self.function, signature, rest, "cell", specialised)
+    }
+
+    fn cuda(&self) -> TokenStream {
+        let Shape { signature, earlier, old, cell, output, .. } = self.shape;
+        let old = old.as_ref().map(|old| quote!(#old: ::warpweft::wavefront::Old<#cell>,));
+        let plain = declared(self.plain());
+        let shadowed = quote!(#earlier: ::warpweft::wavefront::Earlier<#cell>, #old #plain);
+        self.translation.cuda(quote!(), &signature.ident, &shadowed, &quote!(-> #output))
+    }
+
+    fn bounds(&self) -> Option<TokenStream> {
+        let path = self.bounds.as_ref()?;
+        Some(quote! {
+            fn bounds(&self, __rows: u64, __columns: u64) -> ::core::option::Option<[f64; 2]> {
+                ::core::option::Option::Some(#path(self, __rows, __columns))
+            }
+        })
+    }
+
+    /// The copy for cells of 16 bits and what of the trait calls it, if there is one.
+    fn forms(&self) -> [TokenStream; 2] {
+        let [earlier, old] = &self.hidden;
+        match &self.relative {
+            Some(relative) => {
+                relative.items(self.shape, [earlier, old], self.counts[1], &self.body)
+            }
+            None => [quote!(), quote!()],
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! `cargo xtask test`: everything that a change must pass, on a machine with or without a GPU.
+
+mod runner;
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+use std::time::Instant;
+
+use crate::cargo::{cargo, check, tests, told, unhurried};
+use crate::programs::Program;
+use crate::tally::Tally;
+use crate::{nvrtc, tidy};
+use runner::{Intake, runner};
+
+/// How many of the slowest tests are named.
+const SLOWEST: usize = 10;
+
+/// Runs every check and test, or only the tests of `packages`; the last line printed is the total.
+///
+/// A test is run as soon as its program is built. Tests wait a good deal, for clocks, signals and one another:
+/// what compiles takes the time of cores that they leave.
+pub fn run(root: &Path, packages: &[&str]) -> Result<bool, String> {
+    let begin = Instant::now();
+    let mut total = Tally::default();
+    let everything = packages.is_empty();
+    if everything {
+        total += Tally::one(check("format", cargo(root).args(["fmt", "--all", "--check"]))?);
+        println!("== tidy");
+        total += Tally::one(tidy::run(root)?);
+    }
+    let workers = thread::available_parallelism().map_or(2, usize::from);
+    let (intake, runner) = runner();
+    total += thread::scope(|scope| {
+        let compiled = scope.spawn(move || {
+            let mut total = build(root, packages, intake)?;
+            println!("== the tests are compiled after {:.0} s", begin.elapsed().as_secs_f64());
+            if everything {
+                total += beside(root)?;
+            }
+            println!("== all is compiled after {:.0} s", begin.elapsed().as_secs_f64());
+            Ok::<_, String>(total)
+        });
+        // Tests of kernels need it.
+        nvrtc::provide(root);
+        for _ in 0..workers {
+            scope.spawn(|| runner.work());
+        }
+        compiled.join().map_err(|_| "compiling beside the tests panicked")?
+    })?;
+    println!("== the tests ended after {:.0} s", begin.elapsed().as_secs_f64());
+    let outcome = runner.outcome();
+    outcome.print(SLOWEST);
+    total += outcome.tally;
+    println!("{total}");
+    Ok(total.failed == 0)
+}
+
+/// Builds the test programs and hands each in; how many tests are ignored, and a failure if something does not
+/// compile.
+fn build(root: &Path, packages: &[&str], intake: Intake) -> Result<Tally, String> {
+    let mut command = unhurried(root);
+    command.args(["test", "--no-run", "--quiet", "--message-format=json-render-diagnostics"]);
+    match packages {
+        [] => {
+            command.arg("--workspace");
+        }
+        some => {
+            for package in some {
+                command.args(["--package", package]);
+            }
+        }
+    }
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("building the tests: {error}"))?;
+    let mut total = Tally::default();
+    for line in child.stdout.take().into_iter().flat_map(|output| BufReader::new(output).lines()) {
+        let line = line.map_err(|error| format!("reading cargo's messages: {error}"))?;
+        if let Some(program) = Program::built(&line) {
+            total.skipped += intake.take(program)?;
+        }
+    }
+    let status = child.wait().map_err(|error| format!("waiting for cargo: {error}"))?;
+    total += Tally { failed: u64::from(!status.success()), ..Tally::default() };
+    Ok(total)
+}
+
+/// Examples of the documentation, and what only compiles.
+fn beside(root: &Path) -> Result<Tally, String> {
+    let documents = ["test", "--workspace", "--doc", "--quiet", "--no-fail-fast", "--"];
+    let mut total = tests(
+        "examples of the documentation",
+        unhurried(root).args(documents).arg("--show-output"),
+    )?;
+    let lints = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
+    total += Tally::one(told("lints", unhurried(root).args(lints))?);
+    let mut without = unhurried(root);
+    without.args(["check", "--quiet", "--package", "warpweft-cli", "--package", "warpweft-lab"]);
+    without.args(["--no-default-features", "--features", "warpweft-lab/command"]);
+    total += Tally::one(told("without MPI", &mut without)?);
+    Ok(total)
+}
