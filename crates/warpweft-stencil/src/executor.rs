@@ -140,12 +140,7 @@ pub trait SweepExecutor<const D: usize> {
     /// are sent, and the interior; none where that can't be, or can't pay. Ranks may differ in this, as their
     /// subdomains and devices do.
     #[doc(hidden)]
-    fn split(
-        &self,
-        _own: &Region<D>,
-        _sent: &Margin<D>,
-        _steps: u64,
-    ) -> Option<BoundarySplit<D>> {
+    fn split(&self, _own: &Region<D>, _sent: &Margin<D>, _steps: u64) -> Option<BoundarySplit<D>> {
         None
     }
 

@@ -213,12 +213,7 @@ impl<const D: usize> SweepExecutor<D> for CudaSweeps<D> {
         peers.part(net)
     }
 
-    fn split(
-        &self,
-        own: &Region<D>,
-        sent: &Margin<D>,
-        steps: u64,
-    ) -> Option<BoundarySplit<D>> {
+    fn split(&self, own: &Region<D>, sent: &Margin<D>, steps: u64) -> Option<BoundarySplit<D>> {
         self.boundary_split(own, sent, steps)
     }
 

@@ -218,7 +218,10 @@ impl<const D: usize> CudaSweeps<D> {
     }
 
     /// Lends the halos to `work`, which queues copies into their stream.
-    pub(super) fn with_halos<T>(&mut self, work: impl FnOnce(&Self, &mut Halos) -> Result<T>) -> Result<T> {
+    pub(super) fn with_halos<T>(
+        &mut self,
+        work: impl FnOnce(&Self, &mut Halos) -> Result<T>,
+    ) -> Result<T> {
         self.follow_sweeps()?;
         let Some(mut halos) = self.halos.take() else {
             return Err(Error::spec("no halos", "report this as a bug"));

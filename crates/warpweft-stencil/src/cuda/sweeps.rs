@@ -297,7 +297,6 @@ impl<const D: usize> CudaSweeps<D> {
     }
 }
 
-
 impl<const D: usize> std::fmt::Debug for CudaSweeps<D> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let extents = self.arrays.layout.extents;

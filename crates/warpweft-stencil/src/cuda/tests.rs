@@ -270,7 +270,8 @@ fn check<T: Scalar, const D: usize>(
             // Boxes know no boundary but held ones.
             let cut = boundary == Boundary::Dirichlet(3.0);
             let halves = if cut { halves(&stencil, extents, policy) } else { None };
-            let parts = halves.iter().flat_map(|it| it.boundary.iter().chain([&it.interior])).copied();
+            let parts =
+                halves.iter().flat_map(|it| it.boundary.iter().chain([&it.interior])).copied();
             let depth = policy.temporal_depth as usize;
             for region in regions(extents, depth).into_iter().chain(parts.clone()) {
                 // The one part of a trip writes nothing of the other, nor the core of what is received.

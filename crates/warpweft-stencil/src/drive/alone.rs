@@ -13,7 +13,6 @@ use crate::drive::task::{Distribution, Task, Watch};
 use crate::exchange::Route;
 use crate::fingerprint::fingerprint;
 use crate::model::Prediction;
-use crate::pace::Pace;
 use crate::partition::Partition;
 use crate::run::{Run, Target};
 use crate::spec::{Spec, Steps};
@@ -64,10 +63,10 @@ impl<const D: usize> Spec<D> {
             Distribution { partition, depth: 1, search: None, trip: 1, boundary_first: false };
         let (mut executor, mine, mut prepared) = {
             let start = Start::of(volume, saved.as_ref().and_then(|saved| saved.from.as_ref()));
-            let (mut local, prepared) = self.made(start, &distribution, first.step, machine, run)?;
+            let (mut local, prepared) =
+                self.made(start, &distribution, first.step, machine, run)?;
             trace("set up", begin);
-            let cells = volume.len() as f64;
-            let pace = Pace::new(cells / prepared.cells_a_second, prepared.depth);
+            let step = volume.len() as f64 / prepared.cells_a_second;
             let task = Task {
                 stencil: self,
                 distribution: &distribution,
@@ -78,7 +77,7 @@ impl<const D: usize> Spec<D> {
                 saving: saved.as_ref().map(|saved| &saved.saver),
                 trace: run.trace.as_deref(),
                 rebalance: None,
-                pace: Some(&pace),
+                pace: Some((step, prepared.depth)),
                 trip: prepared.policy.steps_a_visit::<D>(),
                 halos: Some(Route::Host),
                 probed: &probed,
@@ -100,14 +99,14 @@ impl<const D: usize> Spec<D> {
 
     /// The whole of the volume on its device; on the cores where no GPU was named and none can be used, e.g. for
     /// want of NVRTC.
-    fn made<'a>(
+    fn made<'a, 'm>(
         &'a self,
         start: Start<'a, D>,
         distribution: &'a Distribution<D>,
         first: u64,
-        machine: &'a Machine,
+        machine: &'m Machine,
         run: &Run<'_>,
-    ) -> Result<(LocalSubdomain<'a, D>, Prepared<'a, D>)> {
+    ) -> Result<(LocalSubdomain<'a, D>, Prepared<'m, D>)> {
         let partition = &distribution.partition;
         let (extents, zone) = (partition.extents(), partition.region(0).into());
         let make = |prepared: &Prepared<'_, D>| {

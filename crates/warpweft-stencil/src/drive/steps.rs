@@ -9,18 +9,18 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::State;
+use crate::drive::depth::pace::Pace;
+use crate::drive::depth::search::Search;
+use crate::drive::ranks::residual::residual;
+use crate::drive::stops::Stops;
+use crate::drive::subdomain::{Advanced, LocalSubdomain};
+use crate::drive::task::Distribution;
+use crate::exchange::Routes;
+use crate::exchange::{HaloMessage, halo_messages};
 use crate::halo::{Reach, footprints};
 use crate::model::Trip;
 use crate::pace::Pace as SweepPace;
 use crate::spec::Spec;
-use crate::drive::subdomain::{Advanced, LocalSubdomain};
-use crate::drive::depth::pace::Pace;
-use crate::drive::ranks::residual::residual;
-use crate::exchange::Routes;
-use crate::drive::task::Distribution;
-use crate::drive::depth::search::Search;
-use crate::drive::stops::Stops;
-use crate::exchange::{HaloMessage, halo_messages};
 use warpweft_core::cluster::{Transport, agree, broadcast, gather};
 use warpweft_core::error::Result;
 use warpweft_core::trace::Trace;
@@ -107,7 +107,8 @@ pub(crate) struct Saving<'a, const D: usize> {
     pub save: &'a Save<'a, D>,
 }
 
-pub(crate) type Save<'a, const D: usize> = dyn Fn(State, &mut LocalSubdomain<'_, D>) -> Result<()> + 'a;
+pub(crate) type Save<'a, const D: usize> =
+    dyn Fn(State, &mut LocalSubdomain<'_, D>) -> Result<()> + 'a;
 
 /// One rank's loop. Ghost zones are valid on entry, so the first swap is skipped.
 pub(crate) fn run_rank<const D: usize>(
@@ -219,8 +220,7 @@ pub(crate) fn run_rank<const D: usize>(
         let checks = stencil.until.filter(|until| done.is_multiple_of(until.every));
         let from = Instant::now();
         let measure = checks.map(|until| until.residual);
-        let Advanced { change, sent, measuring } =
-            part.advance(depth, phases, measure, net)?;
+        let Advanced { change, sent, measuring } = part.advance(depth, phases, measure, net)?;
         traced(&format!("steps {}..{done}", report.steps), from);
         timer.busy += from.elapsed().as_secs_f64();
         if let Some(sweeps) = course.pace {

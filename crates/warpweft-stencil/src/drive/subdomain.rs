@@ -220,11 +220,7 @@ impl<'a, const D: usize> LocalSubdomain<'a, D> {
     }
 
     /// Receives a message into the ghost zone; returns the seconds waited for it.
-    pub(crate) fn receive(
-        &mut self,
-        message: &HaloMessage<D>,
-        net: &dyn Transport,
-    ) -> Result<f64> {
+    pub(crate) fn receive(&mut self, message: &HaloMessage<D>, net: &dyn Transport) -> Result<f64> {
         let boxes = self.boxes(message, |piece| piece.write);
         let bytes = message.bytes as usize;
         self.executor.receive(&boxes, bytes, net, (message.from, message.tag()))
@@ -256,7 +252,9 @@ impl<'a, const D: usize> LocalSubdomain<'a, D> {
         }
         let mut state = RawVolume::zeroed(self.volume.cell_type(), self.volume.extents())?;
         self.executor.store(state.writable())?;
-        save(&mut |field| filled(state.field_bytes(field).iter().copied(), "run without --checkpoint"))
+        save(&mut |field| {
+            filled(state.field_bytes(field).iter().copied(), "run without --checkpoint")
+        })
     }
 
     /// What it was computed on, once all is computed; the rest of it is dropped.

@@ -6,23 +6,23 @@ use std::time::Duration;
 
 use crate::checkpoint::{Saver, State};
 use crate::cpu::CpuSweeps;
+use crate::drive::cut::feasible::check_depth;
+use crate::drive::depth::search::Search;
+use crate::drive::ranks::points::collect;
+use crate::drive::start::Start;
+use crate::drive::steps::{RankReport, Rebalance, RunSteps, Saving, run_rank};
+use crate::drive::subdomain::{Build, Built, LocalSubdomain};
+use crate::exchange::Endpoint;
+use crate::exchange::Route;
+use crate::exchange::halo_messages;
+use crate::executor::SweepExecutor;
 use crate::halo::{Footprint, Reach, footprints};
 use crate::model::Trip;
+use crate::pace::Pace;
 use crate::partition::Partition;
 use crate::plan::Region;
 use crate::policy::CpuPolicy;
 use crate::spec::{Spec, Stencil};
-use crate::drive::cut::feasible::check_depth;
-use crate::drive::ranks::points::collect;
-use crate::drive::steps::{RankReport, Rebalance, RunSteps, Saving, run_rank};
-use crate::exchange::Route;
-use crate::drive::depth::search::Search;
-use crate::drive::start::Start;
-use crate::exchange::halo_messages;
-use crate::drive::subdomain::{Build, Built, LocalSubdomain};
-use crate::exchange::Endpoint;
-use crate::executor::SweepExecutor;
-use crate::pace::Pace;
 use warpweft_core::cluster::{Transport, in_process};
 use warpweft_core::cpu::{Pool, Simd};
 use warpweft_core::element::Fields;
@@ -76,8 +76,9 @@ pub(crate) struct Task<'a, const D: usize> {
     pub trace: Option<&'a Trace>,
     /// Decides whether the subdomains are of the right sizes.
     pub rebalance: Option<&'a Rebalance<'a>>,
-    /// How many steps to take at once where there is one subdomain; the distribution's depth if `None`.
-    pub pace: Option<&'a Pace>,
+    /// Seconds that a step is taken to last at first, and steps of a pass over memory, where there is one subdomain;
+    /// as many steps are taken at once as the distribution's depth if `None`.
+    pub pace: Option<(f64, u64)>,
     /// What a trip of cells to memory takes of steps.
     pub trip: Trip,
     /// How halos travel, if that is not to be found out. Ranks that all compute on the cores say
@@ -154,6 +155,7 @@ impl<const D: usize> Task<'_, D> {
             local.saved(|cut| saver.save(net, state, region, cut, recorded))
         };
         let saving = self.saving.map(|saver| Saving { every: saver.every(), save: &save });
+        let pace = self.pace.map(|(step, depth)| Pace::new(step, depth));
         let steps = RunSteps {
             first: self.first.step,
             steps: self.steps,
@@ -163,7 +165,7 @@ impl<const D: usize> Task<'_, D> {
             saving: saving.as_ref(),
             trace: self.trace,
             rebalance: self.rebalance,
-            pace: self.pace,
+            pace: pace.as_ref(),
             trip: self.trip,
         };
         let report = run_rank(stencil, distribution, local, net, &steps)?;
@@ -300,11 +302,12 @@ pub fn footprints_of<const D: usize>(stencil: &Spec<D>) -> Vec<Footprint<D>> {
 
 #[cfg(test)]
 mod tests {
-    use crate::drive::ranks::launch::Ranks;
     use super::*;
+    use crate::drive::ranks::launch::Ranks;
     use crate::prelude::{Near, stencil};
     use crate::reference;
     use warpweft_core::cluster::in_process;
+    use warpweft_core::machine::Machine;
 
     #[stencil]
     fn mean(u: Near<f32, 2>) -> f32 {

@@ -8,8 +8,8 @@ mod messages;
 mod routes;
 mod split;
 
-pub(crate) use cells::{check_bytes, single};
 pub use cells::Cells;
+pub(crate) use cells::{check_bytes, single};
 pub use endpoints::Endpoint;
 pub(crate) use endpoints::{Answer, Handshake, decline, recv_answer, send_answer};
 pub use messages::{HaloMessage, Piece, halo_messages};

@@ -2,9 +2,9 @@
 //! while they are on their way. Pure functions of boxes. Not: what suits a GPU's trips (`cuda/halves.rs`).
 
 use crate::boundary::Face;
+use crate::exchange::HaloMessage;
 use crate::halo::{Margin, Span};
 use crate::plan::Region;
-use crate::exchange::HaloMessage;
 
 /// The boxes of such a launch. None overlap, and together they are the cells that are computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,10 +81,10 @@ pub(crate) fn sent_depth<'m, const D: usize>(
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::exchange::halo_messages;
     use crate::halo::{Footprint, Reach};
     use crate::partition::Partition;
-    use crate::exchange::halo_messages;
-    use super::*;
     use crate::{Boundaries, Boundary};
     use warpweft_core::element::{FieldInfo, ScalarKind};
 
@@ -101,7 +101,8 @@ mod tests {
                 let own = partition.region(part);
                 let depth = sent_depth(own, sent());
                 assert_eq!(depth, [[2, 1]; 2]);
-                let BoundarySplit { boundary, interior, .. } = BoundarySplit::of_step(own, &depth, tile);
+                let BoundarySplit { boundary, interior, .. } =
+                    BoundarySplit::of_step(own, &depth, tile);
                 for at in Span::from(own).iter() {
                     let holds = |it: &Region<2>| Span::from(*it).contains(at);
                     let holders = boundary.iter().chain([&interior]).filter(|it| holds(it));
@@ -121,9 +122,14 @@ mod tests {
     fn a_part_of_which_all_is_sent_has_no_core() {
         let own = Region { low: [3, 5], high: [8, 9] };
         for sent in [[[3, 3], [0, 0]], [[5, 0], [1, 1]], [[0, 0], [2, 3]]] {
-            let BoundarySplit { boundary, interior, .. } = BoundarySplit::of_step(own, &sent, [4; 2]);
+            let BoundarySplit { boundary, interior, .. } =
+                BoundarySplit::of_step(own, &sent, [4; 2]);
             let cells = |it: &Region<2>| Span::from(*it).cells();
-            assert_eq!((cells(&interior), boundary.iter().map(cells).sum::<usize>()), (0, 20), "{sent:?}");
+            assert_eq!(
+                (cells(&interior), boundary.iter().map(cells).sum::<usize>()),
+                (0, 20),
+                "{sent:?}"
+            );
         }
     }
 }

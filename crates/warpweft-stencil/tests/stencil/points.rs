@@ -1,9 +1,10 @@
 //! Point sources and probes: what they add, when, and that runs report what they saw.
 
+use crate::ranks::run_in_process;
 use sha2::{Digest, Sha256};
 use warpweft::prelude::*;
 use warpweft::report::Series;
-use warpweft::stencil::distribute::{Distribution, Ranks, run_in_process};
+use warpweft::stencil::drive::{Distribution, Ranks};
 use warpweft::stencil::{
     Boundaries, Checkpoint, Partition, PointSource, Probe, Run, Target, reference,
     reference_with_probes,

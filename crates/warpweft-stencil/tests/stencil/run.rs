@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use warpweft::Error;
 use warpweft::prelude::*;
-use warpweft::stencil::distribute::{Distribution, Ranks, run_on_cores};
+use warpweft::stencil::drive::{Distribution, Ranks, run_on_cores};
 use warpweft::stencil::{
     Boundaries, Checkpoint, CpuPolicy, Partition, Policy, Run, Target, Tuning, reference, tune,
 };

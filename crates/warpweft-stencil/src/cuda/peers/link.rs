@@ -8,7 +8,7 @@ use super::SLOTS;
 use super::place::Place;
 use crate::cuda::halo::Signal;
 use crate::cuda::sweeps::CudaSweeps;
-use crate::exchange::{Handshake, Cells, Endpoint, Answer};
+use crate::exchange::{Answer, Cells, Endpoint, Handshake};
 use warpweft_core::cluster::{Tag, Transport};
 use warpweft_core::cuda::{Args, Device, Event, Exported, Imported, Kernel, Launch, Stream};
 use warpweft_core::error::{Error, Result};

@@ -25,7 +25,7 @@ use std::time::Duration;
 pub(super) use self::link::passed;
 use self::link::{Inbound, Offer, Outbound};
 use self::place::Place;
-use crate::exchange::{Handshake, Endpoint, Route, Routes, Answer, recv_answer, send_answer};
+use crate::exchange::{Answer, Endpoint, Handshake, Route, Routes, recv_answer, send_answer};
 use warpweft_core::cluster::{Tag, Transport};
 use warpweft_core::cuda::{Buffer, Event, Module, Stream, Watchdog};
 use warpweft_core::error::{Error, Result};
@@ -89,7 +89,8 @@ impl Peers {
         }
         let mut senders = Vec::with_capacity(inbound.len());
         for endpoint in &inbound {
-            let sender: Answer<Place> = recv_answer(net, endpoint.from, Handshake::Ask.tag(endpoint.tag))?;
+            let sender: Answer<Place> =
+                recv_answer(net, endpoint.from, Handshake::Ask.tag(endpoint.tag))?;
             let admitted = sender.and_then(|sender| {
                 place.as_ref().map_err(Clone::clone)?.admits(&sender, wanted).map(|()| sender)
             });
@@ -137,7 +138,8 @@ impl Peers {
         };
         let mut refused = None;
         for (n, endpoint) in outbound.iter().enumerate() {
-            let offer: Answer<Offer> = recv_answer(net, endpoint.to, Handshake::Offer.tag(endpoint.tag))?;
+            let offer: Answer<Offer> =
+                recv_answer(net, endpoint.to, Handshake::Offer.tag(endpoint.tag))?;
             let count = peers.counts.address() + (n * LINE) as u64;
             let opened =
                 offer.and_then(|offer| Outbound::open(device, &here, endpoint, &offer, count));
@@ -150,7 +152,8 @@ impl Peers {
         let parameter = peers.dog.parameter()?;
         let mut rooms = rooms.iter();
         for (endpoint, sender) in inbound.iter().zip(&senders) {
-            let verdict: Answer<()> = recv_answer(net, endpoint.from, Handshake::Verdict.tag(endpoint.tag))?;
+            let verdict: Answer<()> =
+                recv_answer(net, endpoint.from, Handshake::Verdict.tag(endpoint.tag))?;
             let room = sender.as_ref().ok().and_then(|_| rooms.next());
             let (Ok(()), Some(((flag, slots), _))) = (verdict, room) else { continue };
             let start = peers.mailbox.as_ref().map_or(0, Buffer::address);

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::exchange::{Route, Answer};
+use crate::exchange::{Answer, Route};
 use warpweft_core::cuda::Device;
 use warpweft_core::error::Result;
 

@@ -1,9 +1,9 @@
 //! Which axes to cut: the orientation that severs the fewest dependences.
 
 use crate::boundary::Boundaries;
+use crate::drive::cut::feasible::deepest_feasible;
 use crate::halo::{Footprint, Reach};
 use crate::partition::Partition;
-use crate::drive::cut::feasible::deepest_feasible;
 use warpweft_core::element::FieldInfo;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::across;
@@ -114,8 +114,8 @@ fn best_grid<const D: usize>(
 
 #[cfg(test)]
 mod tests {
-    use crate::boundary::Boundary;
     use super::*;
+    use crate::boundary::Boundary;
     use warpweft_core::element::ScalarKind;
 
     const F32: [FieldInfo; 1] = [FieldInfo { name: "", kind: ScalarKind::F32 }];

@@ -99,12 +99,12 @@ fn grown(
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::boundary::{Boundaries, Boundary};
+    use crate::drive::{Simulation, deepest_feasible};
     use crate::ghost_model::Linear;
     use crate::halo::Footprint;
     use crate::partition::Partition;
-    use crate::drive::{Simulation, deepest_feasible};
-    use super::*;
     use warpweft_core::cluster::{Tree, topology};
     use warpweft_core::element::{FieldInfo, ScalarKind};
 

@@ -4,10 +4,10 @@
 //! this follows every part and message: links shared by what crosses them together, parts at the
 //! volume's faces, uneven cuts, noise that one part catches and its neighbours wait for.
 
+use crate::exchange::halo_messages;
 use crate::ghost_model::{Linear, core};
 use crate::halo::{Footprint, Reach};
 use crate::partition::Partition;
-use crate::exchange::halo_messages;
 use warpweft_core::cluster::{Jitter, Transfer, Tree};
 use warpweft_core::element::FieldInfo;
 
@@ -143,9 +143,9 @@ impl Cycle {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::boundary::{Boundaries, Boundary};
     use crate::ghost_model::{GhostModel, Kernel, Overlap, Staging, Subdomain};
-    use super::*;
     use warpweft_core::cluster::{Link, topology};
     use warpweft_core::element::ScalarKind;
 

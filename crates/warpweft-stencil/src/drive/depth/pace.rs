@@ -1,8 +1,8 @@
 //! How deep the next swap is, and whether the last trip before it is taken in two parts: fixed, or found while the
 //! run goes on.
 
-use crate::drive::depth::search::DepthSearch;
 use crate::drive::depth::overlap::{SWAPS, Ways};
+use crate::drive::depth::search::DepthSearch;
 use warpweft_core::cluster::{Transport, broadcast};
 use warpweft_core::error::Result;
 
@@ -141,7 +141,7 @@ impl<'a> Pace<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::distribute::search::Trial;
+    use crate::drive::search::Trial;
     use warpweft_core::cluster::Alone;
 
     /// Two swaps of depth 4, then one of 2; what was recorded.

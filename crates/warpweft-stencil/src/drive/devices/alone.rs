@@ -139,8 +139,7 @@ impl<const D: usize> Spec<D> {
         let key = key(self, extents, machine, &gpu.name);
         let mut notes = Vec::new();
         let known = run.policy.is_none().then(|| tuned_on_gpus(&cache, &key, self)).flatten();
-        let tuned =
-            usable(known, &mut notes, |policy: &CudaPolicy| policy.check(self, extents));
+        let tuned = usable(known, &mut notes, |policy: &CudaPolicy| policy.check(self, extents));
         let (policy, known_rate) = match (run.policy, tuned) {
             (Some(Policy::Cuda(policy)), _) => (policy, None),
             (_, Some(policy)) => (policy, cache.get(&key).map(|entry| entry.rate)),

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::drive::devices::alone::{gpu, probe};
 use crate::drive::ranks::launch::Ranks;
 use crate::policy::Policy;
-use crate::drive::devices::alone::{gpu, probe};
 use crate::run::{Run, Target};
 use crate::spec::{Spec, Steps};
 use crate::tuning_cache::{key, label, on_gpus as tuned_on_gpus, usable};

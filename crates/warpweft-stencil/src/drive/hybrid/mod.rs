@@ -12,6 +12,17 @@ use std::time::Instant;
 
 use crate::checkpoint::{Opened, Saver, State};
 use crate::cuda::CudaSweeps;
+use crate::drive::deepest_feasible;
+use crate::drive::devices::alone::{CELLS_A_SECOND, gpu, of_cores, probe};
+use crate::drive::devices::choice::{OnGpu, trip};
+use crate::drive::hybrid::balance::{Balance, Measured, Shares};
+use crate::drive::ranks::launch::{DEEPEST, SWAP};
+use crate::drive::start::Start;
+use crate::drive::steps::{Decision, RankReport};
+use crate::drive::subdomain::Build;
+use crate::drive::task::{Distribution, Task, on_cores, store_all};
+use crate::exchange::Route;
+use crate::executor::SweepExecutor;
 use crate::ghost_model::{
     Balanced, Geometry, GhostModel, Kernel, Linear, Overlap, Split, Staging, Subdomain,
 };
@@ -20,20 +31,9 @@ use crate::model::Trip;
 use crate::partition::Partition;
 use crate::plan::Region;
 use crate::policy::{CpuPolicy, CudaPolicy, Policy};
-use crate::drive::devices::alone::{CELLS_A_SECOND, gpu, of_cores, probe};
 use crate::run::{Run, Target};
 use crate::spec::{Spec, Steps};
 use crate::tuning_cache::key;
-use crate::drive::hybrid::balance::{Balance, Measured, Shares};
-use crate::drive::devices::choice::{OnGpu, trip};
-use crate::drive::deepest_feasible;
-use crate::executor::SweepExecutor;
-use crate::drive::ranks::launch::{DEEPEST, SWAP};
-use crate::drive::steps::{Decision, RankReport};
-use crate::exchange::Route;
-use crate::drive::task::{Distribution, Task, on_cores, store_all};
-use crate::drive::start::Start;
-use crate::drive::subdomain::Build;
 use warpweft_core::error::Result;
 use warpweft_core::grid::RawVolume;
 use warpweft_core::machine::{Gpu, Machine};

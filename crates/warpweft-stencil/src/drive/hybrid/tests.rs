@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::drive::hybrid::*;
+use crate::drive::subdomain::Built;
+use crate::exchange::Cells;
 use crate::executor::SweepExecutor;
 use crate::model::Trip;
 use crate::plan::Sweep;
-use crate::total::Total;
-use crate::exchange::Cells;
-use crate::drive::subdomain::Built;
-use crate::drive::hybrid::*;
 use crate::prelude::*;
+use crate::total::Total;
 use crate::{CpuSweeps, Residual, reference};
 use warpweft_core::cpu::{Pool, Simd};
 use warpweft_core::element::CellType;

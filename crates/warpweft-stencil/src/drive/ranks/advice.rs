@@ -1,7 +1,7 @@
 //! What is told of a run over ranks that its user may want to do otherwise.
 
-use crate::spec::Spec;
 use crate::drive::steps::RankReport;
+use crate::spec::Spec;
 use warpweft_core::report::counted;
 
 /// The share of the time that residuals over all ranks may take before it is said how to take less.
@@ -49,7 +49,7 @@ impl<const D: usize> Spec<D> {
 
 #[cfg(test)]
 mod tests {
-    use crate::distribute::{RankReport, Ranks};
+    use crate::drive::{RankReport, Ranks};
     use crate::prelude::*;
     use crate::{Checkpoint, CpuPolicy, CudaPolicy, Policy, Probe, Residual, Run, Target};
     use warpweft_core::report::Report;

@@ -4,22 +4,21 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::checkpoint::{self, Opened};
+use crate::drive::devices::of_rank::shared_gpus;
+use crate::drive::ranks::launch::{DEADLINE, Ranks};
+use crate::drive::ranks::notes::joined;
+use crate::drive::ranks::several::each_of;
+use crate::drive::start::Start;
+use crate::drive::steps::RankReport;
+use crate::drive::task::{Distribution, Own, Task, Watch, store};
+use crate::exchange::Route;
 use crate::fingerprint::fingerprint;
 use crate::identity::short_hash;
 use crate::residual::Until;
 use crate::run::Run;
 use crate::spec::{Spec, Steps};
-use crate::drive::devices::of_rank::shared_gpus;
-use crate::drive::ranks::launch::{DEADLINE, Ranks};
-use crate::drive::ranks::notes::joined;
-use crate::drive::steps::RankReport;
-use crate::exchange::Route;
-use crate::drive::task::{Distribution, Own, Task, Watch, store};
-use crate::drive::ranks::several::each_of;
-use crate::drive::start::Start;
 use warpweft_core::cluster::{
-    Tag, Transport, agree, agree_on_each, broadcast, gather, in_process, placement,
-    thread_group,
+    Tag, Transport, agree, agree_on_each, broadcast, gather, in_process, placement, thread_group,
 };
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::RawVolume;

@@ -1,12 +1,12 @@
 //! Several ranks of one process, each a thread with a device of its own: how many, and what they come to.
 
+use crate::drive::ranks::launch::Ranks;
+use crate::drive::ranks::network::{Asked, Found, of_all};
+use crate::drive::ranks::watched::watched;
+use crate::drive::task::store;
 use crate::policy::Policy;
 use crate::run::{Run, Target};
 use crate::spec::Spec;
-use crate::drive::ranks::launch::Ranks;
-use crate::drive::ranks::network::{Asked, Found, of_all};
-use crate::drive::task::store;
-use crate::drive::ranks::watched::watched;
 use warpweft_core::cluster::{MAX_RANKS_PER_PROCESS, Transport, agree, placement};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::RawVolume;

@@ -4,10 +4,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::run::Run;
 use crate::drive::ranks::launch::DEADLINE;
 use crate::drive::steps::RankReport;
 use crate::drive::task::{Own, Task};
+use crate::run::Run;
 use warpweft_core::error::{Result, no_thread};
 
 /// No number of steps.

@@ -6,21 +6,21 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::checkpoint::State;
+use crate::drive::depth::search::Search;
+use crate::drive::start::Start;
+use crate::drive::subdomain::Built;
+use crate::drive::task::{Task, store_all};
+use crate::drive::{Distribution, RankReport, deepest_feasible, footprints_of};
+use crate::exchange::{BoundarySplit, Cells, Route};
 use crate::executor::SweepExecutor;
 use crate::halo::{Margin, Span};
 use crate::model::Trip;
 use crate::plan::{Region, Sweep};
+use crate::prelude::*;
 use crate::reference::{reference, run_reference};
 use crate::residual::Residual;
 use crate::spec::{Spec, Stencil};
 use crate::total::Total;
-use crate::drive::task::{Task, store_all};
-use crate::drive::depth::search::Search;
-use crate::drive::start::Start;
-use crate::drive::subdomain::Built;
-use crate::drive::{Distribution, RankReport, deepest_feasible, footprints_of};
-use crate::exchange::{BoundarySplit, Cells, Route};
-use crate::prelude::*;
 use crate::{Partition, PointSource, Probe};
 use warpweft_core::cluster::{Tag, Transport};
 use warpweft_core::element::CellType;
@@ -93,12 +93,7 @@ impl<const D: usize> SweepExecutor<D> for Plain<D> {
         let bytes = boxes.iter().flat_map(|(f, at)| self.now.box_bytes(*f, at.low, at.high));
         net.send(to, tag, bytes.collect())
     }
-    fn split(
-        &self,
-        own: &Region<D>,
-        sent: &Margin<D>,
-        steps: u64,
-    ) -> Option<BoundarySplit<D>> {
+    fn split(&self, own: &Region<D>, sent: &Margin<D>, steps: u64) -> Option<BoundarySplit<D>> {
         let steps = if steps.is_multiple_of(self.trip) { self.trip } else { 1 };
         self.split.then(|| BoundarySplit { steps, ..BoundarySplit::of_step(*own, sent, [1; D]) })
     }

@@ -4,9 +4,9 @@ use proptest::prelude::*;
 use std::collections::HashMap;
 
 use crate::boundary::{Boundaries, Boundary, Source};
+use crate::drive::{check_depth, deepest_feasible, halo_messages};
 use crate::halo::{Footprint, Reach};
 use crate::partition::Partition;
-use crate::drive::{check_depth, deepest_feasible, halo_messages};
 use warpweft_core::element::{FieldInfo, ScalarKind};
 
 const FIELDS: [FieldInfo; 2] = [

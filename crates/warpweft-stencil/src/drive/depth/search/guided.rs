@@ -6,8 +6,8 @@
 //! twice the best depth are looked at as well. What looks at slow depths have lost is made up for at
 //! the best one before the search ends.
 
-use crate::ghost_model::{Geometry, GhostModel, Sample, refine};
 use crate::drive::depth::search::{DepthSearch, Trial};
+use crate::ghost_model::{Geometry, GhostModel, Sample, refine};
 
 /// Swaps of the first trial, and of any depth that may be the best.
 const SWAPS: usize = 4;

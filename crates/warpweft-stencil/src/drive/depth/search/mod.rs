@@ -17,10 +17,10 @@ pub use hill::HillClimbing;
 
 use self::trips::{InTrips, Trips};
 
+use crate::drive::cut::simulate::Cycle;
 use crate::ghost_model::{GhostModel, Traced};
 use crate::halo::Footprint;
 use crate::partition::Partition;
-use crate::drive::cut::simulate::Cycle;
 use warpweft_core::cluster::Jitter;
 use warpweft_core::element::FieldInfo;
 

@@ -1,10 +1,8 @@
 //! The guided search on curves that four H200s gave, which no rates of the model explain.
 
 use crate::boundary::{Boundaries, Boundary};
-use crate::ghost_model::{
-    GhostModel, Kernel, Linear, Overlap, Sample, Staging, Traced, refine,
-};
 use crate::drive::depth::search::*;
+use crate::ghost_model::{GhostModel, Kernel, Linear, Overlap, Sample, Staging, Traced, refine};
 use warpweft_core::element::ScalarKind;
 
 /// Dimensions, order in space, cells along each axis; microseconds a step of heat conduction in f32 at
