@@ -43,7 +43,7 @@ pub fn undisturbed() -> RwLockWriteGuard<'static, ()> {
 }
 
 /// Held by a thread that makes a call that may wait for all that runs on a device.
-pub(super) fn apart() -> RwLockReadGuard<'static, ()> {
+pub(in crate::cuda) fn apart() -> RwLockReadGuard<'static, ()> {
     LAUNCHING.read().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -10,9 +10,20 @@ use cudarc::driver::sys;
 pub use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::sys::CUresult;
 
-use super::driver::{available, check};
-use super::limits::{SharedMemory, check_age};
+use self::driver::check;
+use self::limits::check_age;
 use crate::error::{Error, Result};
+
+mod driver;
+mod limits;
+mod stream;
+mod together;
+
+pub use driver::available;
+pub use limits::SharedMemory;
+pub use stream::{Event, Priority, Stream};
+pub(in crate::cuda) use together::apart;
+pub use together::{Together, undisturbed};
 
 /// One GPU, by its primary context: made when first needed, kept until the process ends.
 ///

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 const OLDEST: i32 = 12_000;
 
 /// Whether a CUDA driver is installed, new enough and willing to start; costs nothing when asked
-/// again. A machine with a driver may still have no device: see [`super::Device::count`].
+/// again. A machine with a driver may still have no device: see [`Device::count`](super::Device::count).
 ///
 /// # Errors
 /// [`Error::Device`] with the reason; never a panic, whatever is missing.

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 
 /// The oldest compute capability whose devices run kernels: the first that has copies to shared memory
-/// beside the work (`cp.async`) and maxima of a warp (`redux.sync`).
+/// concurrently with the work (`cp.async`) and maxima of a warp (`redux.sync`).
 const OLDEST: (u32, u32) = (8, 0);
 
 /// Refuses a device that is too old.
@@ -37,7 +37,7 @@ pub struct SharedMemory {
 }
 
 impl SharedMemory {
-    /// Bytes that every block takes beside its own.
+    /// Bytes that every block takes in addition to its own.
     const RESERVED: usize = 1024;
 
     /// That of devices on which a block can have so many bytes, of which an SM has one block's.
@@ -62,7 +62,7 @@ impl SharedMemory {
         Self::of_capability((number / 10, number % 10))
     }
 
-    /// Bytes that each of `blocks` blocks can have beside the others of its SM.
+    /// Bytes that each of `blocks` blocks can have together with the others of its SM.
     pub fn each(self, blocks: usize) -> usize {
         self.block.min((self.sm / blocks.max(1)).saturating_sub(Self::RESERVED))
     }

@@ -6,10 +6,10 @@ use std::sync::OnceLock;
 use cudarc::driver::sys;
 use cudarc::driver::sys::CUresult;
 
-use super::device::Device;
+use super::Device;
 use crate::error::{Error, Result};
 
-/// How the device's scheduler treats a stream beside others.
+/// How the device's scheduler ranks a stream among others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Priority {
     /// After all others.
@@ -21,7 +21,7 @@ pub enum Priority {
     High,
 }
 
-/// A queue of work: what is put into one stream runs in order, streams run beside one another.
+/// A queue of work: what is put into one stream runs in order, different streams run concurrently.
 pub struct Stream {
     device: Device,
     raw: sys::CUstream,
@@ -112,7 +112,7 @@ impl Stream {
         self.device.check(code, "waiting for an event")
     }
 
-    pub(super) fn raw(&self) -> sys::CUstream {
+    pub(in crate::cuda) fn raw(&self) -> sys::CUstream {
         self.raw
     }
 }
@@ -158,7 +158,7 @@ impl Event {
     }
 
     /// Waits no longer for the work before it: see [`Device::give_up`].
-    pub(super) fn give_up(self) {
+    pub(in crate::cuda) fn give_up(self) {
         let event = std::mem::ManuallyDrop::new(self);
         event.device.give_up(event.raw);
     }
