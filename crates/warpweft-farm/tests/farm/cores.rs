@@ -142,7 +142,7 @@ fn what_lost_workers_had_is_done_by_those_that_are_left() {
         for (how, why) in [
             (fails as fn() -> Result<()>, "the lane broke"),
             (panics, "the lane fell over"),
-            (forgets, "of a chunk of 8"),
+            (forgets, "for a chunk of 8"),
         ] {
             let farm = Farm::of(Dies { how, living: AtomicU64::new(1) });
             let mut outputs = vec![None; 1001];
