@@ -1,16 +1,20 @@
 //! Running a wavefront: [`Wavefront::run`] and what it may be told. Not here: which executor runs (`on`).
 
+mod fastest;
+mod on;
+
 use std::convert::Infallible;
 
-use super::on::RunExecutor;
-use super::policy::Policy;
 use crate::executor::WavefrontExecutor;
+use crate::policy::Policy;
 use crate::recurrence::WavefrontElement;
 use crate::spec::{Kept, Wavefront};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::Report;
 use warpweft_core::run::{Auto, Pattern, Suits};
+
+pub use on::RunExecutor;
 
 /// How to run a wavefront, where the defaults will not do: [`warpweft_core::run::Run`] of wavefronts. There is no
 /// checkpoint; [`traceback`](crate::traceback) saves what it goes on from.
