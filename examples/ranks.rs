@@ -6,7 +6,7 @@
 use warpweft::cluster::mpi::Mpi;
 use warpweft::cluster::{Launched, Transport};
 use warpweft::prelude::*;
-use warpweft::stencil::distribute::{Ranks, a_gpu_each};
+use warpweft::stencil::drive::{Ranks, a_gpu_each};
 
 /// One explicit step of the diffusion equation.
 #[stencil]

@@ -84,7 +84,7 @@ impl Programs {
 /// Builds all test programs, and the release command and lab.
 fn build(root: &Path) -> Result<Programs, String> {
     let output = cargo(root)
-        .args(["test", "--workspace", "--no-run", "--message-format=json"])
+        .args(["test", "--workspace", "--tests", "--no-run", "--message-format=json"])
         .stderr(Stdio::inherit())
         .output()
         .map_err(|error| format!("building the tests: {error}"))?;
@@ -113,7 +113,7 @@ fn programs(messages: &str) -> Vec<Program> {
 fn verify(command: &Path, root: &Path) -> Result<Tally, String> {
     println!("== verify");
     let output = Command::new(command)
-        .arg("verify")
+        .args(["verify", "--all"])
         .current_dir(root)
         .stderr(Stdio::inherit())
         .output()

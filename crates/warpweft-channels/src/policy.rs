@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use warpweft_core::error::{Error, Result};
 
+/// The most levels of calls that a spec may allow.
+pub(super) const MOST_LEVELS: u32 = 4000;
+
 /// How calls run, for one kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "executor", rename_all = "lowercase")]
@@ -120,4 +123,13 @@ impl StacksPolicy {
         }
         Ok(())
     }
+}
+
+/// The error of a call of `name` too deep.
+pub(super) fn too_deep(name: &str, levels: u32) -> Error {
+    let hint = match levels < MOST_LEVELS {
+        true => "allow more with --levels (`levels`), if the calls come to an end",
+        false => "call less deeply",
+    };
+    Error::spec(format!("`{name}` spawned deeper than {levels} levels"), hint)
 }

@@ -37,7 +37,7 @@ pub fn name_of<C: Spawning>(_: &Slot<C>, unit: &mut Unit) -> String {
     C::cuda(unit)
 }
 
-/// Calls a function that may run beside what follows, up to the next [`sync!`](crate::sync).
+/// Calls a function that may run concurrently with what follows, up to the next [`sync!`](crate::sync).
 ///
 /// Without `#[spawning]` around it `spawn!(f(x))` is `f(x)`.
 #[macro_export]

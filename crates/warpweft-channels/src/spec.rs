@@ -1,10 +1,8 @@
 //! What is to be computed: calls, and how deep they may spawn.
 
+use super::policy::MOST_LEVELS;
 use super::spawning::Spawning;
 use warpweft_core::error::{Error, Result};
-
-/// The deepest that calls may be said to spawn.
-const MOST: u32 = 4000;
 
 /// Calls of one function, with all that they spawn.
 ///
@@ -69,9 +67,9 @@ impl<C: Spawning> Channels<C> {
         if self.roots.is_empty() {
             return Err(Error::spec("no calls", "give at least one"));
         }
-        if !(1..=MOST).contains(&self.levels) {
+        if !(1..=MOST_LEVELS).contains(&self.levels) {
             let what = format!("{} levels of calls", self.levels);
-            return Err(Error::spec(what, format!("take 1 to {MOST}")));
+            return Err(Error::spec(what, format!("take 1 to {MOST_LEVELS}")));
         }
         if !(1..=4096).contains(&self.children) {
             let what = format!("loops that spawn {} calls", self.children);
@@ -79,13 +77,4 @@ impl<C: Spawning> Channels<C> {
         }
         Ok(())
     }
-}
-
-/// The error of a call of `name` too deep.
-pub(super) fn too_deep(name: &str, levels: u32) -> Error {
-    let hint = match levels < MOST {
-        true => "allow more with --levels (`levels`), if the calls come to an end",
-        false => "call less deeply",
-    };
-    Error::spec(format!("`{name}` spawned deeper than {levels} levels"), hint)
 }

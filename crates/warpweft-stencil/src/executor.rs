@@ -1,15 +1,26 @@
-//! The seam between a plan and a device: one executor runs sweeps over one volume on one device.
+//! The seam between the driver and a device: an executor holds one subdomain on one device.
 
-use super::plan::Sweep;
+use std::time::Instant;
+
+use super::exchange::{BoundarySplit, Cells, Endpoint, Route, Routes, decline, single};
+use super::halo::Margin;
+use super::plan::{Region, Sweep};
+use super::points::{add_to, value_of};
 use super::residual::Residual;
+use super::total::Total;
+use warpweft_core::cluster::{Tag, Transport};
+use warpweft_core::element::CellType;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::RawVolumeMut;
 
-/// Runs sweeps over a copy of a volume that lives on its device.
+/// Runs sweeps over a copy of a volume, or of one subdomain with its ghost zone, that lives on its device.
 ///
 /// Built from a spec, a volume and a policy; the volume is copied in then and copied back by
-/// [`SweepExecutor::store`]. In between nothing leaves the device.
+/// [`SweepExecutor::store`]. In between only the cells of halos leave the device.
 pub trait SweepExecutor<const D: usize> {
+    /// What a cell holds.
+    fn cell(&self) -> CellType;
+
     /// Advances the region by the sweep's steps. May return before the device is done.
     ///
     /// # Errors
@@ -23,37 +34,155 @@ pub trait SweepExecutor<const D: usize> {
     /// As [`SweepExecutor::sweep`].
     fn residual(&mut self, kind: Residual) -> Result<f64>;
 
+    /// What the last step changed in the cells of `region`, for a residual of that `kind`; it must have
+    /// been swept as for [`SweepExecutor::residual`].
+    ///
+    /// # Errors
+    /// As [`SweepExecutor::residual`].
+    #[doc(hidden)]
+    fn changes(&mut self, kind: Residual, region: &Region<D>) -> Result<Total>;
+
     /// Waits until everything swept so far is done.
     ///
     /// # Errors
     /// As [`SweepExecutor::sweep`]: faults of earlier sweeps surface here at the latest.
     fn finish(&mut self) -> Result<()>;
 
-    /// Adds `amount` to field number `field` of the cells `at`, one after another, after everything
-    /// swept so far. The sum is taken in `f64` and rounded once, as `as` converts.
-    ///
-    /// # Errors
-    /// As [`SweepExecutor::sweep`]; an executor that has no access to single cells.
-    fn add(&mut self, _field: usize, _at: &[[usize; D]], _amount: f64) -> Result<()> {
-        Err(no_points())
-    }
-
-    /// Field number `field` of the cells `at`, after everything swept so far.
-    ///
-    /// # Errors
-    /// As [`SweepExecutor::add`].
-    fn sample(&mut self, _field: usize, _at: &[[usize; D]]) -> Result<Vec<f64>> {
-        Err(no_points())
-    }
-
     /// Copies the present state back, after [`SweepExecutor::finish`].
     ///
     /// # Errors
     /// As [`SweepExecutor::sweep`].
     fn store(&mut self, volume: RawVolumeMut<'_, D>) -> Result<()>;
-}
 
-/// What an executor without access to single cells says.
-fn no_points() -> Error {
-    Error::spec("sources and probes by this executor", "run on a GPU, or on the cores")
+    /// What making it found out that the user should know.
+    fn notes(&self) -> &[String] {
+        &[]
+    }
+
+    /// Adds `amount` to field number `field` of the cells `at`, one after another, after everything
+    /// swept so far. The sum is taken in `f64` and rounded once, as `as` converts.
+    ///
+    /// # Errors
+    /// As [`SweepExecutor::write`].
+    fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
+        let (kind, mut bytes) = (self.cell().kind(field), Vec::new());
+        for at in at {
+            bytes.clear();
+            self.read(&[(field, single(at))], &mut bytes)?;
+            add_to(kind, &mut bytes, amount);
+            self.write(&[(field, single(at))], &bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Field number `field` of the cells `at`, after everything swept so far.
+    ///
+    /// # Errors
+    /// As [`SweepExecutor::read`].
+    fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>> {
+        let (kind, mut bytes) = (self.cell().kind(field), Vec::new());
+        let value = |at: &[usize; D]| {
+            bytes.clear();
+            self.read(&[(field, single(at))], &mut bytes)?;
+            Ok(value_of(kind, &bytes))
+        };
+        at.iter().map(value).collect()
+    }
+
+    /// Appends the present cells of `boxes` to `to`, box by box in row-major order.
+    ///
+    /// # Errors
+    /// No such field or region; as [`SweepExecutor::finish`].
+    fn read(&mut self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()>;
+
+    /// Replaces the present cells of `boxes`.
+    ///
+    /// # Errors
+    /// As [`SweepExecutor::read`]; a wrong number of bytes, or bytes that are no `bool` for a field of such.
+    fn write(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()>;
+
+    /// Sends the present cells of `boxes`.
+    ///
+    /// # Errors
+    /// As [`SweepExecutor::read`] and [`Transport::send`].
+    #[doc(hidden)]
+    fn send(
+        &mut self,
+        boxes: &[Cells<D>],
+        net: &dyn Transport,
+        (to, tag): (usize, Tag),
+    ) -> Result<()> {
+        let mut bytes = Vec::new();
+        self.read(boxes, &mut bytes)?;
+        net.send(to, tag, bytes)
+    }
+
+    /// Receives cells of `boxes`, `bytes` bytes in all; returns the seconds waited.
+    ///
+    /// # Errors
+    /// As [`SweepExecutor::write`] and [`Transport::receive`].
+    #[doc(hidden)]
+    fn receive(
+        &mut self,
+        boxes: &[Cells<D>],
+        bytes: usize,
+        net: &dyn Transport,
+        (from, tag): (usize, Tag),
+    ) -> Result<f64> {
+        let mut message = vec![0; bytes];
+        let start = Instant::now();
+        net.receive_into(from, tag, &mut message)?;
+        let waited = start.elapsed().as_secs_f64();
+        self.write(boxes, &message).map(|()| waited)
+    }
+
+    /// The last launch of a sweep of `steps` steps over `own`, split into the boundary cells up to `sent` deep, which
+    /// are sent, and the interior; none where that can't be, or can't pay. Ranks may differ in this, as their
+    /// subdomains and devices do.
+    #[doc(hidden)]
+    fn split(&self, _own: &Region<D>, _sent: &Margin<D>, _steps: u64) -> Option<BoundarySplit<D>> {
+        None
+    }
+
+    /// Takes the steps of `split`, into which this executor divided `own`: begins to compute the boundary, whose new
+    /// cells [`SweepExecutor::send`] then sends, and the interior. Does not wait. Until the next sweep only cells of
+    /// the boundary are sent, and received ones, and those of no box are undefined until they are written.
+    ///
+    /// # Errors
+    /// As [`SweepExecutor::sweep`]; an executor that can't.
+    #[doc(hidden)]
+    fn sweep_split(&mut self, _split: &BoundarySplit<D>, _own: &Region<D>) -> Result<()> {
+        Err(Error::spec("a sweep split at the boundary", "this is a fault of Warpweft: report it"))
+    }
+
+    /// Agrees with the neighbours, which all come here with theirs, on how the messages of each of `endpoints`
+    /// travel: as `wanted`, or by the fastest route if `None`.
+    ///
+    /// # Errors
+    /// A route that is wanted and not possible, with the reason; as [`Transport::receive`].
+    #[doc(hidden)]
+    fn connect(
+        &mut self,
+        endpoints: &[Endpoint],
+        net: &dyn Transport,
+        _wanted: Option<Route>,
+    ) -> Result<()> {
+        decline(endpoints, net, "it computes on the cores")
+    }
+
+    /// Ends what [`SweepExecutor::connect`] began, after the last message of a run that went well; all
+    /// neighbours come here.
+    ///
+    /// # Errors
+    /// As [`SweepExecutor::finish`] and [`Transport::receive`].
+    #[doc(hidden)]
+    fn disconnect(&mut self, _net: &dyn Transport) -> Result<()> {
+        Ok(())
+    }
+
+    /// How halos travel to the neighbours.
+    #[doc(hidden)]
+    fn routes(&self) -> Routes {
+        Route::Host.into()
+    }
 }

@@ -17,7 +17,7 @@ pub(crate) const WINDOW: usize = 1 << 10;
 
 /// What absolute changes, or squared ones, come to.
 #[derive(Clone, Debug)]
-pub(crate) struct Total {
+pub struct Total {
     /// Bits of the largest; above infinity's for NaN.
     largest: u64,
     /// Digit `i` counts `2^(32 i - 1074)`; what is above 32 bits has yet to be carried.

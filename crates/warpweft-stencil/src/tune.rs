@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use self::search::{CHECKED, Search};
-use super::gpus::Chosen;
+use super::drive::devices::gpus::Chosen;
 use super::policy::Policy;
 use super::run::Target;
 use super::spec::Spec;

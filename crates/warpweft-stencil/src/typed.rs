@@ -1,6 +1,6 @@
 //! What a user calls, with the type of the cells: each hands the volume on without it.
 
-use super::distribute::{Ranks, Start};
+use super::drive::Ranks;
 use super::run::Run;
 use super::spec::{Stencil, Steps};
 use warpweft_core::cluster::Transport;
@@ -69,24 +69,5 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         net: &dyn Transport,
     ) -> Result<Report> {
         (**self).run_on_rank(volume.raw_mut(), steps, machine, ranks, run, net)
-    }
-
-    /// As [`super::Spec::run_share`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn run_share(
-        &self,
-        (extents, start): ([usize; D], &Start<'_, S, D>),
-        steps: Steps,
-        machine: &Machine,
-        ranks: &Ranks<D>,
-        run: &Run<'_>,
-        net: &dyn Transport,
-    ) -> Result<(Volume<S, D>, [usize; D], Report)> {
-        let start = |span| start(span).map(Volume::into_raw);
-        let shared = (**self).run_share((extents, &start), steps, machine, ranks, run, net)?;
-        let (cells, low, report) = shared;
-        Ok((Volume::from_raw(cells), low, report))
     }
 }

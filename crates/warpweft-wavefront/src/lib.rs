@@ -23,7 +23,6 @@ pub mod cuda;
 mod executor;
 mod frame;
 pub mod model;
-mod on;
 mod plan;
 mod policy;
 mod ranks;
@@ -36,7 +35,6 @@ pub mod traceback;
 
 pub use executor::{Edges, WavefrontExecutor};
 pub use frame::Frame;
-pub use on::RunExecutor;
 pub use policy::{CpuPolicy, CudaPolicy, Method, Policy, ScanPolicy, TilePolicy};
 pub use ranks::RankExecutor;
 #[doc(hidden)]
@@ -46,7 +44,7 @@ pub use recurrence::{
     WavefrontElement, precedences, skew,
 };
 pub use reference::reference;
-pub use run::{Run, WavefrontPattern};
+pub use run::{Run, RunExecutor, WavefrontPattern};
 pub use spec::{Band, Border, BorderFunction, Keep, Kept, MAX_EXTENT, Wavefront, no_inputs};
 
 #[doc(inline)]

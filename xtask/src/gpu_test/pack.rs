@@ -56,9 +56,8 @@ pub fn pack(root: &Path, to: &Path) -> Result<bool, String> {
     let mut script = HEAD.replace("ARCHIVE", ARCHIVE);
     let functions = told(FUNCTIONS);
     script.push_str(&format!("export {OUT}=\"$work/random\" {}={functions}\n{{\n", FUNCTIONS.0));
-    // What is measured comes last: the rest tells whether it is worth measuring.
     let mut carried: Vec<_> = programs.carried().collect();
-    carried.sort_by_key(|program| (program.name.contains("_rates-"), &program.name));
+    carried.sort_by_key(|program| &program.name);
     for program in &carried {
         fs::copy(&program.path, stage.join(&program.name)).map_err(failed)?;
         strip(&stage.join(&program.name));
@@ -70,7 +69,7 @@ pub fn pack(root: &Path, to: &Path) -> Result<bool, String> {
     for (command, name) in programs.commands.iter().zip(["warpweft", "warpweft-lab"]) {
         fs::copy(command, stage.join(name)).map_err(failed)?;
     }
-    script.push_str("program verify ./warpweft verify\n");
+    script.push_str("program verify ./warpweft verify --all\n");
     script.push_str(TAIL);
     let archive = to.join(ARCHIVE);
     let tar = Command::new("tar").arg("-czf").arg(&archive).arg("-C").arg(&stage).arg(".").status();

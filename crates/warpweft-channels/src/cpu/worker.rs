@@ -5,9 +5,9 @@ use std::panic::resume_unwind;
 use super::job::Job;
 use super::shared::{Cancelled, Shared};
 use crate::combine::Combine;
+use crate::policy::too_deep;
 use crate::report::Counts;
 use crate::spawning::Spawning;
-use crate::spec::too_deep;
 use warpweft_core::error::Error;
 
 /// Bytes of a stack that are left to what is called by calls.

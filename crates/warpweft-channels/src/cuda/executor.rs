@@ -6,10 +6,10 @@ use super::launch::{Buffers, Counted, Shape};
 use super::plan::{Plan, Sizes};
 use super::text::{WARPS, options, source};
 use crate::executor::ChannelsExecutor;
-use crate::policy::{Policy, StacksPolicy};
+use crate::policy::{Policy, StacksPolicy, too_deep};
 use crate::report::{Counts, report};
 use crate::spawning::Spawning;
-use crate::spec::{Channels, too_deep};
+use crate::spec::Channels;
 use warpweft_core::cuda::{Device, Event, Kernel, Module, Stream, Watchdog, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::{Error, Result};
@@ -202,7 +202,7 @@ impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
 
 impl CudaExecutor {
     /// As [`ChannelsExecutor::run`], until `watch` says to end: the host then sets the word by which warps tell one
-    /// another that the run is over, which each of them reads every few turns.
+    /// another that the run is over, which each of them reads every few steps.
     pub(crate) fn run_watched<C: Spawning>(
         &mut self,
         channels: &Channels<C>,
@@ -227,11 +227,11 @@ impl CudaExecutor {
         stream.record(&start)?;
         buffers.launch((kernel, stream, &self.watchdog), shape, &self.policy, channels)?;
         stream.record(&end)?;
-        let (beside, mut asked) = (Stream::new(device)?, false);
+        let (second, mut stopped) = (Stream::new(device)?, false);
         let mut look = || {
-            if !asked && watch.is_needed() && watch.look() {
-                asked = true;
-                buffers.end(&beside, STOPPED)?;
+            if !stopped && watch.is_needed() && watch.look() {
+                stopped = true;
+                buffers.end(&second, STOPPED)?;
             }
             Ok(())
         };

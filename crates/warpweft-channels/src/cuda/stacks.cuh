@@ -69,7 +69,7 @@ struct ww_warp {
         free_top += __popc(mask);
         const bool other = on && !mine;
         if (__any_sync(ALL, other)) {
-            // Those of one owner as a list, by its first lane: lanes that swap one after the other take a thousand cycles each.
+            // Those of one owner as a list, by its first lane: lanes that swap the word one after the other take a thousand cycles each.
             const u32 owner = frame / a.frames_each, all = __match_any_sync(ALL, other ? owner : NONE);
             const u32 after = all & ~((2u << lane) - 1u);
             const u32 next = __shfl_sync(ALL, frame, __ffs(after) - 1 & 31), last = __shfl_sync(ALL, frame, 31 - __clz(all));
@@ -254,7 +254,7 @@ struct ww_warp {
     __device__ __forceinline__ void shed(u32 count, bool half) {
         const u32 items = max(1u, a.stack_items / 2), frames = a.stack_frames / 2;
         bool on = count > 0 || half;
-        // The next 32 free frames, one a lane: a load, and not one a turn of the loop.
+        // The next 32 free frames, one a lane: one load, and not one an iteration.
         u32 kept = 0, used = 32;
         while (true) {
             on = on && (half ? own.top - own.low > items || own.level - own.first > frames : count > 0 && own.spares());

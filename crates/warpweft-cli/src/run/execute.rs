@@ -10,7 +10,7 @@ use warpweft::machine::{Gpu, Machine};
 use warpweft::prelude::*;
 use warpweft::report::{Report, counted};
 use warpweft::stencil::cuda::device_bytes;
-use warpweft::stencil::distribute::{Ranks, a_gpu_each};
+use warpweft::stencil::drive::{Ranks, a_gpu_each};
 use warpweft::stencil::{Checkpoint, CudaPolicy, Policy, Run, Target};
 use warpweft::trace::Trace;
 use warpweft::tune::TuningCache;

@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_look_for_a_message_does_not_wait_and_tells_who_is_gone() {
-        let told = in_process(2, SOON, |net| {
+        let outcome = in_process(2, SOON, |net| {
             if net.rank() == 1 {
                 assert_eq!(net.poll(0, Tag(4))?, None);
                 net.send(0, Tag(4), vec![7])?;
@@ -244,7 +244,7 @@ mod tests {
                 std::thread::yield_now();
             }
         });
-        let error = told.map(|_: Vec<Vec<u8>>| ()).unwrap_err().to_string();
+        let error = outcome.map(|_: Vec<Vec<u8>>| ()).unwrap_err().to_string();
         assert!(error.contains("rank 1 ended without sending message 4"), "{error}");
     }
 

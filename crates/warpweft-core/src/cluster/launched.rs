@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// Whether the others were joined, or have left the work to this process.
 static SETTLED: AtomicBool = AtomicBool::new(false);
 
-/// Whose environment told of the ranks.
+/// The launcher that set the variables of the ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Launcher {
     /// Open MPI's `mpirun`.
@@ -38,12 +38,12 @@ const KNOWN: [(Launcher, &str, &[&str]); 3] = [
 ];
 
 impl Launched {
-    /// This process's place; `None` when nobody says that there are others.
+    /// This process's place; `None` if no launcher started other processes.
     pub fn detect() -> Option<Self> {
         Self::from(|name| std::env::var(name).ok())
     }
 
-    /// What is wrong with variables that tell of other processes and don't say which this one is: no
+    /// What is wrong with variables that name other processes but not the number of this one: no
     /// numbers, one without the other, or those of Slurm alone, whose processes can't be joined.
     pub fn misread() -> Option<String> {
         misread(|name| std::env::var(name).ok())
@@ -116,7 +116,7 @@ fn misread(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     odd.or_else(|| halved(&variable))
 }
 
-/// What is missing where only a rank or only a number is told, or only Slurm tells of both.
+/// What is missing where only a rank or only a number is set, or only Slurm sets both.
 fn halved(variable: &impl Fn(&str) -> Option<String>) -> Option<String> {
     if Launched::from(variable).is_some() {
         return None;

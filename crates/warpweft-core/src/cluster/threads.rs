@@ -7,7 +7,7 @@ use std::thread::{Builder, ScopedJoinHandle, scope};
 
 use crate::error::{Error, Result, no_thread};
 
-/// Runs `work` for each of `ranks` in a thread of its own; what every one of them came to. `ended` is told as each
+/// Runs `work` for each of `ranks` in a thread of its own; what every one of them came to. `ended` is called as each
 /// ends, with its error if it failed.
 pub(super) fn in_threads<T: Send>(
     ranks: Range<usize>,

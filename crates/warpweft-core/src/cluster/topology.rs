@@ -93,8 +93,8 @@ mod tests {
     use super::super::{Jitter, Transfer};
     use super::*;
 
-    /// Seconds for device 0 to swap `bytes` with another.
-    fn swap(tree: &Tree, other: usize, bytes: f64) -> f64 {
+    /// Seconds for device 0 to exchange `bytes` with another.
+    fn exchange(tree: &Tree, other: usize, bytes: f64) -> f64 {
         let pairs = [(0, other), (other, 0)].map(|(from, to)| Transfer { from, to, bytes });
         tree.times(&pairs, &mut Jitter::new(0, 0.0))[0]
     }
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn two_cards_beat_one_card_and_more_so_with_fewer_lanes() {
         // PARTANS §6.4.1: avoiding the shared multiplexer pays, most on eight lanes.
-        let gain = |tree: &Tree| swap(tree, 1, 1e6) / swap(tree, 2, 1e6);
+        let gain = |tree: &Tree| exchange(tree, 1, 1e6) / exchange(tree, 2, 1e6);
         let (x79, nat, nf) = (gain(&x79()), gain(&p67_nat()), gain(&p67_nf()));
         assert!(x79 > 1.5 && nat > x79, "{x79} {nat}");
         // Behind the board's multiplexer both ways share sixteen lanes. (PARTANS still measured up
@@ -114,7 +114,7 @@ mod tests {
     fn a_node_is_faster_inside_than_out() {
         let tree = h200_nodes(2, 4);
         assert_eq!(tree.devices(), 8);
-        assert!(swap(&tree, 1, 1e7) < swap(&tree, 4, 1e7) / 4.0);
+        assert!(exchange(&tree, 1, 1e7) < exchange(&tree, 4, 1e7) / 4.0);
         assert!(by_name("p67-nf").is_some() && by_name("x99").is_none());
     }
 }

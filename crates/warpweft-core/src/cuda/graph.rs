@@ -5,8 +5,8 @@ use std::fmt;
 use cudarc::driver::sys;
 
 use super::device::Device;
-use super::stream::Stream;
-use super::together::apart;
+use super::device::Stream;
+use super::device::apart;
 use crate::error::Result;
 
 /// A captured sequence, ready to launch.

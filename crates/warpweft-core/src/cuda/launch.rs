@@ -6,10 +6,10 @@ use std::mem::MaybeUninit;
 use cudarc::driver::sys;
 use cudarc::driver::sys::CUlaunchAttributeID as Id;
 
+use super::device::Stream;
 use super::memory::TensorMap;
 use super::memory::{Buffer, Plain, bytes_of};
 use super::module::Kernel;
-use super::stream::Stream;
 use crate::error::Result;
 
 /// The shape of a launch.

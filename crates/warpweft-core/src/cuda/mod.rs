@@ -25,30 +25,22 @@
 
 mod compile;
 mod device;
-mod driver;
 mod graph;
 mod launch;
-mod limits;
 mod memory;
 mod module;
-mod stream;
-mod together;
 mod watchdog;
 
 pub use compile::{Cache, folder, write_whole};
 pub use compile::{Cubin, Options, Request, compile, compile_all, compile_in, compiler};
-pub use device::Attribute;
-pub use device::Device;
-pub use driver::available;
+pub use device::{
+    Attribute, Device, Event, Priority, SharedMemory, Stream, Together, available, undisturbed,
+};
 pub use graph::Graph;
 pub use launch::{Args, Launch};
-pub use limits::SharedMemory;
 pub use memory::{
     Buffer, Element, Exported, Extents, Imported, Locked, Pinned, Plain, Rows, Swizzle, TensorMap,
     Tiled, Words,
 };
 pub use module::{Attributes, Global, Kernel, Module};
-pub use stream::{Event, Priority, Stream};
-pub use together::Together;
-pub use together::undisturbed;
 pub use watchdog::{Stuck, Watchdog};

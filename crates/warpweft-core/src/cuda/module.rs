@@ -9,9 +9,9 @@ use cudarc::driver::sys::CUfunction_attribute as Attribute;
 
 use super::compile::Cubin;
 use super::device::Device;
+use super::device::Stream;
+use super::device::apart;
 use super::memory::{Plain, bytes_of, bytes_of_mut};
-use super::stream::Stream;
-use super::together::apart;
 use crate::error::{Error, Result};
 
 /// A CUBIN on a device; unloaded when it and all its kernels are gone.

@@ -6,9 +6,9 @@
 use std::time::{Duration, Instant};
 
 use super::device::Device;
+use super::device::{Event, Stream};
 use super::launch::Args;
 use super::memory::Words;
-use super::stream::{Event, Stream};
 use crate::error::{Error, Result};
 
 /// The states of word 0, as in `watchdog.cuh`.

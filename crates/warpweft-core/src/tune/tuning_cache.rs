@@ -1,6 +1,6 @@
 //! What tuning found, kept on disk.
 //!
-//! One JSON file, written beside and renamed, so that readers see an old or a new one and never
+//! One JSON file, written under another name and renamed, so that readers see an old or a new one and never
 //! half of one. Several processes that write at once may lose an entry, which costs a search.
 
 use std::collections::BTreeMap;
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn of_keys_that_begin_alike_the_longest_search_is_told() {
+    fn of_keys_that_begin_alike_the_longest_search_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let mut cache = TuningCache::open(folder.path());
         for (key, tried) in [("a; 1", 7), ("ab; 1", 2), ("ab; 2", 3), ("ac", 9)] {

@@ -14,7 +14,7 @@ use crate::report::Ended;
 use warpweft_core::cluster::Transport;
 use warpweft_core::error::Result;
 
-/// Has every worker of this rank do its `work` until the first rank says how the farm ended.
+/// Has every worker of this rank do its `work` until rank 0 reports how the farm ended.
 ///
 /// # Errors
 /// The farm's; a rank that has aborted.

@@ -1,4 +1,4 @@
-//! On the first rank: takes what workers of other ranks say to master and committer, and brings them the answers.
+//! On rank 0: passes the messages of workers of other ranks to master and committer, and sends them the replies.
 
 use std::sync::OnceLock;
 use std::sync::mpsc::SyncSender;

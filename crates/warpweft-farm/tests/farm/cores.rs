@@ -137,12 +137,12 @@ fn forgets() -> Result<()> {
 }
 
 #[test]
-fn what_lost_units_had_is_done_by_those_that_are_left() {
+fn what_lost_workers_had_is_done_by_those_that_are_left() {
     quietly(|| {
         for (how, why) in [
             (fails as fn() -> Result<()>, "the lane broke"),
             (panics, "the lane fell over"),
-            (forgets, "of a chunk of 8"),
+            (forgets, "for a chunk of 8"),
         ] {
             let farm = Farm::of(Dies { how, living: AtomicU64::new(1) });
             let mut outputs = vec![None; 1001];
@@ -163,7 +163,7 @@ fn what_lost_units_had_is_done_by_those_that_are_left() {
 }
 
 #[test]
-fn a_farm_that_loses_all_units_ends_with_the_last_ones_error() {
+fn a_farm_that_loses_all_workers_ends_with_the_last_ones_error() {
     let farm = Farm::of(Dies { how: fails, living: AtomicU64::new(0) });
     let refusal = farm.run(0..100_000u64, &machine()).unwrap_err();
     assert!(refusal.to_string().contains("the lane broke"), "{refusal}");

@@ -91,7 +91,7 @@ fn mortal(lives: bool) -> Dies {
 }
 
 #[test]
-fn what_units_of_a_rank_lose_is_done_by_other_ranks() {
+fn what_workers_of_a_rank_lose_is_done_by_other_ranks() {
     for survivor in [0, 2] {
         let found = Mutex::new(vec![None; 1001]);
         let all = on_ranks(3, |net| {

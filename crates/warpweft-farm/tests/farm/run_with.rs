@@ -44,7 +44,7 @@ fn a_run_ends_at_its_deadline_with_what_is_done() {
     };
     let (found, outcome) = farm.run_with(0..1_000_000u64, &machine(), &run).unwrap();
     let took = begin.elapsed();
-    assert!(took >= Duration::from_millis(300) && took < Duration::from_millis(800), "{took:?}");
+    assert!(took >= Duration::from_millis(300) && took < Duration::from_millis(1500), "{took:?}");
     assert!(outcome.report.interrupted);
     let done = found.iter().flatten().count() as u64;
     assert!(done > 0 && done == outcome.report.done);

@@ -9,6 +9,7 @@ use warpweft_apps::seismic::{Elastic, Medium};
 use warpweft_apps::tricubic::Moves;
 use warpweft_apps::{edge, swim};
 
+use super::Pick;
 use super::stencil::{Case, Subject, conformance_of};
 
 /// With an explosion inside, a push at a corner, and stations.
@@ -27,12 +28,24 @@ fn sounded(rock: Stencil<Elastic<f32>, 3>) -> Stencil<Elastic<f32>, 3> {
 ///
 /// # Errors
 /// None that a change of the applications does not bring.
-pub fn conformance(subject: &impl Subject, mut told: impl FnMut(&Case)) -> Result<Vec<Case>> {
+pub fn conformance(subject: &impl Subject, told: impl FnMut(&Case)) -> Result<Vec<Case>> {
+    conformance_picked(subject, &mut Pick::all(), told)
+}
+
+/// [`conformance`] as far as its cases are picked.
+///
+/// # Errors
+/// As [`conformance`].
+pub fn conformance_picked(
+    subject: &impl Subject,
+    pick: &mut Pick<'_>,
+    mut told: impl FnMut(&Case),
+) -> Result<Vec<Case>> {
     let rock = Medium::granite(0.8).stencil::<f32>()?;
-    let mut cases = conformance_of(subject, "edge f32", &edge::stencil(), &mut told);
+    let mut cases = conformance_of(subject, "edge f32", &edge::stencil(), pick, &mut told);
     macro_rules! each {
         ($($name:literal: $stencil:expr;)*) => {
-            $(cases.extend(conformance_of(subject, $name, &$stencil, &mut told));)*
+            $(cases.extend(conformance_of(subject, $name, &$stencil, pick, &mut told));)*
         };
     }
     each! {

@@ -4,5 +4,8 @@
 pub mod apps;
 pub mod channels;
 pub mod farm;
+mod sample;
 pub mod stencil;
 pub mod wavefront;
+
+pub use sample::{Pick, sample};

@@ -3,6 +3,7 @@
 #[path = "../../../warpweft-cli/tests/command/harness.rs"]
 mod harness;
 mod model;
+mod sample;
 mod speech;
 mod verify;
 

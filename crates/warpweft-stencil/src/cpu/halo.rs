@@ -2,9 +2,8 @@
 
 use super::CpuSweeps;
 use super::layout::canonical;
-use crate::distribute::{Cells, HaloExecutor};
-use crate::total::Total;
-use crate::{Region, Residual, Span};
+use crate::exchange::{Cells, check_bytes};
+use crate::{Region, Span};
 use warpweft_core::error::{Error, Result};
 
 impl<const D: usize> CpuSweeps<D> {
@@ -56,8 +55,9 @@ impl<const D: usize> CpuSweeps<D> {
     }
 }
 
-impl<const D: usize> HaloExecutor<D> for CpuSweeps<D> {
-    fn read(&mut self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()> {
+impl<const D: usize> CpuSweeps<D> {
+    /// [`crate::SweepExecutor::read`].
+    pub(super) fn read_boxes(&self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()> {
         for &(field, region) in boxes {
             let rows = self.box_rows(field, region)?;
             let array = self.arrays.array(field, self.present);
@@ -73,28 +73,20 @@ impl<const D: usize> HaloExecutor<D> for CpuSweeps<D> {
         Ok(())
     }
 
-    fn write(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()> {
+    /// [`crate::SweepExecutor::write`].
+    pub(super) fn write_boxes(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()> {
+        check_bytes(self.cell, boxes, bytes)?;
         let mut rest = bytes;
         for &(field, region) in boxes {
             let array = self.arrays.array(field, self.present);
             for (start, length) in self.box_rows(field, region)? {
-                let Some((row, after)) = rest.split_at_checked(length * array.size) else {
-                    return Err(wrong_bytes(bytes.len(), boxes));
-                };
+                let (row, after) = rest.split_at(length * array.size);
                 // SAFETY: as in `read`; a row of `bytes` cannot overlap the array.
                 unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), array.at(start), row.len()) };
                 rest = after;
             }
             self.stale |= 1 << field;
         }
-        if rest.is_empty() { Ok(()) } else { Err(wrong_bytes(bytes.len(), boxes)) }
+        Ok(())
     }
-
-    fn changes(&mut self, kind: Residual, region: &Region<D>) -> Result<Total> {
-        self.measure_change(kind, *region)
-    }
-}
-
-fn wrong_bytes<const D: usize>(bytes: usize, boxes: &[Cells<D>]) -> Error {
-    Error::spec(format!("{bytes} bytes for {boxes:?}"), "this is a fault of Warpweft: report it")
 }

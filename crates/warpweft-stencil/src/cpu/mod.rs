@@ -19,13 +19,14 @@ mod traverse;
 use std::sync::Arc;
 
 use super::cone::Cones;
-use super::distribute::{add_to_cells, values_of_cells};
+use super::exchange::Cells;
 use super::executor::SweepExecutor;
 use super::plan::{Region, Sweep};
 use super::policy::CpuPolicy;
 use super::residual::Residual;
 use super::spec::Spec;
 use super::stage::StageList;
+use super::total::Total;
 use arrays::Arrays;
 use change::Change;
 use faces::Faces;
@@ -189,6 +190,10 @@ fn internal(panic: WorkerPanic) -> Error {
 }
 
 impl<const D: usize> SweepExecutor<D> for CpuSweeps<D> {
+    fn cell(&self) -> CellType {
+        self.cell
+    }
+
     fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
         let cone = self.cones.of(sweep)?;
         self.settle();
@@ -212,12 +217,16 @@ impl<const D: usize> SweepExecutor<D> for CpuSweeps<D> {
         Ok(())
     }
 
-    fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
-        add_to_cells((self.cell, self), field, at, amount)
+    fn changes(&mut self, kind: Residual, region: &Region<D>) -> Result<Total> {
+        self.measure_change(kind, *region)
     }
 
-    fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>> {
-        values_of_cells((self.cell, self), field, at)
+    fn read(&mut self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()> {
+        self.read_boxes(boxes, to)
+    }
+
+    fn write(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()> {
+        self.write_boxes(boxes, bytes)
     }
 
     fn store(&mut self, volume: RawVolumeMut<'_, D>) -> Result<()> {

@@ -1,16 +1,13 @@
-//! Ghost zones of a part that one GPU computes: faces packed and unpacked on the device, in a stream of
-//! their own beside the sweeps of the part's core. Not: how they travel (`peers`, `staging`).
+//! Ghost zones of a subdomain on a GPU: faces packed and unpacked on the device, in a stream of their own
+//! concurrently with the sweeps of the interior. Not: how they travel (`peers`, `staging`).
 
 use super::boxes::placed;
 use super::peers::Peers;
 use super::queue::Queued;
 use super::staging::Staging;
 use super::sweeps::CudaSweeps;
-use crate::distribute::{Cells, HaloExecutor, Halves, Parcel, Route, Routes};
-use crate::halo::Margin;
-use crate::total::Total;
-use crate::{Region, Residual, Span};
-use warpweft_core::cluster::{Tag, Transport};
+use crate::exchange::Cells;
+use crate::{Region, Span};
 use warpweft_core::cuda::{Args, Device, Event, Extents, Launch, Priority, Rows, Stream};
 use warpweft_core::error::{Error, Result};
 
@@ -20,7 +17,7 @@ pub(super) const TEXT: &str = include_str!("halo.cuh");
 /// Blocks of a copy at most: enough for every multiprocessor to be full a few times over.
 const BLOCKS: usize = 4096;
 
-/// What an executor needs once its part has neighbours.
+/// What an executor needs once its subdomain has neighbours.
 pub(super) struct Halos {
     /// Computes what neighbours wait for, packs, waits and unpacks, before what the part's core still has
     /// to do.
@@ -33,7 +30,7 @@ pub(super) struct Halos {
     awaited: bool,
     /// Whether a launch was begun whose other cells are being computed: what is sent is in `stream`, and
     /// neither that nor what is received need wait for them.
-    split: bool,
+    pub split: bool,
     pub staging: Staging,
     pub peers: Option<Peers>,
 }
@@ -74,7 +71,7 @@ pub(super) struct Signal {
 }
 
 impl<const D: usize> CudaSweeps<D> {
-    fn check_boxes(&self, boxes: &[Cells<D>]) -> Result<usize> {
+    pub(super) fn check_boxes(&self, boxes: &[Cells<D>]) -> Result<usize> {
         let whole = self.whole();
         let mut bytes = 0;
         for (field, region) in boxes {
@@ -93,7 +90,7 @@ impl<const D: usize> CudaSweeps<D> {
     }
 
     /// A box of one field in its padded array, for copies.
-    fn box_rows(&self, field: usize, region: &Region<D>) -> (Extents, Rows) {
+    pub(super) fn box_rows(&self, field: usize, region: &Region<D>) -> (Extents, Rows) {
         let size = self.stencil.cell.size(field);
         let (low, [w, z, y, x]) = placed(region);
         let (_, mut rows) = self.arrays.layout.interior(size);
@@ -169,7 +166,7 @@ impl<const D: usize> CudaSweeps<D> {
 
     /// As [`CudaSweeps::settle`], for a launch over `own`: the ghosts of faces that it does not touch may stay as
     /// they are.
-    fn settle_for(&mut self, own: &Region<D>) -> Result<()> {
+    pub(super) fn settle_for(&mut self, own: &Region<D>) -> Result<()> {
         if let Some(halos) = &mut self.halos {
             halos.split = false;
             if std::mem::take(&mut halos.awaited) {
@@ -203,7 +200,7 @@ impl<const D: usize> CudaSweeps<D> {
 
     /// Lets the halos' stream wait for all that the sweeps have queued; not beside the core of a
     /// launch in two parts, where that stream has itself computed what is sent.
-    fn follow_sweeps(&mut self) -> Result<()> {
+    pub(super) fn follow_sweeps(&mut self) -> Result<()> {
         let halos = self.halos()?;
         halos.awaited = true;
         if halos.split {
@@ -221,7 +218,10 @@ impl<const D: usize> CudaSweeps<D> {
     }
 
     /// Lends the halos to `work`, which queues copies into their stream.
-    fn with_halos<T>(&mut self, work: impl FnOnce(&Self, &mut Halos) -> Result<T>) -> Result<T> {
+    pub(super) fn with_halos<T>(
+        &mut self,
+        work: impl FnOnce(&Self, &mut Halos) -> Result<T>,
+    ) -> Result<T> {
         self.follow_sweeps()?;
         let Some(mut halos) = self.halos.take() else {
             return Err(Error::spec("no halos", "report this as a bug"));
@@ -229,132 +229,5 @@ impl<const D: usize> CudaSweeps<D> {
         let outcome = work(self, &mut halos);
         self.halos = Some(halos);
         outcome
-    }
-}
-
-impl<const D: usize> HaloExecutor<D> for CudaSweeps<D> {
-    fn read(&mut self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()> {
-        self.check_boxes(boxes)?;
-        self.settle()?;
-        for &(field, region) in boxes {
-            let (extents, rows) = self.box_rows(field, &region);
-            let before = to.len();
-            to.resize(before + extents.iter().product::<usize>(), 0);
-            let from = (self.arrays.now(field, self.state), rows);
-            self.stream.download_box(extents, from, (&mut to[before..], Rows::dense(extents)))?;
-        }
-        self.check_halos()
-    }
-
-    fn write(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()> {
-        let all = self.check_boxes(boxes)?;
-        if bytes.len() != all {
-            return Err(Error::spec(
-                format!("{} bytes for {boxes:?}", bytes.len()),
-                "this is a fault of Warpweft: report it",
-            ));
-        }
-        self.settle()?;
-        let mut rest = bytes;
-        for &(field, region) in boxes {
-            let (extents, rows) = self.box_rows(field, &region);
-            let (cells, after) = rest.split_at(extents.iter().product());
-            let to = (self.arrays.now(field, self.state), rows);
-            self.stream.upload_box(extents, to, (cells, Rows::dense(extents)))?;
-            rest = after;
-        }
-        self.stale = true;
-        Ok(())
-    }
-
-    fn changes(&mut self, kind: Residual, region: &Region<D>) -> Result<Total> {
-        self.measure_change(kind, region)
-    }
-
-    fn send(
-        &mut self,
-        boxes: &[Cells<D>],
-        net: &dyn Transport,
-        (to, tag): (usize, Tag),
-    ) -> Result<()> {
-        let bytes = self.check_boxes(boxes)?;
-        self.with_halos(|sweeps, halos| {
-            let Halos { stream, staging, peers, .. } = halos;
-            match peers.as_mut().and_then(|peers| peers.outbound(to, tag)) {
-                Some(peer) => peer.put(sweeps, boxes, net, stream),
-                None => staging.send(sweeps, boxes, bytes, net, (to, tag), stream),
-            }
-        })
-    }
-
-    fn receive(
-        &mut self,
-        boxes: &[Cells<D>],
-        bytes: usize,
-        net: &dyn Transport,
-        (from, tag): (usize, Tag),
-    ) -> Result<f64> {
-        if self.check_boxes(boxes)? != bytes {
-            return Err(Error::spec(
-                format!("{bytes} bytes for {boxes:?}"),
-                "this is a fault of Warpweft: report it",
-            ));
-        }
-        let waited = self.with_halos(|sweeps, halos| {
-            let Halos { stream, staging, peers, .. } = halos;
-            match peers.as_mut().and_then(|peers| peers.inbound(from, tag)) {
-                Some(peer) => peer.take(sweeps, boxes, net, stream),
-                None => staging.receive(sweeps, boxes, bytes, net, (from, tag), stream),
-            }
-        });
-        self.stale = true;
-        self.check_halos()?;
-        waited
-    }
-
-    fn connect(
-        &mut self,
-        parcels: &[Parcel],
-        net: &dyn Transport,
-        wanted: Option<Route>,
-    ) -> Result<()> {
-        let peers = Peers::connect(&self.stream, &self.tools, parcels, net, wanted)?;
-        let halos = self.halos()?;
-        halos.staging.aware = peers.aware();
-        halos.peers = Some(peers);
-        Ok(())
-    }
-
-    fn disconnect(&mut self, net: &dyn Transport) -> Result<()> {
-        let Some(halos) = &mut self.halos else { return Ok(()) };
-        let Some(peers) = halos.peers.take() else { return Ok(()) };
-        halos.stream.synchronize()?;
-        peers.part(net)
-    }
-
-    fn halves(&self, own: &Region<D>, sent: &Margin<D>, steps: u64) -> Option<Halves<D>> {
-        self.in_halves(own, sent, steps)
-    }
-
-    fn sweep_halves(&mut self, halves: &Halves<D>, own: &Region<D>) -> Result<()> {
-        self.halos()?;
-        self.settle_for(own)?;
-        self.follow_sweeps()?;
-        if let Some(halos) = &mut self.halos {
-            halos.split = true;
-        }
-        let Some(halos) = &self.halos else { return Ok(()) };
-        for region in &halves.rim {
-            self.launch_part(region, halves.steps, &halos.stream)?;
-        }
-        self.launch_part(&halves.core, halves.steps, &self.stream)?;
-        self.state = 1 - self.state;
-        self.stale = true;
-        Ok(())
-    }
-
-    fn routes(&self) -> Routes {
-        let peers = self.halos.as_ref().and_then(|halos| halos.peers.as_ref());
-        peers.map_or(Route::Staged.into(), Peers::routes)
     }
 }

@@ -1,15 +1,15 @@
 //! The last launch before a swap in two parts on a GPU: what a trip of several steps is cut into, and both launches.
 //! Not: what is sent (`halo`).
 //!
-//! A trip's rim is a thin slab along the axis that tiles march, whose cost is what fills and drains them, and
-//! whole tiles along the others, which cost nothing beside what the core is spared.
+//! A trip's boundary is a thin slab along the axis that tiles march, whose cost is what fills and drains them, and
+//! whole tiles along the others, which cost nothing beside what the interior is spared.
 
 use super::boxes::{SECTOR, placed, whole};
 use super::chunks::in_vain;
 use super::layout::{Layout, axes};
 use super::sweeps::CudaSweeps;
 use super::text::{TripShape, single};
-use crate::distribute::Halves;
+use crate::exchange::BoundarySplit;
 use crate::halo::Margin;
 use crate::{CudaKernel, CudaPolicy, Region};
 use warpweft_core::cuda::Stream;
@@ -22,12 +22,12 @@ pub(super) fn of_trip<const D: usize>(
     sent: &Margin<D>,
     (layout, size): (&Layout, usize),
     (policy, shape): (&CudaPolicy, &TripShape),
-) -> Option<Halves<D>> {
+) -> Option<BoundarySplit<D>> {
     let steps = policy.temporal_depth as usize;
     let all = whole::<D>(layout).high;
-    let mut core = *own;
+    let mut interior = *own;
     for axis in 0..D {
-        // Rows begin on sectors of memory: what is computed beside the rim must not reach into it.
+        // Rows begin on sectors of memory: what is computed beside the boundary must not reach into it.
         let (tile, align) = match D - 1 - axis {
             0 => (shape.inner[0], SECTOR / size),
             1 if D == 3 => (shape.inner[1], 1),
@@ -36,33 +36,33 @@ pub(super) fn of_trip<const D: usize>(
         let (low, high) = (own.low[axis], own.high[axis]);
         let begin = low - low % align;
         if sent[axis][0] > 0 || begin < low {
-            core.low[axis] = begin + (low - begin + sent[axis][0]).next_multiple_of(tile);
+            interior.low[axis] = begin + (low - begin + sent[axis][0]).next_multiple_of(tile);
         }
         if sent[axis][1] > 0 {
             let deep = (sent[axis][1] + align - 1).next_multiple_of(tile);
-            core.high[axis] = high.checked_sub(deep)?.next_multiple_of(align);
+            interior.high[axis] = high.checked_sub(deep)?.next_multiple_of(align);
         }
         // A box that ends within the steps of a face is computed up to the face.
         let clear = |end: usize| {
             (end == 0 || end >= steps) && (end == all[axis] || end + steps <= all[axis])
         };
-        let ends = [low, core.low[axis], core.high[axis], high];
-        if core.low[axis] >= core.high[axis] || !ends.into_iter().all(clear) {
+        let ends = [low, interior.low[axis], interior.high[axis], high];
+        if interior.low[axis] >= interior.high[axis] || !ends.into_iter().all(clear) {
             return None;
         }
     }
-    Some(Halves::of(*own, core, steps as u64))
+    Some(BoundarySplit::of(*own, interior, steps as u64))
 }
 
-/// Whether two parts may be faster than one: not where the rim is as much work as the whole, so that what is
-/// computed twice is as much as the core, behind which messages hide.
+/// Whether two parts may be faster than one: not where the boundary is as much work as the whole, so that what is
+/// computed twice is as much as the interior, behind which messages hide.
 fn may_pay<const D: usize>(
-    halves: &Halves<D>,
+    halves: &BoundarySplit<D>,
     own: &Region<D>,
     of: (&CudaPolicy, &TripShape, usize),
 ) -> bool {
-    let rim: usize = halves.rim.iter().map(|region| work(region, of)).sum();
-    rim < work(own, of)
+    let boundary: usize = halves.boundary.iter().map(|region| work(region, of)).sum();
+    boundary < work(own, of)
 }
 
 /// Planes of tiles that a trip over `region` goes through, those in vain too, for scalars of `size` bytes.
@@ -78,13 +78,13 @@ fn work<const D: usize>(
 }
 
 impl<const D: usize> CudaSweeps<D> {
-    /// As [`crate::distribute::HaloExecutor::halves`].
-    pub(super) fn in_halves(
+    /// As [`crate::SweepExecutor::split`].
+    pub(super) fn boundary_split(
         &self,
         own: &Region<D>,
         sent: &Margin<D>,
         steps: u64,
-    ) -> Option<Halves<D>> {
+    ) -> Option<BoundarySplit<D>> {
         let policy = self.policy();
         // Later stages read what earlier ones wrote beside a cell, which may be on its way.
         // Nor are the ghosts of functions brought on by parts of a step.
@@ -103,7 +103,7 @@ impl<const D: usize> CudaSweeps<D> {
                 let found = of_trip(own, sent, (&self.arrays.layout, size), (policy, shape));
                 found.filter(|halves| may_pay(halves, own, (policy, shape, size)))
             }
-            _ => Some(Halves::of_step(*own, sent, tile(policy))),
+            _ => Some(BoundarySplit::of_step(*own, sent, tile(policy))),
         }
     }
 
@@ -183,7 +183,7 @@ mod tests {
         stencil: &Spec<D>,
         policy: &CudaPolicy,
         (own, ghosts, sent): ([usize; D], Margin<D>, Margin<D>),
-    ) -> Option<(Region<D>, Halves<D>, usize)> {
+    ) -> Option<(Region<D>, BoundarySplit<D>, usize)> {
         let policy = policy.shaped::<D>().unwrap();
         let size = stencil.cell.size(0);
         let extents = std::array::from_fn(|d| ghosts[d][0] + own[d] + ghosts[d][1]);
@@ -192,10 +192,10 @@ mod tests {
         let low = ghosts.map(|[below, _]| below);
         let own = Region { low, high: std::array::from_fn(|d| low[d] + own[d]) };
         let found = of_trip(&own, &sent, (&layout, size), (&policy, &shape))?;
-        let boxes: Vec<_> = found.rim.iter().chain([&found.core]).map(placed).collect();
+        let boxes: Vec<_> = found.boundary.iter().chain([&found.interior]).map(placed).collect();
         let cells: usize = boxes.iter().map(|(_, n)| n.iter().product::<usize>()).sum();
         assert_eq!(cells, Span::from(own).cells(), "{found:?}");
-        for (n, region) in found.rim.iter().chain([&found.core]).enumerate() {
+        for (n, region) in found.boundary.iter().chain([&found.interior]).enumerate() {
             let held = hold(stencil, &layout);
             let written = TripBox::new((&layout, size), (&policy, &shape), region, held);
             let end = |d: usize| match d {
@@ -207,13 +207,13 @@ mod tests {
                     (0..4).any(|d| end(d) <= low[d] || low[d] + n_of[d] <= written.begin[d]);
                 assert!(apart || n == m, "{region:?} writes {m} of {found:?}");
             }
-            // What is unpacked beside the core is none of its cells.
+            // What is unpacked beside the interior is none of its cells.
             let (low, size) = boxes[n];
             let exact = written.begin == low && (1..4).all(|d| end(d) == low[d] + size[d]);
-            assert!(exact || *region != found.core, "{region:?} writes {written:?}");
+            assert!(exact || *region != found.interior, "{region:?} writes {written:?}");
         }
         for at in 0..D {
-            let Region { low, high } = found.core;
+            let Region { low, high } = found.interior;
             assert!(low[at] >= own.low[at] + sent[at][0] && high[at] + sent[at][1] <= own.high[at]);
         }
         let of = (&policy, &shape, size);
@@ -221,7 +221,7 @@ mod tests {
             return None;
         }
         let work = |region: &Region<D>| work(region, of);
-        let all: usize = found.rim.iter().chain([&found.core]).map(work).sum();
+        let all: usize = found.boundary.iter().chain([&found.interior]).map(work).sum();
         Some((own, found, 1000 * (all - work(&own).min(all)) / work(&own)))
     }
 
@@ -242,16 +242,16 @@ mod tests {
         };
         // Thousandths of a trip: two slabs of 3 planes, each with 12 in vain, beside 1018.
         let (own, slabs, more) = of([1, 0, 0], 3);
-        assert_eq!((slabs.rim.len(), slabs.core.low[0] - own.low[0], more), (2, 3, 21));
-        assert_eq!(own.high[0] - slabs.core.high[0], 3);
+        assert_eq!((slabs.boundary.len(), slabs.interior.low[0] - own.low[0], more), (2, 3, 21));
+        assert_eq!(own.high[0] - slabs.interior.high[0], 3);
         assert_eq!(of([1, 0, 0], 12).2, 21, "deeper slabs fill their tiles no more often");
         let (own, rows, more) = of([0, 1, 0], 3);
-        assert_eq!((rows.core.low[1] - own.low[1], more), (30, 0));
+        assert_eq!((rows.interior.low[1] - own.low[1], more), (30, 0));
         let (own, columns, more) = of([0, 0, 1], 3);
         // Rows begin on sectors of eight cells, the seventh of the zone's own cells with one.
-        assert_eq!((own.low[2], columns.core.low[2], more), (6, 112, 0));
-        assert!(columns.core.high[2] % 8 == 0 && own.high[2] - columns.core.high[2] <= 112);
-        assert_eq!(of([1, 1, 1], 3).1.rim.len(), 6);
+        assert_eq!((own.low[2], columns.interior.low[2], more), (6, 112, 0));
+        assert!(columns.interior.high[2] % 8 == 0 && own.high[2] - columns.interior.high[2] <= 112);
+        assert_eq!(of([1, 1, 1], 3).1.boundary.len(), 6);
         assert!(of([1, 1, 1], 3).2 < 40);
     }
 

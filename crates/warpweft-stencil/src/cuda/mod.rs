@@ -9,6 +9,7 @@
 mod arrays;
 mod boxes;
 mod chunks;
+mod executor;
 mod faces;
 mod ghosts;
 mod halo;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::peers::passed;
 use super::sweeps::CudaSweeps;
-use crate::distribute::Cells;
+use crate::exchange::Cells;
 use warpweft_core::cluster::{Remote, Tag, Transport};
 use warpweft_core::cuda::{Buffer, Device, Event, Pinned, Stream};
 use warpweft_core::error::Result;

@@ -1,6 +1,6 @@
 //! The CUDA executor of sweeps.
 
-use super::arrays::{Arrays, Unused, store_unused};
+use super::arrays::{Arrays, Unused};
 use super::boxes::{self, placed};
 use super::faces::Faces;
 use super::ghosts;
@@ -13,13 +13,12 @@ use super::residual::{self, Change};
 use super::text::{StepText, grid, layout_of, step_text, trip_grid};
 use super::turn::Turn;
 use crate::cone::Cones;
-use crate::points::{add_to, value_of};
 use crate::total::Total;
-use crate::{CudaKernel, CudaPolicy, Region, Residual, Spec, Sweep, SweepExecutor};
+use crate::{CudaKernel, CudaPolicy, Region, Residual, Spec};
 use warpweft_core::cuda::{Buffer, Device, Global, Kernel, Module, Options, Stream, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::{RawVolume, RawVolumeMut};
+use warpweft_core::grid::RawVolume;
 
 /// Blocks along the grid's second and third axes at most.
 const GRID: usize = 65_535;
@@ -31,21 +30,21 @@ const GRID: usize = 65_535;
 pub struct CudaSweeps<const D: usize> {
     pub(super) stream: Stream,
     pub(super) stencil: Spec<D>,
-    policy: CudaPolicy,
+    pub(super) policy: CudaPolicy,
     pub(super) arrays: Arrays,
     pub(super) text: StepText,
     /// Of each stage, one step a launch.
     pub(super) kernels: Vec<Kernel>,
     /// What writes the ghosts of faces that are functions, if there are any.
-    faces: Option<Faces>,
+    pub(super) faces: Option<Faces>,
     /// Where an element function's fault is reported, if it can have one.
     fault: Option<Global>,
     /// The launches of one step from either state of the arrays.
-    step: Turn,
+    pub(super) step: Turn,
     /// The launches of a trip of several steps.
-    trip: Option<Turn>,
+    pub(super) trip: Option<Turn>,
     pub(super) trip_kernel: Option<Kernel>,
-    cones: Cones<D>,
+    pub(super) cones: Cones<D>,
     /// The launches of sweeps of parts.
     pub(super) parts: Parts<D>,
     /// The tiles that stay on the chip, where the policy has such.
@@ -54,12 +53,12 @@ pub struct CudaSweeps<const D: usize> {
     pub(super) state: usize,
     change: Option<Change>,
     /// Per field the state before the last step, where a step leaves it in neither array.
-    kept: Vec<Option<Buffer>>,
+    pub(super) kept: Vec<Option<Buffer>>,
     pub(super) tools: Module,
     local_bytes: u32,
     notes: Vec<String>,
     /// The fields that no stage uses, as they were.
-    unused: Unused,
+    pub(super) unused: Unused,
     /// What exchanges cells with other parts, once there are any.
     pub(super) halos: Option<Halos>,
     /// Whether the boundary's ghosts have yet to follow cells written since they were renewed.
@@ -67,7 +66,7 @@ pub struct CudaSweeps<const D: usize> {
 }
 
 /// Where a cell of one field is.
-enum Place<'a> {
+pub(super) enum Place<'a> {
     /// So many bytes from the start of its arrays.
     Device(usize),
     /// Its bytes, as no stage uses the field; `None` outside.
@@ -201,7 +200,7 @@ impl<const D: usize> CudaSweeps<D> {
         &self.stream
     }
 
-    fn prepare_change(&mut self) -> Result<()> {
+    pub(super) fn prepare_change(&mut self) -> Result<()> {
         if self.change.is_some() {
             return Ok(());
         }
@@ -238,7 +237,7 @@ impl<const D: usize> CudaSweeps<D> {
         Ok(total)
     }
 
-    fn extents(&self) -> [usize; D] {
+    pub(super) fn extents(&self) -> [usize; D] {
         let mut extents = [0; D];
         for (axis, n) in axes::<D>().into_iter().zip(self.arrays.layout.extents) {
             if let Some(axis) = axis {
@@ -249,7 +248,7 @@ impl<const D: usize> CudaSweeps<D> {
     }
 
     /// Where a cell of a field is held.
-    fn place(&mut self, field: usize, at: &[usize; D]) -> Place<'_> {
+    pub(super) fn place(&mut self, field: usize, at: &[usize; D]) -> Place<'_> {
         let size = self.stencil.cell.size(field);
         if let Some((_, bytes)) = self.unused.iter_mut().find(|(f, _)| *f == field) {
             let axes = axes::<D>().into_iter().zip(self.arrays.layout.extents);
@@ -273,7 +272,7 @@ impl<const D: usize> CudaSweeps<D> {
     }
 
     /// Brings the ghosts of function faces to the present state, which is that after `steps` steps.
-    fn face(&mut self, steps: u64) -> Result<()> {
+    pub(super) fn face(&mut self, steps: u64) -> Result<()> {
         let Some(faces) = self.faces.as_ref().filter(|faces| faces.done != Some(steps)) else {
             return Ok(());
         };
@@ -286,7 +285,7 @@ impl<const D: usize> CudaSweeps<D> {
     }
 
     /// Reports a fault of an element function, after all work queued so far.
-    fn check_fault(&self) -> Result<()> {
+    pub(super) fn check_fault(&self) -> Result<()> {
         let Some(fault) = &self.fault else {
             self.stream.synchronize()?;
             return self.resident.as_ref().map_or(Ok(()), Resident::check);
@@ -295,102 +294,6 @@ impl<const D: usize> CudaSweeps<D> {
             0 => Ok(()),
             code => Err(self.text.unit.fault(code, self.stream.device().label())),
         }
-    }
-}
-
-impl<const D: usize> SweepExecutor<D> for CudaSweeps<D> {
-    fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
-        let cone = self.cones.of(sweep)?;
-        self.settle()?;
-        self.face(sweep.first_step)?;
-        if sweep.keep_change {
-            self.prepare_change()?;
-            for (f, kept) in self.kept.iter().enumerate() {
-                if let Some(kept) = kept {
-                    let now = self.arrays.now(f, self.state);
-                    self.stream.copy(kept, 0, now, 0, kept.bytes())?;
-                }
-            }
-        }
-        let mut steps = sweep.steps;
-        if self.resident.is_some() {
-            // Of functions that neither fault nor go on for ever.
-            self.stay(steps)?;
-            steps = 0;
-        } else if !cone.is_whole() {
-            self.sweep_part(sweep, &cone)?;
-            steps = 0;
-        }
-        if let Some(trip) = &mut self.trip {
-            let depth = u64::from(self.policy.temporal_depth);
-            // SAFETY: the arrays live as long as `self`, and dropping one waits for the device.
-            self.state = unsafe { trip.run(&self.stream, steps / depth, self.state)? };
-            steps %= depth;
-        }
-        // SAFETY: as above.
-        self.state = unsafe { self.step.run(&self.stream, steps, self.state)? };
-        if let Some(faces) = &mut self.faces {
-            faces.done = Some(sweep.first_step + sweep.steps);
-        }
-        Ok(())
-    }
-
-    fn residual(&mut self, kind: Residual) -> Result<f64> {
-        Ok(kind.of_total(&self.measure_change(kind, &self.whole())?))
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        // Halos that are on their way are part of what was asked for.
-        self.settle()?;
-        self.check_fault()?;
-        self.check_halos()
-    }
-
-    fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
-        let kind = self.stencil.cell.kind(field);
-        let mut bytes = [0u8; 8];
-        let bytes = &mut bytes[..kind.size()];
-        for at in at {
-            match self.place(field, at) {
-                Place::Device(offset) => {
-                    let array = self.arrays.now(field, self.state);
-                    self.stream.download(array, offset, bytes)?;
-                    add_to(kind, bytes, amount);
-                    self.stream.upload(array, offset, bytes)?;
-                }
-                Place::Host(cell) => {
-                    cell.into_iter().for_each(|cell| add_to(kind, cell, amount));
-                }
-            }
-        }
-        self.stale = true;
-        Ok(())
-    }
-
-    fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>> {
-        let kind = self.stencil.cell.kind(field);
-        let mut values = Vec::with_capacity(at.len());
-        for at in at {
-            let mut bytes = [0u8; 8];
-            let bytes = &mut bytes[..kind.size()];
-            match self.place(field, at) {
-                Place::Device(offset) => {
-                    self.stream.download(self.arrays.now(field, self.state), offset, bytes)?;
-                }
-                Place::Host(cell) => cell.into_iter().for_each(|cell| bytes.copy_from_slice(cell)),
-            }
-            values.push(value_of(kind, bytes));
-        }
-        Ok(values)
-    }
-
-    fn store(&mut self, volume: RawVolumeMut<'_, D>) -> Result<()> {
-        let volume = volume.of(self.stencil.cell, self.extents())?;
-        // All fields, since the volume need not be the one that was copied in.
-        let used: Vec<_> = self.arrays.fields().collect();
-        self.arrays.download(&self.stream, self.state, &used, volume)?;
-        store_unused(&self.unused, volume);
-        Ok(())
     }
 }
 

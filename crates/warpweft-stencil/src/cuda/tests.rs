@@ -9,7 +9,7 @@ use super::boxes::{TripBox, hold, step_box};
 use super::halves::of_trip;
 use super::layout::Layout;
 use super::text::{TripShape, layout_of, step_text};
-use crate::distribute::Halves;
+use crate::exchange::BoundarySplit;
 use crate::prelude::*;
 use crate::{
     Boundaries, CudaKernel, CudaPolicy, Ghost, Region, Span, Spec, StencilElement, reference,
@@ -236,7 +236,7 @@ fn halves<const D: usize>(
     stencil: &Spec<D>,
     extents: [usize; D],
     policy: &CudaPolicy,
-) -> Option<Halves<D>> {
+) -> Option<BoundarySplit<D>> {
     let policy = policy.shaped::<D>().unwrap();
     let (depth, size) = (policy.temporal_depth as usize, stencil.cell.size(0));
     let shape = TripShape::of(&policy, D, size).filter(|_| depth > 1)?;
@@ -270,13 +270,14 @@ fn check<T: Scalar, const D: usize>(
             // Boxes know no boundary but held ones.
             let cut = boundary == Boundary::Dirichlet(3.0);
             let halves = if cut { halves(&stencil, extents, policy) } else { None };
-            let parts = halves.iter().flat_map(|it| it.rim.iter().chain([&it.core])).copied();
+            let parts =
+                halves.iter().flat_map(|it| it.boundary.iter().chain([&it.interior])).copied();
             let depth = policy.temporal_depth as usize;
             for region in regions(extents, depth).into_iter().chain(parts.clone()) {
                 // The one part of a trip writes nothing of the other, nor the core of what is received.
                 let others: Vec<_> = parts.clone().filter(|part| *part != region).collect();
                 let apart = others.len() < parts.clone().count();
-                let core = halves.as_ref().is_some_and(|halves| halves.core == region);
+                let core = halves.as_ref().is_some_and(|halves| halves.interior == region);
                 let found = launch::<T, D>(&stencil, &start, policy, &region, folder.path());
                 let Some(found) = found else {
                     return println!("skipped: no C++ compiler");

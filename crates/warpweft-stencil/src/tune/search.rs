@@ -11,7 +11,7 @@ use self::trial::{Ran, Tried};
 use super::super::cpu::CpuSweeps;
 use super::super::cuda;
 use super::super::cuda::CudaSweeps;
-use super::super::gpus::Chosen;
+use super::super::drive::devices::gpus::Chosen;
 use super::super::policy::{CpuPolicy, CudaKernel, CudaPolicy, Policy};
 use super::super::spec::Spec;
 use super::ahead::compile_ahead;

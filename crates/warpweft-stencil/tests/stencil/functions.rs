@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
+use crate::ranks::run_in_process;
 use warpweft::prelude::*;
 use warpweft::stencil::cuda::compile_check;
-use warpweft::stencil::distribute::{
-    Distribution, Ranks, footprints_of, run_in_process, run_on_cores,
-};
+use warpweft::stencil::drive::{Distribution, Ranks, footprints_of, run_on_cores};
 use warpweft::stencil::{
     Boundaries, Checkpoint, CpuPolicy, CudaKernel, CudaPolicy, Partition, Run, Target, reference,
 };

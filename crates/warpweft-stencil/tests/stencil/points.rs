@@ -1,9 +1,10 @@
 //! Point sources and probes: what they add, when, and that runs report what they saw.
 
+use crate::ranks::run_in_process;
 use sha2::{Digest, Sha256};
 use warpweft::prelude::*;
 use warpweft::report::Series;
-use warpweft::stencil::distribute::{Distribution, Ranks, run_in_process};
+use warpweft::stencil::drive::{Distribution, Ranks};
 use warpweft::stencil::{
     Boundaries, Checkpoint, Partition, PointSource, Probe, Run, Target, reference,
     reference_with_probes,
@@ -297,7 +298,7 @@ fn what_can_t_be_placed_is_named() {
     let source =
         |field, at, amplitude| PointSource { field, at: vec![at], amplitudes: vec![amplitude] };
     let plain = || Stencil::of(conduct(0.1));
-    refused(plain().source(source(0, [4, 0], 1.0)), "a source at [4, 0]; place it inside");
+    refused(plain().source(source(0, [4, 0], 1.0)), "a source at [4, 0]; help: place it inside");
     refused(plain().source(source(1, [0, 0], 1.0)), "a source of field 1");
     refused(plain().source(source(0, [0, 0], f64::NAN)), "NaN amplitude");
     refused(plain().probe(Probe { field: 0, at: vec![[0, 9]], every: 1 }), "a probe at [0, 9]");

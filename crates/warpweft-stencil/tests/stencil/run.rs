@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use warpweft::Error;
 use warpweft::prelude::*;
-use warpweft::stencil::distribute::{Distribution, Ranks, run_on_cores};
+use warpweft::stencil::drive::{Distribution, Ranks, run_on_cores};
 use warpweft::stencil::{
     Boundaries, Checkpoint, CpuPolicy, Partition, Policy, Run, Target, Tuning, reference, tune,
 };
@@ -167,13 +167,13 @@ fn faces_that_are_not_there_and_tolerances_below_zero_are_refused() {
 }
 
 #[test]
-fn a_change_that_is_no_number_is_said() {
+fn a_residual_that_is_nan_is_told() {
     let machine = Machine::detect().unwrap();
     let mut volume = Volume::from_fn([8, 8], |at| if at == [3, 3] { f64::NAN } else { 0.0 });
     let stencil = Stencil::of(diffuse(0.2)).until(Residual::Max, 1e-3);
     let report = stencil.run_with(&mut volume, Steps(4), &machine, &on_cores()).unwrap();
     assert_eq!(report.done, 4);
-    assert!(report.notes.iter().any(|note| note.contains("no number")), "{:?}", report.notes);
+    assert!(report.notes.iter().any(|note| note.contains("NaN")), "{:?}", report.notes);
 }
 
 #[test]

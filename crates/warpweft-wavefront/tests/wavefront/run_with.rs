@@ -54,8 +54,21 @@ fn any_threads_and_policy_give_the_references_cells_and_progress_comes_to_the_to
     }
 }
 
-/// How long `work` goes on after the run was interrupted, 100 ms after its beginning.
-fn after_an_interrupt(work: impl FnOnce(&Run<'_>) -> Error) -> Duration {
+/// How long `work` goes on after the run was interrupted, at the least of up to three tries: on a machine that is
+/// busy otherwise a thread may wait for a core as long.
+fn after_an_interrupt(work: impl Fn(&Run<'_>) -> Error) -> Duration {
+    let mut least = Duration::MAX;
+    for _ in 0..3 {
+        least = least.min(once_after_an_interrupt(&work));
+        if least < SOON {
+            break;
+        }
+    }
+    least
+}
+
+/// The same of one try, interrupted 100 ms after its beginning.
+fn once_after_an_interrupt(work: impl Fn(&Run<'_>) -> Error) -> Duration {
     let flag = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let interrupter = scope.spawn(|| {
@@ -84,7 +97,7 @@ fn an_interrupt_ends_strips_sweeps_and_batches_soon() {
     let plate = [(); 2048];
     let sweeps = Wavefront::of(relaxed()).rows(&plate).columns(&plate);
     let cold = vec![0.0; 2048 * 2048];
-    let sweeps = sweeps.initial(&cold).border(Border::Value(1.0)).sweeps(100_000);
+    let sweeps = sweeps.initial(&cold).border(Border::Value(1.0)).sweeps(5_000);
     let sweeps = sweeps.keep(Keep::Matrix);
     let took = after_an_interrupt(|run| sweeps.run_with(&machine(), run).unwrap_err());
     assert!(took < SOON, "sweeps {took:?}");
@@ -103,11 +116,16 @@ fn a_deadline_ends_a_run_and_one_that_has_passed_lets_none_begin() {
     let long = letters(400_000);
     let wavefront = Wavefront::of(LOCAL).rows(&long).columns(&long).keep(Keep::Score);
     for wait in [Duration::ZERO, Duration::from_millis(200)] {
-        let begin = Instant::now();
-        let run = Run { target: Target::Cpu, deadline: Some(begin + wait), ..Run::default() };
-        let error = wavefront.run_with(&machine(), &run).unwrap_err();
-        assert!(matches!(error, Error::Interrupted { .. }), "{error}");
-        assert!(begin.elapsed() >= wait && begin.elapsed() < wait + SOON);
+        let took = || {
+            let begin = Instant::now();
+            let run = Run { target: Target::Cpu, deadline: Some(begin + wait), ..Run::default() };
+            let error = wavefront.run_with(&machine(), &run).unwrap_err();
+            assert!(matches!(error, Error::Interrupted { .. }), "{error}");
+            begin.elapsed()
+        };
+        // As above: the least of three tries.
+        let took = [took(), took(), took()].into_iter().min().unwrap();
+        assert!(took >= wait && took < wait + SOON, "{took:?}");
     }
     // One that comes to its end before says nothing.
     let later = Some(Instant::now() + Duration::from_secs(3600));

@@ -7,7 +7,7 @@ use crate::launchers::{launchers, within};
 use warpweft::cluster::Launched;
 use warpweft::farm::on_cores;
 use warpweft::prelude::*;
-use warpweft::stencil::distribute::Ranks;
+use warpweft::stencil::drive::Ranks;
 
 #[stencil]
 fn halve(u: Near<f32, 2>) -> f32 {

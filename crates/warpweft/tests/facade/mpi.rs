@@ -15,9 +15,7 @@ use warpweft::cluster::mpi::Mpi;
 use warpweft::cluster::{Launched, Remote, Tag, Transport, thread_group};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
-use warpweft::stencil::distribute::{
-    Ranks, Route, deepest_feasible, fewest_dependences, footprints_of,
-};
+use warpweft::stencil::drive::{Ranks, Route, deepest_feasible, fewest_dependences, footprints_of};
 use warpweft::stencil::{
     Boundaries, CudaPolicy, Partition, Policy, Residual, Run, Target, reference,
 };

@@ -39,7 +39,7 @@ pub fn folder() -> Option<PathBuf> {
         .or_else(|| Some(path("HOME")?.join(".cache/warpweft")))
 }
 
-/// Writes `bytes` beside `path` and renames, so that a reader sees the old file or the new one.
+/// Writes `bytes` to a file next to `path` and renames it, so that a reader sees the old file or the new one.
 ///
 /// # Errors
 /// The file system's.
@@ -49,10 +49,10 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         fs::create_dir_all(folder)?;
     }
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let beside = path.with_extension(format!("{}-{number}.part", std::process::id()));
-    let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path));
+    let temporary = path.with_extension(format!("{}-{number}.part", std::process::id()));
+    let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
-        let _ = fs::remove_file(&beside);
+        let _ = fs::remove_file(&temporary);
     }
     written
 }
@@ -99,14 +99,14 @@ impl Cache {
             Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return None,
             Err(error) => {
                 let what = format!("can't read {}: {error}; compiled anew", path.display());
-                self.say(format!("read {:?}", error.kind()), what, notes);
+                self.note_once(format!("read {:?}", error.kind()), what, notes);
                 return None;
             }
         };
         let body = body(&file);
         if body.is_none() {
             let what = format!("{} was damaged; compiled anew", path.display());
-            self.say(what.clone(), what, notes);
+            self.note_once(what.clone(), what, notes);
         } else {
             used(&path);
         }
@@ -125,7 +125,7 @@ impl Cache {
                 "can't keep compiled kernels in {folder}: {error}; set WARPWEFT_CACHE to a folder \
                  that can be written"
             );
-            self.say("write".into(), what, notes);
+            self.note_once("write".into(), what, notes);
         }
         self.trim();
     }
@@ -168,7 +168,7 @@ impl Cache {
         Some(self.folder.as_ref()?.join(format!("{}.cubin", key.0)))
     }
 
-    fn say(&self, once: String, what: String, notes: &mut Vec<String>) {
+    fn note_once(&self, once: String, what: String, notes: &mut Vec<String>) {
         if self.said.lock().unwrap_or_else(PoisonError::into_inner).insert(once) {
             notes.push(what);
         }

@@ -30,7 +30,7 @@ pub struct Options {
     pub defines: Vec<(String, String)>,
     /// The most registers a thread may use; `None` leaves it to the kernel's launch bounds.
     pub max_registers: Option<u32>,
-    /// Names and texts of what the source may include, beside `sync.cuh` and `watchdog.cuh`.
+    /// Names and texts of what the source may include, in addition to `sync.cuh` and `watchdog.cuh`.
     pub headers: Vec<(String, String)>,
     /// Whether profilers can tell source lines.
     pub line_info: bool,
@@ -68,7 +68,7 @@ pub struct Cubin {
     pub seconds: f64,
     /// The compiler's warnings; empty when it came from the cache.
     pub log: String,
-    /// What the user should be told, e.g. that the cache can't be written; each once a process.
+    /// Notes for the user, e.g. that the cache can't be written; each once a process.
     pub notes: Vec<String>,
 }
 

@@ -8,8 +8,8 @@ use cudarc::driver::sys;
 use cudarc::driver::sys::CUresult;
 
 use crate::cuda::device::Device;
-use crate::cuda::stream::Stream;
-use crate::cuda::together::apart;
+use crate::cuda::device::Stream;
+use crate::cuda::device::apart;
 use crate::error::{Error, Result};
 
 /// A type whose every bit pattern is a value and that has no padding.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use cudarc::driver::sys;
 
 use super::buffer::{Buffer, Pinned, Plain, bytes_of, bytes_of_mut};
-use crate::cuda::stream::Stream;
+use crate::cuda::device::Stream;
 use crate::error::{Error, Result};
 
 impl Stream {

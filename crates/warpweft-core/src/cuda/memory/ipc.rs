@@ -9,7 +9,7 @@ use cudarc::driver::sys;
 
 use super::buffer::Buffer;
 use crate::cuda::device::Device;
-use crate::cuda::together::apart;
+use crate::cuda::device::apart;
 use crate::error::Result;
 
 /// Bytes of a driver's handle.

@@ -9,7 +9,7 @@ use cudarc::driver::sys;
 use cudarc::driver::sys::CUresult;
 
 use crate::cuda::device::Device;
-use crate::cuda::together::apart;
+use crate::cuda::device::apart;
 use crate::error::Result;
 
 /// Slices shorter than this may share pages with their neighbours, as allocators of memory hand them out; no copy

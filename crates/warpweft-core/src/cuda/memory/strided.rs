@@ -4,7 +4,7 @@ use cudarc::driver::sys;
 use cudarc::driver::sys::{CUDA_MEMCPY3D as Copy3, CUmemorytype as Kind};
 
 use super::buffer::Buffer;
-use crate::cuda::stream::Stream;
+use crate::cuda::device::Stream;
 use crate::error::{Error, Result};
 
 /// Where the rows of a box lie, in bytes. The fastest axis is contiguous.

@@ -10,8 +10,8 @@ use warpweft::cluster::{Shared, Tag, Transport, broadcast};
 use warpweft::cuda::{Device, Pinned};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
-use warpweft::stencil::distribute::{Ranks, Route};
-use warpweft::stencil::{CudaKernel, CudaPolicy, GpuList, Policy, Run, Span, Target, Tuning, tune};
+use warpweft::stencil::drive::{Ranks, Route};
+use warpweft::stencil::{CudaKernel, CudaPolicy, GpuList, Policy, Run, Target, Tuning, tune};
 use warpweft::trace::Trace;
 
 use super::Options;
@@ -209,9 +209,8 @@ fn by(
 ) -> Result<Figure> {
     ranked((size, tuned), net.ranks(), against, |ranks, steps, run| {
         let run = Run { halos: Some(route), ..run };
-        let start = |span: Span<3>| filled(span.extents());
-        let from = ([size * ranks.count, size, size], &start as &_);
-        space_stencil().run_share(from, steps, machine, ranks, &run, net).map(|found| found.2)
+        let mut volume = filled([size * ranks.count, size, size])?;
+        space_stencil().run_on_rank(&mut volume, steps, machine, ranks, &run, net)
     })
 }
 

@@ -9,10 +9,10 @@ use std::process::ExitCode;
 use serde::Serialize;
 use warpweft::machine::{Machine, Probe};
 use warpweft::prelude::*;
-use warpweft::stencil::distribute::search::{
+use warpweft::stencil::drive::search::{
     Assessment, DepthSearch, Dichotomic, Exhaustive, Guided, HillClimbing, assess_measured,
 };
-use warpweft::stencil::distribute::{Ranks, footprints_of};
+use warpweft::stencil::drive::{Ranks, footprints_of};
 use warpweft::stencil::ghost_model::{
     GhostModel, Kernel, Linear, Overlap, Sample, Staging, Traced, refine,
 };

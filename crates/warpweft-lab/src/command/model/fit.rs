@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use warpweft::grid::check_extents;
-use warpweft::stencil::distribute::{check_depth, deepest_feasible};
+use warpweft::stencil::drive::{check_depth, deepest_feasible};
 use warpweft::stencil::ghost_model::{Fitted, Kernel, Sample, Staging, Traced, fit};
 use warpweft::stencil::{Boundaries, Boundary, Partition};
 use warpweft::{Error, Result};

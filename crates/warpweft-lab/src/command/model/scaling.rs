@@ -4,8 +4,8 @@ use serde::Serialize;
 use warpweft::cluster::{Jitter, Transfer, Tree};
 use warpweft::grid::{across, check_extents};
 use warpweft::report::counted;
-use warpweft::stencil::distribute::search::{DepthSearch, Guided};
-use warpweft::stencil::distribute::{Simulation, deepest_feasible};
+use warpweft::stencil::drive::search::{DepthSearch, Guided};
+use warpweft::stencil::drive::{Simulation, deepest_feasible};
 use warpweft::stencil::ghost_model::{
     GhostModel, Kernel, Linear, Overlap, Prediction, Sample, Staging, Traced, refine,
 };

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 use warpweft::cluster::{Jitter, Tree, topology};
-use warpweft::stencil::distribute::search::{
+use warpweft::stencil::drive::search::{
     Assessment, DepthSearch, Dichotomic, Exhaustive, Guided, HillClimbing, assess,
 };
-use warpweft::stencil::distribute::{Cycle, Simulation, deepest_feasible};
+use warpweft::stencil::drive::{Cycle, Simulation, deepest_feasible};
 use warpweft::stencil::ghost_model::Traced;
 use warpweft::stencil::{Boundaries, Boundary, Partition};
 use warpweft::{Error, Result};

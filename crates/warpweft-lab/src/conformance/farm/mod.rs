@@ -9,6 +9,7 @@ use std::time::Duration;
 
 pub use tasks::{Long, Numbered};
 
+use super::Pick;
 use warpweft::cluster::in_process_all;
 use warpweft::element::Packed;
 use warpweft::error::{Error, Result};
@@ -53,7 +54,16 @@ struct At<'a> {
 
 /// Every kind of task over [`SIZES`] × [`policies`] on so many threads of `machine`, and on its GPUs if it has any.
 pub fn suite(machine: &Machine, threads: usize) -> Vec<(&'static str, Outcome)> {
-    suite_at(At { machine, threads, ranks: 1 })
+    suite_at(At { machine, threads, ranks: 1 }, &mut Pick::all())
+}
+
+/// [`suite`] as far as its cases are picked.
+pub fn suite_picked(
+    machine: &Machine,
+    threads: usize,
+    pick: &mut Pick<'_>,
+) -> Vec<(&'static str, Outcome)> {
+    suite_at(At { machine, threads, ranks: 1 }, pick)
 }
 
 /// [`suite`] over so many ranks of this process, each with so many threads.
@@ -62,59 +72,68 @@ pub fn suite_over_ranks(
     threads: usize,
     ranks: usize,
 ) -> Vec<(&'static str, Outcome)> {
-    suite_at(At { machine, threads, ranks })
+    suite_at(At { machine, threads, ranks }, &mut Pick::all())
 }
 
-fn suite_at(at: At<'_>) -> Vec<(&'static str, Outcome)> {
+fn suite_at(at: At<'_>, pick: &mut Pick<'_>) -> Vec<(&'static str, Outcome)> {
     let grain = Grain { of: 32, most: 96 };
     let mut all = vec![
-        ("mixture of u64", over(at, || Numbered::new(tasks::mix))),
-        ("a struct", over(at, || Numbered::new(tasks::found))),
-        ("lists of any length", over(at, || Numbered::new(tasks::list))),
-        ("uneven tasks", over(at, || Numbered::new(tasks::uneven))),
-        ("tasks that fail", over(at, || Numbered::new(tasks::failing))),
-        ("tasks that panic", over(at, || Numbered::new(tasks::panicking))),
-        ("chunks, backwards", over(at, || Numbered::new(tasks::list).chunks(grain))),
-        ("chunks that fail", over(at, || Numbered::new(tasks::failing).chunks(grain))),
+        ("mixture of u64", over(at, || Numbered::new(tasks::mix), pick)),
+        ("a struct", over(at, || Numbered::new(tasks::found), pick)),
+        ("lists of any length", over(at, || Numbered::new(tasks::list), pick)),
+        ("uneven tasks", over(at, || Numbered::new(tasks::uneven), pick)),
+        ("tasks that fail", over(at, || Numbered::new(tasks::failing), pick)),
+        ("tasks that panic", over(at, || Numbered::new(tasks::panicking), pick)),
+        ("chunks, backwards", over(at, || Numbered::new(tasks::list).chunks(grain), pick)),
+        ("chunks that fail", over(at, || Numbered::new(tasks::failing).chunks(grain), pick)),
     ];
     if !at.machine.gpus.is_empty() {
         let lists = || Numbered::new(tasks::list).lanes();
         let failing = || Numbered::new(tasks::failing).lanes();
-        all.push(("lists on GPUs and cores", over(at, lists)));
-        all.push(("lists on GPUs", over_at(Target::AllGpus, at, lists)));
-        all.push(("tasks that fail on GPUs", over_at(Target::AllGpus, at, failing)));
+        all.push(("lists on GPUs and cores", over(at, lists, pick)));
+        all.push(("lists on GPUs", over_at(Target::AllGpus, at, lists, pick)));
+        all.push(("tasks that fail on GPUs", over_at(Target::AllGpus, at, failing, pick)));
     }
     all
 }
 
-fn over<O>(at: At<'_>, task: impl Fn() -> Numbered<O>) -> Outcome
+fn over<O>(at: At<'_>, task: impl Fn() -> Numbered<O>, pick: &mut Pick<'_>) -> Outcome
 where
     O: Packed + PartialEq + Debug + Send,
 {
-    over_at(Target::Auto, at, task)
+    over_at(Target::Auto, at, task, pick)
 }
 
-fn over_at<O>(target: Target, at: At<'_>, task: impl Fn() -> Numbered<O>) -> Outcome
+fn over_at<O>(
+    target: Target,
+    at: At<'_>,
+    task: impl Fn() -> Numbered<O>,
+    pick: &mut Pick<'_>,
+) -> Outcome
 where
     O: Packed + PartialEq + Debug + Send,
 {
     let At { machine, threads, ranks } = at;
-    let mut cases = 0;
+    let (mut cases, mut failure) = (0, None);
     for count in SIZES {
         for policy in policies() {
             let run =
                 Run { target, policy: Some(policy), threads: Some(threads), ..Run::default() };
+            // The first failure ends a kind of task.
+            if !pick.take() || failure.is_some() {
+                continue;
+            }
             match conforms(task().over(count), count, machine, ranks, &run) {
                 Ok(()) => cases += 1,
                 Err(why) => {
-                    return Outcome::Failed(format!(
+                    failure = Some(format!(
                         "{count} tasks on {threads} threads of {ranks} ranks, {target:?}, {policy:?}: {why}"
                     ));
                 }
             }
         }
     }
-    Outcome::Passed(cases)
+    failure.map_or(Outcome::Passed(cases), Outcome::Failed)
 }
 
 /// Whether `count` tasks, run as `run` says, on so many ranks of this process where that is more than one, have the

@@ -184,7 +184,7 @@ fn pricked<S: Fields>(stencil: Stencil<S, 3>, field: usize) -> Stencil<S, 3> {
 }
 
 /// Every element in every setting.
-pub(super) fn each(suite: &mut Suite<'_, impl Subject>) {
+pub(super) fn each(suite: &mut Suite<'_, '_, impl Subject>) {
     suite.run("line f32", &Stencil::of(line(0.25)));
     suite.run("upwind f64", &Stencil::of(upwind()));
     suite.run("plane f32", &Stencil::of(plane(0.2f32)));

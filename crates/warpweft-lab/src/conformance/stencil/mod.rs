@@ -8,6 +8,7 @@ mod elements;
 mod settings;
 mod subjects;
 
+use super::Pick;
 use warpweft::error::Result;
 use warpweft::grid::RawVolume;
 use warpweft::stencil::Spec;
@@ -54,22 +55,32 @@ pub trait Subject {
     ) -> Result<Result<Ended<D>>>;
 }
 
-/// Runs one stencil in every setting, whose boundaries overrule its own; `told` hears of every case
-/// as it ends. Its states are noise from −½ to ½.
+/// Runs one stencil in every setting, whose boundaries overrule its own, as far as it is picked; `told` hears
+/// of every case as it ends. Its states are noise from −½ to ½.
 pub fn conformance_of<const D: usize>(
     subject: &impl Subject,
     name: &str,
     stencil: &Spec<D>,
+    pick: &mut Pick<'_>,
     mut told: impl FnMut(&Case),
 ) -> Vec<Case> {
     let mut cases = Vec::new();
-    drive::Suite { subject, told: &mut told, cases: &mut cases }.run(name, stencil);
+    drive::Suite { subject, pick, told: &mut told, cases: &mut cases }.run(name, stencil);
     cases
 }
 
 /// Runs the whole suite; `told` hears of every case as it ends.
-pub fn conformance(subject: &impl Subject, mut told: impl FnMut(&Case)) -> Vec<Case> {
+pub fn conformance(subject: &impl Subject, told: impl FnMut(&Case)) -> Vec<Case> {
+    conformance_picked(subject, &mut Pick::all(), told)
+}
+
+/// [`conformance`] as far as its cases are picked.
+pub fn conformance_picked(
+    subject: &impl Subject,
+    pick: &mut Pick<'_>,
+    mut told: impl FnMut(&Case),
+) -> Vec<Case> {
     let mut cases = Vec::new();
-    elements::each(&mut drive::Suite { subject, told: &mut told, cases: &mut cases });
+    elements::each(&mut drive::Suite { subject, pick, told: &mut told, cases: &mut cases });
     cases
 }

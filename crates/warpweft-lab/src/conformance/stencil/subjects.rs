@@ -9,7 +9,7 @@ use warpweft::error::{Error, Result};
 use warpweft::grid::RawVolume;
 use warpweft::machine::{Gpu, Machine};
 use warpweft::stencil::agreement::{Ended, run};
-use warpweft::stencil::distribute::Ranks;
+use warpweft::stencil::drive::Ranks;
 use warpweft::stencil::{
     CpuPolicy, CpuSweeps, CudaKernel, CudaPolicy, CudaSweeps, GpuList, Policy, Run, Spec, Steps,
     Target,

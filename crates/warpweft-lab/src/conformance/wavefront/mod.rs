@@ -4,8 +4,9 @@ mod elements;
 mod suite;
 
 pub use elements::{AffineCell, affine_local, area, far, local, mix, relax, remix, warp};
-pub use suite::{Runs, suite, suite_of};
+pub use suite::{Runs, suite, suite_of, suite_picked};
 
+use super::Pick;
 use warpweft::wavefront::Border;
 use warpweft::wavefront::Ranked;
 use warpweft::wavefront::Reach;
@@ -107,8 +108,20 @@ pub fn conforms_on<E: WavefrontElement>(
     samples: &Samples<'_, E>,
     lines: impl Fn(isize, isize) -> E::Cell + Copy + Send + Sync + 'static,
 ) -> Outcome {
-    let mut cases = 0;
-    let mut missing = None;
+    conforms_picked(executor, element, keeps, samples, lines, &mut Pick::all())
+}
+
+/// [`conforms_on`] as far as its cases are picked.
+fn conforms_picked<E: WavefrontElement>(
+    executor: &mut dyn WavefrontExecutor<E>,
+    element: E,
+    keeps: &[Keep],
+    samples: &Samples<'_, E>,
+    lines: impl Fn(isize, isize) -> E::Cell + Copy + Send + Sync + 'static,
+    pick: &mut Pick<'_>,
+) -> Outcome {
+    let (mut met, mut cases) = (0, 0);
+    let (mut missing, mut failure) = (None, None);
     for (seed, [m, n]) in EXTENTS.into_iter().enumerate() {
         let mut inputs = Inputs(seed as u64);
         let rows: Vec<_> = (0..m).map(|_| (samples.row)(&mut inputs)).collect();
@@ -154,15 +167,20 @@ pub fn conforms_on<E: WavefrontElement>(
                     missing = Some(what);
                     continue;
                 }
-                match compare(executor, &wavefront) {
-                    Ok(()) => cases += 1,
-                    Err(why) => return Outcome::Failed(why),
+                met += 1;
+                // The first failure ends an element.
+                if pick.take() && failure.is_none() {
+                    match compare(executor, &wavefront) {
+                        Ok(()) => cases += 1,
+                        Err(why) => failure = Some(why),
+                    }
                 }
             }
         }
     }
-    match missing {
-        Some(what) if cases == 0 => Outcome::Skipped(what),
+    match (failure, missing) {
+        (Some(why), _) => Outcome::Failed(why),
+        (None, Some(what)) if met == 0 => Outcome::Skipped(what),
         _ => Outcome::Passed(cases),
     }
 }

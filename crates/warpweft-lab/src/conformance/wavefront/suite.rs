@@ -1,7 +1,7 @@
 //! The elements of the suite, each with its inputs and border, on one executor.
 
 use super::elements::{AffineCell, affine_local, area, far, local, mix, relax, remix, warp};
-use super::{Inputs, KEEPS, Outcome, Samples, conforms_on};
+use super::{Inputs, KEEPS, Outcome, Pick, Samples, conforms_picked};
 use warpweft::wavefront::Keep;
 use warpweft::wavefront::WavefrontExecutor;
 
@@ -40,6 +40,15 @@ pub fn suite(executor: &mut dyn Runs) -> Vec<(&'static str, Outcome)> {
 
 /// The same for some of the things to keep.
 pub fn suite_of(executor: &mut dyn Runs, keeps: &[Keep]) -> Vec<(&'static str, Outcome)> {
+    suite_picked(executor, keeps, &mut Pick::all())
+}
+
+/// [`suite_of`] as far as its cases are picked.
+pub fn suite_picked(
+    executor: &mut dyn Runs,
+    keeps: &[Keep],
+    pick: &mut Pick<'_>,
+) -> Vec<(&'static str, Outcome)> {
     let word = |inputs: &mut Inputs| inputs.bits() as u32;
     let half = |inputs: &mut Inputs| inputs.bits() as u16;
     let byte = |inputs: &mut Inputs| inputs.bits() as u8;
@@ -69,22 +78,34 @@ pub fn suite_of(executor: &mut dyn Runs, keeps: &[Keep]) -> Vec<(&'static str, O
     let gapped = Samples { row: &letter, column: &letter, input: &nothing, cell: &low };
     let zero = |_, _| 0;
     vec![
-        ("mixture of u64", conforms_on::<mix>(executor, mix(99), keeps, &wide_mix, mixed)),
+        (
+            "mixture of u64",
+            conforms_picked::<mix>(executor, mix(99), keeps, &wide_mix, mixed, pick),
+        ),
         (
             "local alignment, i32",
-            conforms_on::<local>(executor, local(2, -1, -1), keeps, &pair, zero),
+            conforms_picked::<local>(executor, local(2, -1, -1), keeps, &pair, zero, pick),
         ),
-        ("time warping, f32", conforms_on::<warp>(executor, warp(), keeps, &series, corner)),
+        (
+            "time warping, f32",
+            conforms_picked::<warp>(executor, warp(), keeps, &series, corner, pick),
+        ),
         (
             "affine gaps, a struct",
-            conforms_on::<affine_local>(executor, affine, keeps, &gapped, gaps),
+            conforms_picked::<affine_local>(executor, affine, keeps, &gapped, gaps, pick),
         ),
-        ("summed area table", conforms_on::<area>(executor, area(), keeps, &table, zero)),
-        ("cells further away", conforms_on::<far>(executor, far(5), keeps, &wide, mixed_word)),
-        ("relaxation, f32", conforms_on::<relax>(executor, relax(1.5), keeps, &heat, edge)),
+        ("summed area table", conforms_picked::<area>(executor, area(), keeps, &table, zero, pick)),
+        (
+            "cells further away",
+            conforms_picked::<far>(executor, far(5), keeps, &wide, mixed_word, pick),
+        ),
+        (
+            "relaxation, f32",
+            conforms_picked::<relax>(executor, relax(1.5), keeps, &heat, edge, pick),
+        ),
         (
             "mixture of old and new",
-            conforms_on::<remix>(executor, remix(), keeps, &words, mixed_word),
+            conforms_picked::<remix>(executor, remix(), keeps, &words, mixed_word, pick),
         ),
     ]
 }

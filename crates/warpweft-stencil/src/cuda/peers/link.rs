@@ -8,7 +8,7 @@ use super::SLOTS;
 use super::place::Place;
 use crate::cuda::halo::Signal;
 use crate::cuda::sweeps::CudaSweeps;
-use crate::distribute::{About, Cells, Parcel, Said};
+use crate::exchange::{Answer, Cells, Endpoint, Handshake};
 use warpweft_core::cluster::{Tag, Transport};
 use warpweft_core::cuda::{Args, Device, Event, Exported, Imported, Kernel, Launch, Stream};
 use warpweft_core::error::{Error, Result};
@@ -58,10 +58,10 @@ impl Outbound {
     pub(super) fn open(
         device: &Device,
         here: &Place,
-        parcel: &Parcel,
+        endpoint: &Endpoint,
         offer: &Offer,
         count: u64,
-    ) -> Said<Self> {
+    ) -> Answer<Self> {
         let told = |error: Error| error.to_string();
         let (start, memory) = match &offer.handle {
             Some(handle) => {
@@ -80,8 +80,8 @@ impl Outbound {
             }
         };
         Ok(Self {
-            to: parcel.to,
-            tag: parcel.tag,
+            to: endpoint.to,
+            tag: endpoint.tag,
             flag: start + offer.flag,
             slots: offer.slots.map(|slot| start + slot),
             count,
@@ -102,7 +102,7 @@ impl Outbound {
         stream: &Stream,
     ) -> Result<()> {
         if self.put >= SLOTS as u64 {
-            net.receive(self.to, About::Taken.tag(self.tag))?;
+            net.receive(self.to, Handshake::Taken.tag(self.tag))?;
         }
         let slot = self.slots[self.put as usize % SLOTS];
         self.put += 1;
@@ -111,7 +111,7 @@ impl Outbound {
         // SAFETY: the slot is the neighbour's room for the longest of these messages, and free by rule 2;
         // both keep it until they have parted.
         unsafe { sweeps.copy_halos(boxes, slot, stream, true, Some(signal))? };
-        net.send(self.to, About::Put.tag(self.tag), Vec::new())
+        net.send(self.to, Handshake::Put.tag(self.tag), Vec::new())
     }
 }
 
@@ -130,10 +130,10 @@ impl Inbound {
     ) -> Result<f64> {
         if self.taken > 0 {
             passed(&self.done[(self.taken as usize - 1) % SLOTS], net)?;
-            net.send(self.from, About::Taken.tag(self.tag), Vec::new())?;
+            net.send(self.from, Handshake::Taken.tag(self.tag), Vec::new())?;
         }
         let start = Instant::now();
-        net.receive(self.from, About::Put.tag(self.tag))?;
+        net.receive(self.from, Handshake::Put.tag(self.tag))?;
         let waited = start.elapsed().as_secs_f64();
         let slot = self.taken as usize % SLOTS;
         self.taken += 1;

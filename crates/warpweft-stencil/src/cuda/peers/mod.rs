@@ -25,7 +25,7 @@ use std::time::Duration;
 pub(super) use self::link::passed;
 use self::link::{Inbound, Offer, Outbound};
 use self::place::Place;
-use crate::distribute::{About, Parcel, Route, Routes, Said, hear, say};
+use crate::exchange::{Answer, Endpoint, Handshake, Route, Routes, recv_answer, send_answer};
 use warpweft_core::cluster::{Tag, Transport};
 use warpweft_core::cuda::{Buffer, Event, Module, Stream, Watchdog};
 use warpweft_core::error::{Error, Result};
@@ -54,14 +54,14 @@ pub(super) struct Peers {
 }
 
 impl Peers {
-    /// Agrees with the other ends of all `parcels`; the links of those that need no transport.
+    /// Agrees with the other ends of all `endpoints`; the links of those that need no transport.
     ///
     /// # Errors
-    /// As [`crate::distribute::HaloExecutor::connect`]; the driver's.
+    /// As [`crate::SweepExecutor::connect`]; the driver's.
     pub(super) fn connect(
         stream: &Stream,
         tools: &Module,
-        parcels: &[Parcel],
+        endpoints: &[Endpoint],
         net: &dyn Transport,
         wanted: Option<Route>,
     ) -> Result<Self> {
@@ -82,14 +82,15 @@ impl Peers {
         };
         let willing = matches!(wanted, None | Some(Route::Ipc));
         let place = if willing { Ok(here.clone()) } else { Err("it is to be another way".into()) };
-        let outbound: Vec<_> = parcels.iter().filter(|it| it.from == net.rank()).collect();
-        let inbound: Vec<_> = parcels.iter().filter(|it| it.to == net.rank()).collect();
-        for parcel in &outbound {
-            say(net, parcel.to, About::Ask.tag(parcel.tag), &place)?;
+        let outbound: Vec<_> = endpoints.iter().filter(|it| it.from == net.rank()).collect();
+        let inbound: Vec<_> = endpoints.iter().filter(|it| it.to == net.rank()).collect();
+        for endpoint in &outbound {
+            send_answer(net, endpoint.to, Handshake::Ask.tag(endpoint.tag), &place)?;
         }
         let mut senders = Vec::with_capacity(inbound.len());
-        for parcel in &inbound {
-            let sender: Said<Place> = hear(net, parcel.from, About::Ask.tag(parcel.tag))?;
+        for endpoint in &inbound {
+            let sender: Answer<Place> =
+                recv_answer(net, endpoint.from, Handshake::Ask.tag(endpoint.tag))?;
             let admitted = sender.and_then(|sender| {
                 place.as_ref().map_err(Clone::clone)?.admits(&sender, wanted).map(|()| sender)
             });
@@ -106,7 +107,7 @@ impl Peers {
             }
         };
         let mut offers = rooms.iter();
-        for (parcel, sender) in inbound.iter().zip(&senders) {
+        for (endpoint, sender) in inbound.iter().zip(&senders) {
             let offer = sender.clone().and_then(|sender| {
                 let room = offers.next().zip(mailbox.as_ref());
                 let (((flag, slots), _), mailbox) = room.ok_or("it has no room")?;
@@ -122,7 +123,7 @@ impl Peers {
                     slots: slots.map(|slot| slot as u64),
                 })
             });
-            say(net, parcel.from, About::Offer.tag(parcel.tag), &offer)?;
+            send_answer(net, endpoint.from, Handshake::Offer.tag(endpoint.tag), &offer)?;
         }
         let counts = Buffer::zeroed(stream, outbound.len().max(1) * LINE)?;
         stream.synchronize()?;
@@ -136,27 +137,29 @@ impl Peers {
             counts,
         };
         let mut refused = None;
-        for (n, parcel) in outbound.iter().enumerate() {
-            let offer: Said<Offer> = hear(net, parcel.to, About::Offer.tag(parcel.tag))?;
+        for (n, endpoint) in outbound.iter().enumerate() {
+            let offer: Answer<Offer> =
+                recv_answer(net, endpoint.to, Handshake::Offer.tag(endpoint.tag))?;
             let count = peers.counts.address() + (n * LINE) as u64;
             let opened =
-                offer.and_then(|offer| Outbound::open(device, &here, parcel, &offer, count));
-            let verdict: Said<()> = opened.map(|link| peers.outbound.push(link));
-            say(net, parcel.to, About::Verdict.tag(parcel.tag), &verdict)?;
+                offer.and_then(|offer| Outbound::open(device, &here, endpoint, &offer, count));
+            let verdict: Answer<()> = opened.map(|link| peers.outbound.push(link));
+            send_answer(net, endpoint.to, Handshake::Verdict.tag(endpoint.tag), &verdict)?;
             let route = if verdict.is_ok() { Route::Ipc } else { other };
             peers.routes = peers.routes.and(route);
-            refused = refused.or(verdict.err().map(|why| (parcel.to, why)));
+            refused = refused.or(verdict.err().map(|why| (endpoint.to, why)));
         }
         let parameter = peers.dog.parameter()?;
         let mut rooms = rooms.iter();
-        for (parcel, sender) in inbound.iter().zip(&senders) {
-            let verdict: Said<()> = hear(net, parcel.from, About::Verdict.tag(parcel.tag))?;
+        for (endpoint, sender) in inbound.iter().zip(&senders) {
+            let verdict: Answer<()> =
+                recv_answer(net, endpoint.from, Handshake::Verdict.tag(endpoint.tag))?;
             let room = sender.as_ref().ok().and_then(|_| rooms.next());
             let (Ok(()), Some(((flag, slots), _))) = (verdict, room) else { continue };
             let start = peers.mailbox.as_ref().map_or(0, Buffer::address);
             peers.inbound.push(Inbound {
-                from: parcel.from,
-                tag: parcel.tag,
+                from: endpoint.from,
+                tag: endpoint.tag,
                 flag: start + *flag as u64,
                 slots: slots.map(|slot| start + slot as u64),
                 taken: 0,
@@ -229,13 +232,13 @@ impl Peers {
         for Outbound { to, tag, put, memory, .. } in self.outbound.drain(..) {
             if put >= SLOTS as u64 {
                 // Of the message before the last; of the last there is none.
-                net.receive(to, About::Taken.tag(tag))?;
+                net.receive(to, Handshake::Taken.tag(tag))?;
             }
             drop(memory);
-            net.send(to, About::Parted.tag(tag), Vec::new())?;
+            net.send(to, Handshake::Parted.tag(tag), Vec::new())?;
         }
         for Inbound { from, tag, .. } in &self.inbound {
-            net.receive(*from, About::Parted.tag(*tag))?;
+            net.receive(*from, Handshake::Parted.tag(*tag))?;
         }
         // SAFETY: neither used nor dropped again; all who had it opened have closed it.
         unsafe { std::mem::ManuallyDrop::drop(&mut self.mailbox) };
@@ -243,18 +246,18 @@ impl Peers {
     }
 }
 
-/// Per parcel that is let in, in the order of `inbound`, the bytes of the mailbox at which its flag and
+/// Per endpoint that is let in, in the order of `inbound`, the bytes of the mailbox at which its flag and
 /// its slots begin, and at which they end.
 type Room = ((usize, [usize; SLOTS]), usize);
 
-fn rooms(inbound: &[&Parcel], senders: &[Said<Place>]) -> Vec<Room> {
+fn rooms(inbound: &[&Endpoint], senders: &[Answer<Place>]) -> Vec<Room> {
     let admitted: Vec<_> =
         inbound.iter().zip(senders).filter(|(_, it)| it.is_ok()).map(|(it, _)| it).collect();
     let mut end = admitted.len() * LINE;
-    let room = |(n, parcel): (usize, &&&Parcel)| {
+    let room = |(n, endpoint): (usize, &&&Endpoint)| {
         let slots = std::array::from_fn(|_| {
             let start = end;
-            end += parcel.bytes.next_multiple_of(LINE);
+            end += endpoint.bytes.next_multiple_of(LINE);
             start
         });
         ((n * LINE, slots), end)

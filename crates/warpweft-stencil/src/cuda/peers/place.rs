@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::distribute::{Route, Said};
+use crate::exchange::{Answer, Route};
 use warpweft_core::cuda::Device;
 use warpweft_core::error::Result;
 
@@ -34,7 +34,7 @@ impl Place {
     }
 
     /// Whether a sender there may be offered memory here.
-    pub fn admits(&self, sender: &Self, wanted: Option<Route>) -> Said<()> {
+    pub fn admits(&self, sender: &Self, wanted: Option<Route>) -> Answer<()> {
         if self.host.is_empty() || self.host != sender.host {
             return Err("it is on another host".into());
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::super::cuda;
-use super::super::super::distribute::Ranks;
+use super::super::super::drive::Ranks;
 use super::super::super::policy::{CudaKernel, CudaPolicy, Policy};
 use super::super::super::reference::run_reference;
 use super::super::super::run::{Run, Target};

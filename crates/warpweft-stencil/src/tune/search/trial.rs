@@ -150,8 +150,11 @@ mod tests {
 
     use super::super::CHECKED;
     use super::*;
+    use crate::exchange::Cells;
     use crate::prelude::{Near, stencil};
+    use crate::total::Total;
     use crate::{CpuPolicy, Policy, Residual, Stencil};
+    use warpweft_core::element::CellType;
     use warpweft_core::grid::{RawVolumeMut, Volume};
 
     #[stencil]
@@ -168,6 +171,18 @@ mod tests {
     }
 
     impl SweepExecutor<2> for Idle<'_> {
+        fn cell(&self) -> CellType {
+            CellType::of::<f32>()
+        }
+        fn read(&mut self, _: &[Cells<2>], _: &mut Vec<u8>) -> Result<()> {
+            Ok(())
+        }
+        fn write(&mut self, _: &[Cells<2>], _: &[u8]) -> Result<()> {
+            Ok(())
+        }
+        fn changes(&mut self, _: Residual, _: &Region<2>) -> Result<Total> {
+            Ok(Total::default())
+        }
         fn sweep(&mut self, sweep: &Sweep<2>) -> Result<()> {
             if let Some(asked) = self.asked {
                 asked.set(asked.get().max(sweep.steps));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use warpweft::cluster::in_process;
 use warpweft::cuda::{Device, compiler};
 use warpweft::prelude::*;
-use warpweft::stencil::distribute::Ranks;
+use warpweft::stencil::drive::Ranks;
 use warpweft::stencil::{
     CudaKernel, CudaPolicy, CudaSweeps, GpuList, PointSource, Policy, Probe, Run, SweepExecutor,
     Target, reference_with_probes, sweeps,

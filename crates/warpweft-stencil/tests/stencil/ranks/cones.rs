@@ -10,7 +10,7 @@ use warpweft::cuda::Device;
 use warpweft::element::{Near, Unchecked, Unit};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
-use warpweft::stencil::distribute::{Distribution, Ranks, footprints_of, run_on_cores};
+use warpweft::stencil::drive::{Distribution, Ranks, footprints_of, run_on_cores};
 use warpweft::stencil::{
     Boundaries, CpuPolicy, Partition, Probe, Reach, Residual, Run, StencilElement, Tap, Target,
     reference,

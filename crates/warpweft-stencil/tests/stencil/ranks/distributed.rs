@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use super::run_in_process;
 use proptest::prelude::*;
 use warpweft::element::{
     Bounds, CellPtr, DeviceType, FieldInfo, MAX_FIELDS, Near, ScalarKind, ScalarNear, Unchecked,
@@ -10,10 +11,9 @@ use warpweft::element::{
 };
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
-use warpweft::stencil::distribute::search::Search;
-use warpweft::stencil::distribute::{
-    Distribution, RankReport, Ranks, deepest_feasible, footprints_of, run_in_process, run_on_cores,
-    slab_axis,
+use warpweft::stencil::drive::search::Search;
+use warpweft::stencil::drive::{
+    Distribution, RankReport, Ranks, deepest_feasible, footprints_of, run_on_cores, slab_axis,
 };
 use warpweft::stencil::ghost_model::{GhostModel, Kernel, Linear, Overlap, Staging};
 use warpweft::stencil::{
@@ -257,7 +257,7 @@ fn same_bits<S: Fields, const D: usize>(
             assert!(equal, "{how}, field {field} differs");
         }
     };
-    same(&found, &reports, "the plain loop");
+    same(&found, &reports, "the default policy");
     // The same on executors, with tiles and time blocks that do not divide anything.
     let policy = CpuPolicy {
         threads: 1,

@@ -9,7 +9,7 @@ use cudarc::driver::sys::{cuCtxSynchronize, cuMemcpyDtoH_v2, cuMemcpyHtoD_v2};
 use warpweft::cluster::{Remote, Shared, Tag, Transport, in_process};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
-use warpweft::stencil::distribute::{Ranks, Route, a_gpu_each, deepest_feasible, footprints_of};
+use warpweft::stencil::drive::{Ranks, Route, a_gpu_each, deepest_feasible, footprints_of};
 use warpweft::stencil::{
     Boundaries, CudaKernel, CudaPolicy, GpuList, Partition, Policy, Run, Target, reference,
 };

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::linear::star;
 use warpweft::cuda::Buffer;
 use warpweft::prelude::*;
-use warpweft::stencil::distribute::Ranks;
+use warpweft::stencil::drive::Ranks;
 use warpweft::stencil::{CudaPolicy, GpuList, Policy, Run, Target, reference};
 use warpweft_lab::conformance::stencil::{OnSubdomains, Outcome, Subject, conformance};
 

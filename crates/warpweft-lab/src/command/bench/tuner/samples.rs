@@ -7,7 +7,7 @@ use warpweft::grid::io::{check_writable, write_whole};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::report::counted;
-use warpweft::stencil::distribute::Ranks;
+use warpweft::stencil::drive::Ranks;
 use warpweft::stencil::ghost_model::Kernel;
 use warpweft::tune::median;
 use warpweft_apps::heat;

@@ -2,7 +2,7 @@
 
 use warpweft::Result;
 use warpweft::cluster::Tree;
-use warpweft::stencil::distribute::select;
+use warpweft::stencil::drive::select;
 
 use crate::model::scaling::{How, Row, row};
 use crate::model::workload::Workload;

@@ -1,0 +1,241 @@
+//! What the driver asks of a GPU: sweeps, cells in and out, and halos. Not: how sweeps are queued (`queue`,
+//! `sweeps`), or how halos are packed (`halo`).
+
+use super::arrays::store_unused;
+use super::halo::Halos;
+use super::peers::Peers;
+use super::sweeps::{CudaSweeps, Place};
+use crate::exchange::{BoundarySplit, Cells, Endpoint, Route, Routes, check_bytes};
+use crate::halo::Margin;
+use crate::points::{add_to, value_of};
+use crate::total::Total;
+use crate::{Region, Residual, Sweep, SweepExecutor};
+use warpweft_core::cluster::{Tag, Transport};
+use warpweft_core::cuda::Rows;
+use warpweft_core::element::CellType;
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::RawVolumeMut;
+
+impl<const D: usize> SweepExecutor<D> for CudaSweeps<D> {
+    fn cell(&self) -> CellType {
+        self.stencil.cell
+    }
+
+    fn notes(&self) -> &[String] {
+        CudaSweeps::notes(self)
+    }
+
+    fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
+        let cone = self.cones.of(sweep)?;
+        self.settle()?;
+        self.face(sweep.first_step)?;
+        if sweep.keep_change {
+            self.prepare_change()?;
+            for (f, kept) in self.kept.iter().enumerate() {
+                if let Some(kept) = kept {
+                    let now = self.arrays.now(f, self.state);
+                    self.stream.copy(kept, 0, now, 0, kept.bytes())?;
+                }
+            }
+        }
+        let mut steps = sweep.steps;
+        if self.resident.is_some() {
+            // Of functions that neither fault nor go on for ever.
+            self.stay(steps)?;
+            steps = 0;
+        } else if !cone.is_whole() {
+            self.sweep_part(sweep, &cone)?;
+            steps = 0;
+        }
+        if let Some(trip) = &mut self.trip {
+            let depth = u64::from(self.policy.temporal_depth);
+            // SAFETY: the arrays live as long as `self`, and dropping one waits for the device.
+            self.state = unsafe { trip.run(&self.stream, steps / depth, self.state)? };
+            steps %= depth;
+        }
+        // SAFETY: as above.
+        self.state = unsafe { self.step.run(&self.stream, steps, self.state)? };
+        if let Some(faces) = &mut self.faces {
+            faces.done = Some(sweep.first_step + sweep.steps);
+        }
+        Ok(())
+    }
+
+    fn residual(&mut self, kind: Residual) -> Result<f64> {
+        Ok(kind.of_total(&self.measure_change(kind, &self.whole())?))
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        // Halos that are on their way are part of what was asked for.
+        self.settle()?;
+        self.check_fault()?;
+        self.check_halos()
+    }
+
+    fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
+        let kind = self.stencil.cell.kind(field);
+        let mut bytes = [0u8; 8];
+        let bytes = &mut bytes[..kind.size()];
+        for at in at {
+            match self.place(field, at) {
+                Place::Device(offset) => {
+                    let array = self.arrays.now(field, self.state);
+                    self.stream.download(array, offset, bytes)?;
+                    add_to(kind, bytes, amount);
+                    self.stream.upload(array, offset, bytes)?;
+                }
+                Place::Host(cell) => {
+                    cell.into_iter().for_each(|cell| add_to(kind, cell, amount));
+                }
+            }
+        }
+        self.stale = true;
+        Ok(())
+    }
+
+    fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>> {
+        let kind = self.stencil.cell.kind(field);
+        let mut values = Vec::with_capacity(at.len());
+        for at in at {
+            let mut bytes = [0u8; 8];
+            let bytes = &mut bytes[..kind.size()];
+            match self.place(field, at) {
+                Place::Device(offset) => {
+                    self.stream.download(self.arrays.now(field, self.state), offset, bytes)?;
+                }
+                Place::Host(cell) => cell.into_iter().for_each(|cell| bytes.copy_from_slice(cell)),
+            }
+            values.push(value_of(kind, bytes));
+        }
+        Ok(values)
+    }
+
+    fn store(&mut self, volume: RawVolumeMut<'_, D>) -> Result<()> {
+        let volume = volume.of(self.stencil.cell, self.extents())?;
+        // All fields, since the volume need not be the one that was copied in.
+        let used: Vec<_> = self.arrays.fields().collect();
+        self.arrays.download(&self.stream, self.state, &used, volume)?;
+        store_unused(&self.unused, volume);
+        Ok(())
+    }
+
+    fn read(&mut self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()> {
+        self.check_boxes(boxes)?;
+        self.settle()?;
+        for &(field, region) in boxes {
+            let (extents, rows) = self.box_rows(field, &region);
+            let before = to.len();
+            to.resize(before + extents.iter().product::<usize>(), 0);
+            let from = (self.arrays.now(field, self.state), rows);
+            self.stream.download_box(extents, from, (&mut to[before..], Rows::dense(extents)))?;
+        }
+        self.check_halos()
+    }
+
+    fn write(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()> {
+        self.check_boxes(boxes)?;
+        check_bytes(self.stencil.cell, boxes, bytes)?;
+        self.settle()?;
+        let mut rest = bytes;
+        for &(field, region) in boxes {
+            let (extents, rows) = self.box_rows(field, &region);
+            let (cells, after) = rest.split_at(extents.iter().product());
+            let to = (self.arrays.now(field, self.state), rows);
+            self.stream.upload_box(extents, to, (cells, Rows::dense(extents)))?;
+            rest = after;
+        }
+        self.stale = true;
+        Ok(())
+    }
+
+    fn changes(&mut self, kind: Residual, region: &Region<D>) -> Result<Total> {
+        self.measure_change(kind, region)
+    }
+
+    fn send(
+        &mut self,
+        boxes: &[Cells<D>],
+        net: &dyn Transport,
+        (to, tag): (usize, Tag),
+    ) -> Result<()> {
+        let bytes = self.check_boxes(boxes)?;
+        self.with_halos(|sweeps, halos| {
+            let Halos { stream, staging, peers, .. } = halos;
+            match peers.as_mut().and_then(|peers| peers.outbound(to, tag)) {
+                Some(peer) => peer.put(sweeps, boxes, net, stream),
+                None => staging.send(sweeps, boxes, bytes, net, (to, tag), stream),
+            }
+        })
+    }
+
+    fn receive(
+        &mut self,
+        boxes: &[Cells<D>],
+        bytes: usize,
+        net: &dyn Transport,
+        (from, tag): (usize, Tag),
+    ) -> Result<f64> {
+        if self.check_boxes(boxes)? != bytes {
+            return Err(Error::spec(
+                format!("{bytes} bytes for {boxes:?}"),
+                "this is a fault of Warpweft: report it",
+            ));
+        }
+        let waited = self.with_halos(|sweeps, halos| {
+            let Halos { stream, staging, peers, .. } = halos;
+            match peers.as_mut().and_then(|peers| peers.inbound(from, tag)) {
+                Some(peer) => peer.take(sweeps, boxes, net, stream),
+                None => staging.receive(sweeps, boxes, bytes, net, (from, tag), stream),
+            }
+        });
+        self.stale = true;
+        self.check_halos()?;
+        waited
+    }
+
+    fn connect(
+        &mut self,
+        endpoints: &[Endpoint],
+        net: &dyn Transport,
+        wanted: Option<Route>,
+    ) -> Result<()> {
+        let peers = Peers::connect(&self.stream, &self.tools, endpoints, net, wanted)?;
+        let halos = self.halos()?;
+        halos.staging.aware = peers.aware();
+        halos.peers = Some(peers);
+        Ok(())
+    }
+
+    fn disconnect(&mut self, net: &dyn Transport) -> Result<()> {
+        let Some(halos) = &mut self.halos else { return Ok(()) };
+        let Some(peers) = halos.peers.take() else { return Ok(()) };
+        halos.stream.synchronize()?;
+        peers.part(net)
+    }
+
+    fn split(&self, own: &Region<D>, sent: &Margin<D>, steps: u64) -> Option<BoundarySplit<D>> {
+        self.boundary_split(own, sent, steps)
+    }
+
+    fn sweep_split(&mut self, split: &BoundarySplit<D>, own: &Region<D>) -> Result<()> {
+        self.halos()?;
+        self.settle_for(own)?;
+        self.follow_sweeps()?;
+        if let Some(halos) = &mut self.halos {
+            halos.split = true;
+        }
+        let Some(halos) = &self.halos else { return Ok(()) };
+        for region in &split.boundary {
+            self.launch_part(region, split.steps, &halos.stream)?;
+        }
+        self.launch_part(&split.interior, split.steps, &self.stream)?;
+        self.state = 1 - self.state;
+        self.stale = true;
+        Ok(())
+    }
+
+    fn routes(&self) -> Routes {
+        let peers = self.halos.as_ref().and_then(|halos| halos.peers.as_ref());
+        peers.map_or(Route::Staged.into(), Peers::routes)
+    }
+}

@@ -1,0 +1,194 @@
+//! A run of one process on one device: one subdomain over a transport that is alone. The entry of every run.
+
+use std::mem::take;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use crate::checkpoint::{self, Checkpoint, Opened};
+use crate::drive::devices::Prepared;
+use crate::drive::start::Start;
+use crate::drive::steps::RankReport;
+use crate::drive::subdomain::LocalSubdomain;
+use crate::drive::task::{Distribution, Task, Watch};
+use crate::exchange::Route;
+use crate::fingerprint::fingerprint;
+use crate::model::Prediction;
+use crate::partition::Partition;
+use crate::run::{Run, Target};
+use crate::spec::{Spec, Steps};
+use warpweft_core::cluster::{Alone, Launched};
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::RawVolume;
+use warpweft_core::machine::Machine;
+use warpweft_core::report::{Quantity, Report, Series};
+
+impl<const D: usize> Spec<D> {
+    /// Advances `volume` by `steps` steps, or fewer when [`crate::Stencil::until`] is met, as `run` says.
+    ///
+    /// # Errors
+    /// As [`Spec::check`]; too little memory; a fault of the element function or of the device; a policy
+    /// for another device than the target; a GPU that is not there. `volume` is then as it was.
+    pub fn run_with(
+        &self,
+        volume: &mut RawVolume<D>,
+        steps: Steps,
+        machine: &Machine,
+        run: &Run<'_>,
+    ) -> Result<Report> {
+        run.check_threads()?;
+        match run.target {
+            Target::CpuAndGpu(number) => self.run_on_both(volume, steps, machine, number, run),
+            Target::Gpus(list) => self.run_on_gpus(volume, steps, machine, list, run),
+            _ => self.run_alone(volume, steps, machine, run),
+        }
+    }
+
+    fn run_alone(
+        &self,
+        volume: &mut RawVolume<D>,
+        Steps(steps): Steps,
+        machine: &Machine,
+        run: &Run<'_>,
+    ) -> Result<Report> {
+        self.check_volume(volume)?;
+        let begin = Instant::now();
+        let trace = |name: &str, from: Instant| {
+            run.trace.iter().for_each(|trace| trace.add("run", name, from));
+        };
+        let mut saved = self.open_checkpoint(volume, steps, run)?;
+        let probed = Mutex::new(self.recorded_before(saved.as_mut()));
+        let first = saved.as_ref().map(Opened::first).unwrap_or_default();
+        let partition = Partition::grid(volume.extents(), [1; D], &self.boundaries)?;
+        let distribution =
+            Distribution { partition, depth: 1, search: None, trip: 1, boundary_first: false };
+        let (mut executor, mine, mut prepared) = {
+            let start = Start::of(volume, saved.as_ref().and_then(|saved| saved.from.as_ref()));
+            let (mut local, prepared) =
+                self.made(start, &distribution, first.step, machine, run)?;
+            trace("set up", begin);
+            let step = volume.len() as f64 / prepared.cells_a_second;
+            let task = Task {
+                stencil: self,
+                distribution: &distribution,
+                start,
+                first,
+                steps,
+                build: &*prepared.build,
+                saving: saved.as_ref().map(|saved| &saved.saver),
+                trace: run.trace.as_deref(),
+                rebalance: None,
+                pace: Some((step, prepared.depth)),
+                trip: prepared.policy.steps_a_visit::<D>(),
+                halos: Some(Route::Host),
+                probed: &probed,
+            };
+            let told = |done| run.progress.iter().for_each(|progress| progress(done, steps));
+            let watch = Watch { told: &told, stop: run.interrupt };
+            let mine = task.run(&mut local, &Alone, &watch)?;
+            (local.into_executor(), mine, prepared)
+        };
+        let end = Instant::now();
+        executor.store(volume.writable())?;
+        trace("store", end);
+        prepared.notes.splice(0..0, saved.map(|saved| saved.notes).unwrap_or_default());
+        let mut report = self.report_alone(volume.len(), &mine, first.step..steps, prepared);
+        report.setup_seconds = begin.elapsed().as_secs_f64() - mine.seconds;
+        report.probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(report)
+    }
+
+    /// The whole of the volume on its device; on the cores where no GPU was named and none can be used, e.g. for
+    /// want of NVRTC.
+    fn made<'a, 'm>(
+        &'a self,
+        start: Start<'a, D>,
+        distribution: &'a Distribution<D>,
+        first: u64,
+        machine: &'m Machine,
+        run: &Run<'_>,
+    ) -> Result<(LocalSubdomain<'a, D>, Prepared<'m, D>)> {
+        let partition = &distribution.partition;
+        let (extents, zone) = (partition.extents(), partition.region(0).into());
+        let make = |prepared: &Prepared<'_, D>| {
+            LocalSubdomain::new(self, (partition, 0), zone, start, &*prepared.build, first)
+        };
+        let on_gpu = self.prepare(extents, machine, run).and_then(|prepared| {
+            let local = make(&prepared)?;
+            Ok((local, prepared))
+        });
+        let automatic = run.target == Target::Auto && run.policy.is_none();
+        let (local, mut prepared) = match on_gpu {
+            Err(error @ (Error::Device { .. } | Error::Memory { .. }))
+                if automatic && !machine.gpus.is_empty() =>
+            {
+                let mut prepared = self.on_cores(extents, machine, run)?;
+                prepared.notes.push(format!("the GPU is not used: {error}"));
+                (make(&prepared)?, prepared)
+            }
+            made => made?,
+        };
+        prepared.notes.extend_from_slice(local.notes());
+        Ok((local, prepared))
+    }
+
+    /// What a run on one device came to; set-up and probes are left to be filled in.
+    fn report_alone(
+        &self,
+        cells: usize,
+        mine: &RankReport,
+        asked: std::ops::Range<u64>,
+        prepared: Prepared<'_, D>,
+    ) -> Report {
+        let (first, taken) = (asked.start, mine.trips);
+        let done = mine.steps - first;
+        let rate = cells as f64 * done as f64 / mine.seconds.max(1e-9);
+        let Prediction { bytes, bound, seconds: predicted } =
+            self.predict(cells, done, taken, prepared.bandwidth, prepared.known_rate);
+        let mut notes: Vec<_> = Launched::unjoined().into_iter().collect();
+        notes.extend(self.points.without_effect(asked));
+        notes.extend(prepared.notes);
+        if self.until.is_some() && mine.residual.is_some_and(f64::is_nan) {
+            notes.push("the residual is NaN, which meets no tolerance".into());
+        }
+        Report {
+            pattern: "stencil",
+            devices: prepared.devices,
+            seconds: mine.seconds,
+            setup_seconds: 0.0,
+            rate: Quantity { value: rate, unit: "cells/s" },
+            bytes,
+            roofline: bound.map(|value| Quantity { value, unit: "cells/s" }),
+            roofline_fraction: bound.map(|bound| rate / bound),
+            temporal_depth: (taken > 0).then(|| done as f64 / taken as f64),
+            predicted_seconds: predicted,
+            policy: serde_json::to_value(prepared.policy).unwrap_or_default(),
+            done: mine.steps,
+            first,
+            interrupted: mine.interrupted,
+            residual: mine.residual,
+            tolerance: self.until.map(|until| until.tolerance),
+            probes: Vec::new(),
+            notes,
+        }
+    }
+
+    /// The folder that `run` names, if it does, for a run of one process that starts from `volume`.
+    pub(crate) fn open_checkpoint(
+        &self,
+        volume: &RawVolume<D>,
+        steps: u64,
+        run: &Run<'_>,
+    ) -> Result<Option<Opened<D>>> {
+        let open = |at: &Checkpoint| {
+            let extents = volume.extents();
+            let start = fingerprint(volume, [0; D], extents);
+            checkpoint::open(at, self, (extents, start, steps), &Alone)
+        };
+        run.checkpoint.map(open).transpose()
+    }
+
+    /// What probes recorded before a run begins.
+    pub(crate) fn recorded_before(&self, saved: Option<&mut Opened<D>>) -> Vec<Series> {
+        saved.map_or_else(|| self.points.series(0), |saved| take(&mut saved.recorded))
+    }
+}

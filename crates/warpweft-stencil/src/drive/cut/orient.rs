@@ -1,0 +1,155 @@
+//! Which axes to cut: the orientation that severs the fewest dependences.
+
+use crate::boundary::Boundaries;
+use crate::drive::cut::feasible::deepest_feasible;
+use crate::halo::{Footprint, Reach};
+use crate::partition::Partition;
+use warpweft_core::element::FieldInfo;
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::across;
+
+/// Every way to write `parts` as a grid over `D` axes.
+fn grids<const D: usize>(parts: usize) -> Vec<[usize; D]> {
+    let mut found = vec![([1; D], parts)];
+    for axis in 0..D {
+        let extend = |(grid, rest): ([usize; D], usize)| {
+            let here =
+                (1..=rest).filter(move |n| rest.is_multiple_of(*n) && (axis + 1 < D || *n == rest));
+            here.map(move |n| {
+                let mut grid = grid;
+                grid[axis] = n;
+                (grid, rest / n)
+            })
+        };
+        found = found.into_iter().flat_map(extend).collect();
+    }
+    found.into_iter().map(|(grid, _)| grid).collect()
+}
+
+/// Ghost bytes a part in the middle of the grid receives for one step: the written fields' zones,
+/// the phases' corners included.
+fn ghost_bytes<const D: usize>(
+    partition: &Partition<D>,
+    stages: &[Footprint<D>],
+    fields: &[FieldInfo],
+) -> u64 {
+    let reach = Reach::new(stages, fields.len(), 1);
+    let extents = partition.extents();
+    let grid = partition.parts_per_axis();
+    let written = |field: &usize| stages.iter().any(|stage| stage.writes.contains(field));
+    let of_field = |field: usize| {
+        let part: [usize; D] = std::array::from_fn(|d| extents[d].div_ceil(grid[d]));
+        let grown = (0..D).map(|d| {
+            let zone = reach.ghosts[field][d];
+            part[d] + if partition.is_cut(d) { zone[0] + zone[1] } else { 0 }
+        });
+        let cells = grown.product::<usize>() - part.iter().product::<usize>();
+        (cells * fields[field].kind.size()) as u64
+    };
+    (0..fields.len()).filter(written).map(of_field).sum()
+}
+
+/// The grid of `parts` parts that receives the fewest ghost bytes a step; among equals, the one
+/// with the fewest cut axes, then the one cut along slower axes, whose planes are contiguous.
+///
+/// PARTANS (§6.5) cuts along the largest axis, or across the fewest dependences for asymmetric
+/// footprints; B2R (§3.1) in up to three. Both fall out of counting bytes.
+///
+/// # Errors
+/// No grid leaves every part at least as large as its neighbours' ghost zones.
+pub fn fewest_dependences<const D: usize>(
+    extents: [usize; D],
+    parts: usize,
+    boundaries: &Boundaries<D>,
+    stages: &[Footprint<D>],
+    fields: &[FieldInfo],
+) -> Result<[usize; D]> {
+    best_grid(grids(parts), extents, parts, boundaries, stages, fields)
+}
+
+/// The axis to cut for slabs, chosen as in [`fewest_dependences`].
+///
+/// # Errors
+/// As [`fewest_dependences`].
+pub fn slab_axis<const D: usize>(
+    extents: [usize; D],
+    parts: usize,
+    boundaries: &Boundaries<D>,
+    stages: &[Footprint<D>],
+    fields: &[FieldInfo],
+) -> Result<usize> {
+    let slabs = (0..D).map(|axis| std::array::from_fn(|d| if d == axis { parts } else { 1 }));
+    let grid = best_grid(slabs.collect(), extents, parts, boundaries, stages, fields)?;
+    Ok(grid.iter().position(|&n| n > 1).unwrap_or(0))
+}
+
+fn best_grid<const D: usize>(
+    grids: Vec<[usize; D]>,
+    extents: [usize; D],
+    parts: usize,
+    boundaries: &Boundaries<D>,
+    stages: &[Footprint<D>],
+    fields: &[FieldInfo],
+) -> Result<[usize; D]> {
+    let cost = |grid: [usize; D]| {
+        let partition = Partition::grid(extents, grid, boundaries).ok()?;
+        if deepest_feasible(&partition, boundaries, stages, fields.len(), 1) == 0 {
+            return None;
+        }
+        let cut = grid.iter().filter(|&&n| n > 1).count();
+        let mut fast_axes_first = grid;
+        fast_axes_first.reverse();
+        Some(((ghost_bytes(&partition, stages, fields), cut, fast_axes_first), grid))
+    };
+    grids.into_iter().filter_map(cost).min().map(|(_, grid)| grid).ok_or_else(|| {
+        Error::spec(
+            format!(
+                "{} cells can't be cut into {parts} parts that hold a ghost zone",
+                across(&extents)
+            ),
+            "use fewer parts or a larger volume",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boundary::Boundary;
+    use warpweft_core::element::ScalarKind;
+
+    const F32: [FieldInfo; 1] = [FieldInfo { name: "", kind: ScalarKind::F32 }];
+
+    fn reading<const D: usize>(margin: [[usize; 2]; D]) -> [Footprint<D>; 1] {
+        [Footprint { reads: vec![(0, margin)], writes: vec![0] }]
+    }
+
+    #[test]
+    fn a_cube_is_cut_into_cubes_and_a_long_box_across_its_length() {
+        let faces = Boundaries::all(Boundary::Periodic);
+        let star = reading([[1; 2]; 3]);
+        let grid =
+            |extents, parts| fewest_dependences(extents, parts, &faces, &star, &F32).unwrap();
+        assert_eq!(grid([240; 3], 27), [3, 3, 3]);
+        assert_eq!(grid([240; 3], 2), [2, 1, 1]);
+        assert_eq!(grid([24, 24, 4000], 4), [1, 1, 4]);
+        // 7 does not divide 240: still covered, 34 or 35 planes a part.
+        assert_eq!(grid([240; 3], 7), [7, 1, 1]);
+    }
+
+    #[test]
+    fn an_asymmetric_footprint_is_cut_where_it_reads_least() {
+        let faces = Boundaries::all(Boundary::Periodic);
+        let lopsided = reading([[3, 3], [0, 1]]);
+        assert_eq!(slab_axis([64, 64], 4, &faces, &lopsided, &F32).unwrap(), 1);
+        assert_eq!(slab_axis([64, 64], 4, &faces, &reading([[1; 2]; 2]), &F32).unwrap(), 0);
+    }
+
+    #[test]
+    fn parts_too_small_for_a_ghost_zone_are_refused() {
+        let faces = Boundaries::all(Boundary::Periodic);
+        let wide = reading([[4; 2]; 2]);
+        let error = fewest_dependences([8, 8], 9, &faces, &wide, &F32).unwrap_err().to_string();
+        assert!(error.contains("8 x 8 cells can't be cut into 9 parts"), "{error}");
+    }
+}

@@ -1,0 +1,178 @@
+//! The device of a run with one subdomain: how an executor is made there, and what is known about it.
+
+use std::sync::Arc;
+
+use crate::cpu::CpuSweeps;
+use crate::cuda::CudaSweeps;
+use crate::drive::subdomain::Build;
+use crate::executor::SweepExecutor;
+use crate::policy::{CpuPolicy, CudaPolicy, Policy};
+use crate::run::{Run, Target};
+use crate::spec::Spec;
+use crate::tuning_cache::{key, on_gpus as tuned_on_gpus, usable};
+use warpweft_core::cpu::Pool;
+use warpweft_core::cuda;
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::RawVolume;
+use warpweft_core::machine::{CpuProbe, DISTURBED, Gpu, Machine, Probe, known};
+use warpweft_core::tune::TuningCache;
+
+/// Cells a second that a core, or a GPU, is taken to do at first.
+pub(crate) const CELLS_A_SECOND: [f64; 2] = [1e9, 2e11];
+
+/// What makes the executor, and what is known about it.
+pub(crate) struct Prepared<'a, const D: usize> {
+    pub build: Box<Build<'a, D>>,
+    pub devices: Vec<String>,
+    pub policy: Policy,
+    /// Steps per pass over memory.
+    pub depth: u64,
+    pub bandwidth: Option<f64>,
+    pub known_rate: Option<f64>,
+    pub cells_a_second: f64,
+    pub notes: Vec<String>,
+}
+
+/// The GPU with this number.
+pub(crate) fn gpu(machine: &Machine, number: usize) -> Result<&Gpu> {
+    machine.gpus.iter().find(|gpu| gpu.ordinal == number).ok_or_else(|| Error::Device {
+        stage: "choosing a device".into(),
+        device: format!("GPU {number}"),
+        what: format!("this machine has {} GPUs", machine.gpus.len()),
+        hint: "run on the CPU, or see `warpweft info`".into(),
+    })
+}
+
+/// The machine's measured limits, if it was probed before; a run does not spend seconds on that.
+pub(crate) fn probe(machine: &Machine) -> Option<Probe> {
+    known(machine, cuda::folder().as_deref())
+}
+
+/// Bytes a second that the cores' memory moves, if that was measured before, and what to tell of it.
+pub(crate) fn of_cores(machine: &Machine) -> (Option<f64>, Option<String>) {
+    let cpu = probe(machine).map(|probe| probe.cpu);
+    let disturbed = cpu.as_ref().is_some_and(CpuProbe::disturbed);
+    (cpu.and_then(|cpu| cpu.copy), disturbed.then(|| DISTURBED.into()))
+}
+
+impl<const D: usize> Spec<D> {
+    /// The executor that `run` asks for, with what the report wants to know of it.
+    pub(crate) fn prepare<'a>(
+        &self,
+        extents: [usize; D],
+        machine: &'a Machine,
+        run: &Run<'_>,
+    ) -> Result<Prepared<'a, D>> {
+        match (run.target, run.policy) {
+            (Target::Cpu, Some(policy @ Policy::Cuda(_)))
+            | (Target::Gpu(_) | Target::Gpus(_), Some(policy @ Policy::Cpu(_))) => {
+                Err(Error::spec(
+                    format!("a policy of {} for a run on {}", policy.whose(), run.target),
+                    "give the policy of that device, or none",
+                ))
+            }
+            (Target::Cpu, _) | (Target::Auto, Some(Policy::Cpu(_))) => {
+                self.on_cores(extents, machine, run)
+            }
+            (Target::Gpu(number) | Target::CpuAndGpu(number), _) => {
+                self.on_gpu(extents, machine, run, number)
+            }
+            (Target::Gpus(list), _) => {
+                self.on_gpu(extents, machine, run, list.numbers().next().unwrap_or(0))
+            }
+            (Target::Auto, Some(Policy::Cuda(_))) => self.on_gpu(extents, machine, run, 0),
+            (Target::Auto, None) if machine.gpus.is_empty() => self.on_cores(extents, machine, run),
+            (Target::Auto, None) => self.on_gpu(extents, machine, run, 0),
+        }
+    }
+
+    pub(crate) fn on_cores<'a>(
+        &self,
+        extents: [usize; D],
+        machine: &'a Machine,
+        run: &Run<'_>,
+    ) -> Result<Prepared<'a, D>> {
+        let most = run.threads.unwrap_or_else(|| machine.cpu.threads());
+        let cache = TuningCache::user();
+        let key = key(self, extents, machine, &format!("{most} threads"));
+        let mut notes = Vec::new();
+        let tuned = usable(cache.policy(&key), &mut notes, CpuPolicy::check);
+        let (policy, known_rate) = match (run.policy, tuned) {
+            (Some(Policy::Cpu(policy)), _) => (policy, None),
+            (_, Some(policy)) => (policy, cache.get(&key).map(|entry| entry.rate)),
+            _ => (self.default_on_cores(extents, machine, most), None),
+        };
+        policy.check()?;
+        let trace = run.trace.clone();
+        let build = move |stencil: &Spec<D>, volume: &RawVolume<D>, _| {
+            let pool = Arc::new(Pool::over(&machine.cpu.cores, policy.threads)?);
+            let mut sweeps = CpuSweeps::new(stencil, volume, policy, pool, machine.cpu.simd)?;
+            if let Some(trace) = &trace {
+                sweeps.record(trace.clone());
+            }
+            Ok(Box::new(sweeps) as Box<dyn SweepExecutor<D>>)
+        };
+        let (bandwidth, disturbed) = of_cores(machine);
+        notes.extend(disturbed);
+        Ok(Prepared {
+            build: Box::new(build),
+            devices: vec![machine.cpu.label(policy.threads)],
+            depth: Policy::Cpu(policy).steps_a_trip::<D>().steps,
+            bandwidth,
+            known_rate,
+            cells_a_second: CELLS_A_SECOND[0] * policy.threads as f64,
+            policy: Policy::Cpu(policy),
+            notes,
+        })
+    }
+
+    fn on_gpu<'a>(
+        &self,
+        extents: [usize; D],
+        machine: &'a Machine,
+        run: &Run<'_>,
+        number: usize,
+    ) -> Result<Prepared<'a, D>> {
+        let gpu = gpu(machine, number)?;
+        let device = gpu.device()?;
+        let cache = TuningCache::user();
+        let key = key(self, extents, machine, &gpu.name);
+        let mut notes = Vec::new();
+        let known = run.policy.is_none().then(|| tuned_on_gpus(&cache, &key, self)).flatten();
+        let tuned = usable(known, &mut notes, |policy: &CudaPolicy| policy.check(self, extents));
+        let (policy, known_rate) = match (run.policy, tuned) {
+            (Some(Policy::Cuda(policy)), _) => (policy, None),
+            (_, Some(policy)) => (policy, cache.get(&key).map(|entry| entry.rate)),
+            _ => (CudaPolicy::default_for(self, extents, gpu.capability), None),
+        };
+        let build = move |stencil: &Spec<D>, volume: &RawVolume<D>, _| {
+            let sweeps = CudaSweeps::new(stencil, volume, &policy, &device)?;
+            Ok(Box::new(sweeps) as Box<dyn SweepExecutor<D>>)
+        };
+        let probe = probe(machine);
+        Ok(Prepared {
+            build: Box::new(build),
+            devices: vec![gpu.label()],
+            policy: Policy::Cuda(policy),
+            depth: Policy::Cuda(policy).steps_a_trip::<D>().steps,
+            bandwidth: probe.and_then(|probe| probe.gpu(number)?.bandwidth()),
+            known_rate,
+            cells_a_second: CELLS_A_SECOND[1],
+            notes,
+        })
+    }
+
+    /// The untuned shape for the cores of `machine`.
+    pub(crate) fn default_on_cores(
+        &self,
+        extents: [usize; D],
+        machine: &Machine,
+        threads: usize,
+    ) -> CpuPolicy {
+        let caches = &machine.cpu.caches;
+        let shared = caches.l3.unwrap_or(0) * caches.l3_count.max(1) as u64;
+        let share = shared / threads.max(1) as u64;
+        let cache = share.max(caches.l2.unwrap_or(1 << 20));
+        CpuPolicy::default_for(self, extents, threads, cache as usize)
+    }
+}

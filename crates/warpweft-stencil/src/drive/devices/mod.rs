@@ -1,0 +1,8 @@
+//! What runs and ranks compute on: the cores, a GPU or several, and by which policy.
+
+pub(crate) mod alone;
+pub(crate) mod choice;
+pub(crate) mod gpus;
+pub(crate) mod of_rank;
+
+pub(crate) use alone::Prepared;

@@ -1,0 +1,236 @@
+//! What a rank computes on: cores of its host, or a GPU.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::cpu::CpuSweeps;
+use crate::cuda::CudaSweeps;
+use crate::drive::devices::alone::{gpu, of_cores, probe};
+use crate::drive::devices::choice::{Choice, fitted, trip};
+use crate::drive::subdomain::Build;
+use crate::drive::task::Distribution;
+use crate::executor::SweepExecutor;
+use crate::policy::Policy;
+use crate::run::{Run, Target};
+use crate::spec::Spec;
+use crate::tuning_cache::on_a_gpu;
+use warpweft_core::cluster::{Placement, Transport, broadcast, gather};
+use warpweft_core::cpu::Pool;
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::RawVolume;
+use warpweft_core::machine::Machine;
+use warpweft_core::report::counted;
+use warpweft_core::tune::TuningCache;
+
+/// What a rank computes on.
+pub(crate) struct Device<'a, const D: usize> {
+    pub(crate) build: Box<Build<'a, D>>,
+    pub(crate) label: String,
+    pub(crate) policy: Policy,
+    /// Whether tuning found the policy.
+    pub(crate) tuned: bool,
+    /// Steps a trip to memory that swaps had better leave whole; 1 on the cores, which any number suits.
+    pub(crate) trip: usize,
+    pub(crate) boundary_first: bool,
+    /// Its share of the bytes a second that its memory moves, if that was measured.
+    pub(crate) bandwidth: Option<f64>,
+    pub(crate) notes: Vec<String>,
+    /// Where it is on the bus of its host, if it is a GPU.
+    pub(crate) bus: Option<[i32; 3]>,
+}
+
+impl<const D: usize> Spec<D> {
+    /// What this rank computes on, of what its host has.
+    pub(crate) fn device_of<'a>(
+        &'a self,
+        distribution: &Distribution<D>,
+        machine: &'a Machine,
+        placement: &Placement,
+        run: &Run<'a>,
+    ) -> Result<Device<'a, D>> {
+        run.check_threads()?;
+        let quota = (machine.cpu.threads() / placement.sharers).max(1);
+        let most = run.threads.unwrap_or(quota).min(placement.cores.len().max(1));
+        let cores: Vec<usize> = placement.cores.iter().copied().take(most).collect();
+        let region = distribution.partition.region(0);
+        let part = std::array::from_fn(|d| region.high[d] - region.low[d]);
+        let gpus: Vec<usize> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
+        if let Some(number) = gpu_of(&gpus, placement, run)? {
+            let free = self.longest_swap(distribution.depth, run.checkpoint.map(|at| at.every));
+            return self.device_on_gpu((part, free), machine, number, run);
+        }
+        let partition = &distribution.partition;
+        let policy = self.policy_of_ranks(partition, machine, (cores.len(), run.policy))?;
+        let label = machine.cpu.label(cores.len());
+        let (bandwidth, disturbed) = of_cores(machine);
+        let mut notes: Vec<_> = disturbed.into_iter().collect();
+        let there = machine.cpu.threads();
+        if placement.sharers > there {
+            notes.push(format!(
+                "{} ranks of this host share {}: further ranks only take turns",
+                placement.sharers,
+                counted(there as u64, "core")
+            ));
+        }
+        let build = move |stencil: &Spec<D>, volume: &RawVolume<D>, _| {
+            let pool = Arc::new(Pool::new(&cores)?);
+            let sweeps = CpuSweeps::new(stencil, volume, policy, pool, machine.cpu.simd)?;
+            Ok(Box::new(sweeps) as Box<dyn SweepExecutor<D>>)
+        };
+        Ok(Device {
+            build: Box::new(build),
+            label,
+            policy: Policy::Cpu(policy),
+            tuned: false,
+            trip: 1,
+            boundary_first: false,
+            bandwidth: bandwidth.map(|all| all / placement.sharers as f64),
+            notes,
+            bus: None,
+        })
+    }
+
+    /// GPU `number`, for parts of about these extents with at most so many steps between swaps.
+    fn device_on_gpu<'a>(
+        &'a self,
+        (part, free): ([usize; D], usize),
+        machine: &'a Machine,
+        number: usize,
+        run: &Run<'a>,
+    ) -> Result<Device<'a, D>> {
+        let gpu = gpu(machine, number)?;
+        let device = gpu.device()?;
+        let bus = device.bus()?;
+        let Choice { policy, tuned, note } = match run.policy {
+            Some(Policy::Cuda(policy)) => Choice { policy, tuned: false, note: None },
+            Some(policy) => {
+                return Err(Error::spec(
+                    format!("a policy of {} for a rank on one GPU", policy.whose()),
+                    "give the policy of one GPU, or none",
+                ));
+            }
+            None => {
+                let known = on_a_gpu(&TuningCache::user(), self, part, machine, &gpu.name);
+                Choice::of(self, (part, gpu.capability), known, free)
+            }
+        };
+        let build = move |stencil: &Spec<D>, volume: &RawVolume<D>, _| {
+            let policy = if tuned { fitted(policy, part, volume.extents()) } else { policy };
+            let sweeps = CudaSweeps::new(stencil, volume, &policy, &device)?;
+            Ok(Box::new(sweeps) as Box<dyn SweepExecutor<D>>)
+        };
+        let bandwidth = probe(machine).and_then(|probe| probe.gpu(number)?.bandwidth());
+        Ok(Device {
+            build: Box::new(build),
+            label: gpu.label(),
+            policy: Policy::Cuda(policy),
+            tuned,
+            trip: trip(&policy),
+            boundary_first: true,
+            bandwidth,
+            notes: note.into_iter().collect(),
+            bus: Some(bus),
+        })
+    }
+}
+
+/// The GPU of a rank: as the run says, otherwise ranks of one host take `gpus` in turn.
+fn gpu_of(gpus: &[usize], placement: &Placement, run: &Run<'_>) -> Result<Option<usize>> {
+    let turn = |of: &[usize]| (!of.is_empty()).then(|| of[placement.local_rank % of.len()]);
+    Ok(match run.target {
+        Target::Cpu => None,
+        Target::Gpu(number) => Some(number),
+        Target::Gpus(list) => turn(&list.numbers().collect::<Vec<_>>()),
+        Target::CpuAndGpu(number) => {
+            return Err(Error::spec(
+                format!("the cores and GPU {number} together, for a rank"),
+                "run a rank on each GPU and none on the cores, or one process on both",
+            ));
+        }
+        Target::Auto if matches!(run.policy, Some(Policy::Cpu(_))) => None,
+        Target::Auto => turn(gpus),
+    })
+}
+
+/// How the ranks of one host share its GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SharedGpus {
+    /// Ranks of the host on GPUs.
+    ranks: usize,
+    /// Different GPUs that they are on.
+    gpus: usize,
+    /// Ranks on this rank's GPU.
+    pub(crate) of_mine: usize,
+}
+
+impl SharedGpus {
+    pub(crate) fn note(&self) -> Option<String> {
+        let Self { ranks, gpus, .. } = *self;
+        let shared = if gpus == 1 { "one GPU".into() } else { format!("{gpus} GPUs") };
+        (ranks > gpus)
+            .then(|| format!("{ranks} ranks of this host share {shared}: one a GPU is best"))
+    }
+}
+
+/// That, for ranks that are on GPUs. By their addresses on the bus: a launcher may let every rank see its
+/// own GPU alone, which is number 0 for each.
+pub(crate) fn shared_gpus(
+    net: &dyn Transport,
+    host: &str,
+    bus: Option<[i32; 3]>,
+) -> Result<Option<SharedGpus>> {
+    let mine = bus.map_or_else(String::new, |bus| format!("{host}\n{bus:?}"));
+    let all = gather(net, mine.clone().into_bytes())?;
+    let all = broadcast(net, all.join(&0))?;
+    let all = String::from_utf8_lossy(&all);
+    let of_host = |who: &&str| who.rsplit_once('\n').is_some_and(|(of, _)| of == host);
+    let here: Vec<&str> = all.split('\0').filter(of_host).collect();
+    let gpus = here.iter().collect::<BTreeSet<_>>().len();
+    let of_mine = here.iter().filter(|gpu| **gpu == mine).count();
+    Ok((of_mine > 0).then_some(SharedGpus { ranks: here.len(), gpus, of_mine }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use warpweft_core::cluster::in_process;
+    use warpweft_core::run::GpuList;
+
+    #[test]
+    fn ranks_of_a_host_take_gpus_in_turn() {
+        let of = |target, policy| -> Vec<Option<usize>> {
+            let run = Run { target, policy, ..Run::default() };
+            let placement =
+                |local_rank| Placement { local_rank, local_ranks: 5, sharers: 1, cores: vec![0] };
+            (0..5).map(|rank| gpu_of(&[0, 1, 3], &placement(rank), &run).unwrap()).collect()
+        };
+        assert_eq!(of(Target::Auto, None), [0, 1, 3, 0, 1].map(Some));
+        let list = GpuList::new(&[3, 1]).unwrap();
+        assert_eq!(of(Target::Gpus(list), None), [3, 1, 3, 1, 3].map(Some));
+        assert_eq!(of(Target::Gpu(1), None), [Some(1); 5]);
+        assert_eq!(of(Target::Cpu, None), [None; 5]);
+        let run = Run { target: Target::CpuAndGpu(0), ..Run::default() };
+        let placement = Placement { local_rank: 0, local_ranks: 1, sharers: 1, cores: vec![0] };
+        assert!(gpu_of(&[0], &placement, &run).unwrap_err().to_string().contains("GPU 0 together"));
+    }
+
+    #[test]
+    fn gpus_that_ranks_share_are_counted_by_their_address_on_the_bus() {
+        // What each rank of two hosts is on, though all call it number 0.
+        let gpus = [("a", 1), ("a", 2), ("b", 1), ("a", 3), ("b", 1), ("a", 1), ("c", 0)];
+        let found = in_process(gpus.len(), Duration::from_secs(60), |net| {
+            let (host, bus) = gpus[net.rank()];
+            shared_gpus(net, host, (bus > 0).then_some([0, bus, 0]))
+        });
+        let shared = |ranks, gpus, of_mine| Some(SharedGpus { ranks, gpus, of_mine });
+        let (a, b) = (shared(4, 3, 1), shared(2, 1, 2));
+        let twice = shared(4, 3, 2);
+        assert_eq!(found.unwrap(), [twice, a, b, a, b, twice, None]);
+        let note = |shared: Option<SharedGpus>| shared.unwrap().note().unwrap_or_default();
+        assert!(note(a).contains("4 ranks of this host share 3 GPUs"));
+        assert!(note(b).contains("2 ranks of this host share one GPU"));
+        assert_eq!(note(shared(4, 4, 1)), "");
+    }
+}

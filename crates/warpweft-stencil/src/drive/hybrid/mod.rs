@@ -1,0 +1,365 @@
+//! The cores beside one GPU: two ranks of one process on slabs across the slowest axis, whose sizes
+//! follow the measured speeds.
+//!
+//! The model decides before the run whether the cores take part at all; [`Balance`] moves planes, or
+//! leaves the cores out after all, at swaps. Moving is ending the ranks and beginning with others: the
+//! cells meet in host memory, and executors of the new sizes are made. Not here: how ranks swap.
+
+pub(crate) mod balance;
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use crate::checkpoint::{Opened, Saver, State};
+use crate::cuda::CudaSweeps;
+use crate::drive::deepest_feasible;
+use crate::drive::devices::alone::{CELLS_A_SECOND, gpu, of_cores, probe};
+use crate::drive::devices::choice::{OnGpu, trip};
+use crate::drive::hybrid::balance::{Balance, Measured, Shares};
+use crate::drive::ranks::launch::{DEEPEST, SWAP};
+use crate::drive::start::Start;
+use crate::drive::steps::{Decision, RankReport};
+use crate::drive::subdomain::Build;
+use crate::drive::task::{Distribution, Task, on_cores, store_all};
+use crate::exchange::Route;
+use crate::executor::SweepExecutor;
+use crate::ghost_model::{
+    Balanced, Geometry, GhostModel, Kernel, Linear, Overlap, Split, Staging, Subdomain,
+};
+use crate::halo::{Margin, Reach, footprints};
+use crate::model::Trip;
+use crate::partition::Partition;
+use crate::plan::Region;
+use crate::policy::{CpuPolicy, CudaPolicy, Policy};
+use crate::run::{Run, Target};
+use crate::spec::{Spec, Steps};
+use crate::tuning_cache::key;
+use warpweft_core::error::Result;
+use warpweft_core::grid::RawVolume;
+use warpweft_core::machine::{Gpu, Machine};
+use warpweft_core::report::{Report, Series};
+use warpweft_core::tune::TuningCache;
+
+/// The cores must be predicted to save so much of the GPU's time alone: predictions are no better.
+const WORTH: f64 = 0.05;
+/// Seconds between two measurements of the speeds, until the shares are settled and after; a swap
+/// at least.
+const ROUND: [f64; 2] = [5e-3, 0.5];
+
+/// What a run on both came to.
+pub(crate) struct Shared<const D: usize> {
+    pub distribution: Distribution<D>,
+    /// Of the ranks of the last shares, with times and counts of all.
+    pub reports: Vec<RankReport>,
+    /// All shares there were, in order, and how many measurements went before.
+    pub shares: Vec<(usize, Shares)>,
+    /// Measurements taken.
+    pub rounds: usize,
+}
+
+/// Steps on two devices that share a volume.
+pub(crate) struct Both<'a, const D: usize> {
+    pub stencil: &'a Spec<D>,
+    /// Makes the executors of the cores' part and of the GPU's.
+    pub builds: [&'a Build<'a, D>; 2],
+    /// Steps between two swaps.
+    pub depth: usize,
+    /// What a trip of the GPU's cells to memory takes of steps.
+    pub trip: Trip,
+    /// Steps done before, and the residual then.
+    pub first: State,
+    /// Steps to be done in all.
+    pub steps: u64,
+    pub saving: Option<&'a Saver>,
+    /// What probes recorded before, to which more is added.
+    pub probed: &'a Mutex<Vec<Series>>,
+}
+
+impl<const D: usize> Both<'_, D> {
+    /// Advances `state`, shared as `balance` says, which learns on the way.
+    pub fn run(
+        &self,
+        state: &mut RawVolume<D>,
+        balance: Balance,
+        run: &Run<'_>,
+    ) -> Result<Shared<D>> {
+        let extents = state.extents();
+        let known = Mutex::new((balance, 0));
+        let lock = || known.lock().unwrap_or_else(PoisonError::into_inner);
+        let rebalance = |busy: &[f64], whole: f64| {
+            let (balance, rounds) = &mut *lock();
+            let before = balance.shares();
+            let cpu = if busy.len() == 2 { busy[0] } else { 0.0 };
+            balance.record(Measured { cpu, gpu: *busy.last().unwrap_or(&0.0), whole });
+            *rounds += 1;
+            if balance.shares() != before {
+                return Decision::Resize;
+            }
+            let round = ROUND[usize::from(balance.decided())];
+            Decision::Keep((round / whole.max(1e-9)).clamp(1.0, 1e6) as u32)
+        };
+        let mut first = self.first;
+        let mut shares = Vec::new();
+        let mut before: Vec<RankReport> = Vec::new();
+        loop {
+            let (share, rounds) = {
+                let known = lock();
+                (known.0.shares(), known.1)
+            };
+            shares.push((rounds, share));
+            let planes = [share.cpu, share.gpu].map(|planes| planes as f64);
+            let weights = &planes[usize::from(share.cpu == 0)..];
+            let partition = Partition::slabs(extents, 0, weights, &self.stencil.boundaries)?;
+            let depth = self.depth;
+            let distribution =
+                Distribution { partition, depth, search: None, trip: 1, boundary_first: false };
+            let build = |stencil: &Spec<D>, volume: &RawVolume<D>, part: usize| {
+                let device = if share.cpu == 0 { 1 } else { part };
+                self.builds[device](stencil, volume, part)
+            };
+            let ranks = {
+                let task = Task {
+                    stencil: self.stencil,
+                    distribution: &distribution,
+                    start: Start::Volume(state),
+                    first,
+                    steps: self.steps,
+                    build: &build,
+                    saving: self.saving,
+                    trace: run.trace.as_deref(),
+                    rebalance: Some(&rebalance),
+                    pace: None,
+                    trip: self.trip,
+                    halos: Some(Route::Host),
+                    probed: self.probed,
+                };
+                task.check(extents)?;
+                task.watched(run)?
+            };
+            let mut reports = store_all(state, &distribution, ranks)?;
+            let last = reports.first().copied().unwrap_or_default();
+            first = State { step: last.steps, residual: last.residual };
+            if let (Some(now), Some(before)) = (reports.first_mut(), before.first()) {
+                now.seconds += before.seconds;
+                now.swaps += before.swaps;
+                now.messages += before.messages;
+                now.bytes += before.bytes;
+                now.waiting += before.waiting;
+                now.reducing += before.reducing;
+                now.trips += before.trips;
+                now.saved = now.saved.or(before.saved);
+            }
+            if !last.resized {
+                let rounds = lock().1;
+                return Ok(Shared { distribution, reports, shares, rounds });
+            }
+            before = reports;
+        }
+    }
+}
+
+impl<const D: usize> Spec<D> {
+    /// Advances `volume` on the cores and GPU `number` together, or on the GPU alone where the cores
+    /// would not add to its speed. Multiplications and additions are not contracted where both take
+    /// part, so the result does not depend on who computed which plane.
+    ///
+    /// # Errors
+    /// As [`Stencil::run_with`]; a source of a field that no stage writes.
+    pub(crate) fn run_on_both(
+        &self,
+        volume: &mut RawVolume<D>,
+        Steps(steps): Steps,
+        machine: &Machine,
+        number: usize,
+        run: &Run<'_>,
+    ) -> Result<Report> {
+        let begin = Instant::now();
+        let extents = volume.extents();
+        self.check(extents)?;
+        let gpu = gpu(machine, number)?;
+        let cache = TuningCache::user();
+        let key = key(self, extents, machine, &gpu.name);
+        let of_gpu = OnGpu::of(self, (extents, gpu.capability), (&cache, &key), run);
+        let (depth, split, alone) =
+            self.predicted_split(extents, machine, (gpu, &of_gpu), (&cache, run));
+        let why = words(&split, alone, depth);
+        if split.cpu == 0 || split.seconds > (1.0 - WORTH) * alone {
+            let policy = run.policy.filter(|policy| matches!(policy, Policy::Cuda(_)));
+            let run = Run { target: Target::Gpu(number), policy, trace: run.trace.clone(), ..*run };
+            let mut report = self.run_with(volume, Steps(steps), machine, &run)?;
+            report.notes.insert(0, format!("the cores get nothing: {why}"));
+            return Ok(report);
+        }
+        let device = gpu.device()?;
+        let (cpu_policy, cores) = self.beside(extents, split.cpu, machine, run);
+        cpu_policy.check()?;
+        let cuda = CudaPolicy { contraction: false, ..of_gpu.choice.policy };
+        let lists = [cores];
+        let on_cores = on_cores(cpu_policy, &lists);
+        let on_gpu = |stencil: &Spec<D>, volume: &RawVolume<D>, _: usize| {
+            let sweeps = CudaSweeps::new(stencil, volume, &cuda, &device)?;
+            Ok(Box::new(sweeps) as Box<dyn SweepExecutor<D>>)
+        };
+        let mut saved = self.open_checkpoint(volume, steps, run)?;
+        let probed = Mutex::new(self.recorded_before(saved.as_mut()));
+        let both = Both {
+            stencil: self,
+            builds: [&on_cores, &on_gpu],
+            depth,
+            trip: Policy::Cuda(cuda).steps_a_trip::<D>(),
+            first: saved.as_ref().map(Opened::first).unwrap_or_default(),
+            steps,
+            saving: saved.as_ref().map(|saved| &saved.saver),
+            probed: &probed,
+        };
+        let mut state = match saved.as_ref().and_then(|saved| saved.from.as_ref()) {
+            Some(from) => from.cells(Region { low: [0; D], high: extents }.into())?,
+            None => volume.cut_out([0; D], extents)?,
+        };
+        let smallest = self.thinnest(depth);
+        let balance = Balance::new(extents[0], smallest, split.cpu as f64 / extents[0] as f64);
+        let Shared { distribution, reports, shares, rounds } =
+            both.run(&mut state, balance, run)?;
+        *volume = state;
+        let first = both.first.step;
+        let (of_cores, disturbed) = of_cores(machine);
+        let of_memory = probe(machine).and_then(|probe| probe.gpu(number)?.bandwidth());
+        let bandwidth = of_cores.zip(of_memory).map(|(cores, gpu)| cores + gpu);
+        let policy = Policy::Cuda(cuda);
+        let mut report = self.reported(&distribution, &reports, first, policy, bandwidth, None);
+        let last = shares.last().map_or(Shares { cpu: 0, gpu: extents[0] }, |last| last.1);
+        report.devices = vec![machine.cpu.label(lists[0].len()), gpu.label()];
+        report.setup_seconds = begin.elapsed().as_secs_f64() - report.seconds;
+        report.predicted_seconds = Some(split.seconds * (report.done - first) as f64);
+        report.policy = serde_json::json!({
+            "depth": depth,
+            "planes": [last.cpu, last.gpu],
+            "resized": shares.len() - 1,
+            "cpu": Policy::Cpu(cpu_policy),
+            "gpu": Policy::Cuda(cuda),
+        });
+        report.probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        report.notes.extend(saved.map(|saved| saved.notes).unwrap_or_default());
+        report.notes.extend(disturbed);
+        report.notes.extend(of_gpu.choice.note);
+        report.notes.push(why);
+        report.notes.push(format!(
+            "planes of cores and GPU over {rounds} measurements: {}",
+            shares
+                .iter()
+                .map(|(_, s)| format!("{} + {}", s.cpu, s.gpu))
+                .collect::<Vec<_>>()
+                .join(", ")
+        ));
+        Ok(report)
+    }
+
+    /// The fewest planes that a part of two may have where ghost zones serve `depth` steps.
+    pub(crate) fn thinnest(&self, depth: usize) -> usize {
+        let stages = footprints(&self.stages);
+        let [below, above] = Reach::new(&stages, self.cell.len(), depth).deepest()[0];
+        // A mirror looks its ghosts up among the cells of one part, the first not among them.
+        let radius = self.radius()[0];
+        below.max(above).max(radius[0].max(radius[1]) + 1)
+    }
+
+    /// Steps between swaps, the shares and the seconds a step of the GPU alone, as predicted by
+    /// equation (8) from what tuning or the probe knows of the two.
+    fn predicted_split(
+        &self,
+        extents: [usize; D],
+        machine: &Machine,
+        (gpu, on_gpu): (&Gpu, &OnGpu),
+        (cache, run): (&TuningCache, &Run<'_>),
+    ) -> (usize, Split, f64) {
+        let probe = probe(machine);
+        let threads = run.threads.unwrap_or_else(|| machine.cpu.threads());
+        let of_cores = key(self, extents, machine, &format!("{threads} threads"));
+        let by_memory = |bandwidth: Option<f64>| Some(bandwidth? / self.step_bytes().max(1) as f64);
+        let of_gpu = probe.as_ref().and_then(|probe| probe.gpu(gpu.ordinal));
+        let of_cores = cache.get(&of_cores).map(|entry| entry.rate);
+        let of_cores = of_cores
+            .or_else(|| by_memory(probe.as_ref()?.cpu.copy))
+            .unwrap_or(CELLS_A_SECOND[0] * threads as f64);
+        let untuned =
+            by_memory(of_gpu.and_then(|gpu| gpu.bandwidth())).unwrap_or(CELLS_A_SECOND[1]);
+        let link = of_gpu.and_then(|gpu| Some(gpu.to_device?.min(gpu.from_device?)));
+        let model = |rate: f64, fixed: f64| GhostModel {
+            compute: Linear { per_unit: 1.0 / rate, fixed },
+            network: Linear::default(),
+            host_link: Linear {
+                per_unit: link.map_or(SWAP.per_unit, |link| 1.0 / link),
+                fixed: SWAP.fixed,
+            },
+            kernel: Kernel::ShrinkingLaunches,
+            staging: Staging::Halos,
+            overlap: Overlap::None,
+        };
+        let launch = of_gpu.and_then(|gpu| gpu.graph_launch).unwrap_or(1e-6);
+        let stages = footprints(&self.stages);
+        let one: Margin<D> = Reach::new(&stages, self.cell.len(), 1).deepest();
+        let written = self.written_fields().into_iter().map(|f| self.cell.size(f));
+        let part =
+            Subdomain { extents, delta: [[0; 2]; D], cell_bytes: written.sum::<usize>() as f64 };
+        let cpu = GhostModel { staging: Staging::None, ..model(of_cores, launch) };
+        let gpu = model(on_gpu.rate.unwrap_or(untuned), launch);
+        let both = Balanced { cpu, gpu, delta: one[0] };
+        let trip = trip(&on_gpu.choice.policy);
+        let halves = Partition::slabs(extents, 0, &[1.0; 2], &self.boundaries);
+        let deepest = halves.map_or(0, |halves| {
+            let every = run.checkpoint.map(|at| at.every);
+            let most = self.longest_swap(DEEPEST.max(4 * trip), every);
+            deepest_feasible(&halves, &self.boundaries, &stages, self.cell.len(), most)
+        });
+        // The GPU advances by whole trips.
+        let depths =
+            (1..=deepest / trip).map(|trips| trips * trip).chain((deepest > 0).then_some(1));
+        let alone = match on_gpu.alone {
+            Some(rate) => part.cells() / rate,
+            None => both.gpu.predict(&part, trip).seconds,
+        };
+        let splits = depths.map(|depth| (depth, both.split(&part, depth)));
+        let best = splits.min_by(|a, b| a.1.seconds.total_cmp(&b.1.seconds));
+        let nothing = (1, Split { cpu: 0, gpu: extents[0], seconds: alone });
+        let (depth, split) = best.unwrap_or(nothing);
+        (depth, split, alone)
+    }
+
+    /// The policy of the cores for `planes` planes, and the cores: one is left to drive the GPU.
+    fn beside(
+        &self,
+        mut extents: [usize; D],
+        planes: usize,
+        machine: &Machine,
+        run: &Run<'_>,
+    ) -> (CpuPolicy, Vec<usize>) {
+        let threads = run.threads.unwrap_or_else(|| machine.cpu.threads());
+        let spare = usize::from(threads > 1);
+        let all = machine.cpu.cores.iter().copied().cycle().take(threads);
+        let cores: Vec<usize> = all.skip(spare).collect();
+        extents[0] = planes;
+        let policy = match run.policy {
+            Some(Policy::Cpu(policy)) => policy,
+            _ => self.default_on_cores(extents, machine, cores.len()),
+        };
+        (policy, cores)
+    }
+}
+
+/// What the model says.
+fn words(split: &Split, alone: f64, depth: usize) -> String {
+    let micros = |seconds: f64| format!("{:.1} us", 1e6 * seconds);
+    match split.cpu {
+        0 => format!("the model has the GPU alone fastest, {} a step", micros(alone)),
+        cpu => format!(
+            "the model has {} a step with {cpu} of {} planes on the cores, swapped every {depth} \
+             steps, and {} on the GPU alone",
+            micros(split.seconds),
+            cpu + split.gpu,
+            micros(alone)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,313 @@
+//! A stencil over ranks of this process, from spec to report: what a user calls.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::checkpoint::Opened;
+use crate::drive::depth::search::Search;
+use crate::drive::devices::alone::of_cores;
+use crate::drive::ranks::network::Asked;
+use crate::drive::ranks::several::One;
+use crate::drive::start::Start;
+use crate::drive::steps::RankReport;
+use crate::drive::task::{Distribution, Task, on_cores, store_all};
+use crate::drive::{deepest_feasible, fewest_dependences};
+use crate::exchange::{Route, Routes};
+use crate::ghost_model::{GhostModel, Kernel, Linear, Overlap, Staging};
+use crate::halo::footprints;
+use crate::model::Prediction;
+use crate::partition::Partition;
+use crate::policy::{CpuPolicy, Policy};
+use crate::run::{Run, Target};
+use crate::spec::{Spec, Steps};
+use warpweft_core::cluster::{Launched, in_process};
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::{RawVolume, across};
+use warpweft_core::machine::Machine;
+use warpweft_core::report::{Quantity, Report, counted};
+
+/// How many ranks, and how they are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ranks<const D: usize> {
+    /// Number of ranks, at least 1; of one process at most 256. Where several processes were started, a
+    /// multiple of their number: each has as many.
+    pub count: usize,
+    /// Parts along each axis; if `None`, what cuts fewest dependences.
+    pub grid: Option<[usize; D]>,
+    /// Steps between two swaps; if `None`, searched while the run goes on.
+    pub depth: Option<usize>,
+}
+
+/// Ranks of one process: each is a thread with workers of its own, and few hosts have as many cores. Setting
+/// up 1000 on two cores took 14 s.
+const MOST: usize = 256;
+/// Deepest zone a search may ask for.
+pub(crate) const DEEPEST: usize = 16;
+/// A rank that is alive but says nothing for this long is given up.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(600);
+/// Before anything is measured: a core's cells a second, and a swap between two threads.
+pub(crate) const CELLS_A_SECOND: f64 = 1e9;
+pub(crate) const SWAP: Linear = Linear { per_unit: 2e-10, fixed: 2e-5 };
+
+impl<const D: usize> Spec<D> {
+    /// Advances `volume` by `steps` steps on ranks of this process, each with cores of its own while
+    /// there are enough, or on the GPUs that `run` names, which they take in turn: the bits of [`Spec::run_with`].
+    ///
+    /// # Errors
+    /// As [`Spec::run_with`]; more than 256 ranks; cores and a GPU together; a grid of another number of parts; parts too small for
+    /// the depth, with the deepest that fits. `volume` is then as it was.
+    pub fn run_over_ranks(
+        &self,
+        volume: &mut RawVolume<D>,
+        Steps(steps): Steps,
+        machine: &Machine,
+        ranks: &Ranks<D>,
+        run: &Run<'_>,
+    ) -> Result<Report> {
+        let begin = Instant::now();
+        if ranks.count > MOST {
+            return Err(Error::spec(
+                format!("{} ranks in one process", ranks.count),
+                format!("use {MOST} or fewer: one a core is best"),
+            ));
+        }
+        if let Target::Gpu(_) | Target::Gpus(_) = run.target {
+            return self.run_over_gpus(volume, Steps(steps), machine, ranks, run);
+        }
+        let mut distribution = self.distribution(volume.extents(), ranks)?;
+        let (bandwidth, disturbed) = of_cores(machine);
+        distribution.begin_at(bandwidth.map(|all| all / ranks.count as f64), self.step_bytes());
+        let (policy, cores) = self.cores_for(&distribution.partition, machine, run)?;
+        let mut saved = self.open_checkpoint(volume, steps, run)?;
+        let most = run.threads.unwrap_or_else(|| machine.cpu.threads());
+        let build = on_cores(policy, &cores);
+        let probed = Mutex::new(self.recorded_before(saved.as_mut()));
+        let outcome = {
+            let task = Task {
+                stencil: self,
+                distribution: &distribution,
+                start: Start::of(volume, saved.as_ref().and_then(|saved| saved.from.as_ref())),
+                first: saved.as_ref().map(Opened::first).unwrap_or_default(),
+                steps,
+                build: &build,
+                saving: saved.as_ref().map(|saved| &saved.saver),
+                trace: run.trace.as_deref(),
+                rebalance: None,
+                pace: None,
+                trip: Policy::Cpu(policy).steps_a_trip::<D>(),
+                halos: Some(Route::Host),
+                probed: &probed,
+            };
+            task.check(volume.extents())?;
+            task.watched(run)
+        };
+        let reports = store_all(volume, &distribution, outcome?)?;
+        let cores = cores.iter().map(Vec::len).sum::<usize>().min(most);
+        let device = format!("{} ranks on {}", reports.len(), machine.cpu.label(cores));
+        let first = saved.as_ref().map_or(0, |saved| saved.first().step);
+        let policy = Policy::Cpu(policy);
+        let mut report =
+            self.reported(&distribution, &reports, first, policy, bandwidth, ranks.depth);
+        report.devices = vec![device];
+        report.setup_seconds = begin.elapsed().as_secs_f64() - report.seconds;
+        report.probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        report.notes.extend(saved.map(|saved| saved.notes).unwrap_or_default());
+        report.notes.extend(disturbed);
+        Ok(report)
+    }
+
+    /// As [`Spec::run_over_ranks`], on GPUs.
+    fn run_over_gpus(
+        &self,
+        volume: &mut RawVolume<D>,
+        steps: Steps,
+        machine: &Machine,
+        ranks: &Ranks<D>,
+        run: &Run<'_>,
+    ) -> Result<Report> {
+        let begin = Instant::now();
+        let found = {
+            let asked = Asked { volume, hash: None, steps, machine, ranks };
+            let all = |one: &One<'_, D>| in_process(ranks.count, DEADLINE, one);
+            self.by_threads(&asked, run, ranks.count.max(1), all)?
+        };
+        let mut report = self.stored(volume, 0, found, |_| Ok(()))?;
+        report.setup_seconds = begin.elapsed().as_secs_f64() - report.seconds;
+        Ok(report)
+    }
+
+    /// What all ranks did, after the steps up to `first` that an earlier run did, beside the bytes a second
+    /// that the memories of all of them move, if that is known. Devices, set-up and further notes are left
+    /// to be filled in.
+    pub(crate) fn reported(
+        &self,
+        distribution: &Distribution<D>,
+        reports: &[RankReport],
+        first: u64,
+        policy: Policy,
+        bandwidth: Option<f64>,
+        asked: Option<usize>,
+    ) -> Report {
+        let of_rank_0 = reports.first().copied().unwrap_or_default();
+        let cells: usize = distribution.partition.extents().iter().product();
+        let seconds = reports.iter().map(|report| report.seconds).fold(0.0, f64::max);
+        let total = |value: fn(&RankReport) -> u64| reports.iter().map(value).sum::<u64>();
+        let waiting: f64 = reports.iter().map(|report| report.waiting).sum();
+        let steps = of_rank_0.steps - first;
+        let rate = cells as f64 * steps as f64 / seconds.max(1e-9);
+        let trips = of_rank_0.trips;
+        let Prediction { bytes, bound, .. } = self.predict(cells, steps, trips, bandwidth, None);
+        let mut notes: Vec<_> = Launched::unjoined().into_iter().collect();
+        if bound.is_none() {
+            notes.push("no bound: what memory allows is not measured on all ranks' hosts, as `warpweft info --probe` there does".into());
+        }
+        notes.extend(asked.and_then(|depth| self.cut_short(depth, &of_rank_0, steps)));
+        notes.extend(self.reducing(reports, seconds));
+        if !of_rank_0.interrupted {
+            notes.extend(self.points.without_effect(first..of_rank_0.steps));
+        }
+        let policy = serde_json::json!({
+            "ranks": reports.len(),
+            "grid": distribution.partition.parts_per_axis().to_vec(),
+            "depth": of_rank_0.depth,
+            "searched": distribution.search.is_some(),
+            "swaps": of_rank_0.swaps,
+            "swaps_ahead": reports.iter().map(|report| report.ahead).min().unwrap_or(0),
+            "messages": total(|report| report.messages),
+            "halo_bytes": total(|report| report.bytes),
+            "halos_by": reports.iter().fold(Routes::default(), |all, report| all.joined(report.routes)).to_string(),
+            "waiting": waiting / (seconds * reports.len() as f64).max(1e-9),
+            "rank": policy,
+        });
+        Report {
+            pattern: "stencil",
+            devices: Vec::new(),
+            seconds,
+            setup_seconds: 0.0,
+            rate: Quantity { value: rate, unit: "cells/s" },
+            bytes,
+            roofline: bound.map(|value| Quantity { value, unit: "cells/s" }),
+            roofline_fraction: bound.map(|bound| rate / bound),
+            temporal_depth: (trips > 0).then(|| steps as f64 / trips as f64),
+            predicted_seconds: None,
+            policy,
+            done: of_rank_0.steps,
+            first,
+            interrupted: of_rank_0.interrupted,
+            residual: of_rank_0.residual,
+            tolerance: self.until.map(|until| until.tolerance),
+            probes: Vec::new(),
+            notes,
+        }
+    }
+
+    pub(crate) fn distribution(
+        &self,
+        extents: [usize; D],
+        ranks: &Ranks<D>,
+    ) -> Result<Distribution<D>> {
+        self.check(extents)?;
+        let (stages, boundaries) = (footprints(&self.stages), self.boundaries);
+        let product =
+            |grid: [usize; D]| grid.iter().fold(1, |all: usize, &n| all.saturating_mul(n));
+        let parts = ranks.grid.map_or(ranks.count, product);
+        if let Some(grid) = ranks.grid.filter(|grid| grid.contains(&0)) {
+            return Err(Error::spec(
+                format!("ranks on a grid of {}", across(&grid)),
+                "leave 1 part along axes that are not to be cut",
+            ));
+        }
+        if ranks.count == 0 {
+            return Err(Error::spec("0 ranks", "use at least 1"));
+        }
+        if let Some(grid) = ranks.grid.filter(|_| parts != ranks.count) {
+            let shown = across(&grid);
+            let counted = |n: usize, what| match n {
+                usize::MAX => format!("more {what}s than can be counted"),
+                n => counted(n as u64, what),
+            };
+            let [there, needed] = [ranks.count, parts].map(|n| counted(n, "rank"));
+            let whole = counted(parts, "part");
+            let start =
+                if parts == usize::MAX { String::new() } else { format!("start {needed}, or ") };
+            return Err(Error::spec(
+                format!("{there} for a grid of {shown}, which is {whole}, one for each rank"),
+                format!("{start}name a grid whose numbers multiply to {}", ranks.count),
+            ));
+        }
+        let grid = match ranks.grid {
+            Some(grid) => grid,
+            None => {
+                fewest_dependences(extents, ranks.count, &boundaries, &stages, self.cell.fields())?
+            }
+        };
+        let partition = Partition::grid(extents, grid, &boundaries)?;
+        let fields = self.cell.len();
+        // A residual ends a swap's steps, and a zone that is never used up is computed all the same.
+        let useful = self.longest_swap(DEEPEST, None);
+        let deepest = deepest_feasible(&partition, &boundaries, &stages, fields, useful).max(1);
+        let rates = GhostModel {
+            compute: Linear { per_unit: 1.0 / CELLS_A_SECOND, fixed: 0.0 },
+            network: SWAP,
+            host_link: Linear::default(),
+            kernel: Kernel::ShrinkingLaunches,
+            staging: Staging::None,
+            overlap: Overlap::None,
+        };
+        let search = (ranks.depth.is_none() && deepest > 1).then_some(Search::Guided(rates));
+        let depth = ranks.depth.unwrap_or(deepest);
+        Ok(Distribution { partition, depth, search, trip: 1, boundary_first: false })
+    }
+
+    /// The policy of a rank and each rank's cores.
+    fn cores_for(
+        &self,
+        partition: &Partition<D>,
+        machine: &Machine,
+        run: &Run<'_>,
+    ) -> Result<(CpuPolicy, Vec<Vec<usize>>)> {
+        if let Target::CpuAndGpu(number) = run.target {
+            return Err(Error::spec(
+                format!("{} ranks on the cores and GPU {number} together", partition.parts()),
+                "run them on the cores or on GPUs, or leave the ranks out",
+            ));
+        }
+        run.check_threads()?;
+        let threads = run.threads.unwrap_or_else(|| machine.cpu.threads());
+        if threads > CpuPolicy::MOST_THREADS {
+            return Err(Error::spec(
+                format!("{threads} threads"),
+                format!("use {} or fewer: one a core is best", CpuPolicy::MOST_THREADS),
+            ));
+        }
+        let each = (threads / partition.parts()).max(1);
+        let mut next = machine.cpu.cores.iter().copied().cycle();
+        let cores = (0..partition.parts()).map(|_| next.by_ref().take(each).collect()).collect();
+        let policy = self.policy_of_ranks(partition, machine, (each, run.policy))?;
+        Ok((policy, cores))
+    }
+
+    /// The policy of ranks with so many cores each: the one asked for, or the untuned one for a part.
+    ///
+    /// # Errors
+    /// A policy of GPUs.
+    pub(crate) fn policy_of_ranks(
+        &self,
+        partition: &Partition<D>,
+        machine: &Machine,
+        (cores, asked): (usize, Option<Policy>),
+    ) -> Result<CpuPolicy> {
+        match asked {
+            None => {
+                let region = partition.region(0);
+                let part = std::array::from_fn(|d| region.high[d] - region.low[d]);
+                Ok(self.default_on_cores(part, machine, cores))
+            }
+            Some(Policy::Cpu(policy)) => Ok(policy),
+            Some(policy) => Err(Error::spec(
+                format!("a policy of {} for ranks on the cores", policy.whose()),
+                "give the policy of the cores, or none",
+            )),
+        }
+    }
+}

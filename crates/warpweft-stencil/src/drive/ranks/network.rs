@@ -1,0 +1,339 @@
+//! A stencil over ranks that are processes: what each of them calls.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use crate::checkpoint::{self, Opened};
+use crate::drive::devices::of_rank::shared_gpus;
+use crate::drive::ranks::launch::{DEADLINE, Ranks};
+use crate::drive::ranks::notes::joined;
+use crate::drive::ranks::several::each_of;
+use crate::drive::start::Start;
+use crate::drive::steps::RankReport;
+use crate::drive::task::{Distribution, Own, Task, Watch, store};
+use crate::exchange::Route;
+use crate::fingerprint::fingerprint;
+use crate::identity::short_hash;
+use crate::residual::Until;
+use crate::run::Run;
+use crate::spec::{Spec, Steps};
+use warpweft_core::cluster::{
+    Tag, Transport, agree, agree_on_each, broadcast, gather, in_process, placement, thread_group,
+};
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::RawVolume;
+use warpweft_core::machine::Machine;
+use warpweft_core::report::Report;
+
+/// The message with which a rank's cells come to rank 0.
+const RESULT: Tag = Tag(0x6000);
+
+impl<const D: usize> Spec<D> {
+    /// Advances `volume` by `steps` steps together with all other ranks of `net`, which call this with
+    /// the same arguments: the bits of [`Spec::run_with`]. Afterwards rank 0's volume is the result; the
+    /// others' hold theirs where they computed it and the start elsewhere. Rank 0's report is of all.
+    ///
+    /// Ranks of one host share its cores, or take a GPU each. Of as many ranks as `net` has each process is
+    /// one; of two or more times as many each has that many, as threads ([`crate::drive::a_gpu_each`]).
+    ///
+    /// # Errors
+    /// As [`Spec::run_over_ranks`]; more than 16 ranks a process; ranks that disagree on what to compute or from
+    /// what; another rank's error. Any error is one on all ranks.
+    pub fn run_on_rank(
+        &self,
+        volume: &mut RawVolume<D>,
+        steps: Steps,
+        machine: &Machine,
+        ranks: &Ranks<D>,
+        run: &Run<'_>,
+        net: &dyn Transport,
+    ) -> Result<Report> {
+        let begin = Instant::now();
+        let outcome = (|| {
+            let each = each_of(ranks.count, net)?;
+            let found = {
+                let hash = Some(fingerprint(volume, [0; D], volume.extents()));
+                let asked = Asked { volume, hash, steps, machine, ranks };
+                match (each, net.ranks()) {
+                    (1, _) => vec![self.on_rank(&asked, run, net)?],
+                    (_, 1) => {
+                        self.by_threads(&asked, run, each, |one| in_process(each, DEADLINE, one))?
+                    }
+                    _ => self.by_threads(&asked, run, each, |one| thread_group(net, each, one))?,
+                }
+            };
+            let partition = found[0].distribution.partition.clone();
+            let mut report =
+                self.stored(volume, net.rank() * each, found, |bytes| match net.rank() {
+                    0 => Ok(()),
+                    _ => net.send(0, RESULT, bytes),
+                })?;
+            if net.rank() == 0 {
+                for rank in each..ranks.count {
+                    let fields = self.written_fields().into_iter();
+                    let theirs = fields.map(|field| Ok((field, net.receive(rank / each, RESULT)?)));
+                    store(volume, partition.region(rank), &theirs.collect::<Result<_>>()?)?;
+                }
+            }
+            report.setup_seconds = begin.elapsed().as_secs_f64() - report.seconds;
+            all_done(net)?;
+            Ok(report)
+        })();
+        outcome.inspect_err(|error: &Error| net.abort(&error.to_string()))
+    }
+
+    /// What one rank, of as many as `net` has, does.
+    pub(crate) fn on_rank(
+        &self,
+        asked: &Asked<'_, D>,
+        run: &Run<'_>,
+        net: &dyn Transport,
+    ) -> Result<Found<D>> {
+        let &Asked { volume, hash, steps: Steps(steps), machine, ranks } = asked;
+        let extents = volume.extents();
+        let resumes = run.checkpoint.map(|at| (at.every, at.resume));
+        let halos = Route::forced().map(|forced| run.halos.or(forced))?;
+        let told = |until: Until| {
+            let Until { residual, tolerance, every } = until;
+            format!("{residual:?} at most {tolerance} after every {every} steps")
+        };
+        let shown = |grid: [usize; D]| grid.map(|n| n.to_string()).join("x");
+        let or = |some: Option<String>, none: &str| some.unwrap_or_else(|| none.into());
+        let named = |(every, resume): (u64, bool)| {
+            format!("every {every} steps, {}", if resume { "resumed" } else { "begun anew" })
+        };
+        let probes = &self.points.probes;
+        let probes = (!probes.is_empty())
+            .then(|| format!("{} ({})", probes.len(), short_hash(&format!("{probes:?}"))));
+        let plan = [
+            ("a run of", format!("{steps} steps")),
+            ("as computation", self.identity(extents)),
+            ("as end", or(self.until.map(told), "the last step")),
+            ("a number of ranks of", ranks.count.to_string()),
+            ("as grid of ranks", or(ranks.grid.map(shown), "none named")),
+            ("as depth of ghost zones", or(ranks.depth.map(|n| n.to_string()), "none named")),
+            ("halos by", or(halos.map(|by| by.to_string()), "the fastest way")),
+            ("checkpoints", or(resumes.map(named), "none")),
+            ("as probes", or(probes, "none")),
+            ("interrupts", if run.interrupt.is_some() { "heeded" } else { "not heeded" }.into()),
+        ];
+        agree_on_each(net, &plan)?;
+        if let Some(hash) = hash {
+            agree(net, "an initial state with the hash", &format!("{hash:016x}"))?;
+        }
+        if ranks.count != net.ranks() {
+            return Err(Error::spec(
+                format!("{} ranks, of which {} are there", ranks.count, net.ranks()),
+                "start as many processes as there are to be ranks, each of which has a share",
+            ));
+        }
+        let mut distribution = self.distribution(extents, ranks)?;
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let placement = placement(net, host.trim(), &machine.cpu.cores)?;
+        let mut saved = match run.checkpoint {
+            None => None,
+            Some(at) => {
+                let hash = hash.unwrap_or_else(|| fingerprint(volume, [0; D], extents));
+                Some(checkpoint::open(at, self, (extents, hash, steps), net)?)
+            }
+        };
+        let first = saved.as_ref().map(Opened::first).unwrap_or_default();
+        let probed = Mutex::new(self.recorded_before(saved.as_mut()));
+        let mut device = self.device_of(&distribution, machine, &placement, run)?;
+        if let (Some(by), None) = (halos.filter(|&by| by != Route::Host), device.bus) {
+            return Err(Error::spec(
+                format!("halos by {by} between ranks on the cores"),
+                "leave WARPWEFT_HALOS (`Run::halos`) out: what the cores compute is in the host's memory",
+            ));
+        }
+        if let Some(shared) = shared_gpus(net, host.trim(), device.bus)? {
+            device.bandwidth = device.bandwidth.map(|all| all / shared.of_mine as f64);
+            device.notes.extend(shared.note());
+        }
+        distribution.boundary_first = device.boundary_first;
+        distribution.trip = of_all(net, device.trip, usize::max)?;
+        distribution.begin_at(device.bandwidth, self.step_bytes());
+        let task = Task {
+            stencil: self,
+            distribution: &distribution,
+            start: Start::of(volume, saved.as_ref().and_then(|saved| saved.from.as_ref())),
+            first,
+            steps,
+            build: &*device.build,
+            saving: saved.as_ref().map(|saved| &saved.saver),
+            trace: run.trace.as_deref(),
+            rebalance: None,
+            pace: None,
+            trip: device.policy.steps_a_trip::<D>(),
+            halos,
+            probed: &probed,
+        };
+        task.check(extents)?;
+        let told = |done: u64| {
+            if let Some(progress) = run.progress {
+                progress(done, steps);
+            }
+        };
+        if net.rank() == 0 {
+            told(first.step);
+        }
+        let watch = Watch { told: &told, stop: run.interrupt };
+        let (own, mine) = task.rank(net, &watch)?;
+        let (label, policy) = (device.label, device.policy);
+        let wrong =
+            |error: serde_json::Error| Error::spec(error.to_string(), "report this as a bug");
+        let mine_told = serde_json::to_vec(&(mine, &label, device.bandwidth, &device.notes));
+        let told = gather(net, mine_told.map_err(wrong)?)?;
+        let told: Vec<(RankReport, String, Option<f64>, Vec<String>)> = match net.rank() {
+            0 => told
+                .iter()
+                .map(|one| serde_json::from_slice(one))
+                .collect::<Result<_, _>>()
+                .map_err(wrong)?,
+            _ => vec![(mine, label, device.bandwidth, device.notes)],
+        };
+        let asked = ranks.depth;
+        let bandwidth = told.iter().map(|&(_, _, bandwidth, _)| bandwidth).sum();
+        let ranks = told.into_iter().map(|(report, label, _, notes)| (report, (label, notes)));
+        let (mut reports, ranks): (Vec<_>, Vec<_>) = ranks.unzip();
+        let (labels, notes): (Vec<_>, Vec<_>) = ranks.into_iter().unzip();
+        reports[0].residual = mine.residual;
+        let mut report =
+            self.reported(&distribution, &reports, first.step, policy, bandwidth, asked);
+        report.devices = labels;
+        report.policy["tuned"] = device.tuned.into();
+        if net.rank() == 0 {
+            report.probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        }
+        report.notes.extend(saved.map(|saved| saved.notes).unwrap_or_default());
+        report.notes.extend(joined(&notes));
+        Ok(Found { own, report, distribution })
+    }
+}
+
+/// Waits until no rank can fail any more, so that an error is one on all.
+fn all_done(net: &dyn Transport) -> Result<()> {
+    gather(net, Vec::new())?;
+    broadcast(net, Vec::new()).map(drop)
+}
+
+/// The ranks' numbers put into one, on every rank: the longest trip, say, into which hosts that were tuned apart
+/// fit theirs.
+pub(crate) fn of_all(
+    net: &dyn Transport,
+    mine: usize,
+    pick: fn(usize, usize) -> usize,
+) -> Result<usize> {
+    let all = gather(net, mine.to_le_bytes().to_vec())?;
+    let number = |bytes: &Vec<u8>| bytes.as_slice().try_into().map_or(1, usize::from_le_bytes);
+    let picked = all.iter().map(number).reduce(pick).unwrap_or(mine);
+    Ok(number(&broadcast(net, picked.to_le_bytes().to_vec())?))
+}
+
+/// What all ranks are asked to do alike.
+pub(crate) struct Asked<'a, const D: usize> {
+    /// The start, which every rank has all of.
+    pub volume: &'a RawVolume<D>,
+    /// Its fingerprint, where ranks might differ in it.
+    pub hash: Option<u64>,
+    pub steps: Steps,
+    pub machine: &'a Machine,
+    pub ranks: &'a Ranks<D>,
+}
+
+/// What a run came to on one rank.
+pub(crate) struct Found<const D: usize> {
+    pub own: Own,
+    pub report: Report,
+    pub distribution: Distribution<D>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::Probe;
+    use crate::prelude::*;
+    use warpweft_core::cluster::in_process_all;
+
+    #[stencil]
+    fn halve(u: Near<f32, 1>) -> f32 {
+        0.5 * u[[1]]
+    }
+
+    #[test]
+    fn what_a_rank_has_to_say_is_in_the_report_of_the_first() {
+        let machine = Machine::detect().unwrap();
+        if machine.cpu.cores.len() < 2 {
+            return println!("skipped: one core");
+        }
+        let found = in_process(3, Duration::from_secs(60), |net| {
+            let mut machine = machine.clone();
+            // All but the first are bound to the same core.
+            machine.cpu.cores.truncate(if net.rank() == 0 { 2 } else { 1 });
+            let mut volume = Volume::from_fn([16], |[x]| x as f32);
+            let run = Run { target: Target::Cpu, ..Run::default() };
+            let ranks = Ranks { count: 3, grid: None, depth: Some(1) };
+            let stencil = Stencil::of(halve());
+            stencil.run_on_rank(&mut volume, Steps(2), &machine, &ranks, &run, net)
+        });
+        let notes = &found.unwrap()[0].notes;
+        let shared = "ranks 1, 2: 2 ranks of this host share 1 core:";
+        let said = notes.iter().filter(|note| note.contains("share 1 core"));
+        assert!(
+            said.clone().count() == 1 && said.clone().all(|note| note.starts_with(shared)),
+            "{notes:?}"
+        );
+    }
+
+    #[test]
+    fn a_route_of_gpus_is_refused_between_cores() {
+        let machine = Machine::detect().unwrap();
+        for by in [Route::Ipc, Route::CudaAware, Route::Staged] {
+            let outcome = in_process_all(2, Duration::from_secs(60), |net| {
+                let mut volume = Volume::from_fn([8], |[x]| x as f32);
+                let run = Run { target: Target::Cpu, halos: Some(by), ..Run::default() };
+                let ranks = Ranks { count: 2, grid: None, depth: None };
+                Stencil::of(halve()).run_on_rank(&mut volume, Steps(2), &machine, &ranks, &run, net)
+            });
+            for error in outcome.into_iter().map(Result::unwrap_err) {
+                let told = error.to_string();
+                assert!(
+                    told.contains(&format!("halos by {by} between ranks on the cores")),
+                    "{told}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn ranks_whose_probes_differ_are_told_so() {
+        let machine = Machine::detect().unwrap();
+        let outcome = in_process_all(2, Duration::from_secs(60), |net| {
+            let mut stencil = Stencil::of(halve());
+            if net.rank() == 0 {
+                stencil = stencil.probe(Probe { field: 0, at: vec![[3]], every: 1 });
+            }
+            let mut volume = Volume::from_fn([8], |[x]| x as f32);
+            let run = Run { target: Target::Cpu, ..Run::default() };
+            let ranks = Ranks { count: 2, grid: None, depth: None };
+            stencil.run_on_rank(&mut volume, Steps(2), &machine, &ranks, &run, net)
+        });
+        for error in outcome.into_iter().map(Result::unwrap_err) {
+            let told = error.to_string();
+            assert!(told.contains("rank 1 has as probes none, rank 0 has 1 ("), "{told}");
+        }
+    }
+
+    #[test]
+    fn all_ranks_know_the_longest_of_their_trips_and_the_fewest_of_their_gpus() {
+        let numbers = [2, 3, 4, 1, 2];
+        for (pick, expect) in [(usize::max as fn(usize, usize) -> usize, 4), (usize::min, 1)] {
+            let told = in_process_all(5, Duration::from_secs(60), |net| {
+                of_all(net, numbers[net.rank()], pick)
+            });
+            assert!(told.into_iter().all(|number| number.unwrap() == expect));
+        }
+    }
+}

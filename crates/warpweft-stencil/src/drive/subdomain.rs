@@ -1,0 +1,302 @@
+//! One subdomain on an executor: its cells and their ghost zone are a volume of their own.
+//!
+//! In each step the executor computes what its own cells will still need of the ghost zone, δ less
+//! than in the step before (B2R's equation (2)), and nothing of other states than the run's own. So
+//! it never reads beyond the zone.
+
+use std::borrow::Cow;
+use std::time::Instant;
+
+use crate::boundary::{Boundaries, Boundary, Face};
+use crate::drive::ranks::points::of_subdomain;
+use crate::drive::start::Start;
+use crate::exchange::{
+    BoundarySplit, Cells, Endpoint, HaloMessage, Piece, Route, Routes, sent_depth,
+};
+use crate::executor::SweepExecutor;
+use crate::functions::Frame;
+use crate::halo::Span;
+use crate::partition::Partition;
+use crate::plan::{Region, Sweep};
+use crate::points::Points;
+use crate::residual::Residual;
+use crate::spec::Spec;
+use crate::total::Total;
+use warpweft_core::cluster::Transport;
+use warpweft_core::error::Result;
+use warpweft_core::grid::RawVolume;
+use warpweft_core::memory::filled;
+use warpweft_core::report::Series;
+
+/// What came of some steps.
+pub(crate) struct Advanced {
+    /// What the last step changed in the subdomain's own cells, if that was asked for.
+    pub change: Option<Total>,
+    /// Steps of the last launch, if the messages given were sent while it computed; 0 if they were not.
+    pub sent: u64,
+    /// Seconds that measuring it took.
+    pub measuring: f64,
+}
+
+/// Makes the executor of a subdomain: its stencil, with cuts as boundaries, and its padded volume.
+pub(crate) type Build<'a, const D: usize> =
+    dyn Fn(&Spec<D>, &RawVolume<D>, usize) -> Built<D> + Sync + 'a;
+pub(crate) type Built<const D: usize> = Result<Box<dyn SweepExecutor<D>>>;
+
+pub(crate) struct LocalSubdomain<'a, const D: usize> {
+    partition: &'a Partition<D>,
+    part: usize,
+    /// The cells held, in the subdomain's frame.
+    zone: Span<D>,
+    written: Vec<usize>,
+    executor: Box<dyn SweepExecutor<D>>,
+    /// What was built from: cells of the fields that no step writes are those still.
+    volume: Cow<'a, RawVolume<D>>,
+    steps: u64,
+    /// Sources and probes in the subdomain's own indices, and what these recorded.
+    points: Points<D>,
+    series: Vec<Series>,
+}
+
+impl<'a, const D: usize> LocalSubdomain<'a, D> {
+    /// The subdomain's own and ghost cells out of `start`, on an executor, after `steps` steps.
+    ///
+    /// # Errors
+    /// Not enough host memory; whatever `start` and `build` fail with.
+    pub(crate) fn new(
+        stencil: &Spec<D>,
+        (partition, part): (&'a Partition<D>, usize),
+        zone: Span<D>,
+        start: Start<'a, D>,
+        build: &Build<'_, D>,
+        steps: u64,
+    ) -> Result<Self> {
+        let volume = start.cells(zone)?;
+        // Cheapest is what is never renewed. But boundary functions are told of the corners, which must
+        // then be cells.
+        let beyond = match stencil.has_functions() {
+            true => Boundary::Neumann,
+            false => Boundary::Dirichlet(0.0),
+        };
+        let mut faces = stencil.boundaries.0;
+        for d in 0..D {
+            for (side, face) in [Face::Low, Face::High].into_iter().enumerate() {
+                if partition.neighbour(part, d, face).is_some() {
+                    faces[d][side] = beyond;
+                }
+            }
+        }
+        let mut own = stencil.clone();
+        own.boundaries = Boundaries(faces);
+        let points = of_subdomain(&own.points, partition, part, zone);
+        own.points = Points::default();
+        own.functions.frame = frame(partition, zone.low);
+        let executor = build(&own, &volume, part)?;
+        let written = stencil.written_fields();
+        Ok(Self {
+            partition,
+            part,
+            zone,
+            written,
+            executor,
+            volume,
+            steps,
+            series: points.series(steps),
+            points,
+        })
+    }
+
+    /// Sweeps `steps` steps, cut where sources and probes act, with so many `more` until the next swap;
+    /// after the last step they act only if there are more.
+    fn sweep(&mut self, steps: usize, more: u64, keep_change: bool) -> Result<()> {
+        let region = self.own();
+        let (first_step, steps) = (self.steps, steps as u64);
+        let whole = Sweep { first_step, steps, region, following: more, keep_change };
+        let sweeps: Vec<_> = self.points.cut(whole).collect();
+        for sweep in sweeps {
+            self.executor.sweep(&sweep)?;
+            self.steps += sweep.steps;
+            if more > 0 || self.steps < first_step + steps {
+                self.after(self.steps)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The last launch of the next `depth` steps split at the boundary, if the executor can do it so; steps after
+    /// which sources and probes act end one.
+    fn split(&self, ahead: &[Vec<HaloMessage<D>>], depth: usize) -> Option<BoundarySplit<D>> {
+        let (first_step, steps, region) = (self.steps, depth as u64, self.own());
+        let whole = Sweep { first_step, steps, region, following: 0, keep_change: false };
+        let last = self.points.cut(whole).last()?;
+        let sent = ahead.iter().flatten().filter(|message| message.from == self.part);
+        let sent = sent_depth(self.partition.region(self.part), sent);
+        self.executor.split(&region, &sent, last.steps)
+    }
+
+    /// A launch that computes what neighbours wait for first, and sends it while the rest is computed:
+    /// the first phase at once, the others as soon as what they pass on has come.
+    fn sweep_split(
+        &mut self,
+        split: &BoundarySplit<D>,
+        ahead: &[Vec<HaloMessage<D>>],
+        net: &dyn Transport,
+    ) -> Result<()> {
+        let (own, part) = (self.own(), self.part);
+        self.executor.sweep_split(split, &own)?;
+        self.steps += split.steps;
+        let mut first = ahead.iter().take(1).flatten().filter(|message| message.from == part);
+        first.try_for_each(|message| self.send(message, net))
+    }
+
+    fn boxes(&self, message: &HaloMessage<D>, span: fn(&Piece<D>) -> Span<D>) -> Vec<Cells<D>> {
+        message.pieces.iter().map(|piece| (piece.field, self.local(span(piece)))).collect()
+    }
+
+    /// The subdomain's own cells.
+    fn own(&self) -> Region<D> {
+        self.local(Span::from(self.partition.region(self.part)))
+    }
+
+    fn local(&self, span: Span<D>) -> Region<D> {
+        let at =
+            |corner: [isize; D]| std::array::from_fn(|d| (corner[d] - self.zone.low[d]) as usize);
+        Region { low: at(span.low), high: at(span.high) }
+    }
+
+    /// Computes `depth` steps. May send the messages of this subdomain in the first phase of the next halo
+    /// exchange, whose phases are `ahead`, as soon as their cells are ready. Measures the last step for a
+    /// residual if one is given.
+    pub(crate) fn advance(
+        &mut self,
+        depth: usize,
+        ahead: Option<&[Vec<HaloMessage<D>>]>,
+        measure: Option<Residual>,
+        net: &dyn Transport,
+    ) -> Result<Advanced> {
+        if let Some(kind) = measure {
+            if depth > 1 {
+                self.sweep(depth - 1, 1, false)?;
+            }
+            self.sweep(1, 0, true)?;
+            self.executor.finish()?;
+            let from = Instant::now();
+            let own = self.own();
+            let change = Some(self.executor.changes(kind, &own)?);
+            let measuring = from.elapsed().as_secs_f64();
+            return Ok(Advanced { change, sent: 0, measuring });
+        }
+        if let Some(ahead) = ahead
+            && let Some(split) = self.split(ahead, depth)
+        {
+            self.sweep(depth - split.steps as usize, split.steps, false)?;
+            self.sweep_split(&split, ahead, net)?;
+            return Ok(Advanced { change: None, sent: split.steps, measuring: 0.0 });
+        }
+        self.sweep(depth, 0, false)?;
+        self.executor.finish()?;
+        Ok(Advanced { change: None, sent: 0, measuring: 0.0 })
+    }
+
+    /// Does what sources and probes do after step `step`, the last one computed; [`LocalSubdomain::advance`] does
+    /// it for the steps before.
+    pub(crate) fn after(&mut self, step: u64) -> Result<()> {
+        if self.points.due(step) {
+            let executor: &mut dyn SweepExecutor<D> = &mut *self.executor;
+            self.points.after(step, executor, &mut self.series)?;
+        }
+        Ok(())
+    }
+
+    /// What probes recorded of the subdomain's own cells, to be taken out.
+    pub(crate) fn series(&mut self) -> &mut [Series] {
+        &mut self.series
+    }
+
+    /// Sends a message of this subdomain.
+    pub(crate) fn send(&mut self, message: &HaloMessage<D>, net: &dyn Transport) -> Result<()> {
+        let boxes = self.boxes(message, |piece| piece.read);
+        self.executor.send(&boxes, net, (message.to, message.tag()))
+    }
+
+    /// Receives a message into the ghost zone; returns the seconds waited for it.
+    pub(crate) fn receive(&mut self, message: &HaloMessage<D>, net: &dyn Transport) -> Result<f64> {
+        let boxes = self.boxes(message, |piece| piece.write);
+        let bytes = message.bytes as usize;
+        self.executor.receive(&boxes, bytes, net, (message.from, message.tag()))
+    }
+
+    /// The bytes of the own cells of one field, in row-major order.
+    pub(crate) fn cells(&mut self, field: usize) -> Result<Vec<u8>> {
+        let own = self.own();
+        if !self.written.contains(&field) {
+            return Ok(self.volume.box_bytes(field, own.low, own.high));
+        }
+        self.executor.finish()?;
+        let mut bytes = Vec::new();
+        self.executor.read(&[(field, own)], &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// As [`LocalSubdomain::cells`], for all fields one after another; of the only subdomain also those that no
+    /// stage writes and sources add to.
+    ///
+    /// # Errors
+    /// Not enough host memory; the device's.
+    pub(crate) fn saved<T>(
+        &mut self,
+        save: impl FnOnce(&mut dyn FnMut(usize) -> Result<Vec<u8>>) -> Result<T>,
+    ) -> Result<T> {
+        if self.partition.parts() > 1 {
+            return save(&mut |field| self.cells(field));
+        }
+        let mut state = RawVolume::zeroed(self.volume.cell_type(), self.volume.extents())?;
+        self.executor.store(state.writable())?;
+        save(&mut |field| {
+            filled(state.field_bytes(field).iter().copied(), "run without --checkpoint")
+        })
+    }
+
+    /// What it was computed on, once all is computed; the rest of it is dropped.
+    pub(crate) fn into_executor(self) -> Box<dyn SweepExecutor<D>> {
+        self.executor
+    }
+
+    /// What the executor wants the user to know.
+    pub(crate) fn notes(&self) -> &[String] {
+        self.executor.notes()
+    }
+
+    /// Waits until all is computed.
+    pub(crate) fn finish(&mut self) -> Result<()> {
+        self.executor.finish()
+    }
+
+    /// As [`SweepExecutor::connect`].
+    pub(crate) fn connect(
+        &mut self,
+        endpoints: &[Endpoint],
+        net: &dyn Transport,
+        wanted: Option<Route>,
+    ) -> Result<()> {
+        self.executor.connect(endpoints, net, wanted)
+    }
+
+    /// As [`SweepExecutor::disconnect`].
+    pub(crate) fn disconnect(&mut self, net: &dyn Transport) -> Result<()> {
+        self.executor.disconnect(net)
+    }
+
+    /// How halos travel to the neighbours.
+    pub(crate) fn routes(&self) -> Routes {
+        self.executor.routes()
+    }
+}
+
+/// Where a subdomain whose first cell is at `begin` of its frame lies in the volume.
+fn frame<const D: usize>(partition: &Partition<D>, begin: [isize; D]) -> Frame<D> {
+    let extents = partition.extents();
+    let wraps = |d| partition.is_periodic(d) && partition.is_cut(d);
+    let period = |d| if wraps(d) { extents[d] as i64 } else { 0 };
+    Frame { begin: begin.map(|n| n as i64), period: std::array::from_fn(period) }
+}

@@ -1,0 +1,363 @@
+//! A run from start to result as every rank knows it: what one rank does, and all of them as threads.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::checkpoint::{Saver, State};
+use crate::cpu::CpuSweeps;
+use crate::drive::cut::feasible::check_depth;
+use crate::drive::depth::search::Search;
+use crate::drive::ranks::points::collect;
+use crate::drive::start::Start;
+use crate::drive::steps::{RankReport, Rebalance, RunSteps, Saving, run_rank};
+use crate::drive::subdomain::{Build, Built, LocalSubdomain};
+use crate::exchange::Endpoint;
+use crate::exchange::Route;
+use crate::exchange::halo_messages;
+use crate::executor::SweepExecutor;
+use crate::halo::{Footprint, Reach, footprints};
+use crate::model::Trip;
+use crate::pace::Pace;
+use crate::partition::Partition;
+use crate::plan::Region;
+use crate::policy::CpuPolicy;
+use crate::spec::{Spec, Stencil};
+use warpweft_core::cluster::{Transport, in_process};
+use warpweft_core::cpu::{Pool, Simd};
+use warpweft_core::element::Fields;
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::{RawVolume, Volume, across};
+use warpweft_core::report::Series;
+use warpweft_core::trace::Trace;
+
+/// How a stencil is spread. Changes time, never results.
+#[derive(Clone, Debug)]
+pub struct Distribution<const D: usize> {
+    /// Who owns which cells; part p belongs to rank p.
+    pub partition: Partition<D>,
+    /// R, the steps between two swaps; with a search the most there may be, for which room is made.
+    pub depth: usize,
+    /// How R is found while the run goes on; `None` keeps it.
+    pub search: Option<Search>,
+    /// Steps that ranks take a trip to memory: a search tries whole trips, and the last one before a swap
+    /// both in two parts and in one. 1 tries all depths.
+    pub trip: usize,
+    /// Whether cells that neighbours wait for are computed first, and the rest of the last step or trip while
+    /// they are on their way.
+    pub boundary_first: bool,
+}
+
+impl<const D: usize> Distribution<D> {
+    /// Lets a guided search begin with what the memory of a rank allows, in bytes a second, if that was
+    /// measured, for so many bytes a cell and step.
+    pub(crate) fn begin_at(&mut self, bandwidth: Option<f64>, step_bytes: usize) {
+        if let (Some(Search::Guided(rates)), Some(bandwidth)) = (&mut self.search, bandwidth) {
+            rates.compute.per_unit = step_bytes as f64 / bandwidth;
+        }
+    }
+}
+
+/// One run as every rank knows it: what, from where to where, and on what.
+pub(crate) struct Task<'a, const D: usize> {
+    pub stencil: &'a Spec<D>,
+    pub distribution: &'a Distribution<D>,
+    /// Where the first cells come from.
+    pub start: Start<'a, D>,
+    /// Steps done before, and the residual then.
+    pub first: State,
+    /// Steps to be done in all.
+    pub steps: u64,
+    /// Makes the executor of a subdomain.
+    pub build: &'a Build<'a, D>,
+    /// Where states are saved, if they are.
+    pub saving: Option<&'a Saver>,
+    /// Where ranks record what they did when.
+    pub trace: Option<&'a Trace>,
+    /// Decides whether the subdomains are of the right sizes.
+    pub rebalance: Option<&'a Rebalance<'a>>,
+    /// Seconds that a step is taken to last at first, and steps of a pass over memory, where there is one subdomain;
+    /// as many steps are taken at once as the distribution's depth if `None`.
+    pub pace: Option<(f64, u64)>,
+    /// What a trip of cells to memory takes of steps.
+    pub trip: Trip,
+    /// How halos travel, if that is not to be found out. Ranks that all compute on the cores say
+    /// [`Route::Host`].
+    pub halos: Option<Route>,
+    /// What probes recorded: of the steps before on entry, and on rank 0 what all ranks add.
+    pub probed: &'a Mutex<Vec<Series>>,
+}
+
+/// Who watches a run from outside.
+pub(crate) struct Watch<'a> {
+    /// Told the steps done, on rank 0.
+    pub told: &'a dyn Fn(u64),
+    /// Set by whoever wants the run to end.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+/// The own cells of one rank: the fields that a step writes, each with its bytes.
+pub(crate) type Own = Vec<(usize, Vec<u8>)>;
+
+impl<const D: usize> Task<'_, D> {
+    /// This rank's subdomain and ghost zone.
+    pub(crate) fn subdomain(&self, rank: usize) -> Result<LocalSubdomain<'_, D>> {
+        let partition = &self.distribution.partition;
+        let zone = partition.grown(rank, &self.reach().deepest());
+        let of = (partition, rank);
+        LocalSubdomain::new(self.stencil, of, zone, self.start, self.build, self.first.step)
+    }
+
+    fn reach(&self) -> Reach<D> {
+        let stages = footprints(&self.stencil.stages);
+        Reach::new(&stages, self.stencil.cell.len(), self.distribution.depth)
+    }
+
+    /// What this rank has to do of the run; what its own cells came to.
+    pub fn rank(&self, net: &dyn Transport, watch: &Watch<'_>) -> Result<(Own, RankReport)> {
+        let mut local = self.subdomain(net.rank())?;
+        let connected = self.halos != Some(Route::Host);
+        if connected {
+            let (rank, fields) = (net.rank(), self.stencil.written_fields());
+            let (partition, cells) = (&self.distribution.partition, self.stencil.cell.fields());
+            let messages = halo_messages(partition, &self.reach(), cells, &fields);
+            let mine = messages.iter().flatten().filter(|it| it.from == rank || it.to == rank);
+            local.connect(&mine.map(Endpoint::from).collect::<Vec<_>>(), net, self.halos)?;
+        }
+        let report = self.run(&mut local, net, watch)?;
+        let written = self.stencil.written_fields().into_iter();
+        let own = written.map(|field| Ok((field, local.cells(field)?))).collect::<Result<_>>()?;
+        if connected {
+            local.disconnect(net)?;
+        }
+        Ok((own, report))
+    }
+
+    /// The steps of this rank's subdomain, with checkpoints and probes.
+    pub(crate) fn run(
+        &self,
+        local: &mut LocalSubdomain<'_, D>,
+        net: &dyn Transport,
+        watch: &Watch<'_>,
+    ) -> Result<RankReport> {
+        let (stencil, distribution, rank) = (self.stencil, self.distribution, net.rank());
+        let partition = &distribution.partition;
+        let region = partition.region(rank);
+        let collected = |local: &mut LocalSubdomain<'_, D>| {
+            collect(&stencil.points, partition, local.series(), self.probed, net)
+        };
+        let save = |state: State, local: &mut LocalSubdomain<'_, D>| {
+            let Some(saver) = self.saving else { return Ok(()) };
+            collected(local)?;
+            // The others have none, and must not wait here while rank 0 does for them.
+            let recorded = (rank == 0).then(|| self.recorded());
+            let recorded = recorded.as_deref().map_or(&[][..], Vec::as_slice);
+            local.saved(|cut| saver.save(net, state, region, cut, recorded))
+        };
+        let saving = self.saving.map(|saver| Saving { every: saver.every(), save: &save });
+        let pace = self.pace.map(|(step, depth)| Pace::new(step, depth));
+        let steps = RunSteps {
+            first: self.first.step,
+            steps: self.steps,
+            residual: self.first.residual,
+            report: watch.told,
+            stop: watch.stop,
+            saving: saving.as_ref(),
+            trace: self.trace,
+            rebalance: self.rebalance,
+            pace: pace.as_ref(),
+            trip: self.trip,
+        };
+        let report = run_rank(stencil, distribution, local, net, &steps)?;
+        collected(local)?;
+        Ok(report)
+    }
+
+    fn recorded(&self) -> MutexGuard<'_, Vec<Series>> {
+        self.probed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether all fits together.
+    ///
+    /// # Errors
+    /// As [`Spec::check`] and [`check_depth`]; a partition of other extents.
+    pub fn check(&self, extents: [usize; D]) -> Result<()> {
+        let partition = &self.distribution.partition;
+        if partition.extents() != extents {
+            return Err(Error::spec(
+                format!(
+                    "a partition of {} for a volume of {}",
+                    across(&partition.extents()),
+                    across(&extents)
+                ),
+                "partition the volume that is run",
+            ));
+        }
+        self.stencil.check(extents)?;
+        if partition.parts() > 1 {
+            self.stencil.check_points_of_parts()?;
+        }
+        let (stages, depth) = (footprints(&self.stencil.stages), self.distribution.depth);
+        check_depth(partition, &self.stencil.boundaries, &stages, self.stencil.cell.len(), depth)
+    }
+
+    /// All ranks as threads: what each came to.
+    pub fn in_process(
+        &self,
+        deadline: Duration,
+        told: &(dyn Fn(u64) + Sync),
+        stop: Option<&AtomicBool>,
+    ) -> Result<Vec<(Own, RankReport)>> {
+        let parts = self.distribution.partition.parts();
+        in_process(parts, deadline, |net| self.rank(net, &Watch { told: &|done| told(done), stop }))
+    }
+}
+
+/// Puts what the rank of `region` came to into the whole volume.
+pub(crate) fn store<const D: usize>(
+    volume: &mut RawVolume<D>,
+    region: Region<D>,
+    own: &Own,
+) -> Result<()> {
+    let Region { low, high } = region;
+    own.iter().try_for_each(|(field, bytes)| volume.set_box(*field, low, high, bytes))
+}
+
+/// Puts what all ranks came to into the whole volume; their reports.
+pub(crate) fn store_all<const D: usize>(
+    volume: &mut RawVolume<D>,
+    distribution: &Distribution<D>,
+    ranks: Vec<(Own, RankReport)>,
+) -> Result<Vec<RankReport>> {
+    let mut reports = Vec::with_capacity(ranks.len());
+    for (rank, (own, report)) in ranks.into_iter().enumerate() {
+        store(volume, distribution.partition.region(rank), &own)?;
+        reports.push(report);
+    }
+    Ok(reports)
+}
+
+/// Makes each part's executor on cores of its own, pinned to one of the given lists; parts beyond
+/// the last list begin again with the first.
+pub(crate) fn on_cores<const D: usize>(
+    policy: CpuPolicy,
+    cores: &[Vec<usize>],
+) -> impl Fn(&Spec<D>, &RawVolume<D>, usize) -> Built<D> + Sync + '_ {
+    move |stencil, volume, part| {
+        let pool = Arc::new(Pool::new(&cores[part % cores.len()])?);
+        let sweeps = CpuSweeps::new(stencil, volume, policy, pool, Simd::detect())?;
+        Ok(Box::new(sweeps) as Box<dyn SweepExecutor<D>>)
+    }
+}
+
+/// Runs `steps` steps on one rank a subdomain, each swept by workers of its own that are pinned to one of the given
+/// lists of cores, and leaves the result in `volume`: the bits of [`crate::reference`], whatever the distribution.
+/// Subdomains beyond the last list begin again with the first. Returns a report a rank. For checking distributions.
+///
+/// # Errors
+/// As [`Spec::check`] and [`check_depth`]; a partition of other extents; a policy that is out of range; no cores; what
+/// any rank fails with.
+#[doc(hidden)]
+pub fn run_on_cores<S: Fields, const D: usize>(
+    stencil: &Stencil<S, D>,
+    volume: &mut Volume<S, D>,
+    steps: u64,
+    distribution: &Distribution<D>,
+    policy: CpuPolicy,
+    cores: &[Vec<usize>],
+    deadline: Duration,
+) -> Result<Vec<RankReport>> {
+    if cores.is_empty() {
+        return Err(Error::spec("no cores to run on", "name at least one list of cores"));
+    }
+    let build = on_cores(policy, cores);
+    let volume = volume.raw_mut();
+    let ranks = {
+        let task = Task {
+            stencil,
+            distribution,
+            start: Start::Volume(volume),
+            first: State::default(),
+            steps,
+            build: &build,
+            saving: None,
+            trace: None,
+            rebalance: None,
+            pace: None,
+            trip: Trip::STEP,
+            halos: Some(Route::Host),
+            probed: &Mutex::default(),
+        };
+        task.check(volume.extents())?;
+        task.in_process(deadline, &|_| (), None)?
+    };
+    store_all(volume, distribution, ranks)
+}
+
+/// The footprints of a spec, for [`deepest_feasible`](crate::drive::deepest_feasible) and the choice of
+/// axes.
+pub fn footprints_of<const D: usize>(stencil: &Spec<D>) -> Vec<Footprint<D>> {
+    footprints(&stencil.stages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drive::ranks::launch::Ranks;
+    use crate::prelude::{Near, stencil};
+    use crate::reference;
+    use warpweft_core::cluster::in_process;
+    use warpweft_core::machine::Machine;
+
+    #[stencil]
+    fn mean(u: Near<f32, 2>) -> f32 {
+        0.5 * (u[[-1, 0]] + u[[1, 0]])
+    }
+
+    #[test]
+    fn a_search_begins_with_what_each_ranks_memory_allows_and_rank_0s_is_asked() {
+        let stencil = Stencil::of(mean());
+        let first = Volume::from_fn([64, 8], |[y, x]| ((y * 8 + x) as f32).sin());
+        let raw = {
+            let mut copy = first.clone();
+            copy.raw_mut().cut_out([0; 2], [64, 8]).unwrap()
+        };
+        let policy = CpuPolicy::default().with_threads(1);
+        let cores = [vec![Machine::detect().unwrap().cpu.cores[0]]];
+        let build = on_cores(policy, &cores);
+        let found = in_process(2, Duration::from_secs(60), |net| {
+            let ranks = Ranks { count: 2, grid: Some([2, 1]), depth: None };
+            let mut distribution = stencil.distribution([64, 8], &ranks)?;
+            distribution.begin_at(Some(8e9 * (1.0 + net.rank() as f64)), 8);
+            let Some(Search::Guided(rates)) = distribution.search else { panic!("it is searched") };
+            assert_eq!(rates.compute.per_unit, 1e-9 / (1.0 + net.rank() as f64));
+            let task = Task {
+                stencil: &stencil,
+                distribution: &distribution,
+                start: Start::Volume(&raw),
+                first: State::default(),
+                steps: 100,
+                build: &build,
+                saving: None,
+                trace: None,
+                rebalance: None,
+                pace: None,
+                trip: Trip::STEP,
+                halos: Some(Route::Host),
+                probed: &Mutex::default(),
+            };
+            task.rank(net, &Watch { told: &|_| (), stop: None })
+        });
+        let mut expect = first.clone();
+        reference(&stencil, &mut expect, 100).unwrap();
+        let own: Vec<u8> = found
+            .unwrap()
+            .into_iter()
+            .flat_map(|(own, _)| own)
+            .flat_map(|(_, cells)| cells)
+            .collect();
+        let cells: Vec<f32> =
+            own.chunks_exact(4).map(|b| f32::from_ne_bytes([b[0], b[1], b[2], b[3]])).collect();
+        assert_eq!(cells, expect.as_slice());
+    }
+}

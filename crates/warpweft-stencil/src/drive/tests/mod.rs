@@ -1,0 +1,6 @@
+//! What holds of the driver whatever computes: faults, origins, overlap, validity of cells.
+
+mod faults;
+mod origins;
+mod overlap;
+mod validity;

@@ -1,0 +1,270 @@
+//! Ranks whose executor takes trips of several steps, the last one before a swap in two parts: a plain loop that
+//! computes a core when it is waited for, and damages whatever may not be read.
+
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::checkpoint::State;
+use crate::drive::depth::search::Search;
+use crate::drive::start::Start;
+use crate::drive::subdomain::Built;
+use crate::drive::task::{Task, store_all};
+use crate::drive::{Distribution, RankReport, deepest_feasible, footprints_of};
+use crate::exchange::{BoundarySplit, Cells, Route};
+use crate::executor::SweepExecutor;
+use crate::halo::{Margin, Span};
+use crate::model::Trip;
+use crate::plan::{Region, Sweep};
+use crate::prelude::*;
+use crate::reference::{reference, run_reference};
+use crate::residual::Residual;
+use crate::spec::{Spec, Stencil};
+use crate::total::Total;
+use crate::{Partition, PointSource, Probe};
+use warpweft_core::cluster::{Tag, Transport};
+use warpweft_core::element::CellType;
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::{RawVolume, RawVolumeMut, Volume};
+
+/// What lies in cells that nothing has computed.
+const DAMAGED: u8 = 0xA5;
+
+struct Plain<const D: usize> {
+    stencil: Spec<D>,
+    now: RawVolume<D>,
+    /// Steps a trip.
+    trip: u64,
+    /// Whether the last one before a swap is ever in two parts.
+    split: bool,
+    /// The core that is being computed: what will be there.
+    core: Option<(Region<D>, RawVolume<D>)>,
+}
+
+impl<const D: usize> Plain<D> {
+    fn copy(&mut self, from: &RawVolume<D>, Region { low, high }: Region<D>) -> Result<()> {
+        (0..self.stencil.cell.len())
+            .try_for_each(|f| self.now.set_box(f, low, high, &from.box_bytes(f, low, high)))
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        self.core.take().map_or(Ok(()), |(core, from)| self.copy(&from, core))
+    }
+}
+
+impl<const D: usize> SweepExecutor<D> for Plain<D> {
+    fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
+        self.settle()?;
+        run_reference(&self.stencil, &mut self.now, sweep.steps).map(drop)
+    }
+    fn residual(&mut self, _: Residual) -> Result<f64> {
+        Err(Error::spec("a residual", "none is asked for"))
+    }
+    fn finish(&mut self) -> Result<()> {
+        self.settle()
+    }
+    fn store(&mut self, _: RawVolumeMut<'_, D>) -> Result<()> {
+        Err(Error::spec("a volume", "none is asked for"))
+    }
+    fn read(&mut self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()> {
+        self.settle()?;
+        boxes.iter().for_each(|(f, at)| to.extend(self.now.box_bytes(*f, at.low, at.high)));
+        Ok(())
+    }
+    fn write(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()> {
+        let mut rest = bytes;
+        boxes.iter().try_for_each(|(f, at)| {
+            let cells = Span::from(*at).cells() * self.stencil.cell.size(*f);
+            let (mine, after) = rest.split_at(cells);
+            rest = after;
+            self.now.set_box(*f, at.low, at.high, mine)
+        })
+    }
+    fn changes(&mut self, _: Residual, _: &Region<D>) -> Result<Total> {
+        Err(Error::spec("a residual", "none is asked for"))
+    }
+    /// Of cells that are there already: a core is not waited for.
+    fn send(
+        &mut self,
+        boxes: &[Cells<D>],
+        net: &dyn Transport,
+        (to, tag): (usize, Tag),
+    ) -> Result<()> {
+        let bytes = boxes.iter().flat_map(|(f, at)| self.now.box_bytes(*f, at.low, at.high));
+        net.send(to, tag, bytes.collect())
+    }
+    fn split(&self, own: &Region<D>, sent: &Margin<D>, steps: u64) -> Option<BoundarySplit<D>> {
+        let steps = if steps.is_multiple_of(self.trip) { self.trip } else { 1 };
+        self.split.then(|| BoundarySplit { steps, ..BoundarySplit::of_step(*own, sent, [1; D]) })
+    }
+    fn sweep_split(&mut self, split: &BoundarySplit<D>, own: &Region<D>) -> Result<()> {
+        self.settle()?;
+        let mut next = self.now.clone();
+        run_reference(&self.stencil, &mut next, split.steps)?;
+        let boxes = || split.boundary.iter().chain([&split.interior]);
+        let cells = |region: &Region<D>| Span::from(*region).cells();
+        assert_eq!(boxes().map(cells).sum::<usize>(), cells(own), "boxes overlap");
+        for f in 0..self.stencil.cell.len() {
+            self.now.field_bytes_mut(f).fill(DAMAGED);
+        }
+        split.boundary.iter().try_for_each(|region| self.copy(&next, *region))?;
+        self.core = Some((split.interior, next));
+        Ok(())
+    }
+    fn cell(&self) -> CellType {
+        self.stencil.cell
+    }
+}
+
+#[stencil]
+fn stir(u: Near<u32, 2>, by: u32) -> u32 {
+    let hash = ((u[[0, 0]] * by) ^ u[[-1, 0]]) * 0x9e37_79b1 + u[[0, 2]];
+    (hash ^ u[[1, 0]]) * 0x85eb_ca6b + u[[0, -1]]
+}
+
+#[stencil]
+fn churn(u: Near<u32, 3>, by: u32) -> u32 {
+    let hash = ((u[[0, 0, 0]] * by) ^ u[[-1, 0, 1]]) * 0x9e37_79b1 + u[[0, -1, 0]];
+    (hash ^ u[[1, 0, 0]]) * 0x85eb_ca6b + u[[0, 1, 0]]
+}
+
+const STEPS: u64 = 59;
+
+/// Runs on ranks with such executors, of which number `unsplit` takes no trip in two parts, until it ends or is stopped;
+/// what each did.
+fn run<const D: usize>(
+    stencil: &Stencil<u32, D>,
+    volume: &mut Volume<u32, D>,
+    distribution: &Distribution<D>,
+    unsplit: Option<usize>,
+    stop: Option<&AtomicBool>,
+) -> Vec<RankReport> {
+    let trip = distribution.trip as u64;
+    let build = |stencil: &Spec<D>, volume: &RawVolume<D>, part: usize| -> Built<D> {
+        let (stencil, split) = (stencil.clone(), unsplit != Some(part));
+        Ok(Box::new(Plain { stencil, now: volume.clone(), trip, split, core: None }))
+    };
+    let ranks = {
+        let raw = volume.raw_mut();
+        let task = Task {
+            stencil,
+            distribution,
+            start: Start::Volume(raw),
+            first: State::default(),
+            steps: STEPS,
+            build: &build,
+            saving: None,
+            trace: None,
+            rebalance: None,
+            pace: None,
+            trip: Trip { steps: trip, whole: true },
+            halos: Some(Route::Host),
+            probed: &Mutex::default(),
+        };
+        task.in_process(Duration::from_secs(60), &|_| (), stop).unwrap()
+    };
+    store_all(volume.raw_mut(), distribution, ranks).unwrap()
+}
+
+/// Runs `stencil` on parts of every grid, in trips of several lengths, swapped after so many steps.
+fn check<const D: usize>(
+    stencil: &Stencil<u32, D>,
+    start: &Volume<u32, D>,
+    grids: &[[usize; D]],
+    settings: &[(u64, usize, Option<Search>)],
+) {
+    for boundary in [Boundary::Periodic, Boundary::Dirichlet(3.0)] {
+        let stencil = stencil.clone().boundary(boundary);
+        let mut expect = start.clone();
+        reference(&stencil, &mut expect, STEPS).unwrap();
+        for (&grid, &(trip, depth, search)) in
+            grids.iter().flat_map(|grid| settings.iter().map(move |it| (grid, it)))
+        {
+            let distribution = cut(&stencil, start, grid, (trip, depth, search));
+            let depth = distribution.depth as u64;
+            let mut found = start.clone();
+            let reports = run(&stencil, &mut found, &distribution, None, None);
+            let of = format!("{boundary:?}, {grid:?}, R = {depth}, trips of {trip}, {search:?}");
+            assert!(found.as_slice() == expect.as_slice(), "{of}");
+            let trips = |steps: u64| steps / trip + steps % trip;
+            for report in &reports {
+                // Some were sent ahead, and where both ways are tried some were not.
+                assert!(report.ahead > 0, "{of}: {report:?}");
+                let both = search.is_none() && trip > 1 && STEPS / depth > 8;
+                assert!(!both || report.ahead < report.swaps - 3, "{of}: {report:?}");
+                let all = STEPS / depth * trips(depth) + trips(STEPS % depth);
+                assert!(search.is_some() || report.trips == all, "{of}: {report:?}, {all} trips");
+            }
+        }
+    }
+}
+
+fn cut<const D: usize>(
+    stencil: &Stencil<u32, D>,
+    start: &Volume<u32, D>,
+    grid: [usize; D],
+    (trip, depth, search): (u64, usize, Option<Search>),
+) -> Distribution<D> {
+    let boundaries = stencil.boundaries;
+    let partition = Partition::grid(start.extents(), grid, &boundaries).unwrap();
+    let depth = deepest_feasible(&partition, &boundaries, &footprints_of(stencil), 1, depth);
+    Distribution { partition, depth, search, trip: trip as usize, boundary_first: true }
+}
+
+fn plane() -> Volume<u32, 2> {
+    Volume::from_fn([31, 46], |[y, x]| (y * 83 + x * 7) as u32)
+}
+
+#[test]
+fn trips_in_two_parts_give_the_bits_of_the_reference_at_any_depth() {
+    let fixed = [(3, 3), (3, 6), (3, 7), (2, 5), (4, 3), (1, 2)];
+    let mut settings: Vec<_> = fixed.into_iter().map(|(trip, depth)| (trip, depth, None)).collect();
+    // One depth of trips of two, three of single steps.
+    settings.extend([2, 1].map(|trip| (trip, 3, Some(Search::Exhaustive))));
+    check(&Stencil::of(stir(3)), &plane(), &[[2, 1], [1, 3], [2, 2]], &settings);
+    let space = Volume::from_fn([13, 12, 14], |[z, y, x]| (z * 911 + y * 83 + x * 7) as u32);
+    check(&Stencil::of(churn(5)), &space, &[[2, 2, 2]], &[(2, 2, None), (2, 3, None)]);
+}
+
+#[test]
+fn sources_and_probes_end_trips_in_two_parts_as_any() {
+    for every in [2, 5, 7] {
+        let amplitudes = (0..STEPS).map(|step| if step % every == 1 { 41.0 } else { 0.0 });
+        let at = vec![[14, 20], [15, 22], [16, 23]];
+        let source = PointSource { field: 0, at: at.clone(), amplitudes: amplitudes.collect() };
+        let probe = Probe { field: 0, at, every };
+        let stencil = Stencil::of(stir(3)).source(source).probe(probe);
+        let mut expect = plane();
+        reference(&stencil, &mut expect, STEPS).unwrap();
+        for setting in [(3, 3, None), (2, 11, None), (4, 9, None)] {
+            let distribution = cut(&stencil, &plane(), [2, 2], setting);
+            let mut found = plane();
+            let reports = run(&stencil, &mut found, &distribution, None, None);
+            assert!(found.as_slice() == expect.as_slice(), "every {every}, {setting:?}");
+            assert!(reports.iter().all(|report| report.ahead > 0), "every {every}, {setting:?}");
+        }
+    }
+}
+
+/// What was sent ahead of a swap that never comes is received, or its ranks would wait or take it for
+/// another's; by ranks that sent nothing ahead too, whose neighbours wait for them.
+#[test]
+fn a_run_that_is_asked_to_end_ends_whole_beside_a_trip_in_two_parts() {
+    let stencil = Stencil::of(stir(3)).boundary(Boundary::Periodic);
+    for (setting, unsplit) in [(3, 3, None), (3, 6, None), (2, 5, None), (1, 2, None)]
+        .into_iter()
+        .flat_map(|setting| [None, Some(0), Some(3)].map(|unsplit| (setting, unsplit)))
+    {
+        let distribution = cut(&stencil, &plane(), [2, 2], setting);
+        let (mut found, mut expect) = (plane(), plane());
+        let stop = AtomicBool::new(true);
+        let reports = run(&stencil, &mut found, &distribution, unsplit, Some(&stop));
+        for (rank, report) in reports.iter().enumerate() {
+            let swaps = (report.interrupted, report.steps, report.swaps, report.ahead);
+            let ahead = u64::from(unsplit != Some(rank));
+            assert_eq!(swaps, (true, distribution.depth as u64, 1, ahead), "{report:?}");
+        }
+        reference(&stencil, &mut expect, distribution.depth as u64).unwrap();
+        assert!(found.as_slice() == expect.as_slice(), "{setting:?}, {unsplit:?}");
+    }
+}

@@ -1,0 +1,39 @@
+//! Boxes of cells and the bytes they come in.
+
+use crate::halo::Span;
+use crate::plan::Region;
+use warpweft_core::element::{CellType, ScalarKind};
+use warpweft_core::error::{Error, Result};
+
+/// A box of one field.
+pub type Cells<const D: usize> = (usize, Region<D>);
+
+/// The cell at `at` as a box.
+pub(crate) fn single<const D: usize>(at: &[usize; D]) -> Region<D> {
+    Region { low: *at, high: at.map(|index| index + 1) }
+}
+
+/// Whether `bytes` are values of the cells of `boxes`: as many, and of a `bool` only 0 or 1.
+///
+/// # Errors
+/// They are not.
+pub(crate) fn check_bytes<const D: usize>(
+    cell: CellType,
+    boxes: &[Cells<D>],
+    bytes: &[u8],
+) -> Result<()> {
+    let wrong = || {
+        let what = format!("{} bytes for {boxes:?}, or no values of its fields", bytes.len());
+        Error::spec(what, "this is a fault of Warpweft: report it")
+    };
+    let mut rest = bytes;
+    for (field, region) in boxes {
+        let size = Span::from(*region).cells() * cell.size(*field);
+        let (values, after) = rest.split_at_checked(size).ok_or_else(wrong)?;
+        if cell.kind(*field) == ScalarKind::Bool && values.iter().any(|&value| value > 1) {
+            return Err(wrong());
+        }
+        rest = after;
+    }
+    if rest.is_empty() { Ok(()) } else { Err(wrong()) }
+}
