@@ -1,6 +1,7 @@
 //! `warpweft run`: one application from its initial state to a checked, reported, saved result.
 
 mod against;
+pub mod cells;
 pub mod check;
 pub mod course;
 pub mod edge;
