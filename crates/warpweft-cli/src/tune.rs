@@ -21,17 +21,17 @@ use crate::arguments::{Conduction, Grid, Precision, as_size, by_default, conduct
 use crate::device::{need_memory, target};
 use crate::output::{complain, fail, note, say, scaled};
 use crate::progress::Progress;
-use crate::run::cells::replace;
-use crate::run::course::Course;
-use crate::run::edge::Edge;
-use crate::run::fields::Case;
-use crate::run::himeno::Himeno;
-use crate::run::hyperthermia::Hyperthermia;
+use crate::run::apps::course::Course;
+use crate::run::apps::edge::Edge;
+use crate::run::apps::fields::Case;
+use crate::run::apps::himeno::Himeno;
+use crate::run::apps::hyperthermia::Hyperthermia;
+use crate::run::apps::life::{DEEP, FLAT};
+use crate::run::apps::seismic::Seismic;
+use crate::run::apps::swim::Swim;
+use crate::run::apps::tricubic::Tricubic;
+use crate::run::check::cells::replace;
 use crate::run::job::cell_bytes;
-use crate::run::life::{DEEP, FLAT};
-use crate::run::seismic::Seismic;
-use crate::run::swim::Swim;
-use crate::run::tricubic::Tricubic;
 
 /// Find and keep the fastest policy.
 #[derive(clap::Args)]

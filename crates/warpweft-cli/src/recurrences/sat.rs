@@ -13,9 +13,9 @@ use warpweft_apps::area::{
 };
 
 use super::{Files, Options, Planned, finish};
+use crate::run::check::numbers::overflow;
 use crate::run::check::{Check, difference, no_room, worse};
 use crate::run::files;
-use crate::run::numbers::overflow;
 use crate::run::outcome::Outcome;
 
 /// The summed area table of an image.

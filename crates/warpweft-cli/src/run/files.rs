@@ -10,8 +10,8 @@ use warpweft::grid::io::{
 use warpweft::grid::{RawVolume, across};
 use warpweft::prelude::*;
 
-use super::cells::{cell_of, replace};
-use super::numbers;
+use super::check::cells::{cell_of, replace};
+use super::check::numbers;
 use super::options::Options;
 use crate::arguments::Precision;
 use crate::output::note;

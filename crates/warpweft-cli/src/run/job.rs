@@ -15,11 +15,11 @@ use warpweft::report::{Report, counted};
 use warpweft::stencil::Spec;
 use warpweft::trace::Trace;
 
-use super::against::{Ran, block};
 use super::check::Check;
+use super::check::against::{Ran, block};
+use super::check::numbers::overflow;
 use super::execute::{Host, Watch};
 use super::files::{self, Outputs, Saved};
-use super::numbers::overflow;
 use super::options::Options;
 use super::outcome::{Answer, Outcome};
 use super::room::need_room;

@@ -1,4 +1,9 @@
-//! What comparing a result with an oracle came to.
+//! What comparing a result with a reference solution came to.
+
+pub mod against;
+pub mod cells;
+pub mod numbers;
+mod window;
 
 use serde::Serialize;
 use warpweft::grid::RawVolume;

@@ -8,8 +8,8 @@ use warpweft::element::ScalarKind;
 use warpweft::grid::RawVolume;
 use warpweft::{Error, Result};
 
-use super::check::Check;
-use super::values::bare;
+use super::Check;
+use crate::run::values::bare;
 
 /// Cells of a volume without a number.
 struct NotNumbers {

@@ -9,8 +9,8 @@ use warpweft::prelude::*;
 use warpweft_apps::plain::Plain;
 
 use super::cells::Cells;
-use super::check::{Check, difference, no_room, values, worse};
 use super::window::{Part, Window};
+use super::{Check, difference, no_room, values, worse};
 use crate::interrupt::stopped;
 
 /// Cell updates that the straightforward loop is given: about a second.

@@ -4,10 +4,10 @@ use serde_json::json;
 use warpweft::prelude::*;
 use warpweft_apps::hyperthermia::{self, BLOOD, Warms};
 
-use super::check::values;
 use super::course::Course;
 use super::fields::{Case, Show};
 use crate::arguments::{Precision, as_size, by_default};
+use crate::run::check::values;
 
 /// The extents and steps where none are asked for.
 const SIZE: [usize; 3] = [96; 3];

@@ -9,15 +9,15 @@ use warpweft::report::{Report, counted};
 use warpweft::stencil::Spec;
 use warpweft_apps::heat::{self, HotSpot, Rounding};
 
-use super::against::{Loop, Ran};
-use super::cells::{Cells, cell_of, noise, put};
-use super::check::{Check, difference, worse};
-use super::files;
-use super::job::{self, Job};
-use super::options::Options;
-use super::outcome::{Answer, Outcome};
 use crate::arguments::{Conduction, Float, by_default, conduction};
 use crate::plot::Look;
+use crate::run::check::against::{Loop, Ran};
+use crate::run::check::cells::{Cells, cell_of, noise, put};
+use crate::run::check::{Check, difference, worse};
+use crate::run::files;
+use crate::run::job::{self, Job};
+use crate::run::options::Options;
+use crate::run::outcome::{Answer, Outcome};
 
 /// The steps where none are asked for.
 const STEPS: u64 = 200;

@@ -11,14 +11,14 @@ use warpweft_apps::plain::Place;
 use warpweft_apps::soup::SplitMix;
 use warpweft_apps::{life, life3d};
 
-use super::against::{Loop, Ran};
-use super::check::Check;
-use super::files;
-use super::job::{self, Job};
-use super::options::Options;
-use super::outcome::Outcome;
 use crate::arguments::{as_size, by_default};
 use crate::plot::Look;
+use crate::run::check::Check;
+use crate::run::check::against::{Loop, Ran};
+use crate::run::files;
+use crate::run::job::{self, Job};
+use crate::run::options::Options;
+use crate::run::outcome::Outcome;
 
 /// The extents and steps where none are asked for, in two and three dimensions.
 pub const FLAT: [usize; 2] = [1024; 2];

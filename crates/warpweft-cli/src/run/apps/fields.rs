@@ -10,14 +10,14 @@ use warpweft::stencil::Spec;
 use warpweft_apps::plain::Plain;
 use warpweft_apps::soup::SplitMix;
 
-use super::against::{Loop, Ran};
-use super::cells::{Cells, replace};
-use super::check::{Check, values};
-use super::files;
-use super::job::Job;
-use super::options::Options;
-use super::outcome::Answer;
 use crate::plot::Look;
+use crate::run::check::against::{Loop, Ran};
+use crate::run::check::cells::{Cells, replace};
+use crate::run::check::{Check, values};
+use crate::run::files;
+use crate::run::job::Job;
+use crate::run::options::Options;
+use crate::run::outcome::Answer;
 
 /// How values become colours.
 #[derive(Clone, Copy, PartialEq, Eq)]

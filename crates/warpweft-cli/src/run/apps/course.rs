@@ -3,11 +3,11 @@
 use warpweft::prelude::*;
 
 use super::fields::{Begun, Case};
-use super::files;
-use super::job;
-use super::options::Options;
-use super::outcome::Outcome;
 use crate::arguments::{Grid, Precision};
+use crate::run::files;
+use crate::run::job;
+use crate::run::options::Options;
+use crate::run::outcome::Outcome;
 
 /// The options of a command that does something with an application, and thereby what it does.
 pub trait Course: clap::Args {
