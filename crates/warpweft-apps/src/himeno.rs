@@ -5,6 +5,7 @@
 //! pressure is held; wrk, the source. `gosa` is Σ ss² of the last step, where each inner cell moves by
 //! ω · ss. The benchmark leaves out the outermost cells; here their bnd is 0, which does the same.
 
+use warpweft::grid::RawVolume;
 use warpweft::prelude::*;
 
 use crate::plain::Plain;
@@ -121,7 +122,7 @@ pub fn gosa(squares: f64) -> f64 {
 }
 
 /// `gosa` of the step from `before`, by the benchmark's formula in `f64`.
-pub fn gosa_of<T: Real>(before: &Volume<Cell<T>, 3>) -> f64 {
+pub fn gosa_of<T: Real>(before: &RawVolume<3>) -> f64 {
     let extents = before.extents();
     let strides = [extents[1] * extents[2], extents[2], 1];
     let field = |f: usize| before.field::<T>(f).unwrap_or_default();

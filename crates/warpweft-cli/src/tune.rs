@@ -1,37 +1,37 @@
 //! `warpweft tune`: the fastest policy of a problem, found by search and kept for later runs.
 
 use std::collections::BTreeMap;
+use std::iter::repeat_with;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Subcommand;
 use serde_json::json;
-use warpweft::element::{Fields, Scalar};
-use warpweft::grid::check_extents;
+use warpweft::element::ScalarKind;
+use warpweft::grid::{RawVolume, check_extents};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::report::counted;
-use warpweft::stencil::{Target, Tuned, Tuning, tune};
-use warpweft_apps::heat::{self, Conducts};
+use warpweft::stencil::{Spec, Target, Tuned, Tuning, tune};
+use warpweft_apps::heat;
 use warpweft_apps::soup::SplitMix;
 use warpweft_apps::{life, life3d};
 
-use crate::arguments::{
-    Conduction, Grid, InTypes, Precision, apply, as_size, by_default, conduction, seconds,
-};
+use crate::arguments::{Conduction, Grid, Precision, as_size, by_default, conduction, seconds};
 use crate::device::{need_memory, target};
 use crate::output::{complain, fail, note, say, scaled};
 use crate::progress::Progress;
-use crate::run::course::Course;
-use crate::run::edge::Edge;
-use crate::run::fields::Case;
-use crate::run::himeno::Himeno;
-use crate::run::hyperthermia::Hyperthermia;
+use crate::run::apps::course::Course;
+use crate::run::apps::edge::Edge;
+use crate::run::apps::fields::Case;
+use crate::run::apps::himeno::Himeno;
+use crate::run::apps::hyperthermia::Hyperthermia;
+use crate::run::apps::life::{DEEP, FLAT};
+use crate::run::apps::seismic::Seismic;
+use crate::run::apps::swim::Swim;
+use crate::run::apps::tricubic::Tricubic;
+use crate::run::check::cells::replace;
 use crate::run::job::cell_bytes;
-use crate::run::life::{DEEP, FLAT};
-use crate::run::seismic::Seismic;
-use crate::run::swim::Swim;
-use crate::run::tricubic::Tricubic;
 
 /// Find and keep the fastest policy.
 #[derive(clap::Args)]
@@ -126,10 +126,10 @@ impl Tune {
             App::Apsp(apsp) => return apsp.execute(),
             App::Heat(heat) => {
                 let size = heat.game.grid.size.as_ref().and_then(|size| size.dims());
-                heat.conduction.in_types(size, None, None, heat)
+                heat.tune(size)
             }
-            App::Life(game) => game.alone("life", life::stencil(), FLAT),
-            App::Life3d(game) => game.alone("life3d", life3d::stencil(), DEEP),
+            App::Life(game) => game.alone("life", life::stencil().into_spec(), FLAT),
+            App::Life3d(game) => game.alone("life3d", life3d::stencil().into_spec(), DEEP),
             App::Edge(edge) => edge.take(),
             App::Hyperthermia(hyperthermia) => hyperthermia.take(),
             App::Himeno(himeno) => himeno.take(),
@@ -160,11 +160,17 @@ struct Told {
     failure: Option<String>,
 }
 
-impl InTypes for Heat {
-    type Outcome = Told;
-    fn run<T: Conducts<D>, const D: usize>(&self, default: [usize; D]) -> Result<Told> {
+impl Heat {
+    /// Tunes it in the dimensions that `--dims` and `--size` agree on.
+    fn tune(&self, size: Option<usize>) -> Result<Told> {
+        let (dims, float) = self.conduction.dims_and_float(size, None, None)?;
         let Conduction { order, rate, .. } = self.conduction;
-        self.game.alone("heat", heat::stencil::<T, D>(order, rate)?, default)
+        let (kind, game) = (float.kind(), &self.game);
+        match dims {
+            1 => game.alone("heat", heat::spec(kind, order, rate)?, conduction::LINE),
+            2 => game.alone("heat", heat::spec(kind, order, rate)?, conduction::PLANE),
+            _ => game.alone("heat", heat::spec(kind, order, rate)?, conduction::SPACE),
+        }
     }
 }
 
@@ -179,43 +185,45 @@ impl Course for Game {
     fn precision(&self, asked: Option<Precision>, default: Precision) -> Result<Precision> {
         Ok(asked.unwrap_or(default))
     }
-    fn take<S: Fields, const D: usize>(&self, case: &Case<'_, S, D>) -> Result<Told> {
-        self.tune(case.app, case.stencil.clone(), case.extents, |faces| case.rough(faces))
+    fn take<const D: usize>(&self, case: &Case<'_, D>) -> Result<Told> {
+        self.tune(case.app, case.stencil.clone(), case.extents, &|faces| case.rough(faces))
     }
 }
 
 impl Game {
     /// Tunes a stencil of a scalar on noise.
-    fn alone<T: Scalar, const D: usize>(
+    fn alone<const D: usize>(
         &self,
         app: &str,
-        stencil: Stencil<T, D>,
+        stencil: Spec<D>,
         default: [usize; D],
     ) -> Result<Told> {
         let extents = self.grid.extents(default)?;
-        let mut noise = SplitMix::new(1);
-        self.tune(app, stencil, extents, |_| {
-            Volume::try_from_fn(extents, |_| {
-                // Cells of a game are 0 or 1, and so are these when they are integers.
-                T::from_f64(if size_of::<T>() == 1 {
-                    noise.next_unit().round()
-                } else {
-                    noise.next_unit()
-                })
-            })
+        let cell = stencil.cell;
+        // Cells of a game are 0 or 1, and so are these when they are integers.
+        let game = cell.kind(0) == ScalarKind::U8;
+        self.tune(app, stencil, extents, &|_| {
+            let mut noise = SplitMix::new(1);
+            let next = || noise.next_unit();
+            let mut volume = RawVolume::zeroed(cell, extents)?;
+            match game {
+                true => replace(&mut volume, 0, &mut repeat_with(next).map(f64::round)),
+                false => replace(&mut volume, 0, &mut repeat_with(next)),
+            }
+            Ok(volume)
         })
     }
 
-    fn tune<S: Fields, const D: usize>(
+    fn tune<const D: usize>(
         &self,
         app: &str,
-        stencil: Stencil<S, D>,
+        stencil: Spec<D>,
         extents: [usize; D],
-        start: impl FnOnce(&[[Boundary; 2]; D]) -> Result<Volume<S, D>>,
+        start: &dyn Fn(&[[Boundary; 2]; D]) -> Result<RawVolume<D>>,
     ) -> Result<Told> {
         let cells = check_extents(extents)?;
         let faces = self.grid.boundary.faces()?;
-        let stencil = apply(stencil, &faces);
+        let stencil = stencil.faces(faces);
         stencil.check(extents)?;
         let machine = Machine::detect()?;
         let tuning = Tuning {
@@ -225,7 +233,7 @@ impl Game {
             folder: None,
         };
         let copies = if tuning.target == Target::Cpu { 3 } else { 1 };
-        need_memory::<D>(cells, copies * cell_bytes::<S>(), &machine)?;
+        need_memory::<D>(cells, copies * cell_bytes(stencil.cell), &machine)?;
         let volume = start(&faces)?;
         let progress = Progress::waiting("tuning");
         progress.tell(format!("of about {}", counted(self.budget, "second")));

@@ -147,7 +147,32 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     }
 }
 
+impl<S: Fields, const D: usize> Stencil<S, D> {
+    /// What it computes, without the type of its cells.
+    pub fn into_spec(self) -> Spec<D> {
+        self.spec
+    }
+}
+
 impl<const D: usize> Spec<D> {
+    /// As [`Stencil::named`].
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// As [`Stencil::until_every`].
+    pub fn until_every(mut self, residual: Residual, tolerance: f64, every: u64) -> Self {
+        self.until = Some(Until { residual, tolerance, every });
+        self
+    }
+
+    /// Another boundary on both faces of each axis, low and high.
+    pub fn faces(mut self, faces: [[Boundary; 2]; D]) -> Self {
+        self.boundaries.0 = faces;
+        self
+    }
+
     /// How far the stages read, per axis: `[below, above]`, the widest of all stages.
     pub fn radius(&self) -> [[usize; 2]; D] {
         let mut widest = [[0; 2]; D];

@@ -12,7 +12,9 @@ pub use element::Conducts;
 pub use exact::HotSpot;
 pub use rounding::Rounding;
 
+use warpweft::element::ScalarKind;
 use warpweft::prelude::*;
+use warpweft::stencil::Spec;
 
 use crate::plain::Place;
 use crate::rounded_down;
@@ -39,22 +41,22 @@ pub fn weights(order: usize) -> Result<&'static [f64]> {
     }
 }
 
-/// The weights as an element over cells of `T` in `dims` dimensions holds them: rounded, so that they don't sum
-/// to nothing any more, which shows after many steps.
+/// The weights as an element over cells of `kind` in `dims` dimensions holds them: rounded, so that they don't
+/// sum to nothing any more, which shows after many steps.
 ///
 /// # Errors
 /// As [`weights`].
-pub fn weights_in<T: Stored>(order: usize, dims: usize) -> Result<Vec<f64>> {
-    let rounded = number::<T>;
+pub fn weights_in(kind: ScalarKind, order: usize, dims: usize) -> Result<Vec<f64>> {
+    let rounded = |value| number(kind, value);
     let mut weights: Vec<f64> = weights(order)?.to_vec();
     weights[0] = rounded(dims as f64 * weights[0]) / dims as f64;
     weights[1..].iter_mut().for_each(|weight| *weight = rounded(*weight));
     Ok(weights)
 }
 
-/// `value` as an element over cells of `T` computes with it.
-pub fn number<T: Stored>(value: f64) -> f64 {
-    T::Number::lit(value).to_f64()
+/// `value` as an element over cells of `kind` computes with it: cells of two bytes in `f32`.
+pub fn number(kind: ScalarKind, value: f64) -> f64 {
+    if kind == ScalarKind::F64 { value } else { f64::from(value as f32) }
 }
 
 /// The largest rate at which no mode grows.
@@ -90,6 +92,29 @@ pub fn stencil<T: Conducts<D>, const D: usize>(order: usize, rate: f64) -> Resul
     T::of_order(order, T::Number::lit(rate)).ok_or_else(|| {
         Error::spec(format!("order {order} in {D} dimensions"), "choose one of 2, 4, 6 and 8")
     })
+}
+
+/// The same for cells of a kind that is known at run time only.
+///
+/// # Errors
+/// As [`stencil`]; cells that are no floats.
+pub fn spec<const D: usize>(kind: ScalarKind, order: usize, rate: f64) -> Result<Spec<D>>
+where
+    f16: Conducts<D>,
+    bf16: Conducts<D>,
+    f32: Conducts<D>,
+    f64: Conducts<D>,
+{
+    match kind {
+        ScalarKind::F16 => stencil::<f16, D>(order, rate).map(Stencil::into_spec),
+        ScalarKind::Bf16 => stencil::<bf16, D>(order, rate).map(Stencil::into_spec),
+        ScalarKind::F32 => stencil::<f32, D>(order, rate).map(Stencil::into_spec),
+        ScalarKind::F64 => stencil::<f64, D>(order, rate).map(Stencil::into_spec),
+        other => Err(Error::spec(
+            format!("heat in cells of {}", other.name()),
+            "choose f16, bf16, f32 or f64",
+        )),
+    }
 }
 
 /// One step of the straightforward loop.

@@ -27,14 +27,14 @@ pub struct Rounding {
 }
 
 impl Rounding {
-    /// Of an order and rate in so many dimensions.
+    /// Of cells of `kind`, an order and rate in so many dimensions.
     ///
     /// # Errors
     /// As [`weights`].
-    pub fn of<T: Stored>(order: usize, dims: usize, rate: f64) -> Result<Self> {
+    pub fn of(kind: ScalarKind, order: usize, dims: usize, rate: f64) -> Result<Self> {
         let single = 0.5 * f64::from(f32::EPSILON);
         // What cells hold, what is computed in, and half the least number that cells hold.
-        let (stored, unit, floor) = match T::KIND {
+        let (stored, unit, floor) = match kind {
             ScalarKind::F16 => (2f64.powi(-11), single, 2f64.powi(-25)),
             ScalarKind::Bf16 => (2f64.powi(-8), single, 0.0),
             ScalarKind::F64 => (0.5 * f64::EPSILON, 0.5 * f64::EPSILON, 0.0),

@@ -4,6 +4,7 @@
 //! `θ_tt = v_P² ∇²θ − ∇²p₀/ρ`. With `q = p₀ / (ρ v_P²)` the difference `θ − q` is a free spherical wave,
 //! so `θ(r, t) = q(r) − [(r − v_P t) q(r − v_P t) + (r + v_P t) q(r + v_P t)] / 2r`.
 
+use warpweft::grid::RawVolume;
 use warpweft::prelude::*;
 
 use super::{Elastic, Medium};
@@ -69,10 +70,10 @@ impl Blast {
 
     /// The divergence of displacement in `volume` at `at`, differenced as the stencil does; `None`
     /// where its neighbours are not inside.
-    pub fn divergence_in<T: Real>(
+    pub fn divergence_in(
         &self,
         medium: &Medium,
-        volume: &Volume<Elastic<T>, 3>,
+        volume: &RawVolume<3>,
         at: [usize; 3],
     ) -> Option<f64> {
         let mut sum = 0.0;
@@ -81,7 +82,7 @@ impl Blast {
             let value = |by: isize| {
                 let mut there = at;
                 there[axis] = there[axis].checked_add_signed(by)?;
-                volume.get(there).map(|cell| cell.to_f64(field))
+                volume.bits(there).map(|cell| cell.to_f64(volume.cell_type().kind(field), field))
             };
             sum += 9.0 / 8.0 * (value(0)? - value(-1)?) - (value(1)? - value(-2)?) / 24.0;
         }
@@ -99,7 +100,7 @@ impl Blast {
 
     /// Metres from the middle, along x, to where the wave turns from pressure to suction, which is
     /// v_P t away while it [is clear](Self::is_clear); `None` where nothing turns.
-    pub fn front<T: Real>(&self, medium: &Medium, volume: &Volume<Elastic<T>, 3>) -> Option<f64> {
+    pub fn front(&self, medium: &Medium, volume: &RawVolume<3>) -> Option<f64> {
         let [z, y, x] = self.at;
         let line: Vec<f64> = (0..volume.extents()[2] - x)
             .map_while(|by| self.divergence_in(medium, volume, [z, y, x + by]))

@@ -39,13 +39,13 @@ fn spot<T: Stored, const D: usize>(
     boundary: Boundary,
     rate: f64,
 ) -> HotSpot {
-    let weights = heat::weights_in::<T>(order, D).expect("a known order");
-    let rate = heat::number::<T>(rate);
+    let weights = heat::weights_in(T::KIND, order, D).expect("a known order");
+    let rate = heat::number(T::KIND, rate);
     HotSpot::new(&extents, &[[boundary; 2]; D], &weights, rate).expect("an exact case")
 }
 
 fn allowed<T: Stored, const D: usize>(spot: &HotSpot, order: usize, rate: f64, steps: u64) -> f64 {
-    spot.allowed(steps, &Rounding::of::<T>(order, D, rate).expect("a known order"))
+    spot.allowed(steps, &Rounding::of(T::KIND, order, D, rate).expect("a known order"))
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn what_is_allowed_is_less_than_a_wrong_coefficient_makes_of_it() {
     for order in heat::ORDERS {
         let right = spot::<f32, 3>(extents, order, Boundary::Periodic, 0.1);
         let wrong = spot::<f32, 3>(extents, order, Boundary::Periodic, 0.1 * 1.03);
-        let rounding = Rounding::of::<f32>(order, 3, 0.1).expect("a known order");
+        let rounding = Rounding::of(<f32 as Scalar>::KIND, order, 3, 0.1).expect("a known order");
         let values = |spot: &HotSpot, steps| {
             let mut values = Vec::new();
             spot.rows(steps, |_, row| values.extend_from_slice(row));

@@ -100,17 +100,6 @@ impl BoundaryChoice {
     }
 }
 
-/// Puts the boundaries of all faces onto a stencil.
-pub fn apply<S: warpweft::element::Fields, const D: usize>(
-    mut stencil: Stencil<S, D>,
-    faces: &[[Boundary; 2]; D],
-) -> Stencil<S, D> {
-    for (axis, pair) in faces.iter().enumerate() {
-        stencil = stencil.face(axis, Face::Low, pair[0]).face(axis, Face::High, pair[1]);
-    }
-    stencil
-}
-
 impl fmt::Display for BoundaryChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, item) in self.0.iter().enumerate() {

@@ -1,13 +1,16 @@
 //! The options of heat conduction, and the way from them to types.
 
 use warpweft::element::ScalarKind;
-use warpweft::prelude::*;
-use warpweft_apps::heat::Conducts;
+use warpweft::{Error, Result};
 
 use super::{number, whole};
 
 /// The extents in each number of dimensions where none are asked for, as help tells them.
 pub const SIZES: &str = "256x256x256, 2048x2048 or 1048576";
+/// The same, for each number of dimensions.
+pub const LINE: [usize; 1] = [1 << 20];
+pub const PLANE: [usize; 2] = [2048; 2];
+pub const SPACE: [usize; 3] = [256; 3];
 
 /// Order, rate, dimensions and scalar.
 #[derive(clap::Args)]
@@ -51,29 +54,18 @@ impl Float {
     }
 }
 
-/// What is to be done once dimensions and scalar are types.
-pub trait InTypes {
-    /// Does it; `default` are the extents when none are named.
-    ///
-    /// # Errors
-    /// Its own.
-    fn run<T: Conducts<D>, const D: usize>(&self, default: [usize; D]) -> Result<Self::Outcome>;
-    /// What comes of it.
-    type Outcome;
-}
-
 impl Conduction {
-    /// Does `job` in the dimensions that all who said a number agree on, and in `float`.
+    /// The dimensions, 1 to 3, that all who said a number agree on, and the scalar, `float` where none was asked
+    /// for.
     ///
     /// # Errors
-    /// They disagree, or it is not 1, 2 or 3; the job's own.
-    pub fn in_types<J: InTypes>(
+    /// They disagree, or it is not 1, 2 or 3.
+    pub fn dims_and_float(
         &self,
         size: Option<usize>,
         input: Option<usize>,
         float: Option<Float>,
-        job: &J,
-    ) -> Result<J::Outcome> {
+    ) -> Result<(usize, Float)> {
         let mut agreed: Option<(&str, usize)> = None;
         for (who, dims) in [("--dims", self.dims), ("--size", size), ("--input", input)] {
             let Some(dims) = dims else { continue };
@@ -87,21 +79,9 @@ impl Conduction {
                 _ => agreed = Some((who, dims)),
             }
         }
-        let dims = agreed.map_or(3, |(_, dims)| dims);
-        match (dims, self.dtype.or(float).unwrap_or(Float::F32)) {
-            (1, Float::F16) => job.run::<f16, 1>([1 << 20]),
-            (1, Float::Bf16) => job.run::<bf16, 1>([1 << 20]),
-            (2, Float::F16) => job.run::<f16, 2>([2048; 2]),
-            (2, Float::Bf16) => job.run::<bf16, 2>([2048; 2]),
-            (3, Float::F16) => job.run::<f16, 3>([256; 3]),
-            (3, Float::Bf16) => job.run::<bf16, 3>([256; 3]),
-            (1, Float::F32) => job.run::<f32, 1>([1 << 20]),
-            (1, Float::F64) => job.run::<f64, 1>([1 << 20]),
-            (2, Float::F32) => job.run::<f32, 2>([2048; 2]),
-            (2, Float::F64) => job.run::<f64, 2>([2048; 2]),
-            (3, Float::F32) => job.run::<f32, 3>([256; 3]),
-            (3, Float::F64) => job.run::<f64, 3>([256; 3]),
-            (dims, _) => Err(Error::spec(format!("heat in {dims} dimensions"), "choose 1, 2 or 3")),
+        match agreed.map_or(3, |(_, dims)| dims) {
+            dims @ 1..=3 => Ok((dims, self.dtype.or(float).unwrap_or(Float::F32))),
+            dims => Err(Error::spec(format!("heat in {dims} dimensions"), "choose 1, 2 or 3")),
         }
     }
 }

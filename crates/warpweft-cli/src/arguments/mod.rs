@@ -7,8 +7,8 @@ mod policy;
 mod precision;
 mod until;
 
-pub use boundary::{BoundaryChoice, apply};
-pub use conduction::{Conduction, Float, InTypes};
+pub use boundary::BoundaryChoice;
+pub use conduction::{Conduction, Float};
 pub use grid::Grid;
 pub use policy::{PolicyChoice, RanksPolicy};
 pub use precision::Precision;

@@ -5,7 +5,7 @@ pub mod path;
 
 use std::path::Path;
 
-use warpweft::element::Fields;
+use warpweft::grid::RawVolume;
 use warpweft::grid::io::{Colours, Picture, png};
 use warpweft::memory::room;
 use warpweft::prelude::*;
@@ -34,20 +34,16 @@ pub struct Look {
 ///
 /// # Errors
 /// The file can't be written.
-pub fn save<S: Fields, const D: usize>(
+pub fn save<const D: usize>(
     path: &Path,
     title: &str,
-    volume: &Volume<S, D>,
+    volume: &RawVolume<D>,
     look: Look,
 ) -> Result<()> {
     png::write(path, &draw(title, volume, look)?)
 }
 
-fn draw<S: Fields, const D: usize>(
-    title: &str,
-    volume: &Volume<S, D>,
-    look: Look,
-) -> Result<Picture> {
+fn draw<const D: usize>(title: &str, volume: &RawVolume<D>, look: Look) -> Result<Picture> {
     let (plane, cells) = if D == 1 {
         (curve(volume, look)?, [None, Some(volume.len())])
     } else {
@@ -116,7 +112,7 @@ fn fitted(cells: &Picture) -> Result<Picture> {
 }
 
 /// A line's values as a curve.
-fn curve<S: Fields, const D: usize>(volume: &Volume<S, D>, look: Look) -> Result<Picture> {
+fn curve<const D: usize>(volume: &RawVolume<D>, look: Look) -> Result<Picture> {
     let (width, height) = (SIDES[0], SIDES[1]);
     let mut picture = Picture::filled(width, height, PAPER)?;
     let span = (look.range[1] - look.range[0]).max(f64::MIN_POSITIVE);
@@ -125,7 +121,7 @@ fn curve<S: Fields, const D: usize>(volume: &Volume<S, D>, look: Look) -> Result
     for x in 0..width {
         let mut at = [0; D];
         at[D - 1] = x * (cells - 1) / (width - 1);
-        let value = volume.get(at).map_or(f64::NAN, |cell| cell.to_f64(look.field));
+        let value = volume.value(look.field, at);
         if value.is_nan() {
             last = None;
             continue;

@@ -15,9 +15,9 @@ use super::{Options, finish};
 use crate::device::cut;
 use crate::place;
 use crate::plot;
+use crate::run::check::numbers;
 use crate::run::check::{Check, difference, no_room};
 use crate::run::files::{Format, Saved, found_writable, none_read};
-use crate::run::numbers;
 use crate::run::outcome::Outcome;
 use crate::world;
 

@@ -98,7 +98,7 @@ impl Files {
         let look =
             || Ok(Look { field: 0, range: middle_range(plane, 0)?, colours: Colours::Viridis });
         for (path, format) in self.output.iter().zip(&planned.formats) {
-            saved.add(path, files::write(path, *format, plane, look));
+            saved.add(path, files::write(path, *format, plane, &look));
         }
         if let Some(path) = &planned.plot {
             saved.add(path, look().and_then(|look| plot::save(path, title, plane, look)));

@@ -13,9 +13,9 @@ use warpweft_apps::area::{
 };
 
 use super::{Files, Options, Planned, finish};
+use crate::run::check::numbers::overflow;
 use crate::run::check::{Check, difference, no_room, worse};
 use crate::run::files;
-use crate::run::numbers::overflow;
 use crate::run::outcome::Outcome;
 
 /// The summed area table of an image.
@@ -53,7 +53,8 @@ impl Sat {
         let mut executor = self.options.executor()?;
         match kind {
             None | Some(ScalarKind::U8) => {
-                let image: Volume<u8, 2> = files::read(&self.image, |grey| grey)?;
+                let image: Volume<u8, 2> =
+                    Volume::from_raw(files::read(&self.image, ScalarKind::U8, f64::from)?);
                 match fits_i32(image.extents()) {
                     true => self.bytes(sum_of_bytes(), &image, &planned, &mut executor),
                     false => self.bytes(long_sum_of_bytes(), &image, &planned, &mut executor),
@@ -61,14 +62,16 @@ impl Sat {
             }
             Some(ScalarKind::F32) => {
                 // Roundings of 32 bits add up over the table: differences of its sums would mean nothing.
-                let image: Volume<f32, 2> = files::read(&self.image, f32::from)?;
+                let image: Volume<f32, 2> =
+                    Volume::from_raw(files::read(&self.image, ScalarKind::F32, f64::from)?);
                 let mut cells = image.as_slice().iter();
                 let next = |_| cells.next().copied().map_or(0.0, f64::from);
                 let wide = Volume::try_from_fn(image.extents(), next)?;
                 self.floats(&wide, &planned, &mut executor)
             }
             Some(ScalarKind::F64) => {
-                let image: Volume<f64, 2> = files::read(&self.image, f64::from)?;
+                let image: Volume<f64, 2> =
+                    Volume::from_raw(files::read(&self.image, ScalarKind::F64, f64::from)?);
                 self.floats(&image, &planned, &mut executor)
             }
             Some(other) => Err(Error::file(

@@ -4,14 +4,13 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 use warpweft::cluster::broadcast;
-use warpweft::element::Fields;
-use warpweft::grid::axis_name;
+use warpweft::grid::{RawVolume, axis_name};
 use warpweft::machine::{Gpu, Machine};
 use warpweft::prelude::*;
 use warpweft::report::{Report, counted};
 use warpweft::stencil::cuda::device_bytes;
 use warpweft::stencil::drive::{Ranks, a_gpu_each};
-use warpweft::stencil::{Checkpoint, CudaPolicy, Policy, Run, Target};
+use warpweft::stencil::{Checkpoint, CudaPolicy, Policy, Run, Spec, Target};
 use warpweft::trace::Trace;
 use warpweft::tune::TuningCache;
 
@@ -224,9 +223,9 @@ impl Host {
     ///
     /// # Errors
     /// There is less of its memory free; a policy that no kernel can have.
-    pub fn need_device_memory<S: Fields, const D: usize>(
+    pub fn need_device_memory<const D: usize>(
         &self,
-        stencil: &Stencil<S, D>,
+        stencil: &Spec<D>,
         extents: [usize; D],
     ) -> Result<()> {
         let named = |gpu: &&Gpu| self.ranks.is_none() && self.target == Target::Gpu(gpu.ordinal);
@@ -250,11 +249,11 @@ impl Host {
     /// Advances `volume` by `steps` steps.
     ///
     /// # Errors
-    /// As [`Stencil::run_with`].
-    pub fn execute<S: Fields, const D: usize>(
+    /// As [`Spec::run_with`].
+    pub fn execute<const D: usize>(
         &self,
-        stencil: &Stencil<S, D>,
-        volume: &mut Volume<S, D>,
+        stencil: &Spec<D>,
+        volume: &mut RawVolume<D>,
         steps: u64,
         watched: Option<Watch<'_>>,
     ) -> Result<Report> {

@@ -3,14 +3,15 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use warpweft::element::{Fields, Scalar, ScalarKind};
-use warpweft::grid::across;
+use warpweft::element::ScalarKind;
 use warpweft::grid::io::{
     Claim, Picture, check_folder, check_writable, middle_range, npy, png, vti,
 };
+use warpweft::grid::{RawVolume, across};
 use warpweft::prelude::*;
 
-use super::numbers;
+use super::check::cells::{cell_of, replace};
+use super::check::numbers;
 use super::options::Options;
 use crate::arguments::Precision;
 use crate::output::note;
@@ -146,11 +147,11 @@ impl Saved {
 ///
 /// # Errors
 /// The file can't be written.
-pub fn write<S: Fields, const D: usize>(
+pub fn write<const D: usize>(
     path: &Path,
     format: Format,
-    volume: &Volume<S, D>,
-    look: impl Fn() -> Result<Look>,
+    volume: &RawVolume<D>,
+    look: &dyn Fn() -> Result<Look>,
 ) -> Result<()> {
     match format {
         Format::Npy => npy::write(path, volume, look()?.field),
@@ -300,11 +301,21 @@ pub fn scalar(
     }
 }
 
-/// The initial state in a file: an array of `T`, or the greys of a picture, converted by `grey`.
-pub fn read<T: Scalar, const D: usize>(path: &Path, grey: fn(u8) -> T) -> Result<Volume<T, D>> {
+/// The initial state in a file: an array of `kind`, or the greys of a picture, converted by `grey`.
+pub fn read<const D: usize>(
+    path: &Path,
+    kind: ScalarKind,
+    grey: fn(u8) -> f64,
+) -> Result<RawVolume<D>> {
     match Format::of(path, &[Format::Npy, Format::Png])? {
         Format::Npy => {
-            let volume = npy::read(path)?;
+            let volume = match kind {
+                ScalarKind::F16 => npy::read::<f16, D>(path)?.into_raw(),
+                ScalarKind::Bf16 => npy::read::<bf16, D>(path)?.into_raw(),
+                ScalarKind::F64 => npy::read::<f64, D>(path)?.into_raw(),
+                ScalarKind::U8 => npy::read::<u8, D>(path)?.into_raw(),
+                _ => npy::read::<f32, D>(path)?.into_raw(),
+            };
             numbers::all_in(path, &volume).map(|()| volume)
         }
         _ => {
@@ -316,8 +327,9 @@ pub fn read<T: Scalar, const D: usize>(path: &Path, grey: fn(u8) -> T) -> Result
                     "give a .npy file",
                 )
             })?;
-            let mut cells = picture.as_slice().iter();
-            Volume::try_from_fn(extents, |_| grey(cells.next().copied().unwrap_or_default()))
+            let mut volume = RawVolume::zeroed(cell_of(kind), extents)?;
+            replace(&mut volume, 0, &mut picture.as_slice().iter().map(|&level| grey(level)));
+            Ok(volume)
         }
     }
 }

@@ -1,26 +1,29 @@
-//! The course of every run on a grid: initial state, run, check, files, outcome.
+//! The course of every run on a grid: initial state, run, check, files, outcome. What the application is, a
+//! [`Job`] says; nothing here depends on the type of its cells.
 
 use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Instant;
 
+use serde_json::json;
 use warpweft::cluster::broadcast;
-use warpweft::element::Fields;
-use warpweft::grid::{across, check_extents};
+use warpweft::element::CellType;
+use warpweft::grid::{RawVolume, across, check_extents};
 use warpweft::machine::DISTURBED;
 use warpweft::prelude::*;
 use warpweft::report::{Report, counted};
+use warpweft::stencil::Spec;
 use warpweft::trace::Trace;
 
-use super::against::{Ran, block};
 use super::check::Check;
+use super::check::against::{Ran, block};
+use super::check::numbers::overflow;
 use super::execute::{Host, Watch};
 use super::files::{self, Outputs, Saved};
-use super::numbers::overflow;
 use super::options::Options;
 use super::outcome::{Answer, Outcome};
 use super::room::need_room;
-use crate::arguments::{apply, as_size};
+use crate::arguments::as_size;
 use crate::device::need_memory;
 use crate::interrupt::stopped;
 use crate::output::note;
@@ -29,7 +32,7 @@ use crate::progress::Progress;
 use crate::{place, world};
 
 /// An application on a grid.
-pub trait Job<S: Fields, const D: usize> {
+pub trait Job<const D: usize> {
     /// Its name.
     fn app(&self) -> &'static str;
     /// What it computes, for the report's first line.
@@ -41,187 +44,253 @@ pub trait Job<S: Fields, const D: usize> {
     /// The extents.
     fn extents(&self) -> [usize; D];
     /// The computation, boundaries not yet said.
-    fn stencil(&self) -> Result<Stencil<S, D>>;
+    fn stencil(&self) -> Result<Spec<D>>;
     /// The state it starts from; the same at every call.
-    fn initial(&self) -> Result<Volume<S, D>>;
-    /// Compares what a run came to with an oracle.
-    fn check(&self, ran: &Ran<'_, S, D>) -> Result<Check>;
+    fn initial(&self) -> Result<RawVolume<D>>;
+    /// Compares what a run came to with a reference solution.
+    fn check(&self, ran: &Ran<'_, D>) -> Result<Check>;
     /// The application's own answer.
-    fn answer(
-        &self,
-        volume: &Volume<S, D>,
-        report: &Report,
-    ) -> Vec<(&'static str, serde_json::Value)>;
+    fn answer(&self, volume: &RawVolume<D>, report: &Report) -> Answer;
     /// What to show of it, and how.
-    fn look(&self, volume: &Volume<S, D>) -> Result<Look>;
+    fn look(&self, volume: &RawVolume<D>) -> Result<Look>;
     /// The same for pictures without axes: with the greys that `--input` reads, where it reads pictures.
-    fn picture(&self, volume: &Volume<S, D>) -> Result<Look> {
+    fn picture(&self, volume: &RawVolume<D>) -> Result<Look> {
         self.look(volume)
     }
 }
 
 /// Runs `job` for `steps` steps. Of several processes the first has an outcome; the others only take
 /// part.
-pub fn run<S: Fields, const D: usize>(
-    job: &impl Job<S, D>,
+pub fn run<const D: usize>(
+    job: &dyn Job<D>,
     options: &Options,
     steps: u64,
 ) -> Result<Option<Outcome>> {
-    let app = job.app();
-    let extents = job.extents();
-    let cells = check_extents(extents)?;
-    let faces = options.grid.boundary.faces::<D>()?;
-    let outputs = Outputs::prepare(app, options)?;
-    need_room::<S>(&outputs, cells)?;
-    let endless = apply(job.stencil()?, &faces).named(app);
-    endless.check(extents)?;
-    let host = Host::ready(options)?;
-    if let Some(better) = fast_axis_last(&extents) {
-        note(&format!(
-            "cells of the last axis lie side by side and are computed together: {} is faster than {}",
-            as_size(&better),
-            as_size(&extents)
-        ));
-    }
-    need_memory::<D>(
-        cells,
-        host.copies(options.until.is_some()) * cell_bytes::<S>(),
-        &host.machine,
-    )?;
-    host.need_device_memory(&endless, extents)?;
-    let stencil = match options.until {
-        Some(until) => {
-            let every = options.check_every.map_or(1, NonZero::get);
-            endless.clone().until_every(until.0, until.1, every)
-        }
-        None => endless.clone(),
-    };
-
-    let trace = options.trace.as_ref().map(|_| Arc::new(Trace::new()));
-    let begin = Instant::now();
-    let mut volume = job.initial()?;
-    traced(&trace, "initial state", begin);
-    let progress = Progress::new(app, steps, volume.len());
-    let told = |done: u64, _| progress.at(done);
-    let watch = Watch { progress: &told, trace: trace.clone() };
-    let report = host.execute(&stencil, &mut volume, steps, Some(watch));
-    progress.clear();
-    let report = report?;
-    // That the limits were disturbed is noted by whoever measures them, and stands beside the bound.
-    report.notes.iter().filter(|what| !what.ends_with(DISTURBED)).for_each(|what| note(what));
-
-    let again = |steps| {
-        let mut volume = job.initial()?;
-        host.execute(&endless, &mut volume, steps, None)?;
-        Ok(volume)
-    };
+    let prepared = Prepared::of(job, options)?;
+    let (volume, report) = prepared.run(steps)?;
     if !place::speaks() {
-        return follow(again).map(|()| None);
+        return follow(|steps| prepared.again(steps)).map(|()| None);
     }
     // What was asked for first: a comparison may take longer than the run.
-    let mut saved = Saved::default();
-    let begin = Instant::now();
-    for (path, format) in &outputs.results {
-        saved.add(path, files::write(path, *format, &volume, || job.picture(&volume)));
-    }
-    if let Some(path) = &outputs.plot {
-        let title = |look: &Look| {
-            let field = if S::FIELDS.len() > 1 { S::FIELDS[look.field].name } else { "" };
-            let space = if field.is_empty() { "" } else { " " };
-            let plane = match D {
-                3 => format!(", plane z = {}", extents[0] / 2),
-                _ => String::new(),
-            };
-            format!("{app}{space}{field} {}{plane}, step {}", across(&extents), report.done)
-        };
-        let drawn = job.look(&volume);
-        saved.add(path, drawn.and_then(|look| plot::save(path, &title(&look), &volume, look)));
-    }
-    traced(&trace, "save", begin);
-
-    let begin = Instant::now();
-    let waiting = Progress::waiting("checking");
-    let check = if report.interrupted {
-        Ok(Check::none("interrupted"))
-    } else if let Some(failed) = overflow(&volume, || job.initial()) {
-        Ok(failed)
-    } else {
-        let again = |steps| lead(Some(steps)).and_then(|()| again(steps));
-        let (block, reach) = (block(&report.policy), endless.reach());
-        let done = report.done;
-        job.check(&Ran { after: &volume, done, block, faces, reach, again: &again })
-    };
-    // The answer is there, whatever hinders the comparison.
-    let mut check = check.unwrap_or_else(|error| {
-        let none = Check::none(&error);
-        saved.failures.push(error);
-        none
-    });
-    if stopped() && check.passed.is_some() {
-        check = Check::none("interrupted");
-    }
-    if let Some(part) = check.part.as_mut().filter(|_| options.resume) {
-        *part += ", made anew (the resumed state is not compared)";
-    }
-    drop(waiting);
-    lead(None)?;
-    traced(&trace, "check", begin);
-
-    if let (Some(path), Some(trace)) = (&outputs.trace, &trace) {
+    let mut saved = prepared.save(&volume, &report);
+    let check = prepared.check(&volume, &report, &mut saved)?;
+    if let (Some(path), Some(trace)) = (&prepared.outputs.trace, &prepared.trace) {
         saved.add(path, trace.save(path));
     }
+    let answer = prepared.answer(&volume, &report, steps);
+    Ok(Some(prepared.outcome(report, steps, answer, check, saved)))
+}
 
-    let mut answer =
-        vec![("extents", serde_json::json!(extents.as_slice())), ("steps", report.done.into())];
-    if report.interrupted {
-        answer.push(("interrupted_before", steps.into()));
+/// A job that nothing stands in the way of, as far as can be told before it runs.
+struct Prepared<'a, const D: usize> {
+    job: &'a dyn Job<D>,
+    options: &'a Options,
+    outputs: Outputs,
+    faces: [[Boundary; 2]; D],
+    host: Host,
+    /// The computation, which ends with its last step only.
+    endless: Spec<D>,
+    trace: Option<Arc<Trace>>,
+}
+
+impl<'a, const D: usize> Prepared<'a, D> {
+    fn of(job: &'a dyn Job<D>, options: &'a Options) -> Result<Self> {
+        let extents = job.extents();
+        let cells = check_extents(extents)?;
+        let faces = options.grid.boundary.faces::<D>()?;
+        let outputs = Outputs::prepare(job.app(), options)?;
+        let spec = job.stencil()?;
+        need_room(&outputs, spec.cell, cells)?;
+        let endless = spec.faces(faces).named(job.app());
+        endless.check(extents)?;
+        let host = Host::ready(options)?;
+        if let Some(better) = fast_axis_last(&extents) {
+            note(&format!(
+                "cells of the last axis lie side by side and are computed together: {} is faster than {}",
+                as_size(&better),
+                as_size(&extents)
+            ));
+        }
+        let copies = host.copies(options.until.is_some());
+        need_memory::<D>(cells, copies * cell_bytes(endless.cell), &host.machine)?;
+        host.need_device_memory(&endless, extents)?;
+        let trace = options.trace.as_ref().map(|_| Arc::new(Trace::new()));
+        Ok(Self { job, options, outputs, faces, host, endless, trace })
     }
-    if report.first > 0 {
-        answer.push(("resumed_from_step", report.first.into()));
-    }
-    if options.until.is_some() {
-        answer.push(("residual", serde_json::json!(report.residual)));
-        // A run that was through before it began, by one that checked nothing, knows no residual.
-        answer.push(("converged", serde_json::json!(report.converged())));
-    }
-    answer.extend(job.answer(&volume, &report));
-    if let Some(network) = world::network() {
-        answer.push(("network", network.into()));
-    }
-    let mut settings = vec![
-        ("size", as_size(&extents).into()),
-        ("dtype", kinds::<S>().into()),
-        ("boundary", options.grid.boundary.to_string().into()),
-        ("steps", steps.into()),
-        ("seed", options.seed.into()),
-        ("input", options.input.as_ref().map(|path| path.display().to_string()).into()),
-    ];
-    settings.extend(job.settings());
-    Ok(Some(Outcome {
-        app,
-        settings,
-        title: format!(
-            "{} of {}, {}, {}, {}",
-            cells_of(&extents),
-            kinds::<S>(),
-            job.title(),
-            counted(report.done, "step"),
-            options.grid.boundary
-        ),
-        interrupted: report.interrupted.then(|| {
-            let done = counted(report.done, "step");
-            match &options.checkpoint {
-                Some(folder) => format!("{done}, whose state is in {}", folder.display()),
-                None => done,
+
+    /// The run that was asked for: the state after it.
+    fn run(&self, steps: u64) -> Result<(RawVolume<D>, Report)> {
+        let stencil = match self.options.until {
+            Some(until) => {
+                let every = self.options.check_every.map_or(1, NonZero::get);
+                self.endless.clone().until_every(until.0, until.1, every)
             }
-        }),
-        report,
-        answer,
-        check,
-        lines: Vec::new(),
-        saved,
-        json: options.json,
-    }))
+            None => self.endless.clone(),
+        };
+        let begin = Instant::now();
+        let mut volume = self.job.initial()?;
+        self.traced("initial state", begin);
+        let progress = Progress::new(self.job.app(), steps, volume.len());
+        let told = |done: u64, _| progress.at(done);
+        let watch = Watch { progress: &told, trace: self.trace.clone() };
+        let report = self.host.execute(&stencil, &mut volume, steps, Some(watch));
+        progress.clear();
+        let report = report?;
+        // That the limits were disturbed is noted by whoever measures them, and stands beside the bound.
+        report.notes.iter().filter(|what| !what.ends_with(DISTURBED)).for_each(|what| note(what));
+        Ok((volume, report))
+    }
+
+    /// The state after so many steps of another run, which nobody watches.
+    fn again(&self, steps: u64) -> Result<RawVolume<D>> {
+        let mut volume = self.job.initial()?;
+        self.host.execute(&self.endless, &mut volume, steps, None)?;
+        Ok(volume)
+    }
+
+    /// Writes what was asked for.
+    fn save(&self, volume: &RawVolume<D>, report: &Report) -> Saved {
+        let mut saved = Saved::default();
+        let begin = Instant::now();
+        for (path, format) in &self.outputs.results {
+            saved.add(path, files::write(path, *format, volume, &|| self.job.picture(volume)));
+        }
+        if let Some(path) = &self.outputs.plot {
+            let drawn = self.job.look(volume);
+            let title = |look: &Look| self.plot_title(look, report.done);
+            saved.add(path, drawn.and_then(|look| plot::save(path, &title(&look), volume, look)));
+        }
+        self.traced("save", begin);
+        saved
+    }
+
+    /// What stands above a plot.
+    fn plot_title(&self, look: &Look, done: u64) -> String {
+        let extents = self.job.extents();
+        let field = match self.endless.cell.fields() {
+            [_] => String::new(),
+            fields => format!(" {}", fields[look.field].name),
+        };
+        let plane = match D {
+            3 => format!(", plane z = {}", extents[0] / 2),
+            _ => String::new(),
+        };
+        format!("{}{field} {}{plane}, step {done}", self.job.app(), across(&extents))
+    }
+
+    /// Compares the result; what hinders that is among the failures of `saved`.
+    ///
+    /// # Errors
+    /// Of telling the other processes.
+    fn check(&self, volume: &RawVolume<D>, report: &Report, saved: &mut Saved) -> Result<Check> {
+        let begin = Instant::now();
+        let waiting = Progress::waiting("checking");
+        let check = if report.interrupted {
+            Ok(Check::none("interrupted"))
+        } else if let Some(failed) = overflow(volume, || self.job.initial()) {
+            Ok(failed)
+        } else {
+            let again = |steps| lead(Some(steps)).and_then(|()| self.again(steps));
+            let (block, reach) = (block(&report.policy), self.endless.reach());
+            let (done, faces) = (report.done, self.faces);
+            self.job.check(&Ran { after: volume, done, block, faces, reach, again: &again })
+        };
+        // The answer is there, whatever hinders the comparison.
+        let mut check = check.unwrap_or_else(|error| {
+            let none = Check::none(&error);
+            saved.failures.push(error);
+            none
+        });
+        if stopped() && check.passed.is_some() {
+            check = Check::none("interrupted");
+        }
+        if let Some(part) = check.part.as_mut().filter(|_| self.options.resume) {
+            *part += ", made anew (the resumed state is not compared)";
+        }
+        drop(waiting);
+        lead(None)?;
+        self.traced("check", begin);
+        Ok(check)
+    }
+
+    /// What a run says of itself, and then the application.
+    fn answer(&self, volume: &RawVolume<D>, report: &Report, steps: u64) -> Answer {
+        let extents = self.job.extents();
+        let mut answer =
+            vec![("extents", json!(extents.as_slice())), ("steps", report.done.into())];
+        if report.interrupted {
+            answer.push(("interrupted_before", steps.into()));
+        }
+        if report.first > 0 {
+            answer.push(("resumed_from_step", report.first.into()));
+        }
+        if self.options.until.is_some() {
+            answer.push(("residual", json!(report.residual)));
+            // A run that was through before it began, by one that checked nothing, knows no residual.
+            answer.push(("converged", json!(report.converged())));
+        }
+        answer.extend(self.job.answer(volume, report));
+        if let Some(network) = world::network() {
+            answer.push(("network", network.into()));
+        }
+        answer
+    }
+
+    /// What was asked for.
+    fn settings(&self, steps: u64) -> Answer {
+        let input = self.options.input.as_ref().map(|path| path.display().to_string());
+        let mut settings = vec![
+            ("size", as_size(&self.job.extents()).into()),
+            ("dtype", kinds(self.endless.cell).into()),
+            ("boundary", self.options.grid.boundary.to_string().into()),
+            ("steps", steps.into()),
+            ("seed", self.options.seed.into()),
+            ("input", input.into()),
+        ];
+        settings.extend(self.job.settings());
+        settings
+    }
+
+    fn outcome(
+        &self,
+        report: Report,
+        steps: u64,
+        answer: Answer,
+        check: Check,
+        saved: Saved,
+    ) -> Outcome {
+        let done = counted(report.done, "step");
+        let title = format!(
+            "{} of {}, {}, {done}, {}",
+            cells_of(&self.job.extents()),
+            kinds(self.endless.cell),
+            self.job.title(),
+            self.options.grid.boundary
+        );
+        let interrupted = report.interrupted.then(|| match &self.options.checkpoint {
+            Some(folder) => format!("{done}, whose state is in {}", folder.display()),
+            None => done,
+        });
+        Outcome {
+            app: self.job.app(),
+            settings: self.settings(steps),
+            title,
+            interrupted,
+            report,
+            answer,
+            check,
+            lines: Vec::new(),
+            saved,
+            json: self.options.json,
+        }
+    }
+
+    /// Records what the host did since `begin`.
+    fn traced(&self, what: &str, begin: Instant) {
+        if let Some(trace) = &self.trace {
+            trace.add("host", what, begin);
+        }
+    }
 }
 
 /// Tells the other processes to take part in a run of so many steps more, or that there is none.
@@ -232,7 +301,7 @@ fn lead(steps: Option<u64>) -> Result<()> {
 }
 
 /// Takes part in the runs that process 0 makes to check its answer.
-fn follow<T>(again: impl Fn(u64) -> Result<T>) -> Result<()> {
+fn follow<const D: usize>(again: impl Fn(u64) -> Result<RawVolume<D>>) -> Result<()> {
     while let Some(net) = world::net() {
         let Ok(steps) = <[u8; 8]>::try_from(broadcast(net, Vec::new())?.as_slice()) else { break };
         again(u64::from_le_bytes(steps))?;
@@ -241,13 +310,13 @@ fn follow<T>(again: impl Fn(u64) -> Result<T>) -> Result<()> {
 }
 
 /// Bytes of a cell's fields.
-pub fn cell_bytes<S: Fields>() -> u64 {
-    S::FIELDS.iter().map(|field| field.kind.size() as u64).sum()
+pub fn cell_bytes(cell: CellType) -> u64 {
+    cell.fields().iter().map(|field| field.kind.size() as u64).sum()
 }
 
 /// `f32`, or `13 fields of f32`.
-fn kinds<S: Fields>() -> String {
-    let mut names: Vec<_> = S::FIELDS.iter().map(|field| field.kind.name()).collect();
+fn kinds(cell: CellType) -> String {
+    let mut names: Vec<_> = cell.fields().iter().map(|field| field.kind.name()).collect();
     let fields = names.len();
     names.dedup();
     match fields {
@@ -272,13 +341,6 @@ fn fast_axis_last(extents: &[usize]) -> Option<Vec<usize>> {
 pub fn cells_of(extents: &[usize]) -> String {
     let one = extents.iter().all(|&n| n == 1);
     format!("{} cell{}", across(extents), if one { "" } else { "s" })
-}
-
-/// Records what the host did since `begin`.
-fn traced(trace: &Option<Arc<Trace>>, what: &str, begin: Instant) {
-    if let Some(trace) = trace {
-        trace.add("host", what, begin);
-    }
 }
 
 #[cfg(test)]

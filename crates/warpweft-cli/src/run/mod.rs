@@ -1,31 +1,20 @@
 //! `warpweft run`: one application from its initial state to a checked, reported, saved result.
 
-mod against;
+pub mod apps;
 pub mod check;
-pub mod course;
-pub mod edge;
 mod execute;
-pub mod fields;
 pub mod files;
-mod heat;
-pub mod himeno;
-pub mod hyperthermia;
 pub mod job;
-pub mod life;
-pub mod numbers;
 mod options;
 pub mod outcome;
 mod room;
-pub mod seismic;
-pub mod swim;
-pub mod tricubic;
 pub mod values;
-mod window;
 
 use std::process::ExitCode;
 
 use clap::Subcommand;
 
+use self::apps::{edge, heat, himeno, hyperthermia, life, seismic, swim, tricubic};
 use self::options::Options;
 use crate::arguments::by_default;
 use crate::world;

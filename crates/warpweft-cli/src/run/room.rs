@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::fs::statvfs;
-use warpweft::element::Fields;
+use warpweft::element::CellType;
 use warpweft::{Error, Result};
 
 use super::files::{Format, Outputs};
@@ -17,14 +17,14 @@ use crate::output::scaled;
 ///
 /// # Errors
 /// There is less room than the results of a disk need together.
-pub fn need_room<S: Fields>(outputs: &Outputs, cells: usize) -> Result<()> {
+pub fn need_room(outputs: &Outputs, cell: CellType, cells: usize) -> Result<()> {
     let mut disks = BTreeMap::<u64, u64>::new();
     for (path, format) in &outputs.results {
         // What is there and no file, a pipe or /dev/null, takes any.
         if std::fs::metadata(path).is_ok_and(|known| !known.is_file()) {
             continue;
         }
-        let sizes = S::FIELDS.iter().map(|field| field.kind.size() as u64);
+        let sizes = cell.fields().iter().map(|field| field.kind.size() as u64);
         let bytes = cells as u64
             * match format {
                 // The field that is shown, which is not known yet.
@@ -74,7 +74,7 @@ mod tests {
             plot: None,
             trace: None,
         };
-        let told = |names: &[&str], cells| need_room::<f64>(&results(names), cells);
+        let told = |names: &[&str], cells| need_room(&results(names), CellType::of::<f64>(), cells);
         told(&["a.npy", "a.vti", "a.png"], 8).unwrap();
         told(&["a.png"], 1 << 55).unwrap();
         for name in ["a.npy", "a.vti"] {

@@ -9,7 +9,7 @@ use super::{BOUNDARIES, error, noise, plain, run, run_fast};
 fn gosa<T: Relaxes>(size: &str, n: u64) -> f64 {
     let (_, extents) = *himeno::SIZES.iter().find(|(name, _)| *name == size).expect("a size");
     let start = himeno::start::<T>(extents).expect("a small size");
-    himeno::gosa_of(&run_fast(&T::stencil(), start, n - 1))
+    himeno::gosa_of::<T>(&run_fast(&T::stencil(), start, n - 1))
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn gosa_is_the_benchmark_s() {
 #[test]
 fn gosa_is_also_the_change_of_a_step() {
     let before = himeno::start::<f64>([32, 32, 64]).expect("a small size");
-    let expect = himeno::gosa_of(&before);
+    let expect = himeno::gosa_of::<f64>(&before);
     let after = run(&f64::stencil(), before.clone(), 1);
     let changes = super::values(&after, 0).into_iter().zip(super::values(&before, 0));
     let squares = changes.map(|(after, before)| (after - before).powi(2)).sum();

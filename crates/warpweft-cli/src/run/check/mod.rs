@@ -1,9 +1,13 @@
-//! What comparing a result with an oracle came to.
+//! What comparing a result with a reference solution came to.
+
+pub mod against;
+pub mod cells;
+pub mod numbers;
+mod window;
 
 use serde::Serialize;
-use warpweft::element::Fields;
+use warpweft::grid::RawVolume;
 use warpweft::memory::available_memory;
-use warpweft::prelude::*;
 
 /// How a result compares with an oracle.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -72,7 +76,7 @@ pub fn no_room(needed: u64) -> Option<Check> {
 }
 
 /// The cells of a field of floats.
-pub fn values<S: Fields, const D: usize>(volume: &Volume<S, D>, field: usize) -> Vec<f64> {
+pub fn values<const D: usize>(volume: &RawVolume<D>, field: usize) -> Vec<f64> {
     match volume.field::<f32>(field) {
         Some(cells) => cells.iter().map(|&cell| f64::from(cell)).collect(),
         None => volume.field::<f64>(field).unwrap_or_default().to_vec(),

@@ -47,8 +47,8 @@ impl<C: Course> Himeno<C> {
             title: "Jacobi, over-relaxed by 0.8".into(),
             extents: self.course.extents(default)?,
             steps: STEPS,
-            stencil: T::stencil(),
-            start: &himeno::start::<T>,
+            stencil: T::stencil().into_spec(),
+            start: &|extents| himeno::start::<T>(extents).map(Volume::into_raw),
             shown: 0,
             ready: |_, cells| Ok(cells),
             show: Show::Range,
@@ -62,7 +62,7 @@ impl<C: Course> Himeno<C> {
                 vec![
                     ("class", json!(class.map(|(name, _)| name))),
                     ("mflops", json!(1e-6 * flops / report.seconds)),
-                    ("gosa_of_the_next_step", json!(himeno::gosa_of(volume))),
+                    ("gosa_of_the_next_step", json!(himeno::gosa_of::<T>(volume))),
                 ]
             },
         };

@@ -79,20 +79,22 @@ impl<const D: usize> Window<D> {
         self.right.clone().map(|right| right.len())
     }
 
-    /// Its cells in row-major order: the index in the volume, and whether it is right after all steps.
-    pub fn cells(&self) -> impl Iterator<Item = ([usize; D], bool)> + '_ {
+    /// Its cells in row-major order: the number in the volume, and whether it is right after all steps.
+    pub fn cells(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
         let width = self.extents[D - 1];
         let rows: usize = self.extents[..D - 1].iter().product();
         (0..rows).flat_map(move |row| {
-            let (mut rest, mut at, mut right) = (row, [0; D], true);
+            let (mut rest, mut first, mut right) = (row, 0, true);
+            let mut stride = self.whole[D - 1];
             for d in (0..D - 1).rev() {
                 let here = rest % self.extents[d];
                 rest /= self.extents[d];
-                at[d] = self.index(d, here);
+                first += stride * self.index(d, here);
+                stride *= self.whole[d];
                 right &= self.right[d].contains(&here);
             }
             (0..width).map(move |here| {
-                at[D - 1] = self.index(D - 1, here);
+                let at = first + self.index(D - 1, here);
                 (at, right && self.right[D - 1].contains(&here))
             })
         })
@@ -120,7 +122,7 @@ mod tests {
         let upper = of(Part::Upper);
         assert_eq!((upper.low, upper.extents, upper.compared()), ([29, 43], [11, 17], [8, 8]));
         let cells: Vec<_> = upper.cells().filter(|(_, right)| *right).map(|(at, _)| at).collect();
-        assert_eq!((cells.len(), cells[0], cells[63]), (64, [32, 46], [39, 3]));
+        assert_eq!((cells.len(), cells[0], cells[63]), (64, 32 * 50 + 46, 39 * 50 + 3));
         // One that would be as large as the volume is the volume.
         let all = Window::of([40, 16], faces, [[1, 2]; 2], (3, 8, Part::Upper));
         assert_eq!((all.low[1], all.extents[1], all.faces[1]), (0, 16, [Periodic; 2]));

@@ -31,10 +31,12 @@ impl<C: Course> Edge<C> {
             title: "Jacobi from white".into(),
             extents: self.course.extents(SIZE)?,
             steps: STEPS,
-            stencil: edge::stencil(),
-            start: &edge::rings,
+            stencil: edge::stencil().into_spec(),
+            start: &|extents| edge::rings(extents).map(Volume::into_raw),
             shown: 0,
-            ready: |faces, pixels| edge::edges_of(&pixels, faces),
+            ready: |faces, pixels| {
+                edge::edges_of(&Volume::from_raw(pixels), faces).map(Volume::into_raw)
+            },
             show: Show::Greys,
             plain: (1, &|plain| plain.step(edge::plain_step)),
             roundings: &|_, _| 3.0,

@@ -1,6 +1,6 @@
 //! Cells that hold no number, NaN or an infinity: refused in what is read, a failure in what comes out.
 
-use std::ops::Deref;
+use std::borrow::Borrow;
 use std::path::Path;
 
 use serde_json::json;
@@ -8,8 +8,8 @@ use warpweft::element::ScalarKind;
 use warpweft::grid::RawVolume;
 use warpweft::{Error, Result};
 
-use super::check::Check;
-use super::values::bare;
+use super::Check;
+use crate::run::values::bare;
 
 /// Cells of a volume without a number.
 struct NotNumbers {
@@ -36,13 +36,13 @@ pub fn all_in<const D: usize>(path: &Path, volume: &RawVolume<D>) -> Result<()> 
 
 /// The failure of a run whose result holds something else than numbers, if it does, though all that it
 /// began with were. The most that was among those is told: `start` gives them again.
-pub fn overflow<const D: usize, V: Deref<Target = RawVolume<D>>>(
+pub fn overflow<const D: usize, V: Borrow<RawVolume<D>>>(
     result: &RawVolume<D>,
     start: impl FnOnce() -> Result<V>,
 ) -> Option<Check> {
     let NotNumbers { nan, infinite, first: (at, value), field, kind } = find(result)?;
     let of = if result.cell_type().len() > 1 { format!(" of {field}") } else { String::new() };
-    let most = start().ok().and_then(|start| largest(&start));
+    let most = start().ok().and_then(|start| largest(start.borrow()));
     let from = most.map_or(String::new(), |(at, value)| {
         let value = bare(&json!(value));
         format!(", after a start with {value} at {:?}", place(result.extents(), at))
@@ -130,13 +130,13 @@ mod tests {
             let mut volume = Volume::<T, 3>::zeroed([2, 3, 4]).unwrap();
             let start = || Volume::from_fn([2, 3, 4], |[z, ..]| T::from_f64(-2.0 * z as f64));
             assert!(
-                overflow(&volume, || Ok(start())).is_none()
+                overflow(&volume, || Ok(start().into_raw())).is_none()
                     && all_in(Path::new("a"), &volume).is_ok()
             );
             volume.set([1, 0, 2], T::from_f64(f64::NAN));
             volume.set([1, 2, 3], T::from_f64(f64::NEG_INFINITY));
             let refusal = all_in(Path::new("a.npy"), &volume).unwrap_err().to_string();
-            [refusal, overflow(&volume, || Ok(start())).unwrap().reason.unwrap()]
+            [refusal, overflow(&volume, || Ok(start().into_raw())).unwrap().reason.unwrap()]
         }
         for [refusal, failure] in [told::<f32>(), told::<f64>(), told::<f16>(), told::<bf16>()] {
             assert!(refusal.starts_with("a.npy: cell [1, 0, 2] is NaN; help: "), "{refusal}");

@@ -3,13 +3,14 @@
 use std::ops::RangeInclusive;
 
 use serde_json::Value;
-use warpweft::element::Fields;
-use warpweft::grid::across;
+use warpweft::element::CellType;
+use warpweft::grid::{RawVolume, across};
 use warpweft::prelude::*;
 use warpweft_apps::plain::Plain;
 
-use super::check::{Check, difference, no_room, values, worse};
+use super::cells::Cells;
 use super::window::{Part, Window};
+use super::{Check, difference, no_room, values, worse};
 use crate::interrupt::stopped;
 
 /// Cell updates that the straightforward loop is given: about a second.
@@ -28,16 +29,17 @@ fn plain_steps(cells: usize, done: u64) -> u64 {
 
 /// Why a comparison with the straightforward loop is not made, if there is not the memory for it:
 /// two states of `f64`, the start and the end of a shorter run, which may take three of the volume.
-fn too_large<S: Fields, const D: usize>(start: &Volume<S, D>) -> Option<Check> {
-    let values = start.len() as u64 * S::FIELDS.len() as u64;
-    let of_volume: u64 = S::FIELDS.iter().map(|field| field.kind.size() as u64).sum();
+fn too_large<const D: usize>(start: &RawVolume<D>) -> Option<Check> {
+    let fields = start.cell_type().fields();
+    let values = start.len() as u64 * fields.len() as u64;
+    let of_volume: u64 = fields.iter().map(|field| field.kind.size() as u64).sum();
     no_room(values * 24 + start.len() as u64 * of_volume * 4)
 }
 
 /// A run whose result is compared.
-pub struct Ran<'a, S: Fields, const D: usize> {
+pub struct Ran<'a, const D: usize> {
     /// The state after it.
-    pub after: &'a Volume<S, D>,
+    pub after: &'a RawVolume<D>,
     /// Its steps.
     pub done: u64,
     /// Steps in which the policy's block of several steps is done twice, and one step more.
@@ -47,7 +49,7 @@ pub struct Ran<'a, S: Fields, const D: usize> {
     /// How far a step reads, below and above.
     pub reach: [[usize; 2]; D],
     /// The state after so many steps of the same computation, by the same policy on the same device.
-    pub again: &'a dyn Fn(u64) -> Result<Volume<S, D>>,
+    pub again: &'a dyn Fn(u64) -> Result<RawVolume<D>>,
 }
 
 /// A straightforward loop.
@@ -64,18 +66,19 @@ pub struct Loop<'a> {
     pub most: u64,
 }
 
-impl<S: Fields, const D: usize> Ran<'_, S, D> {
+impl<const D: usize> Ran<'_, D> {
     /// Compares the run from `before` with a straightforward loop: all of it if that is short; else all
     /// cells of its first steps, and boxes of it over whole blocks of the policy.
     ///
     /// # Errors
     /// Of running again.
-    pub fn against(&self, before: &Volume<S, D>, plain: &Loop<'_>) -> Result<Check> {
+    pub fn against(&self, before: &RawVolume<D>, plain: &Loop<'_>) -> Result<Check> {
         if let Some(none) = too_large(before) {
             return Ok(none);
         }
         let (extents, name) = (before.extents(), "straightforward loop");
-        let values = before.len() * S::FIELDS.len();
+        let cell = before.cell_type();
+        let values = before.len() * cell.len();
         let few = plain_steps(values, self.done).min(plain.most);
         // Later steps would let the comparison pass whatever was computed, or take too long.
         let most = |steps| if steps == plain.most { Most::Told } else { Most::Time };
@@ -85,7 +88,7 @@ impl<S: Fields, const D: usize> Ran<'_, S, D> {
             let short = if few == self.done { None } else { Some((self.again)(few)?) };
             let whole = Window::whole(extents, self.faces);
             let off = plain.off(before, short.as_ref().unwrap_or(self.after), &whole, few);
-            Ok(off.check::<S>(name))
+            Ok(off.check(cell, name))
         });
         let all = all.transpose()?;
         let shortest = match &all {
@@ -103,8 +106,8 @@ impl<S: Fields, const D: usize> Ran<'_, S, D> {
         let after = again.as_ref().unwrap_or(self.after);
         let off = |window: &Window<D>| plain.off(before, after, window, steps);
         Ok(match &boxes[..] {
-            [one] if steps == self.done => off(one).check::<S>(name),
-            [one] => off(one).check::<S>(name).of(part(steps)),
+            [one] if steps == self.done => off(one).check(cell, name),
+            [one] => off(one).check(cell, name).of(part(steps)),
             [middle, upper, ..] => {
                 let cells = across(&middle.compared());
                 let through = match (steps == self.done, &all) {
@@ -117,7 +120,7 @@ impl<S: Fields, const D: usize> Ran<'_, S, D> {
                     Some(_) => format!("{} and {boxes}", first_of(few, self.done, Most::Both)),
                     None => boxes,
                 };
-                off(middle).worse(off(upper)).check::<S>(name).of(part)
+                off(middle).worse(off(upper)).check(cell, name).of(part)
             }
             [] => Check::none("it is too large"),
         })
@@ -130,7 +133,7 @@ impl<S: Fields, const D: usize> Ran<'_, S, D> {
         extents: [usize; D],
         steps: RangeInclusive<u64>,
     ) -> Option<(u64, Vec<Window<D>>)> {
-        let fields = S::FIELDS.len() as u64;
+        let fields = self.after.cell_type().len() as u64;
         let fits = |window: &Window<D>, steps: u64| {
             let cells = window.extents.iter().fold(fields, |all, &n| all.saturating_mul(n as u64));
             cells.saturating_mul(steps) <= BOX_UPDATES
@@ -192,8 +195,8 @@ impl Off {
     }
 
     /// The comparison with `oracle` that found it the worst of all fields.
-    fn check<S: Fields>(self, oracle: &str) -> Check {
-        let of = match S::FIELDS {
+    fn check(self, cell: CellType, oracle: &str) -> Check {
+        let of = match cell.fields() {
             [_] => oracle.to_string(),
             fields => format!("{oracle}, in {}", fields[self.field].name),
         };
@@ -204,18 +207,18 @@ impl Off {
 impl Loop<'_> {
     /// How far `after`, `steps` steps after `before`, is off in the cells of `window`: of all fields, that
     /// with the largest share of what is allowed.
-    fn off<S: Fields, const D: usize>(
+    fn off<const D: usize>(
         &self,
-        before: &Volume<S, D>,
-        after: &Volume<S, D>,
+        before: &RawVolume<D>,
+        after: &RawVolume<D>,
         window: &Window<D>,
         steps: u64,
     ) -> Off {
-        let cell = |volume: &Volume<S, D>, at: [usize; D], f: usize| {
-            volume.get(at).map_or(f64::NAN, |cell| cell.to_f64(f))
-        };
-        let all = 0..S::FIELDS.len();
-        let fields = all.clone().map(|f| window.cells().map(move |(at, _)| cell(before, at, f)));
+        let all = 0..before.cell_type().len();
+        let fields = all.clone().map(|f| {
+            let before = Cells::of(before, f);
+            window.cells().map(move |(at, _)| before.at(at))
+        });
         let mut plain = Plain::of_fields(&window.extents, self.ghosts, &window.faces, fields);
         (0..steps).take_while(|_| !stopped()).for_each(|_| (self.step)(&mut plain));
         // Of the whole field: in a box that the waves have not reached all is rounding.
@@ -230,10 +233,10 @@ impl Loop<'_> {
         };
         let most: Vec<f64> = all.clone().map(largest).collect();
         let of_field = |field: usize| {
-            let expect = plain.cells_of(field);
+            let (cells, expect) = (Cells::of(after, field), plain.cells_of(field));
             let pairs = window.cells().zip(&expect).filter(|((_, right), _)| *right);
             let error = pairs
-                .map(|((at, _), &b)| difference(cell(after, at, field), b) / most[field])
+                .map(|((at, _), &b)| difference(cells.at(at), b) / most[field])
                 .fold(0.0, worse);
             Off { field, error, allowed: (self.tolerance)(field, steps, &most) }
         };
@@ -256,6 +259,7 @@ pub fn block(policy: &Value) -> u64 {
 mod tests {
     use warpweft_apps::soup::SplitMix;
 
+    use super::super::cells::put;
     use super::*;
 
     #[test]
@@ -279,13 +283,14 @@ mod tests {
     }
 
     /// A volume of noise, and what `steps` steps of the loop make of it.
-    fn example(faces: [[Boundary; 2]; 3], steps: u64) -> [Volume<f64, 3>; 2] {
+    fn example(faces: [[Boundary; 2]; 3], steps: u64) -> [RawVolume<3>; 2] {
         let mut noise = SplitMix::new(5);
         let before = Volume::from_fn([30, 40, 50], |_| noise.next_unit());
         let mut plain = Plain::new(&[30, 40, 50], 1, &faces, before.as_slice().iter().copied());
         (0..steps).for_each(|_| mean(&mut plain));
         let mut cells = plain.cells().into_iter();
-        [before, Volume::from_fn([30, 40, 50], |_| cells.next().unwrap())]
+        let after = Volume::from_fn([30, 40, 50], |_| cells.next().unwrap());
+        [before.into_raw(), after.into_raw()]
     }
 
     fn mean(plain: &mut Plain) {
@@ -313,10 +318,10 @@ mod tests {
                 // A step too few, and one cell.
                 assert!(plain.off(&before, &after, &window, 6).error > 0.0);
                 let (at, _) = window.cells().filter(|(_, right)| *right).last().unwrap();
-                let right = after.get(at).unwrap();
-                after.set(at, right + 1e-9);
+                let right = Cells::of(&after, 0).at(at);
+                put(&mut after, 0, at, &[right + 1e-9]);
                 assert!(plain.off(&before, &after, &window, 7).error > 0.0);
-                after.set(at, right);
+                put(&mut after, 0, at, &[right]);
             }
         }
     }
@@ -349,8 +354,8 @@ mod tests {
     #[test]
     fn a_long_run_is_checked_over_whole_blocks() {
         let faces = [[Boundary::Periodic; 2]; 3];
-        let again = |_| Volume::<f32, 3>::zeroed([1; 3]);
-        let after = Volume::zeroed([1; 3]).unwrap();
+        let again = |_| RawVolume::zeroed(CellType::of::<f32>(), [1; 3]);
+        let after = again(0).unwrap();
         let reach = [[1; 2]; 3];
         let ran = Ran { after: &after, done: 200, block: 41, faces, reach, again: &again };
         let (steps, boxes) = ran.boxes([256; 3], 2..=41).unwrap();

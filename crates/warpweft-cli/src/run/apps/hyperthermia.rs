@@ -4,10 +4,10 @@ use serde_json::json;
 use warpweft::prelude::*;
 use warpweft_apps::hyperthermia::{self, BLOOD, Warms};
 
-use super::check::values;
 use super::course::Course;
 use super::fields::{Case, Show};
 use crate::arguments::{Precision, as_size, by_default};
+use crate::run::check::values;
 
 /// The extents and steps where none are asked for.
 const SIZE: [usize; 3] = [96; 3];
@@ -44,8 +44,8 @@ impl<C: Course> Hyperthermia<C> {
             title: "an antenna's focus in muscle under fat".into(),
             extents: self.course.extents(SIZE)?,
             steps: STEPS,
-            stencil: T::stencil(),
-            start: &hyperthermia::body::<T>,
+            stencil: T::stencil().into_spec(),
+            start: &|extents| hyperthermia::body::<T>(extents).map(Volume::into_raw),
             shown: 0,
             ready: |_, tissue| Ok(tissue),
             show: Show::Range,

@@ -1,22 +1,23 @@
 //! `warpweft run heat`.
 
-use serde_json::{Value, json};
-use warpweft::element::Scalar;
-use warpweft::grid::in_parts;
+use serde_json::json;
+use warpweft::element::ScalarKind;
+use warpweft::grid::RawVolume;
 use warpweft::grid::io::{Colours, middle_range};
 use warpweft::prelude::*;
 use warpweft::report::{Report, counted};
-use warpweft_apps::heat::{self, Conducts, HotSpot, Rounding};
-use warpweft_apps::soup::SplitMix;
+use warpweft::stencil::Spec;
+use warpweft_apps::heat::{self, HotSpot, Rounding};
 
-use super::against::{Loop, Ran};
-use super::check::{Check, difference, worse};
-use super::files;
-use super::job::{self, Job};
-use super::options::Options;
-use super::outcome::{Answer, Outcome};
-use crate::arguments::{Conduction, Float, InTypes, by_default, conduction};
+use crate::arguments::{Conduction, Float, by_default, conduction};
 use crate::plot::Look;
+use crate::run::check::against::{Loop, Ran};
+use crate::run::check::cells::{Cells, cell_of, noise, put};
+use crate::run::check::{Check, difference, worse};
+use crate::run::files;
+use crate::run::job::{self, Job};
+use crate::run::options::Options;
+use crate::run::outcome::{Answer, Outcome};
 
 /// The steps where none are asked for.
 const STEPS: u64 = 200;
@@ -61,62 +62,56 @@ impl Heat {
         }
         let size = self.options.grid.size.as_ref().and_then(|size| size.dims());
         let kind = FLOATS.into_iter().find(|float| Some(float.kind()) == kind);
-        let job = Start { heat: self, shape: shape.as_deref() };
-        self.conduction.in_types(size, shape.as_ref().map(Vec::len), kind, &job)
+        let dims = shape.as_ref().map(Vec::len);
+        let (dims, float) = self.conduction.dims_and_float(size, dims, kind)?;
+        let (kind, shape) = (float.kind(), shape.as_deref());
+        match dims {
+            1 => self.case(kind, shape, conduction::LINE, heat::spec),
+            2 => self.case(kind, shape, conduction::PLANE, heat::spec),
+            _ => self.case(kind, shape, conduction::SPACE, heat::spec),
+        }
     }
-}
 
-/// A run whose dimensions and scalar become types.
-struct Start<'a> {
-    heat: &'a Heat,
-    /// The extents of the input.
-    shape: Option<&'a [usize]>,
-}
-
-impl InTypes for Start<'_> {
-    type Outcome = Option<Outcome>;
-    fn run<T: Conducts<D>, const D: usize>(&self, default: [usize; D]) -> Result<Option<Outcome>> {
-        let options = &self.heat.options;
-        let case = Case::<D> {
-            heat: self.heat,
-            extents: options.extents(self.shape, default)?,
-            faces: options.grid.boundary.faces()?,
-        };
-        job::run::<T, D>(&case, options, options.steps.unwrap_or(STEPS))
+    /// Runs it in `D` dimensions; `shape` are the extents of the input.
+    fn case<const D: usize>(
+        &self,
+        kind: ScalarKind,
+        shape: Option<&[usize]>,
+        default: [usize; D],
+        spec: fn(ScalarKind, usize, f64) -> Result<Spec<D>>,
+    ) -> Result<Option<Outcome>> {
+        let options = &self.options;
+        let extents = options.extents(shape, default)?;
+        let faces = options.grid.boundary.faces()?;
+        let case = Case { heat: self, kind, extents, faces, spec };
+        job::run(&case, options, options.steps.unwrap_or(STEPS))
     }
-}
-
-/// Fills `cells` with numbers in [0, 1) of the stream of `seed`.
-fn noise<T: Scalar + Send>(cells: &mut [T], seed: u64) {
-    // A number takes 3 ns.
-    in_parts(cells, 1 << 16, |first, part| {
-        let mut noise = SplitMix::after(seed, first as u64);
-        part.iter_mut().for_each(|cell| *cell = T::from_f64(noise.next_unit()));
-    });
 }
 
 /// Heat in `D` dimensions.
 struct Case<'a, const D: usize> {
     heat: &'a Heat,
+    kind: ScalarKind,
     extents: [usize; D],
     faces: [[Boundary; 2]; D],
+    spec: fn(ScalarKind, usize, f64) -> Result<Spec<D>>,
 }
 
 impl<const D: usize> Case<'_, D> {
-    /// The exact solution from the hot spot with the coefficients as `T` holds them, where there is
-    /// one.
-    fn exact<T: Stored>(&self) -> Result<Option<HotSpot>> {
+    /// The exact solution from the hot spot with the coefficients as cells' numbers hold them, where there
+    /// is one.
+    fn exact(&self) -> Result<Option<HotSpot>> {
         let options = &self.heat.options;
         if options.input.is_some() || options.seed.is_some() {
             return Ok(None);
         }
-        let weights = heat::weights_in::<T>(self.heat.conduction.order, D)?;
-        let rate = heat::number::<T>(self.heat.conduction.rate);
+        let weights = heat::weights_in(self.kind, self.heat.conduction.order, D)?;
+        let rate = heat::number(self.kind, self.heat.conduction.rate);
         Ok(HotSpot::new(&self.extents, &self.faces, &weights, rate))
     }
 
-    fn hot_spot<T: Stored>(&self) -> Result<Volume<T, D>> {
-        let spot = match self.exact::<T>()? {
+    fn hot_spot(&self) -> Result<RawVolume<D>> {
+        let spot = match self.exact()? {
             Some(spot) => Some(spot),
             // No mode fits the boundaries: any smooth start will do, such as that of free faces.
             None => {
@@ -125,21 +120,62 @@ impl<const D: usize> Case<'_, D> {
                 HotSpot::new(&self.extents, &faces, weights, self.heat.conduction.rate)
             }
         };
-        let mut volume = Volume::<T, D>::zeroed(self.extents)?;
+        let mut volume = RawVolume::zeroed(cell_of(self.kind), self.extents)?;
         if let Some(spot) = spot {
             let width = self.extents[D - 1];
-            spot.rows(0, |row, values| {
-                let cells = &mut volume.as_mut_slice()[row * width..][..width];
-                for (cell, &value) in cells.iter_mut().zip(values) {
-                    *cell = T::from_f64(value);
-                }
-            });
+            spot.rows(0, |row, values| put(&mut volume, 0, row * width, values));
         }
         Ok(volume)
     }
+
+    /// How far `volume`, `steps` steps on, is off the exact solution, what rounding allows, and the largest
+    /// value there.
+    fn off(
+        &self,
+        volume: &RawVolume<D>,
+        steps: u64,
+        spot: &HotSpot,
+        rounding: &Rounding,
+    ) -> [f64; 3] {
+        let (width, cells) = (self.extents[D - 1], Cells::of(volume, 0));
+        let (mut error, mut largest) = (0.0, 0.0f64);
+        spot.rows(steps, |row, values| {
+            for (x, &value) in values.iter().enumerate() {
+                error = worse(error, difference(cells.at(row * width + x), value));
+                largest = largest.max(value.abs());
+            }
+        });
+        [error, spot.allowed(steps, rounding), largest]
+    }
+
+    /// Compares with the exact solution.
+    fn against_exact(
+        &self,
+        ran: &Ran<'_, D>,
+        spot: &HotSpot,
+        rounding: &Rounding,
+    ) -> Result<Check> {
+        let solution = "exact solution of the discrete equation";
+        let [error, allowed, largest] = self.off(ran.after, ran.done, spot, rounding);
+        let telling = spot.telling(ran.done, rounding);
+        // When all has decayed, any coefficient looks right.
+        if telling < ran.done && error <= allowed {
+            let again = (ran.again)(telling)?;
+            let [error, allowed, _] = self.off(&again, telling, spot, rounding);
+            let solution = format!("{solution}, after {} as after all", counted(telling, "step"));
+            return Ok(Check::made(solution, error, allowed));
+        }
+        if error <= allowed && allowed >= largest {
+            return Ok(Check::none(format!(
+                "its cells' rounding may amount to {allowed:.2e} by then, and the {solution} to {largest:.2e}: take \
+                 --dtype f32 or fewer steps"
+            )));
+        }
+        Ok(Check::made(solution, error, allowed))
+    }
 }
 
-impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
+impl<const D: usize> Job<D> for Case<'_, D> {
     fn app(&self) -> &'static str {
         "heat"
     }
@@ -157,59 +193,33 @@ impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
         self.extents
     }
 
-    fn stencil(&self) -> Result<Stencil<T, D>> {
-        heat::stencil(self.heat.conduction.order, self.heat.conduction.rate)
+    fn stencil(&self) -> Result<Spec<D>> {
+        (self.spec)(self.kind, self.heat.conduction.order, self.heat.conduction.rate)
     }
 
-    fn initial(&self) -> Result<Volume<T, D>> {
+    fn initial(&self) -> Result<RawVolume<D>> {
         let options = &self.heat.options;
         match (&options.input, options.seed) {
-            (Some(path), _) => files::read(path, |grey| T::from_f64(f64::from(grey) / 255.0)),
+            (Some(path), _) => files::read(path, self.kind, |grey| f64::from(grey) / 255.0),
             (None, Some(seed)) => {
-                let mut volume = Volume::<T, D>::zeroed(self.extents)?;
-                noise(volume.as_mut_slice(), seed);
+                let mut volume = RawVolume::zeroed(cell_of(self.kind), self.extents)?;
+                noise(&mut volume, 0, seed);
                 Ok(volume)
             }
             (None, None) => self.hot_spot(),
         }
     }
 
-    fn check(&self, ran: &Ran<'_, T, D>) -> Result<Check> {
+    fn check(&self, ran: &Ran<'_, D>) -> Result<Check> {
         let Conduction { order, rate, .. } = self.heat.conduction;
-        let rounding = Rounding::of::<T>(order, D, rate)?;
-        if let Some(spot) = self.exact::<T>()? {
-            let compare = |volume: &Volume<T, D>, steps| {
-                let width = self.extents[D - 1];
-                let (mut error, mut largest) = (0.0, 0.0f64);
-                spot.rows(steps, |row, values| {
-                    for (&cell, &value) in volume.as_slice()[row * width..].iter().zip(values) {
-                        error = worse(error, difference(cell.to_f64(), value));
-                        largest = largest.max(value.abs());
-                    }
-                });
-                (error, spot.allowed(steps, &rounding), largest)
-            };
-            let oracle = "exact solution of the discrete equation";
-            let (error, allowed, largest) = compare(ran.after, ran.done);
-            let telling = spot.telling(ran.done, &rounding);
-            // When all has decayed, any coefficient looks right.
-            if telling < ran.done && error <= allowed {
-                let (error, allowed, _) = compare(&(ran.again)(telling)?, telling);
-                let oracle = format!("{oracle}, after {} as after all", counted(telling, "step"));
-                return Ok(Check::made(oracle, error, allowed));
-            }
-            if error <= allowed && allowed >= largest {
-                return Ok(Check::none(format!(
-                    "its cells' rounding may amount to {allowed:.2e} by then, and the {oracle} to {largest:.2e}: take \
-                     --dtype f32 or fewer steps"
-                )));
-            }
-            return Ok(Check::made(oracle, error, allowed));
+        let rounding = Rounding::of(self.kind, order, D, rate)?;
+        if let Some(spot) = self.exact()? {
+            return self.against_exact(ran, &spot, &rounding);
         }
-        let before: Volume<T, D> = self.initial()?;
-        let amplitude = self.amplitude(before.as_slice().iter().map(|&cell| cell.to_f64()));
-        let weights = heat::weights_in::<T>(order, D)?;
-        let update = heat::plain_step(&weights, heat::number::<T>(rate), D);
+        let before = self.initial()?;
+        let amplitude = self.amplitude(Cells::of(&before, 0).iter());
+        let weights = heat::weights_in(self.kind, order, D)?;
+        let update = heat::plain_step(&weights, heat::number(self.kind, rate), D);
         let plain = Loop {
             ghosts: order / 2,
             step: &|plain| plain.step(&update),
@@ -221,11 +231,10 @@ impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
         ran.against(&before, &plain)
     }
 
-    fn answer(&self, volume: &Volume<T, D>, _: &Report) -> Vec<(&'static str, Value)> {
+    fn answer(&self, volume: &RawVolume<D>, _: &Report) -> Answer {
         let mut range: Option<[f64; 2]> = None;
         let (mut sum, mut finite, mut nan) = (0.0, 0usize, 0usize);
-        for &cell in volume.as_slice() {
-            let cell = cell.to_f64();
+        for cell in Cells::of(volume, 0).iter() {
             nan += usize::from(cell.is_nan());
             if cell.is_finite() {
                 let [low, high] = range.unwrap_or([cell; 2]);
@@ -243,11 +252,11 @@ impl<T: Conducts<D>, const D: usize> Job<T, D> for Case<'_, D> {
         ]
     }
 
-    fn look(&self, volume: &Volume<T, D>) -> Result<Look> {
+    fn look(&self, volume: &RawVolume<D>) -> Result<Look> {
         Ok(Look { field: 0, range: middle_range(volume, 0)?, colours: Colours::Viridis })
     }
 
-    fn picture(&self, _: &Volume<T, D>) -> Result<Look> {
+    fn picture(&self, _: &RawVolume<D>) -> Result<Look> {
         Ok(Look { field: 0, range: [0.0, 1.0], colours: Colours::Grey })
     }
 }

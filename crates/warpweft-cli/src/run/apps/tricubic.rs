@@ -4,10 +4,10 @@ use serde_json::json;
 use warpweft::prelude::*;
 use warpweft_apps::tricubic::{self, Moves};
 
-use super::check::values;
 use super::course::Course;
 use super::fields::{Case, Show};
 use crate::arguments::{Precision, as_size, by_default};
+use crate::run::check::values;
 
 /// The extents and steps where none are asked for.
 const SIZE: [usize; 3] = [96; 3];
@@ -42,8 +42,8 @@ impl<C: Course> Tricubic<C> {
             title: "64 points, moved up to a cell a step".into(),
             extents: self.course.extents(SIZE)?,
             steps: STEPS,
-            stencil: T::stencil(),
-            start: &tricubic::whirl::<T>,
+            stencil: T::stencil().into_spec(),
+            start: &|extents| tricubic::whirl::<T>(extents).map(Volume::into_raw),
             shown: 0,
             ready: |_, cells| Ok(cells),
             show: Show::Range,

@@ -2,21 +2,23 @@
 
 use serde_json::{Value, json};
 use warpweft::element::ScalarKind;
-use warpweft::grid::io::Colours;
+use warpweft::grid::RawVolume;
+use warpweft::grid::io::{Colours, npy};
 use warpweft::prelude::*;
 use warpweft::report::Report;
+use warpweft::stencil::Spec;
 use warpweft_apps::plain::Place;
 use warpweft_apps::soup::SplitMix;
 use warpweft_apps::{life, life3d};
 
-use super::against::{Loop, Ran};
-use super::check::Check;
-use super::files;
-use super::job::{self, Job};
-use super::options::Options;
-use super::outcome::Outcome;
 use crate::arguments::{as_size, by_default};
 use crate::plot::Look;
+use crate::run::check::Check;
+use crate::run::check::against::{Loop, Ran};
+use crate::run::files;
+use crate::run::job::{self, Job};
+use crate::run::options::Options;
+use crate::run::outcome::Outcome;
 
 /// The extents and steps where none are asked for, in two and three dimensions.
 pub const FLAT: [usize; 2] = [1024; 2];
@@ -98,7 +100,7 @@ struct Case<'a, const D: usize> {
     update: fn(Place<'_>) -> f64,
 }
 
-impl<const D: usize> Job<u8, D> for Case<'_, D> {
+impl<const D: usize> Job<D> for Case<'_, D> {
     fn app(&self) -> &'static str {
         self.app
     }
@@ -111,7 +113,7 @@ impl<const D: usize> Job<u8, D> for Case<'_, D> {
         self.extents
     }
 
-    fn stencil(&self) -> Result<Stencil<u8, D>> {
+    fn stencil(&self) -> Result<Spec<D>> {
         for face in self.options.grid.boundary.faces::<D>()?.as_flattened() {
             if let Boundary::Dirichlet(value) = face
                 && ![0.0, 1.0].contains(value)
@@ -122,15 +124,14 @@ impl<const D: usize> Job<u8, D> for Case<'_, D> {
                 ));
             }
         }
-        Ok((self.stencil)())
+        Ok((self.stencil)().into_spec())
     }
 
-    fn initial(&self) -> Result<Volume<u8, D>> {
+    fn initial(&self) -> Result<RawVolume<D>> {
         let Some(path) = &self.options.input else {
             let mut soup = SplitMix::new(self.options.seed.unwrap_or(1));
-            return Volume::try_from_fn(self.extents, |_| {
-                u8::from(soup.next_unit() < self.density)
-            });
+            let alive = |_| u8::from(soup.next_unit() < self.density);
+            return Volume::try_from_fn(self.extents, alive).map(Volume::into_raw);
         };
         let threshold = "save `(array > threshold).astype('uint8')`";
         let (_, kind) = files::shape_of(path)?;
@@ -141,12 +142,13 @@ impl<const D: usize> Job<u8, D> for Case<'_, D> {
             return Err(Error::file(path, what, threshold));
         }
         if kind == Some(ScalarKind::Bool) {
-            let flags = files::read::<bool, D>(path, |grey| grey > 127)?;
+            let flags = npy::read::<bool, D>(path)?;
             let mut flags = flags.as_slice().iter();
-            return Volume::try_from_fn(self.extents, |_| u8::from(flags.next() == Some(&true)));
+            let alive = |_| u8::from(flags.next() == Some(&true));
+            return Volume::try_from_fn(self.extents, alive).map(Volume::into_raw);
         }
-        let cells = files::read::<u8, D>(path, |grey| u8::from(grey > 127))?;
-        match cells.as_slice().iter().find(|&&cell| cell > 1) {
+        let cells = files::read(path, ScalarKind::U8, |grey| f64::from(u8::from(grey > 127)))?;
+        match cells.field::<u8>(0).unwrap_or_default().iter().find(|&&cell| cell > 1) {
             Some(cell) => Err(Error::file(
                 path,
                 format!("holds a cell of {cell}; cells are 0 or 1"),
@@ -156,7 +158,7 @@ impl<const D: usize> Job<u8, D> for Case<'_, D> {
         }
     }
 
-    fn check(&self, ran: &Ran<'_, u8, D>) -> Result<Check> {
+    fn check(&self, ran: &Ran<'_, D>) -> Result<Check> {
         let plain = Loop {
             ghosts: 1,
             step: &|plain| plain.step(self.update),
@@ -167,12 +169,13 @@ impl<const D: usize> Job<u8, D> for Case<'_, D> {
         ran.against(&self.initial()?, &plain)
     }
 
-    fn answer(&self, volume: &Volume<u8, D>, _: &Report) -> Vec<(&'static str, Value)> {
-        let alive = volume.as_slice().iter().filter(|&&cell| cell == 1).count();
+    fn answer(&self, volume: &RawVolume<D>, _: &Report) -> Vec<(&'static str, Value)> {
+        let alive =
+            volume.field::<u8>(0).unwrap_or_default().iter().filter(|&&cell| cell == 1).count();
         vec![("alive", json!(alive))]
     }
 
-    fn look(&self, _: &Volume<u8, D>) -> Result<Look> {
+    fn look(&self, _: &RawVolume<D>) -> Result<Look> {
         Ok(Look { field: 0, range: [0.0, 1.0], colours: Colours::Grey })
     }
 }

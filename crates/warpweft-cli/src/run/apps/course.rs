@@ -1,14 +1,13 @@
 //! What is done with an application on a grid: it is run, or tuned.
 
-use warpweft::element::Fields;
 use warpweft::prelude::*;
 
 use super::fields::{Begun, Case};
-use super::files;
-use super::job;
-use super::options::Options;
-use super::outcome::Outcome;
 use crate::arguments::{Grid, Precision};
+use crate::run::files;
+use crate::run::job;
+use crate::run::options::Options;
+use crate::run::outcome::Outcome;
 
 /// The options of a command that does something with an application, and thereby what it does.
 pub trait Course: clap::Args {
@@ -34,7 +33,7 @@ pub trait Course: clap::Args {
     ///
     /// # Errors
     /// Its own.
-    fn take<S: Fields, const D: usize>(&self, case: &Case<'_, S, D>) -> Result<Self::Outcome>;
+    fn take<const D: usize>(&self, case: &Case<'_, D>) -> Result<Self::Outcome>;
 }
 
 impl Course for Options {
@@ -51,7 +50,7 @@ impl Course for Options {
     fn begins_otherwise(&self) -> bool {
         self.input.is_some() || self.seed.is_some()
     }
-    fn take<S: Fields, const D: usize>(&self, case: &Case<'_, S, D>) -> Result<Option<Outcome>> {
+    fn take<const D: usize>(&self, case: &Case<'_, D>) -> Result<Option<Outcome>> {
         job::run(&Begun { case, options: self }, self, self.steps.unwrap_or(case.steps))
     }
 }

@@ -1,0 +1,12 @@
+//! The applications on a grid: what each computes, its options, and what it is compared with.
+
+pub mod course;
+pub mod edge;
+pub mod fields;
+pub mod heat;
+pub mod himeno;
+pub mod hyperthermia;
+pub mod life;
+pub mod seismic;
+pub mod swim;
+pub mod tricubic;
