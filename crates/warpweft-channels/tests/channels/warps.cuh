@@ -1,6 +1,7 @@
 // Warps on the host: every lane is a context of its own, all on one thread, and who goes on is drawn at random
 // wherever lanes meet or words that warps share are touched. So a run can be repeated by its seed, and a run in which nobody can go on,
 // or that goes on for ever, is found. The order of memory is not modelled: every access is seen at once.
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <cstdio>
@@ -21,13 +22,17 @@ struct host_dim { unsigned x = 0, y = 0, z = 0; };
 static host_dim threadIdx, blockIdx, gridDim;
 
 struct host_lane {
+    // Where it begins; later it goes on from `jump`, since a switch of contexts asks the kernel each time.
     ucontext_t context;
-    std::vector<char> stack;
-    bool waits = false, ended = false;
+    jmp_buf jump;
+    bool begun = false, waits = false, ended = false;
     unsigned slot = 0;
 };
 static std::vector<host_lane> host_lanes;
-static ucontext_t host_main;
+// Kept from run to run: fresh ones are pages that the kernel clears.
+static std::vector<std::vector<char>> host_stacks;
+static jmp_buf host_main;
+static void (*host_body)();
 static unsigned host_now = 0;
 static unsigned long long host_seed = 1, host_steps = 0;
 
@@ -38,7 +43,21 @@ static unsigned host_draw(unsigned below) {
     return (unsigned)(host_seed % below);
 }
 // Lets another lane go on.
-static void host_yield() { swapcontext(&host_lanes[host_now].context, &host_main); }
+static void host_yield() {
+    if (_setjmp(host_lanes[host_now].jump) == 0) _longjmp(host_main, 1);
+}
+// A lane goes on until it yields.
+__attribute__((noinline)) static void host_resume(host_lane& lane) {
+    if (_setjmp(host_main) != 0) return;
+    if (lane.begun) _longjmp(lane.jump, 1);
+    lane.begun = true;
+    setcontext(&lane.context);
+}
+// What a lane does from its beginning to its end, after which nobody resumes it.
+static void host_whole() {
+    host_body();
+    host_yield();
+}
 static void host_maybe_yield() { if (host_draw(4) == 0) host_yield(); }
 
 // All lanes of a warp meet.
@@ -133,13 +152,15 @@ static bool host_run(unsigned warps, void (*body)()) {
     host_lanes.clear();
     host_lanes.resize(32 * warps);
     host_steps = 0;
-    for (auto& lane : host_lanes) {
-        lane.stack.resize(256 << 10);
-        getcontext(&lane.context);
-        lane.context.uc_stack.ss_sp = lane.stack.data();
-        lane.context.uc_stack.ss_size = lane.stack.size();
-        lane.context.uc_link = &host_main;
-        makecontext(&lane.context, body, 0);
+    host_body = body;
+    while (host_stacks.size() < host_lanes.size()) host_stacks.emplace_back(256 << 10);
+    for (size_t i = 0; i < host_lanes.size(); ++i) {
+        ucontext_t& context = host_lanes[i].context;
+        getcontext(&context);
+        context.uc_stack.ss_sp = host_stacks[i].data();
+        context.uc_stack.ss_size = host_stacks[i].size();
+        context.uc_link = nullptr;
+        makecontext(&context, host_whole, 0);
     }
     while (true) {
         std::vector<unsigned> able;
@@ -163,7 +184,7 @@ static bool host_run(unsigned warps, void (*body)()) {
                 ++host_steps;
                 host_now = i;
                 threadIdx.x = i;
-                swapcontext(&host_main, &host_lanes[i].context);
+                host_resume(host_lanes[i]);
             }
             if (!any || host_draw(2) == 0) break;
         }
