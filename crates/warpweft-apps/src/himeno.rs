@@ -122,7 +122,7 @@ pub fn gosa(squares: f64) -> f64 {
 }
 
 /// `gosa` of the step from `before`, by the benchmark's formula in `f64`.
-pub fn gosa_of<T: Real>(before: &RawVolume<3>) -> f64 {
+pub fn gosa_of<T: Real>(before: &RawVolume) -> f64 {
     let extents = before.extents();
     let strides = [extents[1] * extents[2], extents[2], 1];
     let field = |f: usize| before.field::<T>(f).unwrap_or_default();

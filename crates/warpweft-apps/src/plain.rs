@@ -55,23 +55,23 @@ impl Plain {
     /// One field of 1 to 3 axes with `radius` ghost cells on each face, from its cells in
     /// row-major order; those that are not given are no numbers. Missing axes are one cell thick, and
     /// nothing is read along them.
-    pub fn new<const D: usize>(
-        extents: &[usize; D],
+    pub fn new(
+        extents: &[usize],
         radius: usize,
-        boundaries: &[[Boundary; 2]; D],
+        boundaries: &[[Boundary; 2]],
         cells: impl IntoIterator<Item = f64>,
     ) -> Self {
         Self::of_fields(extents, radius, boundaries, [cells])
     }
 
     /// As [`Plain::new`], with several fields.
-    pub fn of_fields<I: IntoIterator<Item = f64>, const D: usize>(
-        extents: &[usize; D],
+    pub fn of_fields<I: IntoIterator<Item = f64>>(
+        extents: &[usize],
         radius: usize,
-        boundaries: &[[Boundary; 2]; D],
+        boundaries: &[[Boundary; 2]],
         fields: impl IntoIterator<Item = I>,
     ) -> Self {
-        let missing = const { 3 - D };
+        let missing = 3 - extents.len();
         let mut all = [1; 3];
         all[missing..].copy_from_slice(extents);
         let mut ghosts = [0; 3];
@@ -202,11 +202,7 @@ mod tests {
     use super::*;
 
     /// The padded line or plane that a copy of all reads shows.
-    fn padded<const D: usize>(
-        extents: &[usize; D],
-        boundaries: &[[Boundary; 2]; D],
-        offset: [isize; 3],
-    ) -> Vec<f64> {
+    fn padded(extents: &[usize], boundaries: &[[Boundary; 2]], offset: [isize; 3]) -> Vec<f64> {
         let cells = (0..extents.iter().product()).map(|i: usize| i as f64);
         let mut plain = Plain::new(extents, 2, boundaries, cells);
         plain.step(|place| place.at(offset));

@@ -149,7 +149,7 @@ pub fn first_step<T: Flows>(mut water: Volume<Water<T>, 2>) -> Result<Volume<Wat
 }
 
 /// Σ|u|, Σ|v| and Σ|p| of the cells, which the benchmark checks.
-pub fn sums(water: &RawVolume<2>) -> [f64; 3] {
+pub fn sums(water: &RawVolume) -> [f64; 3] {
     let sum = |field| match water.field::<f32>(field) {
         Some(cells) => cells.iter().map(|&cell| f64::from(cell).abs()).sum(),
         None => water.field::<f64>(field).unwrap_or_default().iter().map(|cell| cell.abs()).sum(),

@@ -136,13 +136,13 @@ pub fn note_crowd(asked: Option<NonZero<usize>>, cpu: &Cpu) {
 ///
 /// # Errors
 /// There is less memory.
-pub fn need_memory<const D: usize>(cells: usize, bytes: u64, machine: &Machine) -> Result<()> {
+pub fn need_memory(dims: usize, cells: usize, bytes: u64, machine: &Machine) -> Result<()> {
     let needed = (cells as u64).saturating_mul(bytes);
     let available = machine.cpu.memory.available;
     if needed <= available {
         return Ok(());
     }
-    let fits = (available as f64 / bytes as f64).powf(1.0 / D as f64);
+    let fits = (available as f64 / bytes as f64).powf(1.0 / dims as f64);
     Err(Error::Memory {
         whose: "host".into(),
         needed,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Subcommand;
 use serde_json::json;
 use warpweft::element::ScalarKind;
-use warpweft::grid::{RawVolume, check_extents};
+use warpweft::grid::{Axes, RawVolume, check_extents};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::report::counted;
@@ -128,8 +128,8 @@ impl Tune {
                 let size = heat.game.grid.size.as_ref().and_then(|size| size.dims());
                 heat.tune(size)
             }
-            App::Life(game) => game.alone("life", life::stencil().into_spec(), FLAT),
-            App::Life3d(game) => game.alone("life3d", life3d::stencil().into_spec(), DEEP),
+            App::Life(game) => game.alone("life", life::stencil().into_spec(), FLAT.into()),
+            App::Life3d(game) => game.alone("life3d", life3d::stencil().into_spec(), DEEP.into()),
             App::Edge(edge) => edge.take(),
             App::Hyperthermia(hyperthermia) => hyperthermia.take(),
             App::Himeno(himeno) => himeno.take(),
@@ -167,9 +167,9 @@ impl Heat {
         let Conduction { order, rate, .. } = self.conduction;
         let (kind, game) = (float.kind(), &self.game);
         match dims {
-            1 => game.alone("heat", heat::spec(kind, order, rate)?, conduction::LINE),
-            2 => game.alone("heat", heat::spec(kind, order, rate)?, conduction::PLANE),
-            _ => game.alone("heat", heat::spec(kind, order, rate)?, conduction::SPACE),
+            1 => game.alone("heat", heat::spec::<1>(kind, order, rate)?, conduction::LINE.into()),
+            2 => game.alone("heat", heat::spec::<2>(kind, order, rate)?, conduction::PLANE.into()),
+            _ => game.alone("heat", heat::spec::<3>(kind, order, rate)?, conduction::SPACE.into()),
         }
     }
 }
@@ -179,25 +179,20 @@ impl Course for Game {
     fn grid(&self) -> &Grid {
         &self.grid
     }
-    fn extents<const D: usize>(&self, default: [usize; D]) -> Result<[usize; D]> {
+    fn extents(&self, default: Axes<usize>) -> Result<Axes<usize>> {
         self.grid.extents(default)
     }
     fn precision(&self, asked: Option<Precision>, default: Precision) -> Result<Precision> {
         Ok(asked.unwrap_or(default))
     }
-    fn take<const D: usize>(&self, case: &Case<'_, D>) -> Result<Told> {
+    fn take(&self, case: &Case<'_>) -> Result<Told> {
         self.tune(case.app, case.stencil.clone(), case.extents, &|faces| case.rough(faces))
     }
 }
 
 impl Game {
     /// Tunes a stencil of a scalar on noise.
-    fn alone<const D: usize>(
-        &self,
-        app: &str,
-        stencil: Spec<D>,
-        default: [usize; D],
-    ) -> Result<Told> {
+    fn alone(&self, app: &str, stencil: Spec, default: Axes<usize>) -> Result<Told> {
         let extents = self.grid.extents(default)?;
         let cell = stencil.cell;
         // Cells of a game are 0 or 1, and so are these when they are integers.
@@ -214,15 +209,15 @@ impl Game {
         })
     }
 
-    fn tune<const D: usize>(
+    fn tune(
         &self,
         app: &str,
-        stencil: Spec<D>,
-        extents: [usize; D],
-        start: &dyn Fn(&[[Boundary; 2]; D]) -> Result<RawVolume<D>>,
+        stencil: Spec,
+        extents: Axes<usize>,
+        start: &dyn Fn(&Axes<[Boundary; 2]>) -> Result<RawVolume>,
     ) -> Result<Told> {
         let cells = check_extents(extents)?;
-        let faces = self.grid.boundary.faces()?;
+        let faces = self.grid.boundary.faces(stencil.rank())?;
         let stencil = stencil.faces(faces);
         stencil.check(extents)?;
         let machine = Machine::detect()?;
@@ -233,7 +228,7 @@ impl Game {
             folder: None,
         };
         let copies = if tuning.target == Target::Cpu { 3 } else { 1 };
-        need_memory::<D>(cells, copies * cell_bytes(stencil.cell), &machine)?;
+        need_memory(extents.rank(), cells, copies * cell_bytes(stencil.cell), &machine)?;
         let volume = start(&faces)?;
         let progress = Progress::waiting("tuning");
         progress.tell(format!("of about {}", counted(self.budget, "second")));

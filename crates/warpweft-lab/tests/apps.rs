@@ -68,16 +68,16 @@ fn noise<S: Fields, const D: usize>(extents: [usize; D]) -> Volume<S, D> {
 
 /// Cells a second of the best of three runs of `steps` steps, cut at sources as a run does.
 fn rate<const D: usize>(
-    executor: &mut dyn SweepExecutor<D>,
+    executor: &mut dyn SweepExecutor,
     extents: [usize; D],
     steps: u64,
-    each_step: &mut dyn FnMut(&mut dyn SweepExecutor<D>),
+    each_step: &mut dyn FnMut(&mut dyn SweepExecutor),
     length: u64,
 ) -> f64 {
     let mut best = 0.0f64;
     for _ in 0..3 {
         let start = Instant::now();
-        for sweep in sweeps(extents, steps, length, None) {
+        for sweep in sweeps(extents.into(), steps, length, None) {
             executor.sweep(&sweep).expect("a sweep");
             each_step(executor);
         }
@@ -99,16 +99,17 @@ fn rates<S: Fields, const D: usize>(
     let machine = Machine::detect().expect("a machine");
     let stencil = stencil.clone().boundary(Boundary::Periodic);
     let bound = 4.24e12 / stencil.step_bytes() as f64;
-    let mut each_step = |executor: &mut dyn SweepExecutor<D>| {
+    let mut each_step = |executor: &mut dyn SweepExecutor| {
         if let Some(source) = &source {
-            executor.add(source.field, &source.at, 1.0).expect("a cell");
+            let at: Vec<_> = source.at.iter().map(|&at| warpweft::grid::Axes::of(at)).collect();
+            executor.add(source.field, &at, 1.0).expect("a cell");
         }
     };
     let length = if source.is_some() { 1 } else { u64::MAX };
     let mut line = format!("{name:<28} {:>4} B a cell", stencil.step_bytes());
     if let (Some(gpu), Ok(_)) = (machine.gpus.first(), warpweft::cuda::compiler()) {
         let device = gpu.device().expect("a device");
-        let policy = CudaPolicy::default_for(&stencil, large, gpu.capability);
+        let policy = CudaPolicy::default_for(&stencil, large.into(), gpu.capability);
         let volume: Volume<S, D> = noise(large);
         let mut executor =
             CudaSweeps::new(&stencil, &volume, &policy, &device).expect("a policy that fits");
@@ -124,7 +125,7 @@ fn rates<S: Fields, const D: usize>(
     let pool = Arc::new(Pool::new(&machine.cpu.cores).expect("cores"));
     let caches = &machine.cpu.caches;
     let cache = caches.l2.unwrap_or(1 << 20).max(caches.l3.unwrap_or(0) / 4);
-    let policy = CpuPolicy::default_for(&stencil, small, pool.len(), cache as usize);
+    let policy = CpuPolicy::default_for(&stencil, small.into(), pool.len(), cache as usize);
     let volume: Volume<S, D> = noise(small);
     let mut executor = CpuSweeps::new(&stencil, &volume, policy, pool.clone(), machine.cpu.simd)
         .expect("a policy that fits");

@@ -2,7 +2,7 @@
 //! win, and by the conformance suite. Not: what is compared (the suite's elements and settings).
 
 use warpweft_core::error::Result;
-use warpweft_core::grid::RawVolume;
+use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::report::Series;
 
 use crate::reference::run_reference;
@@ -12,9 +12,9 @@ use crate::{Spec, SweepExecutor, sweeps};
 const SWEEP: u64 = 5;
 
 /// What a run came to.
-pub struct Ended<const D: usize> {
+pub struct Ended {
     /// The cells at the end.
-    pub volume: RawVolume<D>,
+    pub volume: RawVolume,
     /// Steps done.
     pub done: u64,
     /// What probes recorded.
@@ -25,12 +25,12 @@ pub struct Ended<const D: usize> {
 ///
 /// # Errors
 /// The executor's.
-pub fn run<const D: usize>(
-    executor: &mut dyn SweepExecutor<D>,
-    stencil: &Spec<D>,
-    start: &RawVolume<D>,
+pub fn run(
+    executor: &mut dyn SweepExecutor,
+    stencil: &Spec,
+    start: &RawVolume,
     steps: u64,
-) -> Result<Ended<D>> {
+) -> Result<Ended> {
     let mut done = 0;
     let mut series = stencil.points.series(0);
     let sweeps = sweeps(start.extents(), steps, SWEEP, stencil.until);
@@ -57,23 +57,24 @@ pub fn run<const D: usize>(
 }
 
 /// The first cell whose bits differ, and how many do.
-pub fn difference<const D: usize>(found: &RawVolume<D>, expect: &RawVolume<D>) -> Option<String> {
+pub fn difference(found: &RawVolume, expect: &RawVolume) -> Option<String> {
+    let dims = found.rank();
     for (f, field) in found.cell_type().fields().iter().enumerate() {
         let size = field.kind.size();
-        let cells = |volume: &RawVolume<D>| {
+        let cells = |volume: &RawVolume| {
             volume.field_bytes(f).chunks_exact(size).map(<[u8]>::to_vec).collect::<Vec<_>>()
         };
         let (found_bytes, expect_bytes) = (cells(found), cells(expect));
         let differs: Vec<_> =
             (0..found.len()).filter(|&cell| found_bytes[cell] != expect_bytes[cell]).collect();
         if let Some(&first) = differs.first() {
-            let mut at = [0; D];
+            let mut at = Axes::filled(dims, 0);
             let mut rest = first;
-            for d in (0..D).rev() {
+            for d in (0..dims).rev() {
                 at[d] = rest % found.extents()[d];
                 rest /= found.extents()[d];
             }
-            let value = |volume: &RawVolume<D>| volume.value(f, at);
+            let value = |volume: &RawVolume| volume.value(f, at);
             return Some(format!(
                 "{} cells of field {f} differ, first {at:?}: {:e} for {:e}",
                 differs.len(),
@@ -89,10 +90,10 @@ pub fn difference<const D: usize>(found: &RawVolume<D>, expect: &RawVolume<D>) -
 ///
 /// # Errors
 /// The executor's, and the reference's.
-pub fn agrees<const D: usize>(
-    executor: &mut dyn SweepExecutor<D>,
-    stencil: &Spec<D>,
-    start: &RawVolume<D>,
+pub fn agrees(
+    executor: &mut dyn SweepExecutor,
+    stencil: &Spec,
+    start: &RawVolume,
     steps: u64,
 ) -> Result<bool> {
     let mut end = start.clone();

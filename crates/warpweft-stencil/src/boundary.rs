@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use warpweft_core::grid::axis_name;
+use warpweft_core::grid::{Axes, axis_name};
 
 /// What cells beyond one face of the volume hold.
 ///
@@ -57,7 +57,7 @@ pub enum Face {
 
 /// One boundary a face: `[axis][0]` low, `[axis][1]` high.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Boundaries<const D: usize>(pub [[Boundary; 2]; D]);
+pub struct Boundaries(pub Axes<[Boundary; 2]>);
 
 /// Where the value of a cell outside the volume comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,9 +72,9 @@ pub enum Source {
 
 /// What decides the value of a cell outside the volume.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Ghost<const D: usize> {
+pub enum Ghost {
     /// It holds what this cell holds.
-    Cell([isize; D]),
+    Cell(Axes<isize>),
     /// It holds this value.
     Value(f64),
     /// It holds what a face's function says.
@@ -85,19 +85,20 @@ pub enum Ghost<const D: usize> {
         face: Face,
         /// The position that the function is given: the cell's own index along axes on which it is
         /// beyond a face that holds values, its source's along the others.
-        at: [isize; D],
+        at: Axes<isize>,
     },
 }
 
 /// As `--boundary` of the command takes it, but for `function`: the one of all faces, or by axis and end.
-impl<const D: usize> fmt::Display for Boundaries<D> {
+impl fmt::Display for Boundaries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dims = self.rank();
         let all = self.0.as_flattened();
         if all.windows(2).all(|pair| pair[0] == pair[1]) {
             return all.first().map_or(Ok(()), |one| write!(f, "{one}"));
         }
         for (axis, [low, high]) in self.0.iter().enumerate() {
-            let (comma, name) = (if axis > 0 { "," } else { "" }, axis_name(axis, D));
+            let (comma, name) = (if axis > 0 { "," } else { "" }, axis_name(axis, dims));
             match low == high {
                 true => write!(f, "{comma}{name}={low}")?,
                 false => write!(f, "{comma}{name}-low={low},{name}-high={high}")?,
@@ -107,10 +108,15 @@ impl<const D: usize> fmt::Display for Boundaries<D> {
     }
 }
 
-impl<const D: usize> Boundaries<D> {
-    /// The same boundary on every face.
-    pub fn all(boundary: Boundary) -> Self {
-        Self([[boundary; 2]; D])
+impl Boundaries {
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.0.rank()
+    }
+
+    /// The same boundary on every face of `dims` axes.
+    pub fn all(dims: usize, boundary: Boundary) -> Self {
+        Self(Axes::filled(dims, [boundary; 2]))
     }
 
     /// Where index `at` of `axis` (extent `n`, possibly outside `0..n`) takes its value from.
@@ -140,13 +146,14 @@ impl<const D: usize> Boundaries<D> {
     /// Along axes that are `open`, cells run on beyond the ends.
     pub fn ghost(
         &self,
-        at: [isize; D],
-        extents: [usize; D],
+        at: Axes<isize>,
+        extents: Axes<usize>,
         open: impl Fn(usize) -> bool,
-    ) -> Ghost<D> {
+    ) -> Ghost {
+        let dims = at.rank();
         let mut from = at;
         let mut held = None;
-        for d in (0..D).filter(|&d| !open(d)) {
+        for d in (0..dims).filter(|&d| !open(d)) {
             match self.source(d, at[d], extents[d]) {
                 Source::Cell(cell) => from[d] = cell as isize,
                 source => held = held.or(Some((d, source))),
@@ -173,31 +180,35 @@ mod tests {
             (Boundary::Mirror, [2, 1, 2, 1]),
         ];
         for (boundary, expect) in cases {
-            let faces = Boundaries::<1>::all(boundary);
+            let faces = Boundaries::all(1, boundary);
             let found = [-2, -1, 4, 5].map(|at| faces.source(0, at, 4));
             assert_eq!(found, expect.map(Source::Cell), "{boundary:?}");
         }
         assert_eq!(
-            Boundaries::<1>::all(Boundary::Dirichlet(7.0)).source(0, -1, 4),
+            Boundaries::all(1, Boundary::Dirichlet(7.0)).source(0, -1, 4),
             Source::Value(7.0)
         );
     }
 
     #[test]
     fn corners_are_the_slowest_holding_face_s_and_functions_see_where_others_copy_from() {
-        let mut faces = Boundaries::<2>([
+        let mut faces = Boundaries(Axes::of([
             [Boundary::Neumann, Boundary::Function],
             [Boundary::Function, Boundary::Dirichlet(3.0)],
-        ]);
-        let ghost = |faces: &Boundaries<2>, at| faces.ghost(at, [4, 5], |_| false);
-        let by = |axis, face, at| Ghost::Function { axis, face, at };
-        assert_eq!(ghost(&faces, [-2, 3]), Ghost::Cell([1, 3]));
+        ]));
+        let ghost =
+            |faces: &Boundaries, at: [isize; 2]| faces.ghost(at.into(), [4, 5].into(), |_| false);
+        let by = |axis, face, at: [isize; 2]| Ghost::Function { axis, face, at: at.into() };
+        assert_eq!(ghost(&faces, [-2, 3]), Ghost::Cell([1, 3].into()));
         assert_eq!(ghost(&faces, [-2, -1]), by(1, Face::Low, [1, -1]));
         assert_eq!(ghost(&faces, [-2, 5]), Ghost::Value(3.0));
         assert_eq!(ghost(&faces, [5, -1]), by(0, Face::High, [5, -1]));
         assert_eq!(ghost(&faces, [4, 6]), by(0, Face::High, [4, 6]));
         faces.0[0] = [Boundary::Periodic; 2];
         assert_eq!(ghost(&faces, [-1, -1]), by(1, Face::Low, [3, -1]));
-        assert_eq!(faces.ghost([-1, -1], [4, 5], |d| d == 0), by(1, Face::Low, [-1, -1]));
+        assert_eq!(
+            faces.ghost([-1, -1].into(), [4, 5].into(), |d| d == 0),
+            by(1, Face::Low, [-1, -1])
+        );
     }
 }

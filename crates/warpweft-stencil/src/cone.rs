@@ -9,19 +9,20 @@ use super::halo::{Footprint, MOST_STEPS, Reach, footprints};
 use super::plan::{Region, Sweep};
 use super::spec::Spec;
 use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::Axes;
 
 /// What an executor must know of a stencil to work out what its sweeps compute.
 #[derive(Clone, Debug)]
-pub(super) struct Cones<const D: usize> {
-    stages: Vec<Footprint<D>>,
+pub(super) struct Cones {
+    stages: Vec<Footprint>,
     fields: usize,
-    extents: [usize; D],
-    periodic: [bool; D],
+    extents: Axes<usize>,
+    periodic: Axes<bool>,
 }
 
-impl<const D: usize> Cones<D> {
+impl Cones {
     /// For sweeps of `stencil` over a volume of `extents`.
-    pub fn new(stencil: &Spec<D>, extents: [usize; D]) -> Self {
+    pub fn new(stencil: &Spec, extents: Axes<usize>) -> Self {
         let periodic = stencil.boundaries.0.map(|faces| faces[0] == Boundary::Periodic);
         let (stages, fields) = (footprints(&stencil.stages), stencil.cell.len());
         Self { stages, fields, extents, periodic }
@@ -32,51 +33,54 @@ impl<const D: usize> Cones<D> {
     /// # Errors
     /// A region that is empty, or not inside the volume, or a part of an axis that repeats; more
     /// than 65,536 steps of a part.
-    pub fn of(&self, sweep: &Sweep<D>) -> Result<Cone<D>> {
+    pub fn of(&self, sweep: &Sweep) -> Result<Cone> {
         let (region, extents) = (sweep.region, self.extents);
-        if region == (Region { low: [0; D], high: extents }) {
+        if region == Region::whole(extents) {
             return Ok(Cone { region, extents, reach: None });
         }
+        let like = region.low.rank() == extents.rank() && region.high.rank() == extents.rank();
         let fits = |d: usize| {
             let all = region.low[d] == 0 && region.high[d] == extents[d];
             let part = region.low[d] < region.high[d] && region.high[d] <= extents[d];
             all || (part && !self.periodic[d])
         };
         let steps = sweep.steps.saturating_add(sweep.following);
-        if !(0..D).all(fits) || steps > MOST_STEPS as u64 {
+        if !like || !(0..extents.rank()).all(fits) || steps > MOST_STEPS as u64 {
             return Err(Error::spec(
                 format!("a sweep of {steps} steps over {region:?} of {extents:?}"),
                 "sweep a box inside the volume, whole along axes that repeat, for at most 65,536 \
                  steps",
             ));
         }
-        let reach = Reach::new(&self.stages, self.fields, steps as usize);
+        let reach = Reach::new(extents.rank(), &self.stages, self.fields, steps as usize);
         Ok(Cone { region, extents, reach: Some(reach) })
     }
 }
 
 /// What each stage of each step of a sweep computes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Cone<const D: usize> {
-    region: Region<D>,
-    extents: [usize; D],
+pub(super) struct Cone {
+    region: Region,
+    extents: Axes<usize>,
     /// Of the sweep's steps and those that follow it; none where the region is the whole volume.
-    reach: Option<Reach<D>>,
+    reach: Option<Reach>,
 }
 
-impl<const D: usize> Cone<D> {
+impl Cone {
     /// Whether every stage computes the whole volume.
     pub fn is_whole(&self) -> bool {
         self.reach.is_none()
     }
 
     /// What stage number `stage` of step number `step` of the sweep computes.
-    pub fn at(&self, step: usize, stage: usize) -> Region<D> {
-        let margin = self.reach.as_ref().map_or([[0; 2]; D], |it| it.compute[step][stage]);
+    pub fn at(&self, step: usize, stage: usize) -> Region {
+        let dims = self.extents.rank();
+        let margin =
+            self.reach.as_ref().map_or(Axes::filled(dims, [0; 2]), |it| it.compute[step][stage]);
         let Region { low, high } = self.region;
         Region {
-            low: std::array::from_fn(|d| low[d].saturating_sub(margin[d][0])),
-            high: std::array::from_fn(|d| (high[d] + margin[d][1]).min(self.extents[d])),
+            low: Axes::from_fn(dims, |d| low[d].saturating_sub(margin[d][0])),
+            high: Axes::from_fn(dims, |d| (high[d] + margin[d][1]).min(self.extents[d])),
         }
     }
 }
@@ -94,12 +98,13 @@ mod tests {
     #[test]
     fn a_region_grows_by_what_is_read_of_it_up_to_the_ends_of_the_volume() {
         let stencil = Stencil::of(lean());
-        let region = Region { low: [7, 3], high: [12, 7] };
+        let region = Region { low: [7, 3].into(), high: [12, 7].into() };
         let sweep = Sweep { first_step: 5, steps: 3, following: 1, region, keep_change: false };
-        let found = Cones::new(&stencil, [20, 9]).of(&sweep).unwrap();
+        let found = Cones::new(&stencil, [20, 9].into()).of(&sweep).unwrap();
         let lows = [0, 1, 2].map(|step| found.at(step, 0).low);
         let highs = [0, 1, 2].map(|step| found.at(step, 0).high);
-        assert_eq!((lows, highs), ([[1, 3], [3, 3], [5, 3]], [[12, 9], [12, 9], [12, 8]]));
+        assert_eq!(lows, [[1, 3], [3, 3], [5, 3]].map(Axes::of));
+        assert_eq!(highs, [[12, 9], [12, 9], [12, 8]].map(Axes::of));
     }
 
     #[test]
@@ -107,15 +112,15 @@ mod tests {
         let of = |boundary, steps, low, high| {
             let region = Region { low, high };
             let sweep = Sweep { first_step: 0, steps, following: 0, region, keep_change: false };
-            Cones::new(&Stencil::of(lean()).boundary(boundary), [20, 9]).of(&sweep)
+            Cones::new(&Stencil::of(lean()).boundary(boundary), [20, 9].into()).of(&sweep)
         };
-        let whole = of(Boundary::Periodic, u64::MAX, [0; 2], [20, 9]).unwrap();
-        assert_eq!(whole.at(7, 0), Region { low: [0; 2], high: [20, 9] });
+        let whole = of(Boundary::Periodic, u64::MAX, [0; 2].into(), [20, 9].into()).unwrap();
+        assert_eq!(whole.at(7, 0), Region { low: [0; 2].into(), high: [20, 9].into() });
         let open = Boundary::Neumann;
-        assert!(of(open, 1, [0; 2], [19, 9]).is_ok());
-        assert!(of(open, 1, [0; 2], [21, 9]).is_err());
-        assert!(of(open, 1, [5, 0], [5, 9]).is_err());
-        assert!(of(open, 70_000, [0; 2], [19, 9]).is_err());
-        assert!(of(Boundary::Periodic, 1, [0; 2], [19, 9]).is_err());
+        assert!(of(open, 1, [0; 2].into(), [19, 9].into()).is_ok());
+        assert!(of(open, 1, [0; 2].into(), [21, 9].into()).is_err());
+        assert!(of(open, 1, [5, 0].into(), [5, 9].into()).is_err());
+        assert!(of(open, 70_000, [0; 2].into(), [19, 9].into()).is_err());
+        assert!(of(Boundary::Periodic, 1, [0; 2].into(), [19, 9].into()).is_err());
     }
 }

@@ -11,13 +11,13 @@ use super::total::Total;
 use warpweft_core::cluster::{Tag, Transport};
 use warpweft_core::element::CellType;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::RawVolumeMut;
+use warpweft_core::grid::{Axes, RawVolumeMut};
 
 /// Runs sweeps over a copy of a volume, or of one subdomain with its ghost zone, that lives on its device.
 ///
 /// Built from a spec, a volume and a policy; the volume is copied in then and copied back by
 /// [`SweepExecutor::store`]. In between only the cells of halos leave the device.
-pub trait SweepExecutor<const D: usize> {
+pub trait SweepExecutor {
     /// What a cell holds.
     fn cell(&self) -> CellType;
 
@@ -25,7 +25,7 @@ pub trait SweepExecutor<const D: usize> {
     ///
     /// # Errors
     /// A fault of the element function or of the device.
-    fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()>;
+    fn sweep(&mut self, sweep: &Sweep) -> Result<()>;
 
     /// The residual of the last step swept, which must have been a sweep of one step over the
     /// whole volume announced with [`Sweep::keep_change`].
@@ -40,7 +40,7 @@ pub trait SweepExecutor<const D: usize> {
     /// # Errors
     /// As [`SweepExecutor::residual`].
     #[doc(hidden)]
-    fn changes(&mut self, kind: Residual, region: &Region<D>) -> Result<Total>;
+    fn changes(&mut self, kind: Residual, region: &Region) -> Result<Total>;
 
     /// Waits until everything swept so far is done.
     ///
@@ -52,7 +52,7 @@ pub trait SweepExecutor<const D: usize> {
     ///
     /// # Errors
     /// As [`SweepExecutor::sweep`].
-    fn store(&mut self, volume: RawVolumeMut<'_, D>) -> Result<()>;
+    fn store(&mut self, volume: RawVolumeMut<'_>) -> Result<()>;
 
     /// What making it found out that the user should know.
     fn notes(&self) -> &[String] {
@@ -64,7 +64,7 @@ pub trait SweepExecutor<const D: usize> {
     ///
     /// # Errors
     /// As [`SweepExecutor::write`].
-    fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
+    fn add(&mut self, field: usize, at: &[Axes<usize>], amount: f64) -> Result<()> {
         let (kind, mut bytes) = (self.cell().kind(field), Vec::new());
         for at in at {
             bytes.clear();
@@ -79,9 +79,9 @@ pub trait SweepExecutor<const D: usize> {
     ///
     /// # Errors
     /// As [`SweepExecutor::read`].
-    fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>> {
+    fn sample(&mut self, field: usize, at: &[Axes<usize>]) -> Result<Vec<f64>> {
         let (kind, mut bytes) = (self.cell().kind(field), Vec::new());
-        let value = |at: &[usize; D]| {
+        let value = |at: &Axes<usize>| {
             bytes.clear();
             self.read(&[(field, single(at))], &mut bytes)?;
             Ok(value_of(kind, &bytes))
@@ -93,13 +93,13 @@ pub trait SweepExecutor<const D: usize> {
     ///
     /// # Errors
     /// No such field or region; as [`SweepExecutor::finish`].
-    fn read(&mut self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()>;
+    fn read(&mut self, boxes: &[Cells], to: &mut Vec<u8>) -> Result<()>;
 
     /// Replaces the present cells of `boxes`.
     ///
     /// # Errors
     /// As [`SweepExecutor::read`]; a wrong number of bytes, or bytes that are no `bool` for a field of such.
-    fn write(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()>;
+    fn write(&mut self, boxes: &[Cells], bytes: &[u8]) -> Result<()>;
 
     /// Sends the present cells of `boxes`.
     ///
@@ -108,7 +108,7 @@ pub trait SweepExecutor<const D: usize> {
     #[doc(hidden)]
     fn send(
         &mut self,
-        boxes: &[Cells<D>],
+        boxes: &[Cells],
         net: &dyn Transport,
         (to, tag): (usize, Tag),
     ) -> Result<()> {
@@ -124,7 +124,7 @@ pub trait SweepExecutor<const D: usize> {
     #[doc(hidden)]
     fn receive(
         &mut self,
-        boxes: &[Cells<D>],
+        boxes: &[Cells],
         bytes: usize,
         net: &dyn Transport,
         (from, tag): (usize, Tag),
@@ -140,7 +140,7 @@ pub trait SweepExecutor<const D: usize> {
     /// are sent, and the interior; none where that can't be, or can't pay. Ranks may differ in this, as their
     /// subdomains and devices do.
     #[doc(hidden)]
-    fn split(&self, _own: &Region<D>, _sent: &Margin<D>, _steps: u64) -> Option<BoundarySplit<D>> {
+    fn split(&self, _own: &Region, _sent: &Margin, _steps: u64) -> Option<BoundarySplit> {
         None
     }
 
@@ -151,7 +151,7 @@ pub trait SweepExecutor<const D: usize> {
     /// # Errors
     /// As [`SweepExecutor::sweep`]; an executor that can't.
     #[doc(hidden)]
-    fn sweep_split(&mut self, _split: &BoundarySplit<D>, _own: &Region<D>) -> Result<()> {
+    fn sweep_split(&mut self, _split: &BoundarySplit, _own: &Region) -> Result<()> {
         Err(Error::spec("a sweep split at the boundary", "this is a fault of Warpweft: report it"))
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Not a cryptographic hash: it tells mistakes apart, not malice.
 
-use warpweft_core::grid::RawVolume;
+use warpweft_core::grid::{Axes, RawVolume};
 
 /// Odd constants without pattern: the golden ratio's bits, and those of the mixer below.
 const PLACE: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -14,17 +14,14 @@ const MIX: [u64; 2] = [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb];
 /// partition.
 ///
 /// The mixer is that of SplitMix64 (Steele, Lea, Flood 2014). O(cells), one pass.
-pub(super) fn fingerprint<const D: usize>(
-    cells: &RawVolume<D>,
-    low: [usize; D],
-    extents: [usize; D],
-) -> u64 {
+pub(super) fn fingerprint(cells: &RawVolume, low: Axes<usize>, extents: Axes<usize>) -> u64 {
+    let dims = cells.rank();
     let held = cells.extents();
-    let row = held[D - 1];
+    let row = held[dims - 1];
     // The number in the whole volume of the first cell of row `n`.
     let first = |n: usize| {
-        let (mut rest, mut index, mut stride) = (n, low[D - 1], extents[D - 1]);
-        for d in (0..D - 1).rev() {
+        let (mut rest, mut index, mut stride) = (n, low[dims - 1], extents[dims - 1]);
+        for d in (0..dims - 1).rev() {
             index += (low[d] + rest % held[d]) * stride;
             (rest, stride) = (rest / held[d], stride * extents[d]);
         }
@@ -76,7 +73,7 @@ mod tests {
     fn parts_add_up_to_the_whole_however_it_is_cut() {
         let extents = [7, 5, 6];
         let whole = Volume::from_fn(extents, |[z, y, x]| ((z * 40 + y * 9 + x) as f32).sin());
-        let expect = fingerprint(&whole, [0; 3], extents);
+        let expect = fingerprint(&whole, [0; 3].into(), extents.into());
         for cut in [[3, 5, 6], [7, 2, 6], [7, 5, 1], [2, 3, 4]] {
             let mut sum = 0u64;
             for corner in 0..8 {
@@ -89,8 +86,8 @@ mod tests {
                 if size.contains(&0) {
                     continue;
                 }
-                let part = whole.cut_out(low.map(|n| n as isize), size).unwrap();
-                sum = sum.wrapping_add(fingerprint(&part, low, extents));
+                let part = whole.cut_out(low.map(|n| n as isize).into(), size.into()).unwrap();
+                sum = sum.wrapping_add(fingerprint(&part, low.into(), extents.into()));
             }
             assert_eq!(sum, expect, "{cut:?}");
         }
@@ -100,16 +97,20 @@ mod tests {
     fn places_and_single_bits_count() {
         let mut seen = HashSet::new();
         let mut start = Volume::<u8, 2>::zeroed([9, 8]).unwrap();
-        assert!(seen.insert(fingerprint(&start, [0; 2], [9, 8])));
+        assert!(seen.insert(fingerprint(&start, [0; 2].into(), [9, 8].into())));
         // The same values, elsewhere; and each pair of neighbours.
         for n in 0..72 {
             start.as_mut_slice()[n] = 1;
-            assert!(seen.insert(fingerprint(&start, [0; 2], [9, 8])), "{n}");
+            assert!(seen.insert(fingerprint(&start, [0; 2].into(), [9, 8].into())), "{n}");
             start.as_mut_slice()[(n + 1) % 72] = 1;
-            assert!(seen.insert(fingerprint(&start, [0; 2], [9, 8])), "{n} and the next");
+            assert!(
+                seen.insert(fingerprint(&start, [0; 2].into(), [9, 8].into())),
+                "{n} and the next"
+            );
             start.as_mut_slice().fill(0);
         }
-        let wide = |value: f64| fingerprint(&Volume::from_fn([4], |_| value), [0], [4]);
+        let wide =
+            |value: f64| fingerprint(&Volume::from_fn([4], |_| value), [0].into(), [4].into());
         assert_ne!(wide(1.0), wide(f64::from_bits(1.0f64.to_bits() + 1)));
         assert_ne!(wide(0.0), wide(-0.0));
     }

@@ -13,7 +13,7 @@ use super::boundary::{Boundary, Face};
 use super::spec::Spec;
 use warpweft_core::element::{Bits, Fields, MAX_FIELDS, Unit};
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::{RawVolume, axis_name};
+use warpweft_core::grid::{Axes, RawVolume, axis_name};
 
 /// A function of position and time with its parameters: what `#[boundary]` makes of `tide(0.1)`.
 ///
@@ -38,19 +38,19 @@ pub unsafe trait BoundaryFunction<S: Fields, const D: usize>: Send + Sync {
 }
 
 /// A function behind a pointer, its type of cell erased.
-pub(crate) type FaceFunction<const D: usize> = Arc<dyn HeldFace<D>>;
+pub(crate) type FaceFunction = Arc<dyn HeldFace>;
 
 /// What is asked of a [`BoundaryFunction`] by code that does not know its type of cell.
-pub(crate) trait HeldFace<const D: usize>: Send + Sync {
+pub(crate) trait HeldFace: Send + Sync {
     /// As [`BoundaryFunction::value`].
-    fn bits(&self, at: [i64; D], step: u64) -> Bits;
+    fn bits(&self, at: Axes<i64>, step: u64) -> Bits;
     /// Writes the value to element `index` of the field arrays: the fields whose bit is set.
     ///
     /// # Safety
     /// As for [`Fields::store`], the arrays being of the function's type of cell.
     unsafe fn store(
         &self,
-        value: ([i64; D], u64),
+        value: (Axes<i64>, u64),
         to: (&[*mut u8; MAX_FIELDS], isize),
         fields: u32,
     );
@@ -65,20 +65,20 @@ pub(crate) trait HeldFace<const D: usize>: Send + Sync {
 }
 
 /// A function with its type of cell.
-struct Held<F, S>(F, PhantomData<fn() -> S>);
+struct Held<F, S, const D: usize>(F, PhantomData<fn() -> S>);
 
-impl<F: BoundaryFunction<S, D>, S: Fields, const D: usize> HeldFace<D> for Held<F, S> {
-    fn bits(&self, at: [i64; D], step: u64) -> Bits {
-        Bits::of(self.0.value(at, step))
+impl<F: BoundaryFunction<S, D>, S: Fields, const D: usize> HeldFace for Held<F, S, D> {
+    fn bits(&self, at: Axes<i64>, step: u64) -> Bits {
+        Bits::of(self.0.value(at.array(), step))
     }
     unsafe fn store(
         &self,
-        (at, step): ([i64; D], u64),
+        (at, step): (Axes<i64>, u64),
         (base, index): (&[*mut u8; MAX_FIELDS], isize),
         fields: u32,
     ) {
         // SAFETY: passed on to the caller.
-        unsafe { self.0.value(at, step).store(base, index, fields) }
+        unsafe { self.0.value(at.array(), step).store(base, index, fields) }
     }
     fn cuda(&self, unit: &mut Unit) -> String {
         self.0.cuda(unit)
@@ -97,23 +97,24 @@ impl<F: BoundaryFunction<S, D>, S: Fields, const D: usize> HeldFace<D> for Held<
 /// `function` without its type of cell.
 pub(crate) fn held<S: Fields, const D: usize>(
     function: impl BoundaryFunction<S, D> + 'static,
-) -> FaceFunction<D> {
-    Arc::new(Held(function, PhantomData::<fn() -> S>))
+) -> FaceFunction {
+    Arc::new(Held::<_, S, D>(function, PhantomData))
 }
 
 /// Where the cells that are swept lie in the whole volume, whose indices functions are given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Frame<const D: usize> {
+pub(crate) struct Frame {
     /// The index of the first cell, per axis.
-    pub begin: [i64; D],
+    pub begin: Axes<i64>,
     /// Along axes on which indices wrap, the volume's extent; 0 along the others.
-    pub period: [i64; D],
+    pub period: Axes<i64>,
 }
 
-impl<const D: usize> Frame<D> {
+impl Frame {
     /// The index in the whole volume.
-    pub fn place(&self, at: [isize; D]) -> [i64; D] {
-        std::array::from_fn(|d| {
+    pub fn place(&self, at: Axes<isize>) -> Axes<i64> {
+        let dims = at.rank();
+        Axes::from_fn(dims, |d| {
             let index = at[d] as i64 + self.begin[d];
             if self.period[d] > 0 { index.rem_euclid(self.period[d]) } else { index }
         })
@@ -122,27 +123,34 @@ impl<const D: usize> Frame<D> {
 
 /// The functions of a stencil's faces.
 #[derive(Clone)]
-pub(crate) struct Functions<const D: usize> {
-    faces: [[Option<FaceFunction<D>>; 2]; D],
-    pub frame: Frame<D>,
+pub(crate) struct Functions {
+    faces: Vec<[Option<FaceFunction>; 2]>,
+    pub frame: Frame,
 }
 
-impl<const D: usize> Functions<D> {
+impl Functions {
     /// None.
-    pub fn new() -> Self {
-        let faces = std::array::from_fn(|_| [const { None }; 2]);
-        Self { faces, frame: Frame { begin: [0; D], period: [0; D] } }
+    pub fn new(dims: usize) -> Self {
+        let faces = vec![[const { None }; 2]; dims];
+        Self { faces, frame: Frame { begin: Axes::filled(dims, 0), period: Axes::filled(dims, 0) } }
     }
 
     /// Gives a face its function.
-    pub fn set(&mut self, axis: usize, face: Face, function: FaceFunction<D>) {
+    pub fn set(&mut self, axis: usize, face: Face, function: FaceFunction) {
         if let Some(faces) = self.faces.get_mut(axis) {
             faces[face as usize] = Some(function);
         }
     }
 
+    /// Gives every face the same function.
+    pub fn set_all(&mut self, function: &FaceFunction) {
+        for faces in &mut self.faces {
+            *faces = [Some(function.clone()), Some(function.clone())];
+        }
+    }
+
     /// The function of a face, if it has one.
-    pub fn of(&self, axis: usize, face: Face) -> Option<&FaceFunction<D>> {
+    pub fn of(&self, axis: usize, face: Face) -> Option<&FaceFunction> {
         self.faces.get(axis)?[face as usize].as_ref()
     }
 }
@@ -158,12 +166,11 @@ pub(crate) struct Times {
     pub next: u32,
 }
 
-impl<const D: usize> Spec<D> {
+impl Spec {
     /// The faces that are functions: axis, end, function.
-    pub(crate) fn function_faces(
-        &self,
-    ) -> impl Iterator<Item = (usize, Face, &FaceFunction<D>)> + '_ {
-        let all = (0..D).flat_map(|axis| [(axis, Face::Low), (axis, Face::High)]);
+    pub(crate) fn function_faces(&self) -> impl Iterator<Item = (usize, Face, &FaceFunction)> + '_ {
+        let dims = self.rank();
+        let all = (0..dims).flat_map(|axis| [(axis, Face::Low), (axis, Face::High)]);
         all.filter(|&(axis, face)| self.boundaries.0[axis][face as usize] == Boundary::Function)
             .filter_map(|(axis, face)| Some((axis, face, self.functions.of(axis, face)?)))
     }
@@ -188,10 +195,10 @@ impl<const D: usize> Spec<D> {
     /// `to` of `volume`, where `step` steps were done when the step began.
     pub(crate) fn hold(
         &self,
-        (axis, face, at): (usize, Face, [isize; D]),
+        (axis, face, at): (usize, Face, Axes<isize>),
         (step, times): (u64, Times),
-        volume: &mut RawVolume<D>,
-        to: [usize; D],
+        volume: &mut RawVolume,
+        to: Axes<usize>,
     ) {
         let Some(function) = self.functions.of(axis, face) else { return };
         let at = self.functions.frame.place(at);
@@ -207,13 +214,14 @@ impl<const D: usize> Spec<D> {
     /// # Errors
     /// The face that has none.
     pub(crate) fn check_functions(&self) -> Result<()> {
-        for axis in 0..D {
+        let dims = self.rank();
+        for axis in 0..dims {
             for face in [Face::Low, Face::High] {
                 let function = self.boundaries.0[axis][face as usize] == Boundary::Function;
                 let end = if face == Face::Low { "low" } else { "high" };
                 if function && self.functions.of(axis, face).is_none() {
                     return Err(Error::spec(
-                        format!("no function for the {end} face of axis {}", axis_name(axis, D)),
+                        format!("no function for the {end} face of axis {}", axis_name(axis, dims)),
                         "name it with `Stencil::face_by` or `Stencil::boundary_by`",
                     ));
                 }

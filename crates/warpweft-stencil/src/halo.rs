@@ -8,54 +8,64 @@
 
 use super::plan::Region;
 use super::stage::StageList;
+use warpweft_core::grid::Axes;
 
 /// Steps without communication at most: each takes memory to trace, and swaps once in so many cost nothing.
 pub(super) const MOST_STEPS: usize = 1 << 16;
 
 /// Cells beyond a box per axis: `[below, above]`.
-pub type Margin<const D: usize> = [[usize; 2]; D];
+pub type Margin = Axes<[usize; 2]>;
 
 /// A box of cells `[low, high)` per axis in a part's own frame, where indices may be negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span<const D: usize> {
+pub struct Span {
     /// First index, per axis.
-    pub low: [isize; D],
+    pub low: Axes<isize>,
     /// One past the last index, per axis.
-    pub high: [isize; D],
+    pub high: Axes<isize>,
 }
 
-impl<const D: usize> Span<D> {
+impl Span {
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.low.rank()
+    }
+
     /// Number of cells; 0 when an axis is empty.
     pub fn cells(&self) -> usize {
         self.extents().iter().product()
     }
 
     /// Cells along each axis; 0 when an axis is empty.
-    pub fn extents(&self) -> [usize; D] {
-        std::array::from_fn(|d| (self.high[d] - self.low[d]).max(0) as usize)
+    pub fn extents(&self) -> Axes<usize> {
+        let dims = self.rank();
+        Axes::from_fn(dims, |d| (self.high[d] - self.low[d]).max(0) as usize)
     }
 
     /// Whether `at` is inside.
-    pub fn contains(&self, at: [isize; D]) -> bool {
-        (0..D).all(|d| self.low[d] <= at[d] && at[d] < self.high[d])
+    pub fn contains(&self, at: Axes<isize>) -> bool {
+        let dims = at.rank();
+        (0..dims).all(|d| self.low[d] <= at[d] && at[d] < self.high[d])
     }
 
     /// The box moved by `shift`.
-    pub fn shifted(&self, shift: [isize; D]) -> Self {
+    pub fn shifted(&self, shift: Axes<isize>) -> Self {
+        let dims = shift.rank();
         Self {
-            low: std::array::from_fn(|d| self.low[d] + shift[d]),
-            high: std::array::from_fn(|d| self.high[d] + shift[d]),
+            low: Axes::from_fn(dims, |d| self.low[d] + shift[d]),
+            high: Axes::from_fn(dims, |d| self.high[d] + shift[d]),
         }
     }
 
     /// The cells, slowest axis first.
-    pub fn iter(&self) -> impl Iterator<Item = [isize; D]> + use<D> {
+    pub fn iter(&self) -> impl Iterator<Item = Axes<isize>> + use<> {
+        let dims = self.rank();
         let span = *self;
         let mut next = (span.cells() > 0).then_some(span.low);
         std::iter::from_fn(move || {
             let at = next?;
             let mut following = at;
-            next = (0..D)
+            next = (0..dims)
                 .rev()
                 .any(|d| {
                     following[d] += 1;
@@ -71,33 +81,33 @@ impl<const D: usize> Span<D> {
     }
 }
 
-impl<const D: usize> From<Region<D>> for Span<D> {
-    fn from(region: Region<D>) -> Self {
+impl From<Region> for Span {
+    fn from(region: Region) -> Self {
         Self { low: region.low.map(|n| n as isize), high: region.high.map(|n| n as isize) }
     }
 }
 
 /// What one stage reads and writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Footprint<const D: usize> {
+pub struct Footprint {
     /// Per field read, how far: the box around its taps.
-    pub reads: Vec<(usize, Margin<D>)>,
+    pub reads: Vec<(usize, Margin)>,
     /// The fields written.
     pub writes: Vec<usize>,
 }
 
 /// The footprints of a spec's stages, in order.
-pub fn footprints<const D: usize>(stages: &StageList<D>) -> Vec<Footprint<D>> {
-    let of_stage = |stage: &std::sync::Arc<dyn super::stage::Stage<D>>| {
-        let mut reads: Vec<(usize, Margin<D>)> = Vec::new();
+pub fn footprints(stages: &StageList) -> Vec<Footprint> {
+    let of_stage = |stage: &std::sync::Arc<dyn super::stage::Stage>| {
+        let mut reads: Vec<(usize, Margin)> = Vec::new();
         for tap in stage.taps() {
             let known = reads.iter().position(|(field, _)| *field == tap.field);
             let index = known.unwrap_or_else(|| {
-                reads.push((tap.field, [[0; 2]; D]));
+                reads.push((tap.field, tap.offset.map(|_| [0; 2])));
                 reads.len() - 1
             });
             let margin = &mut reads[index].1;
-            for d in 0..D {
+            for d in 0..tap.offset.rank() {
                 margin[d][0] = margin[d][0].max(-tap.offset[d].min(0) as usize);
                 margin[d][1] = margin[d][1].max(tap.offset[d].max(0) as usize);
             }
@@ -109,25 +119,25 @@ pub fn footprints<const D: usize>(stages: &StageList<D>) -> Vec<Footprint<D>> {
 
 /// What `depth` steps without communication need and compute beyond a part's own cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reach<const D: usize> {
+pub struct Reach {
     /// Steps between two swaps.
     pub depth: usize,
     /// `[step][stage]`: how far beyond its own cells a part computes that stage. Shrinks from step
     /// to step and is zero in the last stage of the last step.
-    pub compute: Vec<Vec<Margin<D>>>,
+    pub compute: Vec<Vec<Margin>>,
     /// Per field, how deep its ghost zone must be right after a swap.
-    pub ghosts: Vec<Margin<D>>,
+    pub ghosts: Vec<Margin>,
 }
 
-impl<const D: usize> Reach<D> {
-    /// Traces `depth` steps of `stages` over `fields` fields backwards.
-    pub fn new(stages: &[Footprint<D>], fields: usize, depth: usize) -> Self {
-        let mut needed = vec![[[0; 2]; D]; fields];
+impl Reach {
+    /// Traces `depth` steps of `stages` over `fields` fields in `dims` dimensions backwards.
+    pub fn new(dims: usize, stages: &[Footprint], fields: usize, depth: usize) -> Self {
+        let mut needed = vec![Axes::filled(dims, [0; 2]); fields];
         let mut compute = Vec::with_capacity(depth);
         for _ in 0..depth {
             let mut step = Vec::with_capacity(stages.len());
             for stage in stages.iter().rev() {
-                let mut margin = [[0; 2]; D];
+                let mut margin = Axes::filled(dims, [0; 2]);
                 for &field in &stage.writes {
                     widen(&mut margin, &needed[field]);
                 }
@@ -136,7 +146,7 @@ impl<const D: usize> Reach<D> {
                     widen(&mut needed[field], &margin);
                 }
                 for (field, read) in &stage.reads {
-                    let far = std::array::from_fn(|d| {
+                    let far = Axes::from_fn(dims, |d| {
                         [margin[d][0] + read[d][0], margin[d][1] + read[d][1]]
                     });
                     widen(&mut needed[*field], &far);
@@ -151,8 +161,8 @@ impl<const D: usize> Reach<D> {
     }
 
     /// The deepest ghost zone of any field: what a layout has to leave room for.
-    pub fn deepest(&self) -> Margin<D> {
-        let mut deepest = [[0; 2]; D];
+    pub fn deepest(&self) -> Margin {
+        let mut deepest = self.ghosts[0].map(|_| [0; 2]);
         for ghost in &self.ghosts {
             widen(&mut deepest, ghost);
         }
@@ -161,8 +171,9 @@ impl<const D: usize> Reach<D> {
 }
 
 /// `to` grown to include `other`.
-pub(super) fn widen<const D: usize>(to: &mut Margin<D>, other: &Margin<D>) {
-    for d in 0..D {
+pub(super) fn widen(to: &mut Margin, other: &Margin) {
+    let dims = to.rank();
+    for d in 0..dims {
         to[d] = [to[d][0].max(other[d][0]), to[d][1].max(other[d][1])];
     }
 }
@@ -171,13 +182,13 @@ pub(super) fn widen<const D: usize>(to: &mut Margin<D>, other: &Margin<D>) {
 mod tests {
     use super::*;
 
-    fn star(radius: usize) -> Footprint<2> {
-        Footprint { reads: vec![(0, [[radius; 2]; 2])], writes: vec![0] }
+    fn star(radius: usize) -> Footprint {
+        Footprint { reads: vec![(0, [[radius; 2]; 2].into())], writes: vec![0] }
     }
 
     #[test]
     fn one_stage_of_radius_delta_needs_r_delta_and_shrinks_by_delta_a_step() {
-        let reach = Reach::new(&[star(2)], 1, 3);
+        let reach = Reach::new(2, &[star(2)], 1, 3);
         assert_eq!(reach.ghosts, [[[6; 2]; 2]]);
         let computed: Vec<_> = reach.compute.iter().map(|step| step[0][0][0]).collect();
         assert_eq!(computed, [4, 2, 0]);
@@ -186,9 +197,10 @@ mod tests {
     #[test]
     fn stages_add_up_and_coefficients_that_are_read_in_place_stay_thin() {
         // Staggered: v from s one cell above and rho in place; s from v one cell below.
-        let velocity = Footprint { reads: vec![(1, [[0, 1]]), (2, [[0, 0]])], writes: vec![0] };
-        let stress = Footprint { reads: vec![(0, [[1, 0]])], writes: vec![1] };
-        let reach = Reach::new(&[velocity, stress], 3, 2);
+        let velocity =
+            Footprint { reads: vec![(1, [[0, 1]].into()), (2, [[0, 0]].into())], writes: vec![0] };
+        let stress = Footprint { reads: vec![(0, [[1, 0]].into())], writes: vec![1] };
+        let reach = Reach::new(1, &[velocity, stress], 3, 2);
         assert_eq!(reach.compute, [[[[2, 1]], [[1, 1]]], [[[1, 0]], [[0, 0]]]]);
         assert_eq!(reach.ghosts, [[[2, 1]], [[2, 2]], [[2, 1]]]);
         assert_eq!(reach.deepest(), [[2, 2]]);
@@ -196,8 +208,8 @@ mod tests {
 
     #[test]
     fn a_span_lists_its_cells_in_row_major_order() {
-        let span = Span { low: [-1, 2], high: [1, 4] };
+        let span = Span { low: [-1, 2].into(), high: [1, 4].into() };
         assert_eq!(span.iter().collect::<Vec<_>>(), [[-1, 2], [-1, 3], [0, 2], [0, 3]]);
-        assert_eq!(Span { low: [0, 2], high: [3, 2] }.iter().count(), 0);
+        assert_eq!(Span { low: [0, 2].into(), high: [3, 2].into() }.iter().count(), 0);
     }
 }

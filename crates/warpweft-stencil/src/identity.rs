@@ -6,10 +6,10 @@ use sha2::{Digest, Sha256};
 use super::spec::Spec;
 use super::stage::Stage;
 use warpweft_core::element::Unit;
-use warpweft_core::grid::across;
+use warpweft_core::grid::{Axes, across};
 
 /// Everything that a stage computes but for its parameters: code and footprint.
-pub(super) fn code<const D: usize>(stage: &dyn Stage<D>) -> String {
+pub(super) fn code(stage: &dyn Stage) -> String {
     let mut unit = Unit::new();
     let functor = stage.cuda(&mut unit);
     format!("{functor}\n{:?}\n{:?}\n{}", stage.taps(), stage.writes(), unit.source())
@@ -28,11 +28,11 @@ pub(crate) type Part = (String, String);
 /// Values of more letters are told by their hash.
 const SHORT: usize = 60;
 
-impl<const D: usize> Spec<D> {
+impl Spec {
     /// Code, parameters, fields, boundaries and sources.
     pub(crate) fn parts(&self) -> Vec<Part> {
         let mut codes: Vec<_> = self.stages.iter().map(|stage| code(&**stage)).collect();
-        let of_stage = |stage: &std::sync::Arc<dyn Stage<D>>| {
+        let of_stage = |stage: &std::sync::Arc<dyn Stage>| {
             written(|unit| spoken(&stage.parameters_text(unit)))
         };
         let mut parameters: Vec<_> = self.stages.iter().map(of_stage).collect();
@@ -62,7 +62,7 @@ impl<const D: usize> Spec<D> {
 
     /// What is computed over `extents`: names to read and a hash of its [parts](Spec::parts). Not part of it:
     /// for how long, and on what.
-    pub(crate) fn identity(&self, extents: [usize; D]) -> String {
+    pub(crate) fn identity(&self, extents: Axes<usize>) -> String {
         let names: Vec<_> = self.stages.iter().map(|stage| stage.name()).collect();
         let mut kinds: Vec<_> = self.cell.fields().iter().map(|field| field.kind.name()).collect();
         kinds.dedup();
@@ -166,15 +166,15 @@ mod tests {
     #[test]
     fn parameters_boundaries_and_extents_tell_computations_apart() {
         let of = |rate| Stencil::of(decay(rate)).boundary(Boundary::Periodic);
-        let one = of(0.5).identity([8]);
+        let one = of(0.5).identity([8].into());
         assert!(one.starts_with("decay of f32 over 8 ("), "{one}");
-        let named = of(0.5).named("half-life").identity([8]);
+        let named = of(0.5).named("half-life").identity([8].into());
         assert_eq!(named, one.replace("decay", "half-life"));
-        assert_eq!(one, of(0.5).until(crate::Residual::Max, 0.1).identity([8]));
-        assert_ne!(one, of(0.25).identity([8]));
-        assert_ne!(one, of(0.5).identity([9]));
-        assert_ne!(one, of(0.5).boundary(Boundary::Neumann).identity([8]));
-        let by = |rate| of(0.5).boundary_by(tide(rate)).identity([8]);
+        assert_eq!(one, of(0.5).until(crate::Residual::Max, 0.1).identity([8].into()));
+        assert_ne!(one, of(0.25).identity([8].into()));
+        assert_ne!(one, of(0.5).identity([9].into()));
+        assert_ne!(one, of(0.5).boundary(Boundary::Neumann).identity([8].into()));
+        let by = |rate| of(0.5).boundary_by(tide(rate)).identity([8].into());
         assert_eq!(by(1.0), by(1.0));
         assert_ne!(by(1.0), by(2.0));
     }

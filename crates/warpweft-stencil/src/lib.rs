@@ -68,7 +68,7 @@ pub use reference::{reference, reference_with_probes};
 pub use residual::{Residual, Until};
 pub use run::{Run, Target};
 pub use spec::{Spec, Stencil, Steps};
-pub use stage::{Stage, StageList, Stages};
+pub use stage::{RawTap, Stage, StageList, Stages};
 #[doc(hidden)]
 pub use stencil_element::each_field;
 pub use stencil_element::{StencilElement, Tap};

@@ -7,6 +7,7 @@
 use warpweft_core::element::CellType;
 
 use super::spec::Spec;
+use super::stage::RawTap;
 
 /// What the model says of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +41,7 @@ impl Trip {
     }
 }
 
-impl<const D: usize> Spec<D> {
+impl Spec {
     /// Bytes that one step must move for one cell: per stage each field read and each field
     /// written, once.
     pub fn step_bytes(&self) -> usize {
@@ -79,7 +80,7 @@ impl<const D: usize> Spec<D> {
     }
 }
 
-fn reads<const D: usize>(taps: &[super::Tap<D>]) -> u32 {
+fn reads(taps: &[RawTap]) -> u32 {
     taps.iter().fold(0, |fields, tap| fields | 1 << tap.field)
 }
 

@@ -8,30 +8,32 @@ use super::boundary::{Boundaries, Boundary, Face};
 use super::halo::{Margin, Span};
 use super::plan::Region;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::axis_name;
+use warpweft_core::grid::{Axes, axis_name};
 
 /// How a volume's cells are shared out over a grid of parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Partition<const D: usize> {
+pub struct Partition {
     /// Per axis, where parts begin, and last the extent: `parts + 1` ascending numbers from 0.
-    cuts: [Vec<usize>; D],
-    periodic: [bool; D],
+    cuts: Vec<Vec<usize>>,
+    periodic: Axes<bool>,
 }
 
-impl<const D: usize> Partition<D> {
+impl Partition {
     /// A grid of parts as even as the extents allow: extents of parts along an axis differ by at
     /// most one, the larger first.
     ///
     /// # Errors
     /// No parts along an axis, or more parts than cells.
     pub fn grid(
-        extents: [usize; D],
-        parts: [usize; D],
-        boundaries: &Boundaries<D>,
+        extents: impl Into<Axes<usize>>,
+        parts: impl Into<Axes<usize>>,
+        boundaries: &Boundaries,
     ) -> Result<Self> {
-        let mut cuts = [const { Vec::new() }; D];
-        for d in 0..D {
-            cuts[d] = weighted_cuts::<D>(d, extents[d], &vec![1.0; parts[d]])?;
+        let (extents, parts) = (extents.into(), parts.into());
+        let dims = extents.rank();
+        let mut cuts = vec![Vec::new(); dims];
+        for d in 0..dims {
+            cuts[d] = weighted_cuts((d, dims), extents[d], &vec![1.0; parts[d]])?;
         }
         Ok(Self { cuts, periodic: periodic(boundaries) })
     }
@@ -43,30 +45,39 @@ impl<const D: usize> Partition<D> {
     /// An axis that is not there; no weights, or more than cells along the axis; a weight that is
     /// not positive and finite.
     pub fn slabs(
-        extents: [usize; D],
+        extents: impl Into<Axes<usize>>,
         axis: usize,
         weights: &[f64],
-        boundaries: &Boundaries<D>,
+        boundaries: &Boundaries,
     ) -> Result<Self> {
-        if axis >= D {
+        let extents = extents.into();
+        let dims = extents.rank();
+        if axis >= dims {
             return Err(Error::spec(
-                format!("cut axis {axis} of a volume of {D} dimensions"),
-                format!("choose an axis from 0 to {}", D - 1),
+                format!("cut axis {axis} of a volume of {dims} dimensions"),
+                format!("choose an axis from 0 to {}", dims - 1),
             ));
         }
-        let mut cuts = extents.map(|n| vec![0, n]);
-        cuts[axis] = weighted_cuts::<D>(axis, extents[axis], weights)?;
+        let mut cuts: Vec<_> = extents.iter().map(|&n| vec![0, n]).collect();
+        cuts[axis] = weighted_cuts((axis, dims), extents[axis], weights)?;
         Ok(Self { cuts, periodic: periodic(boundaries) })
     }
 
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.cuts.len()
+    }
+
     /// The extents of the whole volume.
-    pub fn extents(&self) -> [usize; D] {
-        std::array::from_fn(|d| self.cuts[d][self.cuts[d].len() - 1])
+    pub fn extents(&self) -> Axes<usize> {
+        let dims = self.rank();
+        Axes::from_fn(dims, |d| self.cuts[d][self.cuts[d].len() - 1])
     }
 
     /// Parts along each axis.
-    pub fn parts_per_axis(&self) -> [usize; D] {
-        std::array::from_fn(|d| self.cuts[d].len() - 1)
+    pub fn parts_per_axis(&self) -> Axes<usize> {
+        let dims = self.rank();
+        Axes::from_fn(dims, |d| self.cuts[d].len() - 1)
     }
 
     /// Number of parts.
@@ -80,11 +91,12 @@ impl<const D: usize> Partition<D> {
     }
 
     /// The position of `part` in the grid of parts.
-    pub fn position(&self, part: usize) -> [usize; D] {
+    pub fn position(&self, part: usize) -> Axes<usize> {
+        let dims = self.rank();
         let grid = self.parts_per_axis();
-        let mut at = [0; D];
+        let mut at = Axes::filled(dims, 0);
         let mut rest = part;
-        for d in (0..D).rev() {
+        for d in (0..dims).rev() {
             at[d] = rest % grid[d];
             rest /= grid[d];
         }
@@ -92,17 +104,19 @@ impl<const D: usize> Partition<D> {
     }
 
     /// The part at a position of the grid.
-    pub fn part_at(&self, position: [usize; D]) -> usize {
+    pub fn part_at(&self, position: Axes<usize>) -> usize {
+        let dims = position.rank();
         let grid = self.parts_per_axis();
-        (0..D).fold(0, |part, d| part * grid[d] + position[d])
+        (0..dims).fold(0, |part, d| part * grid[d] + position[d])
     }
 
     /// The cells that `part` owns. Every cell is owned by exactly one part.
-    pub fn region(&self, part: usize) -> Region<D> {
+    pub fn region(&self, part: usize) -> Region {
+        let dims = self.rank();
         let at = self.position(part);
         Region {
-            low: std::array::from_fn(|d| self.cuts[d][at[d]]),
-            high: std::array::from_fn(|d| self.cuts[d][at[d] + 1]),
+            low: Axes::from_fn(dims, |d| self.cuts[d][at[d]]),
+            high: Axes::from_fn(dims, |d| self.cuts[d][at[d] + 1]),
         }
     }
 
@@ -125,9 +139,10 @@ impl<const D: usize> Partition<D> {
 
     /// What `part` owns, grown by `margin` wherever a neighbour is, in the part's own frame: on a
     /// periodic axis indices run on below 0 and beyond the extent instead of wrapping.
-    pub fn grown(&self, part: usize, margin: &Margin<D>) -> Span<D> {
+    pub fn grown(&self, part: usize, margin: &Margin) -> Span {
+        let dims = margin.rank();
         let mut span = Span::from(self.region(part));
-        for d in 0..D {
+        for d in 0..dims {
             if self.neighbour(part, d, Face::Low).is_some() {
                 span.low[d] -= margin[d][0] as isize;
             }
@@ -149,12 +164,13 @@ impl<const D: usize> Partition<D> {
     }
 }
 
-fn periodic<const D: usize>(boundaries: &Boundaries<D>) -> [bool; D] {
-    std::array::from_fn(|d| boundaries.0[d][0] == Boundary::Periodic)
+fn periodic(boundaries: &Boundaries) -> Axes<bool> {
+    let dims = boundaries.rank();
+    Axes::from_fn(dims, |d| boundaries.0[d][0] == Boundary::Periodic)
 }
 
 /// Splits `n` cells in proportion to `weights` by largest remainders, each part at least one cell.
-fn weighted_cuts<const D: usize>(axis: usize, n: usize, weights: &[f64]) -> Result<Vec<usize>> {
+fn weighted_cuts((axis, dims): (usize, usize), n: usize, weights: &[f64]) -> Result<Vec<usize>> {
     if weights.is_empty() || weights.len() > n {
         let hint = match n {
             0 => "give it cells".into(),
@@ -163,13 +179,13 @@ fn weighted_cuts<const D: usize>(axis: usize, n: usize, weights: &[f64]) -> Resu
         let what = format!(
             "{} parts along axis {}, which has {n} cells",
             weights.len(),
-            axis_name(axis, D)
+            axis_name(axis, dims)
         );
         return Err(Error::spec(what, hint));
     }
     if let Some(weight) = weights.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
         return Err(Error::spec(
-            format!("a part of weight {weight} along axis {}", axis_name(axis, D)),
+            format!("a part of weight {weight} along axis {}", axis_name(axis, dims)),
             "give every part a positive weight, or leave it out",
         ));
     }
@@ -206,8 +222,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn faces<const D: usize>(periodic: [bool; D]) -> Boundaries<D> {
-        Boundaries(periodic.map(|p| [if p { Boundary::Periodic } else { Boundary::Neumann }; 2]))
+    fn faces<const D: usize>(periodic: [bool; D]) -> Boundaries {
+        Boundaries(
+            Axes::of(periodic).map(|p| [if p { Boundary::Periodic } else { Boundary::Neumann }; 2]),
+        )
     }
 
     proptest! {
@@ -217,7 +235,7 @@ mod tests {
             share in prop::array::uniform3(1usize..9),
             periodic in prop::array::uniform3(any::<bool>()),
         ) {
-            let parts = std::array::from_fn(|d| share[d].min(extents[d]));
+            let parts: [usize; 3] = std::array::from_fn(|d| share[d].min(extents[d]));
             let partition = Partition::grid(extents, parts, &faces(periodic)).unwrap();
             let mut owners = vec![0; extents.iter().product()];
             for part in 0..partition.parts() {

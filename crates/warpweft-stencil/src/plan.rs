@@ -3,19 +3,32 @@
 use std::ops::Range;
 
 use super::residual::Until;
+use warpweft_core::grid::Axes;
 
 /// A box of cells: `[low, high)` per axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Region<const D: usize> {
+pub struct Region {
     /// First index, per axis.
-    pub low: [usize; D],
+    pub low: Axes<usize>,
     /// One past the last index, per axis.
-    pub high: [usize; D],
+    pub high: Axes<usize>,
+}
+
+impl Region {
+    /// All cells of a volume of `extents`.
+    pub fn whole(extents: Axes<usize>) -> Self {
+        Self { low: extents.map(|_| 0), high: extents }
+    }
+
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.low.rank()
+    }
 }
 
 /// One unit of work: a region advanced by one or several steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sweep<const D: usize> {
+pub struct Sweep {
     /// Steps done before this sweep.
     pub first_step: u64,
     /// Steps this sweep advances, at least 1.
@@ -23,7 +36,7 @@ pub struct Sweep<const D: usize> {
     /// The cells that are advanced. Before, those within `radius × (steps + following)` must be valid.
     /// Where that is not the whole volume, those outside of it are left as they happen to be, and no
     /// function that can fault or go on for ever is called for a cell that `region` does not depend on.
-    pub region: Region<D>,
+    pub region: Region,
     /// Steps that further sweeps advance the same region by before cells around it are written: what
     /// those read is advanced too.
     pub following: u64,
@@ -33,25 +46,25 @@ pub struct Sweep<const D: usize> {
 
 /// The sweeps of a run of `steps` steps over the whole of `extents`, each at most `depth` steps;
 /// steps after which a residual is checked end a sweep and stand alone in one.
-pub fn sweeps<const D: usize>(
-    extents: [usize; D],
+pub fn sweeps(
+    extents: Axes<usize>,
     steps: u64,
     depth: u64,
     until: Option<Until>,
-) -> impl Iterator<Item = Sweep<D>> {
+) -> impl Iterator<Item = Sweep> {
     sweeps_of(extents, 0..steps, move || depth, until, None)
 }
 
 /// As [`sweeps`] for the steps from `steps.start` on up to `steps.end`, each of up to `depth()` steps,
 /// asked for every sweep; steps after which the state is saved, every so many, end a sweep too.
-pub(super) fn sweeps_of<const D: usize>(
-    extents: [usize; D],
+pub(super) fn sweeps_of(
+    extents: Axes<usize>,
     steps: Range<u64>,
     depth: impl Fn() -> u64,
     until: Option<Until>,
     saves: Option<u64>,
-) -> impl Iterator<Item = Sweep<D>> {
-    let region = Region { low: [0; D], high: extents };
+) -> impl Iterator<Item = Sweep> {
+    let region = Region::whole(extents);
     let mut done = steps.start;
     std::iter::from_fn(move || {
         if done >= steps.end {
@@ -78,13 +91,13 @@ mod tests {
     fn checked_steps_stand_alone() {
         let until = Until { residual: Residual::Max, tolerance: 0.0, every: 5 };
         let lengths: Vec<_> =
-            sweeps([4], 12, 3, Some(until)).map(|s| (s.steps, s.keep_change)).collect();
+            sweeps([4].into(), 12, 3, Some(until)).map(|s| (s.steps, s.keep_change)).collect();
         assert_eq!(
             lengths,
             [(3, false), (1, false), (1, true), (3, false), (1, false), (1, true), (2, false)]
         );
         let lengths = |steps, saves| -> Vec<u64> {
-            sweeps_of([4], steps, || 4, None, saves).map(|sweep| sweep.steps).collect()
+            sweeps_of([4].into(), steps, || 4, None, saves).map(|sweep| sweep.steps).collect()
         };
         assert_eq!(lengths(0..10, None), [4, 4, 2]);
         assert_eq!(lengths(5..20, Some(5)), [4, 1, 4, 1, 4, 1]);

@@ -4,6 +4,7 @@
 //! steps that a source or a probe names, so every executor, whatever it does inside a sweep, has the
 //! reference's bits. The price is that no temporal block reaches over such a step.
 
+use std::fmt;
 use std::ops::Range;
 
 use super::executor::SweepExecutor;
@@ -12,7 +13,7 @@ use super::plan::Sweep;
 use super::spec::Spec;
 use warpweft_core::element::{CellType, Scalar, ScalarKind, bf16, f16};
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::{RawVolume, across};
+use warpweft_core::grid::{Axes, RawVolume, across};
 use warpweft_core::report::Series;
 
 /// Cells to which an amplitude is added after each of the first steps.
@@ -56,14 +57,51 @@ pub struct Probe<const D: usize> {
     pub every: u64,
 }
 
-/// The sources and probes of a stencil. Sources come first, so that probes see what they added.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Points<const D: usize> {
-    pub sources: Vec<PointSource<D>>,
-    pub probes: Vec<Probe<D>>,
+/// A [`PointSource`] whose number of axes is known at run time only.
+#[derive(Clone, PartialEq)]
+pub(crate) struct RawPointSource {
+    pub field: usize,
+    pub at: Vec<Axes<usize>>,
+    pub amplitudes: Vec<f64>,
 }
 
-impl<const D: usize> PointSource<D> {
+impl<const D: usize> From<PointSource<D>> for RawPointSource {
+    fn from(PointSource { field, at, amplitudes }: PointSource<D>) -> Self {
+        Self { field, at: at.into_iter().map(Axes::of).collect(), amplitudes }
+    }
+}
+
+/// As a [`PointSource`]: what computations are told apart by holds this text.
+impl fmt::Debug for RawPointSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_struct("PointSource");
+        text.field("field", &self.field).field("at", &self.at);
+        text.field("amplitudes", &self.amplitudes).finish()
+    }
+}
+
+/// A [`Probe`] whose number of axes is known at run time only.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RawProbe {
+    pub field: usize,
+    pub at: Vec<Axes<usize>>,
+    pub every: u64,
+}
+
+impl<const D: usize> From<Probe<D>> for RawProbe {
+    fn from(Probe { field, at, every }: Probe<D>) -> Self {
+        Self { field, at: at.into_iter().map(Axes::of).collect(), every }
+    }
+}
+
+/// The sources and probes of a stencil. Sources come first, so that probes see what they added.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Points {
+    pub sources: Vec<RawPointSource>,
+    pub probes: Vec<RawProbe>,
+}
+
+impl RawPointSource {
     /// What is added after step `step`, counted from 1.
     fn amplitude(&self, step: u64) -> f64 {
         let index = usize::try_from(step - 1).unwrap_or(usize::MAX);
@@ -71,9 +109,10 @@ impl<const D: usize> PointSource<D> {
     }
 }
 
-impl<const D: usize> Points<D> {
+impl Points {
     /// Whether they can be on `extents` with so many fields.
-    pub fn check(&self, cell: CellType, extents: [usize; D]) -> Result<()> {
+    pub fn check(&self, cell: CellType, extents: Axes<usize>) -> Result<()> {
+        let dims = extents.rank();
         let fields = cell.len();
         let sources = self.sources.iter().map(|source| ("a source", source.field, &source.at));
         let probes = self.probes.iter().map(|probe| ("a probe", probe.field, &probe.at));
@@ -84,14 +123,14 @@ impl<const D: usize> Points<D> {
                     format!("fields are counted from 0; a cell has {fields}"),
                 ));
             }
-            if let Some(at) = at.iter().find(|at| (0..D).any(|d| at[d] >= extents[d])) {
+            if let Some(at) = at.iter().find(|at| (0..dims).any(|d| at[d] >= extents[d])) {
                 return Err(Error::spec(
                     format!("{what} at {at:?}"),
                     format!("place it inside the {} cells", across(&extents)),
                 ));
             }
         }
-        let finite = |source: &PointSource<D>| source.amplitudes.iter().all(|a| a.is_finite());
+        let finite = |source: &RawPointSource| source.amplitudes.iter().all(|a| a.is_finite());
         if !self.sources.iter().all(finite) {
             return Err(Error::spec("an infinite or NaN amplitude", "give finite ones"));
         }
@@ -109,12 +148,12 @@ impl<const D: usize> Points<D> {
 
     /// Whether nothing is due after any step beyond `done`.
     fn quiet_from(&self, done: u64) -> bool {
-        let over = |source: &PointSource<D>| source.amplitudes.len() as u64 <= done;
+        let over = |source: &RawPointSource| source.amplitudes.len() as u64 <= done;
         self.probes.is_empty() && self.sources.iter().all(over)
     }
 
     /// `sweep` in pieces, each of which ends where something is due or the sweep does.
-    pub fn cut(&self, sweep: Sweep<D>) -> impl Iterator<Item = Sweep<D>> + '_ {
+    pub fn cut(&self, sweep: Sweep) -> impl Iterator<Item = Sweep> + '_ {
         let end = sweep.first_step + sweep.steps;
         let mut done = sweep.first_step;
         std::iter::from_fn(move || {
@@ -166,7 +205,7 @@ impl<const D: usize> Points<D> {
 
     /// A series for every probe, of the steps after `done`: still empty.
     pub fn series(&self, done: u64) -> Vec<Series> {
-        let begun = |&Probe { every, .. }: &Probe<D>| Series {
+        let begun = |&RawProbe { every, .. }: &RawProbe| Series {
             every,
             first: (done / every + 1).saturating_mul(every),
             values: Vec::new(),
@@ -178,7 +217,7 @@ impl<const D: usize> Points<D> {
     pub fn after(
         &self,
         step: u64,
-        on: &mut (impl AtCells<D> + ?Sized),
+        on: &mut (impl AtCells + ?Sized),
         series: &mut [Series],
     ) -> Result<()> {
         for source in &self.sources {
@@ -196,7 +235,7 @@ impl<const D: usize> Points<D> {
     }
 }
 
-impl<const D: usize> Spec<D> {
+impl Spec {
     /// Whether sources can act on parts that exchange cells of the fields that a step writes.
     ///
     /// # Errors
@@ -217,33 +256,34 @@ impl<const D: usize> Spec<D> {
 }
 
 /// What holds cells, between two steps.
-pub(crate) trait AtCells<const D: usize> {
+pub(crate) trait AtCells {
     /// Adds `amount` to a field of the cells `at`.
-    fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()>;
+    fn add(&mut self, field: usize, at: &[Axes<usize>], amount: f64) -> Result<()>;
     /// A field of the cells `at`.
-    fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>>;
+    fn sample(&mut self, field: usize, at: &[Axes<usize>]) -> Result<Vec<f64>>;
 }
 
-impl<const D: usize> AtCells<D> for dyn SweepExecutor<D> + '_ {
-    fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
+impl AtCells for dyn SweepExecutor + '_ {
+    fn add(&mut self, field: usize, at: &[Axes<usize>], amount: f64) -> Result<()> {
         SweepExecutor::add(self, field, at, amount)
     }
-    fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>> {
+    fn sample(&mut self, field: usize, at: &[Axes<usize>]) -> Result<Vec<f64>> {
         SweepExecutor::sample(self, field, at)
     }
 }
 
-impl<const D: usize> AtCells<D> for RawVolume<D> {
-    fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
+impl AtCells for RawVolume {
+    fn add(&mut self, field: usize, at: &[Axes<usize>], amount: f64) -> Result<()> {
+        let dims = self.rank();
         let (extents, kind) = (self.extents(), self.cell_type().kind(field));
         let bytes = self.field_bytes_mut(field);
         for at in at {
-            let index = (0..D).fold(0, |index, d| index * extents[d] + at[d]);
+            let index = (0..dims).fold(0, |index, d| index * extents[d] + at[d]);
             add_to(kind, &mut bytes[index * kind.size()..][..kind.size()], amount);
         }
         Ok(())
     }
-    fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>> {
+    fn sample(&mut self, field: usize, at: &[Axes<usize>]) -> Result<Vec<f64>> {
         Ok(at.iter().map(|&at| self.value(field, at)).collect())
     }
 }
@@ -308,12 +348,15 @@ mod tests {
 
     #[test]
     fn sweeps_end_where_something_is_due() {
-        let region = Region { low: [0], high: [4] };
+        let region = Region::whole([4].into());
         let sweep = Sweep { first_step: 3, steps: 9, region, following: 1, keep_change: false };
-        let source =
-            PointSource { field: 0, at: vec![[1]], amplitudes: vec![1.0, 0.0, 0.0, 0.0, 2.0] };
-        let probe = Probe { field: 0, at: vec![[0]], every: 4 };
-        let lengths = |points: &Points<1>| points.cut(sweep).map(|s| s.steps).collect::<Vec<_>>();
+        let source = RawPointSource {
+            field: 0,
+            at: vec![[1].into()],
+            amplitudes: vec![1.0, 0.0, 0.0, 0.0, 2.0],
+        };
+        let probe = RawProbe { field: 0, at: vec![[0].into()], every: 4 };
+        let lengths = |points: &Points| points.cut(sweep).map(|s| s.steps).collect::<Vec<_>>();
         assert_eq!(lengths(&Points::default()), [9]);
         let both = Points { sources: vec![source], probes: vec![probe] };
         // Steps 4, 5, 8 and 12.
@@ -333,11 +376,11 @@ mod tests {
 
     #[test]
     fn what_does_nothing_is_told_and_why() {
-        let probe = |at: Vec<[usize; 1]>, every| Probe { field: 0, at, every };
-        let source = |at: Vec<[usize; 1]>, amplitudes| PointSource { field: 0, at, amplitudes };
+        let probe = |at: Vec<Axes<usize>>, every| RawProbe { field: 0, at, every };
+        let source = |at: Vec<Axes<usize>>, amplitudes| RawPointSource { field: 0, at, amplitudes };
         let points = Points {
-            sources: vec![source(vec![[1]], vec![1.0]), source(vec![], vec![1.0])],
-            probes: vec![probe(vec![[1]], 5), probe(vec![[1]], 6), probe(vec![], 1)],
+            sources: vec![source(vec![[1].into()], vec![1.0]), source(vec![], vec![1.0])],
+            probes: vec![probe(vec![[1].into()], 5), probe(vec![[1].into()], 6), probe(vec![], 1)],
         };
         let told = |steps| points.without_effect(steps).collect::<Vec<_>>();
         let always = [
@@ -350,7 +393,7 @@ mod tests {
 
     #[test]
     fn trips_end_where_something_is_due() {
-        let probe = Probe { field: 0, at: vec![[1]], every: 3 };
+        let probe = RawProbe { field: 0, at: vec![[1].into()], every: 3 };
         let points = Points { sources: Vec::new(), probes: vec![probe] };
         // Of 10 steps three times 3 and one.
         let trip = |steps| Trip { steps, whole: false };
@@ -358,7 +401,7 @@ mod tests {
         assert_eq!(points.trips(2..4, trip(9)), 2, "a step before one that is due, and one after");
         let whole = |steps| Trip { steps, whole: true };
         assert_eq!([1, 2, 3, 9].map(|steps| points.trips(0..10, whole(steps))), [10, 7, 4, 10]);
-        let none = Points::<1>::default();
+        let none = Points::default();
         assert_eq!([1, 4, 99].map(|steps| none.trips(0..10, trip(steps))), [10, 3, 1]);
         // Of pipelines two trips of four and two of one, or ten of one.
         assert_eq!([1, 4, 99].map(|steps| none.trips(0..10, whole(steps))), [10, 4, 10]);

@@ -26,11 +26,11 @@ impl Policy {
         }
     }
 
-    /// The steps that one trip to memory may advance, of a volume of `D` axes.
-    pub(super) fn steps_a_trip<const D: usize>(&self) -> Trip {
+    /// The steps that one trip to memory may advance, of a volume of `dims` axes.
+    pub(super) fn steps_a_trip(&self, dims: usize) -> Trip {
         match self {
             // A row is a line: there is nothing to skew.
-            Self::Cpu(_) if D == 1 => Trip::STEP,
+            Self::Cpu(_) if dims == 1 => Trip::STEP,
             Self::Cpu(policy) => Trip { steps: policy.temporal_depth as u64, whole: false },
             Self::Cuda(policy) => Trip {
                 steps: policy.temporal_depth.into(),
@@ -40,12 +40,12 @@ impl Policy {
     }
 
     /// The steps from one visit to memory to the next: a trip's, or a launch's where cells stay on the chip.
-    pub(super) fn steps_a_visit<const D: usize>(&self) -> Trip {
+    pub(super) fn steps_a_visit(&self, dims: usize) -> Trip {
         match self {
             Self::Cuda(cuda) if cuda.kernel == CudaKernel::Resident => {
                 Trip { steps: CudaPolicy::RESIDENT_STEPS, whole: false }
             }
-            _ => self.steps_a_trip::<D>(),
+            _ => self.steps_a_trip(dims),
         }
     }
 }

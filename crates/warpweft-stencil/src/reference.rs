@@ -6,7 +6,7 @@ use super::spec::{Spec, Stencil};
 use super::total::Total;
 use warpweft_core::element::Fields;
 use warpweft_core::error::Result;
-use warpweft_core::grid::{RawVolume, Volume};
+use warpweft_core::grid::{Axes, RawVolume, Volume};
 use warpweft_core::report::Series;
 
 /// Applies `steps` steps of `stencil` to `volume` cell by cell; returns the steps done, fewer than
@@ -41,11 +41,12 @@ pub fn reference_with_probes<S: Fields, const D: usize>(
 /// # Errors
 /// As [`reference()`].
 #[doc(hidden)]
-pub fn run_reference<const D: usize>(
-    stencil: &Spec<D>,
-    volume: &mut RawVolume<D>,
+pub fn run_reference(
+    stencil: &Spec,
+    volume: &mut RawVolume,
     steps: u64,
 ) -> Result<(u64, Vec<Series>)> {
+    let dims = stencil.rank();
     let extents = volume.extents();
     stencil.check_volume(volume)?;
     let radius = stencil.radius();
@@ -56,8 +57,9 @@ pub fn run_reference<const D: usize>(
             let padded = pad(stencil, volume, radius, (step - 1, number))?;
             for index in 0..volume.len() {
                 let at = unravel(index, extents);
-                let inside = std::array::from_fn(|d| at[d] + radius[d][0]);
-                stage.cell(&padded, inside, volume, at);
+                let inside = Axes::from_fn(dims, |d| at[d] + radius[d][0]);
+                let cell = stage.cell(&padded, inside);
+                volume.set_bits(at, &cell, u32::MAX);
             }
         }
         let ends = match (stencil.until, before) {
@@ -76,16 +78,17 @@ pub fn run_reference<const D: usize>(
 
 /// The volume with ghost cells around it, every one looked up through the boundaries: as stage
 /// number `stage` finds it after `step` steps.
-fn pad<const D: usize>(
-    stencil: &Spec<D>,
-    volume: &RawVolume<D>,
-    radius: [[usize; 2]; D],
+fn pad(
+    stencil: &Spec,
+    volume: &RawVolume,
+    radius: Axes<[usize; 2]>,
     (step, stage): (u64, usize),
-) -> Result<RawVolume<D>> {
+) -> Result<RawVolume> {
+    let dims = stencil.rank();
     let extents = volume.extents();
-    let padded = std::array::from_fn(|d| extents[d] + radius[d][0] + radius[d][1]);
-    let ghost = |at: [usize; D]| {
-        let at = std::array::from_fn(|d| at[d] as isize - radius[d][0] as isize);
+    let padded = Axes::from_fn(dims, |d| extents[d] + radius[d][0] + radius[d][1]);
+    let ghost = |at: Axes<usize>| {
+        let at = Axes::from_fn(dims, |d| at[d] as isize - radius[d][0] as isize);
         stencil.boundaries.ghost(at, extents, |_| false)
     };
     let mut padded = RawVolume::zeroed(stencil.cell, padded)?;
@@ -107,9 +110,10 @@ fn pad<const D: usize>(
     Ok(padded)
 }
 
-fn unravel<const D: usize>(mut index: usize, extents: [usize; D]) -> [usize; D] {
-    let mut at = [0; D];
-    for d in (0..D).rev() {
+fn unravel(mut index: usize, extents: Axes<usize>) -> Axes<usize> {
+    let dims = extents.rank();
+    let mut at = Axes::filled(dims, 0);
+    for d in (0..dims).rev() {
         at[d] = index % extents[d];
         index /= extents[d];
     }
@@ -117,12 +121,7 @@ fn unravel<const D: usize>(mut index: usize, extents: [usize; D]) -> [usize; D] 
 }
 
 /// A residual between two volumes.
-fn residual<const D: usize>(
-    stencil: &Spec<D>,
-    kind: Residual,
-    before: &RawVolume<D>,
-    after: &RawVolume<D>,
-) -> f64 {
+fn residual(stencil: &Spec, kind: Residual, before: &RawVolume, after: &RawVolume) -> f64 {
     let mut total = Total::default();
     for field in stencil.written_fields() {
         for index in 0..before.len() {

@@ -10,7 +10,7 @@ use super::residual::{Residual, Until};
 use super::stage::{StageList, Stages};
 use warpweft_core::element::{CellType, FieldInfo, Fields};
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::{RawVolume, axis_name};
+use warpweft_core::grid::{Axes, RawVolume, across, axis_name};
 
 /// A number of time steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,13 +21,13 @@ pub struct Steps(pub u64);
 /// The type of its cells is there for the compiler alone; what it computes is a [`Spec`].
 #[derive(Clone)]
 pub struct Stencil<S: Fields, const D: usize> {
-    spec: Spec<D>,
+    spec: Spec,
     cell: PhantomData<fn() -> S>,
 }
 
 impl<S: Fields, const D: usize> Deref for Stencil<S, D> {
-    type Target = Spec<D>;
-    fn deref(&self) -> &Spec<D> {
+    type Target = Spec;
+    fn deref(&self) -> &Spec {
         &self.spec
     }
 }
@@ -35,20 +35,21 @@ impl<S: Fields, const D: usize> Deref for Stencil<S, D> {
 /// A [`Stencil`] without the type of its cells: what everything works on from here on, compiled once
 /// for all types.
 #[derive(Clone)]
-pub struct Spec<const D: usize> {
+pub struct Spec {
+    pub(crate) dims: usize,
     /// The type of a cell.
     #[doc(hidden)]
     pub cell: CellType,
-    pub(crate) stages: StageList<D>,
+    pub(crate) stages: StageList,
     /// What lies beyond each face.
     #[doc(hidden)]
-    pub boundaries: Boundaries<D>,
-    pub(crate) functions: Functions<D>,
+    pub boundaries: Boundaries,
+    pub(crate) functions: Functions,
     /// When it ends early.
     #[doc(hidden)]
     pub until: Option<Until>,
-    pub(crate) points: Points<D>,
-    /// An axis named that `D` dimensions don't have.
+    pub(crate) points: Points,
+    /// An axis named that is not there.
     pub(crate) no_axis: Option<usize>,
     /// What messages call it, if not by its stages.
     pub(crate) name: Option<String>,
@@ -62,17 +63,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
 
     /// Several element functions a step, in order; each sees what the one before wrote.
     pub fn sequence(stages: impl Stages<D, State = S>) -> Self {
-        let spec = Spec {
-            cell: CellType::of::<S>(),
-            stages: stages.list(),
-            boundaries: Boundaries::all(Boundary::Dirichlet(0.0)),
-            functions: Functions::new(),
-            until: None,
-            points: Points::default(),
-            no_axis: None,
-            name: None,
-        };
-        Self { spec, cell: PhantomData }
+        Self { spec: Spec::new(CellType::of::<S>(), D, stages.list()), cell: PhantomData }
     }
 
     /// What messages and checkpoints call the computation, instead of its element functions' names.
@@ -83,27 +74,19 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
 
     /// The same boundary on every face.
     pub fn boundary(mut self, boundary: Boundary) -> Self {
-        self.spec.boundaries = Boundaries::all(boundary);
+        self.spec.boundaries = Boundaries::all(D, boundary);
         self
     }
 
-    /// The boundary of one face. Out-of-range axes are reported by [`Spec::check`].
+    /// The boundary of one face. Out-of-range axes are reported by [`Stencil::check`].
     pub fn face(mut self, axis: usize, face: Face, boundary: Boundary) -> Self {
-        match self.spec.boundaries.0.get_mut(axis) {
-            Some(faces) => faces[face as usize] = boundary,
-            None => self.spec.no_axis = Some(axis),
-        }
+        self.spec.set_face(axis, face, boundary);
         self
     }
 
     /// A function of position and time on every face; see [`Stencil::face_by`].
     pub fn boundary_by(mut self, function: impl BoundaryFunction<S, D> + 'static) -> Self {
-        let function = held(function);
-        for axis in 0..D {
-            for face in [Face::Low, Face::High] {
-                self.spec.functions.set(axis, face, function.clone());
-            }
-        }
+        self.spec.functions.set_all(&held(function));
         self.boundary(Boundary::Function)
     }
 
@@ -136,25 +119,61 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
 
     /// Adds to cells after steps. May be called repeatedly; [`Spec::check`] reports cells outside.
     pub fn source(mut self, source: PointSource<D>) -> Self {
-        self.spec.points.sources.push(source);
+        self.spec.points.sources.push(source.into());
         self
     }
 
     /// Records cells into [`warpweft_core::report::Report::probes`]. As [`Stencil::source`].
     pub fn probe(mut self, probe: Probe<D>) -> Self {
-        self.spec.points.probes.push(probe);
+        self.spec.points.probes.push(probe.into());
         self
+    }
+
+    /// As [`Spec::check`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn check(&self, extents: [usize; D]) -> Result<()> {
+        self.spec.check(extents.into())
     }
 }
 
 impl<S: Fields, const D: usize> Stencil<S, D> {
     /// What it computes, without the type of its cells.
-    pub fn into_spec(self) -> Spec<D> {
+    pub fn into_spec(self) -> Spec {
         self.spec
     }
 }
 
-impl<const D: usize> Spec<D> {
+impl Spec {
+    /// One step of `stages` over volumes of `dims` axes of `cell`, as [`Stencil::sequence`] has it.
+    #[inline(never)]
+    fn new(cell: CellType, dims: usize, stages: StageList) -> Self {
+        Self {
+            dims,
+            cell,
+            stages,
+            boundaries: Boundaries::all(dims, Boundary::Dirichlet(0.0)),
+            functions: Functions::new(dims),
+            until: None,
+            points: Points::default(),
+            no_axis: None,
+            name: None,
+        }
+    }
+
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.dims
+    }
+
+    fn set_face(&mut self, axis: usize, face: Face, boundary: Boundary) {
+        match self.boundaries.0.get_mut(axis) {
+            Some(faces) => faces[face as usize] = boundary,
+            None => self.no_axis = Some(axis),
+        }
+    }
+
     /// As [`Stencil::named`].
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -168,17 +187,18 @@ impl<const D: usize> Spec<D> {
     }
 
     /// Another boundary on both faces of each axis, low and high.
-    pub fn faces(mut self, faces: [[Boundary; 2]; D]) -> Self {
+    pub fn faces(mut self, faces: Axes<[Boundary; 2]>) -> Self {
         self.boundaries.0 = faces;
         self
     }
 
     /// How far the stages read, per axis: `[below, above]`, the widest of all stages.
-    pub fn radius(&self) -> [[usize; 2]; D] {
-        let mut widest = [[0; 2]; D];
+    pub fn radius(&self) -> Axes<[usize; 2]> {
+        let dims = self.rank();
+        let mut widest = Axes::filled(dims, [0; 2]);
         for stage in &self.stages {
             let radius = stage.radius();
-            for d in 0..D {
+            for d in 0..dims {
                 widest[d] = [widest[d][0].max(radius[d][0]), widest[d][1].max(radius[d][1])];
             }
         }
@@ -186,11 +206,12 @@ impl<const D: usize> Spec<D> {
     }
 
     /// How far a step reads, per axis: `[below, above]`, all stages together.
-    pub fn reach(&self) -> [[usize; 2]; D] {
-        let mut reach = [[0; 2]; D];
+    pub fn reach(&self) -> Axes<[usize; 2]> {
+        let dims = self.rank();
+        let mut reach = Axes::filled(dims, [0; 2]);
         for stage in &self.stages {
             let radius = stage.radius();
-            for d in 0..D {
+            for d in 0..dims {
                 reach[d] = [reach[d][0] + radius[d][0], reach[d][1] + radius[d][1]];
             }
         }
@@ -210,7 +231,7 @@ impl<const D: usize> Spec<D> {
     ///
     /// # Errors
     /// Cells of another type; as [`Spec::check`].
-    pub(crate) fn check_volume(&self, volume: &RawVolume<D>) -> Result<()> {
+    pub(crate) fn check_volume(&self, volume: &RawVolume) -> Result<()> {
         if volume.cell_type() != self.cell {
             return Err(Error::spec(
                 format!("a volume of {:?} for a stencil of {:?}", volume.cell_type(), self.cell),
@@ -227,11 +248,18 @@ impl<const D: usize> Spec<D> {
     /// One periodic face beside another kind; a face without its function; a footprint wider than the
     /// volume; an axis that is not there; a tolerance that no residual meets; a source or probe
     /// outside.
-    pub fn check(&self, extents: [usize; D]) -> Result<()> {
+    pub fn check(&self, extents: Axes<usize>) -> Result<()> {
+        let dims = self.dims;
+        if extents.rank() != dims {
+            return Err(Error::spec(
+                format!("{} axes of {} for a stencil of {dims}", extents.rank(), across(&extents)),
+                "give a volume of the stencil's number of axes",
+            ));
+        }
         if let Some(axis) = self.no_axis {
             return Err(Error::spec(
-                format!("a boundary for axis {axis} of {D} dimensions"),
-                format!("axes are counted from 0, the slowest, to {}", D - 1),
+                format!("a boundary for axis {axis} of {dims} dimensions"),
+                format!("axes are counted from 0, the slowest, to {}", dims - 1),
             ));
         }
         if let Some(stage) = self.stages.iter().find(|stage| stage.cell_type() != self.cell) {
@@ -247,7 +275,7 @@ impl<const D: usize> Spec<D> {
                 return Err(Error::spec(
                     format!(
                         "axis {} is periodic on one face and not on the other",
-                        axis_name(axis, D)
+                        axis_name(axis, dims)
                     ),
                     "make both faces of the axis periodic, or neither",
                 ));
@@ -282,7 +310,7 @@ impl<const D: usize> Spec<D> {
                     return Err(Error::spec(
                         format!(
                             "the footprint reads {r} cells beyond axis {}, which has {n}",
-                            axis_name(axis, D)
+                            axis_name(axis, dims)
                         ),
                         format!("make that extent at least {}", r + n - deepest),
                     ));
@@ -316,7 +344,7 @@ mod tests {
 
     impl Stages<1> for Mislabelled {
         type State = f32;
-        fn list(self) -> StageList<1> {
+        fn list(self) -> StageList {
             wide().list()
         }
     }

@@ -1,17 +1,34 @@
 //! One stage of a step, with the types of its element function and of its cells erased.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::cpu::rows;
 use super::cpu::slab::Slab;
-use super::stencil_element::{StencilElement, Tap};
+use super::stencil_element::StencilElement;
 use warpweft_core::element::{Bits, CellType, Fields, Unit};
-use warpweft_core::grid::RawVolume;
+use warpweft_core::grid::{Axes, RawVolume};
+
+/// A [`super::Tap`] whose number of axes is known at run time only.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct RawTap {
+    /// The field's number.
+    pub field: usize,
+    /// Offset in cells.
+    pub offset: Axes<isize>,
+}
+
+/// As a [`super::Tap`]: what computations are told apart by holds this text.
+impl fmt::Debug for RawTap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tap").field("field", &self.field).field("offset", &self.offset).finish()
+    }
+}
 
 /// An element function behind a pointer: everything after the spec works on these, so plans and
 /// executors are compiled once and only the innermost loops once per element.
 ///
-/// Every [`StencilElement`] is one; there is no need to write another.
+/// Every [`StencilElement`] is made one by [`Stages::list`]; there is no need to write another.
 ///
 /// # Safety
 /// Executors access memory by what a stage says of itself: [`Stage::cell_type`] must name the fields
@@ -19,21 +36,22 @@ use warpweft_core::grid::RawVolume;
 /// at every call; [`Stage::slab`] may access nothing beyond those; [`Stage::parameters`] must point to
 /// [`Stage::parameters_size`] readable bytes for as long as the stage lives; and the text of
 /// [`Stage::cuda`] must keep to the same taps and fields.
-pub unsafe trait Stage<const D: usize>: Send + Sync {
+pub unsafe trait Stage: Send + Sync {
     /// The function's name.
     fn name(&self) -> &'static str;
+    /// The number of axes.
+    fn rank(&self) -> usize;
     /// What a cell holds.
     fn cell_type(&self) -> CellType;
     /// Every read.
-    fn taps(&self) -> &[Tap<D>];
+    fn taps(&self) -> &[RawTap];
     /// The fields assigned, ascending.
     fn writes(&self) -> &'static [usize];
-    /// Computes, by the function as the user wrote it, the new cell `at` of `now` into the cell `to` of
-    /// `next`.
+    /// The new cell `at` of `now`, by the function as the user wrote it.
     ///
     /// # Panics
-    /// When a volume's cells are of another type or a cell lies outside; as the function does.
-    fn cell(&self, now: &RawVolume<D>, at: [usize; D], next: &mut RawVolume<D>, to: [usize; D]);
+    /// When the volume's cells are of another type or the cell lies outside; as the function does.
+    fn cell(&self, now: &RawVolume, at: Axes<usize>) -> Bits;
     /// Computes every cell of a slab with loops compiled for this very function.
     ///
     /// # Safety
@@ -41,7 +59,7 @@ pub unsafe trait Stage<const D: usize>: Send + Sync {
     /// lie. Nothing else may access the box in the target nor write what the taps read. Fields that
     /// the stage writes and also reads away from the cell have another target than source, all
     /// others the same, and this machine has the instruction set.
-    unsafe fn slab(&self, slab: &Slab<D>);
+    unsafe fn slab(&self, slab: &Slab);
     /// Defines the C++ functor and returns its name.
     fn cuda(&self, unit: &mut Unit) -> String;
     /// The parameters as C++ expressions, exact to the bit.
@@ -52,51 +70,76 @@ pub unsafe trait Stage<const D: usize>: Send + Sync {
     fn parameters_size(&self) -> usize;
 
     /// How far the stage reads, per axis: `[below, above]`, both ≥ 0.
-    fn radius(&self) -> [[usize; 2]; D] {
-        let mut radius = [[0; 2]; D];
+    fn radius(&self) -> Axes<[usize; 2]> {
+        let dims = self.rank();
+        let mut radius = Axes::filled(dims, [0; 2]);
         for tap in self.taps() {
-            for d in 0..D {
+            for d in 0..dims {
                 radius[d][0] = radius[d][0].max(-tap.offset[d].min(0) as usize);
                 radius[d][1] = radius[d][1].max(tap.offset[d].max(0) as usize);
             }
         }
         radius
     }
+
+    /// The fields that the stage both writes and reads away from the cell, as bits: they need a second
+    /// array. The other written fields are updated in place.
+    fn flips(&self) -> u32 {
+        let away = self.taps().iter().filter(|tap| tap.offset.iter().any(|&offset| offset != 0));
+        let reads = away.fold(0, |fields, tap| fields | 1 << tap.field);
+        reads & self.writes().iter().fold(0, |fields, field| fields | 1 << field)
+    }
+}
+
+/// An element with its number of axes, which the compiler does not find by the element alone.
+struct Typed<E, const D: usize> {
+    element: E,
+    taps: Vec<RawTap>,
+}
+
+impl<E: StencilElement<D>, const D: usize> Typed<E, D> {
+    fn held(element: E) -> Arc<dyn Stage> {
+        let taps = E::TAPS.iter().map(|tap| RawTap { field: tap.field, offset: tap.offset.into() });
+        Arc::new(Self { element, taps: taps.collect() })
+    }
 }
 
 // SAFETY: implementing `StencilElement` is unsafe for the same promises, and the parameters are the
 // bytes of the element itself.
-unsafe impl<E: StencilElement<D>, const D: usize> Stage<D> for E {
+unsafe impl<E: StencilElement<D>, const D: usize> Stage for Typed<E, D> {
+    fn rank(&self) -> usize {
+        D
+    }
     fn name(&self) -> &'static str {
         E::NAME
     }
     fn cell_type(&self) -> CellType {
         CellType::of::<E::State>()
     }
-    fn taps(&self) -> &[Tap<D>] {
-        E::TAPS
+    fn taps(&self) -> &[RawTap] {
+        &self.taps
     }
     fn writes(&self) -> &'static [usize] {
         E::WRITES
     }
-    fn cell(&self, now: &RawVolume<D>, at: [usize; D], next: &mut RawVolume<D>, to: [usize; D]) {
-        let near = now.near::<E::State>(at);
+    fn cell(&self, now: &RawVolume, at: Axes<usize>) -> Bits {
+        let near = now.near::<E::State, D>(at.array());
         let mut cell: E::State = now.cell(at);
-        StencilElement::cell(self, near, &mut cell);
-        assert!(next.set_bits(to, &Bits::of(cell), u32::MAX), "{to:?} is outside");
+        StencilElement::cell(&self.element, near, &mut cell);
+        Bits::of(cell)
     }
-    unsafe fn slab(&self, slab: &Slab<D>) {
+    unsafe fn slab(&self, slab: &Slab) {
         // SAFETY: passed on to the caller.
-        unsafe { rows::slab(self, slab) }
+        unsafe { rows::slab::<E, D>(&self.element, slab) }
     }
     fn cuda(&self, unit: &mut Unit) -> String {
         E::cuda(unit)
     }
     fn parameters_text(&self, unit: &mut Unit) -> String {
-        StencilElement::parameters_text(self, unit)
+        self.element.parameters_text(unit)
     }
     fn parameters(&self) -> *const std::ffi::c_void {
-        (&raw const *self).cast()
+        (&raw const self.element).cast()
     }
     fn parameters_size(&self) -> usize {
         size_of::<E>()
@@ -104,20 +147,20 @@ unsafe impl<E: StencilElement<D>, const D: usize> Stage<D> for E {
 }
 
 /// The stages of one step, in order.
-pub type StageList<const D: usize> = Vec<Arc<dyn Stage<D>>>;
+pub type StageList = Vec<Arc<dyn Stage>>;
 
 /// One element function or a tuple of them: what [`super::Stencil::sequence`] takes.
 pub trait Stages<const D: usize> {
     /// What a cell holds, the same for all.
     type State: Fields;
     /// The stages in order.
-    fn list(self) -> StageList<D>;
+    fn list(self) -> StageList;
 }
 
 impl<E: StencilElement<D>, const D: usize> Stages<D> for E {
     type State = E::State;
-    fn list(self) -> StageList<D> {
-        vec![Arc::new(self)]
+    fn list(self) -> StageList {
+        vec![Typed::held(self)]
     }
 }
 
@@ -130,8 +173,8 @@ macro_rules! sequences {
             $($more: StencilElement<D, State = S>,)*
         {
             type State = S;
-            fn list(self) -> StageList<D> {
-                vec![Arc::new(self.$i) $(, Arc::new(self.$j))*]
+            fn list(self) -> StageList {
+                vec![Typed::held(self.$i) $(, Typed::held(self.$j))*]
             }
         }
     )*};

@@ -104,12 +104,13 @@ impl Default for Tuning {
 ///
 /// # Errors
 /// As [`Spec::run_with`]. A folder that can't be written is a note.
-pub fn tune<const D: usize>(
-    stencil: &Spec<D>,
-    volume: &RawVolume<D>,
+pub fn tune(
+    stencil: &Spec,
+    volume: &RawVolume,
     machine: &Machine,
     tuning: &Tuning,
 ) -> Result<Tuned> {
+    let dims = stencil.rank();
     let extents = volume.extents();
     stencil.check(extents)?;
     let known = |number: usize| {
@@ -150,7 +151,7 @@ pub fn tune<const D: usize>(
         (all, Target::Gpus(list)) => {
             // Subdomains of so many planes hold the ghost zones of any candidate.
             let planes = CHECKED.max(all.len() * DEEPEST);
-            let longest = (0..D).max_by_key(|&d| extents[d]).unwrap_or(0);
+            let longest = (0..dims).max_by_key(|&d| extents[d]).unwrap_or(0);
             let mut search = Search::new(stencil, volume, (planes, &[longest]))?;
             let found = search.on_gpus(machine, list, budget)?;
             several = true;

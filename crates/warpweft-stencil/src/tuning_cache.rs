@@ -8,16 +8,12 @@ use super::identity::{code, short_hash};
 use super::policy::CudaPolicy;
 use super::spec::Spec;
 use warpweft_core::error::Result;
+use warpweft_core::grid::Axes;
 use warpweft_core::machine::{Gpu, Machine};
 use warpweft_core::tune::{Entry, TuningCache};
 
 /// The key of a problem on `device` of `machine`: everything that a policy's speed depends on.
-pub(super) fn key<const D: usize>(
-    stencil: &Spec<D>,
-    extents: [usize; D],
-    machine: &Machine,
-    device: &str,
-) -> String {
+pub(super) fn key(stencil: &Spec, extents: Axes<usize>, machine: &Machine, device: &str) -> String {
     let stages: Vec<_> = stencil
         .stages
         .iter()
@@ -42,10 +38,10 @@ pub(super) fn key<const D: usize>(
 
 /// The policy on GPUs that `cache` has under `key`. One kept before phases were a tunable has as many
 /// as a search begins with now: all of them, as it had then, take three times as long to compile.
-pub(super) fn on_gpus<P: DeserializeOwned, const D: usize>(
+pub(super) fn on_gpus<P: DeserializeOwned>(
     cache: &TuningCache,
     key: &str,
-    stencil: &Spec<D>,
+    stencil: &Spec,
 ) -> Option<P> {
     read(cache.get(key)?, stencil)
 }
@@ -53,10 +49,10 @@ pub(super) fn on_gpus<P: DeserializeOwned, const D: usize>(
 /// The policy of one GPU called `name` that `cache` has for volumes of these extents: of this machine, or
 /// of any. A machine is told by its cores and GPUs, and a launcher binds ranks to some of those and may hide
 /// others from them; what one GPU does best depends on neither.
-pub(super) fn on_a_gpu<const D: usize>(
+pub(super) fn on_a_gpu(
     cache: &TuningCache,
-    stencil: &Spec<D>,
-    extents: [usize; D],
+    stencil: &Spec,
+    extents: Axes<usize>,
     machine: &Machine,
     name: &str,
 ) -> Option<CudaPolicy> {
@@ -81,7 +77,7 @@ pub(super) fn usable<P>(
     }
 }
 
-fn read<P: DeserializeOwned, const D: usize>(entry: &Entry, stencil: &Spec<D>) -> Option<P> {
+fn read<P: DeserializeOwned>(entry: &Entry, stencil: &Spec) -> Option<P> {
     let mut policy = entry.policy.clone();
     add_phases(&mut policy, CudaPolicy::first_phases(stencil));
     serde_json::from_value(policy).ok()
@@ -149,7 +145,7 @@ mod tests {
 
     #[test]
     fn what_was_kept_before_phases_were_tuned_has_those_of_today() {
-        let stencil: &Spec<2> = &Stencil::of(Same::<0>);
+        let stencil: &Spec = &Stencil::of(Same::<0>);
         let gpu = |kernel: &str, phases: Option<u32>| {
             let mut policy = json!({"kernel": kernel, "cells": [4, 2, 1], "warps": 16, "min_blocks": 1,
                 "chunk": 96, "prefetch": 4, "temporal_depth": 1, "contraction": true});
@@ -176,12 +172,12 @@ mod tests {
     #[test]
     fn a_kernel_that_a_function_may_not_have_is_passed_over_with_a_note() {
         const EXTENTS: [usize; 2] = [64, 64];
-        let stencil: &Spec<2> = &Stencil::of(Same::<0>);
+        let stencil: &Spec = &Stencil::of(Same::<0>);
         let of = |kernel| {
-            let default = CudaPolicy::default_for(stencil, EXTENTS, (9, 0));
+            let default = CudaPolicy::default_for(stencil, EXTENTS.into(), (9, 0));
             let kept = CudaPolicy { kernel, chunk: 48, prefetch: 2, temporal_depth: 2, ..default };
             let mut notes = Vec::new();
-            let check = |policy: &CudaPolicy| policy.check(stencil, EXTENTS);
+            let check = |policy: &CudaPolicy| policy.check(stencil, EXTENTS.into());
             (usable(Some(kept), &mut notes, check).is_some(), notes.join("; "))
         };
         assert_eq!(of(CudaKernel::March), (true, String::new()));
@@ -193,7 +189,7 @@ mod tests {
     #[test]
     fn elements_of_one_name_and_shape_have_keys_of_their_own() {
         let machine = Machine::detect().unwrap();
-        let of = |stencil: &Stencil<f32, 2>| key(stencil, [8, 8], &machine, "4 threads");
+        let of = |stencil: &Stencil<f32, 2>| key(stencil, [8, 8].into(), &machine, "4 threads");
         let [a, b] = [Stencil::of(Same::<0>), Stencil::of(Same::<1>)];
         assert_eq!(a.radius(), b.radius());
         assert_ne!(of(&a), of(&b));

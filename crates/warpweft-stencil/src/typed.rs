@@ -49,7 +49,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         volume: &mut Volume<S, D>,
         steps: Steps,
         machine: &Machine,
-        ranks: &Ranks<D>,
+        ranks: &Ranks,
         run: &Run<'_>,
     ) -> Result<Report> {
         (**self).run_over_ranks(volume.raw_mut(), steps, machine, ranks, run)
@@ -64,7 +64,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         volume: &mut Volume<S, D>,
         steps: Steps,
         machine: &Machine,
-        ranks: &Ranks<D>,
+        ranks: &Ranks,
         run: &Run<'_>,
         net: &dyn Transport,
     ) -> Result<Report> {

@@ -98,7 +98,7 @@ pub fn stencil<T: Conducts<D>, const D: usize>(order: usize, rate: f64) -> Resul
 ///
 /// # Errors
 /// As [`stencil`]; cells that are no floats.
-pub fn spec<const D: usize>(kind: ScalarKind, order: usize, rate: f64) -> Result<Spec<D>>
+pub fn spec<const D: usize>(kind: ScalarKind, order: usize, rate: f64) -> Result<Spec>
 where
     f16: Conducts<D>,
     bf16: Conducts<D>,

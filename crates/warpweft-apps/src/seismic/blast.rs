@@ -73,7 +73,7 @@ impl Blast {
     pub fn divergence_in(
         &self,
         medium: &Medium,
-        volume: &RawVolume<3>,
+        volume: &RawVolume,
         at: [usize; 3],
     ) -> Option<f64> {
         let mut sum = 0.0;
@@ -100,7 +100,7 @@ impl Blast {
 
     /// Metres from the middle, along x, to where the wave turns from pressure to suction, which is
     /// v_P t away while it [is clear](Self::is_clear); `None` where nothing turns.
-    pub fn front(&self, medium: &Medium, volume: &RawVolume<3>) -> Option<f64> {
+    pub fn front(&self, medium: &Medium, volume: &RawVolume) -> Option<f64> {
         let [z, y, x] = self.at;
         let line: Vec<f64> = (0..volume.extents()[2] - x)
             .map_while(|by| self.divergence_in(medium, volume, [z, y, x + by]))

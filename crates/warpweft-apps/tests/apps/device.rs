@@ -15,8 +15,8 @@ use warpweft_apps::{edge, life, life3d, swim};
 /// Compiles the kernels that an Ampere and a Hopper GPU would run.
 fn compiles<S: Fields, const D: usize>(stencil: &Stencil<S, D>, extents: [usize; D]) {
     for (arch, capability) in [("sm_80", (8, 0)), ("sm_90", (9, 0))] {
-        let policy = CudaPolicy::default_for(stencil, extents, capability);
-        let cubin = compile_check(stencil, extents, &policy, arch).expect("it compiles");
+        let policy = CudaPolicy::default_for(stencil, extents.into(), capability);
+        let cubin = compile_check(stencil, extents.into(), &policy, arch).expect("it compiles");
         assert!(cubin.image().starts_with(b"\x7fELF"), "{arch}: no machine code");
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use warpweft::grid::AXES;
+use warpweft::grid::{AXES, Axes};
 use warpweft::prelude::*;
 
 /// Boundaries in the order given; later ones win.
@@ -76,17 +76,17 @@ impl BoundaryChoice {
     /// The boundary of every face.
     ///
     /// # Errors
-    /// An axis is named that `D` dimensions don't have.
-    pub fn faces<const D: usize>(&self) -> Result<[[Boundary; 2]; D]> {
-        let mut faces = [[Boundary::Periodic; 2]; D];
+    /// An axis is named that `dims` dimensions don't have.
+    pub fn faces(&self, dims: usize) -> Result<Axes<[Boundary; 2]>> {
+        let mut faces = Axes::filled(dims, [Boundary::Periodic; 2]);
         for item in &self.0 {
             match item.place {
-                None => faces = [[item.boundary; 2]; D],
+                None => faces = Axes::filled(dims, [item.boundary; 2]),
                 Some((axis, face)) => {
-                    let Some(d) = (D - 1).checked_sub(axis) else {
+                    let Some(d) = (dims - 1).checked_sub(axis) else {
                         return Err(Error::spec(
-                            format!("--boundary names axis {} of {D} dimensions", AXES[axis]),
-                            format!("the axes are {}", AXES[..D].join(", ")),
+                            format!("--boundary names axis {} of {dims} dimensions", AXES[axis]),
+                            format!("the axes are {}", AXES[..dims].join(", ")),
                         ));
                     };
                     match face {
@@ -126,7 +126,7 @@ mod tests {
     use Boundary::{Dirichlet, Mirror, Neumann, Periodic};
 
     fn faces(text: &str) -> [[Boundary; 2]; 3] {
-        text.parse::<BoundaryChoice>().unwrap().faces().unwrap()
+        text.parse::<BoundaryChoice>().unwrap().faces(3).unwrap().array()
     }
 
     #[test]
@@ -165,6 +165,6 @@ mod tests {
             assert!(refusal.contains(expect), "{refusal}");
         }
         let choice: BoundaryChoice = "w=neumann".parse().unwrap();
-        assert!(choice.faces::<2>().unwrap_err().to_string().contains("axis w of 2 dimensions"));
+        assert!(choice.faces(2).unwrap_err().to_string().contains("axis w of 2 dimensions"));
     }
 }

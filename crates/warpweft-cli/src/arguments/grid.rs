@@ -1,6 +1,7 @@
 //! The options of everything that runs on a grid: extents, faces, device.
 
 use std::num::NonZero;
+use warpweft::grid::Axes;
 
 use warpweft::Result;
 use warpweft::run::Target;
@@ -31,8 +32,8 @@ impl Grid {
     /// The extents of `--size`, or the default.
     ///
     /// # Errors
-    /// `--size` names other than one or `D` extents.
-    pub fn extents<const D: usize>(&self, default: [usize; D]) -> Result<[usize; D]> {
-        self.size.as_ref().map_or(Ok(default), Size::extents)
+    /// `--size` names other than one extent or as many as `default`.
+    pub fn extents(&self, default: Axes<usize>) -> Result<Axes<usize>> {
+        self.size.as_ref().map_or(Ok(default), |size| size.extents(default.rank()))
     }
 }

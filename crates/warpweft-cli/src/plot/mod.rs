@@ -5,8 +5,8 @@ pub mod path;
 
 use std::path::Path;
 
-use warpweft::grid::RawVolume;
 use warpweft::grid::io::{Colours, Picture, png};
+use warpweft::grid::{Axes, RawVolume};
 use warpweft::memory::room;
 use warpweft::prelude::*;
 
@@ -34,17 +34,13 @@ pub struct Look {
 ///
 /// # Errors
 /// The file can't be written.
-pub fn save<const D: usize>(
-    path: &Path,
-    title: &str,
-    volume: &RawVolume<D>,
-    look: Look,
-) -> Result<()> {
+pub fn save(path: &Path, title: &str, volume: &RawVolume, look: Look) -> Result<()> {
     png::write(path, &draw(title, volume, look)?)
 }
 
-fn draw<const D: usize>(title: &str, volume: &RawVolume<D>, look: Look) -> Result<Picture> {
-    let (plane, cells) = if D == 1 {
+fn draw(title: &str, volume: &RawVolume, look: Look) -> Result<Picture> {
+    let dims = volume.rank();
+    let (plane, cells) = if dims == 1 {
         (curve(volume, look)?, [None, Some(volume.len())])
     } else {
         let cells = Picture::of_middle(volume, look.field, look.range, look.colours)?;
@@ -54,9 +50,9 @@ fn draw<const D: usize>(title: &str, volume: &RawVolume<D>, look: Look) -> Resul
     // A line's ends are named beside it; a curve has no colour bar.
     let values = ticks(look.range);
     let longest = values.iter().map(|value| font::width(value)).max().unwrap_or(0);
-    let left = if D == 1 { left.max(longest + 16) } else { left };
+    let left = if dims == 1 { left.max(longest + 16) } else { left };
     let beside = BAR.iter().sum::<usize>() + longest + 8;
-    let right = if D == 1 { 30 } else { right.max(beside) };
+    let right = if dims == 1 { 30 } else { right.max(beside) };
     let wide = (left + plane.width + right).max(left + font::width(title) + 8);
     let mut page = Picture::filled(wide, top + plane.height + bottom, PAPER)?;
     paste(&mut page, &plane, [left, top]);
@@ -82,7 +78,7 @@ fn draw<const D: usize>(title: &str, volume: &RawVolume<D>, look: Look) -> Resul
         font::write_right(&mut page, [left + plane.width, below], &(columns - 1).to_string(), INK);
         font::write(&mut page, [left + plane.width / 2, below], names[1], INK);
     }
-    if D > 1 {
+    if dims > 1 {
         bar(&mut page, [left + plane.width + BAR[0], top], plane.height, look.colours, &values);
     }
     Ok(page)
@@ -112,15 +108,16 @@ fn fitted(cells: &Picture) -> Result<Picture> {
 }
 
 /// A line's values as a curve.
-fn curve<const D: usize>(volume: &RawVolume<D>, look: Look) -> Result<Picture> {
+fn curve(volume: &RawVolume, look: Look) -> Result<Picture> {
+    let dims = volume.rank();
     let (width, height) = (SIDES[0], SIDES[1]);
     let mut picture = Picture::filled(width, height, PAPER)?;
     let span = (look.range[1] - look.range[0]).max(f64::MIN_POSITIVE);
     let cells = volume.len();
     let mut last = None;
     for x in 0..width {
-        let mut at = [0; D];
-        at[D - 1] = x * (cells - 1) / (width - 1);
+        let mut at = Axes::filled(dims, 0);
+        at[dims - 1] = x * (cells - 1) / (width - 1);
         let value = volume.value(look.field, at);
         if value.is_nan() {
             last = None;

@@ -69,7 +69,7 @@ impl Laplace {
 
     fn relaxed<T: Real + Ranked<Score = T>>(&self) -> Result<Outcome> {
         let formats = self.files.prepare("laplace")?;
-        let extents = self.size.extents::<2>()?;
+        let extents = self.size.extents(2)?.array();
         let mut executor = self.options.executor()?;
         let mut plate = Volume::<T, 2>::zeroed(extents)?;
         let (top, sweeps) = (T::lit(1.0), self.sweeps.get());

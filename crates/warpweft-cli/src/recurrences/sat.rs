@@ -54,7 +54,7 @@ impl Sat {
         match kind {
             None | Some(ScalarKind::U8) => {
                 let image: Volume<u8, 2> =
-                    Volume::from_raw(files::read(&self.image, ScalarKind::U8, f64::from)?);
+                    Volume::from_raw(files::read(&self.image, 2, ScalarKind::U8, f64::from)?);
                 match fits_i32(image.extents()) {
                     true => self.bytes(sum_of_bytes(), &image, &planned, &mut executor),
                     false => self.bytes(long_sum_of_bytes(), &image, &planned, &mut executor),
@@ -63,7 +63,7 @@ impl Sat {
             Some(ScalarKind::F32) => {
                 // Roundings of 32 bits add up over the table: differences of its sums would mean nothing.
                 let image: Volume<f32, 2> =
-                    Volume::from_raw(files::read(&self.image, ScalarKind::F32, f64::from)?);
+                    Volume::from_raw(files::read(&self.image, 2, ScalarKind::F32, f64::from)?);
                 let mut cells = image.as_slice().iter();
                 let next = |_| cells.next().copied().map_or(0.0, f64::from);
                 let wide = Volume::try_from_fn(image.extents(), next)?;
@@ -71,7 +71,7 @@ impl Sat {
             }
             Some(ScalarKind::F64) => {
                 let image: Volume<f64, 2> =
-                    Volume::from_raw(files::read(&self.image, ScalarKind::F64, f64::from)?);
+                    Volume::from_raw(files::read(&self.image, 2, ScalarKind::F64, f64::from)?);
                 self.floats(&image, &planned, &mut executor)
             }
             Some(other) => Err(Error::file(
@@ -142,7 +142,7 @@ impl Sat {
     {
         let [rows, columns] = image.extents();
         let (sums, report) = table(element, image, executor)?;
-        let start: &RawVolume<2> = image;
+        let start: &RawVolume = image;
         let total = sums.as_slice().last().copied().unwrap_or_default();
         let total = match E::Cell::KIND {
             ScalarKind::I32 | ScalarKind::I64 => json!(total.to_i128() as i64),

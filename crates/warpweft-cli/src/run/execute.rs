@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 use warpweft::cluster::broadcast;
-use warpweft::grid::{RawVolume, axis_name};
+use warpweft::grid::{Axes, RawVolume, axis_name};
 use warpweft::machine::{Gpu, Machine};
 use warpweft::prelude::*;
 use warpweft::report::{Report, counted};
@@ -113,18 +113,18 @@ fn agree(option: &str, asked: Option<usize>, policy: usize) -> Result<()> {
     }
 }
 
-/// The parts along each of `D` axes.
-fn parts_of<const D: usize>(grid: &[usize]) -> Result<[usize; D]> {
+/// The parts along each of `dims` axes.
+fn parts_of(dims: usize, grid: &[usize]) -> Result<Axes<usize>> {
     let shown = as_size(grid);
     if grid.contains(&0) {
         let hint = "leave 1 part along axes that are not to be cut";
         return Err(Error::spec(format!("ranks on a grid of {shown}"), hint));
     }
-    grid.try_into().map_err(|_| {
-        let axes: Vec<_> = (0..D).map(|axis| axis_name(axis, D)).collect();
-        let mut one = vec![1; D];
+    Axes::from_slice(grid).filter(|grid| grid.rank() == dims).ok_or_else(|| {
+        let axes: Vec<_> = (0..dims).map(|axis| axis_name(axis, dims)).collect();
+        let mut one = vec![1; dims];
         one[0] = grid.iter().fold(1, |all: usize, n| all.saturating_mul(*n));
-        let there = if D == 1 { "1 axis".into() } else { format!("{D} axes") };
+        let there = if dims == 1 { "1 axis".into() } else { format!("{dims} axes") };
         Error::spec(
             format!("ranks on a grid of {shown} for {there}"),
             format!(
@@ -223,11 +223,7 @@ impl Host {
     ///
     /// # Errors
     /// There is less of its memory free; a policy that no kernel can have.
-    pub fn need_device_memory<const D: usize>(
-        &self,
-        stencil: &Spec<D>,
-        extents: [usize; D],
-    ) -> Result<()> {
+    pub fn need_device_memory(&self, stencil: &Spec, extents: Axes<usize>) -> Result<()> {
         let named = |gpu: &&Gpu| self.ranks.is_none() && self.target == Target::Gpu(gpu.ordinal);
         let Some(gpu) = self.machine.gpus.iter().find(named) else { return Ok(()) };
         let policy = match self.policy {
@@ -250,10 +246,10 @@ impl Host {
     ///
     /// # Errors
     /// As [`Spec::run_with`].
-    pub fn execute<const D: usize>(
+    pub fn execute(
         &self,
-        stencil: &Spec<D>,
-        volume: &mut RawVolume<D>,
+        stencil: &Spec,
+        volume: &mut RawVolume,
         steps: u64,
         watched: Option<Watch<'_>>,
     ) -> Result<Report> {
@@ -270,7 +266,7 @@ impl Host {
             run.checkpoint = self.checkpoint.as_ref();
         }
         if let Some(Spread { count, counted, grid, depth }) = &self.ranks {
-            let grid = grid.as_ref().map(|grid| parts_of(grid)).transpose()?;
+            let grid = grid.as_ref().map(|grid| parts_of(volume.rank(), grid)).transpose()?;
             let mut ranks = Ranks { count: *count, grid, depth: *depth };
             if let Some(net) = world::net() {
                 if *counted {

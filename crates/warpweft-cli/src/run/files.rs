@@ -7,7 +7,7 @@ use warpweft::element::ScalarKind;
 use warpweft::grid::io::{
     Claim, Picture, check_folder, check_writable, middle_range, npy, png, vti,
 };
-use warpweft::grid::{RawVolume, across};
+use warpweft::grid::{Axes, RawVolume, across};
 use warpweft::prelude::*;
 
 use super::check::cells::{cell_of, replace};
@@ -147,10 +147,10 @@ impl Saved {
 ///
 /// # Errors
 /// The file can't be written.
-pub fn write<const D: usize>(
+pub fn write(
     path: &Path,
     format: Format,
-    volume: &RawVolume<D>,
+    volume: &RawVolume,
     look: &dyn Fn() -> Result<Look>,
 ) -> Result<()> {
     match format {
@@ -238,7 +238,7 @@ fn place(path: &Path) -> PathBuf {
 }
 
 /// The extents of the initial state that `options` name, else those of `--size` or the default.
-pub fn extents<const D: usize>(options: &Options, default: [usize; D]) -> Result<[usize; D]> {
+pub fn extents(options: &Options, default: Axes<usize>) -> Result<Axes<usize>> {
     let shape = options.input.as_ref().map(|path| shape_of(path)).transpose()?;
     options.extents(shape.as_ref().map(|(shape, _)| shape.as_slice()), default)
 }
@@ -302,32 +302,19 @@ pub fn scalar(
 }
 
 /// The initial state in a file: an array of `kind`, or the greys of a picture, converted by `grey`.
-pub fn read<const D: usize>(
-    path: &Path,
-    kind: ScalarKind,
-    grey: fn(u8) -> f64,
-) -> Result<RawVolume<D>> {
+pub fn read(path: &Path, dims: usize, kind: ScalarKind, grey: fn(u8) -> f64) -> Result<RawVolume> {
     match Format::of(path, &[Format::Npy, Format::Png])? {
         Format::Npy => {
-            let volume = match kind {
-                ScalarKind::F16 => npy::read::<f16, D>(path)?.into_raw(),
-                ScalarKind::Bf16 => npy::read::<bf16, D>(path)?.into_raw(),
-                ScalarKind::F64 => npy::read::<f64, D>(path)?.into_raw(),
-                ScalarKind::U8 => npy::read::<u8, D>(path)?.into_raw(),
-                _ => npy::read::<f32, D>(path)?.into_raw(),
-            };
+            let volume = npy::read_raw(path, cell_of(kind), dims)?;
             numbers::all_in(path, &volume).map(|()| volume)
         }
         _ => {
             let picture = png::read(path)?;
-            let extents = picture.extents().as_slice().try_into().map_err(|_| {
-                Error::file(
-                    path,
-                    format!("a picture can't start {D} dimensions"),
-                    "give a .npy file",
-                )
-            })?;
-            let mut volume = RawVolume::zeroed(cell_of(kind), extents)?;
+            if picture.rank() != dims {
+                let what = format!("a picture can't start {dims} dimensions");
+                return Err(Error::file(path, what, "give a .npy file"));
+            }
+            let mut volume = RawVolume::zeroed(cell_of(kind), picture.extents())?;
             replace(&mut volume, 0, &mut picture.as_slice().iter().map(|&level| grey(level)));
             Ok(volume)
         }

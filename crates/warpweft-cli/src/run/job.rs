@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde_json::json;
 use warpweft::cluster::broadcast;
 use warpweft::element::CellType;
-use warpweft::grid::{RawVolume, across, check_extents};
+use warpweft::grid::{Axes, RawVolume, across, check_extents};
 use warpweft::machine::DISTURBED;
 use warpweft::prelude::*;
 use warpweft::report::{Report, counted};
@@ -32,7 +32,7 @@ use crate::progress::Progress;
 use crate::{place, world};
 
 /// An application on a grid.
-pub trait Job<const D: usize> {
+pub trait Job {
     /// Its name.
     fn app(&self) -> &'static str;
     /// What it computes, for the report's first line.
@@ -42,30 +42,26 @@ pub trait Job<const D: usize> {
         Answer::new()
     }
     /// The extents.
-    fn extents(&self) -> [usize; D];
+    fn extents(&self) -> Axes<usize>;
     /// The computation, boundaries not yet said.
-    fn stencil(&self) -> Result<Spec<D>>;
+    fn stencil(&self) -> Result<Spec>;
     /// The state it starts from; the same at every call.
-    fn initial(&self) -> Result<RawVolume<D>>;
+    fn initial(&self) -> Result<RawVolume>;
     /// Compares what a run came to with a reference solution.
-    fn check(&self, ran: &Ran<'_, D>) -> Result<Check>;
+    fn check(&self, ran: &Ran<'_>) -> Result<Check>;
     /// The application's own answer.
-    fn answer(&self, volume: &RawVolume<D>, report: &Report) -> Answer;
+    fn answer(&self, volume: &RawVolume, report: &Report) -> Answer;
     /// What to show of it, and how.
-    fn look(&self, volume: &RawVolume<D>) -> Result<Look>;
+    fn look(&self, volume: &RawVolume) -> Result<Look>;
     /// The same for pictures without axes: with the greys that `--input` reads, where it reads pictures.
-    fn picture(&self, volume: &RawVolume<D>) -> Result<Look> {
+    fn picture(&self, volume: &RawVolume) -> Result<Look> {
         self.look(volume)
     }
 }
 
 /// Runs `job` for `steps` steps. Of several processes the first has an outcome; the others only take
 /// part.
-pub fn run<const D: usize>(
-    job: &dyn Job<D>,
-    options: &Options,
-    steps: u64,
-) -> Result<Option<Outcome>> {
+pub fn run(job: &dyn Job, options: &Options, steps: u64) -> Result<Option<Outcome>> {
     let prepared = Prepared::of(job, options)?;
     let (volume, report) = prepared.run(steps)?;
     if !place::speaks() {
@@ -82,22 +78,22 @@ pub fn run<const D: usize>(
 }
 
 /// A job that nothing stands in the way of, as far as can be told before it runs.
-struct Prepared<'a, const D: usize> {
-    job: &'a dyn Job<D>,
+struct Prepared<'a> {
+    job: &'a dyn Job,
     options: &'a Options,
     outputs: Outputs,
-    faces: [[Boundary; 2]; D],
+    faces: Axes<[Boundary; 2]>,
     host: Host,
     /// The computation, which ends with its last step only.
-    endless: Spec<D>,
+    endless: Spec,
     trace: Option<Arc<Trace>>,
 }
 
-impl<'a, const D: usize> Prepared<'a, D> {
-    fn of(job: &'a dyn Job<D>, options: &'a Options) -> Result<Self> {
+impl<'a> Prepared<'a> {
+    fn of(job: &'a dyn Job, options: &'a Options) -> Result<Self> {
         let extents = job.extents();
         let cells = check_extents(extents)?;
-        let faces = options.grid.boundary.faces::<D>()?;
+        let faces = options.grid.boundary.faces(extents.rank())?;
         let outputs = Outputs::prepare(job.app(), options)?;
         let spec = job.stencil()?;
         need_room(&outputs, spec.cell, cells)?;
@@ -112,14 +108,14 @@ impl<'a, const D: usize> Prepared<'a, D> {
             ));
         }
         let copies = host.copies(options.until.is_some());
-        need_memory::<D>(cells, copies * cell_bytes(endless.cell), &host.machine)?;
+        need_memory(extents.rank(), cells, copies * cell_bytes(endless.cell), &host.machine)?;
         host.need_device_memory(&endless, extents)?;
         let trace = options.trace.as_ref().map(|_| Arc::new(Trace::new()));
         Ok(Self { job, options, outputs, faces, host, endless, trace })
     }
 
     /// The run that was asked for: the state after it.
-    fn run(&self, steps: u64) -> Result<(RawVolume<D>, Report)> {
+    fn run(&self, steps: u64) -> Result<(RawVolume, Report)> {
         let stencil = match self.options.until {
             Some(until) => {
                 let every = self.options.check_every.map_or(1, NonZero::get);
@@ -142,14 +138,14 @@ impl<'a, const D: usize> Prepared<'a, D> {
     }
 
     /// The state after so many steps of another run, which nobody watches.
-    fn again(&self, steps: u64) -> Result<RawVolume<D>> {
+    fn again(&self, steps: u64) -> Result<RawVolume> {
         let mut volume = self.job.initial()?;
         self.host.execute(&self.endless, &mut volume, steps, None)?;
         Ok(volume)
     }
 
     /// Writes what was asked for.
-    fn save(&self, volume: &RawVolume<D>, report: &Report) -> Saved {
+    fn save(&self, volume: &RawVolume, report: &Report) -> Saved {
         let mut saved = Saved::default();
         let begin = Instant::now();
         for (path, format) in &self.outputs.results {
@@ -171,7 +167,7 @@ impl<'a, const D: usize> Prepared<'a, D> {
             [_] => String::new(),
             fields => format!(" {}", fields[look.field].name),
         };
-        let plane = match D {
+        let plane = match extents.rank() {
             3 => format!(", plane z = {}", extents[0] / 2),
             _ => String::new(),
         };
@@ -182,7 +178,7 @@ impl<'a, const D: usize> Prepared<'a, D> {
     ///
     /// # Errors
     /// Of telling the other processes.
-    fn check(&self, volume: &RawVolume<D>, report: &Report, saved: &mut Saved) -> Result<Check> {
+    fn check(&self, volume: &RawVolume, report: &Report, saved: &mut Saved) -> Result<Check> {
         let begin = Instant::now();
         let waiting = Progress::waiting("checking");
         let check = if report.interrupted {
@@ -214,10 +210,9 @@ impl<'a, const D: usize> Prepared<'a, D> {
     }
 
     /// What a run says of itself, and then the application.
-    fn answer(&self, volume: &RawVolume<D>, report: &Report, steps: u64) -> Answer {
+    fn answer(&self, volume: &RawVolume, report: &Report, steps: u64) -> Answer {
         let extents = self.job.extents();
-        let mut answer =
-            vec![("extents", json!(extents.as_slice())), ("steps", report.done.into())];
+        let mut answer = vec![("extents", json!(extents)), ("steps", report.done.into())];
         if report.interrupted {
             answer.push(("interrupted_before", steps.into()));
         }
@@ -301,7 +296,7 @@ fn lead(steps: Option<u64>) -> Result<()> {
 }
 
 /// Takes part in the runs that process 0 makes to check its answer.
-fn follow<const D: usize>(again: impl Fn(u64) -> Result<RawVolume<D>>) -> Result<()> {
+fn follow(again: impl Fn(u64) -> Result<RawVolume>) -> Result<()> {
     while let Some(net) = world::net() {
         let Ok(steps) = <[u8; 8]>::try_from(broadcast(net, Vec::new())?.as_slice()) else { break };
         again(u64::from_le_bytes(steps))?;

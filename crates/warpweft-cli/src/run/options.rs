@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::path::PathBuf;
 
-use warpweft::grid::across;
+use warpweft::grid::{Axes, across};
 use warpweft::{Error, Result};
 
 use crate::arguments::{Grid, PolicyChoice, Size, UntilChoice, at_least_one, whole};
@@ -79,18 +79,16 @@ impl Options {
     /// The extents: those of the input (`shape`), of `--size`, or the default.
     ///
     /// # Errors
-    /// Input and `--size` differ, or they have other than `D` axes.
-    pub fn extents<const D: usize>(
-        &self,
-        shape: Option<&[usize]>,
-        default: [usize; D],
-    ) -> Result<[usize; D]> {
+    /// Input and `--size` differ, or they have another number of axes than `default`.
+    pub fn extents(&self, shape: Option<&[usize]>, default: Axes<usize>) -> Result<Axes<usize>> {
+        let dims = default.rank();
         let Some(shape) = shape else { return self.grid.extents(default) };
-        let size = self.grid.size.as_ref().map(|size| size.extents::<D>()).transpose()?;
-        let extents: [usize; D] = shape.try_into().map_err(|_| {
+        let size = self.grid.size.as_ref().map(|size| size.extents(dims)).transpose()?;
+        let given = Axes::from_slice(shape).filter(|shape| shape.rank() == dims);
+        let extents = given.ok_or_else(|| {
             let path = self.input.clone().unwrap_or_default();
-            let what = format!("has {} axes, {D} are wanted", shape.len());
-            let hint = format!("reshape it to {D} axes, or run another application");
+            let what = format!("has {} axes, {dims} are wanted", shape.len());
+            let hint = format!("reshape it to {dims} axes, or run another application");
             Error::file(path, what, hint)
         })?;
         match size {

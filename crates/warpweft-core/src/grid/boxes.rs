@@ -1,21 +1,22 @@
 //! Boxes of a volume's cells as bytes, copied row by row: what travels between ranks and into files.
 
-use super::RawVolume;
+use super::{Axes, RawVolume};
 use crate::error::{Error, Result};
 
 /// Element index and length of each row of the box from `low` to `high`, slowest axis first.
-pub fn rows<const D: usize>(
-    extents: [usize; D],
-    low: [usize; D],
-    high: [usize; D],
+pub fn rows(
+    extents: Axes<usize>,
+    low: Axes<usize>,
+    high: Axes<usize>,
 ) -> impl Iterator<Item = (usize, usize)> {
-    let inside = (0..D).all(|d| low[d] < high[d] && high[d] <= extents[d]);
+    let dims = extents.rank();
+    let inside = (0..dims).all(|d| low[d] < high[d] && high[d] <= extents[d]);
     let mut next = inside.then_some(low);
     std::iter::from_fn(move || {
         let at = next?;
-        let start = (0..D).fold(0, |index, d| index * extents[d] + at[d]);
+        let start = (0..dims).fold(0, |index, d| index * extents[d] + at[d]);
         let mut following = at;
-        let more = (0..D - 1).rev().any(|d| {
+        let more = (0..dims - 1).rev().any(|d| {
             following[d] += 1;
             let inside = following[d] < high[d];
             if !inside {
@@ -24,16 +25,17 @@ pub fn rows<const D: usize>(
             inside
         });
         next = more.then_some(following);
-        Some((start, high[D - 1] - low[D - 1]))
+        Some((start, high[dims - 1] - low[dims - 1]))
     })
 }
 
-impl<const D: usize> RawVolume<D> {
+impl RawVolume {
     /// The bytes of one field in the box from `low` to `high`, row-major; a box that leaves the
     /// volume is empty.
-    pub fn box_bytes(&self, field: usize, low: [usize; D], high: [usize; D]) -> Vec<u8> {
+    pub fn box_bytes(&self, field: usize, low: Axes<usize>, high: Axes<usize>) -> Vec<u8> {
+        let dims = low.rank();
         let size = self.cell_type().size(field);
-        let cells: usize = (0..D).map(|d| high[d].saturating_sub(low[d])).product();
+        let cells: usize = (0..dims).map(|d| high[d].saturating_sub(low[d])).product();
         let mut bytes = Vec::with_capacity(cells * size);
         let all = self.field_bytes(field);
         for (start, length) in rows(self.extents(), low, high) {
@@ -50,8 +52,8 @@ impl<const D: usize> RawVolume<D> {
     pub fn set_box(
         &mut self,
         field: usize,
-        low: [usize; D],
-        high: [usize; D],
+        low: Axes<usize>,
+        high: Axes<usize>,
         bytes: &[u8],
     ) -> Result<()> {
         let size = self.cell_type().size(field);
@@ -77,29 +79,31 @@ impl<const D: usize> RawVolume<D> {
     ///
     /// # Errors
     /// As [`RawVolume::zeroed`].
-    pub fn cut_out(&self, low: [isize; D], extents: [usize; D]) -> Result<Self> {
+    pub fn cut_out(&self, low: Axes<isize>, extents: Axes<usize>) -> Result<Self> {
+        let dims = low.rank();
         let mut cut = Self::zeroed(self.cell_type(), extents)?;
         let whole = self.extents();
         for field in 0..self.cell_type().fields().len() {
             let size = self.cell_type().size(field);
             let (from, to) = (self.field_bytes(field), cut.field_bytes_mut(field));
-            for (start, length) in rows(extents, [0; D], extents) {
-                let mut at = [0; D];
+            for (start, length) in rows(extents, Axes::filled(dims, 0), extents) {
+                let mut at = Axes::filled(dims, 0);
                 let mut rest = start;
-                for d in (0..D).rev() {
+                for d in (0..dims).rev() {
                     let index = (rest % extents[d]) as isize + low[d];
                     at[d] = index.rem_euclid(whole[d] as isize) as usize;
                     rest /= extents[d];
                 }
-                let line = (0..D - 1).fold(0, |index, d| index * whole[d] + at[d]) * whole[D - 1];
+                let line =
+                    (0..dims - 1).fold(0, |index, d| index * whole[d] + at[d]) * whole[dims - 1];
                 // A row is one run of cells, or several where it passes the volume's face.
                 let mut done = 0;
                 while done < length {
-                    let run = (whole[D - 1] - at[D - 1]).min(length - done);
-                    let (a, b) = ((line + at[D - 1]) * size, (start + done) * size);
+                    let run = (whole[dims - 1] - at[dims - 1]).min(length - done);
+                    let (a, b) = ((line + at[dims - 1]) * size, (start + done) * size);
                     to[b..b + run * size].copy_from_slice(&from[a..a + run * size]);
                     done += run;
-                    at[D - 1] = 0;
+                    at[dims - 1] = 0;
                 }
             }
         }
@@ -114,7 +118,7 @@ mod tests {
     #[test]
     fn what_is_cut_out_repeats_beyond_the_faces() {
         let volume = Volume::from_fn([3, 4], |[y, x]| (10 * y + x) as i32);
-        let cut = volume.cut_out([-1, -2], [3, 7]).unwrap();
+        let cut = volume.cut_out([-1, -2].into(), [3, 7].into()).unwrap();
         assert_eq!(cut.field::<i32>(0).unwrap()[..7], [22, 23, 20, 21, 22, 23, 20]);
         assert_eq!(cut.field::<i32>(0).unwrap()[14..], [12, 13, 10, 11, 12, 13, 10]);
     }
@@ -122,13 +126,13 @@ mod tests {
     #[test]
     fn a_box_taken_and_put_back_is_where_it_was() {
         let volume = Volume::from_fn([3, 4, 5], |[z, y, x]| (100 * z + 10 * y + x) as u16);
-        let bytes = volume.box_bytes(0, [1, 1, 2], [3, 3, 5]);
+        let bytes = volume.box_bytes(0, [1, 1, 2].into(), [3, 3, 5].into());
         assert_eq!(bytes.len(), 2 * 2 * 2 * 3);
         assert_eq!(bytes[..2], 112u16.to_ne_bytes());
         let mut other = Volume::<u16, 3>::zeroed([3, 4, 5]).unwrap();
-        other.raw_mut().set_box(0, [1, 1, 2], [3, 3, 5], &bytes).unwrap();
+        other.raw_mut().set_box(0, [1, 1, 2].into(), [3, 3, 5].into(), &bytes).unwrap();
         assert_eq!(other[[2, 2, 4]], 224);
         assert_eq!(other.as_slice().iter().filter(|&&cell| cell > 0).count(), 12);
-        assert!(other.raw_mut().set_box(0, [1, 1, 2], [3, 3, 6], &bytes).is_err());
+        assert!(other.raw_mut().set_box(0, [1, 1, 2].into(), [3, 3, 6].into(), &bytes).is_err());
     }
 }

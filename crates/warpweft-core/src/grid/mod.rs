@@ -1,6 +1,7 @@
 //! Volumes: what a user fills, runs an element function over, and reads back.
 
 mod axes;
+mod axis_names;
 mod boxes;
 pub mod io;
 mod parts;
@@ -8,7 +9,8 @@ mod raw;
 mod repeat;
 mod volume;
 
-pub use axes::{AXES, across, axis_name};
+pub use axes::{Axes, MAX_AXES};
+pub use axis_names::{AXES, across, axis_name};
 pub use boxes::rows;
 pub use parts::in_parts;
 pub use raw::{RawVolume, RawVolumeMut, check_extents};

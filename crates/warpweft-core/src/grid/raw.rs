@@ -1,31 +1,34 @@
 //! A volume whose type of cell is known at run time only.
 
-use super::{across, axis_name};
+use super::{Axes, across, axis_name};
 use crate::element::{
     Bits, CellPtr, CellType, Checked, FieldName, Fields, MAX_FIELDS, Near, Scalar,
 };
 use crate::error::{Error, Result};
 use crate::memory::room;
 
-/// Cells over extents `[usize; D]`, slowest axis first: what a [`super::Volume`] is made of.
+/// Cells over extents of one to four axes, slowest axis first: what a [`super::Volume`] is made of.
 ///
 /// Row-major, one contiguous array a field. Everything that copies or cuts cells works on these and is
 /// compiled once for all types of cell.
 #[derive(Clone)]
-pub struct RawVolume<const D: usize> {
+pub struct RawVolume {
     cell: CellType,
-    extents: [usize; D],
+    extents: Axes<usize>,
     // Eight-byte words: the alignment of every scalar.
     fields: Vec<Vec<u64>>,
 }
 
-impl<const D: usize> RawVolume<D> {
+impl RawVolume {
     /// A volume of all-zero cells.
     ///
     /// # Errors
     /// A zero extent, more cells than memory can address, or not enough host memory.
-    pub fn zeroed(cell: CellType, extents: [usize; D]) -> Result<Self> {
-        const { assert!(D >= 1 && D <= 4, "a volume has 1 to 4 dimensions") };
+    pub fn zeroed(cell: CellType, extents: impl Into<Axes<usize>>) -> Result<Self> {
+        Self::zeroed_of(cell, extents.into())
+    }
+
+    fn zeroed_of(cell: CellType, extents: Axes<usize>) -> Result<Self> {
         let cells = check_extents(extents)?;
         let words = |size: usize| zeroed_words((cells * size).div_ceil(8));
         let fields = cell.fields().iter().map(|field| words(field.kind.size()));
@@ -37,8 +40,13 @@ impl<const D: usize> RawVolume<D> {
         self.cell
     }
 
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.extents.rank()
+    }
+
     /// The extents, slowest axis first.
-    pub fn extents(&self) -> [usize; D] {
+    pub fn extents(&self) -> Axes<usize> {
         self.extents
     }
 
@@ -101,25 +109,29 @@ impl<const D: usize> RawVolume<D> {
     }
 
     /// The cell at `at` as bits, or `None` outside the volume.
-    pub fn bits(&self, at: [usize; D]) -> Option<Bits> {
-        let index = self.index_of(at)?;
+    pub fn bits(&self, at: impl Into<Axes<usize>>) -> Option<Bits> {
+        self.index_of(at.into()).map(|index| self.bits_of(index))
+    }
+
+    /// The cell with this number in row-major order.
+    fn bits_of(&self, index: usize) -> Bits {
         let mut bits = Bits::default();
         for field in 0..self.fields.len() {
             let size = self.cell.size(field);
             bits.set(field, &self.field_bytes(field)[index * size..(index + 1) * size]);
         }
-        Some(bits)
+        bits
     }
 
     /// Field number `field` of the cell at `at` as `f64`; no number outside the volume.
-    pub fn value(&self, field: usize, at: [usize; D]) -> f64 {
+    pub fn value(&self, field: usize, at: impl Into<Axes<usize>>) -> f64 {
         let bits = self.bits(at);
         bits.map_or(f64::NAN, |bits| bits.to_f64(self.cell.kind(field), field))
     }
 
     /// Replaces the fields of the cell at `at` whose bit is set in `fields` by those of a cell of this
     /// type; returns whether `at` was inside the volume.
-    pub fn set_bits(&mut self, at: [usize; D], cell: &Bits, fields: u32) -> bool {
+    pub fn set_bits(&mut self, at: Axes<usize>, cell: &Bits, fields: u32) -> bool {
         let Some(index) = self.index_of(at) else { return false };
         for field in (0..self.fields.len()).filter(|field| fields >> field & 1 == 1) {
             let size = self.cell.size(field);
@@ -151,13 +163,10 @@ impl<const D: usize> RawVolume<D> {
     ///
     /// # Panics
     /// When `at` is outside the volume or a cell is no `S`.
-    pub fn cell<S: Fields>(&self, at: [usize; D]) -> S {
-        assert_eq!(self.cell, CellType::of::<S>(), "the type of a cell");
-        let Some(index) = self.index_of(at) else {
-            panic!("cell {at:?} is outside the extents {:?}", self.extents)
-        };
+    pub fn cell<S: Fields>(&self, at: impl Into<Axes<usize>>) -> S {
+        let index = self.checked_index(CellType::of::<S>(), at.into());
         // SAFETY: the arrays are those of `S`'s fields, and every one holds the cell.
-        unsafe { S::load(&self.base(), index as isize) }
+        unsafe { S::load(&self.base(), index) }
     }
 
     /// The neighbourhood of the cell at `at`.
@@ -165,53 +174,66 @@ impl<const D: usize> RawVolume<D> {
     /// # Panics
     /// When `at` is outside the volume or a cell is no `S`; indexing the result panics when the offset
     /// leaves the volume.
-    pub fn near<S: Fields>(&self, at: [usize; D]) -> Near<'_, S, D> {
-        assert_eq!(self.cell, CellType::of::<S>(), "the type of a cell");
-        let Some(index) = self.index_of(at) else {
-            panic!("cell {at:?} is outside the extents {:?}", self.extents)
-        };
+    pub fn near<S: Fields, const D: usize>(&self, at: [usize; D]) -> Near<'_, S, D> {
+        let index = self.checked_index(CellType::of::<S>(), at.into());
         let bounds = Checked {
-            below: std::array::from_fn(|d| at[d] as isize),
+            below: at.map(|at| at as isize),
             above: std::array::from_fn(|d| (self.extents[d] - 1 - at[d]) as isize),
         };
-        let strides = self.strides();
-        let at = CellPtr { base: self.base(), index: index as isize, strides, bounds };
+        let strides = self.strides().array();
+        let at = CellPtr { base: self.base(), index, strides, bounds };
         // SAFETY: the arrays are those of `S`'s fields and live as long as the borrow, and `bounds`
         // keeps every offset inside.
         unsafe { S::near(&at) }
     }
 
     /// To write to, for executors.
-    pub fn writable(&mut self) -> RawVolumeMut<'_, D> {
+    pub fn writable(&mut self) -> RawVolumeMut<'_> {
         RawVolumeMut(self)
     }
 
-    fn strides(&self) -> [isize; D] {
-        std::array::from_fn(|d| self.extents[d + 1..].iter().product::<usize>() as isize)
+    fn strides(&self) -> Axes<isize> {
+        let dims = self.rank();
+        Axes::from_fn(dims, |d| self.extents[d + 1..].iter().product::<usize>() as isize)
     }
 
     /// The number of the cell at `at` in row-major order, or `None` outside the volume.
-    pub(super) fn index_of(&self, at: [usize; D]) -> Option<usize> {
+    pub(super) fn index_of(&self, at: Axes<usize>) -> Option<usize> {
+        if at.rank() != self.rank() {
+            return None;
+        }
         let mut index = 0;
-        for d in 0..D {
-            if at[d] >= self.extents[d] {
+        for (&at, &n) in at.iter().zip(&self.extents) {
+            if at >= n {
                 return None;
             }
-            index = index * self.extents[d] + at[d];
+            index = index * n + at;
         }
         Some(index)
+    }
+
+    /// As [`RawVolume::index_of`] for code that knows the type of a cell.
+    ///
+    /// # Panics
+    /// When `at` is outside the volume or a cell is no `cell`.
+    fn checked_index(&self, cell: CellType, at: Axes<usize>) -> isize {
+        assert_eq!(self.cell, cell, "the type of a cell");
+        let Some(index) = self.index_of(at) else {
+            panic!("cell {at:?} is outside the extents {:?}", self.extents)
+        };
+        index as isize
     }
 }
 
 /// A volume that an executor may write to. Its cells keep their type, which is why this is not `&mut`.
-pub struct RawVolumeMut<'a, const D: usize>(&'a mut RawVolume<D>);
+pub struct RawVolumeMut<'a>(&'a mut RawVolume);
 
-impl<'a, const D: usize> RawVolumeMut<'a, D> {
+impl<'a> RawVolumeMut<'a> {
     /// The volume, if it has cells of this type and these extents.
     ///
     /// # Errors
     /// What it has instead.
-    pub fn of(self, cell: CellType, extents: [usize; D]) -> Result<&'a mut RawVolume<D>> {
+    pub fn of(self, cell: CellType, extents: Axes<usize>) -> Result<&'a mut RawVolume> {
         let RawVolume { cell: held, extents: there, .. } = *self.0;
         if (held, there) != (cell, extents) {
             return Err(Error::spec(
@@ -231,10 +253,11 @@ impl<'a, const D: usize> RawVolumeMut<'a, D> {
 ///
 /// # Errors
 /// A zero extent, or more cells than memory can address.
-pub fn check_extents<const D: usize>(extents: [usize; D]) -> Result<usize> {
+pub fn check_extents(extents: Axes<usize>) -> Result<usize> {
+    let dims = extents.rank();
     if let Some(axis) = extents.iter().position(|&n| n == 0) {
         return Err(Error::spec(
-            format!("extent 0 on axis {} of {}", axis_name(axis, D), across(&extents)),
+            format!("extent 0 on axis {} of {}", axis_name(axis, dims), across(&extents)),
             "every extent must be at least 1",
         ));
     }

@@ -1,12 +1,12 @@
 //! Volumes that repeat a smaller one: large states in no time, for measurements.
 
-use super::{RawVolume, in_parts};
+use super::{Axes, RawVolume, in_parts};
 use crate::error::Result;
 
 /// Bytes that a thread of its own is worth.
 const SHARE: usize = 1 << 18;
 
-impl<const D: usize> RawVolume<D> {
+impl RawVolume {
     /// The volume over `extents` that repeats this one along every axis from its first cell on, written
     /// by all cores: as fast as memory, whatever a cell took to compute.
     ///
@@ -19,16 +19,21 @@ impl<const D: usize> RawVolume<D> {
     ///
     /// # Errors
     /// As [`RawVolume::zeroed`].
-    pub fn repeated(&self, extents: [usize; D]) -> Result<Self> {
+    pub fn repeated(&self, extents: impl Into<Axes<usize>>) -> Result<Self> {
+        self.repeated_over(extents.into())
+    }
+
+    fn repeated_over(&self, extents: Axes<usize>) -> Result<Self> {
+        let dims = extents.rank();
         let mut wall = Self::zeroed(self.cell_type(), extents)?;
-        let (own, row) = (self.extents(), extents[D - 1]);
+        let (own, row) = (self.extents(), extents[dims - 1]);
         for field in 0..self.cell_type().len() {
             let size = self.cell_type().size(field);
-            let (from, period) = (self.field_bytes(field), own[D - 1] * size);
+            let (from, period) = (self.field_bytes(field), own[dims - 1] * size);
             // The row of this volume that row number `index` of the other repeats.
             let source = |mut index: usize| {
                 let (mut start, mut stride) = (0, period);
-                for d in (0..D - 1).rev() {
+                for d in (0..dims - 1).rev() {
                     start += index % extents[d] % own[d] * stride;
                     index /= extents[d];
                     stride *= own[d];

@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, Index, IndexMut};
 
-use super::{RawVolume, RawVolumeMut};
+use super::{Axes, RawVolume, RawVolumeMut};
 use crate::element::{CellType, FieldName, Fields, Near, Scalar};
 use crate::error::Result;
 
@@ -14,13 +14,13 @@ use crate::error::Result;
 /// a user sees has neither ghost cells nor padding.
 #[derive(Clone)]
 pub struct Volume<S: Fields, const D: usize> {
-    raw: RawVolume<D>,
+    raw: RawVolume,
     cell: PhantomData<S>,
 }
 
 impl<S: Fields, const D: usize> Deref for Volume<S, D> {
-    type Target = RawVolume<D>;
-    fn deref(&self) -> &RawVolume<D> {
+    type Target = RawVolume;
+    fn deref(&self) -> &RawVolume {
         &self.raw
     }
 }
@@ -67,16 +67,21 @@ impl<S: Fields, const D: usize> Volume<S, D> {
         Ok(Self { raw: RawVolume::zeroed(CellType::of::<S>(), extents)?, cell: PhantomData })
     }
 
+    /// The extents, slowest axis first.
+    pub fn extents(&self) -> [usize; D] {
+        self.raw.extents().array()
+    }
+
     /// The cell at `at`, or `None` outside the volume.
     pub fn get(&self, at: [usize; D]) -> Option<S> {
-        let index = self.index_of(at)?;
+        let index = self.index_of(Axes::of(at))?;
         // SAFETY: `index_of` returns indices of cells, which every field array holds.
         Some(unsafe { S::load(&self.base(), index as isize) })
     }
 
     /// Replaces the cell at `at`; returns whether `at` was inside the volume.
     pub fn set(&mut self, at: [usize; D], cell: S) -> bool {
-        let Some(index) = self.index_of(at) else { return false };
+        let Some(index) = self.index_of(Axes::of(at)) else { return false };
         let base = self.raw.base_mut();
         // SAFETY: as in `get`, and `self` is borrowed exclusively.
         unsafe { cell.store(&base, index as isize, u32::MAX) };
@@ -89,27 +94,28 @@ impl<S: Fields, const D: usize> Volume<S, D> {
     }
 
     /// The volume without its type, to write to.
-    pub fn writable(&mut self) -> RawVolumeMut<'_, D> {
+    pub fn writable(&mut self) -> RawVolumeMut<'_> {
         self.raw.writable()
     }
 
     /// The cells without their type, to write.
     #[doc(hidden)]
-    pub fn raw_mut(&mut self) -> &mut RawVolume<D> {
+    pub fn raw_mut(&mut self) -> &mut RawVolume {
         &mut self.raw
     }
 
     /// The cells without their type.
     #[doc(hidden)]
-    pub fn into_raw(self) -> RawVolume<D> {
+    pub fn into_raw(self) -> RawVolume {
         self.raw
     }
 
     /// The volume that `raw` is.
     ///
     /// # Panics
-    /// When its cells are of another type.
-    pub fn from_raw(raw: RawVolume<D>) -> Self {
+    /// When its cells are of another type, or its axes not `D`.
+    pub fn from_raw(raw: RawVolume) -> Self {
+        assert_eq!(raw.rank(), D, "the number of axes");
         assert_eq!(raw.cell_type(), CellType::of::<S>(), "the type of a cell");
         Self { raw, cell: PhantomData }
     }
@@ -126,7 +132,7 @@ impl<S: Fields, const D: usize> Volume<S, D> {
     /// # Panics
     /// When `at` is outside the volume; indexing the result panics when the offset leaves it.
     pub fn near(&self, at: [usize; D]) -> Near<'_, S, D> {
-        self.raw.near::<S>(at)
+        self.raw.near::<S, D>(at)
     }
 }
 
@@ -148,7 +154,7 @@ impl<T: Scalar, const D: usize> Volume<T, D> {
 impl<T: Scalar, const D: usize> Index<[usize; D]> for Volume<T, D> {
     type Output = T;
     fn index(&self, at: [usize; D]) -> &T {
-        match self.index_of(at) {
+        match self.index_of(Axes::of(at)) {
             Some(index) => &self.as_slice()[index],
             None => panic!("cell {at:?} is outside the extents {:?}", self.extents()),
         }
@@ -157,7 +163,7 @@ impl<T: Scalar, const D: usize> Index<[usize; D]> for Volume<T, D> {
 
 impl<T: Scalar, const D: usize> IndexMut<[usize; D]> for Volume<T, D> {
     fn index_mut(&mut self, at: [usize; D]) -> &mut T {
-        match self.index_of(at) {
+        match self.index_of(Axes::of(at)) {
             Some(index) => &mut self.as_mut_slice()[index],
             None => panic!("cell {at:?} is outside the extents {:?}", self.extents()),
         }

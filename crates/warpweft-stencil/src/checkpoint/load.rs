@@ -9,7 +9,7 @@ use crate::points::Points;
 use crate::{Region, Span};
 use warpweft_core::element::CellType;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::{RawVolume, rows};
+use warpweft_core::grid::{Axes, RawVolume, rows};
 use warpweft_core::report::Series;
 
 /// Another run than this one, which saved its state.
@@ -51,14 +51,14 @@ impl Other {
 
 /// A checkpoint that is there.
 #[derive(Debug)]
-pub(crate) struct Saved<const D: usize> {
+pub(crate) struct Saved {
     folder: PathBuf,
     cell: CellType,
     manifest: Manifest,
-    regions: Vec<Region<D>>,
+    regions: Vec<Region>,
 }
 
-impl<const D: usize> Saved<D> {
+impl Saved {
     /// Reads the manifest of the checkpoint in `folder`.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl<const D: usize> Saved<D> {
     pub fn open(
         folder: &Path,
         origin: &Origin,
-        (cell, extents): (CellType, [usize; D]),
+        (cell, extents): (CellType, Axes<usize>),
     ) -> Result<Self> {
         let manifest = Manifest::read(folder)?;
         if let Some(Other { of, given }) = Other::than(&manifest, origin) {
@@ -81,8 +81,9 @@ impl<const D: usize> Saved<D> {
         let mut regions = Vec::new();
         for part in &manifest.parts {
             let region = region_of(&part.low, &part.high)
-                .filter(|r: &Region<D>| {
-                    (0..D).all(|d| r.low[d] < r.high[d] && r.high[d] <= extents[d])
+                .filter(|r: &Region| {
+                    r.rank() == extents.rank()
+                        && (0..r.rank()).all(|d| r.low[d] < r.high[d] && r.high[d] <= extents[d])
                 })
                 .ok_or_else(|| damaged(folder, format!("{} lies outside the volume", part.file)))?;
             regions.push(region);
@@ -113,7 +114,7 @@ impl<const D: usize> Saved<D> {
     ///
     /// # Errors
     /// As [`Saved::verify`], of their file; other records than there can be.
-    pub fn recorded(&self, points: &Points<D>) -> Result<Vec<Series>> {
+    pub fn recorded(&self, points: &Points) -> Result<Vec<Series>> {
         let mut series = points.series(self.manifest.step);
         if let Some(probes) = &self.manifest.probes {
             probes.read((&self.folder, self.manifest.step), points, &mut series)?;
@@ -125,9 +126,10 @@ impl<const D: usize> Saved<D> {
     ///
     /// # Errors
     /// As [`Saved::verify`]; not enough host memory.
-    pub fn cells(&self, span: Span<D>) -> Result<RawVolume<D>> {
+    pub fn cells(&self, span: Span) -> Result<RawVolume> {
+        let dims = span.rank();
         let mut cells = RawVolume::zeroed(self.cell, span.extents())?;
-        let extents: [usize; D] = std::array::from_fn(|d| self.manifest.extents[d]);
+        let extents: Axes<usize> = Axes::from_fn(dims, |d| self.manifest.extents[d]);
         for (part, &region) in self.manifest.parts.iter().zip(&self.regions) {
             let overlaps: Vec<_> = shifts(extents)
                 .filter_map(|shift| overlap(span, Span::from(region), shift))
@@ -143,16 +145,16 @@ impl<const D: usize> Saved<D> {
     /// Copies what lies in `overlaps` of one part's file, which is read in pieces, into the `cells` of `span`.
     fn copy(
         &self,
-        (part, region): (&PartFile, Region<D>),
-        overlaps: &[(Span<D>, Span<D>)],
-        (cells, span): (&mut RawVolume<D>, Span<D>),
+        (part, region): (&PartFile, Region),
+        overlaps: &[(Span, Span)],
+        (cells, span): (&mut RawVolume, Span),
     ) -> Result<()> {
         let mut file = Reader::open(self.folder.join(&part.file), &part.sum)?;
         let of_part = Span::from(region);
         for (field, info) in self.cell.fields().iter().enumerate() {
             let size = info.kind.size();
             // Where rows begin in the part, how long they are and where they go, all in bytes.
-            let rows = |(from, to): &(Span<D>, Span<D>)| {
+            let rows = |(from, to): &(Span, Span)| {
                 let from = rows_of(from, &of_part).zip(rows_of(to, &span));
                 from.map(move |((from, cells), (to, _))| [from, cells, to].map(|n| n * size))
                     .peekable()
@@ -185,30 +187,26 @@ impl<const D: usize> Saved<D> {
 }
 
 /// Index of the first cell and length of each row of `span` in a box that holds it, in order.
-fn rows_of<const D: usize>(
-    span: &Span<D>,
-    within: &Span<D>,
-) -> impl Iterator<Item = (usize, usize)> + use<D> {
-    let at = |corner: [isize; D]| std::array::from_fn(|d| (corner[d] - within.low[d]) as usize);
+fn rows_of(span: &Span, within: &Span) -> impl Iterator<Item = (usize, usize)> + use<> {
+    let dims = span.rank();
+    let at = |corner: Axes<isize>| Axes::from_fn(dims, |d| (corner[d] - within.low[d]) as usize);
     rows(within.extents(), at(span.low), at(span.high))
 }
 
 /// Every way to move by whole extents, one back and one forth along each axis.
-fn shifts<const D: usize>(extents: [usize; D]) -> impl Iterator<Item = [isize; D]> {
-    let all = Span { low: [-1; D], high: [2; D] };
-    all.iter().map(move |way| std::array::from_fn(|d| way[d] * extents[d] as isize))
+fn shifts(extents: Axes<usize>) -> impl Iterator<Item = Axes<isize>> {
+    let dims = extents.rank();
+    let all = Span { low: Axes::filled(dims, -1), high: Axes::filled(dims, 2) };
+    all.iter().map(move |way| Axes::from_fn(dims, |d| way[d] * extents[d] as isize))
 }
 
 /// What of `part` lies in `span` when it is moved by `shift`: in the part's place, and where it goes.
-fn overlap<const D: usize>(
-    span: Span<D>,
-    part: Span<D>,
-    shift: [isize; D],
-) -> Option<(Span<D>, Span<D>)> {
+fn overlap(span: Span, part: Span, shift: Axes<isize>) -> Option<(Span, Span)> {
+    let dims = span.rank();
     let moved = part.shifted(shift);
     let to = Span {
-        low: std::array::from_fn(|d| span.low[d].max(moved.low[d])),
-        high: std::array::from_fn(|d| span.high[d].min(moved.high[d])),
+        low: Axes::from_fn(dims, |d| span.low[d].max(moved.low[d])),
+        high: Axes::from_fn(dims, |d| span.high[d].min(moved.high[d])),
     };
     (to.cells() > 0).then(|| (to.shifted(shift.map(|n| -n)), to))
 }

@@ -23,6 +23,7 @@ use super::plan::Region;
 use super::spec::Spec;
 use warpweft_core::cluster::{Transport, agree_on};
 use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::Axes;
 use warpweft_core::grid::io::Claim;
 use warpweft_core::report::Series;
 
@@ -61,7 +62,7 @@ pub(crate) struct Origin {
 
 impl Origin {
     /// Of the run of `stencil` over `extents` from the state with this fingerprint.
-    pub fn new<const D: usize>(stencil: &Spec<D>, extents: [usize; D], start: u64) -> Self {
+    pub fn new(stencil: &Spec, extents: Axes<usize>, start: u64) -> Self {
         let (of, parts) = (stencil.identity(extents), stencil.parts());
         Self { of, parts, start: format!("{start:016x}") }
     }
@@ -71,9 +72,9 @@ impl Origin {
 pub(crate) type Cut<'a> = dyn FnMut(usize) -> Result<Vec<u8>> + 'a;
 
 /// A run that saves its state: where it begins, and what saves.
-pub(crate) struct Opened<const D: usize> {
+pub(crate) struct Opened {
     /// What it goes on from.
-    pub from: Option<Saved<D>>,
+    pub from: Option<Saved>,
     /// What saves the states to come.
     pub saver: Saver,
     /// What probes recorded until then, on rank 0.
@@ -84,7 +85,7 @@ pub(crate) struct Opened<const D: usize> {
     _claim: Option<Claim>,
 }
 
-impl<const D: usize> Opened<D> {
+impl Opened {
     /// Where the run begins.
     pub fn first(&self) -> State {
         self.from.as_ref().map(Saved::state).unwrap_or_default()
@@ -97,12 +98,12 @@ impl<const D: usize> Opened<D> {
 /// On every rank: a folder that can't be made or read, or that another run has; to be resumed, no checkpoint, or one of
 /// another computation, initial state or format or of more than `steps` steps, or none that is whole;
 /// otherwise checkpoints of an earlier run.
-pub(crate) fn open<const D: usize>(
+pub(crate) fn open(
     checkpoint: &Checkpoint,
-    stencil: &Spec<D>,
-    (extents, start, steps): ([usize; D], u64, u64),
+    stencil: &Spec,
+    (extents, start, steps): (Axes<usize>, u64, u64),
     net: &dyn Transport,
-) -> Result<Opened<D>> {
+) -> Result<Opened> {
     let Checkpoint { directory, every, resume } = checkpoint;
     if *every == 0 {
         return Err(Error::spec("a checkpoint every 0 steps", "save every 1 or more steps"));
@@ -165,13 +166,13 @@ fn claimed(directory: &Path, resume: bool) -> Result<Claim> {
 }
 
 /// The newest checkpoint that is whole, if the run is to go on from one, and what probes recorded until then.
-fn choose<const D: usize>(
+fn choose(
     directory: &Path,
     origin: &Origin,
-    (stencil, extents): (&Spec<D>, [usize; D]),
+    (stencil, extents): (&Spec, Axes<usize>),
     resume: bool,
     notes: &mut Vec<String>,
-) -> Result<Option<(Saved<D>, Vec<Series>)>> {
+) -> Result<Option<(Saved, Vec<Series>)>> {
     let mut steps = steps(directory)?;
     if !resume {
         return steps.last().map_or(Ok(None), |&step| Err(taken(directory, step, origin)));
@@ -271,6 +272,7 @@ fn clone_of(error: &Error) -> Error {
 }
 
 /// A part of the volume, `[low, high)` per axis, as manifests name it.
-fn region_of<const D: usize>(low: &[usize], high: &[usize]) -> Option<Region<D>> {
-    Some(Region { low: low.try_into().ok()?, high: high.try_into().ok()? })
+fn region_of(low: &[usize], high: &[usize]) -> Option<Region> {
+    (low.len() == high.len()).then_some(())?;
+    Some(Region { low: Axes::from_slice(low)?, high: Axes::from_slice(high)? })
 }

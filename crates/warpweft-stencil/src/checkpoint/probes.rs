@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::hashed::{Growing, Reader, Sum, damaged};
 use super::save::KEPT;
-use crate::points::{Points, Probe};
+use crate::points::{Points, RawProbe};
 use warpweft_core::error::Result;
 use warpweft_core::report::Series;
 
@@ -27,8 +27,8 @@ pub(super) struct Named {
     every: u64,
 }
 
-impl<const D: usize> From<&Probe<D>> for Named {
-    fn from(Probe { field, at, every }: &Probe<D>) -> Self {
+impl From<&RawProbe> for Named {
+    fn from(RawProbe { field, at, every }: &RawProbe) -> Self {
         Self { field: *field, at: at.iter().map(|at| at.to_vec()).collect(), every: *every }
     }
 }
@@ -59,10 +59,10 @@ impl ProbesFile {
     ///
     /// # Errors
     /// A file that is missing, cut short or changed; other records than there can be.
-    pub fn read<const D: usize>(
+    pub fn read(
         &self,
         (folder, step): (&Path, u64),
-        points: &Points<D>,
+        points: &Points,
         series: &mut [Series],
     ) -> Result<()> {
         let path = folder.with_file_name(&self.file);
@@ -87,7 +87,7 @@ impl ProbesFile {
             found[probe].push(values.by_ref().take(self.of[probe].probe.at.len()).collect());
         }
         for (Recorded { probe, first, .. }, found) in self.of.iter().zip(found) {
-            let same = |(p, _): &(&Probe<D>, &mut Series)| Named::from(*p) == *probe;
+            let same = |(p, _): &(&RawProbe, &mut Series)| Named::from(*p) == *probe;
             for (_, series) in points.probes.iter().zip(&mut *series).filter(same) {
                 series.values.clone_from(&found);
                 series.first = *first;
@@ -114,7 +114,7 @@ struct Growth {
 }
 
 impl Records {
-    pub fn of<const D: usize>(points: &Points<D>) -> Self {
+    pub fn of(points: &Points) -> Self {
         let probes = points.probes.iter().map(Named::from).collect();
         Self { probes, files: Vec::new(), saves: 0 }
     }

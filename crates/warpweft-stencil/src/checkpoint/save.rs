@@ -16,6 +16,7 @@ use crate::points::Points;
 use warpweft_core::cluster::{Transport, agree_on, gather_fine};
 use warpweft_core::element::{CellType, ScalarKind};
 use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::Axes;
 use warpweft_core::grid::io::{sync_folder, write_synced};
 use warpweft_core::report::Series;
 
@@ -39,12 +40,12 @@ pub(crate) struct Saver {
 }
 
 impl Saver {
-    pub(super) fn new<const D: usize>(
+    pub(super) fn new(
         directory: &Path,
         every: u64,
         origin: Origin,
-        (cell, extents): (CellType, [usize; D]),
-        points: &Points<D>,
+        (cell, extents): (CellType, Axes<usize>),
+        points: &Points,
         last: Option<u64>,
     ) -> Self {
         let fields = cell.fields().iter().map(|field| (field.name.to_string(), field.kind));
@@ -70,11 +71,11 @@ impl Saver {
     ///
     /// # Errors
     /// On every rank: what any rank can't write, with the step of the last checkpoint that is whole.
-    pub fn save<const D: usize>(
+    pub fn save(
         &self,
         net: &dyn Transport,
         state: State,
-        region: Region<D>,
+        region: Region,
         cells: &mut Cut<'_>,
         recorded: &[Series],
     ) -> Result<()> {
@@ -127,11 +128,11 @@ impl Saver {
     }
 
     /// Writes this rank's cells.
-    fn part<const D: usize>(
+    fn part(
         &self,
         folder: &Path,
         rank: usize,
-        region: Region<D>,
+        region: Region,
         cells: &mut Cut<'_>,
     ) -> Result<PartFile> {
         let name = format!("part-{rank}");

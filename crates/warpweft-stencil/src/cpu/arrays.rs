@@ -66,9 +66,9 @@ impl Arrays {
     }
 
     /// Copies a volume in and fills all ghost cells of both arrays of every field.
-    pub fn load<const D: usize>(
+    pub fn load(
         &self,
-        volume: &RawVolume<D>,
+        volume: &RawVolume,
         ghosts: &Ghosts,
         depth: [usize; 2],
         pool: &Pool,
@@ -107,10 +107,10 @@ impl Arrays {
     }
 
     /// Copies the arrays that `present` selects back into a volume.
-    pub fn store<const D: usize>(
+    pub fn store(
         &self,
         present: u32,
-        volume: &mut RawVolume<D>,
+        volume: &mut RawVolume,
         pool: &Pool,
     ) -> Result<(), WorkerPanic> {
         let to = Shared(volume.base_mut());

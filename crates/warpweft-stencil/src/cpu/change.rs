@@ -20,7 +20,7 @@ pub(super) struct Change {
     before: Vec<Option<Buffer>>,
 }
 
-impl<const D: usize> CpuSweeps<D> {
+impl CpuSweeps {
     /// Whether a step leaves the state before it in the other array of field `f`.
     fn survives(&self, f: usize) -> bool {
         let mut writers = self.stages.iter().zip(&self.shape.flips);
@@ -57,7 +57,7 @@ impl<const D: usize> CpuSweeps<D> {
     }
 
     /// What the last step changed in the cells of `region`.
-    pub(super) fn measure_change(&mut self, kind: Residual, region: Region<D>) -> Result<Total> {
+    pub(super) fn measure_change(&mut self, kind: Residual, region: Region) -> Result<Total> {
         if !self.change.measurable {
             return Err(Error::spec(
                 "a residual was asked for after a sweep that kept no change",

@@ -24,19 +24,19 @@ struct Beyond {
 }
 
 /// The function faces of a layout.
-pub(super) struct Faces<const D: usize> {
-    stencil: Spec<D>,
+pub(super) struct Faces {
+    stencil: Spec,
     layout: Layout,
     /// Per canonical axis; none along axes whose ghosts are deep.
     beyond: [Vec<Beyond>; 4],
     /// Canonical axis, end and function.
-    functions: Vec<(usize, Face, FaceFunction<D>)>,
+    functions: Vec<(usize, Face, FaceFunction)>,
 }
 
-impl<const D: usize> Faces<D> {
+impl Faces {
     /// The function faces of `stencil`; `deep` as in [`super::ghosts::Ghosts`].
-    pub fn new(stencil: &Spec<D>, layout: Layout, deep: [bool; 4]) -> Self {
-        let axes = canonical::<D>();
+    pub fn new(stencil: &Spec, layout: Layout, deep: [bool; 4]) -> Self {
+        let axes = canonical(stencil.rank());
         let functions = stencil.function_faces();
         let functions = functions.map(|(axis, face, f)| (axes[axis], face, f.clone())).collect();
         let mut beyond: [Vec<Beyond>; 4] = Default::default();
@@ -72,6 +72,7 @@ impl<const D: usize> Faces<D> {
     /// # Safety
     /// The arrays must have this layout; nothing else may access those ghosts meanwhile.
     pub unsafe fn write(&self, base: &[*mut u8; MAX_FIELDS], done: Box4, values: [(u64, u32); 2]) {
+        let axes = canonical(self.stencil.rank());
         for (axis, face, function) in &self.functions {
             let along = |other: usize| self.coordinates(other, done, (*axis, *face));
             let [z, y, m, x] = [0, 1, 2, 3].map(along);
@@ -80,7 +81,7 @@ impl<const D: usize> Faces<D> {
                     for m in &m {
                         for x in &x {
                             let told = [z.told, y.told, m.told, x.told];
-                            let told = canonical::<D>().map(|axis| told[axis]);
+                            let told = axes.map(|axis| told[axis]);
                             let told = self.stencil.functions.frame.place(told);
                             let index = self.layout.index([z.at, y.at, m.at, x.at]);
                             for (step, fields) in values {

@@ -7,6 +7,7 @@
 
 use super::layout::{Layout, M, X, Y, Z};
 use crate::{Boundaries, Boundary, Source};
+use warpweft_core::grid::Axes;
 
 /// The ghost cells of a layout.
 #[derive(Clone, Debug)]
@@ -61,10 +62,10 @@ pub(super) type Box4 = [[isize; 2]; 4];
 
 impl Ghosts {
     /// The ghost cells of `layout`, whose axis `axes[d]` is axis `d` of a volume.
-    pub fn new<const D: usize>(
+    pub fn new(
         layout: Layout,
-        boundaries: &Boundaries<D>,
-        axes: [usize; D],
+        boundaries: &Boundaries,
+        axes: Axes<usize>,
         tile_axis: usize,
     ) -> Self {
         let mut ghosts = Self {

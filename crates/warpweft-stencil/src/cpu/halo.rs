@@ -5,25 +5,27 @@ use super::layout::canonical;
 use crate::exchange::{Cells, check_bytes};
 use crate::{Region, Span};
 use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::Axes;
 
-impl<const D: usize> CpuSweeps<D> {
+impl CpuSweeps {
     /// Element index and length of each row of `region`, slowest axis first.
-    pub(super) fn box_rows(&self, field: usize, region: Region<D>) -> Result<Vec<(isize, usize)>> {
+    pub(super) fn box_rows(&self, field: usize, region: Region) -> Result<Vec<(isize, usize)>> {
+        let dims = region.rank();
         let inside =
-            (0..D).all(|d| region.low[d] <= region.high[d] && region.high[d] <= self.extents[d]);
+            (0..dims).all(|d| region.low[d] <= region.high[d] && region.high[d] <= self.extents[d]);
         if !inside || field >= self.cell.len() {
             return Err(Error::spec(
                 format!("field {field} of {region:?} in a volume of {:?}", self.extents),
                 "this is a fault of Warpweft: report it",
             ));
         }
-        let axes = canonical::<D>();
-        let length = region.high[D - 1] - region.low[D - 1];
+        let axes = canonical(dims);
+        let length = region.high[dims - 1] - region.low[dims - 1];
         let mut starts = Span::from(region);
-        starts.high[D - 1] = starts.low[D - 1] + isize::from(length > 0);
-        let index = |at: [isize; D]| {
+        starts.high[dims - 1] = starts.low[dims - 1] + isize::from(length > 0);
+        let index = |at: Axes<isize>| {
             let mut cell = [0; 4];
-            for d in 0..D {
+            for d in 0..dims {
                 cell[axes[d]] = at[d];
             }
             (self.arrays.layout.index(cell), length)
@@ -55,9 +57,9 @@ impl<const D: usize> CpuSweeps<D> {
     }
 }
 
-impl<const D: usize> CpuSweeps<D> {
+impl CpuSweeps {
     /// [`crate::SweepExecutor::read`].
-    pub(super) fn read_boxes(&self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn read_boxes(&self, boxes: &[Cells], to: &mut Vec<u8>) -> Result<()> {
         for &(field, region) in boxes {
             let rows = self.box_rows(field, region)?;
             let array = self.arrays.array(field, self.present);
@@ -74,7 +76,7 @@ impl<const D: usize> CpuSweeps<D> {
     }
 
     /// [`crate::SweepExecutor::write`].
-    pub(super) fn write_boxes(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()> {
+    pub(super) fn write_boxes(&mut self, boxes: &[Cells], bytes: &[u8]) -> Result<()> {
         check_bytes(self.cell, boxes, bytes)?;
         let mut rest = bytes;
         for &(field, region) in boxes {

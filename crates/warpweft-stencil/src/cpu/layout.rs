@@ -4,6 +4,8 @@
 //! so that traversals and ghost cells are written once. All fields share extents and strides, in
 //! elements.
 
+use warpweft_core::grid::Axes;
+
 /// The slowest axis, along which waves travel.
 pub(super) const Z: usize = 0;
 /// Rows.
@@ -28,20 +30,20 @@ pub(super) struct Layout {
     pub len: usize,
 }
 
-/// The canonical axis of each axis of a volume.
-pub(super) fn canonical<const D: usize>() -> [usize; D] {
-    let axes: &[usize] = match D {
+/// The canonical axis of each axis of a volume of `dims`.
+pub(super) fn canonical(dims: usize) -> Axes<usize> {
+    let axes: &[usize] = match dims {
         1 => &[X],
         2 => &[Z, X],
         3 => &[Z, Y, X],
         _ => &[Z, Y, M, X],
     };
-    std::array::from_fn(|d| axes[d])
+    Axes::from_fn(dims, |d| axes[d])
 }
 
 /// The axis that tiles cut: rows if there are any, else cells.
-pub(super) fn tile_axis<const D: usize>() -> usize {
-    if D >= 3 { Y } else { X }
+pub(super) fn tile_axis(dims: usize) -> usize {
+    if dims >= 3 { Y } else { X }
 }
 
 impl Layout {

@@ -36,24 +36,23 @@ use levels::Shape;
 use warpweft_core::cpu::{Barrier, Pool, Progress, Simd, WorkerPanic};
 use warpweft_core::element::CellType;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::{RawVolume, RawVolumeMut};
+use warpweft_core::grid::{Axes, RawVolume, RawVolumeMut};
 use warpweft_core::trace::Trace;
 
-pub(crate) use rows::flips;
 pub use slab::Slab;
 
 /// Runs sweeps over a copy of a volume on the workers of a pool.
-pub struct CpuSweeps<const D: usize> {
+pub struct CpuSweeps {
     cell: CellType,
-    stages: StageList<D>,
+    stages: StageList,
     policy: CpuPolicy,
     simd: Simd,
     pool: Arc<Pool>,
-    extents: [usize; D],
-    cones: Cones<D>,
+    extents: Axes<usize>,
+    cones: Cones,
     arrays: Arrays,
     ghosts: Ghosts,
-    faces: Faces<D>,
+    faces: Faces,
     /// Steps done when the ghosts of function faces were last written.
     faced: Option<u64>,
     shape: Shape,
@@ -75,24 +74,25 @@ pub struct CpuSweeps<const D: usize> {
     trace: Option<Arc<Trace>>,
 }
 
-impl<const D: usize> CpuSweeps<D> {
+impl CpuSweeps {
     /// Copies `volume` in. `policy.threads` is overruled by the pool's size.
     ///
     /// # Errors
     /// As [`Spec::check`]; [`CpuPolicy::check`]; not enough memory.
     pub fn new(
-        stencil: &Spec<D>,
-        volume: &RawVolume<D>,
+        stencil: &Spec,
+        volume: &RawVolume,
         policy: CpuPolicy,
         pool: Arc<Pool>,
         simd: Simd,
     ) -> Result<Self> {
+        let dims = stencil.rank();
         let extents = volume.extents();
         stencil.check_volume(volume)?;
         policy.check()?;
         let policy = CpuPolicy { threads: pool.len(), ..policy };
         let simd = simd.min(Simd::detect());
-        let (axes, tile) = (canonical::<D>(), tile_axis::<D>());
+        let (axes, tile) = (canonical(dims), tile_axis(dims));
         let stages = stencil.stages.clone();
         let radii = stages.iter().map(|stage| {
             let mut radius = [[0; 2]; 4];
@@ -104,7 +104,7 @@ impl<const D: usize> CpuSweeps<D> {
         let mut cells = [1; 4];
         let mut ghosts = [[0; 2]; 4];
         let mut periodic = [false; 4];
-        for d in 0..D {
+        for d in 0..dims {
             cells[axes[d]] = extents[d];
             ghosts[axes[d]] = stencil.radius()[d];
             periodic[axes[d]] = stencil.boundaries.0[d][0] == super::Boundary::Periodic;
@@ -114,13 +114,13 @@ impl<const D: usize> CpuSweeps<D> {
             extents: [cells[layout::Z], cells[tile]],
             periodic: [periodic[layout::Z], periodic[tile]],
             radii: radii.collect(),
-            flips: stages.iter().map(|stage| flips(stage.taps(), stage.writes())).collect(),
+            flips: stages.iter().map(|stage| stage.flips()).collect(),
             tile: if tile == layout::X { policy.tile_cells } else { policy.tile_rows },
             planes: policy.slab_planes,
             workers: pool.len(),
         };
         // A line has no second axis to cut into tiles that could run at the same time.
-        let depth = if D == 1 { 1 } else { policy.temporal_depth * stages.len() };
+        let depth = if dims == 1 { 1 } else { policy.temporal_depth * stages.len() };
         let depth = shape.shallow(depth);
         let mut deep = [0; 2];
         for (side, axis) in [layout::Z, tile].into_iter().enumerate() {
@@ -189,12 +189,12 @@ fn internal(panic: WorkerPanic) -> Error {
     Error::spec(format!("copying a volume failed: {}", panic.message), "report this as a bug")
 }
 
-impl<const D: usize> SweepExecutor<D> for CpuSweeps<D> {
+impl SweepExecutor for CpuSweeps {
     fn cell(&self) -> CellType {
         self.cell
     }
 
-    fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
+    fn sweep(&mut self, sweep: &Sweep) -> Result<()> {
         let cone = self.cones.of(sweep)?;
         self.settle();
         self.change.measurable = sweep.keep_change && sweep.steps == 1;
@@ -209,7 +209,7 @@ impl<const D: usize> SweepExecutor<D> for CpuSweeps<D> {
     }
 
     fn residual(&mut self, kind: Residual) -> Result<f64> {
-        let whole = Region { low: [0; D], high: self.extents };
+        let whole = Region::whole(self.extents);
         Ok(kind.of_total(&self.measure_change(kind, whole)?))
     }
 
@@ -217,19 +217,19 @@ impl<const D: usize> SweepExecutor<D> for CpuSweeps<D> {
         Ok(())
     }
 
-    fn changes(&mut self, kind: Residual, region: &Region<D>) -> Result<Total> {
+    fn changes(&mut self, kind: Residual, region: &Region) -> Result<Total> {
         self.measure_change(kind, *region)
     }
 
-    fn read(&mut self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()> {
+    fn read(&mut self, boxes: &[Cells], to: &mut Vec<u8>) -> Result<()> {
         self.read_boxes(boxes, to)
     }
 
-    fn write(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()> {
+    fn write(&mut self, boxes: &[Cells], bytes: &[u8]) -> Result<()> {
         self.write_boxes(boxes, bytes)
     }
 
-    fn store(&mut self, volume: RawVolumeMut<'_, D>) -> Result<()> {
+    fn store(&mut self, volume: RawVolumeMut<'_>) -> Result<()> {
         let volume = volume.of(self.cell, self.extents)?;
         self.arrays.store(self.present, volume, &self.pool).map_err(internal)
     }

@@ -7,6 +7,7 @@
 
 use super::layout::{M, X, Y, Z, canonical, tile_axis};
 use crate::{Boundary, CpuPolicy, Spec};
+use warpweft_core::grid::Axes;
 use warpweft_core::tune::{Axis, Space};
 
 /// Cells below which another worker costs more than it does.
@@ -30,19 +31,20 @@ struct Problem {
 }
 
 impl Problem {
-    fn of<const D: usize>(stencil: &Spec<D>, extents: [usize; D]) -> Self {
-        let axes = canonical::<D>();
+    fn of(stencil: &Spec, extents: Axes<usize>) -> Self {
+        let dims = stencil.rank();
+        let axes = canonical(dims);
         let mut problem = Self {
             extents: [1; 4],
             periodic: [false; 4],
             radius: [0; 4],
             stages: stencil.stages.len(),
             bytes: stencil.touched_bytes(),
-            tile_axis: tile_axis::<D>(),
-            dims: D,
+            tile_axis: tile_axis(dims),
+            dims,
         };
         let radius = stencil.radius();
-        for d in 0..D {
+        for d in 0..dims {
             problem.extents[axes[d]] = extents[d];
             problem.periodic[axes[d]] = stencil.boundaries.0[d][0] == Boundary::Periodic;
             problem.radius[axes[d]] = radius[d][0].max(radius[d][1]);
@@ -85,17 +87,13 @@ impl Default for CpuPolicy {
 impl CpuPolicy {
     /// The shape to start from, for at most `threads` workers with `cache` bytes of the last
     /// cache level each.
-    pub fn default_for<const D: usize>(
-        stencil: &Spec<D>,
-        extents: [usize; D],
-        threads: usize,
-        cache: usize,
-    ) -> Self {
+    pub fn default_for(stencil: &Spec, extents: Axes<usize>, threads: usize, cache: usize) -> Self {
+        let dims = stencil.rank();
         let problem = Problem::of(stencil, extents);
         let cells: usize = extents.iter().product();
         let threads = (cells / CELLS_A_WORKER).clamp(1, threads.max(1));
         let share = problem.extents[problem.tile_axis].div_ceil(threads);
-        if D == 1 {
+        if dims == 1 {
             let tile_cells = share.next_multiple_of(64);
             return Self {
                 threads,
@@ -109,12 +107,12 @@ impl CpuPolicy {
         // Steps between two checks of a residual can't be deeper than the checks are apart.
         let checked = stencil.until.map_or(u64::MAX, |until| until.every.max(2) - 1);
         let deepest = problem.deepest().min(usize::try_from(checked).unwrap_or(usize::MAX));
-        let planes = match (D, problem.radius[Z]) {
+        let planes = match (dims, problem.radius[Z]) {
             (2, _) => 8,
             (_, 0..=2) => 4,
             _ => 2,
         };
-        let widest = if D == 2 { 1024 } else { 64 };
+        let widest = if dims == 2 { 1024 } else { 64 };
         let (mut depth, mut tile) = (1, widest);
         // The deepest that fits; narrower tiles only when that makes it much deeper.
         for narrow in [widest, widest / 2, widest / 4] {
@@ -126,7 +124,7 @@ impl CpuPolicy {
         }
         let (planes, jam) = if depth == 1 { (4, 4) } else { (planes, 2) };
         let tile = tile.min(share);
-        let [tile_rows, tile_cells] = if D == 2 {
+        let [tile_rows, tile_cells] = if dims == 2 {
             [1, tile.next_multiple_of(16)]
         } else {
             [tile, problem.extents[X].min(4096)]
@@ -140,7 +138,7 @@ impl CpuPolicy {
     }
 
     /// What a tuner should try around this shape: its axes are [`CpuPolicy::values`].
-    pub fn space<const D: usize>(self, stencil: &Spec<D>, extents: [usize; D]) -> Space {
+    pub fn space(self, stencil: &Spec, extents: Axes<usize>) -> Space {
         let problem = Problem::of(stencil, extents);
         let around = |name, some: &[usize], own: usize, most: usize| {
             let mut values: Vec<_> = some.iter().copied().filter(|&v| v <= most).collect();
@@ -209,9 +207,9 @@ mod tests {
             let stencil = Stencil::of(wide()).boundary(boundary);
             for n in [5, 24, 100, 256, 700] {
                 for cache in [1 << 18, 1 << 20, 16 << 20] {
-                    let shape = CpuPolicy::default_for(&stencil, [n; 3], 2, cache);
+                    let shape = CpuPolicy::default_for(&stencil, [n; 3].into(), 2, cache);
                     shape.check().unwrap();
-                    let problem = Problem::of(&stencil, [n; 3]);
+                    let problem = Problem::of(&stencil, [n; 3].into());
                     let depth = shape.temporal_depth;
                     let bytes = problem.in_flight(depth, shape.tile_rows, shape.slab_planes);
                     assert!(depth == 1 || bytes <= cache / 2, "{shape:?} for {n} in {cache}");
@@ -224,14 +222,17 @@ mod tests {
     #[test]
     fn a_residual_after_every_step_leaves_nothing_to_block() {
         let stencil = Stencil::of(wide()).until(Residual::Max, 1e-6);
-        assert_eq!(CpuPolicy::default_for(&stencil, [256; 3], 2, 16 << 20).temporal_depth, 1);
+        assert_eq!(
+            CpuPolicy::default_for(&stencil, [256; 3].into(), 2, 16 << 20).temporal_depth,
+            1
+        );
     }
 
     #[test]
     fn the_space_holds_its_start_and_only_valid_shapes() {
         let stencil = Stencil::of(wide());
-        let start = CpuPolicy::default_for(&stencil, [100; 3], 2, 16 << 20);
-        let space = start.space(&stencil, [100; 3]);
+        let start = CpuPolicy::default_for(&stencil, [100; 3].into(), 2, 16 << 20);
+        let space = start.space(&stencil, [100; 3].into());
         assert_eq!(space.at(&space.nearest(&start.values())), Some(start.values().to_vec()));
         assert!(space.all().all(|values| start.with_values(&values).check().is_ok()));
     }

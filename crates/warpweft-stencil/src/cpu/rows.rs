@@ -14,7 +14,7 @@ use warpweft_core::element::{CellPtr, Fields, MAX_FIELDS, Unchecked};
 
 /// The fields that a stage both writes and reads away from the cell, as bits: they need a second
 /// array. The other written fields are updated in place.
-pub(crate) const fn flips<const D: usize>(taps: &[Tap<D>], writes: &[usize]) -> u32 {
+const fn flips<const D: usize>(taps: &[Tap<D>], writes: &[usize]) -> u32 {
     let mut reads = 0;
     let mut i = 0;
     while i < taps.len() {
@@ -69,7 +69,7 @@ impl<E: StencilElement<D>, const D: usize> Of<E, D> {
 /// `slab` must describe live arrays of `E::State`'s fields in which the box and every tap around
 /// it lie; nothing else may access the box in `target`, nor write what the taps read, meanwhile.
 /// Fields that [`flips`] names must have different arrays as source and target, others the same.
-pub(crate) unsafe fn slab<E: StencilElement<D>, const D: usize>(element: &E, slab: &Slab<D>) {
+pub(crate) unsafe fn slab<E: StencilElement<D>, const D: usize>(element: &E, slab: &Slab) {
     #[cfg(target_arch = "x86_64")]
     match slab.simd {
         // SAFETY: the caller's contract; `simd` is a set the machine has.
@@ -115,7 +115,8 @@ trait RowFunctions {
 }
 
 /// The loops over rows. All share a source row's plane neighbours, so planes are innermost.
-unsafe fn walk<E: StencilElement<D>, const D: usize, R: RowFunctions>(element: &E, slab: &Slab<D>) {
+unsafe fn walk<E: StencilElement<D>, const D: usize, R: RowFunctions>(element: &E, slab: &Slab) {
+    let strides = slab.strides.array::<D>();
     let [planes, rows, inner, cells] = slab.counts;
     let jam = if Of::<E, D>::SINGLE && D > 1 && cells >= Of::<E, D>::VECTOR { slab.jam } else { 1 };
     for y in 0..rows as isize {
@@ -132,7 +133,7 @@ unsafe fn walk<E: StencilElement<D>, const D: usize, R: RowFunctions>(element: &
                         let target = slab.target.map(<*mut u8>::cast_const);
                         let target =
                             moved::<E::State>(&target, offset(z)).map(<*const u8>::cast_mut);
-                        R::many(element, &source, &slab.strides, &target, cells);
+                        R::many(element, &source, &strides, &target, cells);
                     }
                     z += 1;
                     continue;
@@ -148,13 +149,13 @@ unsafe fn walk<E: StencilElement<D>, const D: usize, R: RowFunctions>(element: &
                 unsafe {
                     if jam >= 4 && z + 4 <= planes {
                         let targets = [target(z), target(z + 1), target(z + 2), target(z + 3)];
-                        R::four(element, &source, &slab.strides, targets, cells);
+                        R::four(element, &source, &strides, targets, cells);
                         z += 4;
                     } else if jam >= 2 && z + 2 <= planes {
-                        R::two(element, &source, &slab.strides, [target(z), target(z + 1)], cells);
+                        R::two(element, &source, &strides, [target(z), target(z + 1)], cells);
                         z += 2;
                     } else {
-                        R::one(element, &source, &slab.strides, target(z), cells);
+                        R::one(element, &source, &strides, target(z), cells);
                         z += 1;
                     }
                 }

@@ -2,17 +2,18 @@
 
 use warpweft_core::cpu::Simd;
 use warpweft_core::element::MAX_FIELDS;
+use warpweft_core::grid::Axes;
 
 /// A box of cells, as addresses and counts. Axes are the canonical four: planes, rows of two
 /// kinds, cells along the contiguous axis; a volume of fewer dimensions has counts of 1.
 #[derive(Clone, Copy, Debug)]
-pub struct Slab<const D: usize> {
+pub struct Slab {
     /// Per field, the first cell of the box in the array that is read.
     pub source: [*const u8; MAX_FIELDS],
     /// Per field, the same cell in the array that is written; `source` for fields updated in place.
     pub target: [*mut u8; MAX_FIELDS],
     /// Elements from a cell to the next, along each axis of the volume.
-    pub strides: [isize; D],
+    pub strides: Axes<isize>,
     /// Planes, rows, inner rows, cells.
     pub counts: [usize; 4],
     /// Elements from a plane, row or inner row to the next.

@@ -13,9 +13,9 @@ use crate::{Region, Sweep};
 use warpweft_core::cpu::Worker;
 use warpweft_core::error::Result;
 
-impl<const D: usize> CpuSweeps<D> {
+impl CpuSweeps {
     /// Advances the cells of `cone` by the steps of `sweep`.
-    pub(super) fn advance(&mut self, sweep: &Sweep<D>, cone: &Cone<D>) -> Result<()> {
+    pub(super) fn advance(&mut self, sweep: &Sweep, cone: &Cone) -> Result<()> {
         let stages = self.stages.len();
         // No count of steps overflows this.
         let mut left = u128::from(sweep.steps) * stages as u128;
@@ -99,7 +99,7 @@ impl<const D: usize> CpuSweeps<D> {
         let stage = &self.stages[level.stage];
         self.at_stage[worker.index].publish(level.stage);
         let next = level.present ^ level.flips;
-        let axes = canonical::<D>();
+        let axes = canonical(self.extents.rank());
         // No longer than the row: half as much again must not overflow.
         let row = (done[X][1] - done[X][0]) as usize;
         let chunk = self.policy.tile_cells.clamp(1, row.max(1)) as isize;
@@ -140,9 +140,9 @@ impl<const D: usize> CpuSweeps<D> {
 }
 
 /// `region` along the canonical axes.
-fn boxed<const D: usize>(region: Region<D>) -> Box4 {
+fn boxed(region: Region) -> Box4 {
     let mut cells = [[0, 1]; 4];
-    for (d, axis) in canonical::<D>().into_iter().enumerate() {
+    for (d, axis) in canonical(region.rank()).into_iter().enumerate() {
         cells[axis] = [region.low[d], region.high[d]].map(|n| n as isize);
     }
     cells

@@ -26,18 +26,18 @@ pub(super) struct Arrays {
 pub(super) type Unused = Vec<(usize, Vec<u8>)>;
 
 /// Gives `volume` the fields that no stage uses.
-pub(super) fn store_unused<const D: usize>(unused: &Unused, volume: &mut RawVolume<D>) {
+pub(super) fn store_unused(unused: &Unused, volume: &mut RawVolume) {
     for (f, bytes) in unused {
         volume.field_bytes_mut(*f).copy_from_slice(bytes);
     }
 }
 
-fn roles<const D: usize>(stencil: &Spec<D>, f: usize) -> impl Iterator<Item = Role> {
+fn roles(stencil: &Spec, f: usize) -> impl Iterator<Item = Role> {
     stencil.stages.iter().map(move |stage| role_of(&**stage, f))
 }
 
 /// Arrays that field `f` needs.
-fn count<const D: usize>(stencil: &Spec<D>, f: usize) -> usize {
+fn count(stencil: &Spec, f: usize) -> usize {
     let arrays = roles(stencil, f).map(|role| match role {
         Role::Unused => 0,
         Role::Read | Role::InPlace => 1,
@@ -47,18 +47,18 @@ fn count<const D: usize>(stencil: &Spec<D>, f: usize) -> usize {
 }
 
 /// Whether a step leaves field `f` in its other array.
-fn flips<const D: usize>(stencil: &Spec<D>, f: usize) -> bool {
+fn flips(stencil: &Spec, f: usize) -> bool {
     roles(stencil, f).filter(|role| *role == Role::Doubled).count() % 2 == 1
 }
 
 /// The fields of whose state before a step nothing is left after it: residuals are of a copy.
-pub(super) fn overwritten<const D: usize>(stencil: &Spec<D>) -> impl Iterator<Item = usize> {
+pub(super) fn overwritten(stencil: &Spec) -> impl Iterator<Item = usize> {
     let stages = |f: usize| stencil.stages.iter().filter(move |s| s.writes().contains(&f)).count();
     stencil.written_fields().into_iter().filter(move |&f| stages(f) > 1 || !flips(stencil, f))
 }
 
 /// Bytes of all arrays of this layout, with the copies that residuals need.
-pub(super) fn bytes_of<const D: usize>(stencil: &Spec<D>, layout: &Layout) -> u64 {
+pub(super) fn bytes_of(stencil: &Spec, layout: &Layout) -> u64 {
     let copies = stencil.until.map(|_| overwritten(stencil)).into_iter().flatten();
     let arrays = (0..stencil.cell.len()).map(|f| (f, count(stencil, f)));
     let bytes = |(f, arrays)| (arrays * layout.len * stencil.cell.size(f)) as u64;
@@ -70,11 +70,7 @@ impl Arrays {
     ///
     /// # Errors
     /// The driver's.
-    pub fn copies<const D: usize>(
-        &self,
-        stencil: &Spec<D>,
-        stream: &Stream,
-    ) -> Result<Vec<Option<Buffer>>> {
+    pub fn copies(&self, stencil: &Spec, stream: &Stream) -> Result<Vec<Option<Buffer>>> {
         let mut copies: Vec<_> = self.kinds.iter().map(|_| None).collect();
         for f in overwritten(stencil) {
             copies[f] = Some(Buffer::new(stream.device(), self.buffers[f][0].bytes())?);
@@ -86,7 +82,7 @@ impl Arrays {
     ///
     /// # Errors
     /// [`Error::Memory`] with the bytes needed and free.
-    pub fn new<const D: usize>(stencil: &Spec<D>, layout: Layout, stream: &Stream) -> Result<Self> {
+    pub fn new(stencil: &Spec, layout: Layout, stream: &Stream) -> Result<Self> {
         let fields = 0..stencil.cell.len();
         let kinds: Vec<_> = stencil.cell.fields().iter().map(|field| field.kind).collect();
         let bytes = |f: usize| layout.len * kinds[f].size();
@@ -116,7 +112,7 @@ impl Arrays {
     }
 
     /// The fields that no stage uses, of which there are no arrays, as they are in `volume`.
-    pub fn unused<const D: usize>(&self, volume: &RawVolume<D>) -> Unused {
+    pub fn unused(&self, volume: &RawVolume) -> Unused {
         let fields = (0..self.buffers.len()).filter(|&f| self.buffers[f].is_empty());
         fields.map(|f| (f, volume.field_bytes(f).to_vec())).collect()
     }
@@ -178,7 +174,7 @@ impl Arrays {
     }
 
     /// Copies `volume` into the first arrays.
-    pub fn upload<const D: usize>(&self, stream: &Stream, volume: &RawVolume<D>) -> Result<()> {
+    pub fn upload(&self, stream: &Stream, volume: &RawVolume) -> Result<()> {
         for f in self.fields() {
             let (extents, rows) = self.layout.interior(self.kinds[f].size());
             let from = (volume.field_bytes(f), Rows::dense(extents));
@@ -188,12 +184,12 @@ impl Arrays {
     }
 
     /// Copies `fields` from the arrays that are current in `state`.
-    pub fn download<const D: usize>(
+    pub fn download(
         &self,
         stream: &Stream,
         state: usize,
         fields: &[usize],
-        volume: &mut RawVolume<D>,
+        volume: &mut RawVolume,
     ) -> Result<()> {
         let (bytes, cells) = (volume.base_mut(), volume.len());
         for &f in fields {

@@ -4,6 +4,7 @@ use super::layout::{Layout, axes};
 use super::sweeps::clamped;
 use super::text::{TripShape, grid, trip_grid};
 use crate::{Boundary, CudaPolicy, Region, Spec};
+use warpweft_core::grid::Axes;
 
 /// Half the range, so that sums with it do not overflow: where no face holds cells.
 pub(super) const FAR: i32 = i32::MAX / 2;
@@ -12,10 +13,10 @@ pub(super) const FAR: i32 = i32::MAX / 2;
 pub(super) const SECTOR: usize = 32;
 
 /// The box as (w, z, y, x): first cell and extents.
-pub(super) fn placed<const D: usize>(region: &Region<D>) -> ([usize; 4], [usize; 4]) {
+pub(super) fn placed(region: &Region) -> ([usize; 4], [usize; 4]) {
     let mut low = [0; 4];
     let mut size = [1; 4];
-    for (to, axis) in axes::<D>().into_iter().enumerate() {
+    for (to, axis) in axes(region.rank()).into_iter().enumerate() {
         if let Some(axis) = axis {
             (low[to], size[to]) = (region.low[axis], region.high[axis] - region.low[axis]);
         }
@@ -24,27 +25,27 @@ pub(super) fn placed<const D: usize>(region: &Region<D>) -> ([usize; 4], [usize;
 }
 
 /// All cells of a layout.
-pub(super) fn whole<const D: usize>(layout: &Layout) -> Region<D> {
-    let mut high = [0; D];
-    for (axis, n) in axes::<D>().into_iter().zip(layout.extents) {
+pub(super) fn whole(layout: &Layout) -> Region {
+    let mut high = Axes::filled(layout.dims, 0);
+    for (axis, n) in axes(layout.dims).into_iter().zip(layout.extents) {
         if let Some(axis) = axis {
             high[axis] = n;
         }
     }
-    Region { low: [0; D], high }
+    Region::whole(high)
 }
 
 /// Blocks of a single step over `region`, and the first cell and the end (w, z, y, x) of it.
-pub(super) fn step_box<const D: usize>(
+pub(super) fn step_box(
     layout: &Layout,
     policy: &CudaPolicy,
-    region: &Region<D>,
+    region: &Region,
 ) -> ([u32; 3], [[i32; 4]; 2]) {
     let (low, size) = placed(region);
     let mut extents = size;
     // Tiles begin at a whole vector below the first cell.
     extents[3] += low[3] % policy.cells[0].max(1) as usize;
-    let blocks = clamped(grid::<D>(&Layout { extents, ..*layout }, policy));
+    let blocks = clamped(grid(&Layout { extents, ..*layout }, policy));
     let high = std::array::from_fn(|d| (low[d] + size[d]) as i32);
     (blocks, [low.map(|n| n as i32), high])
 }
@@ -64,10 +65,10 @@ pub(super) struct TripBox {
 impl TripBox {
     /// For the cells of `region`, given what faces hold ([`hold`]). Rows begin on sectors of memory, and
     /// a face that the steps of the trip come by is an end.
-    pub fn new<const D: usize>(
+    pub fn new(
         (layout, size): (&Layout, usize),
         (policy, shape): (&CudaPolicy, &TripShape),
-        region: &Region<D>,
+        region: &Region,
         hold: [[i32; 3]; 2],
     ) -> Self {
         let depth = policy.temporal_depth as usize;
@@ -92,15 +93,15 @@ impl TripBox {
                 numbers[2][d] = hold[1][d] - begin[d + 1] as i32;
             }
         }
-        let blocks = clamped(trip_grid::<D>(&Layout { extents, ..*layout }, policy, shape));
+        let blocks = clamped(trip_grid(&Layout { extents, ..*layout }, policy, shape));
         Self { begin, blocks, numbers }
     }
 }
 
 /// Along z, y and x, the first cell that is not held by a Dirichlet face, and the first that is again.
-pub(super) fn hold<const D: usize>(stencil: &Spec<D>, layout: &Layout) -> [[i32; 3]; 2] {
+pub(super) fn hold(stencil: &Spec, layout: &Layout) -> [[i32; 3]; 2] {
     let fixed = |axis: usize, side: usize| {
-        let own = axes::<D>()[axis + 1]?;
+        let own = axes(stencil.rank())[axis + 1]?;
         // Another device's cells beyond a shared face change as any others do.
         let held = matches!(stencil.boundaries.0[own][side], Boundary::Dirichlet(_));
         (held && !layout.shared[axis + 1][side]).then_some(())

@@ -2,16 +2,18 @@
 
 use super::text::TripShape;
 use crate::{CudaPolicy, Spec};
+use warpweft_core::grid::Axes;
 
 /// Planes that a chunk costs beside those that it computes: filling and draining the pipeline.
 const START: usize = 6;
 
 /// Blocks side by side across a plane, for tiles of `x` by `y` cells.
-fn tiles<const D: usize>(extents: [usize; D], cuda: &CudaPolicy, [x, y]: [usize; 2]) -> usize {
-    let across = extents[D - 1].div_ceil(x);
-    match D {
+fn tiles(extents: Axes<usize>, cuda: &CudaPolicy, [x, y]: [usize; 2]) -> usize {
+    let dims = extents.rank();
+    let across = extents[dims - 1].div_ceil(x);
+    match dims {
         2 => across.div_ceil(cuda.warps as usize),
-        _ => across * extents[D - 2].div_ceil(y),
+        _ => across * extents[dims - 2].div_ceil(y),
     }
 }
 
@@ -27,20 +29,16 @@ pub(super) fn in_vain(cuda: &CudaPolicy) -> usize {
 
 /// The chunks of [`chunks_of`] for `extents` in trips of `cuda`, whose widest field has `size` bytes a cell, on
 /// `sms` multiprocessors; none if it makes no trips.
-pub fn chunks_of_trips<const D: usize>(
-    extents: [usize; D],
-    cuda: &CudaPolicy,
-    size: usize,
-    sms: u32,
-) -> Vec<u32> {
-    let Some(trip) = TripShape::of(cuda, D, size) else { return Vec::new() };
+pub fn chunks_of_trips(extents: Axes<usize>, cuda: &CudaPolicy, size: usize, sms: u32) -> Vec<u32> {
+    let dims = extents.rank();
+    let Some(trip) = TripShape::of(cuda, dims, size) else { return Vec::new() };
     chunks_of(extents[0], tiles(extents, cuda, trip.inner), slots(sms, cuda), in_vain(cuda))
 }
 
 /// The chunks of [`chunks_of`] for planes of `extents` in Planes' tiles of `cuda` on `sms` multiprocessors.
-pub fn chunks_of_planes<const D: usize>(
-    stencil: &Spec<D>,
-    extents: [usize; D],
+pub fn chunks_of_planes(
+    stencil: &Spec,
+    extents: Axes<usize>,
     cuda: &CudaPolicy,
     sms: u32,
 ) -> Vec<u32> {
@@ -121,7 +119,7 @@ mod tests {
     #[test]
     fn chunks_of_a_pipeline_share_its_kernel() {
         let stencil = Stencil::of(heat(0.1));
-        let candidates = CudaPolicy::candidates(&stencil, [4096, 4096], ((9, 0), 132));
+        let candidates = CudaPolicy::candidates(&stencil, [4096, 4096].into(), ((9, 0), 132));
         let pipelines = candidates.iter().filter(|cuda| cuda.kernel == CudaKernel::Pipeline);
         let first = candidates.iter().find(|cuda| cuda.kernel == CudaKernel::Pipeline).unwrap();
         let same: Vec<_> = pipelines

@@ -14,9 +14,9 @@ use warpweft_core::cluster::{Tag, Transport};
 use warpweft_core::cuda::Rows;
 use warpweft_core::element::CellType;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::RawVolumeMut;
+use warpweft_core::grid::{Axes, RawVolumeMut};
 
-impl<const D: usize> SweepExecutor<D> for CudaSweeps<D> {
+impl SweepExecutor for CudaSweeps {
     fn cell(&self) -> CellType {
         self.stencil.cell
     }
@@ -25,7 +25,7 @@ impl<const D: usize> SweepExecutor<D> for CudaSweeps<D> {
         CudaSweeps::notes(self)
     }
 
-    fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
+    fn sweep(&mut self, sweep: &Sweep) -> Result<()> {
         let cone = self.cones.of(sweep)?;
         self.settle()?;
         self.face(sweep.first_step)?;
@@ -72,7 +72,7 @@ impl<const D: usize> SweepExecutor<D> for CudaSweeps<D> {
         self.check_halos()
     }
 
-    fn add(&mut self, field: usize, at: &[[usize; D]], amount: f64) -> Result<()> {
+    fn add(&mut self, field: usize, at: &[Axes<usize>], amount: f64) -> Result<()> {
         let kind = self.stencil.cell.kind(field);
         let mut bytes = [0u8; 8];
         let bytes = &mut bytes[..kind.size()];
@@ -93,7 +93,7 @@ impl<const D: usize> SweepExecutor<D> for CudaSweeps<D> {
         Ok(())
     }
 
-    fn sample(&mut self, field: usize, at: &[[usize; D]]) -> Result<Vec<f64>> {
+    fn sample(&mut self, field: usize, at: &[Axes<usize>]) -> Result<Vec<f64>> {
         let kind = self.stencil.cell.kind(field);
         let mut values = Vec::with_capacity(at.len());
         for at in at {
@@ -110,7 +110,7 @@ impl<const D: usize> SweepExecutor<D> for CudaSweeps<D> {
         Ok(values)
     }
 
-    fn store(&mut self, volume: RawVolumeMut<'_, D>) -> Result<()> {
+    fn store(&mut self, volume: RawVolumeMut<'_>) -> Result<()> {
         let volume = volume.of(self.stencil.cell, self.extents())?;
         // All fields, since the volume need not be the one that was copied in.
         let used: Vec<_> = self.arrays.fields().collect();
@@ -119,7 +119,7 @@ impl<const D: usize> SweepExecutor<D> for CudaSweeps<D> {
         Ok(())
     }
 
-    fn read(&mut self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()> {
+    fn read(&mut self, boxes: &[Cells], to: &mut Vec<u8>) -> Result<()> {
         self.check_boxes(boxes)?;
         self.settle()?;
         for &(field, region) in boxes {
@@ -132,7 +132,7 @@ impl<const D: usize> SweepExecutor<D> for CudaSweeps<D> {
         self.check_halos()
     }
 
-    fn write(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()> {
+    fn write(&mut self, boxes: &[Cells], bytes: &[u8]) -> Result<()> {
         self.check_boxes(boxes)?;
         check_bytes(self.stencil.cell, boxes, bytes)?;
         self.settle()?;
@@ -148,13 +148,13 @@ impl<const D: usize> SweepExecutor<D> for CudaSweeps<D> {
         Ok(())
     }
 
-    fn changes(&mut self, kind: Residual, region: &Region<D>) -> Result<Total> {
+    fn changes(&mut self, kind: Residual, region: &Region) -> Result<Total> {
         self.measure_change(kind, region)
     }
 
     fn send(
         &mut self,
-        boxes: &[Cells<D>],
+        boxes: &[Cells],
         net: &dyn Transport,
         (to, tag): (usize, Tag),
     ) -> Result<()> {
@@ -170,7 +170,7 @@ impl<const D: usize> SweepExecutor<D> for CudaSweeps<D> {
 
     fn receive(
         &mut self,
-        boxes: &[Cells<D>],
+        boxes: &[Cells],
         bytes: usize,
         net: &dyn Transport,
         (from, tag): (usize, Tag),
@@ -213,11 +213,11 @@ impl<const D: usize> SweepExecutor<D> for CudaSweeps<D> {
         peers.part(net)
     }
 
-    fn split(&self, own: &Region<D>, sent: &Margin<D>, steps: u64) -> Option<BoundarySplit<D>> {
+    fn split(&self, own: &Region, sent: &Margin, steps: u64) -> Option<BoundarySplit> {
         self.boundary_split(own, sent, steps)
     }
 
-    fn sweep_split(&mut self, split: &BoundarySplit<D>, own: &Region<D>) -> Result<()> {
+    fn sweep_split(&mut self, split: &BoundarySplit, own: &Region) -> Result<()> {
         self.halos()?;
         self.settle_for(own)?;
         self.follow_sweeps()?;

@@ -12,7 +12,7 @@ use warpweft_core::error::Result;
 const TEXT: &str = concat!(include_str!("copied.cuh"), include_str!("faces.cuh"));
 
 /// The kernel `ww_faces` of `stencil`'s functions; nothing if it has none.
-pub(super) fn write_text<const D: usize>(stencil: &Spec<D>, unit: &mut Unit) -> Option<String> {
+pub(super) fn write_text(stencil: &Spec, unit: &mut Unit) -> Option<String> {
     if !stencil.has_functions() {
         return None;
     }
@@ -21,12 +21,13 @@ pub(super) fn write_text<const D: usize>(stencil: &Spec<D>, unit: &mut Unit) -> 
     let state = stencil.cell.cuda(unit);
     let mut text = String::from(TEXT);
     // Writing to a string can't fail.
-    let _ = write_kernel::<D>(&mut text, (stencil.cell, &state), &faces);
+    let _ = write_kernel(&mut text, stencil.rank(), (stencil.cell, &state), &faces);
     Some(text)
 }
 
-fn write_kernel<const D: usize>(
+fn write_kernel(
     text: &mut String,
+    dims: usize,
     (cell, state): (CellType, &str),
     faces: &[(String, bool)],
 ) -> std::fmt::Result {
@@ -54,8 +55,8 @@ fn write_kernel<const D: usize>(
     for (n, (functor, _)) in faces.iter().enumerate().filter(|(_, (_, given))| !*given) {
         writeln!(text, "  const {functor} face{n}{{}};")?;
     }
-    let told: Vec<_> = (0..D)
-        .filter_map(|axis| axes::<D>().iter().position(|own| *own == Some(axis)))
+    let told: Vec<_> = (0..dims)
+        .filter_map(|axis| axes(dims).iter().position(|own| *own == Some(axis)))
         .map(|d| format!("told[{d}]"))
         .collect();
     writeln!(
@@ -63,7 +64,7 @@ fn write_kernel<const D: usize>(
         "  const ww::u64 steps = ww::stencil::face_steps(g);
   ww::i64 to, told[4];
   if (ww::stencil::face_cell(g, to, told)) {{
-    const ww::array<ww::i64, {D}> at{{{{{}}}}};
+    const ww::array<ww::i64, {dims}> at{{{{{}}}}};
     for (int n = 0; n < 2; n++) {{
       const ww::u32 fields = n == 0 ? g.now : g.next;
       if (fields == 0) continue;
@@ -101,11 +102,7 @@ pub(super) struct Faces {
 
 impl Faces {
     /// For `stencil`, if it has functions.
-    pub fn new<const D: usize>(
-        stencil: &Spec<D>,
-        module: &Module,
-        stream: &Stream,
-    ) -> Result<Option<Self>> {
+    pub fn new(stencil: &Spec, module: &Module, stream: &Stream) -> Result<Option<Self>> {
         if !stencil.has_functions() {
             return Ok(None);
         }
@@ -131,8 +128,8 @@ pub(super) struct When {
 }
 
 /// The launch for arrays at these addresses of cell (0, 0, 0, 0), by field.
-pub(super) fn launch<const D: usize>(
-    stencil: &Spec<D>,
+pub(super) fn launch(
+    stencil: &Spec,
     layout: &Layout,
     (clock, when): (u64, When),
     fields: [u64; MAX_FIELDS],
@@ -158,8 +155,8 @@ pub(super) fn launch<const D: usize>(
 }
 
 /// `struct Faces`, member by member; no member needs padding before it.
-fn argument<const D: usize>(
-    stencil: &Spec<D>,
+fn argument(
+    stencil: &Spec,
     layout: &Layout,
     slabs: &[Slab],
     (clock, when): (u64, When),
@@ -195,8 +192,8 @@ struct Slab {
     face: i32,
 }
 
-fn slabs<const D: usize>(stencil: &Spec<D>, layout: &Layout) -> Vec<Slab> {
-    let own = axes::<D>();
+fn slabs(stencil: &Spec, layout: &Layout) -> Vec<Slab> {
+    let own = axes(stencil.rank());
     let mut slabs = Vec::new();
     for (number, (axis, face, _)) in stencil.function_faces().enumerate() {
         let Some(across) = own.iter().position(|found| *found == Some(axis)) else { continue };
@@ -229,6 +226,7 @@ fn slabs<const D: usize>(stencil: &Spec<D>, layout: &Layout) -> Vec<Slab> {
 #[cfg(test)]
 mod tests {
     use std::process::Command;
+    use warpweft_core::grid::Axes;
 
     use super::*;
     use crate::prelude::*;
@@ -268,12 +266,13 @@ mod tests {
     }
 
     /// What the kernel leaves in the first field's array, full of ones before, cell for cell.
-    fn check<const D: usize>(stencil: &Spec<D>, extents: [usize; D]) {
+    fn check(stencil: &Spec, extents: Axes<usize>) {
         check_cut(stencil, extents, false);
     }
 
     /// The same of a part that has neighbours beyond all faces, if `cut`.
-    fn check_cut<const D: usize>(stencil: &Spec<D>, extents: [usize; D], cut: bool) {
+    fn check_cut(stencil: &Spec, extents: Axes<usize>, cut: bool) {
+        let dims = stencil.rank();
         let folder = tempfile::tempdir().unwrap();
         let mut layout = Layout::of(stencil, extents, 1, [0; 2]).unwrap();
         layout.shared = [[cut; 2]; 4];
@@ -335,11 +334,11 @@ mod tests {
         let found = std::fs::read(&to).unwrap();
 
         let mut expect = vec![0xff; found.len()];
-        let ends = std::array::from_fn(|d| {
+        let ends = Axes::from_fn(dims, |d| {
             let [low, high] = stencil.radius()[d].map(|depth| depth as isize);
             [-low, extents[d] as isize + high]
         });
-        let all = crate::Span::<D> { low: ends.map(|end| end[0]), high: ends.map(|end| end[1]) };
+        let all = crate::Span { low: ends.map(|end| end[0]), high: ends.map(|end| end[1]) };
         let mut functions = 0;
         for at in all.iter() {
             let Ghost::Function { axis, face, at: told } =
@@ -348,10 +347,12 @@ mod tests {
                 continue;
             };
             functions += 1;
-            let mut cell = warpweft_core::grid::RawVolume::zeroed(stencil.cell, [1; D]).unwrap();
+            let mut cell =
+                warpweft_core::grid::RawVolume::zeroed(stencil.cell, Axes::filled(dims, 1))
+                    .unwrap();
             let times = crate::functions::Times { never: 0, now: 0, next: u32::MAX };
-            stencil.hold((axis, face, told), (5, times), &mut cell, [0; D]);
-            let place = axes::<D>().into_iter().zip(layout.strides);
+            stencil.hold((axis, face, told), (5, times), &mut cell, Axes::filled(dims, 0));
+            let place = axes(dims).into_iter().zip(layout.strides);
             let index = place.map(|(axis, stride)| axis.map_or(0, |a| at[a] * stride as isize));
             let index = (layout.origin as isize + index.sum::<isize>()) as usize * size;
             expect[index..index + size].copy_from_slice(cell.field_bytes(0));
@@ -368,25 +369,25 @@ mod tests {
 
     #[test]
     fn every_ghost_that_a_function_decides_gets_its_value_and_no_other_cell_does() {
-        check(&Stencil::of(pair()).boundary_by(wall(0.5)), [5, 37]);
+        check(&Stencil::of(pair()).boundary_by(wall(0.5)), [5, 37].into());
         let mixed = Stencil::of(pair()).boundary(Boundary::Periodic);
         check(
             &mixed.face_by(0, Face::Low, wall(2.0)).face(0, Face::High, Boundary::Mirror),
-            [4, 9],
+            [4, 9].into(),
         );
         let two = faces(space()).face_by(1, Face::High, hull(7)).face_by(2, Face::Low, lid());
-        check(&two.face(0, Face::High, Boundary::Dirichlet(1.0)), [4, 3, 35]);
+        check(&two.face(0, Face::High, Boundary::Dirichlet(1.0)), [4, 3, 35].into());
         let moved = |stencil: Stencil<i32, 3>| {
             let mut stencil = Spec::clone(&stencil);
-            stencil.functions.frame.begin = [70, 0, -1];
-            stencil.functions.frame.period = [72, 0, 0];
+            stencil.functions.frame.begin = [70, 0, -1].into();
+            stencil.functions.frame.period = [72, 0, 0].into();
             stencil
         };
-        check(&moved(faces(space()).face_by(2, Face::High, hull(1))), [4, 5, 6]);
+        check(&moved(faces(space()).face_by(2, Face::High, hull(1))), [4, 5, 6].into());
     }
 
     #[test]
     fn a_part_between_others_has_none_of_its_cells_written() {
-        check_cut(&faces(space()).face_by(0, Face::High, hull(1)), [4, 5, 6], true);
+        check_cut(&faces(space()).face_by(0, Face::High, hull(1)), [4, 5, 6].into(), true);
     }
 }

@@ -33,8 +33,9 @@ impl Slab {
 }
 
 /// Boundaries as (w, z, y, x); axes that the volume lacks have no ghosts, so any kind does.
-fn faces<const D: usize>(boundaries: &Boundaries<D>) -> [[Boundary; 2]; 4] {
-    axes::<D>().map(|axis| axis.map_or([Boundary::Periodic; 2], |axis| boundaries.0[axis]))
+fn faces(boundaries: &Boundaries) -> [[Boundary; 2]; 4] {
+    axes(boundaries.rank())
+        .map(|axis| axis.map_or([Boundary::Periodic; 2], |axis| boundaries.0[axis]))
 }
 
 /// The slabs of ghost cells that a launch visits; they don't overlap.
@@ -71,9 +72,9 @@ fn slabs(layout: &Layout, faces: &[[Boundary; 2]; 4], which: Which) -> Vec<Slab>
 pub(super) type At = (usize, u64);
 
 /// The launch that writes `which` ghosts of `fields`, or `None` when there are none.
-pub(super) fn launch<const D: usize>(
+pub(super) fn launch(
     layout: &Layout,
-    (cell, boundaries): (CellType, &Boundaries<D>),
+    (cell, boundaries): (CellType, &Boundaries),
     which: Which,
     fields: &[At],
 ) -> Option<(Launch, Args)> {
@@ -125,7 +126,7 @@ pub(super) fn launch<const D: usize>(
 }
 
 /// The kinds of all faces, `[axis][side]` of (w, z, y, x), as copied.cuh numbers them.
-pub(super) fn codes<const D: usize>(layout: &Layout, boundaries: &Boundaries<D>) -> [i32; 8] {
+pub(super) fn codes(layout: &Layout, boundaries: &Boundaries) -> [i32; 8] {
     let faces = faces(boundaries);
     std::array::from_fn(|n| {
         if layout.shared[n / 2][n % 2] { SHARED } else { code(&faces[n / 2][n % 2]) }
@@ -153,6 +154,7 @@ mod tests {
     #[test]
     fn slabs_cover_every_ghost_once() {
         let layout = Layout {
+            dims: 3,
             extents: [1, 4, 5, 6],
             ghosts: [[0, 0], [1, 2], [2, 1], [1, 1]],
             strides: [0; 4],

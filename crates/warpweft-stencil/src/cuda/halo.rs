@@ -70,13 +70,13 @@ pub(super) struct Signal {
     pub count: u64,
 }
 
-impl<const D: usize> CudaSweeps<D> {
-    pub(super) fn check_boxes(&self, boxes: &[Cells<D>]) -> Result<usize> {
-        let whole = self.whole();
+impl CudaSweeps {
+    pub(super) fn check_boxes(&self, boxes: &[Cells]) -> Result<usize> {
+        let (dims, whole) = (self.stencil.rank(), self.whole());
         let mut bytes = 0;
         for (field, region) in boxes {
-            let inside =
-                (0..D).all(|d| region.low[d] <= region.high[d] && region.high[d] <= whole.high[d]);
+            let inside = (0..dims)
+                .all(|d| region.low[d] <= region.high[d] && region.high[d] <= whole.high[d]);
             let known = *field < self.stencil.cell.len() && !self.arrays.of(*field).is_empty();
             if !inside || !known {
                 return Err(Error::spec(
@@ -90,7 +90,7 @@ impl<const D: usize> CudaSweeps<D> {
     }
 
     /// A box of one field in its padded array, for copies.
-    pub(super) fn box_rows(&self, field: usize, region: &Region<D>) -> (Extents, Rows) {
+    pub(super) fn box_rows(&self, field: usize, region: &Region) -> (Extents, Rows) {
         let size = self.stencil.cell.size(field);
         let (low, [w, z, y, x]) = placed(region);
         let (_, mut rows) = self.arrays.layout.interior(size);
@@ -102,7 +102,7 @@ impl<const D: usize> CudaSweeps<D> {
     /// The launch that copies the box of one field to or from address `dense`.
     fn halo(
         &self,
-        (field, region): &Cells<D>,
+        (field, region): &Cells,
         dense: u64,
         out: bool,
         signal: Option<Signal>,
@@ -140,13 +140,13 @@ impl<const D: usize> CudaSweeps<D> {
     /// As many bytes must be there, until the stream is done with them, and the signal's words.
     pub(super) unsafe fn copy_halos(
         &self,
-        boxes: &[Cells<D>],
+        boxes: &[Cells],
         mut dense: u64,
         stream: &Stream,
         out: bool,
         signal: Option<Signal>,
     ) -> Result<()> {
-        let cells = |(_, region): &Cells<D>| Span::from(*region).cells();
+        let cells = |(_, region): &Cells| Span::from(*region).cells();
         let last = boxes.iter().rposition(|it| cells(it) > 0);
         for (n, it) in boxes.iter().enumerate().filter(|(_, it)| cells(it) > 0) {
             let queued = self.halo(it, dense, out, signal.filter(|_| Some(n) == last))?;
@@ -166,7 +166,7 @@ impl<const D: usize> CudaSweeps<D> {
 
     /// As [`CudaSweeps::settle`], for a launch over `own`: the ghosts of faces that it does not touch may stay as
     /// they are.
-    pub(super) fn settle_for(&mut self, own: &Region<D>) -> Result<()> {
+    pub(super) fn settle_for(&mut self, own: &Region) -> Result<()> {
         if let Some(halos) = &mut self.halos {
             halos.split = false;
             if std::mem::take(&mut halos.awaited) {

@@ -14,23 +14,25 @@ use crate::halo::Margin;
 use crate::{CudaKernel, CudaPolicy, Region};
 use warpweft_core::cuda::Stream;
 use warpweft_core::error::Result;
+use warpweft_core::grid::Axes;
 
 /// The two parts of a trip over `own`, of whose cells those up to `sent` deep are sent: none where they would write
 /// one another's cells.
-pub(super) fn of_trip<const D: usize>(
-    own: &Region<D>,
-    sent: &Margin<D>,
+pub(super) fn of_trip(
+    own: &Region,
+    sent: &Margin,
     (layout, size): (&Layout, usize),
     (policy, shape): (&CudaPolicy, &TripShape),
-) -> Option<BoundarySplit<D>> {
+) -> Option<BoundarySplit> {
+    let dims = own.rank();
     let steps = policy.temporal_depth as usize;
-    let all = whole::<D>(layout).high;
+    let all = whole(layout).high;
     let mut interior = *own;
-    for axis in 0..D {
+    for axis in 0..dims {
         // Rows begin on sectors of memory: what is computed beside the boundary must not reach into it.
-        let (tile, align) = match D - 1 - axis {
+        let (tile, align) = match dims - 1 - axis {
             0 => (shape.inner[0], SECTOR / size),
-            1 if D == 3 => (shape.inner[1], 1),
+            1 if dims == 3 => (shape.inner[1], 1),
             _ => (1, 1),
         };
         let (low, high) = (own.low[axis], own.high[axis]);
@@ -56,35 +58,29 @@ pub(super) fn of_trip<const D: usize>(
 
 /// Whether two parts may be faster than one: not where the boundary is as much work as the whole, so that what is
 /// computed twice is as much as the interior, behind which messages hide.
-fn may_pay<const D: usize>(
-    halves: &BoundarySplit<D>,
-    own: &Region<D>,
-    of: (&CudaPolicy, &TripShape, usize),
-) -> bool {
+fn may_pay(halves: &BoundarySplit, own: &Region, of: (&CudaPolicy, &TripShape, usize)) -> bool {
     let boundary: usize = halves.boundary.iter().map(|region| work(region, of)).sum();
     boundary < work(own, of)
 }
 
 /// Planes of tiles that a trip over `region` goes through, those in vain too, for scalars of `size` bytes.
-fn work<const D: usize>(
-    region: &Region<D>,
-    (policy, shape, size): (&CudaPolicy, &TripShape, usize),
-) -> usize {
+fn work(region: &Region, (policy, shape, size): (&CudaPolicy, &TripShape, usize)) -> usize {
+    let dims = region.rank();
     let (low, [_, z, y, x]) = placed(region);
     let across = (x + low[3] % (SECTOR / size)).div_ceil(shape.inner[0]);
-    let down = if D == 2 { 1 } else { y.div_ceil(shape.inner[1]) };
+    let down = if dims == 2 { 1 } else { y.div_ceil(shape.inner[1]) };
     let chunks = z.div_ceil(policy.chunk.max(1) as usize);
     across * down * (z + chunks * in_vain(policy))
 }
 
-impl<const D: usize> CudaSweeps<D> {
+impl CudaSweeps {
     /// As [`crate::SweepExecutor::split`].
     pub(super) fn boundary_split(
         &self,
-        own: &Region<D>,
-        sent: &Margin<D>,
+        own: &Region,
+        sent: &Margin,
         steps: u64,
-    ) -> Option<BoundarySplit<D>> {
+    ) -> Option<BoundarySplit> {
         let policy = self.policy();
         // Later stages read what earlier ones wrote beside a cell, which may be on its way.
         // Nor are the ghosts of functions brought on by parts of a step.
@@ -103,17 +99,12 @@ impl<const D: usize> CudaSweeps<D> {
                 let found = of_trip(own, sent, (&self.arrays.layout, size), (policy, shape));
                 found.filter(|halves| may_pay(halves, own, (policy, shape, size)))
             }
-            _ => Some(BoundarySplit::of_step(*own, sent, tile(policy))),
+            _ => Some(BoundarySplit::of_step(*own, sent, tile(own.rank(), policy))),
         }
     }
 
     /// Queues the kernel of `steps` steps over `region` alone; ghosts are not renewed.
-    pub(super) fn launch_part(
-        &self,
-        region: &Region<D>,
-        steps: u64,
-        stream: &Stream,
-    ) -> Result<()> {
+    pub(super) fn launch_part(&self, region: &Region, steps: u64, stream: &Stream) -> Result<()> {
         if placed(region).1.contains(&0) {
             return Ok(());
         }
@@ -132,13 +123,13 @@ impl<const D: usize> CudaSweeps<D> {
 }
 
 /// Cells along each axis of a tile that single steps of `policy` compute at full speed.
-fn tile<const D: usize>(policy: &CudaPolicy) -> [usize; D] {
+fn tile(dims: usize, policy: &CudaPolicy) -> Axes<usize> {
     let policy = single(policy);
     let [x, y, z] = policy.cells.map(|cells| cells.max(1) as usize);
     let deep = if policy.kernel == CudaKernel::Direct { z } else { 1 };
     let of_axis = [1, deep, y, x];
-    let mut tile = [1; D];
-    for (axis, cells) in axes::<D>().into_iter().zip(of_axis) {
+    let mut tile = Axes::filled(dims, 1);
+    for (axis, cells) in axes(dims).into_iter().zip(of_axis) {
         if let Some(axis) = axis {
             tile[axis] = cells;
         }
@@ -179,18 +170,19 @@ mod tests {
 
     /// The halves of a trip by a part that holds `ghosts` around `own` cells and sends `sent`, and that they are
     /// disjoint, all of the part, and write nothing of one another.
-    fn halves<const D: usize>(
-        stencil: &Spec<D>,
+    fn halves(
+        stencil: &Spec,
         policy: &CudaPolicy,
-        (own, ghosts, sent): ([usize; D], Margin<D>, Margin<D>),
-    ) -> Option<(Region<D>, BoundarySplit<D>, usize)> {
-        let policy = policy.shaped::<D>().unwrap();
+        (own, ghosts, sent): (Axes<usize>, Margin, Margin),
+    ) -> Option<(Region, BoundarySplit, usize)> {
+        let dims = stencil.rank();
+        let policy = policy.shaped(dims).unwrap();
         let size = stencil.cell.size(0);
-        let extents = std::array::from_fn(|d| ghosts[d][0] + own[d] + ghosts[d][1]);
+        let extents = Axes::from_fn(dims, |d| ghosts[d][0] + own[d] + ghosts[d][1]);
         let layout = layout_of(stencil, extents, &policy).unwrap();
-        let shape = TripShape::of(&policy, D, size).unwrap();
+        let shape = TripShape::of(&policy, dims, size).unwrap();
         let low = ghosts.map(|[below, _]| below);
-        let own = Region { low, high: std::array::from_fn(|d| low[d] + own[d]) };
+        let own = Region { low, high: Axes::from_fn(dims, |d| low[d] + own[d]) };
         let found = of_trip(&own, &sent, (&layout, size), (&policy, &shape))?;
         let boxes: Vec<_> = found.boundary.iter().chain([&found.interior]).map(placed).collect();
         let cells: usize = boxes.iter().map(|(_, n)| n.iter().product::<usize>()).sum();
@@ -212,7 +204,7 @@ mod tests {
             let exact = written.begin == low && (1..4).all(|d| end(d) == low[d] + size[d]);
             assert!(exact || *region != found.interior, "{region:?} writes {written:?}");
         }
-        for at in 0..D {
+        for at in 0..dims {
             let Region { low, high } = found.interior;
             assert!(low[at] >= own.low[at] + sent[at][0] && high[at] + sent[at][1] <= own.high[at]);
         }
@@ -220,7 +212,7 @@ mod tests {
         if !may_pay(&found, &own, of) {
             return None;
         }
-        let work = |region: &Region<D>| work(region, of);
+        let work = |region: &Region| work(region, of);
         let all: usize = found.boundary.iter().chain([&found.interior]).map(work).sum();
         Some((own, found, 1000 * (all - work(&own).min(all)) / work(&own)))
     }
@@ -238,7 +230,8 @@ mod tests {
                     own = own.face(axis, Face::Low, held).face(axis, Face::High, held);
                 }
             }
-            halves(&own, &TUNED, ([1024; 3], cut(at, 6), cut(at, depth))).unwrap()
+            halves(&own, &TUNED, ([1024; 3].into(), cut(at, 6).into(), cut(at, depth).into()))
+                .unwrap()
         };
         // Thousandths of a trip: two slabs of 3 planes, each with 12 in vain, beside 1018.
         let (own, slabs, more) = of([1, 0, 0], 3);
@@ -269,7 +262,7 @@ mod tests {
             let ghosts = [[side(0, room), side(1, room)], [side(2, room), side(3, room)]];
             let sent = [[side(0, deep), side(1, deep)], [side(2, deep), side(3, deep)]];
             let own = [1 + at(17, 60), 1 + at(21, 300)];
-            let found = halves(&flat, &piped, (own, ghosts, sent));
+            let found = halves(&flat, &piped, (own.into(), ghosts.into(), sent.into()));
             count[usize::from(found.is_some())] += 1;
         }
         assert!(count.iter().all(|&n| n > 400), "{count:?}");
@@ -279,11 +272,15 @@ mod tests {
     fn a_part_that_is_all_rim_is_not_cut() {
         let stencil = Stencil::of(volume()).boundary(Boundary::Dirichlet(0.0));
         let slab = [[3, 3], [0, 0], [0, 0]];
-        let of = |planes: usize| halves(&stencil, &TUNED, ([planes, 512, 512], slab, slab));
+        let of = |planes: usize| {
+            halves(&stencil, &TUNED, ([planes, 512, 512].into(), slab.into(), slab.into()))
+        };
         // Two rims of 3 and 12 planes are as much as 18 and 12.
         assert!(of(7).is_none() && of(18).is_none() && of(40).is_some());
         let columns = [[0, 0], [0, 0], [3, 3]];
-        let of = |cells: usize| halves(&stencil, &TUNED, ([64, 64, cells], columns, columns));
+        let of = |cells: usize| {
+            halves(&stencil, &TUNED, ([64, 64, cells].into(), columns.into(), columns.into()))
+        };
         assert!(of(220).is_none() && of(1000).is_some());
     }
 }

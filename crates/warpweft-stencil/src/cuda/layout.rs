@@ -7,15 +7,16 @@
 use crate::Spec;
 use warpweft_core::cuda::{Extents, Rows};
 use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::Axes;
 
 /// Elements of the widest vector: 16 bytes of one-byte scalars.
 const VECTOR: usize = 16;
 /// Bytes of a line of the L2 cache.
 const LINE: usize = 128;
 
-/// The axes of a `D`-dimensional volume as (w, z, y, x): its own axis number, if it has it.
-pub(super) const fn axes<const D: usize>() -> [Option<usize>; 4] {
-    match D {
+/// The axes of a volume of `dims` as (w, z, y, x): its own axis number, if it has it.
+pub(super) const fn axes(dims: usize) -> [Option<usize>; 4] {
+    match dims {
         1 => [None, None, None, Some(0)],
         2 => [None, Some(0), None, Some(1)],
         3 => [None, Some(0), Some(1), Some(2)],
@@ -26,6 +27,8 @@ pub(super) const fn axes<const D: usize>() -> [Option<usize>; 4] {
 /// Extents, ghosts and strides of every field's array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
+    /// The volume's number of axes.
+    pub dims: usize,
     /// Cells along w, z, y, x; 1 where the volume has no such axis.
     pub extents: [usize; 4],
     /// Ghost cells `[below, above]` along each.
@@ -53,36 +56,36 @@ impl Layout {
     ///
     /// # Errors
     /// More cells than kernels can index.
-    pub fn of<const D: usize>(
-        stencil: &Spec<D>,
-        extents: [usize; D],
+    pub fn of(
+        stencil: &Spec,
+        extents: Axes<usize>,
         depth: usize,
         slack: [usize; 2],
     ) -> Result<Self> {
         let radius = stencil.radius().map(|reach| reach.map(|cells| cells * depth));
         let smallest =
             stencil.cell.fields().iter().map(|field| field.kind.size()).min().unwrap_or(1);
-        let mut sizes = [1; 4];
+        let (dims, mut sizes) = (stencil.rank(), [1; 4]);
         let mut ghosts = [[0; 2]; 4];
-        for (to, axis) in axes::<D>().into_iter().enumerate() {
+        for (to, axis) in axes(dims).into_iter().enumerate() {
             if let Some(axis) = axis {
                 (sizes[to], ghosts[to]) = (extents[axis], radius[axis]);
             }
         }
-        let layout = Self::new(sizes, ghosts, LINE / smallest, slack).ok_or_else(|| {
+        let layout = Self::new((dims, sizes), ghosts, LINE / smallest, slack).ok_or_else(|| {
             Error::spec(
                 format!("extents {extents:?} with ghost cells are more than a GPU can index"),
                 "choose smaller extents",
             )
         })?;
         let frame = &stencil.functions.frame;
-        let place = |of: [i64; D]| axes::<D>().map(|axis| axis.map_or(0, |axis| of[axis]));
+        let place = |of: Axes<i64>| axes(dims).map(|axis| axis.map_or(0, |axis| of[axis]));
         Ok(Self { begin: place(frame.begin), period: place(frame.period), ..layout })
     }
 
     /// `line` is the number of elements of a line for the smallest scalar.
     fn new(
-        extents: [usize; 4],
+        (dims, extents): (usize, [usize; 4]),
         ghosts: [[usize; 2]; 4],
         line: usize,
         slack: [usize; 2],
@@ -104,6 +107,7 @@ impl Layout {
             extents[d] <= i32::MAX as usize / 2 && face.is_some_and(|n| n < u32::MAX as usize / 2)
         });
         (countable && len <= isize::MAX as usize / 8).then_some(Self {
+            dims,
             extents,
             ghosts,
             strides,
@@ -139,7 +143,7 @@ mod tests {
     #[test]
     fn rows_start_on_lines_and_leave_room_for_ghosts_and_vectors() {
         let layout =
-            Layout::new([1, 5, 6, 70], [[0, 0], [1, 2], [3, 1], [1, 4]], 32, [0; 2]).unwrap();
+            Layout::new((3, [1, 5, 6, 70]), [[0, 0], [1, 2], [3, 1], [1, 4]], 32, [0; 2]).unwrap();
         assert_eq!(layout.west, 16);
         assert_eq!(layout.strides, [128 * 10 * 8, 128 * 10, 128, 1]);
         assert_eq!(layout.origin % 32, 0);
@@ -152,9 +156,9 @@ mod tests {
 
     #[test]
     fn what_can_not_be_indexed_is_refused() {
-        assert_eq!(Layout::new([1, 1, 1, usize::MAX - 3], [[0; 2]; 4], 32, [0; 2]), None);
+        assert_eq!(Layout::new((1, [1, 1, 1, usize::MAX - 3]), [[0; 2]; 4], 32, [0; 2]), None);
         assert_eq!(
-            Layout::new([1 << 20, 1 << 20, 1 << 20, 1 << 20], [[0; 2]; 4], 32, [0; 2]),
+            Layout::new((4, [1 << 20, 1 << 20, 1 << 20, 1 << 20]), [[0; 2]; 4], 32, [0; 2]),
             None
         );
     }

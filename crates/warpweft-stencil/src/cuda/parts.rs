@@ -12,12 +12,12 @@ use warpweft_core::error::Result;
 const KEPT: usize = 256;
 
 /// The launches of sweeps of parts.
-pub(super) type Parts<const D: usize> = HashMap<Part<D>, Launches>;
+pub(super) type Parts = HashMap<Part, Launches>;
 
 /// Which cells a sweep is of, how many steps it has and how many follow, and in what state it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Part<const D: usize> {
-    region: Region<D>,
+pub(super) struct Part {
+    region: Region,
     steps: u64,
     following: u64,
     state: usize,
@@ -29,9 +29,9 @@ pub(super) struct Launches {
     state: usize,
 }
 
-impl<const D: usize> CudaSweeps<D> {
+impl CudaSweeps {
     /// Queues `sweep`, each launch over what `cone` has of it.
-    pub(super) fn sweep_part(&mut self, sweep: &Sweep<D>, cone: &Cone<D>) -> Result<()> {
+    pub(super) fn sweep_part(&mut self, sweep: &Sweep, cone: &Cone) -> Result<()> {
         let Sweep { region, steps, following, .. } = *sweep;
         let part = Part { region, steps, following, state: self.state };
         if !self.parts.contains_key(&part) {
@@ -51,7 +51,7 @@ impl<const D: usize> CudaSweeps<D> {
     }
 
     /// Trips of several steps as long as so many are left, then single steps.
-    fn launches(&self, steps: usize, cone: &Cone<D>) -> Result<Launches> {
+    fn launches(&self, steps: usize, cone: &Cone) -> Result<Launches> {
         let queue = self.queue();
         let (mut queued, mut state, mut done) = (Vec::new(), self.state, 0);
         if let (Some(kernel), Some(shape)) = (&self.trip_kernel, &self.text.trip) {

@@ -12,6 +12,7 @@ use super::text::{grid, layout_of, step_text};
 use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::cuda::SharedMemory;
 use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::Axes;
 
 /// Blocks below which a grid can't fill a device: about four for every SM of an H200.
 const ENOUGH_BLOCKS: usize = 512;
@@ -38,25 +39,26 @@ struct Problem {
 }
 
 impl Problem {
-    fn of<const D: usize>(stencil: &Spec<D>, extents: [usize; D], capability: (u32, u32)) -> Self {
+    fn of(stencil: &Spec, extents: Axes<usize>, capability: (u32, u32)) -> Self {
+        let dims = stencil.rank();
         let radius = stencil.radius();
         let reach =
             |axis: Option<usize>| axis.map_or(0, |axis| radius[axis][0].max(radius[axis][1]));
-        let [_, z, y, x] = axes::<D>();
+        let [_, z, y, x] = axes(dims);
         let used = |f: usize| {
             let stages = &stencil.stages;
             stages.iter().any(|s| s.writes().contains(&f) || s.taps().iter().any(|t| t.field == f))
         };
         let sizes = || stencil.cell.fields().iter().map(|field| field.kind.size());
         Self {
-            dims: D,
+            dims,
             radius: [reach(z), reach(y), reach(x)],
             size: sizes().max().unwrap_or(4),
             fields: (0..stencil.cell.len()).filter(|&f| used(f)).count(),
             taps: stencil.stages.iter().map(|stage| stage.taps().len()).max().unwrap_or(0),
             row: x.map_or(1, |axis| extents[axis]),
             cells: extents.iter().product(),
-            ring: D >= 3 && capability >= (9, 0) && sizes().all(|size| size != 2),
+            ring: dims >= 3 && capability >= (9, 0) && sizes().all(|size| size != 2),
         }
     }
 
@@ -75,17 +77,14 @@ impl CudaPolicy {
     /// at order 8 rises from 202 to 213 Gcells/s (nothing spills any more), at order 6 from 214 to 215;
     /// of f32 it falls from 413 to 407 and from 425 to 414. March, which has fewer registers, loses up
     /// to a fifth by one phase.
-    pub(crate) fn first_phases<const D: usize>(stencil: &Spec<D>) -> u32 {
+    pub(crate) fn first_phases(stencil: &Spec) -> u32 {
         let wide = stencil.cell.fields().iter().any(|field| field.kind.size() >= 8);
         if wide { 1 } else { 2 }
     }
 
     /// The skeleton and shape to start from, for a device of this compute capability.
-    pub fn default_for<const D: usize>(
-        stencil: &Spec<D>,
-        extents: [usize; D],
-        capability: (u32, u32),
-    ) -> Self {
+    pub fn default_for(stencil: &Spec, extents: Axes<usize>, capability: (u32, u32)) -> Self {
+        let dims = stencil.rank();
         let problem = Problem::of(stencil, extents, capability);
         let vx = problem.vector();
         let [rz, ry, _] = problem.radius;
@@ -106,11 +105,11 @@ impl CudaPolicy {
         if !ring_fits(stencil, &policy, capability) {
             policy = shape(CudaKernel::March, [vx, 1, 1], 8, 3);
         }
-        if (D, policy.kernel) == (3, CudaKernel::Direct) {
+        if (dims, policy.kernel) == (3, CudaKernel::Direct) {
             policy.fit(layout.extents);
         }
         // A small grid needs more blocks rather than more work in each.
-        while grid::<D>(&layout, &policy).iter().product::<usize>() < ENOUGH_BLOCKS {
+        while grid(&layout, &policy).iter().product::<usize>() < ENOUGH_BLOCKS {
             let [_, vy, vz] = &mut policy.cells;
             if policy.kernel != CudaKernel::Direct && policy.chunk > 8 {
                 policy.chunk /= 2;
@@ -146,17 +145,18 @@ impl CudaPolicy {
     /// What a tuner should try on a device of this compute capability and so many multiprocessors, the
     /// most promising first; the default is the first of all. Every one compiles, but some may spill
     /// registers: see [`super::CudaSweeps::local_bytes`].
-    pub fn candidates<const D: usize>(
-        stencil: &Spec<D>,
-        extents: [usize; D],
+    pub fn candidates(
+        stencil: &Spec,
+        extents: Axes<usize>,
         (capability, sms): ((u32, u32), u32),
     ) -> Vec<Self> {
+        let dims = stencil.rank();
         let problem = Problem::of(stencil, extents, capability);
         let vx = problem.vector();
         let default = Self::default_for(stencil, extents, capability);
         let mut all = vec![default];
         let mut add = |policy: CudaPolicy| {
-            let possible = policy.shaped::<D>().is_ok_and(|shaped| shaped == policy)
+            let possible = policy.shaped(dims).is_ok_and(|shaped| shaped == policy)
                 && layout_of(stencil, extents, &policy).is_ok()
                 && ring_fits(stencil, &policy, capability);
             if possible && !all.contains(&policy) {
@@ -174,7 +174,7 @@ impl CudaPolicy {
                 add(CudaPolicy { chunk, ..policy });
             }
         }
-        if D == 3 && default.kernel == CudaKernel::Planes {
+        if dims == 3 && default.kernel == CudaKernel::Planes {
             for chunk in chunks_of_planes(stencil, extents, &default, sms) {
                 add(CudaPolicy { chunk, ..default });
             }
@@ -227,18 +227,14 @@ impl CudaPolicy {
     /// # Errors
     /// A shape that no kernel can have; steps that can't be pipelined, or cells that can't stay on the chip; more
     /// cells than kernels can index.
-    pub(crate) fn check<const D: usize>(
-        &self,
-        stencil: &Spec<D>,
-        extents: [usize; D],
-    ) -> Result<()> {
-        layout_of(stencil, extents, &self.shaped::<D>()?).map(drop)
+    pub(crate) fn check(&self, stencil: &Spec, extents: Axes<usize>) -> Result<()> {
+        layout_of(stencil, extents, &self.shaped(stencil.rank())?).map(drop)
     }
 
-    /// This policy with 1 for what has no meaning in `D` dimensions or for its kernel.
-    pub(super) fn reduced<const D: usize>(mut self) -> Self {
+    /// This policy with 1 for what has no meaning in `dims` dimensions or for its kernel.
+    pub(super) fn reduced(mut self, dims: usize) -> Self {
         let [_, vy, vz] = &mut self.cells;
-        match D {
+        match dims {
             1 => (*vy, *vz) = (1, 1),
             2 => *vy = 1,
             _ => {}
@@ -255,13 +251,13 @@ impl CudaPolicy {
         self
     }
 
-    /// This policy with 1 for the axes that a `D`-dimensional volume lacks.
+    /// This policy with 1 for the axes that a volume of `dims` lacks.
     ///
     /// # Errors
     /// A shape that no kernel can have.
-    pub(super) fn shaped<const D: usize>(mut self) -> Result<Self> {
+    pub(super) fn shaped(mut self, dims: usize) -> Result<Self> {
         let wrong = |what: String, hint: &str| Err(Error::spec(what, hint));
-        self = self.reduced::<D>();
+        self = self.reduced(dims);
         let [vx, vy, vz] = &mut self.cells;
         if !vx.is_power_of_two() || *vx > 16 || !(1..=16).contains(vy) || !(1..=20).contains(vz) {
             return wrong(
@@ -277,9 +273,9 @@ impl CudaPolicy {
         }
         match self.kernel {
             CudaKernel::Direct => {}
-            kernel if D < 2 || self.chunk == 0 => {
+            kernel if dims < 2 || self.chunk == 0 => {
                 return wrong(
-                    format!("{kernel:?} in {D} dimensions by {} planes", self.chunk),
+                    format!("{kernel:?} in {dims} dimensions by {} planes", self.chunk),
                     "take Direct for a line, and march by at least 1 plane",
                 );
             }
@@ -296,18 +292,18 @@ impl CudaPolicy {
                     "take 1 to 16 steps, 1 to 8 planes and at most 32 cells",
                 );
             }
-            CudaKernel::Resident if D > 3 || !(1..=16).contains(&self.temporal_depth) => {
+            CudaKernel::Resident if dims > 3 || !(1..=16).contains(&self.temporal_depth) => {
                 return wrong(
                     format!(
-                        "resident tiles in {D} dimensions, {} steps between posts",
+                        "resident tiles in {dims} dimensions, {} steps between posts",
                         self.temporal_depth
                     ),
                     "take two or three dimensions and 1 to 16 steps",
                 );
             }
-            CudaKernel::Planes if D < 3 => {
+            CudaKernel::Planes if dims < 3 => {
                 return wrong(
-                    format!("planes of a {D}-dimensional volume"),
+                    format!("planes of a {dims}-dimensional volume"),
                     "take March or Direct below three dimensions",
                 );
             }
@@ -335,11 +331,7 @@ fn shape(kernel: CudaKernel, cells: [u32; 3], warps: u32, min_blocks: u32) -> Cu
 
 /// Whether the rings of as many blocks as the policy wants on an SM fit the shared memory that it has
 /// where the compute capability is this.
-pub(super) fn ring_fits<const D: usize>(
-    stencil: &Spec<D>,
-    policy: &CudaPolicy,
-    capability: (u32, u32),
-) -> bool {
+pub(super) fn ring_fits(stencil: &Spec, policy: &CudaPolicy, capability: (u32, u32)) -> bool {
     let each = SharedMemory::of_capability(capability).each(policy.min_blocks as usize);
     let text = step_text(stencil, policy, false);
     let rings = text.stages.iter().map(|stage| stage.shared);
@@ -390,9 +382,9 @@ mod tests {
                 CudaPolicy::default_for(&stencil, extents, (9, 0));
             (cells, warps, min_blocks)
         };
-        assert_eq!(of([512; 3]), ([4, 2, 4], 8, 2));
-        assert_eq!(of([2, 4096, 4096]), ([4, 2, 2], 8, 2));
-        assert_eq!(of([4096, 2, 4096]), ([4, 2, 4], 1, 16));
-        assert_eq!(of([1, 1, 1 << 24]).0, [4, 1, 1]);
+        assert_eq!(of([512; 3].into()), ([4, 2, 4], 8, 2));
+        assert_eq!(of([2, 4096, 4096].into()), ([4, 2, 2], 8, 2));
+        assert_eq!(of([4096, 2, 4096].into()), ([4, 2, 4], 1, 16));
+        assert_eq!(of([1, 1, 1 << 24].into()).0, [4, 1, 1]);
     }
 }

@@ -31,8 +31,8 @@ impl Queued {
 }
 
 /// What launches are made of.
-pub(super) struct Queue<'a, const D: usize> {
-    pub stencil: &'a Spec<D>,
+pub(super) struct Queue<'a> {
+    pub stencil: &'a Spec,
     pub policy: &'a CudaPolicy,
     pub text: &'a StepText,
     pub tools: &'a Module,
@@ -40,13 +40,13 @@ pub(super) struct Queue<'a, const D: usize> {
     pub faces: Option<&'a Faces>,
 }
 
-impl<const D: usize> Queue<'_, D> {
+impl Queue<'_> {
     /// The launches of one step that begins in `state`, of stage number n over `region(n)`.
     pub fn step(
         &self,
         kernels: &[Kernel],
         state: usize,
-        region: impl Fn(usize) -> Region<D>,
+        region: impl Fn(usize) -> Region,
     ) -> Result<Vec<Queued>> {
         let mut queued = Vec::new();
         let mut now: Vec<usize> =
@@ -66,12 +66,7 @@ impl<const D: usize> Queue<'_, D> {
     }
 
     /// The launch of a step's one stage from `state` over `region` alone; ghosts are not renewed.
-    pub fn part(
-        &self,
-        kernel: &Kernel,
-        state: usize,
-        region: &Region<D>,
-    ) -> Result<Option<Queued>> {
+    pub fn part(&self, kernel: &Kernel, state: usize, region: &Region) -> Result<Option<Queued>> {
         let ([stage], [shape]) = (&self.stencil.stages[..], &self.text.stages[..]) else {
             return Ok(None);
         };
@@ -83,11 +78,11 @@ impl<const D: usize> Queue<'_, D> {
     /// The launch of a stage that reads the arrays `now`, over `region`.
     fn stage(
         &self,
-        stage: &dyn Stage<D>,
+        stage: &dyn Stage,
         shape: &StageShape,
         kernel: &Kernel,
         now: &[usize],
-        region: &Region<D>,
+        region: &Region,
     ) -> Result<Queued> {
         let mut args = Args::new();
         for (f, role) in shape.roles.iter().enumerate() {
@@ -113,7 +108,7 @@ impl<const D: usize> Queue<'_, D> {
     /// Adds what the copy engine needs to bring planes from the arrays `now`, where it does.
     pub fn bring_planes(&self, args: &mut Args, shape: &StageShape, now: &[usize]) -> Result<()> {
         for &(f, tile) in &shape.ringed {
-            let dims = if D == 4 { 4 } else { 3 };
+            let dims = self.stencil.rank().max(3);
             args.tensor_map(&self.arrays.tensor_map(f, now[f], tile, dims)?);
         }
         if self.policy.kernel == CudaKernel::Planes {
@@ -131,7 +126,7 @@ impl<const D: usize> Queue<'_, D> {
         &self,
         kernel: (&Kernel, &TripShape),
         state: usize,
-        region: &Region<D>,
+        region: &Region,
     ) -> Result<Vec<Queued>> {
         let mut queued = vec![self.trip_part(kernel, state, region)];
         queued.extend(self.renew(&[0], &[1 - state])?);
@@ -143,7 +138,7 @@ impl<const D: usize> Queue<'_, D> {
         &self,
         (kernel, shape): (&Kernel, &TripShape),
         state: usize,
-        region: &Region<D>,
+        region: &Region,
     ) -> Queued {
         let layout = &self.arrays.layout;
         let size = self.stencil.cell.size(0);
@@ -233,7 +228,7 @@ impl<const D: usize> Queue<'_, D> {
     /// The launch that writes `which` ghosts of the arrays `at`.
     fn ghosts(&self, layout: &Layout, which: Which, at: &[At]) -> Result<Option<Queued>> {
         let boundaries = &self.stencil.boundaries;
-        let made = ghosts::launch::<D>(layout, (self.stencil.cell, boundaries), which, at);
+        let made = ghosts::launch(layout, (self.stencil.cell, boundaries), which, at);
         made.map(|(launch, args)| {
             Ok(Queued { kernel: self.tools.kernel("ww_ghosts")?, launch, args })
         })
@@ -256,7 +251,7 @@ impl<const D: usize> Queue<'_, D> {
 }
 
 /// Adds the stage's parameters, if it has any, as the kernel's last argument.
-pub(super) fn element_argument<const D: usize>(args: &mut Args, stage: &dyn Stage<D>) {
+pub(super) fn element_argument(args: &mut Args, stage: &dyn Stage) {
     let size = stage.parameters_size();
     if size > 0 {
         // SAFETY: a stage promises that so many bytes are there.

@@ -83,10 +83,10 @@ impl Staging {
     ///
     /// # Errors
     /// The driver's; as [`Transport::send`].
-    pub(super) fn send<const D: usize>(
+    pub(super) fn send(
         &mut self,
-        sweeps: &CudaSweeps<D>,
-        boxes: &[Cells<D>],
+        sweeps: &CudaSweeps,
+        boxes: &[Cells],
         bytes: usize,
         net: &dyn Transport,
         (to, tag): (usize, Tag),
@@ -115,10 +115,10 @@ impl Staging {
     ///
     /// # Errors
     /// The driver's; as [`Transport::receive`].
-    pub(super) fn receive<const D: usize>(
+    pub(super) fn receive(
         &mut self,
-        sweeps: &CudaSweeps<D>,
-        boxes: &[Cells<D>],
+        sweeps: &CudaSweeps,
+        boxes: &[Cells],
         bytes: usize,
         net: &dyn Transport,
         (from, tag): (usize, Tag),

@@ -4,7 +4,7 @@ use super::resident::Resident;
 use super::sweeps::CudaSweeps;
 use warpweft_core::error::Result;
 
-impl<const D: usize> CudaSweeps<D> {
+impl CudaSweeps {
     /// Queues `steps` steps by tiles that stay on the chip.
     pub(super) fn stay(&mut self, steps: u64) -> Result<()> {
         for steps in Resident::launches(steps) {

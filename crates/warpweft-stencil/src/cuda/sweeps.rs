@@ -18,7 +18,7 @@ use crate::{CudaKernel, CudaPolicy, Region, Residual, Spec};
 use warpweft_core::cuda::{Buffer, Device, Global, Kernel, Module, Options, Stream, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::RawVolume;
+use warpweft_core::grid::{Axes, RawVolume};
 
 /// Blocks along the grid's second and third axes at most.
 const GRID: usize = 65_535;
@@ -27,9 +27,9 @@ const GRID: usize = 65_535;
 ///
 /// A sweep of many steps costs less than as many sweeps: launches are replayed from a graph, and
 /// pipelines advance [`CudaPolicy::temporal_depth`] steps a trip.
-pub struct CudaSweeps<const D: usize> {
+pub struct CudaSweeps {
     pub(super) stream: Stream,
-    pub(super) stencil: Spec<D>,
+    pub(super) stencil: Spec,
     pub(super) policy: CudaPolicy,
     pub(super) arrays: Arrays,
     pub(super) text: StepText,
@@ -44,9 +44,9 @@ pub struct CudaSweeps<const D: usize> {
     /// The launches of a trip of several steps.
     pub(super) trip: Option<Turn>,
     pub(super) trip_kernel: Option<Kernel>,
-    pub(super) cones: Cones<D>,
+    pub(super) cones: Cones,
     /// The launches of sweeps of parts.
-    pub(super) parts: Parts<D>,
+    pub(super) parts: Parts,
     /// The tiles that stay on the chip, where the policy has such.
     pub(super) resident: Option<Resident>,
     /// Which state the arrays are in.
@@ -73,22 +73,22 @@ pub(super) enum Place<'a> {
     Host(Option<&'a mut [u8]>),
 }
 
-impl<const D: usize> CudaSweeps<D> {
+impl CudaSweeps {
     /// Compiles the step for `device` (or takes it from the cache) and copies `volume` there.
     ///
     /// # Errors
     /// As [`Spec::check`]; a policy that no kernel can have or this device can't run;
     /// [`Error::Memory`] with the bytes needed and free; the compiler's and the driver's.
     pub fn new(
-        stencil: &Spec<D>,
-        volume: &RawVolume<D>,
+        stencil: &Spec,
+        volume: &RawVolume,
         policy: &CudaPolicy,
         device: &Device,
     ) -> Result<Self> {
         stencil.check_volume(volume)?;
-        let policy = policy.shaped::<D>()?;
+        let policy = policy.shaped(stencil.rank())?;
         let layout = layout_of(stencil, volume.extents(), &policy)?;
-        let blocks = grid::<D>(&layout, &policy);
+        let blocks = grid(&layout, &policy);
         // Direct kernels of two and three dimensions loop only if told so when compiled.
         let strided = blocks[2] > GRID;
         check_grid(blocks, strided && policy.kernel != CudaKernel::Planes, &policy)?;
@@ -127,7 +127,7 @@ impl<const D: usize> CudaSweeps<D> {
         let step = Turn::new(|state| queue.step(&kernels, state, |_| whole))?;
         let (mut trip, mut trip_kernel) = (None, None);
         if let Some(shape) = &text.trip {
-            let blocks = trip_grid::<D>(&layout, &policy, shape);
+            let blocks = trip_grid(&layout, &policy, shape);
             check_grid(blocks, false, &policy)?;
             let kernel = kernel(&module, "ww_trip", shape.shared)?;
             trip = Some(Turn::new(|state| queue.trip((&kernel, shape), state, &whole))?);
@@ -210,7 +210,7 @@ impl<const D: usize> CudaSweeps<D> {
     }
 
     /// What the last step changed in the cells of `region`.
-    pub(super) fn measure_change(&self, kind: Residual, region: &Region<D>) -> Result<Total> {
+    pub(super) fn measure_change(&self, kind: Residual, region: &Region) -> Result<Total> {
         let Some(change) = &self.change else {
             return Err(Error::spec(
                 "a residual of a step whose change was not kept",
@@ -237,9 +237,10 @@ impl<const D: usize> CudaSweeps<D> {
         Ok(total)
     }
 
-    pub(super) fn extents(&self) -> [usize; D] {
-        let mut extents = [0; D];
-        for (axis, n) in axes::<D>().into_iter().zip(self.arrays.layout.extents) {
+    pub(super) fn extents(&self) -> Axes<usize> {
+        let dims = self.stencil.rank();
+        let mut extents = Axes::filled(dims, 0);
+        for (axis, n) in axes(dims).into_iter().zip(self.arrays.layout.extents) {
             if let Some(axis) = axis {
                 extents[axis] = n;
             }
@@ -248,25 +249,25 @@ impl<const D: usize> CudaSweeps<D> {
     }
 
     /// Where a cell of a field is held.
-    pub(super) fn place(&mut self, field: usize, at: &[usize; D]) -> Place<'_> {
+    pub(super) fn place(&mut self, field: usize, at: &Axes<usize>) -> Place<'_> {
         let size = self.stencil.cell.size(field);
         if let Some((_, bytes)) = self.unused.iter_mut().find(|(f, _)| *f == field) {
-            let axes = axes::<D>().into_iter().zip(self.arrays.layout.extents);
+            let axes = axes(at.rank()).into_iter().zip(self.arrays.layout.extents);
             let index = axes.fold(0, |i, (axis, n)| i * n + axis.map_or(0, |axis| at[axis]));
             return Place::Host(bytes.get_mut(index * size..(index + 1) * size));
         }
-        let strides = axes::<D>().into_iter().zip(self.arrays.layout.strides);
+        let strides = axes(at.rank()).into_iter().zip(self.arrays.layout.strides);
         let inside: usize =
             strides.map(|(axis, stride)| axis.map_or(0, |axis| at[axis] * stride)).sum();
         Place::Device((self.arrays.layout.origin + inside) * size)
     }
 
     /// All cells.
-    pub(super) fn whole(&self) -> Region<D> {
+    pub(super) fn whole(&self) -> Region {
         boxes::whole(&self.arrays.layout)
     }
 
-    pub(super) fn queue(&self) -> Queue<'_, D> {
+    pub(super) fn queue(&self) -> Queue<'_> {
         let Self { stencil, policy, text, tools, arrays, faces, .. } = self;
         Queue { stencil, policy, text, tools, arrays, faces: faces.as_ref() }
     }
@@ -297,7 +298,7 @@ impl<const D: usize> CudaSweeps<D> {
     }
 }
 
-impl<const D: usize> std::fmt::Debug for CudaSweeps<D> {
+impl std::fmt::Debug for CudaSweeps {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let extents = self.arrays.layout.extents;
         write!(f, "CudaSweeps of {extents:?} on {:?}", self.stream.device())

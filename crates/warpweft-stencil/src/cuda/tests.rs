@@ -15,18 +15,18 @@ use crate::{
     Boundaries, CudaKernel, CudaPolicy, Ghost, Region, Span, Spec, StencilElement, reference,
 };
 use warpweft_core::element::Scalar;
-use warpweft_core::grid::Volume;
+use warpweft_core::grid::{Axes, Volume};
 
 /// Advances `region` as the device would by one launch; `None` without a C++ compiler.
 fn launch<T: Scalar, const D: usize>(
-    stencil: &Spec<D>,
+    stencil: &Spec,
     volume: &Volume<T, D>,
     policy: &CudaPolicy,
-    region: &Region<D>,
+    region: &Region,
     folder: &Path,
 ) -> Option<Volume<T, D>> {
-    let policy = policy.shaped::<D>().unwrap();
-    let layout = layout_of(stencil, volume.extents(), &policy).unwrap();
+    let policy = policy.shaped(D).unwrap();
+    let layout = layout_of(stencil, volume.extents().into(), &policy).unwrap();
     let text = step_text(stencil, &policy, false);
     let size = T::KIND.size();
     let ([w, z, y, x], [sw, sz, sy, _]) = (layout.extents, layout.strides);
@@ -164,13 +164,13 @@ fn host_map(layout: &Layout, size: usize, [width, rows]: [usize; 2]) -> String {
 
 /// The bytes of the padded array: ghosts looked up through the boundaries, pads all ones.
 fn padded<T: Scalar, const D: usize>(
-    boundaries: &Boundaries<D>,
+    boundaries: &Boundaries,
     volume: &Volume<T, D>,
     layout: &Layout,
 ) -> Vec<u8> {
     let size = T::KIND.size();
     let mut bytes = vec![0xff; layout.len * size];
-    let axes = super::layout::axes::<D>();
+    let axes = super::layout::axes(D);
     let range = |d: usize| {
         let [low, high] = layout.ghosts[d].map(|n| n as isize);
         -low..layout.extents[d] as isize + high
@@ -185,9 +185,9 @@ fn padded<T: Scalar, const D: usize>(
                         axis.into_iter().for_each(|axis| own[axis] = at[d]);
                     }
                     let extents = volume.extents();
-                    let cell = match boundaries.ghost(own, extents, |_| false) {
+                    let cell = match boundaries.ghost(own.into(), extents.into(), |_| false) {
                         Ghost::Value(value) => T::from_f64(value),
-                        Ghost::Cell(from) => volume.get(from.map(|n| n as usize)).unwrap(),
+                        Ghost::Cell(from) => volume.get(from.map(|n| n as usize).array()).unwrap(),
                         Ghost::Function { .. } => unreachable!("no face is a function here"),
                     };
                     let index = layout.origin as isize
@@ -223,26 +223,24 @@ fn pipe(cells: [u32; 3], warps: u32, temporal_depth: u32) -> CudaPolicy {
 }
 
 /// The whole, boxes at its ends and one inside; of a trip's own steps' width from the ends, or less.
-fn regions<const D: usize>(extents: [usize; D], depth: usize) -> Vec<Region<D>> {
+fn regions(extents: Axes<usize>, depth: usize) -> Vec<Region> {
+    let dims = extents.rank();
     let part = |from: usize, to: usize| {
         let low = extents.map(|n| from.min(n - 1));
-        Region { low, high: std::array::from_fn(|d| (extents[d] - to).max(low[d] + 1)) }
+        Region { low, high: Axes::from_fn(dims, |d| (extents[d] - to).max(low[d] + 1)) }
     };
     vec![part(0, 0), part(0, depth + 1), part(depth, 0), part(depth + 1, depth), part(1, 2)]
 }
 
 /// The two parts of a trip over all cells but those within its steps of an end, of which a few are sent.
-fn halves<const D: usize>(
-    stencil: &Spec<D>,
-    extents: [usize; D],
-    policy: &CudaPolicy,
-) -> Option<BoundarySplit<D>> {
-    let policy = policy.shaped::<D>().unwrap();
+fn halves(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Option<BoundarySplit> {
+    let dims = stencil.rank();
+    let policy = policy.shaped(dims).unwrap();
     let (depth, size) = (policy.temporal_depth as usize, stencil.cell.size(0));
-    let shape = TripShape::of(&policy, D, size).filter(|_| depth > 1)?;
+    let shape = TripShape::of(&policy, dims, size).filter(|_| depth > 1)?;
     let layout = layout_of(stencil, extents, &policy).unwrap();
-    let own = Region { low: [depth; D], high: extents.map(|n| n - depth) };
-    let found = of_trip(&own, &[[2, 1]; D], (&layout, size), (&policy, &shape));
+    let own = Region { low: Axes::filled(dims, depth), high: extents.map(|n| n - depth) };
+    let found = of_trip(&own, &Axes::filled(dims, [2, 1]), (&layout, size), (&policy, &shape));
     Some(found.expect("a part with a core"))
 }
 
@@ -269,11 +267,11 @@ fn check<T: Scalar, const D: usize>(
             reference(&stencil, &mut expect, u64::from(policy.temporal_depth)).unwrap();
             // Boxes know no boundary but held ones.
             let cut = boundary == Boundary::Dirichlet(3.0);
-            let halves = if cut { halves(&stencil, extents, policy) } else { None };
+            let halves = if cut { halves(&stencil, extents.into(), policy) } else { None };
             let parts =
                 halves.iter().flat_map(|it| it.boundary.iter().chain([&it.interior])).copied();
             let depth = policy.temporal_depth as usize;
-            for region in regions(extents, depth).into_iter().chain(parts.clone()) {
+            for region in regions(extents.into(), depth).into_iter().chain(parts.clone()) {
                 // The one part of a trip writes nothing of the other, nor the core of what is received.
                 let others: Vec<_> = parts.clone().filter(|part| *part != region).collect();
                 let apart = others.len() < parts.clone().count();
@@ -283,16 +281,16 @@ fn check<T: Scalar, const D: usize>(
                     return println!("skipped: no C++ compiler");
                 };
                 let inside = Span::from(region);
-                let bad: Vec<_> = Span::from(Region { low: [0; D], high: extents })
+                let bad: Vec<_> = Span::from(Region::whole(extents.into()))
                     .iter()
                     .filter(|at| {
-                        let cell = at.map(|n| n as usize);
+                        let cell = at.map(|n| n as usize).array();
                         let found = found.get(cell).unwrap();
                         match inside.contains(*at) {
                             true => found != expect.get(cell).unwrap(),
                             // A trip leaves elsewhere what it likes, a step what there was.
                             false => {
-                                let other = |it: &Region<D>| Span::from(*it).contains(*at);
+                                let other = |it: &Region| Span::from(*it).contains(*at);
                                 let kept = depth == 1 || core || apart && others.iter().any(other);
                                 kept && found != start.get(cell).unwrap()
                             }

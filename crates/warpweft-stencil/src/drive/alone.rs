@@ -18,11 +18,11 @@ use crate::run::{Run, Target};
 use crate::spec::{Spec, Steps};
 use warpweft_core::cluster::{Alone, Launched};
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::RawVolume;
+use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::{Quantity, Report, Series};
 
-impl<const D: usize> Spec<D> {
+impl Spec {
     /// Advances `volume` by `steps` steps, or fewer when [`crate::Stencil::until`] is met, as `run` says.
     ///
     /// # Errors
@@ -30,7 +30,7 @@ impl<const D: usize> Spec<D> {
     /// for another device than the target; a GPU that is not there. `volume` is then as it was.
     pub fn run_with(
         &self,
-        volume: &mut RawVolume<D>,
+        volume: &mut RawVolume,
         steps: Steps,
         machine: &Machine,
         run: &Run<'_>,
@@ -45,11 +45,12 @@ impl<const D: usize> Spec<D> {
 
     fn run_alone(
         &self,
-        volume: &mut RawVolume<D>,
+        volume: &mut RawVolume,
         Steps(steps): Steps,
         machine: &Machine,
         run: &Run<'_>,
     ) -> Result<Report> {
+        let dims = volume.rank();
         self.check_volume(volume)?;
         let begin = Instant::now();
         let trace = |name: &str, from: Instant| {
@@ -58,7 +59,7 @@ impl<const D: usize> Spec<D> {
         let mut saved = self.open_checkpoint(volume, steps, run)?;
         let probed = Mutex::new(self.recorded_before(saved.as_mut()));
         let first = saved.as_ref().map(Opened::first).unwrap_or_default();
-        let partition = Partition::grid(volume.extents(), [1; D], &self.boundaries)?;
+        let partition = Partition::grid(volume.extents(), Axes::filled(dims, 1), &self.boundaries)?;
         let distribution =
             Distribution { partition, depth: 1, search: None, trip: 1, boundary_first: false };
         let (mut executor, mine, mut prepared) = {
@@ -78,7 +79,7 @@ impl<const D: usize> Spec<D> {
                 trace: run.trace.as_deref(),
                 rebalance: None,
                 pace: Some((step, prepared.depth)),
-                trip: prepared.policy.steps_a_visit::<D>(),
+                trip: prepared.policy.steps_a_visit(self.rank()),
                 halos: Some(Route::Host),
                 probed: &probed,
             };
@@ -101,15 +102,15 @@ impl<const D: usize> Spec<D> {
     /// want of NVRTC.
     fn made<'a, 'm>(
         &'a self,
-        start: Start<'a, D>,
-        distribution: &'a Distribution<D>,
+        start: Start<'a>,
+        distribution: &'a Distribution,
         first: u64,
         machine: &'m Machine,
         run: &Run<'_>,
-    ) -> Result<(LocalSubdomain<'a, D>, Prepared<'m, D>)> {
+    ) -> Result<(LocalSubdomain<'a>, Prepared<'m>)> {
         let partition = &distribution.partition;
         let (extents, zone) = (partition.extents(), partition.region(0).into());
-        let make = |prepared: &Prepared<'_, D>| {
+        let make = |prepared: &Prepared<'_>| {
             LocalSubdomain::new(self, (partition, 0), zone, start, &*prepared.build, first)
         };
         let on_gpu = self.prepare(extents, machine, run).and_then(|prepared| {
@@ -137,7 +138,7 @@ impl<const D: usize> Spec<D> {
         cells: usize,
         mine: &RankReport,
         asked: std::ops::Range<u64>,
-        prepared: Prepared<'_, D>,
+        prepared: Prepared<'_>,
     ) -> Report {
         let (first, taken) = (asked.start, mine.trips);
         let done = mine.steps - first;
@@ -175,20 +176,21 @@ impl<const D: usize> Spec<D> {
     /// The folder that `run` names, if it does, for a run of one process that starts from `volume`.
     pub(crate) fn open_checkpoint(
         &self,
-        volume: &RawVolume<D>,
+        volume: &RawVolume,
         steps: u64,
         run: &Run<'_>,
-    ) -> Result<Option<Opened<D>>> {
+    ) -> Result<Option<Opened>> {
+        let dims = volume.rank();
         let open = |at: &Checkpoint| {
             let extents = volume.extents();
-            let start = fingerprint(volume, [0; D], extents);
+            let start = fingerprint(volume, Axes::filled(dims, 0), extents);
             checkpoint::open(at, self, (extents, start, steps), &Alone)
         };
         run.checkpoint.map(open).transpose()
     }
 
     /// What probes recorded before a run begins.
-    pub(crate) fn recorded_before(&self, saved: Option<&mut Opened<D>>) -> Vec<Series> {
+    pub(crate) fn recorded_before(&self, saved: Option<&mut Opened>) -> Vec<Series> {
         saved.map_or_else(|| self.points.series(0), |saved| take(&mut saved.recorded))
     }
 }

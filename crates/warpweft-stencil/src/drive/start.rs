@@ -5,21 +5,21 @@ use std::borrow::Cow;
 use crate::checkpoint::Saved;
 use crate::halo::Span;
 use warpweft_core::error::Result;
-use warpweft_core::grid::RawVolume;
+use warpweft_core::grid::{Axes, RawVolume};
 
 /// The state that a run starts from. On axes that repeat, indices below 0 and beyond the extent mean cells of
 /// the other end.
 #[derive(Clone, Copy)]
-pub(crate) enum Start<'a, const D: usize> {
+pub(crate) enum Start<'a> {
     /// The whole volume.
-    Volume(&'a RawVolume<D>),
+    Volume(&'a RawVolume),
     /// A checkpoint.
-    Saved(&'a Saved<D>),
+    Saved(&'a Saved),
 }
 
-impl<'a, const D: usize> Start<'a, D> {
+impl<'a> Start<'a> {
     /// `volume`, or the checkpoint to go on from.
-    pub(crate) fn of(volume: &'a RawVolume<D>, saved: Option<&'a Saved<D>>) -> Self {
+    pub(crate) fn of(volume: &'a RawVolume, saved: Option<&'a Saved>) -> Self {
         saved.map_or(Self::Volume(volume), Self::Saved)
     }
 
@@ -27,9 +27,12 @@ impl<'a, const D: usize> Start<'a, D> {
     ///
     /// # Errors
     /// Not enough host memory; a checkpoint that can't be read.
-    pub(crate) fn cells(&self, span: Span<D>) -> Result<Cow<'a, RawVolume<D>>> {
+    pub(crate) fn cells(&self, span: Span) -> Result<Cow<'a, RawVolume>> {
+        let dims = span.rank();
         match *self {
-            Self::Volume(volume) if span.low == [0; D] && span.extents() == volume.extents() => {
+            Self::Volume(volume)
+                if span.low == Axes::filled(dims, 0) && span.extents() == volume.extents() =>
+            {
                 Ok(Cow::Borrowed(volume))
             }
             Self::Volume(volume) => volume.cut_out(span.low, span.extents()).map(Cow::Owned),

@@ -63,7 +63,7 @@ pub struct RankReport {
 }
 
 /// The steps of a run, and who watches them from outside.
-pub(crate) struct RunSteps<'a, const D: usize> {
+pub(crate) struct RunSteps<'a> {
     /// Steps done before this run, by the one that it resumes.
     pub first: u64,
     /// Steps to be done in all.
@@ -77,7 +77,7 @@ pub(crate) struct RunSteps<'a, const D: usize> {
     /// Where ranks record what they did when.
     pub trace: Option<&'a Trace>,
     /// Where states are saved, if they are.
-    pub saving: Option<&'a Saving<'a, D>>,
+    pub saving: Option<&'a Saving<'a>>,
     /// Decides on rank 0 whether the subdomains are of the right sizes.
     pub rebalance: Option<&'a Rebalance<'a>>,
     /// How many steps to take at once where there is one subdomain; the distribution's depth if `None`.
@@ -100,23 +100,22 @@ pub(crate) enum Decision {
 }
 
 /// When and how a rank saves its part of the state.
-pub(crate) struct Saving<'a, const D: usize> {
+pub(crate) struct Saving<'a> {
     /// Steps between two, at least 1.
     pub every: u64,
     /// Saves the present state of a part.
-    pub save: &'a Save<'a, D>,
+    pub save: &'a Save<'a>,
 }
 
-pub(crate) type Save<'a, const D: usize> =
-    dyn Fn(State, &mut LocalSubdomain<'_, D>) -> Result<()> + 'a;
+pub(crate) type Save<'a> = dyn Fn(State, &mut LocalSubdomain<'_>) -> Result<()> + 'a;
 
 /// One rank's loop. Ghost zones are valid on entry, so the first swap is skipped.
-pub(crate) fn run_rank<const D: usize>(
-    stencil: &Spec<D>,
-    distribution: &Distribution<D>,
-    part: &mut LocalSubdomain<'_, D>,
+pub(crate) fn run_rank(
+    stencil: &Spec,
+    distribution: &Distribution,
+    part: &mut LocalSubdomain<'_>,
     net: &dyn Transport,
-    course: &RunSteps<'_, D>,
+    course: &RunSteps<'_>,
 ) -> Result<RankReport> {
     let spec = format!(
         "steps {} to {} of {}, {:?}, on {:?} ranks, R = {}, search {:?} in trips of {}, saved every {:?}",
@@ -328,21 +327,22 @@ impl Timer {
 }
 
 /// Per phase of a halo exchange, the messages that this rank sends or receives.
-type Phases<const D: usize> = Rc<Vec<Vec<HaloMessage<D>>>>;
+type Phases = Rc<Vec<Vec<HaloMessage>>>;
 
 /// The plans of one rank, made once for each depth.
-struct Plans<'a, const D: usize> {
-    stencil: &'a Spec<D>,
-    distribution: &'a Distribution<D>,
+struct Plans<'a> {
+    stencil: &'a Spec,
+    distribution: &'a Distribution,
     rank: usize,
-    known: HashMap<usize, Phases<D>>,
+    known: HashMap<usize, Phases>,
 }
 
-impl<const D: usize> Plans<'_, D> {
-    fn of(&mut self, depth: usize) -> Phases<D> {
+impl Plans<'_> {
+    fn of(&mut self, depth: usize) -> Phases {
         let (stencil, partition, rank) = (self.stencil, &self.distribution.partition, self.rank);
         let make = || {
-            let reach = Reach::new(&footprints(&stencil.stages), stencil.cell.len(), depth);
+            let reach =
+                Reach::new(stencil.rank(), &footprints(&stencil.stages), stencil.cell.len(), depth);
             // Fields that no stage writes never change, so their ghosts stay valid.
             let fields = stencil.written_fields();
             let mut phases = halo_messages(partition, &reach, stencil.cell.fields(), &fields);
@@ -356,9 +356,9 @@ impl<const D: usize> Plans<'_, D> {
 }
 
 /// One swap: per phase, send, then receive. `ahead`: the first phase has been sent already.
-fn swap<const D: usize>(
-    part: &mut LocalSubdomain<'_, D>,
-    phases: &[Vec<HaloMessage<D>>],
+fn swap(
+    part: &mut LocalSubdomain<'_>,
+    phases: &[Vec<HaloMessage>],
     ahead: bool,
     net: &dyn Transport,
     report: &mut RankReport,

@@ -24,7 +24,7 @@ use crate::spec::Spec;
 use crate::total::Total;
 use warpweft_core::cluster::Transport;
 use warpweft_core::error::Result;
-use warpweft_core::grid::RawVolume;
+use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::memory::filled;
 use warpweft_core::report::Series;
 
@@ -39,38 +39,38 @@ pub(crate) struct Advanced {
 }
 
 /// Makes the executor of a subdomain: its stencil, with cuts as boundaries, and its padded volume.
-pub(crate) type Build<'a, const D: usize> =
-    dyn Fn(&Spec<D>, &RawVolume<D>, usize) -> Built<D> + Sync + 'a;
-pub(crate) type Built<const D: usize> = Result<Box<dyn SweepExecutor<D>>>;
+pub(crate) type Build<'a> = dyn Fn(&Spec, &RawVolume, usize) -> Built + Sync + 'a;
+pub(crate) type Built = Result<Box<dyn SweepExecutor>>;
 
-pub(crate) struct LocalSubdomain<'a, const D: usize> {
-    partition: &'a Partition<D>,
+pub(crate) struct LocalSubdomain<'a> {
+    partition: &'a Partition,
     part: usize,
     /// The cells held, in the subdomain's frame.
-    zone: Span<D>,
+    zone: Span,
     written: Vec<usize>,
-    executor: Box<dyn SweepExecutor<D>>,
+    executor: Box<dyn SweepExecutor>,
     /// What was built from: cells of the fields that no step writes are those still.
-    volume: Cow<'a, RawVolume<D>>,
+    volume: Cow<'a, RawVolume>,
     steps: u64,
     /// Sources and probes in the subdomain's own indices, and what these recorded.
-    points: Points<D>,
+    points: Points,
     series: Vec<Series>,
 }
 
-impl<'a, const D: usize> LocalSubdomain<'a, D> {
+impl<'a> LocalSubdomain<'a> {
     /// The subdomain's own and ghost cells out of `start`, on an executor, after `steps` steps.
     ///
     /// # Errors
     /// Not enough host memory; whatever `start` and `build` fail with.
     pub(crate) fn new(
-        stencil: &Spec<D>,
-        (partition, part): (&'a Partition<D>, usize),
-        zone: Span<D>,
-        start: Start<'a, D>,
-        build: &Build<'_, D>,
+        stencil: &Spec,
+        (partition, part): (&'a Partition, usize),
+        zone: Span,
+        start: Start<'a>,
+        build: &Build<'_>,
         steps: u64,
     ) -> Result<Self> {
+        let dims = stencil.rank();
         let volume = start.cells(zone)?;
         // Cheapest is what is never renewed. But boundary functions are told of the corners, which must
         // then be cells.
@@ -79,7 +79,7 @@ impl<'a, const D: usize> LocalSubdomain<'a, D> {
             false => Boundary::Dirichlet(0.0),
         };
         let mut faces = stencil.boundaries.0;
-        for d in 0..D {
+        for d in 0..dims {
             for (side, face) in [Face::Low, Face::High].into_iter().enumerate() {
                 if partition.neighbour(part, d, face).is_some() {
                     faces[d][side] = beyond;
@@ -125,7 +125,7 @@ impl<'a, const D: usize> LocalSubdomain<'a, D> {
 
     /// The last launch of the next `depth` steps split at the boundary, if the executor can do it so; steps after
     /// which sources and probes act end one.
-    fn split(&self, ahead: &[Vec<HaloMessage<D>>], depth: usize) -> Option<BoundarySplit<D>> {
+    fn split(&self, ahead: &[Vec<HaloMessage>], depth: usize) -> Option<BoundarySplit> {
         let (first_step, steps, region) = (self.steps, depth as u64, self.own());
         let whole = Sweep { first_step, steps, region, following: 0, keep_change: false };
         let last = self.points.cut(whole).last()?;
@@ -138,8 +138,8 @@ impl<'a, const D: usize> LocalSubdomain<'a, D> {
     /// the first phase at once, the others as soon as what they pass on has come.
     fn sweep_split(
         &mut self,
-        split: &BoundarySplit<D>,
-        ahead: &[Vec<HaloMessage<D>>],
+        split: &BoundarySplit,
+        ahead: &[Vec<HaloMessage>],
         net: &dyn Transport,
     ) -> Result<()> {
         let (own, part) = (self.own(), self.part);
@@ -149,18 +149,19 @@ impl<'a, const D: usize> LocalSubdomain<'a, D> {
         first.try_for_each(|message| self.send(message, net))
     }
 
-    fn boxes(&self, message: &HaloMessage<D>, span: fn(&Piece<D>) -> Span<D>) -> Vec<Cells<D>> {
+    fn boxes(&self, message: &HaloMessage, span: fn(&Piece) -> Span) -> Vec<Cells> {
         message.pieces.iter().map(|piece| (piece.field, self.local(span(piece)))).collect()
     }
 
     /// The subdomain's own cells.
-    fn own(&self) -> Region<D> {
+    fn own(&self) -> Region {
         self.local(Span::from(self.partition.region(self.part)))
     }
 
-    fn local(&self, span: Span<D>) -> Region<D> {
+    fn local(&self, span: Span) -> Region {
+        let dims = span.rank();
         let at =
-            |corner: [isize; D]| std::array::from_fn(|d| (corner[d] - self.zone.low[d]) as usize);
+            |corner: Axes<isize>| Axes::from_fn(dims, |d| (corner[d] - self.zone.low[d]) as usize);
         Region { low: at(span.low), high: at(span.high) }
     }
 
@@ -170,7 +171,7 @@ impl<'a, const D: usize> LocalSubdomain<'a, D> {
     pub(crate) fn advance(
         &mut self,
         depth: usize,
-        ahead: Option<&[Vec<HaloMessage<D>>]>,
+        ahead: Option<&[Vec<HaloMessage>]>,
         measure: Option<Residual>,
         net: &dyn Transport,
     ) -> Result<Advanced> {
@@ -202,7 +203,7 @@ impl<'a, const D: usize> LocalSubdomain<'a, D> {
     /// it for the steps before.
     pub(crate) fn after(&mut self, step: u64) -> Result<()> {
         if self.points.due(step) {
-            let executor: &mut dyn SweepExecutor<D> = &mut *self.executor;
+            let executor: &mut dyn SweepExecutor = &mut *self.executor;
             self.points.after(step, executor, &mut self.series)?;
         }
         Ok(())
@@ -214,13 +215,13 @@ impl<'a, const D: usize> LocalSubdomain<'a, D> {
     }
 
     /// Sends a message of this subdomain.
-    pub(crate) fn send(&mut self, message: &HaloMessage<D>, net: &dyn Transport) -> Result<()> {
+    pub(crate) fn send(&mut self, message: &HaloMessage, net: &dyn Transport) -> Result<()> {
         let boxes = self.boxes(message, |piece| piece.read);
         self.executor.send(&boxes, net, (message.to, message.tag()))
     }
 
     /// Receives a message into the ghost zone; returns the seconds waited for it.
-    pub(crate) fn receive(&mut self, message: &HaloMessage<D>, net: &dyn Transport) -> Result<f64> {
+    pub(crate) fn receive(&mut self, message: &HaloMessage, net: &dyn Transport) -> Result<f64> {
         let boxes = self.boxes(message, |piece| piece.write);
         let bytes = message.bytes as usize;
         self.executor.receive(&boxes, bytes, net, (message.from, message.tag()))
@@ -258,7 +259,7 @@ impl<'a, const D: usize> LocalSubdomain<'a, D> {
     }
 
     /// What it was computed on, once all is computed; the rest of it is dropped.
-    pub(crate) fn into_executor(self) -> Box<dyn SweepExecutor<D>> {
+    pub(crate) fn into_executor(self) -> Box<dyn SweepExecutor> {
         self.executor
     }
 
@@ -294,9 +295,10 @@ impl<'a, const D: usize> LocalSubdomain<'a, D> {
 }
 
 /// Where a subdomain whose first cell is at `begin` of its frame lies in the volume.
-fn frame<const D: usize>(partition: &Partition<D>, begin: [isize; D]) -> Frame<D> {
+fn frame(partition: &Partition, begin: Axes<isize>) -> Frame {
+    let dims = partition.rank();
     let extents = partition.extents();
     let wraps = |d| partition.is_periodic(d) && partition.is_cut(d);
     let period = |d| if wraps(d) { extents[d] as i64 } else { 0 };
-    Frame { begin: begin.map(|n| n as i64), period: std::array::from_fn(period) }
+    Frame { begin: begin.map(|n| n as i64), period: Axes::from_fn(dims, period) }
 }

@@ -27,15 +27,15 @@ use warpweft_core::cluster::{Transport, in_process};
 use warpweft_core::cpu::{Pool, Simd};
 use warpweft_core::element::Fields;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::{RawVolume, Volume, across};
+use warpweft_core::grid::{Axes, RawVolume, Volume, across};
 use warpweft_core::report::Series;
 use warpweft_core::trace::Trace;
 
 /// How a stencil is spread. Changes time, never results.
 #[derive(Clone, Debug)]
-pub struct Distribution<const D: usize> {
+pub struct Distribution {
     /// Who owns which cells; part p belongs to rank p.
-    pub partition: Partition<D>,
+    pub partition: Partition,
     /// R, the steps between two swaps; with a search the most there may be, for which room is made.
     pub depth: usize,
     /// How R is found while the run goes on; `None` keeps it.
@@ -48,7 +48,7 @@ pub struct Distribution<const D: usize> {
     pub boundary_first: bool,
 }
 
-impl<const D: usize> Distribution<D> {
+impl Distribution {
     /// Lets a guided search begin with what the memory of a rank allows, in bytes a second, if that was
     /// measured, for so many bytes a cell and step.
     pub(crate) fn begin_at(&mut self, bandwidth: Option<f64>, step_bytes: usize) {
@@ -59,17 +59,17 @@ impl<const D: usize> Distribution<D> {
 }
 
 /// One run as every rank knows it: what, from where to where, and on what.
-pub(crate) struct Task<'a, const D: usize> {
-    pub stencil: &'a Spec<D>,
-    pub distribution: &'a Distribution<D>,
+pub(crate) struct Task<'a> {
+    pub stencil: &'a Spec,
+    pub distribution: &'a Distribution,
     /// Where the first cells come from.
-    pub start: Start<'a, D>,
+    pub start: Start<'a>,
     /// Steps done before, and the residual then.
     pub first: State,
     /// Steps to be done in all.
     pub steps: u64,
     /// Makes the executor of a subdomain.
-    pub build: &'a Build<'a, D>,
+    pub build: &'a Build<'a>,
     /// Where states are saved, if they are.
     pub saving: Option<&'a Saver>,
     /// Where ranks record what they did when.
@@ -99,18 +99,18 @@ pub(crate) struct Watch<'a> {
 /// The own cells of one rank: the fields that a step writes, each with its bytes.
 pub(crate) type Own = Vec<(usize, Vec<u8>)>;
 
-impl<const D: usize> Task<'_, D> {
+impl Task<'_> {
     /// This rank's subdomain and ghost zone.
-    pub(crate) fn subdomain(&self, rank: usize) -> Result<LocalSubdomain<'_, D>> {
+    pub(crate) fn subdomain(&self, rank: usize) -> Result<LocalSubdomain<'_>> {
         let partition = &self.distribution.partition;
         let zone = partition.grown(rank, &self.reach().deepest());
         let of = (partition, rank);
         LocalSubdomain::new(self.stencil, of, zone, self.start, self.build, self.first.step)
     }
 
-    fn reach(&self) -> Reach<D> {
+    fn reach(&self) -> Reach {
         let stages = footprints(&self.stencil.stages);
-        Reach::new(&stages, self.stencil.cell.len(), self.distribution.depth)
+        Reach::new(self.stencil.rank(), &stages, self.stencil.cell.len(), self.distribution.depth)
     }
 
     /// What this rank has to do of the run; what its own cells came to.
@@ -136,17 +136,17 @@ impl<const D: usize> Task<'_, D> {
     /// The steps of this rank's subdomain, with checkpoints and probes.
     pub(crate) fn run(
         &self,
-        local: &mut LocalSubdomain<'_, D>,
+        local: &mut LocalSubdomain<'_>,
         net: &dyn Transport,
         watch: &Watch<'_>,
     ) -> Result<RankReport> {
         let (stencil, distribution, rank) = (self.stencil, self.distribution, net.rank());
         let partition = &distribution.partition;
         let region = partition.region(rank);
-        let collected = |local: &mut LocalSubdomain<'_, D>| {
+        let collected = |local: &mut LocalSubdomain<'_>| {
             collect(&stencil.points, partition, local.series(), self.probed, net)
         };
-        let save = |state: State, local: &mut LocalSubdomain<'_, D>| {
+        let save = |state: State, local: &mut LocalSubdomain<'_>| {
             let Some(saver) = self.saving else { return Ok(()) };
             collected(local)?;
             // The others have none, and must not wait here while rank 0 does for them.
@@ -181,7 +181,7 @@ impl<const D: usize> Task<'_, D> {
     ///
     /// # Errors
     /// As [`Spec::check`] and [`check_depth`]; a partition of other extents.
-    pub fn check(&self, extents: [usize; D]) -> Result<()> {
+    pub fn check(&self, extents: Axes<usize>) -> Result<()> {
         let partition = &self.distribution.partition;
         if partition.extents() != extents {
             return Err(Error::spec(
@@ -214,19 +214,15 @@ impl<const D: usize> Task<'_, D> {
 }
 
 /// Puts what the rank of `region` came to into the whole volume.
-pub(crate) fn store<const D: usize>(
-    volume: &mut RawVolume<D>,
-    region: Region<D>,
-    own: &Own,
-) -> Result<()> {
+pub(crate) fn store(volume: &mut RawVolume, region: Region, own: &Own) -> Result<()> {
     let Region { low, high } = region;
     own.iter().try_for_each(|(field, bytes)| volume.set_box(*field, low, high, bytes))
 }
 
 /// Puts what all ranks came to into the whole volume; their reports.
-pub(crate) fn store_all<const D: usize>(
-    volume: &mut RawVolume<D>,
-    distribution: &Distribution<D>,
+pub(crate) fn store_all(
+    volume: &mut RawVolume,
+    distribution: &Distribution,
     ranks: Vec<(Own, RankReport)>,
 ) -> Result<Vec<RankReport>> {
     let mut reports = Vec::with_capacity(ranks.len());
@@ -239,14 +235,14 @@ pub(crate) fn store_all<const D: usize>(
 
 /// Makes each part's executor on cores of its own, pinned to one of the given lists; parts beyond
 /// the last list begin again with the first.
-pub(crate) fn on_cores<const D: usize>(
+pub(crate) fn on_cores(
     policy: CpuPolicy,
     cores: &[Vec<usize>],
-) -> impl Fn(&Spec<D>, &RawVolume<D>, usize) -> Built<D> + Sync + '_ {
+) -> impl Fn(&Spec, &RawVolume, usize) -> Built + Sync + '_ {
     move |stencil, volume, part| {
         let pool = Arc::new(Pool::new(&cores[part % cores.len()])?);
         let sweeps = CpuSweeps::new(stencil, volume, policy, pool, Simd::detect())?;
-        Ok(Box::new(sweeps) as Box<dyn SweepExecutor<D>>)
+        Ok(Box::new(sweeps) as Box<dyn SweepExecutor>)
     }
 }
 
@@ -262,7 +258,7 @@ pub fn run_on_cores<S: Fields, const D: usize>(
     stencil: &Stencil<S, D>,
     volume: &mut Volume<S, D>,
     steps: u64,
-    distribution: &Distribution<D>,
+    distribution: &Distribution,
     policy: CpuPolicy,
     cores: &[Vec<usize>],
     deadline: Duration,
@@ -296,7 +292,7 @@ pub fn run_on_cores<S: Fields, const D: usize>(
 
 /// The footprints of a spec, for [`deepest_feasible`](crate::drive::deepest_feasible) and the choice of
 /// axes.
-pub fn footprints_of<const D: usize>(stencil: &Spec<D>) -> Vec<Footprint<D>> {
+pub fn footprints_of(stencil: &Spec) -> Vec<Footprint> {
     footprints(&stencil.stages)
 }
 
@@ -320,14 +316,14 @@ mod tests {
         let first = Volume::from_fn([64, 8], |[y, x]| ((y * 8 + x) as f32).sin());
         let raw = {
             let mut copy = first.clone();
-            copy.raw_mut().cut_out([0; 2], [64, 8]).unwrap()
+            copy.raw_mut().cut_out([0; 2].into(), [64, 8].into()).unwrap()
         };
         let policy = CpuPolicy::default().with_threads(1);
         let cores = [vec![Machine::detect().unwrap().cpu.cores[0]]];
         let build = on_cores(policy, &cores);
         let found = in_process(2, Duration::from_secs(60), |net| {
-            let ranks = Ranks { count: 2, grid: Some([2, 1]), depth: None };
-            let mut distribution = stencil.distribution([64, 8], &ranks)?;
+            let ranks = Ranks { count: 2, grid: Some([2, 1].into()), depth: None };
+            let mut distribution = stencil.distribution([64, 8].into(), &ranks)?;
             distribution.begin_at(Some(8e9 * (1.0 + net.rank() as f64)), 8);
             let Some(Search::Guided(rates)) = distribution.search else { panic!("it is searched") };
             assert_eq!(rates.compute.per_unit, 1e-9 / (1.0 + net.rank() as f64));

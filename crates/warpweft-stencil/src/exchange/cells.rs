@@ -4,12 +4,13 @@ use crate::halo::Span;
 use crate::plan::Region;
 use warpweft_core::element::{CellType, ScalarKind};
 use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::Axes;
 
 /// A box of one field.
-pub type Cells<const D: usize> = (usize, Region<D>);
+pub type Cells = (usize, Region);
 
 /// The cell at `at` as a box.
-pub(crate) fn single<const D: usize>(at: &[usize; D]) -> Region<D> {
+pub(crate) fn single(at: &Axes<usize>) -> Region {
     Region { low: *at, high: at.map(|index| index + 1) }
 }
 
@@ -17,11 +18,7 @@ pub(crate) fn single<const D: usize>(at: &[usize; D]) -> Region<D> {
 ///
 /// # Errors
 /// They are not.
-pub(crate) fn check_bytes<const D: usize>(
-    cell: CellType,
-    boxes: &[Cells<D>],
-    bytes: &[u8],
-) -> Result<()> {
+pub(crate) fn check_bytes(cell: CellType, boxes: &[Cells], bytes: &[u8]) -> Result<()> {
     let wrong = || {
         let what = format!("{} bytes for {boxes:?}, or no values of its fields", bytes.len());
         Error::spec(what, "this is a fault of Warpweft: report it")

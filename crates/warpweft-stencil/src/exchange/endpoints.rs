@@ -21,8 +21,8 @@ pub struct Endpoint {
     pub bytes: usize,
 }
 
-impl<const D: usize> From<&HaloMessage<D>> for Endpoint {
-    fn from(message: &HaloMessage<D>) -> Self {
+impl From<&HaloMessage> for Endpoint {
+    fn from(message: &HaloMessage) -> Self {
         let HaloMessage { from, to, bytes, .. } = *message;
         Self { from, to, tag: message.tag(), bytes: bytes as usize }
     }

@@ -11,21 +11,22 @@ use crate::halo::{Reach, Span};
 use crate::partition::Partition;
 use warpweft_core::cluster::Tag;
 use warpweft_core::element::FieldInfo;
+use warpweft_core::grid::Axes;
 
 /// One field's cells in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece<const D: usize> {
+pub struct Piece {
     /// Field number.
     pub field: usize,
     /// The cells to read, in the sender's frame.
-    pub read: Span<D>,
+    pub read: Span,
     /// The cells to write, in the receiver's frame: as many, in the same order.
-    pub write: Span<D>,
+    pub write: Span,
 }
 
 /// What one part sends another in one phase: all fields together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HaloMessage<const D: usize> {
+pub struct HaloMessage {
     /// The part that sends.
     pub from: usize,
     /// The part that receives.
@@ -35,12 +36,12 @@ pub struct HaloMessage<const D: usize> {
     /// The face of the receiver at which the ghost cells lie.
     pub face: Face,
     /// The cells, field by field, in ascending field order.
-    pub pieces: Vec<Piece<D>>,
+    pub pieces: Vec<Piece>,
     /// Bytes of all pieces.
     pub bytes: u64,
 }
 
-impl<const D: usize> HaloMessage<D> {
+impl HaloMessage {
     /// Two parts may be neighbours at two faces; axis and face tell their messages apart.
     pub fn tag(&self) -> Tag {
         let face = match self.face {
@@ -58,14 +59,15 @@ impl<const D: usize> HaloMessage<D> {
 ///
 /// The zones must be feasible, see [`crate::drive::check_depth`]; otherwise regions reach beyond what a
 /// neighbour owns.
-pub fn halo_messages<const D: usize>(
-    partition: &Partition<D>,
-    reach: &Reach<D>,
+pub fn halo_messages(
+    partition: &Partition,
+    reach: &Reach,
     fields: &[FieldInfo],
     swapped: &[usize],
-) -> Vec<Vec<HaloMessage<D>>> {
+) -> Vec<Vec<HaloMessage>> {
+    let dims = partition.rank();
     let mut phases = Vec::new();
-    for axis in (0..D).rev().filter(|&axis| partition.is_cut(axis)) {
+    for axis in (0..dims).rev().filter(|&axis| partition.is_cut(axis)) {
         let mut phase = Vec::new();
         for to in 0..partition.parts() {
             for face in [Face::Low, Face::High] {
@@ -74,7 +76,7 @@ pub fn halo_messages<const D: usize>(
                     .iter()
                     .filter_map(|&field| piece(partition, reach, field, to, axis, face))
                     .collect();
-                let size = |p: &Piece<D>| p.read.cells() * fields[p.field].kind.size();
+                let size = |p: &Piece| p.read.cells() * fields[p.field].kind.size();
                 let bytes = pieces.iter().map(size).sum::<usize>() as u64;
                 if bytes > 0 {
                     phase.push(HaloMessage { from, to, axis, face, pieces, bytes });
@@ -87,24 +89,25 @@ pub fn halo_messages<const D: usize>(
 }
 
 /// The ghost cells of one field that `to` receives at one face, if there are any.
-fn piece<const D: usize>(
-    partition: &Partition<D>,
-    reach: &Reach<D>,
+fn piece(
+    partition: &Partition,
+    reach: &Reach,
     field: usize,
     to: usize,
     axis: usize,
     face: Face,
-) -> Option<Piece<D>> {
+) -> Option<Piece> {
+    let dims = partition.rank();
     let ghosts = &reach.ghosts[field];
     // Own cells along the axes still to come, ghosts included along those done.
-    let mut done = [[0; 2]; D];
+    let mut done = Axes::filled(dims, [0; 2]);
     done[axis + 1..].copy_from_slice(&ghosts[axis + 1..]);
     let mut write = partition.grown(to, &done);
     let own = partition.region(to);
     // From the receiver's frame into the sender's: a wrap around a periodic axis moves by its
     // extent.
     let extent = partition.extents()[axis] as isize;
-    let mut shift = [0; D];
+    let mut shift = Axes::filled(dims, 0);
     match face {
         Face::Low => {
             write.high[axis] = own.low[axis] as isize;

@@ -5,23 +5,25 @@ use crate::boundary::Face;
 use crate::exchange::HaloMessage;
 use crate::halo::{Margin, Span};
 use crate::plan::Region;
+use warpweft_core::grid::Axes;
 
 /// The boxes of such a launch. None overlap, and together they are the cells that are computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BoundarySplit<const D: usize> {
+pub struct BoundarySplit {
     /// Steps that the launch takes.
     pub steps: u64,
     /// Boxes that hold all cells that are sent.
-    pub boundary: Vec<Region<D>>,
+    pub boundary: Vec<Region>,
     /// The other cells; may be empty.
-    pub interior: Region<D>,
+    pub interior: Region,
 }
 
-impl<const D: usize> BoundarySplit<D> {
+impl BoundarySplit {
     /// `own`, of which `interior` is a box.
-    pub fn of(own: Region<D>, interior: Region<D>, steps: u64) -> Self {
+    pub fn of(own: Region, interior: Region, steps: u64) -> Self {
+        let dims = own.rank();
         let (mut boundary, mut left) = (Vec::new(), own);
-        for axis in 0..D {
+        for axis in 0..dims {
             let (mut low, mut high) = (left, left);
             (low.high[axis], high.low[axis]) = (interior.low[axis], interior.high[axis]);
             boundary.extend([low, high].into_iter().filter(|it| Span::from(*it).cells() > 0));
@@ -32,9 +34,10 @@ impl<const D: usize> BoundarySplit<D> {
 
     /// One step over `own` whose messages reach `sent` deep into it. The interior is whole tiles of `tile` cells
     /// along axes where it has many.
-    pub fn of_step(own: Region<D>, sent: &Margin<D>, tile: [usize; D]) -> Self {
+    pub fn of_step(own: Region, sent: &Margin, tile: Axes<usize>) -> Self {
+        let dims = own.rank();
         let mut interior = own;
-        for axis in 0..D {
+        for axis in 0..dims {
             let (low, high) = (own.low[axis], own.high[axis]);
             interior.low[axis] = high.min(low + sent[axis][0]);
             interior.high[axis] = high.saturating_sub(sent[axis][1]).max(interior.low[axis]);
@@ -58,12 +61,13 @@ impl<const D: usize> BoundarySplit<D> {
 const TILES: usize = 16;
 
 /// How deep `messages` reach into the cells `own` of the part that sends them, in the frame of all parts.
-pub(crate) fn sent_depth<'m, const D: usize>(
-    own: Region<D>,
-    messages: impl Iterator<Item = &'m HaloMessage<D>>,
-) -> Margin<D> {
+pub(crate) fn sent_depth<'m>(
+    own: Region,
+    messages: impl Iterator<Item = &'m HaloMessage>,
+) -> Margin {
+    let dims = own.rank();
     let own = Span::from(own);
-    let mut sent = [[0; 2]; D];
+    let mut sent = Axes::filled(dims, [0; 2]);
     for message in messages {
         let axis = message.axis;
         for piece in &message.pieces {
@@ -92,25 +96,25 @@ mod tests {
     fn every_cell_is_in_one_box_and_what_is_sent_is_in_none_but_the_rim() {
         let fields = [FieldInfo { name: "", kind: ScalarKind::F32 }];
         for (extents, tile) in [([100, 130], [4, 5]), ([100, 130], [1, 1]), ([9, 12], [4, 4])] {
-            let faces = Boundaries::all(Boundary::Periodic);
+            let faces = Boundaries::all(2, Boundary::Periodic);
             let partition = Partition::grid(extents, [2, 3], &faces).unwrap();
-            let stages = [Footprint { reads: vec![(0, [[1, 2]; 2])], writes: vec![0] }];
-            let phases = halo_messages(&partition, &Reach::new(&stages, 1, 1), &fields, &[0]);
+            let stages = [Footprint { reads: vec![(0, [[1, 2]; 2].into())], writes: vec![0] }];
+            let phases = halo_messages(&partition, &Reach::new(2, &stages, 1, 1), &fields, &[0]);
             for part in 0..6 {
                 let sent = || phases.iter().flatten().filter(|message| message.from == part);
                 let own = partition.region(part);
                 let depth = sent_depth(own, sent());
                 assert_eq!(depth, [[2, 1]; 2]);
                 let BoundarySplit { boundary, interior, .. } =
-                    BoundarySplit::of_step(own, &depth, tile);
+                    BoundarySplit::of_step(own, &depth, tile.into());
                 for at in Span::from(own).iter() {
-                    let holds = |it: &Region<2>| Span::from(*it).contains(at);
+                    let holds = |it: &Region| Span::from(*it).contains(at);
                     let holders = boundary.iter().chain([&interior]).filter(|it| holds(it));
                     assert_eq!(holders.count(), 1, "{at:?}");
                     let mut pieces = sent().flat_map(|message| &message.pieces);
                     assert!(!holds(&interior) || !pieces.any(|piece| piece.read.contains(at)));
                 }
-                let [y, x] = Span::from(interior).extents();
+                let [y, x] = Span::from(interior).extents().array();
                 assert!(
                     extents[0] < 100 || (y % tile[0], x % tile[1]) == (0, 0) || x < 16 * tile[1]
                 );
@@ -120,11 +124,11 @@ mod tests {
 
     #[test]
     fn a_part_of_which_all_is_sent_has_no_core() {
-        let own = Region { low: [3, 5], high: [8, 9] };
+        let own = Region { low: [3, 5].into(), high: [8, 9].into() };
         for sent in [[[3, 3], [0, 0]], [[5, 0], [1, 1]], [[0, 0], [2, 3]]] {
             let BoundarySplit { boundary, interior, .. } =
-                BoundarySplit::of_step(own, &sent, [4; 2]);
-            let cells = |it: &Region<2>| Span::from(*it).cells();
+                BoundarySplit::of_step(own, &sent.into(), [4; 2].into());
+            let cells = |it: &Region| Span::from(*it).cells();
             assert_eq!(
                 (cells(&interior), boundary.iter().map(cells).sum::<usize>()),
                 (0, 20),

@@ -31,7 +31,7 @@ impl Balanced {
     /// least its ghost zone deep or nothing; the CPU gets nothing when the GPU alone is as fast.
     /// The network is the node's, so its time counts once, by the GPU's rates, and does not weigh
     /// in the balance.
-    pub fn split<const D: usize>(&self, part: &Subdomain<D>, depth: usize) -> Split {
+    pub fn split(&self, part: &Subdomain, depth: usize) -> Split {
         let planes = part.extents[0];
         let together = self.gpu.predict(part, depth).seconds;
         let alone = Split { cpu: 0, gpu: planes, seconds: together };
@@ -69,11 +69,7 @@ impl Balanced {
 
     /// The depth of least time in `1..=deepest` with its split, and the GPU's part of the
     /// prediction.
-    pub fn best_depth<const D: usize>(
-        &self,
-        part: &Subdomain<D>,
-        deepest: usize,
-    ) -> (usize, Split, Prediction) {
+    pub fn best_depth(&self, part: &Subdomain, deepest: usize) -> (usize, Split, Prediction) {
         let mut best = (1, self.split(part, 1));
         for depth in 2..=deepest {
             let split = self.split(part, depth);

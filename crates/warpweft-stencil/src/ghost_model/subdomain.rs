@@ -3,41 +3,44 @@
 use super::super::halo::{Margin, Reach};
 use super::super::partition::Partition;
 use super::Geometry;
+use warpweft_core::grid::Axes;
 
 /// A part as the model sees it: B = (B_z, B_y, B_x), slowest axis first, and δ a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Subdomain<const D: usize> {
+pub struct Subdomain {
     /// Own cells along each axis.
-    pub extents: [usize; D],
+    pub extents: Axes<usize>,
     /// Cells that a step reads beyond the part, per axis `[below, above]`; zero along uncut axes.
-    pub delta: Margin<D>,
+    pub delta: Margin,
     /// Bytes of a cell that travel in a swap.
     pub cell_bytes: f64,
 }
 
-impl<const D: usize> Subdomain<D> {
+impl Subdomain {
     /// The largest part of a partition, with neighbours on both sides of every cut axis: the one
     /// that the others wait for. `one_step` is the reach of one step.
-    pub fn largest(partition: &Partition<D>, one_step: &Reach<D>, cell_bytes: f64) -> Self {
+    pub fn largest(partition: &Partition, one_step: &Reach, cell_bytes: f64) -> Self {
+        let dims = partition.rank();
         let (extents, grid) = (partition.extents(), partition.parts_per_axis());
         let mut delta = one_step.deepest();
-        for d in 0..D {
+        for d in 0..dims {
             if !partition.is_cut(d) {
                 delta[d] = [0; 2];
             }
         }
-        Self { extents: std::array::from_fn(|d| extents[d].div_ceil(grid[d])), delta, cell_bytes }
+        Self { extents: Axes::from_fn(dims, |d| extents[d].div_ceil(grid[d])), delta, cell_bytes }
     }
 
     /// Π(B + steps·(δ below + δ above)) over the axes from `first`.
     fn grown(&self, steps: usize, first: usize) -> f64 {
-        (first..D)
+        let dims = self.extents.rank();
+        (first..dims)
             .map(|d| (self.extents[d] + steps * (self.delta[d][0] + self.delta[d][1])) as f64)
             .product()
     }
 }
 
-impl<const D: usize> Geometry for Subdomain<D> {
+impl Geometry for Subdomain {
     /// ΠB.
     fn cells(&self) -> f64 {
         self.grown(0, 0)

@@ -12,8 +12,8 @@ const GPU: GhostModel = GhostModel {
     overlap: Overlap::None,
 };
 
-fn cube(b: usize, delta: usize) -> Subdomain<3> {
-    Subdomain { extents: [b; 3], delta: [[delta; 2]; 3], cell_bytes: 4.0 }
+fn cube(b: usize, delta: usize) -> Subdomain {
+    Subdomain { extents: [b; 3].into(), delta: [[delta; 2]; 3].into(), cell_bytes: 4.0 }
 }
 
 fn close(a: f64, b: f64) {
@@ -93,7 +93,7 @@ fn one_step_of_a_shrinking_region_is_never_redundant() {
 #[test]
 fn a_part_that_spans_its_axes_swaps_nothing() {
     let mut whole = cube(100, 1);
-    whole.delta = [[0; 2]; 3];
+    whole.delta = [[0; 2]; 3].into();
     let model = GhostModel { staging: Staging::None, ..GPU };
     let p = model.predict(&whole, 4);
     assert_eq!((p.bandwidth, p.redundant), (0.0, 0.0));
@@ -133,7 +133,7 @@ fn overlap_hides_what_the_core_covers_and_costs_a_launch() {
     let p = overlapped.predict(&cube(768, 1), 1);
     close(p.seconds, 768f64.powi(3) * 2e-12 + 8e-6);
     // A part that is all rim hides nothing.
-    let rim = Subdomain { extents: [4; 3], ..cube(4, 1) };
+    let rim = Subdomain { extents: [4; 3].into(), ..cube(4, 1) };
     let (with, without) = (overlapped.predict(&rim, 2), model.predict(&rim, 2));
     assert_eq!(with, without);
 }
@@ -158,7 +158,7 @@ fn a_deep_zone_sent_at_once_hides_behind_one_step_alone() {
 #[test]
 fn a_fit_recovers_the_rates_and_predicts_other_sizes_in_spite_of_an_outlier() {
     let truth = GhostModel { staging: Staging::None, ..GPU };
-    let mut samples: Vec<Sample<Subdomain<3>>> = [100, 160]
+    let mut samples: Vec<Sample<Subdomain>> = [100, 160]
         .iter()
         .flat_map(|&b| [1, 2, 4, 8, 12].map(|depth| (cube(b, 2), depth)))
         .map(|(part, depth)| Sample { part, depth, seconds: truth.predict(&part, depth).seconds })
@@ -178,7 +178,7 @@ fn a_fit_recovers_the_rates_and_predicts_other_sizes_in_spite_of_an_outlier() {
 #[test]
 fn samples_that_say_too_little_are_refused() {
     let sample = Sample { part: cube(10, 1), depth: 1, seconds: 1.0 };
-    let refusal = |samples: &[Sample<Subdomain<3>>]| {
+    let refusal = |samples: &[Sample<Subdomain>]| {
         fit(samples, Kernel::Whole, Staging::None).unwrap_err().to_string()
     };
     assert!(refusal(&[sample; 5]).contains("two or more depths"));
@@ -191,7 +191,7 @@ fn refining_explains_samples_and_leaves_the_rest_of_the_prior() {
     let mut prior = truth;
     prior.network.fixed *= 4.0;
     prior.compute.per_unit *= 0.6;
-    close(refine::<Subdomain<3>>(&prior, &[]).model.network.fixed, prior.network.fixed);
+    close(refine::<Subdomain>(&prior, &[]).model.network.fixed, prior.network.fixed);
     let part = cube(96, 1);
     let sample = |depth| Sample { part, depth, seconds: truth.predict(&part, depth).seconds };
     let fitted = refine(&prior, &[sample(1), sample(3), sample(8)]);
@@ -212,7 +212,8 @@ fn cpu_and_gpu_end_together_or_the_cpu_gets_nothing() {
         ..GPU
     };
     // The paper's own box (§5.2), on one node: nothing is cut but between the two devices.
-    let part = Subdomain { extents: [8000, 200, 200], delta: [[0; 2]; 3], cell_bytes: 4.0 };
+    let part =
+        Subdomain { extents: [8000, 200, 200].into(), delta: [[0; 2]; 3].into(), cell_bytes: 4.0 };
     let balanced = Balanced { cpu: cpu_rate(4.0), gpu, delta: [1; 2] };
     let split = balanced.split(&part, 2);
     // Four times slower: about a fifth of the planes.

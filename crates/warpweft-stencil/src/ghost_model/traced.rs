@@ -30,19 +30,19 @@ struct Row {
 impl Traced {
     /// The part with the most to receive and to compute: the one that the others wait for. Depths
     /// beyond `deepest` count as `deepest`. Complexity: O(deepest² × stages × fields).
-    pub fn new<const D: usize>(
-        partition: &Partition<D>,
-        stages: &[Footprint<D>],
+    pub fn new(
+        partition: &Partition,
+        stages: &[Footprint],
         fields: &[FieldInfo],
         deepest: usize,
     ) -> Self {
-        let one = Reach::new(stages, fields.len(), 1).deepest();
+        let one = Reach::new(partition.rank(), stages, fields.len(), 1).deepest();
         let burden = |&part: &usize| partition.grown(part, &one).cells();
         let part = (0..partition.parts()).max_by_key(burden).unwrap_or(0);
         let own = Span::from(partition.region(part)).cells() as f64;
         let written = |field: &usize| stages.iter().any(|stage| stage.writes.contains(field));
         let row = |depth: usize| {
-            let reach = Reach::new(stages, fields.len(), depth);
+            let reach = Reach::new(partition.rank(), stages, fields.len(), depth);
             let deepest = reach.deepest();
             // Work is counted in cells of a whole step, of which a stage is one of several.
             let mut row = Row::default();
@@ -96,14 +96,15 @@ impl Geometry for Traced {
 
 /// The part's own cells, computed `margin` before a swap, that are not in what `sent` deep ghosts of
 /// neighbours are made of.
-pub(in super::super) fn core<const D: usize>(
-    partition: &Partition<D>,
+pub(in super::super) fn core(
+    partition: &Partition,
     part: usize,
-    sent: &Margin<D>,
-    margin: &Margin<D>,
-) -> Span<D> {
+    sent: &Margin,
+    margin: &Margin,
+) -> Span {
+    let dims = partition.rank();
     let mut core = Span::from(partition.region(part));
-    for d in 0..D {
+    for d in 0..dims {
         // What lies above a neighbour below is this part's low end, and the other way about.
         if partition.neighbour(part, d, Face::Low).is_some() {
             core.low[d] += (sent[d][1] + margin[d][1]) as isize;
@@ -124,12 +125,12 @@ mod tests {
 
     #[test]
     fn for_one_stage_and_field_it_is_the_papers_geometry() {
-        let boundaries = Boundaries::all(Boundary::Periodic);
+        let boundaries = Boundaries::all(3, Boundary::Periodic);
         let partition = Partition::grid([60, 80, 90], [3, 2, 1], &boundaries).unwrap();
-        let stages = [Footprint { reads: vec![(0, [[1, 2]; 3])], writes: vec![0] }];
+        let stages = [Footprint { reads: vec![(0, [[1, 2]; 3].into())], writes: vec![0] }];
         let fields = [FieldInfo { name: "", kind: ScalarKind::F64 }];
         let traced = Traced::new(&partition, &stages, &fields, 5);
-        let paper = Subdomain::largest(&partition, &Reach::new(&stages, 1, 1), 8.0);
+        let paper = Subdomain::largest(&partition, &Reach::new(3, &stages, 1, 1), 8.0);
         for depth in 1..=5 {
             let counts = |part: &dyn Geometry| {
                 [
@@ -148,11 +149,11 @@ mod tests {
     #[test]
     fn a_field_that_is_only_written_ahead_travels_from_the_second_step_on() {
         // b is read in place and a around; b matters beyond the part once a is computed there.
-        let boundaries = Boundaries::all(Boundary::Periodic);
+        let boundaries = Boundaries::all(1, Boundary::Periodic);
         let partition = Partition::grid([40], [4], &boundaries).unwrap();
         let stages = [
-            Footprint { reads: vec![(0, [[1; 2]]), (1, [[0; 2]])], writes: vec![0] },
-            Footprint { reads: vec![(0, [[0; 2]])], writes: vec![1] },
+            Footprint { reads: vec![(0, [[1; 2]].into()), (1, [[0; 2]].into())], writes: vec![0] },
+            Footprint { reads: vec![(0, [[0; 2]].into())], writes: vec![1] },
         ];
         let fields = [FieldInfo { name: "", kind: ScalarKind::F32 }; 2];
         let traced = Traced::new(&partition, &stages, &fields, 2);

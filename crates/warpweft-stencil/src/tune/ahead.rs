@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn what_was_fast_on_one_gpu_is_tried_early_on_several() {
         let stencil = Stencil::of(smooth());
-        let shapes = CudaPolicy::candidates(&stencil, [4096, 4096], ((9, 0), 132));
+        let shapes = CudaPolicy::candidates(&stencil, [4096, 4096].into(), ((9, 0), 132));
         let candidates = shapes.clone();
         let all = candidates.len();
         let trial = |n: usize, seconds: f64| {

@@ -19,7 +19,7 @@ use super::{Refused, Trial};
 use warpweft_core::cpu::Pool;
 use warpweft_core::cuda::{Device, Locked};
 use warpweft_core::error::Result;
-use warpweft_core::grid::RawVolume;
+use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::{Gpu, Machine};
 use warpweft_core::run::GpuList;
 use warpweft_core::tune::{Axis, Budget, Found, Measured, Space, climb, exhaustive};
@@ -28,11 +28,11 @@ use warpweft_core::tune::{Axis, Budget, Found, Measured, Space, climb, exhaustiv
 pub const CHECKED: usize = 24;
 
 /// A search under way.
-pub(super) struct Search<'a, const D: usize> {
-    stencil: &'a Spec<D>,
-    volume: &'a RawVolume<D>,
+pub(super) struct Search<'a> {
+    stencil: &'a Spec,
+    volume: &'a RawVolume,
     /// The same stencil on a corner of the volume, for checks.
-    corner: RawVolume<D>,
+    corner: RawVolume,
     /// Seconds a step of the first candidate.
     pub untuned: Option<f64>,
     pub refused: Vec<Refused>,
@@ -41,21 +41,22 @@ pub(super) struct Search<'a, const D: usize> {
     failed: bool,
 }
 
-impl<'a, const D: usize> Search<'a, D> {
+impl<'a> Search<'a> {
     /// Candidates are checked on volumes of `planes` planes or so across each of `axes`.
     pub fn new(
-        stencil: &'a Spec<D>,
-        volume: &'a RawVolume<D>,
+        stencil: &'a Spec,
+        volume: &'a RawVolume,
         (planes, axes): (usize, &[usize]),
     ) -> Result<Self> {
+        let dims = stencil.rank();
         let radius = stencil.radius();
-        let extents = std::array::from_fn(|d| {
+        let extents = Axes::from_fn(dims, |d| {
             let least = radius[d][0].max(radius[d][1]) + 1;
             // Odd, so that tiles and vectors have remainders.
             let cells = if axes.contains(&d) { planes } else { CHECKED };
             (cells + 2 * d + 1).max(least).min(volume.extents()[d])
         });
-        let corner = volume.cut_out([0; D], extents)?;
+        let corner = volume.cut_out(Axes::filled(dims, 0), extents)?;
         let (refused, trials) = (Vec::new(), Vec::new());
         Ok(Self { stencil, volume, corner, untuned: None, refused, trials, failed: false })
     }
@@ -72,7 +73,7 @@ impl<'a, const D: usize> Search<'a, D> {
         start.check()?;
         let pool = Arc::new(Pool::over(&machine.cpu.cores, start.threads)?);
         let simd = machine.cpu.simd;
-        let make = |policy: CpuPolicy, volume: &RawVolume<D>| {
+        let make = |policy: CpuPolicy, volume: &RawVolume| {
             CpuSweeps::new(stencil, volume, policy, pool.clone(), simd)
         };
         let space = start.space(stencil, extents);

@@ -88,8 +88,7 @@ fn cases() -> Vec<Case> {
 }
 
 /// Makes an executor of a stencil over a volume.
-pub type Make<'a> =
-    dyn FnMut(&Stencil<Leap, 2>, &Volume<Leap, 2>) -> Box<dyn SweepExecutor<2>> + 'a;
+pub type Make<'a> = dyn FnMut(&Stencil<Leap, 2>, &Volume<Leap, 2>) -> Box<dyn SweepExecutor> + 'a;
 
 /// Every case by an executor that `make` makes.
 pub fn check(make: &mut Make<'_>) {
@@ -106,7 +105,7 @@ pub fn check(make: &mut Make<'_>) {
             let stencil = Stencil::of(leap()).boundary(Boundary::Periodic).until(residual, 0.0);
             let mut executor = make(&stencil, &volume);
             let until = Until { residual, tolerance: 0.0, every: 1 };
-            for sweep in sweeps(EXTENTS, 1, 1, Some(until)) {
+            for sweep in sweeps(EXTENTS.into(), 1, 1, Some(until)) {
                 executor.sweep(&sweep).unwrap();
             }
             let found = executor.residual(residual).unwrap();

@@ -117,10 +117,14 @@ fn ghost_zones_of_any_depth_on_any_grid_of_ranks_see_the_same_functions() {
         reference(&stencil, &mut expect, 9).expect("well posed");
         for parts in [[1, 1], [2, 1], [1, 3], [3, 2]] {
             for depth in [1, 2, 3] {
-                let faces = Boundaries::<2>([0, 1].map(|axis| {
-                    let repeats = axis == 0 && name.contains("repeats");
-                    [if repeats { Boundary::Periodic } else { Boundary::Neumann }; 2]
-                }));
+                let faces = Boundaries(
+                    [0, 1]
+                        .map(|axis| {
+                            let repeats = axis == 0 && name.contains("repeats");
+                            [if repeats { Boundary::Periodic } else { Boundary::Neumann }; 2]
+                        })
+                        .into(),
+                );
                 let partition = Partition::grid([19, 23], parts, &faces).expect("parts");
                 for boundary_first in [false, true] {
                     let distribution = Distribution {
@@ -179,7 +183,7 @@ fn a_face_without_its_function_and_several_steps_a_trip_are_refused() {
     assert!(error.contains("face_by"), "{error}");
 
     let stencil = Stencil::of(conduct(0.2)).boundary_by(travelling(0.2, 0.1));
-    let cuda = CudaPolicy::default_for(&stencil, [512, 512], (9, 0));
+    let cuda = CudaPolicy::default_for(&stencil, [512, 512].into(), (9, 0));
     let pipeline = CudaPolicy {
         kernel: CudaKernel::Pipeline,
         cells: [4, 1, 1],
@@ -188,9 +192,10 @@ fn a_face_without_its_function_and_several_steps_a_trip_are_refused() {
         temporal_depth: 4,
         ..cuda
     };
-    let error = compile_check(&stencil, [512, 512], &pipeline, "sm_90").expect_err("refused");
+    let error =
+        compile_check(&stencil, [512, 512].into(), &pipeline, "sm_90").expect_err("refused");
     assert!(error.to_string().contains("faces that are periodic or hold one value"), "{error}");
-    let candidates = CudaPolicy::candidates(&stencil, [512, 512], ((9, 0), 132));
+    let candidates = CudaPolicy::candidates(&stencil, [512, 512].into(), ((9, 0), 132));
     assert!(candidates.iter().all(|policy| policy.kernel != CudaKernel::Pipeline));
 }
 
@@ -199,13 +204,13 @@ fn kernels_of_functions_compile() {
     let stencil = Stencil::of(conduct(0.2)).boundary_by(travelling(0.2, 0.1));
     let (coast, _) = coast();
     for arch in ["sm_80", "sm_90"] {
-        let policy = CudaPolicy::default_for(&stencil, [64, 64], (9, 0));
-        match compile_check(&stencil, [64, 64], &policy, arch) {
+        let policy = CudaPolicy::default_for(&stencil, [64, 64].into(), (9, 0));
+        match compile_check(&stencil, [64, 64].into(), &policy, arch) {
             Err(error @ Error::Device { .. }) => return println!("skipped: {error}"),
             compiled => drop(compiled.expect("compiles")),
         }
-        let policy = CudaPolicy::default_for(&coast, [64, 64], (9, 0));
-        compile_check(&coast, [64, 64], &policy, arch).expect("compiles");
+        let policy = CudaPolicy::default_for(&coast, [64, 64].into(), (9, 0));
+        compile_check(&coast, [64, 64].into(), &policy, arch).expect("compiles");
     }
 }
 

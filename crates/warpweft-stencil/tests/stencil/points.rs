@@ -89,7 +89,7 @@ fn ranks_add_and_record_what_one_process_does_in_ghost_zones_of_any_depth() {
         let (_, series) = reference_with_probes(&stencil, &mut expect, 23).expect("well posed");
         for (count, grid) in [(2, None), (4, Some([2, 2])), (3, Some([1, 3])), (6, Some([3, 2]))] {
             for depth in [Some(1), Some(2), Some(5), None] {
-                let ranks = Ranks { count, grid, depth };
+                let ranks = Ranks { count, grid: grid.map(<[usize; 2]>::into), depth };
                 let mut volume = start.clone();
                 let run = Run { target: Target::Cpu, threads: Some(2), ..Run::default() };
                 let report = stencil.run_over_ranks(&mut volume, Steps(23), &machine, &ranks, &run);
@@ -99,7 +99,7 @@ fn ranks_add_and_record_what_one_process_does_in_ghost_zones_of_any_depth() {
             }
         }
         for (boundary_first, depth) in [(false, 1), (true, 1), (true, 3)] {
-            let faces = Boundaries::<2>::all(boundary);
+            let faces = Boundaries::all(2, boundary);
             let partition = Partition::grid([17, 22], [2, 2], &faces).expect("parts");
             let distribution =
                 Distribution { partition, depth, search: None, trip: 1, boundary_first };

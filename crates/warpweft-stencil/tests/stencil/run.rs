@@ -145,7 +145,7 @@ fn a_gpu_that_is_not_there_and_a_policy_of_another_device_are_refused() {
     let run = Run { target: Target::Gpu(3), ..Run::default() };
     let error = stencil.run_with(&mut spot(), Steps(1), &machine, &run).unwrap_err().to_string();
     assert!(error.contains("GPU 3") && error.contains("0 GPUs"), "{error}");
-    let shape = CpuPolicy::default_for(&stencil, [40, 50], 2, 1 << 20);
+    let shape = CpuPolicy::default_for(&stencil, [40, 50].into(), 2, 1 << 20);
     let zero =
         Run { policy: Some(Policy::Cpu(CpuPolicy { slab_planes: 0, ..shape })), ..Run::default() };
     let error = stencil.run_with(&mut spot(), Steps(1), &machine, &zero).unwrap_err().to_string();
@@ -200,7 +200,7 @@ fn tuning_keeps_a_policy_that_was_measured_and_agrees() {
 fn ranks_fault_where_the_volume_does_and_nowhere_else() {
     let face = Boundary::Dirichlet(-5.0);
     let stencil = Stencil::of(slope()).boundary(face);
-    let partition = Partition::grid([32], [2], &Boundaries([[face; 2]])).unwrap();
+    let partition = Partition::grid([32], [2], &Boundaries([[face; 2]].into())).unwrap();
     let distribution =
         Distribution { partition, depth: 2, search: None, trip: 1, boundary_first: false };
     let run = |volume: &mut Volume<i32, 1>| {
@@ -249,7 +249,7 @@ fn a_state_in_long_files_goes_on_over_any_ranks() {
             Checkpoint { directory: folder.path().into(), every: 9, resume: steps > 1 };
         let run = Run { checkpoint: Some(&checkpoint), ..on_cores() };
         let count: usize = grid.iter().product();
-        let ranks = Ranks { count, grid: Some(grid), depth: Some(2) };
+        let ranks = Ranks { count, grid: Some(grid.into()), depth: Some(2) };
         let mut found = start.clone();
         let report = match count {
             1 => stencil.run_with(&mut found, Steps(steps), &machine, &run),

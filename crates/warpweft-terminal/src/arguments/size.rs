@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use warpweft::grid::Axes;
 use warpweft::{Error, Result};
 
 /// One extent for every axis, or one an axis, slowest first.
@@ -33,12 +34,12 @@ impl Size {
     }
 
     /// The extents of `D` axes.
-    pub fn extents<const D: usize>(&self) -> Result<[usize; D]> {
+    pub fn extents(&self, dims: usize) -> Result<Axes<usize>> {
         match self.0.as_slice() {
-            [all] => Ok([*all; D]),
-            each => each.try_into().map_err(|_| {
+            [all] => Ok(Axes::filled(dims, *all)),
+            each => Axes::from_slice(each).filter(|each| each.rank() == dims).ok_or_else(|| {
                 Error::spec(
-                    format!("--size names {} extents for {D} dimensions", each.len()),
+                    format!("--size names {} extents for {dims} dimensions", each.len()),
                     "name one extent, or one for each dimension",
                 )
             }),
@@ -53,10 +54,10 @@ mod tests {
     #[test]
     fn one_extent_stands_for_all() {
         let size: Size = "12".parse().unwrap();
-        assert_eq!((size.dims(), size.extents::<3>().unwrap()), (None, [12; 3]));
+        assert_eq!((size.dims(), size.extents(3).unwrap()), (None, [12; 3].into()));
         let size: Size = "1x2x3".parse().unwrap();
-        assert_eq!((size.dims(), size.extents::<3>().unwrap()), (Some(3), [1, 2, 3]));
-        assert!(size.extents::<2>().unwrap_err().to_string().contains("3 extents for 2"));
+        assert_eq!((size.dims(), size.extents(3).unwrap()), (Some(3), [1, 2, 3].into()));
+        assert!(size.extents(2).unwrap_err().to_string().contains("3 extents for 2"));
     }
 
     #[test]

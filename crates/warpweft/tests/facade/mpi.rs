@@ -13,6 +13,7 @@ use std::time::Duration;
 use crate::launchers::{launchers, within};
 use warpweft::cluster::mpi::Mpi;
 use warpweft::cluster::{Launched, Remote, Tag, Transport, thread_group};
+use warpweft::grid::Axes;
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::stencil::drive::{Ranks, Route, deepest_feasible, fewest_dependences, footprints_of};
@@ -81,7 +82,7 @@ fn same_bits<S: Fields, const D: usize>(
     let mut run = Run { target: Target::Cpu, threads: Some(1), ..Run::default() };
     if halos.is_some() {
         let capability = machine.gpus[0].capability;
-        let policy = CudaPolicy::default_for(stencil, start.extents(), capability);
+        let policy = CudaPolicy::default_for(stencil, start.extents().into(), capability);
         let policy = Policy::Cuda(CudaPolicy { contraction: false, ..policy });
         run = Run { policy: Some(policy), halos, ..Run::default() };
     }
@@ -96,10 +97,14 @@ fn same_bits<S: Fields, const D: usize>(
         let stencil = faced(stencil.clone(), faces);
         let mut expect = start.clone();
         let done = reference(&stencil, &mut expect, 7).unwrap();
-        let boundaries = Boundaries(faces);
+        let boundaries = Boundaries(faces.into());
         let stages = footprints_of(&stencil);
+        let grid = grid.map(Axes::of);
         let cut = grid.map_or_else(
-            || fewest_dependences(start.extents(), net.ranks(), &boundaries, &stages, S::FIELDS),
+            || {
+                let extents = start.extents().into();
+                fewest_dependences(extents, net.ranks(), &boundaries, &stages, S::FIELDS)
+            },
             Ok,
         );
         let Ok(cut) = cut else { continue };

@@ -72,7 +72,7 @@ fn run_fast<S: Fields, const D: usize>(
     let mut executor =
         CpuSweeps::new(stencil, &volume, CpuPolicy::default(), pool, machine.cpu.simd)
             .expect("well posed");
-    for sweep in sweeps(volume.extents(), steps, 1000, None) {
+    for sweep in sweeps(volume.extents().into(), steps, 1000, None) {
         executor.sweep(&sweep).expect("a sweep");
     }
     executor.store(volume.writable()).expect("a volume of its extents");

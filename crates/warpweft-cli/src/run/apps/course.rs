@@ -1,5 +1,6 @@
 //! What is done with an application on a grid: it is run, or tuned.
 
+use warpweft::grid::Axes;
 use warpweft::prelude::*;
 
 use super::fields::{Begun, Case};
@@ -18,8 +19,8 @@ pub trait Course: clap::Args {
     /// The extents, `default` where none were said.
     ///
     /// # Errors
-    /// Other than `D` extents; an input that can't be read, or of others.
-    fn extents<const D: usize>(&self, default: [usize; D]) -> Result<[usize; D]>;
+    /// Another number of extents than `default`'s; an input that can't be read, or of others.
+    fn extents(&self, default: Axes<usize>) -> Result<Axes<usize>>;
     /// How wide floats are: as asked for, else `default`.
     ///
     /// # Errors
@@ -33,7 +34,7 @@ pub trait Course: clap::Args {
     ///
     /// # Errors
     /// Its own.
-    fn take<const D: usize>(&self, case: &Case<'_, D>) -> Result<Self::Outcome>;
+    fn take(&self, case: &Case<'_>) -> Result<Self::Outcome>;
 }
 
 impl Course for Options {
@@ -41,7 +42,7 @@ impl Course for Options {
     fn grid(&self) -> &Grid {
         &self.grid
     }
-    fn extents<const D: usize>(&self, default: [usize; D]) -> Result<[usize; D]> {
+    fn extents(&self, default: Axes<usize>) -> Result<Axes<usize>> {
         files::extents(self, default)
     }
     fn precision(&self, asked: Option<Precision>, default: Precision) -> Result<Precision> {
@@ -50,7 +51,7 @@ impl Course for Options {
     fn begins_otherwise(&self) -> bool {
         self.input.is_some() || self.seed.is_some()
     }
-    fn take<const D: usize>(&self, case: &Case<'_, D>) -> Result<Option<Outcome>> {
+    fn take(&self, case: &Case<'_>) -> Result<Option<Outcome>> {
         job::run(&Begun { case, options: self }, self, self.steps.unwrap_or(case.steps))
     }
 }

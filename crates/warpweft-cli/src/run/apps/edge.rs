@@ -29,13 +29,13 @@ impl<C: Course> Edge<C> {
         let case = Case {
             app: "edge",
             title: "Jacobi from white".into(),
-            extents: self.course.extents(SIZE)?,
+            extents: self.course.extents(SIZE.into())?,
             steps: STEPS,
             stencil: edge::stencil().into_spec(),
-            start: &|extents| edge::rings(extents).map(Volume::into_raw),
+            start: &|extents| edge::rings(extents.array()).map(Volume::into_raw),
             shown: 0,
             ready: |faces, pixels| {
-                edge::edges_of(&Volume::from_raw(pixels), faces).map(Volume::into_raw)
+                edge::edges_of(&Volume::from_raw(pixels), &faces.array()).map(Volume::into_raw)
             },
             show: Show::Greys,
             plain: (1, &|plain| plain.step(edge::plain_step)),

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use warpweft::element::ScalarKind;
-use warpweft::grid::RawVolume;
 use warpweft::grid::io::{Colours, middle_range};
+use warpweft::grid::{Axes, RawVolume};
 use warpweft::prelude::*;
 use warpweft::report::Report;
 use warpweft::stencil::Spec;
@@ -34,29 +34,29 @@ pub enum Show {
 const GREYS: [f64; 2] = [0.0, 255.0];
 
 /// From the faces and what the user began with to the state that the first step finds.
-pub type Ready<const D: usize> = fn(&Faces<D>, RawVolume<D>) -> Result<RawVolume<D>>;
+pub type Ready = fn(&Faces, RawVolume) -> Result<RawVolume>;
 
 /// What lies beyond the faces of every axis.
-type Faces<const D: usize> = [[Boundary; 2]; D];
+type Faces = Axes<[Boundary; 2]>;
 
 /// An application; what its cells are, its stencil says.
-pub struct Case<'a, const D: usize> {
+pub struct Case<'a> {
     /// Its name.
     pub app: &'static str,
     /// What it computes.
     pub title: String,
     /// The extents.
-    pub extents: [usize; D],
+    pub extents: Axes<usize>,
     /// The steps where `--steps` doesn't say.
     pub steps: u64,
     /// The computation.
-    pub stencil: Spec<D>,
+    pub stencil: Spec,
     /// What the user begins with.
-    pub start: &'a dyn Fn([usize; D]) -> Result<RawVolume<D>>,
+    pub start: &'a dyn Fn(Axes<usize>) -> Result<RawVolume>,
     /// The field of it that `--input` and `--seed` replace, and that files and plots show.
     pub shown: usize,
     /// The state that the first step finds.
-    pub ready: Ready<D>,
+    pub ready: Ready,
     /// How values are shown.
     pub show: Show,
     /// Ghost cells and a step of the straightforward loop.
@@ -67,16 +67,16 @@ pub struct Case<'a, const D: usize> {
     /// Steps through which roundings add up and no more: after them, the flow itself makes them grow.
     pub steady: u64,
     /// The application's own answer.
-    pub answer: &'a dyn Fn(&RawVolume<D>, &Report) -> Answer,
+    pub answer: &'a dyn Fn(&RawVolume, &Report) -> Answer,
 }
 
-impl<const D: usize> Case<'_, D> {
+impl Case<'_> {
     /// A state to tune on: the start, every field roughened by a hundredth of its largest value, so that
     /// what is not computed right shows wherever it is looked for.
     ///
     /// # Errors
     /// Too little memory.
-    pub fn rough(&self, faces: &Faces<D>) -> Result<RawVolume<D>> {
+    pub fn rough(&self, faces: &Faces) -> Result<RawVolume> {
         let mut volume = (self.ready)(faces, (self.start)(self.extents)?)?;
         let mut noise = SplitMix::new(1);
         for field in 0..volume.cell_type().len() {
@@ -91,22 +91,22 @@ impl<const D: usize> Case<'_, D> {
 }
 
 /// A case as the options of a run would have it begin.
-pub struct Begun<'a, const D: usize> {
+pub struct Begun<'a> {
     /// The case.
-    pub case: &'a Case<'a, D>,
+    pub case: &'a Case<'a>,
     /// What the user chose.
     pub options: &'a Options,
 }
 
-impl<const D: usize> Begun<'_, D> {
+impl Begun<'_> {
     /// What the user begins with: the start, its shown field from a file or noise if so asked.
-    fn begun(&self) -> Result<RawVolume<D>> {
+    fn begun(&self) -> Result<RawVolume> {
         let Self { case: Case { shown, .. }, options } = *self;
         let mut volume = (self.case.start)(self.case.extents)?;
         match (&options.input, options.seed) {
             (Some(path), _) => {
                 let kind = volume.cell_type().kind(*shown);
-                let given = files::read::<D>(path, kind, f64::from)?;
+                let given = files::read(path, self.case.extents.rank(), kind, f64::from)?;
                 replace(&mut volume, *shown, &mut Cells::of(&given, 0).iter());
             }
             (None, Some(seed)) => {
@@ -123,7 +123,7 @@ impl<const D: usize> Begun<'_, D> {
     }
 }
 
-impl<const D: usize> Job<D> for Begun<'_, D> {
+impl Job for Begun<'_> {
     fn app(&self) -> &'static str {
         self.case.app
     }
@@ -132,19 +132,22 @@ impl<const D: usize> Job<D> for Begun<'_, D> {
         self.case.title.clone()
     }
 
-    fn extents(&self) -> [usize; D] {
+    fn extents(&self) -> Axes<usize> {
         self.case.extents
     }
 
-    fn stencil(&self) -> Result<Spec<D>> {
+    fn stencil(&self) -> Result<Spec> {
         Ok(self.case.stencil.clone())
     }
 
-    fn initial(&self) -> Result<RawVolume<D>> {
-        (self.case.ready)(&self.options.grid.boundary.faces()?, self.begun()?)
+    fn initial(&self) -> Result<RawVolume> {
+        (self.case.ready)(
+            &self.options.grid.boundary.faces(self.case.extents.rank())?,
+            self.begun()?,
+        )
     }
 
-    fn check(&self, ran: &Ran<'_, D>) -> Result<Check> {
+    fn check(&self, ran: &Ran<'_>) -> Result<Check> {
         let single =
             self.case.stencil.cell.fields().iter().any(|field| field.kind == ScalarKind::F32);
         let epsilon = if single { f64::from(f32::EPSILON) } else { f64::EPSILON };
@@ -161,7 +164,7 @@ impl<const D: usize> Job<D> for Begun<'_, D> {
         ran.against(&self.initial()?, &plain)
     }
 
-    fn answer(&self, volume: &RawVolume<D>, report: &Report) -> Answer {
+    fn answer(&self, volume: &RawVolume, report: &Report) -> Answer {
         let mut answer = (self.case.answer)(volume, report);
         let cells = values(volume, self.case.shown);
         answer.extend([
@@ -172,7 +175,7 @@ impl<const D: usize> Job<D> for Begun<'_, D> {
         answer
     }
 
-    fn look(&self, volume: &RawVolume<D>) -> Result<Look> {
+    fn look(&self, volume: &RawVolume) -> Result<Look> {
         let [low, high] = middle_range(volume, self.case.shown)?;
         let most = low.abs().max(high.abs());
         let (range, colours) = match self.case.show {
@@ -183,7 +186,7 @@ impl<const D: usize> Job<D> for Begun<'_, D> {
         Ok(Look { field: self.case.shown, range, colours })
     }
 
-    fn picture(&self, volume: &RawVolume<D>) -> Result<Look> {
+    fn picture(&self, volume: &RawVolume) -> Result<Look> {
         let look = self.look(volume)?;
         let range = if self.case.show == Show::Greys { GREYS } else { look.range };
         Ok(Look { range, ..look })

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use warpweft::element::ScalarKind;
-use warpweft::grid::RawVolume;
 use warpweft::grid::io::{Colours, middle_range};
+use warpweft::grid::{Axes, RawVolume};
 use warpweft::prelude::*;
 use warpweft::report::{Report, counted};
 use warpweft::stencil::Spec;
@@ -66,63 +66,65 @@ impl Heat {
         let (dims, float) = self.conduction.dims_and_float(size, dims, kind)?;
         let (kind, shape) = (float.kind(), shape.as_deref());
         match dims {
-            1 => self.case(kind, shape, conduction::LINE, heat::spec),
-            2 => self.case(kind, shape, conduction::PLANE, heat::spec),
-            _ => self.case(kind, shape, conduction::SPACE, heat::spec),
+            1 => self.case(kind, shape, conduction::LINE.into(), heat::spec::<1>),
+            2 => self.case(kind, shape, conduction::PLANE.into(), heat::spec::<2>),
+            _ => self.case(kind, shape, conduction::SPACE.into(), heat::spec::<3>),
         }
     }
 
     /// Runs it in `D` dimensions; `shape` are the extents of the input.
-    fn case<const D: usize>(
+    fn case(
         &self,
         kind: ScalarKind,
         shape: Option<&[usize]>,
-        default: [usize; D],
-        spec: fn(ScalarKind, usize, f64) -> Result<Spec<D>>,
+        default: Axes<usize>,
+        spec: fn(ScalarKind, usize, f64) -> Result<Spec>,
     ) -> Result<Option<Outcome>> {
         let options = &self.options;
         let extents = options.extents(shape, default)?;
-        let faces = options.grid.boundary.faces()?;
+        let faces = options.grid.boundary.faces(extents.rank())?;
         let case = Case { heat: self, kind, extents, faces, spec };
         job::run(&case, options, options.steps.unwrap_or(STEPS))
     }
 }
 
 /// Heat in `D` dimensions.
-struct Case<'a, const D: usize> {
+struct Case<'a> {
     heat: &'a Heat,
     kind: ScalarKind,
-    extents: [usize; D],
-    faces: [[Boundary; 2]; D],
-    spec: fn(ScalarKind, usize, f64) -> Result<Spec<D>>,
+    extents: Axes<usize>,
+    faces: Axes<[Boundary; 2]>,
+    spec: fn(ScalarKind, usize, f64) -> Result<Spec>,
 }
 
-impl<const D: usize> Case<'_, D> {
+impl Case<'_> {
     /// The exact solution from the hot spot with the coefficients as cells' numbers hold them, where there
     /// is one.
     fn exact(&self) -> Result<Option<HotSpot>> {
+        let dims = self.extents.rank();
         let options = &self.heat.options;
         if options.input.is_some() || options.seed.is_some() {
             return Ok(None);
         }
-        let weights = heat::weights_in(self.kind, self.heat.conduction.order, D)?;
+        let weights = heat::weights_in(self.kind, self.heat.conduction.order, dims)?;
         let rate = heat::number(self.kind, self.heat.conduction.rate);
         Ok(HotSpot::new(&self.extents, &self.faces, &weights, rate))
     }
 
-    fn hot_spot(&self) -> Result<RawVolume<D>> {
+    fn hot_spot(&self) -> Result<RawVolume> {
+        let dims = self.extents.rank();
         let spot = match self.exact()? {
             Some(spot) => Some(spot),
             // No mode fits the boundaries: any smooth start will do, such as that of free faces.
             None => {
                 let weights = heat::weights(self.heat.conduction.order)?;
-                let faces = [[Boundary::Neumann; 2]; D];
+                let faces = Axes::filled(dims, [Boundary::Neumann; 2]);
                 HotSpot::new(&self.extents, &faces, weights, self.heat.conduction.rate)
             }
         };
         let mut volume = RawVolume::zeroed(cell_of(self.kind), self.extents)?;
         if let Some(spot) = spot {
-            let width = self.extents[D - 1];
+            let width = self.extents[dims - 1];
             spot.rows(0, |row, values| put(&mut volume, 0, row * width, values));
         }
         Ok(volume)
@@ -130,14 +132,9 @@ impl<const D: usize> Case<'_, D> {
 
     /// How far `volume`, `steps` steps on, is off the exact solution, what rounding allows, and the largest
     /// value there.
-    fn off(
-        &self,
-        volume: &RawVolume<D>,
-        steps: u64,
-        spot: &HotSpot,
-        rounding: &Rounding,
-    ) -> [f64; 3] {
-        let (width, cells) = (self.extents[D - 1], Cells::of(volume, 0));
+    fn off(&self, volume: &RawVolume, steps: u64, spot: &HotSpot, rounding: &Rounding) -> [f64; 3] {
+        let dims = volume.rank();
+        let (width, cells) = (self.extents[dims - 1], Cells::of(volume, 0));
         let (mut error, mut largest) = (0.0, 0.0f64);
         spot.rows(steps, |row, values| {
             for (x, &value) in values.iter().enumerate() {
@@ -149,12 +146,7 @@ impl<const D: usize> Case<'_, D> {
     }
 
     /// Compares with the exact solution.
-    fn against_exact(
-        &self,
-        ran: &Ran<'_, D>,
-        spot: &HotSpot,
-        rounding: &Rounding,
-    ) -> Result<Check> {
+    fn against_exact(&self, ran: &Ran<'_>, spot: &HotSpot, rounding: &Rounding) -> Result<Check> {
         let solution = "exact solution of the discrete equation";
         let [error, allowed, largest] = self.off(ran.after, ran.done, spot, rounding);
         let telling = spot.telling(ran.done, rounding);
@@ -175,7 +167,7 @@ impl<const D: usize> Case<'_, D> {
     }
 }
 
-impl<const D: usize> Job<D> for Case<'_, D> {
+impl Job for Case<'_> {
     fn app(&self) -> &'static str {
         "heat"
     }
@@ -189,18 +181,20 @@ impl<const D: usize> Job<D> for Case<'_, D> {
         vec![("order", json!(order)), ("rate", json!(rate))]
     }
 
-    fn extents(&self) -> [usize; D] {
+    fn extents(&self) -> Axes<usize> {
         self.extents
     }
 
-    fn stencil(&self) -> Result<Spec<D>> {
+    fn stencil(&self) -> Result<Spec> {
         (self.spec)(self.kind, self.heat.conduction.order, self.heat.conduction.rate)
     }
 
-    fn initial(&self) -> Result<RawVolume<D>> {
+    fn initial(&self) -> Result<RawVolume> {
         let options = &self.heat.options;
         match (&options.input, options.seed) {
-            (Some(path), _) => files::read(path, self.kind, |grey| f64::from(grey) / 255.0),
+            (Some(path), _) => {
+                files::read(path, self.extents.rank(), self.kind, |grey| f64::from(grey) / 255.0)
+            }
             (None, Some(seed)) => {
                 let mut volume = RawVolume::zeroed(cell_of(self.kind), self.extents)?;
                 noise(&mut volume, 0, seed);
@@ -210,16 +204,17 @@ impl<const D: usize> Job<D> for Case<'_, D> {
         }
     }
 
-    fn check(&self, ran: &Ran<'_, D>) -> Result<Check> {
+    fn check(&self, ran: &Ran<'_>) -> Result<Check> {
+        let dims = self.extents.rank();
         let Conduction { order, rate, .. } = self.heat.conduction;
-        let rounding = Rounding::of(self.kind, order, D, rate)?;
+        let rounding = Rounding::of(self.kind, order, dims, rate)?;
         if let Some(spot) = self.exact()? {
             return self.against_exact(ran, &spot, &rounding);
         }
         let before = self.initial()?;
         let amplitude = self.amplitude(Cells::of(&before, 0).iter());
-        let weights = heat::weights_in(self.kind, order, D)?;
-        let update = heat::plain_step(&weights, heat::number(self.kind, rate), D);
+        let weights = heat::weights_in(self.kind, order, dims)?;
+        let update = heat::plain_step(&weights, heat::number(self.kind, rate), dims);
         let plain = Loop {
             ghosts: order / 2,
             step: &|plain| plain.step(&update),
@@ -231,7 +226,7 @@ impl<const D: usize> Job<D> for Case<'_, D> {
         ran.against(&before, &plain)
     }
 
-    fn answer(&self, volume: &RawVolume<D>, _: &Report) -> Answer {
+    fn answer(&self, volume: &RawVolume, _: &Report) -> Answer {
         let mut range: Option<[f64; 2]> = None;
         let (mut sum, mut finite, mut nan) = (0.0, 0usize, 0usize);
         for cell in Cells::of(volume, 0).iter() {
@@ -252,16 +247,16 @@ impl<const D: usize> Job<D> for Case<'_, D> {
         ]
     }
 
-    fn look(&self, volume: &RawVolume<D>) -> Result<Look> {
+    fn look(&self, volume: &RawVolume) -> Result<Look> {
         Ok(Look { field: 0, range: middle_range(volume, 0)?, colours: Colours::Viridis })
     }
 
-    fn picture(&self, _: &RawVolume<D>) -> Result<Look> {
+    fn picture(&self, _: &RawVolume) -> Result<Look> {
         Ok(Look { field: 0, range: [0.0, 1.0], colours: Colours::Grey })
     }
 }
 
-impl<const D: usize> Case<'_, D> {
+impl Case<'_> {
     /// The largest magnitude that can occur: of the start's cells and of held faces.
     fn amplitude(&self, cells: impl Iterator<Item = f64>) -> f64 {
         let held = self.faces.as_flattened().iter().map(|face| match face {

@@ -45,10 +45,10 @@ impl<C: Course> Himeno<C> {
         let case = Case {
             app: "himeno",
             title: "Jacobi, over-relaxed by 0.8".into(),
-            extents: self.course.extents(default)?,
+            extents: self.course.extents(default.into())?,
             steps: STEPS,
             stencil: T::stencil().into_spec(),
-            start: &|extents| himeno::start::<T>(extents).map(Volume::into_raw),
+            start: &|extents| himeno::start::<T>(extents.array()).map(Volume::into_raw),
             shown: 0,
             ready: |_, cells| Ok(cells),
             show: Show::Range,
@@ -58,7 +58,7 @@ impl<C: Course> Himeno<C> {
             answer: &|volume, report| {
                 let inner = volume.extents().map(|n| n.saturating_sub(2) as f64);
                 let flops = FLOPS * inner.iter().product::<f64>() * report.done as f64;
-                let class = SIZES.iter().find(|(_, size)| *size == volume.extents());
+                let class = SIZES.iter().find(|(_, size)| volume.extents() == *size);
                 vec![
                     ("class", json!(class.map(|(name, _)| name))),
                     ("mflops", json!(1e-6 * flops / report.seconds)),

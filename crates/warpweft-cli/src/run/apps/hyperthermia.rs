@@ -42,10 +42,10 @@ impl<C: Course> Hyperthermia<C> {
         let case = Case {
             app: "hyperthermia",
             title: "an antenna's focus in muscle under fat".into(),
-            extents: self.course.extents(SIZE)?,
+            extents: self.course.extents(SIZE.into())?,
             steps: STEPS,
             stencil: T::stencil().into_spec(),
-            start: &|extents| hyperthermia::body::<T>(extents).map(Volume::into_raw),
+            start: &|extents| hyperthermia::body::<T>(extents.array()).map(Volume::into_raw),
             shown: 0,
             ready: |_, tissue| Ok(tissue),
             show: Show::Range,

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use warpweft::element::ScalarKind;
-use warpweft::grid::RawVolume;
 use warpweft::grid::io::{Colours, npy};
+use warpweft::grid::{Axes, RawVolume};
 use warpweft::prelude::*;
 use warpweft::report::Report;
 use warpweft::stencil::Spec;
@@ -57,12 +57,12 @@ pub struct Deep {
 impl Flat {
     /// Runs it.
     pub fn run(&self) -> Result<Option<Outcome>> {
-        let extents = files::extents(&self.options, FLAT)?;
+        let extents = files::extents(&self.options, FLAT.into())?;
         let case = Case {
             app: "life",
             rule: "B3/S23",
             options: &self.options,
-            extents,
+            extents: extents.array(),
             density: 0.35,
             stencil: life::stencil,
             update: life::plain_step,
@@ -74,12 +74,12 @@ impl Flat {
 impl Deep {
     /// Runs it.
     pub fn run(&self) -> Result<Option<Outcome>> {
-        let extents = files::extents(&self.options, DEEP)?;
+        let extents = files::extents(&self.options, DEEP.into())?;
         let case = Case {
             app: "life3d",
             rule: "B5/S2..7",
             options: &self.options,
-            extents,
+            extents: extents.array(),
             density: 0.12,
             stencil: life3d::stencil,
             update: life3d::plain_step,
@@ -100,7 +100,7 @@ struct Case<'a, const D: usize> {
     update: fn(Place<'_>) -> f64,
 }
 
-impl<const D: usize> Job<D> for Case<'_, D> {
+impl<const D: usize> Job for Case<'_, D> {
     fn app(&self) -> &'static str {
         self.app
     }
@@ -109,12 +109,12 @@ impl<const D: usize> Job<D> for Case<'_, D> {
         self.rule.into()
     }
 
-    fn extents(&self) -> [usize; D] {
-        self.extents
+    fn extents(&self) -> Axes<usize> {
+        self.extents.into()
     }
 
-    fn stencil(&self) -> Result<Spec<D>> {
-        for face in self.options.grid.boundary.faces::<D>()?.as_flattened() {
+    fn stencil(&self) -> Result<Spec> {
+        for face in self.options.grid.boundary.faces(D)?.as_flattened() {
             if let Boundary::Dirichlet(value) = face
                 && ![0.0, 1.0].contains(value)
             {
@@ -127,7 +127,7 @@ impl<const D: usize> Job<D> for Case<'_, D> {
         Ok((self.stencil)().into_spec())
     }
 
-    fn initial(&self) -> Result<RawVolume<D>> {
+    fn initial(&self) -> Result<RawVolume> {
         let Some(path) = &self.options.input else {
             let mut soup = SplitMix::new(self.options.seed.unwrap_or(1));
             let alive = |_| u8::from(soup.next_unit() < self.density);
@@ -147,7 +147,7 @@ impl<const D: usize> Job<D> for Case<'_, D> {
             let alive = |_| u8::from(flags.next() == Some(&true));
             return Volume::try_from_fn(self.extents, alive).map(Volume::into_raw);
         }
-        let cells = files::read(path, ScalarKind::U8, |grey| f64::from(u8::from(grey > 127)))?;
+        let cells = files::read(path, D, ScalarKind::U8, |grey| f64::from(u8::from(grey > 127)))?;
         match cells.field::<u8>(0).unwrap_or_default().iter().find(|&&cell| cell > 1) {
             Some(cell) => Err(Error::file(
                 path,
@@ -158,7 +158,7 @@ impl<const D: usize> Job<D> for Case<'_, D> {
         }
     }
 
-    fn check(&self, ran: &Ran<'_, D>) -> Result<Check> {
+    fn check(&self, ran: &Ran<'_>) -> Result<Check> {
         let plain = Loop {
             ghosts: 1,
             step: &|plain| plain.step(self.update),
@@ -169,13 +169,13 @@ impl<const D: usize> Job<D> for Case<'_, D> {
         ran.against(&self.initial()?, &plain)
     }
 
-    fn answer(&self, volume: &RawVolume<D>, _: &Report) -> Vec<(&'static str, Value)> {
+    fn answer(&self, volume: &RawVolume, _: &Report) -> Vec<(&'static str, Value)> {
         let alive =
             volume.field::<u8>(0).unwrap_or_default().iter().filter(|&&cell| cell == 1).count();
         vec![("alive", json!(alive))]
     }
 
-    fn look(&self, _: &RawVolume<D>) -> Result<Look> {
+    fn look(&self, _: &RawVolume) -> Result<Look> {
         Ok(Look { field: 0, range: [0.0, 1.0], colours: Colours::Grey })
     }
 }

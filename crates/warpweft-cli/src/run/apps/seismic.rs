@@ -56,15 +56,15 @@ impl<C: Course> Seismic<C> {
         let Self { vp, vs, rho, cell: dx, courant, .. } = *self;
         let still = Medium { vp, vs, rho, dx, dt: 0.0 };
         let medium = Medium { dt: courant * still.longest_step(), ..still };
-        let extents = self.course.extents(SIZE)?;
-        let blast = Blast::in_the_middle(extents);
+        let extents = self.course.extents(SIZE.into())?;
+        let blast = Blast::in_the_middle(extents.array());
         let case = Case {
             app: "seismic",
             title: format!("v_P {vp} m/s, v_S {vs} m/s, steps of {:.4} ms", 1e3 * medium.dt),
             extents,
             steps: STEPS,
             stencil: medium.stencil::<T>()?.into_spec(),
-            start: &|extents| blast.start::<T>(extents).map(Volume::into_raw),
+            start: &|extents| blast.start::<T>(extents.array()).map(Volume::into_raw),
             shown: 0,
             ready: |_, rock| Ok(rock),
             show: Show::AroundZero,
@@ -75,7 +75,7 @@ impl<C: Course> Seismic<C> {
                 let time = (report.done as f64 + 0.5) * medium.dt;
                 let mut answer = vec![("time_seconds", json!(time))];
                 let alone = !self.course.begins_otherwise();
-                if alone && blast.is_clear(&medium, volume.extents(), time) {
+                if alone && blast.is_clear(&medium, volume.extents().array(), time) {
                     answer.push(("p_wave_expected_at_metres", json!(vp * time)));
                     if let Some(front) = blast.front(&medium, volume) {
                         answer.push(("p_wave_found_at_metres", json!(front)));

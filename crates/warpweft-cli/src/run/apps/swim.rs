@@ -36,27 +36,27 @@ impl<C: Course> Swim<C> {
     }
 
     fn of<T: Flows>(&self) -> Result<C::Outcome> {
-        let faces = self.course.grid().boundary.faces::<2>()?;
+        let faces = self.course.grid().boundary.faces(2)?;
         if faces != [[Boundary::Periodic; 2]; 2] {
             return Err(Error::spec(
                 format!("swim with {} faces", self.course.grid().boundary),
                 "leave --boundary out: its water lies on a torus",
             ));
         }
-        let extents = self.course.extents(SIZE)?;
+        let extents = self.course.extents(SIZE.into())?;
         let case = Case {
             app: "swim",
             title: format!("leapfrog by {DT} s, after a first step forward"),
             extents,
             steps: STEPS,
             stencil: swim::stencil::<T>().into_spec(),
-            start: &|extents| swim::at_rest::<T>(extents).map(Volume::into_raw),
+            start: &|extents| swim::at_rest::<T>(extents.array()).map(Volume::into_raw),
             shown: 2,
             ready: |_, water| swim::first_step::<T>(Volume::from_raw(water)).map(Volume::into_raw),
             show: Show::Range,
             plain: (1, &swim::plain_step),
             roundings: &|field, most| swim::roundings(std::array::from_fn(|f| most[f]))[field],
-            steady: swim::steady(extents),
+            steady: swim::steady(extents.array()),
             answer: &|volume, _| {
                 let [u, v, p] = swim::sums(volume);
                 vec![("sum_of_u", json!(u)), ("sum_of_v", json!(v)), ("sum_of_p", json!(p))]

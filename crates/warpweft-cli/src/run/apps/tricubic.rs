@@ -40,10 +40,10 @@ impl<C: Course> Tricubic<C> {
         let case = Case {
             app: "tricubic",
             title: "64 points, moved up to a cell a step".into(),
-            extents: self.course.extents(SIZE)?,
+            extents: self.course.extents(SIZE.into())?,
             steps: STEPS,
             stencil: T::stencil().into_spec(),
-            start: &|extents| tricubic::whirl::<T>(extents).map(Volume::into_raw),
+            start: &|extents| tricubic::whirl::<T>(extents.array()).map(Volume::into_raw),
             shown: 0,
             ready: |_, cells| Ok(cells),
             show: Show::Range,

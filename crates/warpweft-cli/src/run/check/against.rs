@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 use warpweft::element::CellType;
-use warpweft::grid::{RawVolume, across};
+use warpweft::grid::{Axes, RawVolume, across};
 use warpweft::prelude::*;
 use warpweft_apps::plain::Plain;
 
@@ -29,7 +29,7 @@ fn plain_steps(cells: usize, done: u64) -> u64 {
 
 /// Why a comparison with the straightforward loop is not made, if there is not the memory for it:
 /// two states of `f64`, the start and the end of a shorter run, which may take three of the volume.
-fn too_large<const D: usize>(start: &RawVolume<D>) -> Option<Check> {
+fn too_large(start: &RawVolume) -> Option<Check> {
     let fields = start.cell_type().fields();
     let values = start.len() as u64 * fields.len() as u64;
     let of_volume: u64 = fields.iter().map(|field| field.kind.size() as u64).sum();
@@ -37,19 +37,19 @@ fn too_large<const D: usize>(start: &RawVolume<D>) -> Option<Check> {
 }
 
 /// A run whose result is compared.
-pub struct Ran<'a, const D: usize> {
+pub struct Ran<'a> {
     /// The state after it.
-    pub after: &'a RawVolume<D>,
+    pub after: &'a RawVolume,
     /// Its steps.
     pub done: u64,
     /// Steps in which the policy's block of several steps is done twice, and one step more.
     pub block: u64,
     /// What lies beyond the faces.
-    pub faces: [[Boundary; 2]; D],
+    pub faces: Axes<[Boundary; 2]>,
     /// How far a step reads, below and above.
-    pub reach: [[usize; 2]; D],
+    pub reach: Axes<[usize; 2]>,
     /// The state after so many steps of the same computation, by the same policy on the same device.
-    pub again: &'a dyn Fn(u64) -> Result<RawVolume<D>>,
+    pub again: &'a dyn Fn(u64) -> Result<RawVolume>,
 }
 
 /// A straightforward loop.
@@ -66,13 +66,13 @@ pub struct Loop<'a> {
     pub most: u64,
 }
 
-impl<const D: usize> Ran<'_, D> {
+impl Ran<'_> {
     /// Compares the run from `before` with a straightforward loop: all of it if that is short; else all
     /// cells of its first steps, and boxes of it over whole blocks of the policy.
     ///
     /// # Errors
     /// Of running again.
-    pub fn against(&self, before: &RawVolume<D>, plain: &Loop<'_>) -> Result<Check> {
+    pub fn against(&self, before: &RawVolume, plain: &Loop<'_>) -> Result<Check> {
         if let Some(none) = too_large(before) {
             return Ok(none);
         }
@@ -104,7 +104,7 @@ impl<const D: usize> Ran<'_, D> {
         };
         let again = if steps == self.done { None } else { Some((self.again)(steps)?) };
         let after = again.as_ref().unwrap_or(self.after);
-        let off = |window: &Window<D>| plain.off(before, after, window, steps);
+        let off = |window: &Window| plain.off(before, after, window, steps);
         Ok(match &boxes[..] {
             [one] if steps == self.done => off(one).check(cell, name),
             [one] => off(one).check(cell, name).of(part(steps)),
@@ -130,11 +130,11 @@ impl<const D: usize> Ran<'_, D> {
     /// whole volume.
     fn boxes(
         &self,
-        extents: [usize; D],
+        extents: Axes<usize>,
         steps: RangeInclusive<u64>,
-    ) -> Option<(u64, Vec<Window<D>>)> {
+    ) -> Option<(u64, Vec<Window>)> {
         let fields = self.after.cell_type().len() as u64;
-        let fits = |window: &Window<D>, steps: u64| {
+        let fits = |window: &Window, steps: u64| {
             let cells = window.extents.iter().fold(fields, |all, &n| all.saturating_mul(n as u64));
             cells.saturating_mul(steps) <= BOX_UPDATES
         };
@@ -207,13 +207,7 @@ impl Off {
 impl Loop<'_> {
     /// How far `after`, `steps` steps after `before`, is off in the cells of `window`: of all fields, that
     /// with the largest share of what is allowed.
-    fn off<const D: usize>(
-        &self,
-        before: &RawVolume<D>,
-        after: &RawVolume<D>,
-        window: &Window<D>,
-        steps: u64,
-    ) -> Off {
+    fn off(&self, before: &RawVolume, after: &RawVolume, window: &Window, steps: u64) -> Off {
         let all = 0..before.cell_type().len();
         let fields = all.clone().map(|f| {
             let before = Cells::of(before, f);
@@ -283,7 +277,7 @@ mod tests {
     }
 
     /// A volume of noise, and what `steps` steps of the loop make of it.
-    fn example(faces: [[Boundary; 2]; 3], steps: u64) -> [RawVolume<3>; 2] {
+    fn example(faces: [[Boundary; 2]; 3], steps: u64) -> [RawVolume; 2] {
         let mut noise = SplitMix::new(5);
         let before = Volume::from_fn([30, 40, 50], |_| noise.next_unit());
         let mut plain = Plain::new(&[30, 40, 50], 1, &faces, before.as_slice().iter().copied());
@@ -312,7 +306,8 @@ mod tests {
         {
             let [before, mut after] = example(faces, 7);
             for part in [Part::Middle, Part::Upper] {
-                let window = Window::of([30, 40, 50], faces, [[1, 1]; 3], (7, 8, part));
+                let window =
+                    Window::of([30, 40, 50].into(), faces.into(), [[1, 1]; 3].into(), (7, 8, part));
                 assert!(window.extents.iter().zip([30, 40, 50]).all(|(&n, whole)| n < whole));
                 assert_eq!(plain.off(&before, &after, &window, 7).error, 0.0, "{part:?}");
                 // A step too few, and one cell.
@@ -345,8 +340,14 @@ mod tests {
             let [_, state] = example(faces, steps);
             Ok(state)
         };
-        let ran =
-            Ran { after: &after, done, block: done, faces, reach: [[1; 2]; 3], again: &again };
+        let ran = Ran {
+            after: &after,
+            done,
+            block: done,
+            faces: faces.into(),
+            reach: [[1; 2]; 3].into(),
+            again: &again,
+        };
         let check = ran.against(&start, &steady).unwrap();
         assert_eq!((check.passed, check.part), (Some(true), None));
     }
@@ -357,14 +358,21 @@ mod tests {
         let again = |_| RawVolume::zeroed(CellType::of::<f32>(), [1; 3]);
         let after = again(0).unwrap();
         let reach = [[1; 2]; 3];
-        let ran = Ran { after: &after, done: 200, block: 41, faces, reach, again: &again };
-        let (steps, boxes) = ran.boxes([256; 3], 2..=41).unwrap();
-        assert_eq!((steps, boxes.len(), boxes[0].compared()), (41, 2, [16; 3]));
+        let ran = Ran {
+            after: &after,
+            done: 200,
+            block: 41,
+            faces: faces.into(),
+            reach: reach.into(),
+            again: &again,
+        };
+        let (steps, boxes) = ran.boxes([256; 3].into(), 2..=41).unwrap();
+        assert_eq!((steps, boxes.len(), boxes[0].compared()), (41, 2, [16; 3].into()));
         // A volume that there is the time for is one box, not two.
-        let (steps, boxes) = ran.boxes([100; 3], 21..=41).unwrap();
-        assert_eq!((steps, boxes.len(), boxes[0].compared()), (41, 1, [100; 3]));
+        let (steps, boxes) = ran.boxes([100; 3].into(), 21..=41).unwrap();
+        assert_eq!((steps, boxes.len(), boxes[0].compared()), (41, 1, [100; 3].into()));
         // Deeper than there is time for: as deep as there is.
-        let (steps, _) = Ran { block: 8193, ..ran }.boxes([256; 3], 2..=8193).unwrap();
+        let (steps, _) = Ran { block: 8193, ..ran }.boxes([256; 3].into(), 2..=8193).unwrap();
         assert!((41..8193).contains(&steps), "{steps}");
         assert_eq!(block(&serde_json::json!({"temporal_depth": 20})), 41);
         assert_eq!(block(&serde_json::json!({"depth": 3, "rank": {"temporal_depth": 2}})), 7);

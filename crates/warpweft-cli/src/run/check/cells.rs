@@ -28,7 +28,7 @@ impl<'a> Cells<'a> {
     ///
     /// # Panics
     /// When there is no such field.
-    pub fn of<const D: usize>(volume: &'a RawVolume<D>, field: usize) -> Self {
+    pub fn of(volume: &'a RawVolume, field: usize) -> Self {
         Self { kind: volume.cell_type().kind(field), bytes: volume.field_bytes(field) }
     }
 
@@ -66,7 +66,7 @@ macro_rules! with_cells {
 }
 
 /// Replaces the cells of a field from cell number `first` on by `values`, rounded.
-pub fn put<const D: usize>(volume: &mut RawVolume<D>, field: usize, first: usize, values: &[f64]) {
+pub fn put(volume: &mut RawVolume, field: usize, first: usize, values: &[f64]) {
     with_cells!(volume, field, |cells: T| {
         for (cell, &value) in cells[first..].iter_mut().zip(values) {
             *cell = <T as Scalar>::from_f64(value);
@@ -75,11 +75,7 @@ pub fn put<const D: usize>(volume: &mut RawVolume<D>, field: usize, first: usize
 }
 
 /// Replaces all cells of a field by `values`, as far as there are any.
-pub fn replace<const D: usize>(
-    volume: &mut RawVolume<D>,
-    field: usize,
-    values: &mut dyn Iterator<Item = f64>,
-) {
+pub fn replace(volume: &mut RawVolume, field: usize, values: &mut dyn Iterator<Item = f64>) {
     with_cells!(volume, field, |cells: T| {
         cells
             .iter_mut()
@@ -89,7 +85,7 @@ pub fn replace<const D: usize>(
 }
 
 /// Fills a field with numbers in [0, 1) of the stream of `seed`.
-pub fn noise<const D: usize>(volume: &mut RawVolume<D>, field: usize, seed: u64) {
+pub fn noise(volume: &mut RawVolume, field: usize, seed: u64) {
     with_cells!(volume, field, |cells: T| {
         // A number takes 3 ns.
         in_parts(cells, 1 << 16, |first, part| {

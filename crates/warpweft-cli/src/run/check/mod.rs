@@ -76,7 +76,7 @@ pub fn no_room(needed: u64) -> Option<Check> {
 }
 
 /// The cells of a field of floats.
-pub fn values<const D: usize>(volume: &RawVolume<D>, field: usize) -> Vec<f64> {
+pub fn values(volume: &RawVolume, field: usize) -> Vec<f64> {
     match volume.field::<f32>(field) {
         Some(cells) => cells.iter().map(|&cell| f64::from(cell)).collect(),
         None => volume.field::<f64>(field).unwrap_or_default().to_vec(),

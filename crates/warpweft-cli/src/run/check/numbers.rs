@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 use warpweft::element::ScalarKind;
-use warpweft::grid::RawVolume;
+use warpweft::grid::{Axes, RawVolume};
 use warpweft::{Error, Result};
 
 use super::Check;
@@ -25,7 +25,7 @@ struct NotNumbers {
 ///
 /// # Errors
 /// One is not: its place and what it holds.
-pub fn all_in<const D: usize>(path: &Path, volume: &RawVolume<D>) -> Result<()> {
+pub fn all_in(path: &Path, volume: &RawVolume) -> Result<()> {
     let Some(NotNumbers { first: (at, value), .. }) = find(volume) else { return Ok(()) };
     Err(Error::file(
         path,
@@ -36,8 +36,8 @@ pub fn all_in<const D: usize>(path: &Path, volume: &RawVolume<D>) -> Result<()> 
 
 /// The failure of a run whose result holds something else than numbers, if it does, though all that it
 /// began with were. The most that was among those is told: `start` gives them again.
-pub fn overflow<const D: usize, V: Borrow<RawVolume<D>>>(
-    result: &RawVolume<D>,
+pub fn overflow<V: Borrow<RawVolume>>(
+    result: &RawVolume,
     start: impl FnOnce() -> Result<V>,
 ) -> Option<Check> {
     let NotNumbers { nan, infinite, first: (at, value), field, kind } = find(result)?;
@@ -65,7 +65,7 @@ pub fn hint(kind: ScalarKind) -> &'static str {
 }
 
 /// Those of the first field that has any.
-fn find<const D: usize>(volume: &RawVolume<D>) -> Option<NotNumbers> {
+fn find(volume: &RawVolume) -> Option<NotNumbers> {
     let fields = volume.cell_type().fields().iter().enumerate();
     fields.map(|(f, field)| (f, field.kind, field.name)).find_map(|(f, kind, field)| {
         let mut found = None;
@@ -83,7 +83,7 @@ fn find<const D: usize>(volume: &RawVolume<D>) -> Option<NotNumbers> {
 }
 
 /// The index and value of the cell furthest from 0, of all fields.
-fn largest<const D: usize>(volume: &RawVolume<D>) -> Option<(usize, f64)> {
+fn largest(volume: &RawVolume) -> Option<(usize, f64)> {
     let mut most: Option<(usize, f64)> = None;
     for f in 0..volume.cell_type().len() {
         each(volume, f, |at, value| {
@@ -96,7 +96,7 @@ fn largest<const D: usize>(volume: &RawVolume<D>) -> Option<(usize, f64)> {
 }
 
 /// Shows `see` the index and the value of every cell of a field of floats.
-fn each<const D: usize>(volume: &RawVolume<D>, f: usize, mut see: impl FnMut(usize, f64)) {
+fn each(volume: &RawVolume, f: usize, mut see: impl FnMut(usize, f64)) {
     let kind = volume.cell_type().fields()[f].kind;
     if let Some(cells) = volume.field::<f32>(f) {
         cells.iter().enumerate().for_each(|(at, &cell)| see(at, f64::from(cell)));
@@ -109,9 +109,10 @@ fn each<const D: usize>(volume: &RawVolume<D>, f: usize, mut see: impl FnMut(usi
 }
 
 /// Where cell number `at` lies.
-fn place<const D: usize>(extents: [usize; D], mut at: usize) -> [usize; D] {
-    let mut place = [0; D];
-    for d in (0..D).rev() {
+fn place(extents: Axes<usize>, mut at: usize) -> Axes<usize> {
+    let dims = extents.rank();
+    let mut place = Axes::filled(dims, 0);
+    for d in (0..dims).rev() {
         place[d] = at % extents[d];
         at /= extents[d];
     }

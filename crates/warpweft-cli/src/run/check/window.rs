@@ -2,6 +2,7 @@
 //! is not known to it, and what that does creeps inwards step by step.
 
 use std::ops::Range;
+use warpweft::grid::Axes;
 
 use warpweft::stencil::Boundary;
 
@@ -16,36 +17,38 @@ pub enum Part {
 
 /// A box of a volume.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Window<const D: usize> {
+pub struct Window {
     /// The extents of the volume.
-    whole: [usize; D],
+    whole: Axes<usize>,
     /// Where the box begins; outside the volume beyond a periodic face.
-    low: [isize; D],
+    low: Axes<isize>,
     /// Its extents.
-    pub extents: [usize; D],
+    pub extents: Axes<usize>,
     /// The volume's boundaries where the box ends with it; any where it is cut.
-    pub faces: [[Boundary; 2]; D],
+    pub faces: Axes<[Boundary; 2]>,
     /// The cells of the box that nothing beyond a cut side has reached.
-    right: [Range<usize>; D],
+    right: Vec<Range<usize>>,
 }
 
-impl<const D: usize> Window<D> {
+impl Window {
     /// All of a volume.
-    pub fn whole(extents: [usize; D], faces: [[Boundary; 2]; D]) -> Self {
-        let right = extents.map(|n| 0..n);
-        Self { whole: extents, low: [0; D], extents, faces, right }
+    pub fn whole(extents: Axes<usize>, faces: Axes<[Boundary; 2]>) -> Self {
+        let dims = extents.rank();
+        let right = extents.iter().map(|&n| 0..n).collect();
+        Self { whole: extents, low: Axes::filled(dims, 0), extents, faces, right }
     }
 
     /// The box that takes `side` cells along every axis right through `steps` steps that each read
     /// `reach` cells, below and above.
     pub fn of(
-        whole: [usize; D],
-        faces: [[Boundary; 2]; D],
-        reach: [[usize; 2]; D],
+        whole: Axes<usize>,
+        faces: Axes<[Boundary; 2]>,
+        reach: Axes<[usize; 2]>,
         (steps, side, part): (usize, usize, Part),
     ) -> Self {
+        let dims = whole.rank();
         let mut window = Self::whole(whole, faces);
-        for d in 0..D {
+        for d in 0..dims {
             let n = whole[d];
             let [below, above] = reach[d].map(|reach| reach.saturating_mul(steps));
             let periodic = faces[d][0] == Boundary::Periodic;
@@ -75,18 +78,19 @@ impl<const D: usize> Window<D> {
     }
 
     /// The cells that are compared along every axis.
-    pub fn compared(&self) -> [usize; D] {
-        self.right.clone().map(|right| right.len())
+    pub fn compared(&self) -> Axes<usize> {
+        Axes::from_fn(self.right.len(), |d| self.right[d].len())
     }
 
     /// Its cells in row-major order: the number in the volume, and whether it is right after all steps.
     pub fn cells(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
-        let width = self.extents[D - 1];
-        let rows: usize = self.extents[..D - 1].iter().product();
+        let dims = self.whole.rank();
+        let width = self.extents[dims - 1];
+        let rows: usize = self.extents[..dims - 1].iter().product();
         (0..rows).flat_map(move |row| {
             let (mut rest, mut first, mut right) = (row, 0, true);
-            let mut stride = self.whole[D - 1];
-            for d in (0..D - 1).rev() {
+            let mut stride = self.whole[dims - 1];
+            for d in (0..dims - 1).rev() {
                 let here = rest % self.extents[d];
                 rest /= self.extents[d];
                 first += stride * self.index(d, here);
@@ -94,8 +98,8 @@ impl<const D: usize> Window<D> {
                 right &= self.right[d].contains(&here);
             }
             (0..width).map(move |here| {
-                let at = first + self.index(D - 1, here);
-                (at, right && self.right[D - 1].contains(&here))
+                let at = first + self.index(dims - 1, here);
+                (at, right && self.right[dims - 1].contains(&here))
             })
         })
     }
@@ -115,16 +119,23 @@ mod tests {
     #[test]
     fn boxes_end_with_the_volume_or_keep_their_distance_from_cuts() {
         let faces = [[Neumann; 2], [Periodic; 2]];
-        let of = |part| Window::of([40, 50], faces, [[1, 2]; 2], (3, 8, part));
+        let of = |part| Window::of([40, 50].into(), faces.into(), [[1, 2]; 2].into(), (3, 8, part));
         let middle = of(Part::Middle);
-        assert_eq!((middle.low, middle.extents), ([13, 18], [17, 17]));
-        assert_eq!((middle.faces, middle.right.clone()), ([[Neumann; 2]; 2], [3..11, 3..11]));
+        assert_eq!((middle.low, middle.extents), ([13, 18].into(), [17, 17].into()));
+        assert_eq!(
+            (middle.faces, middle.right.clone()),
+            ([[Neumann; 2]; 2].into(), vec![3..11, 3..11])
+        );
         let upper = of(Part::Upper);
-        assert_eq!((upper.low, upper.extents, upper.compared()), ([29, 43], [11, 17], [8, 8]));
+        assert_eq!(
+            (upper.low, upper.extents, upper.compared()),
+            ([29, 43].into(), [11, 17].into(), [8, 8].into())
+        );
         let cells: Vec<_> = upper.cells().filter(|(_, right)| *right).map(|(at, _)| at).collect();
         assert_eq!((cells.len(), cells[0], cells[63]), (64, 32 * 50 + 46, 39 * 50 + 3));
         // One that would be as large as the volume is the volume.
-        let all = Window::of([40, 16], faces, [[1, 2]; 2], (3, 8, Part::Upper));
+        let all =
+            Window::of([40, 16].into(), faces.into(), [[1, 2]; 2].into(), (3, 8, Part::Upper));
         assert_eq!((all.low[1], all.extents[1], all.faces[1]), (0, 16, [Periodic; 2]));
         assert_eq!(all.compared(), [8, 16]);
     }

@@ -1,7 +1,7 @@
 //! Numbers to colours: a plane of a volume as a picture.
 
 use crate::error::{Error, Result};
-use crate::grid::RawVolume;
+use crate::grid::{Axes, RawVolume};
 use crate::memory::room;
 
 /// A picture, 8 bits for each of red, green and blue.
@@ -79,8 +79,8 @@ impl Picture {
     ///
     /// # Errors
     /// There is no field number `field`; too little memory.
-    pub fn of_middle<const D: usize>(
-        volume: &RawVolume<D>,
+    pub fn of_middle(
+        volume: &RawVolume,
         field: usize,
         range: [f64; 2],
         colours: Colours,
@@ -103,7 +103,7 @@ impl Picture {
 ///
 /// # Errors
 /// There is no field number `field`.
-pub fn middle_range<const D: usize>(volume: &RawVolume<D>, field: usize) -> Result<[f64; 2]> {
+pub fn middle_range(volume: &RawVolume, field: usize) -> Result<[f64; 2]> {
     let finite = middle(volume, field)?.filter(|value| value.is_finite());
     let range = finite.fold(None, |range: Option<[f64; 2]>, value| {
         let [low, high] = range.unwrap_or([value; 2]);
@@ -113,15 +113,14 @@ pub fn middle_range<const D: usize>(volume: &RawVolume<D>, field: usize) -> Resu
 }
 
 /// The rows and columns of the middle plane.
-fn plane<const D: usize>(extents: [usize; D]) -> [usize; 2] {
-    [if D > 1 { extents[D - 2] } else { 1 }, extents[D - 1]]
+fn plane(extents: Axes<usize>) -> [usize; 2] {
+    let dims = extents.rank();
+    [if dims > 1 { extents[dims - 2] } else { 1 }, extents[dims - 1]]
 }
 
 /// The values of the middle plane.
-fn middle<const D: usize>(
-    volume: &RawVolume<D>,
-    field: usize,
-) -> Result<impl Iterator<Item = f64>> {
+fn middle(volume: &RawVolume, field: usize) -> Result<impl Iterator<Item = f64>> {
+    let dims = volume.rank();
     if field >= volume.cell_type().len() {
         return Err(Error::spec(
             format!("field {field} of a cell with {} fields", volume.cell_type().len()),
@@ -132,10 +131,10 @@ fn middle<const D: usize>(
     let [height, width] = plane(extents);
     let mut at = extents.map(|n| n / 2);
     Ok((0..height * width).map(move |index| {
-        if D > 1 {
-            at[D - 2] = index / width;
+        if dims > 1 {
+            at[dims - 2] = index / width;
         }
-        at[D - 1] = index % width;
+        at[dims - 1] = index % width;
         volume.value(field, at)
     }))
 }

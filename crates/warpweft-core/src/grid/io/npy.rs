@@ -11,9 +11,9 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use super::write_whole;
-use crate::element::{Scalar, ScalarKind};
+use crate::element::{CellType, Scalar, ScalarKind};
 use crate::error::{Error, Result};
-use crate::grid::{RawVolume, Volume};
+use crate::grid::{Axes, RawVolume, Volume};
 
 const SIGNATURE: &[u8] = b"\x93NUMPY";
 
@@ -42,8 +42,17 @@ pub fn header(path: &Path) -> Result<Header> {
 /// # Errors
 /// As [`header`]; another scalar than `T`, or other than `D` axes.
 pub fn read<T: Scalar, const D: usize>(path: &Path) -> Result<Volume<T, D>> {
+    read_raw(path, CellType::of::<T>(), D).map(Volume::from_raw)
+}
+
+/// As [`read`], a volume of `dims` axes of a scalar `cell`.
+///
+/// # Errors
+/// As there.
+pub fn read_raw(path: &Path, cell: CellType, dims: usize) -> Result<RawVolume> {
     let (header, mut data) = open(path)?;
-    let wanted = stored(T::KIND);
+    let kind = cell.kind(0);
+    let wanted = stored(kind);
     if header.kind != wanted {
         return Err(Error::file(
             path,
@@ -51,17 +60,18 @@ pub fn read<T: Scalar, const D: usize>(path: &Path) -> Result<Volume<T, D>> {
             format!("convert it with `array.astype('{}')`", numpy_name(wanted)),
         ));
     }
-    let extents = <[usize; D]>::try_from(header.shape.as_slice()).map_err(|_| {
-        let axes = if D == 1 { "1 axis".to_string() } else { format!("{D} axes") };
+    let extents = Axes::from_slice(&header.shape).filter(|shape| shape.rank() == dims);
+    let extents = extents.ok_or_else(|| {
+        let axes = if dims == 1 { "1 axis".to_string() } else { format!("{dims} axes") };
         Error::file(
             path,
             format!("has shape {:?}, and not {axes}", header.shape),
             format!("reshape it to {axes}"),
         )
     })?;
-    let mut volume = Volume::<T, D>::zeroed(extents)
+    let mut volume = RawVolume::zeroed(cell, extents)
         .map_err(|error| Error::file(path, error, "save an array that fits"))?;
-    fill(volume.raw_mut().field_bytes_mut(0), T::KIND, header.swapped, &mut data)
+    fill(volume.field_bytes_mut(0), kind, header.swapped, &mut data)
         .map_err(|error| Error::file(path, error, "write the file again"))?;
     Ok(volume)
 }
@@ -70,7 +80,7 @@ pub fn read<T: Scalar, const D: usize>(path: &Path) -> Result<Volume<T, D>> {
 ///
 /// # Errors
 /// The file can't be written, or there is no such field.
-pub fn write<const D: usize>(path: &Path, volume: &RawVolume<D>, field: usize) -> Result<()> {
+pub fn write(path: &Path, volume: &RawVolume, field: usize) -> Result<()> {
     let Some(info) = volume.cell_type().fields().get(field) else {
         return Err(Error::spec(
             format!("field {field} of a cell with {} fields", volume.cell_type().len()),
@@ -78,7 +88,7 @@ pub fn write<const D: usize>(path: &Path, volume: &RawVolume<D>, field: usize) -
         ));
     };
     let mut shape: String = volume.extents().iter().map(|n| format!("{n}, ")).collect();
-    if D > 1 {
+    if volume.rank() > 1 {
         shape.truncate(shape.len() - 2);
     }
     let mut text = format!(

@@ -14,11 +14,12 @@ use crate::grid::RawVolume;
 ///
 /// # Errors
 /// The file can't be written, or the volume has four dimensions, which the format can't hold.
-pub fn write<const D: usize>(path: &Path, volume: &RawVolume<D>) -> Result<()> {
-    if D > 3 {
+pub fn write(path: &Path, volume: &RawVolume) -> Result<()> {
+    let dims = volume.rank();
+    if dims > 3 {
         return Err(Error::file(
             path,
-            format!("VTI holds at most 3 dimensions, the volume has {D}"),
+            format!("VTI holds at most 3 dimensions, the volume has {dims}"),
             "write .npy instead",
         ));
     }
@@ -58,7 +59,7 @@ pub fn write<const D: usize>(path: &Path, volume: &RawVolume<D>) -> Result<()> {
 }
 
 /// The bytes of field `i`; of numbers of two bytes, which the format doesn't know, as numbers of four.
-fn data<const D: usize>(volume: &RawVolume<D>, i: usize) -> Cow<'_, [u8]> {
+fn data(volume: &RawVolume, i: usize) -> Cow<'_, [u8]> {
     let (kind, bytes) = (volume.cell_type().kind(i), volume.field_bytes(i));
     if !matches!(kind, ScalarKind::F16 | ScalarKind::Bf16) {
         return bytes.into();

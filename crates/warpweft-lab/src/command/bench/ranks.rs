@@ -232,14 +232,14 @@ fn ranked(
     (size, tuned): (usize, bool),
     count: usize,
     [beside, best]: [f64; 2],
-    run: impl Fn(&Ranks<3>, Steps, Run<'_>) -> Result<Report>,
+    run: impl Fn(&Ranks, Steps, Run<'_>) -> Result<Report>,
 ) -> Result<Figure> {
     let steps = steps_of(size, tuned);
     let a_step = |seconds: f64| 1e6 * seconds / steps as f64;
     let trace = Arc::new(Trace::new());
     let run = |depth: Option<usize>, trace: Option<Arc<Trace>>| {
         let policy = (!tuned).then_some(Policy::Cuda(DIRECT));
-        let ranks = Ranks { count, grid: Some([count, 1, 1]), depth };
+        let ranks = Ranks { count, grid: Some([count, 1, 1].into()), depth };
         run(&ranks, Steps(steps), Run { policy, trace, ..Run::default() })
     };
     let depth_of = |report: &Report| report.policy["depth"].as_u64().map(|depth| depth as usize);

@@ -220,7 +220,7 @@ fn compile_times<T: Conducts<D>, const D: usize>(
     let taken = |cache: &Cache| {
         let mut seconds = Vec::new();
         for _ in 0..6 {
-            seconds.push(compile_check_in(cache, stencil, extents, policy, arch)?.seconds);
+            seconds.push(compile_check_in(cache, stencil, extents.into(), policy, arch)?.seconds);
         }
         seconds.remove(0);
         Ok(median(&seconds))

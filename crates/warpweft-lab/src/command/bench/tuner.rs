@@ -176,7 +176,7 @@ where
     let medians: Vec<f64> = runs.iter().map(|runs| median(runs)).collect();
     let mut grid = [1; D];
     grid[0] = machine.gpus.len();
-    let partition = Partition::grid([size; D], grid, &Boundaries::all(WALL))?;
+    let partition = Partition::grid([size; D], grid, &Boundaries::all(D, WALL))?;
     let stages = footprints_of(&stencil);
     let part =
         Traced::new(&partition, &stages, <f32 as warpweft::element::Fields>::FIELDS, DEEPEST);
@@ -255,7 +255,7 @@ fn at_depth<const D: usize>(
     let target = Target::Gpus(GpuList::new(&numbers)?);
     let mut grid = [1; D];
     grid[0] = numbers.len();
-    let ranks = Ranks { count: numbers.len(), grid: Some(grid), depth: Some(depth) };
+    let ranks = Ranks { count: numbers.len(), grid: Some(grid.into()), depth: Some(depth) };
     let guess = 3e-6 + volume.len() as f64 / (3e11 * numbers.len() as f64);
     let steps = ((RUN / guess) as u64).next_multiple_of(256 * depth as u64);
     let mut volume = volume.clone();

@@ -57,7 +57,7 @@ pub fn row<const D: usize>(
 ) -> Result<Row> {
     let grid = cubic_grid::<D>(devices);
     let (partition, feasible) = cut(work, extents, grid, how)?;
-    let one = Reach::new(&work.stages, work.fields.len(), 1);
+    let one = Reach::new(D, &work.stages, work.fields.len(), 1);
     let fields = work.fields.iter().enumerate();
     let swapped =
         fields.filter(|(field, _)| work.stages.iter().any(|stage| stage.writes.contains(field)));

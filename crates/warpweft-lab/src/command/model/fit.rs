@@ -118,14 +118,14 @@ fn sample<const D: usize>(work: &Workload<D>, run: &Run) -> Result<(Sample<Trace
         })
     };
     let (extents, grid) = (axes(&run.extents)?, axes(&run.grid)?);
-    check_extents(extents)?;
+    check_extents(extents.into())?;
     let parts = grid.iter().fold(1usize, |all, &n| all.saturating_mul(n));
     if parts > MOST {
         let what = format!("a run on a grid of {} parts", joined(&run.grid));
         return Err(Error::spec(what, format!("use {MOST} in all or fewer")));
     }
     let boundary = if run.periodic { Boundary::Periodic } else { Boundary::Neumann };
-    let boundaries = Boundaries::all(boundary);
+    let boundaries = Boundaries::all(D, boundary);
     let partition = Partition::grid(extents, grid, &boundaries)?;
     check_depth(&partition, &boundaries, &work.stages, work.fields.len(), run.depth)?;
     if run.depth > TRACED {

@@ -135,9 +135,9 @@ pub fn cut<const D: usize>(
     extents: [usize; D],
     grid: [usize; D],
     how: &How,
-) -> Result<(Partition<D>, usize)> {
-    check_extents(extents)?;
-    let boundaries = Boundaries::all(Boundary::Periodic);
+) -> Result<(Partition, usize)> {
+    check_extents(extents.into())?;
+    let boundaries = Boundaries::all(D, Boundary::Periodic);
     let partition = Partition::grid(extents, grid, &boundaries).map_err(|error| match error {
         // What there are parts of here are nodes.
         Error::Spec { what, .. } => Error::spec(
@@ -177,7 +177,7 @@ pub fn cut<const D: usize>(
 
 /// Rates as an offline probe finds them: of the device alone, and of the network when every part
 /// sends every neighbour a message at once, small ones and large ones.
-pub fn prior<const D: usize>(simulation: &Simulation<'_, D>) -> GhostModel {
+pub fn prior(simulation: &Simulation<'_>) -> GhostModel {
     let partition = simulation.partition;
     let phase = |axis: usize, bytes: f64| {
         let parts = 0..partition.parts();
@@ -192,8 +192,8 @@ pub fn prior<const D: usize>(simulation: &Simulation<'_, D>) -> GhostModel {
         let times = simulation.network.times(&transfers, &mut Jitter::new(0, 0.0));
         times.into_iter().fold(0.0, f64::max)
     };
-    let phases = (0..D).filter(|&axis| partition.is_cut(axis)).count() as f64;
-    let swap = |bytes: f64| (0..D).map(|axis| phase(axis, bytes)).sum::<f64>();
+    let phases = (0..partition.rank()).filter(|&axis| partition.is_cut(axis)).count() as f64;
+    let swap = |bytes: f64| (0..partition.rank()).map(|axis| phase(axis, bytes)).sum::<f64>();
     let (small, large) = (swap(1e3), swap(1e8));
     // A part receives two such messages a phase.
     let per_unit = (large - small) / (1e8 - 1e3) / (2.0 * phases).max(1.0);

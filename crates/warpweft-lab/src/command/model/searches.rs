@@ -156,7 +156,7 @@ impl Conditions {
         network: &Tree,
         gpu: Gpu,
     ) -> Result<Case> {
-        let boundaries = Boundaries::all(Boundary::Periodic);
+        let boundaries = Boundaries::all(D, Boundary::Periodic);
         let mut grid = [1; D];
         grid[0] = self.gpus;
         let partition = Partition::grid([size; D], grid, &boundaries)?;

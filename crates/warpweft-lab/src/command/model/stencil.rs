@@ -157,7 +157,8 @@ impl Arguments {
 
     /// Of parts, or a volume, of these extents unless others were named.
     fn study<const D: usize>(&self, work: &Workload<D>, size: [usize; D]) -> Result<String> {
-        let size = self.size.as_ref().map_or(Ok(size), Size::extents)?;
+        let size =
+            self.size.as_ref().map_or(Ok(size), |size| size.extents(D).map(|size| size.array()))?;
         let (gpu, host) = (self.gpu(), Host::of(self.machine.as_deref()));
         let at = |rate: Option<f64>, launch: Option<f64>, rates: Linear| Linear {
             per_unit: rate.map_or(rates.per_unit, |rate| 1e-9 / rate),

@@ -11,7 +11,7 @@ pub struct Workload<const D: usize> {
     /// The application.
     pub name: String,
     /// Its stages.
-    pub stages: Vec<Footprint<D>>,
+    pub stages: Vec<Footprint>,
     /// Its fields.
     pub fields: Vec<FieldInfo>,
     /// Bytes a cell and step move through memory at least: each field read or written once a
@@ -58,23 +58,23 @@ pub fn app(name: &str, order: usize, dims: Option<usize>) -> Result<App> {
     let radius = order / 2;
     Ok(match name {
         "heat" => match dims {
-            None | Some(3) => App::Deep(jacobi("heat", around(radius), 1, 0)),
-            Some(2) => App::Flat(jacobi("heat", around(radius), 1, 0)),
+            None | Some(3) => App::Deep(jacobi("heat", around::<3>(radius), 1, 0)),
+            Some(2) => App::Flat(jacobi("heat", around::<2>(radius), 1, 0)),
             Some(dims) => {
                 let what = format!("heat in {}", counted(dims as u64, "dimension"));
                 return Err(Error::spec(what, "model it in 2 or 3"));
             }
         },
-        "life" => App::Flat(bytes(jacobi("life", around(1), 1, 0))),
-        "life3d" => App::Deep(bytes(jacobi("life3d", around(1), 1, 0))),
+        "life" => App::Flat(bytes(jacobi("life", around::<2>(1), 1, 0))),
+        "life3d" => App::Deep(bytes(jacobi("life3d", around::<3>(1), 1, 0))),
         // The edges stay.
-        "edge" => App::Flat(jacobi("edge", around(1), 1, 1)),
+        "edge" => App::Flat(jacobi("edge", around::<2>(1), 1, 1)),
         // Nine coefficient grids.
-        "hyperthermia" => App::Deep(jacobi("hyperthermia", around(1), 1, 9)),
+        "hyperthermia" => App::Deep(jacobi("hyperthermia", around::<3>(1), 1, 9)),
         // Pressure, and a0–3, b0–2, c0–2, wrk1 and bnd that stay.
-        "himeno" => App::Deep(jacobi("himeno", around(1), 1, 12)),
+        "himeno" => App::Deep(jacobi("himeno", around::<3>(1), 1, 12)),
         // Offsets −1 to 2, and three coefficients a cell.
-        "tricubic" => App::Deep(jacobi("tricubic", [[1, 2]; 3], 1, 3)),
+        "tricubic" => App::Deep(jacobi("tricubic", [[1, 2]; 3].into(), 1, 3)),
         "swim" => App::Flat(swim()),
         "seismic" => App::Deep(seismic()),
         _ => {
@@ -86,26 +86,21 @@ pub fn app(name: &str, order: usize, dims: Option<usize>) -> Result<App> {
     })
 }
 
-fn around<const D: usize>(radius: usize) -> Margin<D> {
-    [[radius; 2]; D]
+fn around<const D: usize>(radius: usize) -> Margin {
+    [[radius; 2]; D].into()
 }
 
 /// One stage that replaces `states` fields from their neighbourhood and `kept` fields in place.
-fn jacobi<const D: usize>(
-    name: &str,
-    margin: Margin<D>,
-    states: usize,
-    kept: usize,
-) -> Workload<D> {
+fn jacobi<const D: usize>(name: &str, margin: Margin, states: usize, kept: usize) -> Workload<D> {
     let moved = (0..states).map(|field| (field, margin));
-    let held = (states..states + kept).map(|field| (field, [[0; 2]; D]));
+    let held = (states..states + kept).map(|field| (field, around::<D>(0)));
     let stage = Footprint { reads: moved.chain(held).collect(), writes: (0..states).collect() };
     workload(name, vec![stage], ScalarKind::F32, states + kept)
 }
 
 fn workload<const D: usize>(
     name: &str,
-    stages: Vec<Footprint<D>>,
+    stages: Vec<Footprint>,
     kind: ScalarKind,
     count: usize,
 ) -> Workload<D> {
@@ -125,7 +120,7 @@ fn bytes<const D: usize>(mut work: Workload<D>) -> Workload<D> {
 
 /// SPEC's shallow water: fluxes, new values, Asselin filter, over thirteen fields.
 fn swim() -> Workload<2> {
-    let [near, here] = [around(1), around(0)];
+    let [near, here] = [around::<2>(1), around::<2>(0)];
     let (u_v_p, old, new, fluxes) = ([0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11, 12]);
     let reads = |near_fields: &[usize], here_fields: &[usize]| {
         let near = near_fields.iter().map(|&field| (field, near));
@@ -145,7 +140,7 @@ fn swim() -> Workload<2> {
 /// Velocity from stress and back, fourth order in space: three velocities, six stresses, three
 /// displacements and three material constants.
 fn seismic() -> Workload<3> {
-    let (near, here) = (around(2), around(0));
+    let (near, here) = (around::<3>(2), around::<3>(0));
     let velocities: Vec<usize> = (0..3).collect();
     let stresses: Vec<usize> = (3..9).collect();
     let displacements: Vec<usize> = (9..12).collect();

@@ -18,8 +18,8 @@ pub(super) struct Suite<'a, 'p, U> {
 
 impl<U: Subject> Suite<'_, '_, U> {
     /// An element in every setting and way; `name` says which.
-    pub fn run<const D: usize>(&mut self, name: &str, stencil: &Spec<D>) {
-        for setting in all::<D>() {
+    pub fn run(&mut self, name: &str, stencil: &Spec) {
+        for setting in all(stencil.rank()) {
             let mut stencil = stencil.clone();
             stencil.boundaries = setting.boundaries;
             self.each_way(name, &setting, &stencil);
@@ -36,9 +36,9 @@ impl<U: Subject> Suite<'_, '_, U> {
         self.by(name, &stencil.clone().boundary_by(function));
     }
 
-    fn by<const D: usize>(&mut self, name: &str, stencil: &Spec<D>) {
+    fn by(&mut self, name: &str, stencil: &Spec) {
         let held = |face: &&mut Boundary| matches!(face, Boundary::Dirichlet(_));
-        for (number, setting) in all::<D>().into_iter().enumerate() {
+        for (number, setting) in all(stencil.rank()).into_iter().enumerate() {
             let mut stencil = stencil.clone();
             stencil.boundaries = setting.boundaries;
             let faces = stencil.boundaries.0.as_flattened_mut().iter_mut();
@@ -51,9 +51,9 @@ impl<U: Subject> Suite<'_, '_, U> {
     }
 
     /// An element that stops when its residual is small, for every kind of residual.
-    pub fn stop<const D: usize>(&mut self, name: &str, stencil: &Spec<D>) {
+    pub fn stop(&mut self, name: &str, stencil: &Spec) {
         for (kind, every) in [(Residual::Max, 1), (Residual::Sum, 3), (Residual::SumOfSquares, 2)] {
-            let Some(mut setting) = all::<D>().into_iter().next() else { return };
+            let Some(mut setting) = all(stencil.rank()).into_iter().next() else { return };
             setting.steps = 40;
             let ways = self.subject.ways().len();
             if !self.pick.wants(ways) {
@@ -72,7 +72,7 @@ impl<U: Subject> Suite<'_, '_, U> {
         }
     }
 
-    fn each_way<const D: usize>(&mut self, name: &str, setting: &Setting<D>, stencil: &Spec<D>) {
+    fn each_way(&mut self, name: &str, setting: &Setting, stencil: &Spec) {
         let ways = self.subject.ways();
         if !self.pick.wants(ways.len()) {
             return self.pick.pass(ways.len());
@@ -97,11 +97,7 @@ impl<U: Subject> Suite<'_, '_, U> {
     }
 }
 
-fn half_way<const D: usize>(
-    stencil: &Spec<D>,
-    setting: &Setting<D>,
-    kind: Residual,
-) -> Result<f64> {
+fn half_way(stencil: &Spec, setting: &Setting, kind: Residual) -> Result<f64> {
     // The largest tolerance of a descending series that takes more than ten steps to meet.
     let mut tolerance = 1e3;
     loop {
@@ -116,7 +112,7 @@ fn half_way<const D: usize>(
     }
 }
 
-fn outcome<const D: usize>(ran: Result<Result<Ended<D>>>, end: &Ended<D>) -> Outcome {
+fn outcome(ran: Result<Result<Ended>>, end: &Ended) -> Outcome {
     let ran = match ran {
         Ok(ran) => ran,
         Err(error @ Error::Spec { .. }) => return Outcome::Skipped(error.to_string()),

@@ -46,21 +46,21 @@ pub trait Subject {
     /// # Errors
     /// A policy or partition that this problem can't have ([`warpweft::Error::Spec`], which skips the case)
     /// or any other failure to set up (which fails it); within, what running fails with.
-    fn run<const D: usize>(
+    fn run(
         &self,
         way: usize,
-        stencil: &Spec<D>,
-        start: &RawVolume<D>,
+        stencil: &Spec,
+        start: &RawVolume,
         steps: u64,
-    ) -> Result<Result<Ended<D>>>;
+    ) -> Result<Result<Ended>>;
 }
 
 /// Runs one stencil in every setting, whose boundaries overrule its own, as far as it is picked; `told` hears
 /// of every case as it ends. Its states are noise from −½ to ½.
-pub fn conformance_of<const D: usize>(
+pub fn conformance_of(
     subject: &impl Subject,
     name: &str,
-    stencil: &Spec<D>,
+    stencil: &Spec,
     pick: &mut Pick<'_>,
     mut told: impl FnMut(&Case),
 ) -> Vec<Case> {

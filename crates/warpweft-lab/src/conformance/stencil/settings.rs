@@ -2,33 +2,33 @@
 
 use warpweft::element::{CellType, ScalarKind, bf16, f16};
 use warpweft::error::Result;
-use warpweft::grid::RawVolume;
+use warpweft::grid::{Axes, RawVolume};
 use warpweft::stencil::{Boundaries, Boundary};
 
 /// A problem but for its element.
 #[derive(Clone, Debug)]
-pub(super) struct Setting<const D: usize> {
+pub(super) struct Setting {
     pub name: &'static str,
-    pub extents: [usize; D],
-    pub boundaries: Boundaries<D>,
+    pub extents: Axes<usize>,
+    pub boundaries: Boundaries,
     pub steps: u64,
 }
 
-/// Odd extents, none a multiple of a vector, the contiguous axis last; one row with a tail, one
+/// Odd extents of `dims` axes, none a multiple of a vector, the contiguous axis last; one row with a tail, one
 /// shorter than any vector.
-fn extents<const D: usize>(which: usize) -> [usize; D] {
+fn extents(dims: usize, which: usize) -> Axes<usize> {
     let sizes: [&[[usize; 4]]; 4] = [
         &[[0, 0, 0, 131], [0, 0, 0, 7], [0, 0, 0, 64]],
         &[[0, 0, 23, 71], [0, 0, 9, 9], [0, 0, 16, 130]],
         &[[0, 11, 13, 37], [0, 5, 17, 9], [0, 12, 8, 32]],
         &[[5, 7, 6, 19], [5, 5, 5, 5], [6, 5, 8, 16]],
     ];
-    let of = sizes[D - 1][which % 3];
-    std::array::from_fn(|d| of[4 - D + d])
+    let of = sizes[dims - 1][which % 3];
+    Axes::from_fn(dims, |d| of[4 - dims + d])
 }
 
-/// The settings every element runs in.
-pub(super) fn all<const D: usize>() -> Vec<Setting<D>> {
+/// The settings every element of `dims` axes runs in.
+pub(super) fn all(dims: usize) -> Vec<Setting> {
     let kinds = [
         Boundary::Dirichlet(0.5),
         Boundary::Mirror,
@@ -38,7 +38,7 @@ pub(super) fn all<const D: usize>() -> Vec<Setting<D>> {
     ];
     // No two axes alike, and no two faces of an axis where they may differ.
     let mixed = |first: usize| {
-        Boundaries(std::array::from_fn(|d| {
+        Boundaries(Axes::from_fn(dims, |d| {
             let low = kinds[(first + d) % kinds.len()];
             let high = kinds[(first + d + 1) % kinds.len()];
             match (low, high) {
@@ -50,22 +50,22 @@ pub(super) fn all<const D: usize>() -> Vec<Setting<D>> {
     };
     let setting = |name, which, boundaries, steps| Setting {
         name,
-        extents: extents(which),
+        extents: extents(dims, which),
         boundaries,
         steps,
     };
     vec![
-        setting("fixed", 0, Boundaries::all(kinds[0]), 5),
-        setting("periodic", 0, Boundaries::all(Boundary::Periodic), 7),
-        setting("neumann", 1, Boundaries::all(Boundary::Neumann), 4),
-        setting("mirror", 1, Boundaries::all(Boundary::Mirror), 1),
+        setting("fixed", 0, Boundaries::all(dims, kinds[0]), 5),
+        setting("periodic", 0, Boundaries::all(dims, Boundary::Periodic), 7),
+        setting("neumann", 1, Boundaries::all(dims, Boundary::Neumann), 4),
+        setting("mirror", 1, Boundaries::all(dims, Boundary::Mirror), 1),
         setting("mixed faces", 2, mixed(0), 6),
         setting("other mixed faces", 0, mixed(2), 9),
     ]
 }
 
 /// A volume of pseudo-random cells (Knuth's multiplicative generator), the same every time.
-pub(super) fn state<const D: usize>(cell: CellType, extents: [usize; D]) -> Result<RawVolume<D>> {
+pub(super) fn state(cell: CellType, extents: Axes<usize>) -> Result<RawVolume> {
     let mut volume = RawVolume::zeroed(cell, extents)?;
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = move || {

@@ -6,7 +6,7 @@ use super::Subject;
 use warpweft::cpu::{Pool, Simd};
 use warpweft::cuda;
 use warpweft::error::{Error, Result};
-use warpweft::grid::RawVolume;
+use warpweft::grid::{Axes, RawVolume};
 use warpweft::machine::{Gpu, Machine};
 use warpweft::stencil::agreement::{Ended, run};
 use warpweft::stencil::drive::Ranks;
@@ -51,13 +51,13 @@ impl Subject for OnCores {
         self.ways.iter().map(|(name, _, simd)| format!("{name}, {simd:?}")).collect()
     }
 
-    fn run<const D: usize>(
+    fn run(
         &self,
         way: usize,
-        stencil: &Spec<D>,
-        start: &RawVolume<D>,
+        stencil: &Spec,
+        start: &RawVolume,
         steps: u64,
-    ) -> Result<Result<Ended<D>>> {
+    ) -> Result<Result<Ended>> {
         let (_, policy, simd) = self.ways[way];
         let pool = self.pools[policy.threads - 1].clone();
         let mut executor = CpuSweeps::new(stencil, start, policy, pool, simd)?;
@@ -95,13 +95,13 @@ impl Subject for OnGpu {
         SKELETONS.iter().map(|kernel| format!("{kernel:?}")).collect()
     }
 
-    fn run<const D: usize>(
+    fn run(
         &self,
         way: usize,
-        stencil: &Spec<D>,
-        start: &RawVolume<D>,
+        stencil: &Spec,
+        start: &RawVolume,
         steps: u64,
-    ) -> Result<Result<Ended<D>>> {
+    ) -> Result<Result<Ended>> {
         let candidates = CudaPolicy::candidates(stencil, start.extents(), self.capability);
         let found = candidates.into_iter().find(|policy| policy.kernel == SKELETONS[way]);
         let Some(policy) = found else {
@@ -159,15 +159,15 @@ impl Subject for OnSubdomains<'_> {
         PARTITIONS.into_iter().map(way).collect()
     }
 
-    fn run<const D: usize>(
+    fn run(
         &self,
         way: usize,
-        stencil: &Spec<D>,
-        start: &RawVolume<D>,
+        stencil: &Spec,
+        start: &RawVolume,
         steps: u64,
-    ) -> Result<Result<Ended<D>>> {
+    ) -> Result<Result<Ended>> {
         let (count, axis, depth) = PARTITIONS[way];
-        let mut grid = [1; D];
+        let mut grid = Axes::filled(stencil.rank(), 1);
         if let Some(axis) = axis {
             let cut = grid.get_mut(axis);
             *cut.ok_or_else(|| Error::spec("no such axis", "cut another"))? = count;

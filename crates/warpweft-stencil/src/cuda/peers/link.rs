@@ -94,10 +94,10 @@ impl Outbound {
     ///
     /// # Errors
     /// The driver's; as [`Transport::receive`].
-    pub(in crate::cuda) fn put<const D: usize>(
+    pub(in crate::cuda) fn put(
         &mut self,
-        sweeps: &CudaSweeps<D>,
-        boxes: &[Cells<D>],
+        sweeps: &CudaSweeps,
+        boxes: &[Cells],
         net: &dyn Transport,
         stream: &Stream,
     ) -> Result<()> {
@@ -121,10 +121,10 @@ impl Inbound {
     ///
     /// # Errors
     /// The driver's; as [`Transport::receive`].
-    pub(in crate::cuda) fn take<const D: usize>(
+    pub(in crate::cuda) fn take(
         &mut self,
-        sweeps: &CudaSweeps<D>,
-        boxes: &[Cells<D>],
+        sweeps: &CudaSweeps,
+        boxes: &[Cells],
         net: &dyn Transport,
         stream: &Stream,
     ) -> Result<f64> {

@@ -5,6 +5,7 @@ use super::shape::{ResidentShape, resides};
 use crate::cuda::layout::axes;
 use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::cuda::SharedMemory;
+use warpweft_core::grid::Axes;
 
 /// Warps of a block and blocks an SM: 512 threads, which have 128 registers each.
 const BLOCKS: [[u32; 2]; 2] = [[16, 1], [8, 2]];
@@ -17,8 +18,8 @@ const CELL: [f64; 2] = [0.042, 0.075];
 const RIM: f64 = 0.1;
 
 /// What shapes are for.
-struct Problem<'a, const D: usize> {
-    stencil: &'a Spec<D>,
+struct Problem<'a> {
+    stencil: &'a Spec,
     /// Along z, y and x.
     extents: [usize; 3],
     /// Whether tiles must divide the extents.
@@ -28,15 +29,16 @@ struct Problem<'a, const D: usize> {
 }
 
 /// Shapes for a volume, or a slab, of `extents` on one device, the most promising first.
-pub fn for_volume<const D: usize>(
-    stencil: &Spec<D>,
-    extents: [usize; D],
+pub fn for_volume(
+    stencil: &Spec,
+    extents: Axes<usize>,
     (capability, sms): ((u32, u32), u32),
 ) -> Vec<CudaPolicy> {
+    let dims = stencil.rank();
     if !resides(stencil) {
         return Vec::new();
     }
-    let [_, z, y, x] = axes::<D>();
+    let [_, z, y, x] = axes(dims);
     let around = |axis: Option<usize>| {
         axis.is_some_and(|d| stencil.boundaries.0[d][0] == crate::Boundary::Periodic)
     };
@@ -49,12 +51,12 @@ pub fn for_volume<const D: usize>(
         shared: SharedMemory::of_capability(capability),
     };
     // A skirt costs little in two dimensions, and much in three.
-    let depths: &[u32] = if D == 2 { &[4, 6, 8] } else { &[1] };
+    let depths: &[u32] = if dims == 2 { &[4, 6, 8] } else { &[1] };
     let mut all: Vec<(f64, CudaPolicy)> = Vec::new();
     for &depth in depths {
         // The best of every number of blocks: one may compute while another waits for its post.
         all.extend(BLOCKS.into_iter().filter_map(|blocks| {
-            let rows = if D == 3 { 16 } else { 1 };
+            let rows = if dims == 3 { 16 } else { 1 };
             let shapes = (1..=rows).filter_map(|vy| problem.shape(depth, blocks, vy));
             shapes.min_by(|a, b| a.0.total_cmp(&b.0))
         }));
@@ -63,7 +65,7 @@ pub fn for_volume<const D: usize>(
     all.into_iter().map(|(_, policy)| policy).collect()
 }
 
-impl<const D: usize> Problem<'_, D> {
+impl Problem<'_> {
     /// The nanoseconds of a step, about, and the policy, of tiles `vy` cells a thread high and no deeper than it
     /// takes for all of them to be there at once; `None` if they can't.
     fn shape(
@@ -72,6 +74,7 @@ impl<const D: usize> Problem<'_, D> {
         [warps, min_blocks]: [u32; 2],
         vy: u32,
     ) -> Option<(f64, CudaPolicy)> {
+        let dims = self.stencil.rank();
         let size = self.stencil.cell.size(0) as u32;
         let like = CudaPolicy {
             kernel: CudaKernel::Resident,
@@ -106,7 +109,7 @@ impl<const D: usize> Problem<'_, D> {
             }
             let cells = f64::from(32 * warps * min_blocks * 4 * vy * vz * size / 4);
             let post = POST + (shape.mail / shape.size * min_blocks as usize) as f64 * RIM;
-            let time = cells * CELL[usize::from(D == 3)] + post / f64::from(depth);
+            let time = cells * CELL[usize::from(dims == 3)] + post / f64::from(depth);
             Some((time, policy))
         })
     }
@@ -132,7 +135,7 @@ mod tests {
     #[test]
     fn small_volumes_have_shapes_and_large_ones_none() {
         let stencil = Stencil::of(flat());
-        let found = for_volume(&stencil, [1024, 4096], H200);
+        let found = for_volume(&stencil, [1024, 4096].into(), H200);
         assert!(!found.is_empty(), "{found:?}");
         for policy in &found {
             let shape = ResidentShape::of(&stencil, policy).unwrap();
@@ -140,9 +143,9 @@ mod tests {
             let tiles = 1024usize.div_ceil(z) * 4096usize.div_ceil(x);
             assert!(tiles <= 132 * policy.min_blocks as usize, "{tiles} of {policy:?}");
         }
-        assert_eq!(for_volume(&stencil, [16384, 16384], H200), []);
-        let found = for_volume(&Stencil::of(deep()), [64, 256, 256], H200);
+        assert_eq!(for_volume(&stencil, [16384, 16384].into(), H200), []);
+        let found = for_volume(&Stencil::of(deep()), [64, 256, 256].into(), H200);
         assert!(!found.is_empty(), "{found:?}");
-        assert_eq!(for_volume(&Stencil::of(deep()), [512; 3], H200), []);
+        assert_eq!(for_volume(&Stencil::of(deep()), [512; 3].into(), H200), []);
     }
 }

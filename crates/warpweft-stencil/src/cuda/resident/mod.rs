@@ -117,7 +117,7 @@ impl Resident {
     }
 }
 
-impl<const D: usize> Queue<'_, D> {
+impl Queue<'_> {
     /// The launches of `steps` steps from `state` by resident tiles, and of the ghosts after, over a slab with
     /// `before` of the volume's `all` planes before it; `beyond` are the tiles below and above it.
     ///
@@ -146,7 +146,7 @@ impl<const D: usize> Queue<'_, D> {
         let (below, above) = (ghosts(0).map(|n| -n), ghosts(1));
         let above = [0, 1, 2].map(|axis| extents[axis] + above[axis]);
         let tiles = home.tiles.map(|n| n as i32);
-        let wraps = super::layout::axes::<D>().map(|axis| {
+        let wraps = super::layout::axes(layout.dims).map(|axis| {
             let periodic = |d: usize| self.stencil.boundaries.0[d][0] == Boundary::Periodic;
             i32::from(axis.is_some_and(periodic))
         });

@@ -7,6 +7,7 @@ use crate::cuda::text::goes_on_alone;
 use crate::cuda::text::reach::type_of;
 use crate::{Boundary, CudaPolicy, Spec, Stage};
 use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::Axes;
 
 /// Farther than this a thread's rows would be more pad than cells.
 const FARTHEST: usize = 4;
@@ -43,20 +44,21 @@ pub struct ResidentShape {
 impl ResidentShape {
     /// For `stencil` under `policy`; `None` when no cell of a tile is left without its skirts, or a thread
     /// had more cells than it has registers for.
-    pub fn of<const D: usize>(stencil: &Spec<D>, policy: &CudaPolicy) -> Option<Self> {
+    pub fn of(stencil: &Spec, policy: &CudaPolicy) -> Option<Self> {
+        let dims = stencil.rank();
         let radius = stencil.radius();
         let [_, z, y, x] =
-            axes::<D>().map(|axis| axis.map_or(0, |d| radius[d][0].max(radius[d][1])));
+            axes(dims).map(|axis| axis.map_or(0, |d| radius[d][0].max(radius[d][1])));
         let reach = [z, y, x];
         let [vx, vy, vz] = policy.cells.map(|cells| cells as usize);
         let (warps, depth) = (policy.warps as usize, policy.temporal_depth as usize);
-        let warps_y = if D == 2 { 1 } else { warps_along_y(warps) };
+        let warps_y = if dims == 2 { 1 } else { warps_along_y(warps) };
         let warps_z = warps / warps_y;
         let all = [vz * warps_z, vy * warps_y, 32 * vx];
         let wide = |axis: usize, n: usize| if axis == 2 { n.next_multiple_of(vx) } else { n };
         let each = |f: &dyn Fn(usize) -> usize| [f(0), f(1), f(2)];
         let pad = each(&|axis| wide(axis, reach[axis]));
-        let on = if D == 2 { depth } else { depth - 1 };
+        let on = if dims == 2 { depth } else { depth - 1 };
         let skirt = each(&|axis| wide(axis, on * reach[axis]));
         let halo = each(&|axis| wide(axis, depth * reach[axis]));
         let inner = |axis: usize| all[axis].checked_sub(2 * skirt[axis]);
@@ -65,43 +67,43 @@ impl ResidentShape {
         let possible = (1..=inner(0)?).contains(&planes)
             && vx * vy * vz <= CELLS
             && vy * vz <= ROWS
-            && (D == 3 || (vz >= z && vx >= x))
+            && (dims == 3 || (vz >= z && vx >= x))
             && (0..3).all(|axis| tile[axis] > 0 && tile[axis] >= halo[axis]);
         if !possible {
             return None;
         }
-        let off = |offset: [isize; D]| offset.iter().filter(|&&o| o != 0).count();
+        let off = |offset: Axes<isize>| offset.iter().filter(|&&o| o != 0).count();
         let taps = stencil.stages.iter().flat_map(|stage| stage.taps());
         let slanted = taps.map(|tap| off(tap.offset)).max().unwrap_or(0) > 1;
         let size = stencil.cell.size(0);
         let mut shape =
             Self { tile, halo, reach, depth, slanted, warps_z, shared: 0, mail: 0, size };
-        let kept: usize = match D {
+        let kept: usize = match dims {
             2 => 2 * warps * 2 * z * 32 * vx,
             _ => (0..3).map(|axis| all[axis] + 2 * pad[axis]).product(),
         };
         shape.shared = kept * size;
         let vector = (16 / size).min(vx);
         // In three dimensions a word stands beside 32 (sealed.cuh).
-        let bytes = |cells: usize| match D {
+        let bytes = |cells: usize| match dims {
             2 => cells * size,
             _ => {
                 let beside = (cells / vector).div_ceil(32) * 8;
                 (cells * size).next_multiple_of(16) + beside.next_multiple_of(16)
             }
         };
-        shape.mail = shape.rims(D).map(bytes).sum();
+        shape.mail = shape.rims(dims).map(bytes).sum();
         Some(shape)
     }
 
     /// The planes that the deepest tile of `policy` has; `None` if none is left without the skirts.
-    pub fn widest<const D: usize>(stencil: &Spec<D>, policy: &CudaPolicy) -> Option<usize> {
-        let reach =
-            axes::<D>()[1].map_or(0, |d| stencil.radius()[d].into_iter().max().unwrap_or(0));
+    pub fn widest(stencil: &Spec, policy: &CudaPolicy) -> Option<usize> {
+        let dims = stencil.rank();
+        let reach = axes(dims)[1].map_or(0, |d| stencil.radius()[d].into_iter().max().unwrap_or(0));
         let warps = policy.warps as usize;
-        let warps_z = if D == 2 { warps } else { warps / warps_along_y(warps) };
+        let warps_z = if dims == 2 { warps } else { warps / warps_along_y(warps) };
         let depth = policy.temporal_depth as usize;
-        let skirt = if D == 2 { depth } else { depth.saturating_sub(1) } * reach;
+        let skirt = if dims == 2 { depth } else { depth.saturating_sub(1) } * reach;
         (policy.cells[2] as usize * warps_z).checked_sub(2 * skirt).filter(|&planes| planes > 0)
     }
 
@@ -151,8 +153,8 @@ impl ResidentShape {
     ///
     /// # Errors
     /// Names the axis, its cells and the tile's.
-    pub fn check<const D: usize>(&self, stencil: &Spec<D>, layout: &Layout) -> Result<()> {
-        for (n, axis) in axes::<D>()[1..].iter().enumerate() {
+    pub fn check(&self, stencil: &Spec, layout: &Layout) -> Result<()> {
+        for (n, axis) in axes(stencil.rank())[1..].iter().enumerate() {
             let Some(axis) = *axis else { continue };
             let around = stencil.boundaries.0[axis][0] == Boundary::Periodic;
             let cells = layout.extents[n + 1];
@@ -178,19 +180,20 @@ fn warps_along_y(warps: usize) -> usize {
 
 /// Whether the cells of `stencil` can stay on the chip (see
 /// [`CudaKernel::Resident`](crate::CudaKernel::Resident)).
-pub fn resides<const D: usize>(stencil: &Spec<D>) -> bool {
+pub fn resides(stencil: &Spec) -> bool {
     let near = stencil.radius().iter().flatten().all(|&cells| cells <= FARTHEST);
     near && goes_on_alone(stencil)
 }
 
 /// Writes the kernel `ww_resident` and its shape.
-pub fn write_resident<const D: usize>(
+pub fn write_resident(
     text: &mut String,
-    stage: &dyn Stage<D>,
+    stage: &dyn Stage,
     functor: &str,
     policy: &CudaPolicy,
     shape: &ResidentShape,
 ) -> std::fmt::Result {
+    let dims = stage.rank();
     let scalar = type_of(stage.cell_type(), 0);
     let [vx, vy, vz] = policy.cells;
     let CudaPolicy { warps, min_blocks, .. } = *policy;
@@ -207,7 +210,7 @@ pub fn write_resident<const D: usize>(
   template <int F>
   using Type = ww::stencil::pick<F, {scalar}>;
   using Writes = ww::stencil::indices<0>;
-  static constexpr int dims = {D}, vx = {vx}, vy = {vy}, vz = {vz}, warps = {warps}, warps_z = {warps_z};
+  static constexpr int dims = {dims}, vx = {vx}, vy = {vy}, vz = {vz}, warps = {warps}, warps_z = {warps_z};
   static constexpr int depth = {depth}, planes = {planes};
   static constexpr int reach_z = {reach_z}, reach_y = {reach_y}, reach_x = {reach_x};
   static constexpr bool slanted = {slanted}, corners = {slanted} || {depth} > 1;

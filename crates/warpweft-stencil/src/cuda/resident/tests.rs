@@ -37,7 +37,7 @@ fn stay(cells: [u32; 3], chunk: u32) -> CudaPolicy {
 fn with_tiles<const D: usize>(
     stencil: Stencil<i32, D>,
     (extents, policy): ([usize; D], CudaPolicy),
-    act: impl Fn(&mut CudaSweeps<D>, &Spec<D>, &Volume<i32, D>),
+    act: impl Fn(&mut CudaSweeps, &Spec, &Volume<i32, D>),
 ) {
     let (Ok(device), Ok(_)) = (Device::open(0), compiler()) else {
         return println!("skipped: no GPU");
@@ -52,13 +52,13 @@ fn with_tiles<const D: usize>(
     act(&mut sweeps, &stencil, &start);
 }
 
-fn home<const D: usize>(sweeps: &mut CudaSweeps<D>) -> &mut Resident {
+fn home(sweeps: &mut CudaSweeps) -> &mut Resident {
     sweeps.resident.as_mut().expect("tiles that stay")
 }
 
 #[test]
 fn posts_wrap() {
-    fn wrap<const D: usize>(sweeps: &mut CudaSweeps<D>, stencil: &Spec<D>, start: &Volume<i32, D>) {
+    fn wrap<const D: usize>(sweeps: &mut CudaSweeps, stencil: &Spec, start: &Volume<i32, D>) {
         // Words' marks change every two posts: after a multiple of four they are as at the start.
         let before = u32::MAX - 3;
         let stream = Stream::new(sweeps.stream().device()).unwrap();
@@ -76,13 +76,13 @@ fn posts_wrap() {
 
 #[test]
 fn a_tile_that_never_sends_is_named() {
-    fn wait<const D: usize>(sweeps: &mut CudaSweeps<D>, _: &Spec<D>, start: &Volume<i32, D>) {
+    fn wait<const D: usize>(sweeps: &mut CudaSweeps, _: &Spec, start: &Volume<i32, D>) {
         let dog = Watchdog::new(sweeps.stream().device(), Duration::from_millis(50)).unwrap();
         let home = home(sweeps);
         (home.dog, home.posts) = (dog, 0);
         // The second of two tiles is not there.
         home.launch.grid[0] -= 1;
-        let region = Region { low: [0; D], high: start.extents() };
+        let region = Region { low: [0; D].into(), high: start.extents().into() };
         let sweep = Sweep { first_step: 0, steps: 5, region, following: 0, keep_change: false };
         sweeps.sweep(&sweep).unwrap();
         let error = sweeps.finish().unwrap_err().to_string();

@@ -18,8 +18,8 @@ pub struct StageShape {
     pub shared: usize,
 }
 
-pub struct Glue<'a, const D: usize> {
-    stage: &'a dyn Stage<D>,
+pub struct Glue<'a> {
+    stage: &'a dyn Stage,
     number: usize,
     policy: &'a CudaPolicy,
     strided: bool,
@@ -27,13 +27,8 @@ pub struct Glue<'a, const D: usize> {
     pub shape: StageShape,
 }
 
-impl<'a, const D: usize> Glue<'a, D> {
-    pub fn new(
-        stage: &'a dyn Stage<D>,
-        number: usize,
-        policy: &'a CudaPolicy,
-        strided: bool,
-    ) -> Self {
+impl<'a> Glue<'a> {
+    pub fn new(stage: &'a dyn Stage, number: usize, policy: &'a CudaPolicy, strided: bool) -> Self {
         let reach: Vec<_> = (0..stage.cell_type().len()).map(|f| reach_of(stage, f)).collect();
         let roles = (0..stage.cell_type().len()).map(|f| role_of(stage, f)).collect();
         let (ringed, shared) = match policy.kernel {
@@ -111,6 +106,7 @@ impl<'a, const D: usize> Glue<'a, D> {
     }
 
     fn write_shape(&self, text: &mut String, shape: &str) -> std::fmt::Result {
+        let dims = self.stage.rank();
         let fields = 0..self.stage.cell_type().len();
         let list = |keep: &dyn Fn(usize) -> bool| {
             let kept: Vec<_> = fields.clone().filter(|&f| keep(f)).map(|f| f.to_string()).collect();
@@ -129,7 +125,7 @@ impl<'a, const D: usize> Glue<'a, D> {
         writeln!(text, "  using Used = {};", list(&|f| self.shape.roles[f] != Role::Unused))?;
         writeln!(text, "  using Reads = {};", list(&reads))?;
         writeln!(text, "  using Writes = {};", list(&|f| self.stage.writes().contains(&f)))?;
-        writeln!(text, "  static constexpr int dims = {D}, vx = {vx}, vy = {vy}, vz = {vz};")?;
+        writeln!(text, "  static constexpr int dims = {dims}, vx = {vx}, vy = {vy}, vz = {vz};")?;
         writeln!(
             text,
             "  static constexpr int warps = {warps}, chunk = {chunk}, prefetch = {prefetch};"

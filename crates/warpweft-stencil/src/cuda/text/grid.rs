@@ -5,7 +5,7 @@ use crate::cuda::layout::Layout;
 use crate::cuda::resident::{ResidentShape, resides};
 use crate::{Boundary, CudaKernel, CudaPolicy, Spec};
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::axis_name;
+use warpweft_core::grid::{Axes, axis_name};
 
 /// The shape of single steps beside a pipeline or resident tiles, for what is left of a number of steps.
 pub fn single(policy: &CudaPolicy) -> CudaPolicy {
@@ -34,14 +34,14 @@ pub fn single(policy: &CudaPolicy) -> CudaPolicy {
 const GROUP: usize = 192;
 
 /// Blocks along the grid's three axes for one step over all of `layout`.
-pub fn grid<const D: usize>(layout: &Layout, policy: &CudaPolicy) -> [usize; 3] {
-    let policy = &single(policy).reduced::<D>();
+pub fn grid(layout: &Layout, policy: &CudaPolicy) -> [usize; 3] {
+    let policy = &single(policy).reduced(layout.dims);
     let [w, z, y, x] = layout.extents;
     let [vx, vy, vz] = policy.cells.map(|cells| cells as usize);
     let (warps, chunk) = (policy.warps as usize, policy.chunk.max(1) as usize);
     let row = 32 * vx;
     let (tiles_x, tiles_y, tiles_z) = (x.div_ceil(row), y.div_ceil(warps * vy), z.div_ceil(vz));
-    match (D, policy.kernel) {
+    match (layout.dims, policy.kernel) {
         (1, _) => [x.div_ceil(row * warps), 1, 1],
         (2, CudaKernel::Direct) => [tiles_x, 1, z.div_ceil(vz * warps)],
         (2, _) => [x.div_ceil(row * warps), 1, z.div_ceil(chunk)],
@@ -58,15 +58,11 @@ pub fn grid<const D: usize>(layout: &Layout, policy: &CudaPolicy) -> [usize; 3] 
 }
 
 /// Blocks along the grid's three axes for a pipelined trip over all of `layout`.
-pub fn trip_grid<const D: usize>(
-    layout: &Layout,
-    policy: &CudaPolicy,
-    trip: &TripShape,
-) -> [usize; 3] {
+pub fn trip_grid(layout: &Layout, policy: &CudaPolicy, trip: &TripShape) -> [usize; 3] {
     let [_, z, y, x] = layout.extents;
     let tiles = x.div_ceil(trip.inner[0]);
     let chunks = z.div_ceil(policy.chunk.max(1) as usize);
-    match D {
+    match layout.dims {
         2 => [tiles.div_ceil(policy.warps as usize), 1, chunks],
         _ => [tiles, y.div_ceil(trip.inner[1]), chunks],
     }
@@ -76,11 +72,8 @@ pub fn trip_grid<const D: usize>(
 ///
 /// # Errors
 /// More cells than kernels can index; steps that can't be pipelined.
-pub fn layout_of<const D: usize>(
-    stencil: &Spec<D>,
-    extents: [usize; D],
-    policy: &CudaPolicy,
-) -> Result<Layout> {
+pub fn layout_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Result<Layout> {
+    let dims = stencil.rank();
     if !matches!(policy.kernel, CudaKernel::Pipeline | CudaKernel::Resident) {
         return Layout::of(stencil, extents, 1, [0; 2]);
     }
@@ -91,7 +84,7 @@ pub fn layout_of<const D: usize>(
             return refused(
                 format!(
                     "{depth} steps a trip over {n} periodic cells of axis {}",
-                    axis_name(axis, D)
+                    axis_name(axis, dims)
                 ),
                 "take no more steps a trip than cells",
             );
@@ -107,7 +100,7 @@ pub fn layout_of<const D: usize>(
              eight bytes, between faces that are periodic or hold one value, without faults",
         );
     }
-    let Some(trip) = TripShape::of(policy, D, stencil.cell.size(0)) else {
+    let Some(trip) = TripShape::of(policy, dims, stencil.cell.size(0)) else {
         return refused(
             format!(
                 "tiles of {:?} cells and {} warps, {} steps deep",
@@ -120,11 +113,7 @@ pub fn layout_of<const D: usize>(
 }
 
 /// The layout for resident tiles.
-fn resident_layout<const D: usize>(
-    stencil: &Spec<D>,
-    extents: [usize; D],
-    policy: &CudaPolicy,
-) -> Result<Layout> {
+fn resident_layout(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Result<Layout> {
     if !resides(stencil) {
         return Err(Error::spec(
             "resident tiles of this stencil",

@@ -18,6 +18,7 @@ use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::cuda::{Cache, Cubin, Options, compile_in};
 use warpweft_core::element::Unit;
 use warpweft_core::error::Result;
+use warpweft_core::grid::Axes;
 
 const CELLS: &str = include_str!("../cells.cuh");
 const DIRECT: &str = include_str!("../direct.cuh");
@@ -51,14 +52,11 @@ pub struct StepText {
 }
 
 /// Writes the text of a step of `stencil`. `strided` lets blocks take several tiles along z.
-pub fn step_text<const D: usize>(
-    stencil: &Spec<D>,
-    policy: &CudaPolicy,
-    strided: bool,
-) -> StepText {
+pub fn step_text(stencil: &Spec, policy: &CudaPolicy, strided: bool) -> StepText {
+    let dims = stencil.rank();
     let piped = (policy.kernel == CudaKernel::Pipeline).then_some(policy);
     let stays = (policy.kernel == CudaKernel::Resident).then_some(policy);
-    let policy = &single(policy).reduced::<D>();
+    let policy = &single(policy).reduced(dims);
     let mut unit = Unit::new();
     let names: Vec<String> = stencil.stages.iter().map(|stage| stage.cuda(&mut unit)).collect();
     let faces = faces::write_text(stencil, &mut unit);
@@ -74,21 +72,21 @@ pub fn step_text<const D: usize>(
     source.extend(skeleton.iter().copied());
     let mut stages = Vec::new();
     for (number, (stage, functor)) in stencil.stages.iter().zip(&names).enumerate() {
-        let glue = Glue::<D>::new(&**stage, number, policy, strided);
+        let glue = Glue::new(&**stage, number, policy, strided);
         // Writing to a string can't fail.
         let _ = glue.write(&mut source, functor);
         stages.push(glue.shape);
     }
     let (mut trip, mut resident) = (None, None);
     if let (Some(policy), [stage]) = (piped, &stencil.stages[..]) {
-        trip = TripShape::of(policy, D, stencil.cell.size(0));
+        trip = TripShape::of(policy, dims, stencil.cell.size(0));
         source.push_str(PIPELINE);
         let shared = trip.map_or(0, |trip| trip.shared);
         let _ = write_trip(&mut source, &**stage, &names[0], policy, shared);
     }
     if let (Some(policy), [stage]) = (stays, &stencil.stages[..]) {
         resident = ResidentShape::of(stencil, policy);
-        source.push_str(if D == 2 { STRIPS } else { PATCHES });
+        source.push_str(if dims == 2 { STRIPS } else { PATCHES });
         if let Some(shape) = &resident {
             let _ = write_resident(&mut source, &**stage, &names[0], policy, shape);
         }
@@ -110,12 +108,8 @@ pub fn step_text<const D: usize>(
 ///
 /// # Errors
 /// A policy that no kernel can have; more cells than kernels can index.
-pub fn device_bytes<const D: usize>(
-    stencil: &Spec<D>,
-    extents: [usize; D],
-    policy: &CudaPolicy,
-) -> Result<u64> {
-    let policy = policy.shaped::<D>()?;
+pub fn device_bytes(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Result<u64> {
+    let policy = policy.shaped(stencil.rank())?;
     let layout = layout_of(stencil, extents, &policy)?;
     let stays = policy.kernel == CudaKernel::Resident;
     let shape = ResidentShape::of(stencil, &policy).filter(|_| stays);
@@ -127,9 +121,9 @@ pub fn device_bytes<const D: usize>(
 ///
 /// # Errors
 /// A policy that no kernel can have; the compiler's.
-pub fn compile_check<const D: usize>(
-    stencil: &Spec<D>,
-    extents: [usize; D],
+pub fn compile_check(
+    stencil: &Spec,
+    extents: Axes<usize>,
     policy: &CudaPolicy,
     arch: &str,
 ) -> Result<Cubin> {
@@ -140,16 +134,16 @@ pub fn compile_check<const D: usize>(
 ///
 /// # Errors
 /// As [`compile_check`].
-pub fn compile_check_in<const D: usize>(
+pub fn compile_check_in(
     cache: &Cache,
-    stencil: &Spec<D>,
-    extents: [usize; D],
+    stencil: &Spec,
+    extents: Axes<usize>,
     policy: &CudaPolicy,
     arch: &str,
 ) -> Result<Cubin> {
-    let policy = policy.shaped::<D>()?;
+    let policy = policy.shaped(stencil.rank())?;
     let layout = layout_of(stencil, extents, &policy)?;
-    let strided = grid::<D>(&layout, &policy)[2] > 65_535;
+    let strided = grid(&layout, &policy)[2] > 65_535;
     let text = step_text(stencil, &policy, strided);
     let options = Options { contract: policy.contraction, ..Options::default() };
     compile_in(cache, &text.source, "a stencil", arch, &options)

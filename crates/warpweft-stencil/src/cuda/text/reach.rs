@@ -33,21 +33,21 @@ pub struct Reach {
 }
 
 /// How `stage` uses field `f`.
-pub fn role_of<const D: usize>(stage: &dyn Stage<D>, f: usize) -> Role {
+pub fn role_of(stage: &dyn Stage, f: usize) -> Role {
     let mut taps = stage.taps().iter().filter(|tap| tap.field == f).peekable();
     let read = taps.peek().is_some();
     match (stage.writes().contains(&f), read) {
         (false, false) => Role::Unused,
         (false, true) => Role::Read,
-        (true, _) if taps.any(|tap| tap.offset != [0; D]) => Role::Doubled,
+        (true, _) if taps.any(|tap| tap.offset.iter().any(|&offset| offset != 0)) => Role::Doubled,
         (true, _) => Role::InPlace,
     }
 }
 
-pub fn reach_of<const D: usize>(stage: &dyn Stage<D>, f: usize) -> Reach {
+pub fn reach_of(stage: &dyn Stage, f: usize) -> Reach {
     let mut reach = Reach { cross: true, ..Reach::default() };
     for tap in stage.taps().iter().filter(|tap| tap.field == f) {
-        let [w, z, y, x] = axes::<D>().map(|axis| axis.map_or(0, |axis| tap.offset[axis]));
+        let [w, z, y, x] = axes(stage.rank()).map(|axis| axis.map_or(0, |axis| tap.offset[axis]));
         let widen = |range: Option<[isize; 2]>| {
             let [low, high] = range.unwrap_or_default();
             Some([low.min(z), high.max(z)])

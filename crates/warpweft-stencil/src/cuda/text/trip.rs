@@ -43,13 +43,14 @@ impl TripShape {
 /// Whether tiles of `stencil` may compute beyond the volume, several steps on, and end with the exact cells: one stage
 /// over one scalar of four or eight bytes that it reads beside the cell and writes, between faces that are periodic
 /// or hold one value, without faults or loops that depend on its cells.
-pub fn goes_on_alone<const D: usize>(stencil: &Spec<D>) -> bool {
+pub fn goes_on_alone(stencil: &Spec) -> bool {
+    let dims = stencil.rank();
     let [stage] = &stencil.stages[..] else { return false };
     let mut faces = stencil.boundaries.0.as_flattened().iter();
     // Tiles compute beyond the volume, on anything, where nothing may be reported nor go on for ever.
     let mut unit = Unit::new();
     stage.cuda(&mut unit);
-    (D == 2 || D == 3)
+    (dims == 2 || dims == 3)
         && stencil.cell.len() == 1
         && matches!(stencil.cell.size(0), 4 | 8)
         && role_of(&**stage, 0) == Role::Doubled
@@ -59,7 +60,7 @@ pub fn goes_on_alone<const D: usize>(stencil: &Spec<D>) -> bool {
 }
 
 /// Whether several steps of `stencil` can be pipelined (see [`CudaKernel::Pipeline`]).
-pub fn pipelines<const D: usize>(stencil: &Spec<D>) -> bool {
+pub fn pipelines(stencil: &Spec) -> bool {
     let mut taps = stencil.stages.iter().flat_map(|stage| stage.taps());
     let star = taps.all(|tap| {
         tap.offset.iter().all(|o| o.abs() <= 1)
@@ -69,13 +70,14 @@ pub fn pipelines<const D: usize>(stencil: &Spec<D>) -> bool {
 }
 
 /// Writes the pipelined kernel and its shape.
-pub fn write_trip<const D: usize>(
+pub fn write_trip(
     text: &mut String,
-    stage: &dyn Stage<D>,
+    stage: &dyn Stage,
     functor: &str,
     policy: &CudaPolicy,
     shared: usize,
 ) -> std::fmt::Result {
+    let dims = stage.rank();
     let scalar = type_of(stage.cell_type(), 0);
     let [vx, vy, _] = policy.cells;
     let CudaPolicy { warps, min_blocks, prefetch, temporal_depth, .. } = *policy;
@@ -89,7 +91,7 @@ pub fn write_trip<const D: usize>(
   template <int F>
   using Type = ww::stencil::pick<F, {scalar}>;
   using Writes = ww::stencil::indices<0>;
-  static constexpr int dims = {D}, vx = {vx}, vy = {vy}, warps = {warps}, depth = {temporal_depth};
+  static constexpr int dims = {dims}, vx = {vx}, vy = {vy}, warps = {warps}, depth = {temporal_depth};
   static constexpr int prefetch = {prefetch}, trip_bytes = {shared};
 }};
 extern \"C\" __global__ void __launch_bounds__({threads}, {min_blocks}) ww_trip(const {scalar}* __restrict__ in, {scalar}* __restrict__ out, const ww::stencil::Trip trip{parameter}) {{

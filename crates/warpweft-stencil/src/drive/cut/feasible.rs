@@ -10,10 +10,10 @@ use warpweft_core::report::counted;
 
 /// The largest depth R whose ghost zones fit into the neighbours along every cut axis, at most
 /// `limit`; 0 when not even one step fits, and `limit` when nothing is cut.
-pub fn deepest_feasible<const D: usize>(
-    partition: &Partition<D>,
-    boundaries: &Boundaries<D>,
-    stages: &[Footprint<D>],
+pub fn deepest_feasible(
+    partition: &Partition,
+    boundaries: &Boundaries,
+    stages: &[Footprint],
     fields: usize,
     limit: usize,
 ) -> usize {
@@ -21,7 +21,12 @@ pub fn deepest_feasible<const D: usize>(
     let (mut fits, mut too_deep) = (0, limit + 1);
     while too_deep - fits > 1 {
         let depth = fits + (too_deep - fits) / 2;
-        match misfit(partition, boundaries, stages, &Reach::new(stages, fields, depth)) {
+        match misfit(
+            partition,
+            boundaries,
+            stages,
+            &Reach::new(partition.rank(), stages, fields, depth),
+        ) {
             None => fits = depth,
             Some(_) => too_deep = depth,
         }
@@ -34,13 +39,14 @@ pub fn deepest_feasible<const D: usize>(
 /// # Errors
 /// Depth 0, or more than 65,536; parts smaller than their neighbours' ghost zones. With the largest
 /// feasible R.
-pub fn check_depth<const D: usize>(
-    partition: &Partition<D>,
-    boundaries: &Boundaries<D>,
-    stages: &[Footprint<D>],
+pub fn check_depth(
+    partition: &Partition,
+    boundaries: &Boundaries,
+    stages: &[Footprint],
     fields: usize,
     depth: usize,
 ) -> Result<()> {
+    let dims = partition.rank();
     if depth == 0 {
         return Err(Error::spec("0 steps between swaps", "swap after 1 or more steps"));
     }
@@ -59,7 +65,7 @@ pub fn check_depth<const D: usize>(
         ));
     }
     let Some((axis, needed)) =
-        misfit(partition, boundaries, stages, &Reach::new(stages, fields, depth))
+        misfit(partition, boundaries, stages, &Reach::new(partition.rank(), stages, fields, depth))
     else {
         return Ok(());
     };
@@ -68,7 +74,7 @@ pub fn check_depth<const D: usize>(
             "{} parts along axis {} of extent {} leave one with {}, but R = {depth} \
              steps between swaps need {needed}",
             partition.parts_per_axis()[axis],
-            axis_name(axis, D),
+            axis_name(axis, dims),
             partition.extents()[axis],
             counted(partition.smallest(axis) as u64, "cell"),
         ),
@@ -76,7 +82,7 @@ pub fn check_depth<const D: usize>(
     ))
 }
 
-impl<const D: usize> Spec<D> {
+impl Spec {
     /// The steps that lie between two swaps at most, where ghost zones serve `depth` and a state is saved after
     /// every `saves`: a check of the residual and a checkpoint end a swap's steps.
     pub(crate) fn longest_swap(&self, depth: usize, saves: Option<u64>) -> usize {
@@ -86,14 +92,15 @@ impl<const D: usize> Spec<D> {
 }
 
 /// A cut axis along which parts are too small, and how large they must be.
-fn misfit<const D: usize>(
-    partition: &Partition<D>,
-    boundaries: &Boundaries<D>,
-    stages: &[Footprint<D>],
-    reach: &Reach<D>,
+fn misfit(
+    partition: &Partition,
+    boundaries: &Boundaries,
+    stages: &[Footprint],
+    reach: &Reach,
 ) -> Option<(usize, usize)> {
+    let dims = partition.rank();
     let deepest = reach.deepest();
-    (0..D).filter(|&axis| partition.is_cut(axis)).find_map(|axis| {
+    (0..dims).filter(|&axis| partition.is_cut(axis)).find_map(|axis| {
         let mut needed = deepest[axis][0].max(deepest[axis][1]);
         for side in [0, 1] {
             // A part at the volume's face looks its boundary ghosts up among its own cells; a

@@ -6,15 +6,15 @@ use crate::halo::{Footprint, Reach};
 use crate::partition::Partition;
 use warpweft_core::element::FieldInfo;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::across;
+use warpweft_core::grid::{Axes, across};
 
-/// Every way to write `parts` as a grid over `D` axes.
-fn grids<const D: usize>(parts: usize) -> Vec<[usize; D]> {
-    let mut found = vec![([1; D], parts)];
-    for axis in 0..D {
-        let extend = |(grid, rest): ([usize; D], usize)| {
-            let here =
-                (1..=rest).filter(move |n| rest.is_multiple_of(*n) && (axis + 1 < D || *n == rest));
+/// Every way to write `parts` as a grid over `dims` axes.
+fn grids(dims: usize, parts: usize) -> Vec<Axes<usize>> {
+    let mut found = vec![(Axes::filled(dims, 1), parts)];
+    for axis in 0..dims {
+        let extend = |(grid, rest): (Axes<usize>, usize)| {
+            let here = (1..=rest)
+                .filter(move |n| rest.is_multiple_of(*n) && (axis + 1 < dims || *n == rest));
             here.map(move |n| {
                 let mut grid = grid;
                 grid[axis] = n;
@@ -28,18 +28,15 @@ fn grids<const D: usize>(parts: usize) -> Vec<[usize; D]> {
 
 /// Ghost bytes a part in the middle of the grid receives for one step: the written fields' zones,
 /// the phases' corners included.
-fn ghost_bytes<const D: usize>(
-    partition: &Partition<D>,
-    stages: &[Footprint<D>],
-    fields: &[FieldInfo],
-) -> u64 {
-    let reach = Reach::new(stages, fields.len(), 1);
+fn ghost_bytes(partition: &Partition, stages: &[Footprint], fields: &[FieldInfo]) -> u64 {
+    let dims = partition.rank();
+    let reach = Reach::new(dims, stages, fields.len(), 1);
     let extents = partition.extents();
     let grid = partition.parts_per_axis();
     let written = |field: &usize| stages.iter().any(|stage| stage.writes.contains(field));
     let of_field = |field: usize| {
-        let part: [usize; D] = std::array::from_fn(|d| extents[d].div_ceil(grid[d]));
-        let grown = (0..D).map(|d| {
+        let part: Axes<usize> = Axes::from_fn(dims, |d| extents[d].div_ceil(grid[d]));
+        let grown = (0..dims).map(|d| {
             let zone = reach.ghosts[field][d];
             part[d] + if partition.is_cut(d) { zone[0] + zone[1] } else { 0 }
         });
@@ -57,41 +54,42 @@ fn ghost_bytes<const D: usize>(
 ///
 /// # Errors
 /// No grid leaves every part at least as large as its neighbours' ghost zones.
-pub fn fewest_dependences<const D: usize>(
-    extents: [usize; D],
+pub fn fewest_dependences(
+    extents: Axes<usize>,
     parts: usize,
-    boundaries: &Boundaries<D>,
-    stages: &[Footprint<D>],
+    boundaries: &Boundaries,
+    stages: &[Footprint],
     fields: &[FieldInfo],
-) -> Result<[usize; D]> {
-    best_grid(grids(parts), extents, parts, boundaries, stages, fields)
+) -> Result<Axes<usize>> {
+    best_grid(grids(extents.rank(), parts), extents, parts, boundaries, stages, fields)
 }
 
 /// The axis to cut for slabs, chosen as in [`fewest_dependences`].
 ///
 /// # Errors
 /// As [`fewest_dependences`].
-pub fn slab_axis<const D: usize>(
-    extents: [usize; D],
+pub fn slab_axis(
+    extents: Axes<usize>,
     parts: usize,
-    boundaries: &Boundaries<D>,
-    stages: &[Footprint<D>],
+    boundaries: &Boundaries,
+    stages: &[Footprint],
     fields: &[FieldInfo],
 ) -> Result<usize> {
-    let slabs = (0..D).map(|axis| std::array::from_fn(|d| if d == axis { parts } else { 1 }));
+    let dims = extents.rank();
+    let slabs = (0..dims).map(|axis| Axes::from_fn(dims, |d| if d == axis { parts } else { 1 }));
     let grid = best_grid(slabs.collect(), extents, parts, boundaries, stages, fields)?;
     Ok(grid.iter().position(|&n| n > 1).unwrap_or(0))
 }
 
-fn best_grid<const D: usize>(
-    grids: Vec<[usize; D]>,
-    extents: [usize; D],
+fn best_grid(
+    grids: Vec<Axes<usize>>,
+    extents: Axes<usize>,
     parts: usize,
-    boundaries: &Boundaries<D>,
-    stages: &[Footprint<D>],
+    boundaries: &Boundaries,
+    stages: &[Footprint],
     fields: &[FieldInfo],
-) -> Result<[usize; D]> {
-    let cost = |grid: [usize; D]| {
+) -> Result<Axes<usize>> {
+    let cost = |grid: Axes<usize>| {
         let partition = Partition::grid(extents, grid, boundaries).ok()?;
         if deepest_feasible(&partition, boundaries, stages, fields.len(), 1) == 0 {
             return None;
@@ -120,36 +118,40 @@ mod tests {
 
     const F32: [FieldInfo; 1] = [FieldInfo { name: "", kind: ScalarKind::F32 }];
 
-    fn reading<const D: usize>(margin: [[usize; 2]; D]) -> [Footprint<D>; 1] {
+    fn reading(margin: Axes<[usize; 2]>) -> [Footprint; 1] {
         [Footprint { reads: vec![(0, margin)], writes: vec![0] }]
     }
 
     #[test]
     fn a_cube_is_cut_into_cubes_and_a_long_box_across_its_length() {
-        let faces = Boundaries::all(Boundary::Periodic);
-        let star = reading([[1; 2]; 3]);
+        let faces = Boundaries::all(3, Boundary::Periodic);
+        let star = reading([[1; 2]; 3].into());
         let grid =
             |extents, parts| fewest_dependences(extents, parts, &faces, &star, &F32).unwrap();
-        assert_eq!(grid([240; 3], 27), [3, 3, 3]);
-        assert_eq!(grid([240; 3], 2), [2, 1, 1]);
-        assert_eq!(grid([24, 24, 4000], 4), [1, 1, 4]);
+        assert_eq!(grid([240; 3].into(), 27), [3, 3, 3]);
+        assert_eq!(grid([240; 3].into(), 2), [2, 1, 1]);
+        assert_eq!(grid([24, 24, 4000].into(), 4), [1, 1, 4]);
         // 7 does not divide 240: still covered, 34 or 35 planes a part.
-        assert_eq!(grid([240; 3], 7), [7, 1, 1]);
+        assert_eq!(grid([240; 3].into(), 7), [7, 1, 1]);
     }
 
     #[test]
     fn an_asymmetric_footprint_is_cut_where_it_reads_least() {
-        let faces = Boundaries::all(Boundary::Periodic);
-        let lopsided = reading([[3, 3], [0, 1]]);
-        assert_eq!(slab_axis([64, 64], 4, &faces, &lopsided, &F32).unwrap(), 1);
-        assert_eq!(slab_axis([64, 64], 4, &faces, &reading([[1; 2]; 2]), &F32).unwrap(), 0);
+        let faces = Boundaries::all(2, Boundary::Periodic);
+        let lopsided = reading([[3, 3], [0, 1]].into());
+        assert_eq!(slab_axis([64, 64].into(), 4, &faces, &lopsided, &F32).unwrap(), 1);
+        assert_eq!(
+            slab_axis([64, 64].into(), 4, &faces, &reading([[1; 2]; 2].into()), &F32).unwrap(),
+            0
+        );
     }
 
     #[test]
     fn parts_too_small_for_a_ghost_zone_are_refused() {
-        let faces = Boundaries::all(Boundary::Periodic);
-        let wide = reading([[4; 2]; 2]);
-        let error = fewest_dependences([8, 8], 9, &faces, &wide, &F32).unwrap_err().to_string();
+        let faces = Boundaries::all(2, Boundary::Periodic);
+        let wide = reading([[4; 2]; 2].into());
+        let error =
+            fewest_dependences([8, 8].into(), 9, &faces, &wide, &F32).unwrap_err().to_string();
         assert!(error.contains("8 x 8 cells can't be cut into 9 parts"), "{error}");
     }
 }

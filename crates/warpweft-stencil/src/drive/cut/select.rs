@@ -110,9 +110,9 @@ mod tests {
 
     /// Seconds a step of a cube of `n` on some devices of `network`, at the best of a few depths.
     fn seconds(network: &Tree, n: usize, placement: &[usize]) -> Option<f64> {
-        let faces = Boundaries::all(Boundary::Periodic);
+        let faces = Boundaries::all(3, Boundary::Periodic);
         let partition = Partition::grid([n; 3], [placement.len(), 1, 1], &faces).ok()?;
-        let stages = [Footprint { reads: vec![(0, [[1; 2]; 3])], writes: vec![0] }];
+        let stages = [Footprint { reads: vec![(0, [[1; 2]; 3].into())], writes: vec![0] }];
         let fields = [FieldInfo { name: "", kind: ScalarKind::F32 }];
         let simulation = Simulation {
             partition: &partition,

@@ -13,11 +13,11 @@ use warpweft_core::element::FieldInfo;
 
 /// What is run on what.
 #[derive(Clone, Debug)]
-pub struct Simulation<'a, const D: usize> {
+pub struct Simulation<'a> {
     /// Who owns which cells.
-    pub partition: &'a Partition<D>,
+    pub partition: &'a Partition,
     /// The stages of a step.
-    pub stages: &'a [Footprint<D>],
+    pub stages: &'a [Footprint],
     /// The fields of a cell.
     pub fields: &'a [FieldInfo],
     /// Seconds a cell takes for a whole step, and seconds a launch; one launch a stage and step.
@@ -50,16 +50,16 @@ pub struct Cycle {
     phases: Vec<Vec<(usize, usize, f64)>>,
 }
 
-impl<const D: usize> Simulation<'_, D> {
+impl Simulation<'_> {
     /// One swap and `depth` steps. Complexity: O(parts × depth × stages).
     pub fn cycle(&self, depth: usize) -> Cycle {
-        let reach = Reach::new(self.stages, self.fields.len(), depth);
+        let reach = Reach::new(self.partition.rank(), self.stages, self.fields.len(), depth);
         let written = |field: &usize| self.stages.iter().any(|s| s.writes.contains(field));
         let swapped: Vec<usize> = (0..self.fields.len()).filter(written).collect();
         let mut exact = Jitter::new(0, 0.0);
         let phases = halo_messages(self.partition, &reach, self.fields, &swapped);
-        let timed = |phase: &Vec<crate::drive::HaloMessage<D>>| -> Vec<(usize, usize, f64)> {
-            let transfer = |m: &crate::drive::HaloMessage<D>| Transfer {
+        let timed = |phase: &Vec<crate::drive::HaloMessage>| -> Vec<(usize, usize, f64)> {
+            let transfer = |m: &crate::drive::HaloMessage| Transfer {
                 from: self.placement[m.from],
                 to: self.placement[m.to],
                 bytes: m.bytes as f64,
@@ -78,7 +78,8 @@ impl<const D: usize> Simulation<'_, D> {
         self.device.seconds(cells as f64, self.stages.len() as f64)
     }
 
-    fn computing(&self, part: usize, reach: &Reach<D>) -> [f64; 2] {
+    fn computing(&self, part: usize, reach: &Reach) -> [f64; 2] {
+        let dims = self.partition.rank();
         let sent = reach.deepest();
         let (mut all, mut inner) = (0.0, 0.0);
         for margin in reach.compute.iter().flatten() {
@@ -87,7 +88,7 @@ impl<const D: usize> Simulation<'_, D> {
         }
         let per_cell = self.device.per_unit / self.stages.len() as f64;
         let launches = (reach.depth * self.stages.len()) as f64;
-        let uncut = (0..D).all(|axis| !self.partition.is_cut(axis));
+        let uncut = (0..dims).all(|axis| !self.partition.is_cut(axis));
         let launching = self.device.fixed * launches;
         let whole = all * per_cell + launching;
         if !self.boundary_first || uncut || inner == 0.0 {
@@ -152,12 +153,12 @@ mod tests {
     const F32: [FieldInfo; 1] = [FieldInfo { name: "", kind: ScalarKind::F32 }];
     const DEVICE: Linear = Linear { per_unit: 2e-12, fixed: 4e-6 };
 
-    fn star(radius: usize) -> [Footprint<3>; 1] {
-        [Footprint { reads: vec![(0, [[radius; 2]; 3])], writes: vec![0] }]
+    fn star(radius: usize) -> [Footprint; 1] {
+        [Footprint { reads: vec![(0, [[radius; 2]; 3].into())], writes: vec![0] }]
     }
 
-    fn slabs(extents: [usize; 3], parts: usize) -> Partition<3> {
-        let faces = Boundaries::all(Boundary::Periodic);
+    fn slabs(extents: [usize; 3], parts: usize) -> Partition {
+        let faces = Boundaries::all(3, Boundary::Periodic);
         Partition::grid(extents, [parts, 1, 1], &faces).unwrap()
     }
 
@@ -171,7 +172,7 @@ mod tests {
         }
         let partition = slabs([256, 64, 64], 4);
         let stages = star(2);
-        let reach = Reach::new(&stages, 1, 1);
+        let reach = Reach::new(3, &stages, 1, 1);
         let part = Subdomain::largest(&partition, &reach, 4.0);
         for (boundary_first, depth) in [(false, 1), (false, 3), (true, 1), (true, 5)] {
             let simulation = Simulation {
@@ -202,7 +203,7 @@ mod tests {
     #[test]
     fn weak_scaling_to_thousands_is_flat_without_noise_and_noise_costs_more_the_more_there_are() {
         let stages = star(1);
-        let faces = Boundaries::all(Boundary::Periodic);
+        let faces = Boundaries::all(3, Boundary::Periodic);
         let step = |grid: [usize; 3], spread| {
             let partition = Partition::grid(grid.map(|n| n * 256), grid, &faces).unwrap();
             let parts = partition.parts();

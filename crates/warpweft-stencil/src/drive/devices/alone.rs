@@ -13,7 +13,7 @@ use crate::tuning_cache::{key, on_gpus as tuned_on_gpus, usable};
 use warpweft_core::cpu::Pool;
 use warpweft_core::cuda;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::RawVolume;
+use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::{CpuProbe, DISTURBED, Gpu, Machine, Probe, known};
 use warpweft_core::tune::TuningCache;
 
@@ -21,8 +21,8 @@ use warpweft_core::tune::TuningCache;
 pub(crate) const CELLS_A_SECOND: [f64; 2] = [1e9, 2e11];
 
 /// What makes the executor, and what is known about it.
-pub(crate) struct Prepared<'a, const D: usize> {
-    pub build: Box<Build<'a, D>>,
+pub(crate) struct Prepared<'a> {
+    pub build: Box<Build<'a>>,
     pub devices: Vec<String>,
     pub policy: Policy,
     /// Steps per pass over memory.
@@ -55,14 +55,14 @@ pub(crate) fn of_cores(machine: &Machine) -> (Option<f64>, Option<String>) {
     (cpu.and_then(|cpu| cpu.copy), disturbed.then(|| DISTURBED.into()))
 }
 
-impl<const D: usize> Spec<D> {
+impl Spec {
     /// The executor that `run` asks for, with what the report wants to know of it.
     pub(crate) fn prepare<'a>(
         &self,
-        extents: [usize; D],
+        extents: Axes<usize>,
         machine: &'a Machine,
         run: &Run<'_>,
-    ) -> Result<Prepared<'a, D>> {
+    ) -> Result<Prepared<'a>> {
         match (run.target, run.policy) {
             (Target::Cpu, Some(policy @ Policy::Cuda(_)))
             | (Target::Gpu(_) | Target::Gpus(_), Some(policy @ Policy::Cpu(_))) => {
@@ -88,10 +88,10 @@ impl<const D: usize> Spec<D> {
 
     pub(crate) fn on_cores<'a>(
         &self,
-        extents: [usize; D],
+        extents: Axes<usize>,
         machine: &'a Machine,
         run: &Run<'_>,
-    ) -> Result<Prepared<'a, D>> {
+    ) -> Result<Prepared<'a>> {
         let most = run.threads.unwrap_or_else(|| machine.cpu.threads());
         let cache = TuningCache::user();
         let key = key(self, extents, machine, &format!("{most} threads"));
@@ -104,20 +104,20 @@ impl<const D: usize> Spec<D> {
         };
         policy.check()?;
         let trace = run.trace.clone();
-        let build = move |stencil: &Spec<D>, volume: &RawVolume<D>, _| {
+        let build = move |stencil: &Spec, volume: &RawVolume, _| {
             let pool = Arc::new(Pool::over(&machine.cpu.cores, policy.threads)?);
             let mut sweeps = CpuSweeps::new(stencil, volume, policy, pool, machine.cpu.simd)?;
             if let Some(trace) = &trace {
                 sweeps.record(trace.clone());
             }
-            Ok(Box::new(sweeps) as Box<dyn SweepExecutor<D>>)
+            Ok(Box::new(sweeps) as Box<dyn SweepExecutor>)
         };
         let (bandwidth, disturbed) = of_cores(machine);
         notes.extend(disturbed);
         Ok(Prepared {
             build: Box::new(build),
             devices: vec![machine.cpu.label(policy.threads)],
-            depth: Policy::Cpu(policy).steps_a_trip::<D>().steps,
+            depth: Policy::Cpu(policy).steps_a_trip(self.rank()).steps,
             bandwidth,
             known_rate,
             cells_a_second: CELLS_A_SECOND[0] * policy.threads as f64,
@@ -128,11 +128,11 @@ impl<const D: usize> Spec<D> {
 
     fn on_gpu<'a>(
         &self,
-        extents: [usize; D],
+        extents: Axes<usize>,
         machine: &'a Machine,
         run: &Run<'_>,
         number: usize,
-    ) -> Result<Prepared<'a, D>> {
+    ) -> Result<Prepared<'a>> {
         let gpu = gpu(machine, number)?;
         let device = gpu.device()?;
         let cache = TuningCache::user();
@@ -145,16 +145,16 @@ impl<const D: usize> Spec<D> {
             (_, Some(policy)) => (policy, cache.get(&key).map(|entry| entry.rate)),
             _ => (CudaPolicy::default_for(self, extents, gpu.capability), None),
         };
-        let build = move |stencil: &Spec<D>, volume: &RawVolume<D>, _| {
+        let build = move |stencil: &Spec, volume: &RawVolume, _| {
             let sweeps = CudaSweeps::new(stencil, volume, &policy, &device)?;
-            Ok(Box::new(sweeps) as Box<dyn SweepExecutor<D>>)
+            Ok(Box::new(sweeps) as Box<dyn SweepExecutor>)
         };
         let probe = probe(machine);
         Ok(Prepared {
             build: Box::new(build),
             devices: vec![gpu.label()],
             policy: Policy::Cuda(policy),
-            depth: Policy::Cuda(policy).steps_a_trip::<D>().steps,
+            depth: Policy::Cuda(policy).steps_a_trip(self.rank()).steps,
             bandwidth: probe.and_then(|probe| probe.gpu(number)?.bandwidth()),
             known_rate,
             cells_a_second: CELLS_A_SECOND[1],
@@ -165,7 +165,7 @@ impl<const D: usize> Spec<D> {
     /// The untuned shape for the cores of `machine`.
     pub(crate) fn default_on_cores(
         &self,
-        extents: [usize; D],
+        extents: Axes<usize>,
         machine: &Machine,
         threads: usize,
     ) -> CpuPolicy {

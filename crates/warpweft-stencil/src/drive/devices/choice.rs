@@ -5,7 +5,7 @@ use crate::policy::{CudaKernel, CudaPolicy, Policy};
 use crate::run::Run;
 use crate::spec::Spec;
 use crate::tuning_cache::on_gpus;
-use warpweft_core::grid::across;
+use warpweft_core::grid::{Axes, across};
 use warpweft_core::tune::TuningCache;
 
 /// A policy for parts, and where it comes from.
@@ -21,9 +21,9 @@ pub(crate) struct Choice {
 impl Choice {
     /// For parts of about the extents `part` of `stencil`, of whose steps at most `free` lie between two
     /// swaps, on a GPU of this compute capability; `known` is what tuning found for a volume like a part.
-    pub fn of<const D: usize>(
-        stencil: &Spec<D>,
-        (part, capability): ([usize; D], (u32, u32)),
+    pub fn of(
+        stencil: &Spec,
+        (part, capability): (Axes<usize>, (u32, u32)),
         known: Option<CudaPolicy>,
         free: usize,
     ) -> Self {
@@ -60,9 +60,9 @@ pub(crate) struct OnGpu {
 
 impl OnGpu {
     /// As `run` says, as `cache` has it under `key` for the whole of `extents`, or by rule.
-    pub fn of<const D: usize>(
-        stencil: &Spec<D>,
-        (extents, capability): ([usize; D], (u32, u32)),
+    pub fn of(
+        stencil: &Spec,
+        (extents, capability): (Axes<usize>, (u32, u32)),
         (cache, key): (&TuningCache, &str),
         run: &Run<'_>,
     ) -> Self {
@@ -92,12 +92,9 @@ pub(crate) fn trip(policy: &CudaPolicy) -> usize {
 
 /// `policy`, tuned for `part`, for the same with its ghost zone: no more layers of chunks than before, the last
 /// of which would be a few planes.
-pub(crate) fn fitted<const D: usize>(
-    policy: CudaPolicy,
-    part: [usize; D],
-    zone: [usize; D],
-) -> CudaPolicy {
-    let marched = D.saturating_sub(3);
+pub(crate) fn fitted(policy: CudaPolicy, part: Axes<usize>, zone: Axes<usize>) -> CudaPolicy {
+    let dims = part.rank();
+    let marched = dims.saturating_sub(3);
     let chunk = policy.chunk as usize * zone[marched].max(part[marched]);
     let chunk = chunk.div_ceil(part[marched].max(1));
     CudaPolicy { chunk: u32::try_from(chunk).unwrap_or(policy.chunk), ..policy }
@@ -125,7 +122,7 @@ mod tests {
     /// Planes of four cells, so many steps a trip.
     fn piped(temporal_depth: u32) -> CudaPolicy {
         let stencil = Stencil::of(mean());
-        let all = CudaPolicy::candidates(&stencil, PART, (HOPPER, 132));
+        let all = CudaPolicy::candidates(&stencil, PART.into(), (HOPPER, 132));
         let piped = all.into_iter().find(|policy| policy.kernel == CudaKernel::Pipeline).unwrap();
         CudaPolicy { temporal_depth, ..piped }
     }
@@ -138,7 +135,7 @@ mod tests {
         let measured = Measured { median: 0.5, least: 0.5, runs: 1 };
         let policy = serde_json::to_value(piped(3)).unwrap();
         let of = |extents| key(&stencil, extents, &machine, "NVIDIA H200");
-        cache.keep(&of(PART), Entry { policy, measured, rate: 1.0, tried: 1 }).unwrap();
+        cache.keep(&of(PART.into()), Entry { policy, measured, rate: 1.0, tried: 1 }).unwrap();
         let choice = |extents, free| {
             // A launcher leaves the rank one of the machine's cores.
             let mut bound = machine.clone();
@@ -147,22 +144,22 @@ mod tests {
             Choice::of(&stencil, (extents, HOPPER), known, free)
         };
         let found = Choice { policy: piped(3), tuned: true, note: None };
-        assert_eq!([3, 16].map(|free| choice(PART, free)), [found.clone(), found]);
-        let by_rule = CudaPolicy::default_for(&stencil, PART, HOPPER);
-        let told = choice(PART, 2);
+        assert_eq!([3, 16].map(|free| choice(PART.into(), free)), [found.clone(), found]);
+        let by_rule = CudaPolicy::default_for(&stencil, PART.into(), HOPPER);
+        let told = choice(PART.into(), 2);
         assert_eq!((told.policy, told.tuned), (by_rule, false));
         let note = told.note.unwrap();
         assert!(note.contains("takes 3 steps a trip") && note.contains("at most 2"), "{note}");
-        assert_eq!(on_a_gpu(&cache, &stencil, PART, &machine, "NVIDIA H2"), None);
+        assert_eq!(on_a_gpu(&cache, &stencil, PART.into(), &machine, "NVIDIA H2"), None);
         // Of another size nothing is known, of one process as of ranks.
-        let other = choice([1024, 1024, 512], 16);
+        let other = choice([1024, 1024, 512].into(), 16);
         assert_eq!((other.tuned, other.note), (false, None));
     }
 
     #[test]
     fn tiles_that_stay_on_the_chip_are_for_whole_volumes() {
         let stays = CudaPolicy { kernel: CudaKernel::Resident, ..piped(2) };
-        let told = Choice::of(&Stencil::of(mean()), (PART, HOPPER), Some(stays), 16);
+        let told = Choice::of(&Stencil::of(mean()), (PART.into(), HOPPER), Some(stays), 16);
         assert_eq!((told.tuned, trip(&told.policy)), (false, 1));
         let note = told.note.unwrap();
         assert!(
@@ -184,7 +181,7 @@ mod tests {
 
     #[test]
     fn kernels_that_a_function_may_not_have_are_not_taken() {
-        let told = Choice::of(&Stencil::of(at_most(3)), (PART, HOPPER), Some(piped(2)), 16);
+        let told = Choice::of(&Stencil::of(at_most(3)), (PART.into(), HOPPER), Some(piped(2)), 16);
         assert_eq!((told.tuned, trip(&told.policy)), (false, 1));
         assert!(told.note.unwrap().contains("several steps a trip of this stencil"));
     }
@@ -195,14 +192,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let of = |kernel, asked| {
             let mut cache = TuningCache::open(folder.path());
-            let policy = CudaPolicy::candidates(&stencil, SMALL, (HOPPER, 132))
+            let policy = CudaPolicy::candidates(&stencil, SMALL.into(), (HOPPER, 132))
                 .into_iter()
                 .find(|policy| policy.kernel == kernel);
             let policy = serde_json::to_value(policy.unwrap()).unwrap();
             let measured = Measured { median: 0.5, least: 0.5, runs: 1 };
             cache.keep("a", Entry { policy, measured, rate: 7e11, tried: 1 }).unwrap();
             let run = Run { policy: asked, ..Run::default() };
-            let found = OnGpu::of(&stencil, (SMALL, HOPPER), (&cache, "a"), &run);
+            let found = OnGpu::of(&stencil, (SMALL.into(), HOPPER), (&cache, "a"), &run);
             (found.choice.tuned, found.rate, found.alone)
         };
         assert_eq!(of(CudaKernel::Resident, None), (false, None, Some(7e11)));
@@ -217,10 +214,10 @@ mod tests {
         for (chunk, planes, ghosts) in [(128, 1024, 6), (192, 1024, 16), (1, 8, 3), (1024, 1024, 1)]
         {
             let (part, zone) = ([planes, 8, 8], [planes + ghosts, 8, 8]);
-            let policy = fitted(CudaPolicy { chunk, ..piped(3) }, part, zone);
+            let policy = fitted(CudaPolicy { chunk, ..piped(3) }, part.into(), zone.into());
             let layers = |planes: usize, chunk: u32| planes.div_ceil(chunk as usize);
             assert!(layers(zone[0], policy.chunk) <= layers(part[0], chunk), "{policy:?}");
-            assert_eq!(fitted(policy, part, part), policy);
+            assert_eq!(fitted(policy, part.into(), part.into()), policy);
         }
     }
 }

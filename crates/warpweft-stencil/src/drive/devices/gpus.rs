@@ -10,7 +10,7 @@ use crate::run::{Run, Target};
 use crate::spec::{Spec, Steps};
 use crate::tuning_cache::{key, label, on_gpus as tuned_on_gpus, usable};
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::RawVolume;
+use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::{Gpu, Machine, Probe};
 use warpweft_core::report::Report;
 use warpweft_core::run::GpuList;
@@ -34,7 +34,7 @@ struct Team {
     notes: Vec<String>,
 }
 
-impl<const D: usize> Spec<D> {
+impl Spec {
     /// Advances `volume` on the GPUs of `list`, a rank of this process each, or on fewer where more are
     /// predicted, or were measured, to gain too little.
     ///
@@ -42,7 +42,7 @@ impl<const D: usize> Spec<D> {
     /// As [`Spec::run_over_ranks`].
     pub(crate) fn run_on_gpus(
         &self,
-        volume: &mut RawVolume<D>,
+        volume: &mut RawVolume,
         steps: Steps,
         machine: &Machine,
         list: GpuList,
@@ -80,7 +80,7 @@ impl<const D: usize> Spec<D> {
     /// Which GPUs of `list` take part, and by which policy.
     fn team(
         &self,
-        extents: [usize; D],
+        extents: Axes<usize>,
         machine: &Machine,
         list: GpuList,
         run: &Run<'_>,

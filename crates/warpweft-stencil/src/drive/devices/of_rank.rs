@@ -17,14 +17,14 @@ use crate::tuning_cache::on_a_gpu;
 use warpweft_core::cluster::{Placement, Transport, broadcast, gather};
 use warpweft_core::cpu::Pool;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::RawVolume;
+use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::counted;
 use warpweft_core::tune::TuningCache;
 
 /// What a rank computes on.
-pub(crate) struct Device<'a, const D: usize> {
-    pub(crate) build: Box<Build<'a, D>>,
+pub(crate) struct Device<'a> {
+    pub(crate) build: Box<Build<'a>>,
     pub(crate) label: String,
     pub(crate) policy: Policy,
     /// Whether tuning found the policy.
@@ -39,21 +39,22 @@ pub(crate) struct Device<'a, const D: usize> {
     pub(crate) bus: Option<[i32; 3]>,
 }
 
-impl<const D: usize> Spec<D> {
+impl Spec {
     /// What this rank computes on, of what its host has.
     pub(crate) fn device_of<'a>(
         &'a self,
-        distribution: &Distribution<D>,
+        distribution: &Distribution,
         machine: &'a Machine,
         placement: &Placement,
         run: &Run<'a>,
-    ) -> Result<Device<'a, D>> {
+    ) -> Result<Device<'a>> {
+        let dims = self.rank();
         run.check_threads()?;
         let quota = (machine.cpu.threads() / placement.sharers).max(1);
         let most = run.threads.unwrap_or(quota).min(placement.cores.len().max(1));
         let cores: Vec<usize> = placement.cores.iter().copied().take(most).collect();
         let region = distribution.partition.region(0);
-        let part = std::array::from_fn(|d| region.high[d] - region.low[d]);
+        let part = Axes::from_fn(dims, |d| region.high[d] - region.low[d]);
         let gpus: Vec<usize> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
         if let Some(number) = gpu_of(&gpus, placement, run)? {
             let free = self.longest_swap(distribution.depth, run.checkpoint.map(|at| at.every));
@@ -72,10 +73,10 @@ impl<const D: usize> Spec<D> {
                 counted(there as u64, "core")
             ));
         }
-        let build = move |stencil: &Spec<D>, volume: &RawVolume<D>, _| {
+        let build = move |stencil: &Spec, volume: &RawVolume, _| {
             let pool = Arc::new(Pool::new(&cores)?);
             let sweeps = CpuSweeps::new(stencil, volume, policy, pool, machine.cpu.simd)?;
-            Ok(Box::new(sweeps) as Box<dyn SweepExecutor<D>>)
+            Ok(Box::new(sweeps) as Box<dyn SweepExecutor>)
         };
         Ok(Device {
             build: Box::new(build),
@@ -93,11 +94,11 @@ impl<const D: usize> Spec<D> {
     /// GPU `number`, for parts of about these extents with at most so many steps between swaps.
     fn device_on_gpu<'a>(
         &'a self,
-        (part, free): ([usize; D], usize),
+        (part, free): (Axes<usize>, usize),
         machine: &'a Machine,
         number: usize,
         run: &Run<'a>,
-    ) -> Result<Device<'a, D>> {
+    ) -> Result<Device<'a>> {
         let gpu = gpu(machine, number)?;
         let device = gpu.device()?;
         let bus = device.bus()?;
@@ -114,10 +115,10 @@ impl<const D: usize> Spec<D> {
                 Choice::of(self, (part, gpu.capability), known, free)
             }
         };
-        let build = move |stencil: &Spec<D>, volume: &RawVolume<D>, _| {
+        let build = move |stencil: &Spec, volume: &RawVolume, _| {
             let policy = if tuned { fitted(policy, part, volume.extents()) } else { policy };
             let sweeps = CudaSweeps::new(stencil, volume, &policy, &device)?;
-            Ok(Box::new(sweeps) as Box<dyn SweepExecutor<D>>)
+            Ok(Box::new(sweeps) as Box<dyn SweepExecutor>)
         };
         let bandwidth = probe(machine).and_then(|probe| probe.gpu(number)?.bandwidth());
         Ok(Device {

@@ -35,7 +35,7 @@ use crate::run::{Run, Target};
 use crate::spec::{Spec, Steps};
 use crate::tuning_cache::key;
 use warpweft_core::error::Result;
-use warpweft_core::grid::RawVolume;
+use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::{Gpu, Machine};
 use warpweft_core::report::{Report, Series};
 use warpweft_core::tune::TuningCache;
@@ -47,8 +47,8 @@ const WORTH: f64 = 0.05;
 const ROUND: [f64; 2] = [5e-3, 0.5];
 
 /// What a run on both came to.
-pub(crate) struct Shared<const D: usize> {
-    pub distribution: Distribution<D>,
+pub(crate) struct Shared {
+    pub distribution: Distribution,
     /// Of the ranks of the last shares, with times and counts of all.
     pub reports: Vec<RankReport>,
     /// All shares there were, in order, and how many measurements went before.
@@ -58,10 +58,10 @@ pub(crate) struct Shared<const D: usize> {
 }
 
 /// Steps on two devices that share a volume.
-pub(crate) struct Both<'a, const D: usize> {
-    pub stencil: &'a Spec<D>,
+pub(crate) struct Both<'a> {
+    pub stencil: &'a Spec,
     /// Makes the executors of the cores' part and of the GPU's.
-    pub builds: [&'a Build<'a, D>; 2],
+    pub builds: [&'a Build<'a>; 2],
     /// Steps between two swaps.
     pub depth: usize,
     /// What a trip of the GPU's cells to memory takes of steps.
@@ -75,14 +75,9 @@ pub(crate) struct Both<'a, const D: usize> {
     pub probed: &'a Mutex<Vec<Series>>,
 }
 
-impl<const D: usize> Both<'_, D> {
+impl Both<'_> {
     /// Advances `state`, shared as `balance` says, which learns on the way.
-    pub fn run(
-        &self,
-        state: &mut RawVolume<D>,
-        balance: Balance,
-        run: &Run<'_>,
-    ) -> Result<Shared<D>> {
+    pub fn run(&self, state: &mut RawVolume, balance: Balance, run: &Run<'_>) -> Result<Shared> {
         let extents = state.extents();
         let known = Mutex::new((balance, 0));
         let lock = || known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,7 +108,7 @@ impl<const D: usize> Both<'_, D> {
             let depth = self.depth;
             let distribution =
                 Distribution { partition, depth, search: None, trip: 1, boundary_first: false };
-            let build = |stencil: &Spec<D>, volume: &RawVolume<D>, part: usize| {
+            let build = |stencil: &Spec, volume: &RawVolume, part: usize| {
                 let device = if share.cpu == 0 { 1 } else { part };
                 self.builds[device](stencil, volume, part)
             };
@@ -158,7 +153,7 @@ impl<const D: usize> Both<'_, D> {
     }
 }
 
-impl<const D: usize> Spec<D> {
+impl Spec {
     /// Advances `volume` on the cores and GPU `number` together, or on the GPU alone where the cores
     /// would not add to its speed. Multiplications and additions are not contracted where both take
     /// part, so the result does not depend on who computed which plane.
@@ -167,12 +162,13 @@ impl<const D: usize> Spec<D> {
     /// As [`Stencil::run_with`]; a source of a field that no stage writes.
     pub(crate) fn run_on_both(
         &self,
-        volume: &mut RawVolume<D>,
+        volume: &mut RawVolume,
         Steps(steps): Steps,
         machine: &Machine,
         number: usize,
         run: &Run<'_>,
     ) -> Result<Report> {
+        let dims = volume.rank();
         let begin = Instant::now();
         let extents = volume.extents();
         self.check(extents)?;
@@ -196,9 +192,9 @@ impl<const D: usize> Spec<D> {
         let cuda = CudaPolicy { contraction: false, ..of_gpu.choice.policy };
         let lists = [cores];
         let on_cores = on_cores(cpu_policy, &lists);
-        let on_gpu = |stencil: &Spec<D>, volume: &RawVolume<D>, _: usize| {
+        let on_gpu = |stencil: &Spec, volume: &RawVolume, _: usize| {
             let sweeps = CudaSweeps::new(stencil, volume, &cuda, &device)?;
-            Ok(Box::new(sweeps) as Box<dyn SweepExecutor<D>>)
+            Ok(Box::new(sweeps) as Box<dyn SweepExecutor>)
         };
         let mut saved = self.open_checkpoint(volume, steps, run)?;
         let probed = Mutex::new(self.recorded_before(saved.as_mut()));
@@ -206,15 +202,17 @@ impl<const D: usize> Spec<D> {
             stencil: self,
             builds: [&on_cores, &on_gpu],
             depth,
-            trip: Policy::Cuda(cuda).steps_a_trip::<D>(),
+            trip: Policy::Cuda(cuda).steps_a_trip(self.rank()),
             first: saved.as_ref().map(Opened::first).unwrap_or_default(),
             steps,
             saving: saved.as_ref().map(|saved| &saved.saver),
             probed: &probed,
         };
         let mut state = match saved.as_ref().and_then(|saved| saved.from.as_ref()) {
-            Some(from) => from.cells(Region { low: [0; D], high: extents }.into())?,
-            None => volume.cut_out([0; D], extents)?,
+            Some(from) => {
+                from.cells(Region { low: Axes::filled(dims, 0), high: extents }.into())?
+            }
+            None => volume.cut_out(Axes::filled(dims, 0), extents)?,
         };
         let smallest = self.thinnest(depth);
         let balance = Balance::new(extents[0], smallest, split.cpu as f64 / extents[0] as f64);
@@ -257,7 +255,7 @@ impl<const D: usize> Spec<D> {
     /// The fewest planes that a part of two may have where ghost zones serve `depth` steps.
     pub(crate) fn thinnest(&self, depth: usize) -> usize {
         let stages = footprints(&self.stages);
-        let [below, above] = Reach::new(&stages, self.cell.len(), depth).deepest()[0];
+        let [below, above] = Reach::new(self.rank(), &stages, self.cell.len(), depth).deepest()[0];
         // A mirror looks its ghosts up among the cells of one part, the first not among them.
         let radius = self.radius()[0];
         below.max(above).max(radius[0].max(radius[1]) + 1)
@@ -267,11 +265,12 @@ impl<const D: usize> Spec<D> {
     /// equation (8) from what tuning or the probe knows of the two.
     fn predicted_split(
         &self,
-        extents: [usize; D],
+        extents: Axes<usize>,
         machine: &Machine,
         (gpu, on_gpu): (&Gpu, &OnGpu),
         (cache, run): (&TuningCache, &Run<'_>),
     ) -> (usize, Split, f64) {
+        let dims = extents.rank();
         let probe = probe(machine);
         let threads = run.threads.unwrap_or_else(|| machine.cpu.threads());
         let of_cores = key(self, extents, machine, &format!("{threads} threads"));
@@ -297,10 +296,13 @@ impl<const D: usize> Spec<D> {
         };
         let launch = of_gpu.and_then(|gpu| gpu.graph_launch).unwrap_or(1e-6);
         let stages = footprints(&self.stages);
-        let one: Margin<D> = Reach::new(&stages, self.cell.len(), 1).deepest();
+        let one: Margin = Reach::new(self.rank(), &stages, self.cell.len(), 1).deepest();
         let written = self.written_fields().into_iter().map(|f| self.cell.size(f));
-        let part =
-            Subdomain { extents, delta: [[0; 2]; D], cell_bytes: written.sum::<usize>() as f64 };
+        let part = Subdomain {
+            extents,
+            delta: Axes::filled(dims, [0; 2]),
+            cell_bytes: written.sum::<usize>() as f64,
+        };
         let cpu = GhostModel { staging: Staging::None, ..model(of_cores, launch) };
         let gpu = model(on_gpu.rate.unwrap_or(untuned), launch);
         let both = Balanced { cpu, gpu, delta: one[0] };
@@ -328,7 +330,7 @@ impl<const D: usize> Spec<D> {
     /// The policy of the cores for `planes` planes, and the cores: one is left to drive the GPU.
     fn beside(
         &self,
-        mut extents: [usize; D],
+        mut extents: Axes<usize>,
         planes: usize,
         machine: &Machine,
         run: &Run<'_>,

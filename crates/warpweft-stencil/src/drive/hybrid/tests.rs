@@ -17,13 +17,13 @@ use warpweft_core::element::CellType;
 use warpweft_core::grid::RawVolumeMut;
 
 /// Takes at least so long for every plane and step.
-struct Slowed<const D: usize> {
-    inner: CpuSweeps<D>,
+struct Slowed {
+    inner: CpuSweeps,
     a_step: Duration,
 }
 
-impl<const D: usize> SweepExecutor<D> for Slowed<D> {
-    fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
+impl SweepExecutor for Slowed {
+    fn sweep(&mut self, sweep: &Sweep) -> Result<()> {
         let begin = Instant::now();
         self.inner.sweep(sweep)?;
         std::thread::sleep((self.a_step * sweep.steps as u32).saturating_sub(begin.elapsed()));
@@ -35,16 +35,16 @@ impl<const D: usize> SweepExecutor<D> for Slowed<D> {
     fn finish(&mut self) -> Result<()> {
         self.inner.finish()
     }
-    fn store(&mut self, volume: RawVolumeMut<'_, D>) -> Result<()> {
+    fn store(&mut self, volume: RawVolumeMut<'_>) -> Result<()> {
         self.inner.store(volume)
     }
-    fn read(&mut self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()> {
+    fn read(&mut self, boxes: &[Cells], to: &mut Vec<u8>) -> Result<()> {
         self.inner.read(boxes, to)
     }
-    fn write(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()> {
+    fn write(&mut self, boxes: &[Cells], bytes: &[u8]) -> Result<()> {
         self.inner.write(boxes, bytes)
     }
-    fn changes(&mut self, kind: Residual, region: &Region<D>) -> Result<Total> {
+    fn changes(&mut self, kind: Residual, region: &Region) -> Result<Total> {
         self.inner.changes(kind, region)
     }
     fn cell(&self) -> CellType {
@@ -53,9 +53,7 @@ impl<const D: usize> SweepExecutor<D> for Slowed<D> {
 }
 
 /// Makes executors that take so many microseconds a plane and step.
-fn slowed<const D: usize>(
-    micros: u64,
-) -> impl Fn(&Spec<D>, &RawVolume<D>, usize) -> Built<D> + Sync {
+fn slowed(micros: u64) -> impl Fn(&Spec, &RawVolume, usize) -> Built + Sync {
     move |stencil, volume, part| {
         let pool = Arc::new(Pool::new(&[part])?);
         let policy = CpuPolicy::default_for(stencil, volume.extents(), 1, 1 << 20);
@@ -73,7 +71,7 @@ fn shared<S: Fields, const D: usize>(
     (steps, depth): (u64, usize),
     micros: [u64; 2],
     share: f64,
-) -> Shared<D> {
+) -> Shared {
     let (cpu, gpu) = (slowed(micros[0]), slowed(micros[1]));
     let both = Both {
         stencil,
@@ -166,11 +164,11 @@ fn a_gpu_and_cores_give_the_bits_of_either() {
     let policy = CudaPolicy {
         phases: 0,
         contraction: false,
-        ..CudaPolicy::default_for(&stencil, start.extents(), found.capability)
+        ..CudaPolicy::default_for(&stencil, start.extents().into(), found.capability)
     };
-    let on_gpu = |stencil: &Spec<3>, volume: &RawVolume<3>, _: usize| {
+    let on_gpu = |stencil: &Spec, volume: &RawVolume, _: usize| {
         let sweeps = CudaSweeps::new(stencil, volume, &policy, &device)?;
-        Ok(Box::new(sweeps) as Box<dyn SweepExecutor<3>>)
+        Ok(Box::new(sweeps) as Box<dyn SweepExecutor>)
     };
     for micros in [0, 300, 20_000] {
         let on_cores = slowed(micros);

@@ -7,7 +7,7 @@ use warpweft_core::report::counted;
 /// The share of the time that residuals over all ranks may take before it is said how to take less.
 const WORTH_A_NOTE: f64 = 0.1;
 
-impl<const D: usize> Spec<D> {
+impl Spec {
     /// That swaps were due after fewer steps than `asked` for, with what ended them.
     pub(crate) fn cut_short(
         &self,
@@ -67,7 +67,7 @@ mod tests {
             every,
             resume: false,
         });
-        let policy = CpuPolicy::default_for(stencil, [100, 8], 1, 1 << 20);
+        let policy = CpuPolicy::default_for(stencil, [100, 8].into(), 1, 1 << 20);
         let policy = Some(Policy::Cpu(CpuPolicy { temporal_depth: 4, ..policy }));
         let target = Target::Cpu;
         let run = Run { target, policy, checkpoint: checkpoint.as_ref(), ..Run::default() };
@@ -117,7 +117,7 @@ mod tests {
         for error in [alone, spread] {
             assert!(error.to_string().starts_with("0 threads"), "{error}");
         }
-        let grid = Ranks { grid: Some([0, 4]), ..two };
+        let grid = Ranks { grid: Some([0, 4].into()), ..two };
         let run = Run { target: Target::Cpu, ..Run::default() };
         let error = stencil.run_over_ranks(&mut volume, Steps(1), &machine, &grid, &run);
         let told = error.unwrap_err().to_string();
@@ -140,7 +140,7 @@ mod tests {
             let told = refusal(Run { target: Target::Gpu(1), ..Run::default() });
             assert!(told.contains("GPU 1: this machine has 0 GPUs"), "{told}");
         }
-        let policy = Some(Policy::Cuda(CudaPolicy::default_for(&stencil, [20, 8], (9, 0))));
+        let policy = Some(Policy::Cuda(CudaPolicy::default_for(&stencil, [20, 8].into(), (9, 0))));
         let told = refusal(Run { policy, ..Run::default() });
         assert!(told.starts_with("a policy of one GPU for ranks on the cores;"), "{told}");
     }

@@ -22,18 +22,18 @@ use crate::run::{Run, Target};
 use crate::spec::{Spec, Steps};
 use warpweft_core::cluster::{Launched, in_process};
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::{RawVolume, across};
+use warpweft_core::grid::{Axes, RawVolume, across};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::{Quantity, Report, counted};
 
 /// How many ranks, and how they are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ranks<const D: usize> {
+pub struct Ranks {
     /// Number of ranks, at least 1; of one process at most 256. Where several processes were started, a
     /// multiple of their number: each has as many.
     pub count: usize,
     /// Parts along each axis; if `None`, what cuts fewest dependences.
-    pub grid: Option<[usize; D]>,
+    pub grid: Option<Axes<usize>>,
     /// Steps between two swaps; if `None`, searched while the run goes on.
     pub depth: Option<usize>,
 }
@@ -49,7 +49,7 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(600);
 pub(crate) const CELLS_A_SECOND: f64 = 1e9;
 pub(crate) const SWAP: Linear = Linear { per_unit: 2e-10, fixed: 2e-5 };
 
-impl<const D: usize> Spec<D> {
+impl Spec {
     /// Advances `volume` by `steps` steps on ranks of this process, each with cores of its own while
     /// there are enough, or on the GPUs that `run` names, which they take in turn: the bits of [`Spec::run_with`].
     ///
@@ -58,10 +58,10 @@ impl<const D: usize> Spec<D> {
     /// the depth, with the deepest that fits. `volume` is then as it was.
     pub fn run_over_ranks(
         &self,
-        volume: &mut RawVolume<D>,
+        volume: &mut RawVolume,
         Steps(steps): Steps,
         machine: &Machine,
-        ranks: &Ranks<D>,
+        ranks: &Ranks,
         run: &Run<'_>,
     ) -> Result<Report> {
         let begin = Instant::now();
@@ -94,7 +94,7 @@ impl<const D: usize> Spec<D> {
                 trace: run.trace.as_deref(),
                 rebalance: None,
                 pace: None,
-                trip: Policy::Cpu(policy).steps_a_trip::<D>(),
+                trip: Policy::Cpu(policy).steps_a_trip(self.rank()),
                 halos: Some(Route::Host),
                 probed: &probed,
             };
@@ -119,16 +119,16 @@ impl<const D: usize> Spec<D> {
     /// As [`Spec::run_over_ranks`], on GPUs.
     fn run_over_gpus(
         &self,
-        volume: &mut RawVolume<D>,
+        volume: &mut RawVolume,
         steps: Steps,
         machine: &Machine,
-        ranks: &Ranks<D>,
+        ranks: &Ranks,
         run: &Run<'_>,
     ) -> Result<Report> {
         let begin = Instant::now();
         let found = {
             let asked = Asked { volume, hash: None, steps, machine, ranks };
-            let all = |one: &One<'_, D>| in_process(ranks.count, DEADLINE, one);
+            let all = |one: &One<'_>| in_process(ranks.count, DEADLINE, one);
             self.by_threads(&asked, run, ranks.count.max(1), all)?
         };
         let mut report = self.stored(volume, 0, found, |_| Ok(()))?;
@@ -141,7 +141,7 @@ impl<const D: usize> Spec<D> {
     /// to be filled in.
     pub(crate) fn reported(
         &self,
-        distribution: &Distribution<D>,
+        distribution: &Distribution,
         reports: &[RankReport],
         first: u64,
         policy: Policy,
@@ -201,15 +201,11 @@ impl<const D: usize> Spec<D> {
         }
     }
 
-    pub(crate) fn distribution(
-        &self,
-        extents: [usize; D],
-        ranks: &Ranks<D>,
-    ) -> Result<Distribution<D>> {
+    pub(crate) fn distribution(&self, extents: Axes<usize>, ranks: &Ranks) -> Result<Distribution> {
         self.check(extents)?;
         let (stages, boundaries) = (footprints(&self.stages), self.boundaries);
         let product =
-            |grid: [usize; D]| grid.iter().fold(1, |all: usize, &n| all.saturating_mul(n));
+            |grid: Axes<usize>| grid.iter().fold(1, |all: usize, &n| all.saturating_mul(n));
         let parts = ranks.grid.map_or(ranks.count, product);
         if let Some(grid) = ranks.grid.filter(|grid| grid.contains(&0)) {
             return Err(Error::spec(
@@ -262,7 +258,7 @@ impl<const D: usize> Spec<D> {
     /// The policy of a rank and each rank's cores.
     fn cores_for(
         &self,
-        partition: &Partition<D>,
+        partition: &Partition,
         machine: &Machine,
         run: &Run<'_>,
     ) -> Result<(CpuPolicy, Vec<Vec<usize>>)> {
@@ -293,14 +289,15 @@ impl<const D: usize> Spec<D> {
     /// A policy of GPUs.
     pub(crate) fn policy_of_ranks(
         &self,
-        partition: &Partition<D>,
+        partition: &Partition,
         machine: &Machine,
         (cores, asked): (usize, Option<Policy>),
     ) -> Result<CpuPolicy> {
+        let dims = partition.rank();
         match asked {
             None => {
                 let region = partition.region(0);
-                let part = std::array::from_fn(|d| region.high[d] - region.low[d]);
+                let part = Axes::from_fn(dims, |d| region.high[d] - region.low[d]);
                 Ok(self.default_on_cores(part, machine, cores))
             }
             Some(Policy::Cpu(policy)) => Ok(policy),

@@ -21,14 +21,14 @@ use warpweft_core::cluster::{
     Tag, Transport, agree, agree_on_each, broadcast, gather, in_process, placement, thread_group,
 };
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::RawVolume;
+use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::Report;
 
 /// The message with which a rank's cells come to rank 0.
 const RESULT: Tag = Tag(0x6000);
 
-impl<const D: usize> Spec<D> {
+impl Spec {
     /// Advances `volume` by `steps` steps together with all other ranks of `net`, which call this with
     /// the same arguments: the bits of [`Spec::run_with`]. Afterwards rank 0's volume is the result; the
     /// others' hold theirs where they computed it and the start elsewhere. Rank 0's report is of all.
@@ -41,18 +41,19 @@ impl<const D: usize> Spec<D> {
     /// what; another rank's error. Any error is one on all ranks.
     pub fn run_on_rank(
         &self,
-        volume: &mut RawVolume<D>,
+        volume: &mut RawVolume,
         steps: Steps,
         machine: &Machine,
-        ranks: &Ranks<D>,
+        ranks: &Ranks,
         run: &Run<'_>,
         net: &dyn Transport,
     ) -> Result<Report> {
+        let dims = volume.rank();
         let begin = Instant::now();
         let outcome = (|| {
             let each = each_of(ranks.count, net)?;
             let found = {
-                let hash = Some(fingerprint(volume, [0; D], volume.extents()));
+                let hash = Some(fingerprint(volume, Axes::filled(dims, 0), volume.extents()));
                 let asked = Asked { volume, hash, steps, machine, ranks };
                 match (each, net.ranks()) {
                     (1, _) => vec![self.on_rank(&asked, run, net)?],
@@ -85,10 +86,11 @@ impl<const D: usize> Spec<D> {
     /// What one rank, of as many as `net` has, does.
     pub(crate) fn on_rank(
         &self,
-        asked: &Asked<'_, D>,
+        asked: &Asked<'_>,
         run: &Run<'_>,
         net: &dyn Transport,
-    ) -> Result<Found<D>> {
+    ) -> Result<Found> {
+        let dims = self.rank();
         let &Asked { volume, hash, steps: Steps(steps), machine, ranks } = asked;
         let extents = volume.extents();
         let resumes = run.checkpoint.map(|at| (at.every, at.resume));
@@ -97,7 +99,8 @@ impl<const D: usize> Spec<D> {
             let Until { residual, tolerance, every } = until;
             format!("{residual:?} at most {tolerance} after every {every} steps")
         };
-        let shown = |grid: [usize; D]| grid.map(|n| n.to_string()).join("x");
+        let shown =
+            |grid: Axes<usize>| grid.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
         let or = |some: Option<String>, none: &str| some.unwrap_or_else(|| none.into());
         let named = |(every, resume): (u64, bool)| {
             format!("every {every} steps, {}", if resume { "resumed" } else { "begun anew" })
@@ -133,7 +136,8 @@ impl<const D: usize> Spec<D> {
         let mut saved = match run.checkpoint {
             None => None,
             Some(at) => {
-                let hash = hash.unwrap_or_else(|| fingerprint(volume, [0; D], extents));
+                let hash =
+                    hash.unwrap_or_else(|| fingerprint(volume, Axes::filled(dims, 0), extents));
                 Some(checkpoint::open(at, self, (extents, hash, steps), net)?)
             }
         };
@@ -164,7 +168,7 @@ impl<const D: usize> Spec<D> {
             trace: run.trace.as_deref(),
             rebalance: None,
             pace: None,
-            trip: device.policy.steps_a_trip::<D>(),
+            trip: device.policy.steps_a_trip(self.rank()),
             halos,
             probed: &probed,
         };
@@ -231,21 +235,21 @@ pub(crate) fn of_all(
 }
 
 /// What all ranks are asked to do alike.
-pub(crate) struct Asked<'a, const D: usize> {
+pub(crate) struct Asked<'a> {
     /// The start, which every rank has all of.
-    pub volume: &'a RawVolume<D>,
+    pub volume: &'a RawVolume,
     /// Its fingerprint, where ranks might differ in it.
     pub hash: Option<u64>,
     pub steps: Steps,
     pub machine: &'a Machine,
-    pub ranks: &'a Ranks<D>,
+    pub ranks: &'a Ranks,
 }
 
 /// What a run came to on one rank.
-pub(crate) struct Found<const D: usize> {
+pub(crate) struct Found {
     pub own: Own,
     pub report: Report,
-    pub distribution: Distribution<D>,
+    pub distribution: Distribution,
 }
 
 #[cfg(test)]

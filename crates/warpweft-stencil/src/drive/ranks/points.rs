@@ -8,57 +8,53 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::halo::Span;
 use crate::partition::Partition;
-use crate::points::{PointSource, Points, Probe};
+use crate::points::{Points, RawPointSource, RawProbe};
 use warpweft_core::cluster::{Transport, gather};
 use warpweft_core::error::Result;
+use warpweft_core::grid::Axes;
 use warpweft_core::report::Series;
 
 /// `points` as a part sees them whose cells are those of `zone`, in its own indices.
-pub(crate) fn of_subdomain<const D: usize>(
-    points: &Points<D>,
-    partition: &Partition<D>,
+pub(crate) fn of_subdomain(
+    points: &Points,
+    partition: &Partition,
     part: usize,
-    zone: Span<D>,
-) -> Points<D> {
-    let local =
-        |at: [isize; D]| -> [usize; D] { std::array::from_fn(|d| (at[d] - zone.low[d]) as usize) };
+    zone: Span,
+) -> Points {
+    let dims = partition.rank();
+    let local = |at: Axes<isize>| -> Axes<usize> {
+        Axes::from_fn(dims, |d| (at[d] - zone.low[d]) as usize)
+    };
     let sources = points.sources.iter().map(|source| {
         let copies = source.at.iter().flat_map(|&at| copies(at, partition, zone));
-        PointSource { at: copies.map(local).collect(), ..source.clone() }
+        RawPointSource { at: copies.map(local).collect(), ..source.clone() }
     });
     let probes = points.probes.iter().map(|probe| {
         let own = owned(probe, partition, part).map(|n| probe.at[n].map(|index| index as isize));
-        Probe { at: own.map(local).collect(), ..probe.clone() }
+        RawProbe { at: own.map(local).collect(), ..probe.clone() }
     });
     Points { sources: sources.collect(), probes: probes.collect() }
 }
 
 /// Where the cell `at` is in a box of a part's frame: several times where that runs on around the volume.
-fn copies<const D: usize>(
-    at: [usize; D],
-    partition: &Partition<D>,
-    zone: Span<D>,
-) -> impl Iterator<Item = [isize; D]> {
+fn copies(at: Axes<usize>, partition: &Partition, zone: Span) -> impl Iterator<Item = Axes<isize>> {
+    let dims = at.rank();
     let extents = partition.extents();
     let around = |d: usize| isize::from(partition.is_periodic(d) && partition.is_cut(d));
     let turns = Span {
-        low: std::array::from_fn(|d| -around(d)),
-        high: std::array::from_fn(|d| 1 + around(d)),
+        low: Axes::from_fn(dims, |d| -around(d)),
+        high: Axes::from_fn(dims, |d| 1 + around(d)),
     };
-    let placed = move |turn: [isize; D]| {
-        std::array::from_fn(|d| at[d] as isize + turn[d] * extents[d] as isize)
+    let placed = move |turn: Axes<isize>| {
+        Axes::from_fn(dims, |d| at[d] as isize + turn[d] * extents[d] as isize)
     };
     turns.iter().map(placed).filter(move |&at| zone.contains(at))
 }
 
 /// Which of a probe's cells `part` owns.
-fn owned<const D: usize>(
-    probe: &Probe<D>,
-    partition: &Partition<D>,
-    part: usize,
-) -> impl Iterator<Item = usize> {
+fn owned(probe: &RawProbe, partition: &Partition, part: usize) -> impl Iterator<Item = usize> {
     let own = Span::from(partition.region(part));
-    let inside = move |at: &[usize; D]| own.contains(at.map(|index| index as isize));
+    let inside = move |at: &Axes<usize>| own.contains(at.map(|index| index as isize));
     (0..probe.at.len()).filter(move |&n| inside(&probe.at[n])).collect::<Vec<_>>().into_iter()
 }
 
@@ -66,9 +62,9 @@ fn owned<const D: usize>(
 ///
 /// # Errors
 /// As [`gather`].
-pub(crate) fn collect<const D: usize>(
-    points: &Points<D>,
-    partition: &Partition<D>,
+pub(crate) fn collect(
+    points: &Points,
+    partition: &Partition,
     own: &mut [Series],
     all: &Mutex<Vec<Series>>,
     net: &dyn Transport,

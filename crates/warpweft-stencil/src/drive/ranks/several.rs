@@ -9,12 +9,12 @@ use crate::run::{Run, Target};
 use crate::spec::Spec;
 use warpweft_core::cluster::{MAX_RANKS_PER_PROCESS, Transport, agree, placement};
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::RawVolume;
+use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::{Report, counted};
 
 /// What one rank of several does, by its end of the network.
-pub(crate) type One<'a, const D: usize> = dyn Fn(&dyn Transport) -> Result<Found<D>> + Sync + 'a;
+pub(crate) type One<'a> = dyn Fn(&dyn Transport) -> Result<Found> + Sync + 'a;
 
 /// How many ranks the processes of `net` have together, if each has one for every GPU that is its own: of
 /// those that `run` names, or all that it sees, processes of a host that see exactly the same ones have equal
@@ -65,9 +65,9 @@ pub(crate) fn each_of(count: usize, net: &dyn Transport) -> Result<usize> {
     Ok(count / there)
 }
 
-impl<const D: usize> Spec<D> {
+impl Spec {
     /// As many ranks for so many processes, at most `most`, as parts can be cut for; one a process in any case.
-    pub fn ranks_that_fit(&self, extents: [usize; D], processes: usize, most: usize) -> usize {
+    pub fn ranks_that_fit(&self, extents: Axes<usize>, processes: usize, most: usize) -> usize {
         let fits = |count: &usize| {
             self.distribution(extents, &Ranks { count: *count, grid: None, depth: None }).is_ok()
         };
@@ -78,11 +78,11 @@ impl<const D: usize> Spec<D> {
     /// What the `each` ranks of this process come to, which `over` runs in threads of theirs.
     pub(crate) fn by_threads(
         &self,
-        asked: &Asked<'_, D>,
+        asked: &Asked<'_>,
         run: &Run<'_>,
         each: usize,
-        over: impl FnOnce(&One<'_, D>) -> Result<Vec<Found<D>>> + Send,
-    ) -> Result<Vec<Found<D>>> {
+        over: impl FnOnce(&One<'_>) -> Result<Vec<Found>> + Send,
+    ) -> Result<Vec<Found>> {
         let Run { target, policy, threads, interrupt, checkpoint, halos, .. } = *run;
         let trace = &run.trace;
         // Of this process.
@@ -108,9 +108,9 @@ impl<const D: usize> Spec<D> {
     /// Puts what the ranks from `first` on came to into the whole volume, and hands it on; the report of the first.
     pub(crate) fn stored(
         &self,
-        volume: &mut RawVolume<D>,
+        volume: &mut RawVolume,
         first: usize,
-        found: Vec<Found<D>>,
+        found: Vec<Found>,
         on: impl Fn(Vec<u8>) -> Result<()>,
     ) -> Result<Report> {
         let mut report = None;
@@ -155,7 +155,8 @@ mod tests {
                     told.set(done);
                 };
                 let run = Run { progress: Some(&progress), target: Target::Cpu, ..Run::default() };
-                let ranks = Ranks { count: grid[0] * grid[1], grid: Some(grid), depth: None };
+                let ranks =
+                    Ranks { count: grid[0] * grid[1], grid: Some(grid.into()), depth: None };
                 let mut volume = start.clone();
                 let report =
                     stencil.run_on_rank(&mut volume, steps, &machine, &ranks, &run, net)?;
@@ -192,9 +193,9 @@ mod tests {
     #[test]
     fn no_more_ranks_are_counted_than_parts_can_be_cut_for() {
         let stencil = Stencil::of(halve());
-        let fit = |most| stencil.ranks_that_fit([7, 1], 2, most);
+        let fit = |most| stencil.ranks_that_fit([7, 1].into(), 2, most);
         assert_eq!([2, 3, 5, 6, 8, 200].map(fit), [2, 2, 4, 6, 6, 6]);
-        assert_eq!(stencil.ranks_that_fit([1, 1], 2, 8), 2);
+        assert_eq!(stencil.ranks_that_fit([1, 1].into(), 2, 8), 2);
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub(crate) fn watched<T: Send>(
     })
 }
 
-impl<const D: usize> Task<'_, D> {
+impl Task<'_> {
     /// All ranks as threads of this process.
     pub(crate) fn watched(&self, run: &Run<'_>) -> Result<Vec<(Own, RankReport)>> {
         let stop = run.interrupt;

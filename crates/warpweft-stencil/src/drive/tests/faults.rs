@@ -23,13 +23,13 @@ use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{RawVolume, RawVolumeMut};
 
 /// Fails once it is to go beyond a step.
-struct Failing<const D: usize> {
-    inner: CpuSweeps<D>,
+struct Failing {
+    inner: CpuSweeps,
     last: u64,
 }
 
-impl<const D: usize> SweepExecutor<D> for Failing<D> {
-    fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
+impl SweepExecutor for Failing {
+    fn sweep(&mut self, sweep: &Sweep) -> Result<()> {
         if sweep.first_step + sweep.steps > self.last {
             return Err(Error::Device {
                 stage: "waiting".into(),
@@ -46,16 +46,16 @@ impl<const D: usize> SweepExecutor<D> for Failing<D> {
     fn finish(&mut self) -> Result<()> {
         self.inner.finish()
     }
-    fn store(&mut self, volume: RawVolumeMut<'_, D>) -> Result<()> {
+    fn store(&mut self, volume: RawVolumeMut<'_>) -> Result<()> {
         self.inner.store(volume)
     }
-    fn read(&mut self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()> {
+    fn read(&mut self, boxes: &[Cells], to: &mut Vec<u8>) -> Result<()> {
         self.inner.read(boxes, to)
     }
-    fn write(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()> {
+    fn write(&mut self, boxes: &[Cells], bytes: &[u8]) -> Result<()> {
         self.inner.write(boxes, bytes)
     }
-    fn changes(&mut self, kind: Residual, region: &Region<D>) -> Result<Total> {
+    fn changes(&mut self, kind: Residual, region: &Region) -> Result<Total> {
         self.inner.changes(kind, region)
     }
     fn cell(&self) -> CellType {
@@ -72,18 +72,19 @@ fn spread(u: Near<f64, 2>) -> f64 {
 fn a_device_that_vanishes_is_an_error_on_every_rank_and_the_last_checkpoint_is_whole() {
     let stencil = Stencil::of(spread()).boundary(Boundary::Neumann);
     let start = Volume::from_fn([24, 15], |[y, x]| (y * 15 + x) as f64);
-    let ranks = Ranks { count: 4, grid: Some([2, 2]), depth: Some(3) };
-    let distribution: Distribution<2> = stencil.distribution(start.extents(), &ranks).unwrap();
+    let ranks = Ranks { count: 4, grid: Some([2, 2].into()), depth: Some(3) };
+    let distribution: Distribution = stencil.distribution(start.extents().into(), &ranks).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let at = |resume| Checkpoint { directory: folder.path().into(), every: 5, resume };
-    let opened = |resume| checkpoint::open(&at(resume), &stencil, (start.extents(), 7, 40), &Alone);
+    let opened =
+        |resume| checkpoint::open(&at(resume), &stencil, (start.extents().into(), 7, 40), &Alone);
     let failing = |last: u64| {
-        move |stencil: &Spec<2>, volume: &RawVolume<2>, part: usize| {
+        move |stencil: &Spec, volume: &RawVolume, part: usize| {
             let pool = Arc::new(Pool::new(&[0])?);
             let policy = CpuPolicy::default_for(stencil, volume.extents(), 1, 1 << 20);
             let inner = CpuSweeps::new(stencil, volume, policy, pool, Simd::detect())?;
             let last = if part == 2 { last } else { u64::MAX };
-            Ok(Box::new(Failing { inner, last }) as Box<dyn SweepExecutor<2>>)
+            Ok(Box::new(Failing { inner, last }) as Box<dyn SweepExecutor>)
         }
     };
     let raw = start.clone().into_raw();

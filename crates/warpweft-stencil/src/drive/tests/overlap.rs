@@ -30,19 +30,19 @@ use warpweft_core::grid::{RawVolume, RawVolumeMut, Volume};
 /// What lies in cells that nothing has computed.
 const DAMAGED: u8 = 0xA5;
 
-struct Plain<const D: usize> {
-    stencil: Spec<D>,
-    now: RawVolume<D>,
+struct Plain {
+    stencil: Spec,
+    now: RawVolume,
     /// Steps a trip.
     trip: u64,
     /// Whether the last one before a swap is ever in two parts.
     split: bool,
     /// The core that is being computed: what will be there.
-    core: Option<(Region<D>, RawVolume<D>)>,
+    core: Option<(Region, RawVolume)>,
 }
 
-impl<const D: usize> Plain<D> {
-    fn copy(&mut self, from: &RawVolume<D>, Region { low, high }: Region<D>) -> Result<()> {
+impl Plain {
+    fn copy(&mut self, from: &RawVolume, Region { low, high }: Region) -> Result<()> {
         (0..self.stencil.cell.len())
             .try_for_each(|f| self.now.set_box(f, low, high, &from.box_bytes(f, low, high)))
     }
@@ -52,8 +52,8 @@ impl<const D: usize> Plain<D> {
     }
 }
 
-impl<const D: usize> SweepExecutor<D> for Plain<D> {
-    fn sweep(&mut self, sweep: &Sweep<D>) -> Result<()> {
+impl SweepExecutor for Plain {
+    fn sweep(&mut self, sweep: &Sweep) -> Result<()> {
         self.settle()?;
         run_reference(&self.stencil, &mut self.now, sweep.steps).map(drop)
     }
@@ -63,15 +63,15 @@ impl<const D: usize> SweepExecutor<D> for Plain<D> {
     fn finish(&mut self) -> Result<()> {
         self.settle()
     }
-    fn store(&mut self, _: RawVolumeMut<'_, D>) -> Result<()> {
+    fn store(&mut self, _: RawVolumeMut<'_>) -> Result<()> {
         Err(Error::spec("a volume", "none is asked for"))
     }
-    fn read(&mut self, boxes: &[Cells<D>], to: &mut Vec<u8>) -> Result<()> {
+    fn read(&mut self, boxes: &[Cells], to: &mut Vec<u8>) -> Result<()> {
         self.settle()?;
         boxes.iter().for_each(|(f, at)| to.extend(self.now.box_bytes(*f, at.low, at.high)));
         Ok(())
     }
-    fn write(&mut self, boxes: &[Cells<D>], bytes: &[u8]) -> Result<()> {
+    fn write(&mut self, boxes: &[Cells], bytes: &[u8]) -> Result<()> {
         let mut rest = bytes;
         boxes.iter().try_for_each(|(f, at)| {
             let cells = Span::from(*at).cells() * self.stencil.cell.size(*f);
@@ -80,29 +80,32 @@ impl<const D: usize> SweepExecutor<D> for Plain<D> {
             self.now.set_box(*f, at.low, at.high, mine)
         })
     }
-    fn changes(&mut self, _: Residual, _: &Region<D>) -> Result<Total> {
+    fn changes(&mut self, _: Residual, _: &Region) -> Result<Total> {
         Err(Error::spec("a residual", "none is asked for"))
     }
     /// Of cells that are there already: a core is not waited for.
     fn send(
         &mut self,
-        boxes: &[Cells<D>],
+        boxes: &[Cells],
         net: &dyn Transport,
         (to, tag): (usize, Tag),
     ) -> Result<()> {
         let bytes = boxes.iter().flat_map(|(f, at)| self.now.box_bytes(*f, at.low, at.high));
         net.send(to, tag, bytes.collect())
     }
-    fn split(&self, own: &Region<D>, sent: &Margin<D>, steps: u64) -> Option<BoundarySplit<D>> {
+    fn split(&self, own: &Region, sent: &Margin, steps: u64) -> Option<BoundarySplit> {
         let steps = if steps.is_multiple_of(self.trip) { self.trip } else { 1 };
-        self.split.then(|| BoundarySplit { steps, ..BoundarySplit::of_step(*own, sent, [1; D]) })
+        self.split.then(|| BoundarySplit {
+            steps,
+            ..BoundarySplit::of_step(*own, sent, own.low.map(|_| 1))
+        })
     }
-    fn sweep_split(&mut self, split: &BoundarySplit<D>, own: &Region<D>) -> Result<()> {
+    fn sweep_split(&mut self, split: &BoundarySplit, own: &Region) -> Result<()> {
         self.settle()?;
         let mut next = self.now.clone();
         run_reference(&self.stencil, &mut next, split.steps)?;
         let boxes = || split.boundary.iter().chain([&split.interior]);
-        let cells = |region: &Region<D>| Span::from(*region).cells();
+        let cells = |region: &Region| Span::from(*region).cells();
         assert_eq!(boxes().map(cells).sum::<usize>(), cells(own), "boxes overlap");
         for f in 0..self.stencil.cell.len() {
             self.now.field_bytes_mut(f).fill(DAMAGED);
@@ -135,12 +138,12 @@ const STEPS: u64 = 59;
 fn run<const D: usize>(
     stencil: &Stencil<u32, D>,
     volume: &mut Volume<u32, D>,
-    distribution: &Distribution<D>,
+    distribution: &Distribution,
     unsplit: Option<usize>,
     stop: Option<&AtomicBool>,
 ) -> Vec<RankReport> {
     let trip = distribution.trip as u64;
-    let build = |stencil: &Spec<D>, volume: &RawVolume<D>, part: usize| -> Built<D> {
+    let build = |stencil: &Spec, volume: &RawVolume, part: usize| -> Built {
         let (stencil, split) = (stencil.clone(), unsplit != Some(part));
         Ok(Box::new(Plain { stencil, now: volume.clone(), trip, split, core: None }))
     };
@@ -204,7 +207,7 @@ fn cut<const D: usize>(
     start: &Volume<u32, D>,
     grid: [usize; D],
     (trip, depth, search): (u64, usize, Option<Search>),
-) -> Distribution<D> {
+) -> Distribution {
     let boundaries = stencil.boundaries;
     let partition = Partition::grid(start.extents(), grid, &boundaries).unwrap();
     let depth = deepest_feasible(&partition, &boundaries, &footprints_of(stencil), 1, depth);

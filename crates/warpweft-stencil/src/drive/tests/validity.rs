@@ -8,6 +8,7 @@ use crate::drive::{check_depth, deepest_feasible, halo_messages};
 use crate::halo::{Footprint, Reach};
 use crate::partition::Partition;
 use warpweft_core::element::{FieldInfo, ScalarKind};
+use warpweft_core::grid::Axes;
 
 const FIELDS: [FieldInfo; 2] = [
     FieldInfo { name: "a", kind: ScalarKind::F32 },
@@ -15,21 +16,21 @@ const FIELDS: [FieldInfo; 2] = [
 ];
 
 /// Per part: (field, cell in the part's frame) → number of writes so far.
-type Stamps = Vec<HashMap<(usize, [isize; 2]), usize>>;
+type Stamps = Vec<HashMap<(usize, Axes<isize>), usize>>;
 
 /// Runs `swaps` swaps of `reach.depth` steps on stamps; panics when a read finds a stale cell.
 fn run(
-    partition: &Partition<2>,
-    boundaries: &Boundaries<2>,
-    stages: &[Footprint<2>],
-    reach: &Reach<2>,
+    partition: &Partition,
+    boundaries: &Boundaries,
+    stages: &[Footprint],
+    reach: &Reach,
     swaps: usize,
     order: u64,
 ) {
     let extents = partition.extents();
     let mut stamps: Stamps = (0..partition.parts())
         .map(|part| {
-            let own = partition.grown(part, &[[0; 2]; 2]);
+            let own = partition.grown(part, &[[0; 2]; 2].into());
             own.iter().flat_map(|at| [((0, at), 0), ((1, at), 0)]).collect()
         })
         .collect();
@@ -61,7 +62,8 @@ fn run(
                             for dy in -(reads[0][0] as isize)..=reads[0][1] as isize {
                                 for dx in -(reads[1][0] as isize)..=reads[1][1] as isize {
                                     let to = [at[0] + dy, at[1] + dx];
-                                    let Some(from) = source(partition, boundaries, to) else {
+                                    let Some(from) = source(partition, boundaries, to.into())
+                                    else {
                                         continue;
                                     };
                                     let found = known.get(&(*field, from)).copied();
@@ -89,11 +91,7 @@ fn run(
 }
 
 /// Where a part looks up a cell: through the boundaries, except across the cut of a periodic axis.
-fn source(
-    partition: &Partition<2>,
-    boundaries: &Boundaries<2>,
-    at: [isize; 2],
-) -> Option<[isize; 2]> {
+fn source(partition: &Partition, boundaries: &Boundaries, at: Axes<isize>) -> Option<Axes<isize>> {
     let mut from = at;
     for d in 0..2 {
         if partition.is_periodic(d) && partition.is_cut(d) {
@@ -114,11 +112,11 @@ fn boundary() -> impl Strategy<Value = [Boundary; 2]> {
     prop_oneof![Just([Boundary::Periodic; 2]), (open(), open()).prop_map(|(a, b)| [a, b])]
 }
 
-fn margin() -> impl Strategy<Value = [[usize; 2]; 2]> {
-    prop::array::uniform2(prop::array::uniform2(0usize..3))
+fn margin() -> impl Strategy<Value = Axes<[usize; 2]>> {
+    prop::array::uniform2(prop::array::uniform2(0usize..3)).prop_map(Axes::of)
 }
 
-fn stage() -> impl Strategy<Value = Footprint<2>> {
+fn stage() -> impl Strategy<Value = Footprint> {
     let reads = prop::collection::vec((0usize..2, margin()), 1..3);
     (reads, prop_oneof![Just(vec![0]), Just(vec![1]), Just(vec![0, 1])])
         .prop_map(|(reads, writes)| Footprint { reads, writes })
@@ -135,20 +133,20 @@ proptest! {
         depth in 1usize..5,
         order in any::<u64>(),
     ) {
-        let boundaries = Boundaries(faces);
+        let boundaries = Boundaries(faces.into());
         let partition = Partition::grid(extents, parts, &boundaries).unwrap();
         let depth = deepest_feasible(&partition, &boundaries, &stages, 2, depth);
         prop_assume!(depth > 0);
-        let reach = Reach::new(&stages, 2, depth);
+        let reach = Reach::new(2, &stages, 2, depth);
         run(&partition, &boundaries, &stages, &reach, 2, order);
     }
 
     #[test]
     fn feasible_is_what_the_check_accepts(n in 4usize..40, parts in 2usize..5, radius in 1usize..4) {
         prop_assume!(parts <= n);
-        let boundaries = Boundaries::all(Boundary::Periodic);
+        let boundaries = Boundaries::all(2, Boundary::Periodic);
         let partition = Partition::grid([n], [parts], &boundaries).unwrap();
-        let stages = [Footprint { reads: vec![(0, [[radius; 2]])], writes: vec![0] }];
+        let stages = [Footprint { reads: vec![(0, [[radius; 2]].into())], writes: vec![0] }];
         let best = deepest_feasible(&partition, &boundaries, &stages, 1, 1000);
         prop_assert_eq!(best, n / parts / radius);
         prop_assert_eq!(check_depth(&partition, &boundaries, &stages, 1, best.max(1)).is_ok(), best > 0);
@@ -160,10 +158,10 @@ proptest! {
 #[test]
 fn three_phases_move_six_messages_a_part_and_the_bytes_of_table_1() {
     // B2R table 1: R·δ × By × Bz, then (Bx + 2Rδ) × R·δ × Bz, then (Bx + 2Rδ)(By + 2Rδ) × R·δ.
-    let boundaries = Boundaries::all(Boundary::Periodic);
+    let boundaries = Boundaries::all(3, Boundary::Periodic);
     let partition = Partition::grid([24, 30, 36], [3, 3, 3], &boundaries).unwrap();
-    let stage = Footprint { reads: vec![(0, [[2; 2]; 3])], writes: vec![0] };
-    let reach = Reach::new(&[stage], 1, 2);
+    let stage = Footprint { reads: vec![(0, [[2; 2]; 3].into())], writes: vec![0] };
+    let reach = Reach::new(3, &[stage], 1, 2);
     let phases = halo_messages(&partition, &reach, &FIELDS[..1], &[0]);
     let (bz, by, bx, g) = (8, 10, 12, 4);
     let cells = [g * by * bz, (bx + 2 * g) * g * bz, (bx + 2 * g) * (by + 2 * g) * g];

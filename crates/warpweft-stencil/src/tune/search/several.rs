@@ -13,12 +13,12 @@ use super::Search;
 use super::trial::{Ran, Tried, steps_of_a_run};
 use crate::agreement::difference;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::RawVolume;
+use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::Machine;
 use warpweft_core::run::GpuList;
 use warpweft_core::tune::{Axis, Budget, Found, Repeats, Space, exhaustive, measure};
 
-impl<const D: usize> Search<'_, D> {
+impl Search<'_> {
     /// The best policy on just these GPUs.
     pub(super) fn on_so_many(
         &mut self,
@@ -34,7 +34,7 @@ impl<const D: usize> Search<'_, D> {
             return Ok(None);
         };
         let region = distribution.partition.region(0);
-        let subdomain = std::array::from_fn(|d| region.high[d] - region.low[d]);
+        let subdomain = Axes::from_fn(region.rank(), |d| region.high[d] - region.low[d]);
         let of_list = |number| machine.gpus.iter().find(|gpu| gpu.ordinal == number);
         let Some(gpu) = gpus.numbers().next().and_then(of_list) else { return Ok(None) };
         let mut all = CudaPolicy::candidates(stencil, subdomain, (gpu.capability, gpu.sms));
@@ -105,9 +105,9 @@ impl<const D: usize> Search<'_, D> {
 }
 
 /// Advances `volume` over these GPUs; the seconds that the steps took.
-fn advanced<const D: usize>(
-    stencil: &Spec<D>,
-    volume: &mut RawVolume<D>,
+fn advanced(
+    stencil: &Spec,
+    volume: &mut RawVolume,
     steps: u64,
     policy: CudaPolicy,
     (machine, gpus): (&Machine, GpuList),

@@ -31,16 +31,16 @@ pub(super) struct Ran {
 /// A candidate's runs, or why it is refused.
 pub(super) type Tried = Result<Ran, String>;
 
-impl<const D: usize> Search<'_, D> {
+impl Search<'_> {
     /// As [`Search::tried`], and refuses a candidate that fails on a device that lives on: tiles that wait too
     /// long for one another end by themselves, and no more is lost if another executor can be made. Two such
     /// in a row end the search: it is not the candidates that fail.
-    pub(super) fn trial<X: SweepExecutor<D>>(
+    pub(super) fn trial<X: SweepExecutor>(
         &mut self,
         how: (u64, bool),
         best: f64,
         budget: Budget,
-        make: impl Fn(&RawVolume<D>, bool) -> Result<X>,
+        make: impl Fn(&RawVolume, bool) -> Result<X>,
     ) -> Result<Tried> {
         match self.tried(how, best, budget, &make) {
             Err(error @ Error::Device { .. }) => {
@@ -60,12 +60,12 @@ impl<const D: usize> Search<'_, D> {
 
     /// Measures a candidate in seconds a step; checks it before it may beat `best`, on the whole volume if that
     /// is `small`.
-    fn tried<X: SweepExecutor<D>>(
+    fn tried<X: SweepExecutor>(
         &mut self,
         (depth, small): (u64, bool),
         best: f64,
         budget: Budget,
-        make: &impl Fn(&RawVolume<D>, bool) -> Result<X>,
+        make: &impl Fn(&RawVolume, bool) -> Result<X>,
     ) -> Result<Tried> {
         let mut executor = match make(self.volume, false) {
             Ok(executor) => executor,
@@ -77,7 +77,7 @@ impl<const D: usize> Search<'_, D> {
         };
         let checked = self.stencil.until.is_some_and(|until| until.every == 1);
         let whole = if checked { 1 } else { depth.max(1) };
-        let region = Region { low: [0; D], high: self.volume.extents() };
+        let region = Region::whole(self.volume.extents());
         let (mut all_steps, mut all_seconds) = (0, 0.0);
         let mut run = |steps: u64| {
             let sweep = Sweep { first_step: 0, steps, region, following: 0, keep_change: checked };
@@ -170,20 +170,20 @@ mod tests {
         stuck: bool,
     }
 
-    impl SweepExecutor<2> for Idle<'_> {
+    impl SweepExecutor for Idle<'_> {
         fn cell(&self) -> CellType {
             CellType::of::<f32>()
         }
-        fn read(&mut self, _: &[Cells<2>], _: &mut Vec<u8>) -> Result<()> {
+        fn read(&mut self, _: &[Cells], _: &mut Vec<u8>) -> Result<()> {
             Ok(())
         }
-        fn write(&mut self, _: &[Cells<2>], _: &[u8]) -> Result<()> {
+        fn write(&mut self, _: &[Cells], _: &[u8]) -> Result<()> {
             Ok(())
         }
-        fn changes(&mut self, _: Residual, _: &Region<2>) -> Result<Total> {
+        fn changes(&mut self, _: Residual, _: &Region) -> Result<Total> {
             Ok(Total::default())
         }
-        fn sweep(&mut self, sweep: &Sweep<2>) -> Result<()> {
+        fn sweep(&mut self, sweep: &Sweep) -> Result<()> {
             if let Some(asked) = self.asked {
                 asked.set(asked.get().max(sweep.steps));
             }
@@ -195,7 +195,7 @@ mod tests {
         fn finish(&mut self) -> Result<()> {
             if self.stuck { Err(stuck("waited 20 s")) } else { Ok(()) }
         }
-        fn store(&mut self, _: RawVolumeMut<'_, 2>) -> Result<()> {
+        fn store(&mut self, _: RawVolumeMut<'_>) -> Result<()> {
             Ok(())
         }
     }
@@ -207,7 +207,7 @@ mod tests {
         let mut search = Search::new(&stencil, &volume, (CHECKED, &[])).unwrap();
         let most = Cell::new(0);
         let spent = Budget::of(Duration::ZERO);
-        let make = |_: &RawVolume<2>, _| Ok(Idle { asked: Some(&most), stuck: false });
+        let make = |_: &RawVolume, _| Ok(Idle { asked: Some(&most), stuck: false });
         let _ = search.trial((3, false), f64::INFINITY, spent, make).unwrap();
         assert!(most.get() > 1 << 10 && most.get().is_multiple_of(3), "{} steps", most.get());
     }
@@ -251,10 +251,10 @@ mod tests {
         let mut search = Search::new(&stencil, &volume, (CHECKED, &[])).unwrap();
         let spent = Budget::of(Duration::ZERO);
         // What does nothing is never checked where it does not win.
-        let runs = |search: &mut Search<'_, 2>| {
+        let runs = |search: &mut Search<'_>| {
             search.trial((1, false), 0.0, spent, |_, _| Ok(Idle::default())).unwrap().is_ok()
         };
-        let stuck = |search: &mut Search<'_, 2>| {
+        let stuck = |search: &mut Search<'_>| {
             search
                 .trial((1, true), f64::INFINITY, spent, |_, _| waits())
                 .map(|tried| tried.is_err())
@@ -263,7 +263,7 @@ mod tests {
         assert!(runs(&mut search));
         assert!(stuck(&mut search).unwrap());
         // One that can't be made says nothing of the device.
-        let large = |_: &RawVolume<2>, _| Err::<Idle<'_>, _>(Error::spec("1 GB", "lower `tile`"));
+        let large = |_: &RawVolume, _| Err::<Idle<'_>, _>(Error::spec("1 GB", "lower `tile`"));
         assert!(search.trial((1, true), f64::INFINITY, spent, large).unwrap().is_err());
         let error = stuck(&mut search).unwrap_err().to_string();
         assert!(error.contains("waited 20 s"), "{error}");

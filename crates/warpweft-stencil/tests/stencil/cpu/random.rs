@@ -123,7 +123,7 @@ where
     let mut run = CpuSweeps::new(&stencil, &expect, case.policy, pool, case.simd).unwrap();
     let mut found = expect.clone();
     reference(&stencil, &mut expect, case.steps).unwrap();
-    for sweep in sweeps(case.extents, case.steps, 4, None) {
+    for sweep in sweeps(case.extents.into(), case.steps, 4, None) {
         run.sweep(&sweep).unwrap();
     }
     run.finish().unwrap();
@@ -205,7 +205,7 @@ fn agrees<const D: usize>(stencil: &Stencil<f64, D>, n: usize, policy: CpuPolicy
     let mut found = expect.clone();
     let mut run = CpuSweeps::new(stencil, &expect, policy, pool(2), Simd::detect()).unwrap();
     reference(stencil, &mut expect, 4).unwrap();
-    for sweep in sweeps([n; D], 4, 4, None) {
+    for sweep in sweeps([n; D].into(), 4, 4, None) {
         run.sweep(&sweep).unwrap();
     }
     run.store(found.writable()).unwrap();
@@ -272,7 +272,7 @@ fn steps_times_stages_do_not_wrap() {
     let (_, policy) = extreme(1)[0];
     let mut run = CpuSweeps::new(&stencil, &volume, policy, pool(1), Simd::detect()).unwrap();
     // Twice as many wrap to 0, and nothing would run.
-    let sweep = sweeps([8], 1 << 63, 1 << 63, None).next().unwrap();
+    let sweep = sweeps([8].into(), 1 << 63, 1 << 63, None).next().unwrap();
     assert_eq!(sweep.steps, 1 << 63);
     let error = run.sweep(&sweep).unwrap_err().to_string();
     assert!(error.contains("enough"), "{error}");

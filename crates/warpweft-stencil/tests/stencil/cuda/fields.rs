@@ -106,7 +106,7 @@ fn check<S: Fields>(stencil: &Stencil<S, 3>, start: &Volume<S, 3>) {
         (_, Err(error)) => {
             println!("compiled only: {error}");
             for policy in policies() {
-                compile_check(stencil, start.extents(), &policy, "sm_90").unwrap();
+                compile_check(stencil, start.extents().into(), &policy, "sm_90").unwrap();
             }
             return;
         }
@@ -120,7 +120,7 @@ fn check<S: Fields>(stencil: &Stencil<S, 3>, start: &Volume<S, 3>) {
             // Another volume than the one copied in: fields that are only read come back too.
             let mut found: Volume<S, 3> = Volume::zeroed(start.extents()).unwrap();
             let mut executor = CudaSweeps::new(&stencil, start, &policy, &device).unwrap();
-            for sweep in sweeps(start.extents(), 5, 3, None) {
+            for sweep in sweeps(start.extents().into(), 5, 3, None) {
                 executor.sweep(&sweep).unwrap();
             }
             executor.finish().unwrap();
@@ -175,7 +175,7 @@ fn a_residual_counts_every_written_field_however_it_is_kept() {
         };
         let mut executor = CudaSweeps::new(&stencil, &start, &policies()[0], &device).unwrap();
         let mut found = Vec::new();
-        for mut sweep in sweeps([5, 6, 40], 3, 1, None) {
+        for mut sweep in sweeps([5, 6, 40].into(), 3, 1, None) {
             sweep.keep_change = true;
             executor.sweep(&sweep).unwrap();
             found.push(executor.residual(residual).unwrap());
@@ -193,7 +193,7 @@ fn a_division_by_zero_is_reported_with_its_place() {
     let start = Volume::from_fn([20, 30], |[y, x]| if (y, x) == (7, 9) { 0 } else { 1 });
     let stencil = Stencil::of(share()).boundary(Boundary::Dirichlet(1.0));
     let mut executor = CudaSweeps::new(&stencil, &start, &policies()[0], &device).unwrap();
-    let first = sweeps([20, 30], 1, 1, None).next().unwrap();
+    let first = sweeps([20, 30].into(), 1, 1, None).next().unwrap();
     executor.sweep(&first).unwrap();
     let error = executor.finish().unwrap_err();
     assert!(matches!(error, Error::Element { .. }), "{error}");
@@ -208,13 +208,14 @@ fn a_loop_that_a_fault_leaves_without_end_ends_and_is_reported() {
         return println!("skipped: {error}");
     }
     let Ok(device) = Device::open(0) else {
-        compile_check(&Stencil::of(fill(0)), start.extents(), &policies()[0], "sm_90").unwrap();
+        compile_check(&Stencil::of(fill(0)), start.extents().into(), &policies()[0], "sm_90")
+            .unwrap();
         return println!("compiled only: no GPU");
     };
     for n in [5, 0] {
         let stencil = Stencil::of(fill(n)).boundary(Boundary::Dirichlet(1.0));
         let mut executor = CudaSweeps::new(&stencil, &start, &policies()[0], &device).unwrap();
-        for sweep in sweeps([20, 30], 3, 1, None) {
+        for sweep in sweeps([20, 30].into(), 3, 1, None) {
             executor.sweep(&sweep).unwrap();
         }
         match (n, executor.finish()) {

@@ -84,7 +84,7 @@ fn check_pipelines<T: Scalar, const D: usize>(
     let device = Device::open(0);
     for policy in policies {
         let Ok(device) = &device else {
-            compile_check(&Stencil::of(element), extents[0], policy, "sm_80").unwrap();
+            compile_check(&Stencil::of(element), extents[0].into(), policy, "sm_80").unwrap();
             continue;
         };
         for &extents in extents {
@@ -127,15 +127,24 @@ fn what_can_not_be_pipelined_is_refused() {
         assert!(error.contains(message), "{error}");
     };
     let policy = pipe([4, 2, 1], 8, 3, 2);
-    let wide = compile_check(&Stencil::of(Order8 { rate: 0.9 }), [64; 3], &policy, "sm_90");
+    let wide = compile_check(&Stencil::of(Order8 { rate: 0.9 }), [64; 3].into(), &policy, "sm_90");
     refused(wide.unwrap_err(), "several steps a trip of this stencil");
     let mirror = Stencil::of(Heat3 { rate: 0.9 }).boundary(Boundary::Mirror);
-    refused(compile_check(&mirror, [64; 3], &policy, "sm_90").unwrap_err(), "several steps a trip");
+    refused(
+        compile_check(&mirror, [64; 3].into(), &policy, "sm_90").unwrap_err(),
+        "several steps a trip",
+    );
     let skirts = pipe([4, 1, 1], 4, 3, 2);
     let heat = Stencil::of(Heat3 { rate: 0.9 });
-    refused(compile_check(&heat, [64; 3], &skirts, "sm_90").unwrap_err(), "nothing of these");
+    refused(
+        compile_check(&heat, [64; 3].into(), &skirts, "sm_90").unwrap_err(),
+        "nothing of these",
+    );
     let small = heat.boundary(Boundary::Periodic);
-    refused(compile_check(&small, [2, 64, 64], &policy, "sm_90").unwrap_err(), "2 periodic cells");
+    refused(
+        compile_check(&small, [2, 64, 64].into(), &policy, "sm_90").unwrap_err(),
+        "2 periodic cells",
+    );
 }
 
 fn stay(cells: [u32; 3], warps: u32, planes: u32, temporal_depth: u32) -> CudaPolicy {
@@ -160,7 +169,10 @@ fn check_residents<T: Scalar, const D: usize>(
                 let arch = if size_of::<T>() == 4 { "sm_90" } else { "sm_80" };
                 let zero = Stencil::of(element).boundary(Boundary::Dirichlet(0.0));
                 assert!(
-                    !compile_check(&zero, extents[0], policy, arch).unwrap().image().is_empty()
+                    !compile_check(&zero, extents[0].into(), policy, arch)
+                        .unwrap()
+                        .image()
+                        .is_empty()
                 );
             }
             continue;
@@ -240,7 +252,7 @@ fn residents_of_several_launches() {
 fn mail_is_counted_among_the_bytes_of_a_device() {
     let heat = Stencil::of(Heat3 { rate: 0.9 }).boundary(Boundary::Dirichlet(0.0));
     let resident = stay([4, 2, 2], 4, 4, 1);
-    let bytes = |policy: CudaPolicy| device_bytes(&heat, [8, 8, 128], &policy).unwrap();
+    let bytes = |policy: CudaPolicy| device_bytes(&heat, [8, 8, 128].into(), &policy).unwrap();
     let cells = bytes(policy(CudaKernel::Direct, [4, 2, 2], 4));
     let mail = 4 * (2 * 2 * (2 * (512 * 4 + 4 * 8) + 4 * 16 * 4 + 16) + 27 * 32);
     assert_eq!(bytes(resident), cells + mail);
@@ -250,7 +262,8 @@ fn mail_is_counted_among_the_bytes_of_a_device() {
 #[test]
 fn states_that_residuals_are_of_are_counted_among_the_bytes_of_a_device() {
     let bytes = |stencil: &Stencil<f32, 3>| {
-        device_bytes(stencil, [8, 8, 128], &policy(CudaKernel::Direct, [4, 2, 2], 4)).unwrap()
+        device_bytes(stencil, [8, 8, 128].into(), &policy(CudaKernel::Direct, [4, 2, 2], 4))
+            .unwrap()
     };
     let heat = || Heat3 { rate: 0.9 };
     let (once, twice) = (Stencil::of(heat()), Stencil::sequence((heat(), heat())));
@@ -262,7 +275,8 @@ fn states_that_residuals_are_of_are_counted_among_the_bytes_of_a_device() {
 #[test]
 fn what_can_not_stay_is_refused() {
     let refused = |stencil: &Stencil<f32, 3>, policy: &CudaPolicy, message: &str| {
-        let error = compile_check(stencil, [64; 3], policy, "sm_90").unwrap_err().to_string();
+        let error =
+            compile_check(stencil, [64; 3].into(), policy, "sm_90").unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
     };
     let policy = stay([4, 2, 3], 8, 6, 1);
@@ -312,7 +326,7 @@ fn check<T: Scalar, const D: usize>(
             let stencil = Stencil::of(element);
             let arch =
                 if policy.kernel == CudaKernel::Planes || n % 2 == 0 { "sm_90" } else { "sm_80" };
-            let cubin = compile_check(&stencil, extents[0], policy, arch).unwrap();
+            let cubin = compile_check(&stencil, extents[0].into(), policy, arch).unwrap();
             assert!(!cubin.image().is_empty());
             continue;
         }
@@ -345,7 +359,7 @@ fn compare<T: Scalar, const D: usize>(
     let before = expect.clone();
     reference(stencil, &mut expect, steps).unwrap();
     let mut executor = CudaSweeps::new(stencil, &found, policy, device).unwrap();
-    for sweep in sweeps(extents, steps, steps - 1, None) {
+    for sweep in sweeps(extents.into(), steps, steps - 1, None) {
         executor.sweep(&sweep).unwrap();
     }
     executor.finish().unwrap();
@@ -415,7 +429,7 @@ fn residuals_are_the_reference_s() {
             CudaSweeps::new(&stencil, &found, &policy(CudaKernel::Direct, [4, 2, 2], 4), &device)
                 .unwrap();
         let mut done = 0;
-        for sweep in sweeps([13, 9, 71], 400, 1, stencil_until(residual)) {
+        for sweep in sweeps([13, 9, 71].into(), 400, 1, stencil_until(residual)) {
             executor.sweep(&sweep).unwrap();
             done += sweep.steps;
             if executor.residual(residual).unwrap() <= 1e-3 {
@@ -451,7 +465,7 @@ fn many_steps_replay_a_graph() {
     let mut executor =
         CudaSweeps::new(&stencil, &found, &policy(CudaKernel::Direct, [2, 1, 2], 4), &device)
             .unwrap();
-    for sweep in sweeps([31, 70], 51, 17, None) {
+    for sweep in sweeps([31, 70].into(), 51, 17, None) {
         executor.sweep(&sweep).unwrap();
     }
     executor.finish().unwrap();
@@ -482,12 +496,12 @@ fn every_candidate_compiles() {
     }
     let stencil = Stencil::of(Heat3 { rate: 0.9 });
     for capability in [(8, 0), (9, 0)] {
-        let all = CudaPolicy::candidates(&stencil, [64, 64, 64], (capability, 108));
+        let all = CudaPolicy::candidates(&stencil, [64, 64, 64].into(), (capability, 108));
         assert!(all.len() > 10, "{} candidates", all.len());
         // Every eighth: the rest differ in numbers only.
         for policy in all.iter().step_by(8) {
             let arch = format!("sm_{}{}", capability.0, capability.1);
-            compile_check(&stencil, [64, 64, 64], policy, &arch).unwrap();
+            compile_check(&stencil, [64, 64, 64].into(), policy, &arch).unwrap();
         }
     }
 }
@@ -501,7 +515,8 @@ fn shapes_that_no_kernel_can_have_are_refused() {
         (policy(CudaKernel::Planes, [4, 1, 1], 8), "planes of a 2-dimensional volume"),
         (CudaPolicy { chunk: 0, ..policy(CudaKernel::March, [4, 1, 1], 8) }, "by 0 planes"),
     ] {
-        let error = compile_check(&stencil, [64, 64], &wrong, "sm_90").unwrap_err().to_string();
+        let error =
+            compile_check(&stencil, [64, 64].into(), &wrong, "sm_90").unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
     }
 }

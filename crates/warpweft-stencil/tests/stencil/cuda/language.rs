@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use warpweft::cluster::in_process;
 use warpweft::cuda::{Device, compiler};
+use warpweft::grid::Axes;
 use warpweft::prelude::*;
 use warpweft::stencil::drive::Ranks;
 use warpweft::stencil::{
@@ -44,7 +45,7 @@ struct Problem<S: Fields, const D: usize> {
     /// The same with sources and a probe.
     pricked: Stencil<S, D>,
     start: Volume<S, D>,
-    cells: Vec<[usize; D]>,
+    cells: Vec<Axes<usize>>,
     expect: Volume<S, D>,
     seen: Vec<f64>,
 }
@@ -66,13 +67,14 @@ impl<S: Fields, const D: usize> Problem<S, D> {
         let mut expect = start.clone();
         let (_, mut series) = reference_with_probes(&pricked, &mut expect, steps).unwrap();
         let seen = series.swap_remove(0).values.swap_remove(0);
+        let cells = cells.into_iter().map(Axes::of).collect();
         Self { stencil, pricked, start: start.clone(), cells, expect, seen }
     }
 
-    fn check(&self, executor: &mut dyn SweepExecutor<D>, what: &str) {
+    fn check(&self, executor: &mut dyn SweepExecutor, what: &str) {
         let mut done = 0;
         for steps in SWEEPS {
-            for mut sweep in sweeps(self.start.extents(), steps, steps, None) {
+            for mut sweep in sweeps(self.start.extents().into(), steps, steps, None) {
                 sweep.first_step += done;
                 executor.sweep(&sweep).unwrap();
             }
@@ -125,7 +127,7 @@ fn check<S: Fields, const D: usize>(
         for (count, axis) in (0..D).flat_map(|axis| [(2, axis), (3, axis)]) {
             let mut grid = [1; D];
             grid[axis] = count;
-            let ranks = Ranks { count, grid: Some(grid), depth: Some(depth) };
+            let ranks = Ranks { count, grid: Some(grid.into()), depth: Some(depth) };
             let run = Run { target, policy: Some(Policy::Cuda(kernel(of))), ..Run::default() };
             let mut found = start.clone();
             let steps = Steps(SWEEPS.iter().sum());
@@ -299,9 +301,10 @@ fn ranks_on_gpus() {
         let (_, series) = reference_with_probes(&stencil, &mut expect, 13).unwrap();
         for (grid, depth) in [([2, 1], 1), ([2, 2], 2), ([1, 3], 3), ([3, 1], 4)] {
             let count = grid.iter().product();
-            let cuda = CudaPolicy::default_for(&stencil, [37, 45], machine.gpus[0].capability);
+            let cuda =
+                CudaPolicy::default_for(&stencil, [37, 45].into(), machine.gpus[0].capability);
             let policy = Some(Policy::Cuda(CudaPolicy { contraction: false, ..cuda }));
-            let ranks = Ranks { count, grid: Some(grid), depth: Some(depth) };
+            let ranks = Ranks { count, grid: Some(grid.into()), depth: Some(depth) };
             let found = in_process(count, Duration::from_secs(60), |net| {
                 let mut volume = plate.clone();
                 let run = Run { policy, ..Run::default() };

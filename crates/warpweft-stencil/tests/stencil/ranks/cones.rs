@@ -87,7 +87,7 @@ fn the_same_on_ranks<S: Fields, const D: usize>(
     for &grid in grids {
         let count = grid.iter().product();
         for depth in [Some(1), Some(2), Some(3), None] {
-            let ranks = Ranks { count, grid: Some(grid), depth };
+            let ranks = Ranks { count, grid: Some(grid.into()), depth };
             let found = in_process(count, SOON, |net| {
                 let mut volume = start.clone();
                 let run = Run { target, threads: Some(1), ..Run::default() };
@@ -200,7 +200,7 @@ fn a_function_is_called_as_often_as_dependence_wants() {
     let extents = [24, 16, 14];
     let start = Volume::from_fn(extents, |[z, y, x]| (z * 5 + y * 3 + x) as f32);
     let axes = [[Boundary::Periodic; 2], [Boundary::Mirror; 2], [Boundary::Neumann; 2]];
-    let boundaries = Boundaries(axes);
+    let boundaries = Boundaries(axes.into());
     let mut stencil = Stencil::of(Counted);
     for (axis, [low, high]) in axes.into_iter().enumerate() {
         stencil = stencil.face(axis, Face::Low, low).face(axis, Face::High, high);
@@ -225,7 +225,7 @@ fn a_function_is_called_as_often_as_dependence_wants() {
             let mut expect = 0;
             let mut left = steps;
             while left > 0 {
-                let reach = Reach::new(&stages, 1, depth.min(left));
+                let reach = Reach::new(3, &stages, 1, depth.min(left));
                 left -= reach.depth;
                 for margin in reach.compute.iter().flatten() {
                     let cells = |part| partition.grown(part, margin).cells();

@@ -237,7 +237,7 @@ fn same_bits<S: Fields, const D: usize>(
     for (axis, [low, high]) in faces.into_iter().enumerate() {
         stencil = stencil.face(axis, Face::Low, low).face(axis, Face::High, high);
     }
-    let boundaries = Boundaries(faces);
+    let boundaries = Boundaries(faces.into());
     let Ok(partition) = Partition::grid(start.extents(), parts, &boundaries) else { return false };
     let stages = footprints_of(&stencil);
     let depth = deepest_feasible(&partition, &boundaries, &stages, S::FIELDS.len(), depth);
@@ -376,7 +376,7 @@ fn a_residual_is_exact_on_any_grid_of_ranks() {
         tile_cells: 5,
         jam: 2,
     };
-    let boundaries = Boundaries::all(Boundary::Periodic);
+    let boundaries = Boundaries::all(3, Boundary::Periodic);
     let grids = [
         [1, 1, 1],
         [2, 1, 1],
@@ -423,9 +423,9 @@ fn deeper_zones_swap_less_often_and_all_fields_travel_together() {
     let start =
         Volume::from_fn([64, 16], |[y, x]| Staggered { v: y as f32, s: x as f64, rho: 1.0 });
     let stencil = Stencil::sequence((Velocity, Stress)).boundary(Boundary::Periodic);
-    let boundaries = Boundaries::all(Boundary::Periodic);
+    let boundaries = Boundaries::all(2, Boundary::Periodic);
     let stages = footprints_of(&stencil);
-    let axis = slab_axis([64, 16], 4, &boundaries, &stages, Staggered::FIELDS).unwrap();
+    let axis = slab_axis([64, 16].into(), 4, &boundaries, &stages, Staggered::FIELDS).unwrap();
     assert_eq!(axis, 0);
     for (depth, swaps) in [(1, 11), (4, 2)] {
         let partition = Partition::grid([64, 16], [4, 1], &boundaries).unwrap();
@@ -442,7 +442,7 @@ fn deeper_zones_swap_less_often_and_all_fields_travel_together() {
 
 #[test]
 fn searching_the_depth_while_running_changes_nothing_but_the_swaps() {
-    let boundaries = Boundaries::all(Boundary::Periodic);
+    let boundaries = Boundaries::all(2, Boundary::Periodic);
     let stencil = Stencil::of(Mix).boundary(Boundary::Periodic);
     let start = Volume::from_fn([40, 24], |[y, x]| (y * 31 + x) as u32);
     let mut expect = start.clone();
@@ -483,7 +483,7 @@ element!(Fuse, f32, 1, taps & [tap(0, [-1]), tap(0, [0]), tap(0, [1])], writes &
 #[test]
 fn an_element_function_that_panics_anywhere_ends_the_run_everywhere() {
     let start = Volume::from_fn([64], |[x]| x as f32);
-    let boundaries = Boundaries::all(Boundary::Periodic);
+    let boundaries = Boundaries::all(1, Boundary::Periodic);
     let stencil = Stencil::of(Fuse).boundary(Boundary::Periodic);
     let partition = Partition::grid([64], [8], &boundaries).unwrap();
     let distribution =
@@ -521,12 +521,12 @@ fn over_ranks_is_a_run_like_any_other() {
     // Told to stop, it stops between two swaps, and what was done is kept.
     let stop = std::sync::atomic::AtomicBool::new(true);
     let run = Run { target: Target::Cpu, interrupt: Some(&stop), ..Run::default() };
-    let ranks = Ranks { count: 2, grid: Some([1, 2, 1]), depth: Some(1) };
+    let ranks = Ranks { count: 2, grid: Some([1, 2, 1].into()), depth: Some(1) };
     let mut found = start.clone();
     let report =
         stencil.run_over_ranks(&mut found, Steps(1 << 20), &machine, &ranks, &run).unwrap();
     assert!(report.interrupted && report.done < 1 << 20, "{report:?}");
-    let wrong = Ranks { count: 3, grid: Some([2, 1, 1]), depth: None };
+    let wrong = Ranks { count: 3, grid: Some([2, 1, 1].into()), depth: None };
     let error = stencil.run_over_ranks(&mut found, Steps(1), &machine, &wrong, &run).unwrap_err();
     assert!(
         error.to_string().contains("3 ranks for a grid of 2 x 1 x 1, which is 2 parts"),
@@ -538,20 +538,20 @@ fn over_ranks_is_a_run_like_any_other() {
         let error = refused.unwrap_err().to_string();
         assert!(error.contains("use 256 or fewer"), "{error}");
     }
-    let many = Ranks { count: 2, grid: Some([usize::MAX; 3]), depth: None };
+    let many = Ranks { count: 2, grid: Some([usize::MAX; 3].into()), depth: None };
     let error = stencil.run_over_ranks(&mut found, Steps(1), &machine, &many, &run).unwrap_err();
     assert!(error.to_string().contains("2 ranks for a grid of "), "{error}");
 }
 
 #[test]
 fn too_deep_or_foreign_partitions_are_refused_with_what_would_fit() {
-    let boundaries = Boundaries::all(Boundary::Periodic);
+    let boundaries = Boundaries::all(3, Boundary::Periodic);
     let stencil = Stencil::of(Heat).boundary(Boundary::Periodic);
     let mut volume = Volume::from_fn([16, 8, 8], |[z, _, _]| z as f32);
     let partition = Partition::grid([16, 8, 8], [4, 1, 1], &boundaries).unwrap();
     let mut distribution =
         Distribution { partition, depth: 3, search: None, trip: 1, boundary_first: false };
-    let mut refusal = |distribution: &Distribution<3>| {
+    let mut refusal = |distribution: &Distribution| {
         run_in_process(&stencil, &mut volume, 3, distribution, SOON).unwrap_err().to_string()
     };
     let error = refusal(&distribution);

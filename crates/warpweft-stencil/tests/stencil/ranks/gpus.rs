@@ -108,13 +108,13 @@ fn check<S: Fields, const D: usize>(
     grids: &[[usize; D]],
 ) {
     let capability = machine.gpus[0].capability;
-    let base = CudaPolicy::default_for(stencil, start.extents(), capability);
+    let base = CudaPolicy::default_for(stencil, start.extents().into(), capability);
     let direct = CudaPolicy { kernel: CudaKernel::Direct, cells: [4, 2, 2], warps: 4, ..base };
     for boundary in
         [Boundary::Periodic, Boundary::Neumann, Boundary::Mirror, Boundary::Dirichlet(0.5)]
     {
         let stencil = stencil.clone().boundary(boundary);
-        let boundaries = Boundaries([[boundary; 2]; D]);
+        let boundaries = Boundaries([[boundary; 2]; D].into());
         let mut expect = start.clone();
         reference(&stencil, &mut expect, 11).unwrap();
         for &grid in grids {
@@ -127,7 +127,7 @@ fn check<S: Fields, const D: usize>(
             }) {
                 let policy = Policy::Cuda(CudaPolicy { contraction: false, ..policy });
                 let count = grid.iter().product();
-                let ranks = Ranks { count, grid: Some(grid), depth: Some(depth) };
+                let ranks = Ranks { count, grid: Some(grid.into()), depth: Some(depth) };
                 let found = in_process(count, Duration::from_secs(60), |net| {
                     let mut volume = start.clone();
                     let run = Run { policy: Some(policy), halos: Some(route), ..Run::default() };
@@ -183,7 +183,7 @@ fn residuals_are_the_reference_s_whatever_is_cut() {
         rho: 1.0 + (y % 3) as f32,
     });
     let free = Stencil::sequence((velocity(0.01), stress()));
-    let cuda = CudaPolicy::default_for(&free, waves.extents(), machine.gpus[0].capability);
+    let cuda = CudaPolicy::default_for(&free, waves.extents().into(), machine.gpus[0].capability);
     let policy = Some(Policy::Cuda(CudaPolicy { contraction: false, ..cuda }));
     for kind in [Residual::Max, Residual::Sum, Residual::SumOfSquares] {
         // The residual of the sixth step on the cores, which is met then at the latest.
@@ -199,7 +199,7 @@ fn residuals_are_the_reference_s_whatever_is_cut() {
         for grid in [[1, 1], [2, 1], [1, 2], [1, 5], [2, 4]] {
             for depth in [1, 2] {
                 let count = grid.iter().product();
-                let ranks = Ranks { count, grid: Some(grid), depth: Some(depth) };
+                let ranks = Ranks { count, grid: Some(grid.into()), depth: Some(depth) };
                 let found = in_process(count, Duration::from_secs(60), |net| {
                     let run = Run { policy, ..Run::default() };
                     let mut volume = waves.clone();
@@ -261,7 +261,7 @@ fn check_trips<S: Fields, const D: usize>(
         for (&grid, depth) in grids.iter().flat_map(|grid| depths.map(|depth| (grid, depth))) {
             let route = if depth == Some(4) { Route::Staged } else { Route::Ipc };
             let count = grid.iter().product();
-            let ranks = Ranks { count, grid: Some(grid), depth };
+            let ranks = Ranks { count, grid: Some(grid.into()), depth };
             let found = in_process(count, Duration::from_secs(60), |net| {
                 let mut volume = start.clone();
                 let run = Run { policy: Some(policy), halos: Some(route), ..Run::default() };
@@ -327,7 +327,7 @@ fn check_ahead<S: Fields, const D: usize>(
         {
             for &depth in depths {
                 let count = grid.iter().product();
-                let ranks = Ranks { count, grid: Some(grid), depth: Some(depth) };
+                let ranks = Ranks { count, grid: Some(grid.into()), depth: Some(depth) };
                 let found = in_process(count, Duration::from_secs(60), |net| {
                     let mut volume = start.clone();
                     let run = Run { policy: Some(policy), halos: Some(route), ..Run::default() };
@@ -407,7 +407,7 @@ fn a_run_that_is_asked_to_end_ends_whole_where_only_some_ranks_split() {
         let mut expect = start.clone();
         reference(&stencil, &mut expect, depth as u64).unwrap();
         for route in [Route::Ipc, Route::CudaAware, Route::Staged] {
-            let ranks = Ranks { count: 3, grid: Some([3, 1, 1]), depth: Some(depth) };
+            let ranks = Ranks { count: 3, grid: Some([3, 1, 1].into()), depth: Some(depth) };
             let found = in_process(3, Duration::from_secs(60), |net| {
                 let mut volume = start.clone();
                 let stop = AtomicBool::new(true);
@@ -454,7 +454,7 @@ fn processes_and_ranks_on_gpus_may_be_any_number() {
         .into_iter()
         .flat_map(|grid| [None, Some(Route::Ipc), Some(Route::Staged)].map(|halos| (grid, halos)))
     {
-        let ranks = Ranks { count: grid.iter().product(), grid: Some(grid), depth: None };
+        let ranks = Ranks { count: grid.iter().product(), grid: Some(grid.into()), depth: None };
         let run = || Run { target, halos, ..Run::default() };
         let mut alone = start.clone();
         let report =

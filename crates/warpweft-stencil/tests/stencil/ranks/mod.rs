@@ -16,7 +16,7 @@ pub fn run_in_process<S: Fields, const D: usize>(
     stencil: &Stencil<S, D>,
     volume: &mut Volume<S, D>,
     steps: u64,
-    distribution: &Distribution<D>,
+    distribution: &Distribution,
     deadline: Duration,
 ) -> Result<Vec<RankReport>> {
     let cores: Vec<_> = Machine::detect()?.cpu.cores.into_iter().map(|core| vec![core]).collect();

@@ -55,7 +55,8 @@ fn contracted_kernels_give_the_bits_of_one() {
     let Some(target) = all_gpus(&machine) else { return println!("skipped: no GPU") };
     let stencil = Stencil::of(Heat3 { rate: 0.9 }).boundary(Boundary::Periodic);
     let start = Volume::from_fn([46, 30, 200], |[z, y, x]| noise((z * 30 + y) * 200 + x));
-    let shapes = CudaPolicy::default_for(&stencil, start.extents(), machine.gpus[0].capability);
+    let shapes =
+        CudaPolicy::default_for(&stencil, start.extents().into(), machine.gpus[0].capability);
     let policy = Some(Policy::Cuda(CudaPolicy { contraction: true, ..shapes }));
     let mut expect = start.clone();
     let alone = Run { target: Target::Gpu(machine.gpus[0].ordinal), policy, ..Run::default() };
@@ -79,7 +80,7 @@ fn subdomains_of_one_gpu_are_not_held_up_by_others_who_free_memory() {
     let stencil = Stencil::of(Heat2 { rate: 0.1 }).boundary(Boundary::Periodic);
     let mut expect = start.clone();
     reference(&stencil, &mut expect, 3000).unwrap();
-    let cuda = CudaPolicy::default_for(&stencil, start.extents(), gpu.capability);
+    let cuda = CudaPolicy::default_for(&stencil, start.extents().into(), gpu.capability);
     let policy = Some(Policy::Cuda(CudaPolicy { contraction: false, ..cuda }));
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -92,7 +93,7 @@ fn subdomains_of_one_gpu_are_not_held_up_by_others_who_free_memory() {
             freed
         });
         let run = Run { target: Target::Gpu(gpu.ordinal), policy, ..Run::default() };
-        let ranks = Ranks { count: 2, grid: Some([2, 1]), depth: Some(1) };
+        let ranks = Ranks { count: 2, grid: Some([2, 1].into()), depth: Some(1) };
         let mut found = start.clone();
         let outcome = stencil.run_over_ranks(&mut found, Steps(3000), &machine, &ranks, &run);
         done.store(true, Ordering::Relaxed);
@@ -111,7 +112,8 @@ fn a_short_slowest_axis_is_no_reason_to_refuse() {
     let stencil = Stencil::of(Heat3 { rate: 0.9 });
     let mut expect = start.clone();
     reference(&stencil, &mut expect, 9).unwrap();
-    let cuda = CudaPolicy::default_for(&stencil, start.extents(), machine.gpus[0].capability);
+    let cuda =
+        CudaPolicy::default_for(&stencil, start.extents().into(), machine.gpus[0].capability);
     let policy = Some(Policy::Cuda(CudaPolicy { contraction: false, ..cuda }));
     let run = || Run { target, policy, ..Run::default() };
     let mut found = start.clone();

@@ -18,9 +18,9 @@ const SMALL: (usize, usize) = (256, 64);
 /// An application in two or three dimensions, and a small state of it.
 pub enum Problem {
     /// In two.
-    Flat(Spec<2>, RawVolume<2>),
+    Flat(Spec, RawVolume),
     /// In three.
-    Deep(Spec<3>, RawVolume<3>),
+    Deep(Spec, RawVolume),
 }
 
 /// An application by its name.
@@ -63,10 +63,7 @@ impl Case {
     }
 }
 
-fn noise<T: Conducts<D>, const D: usize>(
-    order: usize,
-    cells: usize,
-) -> Result<(Spec<D>, RawVolume<D>)> {
+fn noise<T: Conducts<D>, const D: usize>(order: usize, cells: usize) -> Result<(Spec, RawVolume)> {
     let rate = 0.5 * heat::stable_rate(order, D)?;
     let stencil = heat::stencil::<T, D>(order, rate)?.boundary(Boundary::Periodic);
     let mut noise = SplitMix::new(1);
@@ -82,7 +79,7 @@ fn block(order: usize) -> Result<Problem> {
     noise::<f32, 3>(order, SMALL.1).map(|(spec, state)| Problem::Deep(spec, state))
 }
 
-fn soup<const D: usize>(cells: usize) -> Result<RawVolume<D>> {
+fn soup<const D: usize>(cells: usize) -> Result<RawVolume> {
     let mut soup = SplitMix::new(1);
     let alive = Volume::try_from_fn([cells; D], |_| u8::from(soup.next_unit() < 0.3))?;
     Ok((*alive).clone())
@@ -90,12 +87,12 @@ fn soup<const D: usize>(cells: usize) -> Result<RawVolume<D>> {
 
 fn game() -> Result<Problem> {
     let stencil = life::stencil().boundary(Boundary::Periodic);
-    Ok(Problem::Flat((*stencil).clone(), soup(SMALL.0)?))
+    Ok(Problem::Flat((*stencil).clone(), soup::<2>(SMALL.0)?))
 }
 
 fn deep_game() -> Result<Problem> {
     let stencil = life3d::stencil().boundary(Boundary::Periodic);
-    Ok(Problem::Deep((*stencil).clone(), soup(SMALL.1)?))
+    Ok(Problem::Deep((*stencil).clone(), soup::<3>(SMALL.1)?))
 }
 
 fn picture() -> Result<Problem> {
@@ -141,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    fn advances<const D: usize>(name: &str, spec: &Spec<D>, small: &RawVolume<D>) {
+    fn advances(name: &str, spec: &Spec, small: &RawVolume) {
         let mut extents = small.extents();
         extents[0] += 3;
         let mut volume = small.repeated(extents).unwrap();

@@ -163,8 +163,8 @@ impl Apps {
     /// One application at one size, unless it doesn't fit.
     fn case<const D: usize>(
         &self,
-        spec: &Spec<D>,
-        small: &RawVolume<D>,
+        spec: &Spec,
+        small: &RawVolume,
         extents: [usize; D],
         list: GpuList,
         machine: &Machine,
@@ -191,15 +191,15 @@ impl Apps {
 /// Why `spec` over `extents` fits one GPU or the host's memory not, if so: against one GPU there is nothing to
 /// compare with then.
 fn too_large<const D: usize>(
-    spec: &Spec<D>,
+    spec: &Spec,
     cell: CellType,
     extents: [usize; D],
     machine: &Machine,
 ) -> Result<Option<String>> {
     let gigabytes = |bytes: u64| format!("{}B", scaled(bytes as f64));
     if let Some(gpu) = machine.gpus.first() {
-        let policy = CudaPolicy::default_for(spec, extents, gpu.capability);
-        let (needed, free) = (device_bytes(spec, extents, &policy)?, gpu.memory_free()?);
+        let policy = CudaPolicy::default_for(spec, extents.into(), gpu.capability);
+        let (needed, free) = (device_bytes(spec, extents.into(), &policy)?, gpu.memory_free()?);
         if needed > free {
             let (needed, free) = (gigabytes(needed), gigabytes(free));
             return Ok(Some(format!("needs {needed} on one GPU, {free} are free")));
@@ -288,7 +288,7 @@ mod tests {
                     Problem::Flat(spec, _) => spec,
                     Problem::Deep(..) => panic!("two dimensions"),
                 },
-                [64; 2],
+                [64; 2].into(),
                 (9, 0),
             )),
             search: 10.0,

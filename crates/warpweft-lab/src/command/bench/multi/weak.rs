@@ -28,7 +28,8 @@ pub fn weak(
     let (count, all) = (numbers.len(), Target::Gpus(GpuList::new(&numbers)?));
     let mut volume = filled([size * count, size, size])?;
     let Some(gpu) = machine.gpus.first() else { return Ok(Vec::new()) };
-    let mut candidates = CudaPolicy::candidates(&stencil, [size; 3], (gpu.capability, gpu.sms));
+    let mut candidates =
+        CudaPolicy::candidates(&stencil, [size; 3].into(), (gpu.capability, gpu.sms));
     // Single steps, time blocks of every shape, and the first of these by other chunks.
     candidates.truncate(WEAK);
     // A subdomain is one GPU's cube: what is best there is compared with itself.

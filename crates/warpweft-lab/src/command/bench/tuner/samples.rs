@@ -66,7 +66,7 @@ fn by_ranks(
     count: usize,
     machine: &Machine,
 ) -> Result<f64> {
-    let ranks = Ranks { count, grid: Some([count, 1, 1]), depth: Some(depth) };
+    let ranks = Ranks { count, grid: Some([count, 1, 1].into()), depth: Some(depth) };
     let run = Run { target: Target::Cpu, ..Run::default() };
     let mut steps = 4 * depth as u64;
     let mut seconds = |steps: u64| -> Result<f64> {

@@ -72,10 +72,10 @@ impl Search {
 
     /// Starts the search over the multiples of `trip` in `1..=deepest`; over all of them where there are
     /// none.
-    pub fn start<const D: usize>(
+    pub fn start(
         self,
-        partition: &Partition<D>,
-        stages: &[Footprint<D>],
+        partition: &Partition,
+        stages: &[Footprint],
         fields: &[FieldInfo],
         (deepest, trip): (usize, usize),
     ) -> Box<dyn DepthSearch> {

@@ -4,6 +4,7 @@ use crate::boundary::{Boundaries, Boundary};
 use crate::drive::depth::search::*;
 use crate::ghost_model::{GhostModel, Kernel, Linear, Overlap, Sample, Staging, Traced, refine};
 use warpweft_core::element::ScalarKind;
+use warpweft_core::grid::Axes;
 
 /// Dimensions, order in space, cells along each axis; microseconds a step of heat conduction in f32 at
 /// depths 1, 2, …: `bench/results/2026-11-20-tuner-nvidia-h200.json`, `figures.real[..].measured`.
@@ -22,12 +23,12 @@ const NOISE: f64 = 0.03;
 const SEEDS: u64 = 10;
 
 /// The part that all wait for, of four slabs.
-fn slab<const D: usize>(order: usize, size: usize) -> Traced {
-    let mut grid = [1; D];
+fn slab(dims: usize, order: usize, size: usize) -> Traced {
+    let mut grid = Axes::filled(dims, 1);
     grid[0] = 4;
-    let walls = Boundaries::all(Boundary::Dirichlet(0.0));
-    let partition = Partition::grid([size; D], grid, &walls).unwrap();
-    let stage = Footprint { reads: vec![(0, [[order / 2; 2]; D])], writes: vec![0] };
+    let walls = Boundaries::all(dims, Boundary::Dirichlet(0.0));
+    let partition = Partition::grid(Axes::filled(dims, size), grid, &walls).unwrap();
+    let stage = Footprint { reads: vec![(0, Axes::filled(dims, [order / 2; 2]))], writes: vec![0] };
     let field = FieldInfo { name: "", kind: ScalarKind::F32 };
     Traced::new(&partition, &[stage], &[field], 8)
 }
@@ -63,7 +64,7 @@ fn on_measured_curves_the_guided_search_is_near_the_best() {
             let about = format!("{size}^{dims}, order {order}, {overlap:?}");
             let (mut after, mut steps, mut dichotomic) = (0.0, 0, 0);
             for seed in 1..=SEEDS {
-                let part = if dims == 3 { slab::<3>(order, size) } else { slab::<2>(order, size) };
+                let part = slab(dims, order, size);
                 let found = play(&mut Guided::new(prior(overlap), part, 8), &micros, seed);
                 // The worst: two depths of a flat valley, 2 to 3 % apart, that noise exchanges.
                 assert!(found.after > 0.97, "{about}, seed {seed}: {found:?}");
@@ -86,7 +87,7 @@ fn on_measured_curves_the_guided_search_is_near_the_best() {
 #[test]
 fn only_the_last_step_hides_what_a_deep_zone_sends() {
     let (_, order, size, micros) = MEASURED[5];
-    let part = slab::<3>(order, size);
+    let part = slab(3, order, size);
     let sample =
         |depth: usize| Sample { part: part.clone(), depth, seconds: micros[depth - 1] * 1e-6 };
     let errors = |overlap| {

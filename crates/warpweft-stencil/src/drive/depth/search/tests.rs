@@ -56,7 +56,8 @@ fn hill_climbing_stops_on_a_bump_and_the_others_do_not() {
 
 #[test]
 fn a_guided_search_finds_the_optimum_from_a_prior_that_is_off_by_three() {
-    let part = Subdomain { extents: [512, 2048], delta: [[1; 2], [0; 2]], cell_bytes: 1.0 };
+    let part =
+        Subdomain { extents: [512, 2048].into(), delta: [[1; 2], [0; 2]].into(), cell_bytes: 1.0 };
     let truth = GhostModel {
         compute: Linear { per_unit: 1e-11, fixed: 5e-6 },
         network: Linear { per_unit: 1e-10, fixed: 4e-5 },

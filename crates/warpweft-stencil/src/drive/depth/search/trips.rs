@@ -72,9 +72,9 @@ mod tests {
 
     #[test]
     fn every_search_tries_whole_trips_and_finds_the_best_number_of_them() {
-        let faces = Boundaries::all(Boundary::Periodic);
+        let faces = Boundaries::all(3, Boundary::Periodic);
         let partition = Partition::grid([256; 3], [2, 1, 1], &faces).unwrap();
-        let stages = [Footprint { reads: vec![(0, [[1; 2]; 3])], writes: vec![0] }];
+        let stages = [Footprint { reads: vec![(0, [[1; 2]; 3].into())], writes: vec![0] }];
         let fields = [FieldInfo { name: "", kind: ScalarKind::F32 }];
         let prior = GhostModel {
             compute: Linear { per_unit: 1e-11, fixed: 0.0 },
