@@ -30,8 +30,12 @@ pub fn main() -> Result<()> {
             // One for each GPU of every process; `net.ranks()` is one a process.
             let count = a_gpu_each(&net, &machine, &run)?;
             let ranks = Ranks { count, grid: None, depth: None };
-            let report =
-                stencil.run_on_rank(&mut volume, Steps(100), &machine, &ranks, &run, &net)?;
+            let report = stencil.run_with(
+                &mut volume,
+                Steps(100),
+                &machine,
+                &Run { settings: run.settings.over(ranks), net: Some(&net), ..run.clone() },
+            )?;
             // Rank 0 alone has the whole result, and a report of all.
             if net.rank() > 0 {
                 return Ok(());

@@ -66,11 +66,11 @@ pub use policy::{CpuPolicy, CudaKernel, CudaPolicy, Policy};
 pub use reference::run_reference;
 pub use reference::{reference, reference_with_probes};
 pub use residual::{Residual, Until};
-pub use run::{Run, Target};
+pub use run::{Run, Settings, StencilPattern};
 pub use spec::{Spec, Stencil, Steps};
 pub use stage::{RawTap, Stage, StageList, Stages};
 #[doc(hidden)]
 pub use stencil_element::each_field;
 pub use stencil_element::{StencilElement, Tap};
 pub use tune::{Refused, Trial, Tuned, Tuning, tune};
-pub use warpweft_core::run::GpuList;
+pub use warpweft_core::run::{GpuList, Target};

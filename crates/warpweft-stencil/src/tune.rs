@@ -12,13 +12,14 @@ use serde::Serialize;
 use self::search::{CHECKED, Search};
 use super::drive::devices::gpus::Chosen;
 use super::policy::Policy;
-use super::run::Target;
+use super::run::Run;
 use super::spec::Spec;
 use super::tuning_cache::{key, label};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::RawVolume;
-use warpweft_core::machine::{Gpu, Machine};
+use warpweft_core::machine::Machine;
 use warpweft_core::run::GpuList;
+use warpweft_core::run::Target;
 use warpweft_core::tune::{Budget, Entry, Measured, TuningCache};
 
 /// Planes of a subdomain on which a candidate is checked: one more than the deepest ghost zone.
@@ -113,26 +114,14 @@ pub fn tune(
     let dims = stencil.rank();
     let extents = volume.extents();
     stencil.check(extents)?;
-    let known = |number: usize| {
-        machine.gpus.iter().find(|gpu| gpu.ordinal == number).ok_or_else(|| Error::Device {
-            stage: "choosing a device".into(),
-            device: format!("GPU {number}"),
-            what: format!("this machine has {} GPUs", machine.gpus.len()),
-            hint: "tune for the CPU, or see `warpweft info`".into(),
-        })
-    };
-    let list: Vec<&Gpu> = match tuning.target {
-        Target::Cpu => Vec::new(),
-        Target::CpuAndGpu(_) => {
-            return Err(Error::spec(
-                "tuning the cores and a GPU together",
-                "tune each by itself: a run on both takes what either's tuning found",
-            ));
-        }
-        Target::Auto => machine.gpus.first().into_iter().collect(),
-        Target::Gpu(number) => vec![known(number)?],
-        Target::Gpus(list) => list.numbers().map(known).collect::<Result<_>>()?,
-    };
+    if let Target::CpuAndGpu(_) = tuning.target {
+        return Err(Error::spec(
+            "tuning the cores and a GPU together",
+            "tune each by itself: a run on both takes what either's tuning found",
+        ));
+    }
+    let run = Run { target: tuning.target, threads: tuning.threads, ..Run::default() };
+    let list = run.devices(machine)?.gpus;
     let budget = tuning.budget;
     let (mut gpus, mut several) = (Vec::new(), false);
     let (device, mut search, tuned) = match (&list[..], tuning.target) {
@@ -142,13 +131,15 @@ pub fn tune(
             let tuned = search.on_cores(machine, most, Budget::of(budget))?;
             (format!("{most} threads"), search, tuned)
         }
-        ([gpu], _) => {
+        ([gpu], Target::Auto | Target::AnyGpu | Target::Gpu(_)) => {
             let mut search = Search::new(stencil, volume, (CHECKED, &[]))?;
             gpus.push(gpu.ordinal);
             let tuned = search.on_gpu(gpu, budget, 1)?;
             (gpu.name.clone(), search, tuned)
         }
-        (all, Target::Gpus(list)) => {
+        (all, Target::Gpus(_) | Target::AllGpus) => {
+            let numbers: Vec<_> = all.iter().map(|gpu| gpu.ordinal).collect();
+            let list = GpuList::new(&numbers)?;
             // Subdomains of so many planes hold the ghost zones of any candidate.
             let planes = CHECKED.max(all.len() * DEEPEST);
             let longest = (0..dims).max_by_key(|&d| extents[d]).unwrap_or(0);

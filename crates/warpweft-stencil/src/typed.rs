@@ -1,9 +1,7 @@
 //! What a user calls, with the type of the cells: each hands the volume on without it.
 
-use super::drive::Ranks;
 use super::run::Run;
 use super::spec::{Stencil, Steps};
-use warpweft_core::cluster::Transport;
 use warpweft_core::element::Fields;
 use warpweft_core::error::Result;
 use warpweft_core::grid::Volume;
@@ -38,36 +36,5 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         run: &Run<'_>,
     ) -> Result<Report> {
         (**self).run_with(volume.raw_mut(), steps, machine, run)
-    }
-
-    /// As [`super::Spec::run_over_ranks`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn run_over_ranks(
-        &self,
-        volume: &mut Volume<S, D>,
-        steps: Steps,
-        machine: &Machine,
-        ranks: &Ranks,
-        run: &Run<'_>,
-    ) -> Result<Report> {
-        (**self).run_over_ranks(volume.raw_mut(), steps, machine, ranks, run)
-    }
-
-    /// As [`super::Spec::run_on_rank`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn run_on_rank(
-        &self,
-        volume: &mut Volume<S, D>,
-        steps: Steps,
-        machine: &Machine,
-        ranks: &Ranks,
-        run: &Run<'_>,
-        net: &dyn Transport,
-    ) -> Result<Report> {
-        (**self).run_on_rank(volume.raw_mut(), steps, machine, ranks, run, net)
     }
 }

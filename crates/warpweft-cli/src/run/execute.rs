@@ -272,9 +272,19 @@ impl Host {
                 if *counted {
                     ranks.count = stencil.ranks_that_fit(volume.extents(), net.ranks(), *count);
                 }
-                return stencil.run_on_rank(volume, Steps(steps), &self.machine, &ranks, &run, net);
+                return stencil.run_with(
+                    volume,
+                    Steps(steps),
+                    &self.machine,
+                    &Run { settings: run.settings.over(ranks), net: Some(net), ..run.clone() },
+                );
             }
-            return stencil.run_over_ranks(volume, Steps(steps), &self.machine, &ranks, &run);
+            return stencil.run_with(
+                volume,
+                Steps(steps),
+                &self.machine,
+                &Run { settings: run.settings.over(ranks), ..run.clone() },
+            );
         }
         stencil.run_with(volume, Steps(steps), &self.machine, &run)
     }

@@ -61,7 +61,7 @@ impl Launched {
     fn each_does_all(&self) -> String {
         format!(
             "this is process {} of {} that were started together, and each does all of the work: share it by \
-             `Mpi::join` and `run_on_rank` (feature `mpi`), leave it to one by `Launched::first_only`, or \
+             `Mpi::join` and `Run::net` (feature `mpi`), leave it to one by `Launched::first_only`, or \
              start one process",
             self.rank, self.ranks
         )

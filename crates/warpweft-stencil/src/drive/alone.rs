@@ -6,28 +6,36 @@ use std::time::Instant;
 
 use crate::checkpoint::{self, Checkpoint, Opened};
 use crate::drive::devices::Prepared;
+use crate::drive::rank_report::RankReport;
+use crate::drive::ranks::launch::Ranks;
 use crate::drive::start::Start;
-use crate::drive::steps::RankReport;
 use crate::drive::subdomain::LocalSubdomain;
 use crate::drive::task::{Distribution, Task, Watch};
 use crate::exchange::Route;
 use crate::fingerprint::fingerprint;
 use crate::model::Prediction;
 use crate::partition::Partition;
-use crate::run::{Run, Target};
+use crate::run::Run;
 use crate::spec::{Spec, Steps};
 use warpweft_core::cluster::{Alone, Launched};
-use warpweft_core::error::{Error, Result};
+use warpweft_core::error::Result;
 use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::{Quantity, Report, Series};
+use warpweft_core::run::Devices;
 
 impl Spec {
-    /// Advances `volume` by `steps` steps, or fewer when [`crate::Stencil::until`] is met, as `run` says.
+    /// Advances `volume` by `steps` steps, or fewer when [`crate::Stencil::until`] is met, as `run` says: the same
+    /// bits whatever devices, ranks and threads there are.
+    ///
+    /// Over ranks of [`Run::net`] all of them call this with the same arguments. Afterwards rank 0's volume is the
+    /// result; the others' hold theirs where they computed it and the start elsewhere. Rank 0's report is of all.
     ///
     /// # Errors
     /// As [`Spec::check`]; too little memory; a fault of the element function or of the device; a policy
-    /// for another device than the target; a GPU that is not there. `volume` is then as it was.
+    /// for another device than the target; a GPU that is not there. Over ranks also parts too small for the depth,
+    /// with the deepest that fits; more than 256 ranks of a process, or 16 of each of several; ranks that disagree on
+    /// what to compute or from what; another rank's error: any error is one on all ranks. `volume` is then as it was.
     pub fn run_with(
         &self,
         volume: &mut RawVolume,
@@ -35,20 +43,32 @@ impl Spec {
         machine: &Machine,
         run: &Run<'_>,
     ) -> Result<Report> {
-        run.check_threads()?;
-        match run.target {
-            Target::CpuAndGpu(number) => self.run_on_both(volume, steps, machine, number, run),
-            Target::Gpus(list) => self.run_on_gpus(volume, steps, machine, list, run),
-            _ => self.run_alone(volume, steps, machine, run),
+        match (run.net, run.settings.ranks) {
+            (Some(net), ranks) if ranks.is_some() || net.ranks() > 1 => {
+                let ranks = ranks.unwrap_or(Ranks { count: net.ranks(), grid: None, depth: None });
+                return self.run_over_net(volume, steps, machine, &ranks, run, net);
+            }
+            (None, Some(ranks)) => {
+                return self.run_over_threads(volume, steps, machine, &ranks, run);
+            }
+            _ => {}
+        }
+        let devices = run.devices(machine)?;
+        match (devices.threads, &devices.gpus[..]) {
+            (Some(_), [gpu]) => self.run_on_both(volume, steps, machine, gpu.ordinal, run),
+            (_, [_, _, ..]) => self.run_on_gpus(volume, steps, machine, &devices.gpus, run),
+            _ => self.run_alone(volume, steps, machine, run, &devices),
         }
     }
 
-    fn run_alone(
+    /// One subdomain on one of these devices.
+    pub(crate) fn run_alone<'m>(
         &self,
         volume: &mut RawVolume,
         Steps(steps): Steps,
-        machine: &Machine,
+        machine: &'m Machine,
         run: &Run<'_>,
+        devices: &Devices<'m>,
     ) -> Result<Report> {
         let dims = volume.rank();
         self.check_volume(volume)?;
@@ -65,7 +85,7 @@ impl Spec {
         let (mut executor, mine, mut prepared) = {
             let start = Start::of(volume, saved.as_ref().and_then(|saved| saved.from.as_ref()));
             let (mut local, prepared) =
-                self.made(start, &distribution, first.step, machine, run)?;
+                self.made(start, &distribution, first.step, (machine, devices), run)?;
             trace("set up", begin);
             let step = volume.len() as f64 / prepared.cells_a_second;
             let task = Task {
@@ -84,7 +104,7 @@ impl Spec {
                 probed: &probed,
             };
             let told = |done| run.progress.iter().for_each(|progress| progress(done, steps));
-            let watch = Watch { told: &told, stop: run.interrupt };
+            let watch = Watch { told: &told, stop: run.stop() };
             let mine = task.run(&mut local, &Alone, &watch)?;
             (local.into_executor(), mine, prepared)
         };
@@ -105,29 +125,23 @@ impl Spec {
         start: Start<'a>,
         distribution: &'a Distribution,
         first: u64,
-        machine: &'m Machine,
+        (machine, devices): (&'m Machine, &Devices<'m>),
         run: &Run<'_>,
     ) -> Result<(LocalSubdomain<'a>, Prepared<'m>)> {
         let partition = &distribution.partition;
         let (extents, zone) = (partition.extents(), partition.region(0).into());
-        let make = |prepared: &Prepared<'_>| {
-            LocalSubdomain::new(self, (partition, 0), zone, start, &*prepared.build, first)
-        };
-        let on_gpu = self.prepare(extents, machine, run).and_then(|prepared| {
-            let local = make(&prepared)?;
+        let make = |prepared: Prepared<'m>| {
+            let (of, build) = ((partition, 0), &*prepared.build);
+            let local = LocalSubdomain::new(self, of, zone, start, build, first)?;
             Ok((local, prepared))
-        });
-        let automatic = run.target == Target::Auto && run.policy.is_none();
-        let (local, mut prepared) = match on_gpu {
-            Err(error @ (Error::Device { .. } | Error::Memory { .. }))
-                if automatic && !machine.gpus.is_empty() =>
-            {
-                let mut prepared = self.on_cores(extents, machine, run)?;
-                prepared.notes.push(format!("the GPU is not used: {error}"));
-                (make(&prepared)?, prepared)
-            }
-            made => made?,
         };
+        let made = self.prepare(extents, machine, run, devices).and_then(make);
+        let (local, mut prepared) = made.or_else(|error| {
+            let mut cores = devices.instead(error, machine, run)?;
+            let mut prepared = self.prepare(extents, machine, run, &cores)?;
+            prepared.notes.append(&mut cores.notes);
+            make(prepared)
+        })?;
         prepared.notes.extend_from_slice(local.notes());
         Ok((local, prepared))
     }

@@ -2,65 +2,28 @@
 //! subdomain of a run exchanges nothing and takes as many steps at once as suit a look at progress.
 
 use std::collections::HashMap;
-use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-
-use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::State;
 use crate::drive::depth::pace::Pace;
 use crate::drive::depth::search::Search;
+use crate::drive::plans::Plans;
+use crate::drive::rank_report::RankReport;
 use crate::drive::ranks::residual::residual;
 use crate::drive::stops::Stops;
 use crate::drive::subdomain::{Advanced, LocalSubdomain};
 use crate::drive::task::Distribution;
-use crate::exchange::Routes;
-use crate::exchange::{HaloMessage, halo_messages};
-use crate::halo::{Reach, footprints};
+use crate::exchange::HaloMessage;
+use crate::halo::footprints;
 use crate::model::Trip;
 use crate::pace::Pace as SweepPace;
+use crate::residual::Residual;
 use crate::spec::Spec;
+use crate::total::Total;
 use warpweft_core::cluster::{Transport, agree, broadcast, gather};
 use warpweft_core::error::Result;
+use warpweft_core::run::Stop;
 use warpweft_core::trace::Trace;
-
-/// What one rank did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct RankReport {
-    /// Steps done.
-    pub steps: u64,
-    /// Steps between the last swaps, but for those that something else cut short.
-    pub depth: usize,
-    /// Swaps taken part in.
-    pub swaps: u64,
-    /// Messages sent.
-    pub messages: u64,
-    /// Bytes sent.
-    pub bytes: u64,
-    /// Swaps whose first messages were on their way while steps were computed.
-    pub ahead: u64,
-    /// Seconds from the first step to the last, all ranks having begun.
-    pub seconds: f64,
-    /// Whether the run was asked to stop before it was through.
-    pub interrupted: bool,
-    /// Whether it ended before it was through for parts of other sizes.
-    #[serde(skip)] // such runs are one process
-    pub resized: bool,
-    /// Seconds spent waiting for messages, and in residuals.
-    pub waiting: f64,
-    /// The part of that in residuals: adding up what all ranks' cells changed.
-    pub reducing: f64,
-    /// Trips of cells to memory.
-    pub trips: u64,
-    /// The last residual, for runs that check one.
-    #[serde(skip)] // the same on all ranks, and JSON knows no infinities
-    pub residual: Option<f64>,
-    /// The last step whose state was saved.
-    pub saved: Option<u64>,
-    /// How halos travelled to the neighbours.
-    pub routes: Routes,
-}
 
 /// The steps of a run, and who watches them from outside.
 pub(crate) struct RunSteps<'a> {
@@ -73,7 +36,7 @@ pub(crate) struct RunSteps<'a> {
     /// Told the steps done, on rank 0.
     pub report: &'a dyn Fn(u64),
     /// Set by whoever wants the run to end; rank 0 looks at it.
-    pub stop: Option<&'a AtomicBool>,
+    pub stop: Stop<'a>,
     /// Where ranks record what they did when.
     pub trace: Option<&'a Trace>,
     /// Where states are saved, if they are.
@@ -109,184 +72,297 @@ pub(crate) struct Saving<'a> {
 
 pub(crate) type Save<'a> = dyn Fn(State, &mut LocalSubdomain<'_>) -> Result<()> + 'a;
 
-/// One rank's loop. Ghost zones are valid on entry, so the first swap is skipped.
+/// One rank's loop. Ghost zones are valid on entry, so the first halo exchange is skipped.
+///
+/// # Errors
+/// Ranks that mean different runs; what computing, the transport or saving fails with.
 pub(crate) fn run_rank(
     stencil: &Spec,
     distribution: &Distribution,
-    part: &mut LocalSubdomain<'_>,
+    local: &mut LocalSubdomain<'_>,
     net: &dyn Transport,
-    course: &RunSteps<'_>,
+    run: &RunSteps<'_>,
 ) -> Result<RankReport> {
-    let spec = format!(
-        "steps {} to {} of {}, {:?}, on {:?} ranks, R = {}, search {:?} in trips of {}, saved every {:?}",
-        course.first,
-        course.steps,
-        stencil.identity(distribution.partition.extents()),
-        stencil.until,
-        distribution.partition.parts_per_axis(),
-        distribution.depth,
-        distribution.search.as_ref().map(Search::name),
-        distribution.trip,
-        course.saving.map(|saving| saving.every)
-    );
-    agree(net, "a run of", &spec)?;
-    let stages = footprints(&stencil.stages);
-    let mut report = RankReport {
-        steps: course.first,
-        residual: course.residual,
-        routes: part.routes(),
-        ..RankReport::default()
-    };
-    // Steps from `done` on that may be taken before something else is due.
-    let free = |done: u64| {
-        let until = |every: u64| every - done % every;
-        let to_save = course.saving.map_or(u64::MAX, |saving| until(saving.every));
-        let to_check = stencil.until.map_or(u64::MAX, |it| until(it.every));
-        [course.steps - done, to_save, to_check].into_iter().fold(u64::MAX, u64::min)
-    };
-    // Deeper swaps than are ever free would be tried in vain.
-    let deepest = stencil.longest_swap(distribution.depth, course.saving.map(|it| it.every));
-    let mut plans = Plans { stencil, distribution, rank: net.rank(), known: HashMap::new() };
-    let alone = distribution.partition.parts() == 1;
-    let mut pace = match distribution.search {
-        None => Pace::fixed(distribution.depth),
-        Some(search) => Pace::searching(search.start(
-            &distribution.partition,
-            &stages,
-            stencil.cell.fields(),
-            (deepest, distribution.trip),
-        )),
-    };
-    // All ranks of a run know these.
-    if distribution.trip > 1 && distribution.partition.parts() > 1 && stencil.until.is_none() {
-        pace = pace.trying_both_ways();
-    }
-    let mut sent_ahead = false;
-    let mut timer = Timer { since: Instant::now(), busy: 0.0, swaps: 0, every: 1 };
-    let mut saved = course.first;
-    if let (Some(saving), 0) = (course.saving, course.first) {
+    let mut rank = RankLoop::new((stencil, distribution), local, net, run)?;
+    if run.first == 0 {
         // Says at once whether there is room, and makes a run that is stopped soon one to resume.
-        (saving.save)(State::default(), part)?;
+        rank.save()?;
     }
-    let stop = course.stop.filter(|_| !alone);
-    let mut stops = stop.map(|flag| Stops::new(flag, course.first));
     let begun = Instant::now();
-    let traced = |name: &str, from: Instant| {
-        if let Some(trace) = course.trace {
-            let lane = if alone { "run".into() } else { format!("rank {}", net.rank()) };
-            trace.add(lane, name, from);
-        }
-    };
-    let met = |residual: Option<f64>| {
-        stencil.until.is_some_and(|until| residual.is_some_and(|r| r <= until.tolerance))
-    };
-    while report.steps < course.steps && !met(report.residual) {
-        if alone && course.stop.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-            report.interrupted = true;
-            if let Some(saving) = course.saving.filter(|_| report.steps > saved) {
-                let state = State { step: report.steps, residual: report.residual };
-                (saving.save)(state, part)?;
-                saved = report.steps;
+    while rank.report.steps < run.steps && !rank.met() {
+        if rank.alone && run.stop.stopped() {
+            rank.report.interrupted = true;
+            if rank.report.steps > rank.saved {
+                rank.save()?;
             }
             break;
         }
-        let most = free(report.steps);
-        let depth = match course.pace {
-            Some(sweeps) => sweeps.steps().min(most) as usize,
-            None => pace.next(net, most)?,
-        };
-        let plan = plans.of(if alone { 1 } else { depth });
-        let turn = Instant::now();
-        let swapped = !alone && report.steps > course.first;
-        if swapped {
-            // What was sent ahead was as deep as this swap, which was known then.
-            let from = Instant::now();
-            swap(part, &plan, sent_ahead, net, &mut report)?;
-            traced("swap", from);
+        let block = rank.advance()?;
+        rank.conclude(&block)?;
+        if rank.report.interrupted || rank.report.resized {
+            rank.take_what_was_sent(&block)?;
+            break;
         }
-        // The swap after these steps, if there is one whose depth is known already.
-        let done = report.steps + depth as u64;
-        let following = match done < course.steps {
-            true => free(done).min(pace.following().unwrap_or(0) as u64) as usize,
+    }
+    rank.end(begun)
+}
+
+/// A block of steps between two halo exchanges that was taken.
+struct Block {
+    /// Steps done after it.
+    done: u64,
+    /// Steps of the block after the next halo exchange, if that is known; 0 if there is none.
+    following: usize,
+    /// Whether any rank may have sent messages of that exchange already.
+    may: bool,
+    /// What its last step changed, for a residual of this kind, if that is due.
+    change: Option<(Residual, Total)>,
+    /// Whether all ranks look now whether they are to stop.
+    asked: bool,
+}
+
+/// The state of one rank's loop.
+struct RankLoop<'r, 'l> {
+    stencil: &'r Spec,
+    distribution: &'r Distribution,
+    local: &'r mut LocalSubdomain<'l>,
+    net: &'r dyn Transport,
+    run: &'r RunSteps<'r>,
+    /// Whether there is one subdomain.
+    alone: bool,
+    report: RankReport,
+    plans: Plans<'r>,
+    pace: Pace<'r>,
+    stops: Option<Stops<'r>>,
+    timer: Timer,
+    sent_ahead: bool,
+    /// The last step whose state was saved.
+    saved: u64,
+}
+
+impl<'r, 'l> RankLoop<'r, 'l> {
+    fn new(
+        (stencil, distribution): (&'r Spec, &'r Distribution),
+        local: &'r mut LocalSubdomain<'l>,
+        net: &'r dyn Transport,
+        run: &'r RunSteps<'r>,
+    ) -> Result<Self> {
+        let partition = &distribution.partition;
+        let every = run.saving.map(|saving| saving.every);
+        let spec = format!(
+            "steps {} to {} of {}, {:?}, on {:?} ranks, R = {}, search {:?} in time blocks of {}, saved every {every:?}",
+            run.first,
+            run.steps,
+            stencil.identity(partition.extents()),
+            stencil.until,
+            partition.parts_per_axis(),
+            distribution.depth,
+            distribution.search.as_ref().map(Search::name),
+            distribution.trip,
+        );
+        agree(net, "a run of", &spec)?;
+        // Deeper zones than are ever free would be tried in vain.
+        let deepest = stencil.longest_swap(distribution.depth, every);
+        let stages = footprints(&stencil.stages);
+        let limits = (deepest, distribution.trip);
+        let mut pace = match distribution.search {
+            None => Pace::fixed(distribution.depth),
+            Some(search) => {
+                Pace::searching(search.start(partition, &stages, stencil.cell.fields(), limits))
+            }
+        };
+        let alone = partition.parts() == 1;
+        // All ranks of a run know these.
+        if distribution.trip > 1 && !alone && stencil.until.is_none() {
+            pace = pace.trying_both_ways();
+        }
+        let watched = !alone && run.stop.can_stop();
+        let report = RankReport {
+            steps: run.first,
+            residual: run.residual,
+            routes: local.routes(),
+            ..RankReport::default()
+        };
+        Ok(Self {
+            stencil,
+            distribution,
+            local,
+            net,
+            run,
+            alone,
+            report,
+            plans: Plans { stencil, distribution, rank: net.rank(), known: HashMap::new() },
+            pace,
+            stops: watched.then(|| Stops::new(run.stop, run.first)),
+            timer: Timer { since: Instant::now(), busy: 0.0, swaps: 0, every: 1 },
+            sent_ahead: false,
+            saved: run.first,
+        })
+    }
+
+    /// Whether the residual is small enough.
+    fn met(&self) -> bool {
+        let residual = self.report.residual;
+        self.stencil.until.is_some_and(|until| residual.is_some_and(|r| r <= until.tolerance))
+    }
+
+    /// Steps from `done` on that may be taken before something else is due.
+    fn free(&self, done: u64) -> u64 {
+        let until = |every: u64| every - done % every;
+        let to_save = self.run.saving.map_or(u64::MAX, |saving| until(saving.every));
+        let to_check = self.stencil.until.map_or(u64::MAX, |it| until(it.every));
+        [self.run.steps - done, to_save, to_check].into_iter().fold(u64::MAX, u64::min)
+    }
+
+    fn trace(&self, name: &str, from: Instant) {
+        if let Some(trace) = self.run.trace {
+            let lane = if self.alone { "run".into() } else { format!("rank {}", self.net.rank()) };
+            trace.add(lane, name, from);
+        }
+    }
+
+    /// Saves the present state, if states are saved.
+    fn save(&mut self) -> Result<()> {
+        if let Some(saving) = self.run.saving {
+            let step = self.report.steps;
+            (saving.save)(State { step, residual: self.report.residual }, self.local)?;
+            self.saved = step;
+        }
+        Ok(())
+    }
+
+    /// Exchanges halos, unless the run begins, and takes the steps up to the next exchange.
+    fn advance(&mut self) -> Result<Block> {
+        let most = self.free(self.report.steps);
+        let depth = match self.run.pace {
+            Some(sweeps) => sweeps.steps().min(most) as usize,
+            None => self.pace.next(self.net, most)?,
+        };
+        let begun = Instant::now();
+        let swapped = !self.alone && self.report.steps > self.run.first;
+        if swapped {
+            // What was sent ahead was as deep as this exchange, which was known then.
+            let phases = self.plans.of(depth);
+            self.exchange(&phases, self.sent_ahead)?;
+            self.trace("swap", begun);
+        }
+        // The block after these steps, if there is one whose depth is known already.
+        let done = self.report.steps + depth as u64;
+        let following = match done < self.run.steps {
+            true => self.free(done).min(self.pace.following().unwrap_or(0) as u64) as usize,
             false => 0,
         };
+        let until = self.stencil.until;
         // Nor is anything sent that sources are still to add to.
-        let settled = stencil.until.is_none() && !stencil.points.due(done);
-        let may = !alone && pace.apart() && settled && following > 0;
-        let next = (may && distribution.boundary_first).then(|| plans.of(following));
-        let phases = next.as_ref().map(|plan| plan.as_slice());
+        let settled = until.is_none() && !self.stencil.points.due(done);
+        let may = !self.alone && self.pace.apart() && settled && following > 0;
+        let next = (may && self.distribution.boundary_first).then(|| self.plans.of(following));
+        let phases = next.as_ref().map(|phases| phases.as_slice());
         let phases = phases.filter(|phases| !phases.is_empty());
-        let checks = stencil.until.filter(|until| done.is_multiple_of(until.every));
+        let measure =
+            until.filter(|until| done.is_multiple_of(until.every)).map(|until| until.residual);
         let from = Instant::now();
-        let measure = checks.map(|until| until.residual);
-        let Advanced { change, sent, measuring } = part.advance(depth, phases, measure, net)?;
-        traced(&format!("steps {}..{done}", report.steps), from);
-        timer.busy += from.elapsed().as_secs_f64();
-        if let Some(sweeps) = course.pace {
+        let Advanced { change, sent, measuring } =
+            self.local.advance(depth, phases, measure, self.net)?;
+        self.trace(&format!("steps {}..{done}", self.report.steps), from);
+        self.timer.busy += from.elapsed().as_secs_f64();
+        if let Some(sweeps) = self.run.pace {
             sweeps.took(depth as u64, from.elapsed().as_secs_f64());
         }
         // All ranks come by the same steps, so all of them ask, and all stop or none.
-        let asked = done < course.steps && stops.as_ref().is_some_and(|stops| stops.is_due(done));
-        let saved_here = course.saving.is_some_and(|saving| done.is_multiple_of(saving.every));
-        if checks.is_some() || saved_here || asked || pace.settles(swapped, following) {
-            // Whoever reads cells would wait for these steps, which are the swap's; and what is only on its way
+        let asked = done < self.run.steps && self.stops.as_ref().is_some_and(|it| it.is_due(done));
+        let saved_here = self.run.saving.is_some_and(|saving| done.is_multiple_of(saving.every));
+        if measure.is_some() || saved_here || asked || self.pace.settles(swapped, following) {
+            // Reading cells would wait for these steps, which are the exchange's; and what is only on its way
             // would be taken for done.
-            part.finish()?;
+            self.local.finish()?;
         }
-        pace.took(swapped.then(|| turn.elapsed().as_secs_f64() - measuring));
-        sent_ahead = sent > 0;
-        // Steps of which one is measured, or whose rim goes first, are a trip by themselves.
+        self.pace.took(swapped.then(|| begun.elapsed().as_secs_f64() - measuring));
+        self.sent_ahead = sent > 0;
+        // Steps of which one is measured, or whose boundary goes first, are a pass by themselves.
         let last = sent.max(u64::from(measure.is_some()));
-        report.trips += stencil.points.trips(report.steps..done - last, course.trip);
-        report.trips += u64::from(last > 0);
-        report.steps = done;
-        if net.rank() == 0 {
-            (course.report)(done);
+        let passes = self.stencil.points.trips(self.report.steps..done - last, self.run.trip);
+        self.report.trips += passes + u64::from(last > 0);
+        self.report.steps = done;
+        Ok(Block { done, following, may, change: measure.zip(change), asked })
+    }
+
+    /// Does what is due after a block: progress, residual, sources and probes, stopping, saving, rebalancing.
+    fn conclude(&mut self, block: &Block) -> Result<()> {
+        let done = block.done;
+        if self.net.rank() == 0 {
+            (self.run.report)(done);
         }
-        if let (Some(kind), Some(change)) = (measure, change) {
+        if let Some((kind, change)) = &block.change {
             let from = Instant::now();
-            report.residual = Some(residual(net, kind, &change)?);
-            report.reducing += from.elapsed().as_secs_f64();
+            self.report.residual = Some(residual(self.net, *kind, change)?);
+            self.report.reducing += from.elapsed().as_secs_f64();
         }
-        part.after(done)?;
-        let ended = done == course.steps || met(report.residual);
-        if let Some(stops) = &mut stops
-            && asked
+        self.local.after(done)?;
+        let ended = done == self.run.steps || self.met();
+        if let Some(stops) = &mut self.stops
+            && block.asked
             && !ended
         {
-            report.interrupted = stops.asked(done, net)?;
+            self.report.interrupted = stops.asked(done, self.net)?;
         }
-        if let Some(saving) = course.saving
-            // The end is kept too: whoever wants more steps goes on from there.
-            && (ended || report.interrupted || done.is_multiple_of(saving.every))
-        {
-            let state = State { step: done, residual: report.residual };
-            (saving.save)(state, part)?;
-            saved = done;
+        let due = self.run.saving.is_some_and(|saving| done.is_multiple_of(saving.every));
+        // The end is kept too: a run of more steps goes on from there.
+        if ended || self.report.interrupted || due {
+            self.save()?;
         }
-        if let Some(rebalance) = course.rebalance
+        if let Some(rebalance) = self.run.rebalance
             && !ended
-            && !report.interrupted
+            && !self.report.interrupted
         {
-            report.resized = timer.ask(rebalance, net)?;
+            self.report.resized = self.timer.ask(rebalance, self.net)?;
         }
-        if report.interrupted || report.resized {
-            // What some ranks sent ahead must not be taken for a later run's. Which did, no other knows, so where
-            // any may have, those that did not send now.
-            if may && let Some(first) = plans.of(following).get(..1) {
-                swap(part, first, sent_ahead, net, &mut report)?;
-            }
-            break;
+        Ok(())
+    }
+
+    /// Receives what some ranks sent ahead of an exchange that never comes, which must not be taken for a later run's.
+    /// Which did, no other knows, so where any may have, those that did not send now.
+    fn take_what_was_sent(&mut self, block: &Block) -> Result<()> {
+        let phases = self.plans.of(if block.may { block.following } else { 1 });
+        match phases.get(..1) {
+            Some(first) if block.may => self.exchange(first, self.sent_ahead),
+            _ => Ok(()),
         }
     }
-    // A long message that is still on its way stands still while its sender is busy elsewhere.
-    net.flush()?;
-    part.finish()?;
-    report.saved = (course.saving.is_some() && saved > course.first).then_some(saved);
-    report.seconds = begun.elapsed().as_secs_f64();
-    report.waiting += report.reducing;
-    report.depth = pace.depth();
-    Ok(report)
+
+    /// One halo exchange: per phase, send, then receive. `ahead`: the first phase has been sent already.
+    fn exchange(&mut self, phases: &[Vec<HaloMessage>], ahead: bool) -> Result<()> {
+        let rank = self.net.rank();
+        self.report.swaps += 1;
+        self.report.ahead += u64::from(ahead);
+        for (index, phase) in phases.iter().enumerate() {
+            for message in phase.iter().filter(|message| message.from == rank) {
+                if index > 0 || !ahead {
+                    self.local.send(message, self.net)?;
+                }
+                self.report.messages += 1;
+                self.report.bytes += message.bytes;
+            }
+            for message in phase.iter().filter(|message| message.to == rank) {
+                self.report.waiting += self.local.receive(message, self.net)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for all that is under way; what this rank did.
+    fn end(self, begun: Instant) -> Result<RankReport> {
+        // A long message that is still on its way stands still while its sender is busy elsewhere.
+        self.net.flush()?;
+        self.local.finish()?;
+        let mut report = self.report;
+        let kept = self.run.saving.is_some() && self.saved > self.run.first;
+        report.saved = kept.then_some(self.saved);
+        report.seconds = begun.elapsed().as_secs_f64();
+        report.waiting += report.reducing;
+        report.depth = self.pace.depth();
+        Ok(report)
+    }
 }
 
 /// What a rank took since the rebalancer was asked.
@@ -294,7 +370,7 @@ struct Timer {
     since: Instant,
     busy: f64,
     swaps: u32,
-    /// Swaps between two timer.
+    /// Halo exchanges between two questions.
     every: u32,
 }
 
@@ -324,58 +400,4 @@ impl Timer {
         *self = Self { since: Instant::now(), busy: 0.0, swaps: 0, every };
         Ok(every == 0)
     }
-}
-
-/// Per phase of a halo exchange, the messages that this rank sends or receives.
-type Phases = Rc<Vec<Vec<HaloMessage>>>;
-
-/// The plans of one rank, made once for each depth.
-struct Plans<'a> {
-    stencil: &'a Spec,
-    distribution: &'a Distribution,
-    rank: usize,
-    known: HashMap<usize, Phases>,
-}
-
-impl Plans<'_> {
-    fn of(&mut self, depth: usize) -> Phases {
-        let (stencil, partition, rank) = (self.stencil, &self.distribution.partition, self.rank);
-        let make = || {
-            let reach =
-                Reach::new(stencil.rank(), &footprints(&stencil.stages), stencil.cell.len(), depth);
-            // Fields that no stage writes never change, so their ghosts stay valid.
-            let fields = stencil.written_fields();
-            let mut phases = halo_messages(partition, &reach, stencil.cell.fields(), &fields);
-            for phase in &mut phases {
-                phase.retain(|message| message.from == rank || message.to == rank);
-            }
-            Rc::new(phases)
-        };
-        self.known.entry(depth).or_insert_with(make).clone()
-    }
-}
-
-/// One swap: per phase, send, then receive. `ahead`: the first phase has been sent already.
-fn swap(
-    part: &mut LocalSubdomain<'_>,
-    phases: &[Vec<HaloMessage>],
-    ahead: bool,
-    net: &dyn Transport,
-    report: &mut RankReport,
-) -> Result<()> {
-    report.swaps += 1;
-    report.ahead += u64::from(ahead);
-    for (index, phase) in phases.iter().enumerate() {
-        for message in phase.iter().filter(|message| message.from == net.rank()) {
-            if index > 0 || !ahead {
-                part.send(message, net)?;
-            }
-            report.messages += 1;
-            report.bytes += message.bytes;
-        }
-        for message in phase.iter().filter(|message| message.to == net.rank()) {
-            report.waiting += part.receive(message, net)?;
-        }
-    }
-    Ok(())
 }

@@ -1,16 +1,16 @@
 //! When ranks look together whether they were asked to end: often, whatever a step takes. Not: what they
 //! do then.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use crate::pace::Pace;
 use warpweft_core::cluster::{Transport, broadcast};
 use warpweft_core::error::Result;
+use warpweft_core::run::Stop;
 
 /// The looks of one rank. Rank 0 measures what steps take and sees the flag; the others follow.
 pub(crate) struct Stops<'a> {
-    flag: &'a AtomicBool,
+    stop: Stop<'a>,
     pace: Pace,
     /// The last look: when, and after which step.
     last: (Instant, u64),
@@ -19,9 +19,9 @@ pub(crate) struct Stops<'a> {
 }
 
 impl<'a> Stops<'a> {
-    /// Looks at `flag` from step `first` on: the first time after one swap, for nothing is known of steps.
-    pub(crate) fn new(flag: &'a AtomicBool, first: u64) -> Self {
-        Self { flag, pace: Pace::new(1.0, 1), last: (Instant::now(), first), due: first + 1 }
+    /// Looks at `stop` from step `first` on: the first time after one swap, for nothing is known of steps.
+    pub(crate) fn new(stop: Stop<'a>, first: u64) -> Self {
+        Self { stop, pace: Pace::new(1.0, 1), last: (Instant::now(), first), due: first + 1 }
     }
 
     /// Whether all look after step `done`, which is the same on all ranks.
@@ -37,7 +37,7 @@ impl<'a> Stops<'a> {
     pub(crate) fn asked(&mut self, done: u64, net: &dyn Transport) -> Result<bool> {
         let (since, before) = std::mem::replace(&mut self.last, (Instant::now(), done));
         self.pace.took(done - before, since.elapsed().as_secs_f64());
-        let mine = [u64::from(self.flag.load(Ordering::Relaxed)), self.pace.steps()];
+        let mine = [u64::from(self.stop.stopped()), self.pace.steps()];
         let order = broadcast(net, mine.map(u64::to_le_bytes).concat())?;
         let (words, _) = order.as_chunks::<8>();
         let word = |at: usize| words.get(at).map_or(0, |&bytes| u64::from_le_bytes(bytes));
@@ -48,6 +48,7 @@ impl<'a> Stops<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread::sleep;
     use std::time::Duration;
 
@@ -60,7 +61,8 @@ mod tests {
         let flag = AtomicBool::new(false);
         let begun = Instant::now();
         let ended = in_process(2, Duration::from_secs(60), |net| {
-            let mut stops = Stops::new(&flag, 0);
+            let run = crate::Run { interrupt: Some(&flag), ..crate::Run::default() };
+            let mut stops = Stops::new(run.stop(), 0);
             let mut looks = 0;
             for done in 1.. {
                 let until = Instant::now() + step;

@@ -1,6 +1,5 @@
 //! A run from start to result as every rank knows it: what one rank does, and all of them as threads.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -8,9 +7,10 @@ use crate::checkpoint::{Saver, State};
 use crate::cpu::CpuSweeps;
 use crate::drive::cut::feasible::check_depth;
 use crate::drive::depth::search::Search;
+use crate::drive::rank_report::RankReport;
 use crate::drive::ranks::points::collect;
 use crate::drive::start::Start;
-use crate::drive::steps::{RankReport, Rebalance, RunSteps, Saving, run_rank};
+use crate::drive::steps::{Rebalance, RunSteps, Saving, run_rank};
 use crate::drive::subdomain::{Build, Built, LocalSubdomain};
 use crate::exchange::Endpoint;
 use crate::exchange::Route;
@@ -29,6 +29,7 @@ use warpweft_core::element::Fields;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume, Volume, across};
 use warpweft_core::report::Series;
+use warpweft_core::run::Stop;
 use warpweft_core::trace::Trace;
 
 /// How a stencil is spread. Changes time, never results.
@@ -93,7 +94,7 @@ pub(crate) struct Watch<'a> {
     /// Told the steps done, on rank 0.
     pub told: &'a dyn Fn(u64),
     /// Set by whoever wants the run to end.
-    pub stop: Option<&'a AtomicBool>,
+    pub stop: Stop<'a>,
 }
 
 /// The own cells of one rank: the fields that a step writes, each with its bytes.
@@ -206,7 +207,7 @@ impl Task<'_> {
         &self,
         deadline: Duration,
         told: &(dyn Fn(u64) + Sync),
-        stop: Option<&AtomicBool>,
+        stop: Stop<'_>,
     ) -> Result<Vec<(Own, RankReport)>> {
         let parts = self.distribution.partition.parts();
         in_process(parts, deadline, |net| self.rank(net, &Watch { told: &|done| told(done), stop }))
@@ -285,7 +286,7 @@ pub fn run_on_cores<S: Fields, const D: usize>(
             probed: &Mutex::default(),
         };
         task.check(volume.extents())?;
-        task.in_process(deadline, &|_| (), None)?
+        task.in_process(deadline, &|_| (), Stop::default())?
     };
     store_all(volume, distribution, ranks)
 }
@@ -342,7 +343,7 @@ mod tests {
                 halos: Some(Route::Host),
                 probed: &Mutex::default(),
             };
-            task.rank(net, &Watch { told: &|_| (), stop: None })
+            task.rank(net, &Watch { told: &|_| (), stop: Stop::default() })
         });
         let mut expect = first.clone();
         reference(&stencil, &mut expect, 100).unwrap();

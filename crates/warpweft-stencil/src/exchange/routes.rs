@@ -26,7 +26,7 @@ const ALL: [(Route, &str); 4] = [
     (Route::CudaAware, "cuda-aware"),
     (Route::Staged, "staged"),
 ];
-/// Forces a route where [`crate::Run::halos`] does not.
+/// Forces a route where [`crate::Settings::halos`] does not.
 const VARIABLE: &str = "WARPWEFT_HALOS";
 
 impl Route {

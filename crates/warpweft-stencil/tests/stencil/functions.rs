@@ -170,7 +170,14 @@ fn a_resumed_run_goes_on_with_the_step_it_left_off_at() {
     assert!(cells(&volume) == cells(&expect));
     let ranks = Ranks { count: 3, grid: None, depth: Some(2) };
     let mut volume = start;
-    stencil.run_over_ranks(&mut volume, Steps(24), &machine(), &ranks, &run).expect("a run");
+    stencil
+        .run_with(
+            &mut volume,
+            Steps(24),
+            &machine(),
+            &Run { settings: run.settings.over(ranks), ..run.clone() },
+        )
+        .expect("a run");
     assert!(cells(&volume) == cells(&expect));
 }
 

@@ -89,10 +89,15 @@ fn ranks_add_and_record_what_one_process_does_in_ghost_zones_of_any_depth() {
         let (_, series) = reference_with_probes(&stencil, &mut expect, 23).expect("well posed");
         for (count, grid) in [(2, None), (4, Some([2, 2])), (3, Some([1, 3])), (6, Some([3, 2]))] {
             for depth in [Some(1), Some(2), Some(5), None] {
-                let ranks = Ranks { count, grid: grid.map(<[usize; 2]>::into), depth };
+                let ranks = Ranks { count, grid: grid.map(Into::into), depth };
                 let mut volume = start.clone();
                 let run = Run { target: Target::Cpu, threads: Some(2), ..Run::default() };
-                let report = stencil.run_over_ranks(&mut volume, Steps(23), &machine, &ranks, &run);
+                let report = stencil.run_with(
+                    &mut volume,
+                    Steps(23),
+                    &machine,
+                    &Run { settings: run.settings.over(ranks), ..run.clone() },
+                );
                 let report = report.expect("a run");
                 assert!(volume.as_slice() == expect.as_slice(), "{boundary:?} {ranks:?}");
                 assert_eq!(report.probes, series, "{boundary:?} {ranks:?}");
@@ -129,7 +134,12 @@ fn kept(
     let ranks = Ranks { count, grid: None, depth: None };
     let report = match count {
         1 => stencil.run_with(&mut volume, Steps(steps), &machine, &run),
-        _ => stencil.run_over_ranks(&mut volume, Steps(steps), &machine, &ranks, &run),
+        _ => stencil.run_with(
+            &mut volume,
+            Steps(steps),
+            &machine,
+            &Run { settings: run.settings.over(ranks), ..run.clone() },
+        ),
     };
     report.expect("a run")
 }
@@ -284,7 +294,12 @@ fn a_source_of_what_no_stage_writes_is_refused_over_ranks() {
     let ranks = Ranks { count: 2, grid: None, depth: Some(1) };
     let run = Run { target: Target::Cpu, ..Run::default() };
     let stencil = Stencil::of(warm()).source(source);
-    let outcome = stencil.run_over_ranks(&mut volume, Steps(4), &machine, &ranks, &run);
+    let outcome = stencil.run_with(
+        &mut volume,
+        Steps(4),
+        &machine,
+        &Run { settings: run.settings.over(ranks), ..run.clone() },
+    );
     let error = outcome.expect_err("not over ranks").to_string();
     assert!(error.contains("a source of field 1, which no stage writes"), "{error}");
 }

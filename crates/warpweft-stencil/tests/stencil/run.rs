@@ -144,7 +144,7 @@ fn a_gpu_that_is_not_there_and_a_policy_of_another_device_are_refused() {
     let stencil = Stencil::of(diffuse(0.2));
     let run = Run { target: Target::Gpu(3), ..Run::default() };
     let error = stencil.run_with(&mut spot(), Steps(1), &machine, &run).unwrap_err().to_string();
-    assert!(error.contains("GPU 3") && error.contains("0 GPUs"), "{error}");
+    assert!(error.contains("gpu:3") && error.contains("no GPU can be used"), "{error}");
     let shape = CpuPolicy::default_for(&stencil, [40, 50].into(), 2, 1 << 20);
     let zero =
         Run { policy: Some(Policy::Cpu(CpuPolicy { slab_planes: 0, ..shape })), ..Run::default() };
@@ -253,7 +253,12 @@ fn a_state_in_long_files_goes_on_over_any_ranks() {
         let mut found = start.clone();
         let report = match count {
             1 => stencil.run_with(&mut found, Steps(steps), &machine, &run),
-            _ => stencil.run_over_ranks(&mut found, Steps(steps), &machine, &ranks, &run),
+            _ => stencil.run_with(
+                &mut found,
+                Steps(steps),
+                &machine,
+                &Run { settings: run.settings.over(ranks), ..run.clone() },
+            ),
         };
         assert_eq!(report.expect("a run").first, steps - 1);
         for field in 0..2 {

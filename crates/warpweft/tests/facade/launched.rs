@@ -33,7 +33,14 @@ fn program() {
     let report = stencil.run_with(&mut volume, Steps(2), &machine, &run).unwrap();
     println!("stencil\n{report}");
     let ranks = Ranks { count: 2, grid: None, depth: Some(1) };
-    let report = stencil.run_over_ranks(&mut volume, Steps(2), &machine, &ranks, &run).unwrap();
+    let report = stencil
+        .run_with(
+            &mut volume,
+            Steps(2),
+            &machine,
+            &Run { settings: run.settings.over(ranks), ..run.clone() },
+        )
+        .unwrap();
     println!("ranks\n{report}");
     let cores = Machine { gpus: Vec::new(), ..machine };
     let (_, report) =

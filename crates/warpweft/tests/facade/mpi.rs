@@ -18,7 +18,7 @@ use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::stencil::drive::{Ranks, Route, deepest_feasible, fewest_dependences, footprints_of};
 use warpweft::stencil::{
-    Boundaries, CudaPolicy, Partition, Policy, Residual, Run, Target, reference,
+    Boundaries, CudaPolicy, Partition, Policy, Residual, Run, Settings, Target, reference,
 };
 
 /// Mixes all bits of an uneven box: one wrong neighbour anywhere and nothing is right.
@@ -84,7 +84,8 @@ fn same_bits<S: Fields, const D: usize>(
         let capability = machine.gpus[0].capability;
         let policy = CudaPolicy::default_for(stencil, start.extents().into(), capability);
         let policy = Policy::Cuda(CudaPolicy { contraction: false, ..policy });
-        run = Run { policy: Some(policy), halos, ..Run::default() };
+        let settings = Settings { halos, ..Settings::default() };
+        run = Run { policy: Some(policy), settings, ..Run::default() };
     }
     let count = grid.map_or(net.ranks(), |grid| grid.iter().product());
     let by = match (halos, count) {
@@ -114,9 +115,14 @@ fn same_bits<S: Fields, const D: usize>(
             continue;
         }
         for depth in (1..=deepest).map(Some).chain([None]) {
-            let ranks = Ranks { count, grid, depth };
+            let ranks = Ranks { count, grid: grid.map(Into::into), depth };
             let mut found = start.clone();
-            let report = stencil.run_on_rank(&mut found, Steps(7), &machine, &ranks, &run, net);
+            let report = stencil.run_with(
+                &mut found,
+                Steps(7),
+                &machine,
+                &Run { settings: run.settings.over(ranks), net: Some(net), ..run.clone() },
+            );
             let report = report.unwrap();
             assert_eq!(report.done, done);
             if net.rank() == 0 {
@@ -233,7 +239,14 @@ fn converges(net: &Mpi, each: usize) {
     let run = Run { target: Target::Cpu, threads: Some(1), ..Run::default() };
     let ranks = Ranks { count: each * net.ranks(), grid: None, depth: Some(1) };
     let (mut found, mut alone) = (start.clone(), start);
-    let report = stencil.run_on_rank(&mut found, Steps(500), &machine, &ranks, &run, net).unwrap();
+    let report = stencil
+        .run_with(
+            &mut found,
+            Steps(500),
+            &machine,
+            &Run { settings: run.settings.over(ranks), net: Some(net), ..run.clone() },
+        )
+        .unwrap();
     let expect = stencil.run_with(&mut alone, Steps(500), &machine, &run).unwrap();
     assert!(report.done < 500 && report.done == expect.done, "{} {}", report.done, expect.done);
     assert_eq!(report.residual, expect.residual);
@@ -353,7 +366,14 @@ fn rank_that_may_leave() {
         let run = Run { target: Target::Cpu, threads: Some(1), ..Run::default() };
         let mut plane = waves([17, 19]);
         let stencil = Stencil::sequence((velocity(0.01), stress()));
-        stencil.run_on_rank(&mut plane, Steps(3), &machine, &ranks, &run, &net).map(drop)
+        stencil
+            .run_with(
+                &mut plane,
+                Steps(3),
+                &machine,
+                &Run { settings: run.settings.over(ranks), net: Some(&net), ..run.clone() },
+            )
+            .map(drop)
     };
     if let Err(error) = outcome() {
         println!("error: {error}");

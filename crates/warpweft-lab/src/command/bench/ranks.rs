@@ -208,9 +208,14 @@ fn by(
     against: [f64; 2],
 ) -> Result<Figure> {
     ranked((size, tuned), net.ranks(), against, |ranks, steps, run| {
-        let run = Run { halos: Some(route), ..run };
+        let run = Run { settings: run.settings.halos_by(route), ..run };
         let mut volume = filled([size * ranks.count, size, size])?;
-        space_stencil().run_on_rank(&mut volume, steps, machine, ranks, &run, net)
+        space_stencil().run_with(
+            &mut volume,
+            steps,
+            machine,
+            &Run { settings: run.settings.over(*ranks), net: Some(net), ..run.clone() },
+        )
     })
 }
 
@@ -221,7 +226,12 @@ fn by_threads((size, tuned): (usize, bool), machine: &Machine, count: usize) -> 
     let figure = ranked((size, tuned), count, [f64::NAN; 2], |ranks, steps, run| {
         let mut volume = filled([size * count, size, size])?;
         let run = Run { target, ..run };
-        space_stencil().run_over_ranks(&mut volume, steps, machine, ranks, &run)
+        space_stencil().run_with(
+            &mut volume,
+            steps,
+            machine,
+            &Run { settings: run.settings.over(*ranks), ..run.clone() },
+        )
     })?;
     Ok(Figure { way: "its threads".into(), over_one_process: 1.0, ..figure })
 }

@@ -262,7 +262,12 @@ fn at_depth<const D: usize>(
     let mut runs = Vec::new();
     for _ in 0..7 {
         let run = Run { target, policy: Some(Policy::Cuda(cuda)), ..Run::default() };
-        let report = stencil.run_over_ranks(&mut volume, Steps(steps), machine, &ranks, &run)?;
+        let report = stencil.run_with(
+            &mut volume,
+            Steps(steps),
+            machine,
+            &Run { settings: run.settings.over(ranks), ..run.clone() },
+        )?;
         runs.push(report.seconds / steps as f64);
     }
     // The first wakes the devices.

@@ -176,10 +176,15 @@ impl Subject for OnSubdomains<'_> {
             let policy = CudaPolicy::default_for(stencil, start.extents(), gpu.capability);
             Policy::Cuda(CudaPolicy { contraction: false, ..policy })
         });
-        let ranks = Ranks { count, grid: axis.map(|_| grid), depth };
+        let ranks = Ranks { count, grid: axis.map(|_| grid.into()), depth };
         let run = Run { target: self.target, policy, threads: Some(count), ..Run::default() };
         let mut volume = start.clone();
-        match stencil.run_over_ranks(&mut volume, Steps(steps), self.machine, &ranks, &run) {
+        match stencil.run_with(
+            &mut volume,
+            Steps(steps),
+            self.machine,
+            &Run { settings: run.settings.over(ranks), ..run.clone() },
+        ) {
             Err(error @ Error::Spec { .. }) => Err(error),
             Err(error) => Ok(Err(error)),
             Ok(report) => Ok(Ok(Ended { volume, done: report.done, series: report.probes })),

@@ -7,7 +7,7 @@ use crate::cuda::CudaSweeps;
 use crate::drive::subdomain::Build;
 use crate::executor::SweepExecutor;
 use crate::policy::{CpuPolicy, CudaPolicy, Policy};
-use crate::run::{Run, Target};
+use crate::run::Run;
 use crate::spec::Spec;
 use crate::tuning_cache::{key, on_gpus as tuned_on_gpus, usable};
 use warpweft_core::cpu::Pool;
@@ -15,6 +15,7 @@ use warpweft_core::cuda;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::{CpuProbe, DISTURBED, Gpu, Machine, Probe, known};
+use warpweft_core::run::Devices;
 use warpweft_core::tune::TuningCache;
 
 /// Cells a second that a core, or a GPU, is taken to do at first.
@@ -55,38 +56,33 @@ pub(crate) fn of_cores(machine: &Machine) -> (Option<f64>, Option<String>) {
     (cpu.and_then(|cpu| cpu.copy), disturbed.then(|| DISTURBED.into()))
 }
 
+/// # Errors
+/// Threads are named, and none.
+pub(crate) fn check_threads(run: &Run<'_>) -> Result<()> {
+    match run.threads {
+        Some(0) => {
+            Err(Error::spec("0 threads", "use at least 1, or leave them out for one a core"))
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Spec {
-    /// The executor that `run` asks for, with what the report wants to know of it.
+    /// The executor on the first of these devices, with what the report wants to know of it.
     pub(crate) fn prepare<'a>(
         &self,
         extents: Axes<usize>,
         machine: &'a Machine,
         run: &Run<'_>,
+        devices: &Devices<'a>,
     ) -> Result<Prepared<'a>> {
-        match (run.target, run.policy) {
-            (Target::Cpu, Some(policy @ Policy::Cuda(_)))
-            | (Target::Gpu(_) | Target::Gpus(_), Some(policy @ Policy::Cpu(_))) => {
-                Err(Error::spec(
-                    format!("a policy of {} for a run on {}", policy.whose(), run.target),
-                    "give the policy of that device, or none",
-                ))
-            }
-            (Target::Cpu, _) | (Target::Auto, Some(Policy::Cpu(_))) => {
-                self.on_cores(extents, machine, run)
-            }
-            (Target::Gpu(number) | Target::CpuAndGpu(number), _) => {
-                self.on_gpu(extents, machine, run, number)
-            }
-            (Target::Gpus(list), _) => {
-                self.on_gpu(extents, machine, run, list.numbers().next().unwrap_or(0))
-            }
-            (Target::Auto, Some(Policy::Cuda(_))) => self.on_gpu(extents, machine, run, 0),
-            (Target::Auto, None) if machine.gpus.is_empty() => self.on_cores(extents, machine, run),
-            (Target::Auto, None) => self.on_gpu(extents, machine, run, 0),
+        match devices.gpus.first() {
+            Some(gpu) => self.on_gpu(extents, machine, run, gpu),
+            None => self.on_cores(extents, machine, run),
         }
     }
 
-    pub(crate) fn on_cores<'a>(
+    fn on_cores<'a>(
         &self,
         extents: Axes<usize>,
         machine: &'a Machine,
@@ -131,9 +127,8 @@ impl Spec {
         extents: Axes<usize>,
         machine: &'a Machine,
         run: &Run<'_>,
-        number: usize,
+        gpu: &Gpu,
     ) -> Result<Prepared<'a>> {
-        let gpu = gpu(machine, number)?;
         let device = gpu.device()?;
         let cache = TuningCache::user();
         let key = key(self, extents, machine, &gpu.name);
@@ -155,7 +150,7 @@ impl Spec {
             devices: vec![gpu.label()],
             policy: Policy::Cuda(policy),
             depth: Policy::Cuda(policy).steps_a_trip(self.rank()).steps,
-            bandwidth: probe.and_then(|probe| probe.gpu(number)?.bandwidth()),
+            bandwidth: probe.and_then(|probe| probe.gpu(gpu.ordinal)?.bandwidth()),
             known_rate,
             cells_a_second: CELLS_A_SECOND[1],
             notes,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::drive::devices::alone::{gpu, probe};
 use crate::drive::ranks::launch::Ranks;
 use crate::policy::Policy;
-use crate::run::{Run, Target};
+use crate::run::Run;
 use crate::spec::{Spec, Steps};
 use crate::tuning_cache::{key, label, on_gpus as tuned_on_gpus, usable};
 use warpweft_core::error::{Error, Result};
@@ -14,6 +14,7 @@ use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::{Gpu, Machine, Probe};
 use warpweft_core::report::Report;
 use warpweft_core::run::GpuList;
+use warpweft_core::run::Target;
 use warpweft_core::tune::TuningCache;
 
 /// What tuning chose for a list of GPUs: how many of them, and the policy of each.
@@ -35,25 +36,21 @@ struct Team {
 }
 
 impl Spec {
-    /// Advances `volume` on the GPUs of `list`, a rank of this process each, or on fewer where more are
-    /// predicted, or were measured, to gain too little.
+    /// Advances `volume` on these GPUs, a rank of this process each, or on fewer where more are predicted, or were
+    /// measured, to gain too little.
     ///
     /// # Errors
-    /// As [`Spec::run_over_ranks`].
+    /// As [`Spec::run_with`].
     pub(crate) fn run_on_gpus(
         &self,
         volume: &mut RawVolume,
         steps: Steps,
         machine: &Machine,
-        list: GpuList,
+        gpus: &[&Gpu],
         run: &Run<'_>,
     ) -> Result<Report> {
-        if let Some(policy @ Policy::Cpu(_)) = run.policy {
-            return Err(Error::spec(
-                format!("a policy of {} for a run on {}", policy.whose(), run.target),
-                "give the policy of that device, or none",
-            ));
-        }
+        let numbers: Vec<_> = gpus.iter().map(|gpu| gpu.ordinal).collect();
+        let list = GpuList::new(&numbers)?;
         let Team { gpus, policy, known_rate, notes } =
             self.team(volume.extents(), machine, list, run)?;
         let numbers: Vec<usize> = gpus.numbers().collect();
@@ -66,7 +63,7 @@ impl Spec {
             _ => {
                 let ranks = Ranks { count: numbers.len(), grid: None, depth: None };
                 let run = Run { target, policy, trace, ..*run };
-                self.run_over_ranks(volume, steps, machine, &ranks, &run)?
+                self.run_over_threads(volume, steps, machine, &ranks, &run)?
             }
         };
         if let Some(rate) = known_rate {

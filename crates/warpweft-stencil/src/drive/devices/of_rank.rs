@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use crate::cpu::CpuSweeps;
 use crate::cuda::CudaSweeps;
-use crate::drive::devices::alone::{gpu, of_cores, probe};
+use crate::drive::devices::alone::{check_threads, gpu, of_cores, probe};
 use crate::drive::devices::choice::{Choice, fitted, trip};
 use crate::drive::subdomain::Build;
 use crate::drive::task::Distribution;
 use crate::executor::SweepExecutor;
 use crate::policy::Policy;
-use crate::run::{Run, Target};
+use crate::run::Run;
 use crate::spec::Spec;
 use crate::tuning_cache::on_a_gpu;
 use warpweft_core::cluster::{Placement, Transport, broadcast, gather};
@@ -20,6 +20,7 @@ use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::counted;
+use warpweft_core::run::Target;
 use warpweft_core::tune::TuningCache;
 
 /// What a rank computes on.
@@ -46,15 +47,14 @@ impl Spec {
         distribution: &Distribution,
         machine: &'a Machine,
         placement: &Placement,
-        run: &Run<'a>,
+        run: &Run<'_>,
     ) -> Result<Device<'a>> {
-        let dims = self.rank();
-        run.check_threads()?;
+        check_threads(run)?;
         let quota = (machine.cpu.threads() / placement.sharers).max(1);
         let most = run.threads.unwrap_or(quota).min(placement.cores.len().max(1));
         let cores: Vec<usize> = placement.cores.iter().copied().take(most).collect();
         let region = distribution.partition.region(0);
-        let part = Axes::from_fn(dims, |d| region.high[d] - region.low[d]);
+        let part = Axes::from_fn(self.rank(), |d| region.high[d] - region.low[d]);
         let gpus: Vec<usize> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
         if let Some(number) = gpu_of(&gpus, placement, run)? {
             let free = self.longest_swap(distribution.depth, run.checkpoint.map(|at| at.every));
@@ -97,7 +97,7 @@ impl Spec {
         (part, free): (Axes<usize>, usize),
         machine: &'a Machine,
         number: usize,
-        run: &Run<'a>,
+        run: &Run<'_>,
     ) -> Result<Device<'a>> {
         let gpu = gpu(machine, number)?;
         let device = gpu.device()?;
@@ -150,6 +150,15 @@ fn gpu_of(gpus: &[usize], placement: &Placement, run: &Run<'_>) -> Result<Option
         }
         Target::Auto if matches!(run.policy, Some(Policy::Cpu(_))) => None,
         Target::Auto => turn(gpus),
+        Target::AnyGpu | Target::AllGpus if gpus.is_empty() => {
+            return Err(Error::Device {
+                stage: "choosing a device".into(),
+                device: "this machine".into(),
+                what: "it has 0 GPUs".into(),
+                hint: "run on the CPU, or see `warpweft info`".into(),
+            });
+        }
+        Target::AnyGpu | Target::AllGpus => turn(gpus),
     })
 }
 

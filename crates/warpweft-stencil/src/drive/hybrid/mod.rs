@@ -16,9 +16,10 @@ use crate::drive::deepest_feasible;
 use crate::drive::devices::alone::{CELLS_A_SECOND, gpu, of_cores, probe};
 use crate::drive::devices::choice::{OnGpu, trip};
 use crate::drive::hybrid::balance::{Balance, Measured, Shares};
+use crate::drive::rank_report::RankReport;
 use crate::drive::ranks::launch::{DEEPEST, SWAP};
 use crate::drive::start::Start;
-use crate::drive::steps::{Decision, RankReport};
+use crate::drive::steps::Decision;
 use crate::drive::subdomain::Build;
 use crate::drive::task::{Distribution, Task, on_cores, store_all};
 use crate::exchange::Route;
@@ -31,13 +32,14 @@ use crate::model::Trip;
 use crate::partition::Partition;
 use crate::plan::Region;
 use crate::policy::{CpuPolicy, CudaPolicy, Policy};
-use crate::run::{Run, Target};
+use crate::run::Run;
 use crate::spec::{Spec, Steps};
 use crate::tuning_cache::key;
 use warpweft_core::error::Result;
 use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::{Gpu, Machine};
 use warpweft_core::report::{Report, Series};
+use warpweft_core::run::Target;
 use warpweft_core::tune::TuningCache;
 
 /// The cores must be predicted to save so much of the GPU's time alone: predictions are no better.

@@ -1,6 +1,6 @@
 //! What is told of a run over ranks that its user may want to do otherwise.
 
-use crate::drive::steps::RankReport;
+use crate::drive::rank_report::RankReport;
 use crate::spec::Spec;
 use warpweft_core::report::counted;
 
@@ -73,7 +73,14 @@ mod tests {
         let run = Run { target, policy, checkpoint: checkpoint.as_ref(), ..Run::default() };
         let ranks = Ranks { count: 2, grid: None, depth: Some(depth) };
         let mut volume = Volume::from_fn([100, 8], |[y, x]| ((3 * y + x) % 7) as f32);
-        stencil.run_over_ranks(&mut volume, Steps(steps), &machine, &ranks, &run).unwrap()
+        stencil
+            .run_with(
+                &mut volume,
+                Steps(steps),
+                &machine,
+                &Run { settings: run.settings.over(ranks), ..run.clone() },
+            )
+            .unwrap()
     }
 
     #[test]
@@ -112,14 +119,25 @@ mod tests {
         let stencil = Stencil::of(mean());
         let two = Ranks { count: 2, grid: None, depth: None };
         let alone = stencil.run_with(&mut volume, Steps(1), &machine, &run).unwrap_err();
-        let spread =
-            stencil.run_over_ranks(&mut volume, Steps(1), &machine, &two, &run).unwrap_err();
+        let spread = stencil
+            .run_with(
+                &mut volume,
+                Steps(1),
+                &machine,
+                &Run { settings: run.settings.over(two), ..run.clone() },
+            )
+            .unwrap_err();
         for error in [alone, spread] {
             assert!(error.to_string().starts_with("0 threads"), "{error}");
         }
         let grid = Ranks { grid: Some([0, 4].into()), ..two };
         let run = Run { target: Target::Cpu, ..Run::default() };
-        let error = stencil.run_over_ranks(&mut volume, Steps(1), &machine, &grid, &run);
+        let error = stencil.run_with(
+            &mut volume,
+            Steps(1),
+            &machine,
+            &Run { settings: run.settings.over(grid), ..run.clone() },
+        );
         let told = error.unwrap_err().to_string();
         assert!(told.contains("a grid of 0 x 4; help: leave 1 part"), "{told}");
     }
@@ -131,7 +149,12 @@ mod tests {
         let two = Ranks { count: 2, grid: None, depth: None };
         let refusal = |run: Run<'_>| {
             let mut volume = Volume::from_fn([20, 8], |[y, _]| y as f32);
-            let error = stencil.run_over_ranks(&mut volume, Steps(1), &machine, &two, &run);
+            let error = stencil.run_with(
+                &mut volume,
+                Steps(1),
+                &machine,
+                &Run { settings: run.settings.over(two), ..run.clone() },
+            );
             error.unwrap_err().to_string()
         };
         let told = refusal(Run { target: Target::CpuAndGpu(0), ..Run::default() });

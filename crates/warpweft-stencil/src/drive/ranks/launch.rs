@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use crate::checkpoint::Opened;
 use crate::drive::depth::search::Search;
-use crate::drive::devices::alone::of_cores;
+use crate::drive::devices::alone::{check_threads, of_cores};
+use crate::drive::rank_report::RankReport;
 use crate::drive::ranks::network::Asked;
 use crate::drive::ranks::several::One;
 use crate::drive::start::Start;
-use crate::drive::steps::RankReport;
 use crate::drive::task::{Distribution, Task, on_cores, store_all};
 use crate::drive::{deepest_feasible, fewest_dependences};
 use crate::exchange::{Route, Routes};
@@ -18,13 +18,14 @@ use crate::halo::footprints;
 use crate::model::Prediction;
 use crate::partition::Partition;
 use crate::policy::{CpuPolicy, Policy};
-use crate::run::{Run, Target};
+use crate::run::Run;
 use crate::spec::{Spec, Steps};
 use warpweft_core::cluster::{Launched, in_process};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume, across};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::{Quantity, Report, counted};
+use warpweft_core::run::Target;
 
 /// How many ranks, and how they are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,10 +33,29 @@ pub struct Ranks {
     /// Number of ranks, at least 1; of one process at most 256. Where several processes were started, a
     /// multiple of their number: each has as many.
     pub count: usize,
-    /// Parts along each axis; if `None`, what cuts fewest dependences.
+    /// Subdomains along each axis; if `None`, what cuts fewest dependences.
     pub grid: Option<Axes<usize>>,
-    /// Steps between two swaps; if `None`, searched while the run goes on.
+    /// Steps between two halo exchanges; if `None`, searched while the run goes on.
     pub depth: Option<usize>,
+}
+
+/// `2x1x1`.
+pub(crate) fn shown(grid: &Axes<usize>) -> String {
+    across(grid)
+}
+
+/// `grid`, if it has as many axes as the volume.
+///
+/// # Errors
+/// It has another number of axes.
+fn of_axes(grid: Axes<usize>, axes: usize) -> Result<Axes<usize>> {
+    if grid.rank() == axes {
+        return Ok(grid);
+    }
+    Err(Error::spec(
+        format!("ranks on a grid of {} for a volume of {axes} axes", across(&grid)),
+        "name a number of parts for each axis",
+    ))
 }
 
 /// Ranks of one process: each is a thread with workers of its own, and few hosts have as many cores. Setting
@@ -56,7 +76,7 @@ impl Spec {
     /// # Errors
     /// As [`Spec::run_with`]; more than 256 ranks; cores and a GPU together; a grid of another number of parts; parts too small for
     /// the depth, with the deepest that fits. `volume` is then as it was.
-    pub fn run_over_ranks(
+    pub(crate) fn run_over_threads(
         &self,
         volume: &mut RawVolume,
         Steps(steps): Steps,
@@ -71,7 +91,8 @@ impl Spec {
                 format!("use {MOST} or fewer: one a core is best"),
             ));
         }
-        if let Target::Gpu(_) | Target::Gpus(_) = run.target {
+        if matches!(run.target, Target::AnyGpu | Target::Gpu(_) | Target::Gpus(_) | Target::AllGpus)
+        {
             return self.run_over_gpus(volume, Steps(steps), machine, ranks, run);
         }
         let mut distribution = self.distribution(volume.extents(), ranks)?;
@@ -116,7 +137,7 @@ impl Spec {
         Ok(report)
     }
 
-    /// As [`Spec::run_over_ranks`], on GPUs.
+    /// As [`Spec::run_over_threads`], on GPUs.
     fn run_over_gpus(
         &self,
         volume: &mut RawVolume,
@@ -206,8 +227,9 @@ impl Spec {
         let (stages, boundaries) = (footprints(&self.stages), self.boundaries);
         let product =
             |grid: Axes<usize>| grid.iter().fold(1, |all: usize, &n| all.saturating_mul(n));
-        let parts = ranks.grid.map_or(ranks.count, product);
-        if let Some(grid) = ranks.grid.filter(|grid| grid.contains(&0)) {
+        let named = ranks.grid.map(|grid| of_axes(grid, extents.rank())).transpose()?;
+        let parts = named.map_or(ranks.count, product);
+        if let Some(grid) = named.filter(|grid| grid.contains(&0)) {
             return Err(Error::spec(
                 format!("ranks on a grid of {}", across(&grid)),
                 "leave 1 part along axes that are not to be cut",
@@ -216,7 +238,7 @@ impl Spec {
         if ranks.count == 0 {
             return Err(Error::spec("0 ranks", "use at least 1"));
         }
-        if let Some(grid) = ranks.grid.filter(|_| parts != ranks.count) {
+        if let Some(grid) = named.filter(|_| parts != ranks.count) {
             let shown = across(&grid);
             let counted = |n: usize, what| match n {
                 usize::MAX => format!("more {what}s than can be counted"),
@@ -231,7 +253,7 @@ impl Spec {
                 format!("{start}name a grid whose numbers multiply to {}", ranks.count),
             ));
         }
-        let grid = match ranks.grid {
+        let grid = match named {
             Some(grid) => grid,
             None => {
                 fewest_dependences(extents, ranks.count, &boundaries, &stages, self.cell.fields())?
@@ -268,7 +290,7 @@ impl Spec {
                 "run them on the cores or on GPUs, or leave the ranks out",
             ));
         }
-        run.check_threads()?;
+        check_threads(run)?;
         let threads = run.threads.unwrap_or_else(|| machine.cpu.threads());
         if threads > CpuPolicy::MOST_THREADS {
             return Err(Error::spec(

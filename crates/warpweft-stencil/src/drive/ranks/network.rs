@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use crate::checkpoint::{self, Opened};
 use crate::drive::devices::of_rank::shared_gpus;
-use crate::drive::ranks::launch::{DEADLINE, Ranks};
+use crate::drive::rank_report::RankReport;
+use crate::drive::ranks::launch::{DEADLINE, Ranks, shown};
 use crate::drive::ranks::notes::joined;
 use crate::drive::ranks::several::each_of;
 use crate::drive::start::Start;
-use crate::drive::steps::RankReport;
 use crate::drive::task::{Distribution, Own, Task, Watch, store};
 use crate::exchange::Route;
 use crate::fingerprint::fingerprint;
@@ -37,9 +37,9 @@ impl Spec {
     /// one; of two or more times as many each has that many, as threads ([`crate::drive::a_gpu_each`]).
     ///
     /// # Errors
-    /// As [`Spec::run_over_ranks`]; more than 16 ranks a process; ranks that disagree on what to compute or from
+    /// As [`Spec::run_over_threads`]; more than 16 ranks a process; ranks that disagree on what to compute or from
     /// what; another rank's error. Any error is one on all ranks.
-    pub fn run_on_rank(
+    pub(crate) fn run_over_net(
         &self,
         volume: &mut RawVolume,
         steps: Steps,
@@ -94,13 +94,11 @@ impl Spec {
         let &Asked { volume, hash, steps: Steps(steps), machine, ranks } = asked;
         let extents = volume.extents();
         let resumes = run.checkpoint.map(|at| (at.every, at.resume));
-        let halos = Route::forced().map(|forced| run.halos.or(forced))?;
+        let halos = Route::forced().map(|forced| run.settings.halos.or(forced))?;
         let told = |until: Until| {
             let Until { residual, tolerance, every } = until;
             format!("{residual:?} at most {tolerance} after every {every} steps")
         };
-        let shown =
-            |grid: Axes<usize>| grid.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
         let or = |some: Option<String>, none: &str| some.unwrap_or_else(|| none.into());
         let named = |(every, resume): (u64, bool)| {
             format!("every {every} steps, {}", if resume { "resumed" } else { "begun anew" })
@@ -113,12 +111,12 @@ impl Spec {
             ("as computation", self.identity(extents)),
             ("as end", or(self.until.map(told), "the last step")),
             ("a number of ranks of", ranks.count.to_string()),
-            ("as grid of ranks", or(ranks.grid.map(shown), "none named")),
+            ("as grid of ranks", or(ranks.grid.map(|grid| shown(&grid)), "none named")),
             ("as depth of ghost zones", or(ranks.depth.map(|n| n.to_string()), "none named")),
             ("halos by", or(halos.map(|by| by.to_string()), "the fastest way")),
             ("checkpoints", or(resumes.map(named), "none")),
             ("as probes", or(probes, "none")),
-            ("interrupts", if run.interrupt.is_some() { "heeded" } else { "not heeded" }.into()),
+            ("interrupts", if run.stop().can_stop() { "heeded" } else { "not heeded" }.into()),
         ];
         agree_on_each(net, &plan)?;
         if let Some(hash) = hash {
@@ -147,7 +145,7 @@ impl Spec {
         if let (Some(by), None) = (halos.filter(|&by| by != Route::Host), device.bus) {
             return Err(Error::spec(
                 format!("halos by {by} between ranks on the cores"),
-                "leave WARPWEFT_HALOS (`Run::halos`) out: what the cores compute is in the host's memory",
+                "leave WARPWEFT_HALOS (`Settings::halos`) out: what the cores compute is in the host's memory",
             ));
         }
         if let Some(shared) = shared_gpus(net, host.trim(), device.bus)? {
@@ -181,7 +179,7 @@ impl Spec {
         if net.rank() == 0 {
             told(first.step);
         }
-        let watch = Watch { told: &told, stop: run.interrupt };
+        let watch = Watch { told: &told, stop: run.stop() };
         let (own, mine) = task.rank(net, &watch)?;
         let (label, policy) = (device.label, device.policy);
         let wrong =
@@ -258,6 +256,7 @@ mod tests {
 
     use super::*;
     use crate::Probe;
+    use crate::Settings;
     use crate::prelude::*;
     use warpweft_core::cluster::in_process_all;
 
@@ -280,7 +279,12 @@ mod tests {
             let run = Run { target: Target::Cpu, ..Run::default() };
             let ranks = Ranks { count: 3, grid: None, depth: Some(1) };
             let stencil = Stencil::of(halve());
-            stencil.run_on_rank(&mut volume, Steps(2), &machine, &ranks, &run, net)
+            stencil.run_with(
+                &mut volume,
+                Steps(2),
+                &machine,
+                &Run { settings: run.settings.over(ranks), net: Some(net), ..run.clone() },
+            )
         });
         let notes = &found.unwrap()[0].notes;
         let shared = "ranks 1, 2: 2 ranks of this host share 1 core:";
@@ -297,9 +301,18 @@ mod tests {
         for by in [Route::Ipc, Route::CudaAware, Route::Staged] {
             let outcome = in_process_all(2, Duration::from_secs(60), |net| {
                 let mut volume = Volume::from_fn([8], |[x]| x as f32);
-                let run = Run { target: Target::Cpu, halos: Some(by), ..Run::default() };
+                let run = Run {
+                    target: Target::Cpu,
+                    settings: Settings::default().halos_by(by),
+                    ..Run::default()
+                };
                 let ranks = Ranks { count: 2, grid: None, depth: None };
-                Stencil::of(halve()).run_on_rank(&mut volume, Steps(2), &machine, &ranks, &run, net)
+                Stencil::of(halve()).run_with(
+                    &mut volume,
+                    Steps(2),
+                    &machine,
+                    &Run { settings: run.settings.over(ranks), net: Some(net), ..run.clone() },
+                )
             });
             for error in outcome.into_iter().map(Result::unwrap_err) {
                 let told = error.to_string();
@@ -322,7 +335,12 @@ mod tests {
             let mut volume = Volume::from_fn([8], |[x]| x as f32);
             let run = Run { target: Target::Cpu, ..Run::default() };
             let ranks = Ranks { count: 2, grid: None, depth: None };
-            stencil.run_on_rank(&mut volume, Steps(2), &machine, &ranks, &run, net)
+            stencil.run_with(
+                &mut volume,
+                Steps(2),
+                &machine,
+                &Run { settings: run.settings.over(ranks), net: Some(net), ..run.clone() },
+            )
         });
         for error in outcome.into_iter().map(Result::unwrap_err) {
             let told = error.to_string();

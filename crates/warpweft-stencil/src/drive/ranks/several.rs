@@ -5,13 +5,14 @@ use crate::drive::ranks::network::{Asked, Found, of_all};
 use crate::drive::ranks::watched::watched;
 use crate::drive::task::store;
 use crate::policy::Policy;
-use crate::run::{Run, Target};
+use crate::run::Run;
 use crate::spec::Spec;
 use warpweft_core::cluster::{MAX_RANKS_PER_PROCESS, Transport, agree, placement};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::{Report, counted};
+use warpweft_core::run::Target;
 
 /// What one rank of several does, by its end of the network.
 pub(crate) type One<'a> = dyn Fn(&dyn Transport) -> Result<Found> + Sync + 'a;
@@ -33,6 +34,7 @@ pub fn a_gpu_each(net: &dyn Transport, machine: &Machine, run: &Run<'_>) -> Resu
 fn own_gpus(net: &dyn Transport, machine: &Machine, run: &Run<'_>) -> Result<usize> {
     let named = |number: usize| match (run.target, run.policy) {
         (Target::Gpus(list), _) => list.numbers().any(|it| it == number),
+        (Target::AllGpus, _) => true,
         (Target::Auto, policy) => !matches!(policy, Some(Policy::Cpu(_))),
         _ => false,
     };
@@ -83,7 +85,7 @@ impl Spec {
         each: usize,
         over: impl FnOnce(&One<'_>) -> Result<Vec<Found>> + Send,
     ) -> Result<Vec<Found>> {
-        let Run { target, policy, threads, interrupt, checkpoint, halos, .. } = *run;
+        let Run { target, policy, threads, interrupt, deadline, checkpoint, settings, .. } = *run;
         let trace = &run.trace;
         // Of this process.
         let threads = threads.map(|threads| (threads / each).max(usize::from(threads > 0)));
@@ -98,7 +100,9 @@ impl Spec {
                     interrupt,
                     trace: trace.clone(),
                     checkpoint,
-                    halos,
+                    settings,
+                    deadline,
+                    net: None,
                 };
                 self.on_rank(asked, &run, net)
             })
@@ -158,8 +162,12 @@ mod tests {
                 let ranks =
                     Ranks { count: grid[0] * grid[1], grid: Some(grid.into()), depth: None };
                 let mut volume = start.clone();
-                let report =
-                    stencil.run_on_rank(&mut volume, steps, &machine, &ranks, &run, net)?;
+                let report = stencil.run_with(
+                    &mut volume,
+                    steps,
+                    &machine,
+                    &Run { settings: run.settings.over(ranks), net: Some(net), ..run.clone() },
+                )?;
                 Ok((volume, report))
             });
             let (volume, report) = found.unwrap().swap_remove(0);
@@ -178,7 +186,12 @@ mod tests {
                 let ranks = Ranks { count: counts[net.rank()], grid: None, depth: None };
                 let run = Run { target: Target::Cpu, ..Run::default() };
                 let stencil = Stencil::of(halve());
-                stencil.run_on_rank(&mut volume, Steps(2), &machine, &ranks, &run, net)
+                stencil.run_with(
+                    &mut volume,
+                    Steps(2),
+                    &machine,
+                    &Run { settings: run.settings.over(ranks), net: Some(net), ..run.clone() },
+                )
             });
             for error in all.into_iter().map(|outcome| outcome.unwrap_err().to_string()) {
                 let told = match counts {

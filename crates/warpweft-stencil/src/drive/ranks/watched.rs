@@ -4,8 +4,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::drive::rank_report::RankReport;
 use crate::drive::ranks::launch::DEADLINE;
-use crate::drive::steps::RankReport;
 use crate::drive::task::{Own, Task};
 use crate::run::Run;
 use warpweft_core::error::{Result, no_thread};
@@ -49,7 +49,7 @@ pub(crate) fn watched<T: Send>(
 impl Task<'_> {
     /// All ranks as threads of this process.
     pub(crate) fn watched(&self, run: &Run<'_>) -> Result<Vec<(Own, RankReport)>> {
-        let stop = run.interrupt;
+        let stop = run.stop();
         watched(run, (Some(self.first.step), self.steps), |told| {
             self.in_process(DEADLINE, told, stop)
         })

@@ -30,7 +30,12 @@ fn ranks_start_from_one_state_and_go_on_from_their_own() {
         in_process_all(2, Duration::from_secs(120), |net| {
             let run = Run { target: Target::Cpu, checkpoint: Some(&at), ..Run::default() };
             let mut volume = start(seeds[net.rank()]);
-            stencil.run_on_rank(&mut volume, Steps(steps), &machine, &ranks, &run, net)?;
+            stencil.run_with(
+                &mut volume,
+                Steps(steps),
+                &machine,
+                &Run { settings: run.settings.over(ranks), net: Some(net), ..run.clone() },
+            )?;
             Ok(volume)
         })
     };

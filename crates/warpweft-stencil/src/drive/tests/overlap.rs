@@ -164,7 +164,8 @@ fn run<const D: usize>(
             halos: Some(Route::Host),
             probed: &Mutex::default(),
         };
-        task.in_process(Duration::from_secs(60), &|_| (), stop).unwrap()
+        let run = crate::Run { interrupt: stop, ..crate::Run::default() };
+        task.in_process(Duration::from_secs(60), &|_| (), run.stop()).unwrap()
     };
     store_all(volume.raw_mut(), distribution, ranks).unwrap()
 }

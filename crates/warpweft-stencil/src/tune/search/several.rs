@@ -6,7 +6,7 @@ use super::super::super::cuda;
 use super::super::super::drive::Ranks;
 use super::super::super::policy::{CudaKernel, CudaPolicy, Policy};
 use super::super::super::reference::run_reference;
-use super::super::super::run::{Run, Target};
+use super::super::super::run::Run;
 use super::super::super::spec::{Spec, Steps};
 use super::super::ahead::{compile_ahead, fastest_alone_first};
 use super::Search;
@@ -16,6 +16,7 @@ use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::Machine;
 use warpweft_core::run::GpuList;
+use warpweft_core::run::Target;
 use warpweft_core::tune::{Axis, Budget, Found, Repeats, Space, exhaustive, measure};
 
 impl Search<'_> {

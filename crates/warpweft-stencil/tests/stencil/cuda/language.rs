@@ -131,7 +131,12 @@ fn check<S: Fields, const D: usize>(
             let run = Run { target, policy: Some(Policy::Cuda(kernel(of))), ..Run::default() };
             let mut found = start.clone();
             let steps = Steps(SWEEPS.iter().sum());
-            let report = problem.pricked.run_over_ranks(&mut found, steps, &machine, &ranks, &run);
+            let report = problem.pricked.run_with(
+                &mut found,
+                steps,
+                &machine,
+                &Run { settings: run.settings.over(ranks), ..run.clone() },
+            );
             let seen = &report.unwrap().probes[0].values[0];
             problem.compare(&found, seen, &format!("{grid:?}, {of:?}, every {depth}"));
             runs += 1;
@@ -308,8 +313,12 @@ fn ranks_on_gpus() {
             let found = in_process(count, Duration::from_secs(60), |net| {
                 let mut volume = plate.clone();
                 let run = Run { policy, ..Run::default() };
-                let report =
-                    stencil.run_on_rank(&mut volume, Steps(13), &machine, &ranks, &run, net)?;
+                let report = stencil.run_with(
+                    &mut volume,
+                    Steps(13),
+                    &machine,
+                    &Run { settings: run.settings.over(ranks), net: Some(net), ..run.clone() },
+                )?;
                 Ok((volume, report.probes))
             });
             let (found, probes) = found.unwrap().swap_remove(0);

@@ -91,8 +91,12 @@ fn the_same_on_ranks<S: Fields, const D: usize>(
             let found = in_process(count, SOON, |net| {
                 let mut volume = start.clone();
                 let run = Run { target, threads: Some(1), ..Run::default() };
-                let report =
-                    stencil.run_on_rank(&mut volume, Steps(13), &machine, &ranks, &run, net)?;
+                let report = stencil.run_with(
+                    &mut volume,
+                    Steps(13),
+                    &machine,
+                    &Run { settings: run.settings.over(ranks), net: Some(net), ..run.clone() },
+                )?;
                 Ok((volume, report))
             });
             let (found, report) = found.unwrap().swap_remove(0);

@@ -512,7 +512,14 @@ fn over_ranks_is_a_run_like_any_other() {
     for (count, depth) in [(1, None), (2, None), (4, Some(2)), (8, None)] {
         let ranks = Ranks { count, grid: None, depth };
         let mut found = start.clone();
-        let report = stencil.run_over_ranks(&mut found, Steps(60), &machine, &ranks, &run).unwrap();
+        let report = stencil
+            .run_with(
+                &mut found,
+                Steps(60),
+                &machine,
+                &Run { settings: run.settings.over(ranks), ..run.clone() },
+            )
+            .unwrap();
         assert_eq!(found.as_slice(), expect.as_slice(), "{ranks:?}");
         assert_eq!(report.done, 60);
         assert_eq!(report.policy["ranks"], count);
@@ -523,23 +530,48 @@ fn over_ranks_is_a_run_like_any_other() {
     let run = Run { target: Target::Cpu, interrupt: Some(&stop), ..Run::default() };
     let ranks = Ranks { count: 2, grid: Some([1, 2, 1].into()), depth: Some(1) };
     let mut found = start.clone();
-    let report =
-        stencil.run_over_ranks(&mut found, Steps(1 << 20), &machine, &ranks, &run).unwrap();
+    let report = stencil
+        .run_with(
+            &mut found,
+            Steps(1 << 20),
+            &machine,
+            &Run { settings: run.settings.over(ranks), ..run.clone() },
+        )
+        .unwrap();
     assert!(report.interrupted && report.done < 1 << 20, "{report:?}");
     let wrong = Ranks { count: 3, grid: Some([2, 1, 1].into()), depth: None };
-    let error = stencil.run_over_ranks(&mut found, Steps(1), &machine, &wrong, &run).unwrap_err();
+    let error = stencil
+        .run_with(
+            &mut found,
+            Steps(1),
+            &machine,
+            &Run { settings: run.settings.over(wrong), ..run.clone() },
+        )
+        .unwrap_err();
     assert!(
         error.to_string().contains("3 ranks for a grid of 2 x 1 x 1, which is 2 parts"),
         "{error}"
     );
     for count in [257, usize::MAX] {
         let many = Ranks { count, grid: None, depth: None };
-        let refused = stencil.run_over_ranks(&mut found, Steps(1), &machine, &many, &run);
+        let refused = stencil.run_with(
+            &mut found,
+            Steps(1),
+            &machine,
+            &Run { settings: run.settings.over(many), ..run.clone() },
+        );
         let error = refused.unwrap_err().to_string();
         assert!(error.contains("use 256 or fewer"), "{error}");
     }
     let many = Ranks { count: 2, grid: Some([usize::MAX; 3].into()), depth: None };
-    let error = stencil.run_over_ranks(&mut found, Steps(1), &machine, &many, &run).unwrap_err();
+    let error = stencil
+        .run_with(
+            &mut found,
+            Steps(1),
+            &machine,
+            &Run { settings: run.settings.over(many), ..run.clone() },
+        )
+        .unwrap_err();
     assert!(error.to_string().contains("2 ranks for a grid of "), "{error}");
 }
 
@@ -571,8 +603,14 @@ fn a_report_names_the_depth_that_ran_not_one_proposed() {
         let stencil = Stencil::of(Heat).until_every(Residual::Sum, 0.0, every);
         let mut volume = Volume::from_fn([32, 12, 12], |[z, y, x]| ((z * y + x) as f32).sin());
         let ranks = Ranks { count: 2, grid: None, depth };
-        let report =
-            stencil.run_over_ranks(&mut volume, Steps(42), &machine, &ranks, &run).unwrap();
+        let report = stencil
+            .run_with(
+                &mut volume,
+                Steps(42),
+                &machine,
+                &Run { settings: run.settings.over(ranks), ..run.clone() },
+            )
+            .unwrap();
         assert_eq!(report.policy["depth"], expect, "{depth:?}, checked every {every}");
     }
 }

@@ -11,7 +11,8 @@ use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::stencil::drive::{Ranks, Route, a_gpu_each, deepest_feasible, footprints_of};
 use warpweft::stencil::{
-    Boundaries, CudaKernel, CudaPolicy, GpuList, Partition, Policy, Run, Target, reference,
+    Boundaries, CudaKernel, CudaPolicy, GpuList, Partition, Policy, Run, Settings, Target,
+    reference,
 };
 
 /// Mixes all bits of an uneven box.
@@ -130,12 +131,20 @@ fn check<S: Fields, const D: usize>(
                 let ranks = Ranks { count, grid: Some(grid.into()), depth: Some(depth) };
                 let found = in_process(count, Duration::from_secs(60), |net| {
                     let mut volume = start.clone();
-                    let run = Run { policy: Some(policy), halos: Some(route), ..Run::default() };
+                    let run = Run {
+                        policy: Some(policy),
+                        settings: Settings::default().halos_by(route),
+                        ..Run::default()
+                    };
                     let steps = Steps(11);
                     let aware = Aware(net);
                     let net = if route == Route::CudaAware { &aware } else { net };
-                    let report =
-                        stencil.run_on_rank(&mut volume, steps, machine, &ranks, &run, net)?;
+                    let report = stencil.run_with(
+                        &mut volume,
+                        steps,
+                        machine,
+                        &Run { settings: run.settings.over(ranks), net: Some(net), ..run.clone() },
+                    )?;
                     assert_eq!(report.policy["halos_by"], route.to_string());
                     Ok(volume)
                 });
@@ -203,7 +212,12 @@ fn residuals_are_the_reference_s_whatever_is_cut() {
                 let found = in_process(count, Duration::from_secs(60), |net| {
                     let run = Run { policy, ..Run::default() };
                     let mut volume = waves.clone();
-                    stencil.run_on_rank(&mut volume, Steps(9), &machine, &ranks, &run, net)
+                    stencil.run_with(
+                        &mut volume,
+                        Steps(9),
+                        &machine,
+                        &Run { settings: run.settings.over(ranks), net: Some(net), ..run.clone() },
+                    )
                 });
                 let found = found.unwrap().swap_remove(0);
                 let bits = |report: &Report| (report.done, report.residual.map(f64::to_bits));
@@ -264,9 +278,18 @@ fn check_trips<S: Fields, const D: usize>(
             let ranks = Ranks { count, grid: Some(grid.into()), depth };
             let found = in_process(count, Duration::from_secs(60), |net| {
                 let mut volume = start.clone();
-                let run = Run { policy: Some(policy), halos: Some(route), ..Run::default() };
+                let run = Run {
+                    policy: Some(policy),
+                    settings: Settings::default().halos_by(route),
+                    ..Run::default()
+                };
                 let steps = Steps(STEPS);
-                let report = stencil.run_on_rank(&mut volume, steps, machine, &ranks, &run, net)?;
+                let report = stencil.run_with(
+                    &mut volume,
+                    steps,
+                    machine,
+                    &Run { settings: run.settings.over(ranks), net: Some(net), ..run.clone() },
+                )?;
                 let swapped = report.policy["depth"].as_u64().unwrap();
                 // The last swap may be cut short.
                 let left = [0, STEPS % u64::from(trip)].contains(&(swapped % u64::from(trip)));
@@ -330,12 +353,20 @@ fn check_ahead<S: Fields, const D: usize>(
                 let ranks = Ranks { count, grid: Some(grid.into()), depth: Some(depth) };
                 let found = in_process(count, Duration::from_secs(60), |net| {
                     let mut volume = start.clone();
-                    let run = Run { policy: Some(policy), halos: Some(route), ..Run::default() };
+                    let run = Run {
+                        policy: Some(policy),
+                        settings: Settings::default().halos_by(route),
+                        ..Run::default()
+                    };
                     let steps = Steps(STEPS);
                     let aware = Aware(net);
                     let net = if route == Route::CudaAware { &aware } else { net };
-                    let report =
-                        stencil.run_on_rank(&mut volume, steps, machine, &ranks, &run, net)?;
+                    let report = stencil.run_with(
+                        &mut volume,
+                        steps,
+                        machine,
+                        &Run { settings: run.settings.over(ranks), net: Some(net), ..run.clone() },
+                    )?;
                     Ok((volume, report))
                 });
                 let found = found.unwrap();
@@ -413,14 +444,18 @@ fn a_run_that_is_asked_to_end_ends_whole_where_only_some_ranks_split() {
                 let stop = AtomicBool::new(true);
                 let run = Run {
                     policy: Some(policy),
-                    halos: Some(route),
+                    settings: Settings::default().halos_by(route),
                     interrupt: Some(&stop),
                     ..Run::default()
                 };
                 let aware = Aware(net);
                 let net = if route == Route::CudaAware { &aware } else { net };
-                let report =
-                    stencil.run_on_rank(&mut volume, Steps(29), &machine, &ranks, &run, net)?;
+                let report = stencil.run_with(
+                    &mut volume,
+                    Steps(29),
+                    &machine,
+                    &Run { settings: run.settings.over(ranks), net: Some(net), ..run.clone() },
+                )?;
                 Ok((volume, report))
             });
             let found = found.unwrap();
@@ -455,15 +490,27 @@ fn processes_and_ranks_on_gpus_may_be_any_number() {
         .flat_map(|grid| [None, Some(Route::Ipc), Some(Route::Staged)].map(|halos| (grid, halos)))
     {
         let ranks = Ranks { count: grid.iter().product(), grid: Some(grid.into()), depth: None };
-        let run = || Run { target, halos, ..Run::default() };
+        let settings = Settings { halos, ..Settings::default() };
+        let run = || Run { target, settings, ..Run::default() };
         let mut alone = start.clone();
-        let report =
-            stencil.run_over_ranks(&mut alone, Steps(11), &machine, &ranks, &run()).unwrap();
+        let report = stencil
+            .run_with(
+                &mut alone,
+                Steps(11),
+                &machine,
+                &Run { settings: run().settings.over(ranks), ..run() },
+            )
+            .unwrap();
         assert!(alone.as_slice() == expect.as_slice(), "{grid:?} in one process by {halos:?}");
         assert_eq!(report.devices.len(), ranks.count);
         let found = in_process(2, Duration::from_secs(60), |net| {
             let mut volume = start.clone();
-            stencil.run_on_rank(&mut volume, Steps(11), &machine, &ranks, &run(), net)?;
+            stencil.run_with(
+                &mut volume,
+                Steps(11),
+                &machine,
+                &Run { settings: run().settings.over(ranks), net: Some(net), ..run() },
+            )?;
             Ok((volume, a_gpu_each(net, &machine, &run())?))
         });
         let (volume, all) = found.unwrap().swap_remove(0);

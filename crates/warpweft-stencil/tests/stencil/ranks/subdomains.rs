@@ -65,7 +65,14 @@ fn contracted_kernels_give_the_bits_of_one() {
         let ranks = Ranks { count, grid: None, depth: None };
         let run = Run { target, policy, ..Run::default() };
         let mut found = start.clone();
-        stencil.run_over_ranks(&mut found, Steps(900), &machine, &ranks, &run).unwrap();
+        stencil
+            .run_with(
+                &mut found,
+                Steps(900),
+                &machine,
+                &Run { settings: run.settings.over(ranks), ..run.clone() },
+            )
+            .unwrap();
         assert!(found.as_slice() == expect.as_slice(), "{count} subdomains");
     }
 }
@@ -95,7 +102,12 @@ fn subdomains_of_one_gpu_are_not_held_up_by_others_who_free_memory() {
         let run = Run { target: Target::Gpu(gpu.ordinal), policy, ..Run::default() };
         let ranks = Ranks { count: 2, grid: Some([2, 1].into()), depth: Some(1) };
         let mut found = start.clone();
-        let outcome = stencil.run_over_ranks(&mut found, Steps(3000), &machine, &ranks, &run);
+        let outcome = stencil.run_with(
+            &mut found,
+            Steps(3000),
+            &machine,
+            &Run { settings: run.settings.over(ranks), ..run.clone() },
+        );
         done.store(true, Ordering::Relaxed);
         assert!(other.join().unwrap() > 0);
         outcome.unwrap();
@@ -122,6 +134,13 @@ fn a_short_slowest_axis_is_no_reason_to_refuse() {
     assert_eq!(report.devices.len(), machine.gpus.len());
     let ranks = Ranks { count: 3, grid: None, depth: None };
     let mut found = start.clone();
-    stencil.run_over_ranks(&mut found, Steps(9), &machine, &ranks, &run()).unwrap();
+    stencil
+        .run_with(
+            &mut found,
+            Steps(9),
+            &machine,
+            &Run { settings: run().settings.over(ranks), ..run() },
+        )
+        .unwrap();
     assert!(found.as_slice() == expect.as_slice());
 }

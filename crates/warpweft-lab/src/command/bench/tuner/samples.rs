@@ -70,7 +70,14 @@ fn by_ranks(
     let run = Run { target: Target::Cpu, ..Run::default() };
     let mut steps = 4 * depth as u64;
     let mut seconds = |steps: u64| -> Result<f64> {
-        Ok(stencil.run_over_ranks(volume, Steps(steps), machine, &ranks, &run)?.seconds)
+        Ok(stencil
+            .run_with(
+                volume,
+                Steps(steps),
+                machine,
+                &Run { settings: run.settings.over(ranks), ..run.clone() },
+            )?
+            .seconds)
     };
     while seconds(steps)? < RUN {
         steps *= 2;

@@ -1,0 +1,42 @@
+//! What one rank did, in numbers. Not: the report of a run, which `ranks` puts together of these.
+
+use serde::{Deserialize, Serialize};
+
+use crate::exchange::Routes;
+
+/// What one rank did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RankReport {
+    /// Steps done.
+    pub steps: u64,
+    /// Steps between the last swaps, but for those that something else cut short.
+    pub depth: usize,
+    /// Swaps taken part in.
+    pub swaps: u64,
+    /// Messages sent.
+    pub messages: u64,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Swaps whose first messages were on their way while steps were computed.
+    pub ahead: u64,
+    /// Seconds from the first step to the last, all ranks having begun.
+    pub seconds: f64,
+    /// Whether the run was asked to stop before it was through.
+    pub interrupted: bool,
+    /// Whether it ended before it was through for parts of other sizes.
+    #[serde(skip)] // such runs are one process
+    pub resized: bool,
+    /// Seconds spent waiting for messages, and in residuals.
+    pub waiting: f64,
+    /// The part of that in residuals: adding up what all ranks' cells changed.
+    pub reducing: f64,
+    /// Trips of cells to memory.
+    pub trips: u64,
+    /// The last residual, for runs that check one.
+    #[serde(skip)] // the same on all ranks, and JSON knows no infinities
+    pub residual: Option<f64>,
+    /// The last step whose state was saved.
+    pub saved: Option<u64>,
+    /// How halos travelled to the neighbours.
+    pub routes: Routes,
+}
