@@ -38,14 +38,16 @@ impl Cones {
         if region == Region::whole(extents) {
             return Ok(Cone { region, extents, reach: None });
         }
-        let like = region.low.rank() == extents.rank() && region.high.rank() == extents.rank();
         let fits = |d: usize| {
             let all = region.low[d] == 0 && region.high[d] == extents[d];
             let part = region.low[d] < region.high[d] && region.high[d] <= extents[d];
             all || (part && !self.periodic[d])
         };
         let steps = sweep.steps.saturating_add(sweep.following);
-        if !like || !(0..extents.rank()).all(fits) || steps > MOST_STEPS as u64 {
+        if !region.has_rank(extents.rank())
+            || !(0..extents.rank()).all(fits)
+            || steps > MOST_STEPS as u64
+        {
             return Err(Error::spec(
                 format!("a sweep of {steps} steps over {region:?} of {extents:?}"),
                 "sweep a box inside the volume, whole along axes that repeat, for at most 65,536 \

@@ -8,7 +8,7 @@ use super::boundary::{Boundaries, Boundary, Face};
 use super::halo::{Margin, Span};
 use super::plan::Region;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::{Axes, axis_name};
+use warpweft_core::grid::{Axes, across, axis_name};
 
 /// How a volume's cells are shared out over a grid of parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl Partition {
     /// most one, the larger first.
     ///
     /// # Errors
-    /// No parts along an axis, or more parts than cells.
+    /// No parts along an axis, or more parts than cells; a grid of another number of axes.
     pub fn grid(
         extents: impl Into<Axes<usize>>,
         parts: impl Into<Axes<usize>>,
@@ -31,6 +31,12 @@ impl Partition {
     ) -> Result<Self> {
         let (extents, parts) = (extents.into(), parts.into());
         let dims = extents.rank();
+        if parts.rank() != dims {
+            return Err(Error::spec(
+                format!("a grid of {} subdomains over {dims} axes", across(&parts)),
+                "name the number of subdomains along every axis",
+            ));
+        }
         let mut cuts = vec![Vec::new(); dims];
         for d in 0..dims {
             cuts[d] = weighted_cuts((d, dims), extents[d], &vec![1.0; parts[d]])?;

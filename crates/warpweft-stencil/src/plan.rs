@@ -24,6 +24,11 @@ impl Region {
     pub fn rank(&self) -> usize {
         self.low.rank()
     }
+
+    /// Whether both corners have `dims` axes.
+    pub(crate) fn has_rank(&self, dims: usize) -> bool {
+        self.low.rank() == dims && self.high.rank() == dims
+    }
 }
 
 /// One unit of work: a region advanced by one or several steps.

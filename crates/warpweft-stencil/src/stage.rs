@@ -68,9 +68,12 @@ pub unsafe trait Stage: Send + Sync {
     fn parameters(&self) -> *const std::ffi::c_void;
     /// Size in bytes behind [`Stage::parameters`] (0 for none).
     fn parameters_size(&self) -> usize;
+}
 
+/// What follows from what a stage says; not methods of the trait, which would be compiled once an element.
+impl dyn Stage {
     /// How far the stage reads, per axis: `[below, above]`, both ≥ 0.
-    fn radius(&self) -> Axes<[usize; 2]> {
+    pub fn radius(&self) -> Axes<[usize; 2]> {
         let dims = self.rank();
         let mut radius = Axes::filled(dims, [0; 2]);
         for tap in self.taps() {
@@ -84,7 +87,7 @@ pub unsafe trait Stage: Send + Sync {
 
     /// The fields that the stage both writes and reads away from the cell, as bits: they need a second
     /// array. The other written fields are updated in place.
-    fn flips(&self) -> u32 {
+    pub(crate) fn flips(&self) -> u32 {
         let away = self.taps().iter().filter(|tap| tap.offset.iter().any(|&offset| offset != 0));
         let reads = away.fold(0, |fields, tap| fields | 1 << tap.field);
         reads & self.writes().iter().fold(0, |fields, field| fields | 1 << field)

@@ -83,7 +83,7 @@ pub struct Bits([u64; MAX_FIELDS]);
 impl Bits {
     /// The bits of a cell.
     pub fn of<S: Fields>(cell: S) -> Self {
-        let mut bits = Self::default();
+        let mut bits = Self([0; MAX_FIELDS]);
         let mut base = [std::ptr::null_mut(); MAX_FIELDS];
         for (to, from) in base.iter_mut().zip(&mut bits.0) {
             *to = std::ptr::from_mut(from).cast::<u8>();

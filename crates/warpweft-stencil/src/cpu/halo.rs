@@ -11,8 +11,9 @@ impl CpuSweeps {
     /// Element index and length of each row of `region`, slowest axis first.
     pub(super) fn box_rows(&self, field: usize, region: Region) -> Result<Vec<(isize, usize)>> {
         let dims = region.rank();
-        let inside =
-            (0..dims).all(|d| region.low[d] <= region.high[d] && region.high[d] <= self.extents[d]);
+        let inside = region.has_rank(self.extents.rank())
+            && (0..dims)
+                .all(|d| region.low[d] <= region.high[d] && region.high[d] <= self.extents[d]);
         if !inside || field >= self.cell.len() {
             return Err(Error::spec(
                 format!("field {field} of {region:?} in a volume of {:?}", self.extents),

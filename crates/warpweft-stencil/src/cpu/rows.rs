@@ -63,6 +63,14 @@ impl<E: StencilElement<D>, const D: usize> Of<E, D> {
     const SINGLE: bool = E::WRITES.len() == 1 && Self::IN_PLACE == 0;
 }
 
+/// Constants of an element by an instruction set.
+struct By<E, R, const D: usize>(std::marker::PhantomData<(E, R)>);
+
+impl<E: StencilElement<D>, R: RowFunctions, const D: usize> By<E, R, D> {
+    /// Whether planes are computed together: elsewhere these rows are not compiled at all.
+    const JAMS: bool = R::JAMS && D > 1 && Of::<E, D>::SINGLE;
+}
+
 /// Computes every cell of `slab`.
 ///
 /// # Safety
@@ -84,6 +92,8 @@ pub(crate) unsafe fn slab<E: StencilElement<D>, const D: usize>(element: &E, sla
 
 /// The row functions of one instruction set.
 trait RowFunctions {
+    /// Whether planes are worth computing together: with few registers they are not.
+    const JAMS: bool;
     unsafe fn one<E: StencilElement<D>, const D: usize>(
         element: &E,
         source: &[*const u8; MAX_FIELDS],
@@ -118,7 +128,7 @@ trait RowFunctions {
 unsafe fn walk<E: StencilElement<D>, const D: usize, R: RowFunctions>(element: &E, slab: &Slab) {
     let strides = slab.strides.array::<D>();
     let [planes, rows, inner, cells] = slab.counts;
-    let jam = if Of::<E, D>::SINGLE && D > 1 && cells >= Of::<E, D>::VECTOR { slab.jam } else { 1 };
+    let jam = if cells >= Of::<E, D>::VECTOR { slab.jam } else { 1 };
     for y in 0..rows as isize {
         for m in 0..inner as isize {
             let mut z = 0;
@@ -127,7 +137,35 @@ unsafe fn walk<E: StencilElement<D>, const D: usize, R: RowFunctions>(element: &
             while z < planes {
                 // SAFETY: the row is in the box, so source and target of every field hold it.
                 let source = unsafe { moved::<E::State>(&slab.source, offset(z)) };
-                if !Of::<E, D>::SINGLE {
+                if Of::<E, D>::SINGLE {
+                    let field = E::WRITES[0];
+                    let size = E::State::FIELDS[field].kind.size();
+                    // SAFETY: rows of the box are disjoint and exclusively ours, says the caller.
+                    let target = |z: usize| unsafe {
+                        let row = slab.target[field].offset(offset(z) * size as isize);
+                        std::slice::from_raw_parts_mut(row, cells * size)
+                    };
+                    if By::<E, R, D>::JAMS {
+                        // SAFETY: the caller's contract, for the rows `z` and up to three more in the box.
+                        unsafe {
+                            if jam >= 4 && z + 4 <= planes {
+                                let targets =
+                                    [target(z), target(z + 1), target(z + 2), target(z + 3)];
+                                R::four(element, &source, &strides, targets, cells);
+                                z += 4;
+                                continue;
+                            }
+                            if jam >= 2 && z + 2 <= planes {
+                                let targets = [target(z), target(z + 1)];
+                                R::two(element, &source, &strides, targets, cells);
+                                z += 2;
+                                continue;
+                            }
+                        }
+                    }
+                    // SAFETY: as above, for this row.
+                    unsafe { R::one(element, &source, &strides, target(z), cells) };
+                } else {
                     // SAFETY: as above; the caller vouches for exclusive access.
                     unsafe {
                         let target = slab.target.map(<*mut u8>::cast_const);
@@ -135,30 +173,8 @@ unsafe fn walk<E: StencilElement<D>, const D: usize, R: RowFunctions>(element: &
                             moved::<E::State>(&target, offset(z)).map(<*const u8>::cast_mut);
                         R::many(element, &source, &strides, &target, cells);
                     }
-                    z += 1;
-                    continue;
                 }
-                let field = E::WRITES[0];
-                let size = E::State::FIELDS[field].kind.size();
-                // SAFETY: rows of the box are disjoint and exclusively ours, says the caller.
-                let target = |z: usize| unsafe {
-                    let row = slab.target[field].offset(offset(z) * size as isize);
-                    std::slice::from_raw_parts_mut(row, cells * size)
-                };
-                // SAFETY: the caller's contract, for the rows `z` and up to three more in the box.
-                unsafe {
-                    if jam >= 4 && z + 4 <= planes {
-                        let targets = [target(z), target(z + 1), target(z + 2), target(z + 3)];
-                        R::four(element, &source, &strides, targets, cells);
-                        z += 4;
-                    } else if jam >= 2 && z + 2 <= planes {
-                        R::two(element, &source, &strides, [target(z), target(z + 1)], cells);
-                        z += 2;
-                    } else {
-                        R::one(element, &source, &strides, target(z), cells);
-                        z += 1;
-                    }
-                }
+                z += 1;
             }
         }
     }
@@ -276,7 +292,7 @@ macro_rules! overlapped {
 
 /// The row functions, compiled for one instruction set.
 macro_rules! instruction_set {
-    ($name:ident $(, $features:literal)?) => {
+    ($name:ident, $jams:literal $(, $features:literal)?) => {
         mod $name {
             use super::*;
 
@@ -340,6 +356,7 @@ macro_rules! instruction_set {
             }
 
             impl RowFunctions for Rows {
+                const JAMS: bool = $jams;
                 unsafe fn one<E: StencilElement<D>, const D: usize>(
                     element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D],
                     target: &mut [u8], cells: usize,
@@ -388,8 +405,8 @@ macro_rules! instruction_set {
     };
 }
 
-instruction_set!(portable);
+instruction_set!(portable, false);
 #[cfg(target_arch = "x86_64")]
-instruction_set!(avx2, "avx2,fma");
+instruction_set!(avx2, true, "avx2,fma");
 #[cfg(target_arch = "x86_64")]
-instruction_set!(avx512, "avx512f,avx512vl,avx512dq,avx512bw,fma");
+instruction_set!(avx512, true, "avx512f,avx512vl,avx512dq,avx512bw,fma");

@@ -75,8 +75,9 @@ impl CudaSweeps {
         let (dims, whole) = (self.stencil.rank(), self.whole());
         let mut bytes = 0;
         for (field, region) in boxes {
-            let inside = (0..dims)
-                .all(|d| region.low[d] <= region.high[d] && region.high[d] <= whole.high[d]);
+            let inside = region.has_rank(dims)
+                && (0..dims)
+                    .all(|d| region.low[d] <= region.high[d] && region.high[d] <= whole.high[d]);
             let known = *field < self.stencil.cell.len() && !self.arrays.of(*field).is_empty();
             if !inside || !known {
                 return Err(Error::spec(

@@ -5,7 +5,7 @@ use crate::cuda::layout::Layout;
 use crate::cuda::resident::{ResidentShape, resides};
 use crate::{Boundary, CudaKernel, CudaPolicy, Spec};
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::{Axes, axis_name};
+use warpweft_core::grid::{Axes, across, axis_name};
 
 /// The shape of single steps beside a pipeline or resident tiles, for what is left of a number of steps.
 pub fn single(policy: &CudaPolicy) -> CudaPolicy {
@@ -74,6 +74,12 @@ pub fn trip_grid(layout: &Layout, policy: &CudaPolicy, trip: &TripShape) -> [usi
 /// More cells than kernels can index; steps that can't be pipelined.
 pub fn layout_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Result<Layout> {
     let dims = stencil.rank();
+    if extents.rank() != dims {
+        return Err(Error::spec(
+            format!("{} cells for a stencil of {dims} axes", across(&extents)),
+            "give as many extents as the stencil has axes",
+        ));
+    }
     if !matches!(policy.kernel, CudaKernel::Pipeline | CudaKernel::Resident) {
         return Layout::of(stencil, extents, 1, [0; 2]);
     }

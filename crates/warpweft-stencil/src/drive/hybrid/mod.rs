@@ -272,7 +272,6 @@ impl Spec {
         (gpu, on_gpu): (&Gpu, &OnGpu),
         (cache, run): (&TuningCache, &Run<'_>),
     ) -> (usize, Split, f64) {
-        let dims = extents.rank();
         let probe = probe(machine);
         let threads = run.threads.unwrap_or_else(|| machine.cpu.threads());
         let of_cores = key(self, extents, machine, &format!("{threads} threads"));
@@ -302,19 +301,14 @@ impl Spec {
         let written = self.written_fields().into_iter().map(|f| self.cell.size(f));
         let part = Subdomain {
             extents,
-            delta: Axes::filled(dims, [0; 2]),
+            delta: extents.map(|_| [0; 2]),
             cell_bytes: written.sum::<usize>() as f64,
         };
         let cpu = GhostModel { staging: Staging::None, ..model(of_cores, launch) };
         let gpu = model(on_gpu.rate.unwrap_or(untuned), launch);
         let both = Balanced { cpu, gpu, delta: one[0] };
         let trip = trip(&on_gpu.choice.policy);
-        let halves = Partition::slabs(extents, 0, &[1.0; 2], &self.boundaries);
-        let deepest = halves.map_or(0, |halves| {
-            let every = run.checkpoint.map(|at| at.every);
-            let most = self.longest_swap(DEEPEST.max(4 * trip), every);
-            deepest_feasible(&halves, &self.boundaries, &stages, self.cell.len(), most)
-        });
+        let deepest = self.deepest_of_two(extents, trip, run);
         // The GPU advances by whole trips.
         let depths =
             (1..=deepest / trip).map(|trips| trips * trip).chain((deepest > 0).then_some(1));
@@ -327,6 +321,17 @@ impl Spec {
         let nothing = (1, Split { cpu: 0, gpu: extents[0], seconds: alone });
         let (depth, split) = best.unwrap_or(nothing);
         (depth, split, alone)
+    }
+
+    /// The most steps between halo exchanges of two equal subdomains.
+    fn deepest_of_two(&self, extents: Axes<usize>, trip: usize, run: &Run<'_>) -> usize {
+        let halves = Partition::slabs(extents, 0, &[1.0; 2], &self.boundaries);
+        halves.map_or(0, |halves| {
+            let every = run.checkpoint.map(|at| at.every);
+            let most = self.longest_swap(DEEPEST.max(4 * trip), every);
+            let stages = footprints(&self.stages);
+            deepest_feasible(&halves, &self.boundaries, &stages, self.cell.len(), most)
+        })
     }
 
     /// The policy of the cores for `planes` planes, and the cores: one is left to drive the GPU.
