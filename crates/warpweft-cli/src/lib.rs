@@ -36,7 +36,7 @@ Exit status:
   130  ended by Ctrl-C
 
 Asked to end by Ctrl-C, SIGTERM or SIGHUP, `run` finishes its sweep and
-`apsp` its packs, save what was asked for and end with 130; asked again,
+`apsp` its chunks, save what was asked for and end with 130; asked again,
 they end at once, as all other commands do.
 
 Environment:
@@ -70,7 +70,7 @@ enum Command {
     /// Find the fastest policy of a problem and keep it for later runs.
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Tune(Box<tune::Tune>),
-    /// Measure rates, beside those of other systems that are installed.
+    /// Measure rates, next to those of other systems that are installed.
     Bench(lab::Arguments),
     /// Predict and simulate runs on machines that are not there.
     Model(lab::Arguments),

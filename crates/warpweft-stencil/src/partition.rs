@@ -180,10 +180,10 @@ fn weighted_cuts((axis, dims): (usize, usize), n: usize, weights: &[f64]) -> Res
     if weights.is_empty() || weights.len() > n {
         let hint = match n {
             0 => "give it cells".into(),
-            n => format!("use 1 to {n} parts there"),
+            n => format!("use 1 to {n} subdomains there"),
         };
         let what = format!(
-            "{} parts along axis {}, which has {n} cells",
+            "{} subdomains along axis {}, which has {n} cells",
             weights.len(),
             axis_name(axis, dims)
         );
@@ -191,8 +191,8 @@ fn weighted_cuts((axis, dims): (usize, usize), n: usize, weights: &[f64]) -> Res
     }
     if let Some(weight) = weights.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
         return Err(Error::spec(
-            format!("a part of weight {weight} along axis {}", axis_name(axis, dims)),
-            "give every part a positive weight, or leave it out",
+            format!("a subdomain of weight {weight} along axis {}", axis_name(axis, dims)),
+            "give every subdomain a positive weight, or leave it out",
         ));
     }
     // One cell each first, so that a slow device keeps a part; the rest by weight.
@@ -295,9 +295,9 @@ mod tests {
     #[test]
     fn more_parts_than_cells_and_weightless_parts_are_refused() {
         let error = Partition::grid([4, 4], [5, 1], &faces([false; 2])).unwrap_err().to_string();
-        assert!(error.contains("5 parts along axis y, which has 4 cells"), "{error}");
+        assert!(error.contains("5 subdomains along axis y, which has 4 cells"), "{error}");
         let error = Partition::slabs([4], 0, &[1.0, 0.0], &faces([false])).unwrap_err().to_string();
-        assert!(error.contains("a part of weight 0 along axis x"), "{error}");
+        assert!(error.contains("a subdomain of weight 0 along axis x"), "{error}");
         assert!(Partition::slabs([4], 1, &[1.0], &faces([false])).is_err());
     }
 }

@@ -246,7 +246,7 @@ impl Spec {
             None => Ok(()),
             Some(source) => Err(Error::spec(
                 format!(
-                    "a source of field {}, which no stage writes, over several parts",
+                    "a source of field {}, which no stage writes, over several subdomains",
                     source.field
                 ),
                 "run on one GPU, or on the cores of one process",

@@ -64,8 +64,9 @@ pub struct CpuPolicy {
     pub slab_planes: usize,
     /// Cells of a tile along the contiguous axis, at most [`CpuPolicy::LARGEST`].
     pub tile_cells: usize,
-    /// Planes computed together in registers: 1, 2 or 4.
-    pub jam: usize,
+    /// Planes computed together in registers, an unroll-and-jam factor: 1, 2 or 4.
+    #[serde(alias = "jam")]
+    pub unroll_and_jam: usize,
 }
 
 impl CpuPolicy {
@@ -95,8 +96,9 @@ impl CpuPolicy {
                 ));
             }
         }
-        if ![1, 2, 4].contains(&self.jam) {
-            return Err(Error::spec(format!("policy has `jam` {}", self.jam), "use 1, 2 or 4"));
+        if ![1, 2, 4].contains(&self.unroll_and_jam) {
+            let what = format!("policy has `unroll_and_jam` {}", self.unroll_and_jam);
+            return Err(Error::spec(what, "use 1, 2 or 4"));
         }
         Ok(())
     }

@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(of(CudaKernel::March), (true, String::new()));
         // Not a star.
         let (taken, note) = of(CudaKernel::Pipeline);
-        assert!(!taken && note.contains("is not used: several steps a trip of this"), "{note}");
+        assert!(!taken && note.contains("is not used: several fused steps of this"), "{note}");
     }
 
     #[test]

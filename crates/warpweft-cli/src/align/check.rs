@@ -60,7 +60,7 @@ impl Tally {
     /// What came of all.
     pub fn made(&self) -> Check {
         let pairs = self.checked + self.skipped;
-        let oracle = match (self.checked, self.skipped) {
+        let reference = match (self.checked, self.skipped) {
             (0, _) if self.paths > 0 => "score of the path added up".to_string(),
             (0, _) => {
                 return Check::none(self.why.clone().unwrap_or_else(|| {
@@ -69,7 +69,7 @@ impl Tally {
             }
             _ => "straightforward loop".to_string(),
         };
-        let check = Check::made(oracle, self.error, 0.0);
+        let check = Check::made(reference, self.error, 0.0);
         match (self.checked, self.skipped) {
             (_, 0) => check,
             (0, _) => check.of("what the paths found are worth, not that none are better"),

@@ -19,7 +19,7 @@ pub struct Grid {
     #[arg(long, value_name = "KIND[,FACE=KIND..]", default_value = "periodic")]
     pub boundary: BoundaryChoice,
     /// Where to run: cpu, gpu, gpu:N, gpu:N,M,.. or gpus to share the volume over several, cpu+gpu or
-    /// cpu+gpu:N for the cores beside a GPU where that is faster, or auto for the first GPU if there is
+    /// cpu+gpu:N for the cores and a GPU together where that is faster, or auto for the first GPU if there is
     /// one.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     pub device: Target,

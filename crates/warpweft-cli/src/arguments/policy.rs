@@ -21,17 +21,32 @@ pub enum PolicyChoice {
 pub struct RanksPolicy {
     /// Number of ranks.
     pub ranks: usize,
-    /// Parts along each axis.
+    /// Subdomains along each axis.
     pub grid: Vec<usize>,
-    /// Steps between two swaps.
+    /// Steps between two halo exchanges.
     pub depth: usize,
     /// The policy of each rank.
     pub rank: Policy,
 }
 
-/// What reports say beside [`RanksPolicy`].
-const MEASURED: [&str; 8] =
-    ["searched", "swaps", "swaps_ahead", "messages", "halo_bytes", "halos_by", "waiting", "tuned"];
+/// What reports say in addition to [`RanksPolicy`].
+const MEASURED: [&str; 8] = [
+    "searched",
+    "halo_exchanges",
+    "overlapped_exchanges",
+    "messages",
+    "halo_bytes",
+    "halos_by",
+    "waiting",
+    "tuned",
+];
+
+/// Former names of keys, which are refused with the present ones.
+const RENAMED: [(&str, &str); 3] = [
+    ("jam", "unroll_and_jam"),
+    ("swaps", "halo_exchanges"),
+    ("swaps_ahead", "overlapped_exchanges"),
+];
 
 impl FromStr for PolicyChoice {
     type Err = String;
@@ -43,6 +58,9 @@ impl FromStr for PolicyChoice {
             return Err("no executor `gpus`; give each GPU's policy, `cuda` of this one, with \
                         `\"executor\": \"cuda\"` in it"
                 .into());
+        }
+        if let Some((former, present)) = renamed(&given) {
+            return Err(format!("`{former}` is now `{present}`"));
         }
         let missing = missing(given.clone());
         if missing.len() > 1 {
@@ -125,6 +143,13 @@ fn lend(given: &mut Value, example: &Value, field: &str) -> bool {
     }
 }
 
+/// The first former name of a key in `given`, and its present one.
+fn renamed(given: &Value) -> Option<(&'static str, &'static str)> {
+    let given = given.as_object()?;
+    let here = RENAMED.into_iter().find(|(former, _)| given.contains_key(*former));
+    here.or_else(|| given.values().find_map(renamed))
+}
+
 /// The first key of `given` that `known` lacks, and those it has there.
 fn unknown(given: &Value, known: &Value, measured: &[&str]) -> Option<(String, Vec<String>)> {
     let (Value::Object(given), Value::Object(known)) = (given, known) else { return None };
@@ -140,13 +165,13 @@ mod tests {
     use super::*;
 
     const CPU: &str = r#"{"executor": "cpu", "threads": 2, "temporal_depth": 1, "tile_rows": 8,
-        "slab_planes": 4, "tile_cells": 64, "jam": 1}"#;
+        "slab_planes": 4, "tile_cells": 64, "unroll_and_jam": 1}"#;
 
     #[test]
     fn what_a_report_prints_is_read_back() {
         assert!(matches!(CPU.parse(), Ok(PolicyChoice::Device(Policy::Cpu(_)))));
         let ranks = format!(
-            r#"{{"ranks": 4, "grid": [2, 2, 1], "depth": 3, "swaps": 9, "waiting": 0.5, "rank": {CPU}}}"#
+            r#"{{"ranks": 4, "grid": [2, 2, 1], "depth": 3, "halo_exchanges": 9, "waiting": 0.5, "rank": {CPU}}}"#
         );
         let Ok(PolicyChoice::Ranks(policy)) = ranks.parse() else { panic!("{ranks}") };
         assert_eq!((policy.ranks, policy.grid, policy.depth), (4, vec![2, 2, 1], 3));
@@ -154,7 +179,9 @@ mod tests {
 
     #[test]
     fn what_is_no_tunable_is_named_with_those_there_are() {
-        let refusal = CPU.replace("jam\"", "jelly\": 1, \"jam\"").parse::<PolicyChoice>();
+        let refusal = CPU
+            .replace("unroll_and_jam\"", "jelly\": 1, \"unroll_and_jam\"")
+            .parse::<PolicyChoice>();
         let refusal = refusal.unwrap_err();
         assert!(
             refusal.contains("no tunable `jelly`") && refusal.contains("tile_rows"),
@@ -162,20 +189,33 @@ mod tests {
         );
         let ranks = format!(
             r#"{{"ranks": 4, "grid": [4], "depth": 3, "rank": {}}}"#,
-            CPU.replace("jam\"", "jelly\": 1, \"jam\"")
+            CPU.replace("unroll_and_jam\"", "jelly\": 1, \"unroll_and_jam\"")
         );
         assert!(ranks.parse::<PolicyChoice>().unwrap_err().contains("`jelly`"));
         assert!("{}".parse::<PolicyChoice>().unwrap_err().contains("that --json prints"));
     }
 
     #[test]
+    fn former_names_are_refused_with_the_present_ones() {
+        let refusal = |text: &str| text.parse::<PolicyChoice>().unwrap_err();
+        let former = CPU.replace("unroll_and_jam", "jam");
+        assert_eq!(refusal(&former), "`jam` is now `unroll_and_jam`");
+        let ranks = format!(r#"{{"ranks": 2, "grid": [2], "depth": 1, "rank": {former}}}"#);
+        assert_eq!(refusal(&ranks), "`jam` is now `unroll_and_jam`");
+        let ranks = ranks.replace("\"depth\"", "\"swaps_ahead\": 0, \"depth\"");
+        assert_eq!(refusal(&ranks), "`swaps_ahead` is now `overlapped_exchanges`");
+    }
+
+    #[test]
     fn all_that_is_missing_is_told_at_once() {
         let refusal = |text: &str| text.parse::<PolicyChoice>().unwrap_err();
         let all = refusal(r#"{"executor": "cpu", "threads": 2, "tile_rows": 8}"#);
-        let fields = "fields `temporal_depth`, `slab_planes`, `tile_cells`, `jam`;";
+        let fields = "fields `temporal_depth`, `slab_planes`, `tile_cells`, `unroll_and_jam`;";
         assert!(all.contains(fields), "{all}");
         // Of several ranks, and of GPUs, of which `phases` may be left out.
-        let ranks = refusal(r#"{"ranks": 2, "rank": {"executor": "cpu", "threads": 1, "jam": 1}}"#);
+        let ranks = refusal(
+            r#"{"ranks": 2, "rank": {"executor": "cpu", "threads": 1, "unroll_and_jam": 1}}"#,
+        );
         for field in ["grid", "depth", "temporal_depth", "tile_rows", "slab_planes", "tile_cells"] {
             assert!(ranks.contains(&format!("`{field}`")), "{field} in {ranks}");
         }

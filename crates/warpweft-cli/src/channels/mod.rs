@@ -130,9 +130,9 @@ impl Queens {
 }
 
 /// Whether `found` is `expect`, to the last digit.
-fn alike(oracle: &str, found: u64, expect: u64) -> Check {
+fn alike(reference: &str, found: u64, expect: u64) -> Check {
     // Differences of numbers that large lose digits, their being no difference does not.
-    Check::made(oracle, found.abs_diff(expect) as f64, 0.0)
+    Check::made(reference, found.abs_diff(expect) as f64, 0.0)
 }
 
 impl Options {

@@ -67,7 +67,7 @@ impl Spread {
             _ => match (count, depth) {
                 (None, Some(depth)) => {
                     return Err(Error::spec(
-                        format!("--depth {depth} with one rank, which swaps with nobody"),
+                        format!("--depth {depth} with one rank, which exchanges no halos"),
                         "leave it out, or give --ranks",
                     ));
                 }
@@ -117,7 +117,7 @@ fn agree(option: &str, asked: Option<usize>, policy: usize) -> Result<()> {
 fn parts_of(dims: usize, grid: &[usize]) -> Result<Axes<usize>> {
     let shown = as_size(grid);
     if grid.contains(&0) {
-        let hint = "leave 1 part along axes that are not to be cut";
+        let hint = "leave 1 subdomain along axes that are not to be cut";
         return Err(Error::spec(format!("ranks on a grid of {shown}"), hint));
     }
     Axes::from_slice(grid).filter(|grid| grid.rank() == dims).ok_or_else(|| {
@@ -128,7 +128,7 @@ fn parts_of(dims: usize, grid: &[usize]) -> Result<Axes<usize>> {
         Error::spec(
             format!("ranks on a grid of {shown} for {there}"),
             format!(
-                "name the parts along {}, such as {}, with --rank-grid or in the policy",
+                "name the subdomains along {}, such as {}, with --rank-grid or in the policy",
                 axes.join(", "),
                 as_size(&one)
             ),

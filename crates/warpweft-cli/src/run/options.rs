@@ -16,15 +16,15 @@ pub struct Options {
     /// Steps to do.
     #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub steps: Option<u64>,
-    /// Ranks, each with a part of the volume, and cores of its own or, by --device gpus, a GPU. Of several
+    /// Ranks, each with a subdomain of the volume, and cores of its own or, by --device gpus, a GPU. Of several
     /// processes a multiple of their number [default: 1; of processes that mpirun started one a GPU,
     /// at least one a process].
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>)]
     pub ranks: Option<NonZero<usize>>,
-    /// Parts along each axis, slowest first, one a rank [default: what cuts fewest dependences].
+    /// Subdomains along each axis, slowest first, one a rank [default: what cuts fewest dependences].
     #[arg(long, value_name = "NxNxN")]
     pub rank_grid: Option<Size>,
-    /// Steps between two swaps of ghost zones of several ranks [default: searched while running].
+    /// Steps between two halo exchanges of several ranks [default: searched while running].
     #[arg(long, value_name = "R", value_parser = at_least_one::<NonZero<usize>>)]
     pub depth: Option<NonZero<usize>>,
     /// Save the state to this folder every so many steps, to go on from after a failure.

@@ -28,7 +28,7 @@ pub struct Outcome {
     pub report: Report,
     /// The application's own answer.
     pub answer: Answer,
-    /// The comparison with an oracle.
+    /// The comparison with a reference solution.
     pub check: Check,
     /// What else there is to say about it to people: names and texts of further lines.
     pub lines: Vec<(&'static str, String)>,
@@ -56,7 +56,7 @@ impl Outcome {
                 format!(
                     "the result is wrong: error {} against the {} exceeds {}",
                     shown(self.check.error),
-                    self.check.oracle.as_deref().unwrap_or_default(),
+                    self.check.reference.as_deref().unwrap_or_default(),
                     shown(self.check.tolerance)
                 )
             }));
@@ -141,7 +141,7 @@ impl Outcome {
                     },
                     shown(check.error),
                     shown(check.tolerance),
-                    check.oracle.as_deref().unwrap_or_default()
+                    check.reference.as_deref().unwrap_or_default()
                 ),
             },
         );

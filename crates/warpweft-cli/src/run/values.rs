@@ -46,7 +46,7 @@ mod tests {
             (json!(12_345_678_901_u64), "12345678901"),
             (json!([256, 128]), "256x128"),
             (json!(f64::NAN), "none"),
-            (json!({"threads": 2, "jam": 4}), "(jam 4, threads 2)"),
+            (json!({"threads": 2, "warps": 4}), "(threads 2, warps 4)"),
         ];
         for (value, expect) in cases {
             assert_eq!(bare(&value), expect);

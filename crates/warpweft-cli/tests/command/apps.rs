@@ -101,9 +101,9 @@ fn swim_s_tolerance_follows_its_size_and_is_a_field_s_own() {
         let json = json(line);
         assert_eq!(json["check"]["passed"], true, "{line}");
         // Of all fields the velocities are the nearest to what is allowed.
-        let oracle = json["check"]["oracle"].as_str().expect("an oracle");
-        let of = oracle.strip_prefix("straightforward loop, in ").expect("a field");
-        assert!(["u", "v", "uold", "vold", "cu", "cv"].contains(&of), "{oracle}");
+        let reference = json["check"]["reference"].as_str().expect("a reference solution");
+        let of = reference.strip_prefix("straightforward loop, in ").expect("a field");
+        assert!(["u", "v", "uold", "vold", "cu", "cv"].contains(&of), "{reference}");
     }
 }
 
@@ -133,7 +133,7 @@ fn a_check_that_anything_would_pass_is_none() {
     let json = json("heat --size 24 --dims 2 --dtype bf16 --order 8 --rate 0.05 --steps 1000");
     let reason = json["check"]["reason"].as_str().unwrap();
     assert!(json["check"]["passed"].is_null() && reason.contains("--dtype f32"), "{json}");
-    assert!(json["check"]["oracle"].is_null(), "{json}");
+    assert!(json["check"]["reference"].is_null(), "{json}");
 }
 
 #[test]

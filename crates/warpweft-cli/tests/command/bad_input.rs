@@ -93,13 +93,13 @@ fn numbers_that_no_machine_is_large_enough_for() {
     for depth in ["65537", "1000000000000", "9223372036854775807", "18446744073709551615"] {
         let ran = warpweft(&format!("run heat --device cpu --size 16 --ranks 2 --depth {depth}"));
         ran.fails(2, &[&format!("R = {depth} steps"), "the largest feasible R is 8"]);
-        let one = r#"{"executor":"cpu","threads":1,"temporal_depth":1,"tile_rows":8,"slab_planes":4,"tile_cells":64,"jam":1}"#;
+        let one = r#"{"executor":"cpu","threads":1,"temporal_depth":1,"tile_rows":8,"slab_planes":4,"tile_cells":64,"unroll_and_jam":1}"#;
         let policy = format!(r#"{{"ranks":2,"grid":[2,1,1],"depth":{depth},"rank":{one}}}"#);
         let ran = warpweft(&format!("run heat --device cpu --size 16 --policy {policy}"));
         ran.fails(2, &["the largest feasible R is 8"]);
     }
     warpweft("run heat --device cpu --size 16 --ranks 2 --depth 9")
-        .fails(2, &["R = 9 steps between swaps need 9", "the largest feasible R is 8"]);
+        .fails(2, &["R = 9 steps between halo exchanges need 9", "the largest feasible R is 8"]);
     for size in ["18446744073709551615", "1000000000000000", "9223372036854775807x8x8"] {
         warpweft(&format!("model stencil --nodes 1,2 --size {size}"))
             .fails(2, &["more cells than memory can address"]);
@@ -178,7 +178,7 @@ fn options_that_contradict_one_another() {
     run(&format!("--policy {policy} --threads 1")).fine();
     run(&format!("--policy {policy} --threads 2"))
         .fails(2, &["--threads says 2, --policy 1", "leave --threads out"]);
-    let slip = policy.replace("jam", "jelly");
+    let slip = policy.replace("unroll_and_jam", "jelly");
     run(&format!("--policy {slip}")).fails(2, &["--policy"]);
     let more = policy.replacen('{', r#"{"jelly":1,"#, 1);
     run(&format!("--policy {more}")).fails(2, &["no tunable `jelly`", "tile_rows"]);
@@ -198,15 +198,18 @@ fn options_that_contradict_one_another() {
 fn grids_of_ranks_that_fit_no_volume() {
     let run = |options: &str| warpweft(&format!("run heat --device cpu --size 16 {options}"));
     for (grid, axes) in [
-        ("2x2", "2x2 for 3 axes; name the parts along z, y, x, such as 4x1x1,"),
-        ("2", "2 for 3 axes; name the parts along z, y, x, such as 2x1x1,"),
+        ("2x2", "2x2 for 3 axes; name the subdomains along z, y, x, such as 4x1x1,"),
+        ("2", "2 for 3 axes; name the subdomains along z, y, x, such as 2x1x1,"),
         ("1x2x1x1", "such as 2x1x1,"),
     ] {
         run(&format!("--rank-grid {grid}")).fails(2, &["ranks on a grid of ", axes, "--rank-grid"]);
     }
-    run("--dims 1 --ranks 2 --rank-grid 2x1").fails(2, &["for 1 axis; name the parts along x"]);
-    run("--rank-grid 2x0x1").fails(2, &["ranks on a grid of 2x0x1", "leave 1 part along axes"]);
-    run("--rank-grid 17x1x1 --steps 1").fails(2, &["17 parts along axis z, which has 16 cells"]);
+    run("--dims 1 --ranks 2 --rank-grid 2x1")
+        .fails(2, &["for 1 axis; name the subdomains along x"]);
+    run("--rank-grid 2x0x1")
+        .fails(2, &["ranks on a grid of 2x0x1", "leave 1 subdomain along axes"]);
+    run("--rank-grid 17x1x1 --steps 1")
+        .fails(2, &["17 subdomains along axis z, which has 16 cells"]);
     run("--rank-grid 2x1x1 --steps 1").fine();
 }
 

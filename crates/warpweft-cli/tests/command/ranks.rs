@@ -87,6 +87,6 @@ fn every_rank_has_a_lane_on_the_timeline() {
     for rank in 0..3 {
         assert!(lanes.contains(&&format!("rank {rank}").into()), "{lanes:?}");
     }
-    let swaps = events.iter().filter(|event| event["name"] == "swap").count();
-    assert_eq!(swaps, 3 * 5, "six blocks of two steps have five swaps between them");
+    let exchanges = events.iter().filter(|event| event["name"] == "halo exchange").count();
+    assert_eq!(exchanges, 3 * 5, "six blocks of two steps have five exchanges between them");
 }

@@ -35,7 +35,9 @@ fn the_json_object_has_what_is_promised() {
     assert!((rate * seconds / (16.0f64.powi(3) * 10.0) - 1.0).abs() < 1e-6);
     assert_eq!(json["result"]["steps"], 10);
     assert_eq!(json["check"]["passed"], true);
-    assert!(json["check"]["oracle"].as_str().is_some_and(|oracle| oracle.contains("exact")));
+    assert!(
+        json["check"]["reference"].as_str().is_some_and(|reference| reference.contains("exact"))
+    );
 }
 
 #[test]

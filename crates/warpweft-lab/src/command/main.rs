@@ -34,7 +34,7 @@ struct Cli {
 enum Command {
     /// Check every executor against the reference, bit for bit, on the devices present.
     Verify(verify::Verify),
-    /// Measure rates, beside those of other systems that are installed.
+    /// Measure rates, next to those of other systems that are installed.
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Bench(bench::Bench),
     /// Predict and simulate runs on machines that are not there.

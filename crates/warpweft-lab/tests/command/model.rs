@@ -13,7 +13,7 @@ fn a_scaling_study_is_a_table_a_picture_and_an_object() {
         "8×8×4",
         "predicted",
         "simulated",
-        "R: steps between two swaps of ghost zones",
+        "R: steps between two halo exchanges",
         "efficiency, % over GPUs",
     ] {
         assert!(ran.out.contains(part), "{part} in {}", ran.out);

@@ -79,7 +79,7 @@ impl Default for CpuPolicy {
             tile_rows: 32,
             slab_planes: 4,
             tile_cells: 4096,
-            jam: 1,
+            unroll_and_jam: 1,
         }
     }
 }
@@ -101,7 +101,7 @@ impl CpuPolicy {
                 tile_rows: 1,
                 slab_planes: 1,
                 tile_cells,
-                jam: 1,
+                unroll_and_jam: 1,
             };
         }
         // Steps between two checks of a residual can't be deeper than the checks are apart.
@@ -122,14 +122,21 @@ impl CpuPolicy {
                 (depth, tile) = (found, narrow);
             }
         }
-        let (planes, jam) = if depth == 1 { (4, 4) } else { (planes, 2) };
+        let (planes, unroll_and_jam) = if depth == 1 { (4, 4) } else { (planes, 2) };
         let tile = tile.min(share);
         let [tile_rows, tile_cells] = if dims == 2 {
             [1, tile.next_multiple_of(16)]
         } else {
             [tile, problem.extents[X].min(4096)]
         };
-        Self { threads, temporal_depth: depth, tile_rows, slab_planes: planes, tile_cells, jam }
+        Self {
+            threads,
+            temporal_depth: depth,
+            tile_rows,
+            slab_planes: planes,
+            tile_cells,
+            unroll_and_jam,
+        }
     }
 
     /// This shape for another number of workers.
@@ -151,7 +158,13 @@ impl CpuPolicy {
         let x = problem.extents[X];
         let cells = around("tile_cells", &[128, 256, 512, 1024, 2048, 4096], self.tile_cells, x);
         let axes = if problem.dims == 1 {
-            vec![one("temporal_depth"), one("tile_rows"), one("slab_planes"), cells, one("jam")]
+            vec![
+                one("temporal_depth"),
+                one("tile_rows"),
+                one("slab_planes"),
+                cells,
+                one("unroll_and_jam"),
+            ]
         } else {
             let deepest = if self.temporal_depth == 1 && stencil.until.is_some() {
                 1
@@ -165,7 +178,7 @@ impl CpuPolicy {
                 around("tile_rows", &[8, 16, 24, 32, 48, 64, 96, 128], self.tile_rows, rows),
                 around("slab_planes", &[1, 2, 4, 6, 8, 16], self.slab_planes, problem.extents[Z]),
                 cells,
-                Axis { name: "jam", values: vec![1, 2, 4] },
+                Axis { name: "unroll_and_jam", values: vec![1, 2, 4] },
             ]
         };
         Space::new(axes, |values| values[4] <= values[2].max(1))
@@ -173,7 +186,13 @@ impl CpuPolicy {
 
     /// The values of this shape along the axes of [`CpuPolicy::space`].
     pub fn values(&self) -> [usize; 5] {
-        [self.temporal_depth, self.tile_rows, self.slab_planes, self.tile_cells, self.jam]
+        [
+            self.temporal_depth,
+            self.tile_rows,
+            self.slab_planes,
+            self.tile_cells,
+            self.unroll_and_jam,
+        ]
     }
 
     /// This shape with the values of a candidate of [`CpuPolicy::space`].
@@ -185,7 +204,7 @@ impl CpuPolicy {
             tile_rows: value(1),
             slab_planes: value(2),
             tile_cells: value(3),
-            jam: value(4),
+            unroll_and_jam: value(4),
         }
     }
 }

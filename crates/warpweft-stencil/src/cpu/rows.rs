@@ -128,7 +128,7 @@ trait RowFunctions {
 unsafe fn walk<E: StencilElement<D>, const D: usize, R: RowFunctions>(element: &E, slab: &Slab) {
     let strides = slab.strides.array::<D>();
     let [planes, rows, inner, cells] = slab.counts;
-    let jam = if cells >= Of::<E, D>::VECTOR { slab.jam } else { 1 };
+    let jam = if cells >= Of::<E, D>::VECTOR { slab.unroll_and_jam } else { 1 };
     for y in 0..rows as isize {
         for m in 0..inner as isize {
             let mut z = 0;

@@ -19,7 +19,7 @@ pub struct Slab {
     /// Elements from a plane, row or inner row to the next.
     pub steps: [isize; 3],
     /// Planes computed together in registers: 1, 2 or 4.
-    pub jam: usize,
+    pub unroll_and_jam: usize,
     /// The instruction set to use; this machine must have it.
     pub simd: Simd,
 }

@@ -116,7 +116,7 @@ impl CpuSweeps {
                 strides: axes.map(|axis| layout.strides[axis]),
                 counts: [count(Z), count(Y), count(M), cells as usize],
                 steps: [layout.strides[Z], layout.strides[Y], layout.strides[M]],
-                jam: self.policy.jam,
+                unroll_and_jam: self.policy.unroll_and_jam,
                 simd: self.simd,
             };
             // SAFETY: the box and all taps lie in the padded arrays; `levels` shows that no other

@@ -276,7 +276,7 @@ impl CudaPolicy {
             kernel if dims < 2 || self.chunk == 0 => {
                 return wrong(
                     format!("{kernel:?} in {dims} dimensions by {} planes", self.chunk),
-                    "take Direct for a line, and march by at least 1 plane",
+                    "take Direct for a line, and a chunk of at least 1 plane",
                 );
             }
             CudaKernel::Pipeline
@@ -295,7 +295,7 @@ impl CudaPolicy {
             CudaKernel::Resident if dims > 3 || !(1..=16).contains(&self.temporal_depth) => {
                 return wrong(
                     format!(
-                        "resident tiles in {dims} dimensions, {} steps between posts",
+                        "a persistent kernel in {dims} dimensions, {} steps between halo exchanges",
                         self.temporal_depth
                     ),
                     "take two or three dimensions and 1 to 16 steps",

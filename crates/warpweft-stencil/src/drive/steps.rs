@@ -244,7 +244,7 @@ impl<'r, 'l> RankLoop<'r, 'l> {
             // What was sent ahead was as deep as this exchange, which was known then.
             let phases = self.plans.of(depth);
             self.exchange(&phases, self.sent_ahead)?;
-            self.trace("swap", begun);
+            self.trace("halo exchange", begun);
         }
         // The block after these steps, if there is one whose depth is known already.
         let done = self.report.steps + depth as u64;

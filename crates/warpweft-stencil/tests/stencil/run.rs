@@ -126,7 +126,7 @@ fn a_trace_shows_what_every_worker_did() {
         tile_rows: 1,
         slab_planes: 4,
         tile_cells: 16,
-        jam: 2,
+        unroll_and_jam: 2,
     };
     let run = Run { policy: Some(Policy::Cpu(shape)), trace: Some(trace.clone()), ..on_cores() };
     let machine = Machine::detect().unwrap();

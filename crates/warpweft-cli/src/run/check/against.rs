@@ -194,11 +194,11 @@ impl Off {
         if a.is_nan() || a >= b { self } else { other }
     }
 
-    /// The comparison with `oracle` that found it the worst of all fields.
-    fn check(self, cell: CellType, oracle: &str) -> Check {
+    /// The comparison with `reference` that found it the worst of all fields.
+    fn check(self, cell: CellType, reference: &str) -> Check {
         let of = match cell.fields() {
-            [_] => oracle.to_string(),
-            fields => format!("{oracle}, in {}", fields[self.field].name),
+            [_] => reference.to_string(),
+            fields => format!("{reference}, in {}", fields[self.field].name),
         };
         Check::made(of, self.error, self.allowed)
     }

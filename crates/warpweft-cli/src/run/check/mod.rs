@@ -9,11 +9,11 @@ use serde::Serialize;
 use warpweft::grid::RawVolume;
 use warpweft::memory::available_memory;
 
-/// How a result compares with an oracle.
+/// How a result compares with a reference solution.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
     /// What it was compared with, if it was.
-    pub oracle: Option<String>,
+    pub reference: Option<String>,
     /// Why nothing was compared, or what is wrong without comparing.
     pub reason: Option<String>,
     /// The largest difference of a cell.
@@ -28,10 +28,10 @@ pub struct Check {
 
 impl Check {
     /// A comparison that was made.
-    pub fn made(oracle: impl Into<String>, error: f64, tolerance: f64) -> Self {
+    pub fn made(reference: impl Into<String>, error: f64, tolerance: f64) -> Self {
         let passed = Some(error <= tolerance);
         Self {
-            oracle: Some(oracle.into()),
+            reference: Some(reference.into()),
             reason: None,
             error: Some(error),
             tolerance: Some(tolerance),
@@ -49,7 +49,7 @@ impl Check {
     pub fn failed(reason: impl Into<String>) -> Self {
         let reason = Some(reason.into());
         let passed = Some(false);
-        Self { oracle: None, reason, error: None, tolerance: None, passed, part: None }
+        Self { reference: None, reason, error: None, tolerance: None, passed, part: None }
     }
 
     /// A result that nothing was compared with, and why.

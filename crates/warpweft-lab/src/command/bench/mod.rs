@@ -25,8 +25,8 @@ pub struct Bench {
 
 #[derive(Subcommand)]
 enum Pattern {
-    /// Heat conduction on the cores (256^3) and on the first GPU (768^3, 16384^2), one step a trip
-    /// to memory on the GPU.
+    /// Heat conduction on the cores (256^3) and on the first GPU (768^3, 16384^2), one step a
+    /// pass over memory on the GPU.
     #[command(after_help = "Examples:
   warpweft bench stencil
   warpweft bench stencil --save             also into bench/results/
@@ -49,24 +49,24 @@ enum Pattern {
   warpweft bench apps --save
   warpweft bench apps --budget 4 --only heat8-3d,life --sizes 2x16384,3x512")]
     Apps(apps::Apps),
-    /// Heat conduction by ranks of MPI with a GPU each, beside one process with all of them.
+    /// Heat conduction by ranks of MPI with a GPU each, next to one process with all of them.
     #[command(after_help = "Examples:
   mpirun -n 4 warpweft bench ranks --save
   mpirun -n 2 warpweft bench ranks --sizes 256")]
     Ranks(ranks::Ranked),
     /// Shortest paths from many sources of a random graph of 1,049,088 vertices, by every form: on one GPU and
-    /// on all of them beside what their memory allows, and on the cores.
+    /// on all of them next to what their memory allows, and on the cores.
     #[command(after_help = "Examples:
   warpweft bench farm --save
   warpweft bench farm --shrink 16 --repeats 1")]
     Farm(farm::Farms),
-    /// Calls that spawn calls: Fibonacci numbers and queens, on the cores beside rayon and on the first GPU.
+    /// Fork-join tasks: Fibonacci numbers and queens, on the cores next to rayon and on the first GPU.
     #[command(after_help = "Examples:
   warpweft bench channels --save
   warpweft bench channels --only gpu --repeats 9")]
     Channels(channels::Trees),
     /// Searches for the depth of ghost zones, simulated and on the GPUs of this machine, and the
-    /// model's prediction beside measured steps.
+    /// model's prediction next to measured steps.
     #[command(after_help = "Example:
   warpweft bench tuner --save
   warpweft bench tuner --samples here.json    a short probe for `warpweft model stencil --measured here.json`")]

@@ -67,9 +67,9 @@ struct Figure {
     /// Whether by a policy that tuning found; by single steps otherwise.
     tuned: bool,
     policy: Policy,
-    /// Steps between two swaps of ranks.
+    /// Steps between two halo exchanges of ranks.
     depth: Option<usize>,
-    /// Of those swaps, the share whose messages were on their way while steps were computed.
+    /// Of those exchanges, the share whose messages were on their way while steps were computed.
     ahead: Option<f64>,
     microseconds_a_step: f64,
     /// Of the rate of one process with as many GPUs that is tuned as well, or takes single steps as well.
@@ -78,7 +78,7 @@ struct Figure {
     over_best: f64,
     /// Microseconds a step of a run of as many steps that searched the depth meanwhile.
     searching: Option<f64>,
-    /// Microseconds a step that rank 0's host spends in steps, in swaps, and in both waiting for messages.
+    /// Microseconds a step that rank 0's host spends in steps, in halo exchanges, and in both waiting for messages.
     host: Option<[f64; 3]>,
 }
 
@@ -277,14 +277,14 @@ fn ranked(
         tuned: report.policy["tuned"] == true,
         policy: serde_json::from_value(report.policy["rank"].clone()).map_err(wrong)?,
         depth: depth_of(&report),
-        ahead: counted("swaps_ahead")
-            .zip(counted("swaps"))
+        ahead: counted("overlapped_exchanges")
+            .zip(counted("halo_exchanges"))
             .map(|(ahead, all)| ahead / all.max(1.0)),
         microseconds_a_step: a_step(report.seconds),
         over_one_process: beside / a_step(report.seconds),
         over_best: best / a_step(report.seconds),
         searching,
-        host: Some([spent("steps"), spent("swap"), a_step(waiting)]),
+        host: Some([spent("steps"), spent("halo exchange"), a_step(waiting)]),
     })
 }
 
@@ -325,11 +325,11 @@ fn messages(net: &dyn Transport, device: &Device) -> Result<Vec<Messages>> {
 
 fn table(figures: &[Figure], messages: &[Messages]) -> String {
     let mut text = String::from(
-        "cube a GPU  GPUs  halos by     policy        R  ahead  us a step  of one process alike  of the best one  host: in steps, in swaps, waiting (us)\n",
+        "cube a GPU  GPUs  halos by     policy        R  ahead  us a step  of one process alike  of the best one  host: in steps, in halo exchanges, waiting (us)\n",
     );
     for figure in figures {
-        let host = figure.host.map_or(String::new(), |[steps, swaps, waiting]| {
-            format!("{steps:.0}, {swaps:.0}, {waiting:.0}")
+        let host = figure.host.map_or(String::new(), |[steps, exchanges, waiting]| {
+            format!("{steps:.0}, {exchanges:.0}, {waiting:.0}")
         });
         text.push_str(&format!(
             "{:>8}^3  {:>4}  {:<12} {:<12} {:>2} {:>6} {:>10.1} {:>20.1}% {:>15.1}%  {host}\n",

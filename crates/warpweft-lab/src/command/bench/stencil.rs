@@ -76,7 +76,7 @@ struct Figure {
     rate: Quantity,
     /// The slowest and the fastest repeat.
     range: [f64; 2],
-    /// What memory allows at one step a trip, from the probe.
+    /// What memory allows at one step a pass, from the probe.
     bound: Option<f64>,
     policy: serde_json::Value,
     /// Of the step's kernels, on a GPU.
@@ -261,7 +261,10 @@ fn table(figures: &[Figure], peers: &[Peer]) -> String {
         );
         row.push_str(&format!(" ({} to {})", scaled(figure.range[0]), scaled(figure.range[1])));
         if let Some(bound) = figure.bound {
-            row.push_str(&format!(", {:.2} of one step a trip", figure.rate.value / bound));
+            row.push_str(&format!(
+                ", {:.2} of the roofline of one step a pass",
+                figure.rate.value / bound
+            ));
         }
         match best_peer(case, peers) {
             Some(Peer { peer, cells_per_second: Some(theirs), .. }) => row.push_str(&format!(

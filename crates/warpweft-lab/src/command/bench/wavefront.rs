@@ -53,7 +53,7 @@ enum Part {
     Gpu,
     /// Summed area tables on the first GPU, by register strips and by scans.
     Tables,
-    /// Alignment on all GPUs beside one.
+    /// Alignment on all GPUs next to one.
     Gpus,
     /// PeerWave's methods on the first GPU.
     Methods,

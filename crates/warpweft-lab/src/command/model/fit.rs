@@ -21,14 +21,14 @@ pub struct Run {
     pub extents: Vec<usize>,
     /// Parts along each axis.
     pub grid: Vec<usize>,
-    /// Steps between swaps.
+    /// Steps between halo exchanges.
     pub depth: usize,
     /// Seconds a step.
     pub seconds: f64,
     /// Whether the first part along an axis and the last are neighbours.
     #[serde(default = "yes")]
     pub periodic: bool,
-    /// Which cells were computed between two swaps.
+    /// Which cells were computed between two halo exchanges.
     #[serde(default)]
     pub kernel: Kernel,
 }
@@ -165,7 +165,7 @@ fn table<const D: usize>(
     }
     let model = fitted.model;
     text.push_str(&format!(
-        "\na_c {:.3e} s a cell, b_c {:.3e} s a launch, a_m {:.3e} s a byte, b_m {:.3e} s a swap\nmedian error {:.1} %, worst {:.1} %\n",
+        "\na_c {:.3e} s a cell, b_c {:.3e} s a launch, a_m {:.3e} s a byte, b_m {:.3e} s a halo exchange\nmedian error {:.1} %, worst {:.1} %\n",
         model.compute.per_unit, model.compute.fixed, model.network.per_unit, model.network.fixed,
         100.0 * fitted.median_error, 100.0 * fitted.worst_error
     ));
@@ -181,7 +181,7 @@ fn chart(name: &str, samples: &[Sample<Traced>], predicted: &[f64]) -> Chart {
     };
     Chart {
         title: format!("{name}: measured and predicted"),
-        x: "steps between swaps (R)".into(),
+        x: "steps between halo exchanges (R)".into(),
         y: "µs a step".into(),
         whole: 0.0,
         curves: vec![
@@ -256,13 +256,13 @@ mod tests {
             fitted(&format!("[{run}]")).unwrap_err().to_string()
         };
         let cases = [
-            (run("[64,64,64]", "[2,1,1]", "0", "1"), "0 steps between swaps"),
+            (run("[64,64,64]", "[2,1,1]", "0", "1"), "0 steps between halo exchanges"),
             (run("[64,64,64]", "[2,1,1]", "33", "1"), "the largest feasible R is 32"),
             (run("[64,64,64]", "[1,1,1]", "4000000000", "1"), "R = 4000000000 steps"),
             (run("[64,64,64]", "[1,1,1]", "1025", "1"), "with at most 1024"),
             (run("[18446744073709551615,1,1]", "[1,1,1]", "1", "1"), "memory can address"),
             (run("[0,64,64]", "[1,1,1]", "1", "1"), "extent 0 on axis z"),
-            (run("[64,64,64]", "[0,1,1]", "1", "1"), "0 parts along axis z"),
+            (run("[64,64,64]", "[0,1,1]", "1", "1"), "0 subdomains along axis z"),
             (run("[1000000000,1,1]", "[1000000000,1,1]", "1", "1"), "65536 in all"),
             (run("[64,64,64]", "[2,1,1]", "1", "1e308"), "1e308 seconds a step"),
             (run("[64,64,64]", "[2,1,1]", "1", "-1"), "-1.0 seconds a step"),

@@ -71,8 +71,8 @@ pub struct Case {
     pub size: usize,
     /// Deepest ghost zone allowed, in steps.
     pub deepest: usize,
-    /// The oracle's depth.
-    pub oracle: usize,
+    /// The depth that is best without noise.
+    pub best_depth: usize,
     /// Exhaustive, hill climbing, dichotomic, guided.
     pub searches: [Assessment; 4],
 }
@@ -189,12 +189,12 @@ impl Conditions {
             Box::new(Dichotomic::new(deepest)),
             Box::new(Guided::new(prior, part, deepest)),
         ];
-        let oracle = cycles.iter().min_by(|a, b| a.exact().total_cmp(&b.exact()));
-        let oracle = oracle.map_or(1, Cycle::depth);
+        let best = cycles.iter().min_by(|a, b| a.exact().total_cmp(&b.exact()));
+        let best_depth = best.map_or(1, Cycle::depth);
         let searches = std::array::from_fn(|i| {
             assess(searches[i].as_mut(), &cycles, &mut Jitter::new(self.seed, self.jitter))
         });
-        Ok(Case { app: name, size, deepest, oracle, searches })
+        Ok(Case { app: name, size, deepest, best_depth, searches })
     }
 }
 
@@ -214,7 +214,7 @@ fn table(machine: &str, gpus: u8, cases: &[Case]) -> String {
     for case in cases {
         text.push_str(&format!(
             "{:>13} {:>4} {:>5} {:>6}",
-            case.app, case.size, case.deepest, case.oracle
+            case.app, case.size, case.deepest, case.best_depth
         ));
         for a in case.searches {
             text.push_str(&format!(
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn with_rates_from_a_probe_the_guided_search_is_near_the_oracle_at_once() {
+    fn with_rates_from_a_probe_the_guided_search_is_near_the_best_at_once() {
         for machine in ["x79", "p67-nat", "p67-nf", "h200"] {
             for (seed, granularity) in [(1, 1.0), (2, 0.1), (3, 0.01)] {
                 let conditions =

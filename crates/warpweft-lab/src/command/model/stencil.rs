@@ -55,8 +55,8 @@ Nodes are alike, each with one port into a network without a bottleneck (--gpus 
 
 A file for --measured is a list of runs of one application, as `warpweft bench tuner --samples FILE` writes it:
   [{\"extents\": [512, 512, 512], \"grid\": [4, 1, 1], \"depth\": 2, \"seconds\": 8.1e-5}, ...]
-with the extents of the whole volume, parts along each axis and seconds a step; \"periodic\": false where
-the first part and the last are no neighbours, and \"kernel\": \"whole\" or \"shrinking\" (one fixed cost a swap) where
+with the extents of the whole volume, subdomains along each axis and seconds a step; \"periodic\": false where
+the first subdomain and the last are no neighbours, and \"kernel\": \"whole\" or \"shrinking\" (one fixed cost a halo exchange) where
 it is not \"shrinking_launches\", as on GPUs.")]
 pub struct Arguments {
     /// The application.
@@ -84,17 +84,17 @@ pub struct Arguments {
     /// The GPU [default: h200].
     #[arg(long, value_enum)]
     gpu: Option<Gpu>,
-    /// Cells along the axes: of one part (weak) or of the volume (strong) [default: 256x256x256, or 2048x2048 of
+    /// Cells along the axes: of one subdomain (weak) or of the volume (strong) [default: 256x256x256, or 2048x2048 of
     /// applications in two dimensions].
     #[arg(long)]
     size: Option<Size>,
     /// Whether the volume grows with the machine [default: weak].
     #[arg(long, value_enum)]
     scaling: Option<Scaling>,
-    /// Steps between swaps (R) [default: the model's choice].
+    /// Steps between halo exchanges (R) [default: the model's choice].
     #[arg(long)]
     depth: Option<usize>,
-    /// Swap before anything of the next steps is computed, instead of computing rims first.
+    /// Exchange halos before anything of the next steps is computed, instead of computing boundaries first.
     #[arg(long)]
     no_overlap: bool,
     /// Latency of a node's network port, in µs at each end [default: 1].
@@ -109,7 +109,7 @@ pub struct Arguments {
     /// Cells a second of a node's cores, in units of 1e9 [default: what its memory allows].
     #[arg(long)]
     cpu_rate: Option<f64>,
-    /// Microseconds that a launch of a GPU takes besides its cells [default: 3.9 of an H200, measured; 5 of a GTX 590,
+    /// Microseconds that a launch of a GPU takes in addition to its cells [default: 3.9 of an H200, measured; 5 of a GTX 590,
     /// assumed].
     #[arg(long)]
     launch: Option<f64>,

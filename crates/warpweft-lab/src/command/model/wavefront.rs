@@ -15,7 +15,7 @@ use crate::waves::{App, Bench};
 /// What to predict.
 #[derive(clap::Args)]
 #[command(
-    after_help = "With a GPU, the cost of a front (d) and of a tile besides its fronts (tau_s) are
+    after_help = "With a GPU, the cost of a front (d) and of a tile in addition to its fronts (tau_s) are
 measured on a corner of the domain at two widths; without one, give them.
 
 Examples:
@@ -39,7 +39,7 @@ pub struct Arguments {
     /// d: nanoseconds a front, instead of a measurement.
     #[arg(long, value_name = "NS", requires = "sync")]
     front: Option<f64>,
-    /// tau_s: nanoseconds a tile besides its fronts.
+    /// tau_s: nanoseconds a tile in addition to its fronts.
     #[arg(long, value_name = "NS", requires = "front")]
     sync: Option<f64>,
     /// P: SMs, where none are measured.

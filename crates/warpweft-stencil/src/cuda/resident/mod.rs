@@ -102,10 +102,10 @@ impl Resident {
         let whose =
             ["the slab below", "the slab above", "its own slab"][report.other.min(2) as usize];
         Err(Error::Device {
-            stage: "exchanging the rims of resident tiles".into(),
+            stage: "exchanging halos between tiles of a persistent kernel".into(),
             device: self.mail.device().label().into(),
             what: format!(
-                "tile {} waited {} s for post {} from the tile {direction:?} of it (z, y, x) in {whose}, which has sent {}",
+                "tile {} waited {} s for halo {} from the tile {direction:?} of it (z, y, x) in {whose}, which has sent {}",
                 report.block,
                 self.dog.timeout().as_secs_f64(),
                 report.wanted,

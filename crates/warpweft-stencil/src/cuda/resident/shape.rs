@@ -143,8 +143,11 @@ impl ResidentShape {
             return Ok(());
         }
         Err(Error::spec(
-            format!("{tiles} resident tiles of {:?} cells on a GPU that holds {room}", self.tile),
-            "take larger tiles, more GPUs or another kernel: all of them must be there at once",
+            format!(
+                "{tiles} tiles of {:?} cells of a persistent kernel on a GPU that holds {room}",
+                self.tile
+            ),
+            "take larger tiles, more GPUs or another kernel: all of them must be resident at once",
         ))
     }
 
@@ -161,7 +164,7 @@ impl ResidentShape {
             if (around || layout.shared[n + 1][1]) && !cells.is_multiple_of(self.tile[n]) {
                 return Err(Error::spec(
                     format!(
-                        "resident tiles of {} cells over {cells} that meet others",
+                        "tiles of {} cells of a persistent kernel over {cells} that meet others",
                         self.tile[n]
                     ),
                     "take tiles that divide them, or another kernel",

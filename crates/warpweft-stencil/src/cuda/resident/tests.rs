@@ -86,7 +86,7 @@ fn a_tile_that_never_sends_is_named() {
         let sweep = Sweep { first_step: 0, steps: 5, region, following: 0, keep_change: false };
         sweeps.sweep(&sweep).unwrap();
         let error = sweeps.finish().unwrap_err().to_string();
-        let named = "tile 0 waited 0.05 s for post 1 from the tile [1, 0, 0] of it";
+        let named = "tile 0 waited 0.05 s for halo 1 from the tile [1, 0, 0] of it";
         assert!(error.contains(named), "{error}");
         assert!(error.contains("in its own slab, which has sent 0"), "{error}");
     }

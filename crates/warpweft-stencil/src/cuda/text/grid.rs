@@ -89,10 +89,10 @@ pub fn layout_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> R
         if stencil.boundaries.0[axis][0] == Boundary::Periodic && n < depth {
             return refused(
                 format!(
-                    "{depth} steps a trip over {n} periodic cells of axis {}",
+                    "{depth} fused steps over {n} periodic cells of axis {}",
                     axis_name(axis, dims)
                 ),
-                "take no more steps a trip than cells",
+                "fuse no more steps than there are cells",
             );
         }
     }
@@ -101,7 +101,7 @@ pub fn layout_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> R
     }
     if !pipelines(stencil) {
         return refused(
-            "several steps a trip of this stencil".into(),
+            "several fused steps of this stencil".into(),
             "take another kernel: pipelines are for stars of radius one over one scalar of four or \
              eight bytes, between faces that are periodic or hold one value, without faults",
         );
@@ -112,7 +112,7 @@ pub fn layout_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> R
                 "tiles of {:?} cells and {} warps, {} steps deep",
                 policy.cells, policy.warps, policy.temporal_depth
             ),
-            "take larger tiles or fewer steps: nothing of these remains without their skirts",
+            "take larger tiles or fewer steps: nothing of these remains without their overlap cells",
         );
     };
     Layout::of(stencil, extents, depth, trip.slack)
@@ -122,19 +122,19 @@ pub fn layout_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> R
 fn resident_layout(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Result<Layout> {
     if !resides(stencil) {
         return Err(Error::spec(
-            "resident tiles of this stencil",
-            "take another kernel: cells stay on the chip of one scalar of four or eight bytes that is read \
-             beside the cell, at most four away, between faces that are periodic or hold one value, \
+            "a persistent kernel for this stencil",
+            "take another kernel: persistent kernels are for one scalar of four or eight bytes, read \
+             at most four cells away, between faces that are periodic or hold one value, \
              without faults",
         ));
     }
     let Some(shape) = ResidentShape::of(stencil, policy) else {
         return Err(Error::spec(
             format!(
-                "resident tiles of {} planes, {:?} cells a thread and {} warps, {} steps between posts",
+                "tiles of {} planes, {:?} cells a thread and {} warps in a persistent kernel, {} steps between halo exchanges",
                 policy.chunk, policy.cells, policy.warps, policy.temporal_depth
             ),
-            "take fewer planes or steps, or more cells and warps: a tile has its skirt around it",
+            "take fewer planes or steps, or more cells and warps: a tile has overlap cells around it",
         ));
     };
     let layout = Layout::of(stencil, extents, policy.temporal_depth as usize, [0; 2])?;

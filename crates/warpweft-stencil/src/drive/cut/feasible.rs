@@ -48,18 +48,20 @@ pub fn check_depth(
 ) -> Result<()> {
     let dims = partition.rank();
     if depth == 0 {
-        return Err(Error::spec("0 steps between swaps", "swap after 1 or more steps"));
+        return Err(Error::spec("0 steps between halo exchanges", "use 1 or more"));
     }
     let largest = |limit| match deepest_feasible(partition, boundaries, stages, fields, limit) {
-        0 => "use fewer parts along that axis".to_string(),
-        best => format!("the largest feasible R is {best}; or use fewer parts along that axis"),
+        0 => "use fewer subdomains along that axis".to_string(),
+        best => {
+            format!("the largest feasible R is {best}; or use fewer subdomains along that axis")
+        }
     };
     // Deeper zones are a slip.
     if depth > MOST_STEPS {
         return Err(Error::spec(
-            format!("R = {depth} steps between swaps"),
+            format!("R = {depth} steps between halo exchanges"),
             match deepest_feasible(partition, boundaries, stages, fields, MOST_STEPS) {
-                0 => "use fewer parts".to_string(),
+                0 => "use fewer subdomains".to_string(),
                 best => format!("the largest feasible R is {best}"),
             },
         ));
@@ -71,8 +73,8 @@ pub fn check_depth(
     };
     Err(Error::spec(
         format!(
-            "{} parts along axis {} of extent {} leave one with {}, but R = {depth} \
-             steps between swaps need {needed}",
+            "{} subdomains along axis {} of extent {} leave one with {}, but R = {depth} \
+             steps between halo exchanges need {needed}",
             partition.parts_per_axis()[axis],
             axis_name(axis, dims),
             partition.extents()[axis],

@@ -102,10 +102,10 @@ fn best_grid(
     grids.into_iter().filter_map(cost).min().map(|(_, grid)| grid).ok_or_else(|| {
         Error::spec(
             format!(
-                "{} cells can't be cut into {parts} parts that hold a ghost zone",
+                "{} cells can't be cut into {parts} subdomains that hold a ghost zone",
                 across(&extents)
             ),
-            "use fewer parts or a larger volume",
+            "use fewer subdomains or a larger volume",
         )
     })
 }
@@ -152,6 +152,6 @@ mod tests {
         let wide = reading([[4; 2]; 2].into());
         let error =
             fewest_dependences([8, 8].into(), 9, &faces, &wide, &F32).unwrap_err().to_string();
-        assert!(error.contains("8 x 8 cells can't be cut into 9 parts"), "{error}");
+        assert!(error.contains("8 x 8 cells can't be cut into 9 subdomains"), "{error}");
     }
 }

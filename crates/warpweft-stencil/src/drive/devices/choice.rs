@@ -28,9 +28,9 @@ impl Choice {
         free: usize,
     ) -> Self {
         let bar = known.and_then(|known| match known.kernel {
-            CudaKernel::Resident => Some("it keeps cells on the chip, which no swap reaches".into()),
+            CudaKernel::Resident => Some("its persistent kernel takes no halos from other devices".into()),
             _ if trip(&known) > free => Some(format!(
-                "it takes {} steps a trip to memory, and swaps, checks or checkpoints are at most {free} apart",
+                "it takes {} fused steps, and halo exchanges, checks or checkpoints are at most {free} apart",
                 trip(&known)
             )),
             _ => known.check(stencil, part).err().map(|error| error.to_string()),
@@ -149,7 +149,7 @@ mod tests {
         let told = choice(PART.into(), 2);
         assert_eq!((told.policy, told.tuned), (by_rule, false));
         let note = told.note.unwrap();
-        assert!(note.contains("takes 3 steps a trip") && note.contains("at most 2"), "{note}");
+        assert!(note.contains("takes 3 fused steps") && note.contains("at most 2"), "{note}");
         assert_eq!(on_a_gpu(&cache, &stencil, PART.into(), &machine, "NVIDIA H2"), None);
         // Of another size nothing is known, of one process as of ranks.
         let other = choice([1024, 1024, 512].into(), 16);
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!((told.tuned, trip(&told.policy)), (false, 1));
         let note = told.note.unwrap();
         assert!(
-            note.contains("for 1024 x 1024 x 1024 cells") && note.contains("on the chip"),
+            note.contains("for 1024 x 1024 x 1024 cells") && note.contains("persistent kernel"),
             "{note}"
         );
     }
@@ -183,7 +183,7 @@ mod tests {
     fn kernels_that_a_function_may_not_have_are_not_taken() {
         let told = Choice::of(&Stencil::of(at_most(3)), (PART.into(), HOPPER), Some(piped(2)), 16);
         assert_eq!((told.tuned, trip(&told.policy)), (false, 1));
-        assert!(told.note.unwrap().contains("several steps a trip of this stencil"));
+        assert!(told.note.unwrap().contains("several fused steps of this stencil"));
     }
 
     #[test]

@@ -38,7 +38,7 @@ use crate::tuning_cache::key;
 use warpweft_core::error::Result;
 use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::{Gpu, Machine};
-use warpweft_core::report::{Report, Series};
+use warpweft_core::report::{Report, Series, counted};
 use warpweft_core::run::Target;
 use warpweft_core::tune::TuningCache;
 
@@ -361,10 +361,11 @@ fn words(split: &Split, alone: f64, depth: usize) -> String {
     match split.cpu {
         0 => format!("the model has the GPU alone fastest, {} a step", micros(alone)),
         cpu => format!(
-            "the model has {} a step with {cpu} of {} planes on the cores, swapped every {depth} \
-             steps, and {} on the GPU alone",
+            "the model has {} a step with {cpu} of {} planes on the cores, a halo exchange every \
+             {} and {} on the GPU alone",
             micros(split.seconds),
             cpu + split.gpu,
+            counted(depth as u64, "step"),
             micros(alone)
         ),
     }

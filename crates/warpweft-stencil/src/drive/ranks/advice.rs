@@ -139,7 +139,7 @@ mod tests {
             &Run { settings: run.settings.over(grid), ..run.clone() },
         );
         let told = error.unwrap_err().to_string();
-        assert!(told.contains("a grid of 0 x 4; help: leave 1 part"), "{told}");
+        assert!(told.contains("a grid of 0 x 4; help: leave 1 subdomain"), "{told}");
     }
 
     #[test]

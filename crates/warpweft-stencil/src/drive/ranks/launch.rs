@@ -54,7 +54,7 @@ fn of_axes(grid: Axes<usize>, axes: usize) -> Result<Axes<usize>> {
     }
     Err(Error::spec(
         format!("ranks on a grid of {} for a volume of {axes} axes", across(&grid)),
-        "name a number of parts for each axis",
+        "name a number of subdomains for each axis",
     ))
 }
 
@@ -192,8 +192,8 @@ impl Spec {
             "grid": distribution.partition.parts_per_axis().to_vec(),
             "depth": of_rank_0.depth,
             "searched": distribution.search.is_some(),
-            "swaps": of_rank_0.swaps,
-            "swaps_ahead": reports.iter().map(|report| report.ahead).min().unwrap_or(0),
+            "halo_exchanges": of_rank_0.swaps,
+            "overlapped_exchanges": reports.iter().map(|report| report.ahead).min().unwrap_or(0),
             "messages": total(|report| report.messages),
             "halo_bytes": total(|report| report.bytes),
             "halos_by": reports.iter().fold(Routes::default(), |all, report| all.joined(report.routes)).to_string(),
@@ -232,7 +232,7 @@ impl Spec {
         if let Some(grid) = named.filter(|grid| grid.contains(&0)) {
             return Err(Error::spec(
                 format!("ranks on a grid of {}", across(&grid)),
-                "leave 1 part along axes that are not to be cut",
+                "leave 1 subdomain along axes that are not to be cut",
             ));
         }
         if ranks.count == 0 {

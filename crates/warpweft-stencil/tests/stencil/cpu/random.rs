@@ -96,7 +96,7 @@ fn case<const D: usize>() -> impl Strategy<Value = Case<D>> {
             tile_rows,
             slab_planes,
             tile_cells,
-            jam: 1 << jam,
+            unroll_and_jam: 1 << jam,
         },
     );
     (extents, prop::array::uniform::<_, D>(boundary()), policy, 0..3usize, 1..10u64).prop_map(
@@ -186,7 +186,7 @@ fn extreme(value: usize) -> [(&'static str, CpuPolicy); 6] {
         tile_rows: 4,
         slab_planes: 2,
         tile_cells: 16,
-        jam: 1,
+        unroll_and_jam: 1,
     };
     [
         ("threads", CpuPolicy { threads: value, ..usual }),
@@ -194,7 +194,7 @@ fn extreme(value: usize) -> [(&'static str, CpuPolicy); 6] {
         ("tile_rows", CpuPolicy { tile_rows: value, ..usual }),
         ("slab_planes", CpuPolicy { slab_planes: value, ..usual }),
         ("tile_cells", CpuPolicy { tile_cells: value, ..usual }),
-        ("jam", CpuPolicy { jam: value, ..usual }),
+        ("unroll_and_jam", CpuPolicy { unroll_and_jam: value, ..usual }),
     ]
 }
 

@@ -128,11 +128,11 @@ fn what_can_not_be_pipelined_is_refused() {
     };
     let policy = pipe([4, 2, 1], 8, 3, 2);
     let wide = compile_check(&Stencil::of(Order8 { rate: 0.9 }), [64; 3].into(), &policy, "sm_90");
-    refused(wide.unwrap_err(), "several steps a trip of this stencil");
+    refused(wide.unwrap_err(), "several fused steps of this stencil");
     let mirror = Stencil::of(Heat3 { rate: 0.9 }).boundary(Boundary::Mirror);
     refused(
         compile_check(&mirror, [64; 3].into(), &policy, "sm_90").unwrap_err(),
-        "several steps a trip",
+        "several fused steps",
     );
     let skirts = pipe([4, 1, 1], 4, 3, 2);
     let heat = Stencil::of(Heat3 { rate: 0.9 });
@@ -281,12 +281,16 @@ fn what_can_not_stay_is_refused() {
     };
     let policy = stay([4, 2, 3], 8, 6, 1);
     let heat = Stencil::of(Heat3 { rate: 0.9 });
-    refused(&heat.clone().boundary(Boundary::Mirror), &policy, "resident tiles of this stencil");
-    refused(&heat, &CudaPolicy { chunk: 13, ..policy }, "resident tiles of 13 planes");
-    refused(&heat, &CudaPolicy { temporal_depth: 3, ..policy }, "3 steps between posts");
-    refused(&heat, &CudaPolicy { temporal_depth: 17, ..policy }, "17 steps between posts");
+    refused(
+        &heat.clone().boundary(Boundary::Mirror),
+        &policy,
+        "a persistent kernel for this stencil",
+    );
+    refused(&heat, &CudaPolicy { chunk: 13, ..policy }, "tiles of 13 planes");
+    refused(&heat, &CudaPolicy { temporal_depth: 3, ..policy }, "3 steps between halo exchanges");
+    refused(&heat, &CudaPolicy { temporal_depth: 17, ..policy }, "17 steps between halo exchanges");
     let round = heat.boundary(Boundary::Periodic);
-    refused(&round, &policy, "tiles of 6 cells over 64 that meet others");
+    refused(&round, &policy, "tiles of 6 cells of a persistent kernel over 64 that meet others");
 }
 
 /// A stirred value for every index: no two neighbours alike.

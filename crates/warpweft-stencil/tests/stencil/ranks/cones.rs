@@ -219,7 +219,7 @@ fn a_function_is_called_as_often_as_dependence_wants() {
             tile_rows: 3,
             slab_planes: 2,
             tile_cells: 5,
-            jam: 2,
+            unroll_and_jam: 2,
         },
     ];
     let mut counts = Vec::new();

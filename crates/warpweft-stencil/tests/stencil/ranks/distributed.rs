@@ -265,7 +265,7 @@ fn same_bits<S: Fields, const D: usize>(
         tile_rows: 3,
         slab_planes: 2,
         tile_cells: 5,
-        jam: 2,
+        unroll_and_jam: 2,
     };
     let mut found = start.clone();
     let reports =
@@ -374,7 +374,7 @@ fn a_residual_is_exact_on_any_grid_of_ranks() {
         tile_rows: 3,
         slab_planes: 2,
         tile_cells: 5,
-        jam: 2,
+        unroll_and_jam: 2,
     };
     let boundaries = Boundaries::all(3, Boundary::Periodic);
     let grids = [
@@ -587,10 +587,13 @@ fn too_deep_or_foreign_partitions_are_refused_with_what_would_fit() {
         run_in_process(&stencil, &mut volume, 3, distribution, SOON).unwrap_err().to_string()
     };
     let error = refusal(&distribution);
-    assert!(error.contains("4 parts along axis z of extent 16 leave one with 4 cells"), "{error}");
+    assert!(
+        error.contains("4 subdomains along axis z of extent 16 leave one with 4 cells"),
+        "{error}"
+    );
     assert!(error.contains("need 6; help: the largest feasible R is 2;"), "{error}");
     distribution.depth = 0;
-    assert!(refusal(&distribution).contains("0 steps between swaps"));
+    assert!(refusal(&distribution).contains("0 steps between halo exchanges"));
     distribution.partition = Partition::grid([8, 8, 8], [2, 1, 1], &boundaries).unwrap();
     assert!(refusal(&distribution).contains("a partition of 8 x 8 x 8 for a volume of 16 x 8 x 8"));
 }

@@ -374,7 +374,8 @@ fn check_ahead<S: Fields, const D: usize>(
                 assert!(found[0].0.field_bytes(0) == expect.field_bytes(0), "{of}");
                 // Of all ranks, none of whose parts is nearly all rim.
                 for (rank, (_, report)) in found.iter().enumerate() {
-                    let [ahead, swaps] = counted(report, ["swaps_ahead", "swaps"]);
+                    let [ahead, swaps] =
+                        counted(report, ["overlapped_exchanges", "halo_exchanges"]);
                     let of = format!("rank {rank}: {ahead} of {swaps} swaps ahead: {of}");
                     assert!((1..=swaps).contains(&ahead), "{of}");
                 }
@@ -465,8 +466,10 @@ fn a_run_that_is_asked_to_end_ends_whole_where_only_some_ranks_split() {
                 assert_eq!((report.interrupted, report.done), (true, depth as u64), "{of}");
             }
             // Rank 0 tells the least of all.
-            let ahead: Vec<_> =
-                found.iter().map(|(_, report)| counted(report, ["swaps_ahead"])[0]).collect();
+            let ahead: Vec<_> = found
+                .iter()
+                .map(|(_, report)| counted(report, ["overlapped_exchanges"])[0])
+                .collect();
             assert_eq!(ahead, [0, 1, 0], "{of}");
         }
     }

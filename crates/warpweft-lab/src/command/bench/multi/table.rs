@@ -40,7 +40,7 @@ pub fn table(figures: &[Figure], peers: &[Peer]) -> String {
         let gpus = if first { figure.gpus.to_string() } else { String::new() };
         let how = match &figure.policy {
             Policy::Cuda(policy) => {
-                format!("{:?}, {} steps a trip", policy.kernel, policy.temporal_depth)
+                format!("{:?}, {} fused steps", policy.kernel, policy.temporal_depth)
             }
             Policy::Cpu(_) => String::new(),
         };

@@ -11,10 +11,10 @@ use warpweft_terminal::output::time;
 
 /// What the columns are.
 const LEGEND: &str = "
-R: steps between two swaps of ghost zones. predicted, simulated: a step, by the model and on the simulated
-network. error: of the prediction. speed-up, eff.: over one of them with all of the volume, if it had the memory
+R: steps between two halo exchanges. predicted, simulated: a step, by the model and on the simulated network.
+error: of the prediction. speed-up, eff.: over one of them with all of the volume, if it had the memory
 (noise, --jitter, may pass 100 %). compute to bandwidth: shares of the predicted step, redundant being cells
-of ghost zones; hidden: what goes on beside the computing and takes no time of its own.
+of ghost zones; hidden: what overlaps with computing and takes no time of its own.
 
 ";
 
