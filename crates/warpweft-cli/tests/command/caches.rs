@@ -119,7 +119,7 @@ fn that_other_work_disturbed_the_limits_is_said_once() {
             assert!(!later.err.contains("busy"), "{}", later.err);
             assert!(
                 later.fine().contains("measured while the cores were busy"),
-                "beside the bound"
+                "with the roofline"
             );
         }
         enough.store(true, std::sync::atomic::Ordering::Relaxed);

@@ -48,7 +48,7 @@ fn too_many_ranks_or_too_deep_zones_are_refused_with_what_fits() {
     assert!(ran.err.contains("the largest feasible R is"), "{}", ran.err);
     let ran = warpweft("run heat --size 4 --steps 4 --order 8 --ranks 64");
     assert_eq!(ran.status, Some(2), "{}", ran.err);
-    assert!(ran.err.contains("use fewer parts or a larger volume"), "{}", ran.err);
+    assert!(ran.err.contains("use fewer subdomains or a larger volume"), "{}", ran.err);
     assert_eq!(warpweft("run life --ranks 0").status, Some(2));
     warpweft("run heat --size 64 --steps 4 --ranks 257")
         .fails(2, &["257 ranks in one process", "use 256 or fewer"]);

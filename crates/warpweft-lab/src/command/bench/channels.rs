@@ -49,7 +49,7 @@ struct Figure {
     range: [f64; 2],
     /// On cores: the plain function on one of them, over as many as there are. On a GPU: how long its shared memory
     /// takes to move every call in and out of a stack once, and its value in.
-    bound: f64,
+    ideal: f64,
     notes: Vec<String>,
 }
 
@@ -191,7 +191,7 @@ impl Trees {
         reports.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
         let range = [reports[0].seconds, reports[reports.len() - 1].seconds];
         let report = reports.swap_remove(reports.len() / 2);
-        let (device, bound) = match &on {
+        let (device, ideal) = match &on {
             On::Cores(_, threads) => {
                 let begin = Instant::now();
                 std::hint::black_box(plain());
@@ -204,7 +204,7 @@ impl Trees {
             }
         };
         let (calls, seconds, notes) = (report.done, report.seconds, report.notes);
-        Ok(Figure { app, n, device, calls, seconds, range, bound, notes })
+        Ok(Figure { app, n, device, calls, seconds, range, ideal, notes })
     }
 }
 
@@ -264,15 +264,15 @@ fn built(folder: &Path) -> bool {
 fn table(figures: &[Figure], peers: &[Peer], machine: &Machine) -> String {
     let mut text = String::from("Calls that spawn calls, without cutoff\n");
     for figure in figures {
-        let Figure { app, n, device, calls, seconds, range, bound, .. } = figure;
+        let Figure { app, n, device, calls, seconds, range, ideal, .. } = figure;
         text.push_str(&format!(
-            "  {app:<6} {n}  {device:<24} {:>9} ({} to {}), {}calls/s, {:.2} of the bound {}\n",
+            "  {app:<6} {n}  {device:<24} {:>9} ({} to {}), {}calls/s, {:.2} of the ideal {}\n",
             time(*seconds),
             time(range[0]),
             time(range[1]),
             scaled(*calls as f64 / seconds),
-            bound / seconds,
-            time(*bound),
+            ideal / seconds,
+            time(*ideal),
         ));
         for peer in peers.iter().filter(|peer| figure.beside(peer, machine)) {
             text.push_str(&format!(

@@ -36,7 +36,7 @@ pub struct Farms {
 const GRAPH: Random = Random { vertices: 1_049_088, degree: 7, weight: 10, seed: 1 };
 /// Sources a GPU by planes, by sweeps, and a core.
 const SOURCES: [u32; 3] = [128 * 2048, 128 * 128, 16];
-/// Sources at once of the bound for planes.
+/// Sources at once of the roofline for planes.
 const BATCH: f64 = 2048.0;
 const LANDMARKS: u32 = 12;
 
@@ -53,7 +53,7 @@ struct Figure {
     /// Of its workers while they work, in the median.
     working: f64,
     /// What the memory of the GPUs allows to planes of as many independent sources at once.
-    bound: Option<f64>,
+    roofline: Option<f64>,
 }
 
 struct Case<'g> {
@@ -154,7 +154,7 @@ impl Farms {
             };
             let bandwidth: Option<f64> = few.gpus.iter().map(|gpu| bandwidth(gpu.ordinal)).sum();
             let (n, m) = (f64::from(graph.vertices()), graph.edge_count() as f64);
-            let bound = bandwidth.map(|b| BATCH / predict(&levels, n, m, BATCH, b));
+            let roofline = bandwidth.map(|b| BATCH / predict(&levels, n, m, BATCH, b));
             let several = gpus as u32;
             // From the middle of the order, where sources are as far from the landmarks as most.
             let count = (planes * several).min(graph.vertices());
@@ -165,12 +165,12 @@ impl Farms {
                 (Form::Planes, "by landmarks", alike),
                 (Form::Batched, "random", any(batched * several)),
             ] {
-                let (name, bound) = match form {
-                    Form::Planes => ("planes", bound),
+                let (name, roofline) = match form {
+                    Form::Planes => ("planes", roofline),
                     _ => ("batched", None),
                 };
                 let case = Case { graph: &graph, form, target: Target::AllGpus, sources };
-                figures.push(self.figure(name, order, gpus, bound, &case, &few)?);
+                figures.push(self.figure(name, order, gpus, roofline, &case, &few)?);
             }
         }
         let cores = machine.cpu.threads() as u32;
@@ -189,7 +189,7 @@ impl Farms {
         form: &'static str,
         order: &'static str,
         gpus: usize,
-        bound: Option<f64>,
+        roofline: Option<f64>,
         case: &Case<'_>,
         machine: &Machine,
     ) -> Result<Figure> {
@@ -204,7 +204,7 @@ impl Farms {
         let [rate, working] = rates[rates.len() / 2];
         let range = [rates[0][0], rates[rates.len() - 1][0]];
         let sources = case.sources.len() as u64;
-        Ok(Figure { form, order, gpus, sources, rate, range, working, bound })
+        Ok(Figure { form, order, gpus, sources, rate, range, working, roofline })
     }
 }
 
@@ -251,11 +251,11 @@ fn table(figures: &[Figure], graph: &Graph) -> String {
             figure.sources,
             scaled(figure.working),
         ));
-        if let Some(bound) = figure.bound {
+        if let Some(roofline) = figure.roofline {
             text.push_str(&format!(
                 ", {:.2} of {}sources/s that memory allows to independent ones",
-                figure.working / bound,
-                scaled(bound)
+                figure.working / roofline,
+                scaled(roofline)
             ));
         }
         text.push('\n');

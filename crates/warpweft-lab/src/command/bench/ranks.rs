@@ -63,14 +63,14 @@ struct Figure {
     size: usize,
     gpus: usize,
     /// "its threads" for ranks of one process, or how halos travelled between processes.
-    way: String,
+    halos_by: String,
     /// Whether by a policy that tuning found; by single steps otherwise.
     tuned: bool,
     policy: Policy,
     /// Steps between two halo exchanges of ranks.
     depth: Option<usize>,
     /// Of those exchanges, the share whose messages were on their way while steps were computed.
-    ahead: Option<f64>,
+    overlapped: Option<f64>,
     microseconds_a_step: f64,
     /// Of the rate of one process with as many GPUs that is tuned as well, or takes single steps as well.
     over_one_process: f64,
@@ -233,7 +233,7 @@ fn by_threads((size, tuned): (usize, bool), machine: &Machine, count: usize) -> 
             &Run { settings: run.settings.over(*ranks), ..run.clone() },
         )
     })?;
-    Ok(Figure { way: "its threads".into(), over_one_process: 1.0, ..figure })
+    Ok(Figure { halos_by: "its threads".into(), over_one_process: 1.0, ..figure })
 }
 
 /// What `count` ranks take as `run` runs them: in single steps swapped after each, or tuned ones at the depth that
@@ -273,13 +273,13 @@ fn ranked(
     Ok(Figure {
         size,
         gpus: count,
-        way: report.policy["halos_by"].as_str().unwrap_or_default().into(),
+        halos_by: report.policy["halos_by"].as_str().unwrap_or_default().into(),
         tuned: report.policy["tuned"] == true,
         policy: serde_json::from_value(report.policy["rank"].clone()).map_err(wrong)?,
         depth: depth_of(&report),
-        ahead: counted("overlapped_exchanges")
+        overlapped: counted("overlapped_exchanges")
             .zip(counted("halo_exchanges"))
-            .map(|(ahead, all)| ahead / all.max(1.0)),
+            .map(|(overlapped, all)| overlapped / all.max(1.0)),
         microseconds_a_step: a_step(report.seconds),
         over_one_process: beside / a_step(report.seconds),
         over_best: best / a_step(report.seconds),
@@ -325,7 +325,7 @@ fn messages(net: &dyn Transport, device: &Device) -> Result<Vec<Messages>> {
 
 fn table(figures: &[Figure], messages: &[Messages]) -> String {
     let mut text = String::from(
-        "cube a GPU  GPUs  halos by     policy        R  ahead  us a step  of one process alike  of the best one  host: in steps, in halo exchanges, waiting (us)\n",
+        "cube a GPU  GPUs  halos by     policy        R overlap us a step  of one process alike  of the best one  host: in steps, in halo exchanges, waiting (us)\n",
     );
     for figure in figures {
         let host = figure.host.map_or(String::new(), |[steps, exchanges, waiting]| {
@@ -335,10 +335,10 @@ fn table(figures: &[Figure], messages: &[Messages]) -> String {
             "{:>8}^3  {:>4}  {:<12} {:<12} {:>2} {:>6} {:>10.1} {:>20.1}% {:>15.1}%  {host}\n",
             figure.size,
             figure.gpus,
-            figure.way,
+            figure.halos_by,
             if figure.tuned { "tuned" } else { "single steps" },
             figure.depth.map_or_else(|| "-".into(), |depth| depth.to_string()),
-            figure.ahead.map_or_else(|| "-".into(), |share| format!("{:.0}%", 100.0 * share)),
+            figure.overlapped.map_or_else(|| "-".into(), |share| format!("{:.0}%", 100.0 * share)),
             figure.microseconds_a_step,
             100.0 * figure.over_one_process,
             100.0 * figure.over_best,
@@ -362,14 +362,14 @@ mod tests {
 
     #[test]
     fn a_table_says_what_of_one_process_ranks_reach() {
-        let figure = |way: &str, tuned, microseconds_a_step: f64, host| Figure {
+        let figure = |route: &str, tuned, microseconds_a_step: f64, host| Figure {
             size: 512,
             gpus: 4,
-            way: way.into(),
+            halos_by: route.into(),
             tuned,
             policy: Policy::Cuda(DIRECT),
             depth: tuned.then_some(6),
-            ahead: tuned.then_some(0.9),
+            overlapped: tuned.then_some(0.9),
             microseconds_a_step,
             over_one_process: if tuned { 140.0 } else { 285.0 } / microseconds_a_step,
             over_best: 140.0 / microseconds_a_step,

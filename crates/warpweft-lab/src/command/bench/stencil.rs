@@ -77,7 +77,7 @@ struct Figure {
     /// The slowest and the fastest repeat.
     range: [f64; 2],
     /// What memory allows at one step a pass, from the probe.
-    bound: Option<f64>,
+    roofline: Option<f64>,
     policy: serde_json::Value,
     /// Of the step's kernels, on a GPU.
     compile: Option<Compile>,
@@ -204,7 +204,7 @@ fn typed<T: Conducts<D>, const D: usize>(
         device: first.devices.join(", "),
         rate: Quantity { value: median(&rates), unit: "cells/s" },
         range: [rates[0], rates[rates.len() - 1]],
-        bound: bandwidth.map(|bandwidth| bandwidth / stencil.step_bytes() as f64),
+        roofline: bandwidth.map(|bandwidth| bandwidth / stencil.step_bytes() as f64),
         policy: first.policy,
         compile,
     })
@@ -260,10 +260,10 @@ fn table(figures: &[Figure], peers: &[Peer]) -> String {
             figure.rate.unit
         );
         row.push_str(&format!(" ({} to {})", scaled(figure.range[0]), scaled(figure.range[1])));
-        if let Some(bound) = figure.bound {
+        if let Some(roofline) = figure.roofline {
             row.push_str(&format!(
                 ", {:.2} of the roofline of one step a pass",
-                figure.rate.value / bound
+                figure.rate.value / roofline
             ));
         }
         match best_peer(case, peers) {

@@ -179,7 +179,7 @@ struct Figure {
     /// The slowest and the fastest repeat.
     range: [f64; 2],
     /// Cells a second that memory allows where the matrix is kept: the probe's bandwidth of a copy.
-    bound: Option<f64>,
+    roofline: Option<f64>,
     policy: serde_json::Value,
 }
 
@@ -338,7 +338,7 @@ fn told(
         device: last.devices.join(", "),
         rate: Quantity { value: median(&rates), unit: "cells/s" },
         range: [rates[0], rates[rates.len() - 1]],
-        bound: memory.filter(|_| case.bytes > 0).map(|bandwidth| bandwidth / case.bytes as f64),
+        roofline: memory.filter(|_| case.bytes > 0).map(|bandwidth| bandwidth / case.bytes as f64),
         policy: last.policy,
     }
 }
@@ -389,7 +389,7 @@ fn table(figures: &[Figure], peers: &[Peer]) -> String {
             device = &figure.device;
             text.push_str(&format!("{device}\n"));
         }
-        let Figure { case, rate, range, bound, speedup, .. } = figure;
+        let Figure { case, rate, range, roofline, speedup, .. } = figure;
         text.push_str(&format!(
             "  {:<27} {:>9}  {}{} ({} to {})",
             case.what,
@@ -399,8 +399,8 @@ fn table(figures: &[Figure], peers: &[Peer]) -> String {
             scaled(range[0]),
             scaled(range[1])
         ));
-        if let Some(bound) = bound {
-            text.push_str(&format!(", {:.2} of what memory allows", rate.value / bound));
+        if let Some(roofline) = roofline {
+            text.push_str(&format!(", {:.2} of what memory allows", rate.value / roofline));
         }
         if let Some(speedup) = speedup {
             text.push_str(&format!(", {speedup:.2} times one GPU"));

@@ -121,7 +121,7 @@ fn sample<const D: usize>(work: &Workload<D>, run: &Run) -> Result<(Sample<Trace
     check_extents(extents.into())?;
     let parts = grid.iter().fold(1usize, |all, &n| all.saturating_mul(n));
     if parts > MOST {
-        let what = format!("a run on a grid of {} parts", joined(&run.grid));
+        let what = format!("a run on a grid of {} subdomains", joined(&run.grid));
         return Err(Error::spec(what, format!("use {MOST} in all or fewer")));
     }
     let boundary = if run.periodic { Boundary::Periodic } else { Boundary::Neumann };

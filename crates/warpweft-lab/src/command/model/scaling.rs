@@ -168,7 +168,7 @@ pub fn cut<const D: usize>(
     let wanted = how.depth.unwrap_or(1);
     if wanted > feasible || wanted == 0 {
         return Err(Error::spec(
-            format!("R = {wanted} on {} parts of {}", across(&grid), across(&extents)),
+            format!("R = {wanted} on {} subdomains of {}", across(&grid), across(&extents)),
             format!("the largest feasible R is {feasible}; use fewer nodes or a larger size"),
         ));
     }

@@ -187,7 +187,11 @@ mod tests {
             (report.bytes / (800 * 8), report.temporal_depth)
         };
         let plain = Stencil::of(mean());
-        assert_eq!(trips(&plain, None), (15, Some(4.0)), "20 steps between swaps, 4 a trip");
+        assert_eq!(
+            trips(&plain, None),
+            (15, Some(4.0)),
+            "20 steps between halo exchanges, 4 in a time block"
+        );
         assert_eq!(trips(&plain, Some(3)), (20, Some(3.0)), "a checkpoint every 3");
         let probed = plain.clone().probe(Probe { field: 0, at: vec![[3, 3]], every: 2 });
         assert_eq!(trips(&probed, None), (30, Some(2.0)), "a probe every 2");

@@ -180,7 +180,7 @@ impl Spec {
         let Prediction { bytes, bound, .. } = self.predict(cells, steps, trips, bandwidth, None);
         let mut notes: Vec<_> = Launched::unjoined().into_iter().collect();
         if bound.is_none() {
-            notes.push("no bound: what memory allows is not measured on all ranks' hosts, as `warpweft info --probe` there does".into());
+            notes.push("no roofline: what memory allows is not measured on all ranks' hosts, as `warpweft info --probe` there does".into());
         }
         notes.extend(asked.and_then(|depth| self.cut_short(depth, &of_rank_0, steps)));
         notes.extend(self.reducing(reports, seconds));
@@ -245,7 +245,7 @@ impl Spec {
                 n => counted(n as u64, what),
             };
             let [there, needed] = [ranks.count, parts].map(|n| counted(n, "rank"));
-            let whole = counted(parts, "part");
+            let whole = counted(parts, "subdomain");
             let start =
                 if parts == usize::MAX { String::new() } else { format!("start {needed}, or ") };
             return Err(Error::spec(

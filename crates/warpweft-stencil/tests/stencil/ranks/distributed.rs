@@ -549,7 +549,7 @@ fn over_ranks_is_a_run_like_any_other() {
         )
         .unwrap_err();
     assert!(
-        error.to_string().contains("3 ranks for a grid of 2 x 1 x 1, which is 2 parts"),
+        error.to_string().contains("3 ranks for a grid of 2 x 1 x 1, which is 2 subdomains"),
         "{error}"
     );
     for count in [257, usize::MAX] {

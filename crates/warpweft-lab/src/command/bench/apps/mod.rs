@@ -1,9 +1,9 @@
 //! Every stencil application on all GPUs of this machine, as the tuner would use them, over one GPU with its
-//! best policy; the tuning counted (`course`).
+//! best policy; the tuning counted (`whole_run`).
 
 mod cases;
-mod course;
 mod table;
+mod whole_run;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -17,8 +17,8 @@ use warpweft::stencil::cuda::device_bytes;
 use warpweft::stencil::{CudaPolicy, GpuList, Policy, Spec, Target, Tuned, Tuning, tune};
 
 use self::cases::{CASES, Case, Problem};
-use self::course::{Speedups, speedups};
 use self::table::table;
+use self::whole_run::{Speedups, speedups};
 use super::Options;
 use super::multi::{all_gpus, extents_of};
 use super::record::Record;
@@ -148,8 +148,8 @@ impl Apps {
             };
             note(&match &outcome {
                 Ok(found) => {
-                    let Speedups { steady, course, .. } = found.speedups;
-                    let counted = format!("{course:.2} with the search");
+                    let Speedups { steady, whole_run, .. } = found.speedups;
+                    let counted = format!("{whole_run:.2} with the search");
                     format!("{} GPUs: {steady:.2} times one, {counted}", found.gpus)
                 }
                 Err(why) => format!("left out: {why}"),
@@ -293,7 +293,7 @@ mod tests {
             )),
             search: 10.0,
             tried: 7,
-            speedups: Speedups { steady: gain, course: gain / 2.0, strict: gain / 4.0 },
+            speedups: Speedups { steady: gain, whole_run: gain / 2.0, strict: gain / 4.0 },
         };
         let figure = |app, outcome| Figure { app, dims: 2, size: 64, outcome };
         let figures = [
@@ -306,6 +306,6 @@ mod tests {
         assert!(text.contains("swim") && text.contains("left out: needs 9 B"), "{text}");
         let json = serde_json::to_value(&figures).unwrap();
         assert_eq!(json[2]["outcome"]["left_out"], "needs 9 B");
-        assert_eq!(json[1]["outcome"]["speedups"]["course"], 4.0);
+        assert_eq!(json[1]["outcome"]["speedups"]["whole_run"], 4.0);
     }
 }

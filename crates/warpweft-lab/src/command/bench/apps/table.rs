@@ -1,7 +1,7 @@
 //! Applications' speedups as text.
 
 use super::Figure;
-use super::course::means;
+use super::whole_run::means;
 use crate::bench::multi::extents_of;
 use warpweft_terminal::output::scaled;
 
@@ -26,7 +26,7 @@ pub fn table(figures: &[Figure]) -> String {
             scaled(measured.several),
             measured.gpus,
             speedups.steady,
-            speedups.course,
+            speedups.whole_run,
             speedups.strict,
             measured.search,
         ));
@@ -37,7 +37,7 @@ pub fn table(figures: &[Figure]) -> String {
     };
     let means = [
         ("a step", of(&|it| it.speedups.steady)),
-        ("100,000 steps with the search that goes on meanwhile", of(&|it| it.speedups.course)),
+        ("100,000 steps with the search that goes on meanwhile", of(&|it| it.speedups.whole_run)),
         ("100,000 steps after all of the search", of(&|it| it.speedups.strict)),
     ];
     for (what, mean) in means {

@@ -1,4 +1,4 @@
-//! What several GPUs gain over a whole course of steps, the search for how to use them counted.
+//! What several GPUs gain over a whole run, the search for how to use them counted.
 //!
 //! PARTANS (Lutz, Fensch, Cole 2013, §6.5 and figure 19) runs every application for 100,000 steps. It decides on the
 //! number of GPUs beforehand, which isn't counted; the search that goes on while the application runs is: its steps
@@ -7,17 +7,17 @@
 use serde::Serialize;
 use warpweft::stencil::Trial;
 
-/// Steps of a course, as in PARTANS' figure 19.
+/// Steps of a run, as in PARTANS' figure 19.
 pub const STEPS: f64 = 100_000.0;
 
-/// Speedups of a course over the best that one GPU does.
+/// Speedups of a run over the best that one GPU does.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Speedups {
     /// Of a step, once the policy is known.
     pub steady: f64,
-    /// Of the course, counted as PARTANS does.
-    pub course: f64,
-    /// Of the course after a search of which no step counts: compilation, copies, checks, and trials on
+    /// Of the run, counted as PARTANS does.
+    pub whole_run: f64,
+    /// Of the run after a search of which no step counts: compilation, copies, checks, and trials on
     /// other numbers of GPUs included.
     pub strict: f64,
 }
@@ -30,12 +30,12 @@ pub fn speedups(trials: &[Trial], gpus: usize, chosen: f64, search: f64) -> Opti
     let (steps, spent) = on(gpus).fold((0.0, 0.0), |(steps, seconds), trial| {
         (steps + trial.ran.0 as f64, seconds + trial.ran.1)
     });
-    // A search of more steps than the course ends with it.
+    // A search of more steps than the run ends with it.
     let (steps, spent) =
         if steps > STEPS { (STEPS, spent * STEPS / steps) } else { (steps, spent) };
     Some(Speedups {
         steady: one / chosen,
-        course: STEPS * one / (spent + (STEPS - steps) * chosen),
+        whole_run: STEPS * one / (spent + (STEPS - steps) * chosen),
         strict: STEPS * one / (search + STEPS * chosen),
     })
 }
@@ -68,16 +68,16 @@ mod tests {
         let found = speedups(&trials, 4, 1e-3, 60.0).unwrap();
         assert!((found.steady - 4.0).abs() < 1e-12);
         // 20,000 steps in 30 s, 80,000 in 80 s; 400 s on one GPU.
-        assert!((found.course - 400.0 / 110.0).abs() < 1e-12);
+        assert!((found.whole_run - 400.0 / 110.0).abs() < 1e-12);
         assert!((found.strict - 400.0 / 160.0).abs() < 1e-12);
         assert_eq!(speedups(&trials[2..], 4, 1e-3, 60.0), None);
     }
 
     #[test]
-    fn a_search_longer_than_the_course_is_cut() {
+    fn a_search_longer_than_the_run_is_cut() {
         let trials = [trial(1, 1e-6, (400_000, 0.4)), trial(2, 1e-6, (200_000, 0.4))];
         let found = speedups(&trials, 2, 1e-6, 1.0).unwrap();
-        assert!((found.course - 0.5).abs() < 1e-12);
+        assert!((found.whole_run - 0.5).abs() < 1e-12);
     }
 
     #[test]
