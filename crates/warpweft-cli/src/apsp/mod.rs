@@ -50,7 +50,7 @@ enum ScheduleChoice {
     Eq1,
     /// The same number for every core and lane.
     Eq2,
-    /// Whoever asks, one source.
+    /// The next worker that requests work gets one source.
     Single,
 }
 

@@ -105,8 +105,8 @@ pub fn plan(
         "plan for {}{}: nothing was run but a few, to measure\n  \
            device   {}\n  \
            source   {}; all are taken to be alike\n  \
-           workers    {workers}\n  \
-           chunks    {}, of {least} to {}\n  \
+           workers  {workers}\n  \
+           chunks   {}, of {least} to {}\n  \
            time     about {}, {:.2} % of it idle",
         counted(tasks, "source"),
         match kept {

@@ -19,7 +19,7 @@ use crate::run::outcome::Outcome;
 
 /// Cell updates that the straightforward loop is given to check with: about a second.
 const CHECKED_UPDATES: u64 = 100_000_000;
-/// Seconds between two looks for an interrupt, and cell updates a second before any are measured.
+/// Seconds between two checks for an interrupt, and cell updates a second before any are measured.
 const TICK: f64 = 0.5;
 const UPDATES_A_SECOND: f64 = 1e6;
 

@@ -132,7 +132,7 @@ impl<'a> Prepared<'a> {
         let report = self.host.execute(&stencil, &mut volume, steps, Some(watch));
         progress.clear();
         let report = report?;
-        // That the limits were disturbed is noted by whoever measures them, and stands beside the bound.
+        // That the limits were disturbed is noted by the process that measures them, and stands next to the roofline.
         report.notes.iter().filter(|what| !what.ends_with(DISTURBED)).for_each(|what| note(what));
         Ok((volume, report))
     }

@@ -156,7 +156,7 @@ impl Outcome {
 fn said((name, value): &(&'static str, Value)) -> Option<String> {
     // The last three are in lines of their own.
     let told =
-        ["extents", "steps", "sweeps", "rows", "columns", "units", "overhead_percent", "failed"]
+        ["extents", "steps", "sweeps", "rows", "columns", "workers", "overhead_percent", "failed"]
             .contains(name);
     let none = ["nan_cells", "infinite_cells"].contains(name) && value.as_u64() == Some(0);
     if told || none {

@@ -88,7 +88,7 @@ fn whatever_stencil_runs_is_tuned_and_then_runs_so() {
     refused.fails(2, &["swim with neumann faces", "leave --boundary out"]);
 }
 
-/// By whoever measured the limits, and by whoever compares with them.
+/// By the process that measured the limits, and by those that compare with them.
 #[test]
 fn that_other_work_disturbed_the_limits_is_said_once() {
     let cache = tempfile::tempdir().expect("a temporary directory");
@@ -108,7 +108,7 @@ fn that_other_work_disturbed_the_limits_is_said_once() {
         let when = kept.lines().find(|line| line.contains("\"when\"")).expect("it is kept");
         std::fs::write(&file, kept.replace(when, "\"when\": 1")).expect("a small file");
         let again = run();
-        // Later runs have it beside the bound, and note nothing.
+        // Later runs have it with the roofline, and note nothing.
         let text = std::fs::read_to_string(&file).expect("just written");
         let now = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs());
         let fresh = text.lines().find(|line| line.contains("\"when\"")).expect("it is kept");

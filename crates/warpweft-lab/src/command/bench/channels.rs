@@ -1,4 +1,4 @@
-//! Calls a second of calls that spawn calls: Fibonacci numbers and queens, without cutoff, on the cores and a GPU.
+//! Calls a second of fork-join tasks: Fibonacci numbers and queens, without cutoff, on the cores and a GPU.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -75,7 +75,7 @@ struct Peer {
     /// Published, not measured here.
     #[serde(default)]
     cited: bool,
-    /// Its seconds over those of the figure beside it: of the cores, or of the GPU for what is published.
+    /// Its seconds over those of the figure next to it: of the cores, or of the GPU for what is published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     times_as_long: Option<f64>,
 }
@@ -262,7 +262,7 @@ fn built(folder: &Path) -> bool {
 
 /// A line a figure, with the peers of its kind of device below it.
 fn table(figures: &[Figure], peers: &[Peer], machine: &Machine) -> String {
-    let mut text = String::from("Calls that spawn calls, without cutoff\n");
+    let mut text = String::from("Fork-join tasks, without cutoff\n");
     for figure in figures {
         let Figure { app, n, device, calls, seconds, range, ideal, .. } = figure;
         text.push_str(&format!(

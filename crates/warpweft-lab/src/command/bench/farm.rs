@@ -22,7 +22,7 @@ use warpweft_terminal::output::{fail, note, say, scaled};
 /// Shortest paths as a farm.
 #[derive(clap::Args)]
 pub struct Farms {
-    /// Divide vertices and sources by this, for a quick look.
+    /// Divide vertices and sources by this, for a quick run.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     shrink: u32,
     /// Only on so many GPUs, and not on the cores [default: on one, on all, and on the cores].

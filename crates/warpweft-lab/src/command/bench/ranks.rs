@@ -288,7 +288,7 @@ fn ranked(
     })
 }
 
-/// Every rank to the next and the one before at once, as in a swap of slabs.
+/// Every rank to the next and the one before at once, as in a halo exchange of slabs.
 fn messages(net: &dyn Transport, device: &Device) -> Result<Vec<Messages>> {
     let (rank, ranks) = (net.rank(), net.ranks());
     let (up, down) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);

@@ -26,7 +26,7 @@ pub struct Stencils {
     /// Only the cores, or only the GPU.
     #[arg(long, value_enum)]
     only: Option<Kind>,
-    /// Divide every extent by this, for a quick look.
+    /// Divide every extent by this, for a quick run.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
     shrink: u32,
     #[command(flatten)]

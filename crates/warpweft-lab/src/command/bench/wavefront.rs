@@ -36,7 +36,7 @@ pub struct Wavefronts {
     /// Only some of it; may be repeated.
     #[arg(long, value_enum)]
     only: Vec<Part>,
-    /// Divide every extent by this, for a quick look.
+    /// Divide every extent by this, for a quick run.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     shrink: u32,
     #[command(flatten)]

@@ -32,7 +32,7 @@ pub struct Row {
     pub grid: Vec<usize>,
     /// Cells of the whole volume.
     pub cells: f64,
-    /// Steps between swaps of both together.
+    /// Steps between halo exchanges of both together.
     pub depth: usize,
     /// Planes of a part that the cores take, x_C, and the GPU, x_G.
     pub planes: [usize; 2],

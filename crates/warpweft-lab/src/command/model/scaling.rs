@@ -33,7 +33,7 @@ pub struct How {
     pub memory: f64,
     /// Rates of one device.
     pub device: Linear,
-    /// Steps between swaps, or the model's choice.
+    /// Steps between halo exchanges, or the model's choice.
     pub depth: Option<usize>,
     /// Whether rims are computed first.
     pub boundary_first: bool,
@@ -54,7 +54,7 @@ pub struct Row {
     pub grid: Vec<usize>,
     /// Cells of the whole volume.
     pub cells: f64,
-    /// Steps between swaps.
+    /// Steps between halo exchanges.
     pub depth: usize,
     /// Seconds a step, predicted by the fitted model.
     pub predicted: Prediction,
@@ -101,7 +101,7 @@ pub fn row<const D: usize>(
     };
     let part = Traced::new(&partition, &work.stages, &work.fields, feasible);
     let mut samples = Vec::new();
-    // The short probe that the model is fitted by: a few depths, as many swaps as a search takes.
+    // The short probe that the model is fitted by: a few depths, as many halo exchanges as a search takes.
     let mut probe = Jitter::new(how.seed, how.jitter);
     let mut search = Guided::new(prior(&simulation), part.clone(), feasible);
     while let Some(trial) = search.next() {
@@ -109,7 +109,7 @@ pub fn row<const D: usize>(
         samples.push(Sample { part: part.clone(), depth: trial.depth, seconds });
         search.record(seconds);
     }
-    // One device swaps nothing: every depth is the same but for rounding.
+    // One device exchanges nothing: every depth is the same but for rounding.
     let found = if partition.parts() == 1 { 1 } else { search.best() };
     let depth = how.depth.unwrap_or(found);
     let model = refine(&prior(&simulation), &samples).model;

@@ -32,7 +32,7 @@ pub struct Apps {
     /// Seconds that the search for the best policies of a case may take, about.
     #[arg(long, value_name = "SECONDS", default_value_t = BUDGET, value_parser = seconds)]
     budget: u64,
-    /// Divide every extent by this, for a quick look.
+    /// Divide every extent by this, for a quick run.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
     shrink: u32,
     /// These applications only, e.g. heat8-3d,life.

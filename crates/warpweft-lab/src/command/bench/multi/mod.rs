@@ -34,7 +34,7 @@ pub struct Several {
     /// for large volumes.
     #[arg(long, value_name = "SECONDS", default_value_t = BUDGET, value_parser = seconds)]
     budget: u64,
-    /// Divide every extent by this, for a quick look.
+    /// Divide every extent by this, for a quick run.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
     shrink: u32,
     /// Measure strong scaling of these cases only, as dimensions x cells, e.g. 3x128,2x4096; weak scaling
