@@ -128,7 +128,7 @@ fn what_goes_wrong_is_an_error_and_the_gpu_lives_on() {
     let mut executor = CudaExecutor::new(&device, StacksPolicy::default()).unwrap();
     let error = executor.run(&Channels::of(divided::call(9))).unwrap_err().to_string();
     assert!(
-        error.contains("channels_cuda.rs") && error.contains("attempt to divide by zero"),
+        error.contains("channels/cuda.rs") && error.contains("attempt to divide by zero"),
         "{error}"
     );
     let error = executor.run(&Channels::of(fib::call(30)).levels(29)).unwrap_err().to_string();

@@ -262,7 +262,7 @@ fn a_source_that_fails_is_named_and_takes_no_other_with_it() {
         1,
         &[
             "searching from source 2 on core 0: a path is 4000000000 long",
-            "scale the weights down; or do the others with --on-failure skip",
+            "scale the weights down; do the others with --on-failure skip",
             "note: wrote a.csv, of 2 sources done",
         ],
     );

@@ -61,7 +61,6 @@ fn parameters_out_of_range() {
         ("tune heat --budget 0", "a whole number of at least 1"),
         ("align a b --gap warm", "write a whole number"),
         ("dtw a b --band -1", "write a whole number"),
-        ("model stencil --nodes abc", "write a whole number"),
         ("run seismic --vp fast", "write a number"),
     ] {
         let ran = warpweft(line);
@@ -100,12 +99,6 @@ fn numbers_that_no_machine_is_large_enough_for() {
     }
     warpweft("run heat --device cpu --size 16 --ranks 2 --depth 9")
         .fails(2, &["R = 9 steps between halo exchanges need 9", "the largest feasible R is 8"]);
-    for size in ["18446744073709551615", "1000000000000000", "9223372036854775807x8x8"] {
-        warpweft(&format!("model stencil --nodes 1,2 --size {size}"))
-            .fails(2, &["more cells than memory can address"]);
-    }
-    warpweft("model stencil --nodes 1,2 --size 8 --depth 18446744073709551615")
-        .fails(2, &["the largest feasible R is"]);
 }
 
 #[test]
@@ -309,7 +302,8 @@ fn outputs_are_found_unwritable_before_any_work() {
     ] {
         let ran = warpweft_in(folder.path(), &format!("{long} {option}"));
         assert!(matches!(ran.status, Some(1 | 2)), "{option}: {:?}", ran.status);
-        assert!(ran.err.starts_with("error: ") && ran.err.contains(expect), "{}", ran.err);
+        let unmarked = ran.err.replace("; help: ", "; ");
+        assert!(ran.err.starts_with("error: ") && unmarked.contains(expect), "{}", ran.err);
     }
 }
 
@@ -323,8 +317,6 @@ fn every_command_finds_its_outputs_unwritable_before_any_work() {
         ("sat a.npy --output", "npy"),
         ("sat a.npy --plot", "png"),
         ("run laplace --size 40000 --sweeps 1000000 --output", "vti"),
-        ("model stencil --plot", "svg"),
-        ("model wavefront --app sw --plot", "svg"),
     ] {
         for (place, expect) in [
             (format!("x.{ending}/"), "names a folder; name a file"),

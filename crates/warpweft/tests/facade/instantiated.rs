@@ -29,7 +29,6 @@ fn main() -> Result<()> {
 "#;
 
 #[test]
-#[ignore = "the driver of stencils is still generic over the dimensions"]
 fn a_user_s_crate_instantiates_little() {
     let mut rustc = match rustc() {
         Ok(rustc) => rustc,

@@ -402,8 +402,11 @@ fn who_leaves_early_is_named_at_once() {
         let text = String::from_utf8_lossy(&ran.stdout).into_owned();
         assert!(!ran.status.success(), "{launcher:?}: {text}");
         // Whoever leaves in order is told what came of it.
-        let own =
-            if in_order { "rank 0: stopped because rank" } else { "no such file; name another" };
+        let own = if in_order {
+            "rank 0: stopped because rank"
+        } else {
+            "no such file; help: name another"
+        };
         assert!(text.contains(&format!("error: {own}")), "{launcher:?}: {text}");
         assert!(text.contains("rank 0 has left before it sent message"), "{launcher:?}: {text}");
     }

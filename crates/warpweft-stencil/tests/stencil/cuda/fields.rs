@@ -197,7 +197,7 @@ fn a_division_by_zero_is_reported_with_its_place() {
     executor.sweep(&first).unwrap();
     let error = executor.finish().unwrap_err();
     assert!(matches!(error, Error::Element { .. }), "{error}");
-    assert!(error.to_string().contains("stencil_cuda_fields.rs"), "{error}");
+    assert!(error.to_string().contains("cuda/fields.rs"), "{error}");
     assert!(error.to_string().contains("zero"), "{error}");
 }
 
