@@ -93,7 +93,7 @@ impl<'r> Worker<'r> {
     pub(super) fn serve(&mut self) {
         let mut failed = 0;
         while !self.run.is_over() {
-            let others = self.run.mailboxes.len() as u64 - 1;
+            let others = self.run.mailboxes.workers() as u64 - 1;
             if others == 0 {
                 return;
             }

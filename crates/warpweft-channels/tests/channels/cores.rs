@@ -1,5 +1,8 @@
 //! Channels on the cores: every function's values are those of plain calls, whatever the threads.
 
+// Programs as users write them, whether the lint likes them or not.
+#![allow(clippy::only_used_in_recursion, clippy::let_and_return)]
+
 use warpweft::channels::Spawning;
 use warpweft::channels::cpu::CpuExecutor;
 use warpweft::channels::{Channels, ChannelsExecutor as _, CpuPolicy};

@@ -1,6 +1,9 @@
 //! The pieces that `#[spawning]` makes for devices, run by the host's C++ compiler: the values of Rust, in
 //! whatever order calls are run.
 
+// Programs as users write them, whether the lint likes them or not.
+#![allow(clippy::let_and_return, clippy::manual_is_multiple_of)]
+
 use std::path::Path;
 use std::process::Command;
 

@@ -54,7 +54,7 @@ impl Mailboxes {
     }
 
     /// Number of workers.
-    pub fn len(&self) -> usize {
+    pub fn workers(&self) -> usize {
         self.0.len()
     }
 
@@ -134,7 +134,7 @@ impl Mailboxes {
 
     /// Ends the run for all workers; requests that no worker has taken get a reply of nothing.
     pub fn stop(&self) {
-        (0..self.len()).for_each(|worker| self.stop_one(worker));
+        (0..self.workers()).for_each(|worker| self.stop_one(worker));
     }
 }
 

@@ -115,7 +115,7 @@ fn same_bits<S: Fields, const D: usize>(
             continue;
         }
         for depth in (1..=deepest).map(Some).chain([None]) {
-            let ranks = Ranks { count, grid: grid.map(Into::into), depth };
+            let ranks = Ranks { count, grid, depth };
             let mut found = start.clone();
             let report = stencil.run_with(
                 &mut found,

@@ -176,7 +176,7 @@ impl Subject for OnSubdomains<'_> {
             let policy = CudaPolicy::default_for(stencil, start.extents(), gpu.capability);
             Policy::Cuda(CudaPolicy { contraction: false, ..policy })
         });
-        let ranks = Ranks { count, grid: axis.map(|_| grid.into()), depth };
+        let ranks = Ranks { count, grid: axis.map(|_| grid), depth };
         let run = Run { target: self.target, policy, threads: Some(count), ..Run::default() };
         let mut volume = start.clone();
         match stencil.run_with(
