@@ -256,6 +256,12 @@ impl Spec {
                 "give a volume of the stencil's number of axes",
             ));
         }
+        if self.boundaries.rank() != dims {
+            return Err(Error::spec(
+                format!("boundaries of {} axes for a stencil of {dims}", self.boundaries.rank()),
+                "give both faces of every axis",
+            ));
+        }
         if let Some(axis) = self.no_axis {
             return Err(Error::spec(
                 format!("a boundary for axis {axis} of {dims} dimensions"),

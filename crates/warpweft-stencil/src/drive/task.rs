@@ -195,9 +195,8 @@ impl Task<'_> {
             ));
         }
         self.stencil.check(extents)?;
-        if partition.parts() > 1 {
-            self.stencil.check_points_of_parts()?;
-        }
+        // Ranks, even one, hand back the fields that a step writes alone.
+        self.stencil.check_points_of_parts()?;
         let (stages, depth) = (footprints(&self.stencil.stages), self.distribution.depth);
         check_depth(partition, &self.stencil.boundaries, &stages, self.stencil.cell.len(), depth)
     }
