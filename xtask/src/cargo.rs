@@ -28,8 +28,8 @@ pub fn check(name: &str, command: &mut Command) -> Result<bool, String> {
     Ok(status.success())
 }
 
-/// Runs a check beside others: its name and what it says come together when it ends.
-pub fn told(name: &str, command: &mut Command) -> Result<bool, String> {
+/// Runs a check next to others; prints its name and its whole output when it ends.
+pub fn run_captured(name: &str, command: &mut Command) -> Result<bool, String> {
     let output = command.output().map_err(|error| format!("{name} can't be run: {error}"))?;
     let said = [output.stdout, output.stderr].map(|s| String::from_utf8_lossy(&s).into_owned());
     println!("== {name}\n{}", said.concat().trim_end());

@@ -32,7 +32,7 @@ pub fn run(root: &Path) -> Result<bool, String> {
     let mut total = generate(&programs, &folder)?;
     for program in programs.carried() {
         let mut command = Command::new(&program.path);
-        command.env(OUT, &folder).env(FUNCTIONS.0, told(FUNCTIONS));
+        command.env(OUT, &folder).env(FUNCTIONS.0, setting_or_default(FUNCTIONS));
         // How many functions ran is worth seeing.
         let output = if program.name.starts_with(RUNNER) { "--nocapture" } else { "--show-output" };
         command.args(["--include-ignored", output]).current_dir(&program.package);
@@ -45,7 +45,7 @@ pub fn run(root: &Path) -> Result<bool, String> {
 }
 
 /// The value set from outside, or the default.
-fn told((name, default): (&str, &str)) -> String {
+fn setting_or_default((name, default): (&str, &str)) -> String {
     std::env::var(name).unwrap_or_else(|_| default.into())
 }
 
@@ -63,7 +63,7 @@ fn generate(programs: &Programs, folder: &Path) -> Result<Tally, String> {
     let mut command = Command::new(&generator.path);
     command.args(["--include-ignored", "--show-output"]).current_dir(&generator.package);
     for setting in [FUNCTIONS, SHARDS] {
-        command.env(setting.0, told(setting));
+        command.env(setting.0, setting_or_default(setting));
     }
     tests(&generator.name, command.env(OUT, folder))
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::{FUNCTIONS, OUT, RUNNER, build, generate, random_folder, told};
+use super::{FUNCTIONS, OUT, RUNNER, build, generate, random_folder, setting_or_default};
 
 /// The archive beside the script.
 const ARCHIVE: &str = "pack.tar.gz";
@@ -54,7 +54,7 @@ pub fn pack(root: &Path, to: &Path) -> Result<bool, String> {
     fs::create_dir_all(to).map_err(failed)?;
     let shards = copy_shards(&folder, &stage.join("random")).map_err(failed)?;
     let mut script = HEAD.replace("ARCHIVE", ARCHIVE);
-    let functions = told(FUNCTIONS);
+    let functions = setting_or_default(FUNCTIONS);
     script.push_str(&format!("export {OUT}=\"$work/random\" {}={functions}\n{{\n", FUNCTIONS.0));
     let mut carried: Vec<_> = programs.carried().collect();
     carried.sort_by_key(|program| &program.name);

@@ -1,5 +1,7 @@
 //! `cargo xtask test`: everything that a change must pass, on a machine with or without a GPU.
 
+mod measured;
+mod queue;
 mod runner;
 
 use std::io::{BufRead, BufReader};
@@ -8,14 +10,14 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Instant;
 
-use crate::cargo::{cargo, check, tests, told, unhurried};
+use crate::cargo::{cargo, check, run_captured, tests, unhurried};
 use crate::programs::Program;
 use crate::tally::Tally;
 use crate::{nvrtc, tidy};
-use runner::{Intake, runner};
+use runner::Runner;
 
 /// How many of the slowest tests are named.
-const SLOWEST: usize = 10;
+const SLOWEST: usize = 30;
 
 /// Runs every check and test, or only the tests of `packages`; the last line printed is the total.
 ///
@@ -31,10 +33,12 @@ pub fn run(root: &Path, packages: &[&str]) -> Result<bool, String> {
         total += Tally::one(tidy::run(root)?);
     }
     let workers = thread::available_parallelism().map_or(2, usize::from);
-    let (intake, runner) = runner();
+    let runner = Runner::new();
     total += thread::scope(|scope| {
-        let compiled = scope.spawn(move || {
-            let mut total = build(root, packages, intake)?;
+        let compiled = scope.spawn(|| {
+            let built = build(root, packages, &runner);
+            runner.close();
+            let mut total = built?;
             println!("== the tests are compiled after {:.0} s", begin.elapsed().as_secs_f64());
             if everything {
                 total += beside(root)?;
@@ -52,6 +56,7 @@ pub fn run(root: &Path, packages: &[&str]) -> Result<bool, String> {
     println!("== the tests ended after {:.0} s", begin.elapsed().as_secs_f64());
     let outcome = runner.outcome();
     outcome.print(SLOWEST);
+    println!("== everything took {:.0} s of cores", measured::cpu_of_children().as_secs_f64());
     total += outcome.tally;
     println!("{total}");
     Ok(total.failed == 0)
@@ -62,7 +67,7 @@ const COMMANDS: [&str; 2] = ["warpweft-cli", "warpweft-lab"];
 
 /// Builds the test programs and hands each in; how many tests are ignored, and a failure if something does not
 /// compile.
-fn build(root: &Path, packages: &[&str], intake: Intake) -> Result<Tally, String> {
+fn build(root: &Path, packages: &[&str], runner: &Runner) -> Result<Tally, String> {
     let mut command = unhurried(root);
     // Examples are compiled by the lints.
     command.args(["test", "--tests", "--no-run", "--quiet"]);
@@ -92,14 +97,14 @@ fn build(root: &Path, packages: &[&str], intake: Intake) -> Result<Tally, String
             {
                 held.push(program);
             }
-            Some(program) => total.skipped += intake.take(program)?,
+            Some(program) => total.skipped += runner.take(program)?,
             None => {}
         }
     }
     let status = child.wait().map_err(|error| format!("waiting for cargo: {error}"))?;
     if status.success() {
         for program in held {
-            total.skipped += intake.take(program)?;
+            total.skipped += runner.take(program)?;
         }
     }
     total += Tally { failed: u64::from(!status.success()), ..Tally::default() };
@@ -114,9 +119,9 @@ fn beside(root: &Path) -> Result<Tally, String> {
         unhurried(root).args(documents).arg("--show-output"),
     )?;
     let lints = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
-    total += Tally::one(told("lints", unhurried(root).args(lints))?);
+    total += Tally::one(run_captured("lints", unhurried(root).args(lints))?);
     // All that is compiled otherwise without the feature, and what lies below it.
     let without = ["check", "--quiet", "--package", "warpweft-terminal", "--no-default-features"];
-    total += Tally::one(told("without MPI", unhurried(root).args(without))?);
+    total += Tally::one(run_captured("without MPI", unhurried(root).args(without))?);
     Ok(total)
 }

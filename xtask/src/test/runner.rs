@@ -4,11 +4,13 @@
 //! running and none sees another's environment. The tests inside a library are one process if they are many: such are
 //! short.
 
+use std::ops::AddAssign;
 use std::process::Command;
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use super::measured::{self, Measured};
+use super::queue::Queue;
 use crate::programs::Program;
 use crate::tally::{Reader, Tally};
 
@@ -21,12 +23,17 @@ struct Job {
     test: Option<String>,
 }
 
-/// Where programs are handed in; what has been taken is run even after this is dropped.
-pub struct Intake(Sender<Job>);
+impl Job {
+    /// The program's title and the test.
+    fn name(&self) -> String {
+        let title = self.program.title();
+        self.test.as_ref().map_or(title.clone(), |test| format!("{title} {test}"))
+    }
+}
 
 /// Tests that wait for someone to run them.
 pub struct Runner {
-    jobs: Mutex<Receiver<Job>>,
+    jobs: Queue<Job>,
     outcome: Mutex<Outcome>,
 }
 
@@ -37,44 +44,57 @@ pub struct Outcome {
     pub tally: Tally,
     /// Tests that skipped themselves: name and reason.
     pub skips: Vec<(String, String)>,
-    /// How long each test or library's tests took.
-    pub times: Vec<(String, Duration)>,
+    /// What each test or library's tests took.
+    pub times: Vec<(String, Took)>,
 }
 
-/// A runner, and where it is given programs.
-pub fn runner() -> (Intake, Runner) {
-    let (give, jobs) = channel();
-    (Intake(give), Runner { jobs: Mutex::new(jobs), outcome: Mutex::default() })
+/// Seconds of cores, and seconds that passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Took {
+    cpu: Duration,
+    wall: Duration,
 }
 
-impl Intake {
+impl AddAssign for Took {
+    fn add_assign(&mut self, other: Self) {
+        self.cpu += other.cpu;
+        self.wall += other.wall;
+    }
+}
+
+impl Runner {
+    /// A runner with nothing to run yet.
+    pub fn new() -> Self {
+        Self { jobs: Queue::new(), outcome: Mutex::default() }
+    }
+
     /// Hands in the tests of `program`; how many of them are ignored.
     ///
     /// # Errors
     /// The program can't be run.
     pub fn take(&self, program: Program) -> Result<u64, String> {
-        // Nobody takes it only when a worker panicked, which is told where they are joined.
+        let put = |test| {
+            let job = Job { program: program.clone(), test };
+            self.jobs.put(&job.name(), job);
+        };
         let tests = program.tests(false)?;
         if program.unit && tests.len() > MANY {
-            let _ = self.0.send(Job { program, test: None });
+            put(None);
             return Ok(0);
         }
         let ignored = program.tests(true)?;
-        for test in tests {
-            if !ignored.contains(&test) {
-                let _ = self.0.send(Job { program: program.clone(), test: Some(test) });
-            }
-        }
+        tests.into_iter().filter(|test| !ignored.contains(test)).for_each(|test| put(Some(test)));
         Ok(ignored.len() as u64)
     }
-}
 
-impl Runner {
+    /// Says that all has been handed in.
+    pub fn close(&self) {
+        self.jobs.close();
+    }
+
     /// Runs what is handed in until there is no more; for several threads at once.
     pub fn work(&self) {
-        loop {
-            let job = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok(job) = job else { return };
+        while let Some(job) = self.jobs.next() {
             self.run(&job);
         }
     }
@@ -82,44 +102,30 @@ impl Runner {
     fn run(&self, job: &Job) {
         let mut command = Command::new(&job.program.path);
         command.arg("--show-output").current_dir(&job.program.package);
-        let mut name = job.program.title();
         match &job.test {
-            Some(test) => {
-                command.args(["--exact", test]);
-                name = format!("{name} {test}");
-            }
+            Some(test) => command.args(["--exact", test]),
             // The other cores have other tests to run.
-            None => drop(command.arg("--test-threads=1")),
-        }
-        let begin = Instant::now();
-        let output = command.output();
-        let took = begin.elapsed();
-        let (text, ended) = match output {
-            Ok(output) => {
-                let text = String::from_utf8_lossy(&output.stdout).into_owned();
-                let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-                (text + &errors, output.status.success())
-            }
-            Err(error) => (error.to_string(), false),
+            None => command.arg("--test-threads=1"),
         };
+        let Measured { text, succeeded, wall, cpu } = measured::run(&mut command);
         let mut reader = Reader::default();
         for line in text.lines() {
             reader.line(line);
         }
         let mut tally = reader.tally;
         // A crash has no closing line.
-        if !ended && tally.failed == 0 {
+        if !succeeded && tally.failed == 0 {
             tally.failed = 1;
         }
         let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
         if tally.failed > 0 {
-            println!("== {name} FAILED\n{}", text.trim_end());
+            println!("== {} FAILED\n{}", job.name(), text.trim_end());
         }
         outcome.tally += tally;
         let program = job.program.title();
         let skips = reader.skips.into_iter();
         outcome.skips.extend(skips.map(|(test, why)| (format!("{program} {test}"), why)));
-        outcome.times.push((name, took));
+        outcome.times.push((job.name(), Took { cpu, wall }));
     }
 
     /// What came of all that was run.
@@ -134,7 +140,7 @@ impl Outcome {
         for (test, reason) in &self.skips {
             println!("skipped {test}: {reason}");
         }
-        let mut programs: Vec<(String, Duration)> = Vec::new();
+        let mut programs: Vec<(String, Took)> = Vec::new();
         for (name, took) in &self.times {
             let program = name.split(' ').next().unwrap_or(name);
             match programs.iter_mut().find(|(name, _)| name == program) {
@@ -147,12 +153,18 @@ impl Outcome {
     }
 }
 
-fn print_slowest(what: &str, times: &[(String, Duration)], most: usize) {
-    let all: Duration = times.iter().map(|(_, took)| took).sum();
-    println!("slowest {what} (all {} took {:.0} s):", times.len(), all.as_secs_f64());
+fn print_slowest(what: &str, times: &[(String, Took)], most: usize) {
+    let mut all = Took::default();
+    times.iter().for_each(|(_, took)| all += *took);
+    let (cpu, wall) = (all.cpu.as_secs_f64(), all.wall.as_secs_f64());
+    println!("slowest {what} (all {}: {cpu:.0} s of cores in {wall:.0} s):", times.len());
     let mut times: Vec<_> = times.iter().collect();
     times.sort_by_key(|(_, took)| std::cmp::Reverse(*took));
     for (name, took) in times.into_iter().take(most) {
-        println!("{:8.1} s  {name}", took.as_secs_f64());
+        println!(
+            "{:8.1} s of cores in {:6.1} s  {name}",
+            took.cpu.as_secs_f64(),
+            took.wall.as_secs_f64()
+        );
     }
 }
